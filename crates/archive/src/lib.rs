@@ -1,0 +1,1 @@
+//! The run file: written while the run goes on, sealed, read back.

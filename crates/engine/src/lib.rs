@@ -1,0 +1,1 @@
+//! The loop that starts each arrival when due and drives its iteration.

@@ -1,0 +1,1 @@
+//! From evidence to findings and verdicts.

@@ -1,0 +1,1 @@
+//! Watches a target from outside, once a second.

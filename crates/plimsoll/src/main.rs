@@ -1,0 +1,3 @@
+//! Finds the load a service may safely carry, and proves it.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Targets with a known truth, each with a log of its own.

@@ -1,0 +1,1 @@
+//! Goals, progress and rewards over HTTP and gRPC.

@@ -1,0 +1,1 @@
+//! What every service shares: configuration, health, metrics, drain.

@@ -1,0 +1,3 @@
+//! Every chore of the project as one command.
+
+fn main() {}
