@@ -1,1 +1,31 @@
-//! The words for what was seen, and nothing about how it was seen.
+//! The words for what was seen in a run, and nothing about how it was seen.
+//!
+//! Every other room speaks through these types: the engine fills [`tick::Tick`]s, observers yield
+//! [`series`], the archive keeps both, and the judge reads them back through [`run::Run`]. This room is
+//! pure: no clock, no files, no threads of its own. Start reading at [`tick`], then [`run`].
+
+pub mod exchange;
+pub mod exemplar;
+pub mod histogram;
+pub mod judgement;
+pub mod key;
+pub mod manifest;
+pub mod memory;
+pub mod outcome;
+pub mod run;
+pub mod series;
+pub mod sink;
+pub mod tick;
+pub mod time;
+
+pub use exemplar::{Exemplar, ExemplarKind};
+pub use histogram::{Histogram, Quantile};
+pub use judgement::{Claim, Figure, Finding, Judgement, Scope, Severity, Verdict};
+pub use key::{Key, KeyId, Metric, Name};
+pub use manifest::{Ending, Manifest, RunEnd};
+pub use outcome::{GrpcCode, Outcome};
+pub use run::{Run, Seconds};
+pub use series::{Sample, SeriesKey};
+pub use sink::{Sink, SinkError};
+pub use tick::Tick;
+pub use time::Instant;

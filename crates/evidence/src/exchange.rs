@@ -1,0 +1,105 @@
+//! How ticks pass from a loop to the recorder: full ones one way, empty ones back, nobody ever waits.
+
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
+
+use crate::tick::Tick;
+
+/// How many full ticks may wait for the recorder before a loop folds seconds together.
+const IN_TRANSIT: usize = 4;
+
+/// The loop's end of an exchange.
+#[derive(Debug)]
+pub struct Outlet {
+    full: SyncSender<Box<Tick>>,
+    empty: Receiver<Box<Tick>>,
+}
+
+/// The recorder's end of an exchange.
+#[derive(Debug)]
+pub struct Inlet {
+    full: Receiver<Box<Tick>>,
+    empty: SyncSender<Box<Tick>>,
+}
+
+/// What became of a tick that a loop offered.
+#[derive(Debug)]
+pub enum Offer {
+    /// The recorder has it; here is an empty one.
+    Taken(Box<Tick>),
+    /// The recorder lags: fill this one on, and offer it again in a second.
+    Later(Box<Tick>),
+    /// The recorder is gone: the run cannot be recorded and must end.
+    Gone,
+}
+
+/// An exchange between one loop and the recorder.
+pub fn exchange() -> (Outlet, Inlet) {
+    let (full_in, full_out) = sync_channel(IN_TRANSIT);
+    let (empty_in, empty_out) = sync_channel(IN_TRANSIT + 2);
+    (Outlet { full: full_in, empty: empty_out }, Inlet { full: full_out, empty: empty_in })
+}
+
+impl Outlet {
+    /// Hand over a full tick if the recorder has room for it; never waits.
+    pub fn offer(&self, tick: Box<Tick>) -> Offer {
+        match self.full.try_send(tick) {
+            Ok(()) => Offer::Taken(self.empty.try_recv().unwrap_or_default()),
+            Err(TrySendError::Full(tick)) => Offer::Later(tick),
+            Err(TrySendError::Disconnected(_)) => Offer::Gone,
+        }
+    }
+
+    /// Hand over the last tick, waiting for the recorder if it must: the loop is over.
+    /// False when the recorder is gone.
+    pub fn finish(self, tick: Box<Tick>) -> bool {
+        self.full.send(tick).is_ok()
+    }
+}
+
+/// What an inlet has to give.
+#[derive(Debug)]
+pub enum Taken {
+    /// A full tick; give it back with [`Inlet::give_back`] once it is recorded.
+    Tick(Box<Tick>),
+    /// None at the moment.
+    Nothing,
+    /// None, and none will come: the loop is over.
+    Over,
+}
+
+impl Inlet {
+    /// A full tick, if one waits.
+    pub fn take(&self) -> Taken {
+        match self.full.try_recv() {
+            Ok(tick) => Taken::Tick(tick),
+            Err(TryRecvError::Empty) => Taken::Nothing,
+            Err(TryRecvError::Disconnected) => Taken::Over,
+        }
+    }
+
+    /// Return a tick, emptied, so that the loop need not make a new one.
+    pub fn give_back(&self, mut tick: Box<Tick>) {
+        tick.clear();
+        // A loop that has ended takes nothing back; the tick is then dropped here.
+        let _ = self.empty.try_send(tick);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lagging_recorder_gets_the_tick_back_and_loses_nothing() {
+        let (outlet, inlet) = exchange();
+        for _ in 0..IN_TRANSIT {
+            assert!(matches!(outlet.offer(Box::default()), Offer::Taken(_)));
+        }
+        let Offer::Later(tick) = outlet.offer(Box::default()) else { panic!("the exchange is full") };
+        let Taken::Tick(first) = inlet.take() else { panic!("ticks wait") };
+        inlet.give_back(first);
+        assert!(matches!(outlet.offer(tick), Offer::Taken(_)));
+        drop(inlet);
+        assert!(matches!(outlet.offer(Box::default()), Offer::Gone));
+    }
+}

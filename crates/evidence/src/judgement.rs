@@ -1,0 +1,156 @@
+//! What is asked of a run and what is answered: claims, findings, verdicts.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// How much a finding weighs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// The evidence does not bear on the claims it touches: no verdict on them.
+    Invalid,
+    /// The evidence is sound but too thin for the claims it touches.
+    Inconclusive,
+    /// A claim was shown to be missed.
+    Fail,
+    /// A doubt the reader must know of; it changes no verdict.
+    Caution,
+    /// Good to know.
+    Info,
+}
+
+/// The answer to a claim, or to a whole run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Verdict {
+    /// Shown to hold.
+    Pass,
+    /// Shown to be missed.
+    Fail,
+    /// Sound evidence, too little of it.
+    Inconclusive,
+    /// The evidence does not bear on the claim.
+    Invalid,
+    /// Nothing was asked: numbers and doubts, no verdict.
+    Measured,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Verdict::Pass => "PASS",
+            Verdict::Fail => "FAIL",
+            Verdict::Inconclusive => "INCONCLUSIVE",
+            Verdict::Invalid => "INVALID",
+            Verdict::Measured => "MEASURED",
+        })
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Severity::Invalid => "invalid",
+            Severity::Inconclusive => "inconclusive",
+            Severity::Fail => "fail",
+            Severity::Caution => "caution",
+            Severity::Info => "info",
+        })
+    }
+}
+
+/// What a finding is about. Nothing set: the whole run.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Scope {
+    /// One phase only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    /// One scenario only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scenario: Option<String>,
+    /// One endpoint only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<String>,
+    /// One objective only, by its name in the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objective: Option<String>,
+    /// One observed series only, as `name` of `target`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<String>,
+}
+
+/// One number a finding or claim rests on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// What it is, such as `started / scheduled`.
+    pub name: String,
+    /// Its value. Infinity (a quantile that failures pushed past all answers) is `None`.
+    pub value: Option<f64>,
+    /// Its unit: `ms`, `1/s`, `%`, `cores`, `1`.
+    pub unit: String,
+}
+
+impl Figure {
+    /// A figure; infinite and undefined values become `None`.
+    pub fn new(name: &str, value: f64, unit: &str) -> Self {
+        Figure { name: name.to_owned(), value: value.is_finite().then_some(value), unit: unit.to_owned() }
+    }
+}
+
+/// One thing the judge states, with its numbers, why it matters and what to do next.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// The rule's short name, such as `L1`.
+    pub rule: String,
+    /// The rule's long name, such as `offered-load-not-reached`.
+    pub title: String,
+    /// How much it weighs.
+    pub severity: Severity,
+    /// What it is about.
+    pub scope: Scope,
+    /// One sentence with the numbers in it.
+    pub what: String,
+    /// The numbers, thresholds among them.
+    pub figures: Vec<Figure>,
+    /// Why it matters.
+    pub why: String,
+    /// What to do next.
+    pub next: String,
+}
+
+/// One thing the run was asked to show, with the answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Claim {
+    /// The objective's name in the plan.
+    pub name: String,
+    /// The claim in words, as the plan has it.
+    pub text: String,
+    /// The answer.
+    pub verdict: Verdict,
+    /// What was seen. `value` is `None` when it is infinite or could not be formed.
+    pub observed: Figure,
+    /// The bound it was held against, in the same unit.
+    pub bound: Figure,
+    /// The 95 % interval of what was seen, within this run only, in the same unit, where one can be formed.
+    pub interval: Option<(f64, f64)>,
+    /// How many observations it rests on.
+    pub samples: u64,
+    /// Why the verdict is what it is: sentences, rules named.
+    pub reasons: Vec<String>,
+}
+
+/// Everything the judge says of one run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Judgement {
+    /// Version of the rules that judged.
+    pub rules_version: u32,
+    /// The verdict on the whole.
+    pub verdict: Verdict,
+    /// One sentence: why the whole is what it is.
+    pub because: String,
+    /// Each objective with its answer.
+    pub claims: Vec<Claim>,
+    /// What the rules found, the weightiest first.
+    pub findings: Vec<Finding>,
+}

@@ -1,0 +1,215 @@
+//! What a number is about: metric, scenario, endpoint, phase, outcome and tags.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::outcome::Outcome;
+
+/// A shared name: of a scenario, an endpoint, a phase, a tag.
+pub type Name = Arc<str>;
+
+/// The number by which everything else refers to a [`Key`]; dense, from 0, in one loop or one archive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct KeyId(pub u32);
+
+/// What is measured or counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// Histogram, µs: due instant → last byte received, by outcome. What a user waits.
+    ResponseTime,
+    /// Histogram, µs: first byte sent → last byte received, by outcome.
+    ServiceTime,
+    /// Histogram, µs: due instant → end of a whole iteration.
+    IterationTime,
+    /// Histogram, µs: actual start − due instant of an arrival: the generator's debt.
+    StartLag,
+    /// Histogram, µs: how long one turn of the loop kept it from looking at the clock, or woke too late.
+    LoopStall,
+    /// Counter: arrivals due, in the second and phase they were due.
+    Scheduled,
+    /// Counter: arrivals whose iteration was started, in the second they were due.
+    Started,
+    /// Counter: arrivals due and never started because the cap on virtual users was reached.
+    DroppedCap,
+    /// Counter: arrivals due and never started through the generator's own fault.
+    DroppedLate,
+    /// Counter: iterations that ran to their end.
+    IterationsDone,
+    /// Counter: iterations given up by the generator at the end of the run or on Ctrl-C.
+    IterationsCancelled,
+    /// Counter: requests begun; each ends in exactly one outcome of `ResponseTime`.
+    Requests,
+    /// Counter: bytes received, framing included, in the second the request completed.
+    BytesIn,
+    /// Counter: bytes sent, framing included, in the second the request completed.
+    BytesOut,
+    /// Counter: responses for which the check named by the tag `check` held.
+    CheckPassed,
+    /// Counter: responses for which the check named by the tag `check` did not hold.
+    CheckFailed,
+}
+
+/// Whether a metric is a distribution or a sum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// One histogram a second, in microseconds.
+    Histogram,
+    /// One sum a second.
+    Counter,
+}
+
+impl Metric {
+    /// Every metric.
+    pub const ALL: [Metric; 16] = [
+        Metric::ResponseTime,
+        Metric::ServiceTime,
+        Metric::IterationTime,
+        Metric::StartLag,
+        Metric::LoopStall,
+        Metric::Scheduled,
+        Metric::Started,
+        Metric::DroppedCap,
+        Metric::DroppedLate,
+        Metric::IterationsDone,
+        Metric::IterationsCancelled,
+        Metric::Requests,
+        Metric::BytesIn,
+        Metric::BytesOut,
+        Metric::CheckPassed,
+        Metric::CheckFailed,
+    ];
+
+    /// Its name in archives and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Metric::ResponseTime => "response_time",
+            Metric::ServiceTime => "service_time",
+            Metric::IterationTime => "iteration_time",
+            Metric::StartLag => "start_lag",
+            Metric::LoopStall => "loop_stall",
+            Metric::Scheduled => "scheduled",
+            Metric::Started => "started",
+            Metric::DroppedCap => "dropped_cap",
+            Metric::DroppedLate => "dropped_late",
+            Metric::IterationsDone => "iterations_done",
+            Metric::IterationsCancelled => "iterations_cancelled",
+            Metric::Requests => "requests",
+            Metric::BytesIn => "bytes_in",
+            Metric::BytesOut => "bytes_out",
+            Metric::CheckPassed => "check_passed",
+            Metric::CheckFailed => "check_failed",
+        }
+    }
+
+    /// Distribution or sum.
+    pub fn shape(self) -> Shape {
+        match self {
+            Metric::ResponseTime
+            | Metric::ServiceTime
+            | Metric::IterationTime
+            | Metric::StartLag
+            | Metric::LoopStall => Shape::Histogram,
+            _ => Shape::Counter,
+        }
+    }
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A word that names no metric.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a metric")]
+pub struct UnknownMetric(String);
+
+impl FromStr for Metric {
+    type Err = UnknownMetric;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::ALL.into_iter().find(|m| m.name() == text).ok_or_else(|| UnknownMetric(text.to_owned()))
+    }
+}
+
+/// What a histogram or a counter is about. A row of the archive's `keys` table.
+///
+/// For a mix, an arrival's endpoint is the step that was drawn, so a dropped arrival has one too. For a
+/// sequence the arrival belongs to the whole iteration: `endpoint` is then empty, and a dropped one was
+/// missed by every step of the scenario.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Key {
+    /// What is measured.
+    pub metric: Metric,
+    /// The scenario's name; empty for what concerns the whole loop.
+    pub scenario: Name,
+    /// The step's name; empty for what concerns the whole iteration or loop.
+    pub endpoint: Name,
+    /// The phase in which the observation was due; `setup` before the first, empty for the whole loop.
+    pub phase: Name,
+    /// How it ended, for metrics that are kept by outcome.
+    pub outcome: Option<Outcome>,
+    /// Further dimensions, such as `check`.
+    pub tags: BTreeMap<Name, Name>,
+}
+
+impl Key {
+    /// A key of the whole loop, without scenario, endpoint, phase or outcome.
+    pub fn of(metric: Metric) -> Key {
+        let empty: Name = Name::from("");
+        Key {
+            metric,
+            scenario: empty.clone(),
+            endpoint: empty.clone(),
+            phase: empty,
+            outcome: None,
+            tags: BTreeMap::new(),
+        }
+    }
+
+    /// The same key in another scenario.
+    pub fn scenario(self, scenario: &str) -> Key {
+        Key { scenario: scenario.into(), ..self }
+    }
+
+    /// The same key for another endpoint.
+    pub fn endpoint(self, endpoint: &str) -> Key {
+        Key { endpoint: endpoint.into(), ..self }
+    }
+
+    /// The same key in another phase.
+    pub fn phase(self, phase: &str) -> Key {
+        Key { phase: phase.into(), ..self }
+    }
+
+    /// The same key with an outcome.
+    pub fn outcome(self, outcome: Outcome) -> Key {
+        Key { outcome: Some(outcome), ..self }
+    }
+
+    /// The same key with one more tag.
+    pub fn tag(mut self, name: &str, value: &str) -> Key {
+        self.tags.insert(name.into(), value.into());
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_metric_survives_its_name() {
+        for metric in Metric::ALL {
+            assert_eq!(metric.name().parse(), Ok(metric));
+        }
+        assert!("latency".parse::<Metric>().is_err());
+    }
+}

@@ -1,0 +1,192 @@
+//! A run held in memory: what the archive keeps in a file, for tests and for rehearsals without one.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::exemplar::Exemplar;
+use crate::histogram::Histogram;
+use crate::key::{Key, KeyId};
+use crate::manifest::{Manifest, RunEnd};
+use crate::run::{ReadError, Run, Seconds};
+use crate::series::{Sample, SeriesKey};
+use crate::sink::{Sink, SinkError};
+use crate::tick::{Count, Tick};
+use crate::time::Instant;
+
+/// A run held in memory; filled as a [`Sink`] or by hand, read as a [`Run`].
+#[derive(Debug, Clone)]
+pub struct MemoryRun {
+    manifest: Manifest,
+    end: Option<RunEnd>,
+    seconds: u32,
+    keys: Vec<(KeyId, Key)>,
+    numbers: HashMap<Key, KeyId>,
+    loop_keys: HashMap<(u16, KeyId), KeyId>,
+    histograms: BTreeMap<(KeyId, u32), Histogram>,
+    counts: BTreeMap<(KeyId, u32), u64>,
+    series: Vec<SeriesKey>,
+    samples: BTreeMap<SeriesKey, Vec<Sample>>,
+    exemplars: Vec<Exemplar>,
+}
+
+impl MemoryRun {
+    /// An empty run.
+    pub fn new(manifest: Manifest) -> Self {
+        MemoryRun {
+            manifest,
+            end: None,
+            seconds: 0,
+            keys: Vec::new(),
+            numbers: HashMap::new(),
+            loop_keys: HashMap::new(),
+            histograms: BTreeMap::new(),
+            counts: BTreeMap::new(),
+            series: Vec::new(),
+            samples: BTreeMap::new(),
+            exemplars: Vec::new(),
+        }
+    }
+
+    /// The number of `key`, given now if it is new.
+    pub fn key(&mut self, key: &Key) -> KeyId {
+        if let Some(id) = self.numbers.get(key) {
+            return *id;
+        }
+        let id = KeyId(u32::try_from(self.keys.len()).expect("a run has fewer than 2^32 keys"));
+        self.keys.push((id, key.clone()));
+        self.numbers.insert(key.clone(), id);
+        id
+    }
+
+    /// Count `times` durations of `micros` microseconds under `key` in `second`.
+    pub fn record(&mut self, key: &Key, second: u32, (micros, times): (u64, u64)) {
+        let id = self.key(key);
+        self.histograms.entry((id, second)).or_default().record_us(micros, times);
+        self.seconds = self.seconds.max(second + 1);
+    }
+
+    /// Add `value` to the counter `key` in `second`.
+    pub fn add(&mut self, key: &Key, second: u32, value: u64) {
+        let id = self.key(key);
+        *self.counts.entry((id, second)).or_default() += value;
+        self.seconds = self.seconds.max(second + 1);
+    }
+
+    /// One value of an observed series, at the end of `second`.
+    pub fn observe(&mut self, series: &SeriesKey, second: u32, value: f64) {
+        let at = Instant::from_nanos(u64::from(second) * 1_000_000_000 + 999_999_999);
+        self.sample(series, Sample { at, value });
+    }
+
+    /// Keep an exchange.
+    pub fn keep(&mut self, exemplar: Exemplar) {
+        self.exemplars.push(exemplar);
+    }
+
+    /// Say how it ended.
+    pub fn finish(&mut self, end: RunEnd) {
+        self.end = Some(end);
+    }
+
+    fn sample(&mut self, series: &SeriesKey, sample: Sample) {
+        if !self.samples.contains_key(series) {
+            self.series.push(series.clone());
+        }
+        self.samples.entry(series.clone()).or_default().push(sample);
+    }
+}
+
+impl Sink for MemoryRun {
+    fn tick(&mut self, tick: &Tick) -> Result<(), SinkError> {
+        for (local, key) in &tick.new_keys {
+            let id = self.key(key);
+            self.loop_keys.insert((tick.loop_index, *local), id);
+        }
+        let place = |run: &MemoryRun, local: KeyId| {
+            run.loop_keys
+                .get(&(tick.loop_index, local))
+                .copied()
+                .ok_or_else(|| SinkError(format!("key {} was never announced", local.0)))
+        };
+        for (local, histogram) in tick.histograms() {
+            let id = place(self, local)?;
+            self.histograms.entry((id, tick.second)).or_default().merge(histogram);
+        }
+        for Count { key, second, value } in tick.counts() {
+            let id = place(self, *key)?;
+            *self.counts.entry((id, *second)).or_default() += value;
+        }
+        for (series, sample) in tick.own_samples() {
+            self.sample(&series, sample);
+        }
+        for exemplar in &tick.exemplars {
+            self.exemplars.push(exemplar.clone());
+        }
+        self.seconds = self.seconds.max(tick.second + 1);
+        Ok(())
+    }
+
+    fn samples(&mut self, samples: &[(SeriesKey, Sample)]) -> Result<(), SinkError> {
+        for (series, sample) in samples {
+            self.sample(series, *sample);
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), SinkError> {
+        Ok(())
+    }
+
+    fn end(&mut self, end: &RunEnd) -> Result<(), SinkError> {
+        self.finish(end.clone());
+        Ok(())
+    }
+}
+
+impl Run for MemoryRun {
+    fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    fn end(&self) -> Option<&RunEnd> {
+        self.end.as_ref()
+    }
+
+    fn seconds(&self) -> u32 {
+        self.seconds
+    }
+
+    fn keys(&self) -> &[(KeyId, Key)] {
+        &self.keys
+    }
+
+    fn histogram(&self, key: KeyId, window: Seconds) -> Result<Histogram, ReadError> {
+        let mut merged = Histogram::new();
+        for (_, histogram) in self.histograms.range((key, window.start)..(key, window.end)) {
+            merged.merge(histogram);
+        }
+        Ok(merged)
+    }
+
+    fn histograms(&self, key: KeyId, window: Seconds) -> Result<Vec<(u32, Histogram)>, ReadError> {
+        let range = self.histograms.range((key, window.start)..(key, window.end));
+        Ok(range.map(|((_, second), histogram)| (*second, histogram.clone())).collect())
+    }
+
+    fn counts(&self, key: KeyId, window: Seconds) -> Result<Vec<(u32, u64)>, ReadError> {
+        let range = self.counts.range((key, window.start)..(key, window.end));
+        Ok(range.map(|((_, second), value)| (*second, *value)).collect())
+    }
+
+    fn series(&self) -> &[SeriesKey] {
+        &self.series
+    }
+
+    fn samples(&self, series: &SeriesKey, window: Seconds) -> Result<Vec<Sample>, ReadError> {
+        let samples = self.samples.get(series).map(Vec::as_slice).unwrap_or_default();
+        Ok(samples.iter().filter(|s| window.contains(&s.at.second())).copied().collect())
+    }
+
+    fn exemplars(&self) -> Result<Vec<Exemplar>, ReadError> {
+        Ok(self.exemplars.clone())
+    }
+}

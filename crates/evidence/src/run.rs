@@ -1,0 +1,92 @@
+//! The trait through which a judge or a report reads a run, window by window.
+//!
+//! The archive implements it, and so does [`crate::memory::MemoryRun`], which tests fill by hand. Nothing
+//! that reads through it can tell a live run from one of last year, because there is no live one.
+
+use std::ops::Range;
+
+use crate::exemplar::Exemplar;
+use crate::histogram::Histogram;
+use crate::key::{Key, KeyId, Metric};
+use crate::manifest::{Manifest, RunEnd};
+use crate::series::{Sample, SeriesKey};
+
+/// A half-open range of the run's seconds.
+pub type Seconds = Range<u32>;
+
+/// Evidence that could not be read: the file is damaged or went away.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read the run's evidence: {0}")]
+pub struct ReadError(pub String);
+
+/// One run, as it was recorded.
+///
+/// Keys, series and manifest are held in memory; histograms and sums are read for the window asked.
+pub trait Run {
+    /// What the run was.
+    fn manifest(&self) -> &Manifest;
+
+    /// How it ended; none when it was killed before it could be sealed.
+    fn end(&self) -> Option<&RunEnd>;
+
+    /// The number of seconds for which there is evidence: one past the last second recorded.
+    fn seconds(&self) -> u32;
+
+    /// Every key, with its number in this run.
+    fn keys(&self) -> &[(KeyId, Key)];
+
+    /// All histograms of `key` in `window`, merged. Empty when there are none.
+    ///
+    /// # Errors
+    /// [`ReadError`] when the evidence cannot be read.
+    fn histogram(&self, key: KeyId, window: Seconds) -> Result<Histogram, ReadError>;
+
+    /// The histogram of `key` in each second of `window` that has one, ascending.
+    ///
+    /// # Errors
+    /// [`ReadError`] when the evidence cannot be read.
+    fn histograms(&self, key: KeyId, window: Seconds) -> Result<Vec<(u32, Histogram)>, ReadError>;
+
+    /// The sum of the counter `key` in each second of `window` that has one, ascending.
+    ///
+    /// # Errors
+    /// [`ReadError`] when the evidence cannot be read.
+    fn counts(&self, key: KeyId, window: Seconds) -> Result<Vec<(u32, u64)>, ReadError>;
+
+    /// Every series that was observed.
+    fn series(&self) -> &[SeriesKey];
+
+    /// The samples of one series in `window`, ascending.
+    ///
+    /// # Errors
+    /// [`ReadError`] when the evidence cannot be read.
+    fn samples(&self, series: &SeriesKey, window: Seconds) -> Result<Vec<Sample>, ReadError>;
+
+    /// The exchanges that were kept.
+    ///
+    /// # Errors
+    /// [`ReadError`] when the evidence cannot be read.
+    fn exemplars(&self) -> Result<Vec<Exemplar>, ReadError>;
+
+    /// All seconds of the run.
+    fn whole(&self) -> Seconds {
+        0..self.seconds()
+    }
+
+    /// The sum of the counter `key` over the whole run.
+    ///
+    /// # Errors
+    /// [`ReadError`] when the evidence cannot be read.
+    fn total(&self, key: KeyId) -> Result<u64, ReadError> {
+        Ok(self.counts(key, self.whole())?.iter().map(|(_, n)| n).sum())
+    }
+}
+
+/// Of a run's keys, those of one metric that `wanted` accepts.
+pub fn select<'a>(
+    keys: &'a [(KeyId, Key)],
+    metric: Metric,
+    wanted: impl Fn(&Key) -> bool + 'a,
+) -> impl Iterator<Item = (KeyId, &'a Key)> + 'a {
+    keys.iter().filter(move |(_, key)| key.metric == metric && wanted(key)).map(|(id, key)| (*id, key))
+}

@@ -1,0 +1,48 @@
+//! What an observer yields: values of a named series over the run's time.
+
+use serde::{Deserialize, Serialize};
+
+use crate::key::Name;
+use crate::time::Instant;
+
+/// What a series is about: `cpu` of target `challenge`, in cores.
+///
+/// The names observers and objectives share: `cpu` (cores: CPU-seconds a second), `rss` (bytes),
+/// `threads`, `fds` (open file descriptors), `ctx_voluntary` and `ctx_involuntary` (context switches a
+/// second). The generator's own are kept under the target [`SeriesKey::GENERATOR`], with `in_flight`,
+/// `virtual_users`, `connections`, `loop_cpu` (share of a core) and `recorder_lag` (seconds) besides.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct SeriesKey {
+    /// The series' name.
+    pub name: Name,
+    /// The target it describes, by its name in the plan.
+    pub target: Name,
+    /// The unit of its values: `cores`, `bytes`, `1`, `1/s`, `s`.
+    pub unit: Name,
+    /// What tells several of one name apart: a loop, a scenario, a process. Empty when there is one.
+    pub part: Name,
+}
+
+impl SeriesKey {
+    /// The target name under which the generator keeps its own series.
+    pub const GENERATOR: &'static str = "generator";
+
+    /// A series of which there is one for the target.
+    pub fn new(name: &str, target: &str, unit: &str) -> Self {
+        SeriesKey { name: name.into(), target: target.into(), unit: unit.into(), part: "".into() }
+    }
+
+    /// The same series of one part.
+    pub fn part(self, part: &str) -> Self {
+        SeriesKey { part: part.into(), ..self }
+    }
+}
+
+/// One value of a series. A gap is an absent sample, never a zero.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// When the value was read, or the end of the interval a rate covers.
+    pub at: Instant,
+    /// In the series' unit.
+    pub value: f64,
+}

@@ -1,0 +1,199 @@
+//! One second of one loop: what it measured, counted and kept.
+//!
+//! The loop fills a tick, swaps it for an empty one once a second and never waits. A tick that could not
+//! be handed over is filled on: granularity is lost and reported, counts never.
+
+use crate::exemplar::Exemplar;
+use crate::histogram::Histogram;
+use crate::key::{Key, KeyId, Name};
+use crate::series::{Sample, SeriesKey};
+use crate::time::Instant;
+
+/// A sum that belongs to one key and one second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Count {
+    /// What is counted.
+    pub key: KeyId,
+    /// The second of the run it belongs to: for arrivals the one they were due in, which may be earlier
+    /// than the tick's.
+    pub second: u32,
+    /// How many.
+    pub value: u64,
+}
+
+/// How one loop stood during one tick.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct LoopState {
+    /// Time-averaged number of requests in flight (the integral divided by the time covered).
+    pub in_flight_mean: f64,
+    /// Requests in flight at the tick's end.
+    pub in_flight: u32,
+    /// Iterations under way at the tick's end.
+    pub iterations: u32,
+    /// Virtual users that exist.
+    pub virtual_users: u32,
+    /// Open connections.
+    pub connections: u32,
+    /// CPU time the loop's thread used during the tick, in nanoseconds.
+    pub cpu_ns: u64,
+    /// Time the tick covers, in nanoseconds.
+    pub covered_ns: u64,
+    /// Ticks that were folded into this one because the recorder lagged.
+    pub folded: u32,
+}
+
+/// A value with its unit.
+type Reading = (&'static str, f64);
+
+impl LoopState {
+    /// The state as series of the generator: name, unit and value.
+    fn readings(&self) -> [(&'static str, Reading); 6] {
+        let covered = self.covered_ns.max(1) as f64;
+        [
+            ("in_flight", ("1", self.in_flight_mean)),
+            ("iterations", ("1", f64::from(self.iterations))),
+            ("virtual_users", ("1", f64::from(self.virtual_users))),
+            ("connections", ("1", f64::from(self.connections))),
+            ("loop_cpu", ("cores", self.cpu_ns as f64 / covered)),
+            ("recorder_lag", ("s", f64::from(self.folded))),
+        ]
+    }
+}
+
+/// How one scenario stood against its cap on virtual users during one tick.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScenarioState {
+    /// The scenario's name.
+    pub scenario: Name,
+    /// Time-averaged number of iterations under way.
+    pub active_mean: f64,
+    /// The most iterations under way at once.
+    pub active_max: u32,
+    /// How many may be under way at once.
+    pub cap: u32,
+    /// Share of the tick (0 to 1) during which at least 99 % of the cap was in use.
+    pub at_cap: f64,
+}
+
+/// One second of one loop.
+#[derive(Debug, Default)]
+pub struct Tick {
+    /// Which loop it comes from; key numbers are that loop's own.
+    pub loop_index: u16,
+    /// The second of the run that it ends.
+    pub second: u32,
+    /// Keys that this tick uses and no earlier tick of the loop did.
+    pub new_keys: Vec<(KeyId, Key)>,
+    /// How the loop stood.
+    pub state: LoopState,
+    /// How each scenario that was active stood.
+    pub scenarios: Vec<ScenarioState>,
+    /// Exchanges worth keeping.
+    pub exemplars: Vec<Exemplar>,
+    histograms: Vec<Option<Box<Histogram>>>,
+    touched: Vec<KeyId>,
+    counts: Vec<Count>,
+    /// For each key the place in `counts` that was added to last, so that the hot path does not search.
+    latest: Vec<Option<u32>>,
+}
+
+impl Tick {
+    /// Count one duration of `nanos` nanoseconds under `key`.
+    pub fn record_ns(&mut self, key: KeyId, nanos: u64) {
+        let at = key.0 as usize;
+        if at >= self.histograms.len() {
+            self.histograms.resize_with(at + 1, || None);
+        }
+        let histogram = self.histograms[at].get_or_insert_default();
+        if histogram.is_empty() {
+            self.touched.push(key);
+        }
+        histogram.record_ns(nanos);
+    }
+
+    /// Add `value` to the sum of `key` in `second`.
+    pub fn add(&mut self, key: KeyId, second: u32, value: u64) {
+        let at = key.0 as usize;
+        if at >= self.latest.len() {
+            self.latest.resize(at + 1, None);
+        }
+        let is_same = |c: &Count| c.key == key && c.second == second;
+        let latest =
+            self.latest[at].map(|place| place as usize).filter(|place| is_same(&self.counts[*place]));
+        let place = latest.or_else(|| self.counts.iter().position(is_same)).unwrap_or_else(|| {
+            self.counts.push(Count { key, second, value: 0 });
+            self.counts.len() - 1
+        });
+        self.counts[place].value += value;
+        self.latest[at] = u32::try_from(place).ok();
+    }
+
+    /// The histograms of this tick that hold something.
+    pub fn histograms(&self) -> impl Iterator<Item = (KeyId, &Histogram)> {
+        self.touched.iter().filter_map(|key| Some((*key, self.histograms[key.0 as usize].as_deref()?)))
+    }
+
+    /// The sums of this tick.
+    pub fn counts(&self) -> &[Count] {
+        &self.counts
+    }
+
+    /// What the tick says of the generator itself, as samples at its end: how the loop stood, and each
+    /// scenario's `active` and `at_cap` against its `cap`.
+    pub fn own_samples(&self) -> Vec<(SeriesKey, Sample)> {
+        let at = Instant::from_nanos(u64::from(self.second) * 1_000_000_000 + 999_999_999);
+        let part = format!("loop {}", self.loop_index);
+        let series = |name, unit, part: &str| SeriesKey::new(name, SeriesKey::GENERATOR, unit).part(part);
+        let mut samples = Vec::with_capacity(6 + 4 * self.scenarios.len());
+        for (name, (unit, value)) in self.state.readings() {
+            samples.push((series(name, unit, &part), Sample { at, value }));
+        }
+        for s in &self.scenarios {
+            let part =
+                if self.loop_index == 0 { s.scenario.to_string() } else { format!("{} {part}", s.scenario) };
+            let readings = [
+                ("active", s.active_mean),
+                ("active_max", f64::from(s.active_max)),
+                ("cap", f64::from(s.cap)),
+                ("at_cap", s.at_cap),
+            ];
+            let sample = |(name, value)| (series(name, "1", &part), Sample { at, value });
+            samples.extend(readings.map(sample));
+        }
+        samples
+    }
+
+    /// Empty the tick for its next second; memory is kept, so that a steady loop allocates nothing.
+    pub fn clear(&mut self) {
+        for key in self.touched.drain(..) {
+            if let Some(histogram) = &mut self.histograms[key.0 as usize] {
+                histogram.clear();
+            }
+        }
+        self.counts.clear();
+        self.latest.fill(None);
+        self.new_keys.clear();
+        self.scenarios.clear();
+        self.exemplars.clear();
+        self.state = LoopState::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cleared_tick_holds_nothing_and_counts_afresh() {
+        let mut tick = Tick::default();
+        tick.record_ns(KeyId(3), 5_000);
+        tick.add(KeyId(1), 7, 2);
+        tick.add(KeyId(1), 7, 3);
+        tick.add(KeyId(1), 8, 1);
+        assert_eq!(tick.counts().iter().map(|c| c.value).collect::<Vec<_>>(), [5, 1]);
+        tick.clear();
+        assert_eq!((tick.histograms().count(), tick.counts().len()), (0, 0));
+        tick.record_ns(KeyId(3), 5_000);
+        assert_eq!(tick.histograms().map(|(k, h)| (k, h.count())).collect::<Vec<_>>(), [(KeyId(3), 1)]);
+    }
+}
