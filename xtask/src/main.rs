@@ -1,3 +1,84 @@
-//! Every chore of the project as one command.
+//! Every chore of the project as one command: `cargo xtask <verb>`, one short file a verb.
+//!
+//! Chores orchestrate; they hold no logic of the tool or of a service, and import neither.
+//! Start reading at `VERBS`.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command speaks on its terminal")]
 
-fn main() {}
+mod child;
+mod demo;
+mod needs;
+mod signals;
+mod soak;
+mod steps;
+mod test;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use workspace::Workspace;
+
+/// One chore: what is typed, what it is for, and what runs.
+struct Verb {
+    name: &'static str,
+    usage: &'static str,
+    about: &'static str,
+    run: fn(&Workspace, &[String]) -> anyhow::Result<()>,
+}
+
+const VERBS: &[Verb] = &[
+    Verb { name: "demo", usage: demo::USAGE, about: demo::ABOUT, run: demo::run },
+    Verb { name: "test", usage: "", about: test::ABOUT, run: test::run },
+    Verb { name: "ci", usage: "", about: test::ABOUT_CI, run: test::run_ci },
+    Verb { name: "tidy", usage: "", about: tidy::ABOUT, run: tidy::run },
+    Verb { name: "soak", usage: "[NAME]", about: soak::ABOUT, run: soak::run },
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let Some((name, rest)) = arguments.split_first() else {
+        print!("{}", help());
+        return ExitCode::from(2);
+    };
+    if matches!(name.as_str(), "help" | "--help" | "-h") {
+        print!("{}", help());
+        return ExitCode::SUCCESS;
+    }
+    let Some(verb) = VERBS.iter().find(|verb| verb.name == name) else {
+        eprint!("there is no chore named `{name}`\n\n{}", help());
+        return ExitCode::from(2);
+    };
+    match Workspace::find().and_then(|workspace| (verb.run)(&workspace, rest)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask {name}: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn help() -> String {
+    let mut text = String::from("The chores of this project.\n\nUsage: cargo xtask <verb>\n\n");
+    for verb in VERBS {
+        let call = format!("{} {}", verb.name, verb.usage);
+        text.push_str(&format!("  {}\n", call.trim_end()));
+        for line in verb.about.lines() {
+            text.push_str(&format!("      {line}\n"));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_names_every_verb_with_what_it_is_for() {
+        let help = help();
+        for verb in VERBS {
+            assert!(help.contains(&format!("\n  {}", verb.name)), "{} is missing:\n{help}", verb.name);
+            assert!(!verb.about.is_empty());
+        }
+    }
+}

@@ -1,5 +1,5 @@
 //! HdrHistogram's V2 encoding: a 40-byte big-endian header, then counts as ZigZag LEB128 numbers of at
-//! most nine bytes, in which a negative number stands for that many empty buckets.
+//! most nine bytes, in which a negative number stands for that many empty buckets and zero for one.
 //! Format: HdrHistogram's `EncodableHistogram` documentation, cookie base `0x1c849303`.
 
 use super::{Histogram, SLOTS};
@@ -31,8 +31,10 @@ impl Histogram {
         let mut out = vec![0; HEADER];
         let mut next = 0;
         for (slot, count) in self.slots() {
-            if slot > next {
-                put_zigzag(&mut out, -((slot - next) as i64));
+            match slot - next {
+                0 => {}
+                1 => put_zigzag(&mut out, 0),
+                empty => put_zigzag(&mut out, -(empty as i64)),
             }
             put_zigzag(&mut out, i64::try_from(count).unwrap_or(i64::MAX));
             next = slot + 1;
