@@ -1,0 +1,123 @@
+//! What a run is asked to show: `p95(initialize, phase = gameplay) < 50ms`.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// One promise, read from the plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Objective {
+    /// Its name in the plan.
+    pub name: String,
+    /// As the plan has it.
+    pub source: String,
+    /// What is measured.
+    pub measure: Measure,
+    /// Of which observations.
+    pub filter: Filter,
+    /// How it is held against the bound.
+    pub comparison: Comparison,
+    /// The bound, in the measure's unit ([`Measure::unit`]).
+    pub bound: f64,
+}
+
+/// What an objective measures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// `p95(…)`, `avg(…)`, `max(…)` of response time, in ms; failures and drops count as infinitely slow.
+    ResponseTime(Statistic),
+    /// `service_p95(…)` … of service time, in ms.
+    ServiceTime(Statistic),
+    /// `iteration_p95(…)` … of whole iterations, in ms.
+    IterationTime(Statistic),
+    /// `error_rate(…)`: failed share of all that was due and not cancelled, dropped arrivals included; 0 to 1.
+    ErrorRate,
+    /// `goodput(…, within = 50ms)`: correct completions a second, within a time limit if one is given.
+    Goodput {
+        /// Slower answers do not count.
+        within: Option<Duration>,
+    },
+    /// `throughput(…)`: completions a second, right or wrong.
+    Throughput,
+    /// `check_rate(…, check = "name")`: passed share of a check, or of all; 0 to 1.
+    CheckRate {
+        /// One check only.
+        check: Option<String>,
+    },
+    /// `mean(cpu, target = challenge)`: of an observed series, in its own unit.
+    Series {
+        /// What of its values.
+        statistic: Statistic,
+        /// The series' name.
+        name: String,
+        /// The target's name; none where only one target has the series.
+        target: Option<String>,
+    },
+}
+
+/// What is taken of many values.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Statistic {
+    /// The quantile, 0 to 1: `p95` is 0.95, `p99.9` is 0.999.
+    Quantile(f64),
+    /// The arithmetic mean.
+    Mean,
+    /// The highest.
+    Max,
+    /// The lowest.
+    Min,
+}
+
+/// Which observations an objective is about. Nothing set: all of them.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Filter {
+    /// One endpoint.
+    pub endpoint: Option<String>,
+    /// One scenario.
+    pub scenario: Option<String>,
+    /// One phase.
+    pub phase: Option<String>,
+}
+
+/// How a value is held against its bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Comparison {
+    /// `<`
+    #[serde(rename = "<")]
+    Below,
+    /// `<=`
+    #[serde(rename = "<=")]
+    AtMost,
+    /// `>`
+    #[serde(rename = ">")]
+    Above,
+    /// `>=`
+    #[serde(rename = ">=")]
+    AtLeast,
+}
+
+impl Comparison {
+    /// Whether `value` keeps the promise. Exact: nothing is rounded.
+    pub fn holds(self, value: f64, bound: f64) -> bool {
+        match self {
+            Comparison::Below => value < bound,
+            Comparison::AtMost => value <= bound,
+            Comparison::Above => value > bound,
+            Comparison::AtLeast => value >= bound,
+        }
+    }
+}
+
+impl Measure {
+    /// The unit of values and bounds: `ms`, `1/s`, `1` for shares, empty for a series' own.
+    pub fn unit(&self) -> &'static str {
+        match self {
+            Measure::ResponseTime(_) | Measure::ServiceTime(_) | Measure::IterationTime(_) => "ms",
+            Measure::Goodput { .. } | Measure::Throughput => "1/s",
+            Measure::ErrorRate | Measure::CheckRate { .. } => "1",
+            Measure::Series { .. } => "",
+        }
+    }
+}
