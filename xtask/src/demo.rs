@@ -1,0 +1,168 @@
+//! The tool and a service on one machine: the README's first command, and in small what CI holds it to.
+//!
+//! The verdict is the tool's business. The demo fails only when the run did not complete or its books do
+//! not balance.
+
+mod books;
+mod service;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, bail, ensure};
+
+use crate::child::Running;
+use crate::signals::{self, Asked};
+use crate::steps;
+use crate::workspace::Workspace;
+use service::{Ports, Service};
+
+/// What may follow the verb.
+pub(crate) const USAGE: &str = "[--check] [-- ARGUMENTS OF `plimsoll run`]";
+/// What the verb is for.
+pub(crate) const ABOUT: &str = "a real service under a real load, judged: demo.plimsoll, demo.html, demo.md\n\
+    --check: ten times shorter and on free ports, with counts and findings asserted";
+
+const PLAN: &str = "examples/demo.toml";
+
+/// One run of the plan: where its results go and what is said beyond the plan.
+struct Run {
+    archive: PathBuf,
+    html: PathBuf,
+    markdown: PathBuf,
+    extra: Vec<String>,
+}
+
+impl Run {
+    fn into_folder(folder: &Path, extra: Vec<String>) -> Self {
+        let file = |name: &str| folder.join(name);
+        Self { archive: file("demo.plimsoll"), html: file("demo.html"), markdown: file("demo.md"), extra }
+    }
+}
+
+/// Runs the demo as people see it, or with `--check` as CI does.
+///
+/// # Errors
+/// When something cannot be built or started, the run did not complete, or its books do not balance.
+pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    let (own, extra) = match arguments.iter().position(|argument| argument == "--") {
+        Some(at) => (&arguments[..at], arguments[at + 1..].to_vec()),
+        None => (arguments, Vec::new()),
+    };
+    match own {
+        [] => show(workspace, extra),
+        [flag] if flag == "--check" => {
+            ensure!(extra.is_empty(), "--check takes no arguments of `plimsoll run`");
+            check(workspace)
+        }
+        [other, ..] => bail!("unknown argument `{other}`; usage: cargo xtask demo {USAGE}"),
+    }
+}
+
+fn show(workspace: &Workspace, extra: Vec<String>) -> Result<()> {
+    service::require_free_ports()?;
+    build(workspace)?;
+    let run = Run::into_folder(Path::new(""), extra);
+    let code = under_load(workspace, Ports::Default, &run)?;
+    let judged = books::read(&workspace.binary("plimsoll"), &workspace.root().join(&run.archive))?;
+    println!(
+        "\n`plimsoll run` gave exit code {code}: {}\nsee {} and {}",
+        meaning(code),
+        run.html.display(),
+        run.markdown.display()
+    );
+    ensure!(
+        books::balance(&judged),
+        "the run's books do not balance (finding L6): {}",
+        run.archive.display()
+    );
+    Ok(())
+}
+
+/// The demo a tenth as long, on ports that the system chose, its counts and findings asserted.
+///
+/// # Errors
+/// As `run`, and when a count or a file is not what the plan promises.
+pub(crate) fn check(workspace: &Workspace) -> Result<()> {
+    build(workspace)?;
+    let folder = workspace.scratch("demo-check")?;
+    let run = Run::into_folder(&folder, ["--time-scale", "0.1"].map(str::to_owned).to_vec());
+    let code = under_load(workspace, Ports::Free, &run)?;
+    let judged = books::read(&workspace.binary("plimsoll"), &run.archive)?;
+    books::require_sound(&judged).with_context(|| format!("after exit code {code}"))?;
+    for file in [&run.html, &run.markdown] {
+        let written =
+            std::fs::metadata(file).with_context(|| format!("{} was not written", file.display()))?;
+        ensure!(written.len() > 0, "{} is empty", file.display());
+    }
+    println!("`plimsoll run` gave exit code {code}: {}; the books balance", meaning(code));
+    Ok(())
+}
+
+fn build(workspace: &Workspace) -> Result<()> {
+    let mut command = workspace.cargo();
+    command.args(["build", "--package", "plimsoll", "--package", "challenge", "--bins"]);
+    steps::run(command).context("cannot build the tool and the service")
+}
+
+/// Starts the service, runs the plan against it, stops it, whatever happened in between.
+fn under_load(workspace: &Workspace, ports: Ports, run: &Run) -> Result<i32> {
+    signals::outlive();
+    let service = Service::start(workspace, ports)?;
+    let offered = offer(workspace, &service, run);
+    let stopped = service.stop();
+    let code = offered?;
+    stopped?;
+    if signals::asked() == Some(Asked::Interrupt) {
+        bail!("interrupted; `plimsoll run` gave exit code {code}");
+    }
+    ensure!(
+        matches!(code, 0 | 3 | 4 | 5),
+        "the run did not complete: `plimsoll run` gave {code}, {}",
+        meaning(code)
+    );
+    Ok(code)
+}
+
+fn offer(workspace: &Workspace, service: &Service, run: &Run) -> Result<i32> {
+    let mut command = Command::new(workspace.binary("plimsoll"));
+    command.current_dir(workspace.root()).stdin(Stdio::null());
+    command.args(["run", PLAN, "--force", "-o"]).arg(&run.archive);
+    command.arg("--html").arg(&run.html).arg("--md").arg(&run.markdown);
+    for target in service.targets()? {
+        command.arg("--target").arg(target);
+    }
+    command.args(&run.extra);
+    let status = Running::start("plimsoll run", command)?.wait()?;
+    status.code().with_context(|| format!("plimsoll run ended with {status}"))
+}
+
+fn meaning(code: i32) -> &'static str {
+    match code {
+        0 => "PASS or MEASURED",
+        1 => "its own failure",
+        2 => "usage, plan, or target not ready",
+        3 => "FAIL",
+        4 => "INCONCLUSIVE",
+        5 => "INVALID",
+        _ => "a code it does not document",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_arguments_are_refused_with_the_usage() {
+        let workspace = Workspace::find().expect("tests run in the workspace");
+        let error = run(&workspace, &["--fast".to_owned()]).expect_err("no such flag");
+        assert_eq!(
+            error.to_string(),
+            "unknown argument `--fast`; usage: cargo xtask demo [--check] [-- ARGUMENTS OF `plimsoll run`]"
+        );
+        let arguments = ["--check", "--", "--time-scale", "1"].map(str::to_owned);
+        let error = run(&workspace, &arguments).expect_err("the check is what it is");
+        assert_eq!(error.to_string(), "--check takes no arguments of `plimsoll run`");
+    }
+}

@@ -1,0 +1,98 @@
+//! Everything that must hold before a change goes in: what the README tells people to run, and what CI runs.
+
+use std::io::Write;
+use std::process::Command;
+
+use anyhow::{Result, bail, ensure};
+
+use crate::workspace::Workspace;
+use crate::{demo, needs, steps, tidy};
+
+/// What the verb is for.
+pub(crate) const ABOUT: &str =
+    "all checks: format, tidy, lints, tests, the demo in small; ends with `N passed, N failed`";
+/// What its stricter form is for.
+pub(crate) const ABOUT_CI: &str = "the same, with the lock file taken as it is";
+
+/// How the lock file is treated.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lock {
+    MayChange,
+    AsItIs,
+}
+
+/// All checks.
+///
+/// # Errors
+/// At the first step that fails.
+pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    checks(workspace, arguments, Lock::MayChange)
+}
+
+/// All checks, and a lock file that fits the manifests.
+///
+/// # Errors
+/// At the first step that fails.
+pub(crate) fn run_ci(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    checks(workspace, arguments, Lock::AsItIs)
+}
+
+fn checks(workspace: &Workspace, arguments: &[String], lock: Lock) -> Result<()> {
+    if let Some(unknown) = arguments.first() {
+        bail!("takes no arguments, got `{unknown}`");
+    }
+    let cargo = |arguments: &[&str]| {
+        let mut command = workspace.cargo();
+        command.args(arguments);
+        if lock == Lock::AsItIs {
+            command.arg("--locked");
+        }
+        command
+    };
+    steps::step("needs", || needs::provide(needs::NEEDS))?;
+    steps::step("format", || {
+        let mut command = workspace.cargo();
+        command.args(["fmt", "--all", "--check"]);
+        steps::run(command)
+    })?;
+    steps::step("tidy", || tidy::run(workspace, &[]))?;
+    steps::step("clippy", || {
+        let mut command = cargo(&["clippy", "--workspace", "--all-targets"]);
+        command.args(["--", "-D", "warnings"]);
+        steps::run(command)
+    })?;
+    let tally = steps::step("tests", || {
+        tests(cargo(&["test", "--workspace", "--no-fail-fast"]), &mut std::io::stdout())
+    })?;
+    steps::step("demo --check", || demo::check(workspace))?;
+    println!("{tally}");
+    Ok(())
+}
+
+fn tests(command: Command, terminal: &mut impl Write) -> Result<steps::Tally> {
+    let (tally, status) = steps::run_tests(command, terminal)?;
+    ensure!(status.success() && tally.failed == 0, "{tally} ({status})");
+    ensure!(tally.passed > 0, "cargo ran no test at all");
+    Ok(tally)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(script: &str, expect: Result<&str, &str>) {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        let got = tests(command, &mut std::io::sink());
+        let got = got.map(|tally| tally.to_string()).map_err(|error| error.to_string());
+        assert_eq!(got.as_deref().map_err(String::as_str), expect);
+    }
+
+    #[test]
+    fn green_needs_tests_that_ran_and_a_good_exit() {
+        let line = "echo 'test result: ok. 2 passed; 0 failed; 0 ignored'";
+        check(line, Ok("2 passed, 0 failed"));
+        check(&format!("{line}; exit 101"), Err("2 passed, 0 failed (exit status: 101)"));
+        check("true", Err("cargo ran no test at all"));
+    }
+}

@@ -1,0 +1,52 @@
+//! The rules of this tree that no compiler checks, as data with one message each.
+//!
+//! A rule is a pure function from sources to complaints; only `tree` reads files. Start reading at `check`.
+
+mod allow;
+mod calls;
+mod complaint;
+mod functions;
+mod imports;
+mod lexer;
+mod limits;
+mod manifest;
+mod tree;
+mod words;
+
+use anyhow::{Result, bail};
+
+use crate::workspace::Workspace;
+use complaint::Complaint;
+use tree::Tree;
+
+/// What the verb is for.
+pub(crate) const ABOUT: &str = "imports, sizes, clock calls and words that the tree does not allow";
+
+/// Reads the tree and prints every complaint.
+///
+/// # Errors
+/// When there is at least one complaint, or the tree cannot be read.
+pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    if let Some(unknown) = arguments.first() {
+        bail!("takes no arguments, got `{unknown}`");
+    }
+    let tree = Tree::read(workspace.root())?;
+    let complaints = check(&tree);
+    for complaint in &complaints {
+        println!("{complaint}");
+    }
+    if !complaints.is_empty() {
+        bail!("{} complaints about {} files", complaints.len(), tree.sources.len());
+    }
+    println!("tidy: {} files, no complaints", tree.sources.len());
+    Ok(())
+}
+
+fn check(tree: &Tree) -> Vec<Complaint> {
+    let mut complaints = imports::check(tree);
+    complaints.extend(limits::check(tree));
+    complaints.extend(calls::check(tree));
+    complaints.extend(words::check(tree));
+    complaints.sort();
+    complaints
+}

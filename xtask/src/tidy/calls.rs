@@ -1,0 +1,177 @@
+//! Calls that have a home: the clock, chance, sleeping, and whatever would make a pure room impure.
+
+use super::complaint::Complaint;
+use super::imports::pure_folders;
+use super::tree::{Source, Tree};
+
+/// Where a call may stand.
+enum Home {
+    /// Below these paths, and nowhere else.
+    Under(&'static [&'static str]),
+    /// Anywhere but in a pure room.
+    OutsidePureRooms,
+}
+
+/// What tests may do.
+enum InTests {
+    Free,
+    /// Only in these files, each with its reason beside it.
+    Listed(&'static [&'static str]),
+}
+
+struct Call {
+    tokens: &'static [&'static str],
+    home: Home,
+    in_tests: InTests,
+    wrong: &'static str,
+    instead: &'static str,
+}
+
+/// A sleep in a test is a guess about speed. None is needed so far.
+const SLEEPING_TESTS: &[&str] = &[];
+
+const CALLS: &[Call] = &[
+    Call {
+        tokens: &["Instant::now", "clock_gettime"],
+        home: Home::Under(&[
+            "crates/engine/src/clock.rs",
+            "crates/observe/",
+            "crates/plimsoll/src/",
+            "crates/testbed/",
+            "services/",
+            "xtask/",
+        ]),
+        in_tests: InTests::Free,
+        wrong: "reads the monotonic clock outside its home",
+        instead: "take the instant as a parameter; the engine's is in crates/engine/src/clock.rs",
+    },
+    Call {
+        tokens: &["SystemTime::now", "Timestamp::now", "Zoned::now"],
+        home: Home::Under(&[
+            "crates/observe/",
+            "crates/plimsoll/src/clock.rs",
+            "crates/testbed/",
+            "services/",
+            "xtask/",
+        ]),
+        in_tests: InTests::Free,
+        wrong: "reads the wall clock outside its home",
+        instead: "take the time as a parameter; the command's is in crates/plimsoll/src/clock.rs",
+    },
+    Call {
+        tokens: &["thread_rng", "rand::", "getrandom", "fastrand"],
+        home: Home::Under(&["crates/testbed/", "services/", "xtask/"]),
+        in_tests: InTests::Free,
+        wrong: "draws from chance outside its home",
+        instead: "make the choice a pure function of the run's seed and the arrival's number",
+    },
+    Call {
+        tokens: &["thread::sleep", "time::sleep", "time::sleep_until"],
+        home: Home::Under(&[
+            "crates/engine/src/clock.rs",
+            "crates/observe/",
+            "crates/plimsoll/src/",
+            "crates/testbed/",
+            "services/",
+            "xtask/",
+        ]),
+        in_tests: InTests::Listed(SLEEPING_TESTS),
+        wrong: "sleeps where nothing may sleep",
+        instead: "wait for the condition itself (a channel, a readiness event, a line of output)",
+    },
+    Call {
+        tokens: &["std::fs", "std::net", "std::process", "std::thread", "std::env"],
+        home: Home::OutsidePureRooms,
+        in_tests: InTests::Free,
+        wrong: "reaches outside from a pure room",
+        instead: "take the bytes as a parameter and let the caller reach for them",
+    },
+];
+
+/// Every call that stands outside its home.
+pub(super) fn check(tree: &Tree) -> Vec<Complaint> {
+    tree.sources.iter().flat_map(|source| CALLS.iter().flat_map(|call| misplaced(source, call))).collect()
+}
+
+fn misplaced(source: &Source, call: &Call) -> Vec<Complaint> {
+    let Some(code) = &source.code else { return Vec::new() };
+    let at_home = match call.home {
+        Home::Under(paths) => paths.iter().any(|path| source.path.starts_with(path)),
+        Home::OutsidePureRooms => !pure_folders().any(|folder| source.path.starts_with(&folder)),
+    };
+    let in_tests = match call.in_tests {
+        InTests::Free => true,
+        InTests::Listed(files) => files.contains(&source.path.as_str()),
+    };
+    let found = call.tokens.iter().flat_map(|token| code.find(token).map(move |at| (*token, at)));
+    found
+        .filter(|(_, at)| if code.in_tests(*at) { !in_tests } else { !at_home })
+        .map(|(token, at)| Complaint {
+            path: source.path.clone(),
+            line: source.line_at(at),
+            wrong: format!("`{token}` {}", call.wrong),
+            instead: call.instead.to_owned(),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::complaint::printed;
+    use super::*;
+
+    fn check_one(path: &str, text: &str, expect: &str) {
+        assert_eq!(printed(&check(&Tree::of(&[(path, text)]))), expect, "of {path}: {text}");
+    }
+
+    #[test]
+    fn every_call_is_caught_away_from_home() {
+        let text = "use std::time::Instant;\nfn f() {\n    Instant::now();\n    SystemTime::now();\n    \
+                    rand::random();\n    std::thread::sleep(d);\n}\n";
+        check_one(
+            "crates/engine/src/dispatch.rs",
+            text,
+            "crates/engine/src/dispatch.rs:3: `Instant::now` reads the monotonic clock outside its home; take the \
+             instant as a parameter; the engine's is in crates/engine/src/clock.rs\n\
+             crates/engine/src/dispatch.rs:4: `SystemTime::now` reads the wall clock outside its home; take the \
+             time as a parameter; the command's is in crates/plimsoll/src/clock.rs\n\
+             crates/engine/src/dispatch.rs:5: `rand::` draws from chance outside its home; make the choice a pure \
+             function of the run's seed and the arrival's number\n\
+             crates/engine/src/dispatch.rs:6: `thread::sleep` sleeps where nothing may sleep; wait for the \
+             condition itself (a channel, a readiness event, a line of output)\n",
+        );
+    }
+
+    #[test]
+    fn a_pure_room_reaches_nothing() {
+        check_one(
+            "crates/judge/src/lib.rs",
+            "use std::fs;\n",
+            "crates/judge/src/lib.rs:1: `std::fs` reaches outside from a pure room; take the bytes as a parameter \
+             and let the caller reach for them\n",
+        );
+        check_one("crates/archive/src/lib.rs", "use std::fs;\n", "");
+        check_one("crates/judge/src/lib.rs", "#[cfg(test)]\nmod tests { use std::fs; }\n", "");
+        check_one("crates/judge/tests/it/main.rs", "use std::fs;\n", "");
+    }
+
+    #[test]
+    fn homes_and_comments_are_left_alone() {
+        check_one("crates/engine/src/clock.rs", "fn now() { Instant::now() }", "");
+        check_one("crates/plimsoll/src/live.rs", "fn now() { Instant::now() }", "");
+        check_one("services/kit/src/serve.rs", "fn now() { SystemTime::now(); tokio::time::sleep(d) }", "");
+        check_one("crates/wire/src/lib.rs", "//! Never `Instant::now`.\nconst S: &str = \"rand::\";", "");
+        check_one("docs/engine.md", "Instant::now", "");
+    }
+
+    #[test]
+    fn tests_may_look_at_the_clock_and_not_sleep() {
+        check_one("crates/wire/tests/it/main.rs", "fn f() { Instant::now(); }", "");
+        check_one(
+            "services/kit/src/a.rs",
+            "#[cfg(test)]\nmod tests {\n    fn f() { tokio::time::sleep(d); }\n}\n",
+            "services/kit/src/a.rs:3: `time::sleep` sleeps where nothing may sleep; wait for the condition itself \
+             (a channel, a readiness event, a line of output)\n",
+        );
+    }
+}

@@ -1,0 +1,289 @@
+//! Which room may import which: the arrows of ARCHITECTURE.md as data.
+//!
+//! A new room is one line of `ROOMS`. An edge that is not in it does not exist.
+
+use super::complaint::Complaint;
+use super::manifest::{Dependency, Kind, dependencies};
+use super::tree::Tree;
+
+/// What a room must never see, besides other rooms.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Nature {
+    /// Same input, same bytes: no runtime, no clock, no files.
+    Pure,
+    /// Drives or is driven by the engine's own loop: no async runtime.
+    OnTheLoop,
+    Free,
+}
+
+struct Room {
+    /// `crates` and `services` never import each other: a tool that imports its subject cannot judge it.
+    shelf: &'static str,
+    name: &'static str,
+    may_import: &'static [&'static str],
+    nature: Nature,
+}
+
+const fn room(name: &'static str, nature: Nature, may_import: &'static [&'static str]) -> Room {
+    Room { shelf: "crates", name, may_import, nature }
+}
+
+const fn service(name: &'static str, may_import: &'static [&'static str]) -> Room {
+    Room { shelf: "services", name, may_import, nature: Nature::Free }
+}
+
+const ROOMS: &[Room] = &[
+    room("evidence", Nature::Pure, &[]),
+    room("workload", Nature::Pure, &["evidence"]),
+    room("stats", Nature::Pure, &["evidence"]),
+    room("profile", Nature::Pure, &[]),
+    room("wire", Nature::OnTheLoop, &["evidence"]),
+    room("engine", Nature::OnTheLoop, &["workload", "evidence", "wire"]),
+    room("k6", Nature::OnTheLoop, &["workload", "evidence", "engine", "wire"]),
+    room("observe", Nature::Free, &["evidence"]),
+    room("archive", Nature::Free, &["evidence", "workload"]),
+    room("judge", Nature::Pure, &["evidence", "workload", "stats", "profile"]),
+    room("report", Nature::Pure, &["evidence", "workload", "stats", "profile"]),
+    room(
+        "plimsoll",
+        Nature::Free,
+        &[
+            "evidence", "workload", "stats", "profile", "wire", "engine", "k6", "observe", "archive",
+            "judge", "report",
+        ],
+    ),
+    room("testbed", Nature::Free, &[]),
+    service("kit", &[]),
+    service("challenge", &["kit"]),
+    service("listings", &["kit"]),
+    service("gateway", &["kit"]),
+    Room { shelf: "xtask", name: "xtask", may_import: &[], nature: Nature::Free },
+];
+
+/// For tests only, whoever asks.
+const DEV_ONLY: &str = "testbed";
+
+/// Their families too: `tokio` stands for `tokio-util`.
+const ASYNC: &[&str] = &["tokio", "hyper", "axum", "tonic"];
+const OUTSIDE: &[&str] = &["libc", "mio", "rand", "rusqlite", "rustix"];
+
+/// Where the pure rooms' sources lie, each ending with a slash.
+pub(super) fn pure_folders() -> impl Iterator<Item = String> {
+    ROOMS
+        .iter()
+        .filter(|room| room.nature == Nature::Pure)
+        .map(|room| format!("{}/{}/", room.shelf, room.name))
+}
+
+fn find(name: &str) -> Option<&'static Room> {
+    ROOMS.iter().find(|room| room.name == name)
+}
+
+/// Every edge that the table does not hold, and every member that is not in it.
+pub(super) fn check(tree: &Tree) -> Vec<Complaint> {
+    let renamed = tree.text("Cargo.toml").map(dependencies).unwrap_or_default();
+    tree.sources
+        .iter()
+        .filter_map(|source| Some((member(&source.path)?, source)))
+        .flat_map(|((shelf, name), source)| match find(name).filter(|room| room.shelf == shelf) {
+            None => vec![complaint(
+                &source.path,
+                1,
+                [
+                    &format!("`{name}` is in no row of the import table"),
+                    "add its row to xtask/src/tidy/imports.rs and to ARCHITECTURE.md",
+                ],
+            )],
+            Some(room) => {
+                let edges = dependencies(&source.text);
+                edges.iter().filter_map(|edge| forbidden(room, edge, &renamed, &source.path)).collect()
+            }
+        })
+        .collect()
+}
+
+/// The shelf and folder that a manifest belongs to, if it is a member's.
+fn member(path: &str) -> Option<(&str, &str)> {
+    let folder = path.strip_suffix("/Cargo.toml")?;
+    match folder.split_once('/') {
+        Some((shelf @ ("crates" | "services"), name)) if !name.contains('/') => Some((shelf, name)),
+        None if folder == "xtask" => Some((folder, folder)),
+        _ => None,
+    }
+}
+
+fn forbidden(room: &Room, edge: &Dependency, renamed: &[Dependency], path: &str) -> Option<Complaint> {
+    let inherited = renamed.iter().find(|other| other.kind == Kind::Workspace && other.key == edge.key);
+    let inherited = inherited.and_then(|other| other.package.as_deref());
+    let name = edge.package.as_deref().or(inherited).unwrap_or(&edge.key);
+    let texts = match find(name) {
+        Some(other) => refused_room(room, edge.kind, other),
+        None => refused_crate(room, edge.kind, name),
+    };
+    texts.map(|[wrong, instead]| complaint(path, edge.line, [&wrong, &instead]))
+}
+
+fn refused_room(room: &Room, kind: Kind, other: &Room) -> Option<[String; 2]> {
+    let (from, to) = (room.name, other.name);
+    if room.shelf != other.shelf {
+        return Some([
+            format!("`{from}` in {}/ imports `{to}` in {}/", room.shelf, other.shelf),
+            "the shelves never import each other, in tests neither: start its binary as a process".to_owned(),
+        ]);
+    }
+    if kind == Kind::Dev {
+        return None;
+    }
+    if to == DEV_ONLY {
+        return Some([
+            format!("`{from}` imports `{to}` outside its tests"),
+            "move it to [dev-dependencies]".to_owned(),
+        ]);
+    }
+    let allowed = room.may_import;
+    (!allowed.contains(&to)).then(|| {
+        let list = if allowed.is_empty() { "no room".to_owned() } else { allowed.join(", ") };
+        [
+            format!("`{from}` imports `{to}`"),
+            format!("it may import {list}: move the shared word down, or turn the arrow round"),
+        ]
+    })
+}
+
+fn refused_crate(room: &Room, kind: Kind, name: &str) -> Option<[String; 2]> {
+    let of_family =
+        |family: &&str| name == *family || name.strip_prefix(*family).is_some_and(|s| s.starts_with('-'));
+    if kind == Kind::Dev || room.nature == Nature::Free {
+        return None;
+    }
+    if ASYNC.iter().any(of_family) {
+        return Some([
+            format!("`{}` imports `{name}`, an async runtime or what needs one", room.name),
+            "be a state machine that the engine's loop drives; its tests may use one as the peer".to_owned(),
+        ]);
+    }
+    (room.nature == Nature::Pure && OUTSIDE.iter().any(of_family)).then(|| {
+        [
+            format!("`{}` is pure and imports `{name}`", room.name),
+            "take what it would fetch as a parameter".to_owned(),
+        ]
+    })
+}
+
+fn complaint(path: &str, line: usize, [wrong, instead]: [&str; 2]) -> Complaint {
+    Complaint { path: path.to_owned(), line, wrong: wrong.to_owned(), instead: instead.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::complaint::printed;
+    use super::*;
+
+    fn check_one(path: &str, text: &str, expect: &str) {
+        let root = "[workspace.dependencies]\nnet = { package = \"tokio\", version = \"1\" }\n";
+        let tree = Tree::of(&[("Cargo.toml", root), (path, text)]);
+        assert_eq!(printed(&check(&tree)), expect, "of {path}: {text}");
+    }
+
+    #[test]
+    fn edges_of_the_table_pass() {
+        check_one(
+            "crates/engine/Cargo.toml",
+            "[dependencies]\nwire.workspace = true\nmio.workspace = true\n",
+            "",
+        );
+        check_one(
+            "crates/engine/Cargo.toml",
+            "[dev-dependencies]\ntestbed.workspace = true\ntokio = \"1\"\n",
+            "",
+        );
+        check_one(
+            "services/challenge/Cargo.toml",
+            "[dependencies]\nkit.workspace = true\ntokio = \"1\"\n",
+            "",
+        );
+        check_one("crates/observe/Cargo.toml", "[dependencies]\ntokio = \"1\"\n", "");
+        check_one("xtask/Cargo.toml", "[dependencies]\nanyhow = \"1\"\n", "");
+        check_one("lab/fixture/Cargo.toml", "[dependencies]\nwire = \"1\"\n", "");
+    }
+
+    #[test]
+    fn any_other_edge_is_refused() {
+        check_one(
+            "crates/wire/Cargo.toml",
+            "[dependencies]\nevidence.workspace = true\nengine.workspace = true\n",
+            "crates/wire/Cargo.toml:3: `wire` imports `engine`; it may import evidence: move the shared word down, \
+             or turn the arrow round\n",
+        );
+        check_one(
+            "crates/evidence/Cargo.toml",
+            "[target.'cfg(unix)'.dependencies]\nstats.workspace = true\n",
+            "crates/evidence/Cargo.toml:2: `evidence` imports `stats`; it may import no room: move the shared word \
+             down, or turn the arrow round\n",
+        );
+        check_one(
+            "crates/newroom/Cargo.toml",
+            "",
+            "crates/newroom/Cargo.toml:1: `newroom` is in no row of the import table; add its row to \
+             xtask/src/tidy/imports.rs and to ARCHITECTURE.md\n",
+        );
+    }
+
+    #[test]
+    fn the_shelves_stay_apart_even_in_tests() {
+        let message =
+            "the shelves never import each other, in tests neither: start its binary as a process\n";
+        check_one(
+            "crates/plimsoll/Cargo.toml",
+            "[dev-dependencies]\nchallenge.workspace = true\n",
+            &format!(
+                "crates/plimsoll/Cargo.toml:2: `plimsoll` in crates/ imports `challenge` in services/; {message}"
+            ),
+        );
+        check_one(
+            "services/kit/Cargo.toml",
+            "[dependencies]\nours = { package = \"evidence\", path = \"../../crates/evidence\" }\n",
+            &format!(
+                "services/kit/Cargo.toml:2: `kit` in services/ imports `evidence` in crates/; {message}"
+            ),
+        );
+        check_one(
+            "xtask/Cargo.toml",
+            "[dependencies]\nevidence.workspace = true\n",
+            &format!("xtask/Cargo.toml:2: `xtask` in xtask/ imports `evidence` in crates/; {message}"),
+        );
+    }
+
+    #[test]
+    fn the_testbed_is_for_tests() {
+        check_one(
+            "crates/plimsoll/Cargo.toml",
+            "[dependencies]\ntestbed.workspace = true\n",
+            "crates/plimsoll/Cargo.toml:2: `plimsoll` imports `testbed` outside its tests; move it to \
+             [dev-dependencies]\n",
+        );
+    }
+
+    #[test]
+    fn runtimes_stay_out_of_the_loop_and_the_pure_rooms() {
+        let instead = "an async runtime or what needs one; be a state machine that the engine's loop drives; its \
+                       tests may use one as the peer\n";
+        check_one(
+            "crates/engine/Cargo.toml",
+            "[dependencies]\nnet.workspace = true\n[build-dependencies]\ntonic-prost = \"1\"\n",
+            &format!(
+                "crates/engine/Cargo.toml:2: `engine` imports `tokio`, {instead}\
+                 crates/engine/Cargo.toml:4: `engine` imports `tonic-prost`, {instead}"
+            ),
+        );
+        check_one(
+            "crates/judge/Cargo.toml",
+            "[dependencies]\nhyper = \"1\"\nrusqlite = \"0.39\"\n",
+            &format!(
+                "crates/judge/Cargo.toml:2: `judge` imports `hyper`, {instead}\
+                 crates/judge/Cargo.toml:3: `judge` is pure and imports `rusqlite`; take what it would fetch as a \
+                 parameter\n"
+            ),
+        );
+    }
+}

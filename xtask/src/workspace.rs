@@ -1,0 +1,54 @@
+//! Where the workspace, its binaries and its scratch space are. Nothing else may guess a path.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+
+/// The checked-out tree this chore works on.
+pub(crate) struct Workspace {
+    root: PathBuf,
+    binaries: PathBuf,
+}
+
+impl Workspace {
+    /// Finds the tree that holds this very chore.
+    pub(crate) fn find() -> Result<Self> {
+        let manifest = std::env::var_os("CARGO_MANIFEST_DIR")
+            .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+        let root = manifest.parent().context("xtask lies in a folder of the workspace")?.to_owned();
+        let itself = std::env::current_exe().context("cannot tell where this command was built")?;
+        let binaries = itself.parent().context("a binary lies in a folder")?.to_owned();
+        Ok(Self { root, binaries })
+    }
+
+    /// The folder with the root manifest.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// A binary of the workspace, built with the same profile as this chore and so its neighbour.
+    pub(crate) fn binary(&self, name: &str) -> PathBuf {
+        self.binaries.join(name)
+    }
+
+    /// A fresh folder for what a chore leaves behind, emptied if an earlier run filled it.
+    pub(crate) fn scratch(&self, name: &str) -> Result<PathBuf> {
+        let target = self.binaries.parent().context("binaries lie in the target folder")?;
+        let scratch = target.join(name);
+        if scratch.exists() {
+            std::fs::remove_dir_all(&scratch)
+                .with_context(|| format!("cannot empty {}", scratch.display()))?;
+        }
+        std::fs::create_dir_all(&scratch).with_context(|| format!("cannot make {}", scratch.display()))?;
+        Ok(scratch)
+    }
+
+    /// The cargo that started this chore, run at the root.
+    pub(crate) fn cargo(&self) -> Command {
+        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        // The variables below describe the xtask package; a nested cargo must not inherit them.
+        command.current_dir(&self.root).env_remove("CARGO_MANIFEST_DIR").env_remove("CARGO_PKG_NAME");
+        command
+    }
+}
