@@ -1,0 +1,77 @@
+//! A running target: where it listens, what it saw, and its end.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::log::Served;
+use crate::shared::Shared;
+
+/// A target that runs until it is stopped or dropped.
+pub struct Target {
+    addr: SocketAddr,
+    shared: Arc<Shared>,
+    wake: Box<dyn Fn() + Send + Sync>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Target {
+    pub(crate) fn new(
+        addr: SocketAddr,
+        shared: Arc<Shared>,
+        wake: Box<dyn Fn() + Send + Sync>,
+        thread: JoinHandle<()>,
+    ) -> Self {
+        Target { addr, shared, wake, thread: Some(thread) }
+    }
+
+    /// The address it listens on.
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// Every request read so far, in the order in which they were read, up to [`crate::LOG_LIMIT`].
+    pub fn log(&self) -> Vec<Served> {
+        self.shared.log.served()
+    }
+
+    /// Requests read so far, whether the log had room for them or not.
+    pub fn requests(&self) -> u64 {
+        self.shared.log.read()
+    }
+
+    /// Connections accepted so far.
+    pub fn connections(&self) -> u64 {
+        self.shared.accepted()
+    }
+
+    /// Waits until the log satisfies `enough`; false when `limit` passed first.
+    pub fn wait_for(&self, limit: Duration, enough: impl Fn(&[Served]) -> bool) -> bool {
+        self.shared.log.wait(limit, enough)
+    }
+
+    /// Stops as a killed process would: closes the port and every connection. The log stays readable.
+    pub fn stop(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            self.shared.stop.set();
+            (self.wake)();
+            // A target that panicked has shown its message already, and the log is still worth reading.
+            let _ = thread.join();
+            self.shared.close_connections();
+        }
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Target").field("addr", &self.addr).finish_non_exhaustive()
+    }
+}
