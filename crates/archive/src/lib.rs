@@ -1,1 +1,29 @@
 //! The run file: written while the run goes on, sealed, read back.
+//!
+//! One SQLite file is one run. [`Writer`] creates and fills it, [`Recorder`] is the thread that alone
+//! hands evidence to a writer and to whoever else listens, [`Stored`] reads it back as an
+//! [`evidence::Run`]. `docs/archive.md` describes every table. This room judges nothing, knows no wall
+//! clock (times come in as text) and redacts nothing: no secret may reach it. Start reading at
+//! [`Writer`]; the tables themselves are in `schema.rs`.
+
+mod digest;
+mod error;
+mod exemplars;
+mod file_name;
+mod judgements;
+mod load;
+mod open;
+mod recorder;
+mod schema;
+mod seal;
+mod stored;
+mod writer;
+
+pub use error::ArchiveError;
+pub use file_name::{EXTENSION, file_name};
+pub use judgements::{Judged, append_judgement};
+pub use recorder::{RecordError, Recorded, Recorder, Sinks};
+pub use schema::{APPLICATION_ID, DIGEST_TABLES, TABLES};
+pub use seal::Integrity;
+pub use stored::Stored;
+pub use writer::{Overwrite, Writer};

@@ -1,0 +1,162 @@
+//! What can go wrong with a run file: what was wrong, where, and what to do.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
+
+/// A run file that could not be written or read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ArchiveError {
+    /// The file is there already and was not to be replaced.
+    #[error("{} exists already and is not overwritten: name another file, or say --force", .path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// No such file.
+    #[error("there is no run file {}: check the name", .path.display())]
+    NotFound {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file of another kind.
+    #[error("{} is not a run file: {why}. Name a file that `plimsoll run` wrote", .path.display())]
+    NotAnArchive {
+        /// The file.
+        path: PathBuf,
+        /// What it is instead.
+        why: String,
+    },
+    /// Written by a newer version of the tool.
+    #[error(
+        "{} has schema version {found}, and this version of plimsoll reads up to {supported}: use a newer plimsoll",
+        .path.display()
+    )]
+    NewerSchema {
+        /// The file.
+        path: PathBuf,
+        /// The file's schema version.
+        found: u32,
+        /// The newest this reader knows.
+        supported: u32,
+    },
+    /// A run file whose content is not as it was written.
+    #[error("{} is damaged: {what}. Restore it from a copy, or run again", .path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What does not fit.
+        what: String,
+    },
+    /// The run was killed before its file was sealed, or is still going on.
+    #[error("{} is not sealed: the run was killed, or is still going on. Report on it, but add nothing to it", .path.display())]
+    Unsealed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// No room left.
+    #[error("no room left to write {}: free space on its disk. All up to the last full second is kept", .path.display())]
+    Full {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Another process holds the file.
+    #[error("another process holds {}: close it there and try again", .path.display())]
+    Busy {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file system refused.
+    #[error("cannot {doing} {}: {source}", .path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What was tried, as a verb.
+        doing: &'static str,
+        /// What the file system said.
+        source: io::Error,
+    },
+    /// SQLite could not do its work, most often because the system under it failed.
+    #[error("cannot {doing} {}: {source}. Check the disk's room, quota, file-size limit and permissions", .path.display())]
+    Sqlite {
+        /// The file.
+        path: PathBuf,
+        /// What was tried, as a verb.
+        doing: &'static str,
+        /// What SQLite said.
+        source: rusqlite::Error,
+    },
+    /// Evidence that makes no sense to this room.
+    #[error("cannot keep evidence in {}: {what}. This is a bug in plimsoll", .path.display())]
+    Bug {
+        /// The file.
+        path: PathBuf,
+        /// What does not fit.
+        what: String,
+    },
+}
+
+impl ArchiveError {
+    pub(crate) fn io(path: &Path, doing: &'static str, source: io::Error) -> Self {
+        let path = path.to_owned();
+        match source.kind() {
+            io::ErrorKind::NotFound if doing == READ => ArchiveError::NotFound { path },
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ArchiveError::Full { path },
+            _ => ArchiveError::Io { path, doing, source },
+        }
+    }
+}
+
+/// What was tried, when it was reading.
+pub(crate) const READ: &str = "read";
+/// What was tried, when it was writing.
+pub(crate) const WRITE: &str = "write";
+
+/// What went wrong below a caller who knows the file's name and what was tried.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    Sqlite(rusqlite::Error),
+    Damaged(String),
+    Bug(String),
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        Fault::Sqlite(error)
+    }
+}
+
+impl Fault {
+    /// The fault as an error about the file at `path`, met while `doing` something with it.
+    pub(crate) fn at(self, path: &Path, doing: &'static str) -> ArchiveError {
+        let path = path.to_owned();
+        match self {
+            Fault::Damaged(what) => ArchiveError::Damaged { path, what },
+            Fault::Bug(what) => ArchiveError::Bug { path, what },
+            Fault::Sqlite(source) => of_sqlite(path, doing, source),
+        }
+    }
+}
+
+fn of_sqlite(path: PathBuf, doing: &'static str, source: rusqlite::Error) -> ArchiveError {
+    use rusqlite::Error as E;
+    let what = source.to_string();
+    match source {
+        E::SqliteFailure(error, _) => match error.code {
+            ErrorCode::DiskFull => ArchiveError::Full { path },
+            ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => ArchiveError::Busy { path },
+            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::TooBig => {
+                ArchiveError::Damaged { path, what }
+            }
+            _ => ArchiveError::Sqlite { path, doing, source },
+        },
+        E::FromSqlConversionFailure(..)
+        | E::IntegralValueOutOfRange(..)
+        | E::Utf8Error(..)
+        | E::InvalidColumnType(..)
+        | E::QueryReturnedNoRows => ArchiveError::Damaged { path, what },
+        _ => ArchiveError::Sqlite { path, doing, source },
+    }
+}

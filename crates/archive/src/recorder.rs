@@ -1,0 +1,267 @@
+//! The thread that alone hands evidence on: ticks from the loops, samples from the observers.
+//!
+//! It waits by sleeping between short looks, never makes a loop wait, and asks no clock: the loops' ticks
+//! are its seconds.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use evidence::exchange::{Inlet, Taken};
+use evidence::sink::{Sink, SinkError};
+use evidence::{RunEnd, Sample, SeriesKey};
+
+/// How long it sleeps between two looks.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// After how many looks evidence is made durable though a loop has not delivered its second.
+const LOOKS_A_FLUSH: u32 = 20;
+
+/// A batch of values that an observer read.
+type Samples = Vec<(SeriesKey, Sample)>;
+
+/// Who receives the evidence.
+#[derive(Default)]
+pub struct Sinks {
+    /// Those that record, the archive first: a failure of any ends the run.
+    pub recording: Vec<Box<dyn Sink + Send>>,
+    /// Those that draw: one that fails is left out from then on, and the run goes on.
+    pub drawing: Vec<Box<dyn Sink + Send>>,
+}
+
+/// What is to be known of a recording that went well.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Recorded {
+    /// Why sinks that draw were left out.
+    pub drawing_failures: Vec<String>,
+}
+
+/// Why a run could not be recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The thread could not be started.
+    #[error("cannot start the recorder's thread: {0}")]
+    Thread(#[from] io::Error),
+    /// A sink that records failed.
+    #[error(transparent)]
+    Sink(#[from] SinkError),
+    /// The thread panicked.
+    #[error("the recorder broke off. This is a bug in plimsoll")]
+    Panicked,
+}
+
+/// The handle of the recorder's thread. Dropped without [`Recorder::finish`], it makes durable what it
+/// has and leaves the file unsealed.
+pub struct Recorder {
+    ends: Option<Sender<RunEnd>>,
+    thread: Option<JoinHandle<Result<Recorded, RecordError>>>,
+    has_failed: Arc<AtomicBool>,
+}
+
+impl Recorder {
+    /// Start recording what comes from `inlets` (one a loop) and from the observers.
+    ///
+    /// # Errors
+    /// [`RecordError::Thread`] when the system gives no thread.
+    pub fn start(
+        sinks: Sinks,
+        inlets: Vec<Inlet>,
+        samples: Receiver<Samples>,
+    ) -> Result<Recorder, RecordError> {
+        let (ends, ended) = channel();
+        let has_failed = Arc::new(AtomicBool::new(false));
+        let failure = Arc::clone(&has_failed);
+        let thread = thread::Builder::new().name("recorder".to_owned()).spawn(move || {
+            let mut desk = Desk::new(sinks, inlets, samples);
+            let recorded = desk.work(&ended);
+            match recorded {
+                Err(error) => {
+                    failure.store(true, Ordering::Release);
+                    desk.close(&ended);
+                    Err(error)
+                }
+                Ok(()) => Ok(Recorded { drawing_failures: desk.drawing_failures }),
+            }
+        })?;
+        Ok(Recorder { ends: Some(ends), thread: Some(thread), has_failed })
+    }
+
+    /// Whether recording has failed; [`Recorder::finish`] says why. The loops learn it by themselves.
+    pub fn is_failed(&self) -> bool {
+        // A thread that is over before it was told to finish has panicked.
+        self.has_failed.load(Ordering::Acquire) || self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// The loops and observers are over: take what is left, end every sink, and wait for it.
+    ///
+    /// # Errors
+    /// [`RecordError`] when anything could not be recorded, now or earlier.
+    pub fn finish(mut self, end: &RunEnd) -> Result<Recorded, RecordError> {
+        if let Some(ends) = self.ends.take() {
+            // A thread that is gone tells why when it is joined.
+            let _ = ends.send(end.clone());
+        }
+        self.thread
+            .take()
+            .map_or(Err(RecordError::Panicked), |thread| thread.join().unwrap_or(Err(RecordError::Panicked)))
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        drop(self.ends.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the recorder is to do next.
+enum Order {
+    GoOn,
+    Finish(RunEnd),
+    Abandon,
+}
+
+/// A loop's inlet, and whether its current second is in.
+struct Source {
+    inlet: Inlet,
+    has_delivered: bool,
+}
+
+/// What the thread works on.
+struct Desk {
+    sinks: Sinks,
+    sources: Vec<Source>,
+    samples: Option<Receiver<Samples>>,
+    drawing_failures: Vec<String>,
+    is_dirty: bool,
+    looks: u32,
+}
+
+impl Desk {
+    fn new(sinks: Sinks, inlets: Vec<Inlet>, samples: Receiver<Samples>) -> Desk {
+        let sources = inlets.into_iter().map(|inlet| Source { inlet, has_delivered: false }).collect();
+        let samples = Some(samples);
+        Desk { sinks, sources, samples, drawing_failures: Vec::new(), is_dirty: false, looks: 0 }
+    }
+
+    fn work(&mut self, ended: &Receiver<RunEnd>) -> Result<(), RecordError> {
+        loop {
+            let order = wait(ended);
+            self.look()?;
+            match order {
+                Order::GoOn => self.flush_when_due()?,
+                Order::Abandon => return Ok(self.flush()?),
+                Order::Finish(end) => return Ok(self.finish(&end)?),
+            }
+        }
+    }
+
+    /// Take everything that waits.
+    fn look(&mut self) -> Result<(), SinkError> {
+        let mut sources = std::mem::take(&mut self.sources);
+        let mut taken = Ok(());
+        sources.retain_mut(|source| {
+            taken.is_ok() && {
+                let is_open = self.take_ticks(source);
+                is_open.unwrap_or_else(|error| {
+                    taken = Err(error);
+                    false
+                })
+            }
+        });
+        self.sources = sources;
+        taken?;
+        self.take_samples()
+    }
+
+    /// Whether the loop is still going on.
+    fn take_ticks(&mut self, source: &mut Source) -> Result<bool, SinkError> {
+        loop {
+            match source.inlet.take() {
+                Taken::Nothing => return Ok(true),
+                Taken::Over => return Ok(false),
+                Taken::Tick(tick) => {
+                    self.is_dirty = true;
+                    source.has_delivered = true;
+                    self.give(|sink| sink.tick(&tick))?;
+                    source.inlet.give_back(tick);
+                }
+            }
+        }
+    }
+
+    fn take_samples(&mut self) -> Result<(), SinkError> {
+        while let Some(batch) = self.samples.as_ref().and_then(|samples| samples.try_recv().ok()) {
+            self.is_dirty = true;
+            self.give(|sink| sink.samples(&batch))?;
+        }
+        Ok(())
+    }
+
+    /// Give something to every sink: a failure to record is an error, a failure to draw is remembered.
+    fn give(
+        &mut self,
+        mut what: impl FnMut(&mut dyn Sink) -> Result<(), SinkError>,
+    ) -> Result<(), SinkError> {
+        for sink in &mut self.sinks.recording {
+            what(sink.as_mut())?;
+        }
+        let failures = &mut self.drawing_failures;
+        self.sinks.drawing.retain_mut(|sink| {
+            let drawn = what(sink.as_mut());
+            failures.extend(drawn.as_ref().err().map(ToString::to_string));
+            drawn.is_ok()
+        });
+        Ok(())
+    }
+
+    fn flush_when_due(&mut self) -> Result<(), SinkError> {
+        self.looks += 1;
+        let is_second_in = !self.sources.is_empty() && self.sources.iter().all(|source| source.has_delivered);
+        let is_due = is_second_in || self.looks >= LOOKS_A_FLUSH;
+        if is_due && self.is_dirty { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<(), SinkError> {
+        self.looks = 0;
+        self.is_dirty = false;
+        for source in &mut self.sources {
+            source.has_delivered = false;
+        }
+        self.give(|sink| sink.flush())
+    }
+
+    fn finish(&mut self, end: &RunEnd) -> Result<(), SinkError> {
+        while !self.sources.is_empty() {
+            thread::sleep(LOOK_EVERY);
+            self.look()?;
+            self.flush_when_due()?;
+        }
+        self.flush()?;
+        self.give(|sink| sink.end(end))
+    }
+
+    /// After a failure: the loops see that nobody takes their ticks, the file is closed with what it has,
+    /// and what draws is told how it ended.
+    fn close(&mut self, ended: &Receiver<RunEnd>) {
+        self.sources.clear();
+        self.samples = None;
+        self.sinks.recording.clear();
+        if let Ok(end) = ended.recv() {
+            // Nothing but drawing sinks is left, and those cannot fail a run.
+            let _ = self.give(|sink| sink.end(&end));
+        }
+    }
+}
+
+fn wait(ended: &Receiver<RunEnd>) -> Order {
+    match ended.recv_timeout(LOOK_EVERY) {
+        Ok(end) => Order::Finish(end),
+        Err(RecvTimeoutError::Timeout) => Order::GoOn,
+        Err(RecvTimeoutError::Disconnected) => Order::Abandon,
+    }
+}

@@ -1,0 +1,211 @@
+//! The tables of a run file. `docs/archive.md` explains each; a test holds the two together.
+
+use rusqlite::Connection;
+
+/// What marks an SQLite file as ours, in its header: `Plim` in ASCII.
+pub const APPLICATION_ID: u32 = 0x506c_696d;
+
+/// The longest run that a file can hold, in seconds: 31 days. A reader makes tables of that many rows at most.
+pub(crate) const MAX_SECONDS: u32 = 31 * 86_400;
+
+/// The most that one key can count in one second. Together with [`MAX_A_RUN`] it keeps the sums that are
+/// formed of a hostile file far from 64 bits; honest runs stay far below.
+pub(crate) const MAX_A_SECOND: u64 = 1 << 40;
+
+/// The most that one key can count in a run.
+pub(crate) const MAX_A_RUN: u64 = 1 << 50;
+
+/// Every table with the statement that creates it. A reader takes only files whose tables were created by
+/// these very statements, so that no view, trigger or generated column of a hostile file is ever run.
+pub const TABLES: [(&str, &str); 12] = [
+    (
+        "manifest",
+        "CREATE TABLE manifest (
+  name TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID",
+    ),
+    (
+        "keys",
+        "CREATE TABLE keys (
+  key INTEGER PRIMARY KEY,
+  metric TEXT NOT NULL,
+  scenario TEXT NOT NULL,
+  endpoint TEXT NOT NULL,
+  phase TEXT NOT NULL,
+  outcome TEXT,
+  tags TEXT NOT NULL
+) STRICT",
+    ),
+    (
+        "ticks",
+        "CREATE TABLE ticks (
+  loop INTEGER NOT NULL,
+  second INTEGER NOT NULL,
+  covered_ns INTEGER NOT NULL,
+  in_flight INTEGER NOT NULL,
+  folded INTEGER NOT NULL,
+  PRIMARY KEY (loop, second)
+) STRICT, WITHOUT ROWID",
+    ),
+    // Rows are appended in the order of time and found through the index: clustering them by key would
+    // leave pages half empty, a third more file for a little less reading.
+    (
+        "histograms",
+        "CREATE TABLE histograms (
+  key INTEGER NOT NULL,
+  second INTEGER NOT NULL,
+  count INTEGER NOT NULL,
+  v2 BLOB NOT NULL,
+  PRIMARY KEY (key, second)
+) STRICT",
+    ),
+    (
+        "counts",
+        "CREATE TABLE counts (
+  key INTEGER NOT NULL,
+  second INTEGER NOT NULL,
+  value INTEGER NOT NULL,
+  PRIMARY KEY (key, second)
+) STRICT, WITHOUT ROWID",
+    ),
+    (
+        "series",
+        "CREATE TABLE series (
+  series INTEGER PRIMARY KEY,
+  name TEXT NOT NULL,
+  target TEXT NOT NULL,
+  unit TEXT NOT NULL,
+  part TEXT NOT NULL
+) STRICT",
+    ),
+    (
+        "samples",
+        "CREATE TABLE samples (
+  series INTEGER NOT NULL,
+  at_ns INTEGER NOT NULL,
+  value REAL NOT NULL,
+  PRIMARY KEY (series, at_ns)
+) STRICT, WITHOUT ROWID",
+    ),
+    (
+        "exemplars",
+        "CREATE TABLE exemplars (
+  exemplar INTEGER PRIMARY KEY,
+  kind TEXT NOT NULL,
+  scenario TEXT NOT NULL,
+  endpoint TEXT NOT NULL,
+  phase TEXT NOT NULL,
+  outcome TEXT NOT NULL,
+  due_ns INTEGER NOT NULL,
+  response_time_ns INTEGER NOT NULL,
+  service_time_ns INTEGER NOT NULL,
+  request TEXT NOT NULL,
+  request_headers TEXT NOT NULL,
+  request_body TEXT NOT NULL,
+  status INTEGER,
+  response_headers TEXT NOT NULL,
+  response_body TEXT NOT NULL,
+  detail TEXT NOT NULL,
+  trace_id TEXT
+) STRICT",
+    ),
+    (
+        "rollups",
+        "CREATE TABLE rollups (
+  key INTEGER PRIMARY KEY,
+  first_second INTEGER NOT NULL,
+  last_second INTEGER NOT NULL,
+  total INTEGER NOT NULL,
+  mean_us REAL,
+  p50_us REAL,
+  p95_us REAL,
+  p99_us REAL,
+  max_us INTEGER,
+  v2 BLOB
+) STRICT",
+    ),
+    (
+        "run_end",
+        "CREATE TABLE run_end (
+  one INTEGER PRIMARY KEY CHECK (one = 1),
+  how TEXT NOT NULL,
+  reason TEXT,
+  last_second INTEGER NOT NULL,
+  requests_in_flight INTEGER NOT NULL,
+  iterations_in_flight INTEGER NOT NULL,
+  folded_endpoints INTEGER NOT NULL,
+  folded_ticks INTEGER NOT NULL
+) STRICT",
+    ),
+    (
+        "seal",
+        "CREATE TABLE seal (
+  one INTEGER PRIMARY KEY CHECK (one = 1),
+  sha256 TEXT NOT NULL
+) STRICT",
+    ),
+    (
+        "judgements",
+        "CREATE TABLE judgements (
+  judgement INTEGER PRIMARY KEY,
+  judged_at TEXT NOT NULL,
+  rules_version INTEGER NOT NULL,
+  verdict TEXT NOT NULL,
+  because TEXT NOT NULL,
+  claims TEXT NOT NULL,
+  findings TEXT NOT NULL
+) STRICT",
+    ),
+];
+
+/// The evidence tables in the order in which the digest runs over them: name, primary key by which the
+/// rows are ordered, columns in order.
+pub const DIGEST_TABLES: [(&str, &str, &str); 10] = [
+    ("manifest", "name", "name, value"),
+    ("keys", "key", "key, metric, scenario, endpoint, phase, outcome, tags"),
+    ("ticks", "loop, second", "loop, second, covered_ns, in_flight, folded"),
+    ("histograms", "key, second", "key, second, count, v2"),
+    ("counts", "key, second", "key, second, value"),
+    ("series", "series", "series, name, target, unit, part"),
+    ("samples", "series, at_ns", "series, at_ns, value"),
+    (
+        "exemplars",
+        "exemplar",
+        "exemplar, kind, scenario, endpoint, phase, outcome, due_ns, response_time_ns, service_time_ns, \
+         request, request_headers, request_body, status, response_headers, response_body, detail, trace_id",
+    ),
+    ("rollups", "key", "key, first_second, last_second, total, mean_us, p50_us, p95_us, p99_us, max_us, v2"),
+    (
+        "run_end",
+        "one",
+        "one, how, reason, last_second, requests_in_flight, iterations_in_flight, folded_endpoints, \
+         folded_ticks",
+    ),
+];
+
+/// Create every table in an empty file and mark it as ours.
+pub(crate) fn create(connection: &Connection, version: u32) -> rusqlite::Result<()> {
+    for (_, statement) in TABLES {
+        connection.execute_batch(statement)?;
+    }
+    connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+    connection.pragma_update(None, "user_version", version)
+}
+
+/// What of the file's tables is not as [`create`] makes it; none when all is.
+pub(crate) fn deviation(connection: &Connection) -> rusqlite::Result<Option<String>> {
+    let mut statement =
+        connection.prepare("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?1")?;
+    for (table, expected) in TABLES {
+        let mut rows = statement.query([table])?;
+        let found: Option<String> = match rows.next()? {
+            Some(row) => row.get(0)?,
+            None => return Ok(Some(format!("its table `{table}` is missing"))),
+        };
+        if found.as_deref() != Some(expected) {
+            return Ok(Some(format!("its table `{table}` is not built as schema version 1 builds it")));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,202 @@
+//! A run read back from its file.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use evidence::key::KeyId;
+use evidence::run::{ReadError, Run, Seconds};
+use evidence::{Exemplar, Histogram, Key, Manifest, RunEnd, Sample, SeriesKey};
+use rusqlite::{Connection, params};
+
+use crate::error::{ArchiveError, Fault, READ};
+use crate::judgements::{self, Judged};
+use crate::open::{self, Purpose};
+use crate::schema::{MAX_A_RUN, MAX_A_SECOND};
+use crate::seal::Integrity;
+use crate::{digest, load};
+
+/// A run file, opened. Keys, series and manifest are in memory; the rest is read when asked for.
+#[derive(Debug)]
+pub struct Stored {
+    connection: Connection,
+    path: PathBuf,
+    manifest: Manifest,
+    end: Option<RunEnd>,
+    seconds: u32,
+    keys: Vec<(KeyId, Key)>,
+    series: Vec<SeriesKey>,
+    series_numbers: HashMap<SeriesKey, i64>,
+    digest: Option<String>,
+}
+
+impl Stored {
+    /// Open a run file, sealed or not. What a killed run left in the `-wal` file beside it is recovered.
+    ///
+    /// # Errors
+    /// [`ArchiveError`]: no such file, no run file, of a newer version, damaged, or not readable.
+    pub fn open(path: &Path) -> Result<Stored, ArchiveError> {
+        let connection = open::open(path, Purpose::Read)?;
+        Self::load(connection, path).map_err(|fault| fault.at(path, READ))
+    }
+
+    fn load(connection: Connection, path: &Path) -> Result<Stored, Fault> {
+        let series = load::series(&connection)?;
+        Ok(Stored {
+            path: path.to_owned(),
+            manifest: load::manifest(&connection)?,
+            end: load::end(&connection)?,
+            seconds: load::seconds(&connection)?,
+            keys: load::keys(&connection)?,
+            series: series.iter().map(|(key, _)| key.clone()).collect(),
+            series_numbers: series.into_iter().collect(),
+            digest: load::sealed_digest(&connection)?,
+            connection,
+        })
+    }
+
+    /// Whether the run was brought to its end; if not it was killed, or is still going on.
+    pub fn is_sealed(&self) -> bool {
+        self.digest.is_some()
+    }
+
+    /// The SHA-256 digest of the evidence, hexadecimal, as written at the seal.
+    pub fn digest(&self) -> Option<&str> {
+        self.digest.as_deref()
+    }
+
+    /// Whether the evidence is as it was sealed. Reads the whole file.
+    ///
+    /// # Errors
+    /// [`ArchiveError`] when the file cannot be read.
+    pub fn verify_digest(&self) -> Result<Integrity, ArchiveError> {
+        let Some(expected) = &self.digest else { return Ok(Integrity::Unsealed) };
+        let found = digest::of(&self.connection).map_err(|e| Fault::from(e).at(&self.path, READ))?;
+        Ok(if found == *expected { Integrity::Intact } else { Integrity::Changed })
+    }
+
+    /// What was judged of the run, the oldest first.
+    ///
+    /// # Errors
+    /// [`ArchiveError`] when the file cannot be read.
+    pub fn judgements(&self) -> Result<Vec<Judged>, ArchiveError> {
+        judgements::read(&self.connection).map_err(|fault| fault.at(&self.path, READ))
+    }
+
+    fn read<T>(&self, answer: impl FnOnce(&Connection) -> Result<T, Fault>) -> Result<T, ReadError> {
+        answer(&self.connection).map_err(|fault| ReadError(fault.at(&self.path, READ).to_string()))
+    }
+}
+
+/// The roll-up of `key` if all its seconds lie in `window`.
+fn rolled_up(connection: &Connection, key: KeyId, window: &Seconds) -> Result<Option<Histogram>, Fault> {
+    let mut statement = connection.prepare_cached(
+        "SELECT v2 FROM rollups
+         WHERE key = ?1 AND first_second >= ?2 AND last_second < ?3 AND v2 IS NOT NULL",
+    )?;
+    let mut rows = statement.query(params![key.0, window.start, window.end])?;
+    rows.next()?.map(|row| load::histogram_of(row.get_ref(0)?)).transpose()
+}
+
+fn histograms(
+    connection: &Connection,
+    key: KeyId,
+    window: &Seconds,
+    mut each: impl FnMut(u32, Histogram),
+) -> Result<(), Fault> {
+    let mut statement = connection.prepare_cached(
+        "SELECT second, v2 FROM histograms WHERE key = ?1 AND second >= ?2 AND second < ?3 ORDER BY second",
+    )?;
+    let mut rows = statement.query(params![key.0, window.start, window.end])?;
+    while let Some(row) = rows.next()? {
+        let histogram = load::histogram_of(row.get_ref(1)?)?;
+        if histogram.count() > MAX_A_SECOND {
+            return Err(Fault::Damaged("a second has more values than any second".to_owned()));
+        }
+        each(row.get(0)?, histogram);
+    }
+    Ok(())
+}
+
+fn counts(connection: &Connection, key: KeyId, window: &Seconds) -> Result<Vec<(u32, u64)>, Fault> {
+    let mut statement = connection.prepare_cached(
+        "SELECT second, value FROM counts WHERE key = ?1 AND second >= ?2 AND second < ?3 ORDER BY second",
+    )?;
+    let mut rows = statement.query(params![key.0, window.start, window.end])?;
+    let mut found = Vec::new();
+    let mut total = 0;
+    while let Some(row) = rows.next()? {
+        let value = load::positive(row, 1)?;
+        total += value.min(MAX_A_RUN);
+        if value > MAX_A_SECOND || total > MAX_A_RUN {
+            return Err(Fault::Damaged(format!("its key {} counts more than any run", key.0)));
+        }
+        found.push((row.get(0)?, value));
+    }
+    Ok(found)
+}
+
+impl Run for Stored {
+    fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    fn end(&self) -> Option<&RunEnd> {
+        self.end.as_ref()
+    }
+
+    fn seconds(&self) -> u32 {
+        self.seconds
+    }
+
+    fn keys(&self) -> &[(KeyId, Key)] {
+        &self.keys
+    }
+
+    fn histogram(&self, key: KeyId, window: Seconds) -> Result<Histogram, ReadError> {
+        self.read(|connection| {
+            if let Some(merged) = rolled_up(connection, key, &window)? {
+                return Ok(merged);
+            }
+            let mut merged = Histogram::new();
+            histograms(connection, key, &window, |_, histogram| merged.merge(&histogram))?;
+            Ok(merged)
+        })
+    }
+
+    fn histograms(&self, key: KeyId, window: Seconds) -> Result<Vec<(u32, Histogram)>, ReadError> {
+        self.read(|connection| {
+            let mut found = Vec::new();
+            histograms(connection, key, &window, |second, histogram| found.push((second, histogram)))?;
+            Ok(found)
+        })
+    }
+
+    fn counts(&self, key: KeyId, window: Seconds) -> Result<Vec<(u32, u64)>, ReadError> {
+        self.read(|connection| counts(connection, key, &window))
+    }
+
+    fn series(&self) -> &[SeriesKey] {
+        &self.series
+    }
+
+    fn samples(&self, series: &SeriesKey, window: Seconds) -> Result<Vec<Sample>, ReadError> {
+        let Some(number) = self.series_numbers.get(series) else { return Ok(Vec::new()) };
+        let [from_ns, to_ns] = [window.start, window.end].map(|second| i64::from(second) * 1_000_000_000);
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT at_ns, value FROM samples WHERE series = ?1 AND at_ns >= ?2 AND at_ns < ?3
+                 ORDER BY at_ns",
+            )?;
+            let mut rows = statement.query(params![number, from_ns, to_ns])?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                found.push(load::sample(row)?);
+            }
+            Ok(found)
+        })
+    }
+
+    fn exemplars(&self) -> Result<Vec<Exemplar>, ReadError> {
+        self.read(load::exemplars)
+    }
+}

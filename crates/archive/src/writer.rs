@@ -1,0 +1,333 @@
+//! The run file while the run goes on: one transaction a second, readable at every moment.
+
+use std::collections::HashMap;
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use evidence::key::{KeyId, Shape};
+use evidence::manifest::SCHEMA_VERSION;
+use evidence::sink::{Sink, SinkError};
+use evidence::tick::{Count, Tick};
+use evidence::{Exemplar, Histogram, Key, Manifest, RunEnd, Sample, SeriesKey};
+use rusqlite::{Connection, OpenFlags, params};
+
+use crate::error::{ArchiveError, Fault, WRITE};
+use crate::exemplars::Shortlist;
+use crate::load::{self, histogram_of};
+use crate::open::{beside, version_in_header};
+use crate::schema::{self, MAX_A_SECOND, MAX_SECONDS};
+use crate::seal::{seal, whole};
+
+/// What to do when the file is there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overwrite {
+    /// Leave it and fail.
+    Refuse,
+    /// Replace it, if it is a run file or empty. Anything else is left alone even then.
+    Replace,
+}
+
+/// Writes one run into one file. Dropped before [`Sink::end`] it leaves the file as a killed run does:
+/// readable up to the last flush.
+#[derive(Debug)]
+pub struct Writer {
+    connection: Connection,
+    path: PathBuf,
+    keys: HashMap<Key, KeyId>,
+    loop_keys: HashMap<(u16, KeyId), (KeyId, Shape)>,
+    series: HashMap<SeriesKey, i64>,
+    exemplars: Shortlist,
+    is_sealed: bool,
+}
+
+impl Writer {
+    /// Create the run file at `path`, with its tables and manifest on disk before this returns.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Exists`] when it is there and not to be replaced, [`ArchiveError::NotAnArchive`]
+    /// when it is to be replaced and is something else, or whatever the file system says.
+    pub fn create(path: &Path, manifest: &Manifest, overwrite: Overwrite) -> Result<Writer, ArchiveError> {
+        if overwrite == Overwrite::Replace {
+            remove(path)?;
+        }
+        // A log without its file is the end of somebody's evidence, moved apart: not ours to destroy.
+        if beside(path, "-wal").exists() {
+            return Err(ArchiveError::Exists { path: beside(path, "-wal") });
+        }
+        OpenOptions::new().write(true).create_new(true).open(path).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => ArchiveError::Exists { path: path.to_owned() },
+            _ => ArchiveError::io(path, "create", error),
+        })?;
+        let connection = begin(path, manifest).map_err(|fault| {
+            // An empty or half-made file helps nobody; the error below says what happened.
+            let _ = fs::remove_file(path);
+            fault.at(path, "create")
+        })?;
+        Ok(Writer {
+            connection,
+            path: path.to_owned(),
+            keys: HashMap::new(),
+            loop_keys: HashMap::new(),
+            series: HashMap::new(),
+            exemplars: Shortlist::default(),
+            is_sealed: false,
+        })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Do `work` inside the current transaction, begun now if there is none.
+    fn write(&mut self, work: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<(), SinkError> {
+        let in_transaction = |writer: &mut Self| {
+            if writer.is_sealed {
+                return Err(Fault::Bug("the run is sealed already".to_owned()));
+            }
+            if writer.connection.is_autocommit() {
+                writer.connection.execute_batch("BEGIN IMMEDIATE")?;
+            }
+            work(writer)
+        };
+        in_transaction(self).map_err(|fault| self.sink_error(fault))
+    }
+
+    fn sink_error(&self, fault: Fault) -> SinkError {
+        SinkError(fault.at(&self.path, WRITE).to_string())
+    }
+
+    fn put_tick(&mut self, tick: &Tick) -> Result<(), Fault> {
+        if tick.second >= MAX_SECONDS {
+            return Err(Fault::Bug(format!("second {} is past the longest run", tick.second)));
+        }
+        for (local, key) in &tick.new_keys {
+            let id = self.number_of(key)?;
+            self.loop_keys.insert((tick.loop_index, *local), (id, key.metric.shape()));
+        }
+        for (local, histogram) in tick.histograms() {
+            let key = self.place_of((tick.loop_index, local), Shape::Histogram)?;
+            self.put_histogram(key, tick.second, histogram)?;
+        }
+        for count in tick.counts() {
+            let key = self.place_of((tick.loop_index, count.key), Shape::Counter)?;
+            self.put_count(Count { key, ..*count })?;
+        }
+        for (series, sample) in tick.own_samples() {
+            self.put_sample(&series, sample)?;
+        }
+        for exemplar in &tick.exemplars {
+            self.put_exemplar(exemplar)?;
+        }
+        self.put_state(tick)
+    }
+
+    /// The file's number of `key`, given now if it is new.
+    fn number_of(&mut self, key: &Key) -> Result<KeyId, Fault> {
+        if let Some(id) = self.keys.get(key) {
+            return Ok(*id);
+        }
+        let id = KeyId(u32::try_from(self.keys.len()).map_err(|_| Fault::Bug("too many keys".to_owned()))?);
+        let tags = serde_json::to_string(&key.tags).map_err(|e| Fault::Bug(e.to_string()))?;
+        let mut insert =
+            self.connection.prepare_cached("INSERT INTO keys VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
+        insert.execute(params![
+            id.0,
+            key.metric.name(),
+            key.scenario,
+            key.endpoint,
+            key.phase,
+            key.outcome.map(|outcome| outcome.to_string()),
+            tags
+        ])?;
+        self.keys.insert(key.clone(), id);
+        Ok(id)
+    }
+
+    fn place_of(&self, local: (u16, KeyId), used_as: Shape) -> Result<KeyId, Fault> {
+        match self.loop_keys.get(&local) {
+            Some((id, shape)) if *shape == used_as => Ok(*id),
+            Some(_) => Err(Fault::Bug(format!("key {} was used against its metric's shape", local.1.0))),
+            None => Err(Fault::Bug(format!("key {} was never announced", local.1.0))),
+        }
+    }
+
+    /// Several loops may each have a histogram of the same key and second: they are merged.
+    fn put_histogram(&self, key: KeyId, second: u32, histogram: &Histogram) -> Result<(), Fault> {
+        let mut insert = self
+            .connection
+            .prepare_cached("INSERT INTO histograms VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING")?;
+        let count = whole(histogram.count())?;
+        if insert.execute(params![key.0, second, count, histogram.to_v2()])? == 1 {
+            return Ok(());
+        }
+        let mut select =
+            self.connection.prepare_cached("SELECT v2 FROM histograms WHERE key = ?1 AND second = ?2")?;
+        let mut merged =
+            select.query_row(params![key.0, second], |row| Ok(histogram_of(row.get_ref(0)?)))??;
+        merged.merge(histogram);
+        let mut update = self
+            .connection
+            .prepare_cached("UPDATE histograms SET count = ?3, v2 = ?4 WHERE key = ?1 AND second = ?2")?;
+        update.execute(params![key.0, second, whole(merged.count())?, merged.to_v2()])?;
+        Ok(())
+    }
+
+    fn put_count(&self, count: Count) -> Result<(), Fault> {
+        if count.value > MAX_A_SECOND {
+            return Err(Fault::Bug(format!("a count of {} in one second", count.value)));
+        }
+        let mut upsert = self.connection.prepare_cached(
+            "INSERT INTO counts VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET value = value + excluded.value",
+        )?;
+        upsert.execute(params![count.key.0, count.second, whole(count.value)?])?;
+        Ok(())
+    }
+
+    /// A value that is no finite number is a gap: it is not kept.
+    fn put_sample(&mut self, series: &SeriesKey, sample: Sample) -> Result<(), Fault> {
+        if !sample.value.is_finite() {
+            return Ok(());
+        }
+        let number = match self.series.get(series) {
+            Some(number) => *number,
+            None => self.begin_series(series)?,
+        };
+        let mut insert =
+            self.connection.prepare_cached("INSERT OR REPLACE INTO samples VALUES (?1, ?2, ?3)")?;
+        insert.execute(params![number, whole(sample.at.as_nanos())?, sample.value])?;
+        Ok(())
+    }
+
+    fn begin_series(&mut self, series: &SeriesKey) -> Result<i64, Fault> {
+        let number = self.series.len() as i64;
+        let mut insert = self.connection.prepare_cached("INSERT INTO series VALUES (?1, ?2, ?3, ?4, ?5)")?;
+        insert.execute(params![number, series.name, series.target, series.unit, series.part])?;
+        self.series.insert(series.clone(), number);
+        Ok(number)
+    }
+
+    fn put_exemplar(&mut self, kept: &Exemplar) -> Result<(), Fault> {
+        let Some(row) = self.exemplars.row_of(kept) else { return Ok(()) };
+        let headers = |headers| serde_json::to_string(headers).map_err(|e| Fault::Bug(e.to_string()));
+        let mut insert = self.connection.prepare_cached(
+            "INSERT OR REPLACE INTO exemplars
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+        )?;
+        insert.execute(params![
+            row,
+            load::name_of(kept.kind),
+            kept.scenario,
+            kept.endpoint,
+            kept.phase,
+            kept.outcome.to_string(),
+            whole(kept.due.as_nanos())?,
+            whole(kept.response_time_ns)?,
+            whole(kept.service_time_ns)?,
+            kept.request,
+            headers(&kept.request_headers)?,
+            kept.request_body,
+            kept.status,
+            headers(&kept.response_headers)?,
+            kept.response_body,
+            kept.detail,
+            kept.trace_id
+        ])?;
+        Ok(())
+    }
+
+    fn put_state(&self, tick: &Tick) -> Result<(), Fault> {
+        let mut insert =
+            self.connection.prepare_cached("INSERT OR REPLACE INTO ticks VALUES (?1, ?2, ?3, ?4, ?5)")?;
+        insert.execute(params![
+            tick.loop_index,
+            tick.second,
+            whole(tick.state.covered_ns)?,
+            tick.state.in_flight,
+            tick.state.folded
+        ])?;
+        Ok(())
+    }
+
+    fn commit(&self) -> Result<(), Fault> {
+        if !self.connection.is_autocommit() {
+            self.connection.execute_batch("COMMIT")?;
+        }
+        Ok(())
+    }
+}
+
+impl Sink for Writer {
+    fn tick(&mut self, tick: &Tick) -> Result<(), SinkError> {
+        self.write(|writer| writer.put_tick(tick))
+    }
+
+    fn samples(&mut self, samples: &[(SeriesKey, Sample)]) -> Result<(), SinkError> {
+        self.write(|writer| {
+            samples.iter().try_for_each(|(series, sample)| writer.put_sample(series, *sample))
+        })
+    }
+
+    fn flush(&mut self) -> Result<(), SinkError> {
+        self.commit().map_err(|fault| self.sink_error(fault))
+    }
+
+    fn end(&mut self, end: &RunEnd) -> Result<(), SinkError> {
+        if self.is_sealed {
+            return Ok(());
+        }
+        self.flush()?;
+        seal(&self.connection, end).map_err(|fault| self.sink_error(fault))?;
+        self.is_sealed = true;
+        Ok(())
+    }
+}
+
+/// Remove a run file with what SQLite keeps beside it; nothing else is ever removed.
+fn remove(path: &Path) -> Result<(), ArchiveError> {
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(ArchiveError::io(path, "replace", error)),
+        Ok(found) if found.is_file() && found.len() == 0 => {}
+        Ok(_) => {
+            version_in_header(path)?;
+        }
+    }
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        match fs::remove_file(beside(path, suffix)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(ArchiveError::io(path, "replace", error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Tables and manifest are made durable in the file itself before the log takes over, so that the file
+/// says what it is even if it is found without its log.
+fn begin(path: &Path, manifest: &Manifest) -> Result<Connection, Fault> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.set_prepared_statement_cache_capacity(32);
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    schema::create(&connection, SCHEMA_VERSION)?;
+    write_manifest(&connection, manifest)?;
+    connection.execute_batch("COMMIT")?;
+    // Where the file system cannot share memory SQLite keeps its rollback journal: slower, as safe.
+    connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    Ok(connection)
+}
+
+fn write_manifest(connection: &Connection, manifest: &Manifest) -> Result<(), Fault> {
+    let bug = |what: String| Fault::Bug(what);
+    let value = serde_json::to_value(manifest).map_err(|e| bug(e.to_string()))?;
+    let fields = value.as_object().ok_or_else(|| bug("a manifest without fields".to_owned()))?;
+    let mut insert = connection.prepare("INSERT INTO manifest VALUES (?1, ?2)")?;
+    for (name, value) in fields {
+        insert.execute(params![name, value.to_string()])?;
+    }
+    Ok(())
+}
