@@ -98,6 +98,8 @@ async fn answer(
         GrpcBehaviour::Abort { reason } => {
             log.ending(entry, None, Fate::Closed);
             order(call, Order::Abort(reason));
+            // Ending the stream here would reset it before the connection is aborted.
+            let _ = std::future::poll_fn(|cx| respond.poll_reset(cx)).await;
             Ok(())
         }
         GrpcBehaviour::Garbage(bytes) => {
