@@ -61,7 +61,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
 
 fn show(workspace: &Workspace, extra: Vec<String>) -> Result<()> {
     service::require_free_ports()?;
-    build(workspace)?;
+    build(workspace, &["--package", "plimsoll", "--package", "challenge", "--bins"])?;
     let run = Run::into_folder(Path::new(""), extra);
     let code = under_load(workspace, Ports::Default, &run)?;
     let judged = books::read(&workspace.binary("plimsoll"), &workspace.root().join(&run.archive))?;
@@ -84,9 +84,15 @@ fn show(workspace: &Workspace, extra: Vec<String>) -> Result<()> {
 /// # Errors
 /// As `run`, and when a count or a file is not what the plan promises.
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
-    build(workspace)?;
+    // The very selection that the tests were built with: another one would unify features another way and
+    // compile half the tree again.
+    build(workspace, &["--workspace", "--all-targets"])?;
+    rehearse(workspace, &["--time-scale", "0.1"])
+}
+
+fn rehearse(workspace: &Workspace, extra: &[&str]) -> Result<()> {
     let folder = workspace.scratch("demo-check")?;
-    let run = Run::into_folder(&folder, ["--time-scale", "0.1"].map(str::to_owned).to_vec());
+    let run = Run::into_folder(&folder, extra.iter().map(|&argument| argument.to_owned()).collect());
     let code = under_load(workspace, Ports::Free, &run)?;
     let judged = books::read(&workspace.binary("plimsoll"), &run.archive)?;
     books::require_sound(&judged).with_context(|| format!("after exit code {code}"))?;
@@ -99,9 +105,9 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-fn build(workspace: &Workspace) -> Result<()> {
+fn build(workspace: &Workspace, selection: &[&str]) -> Result<()> {
     let mut command = workspace.cargo();
-    command.args(["build", "--package", "plimsoll", "--package", "challenge", "--bins"]);
+    command.arg("build").args(selection);
     steps::run(command).context("cannot build the tool and the service")
 }
 
@@ -152,6 +158,62 @@ fn meaning(code: i32) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn check_rehearsal(test: &str, extra: &[&str], expect: Result<(), &str>) {
+        let _alone = signals::alone();
+        let workspace = Workspace::with_stand_ins("sound", test);
+        let result = rehearse(&workspace, extra).map_err(|error| format!("{error:#}"));
+        assert_eq!(result.as_ref().map(|&()| ()).map_err(String::as_str), expect);
+    }
+
+    #[test]
+    fn any_verdict_is_a_completed_run() {
+        for code in ["0", "3", "4", "5"] {
+            check_rehearsal("verdicts", &["--exit", code], Ok(()));
+        }
+    }
+
+    #[test]
+    fn a_run_that_did_not_complete_fails_the_demo() {
+        let own = "the run did not complete: `plimsoll run` gave 1, its own failure";
+        check_rehearsal("own-failure", &["--exit", "1"], Err(own));
+        let usage = "the run did not complete: `plimsoll run` gave 2, usage, plan, or target not ready";
+        check_rehearsal("usage", &["--exit", "2"], Err(usage));
+    }
+
+    #[test]
+    fn lost_arrivals_fail_the_demo_whatever_the_verdict() {
+        let lost = "after exit code 3: 10 scheduled, but 7 started and 1 dropped";
+        check_rehearsal("lost", &["--lose", "2"], Err(lost));
+    }
+
+    #[test]
+    fn an_interrupted_demo_outlives_the_run_and_says_so() {
+        let interrupted = "interrupted; `plimsoll run` gave exit code 4";
+        check_rehearsal("interrupted", &["--interrupt", "--exit", "4"], Err(interrupted));
+    }
+
+    #[test]
+    fn the_run_is_pointed_at_the_ports_that_the_service_got() {
+        let _alone = signals::alone();
+        let workspace = Workspace::with_stand_ins("sound", "targets");
+        let run = Run::into_folder(&workspace.scratch("run").expect("target is writable"), Vec::new());
+        under_load(&workspace, Ports::Free, &run).expect("the stand-ins work");
+        let told = books::read(&workspace.binary("plimsoll"), &run.archive).expect("it was written");
+        assert_eq!(told["targets"], " challenge=http://127.0.0.1:18000/challenge events=127.0.0.1:16566");
+        under_load(&workspace, Ports::Default, &run).expect("the stand-ins work");
+        let told = books::read(&workspace.binary("plimsoll"), &run.archive).expect("it was written");
+        assert_eq!(told["targets"], "");
+    }
+
+    #[test]
+    fn a_service_that_cannot_start_shows_its_last_words() {
+        let _alone = signals::alone();
+        let workspace = Workspace::with_stand_ins("broken", "cannot-start");
+        let error = rehearse(&workspace, &[]).expect_err("it ends at once").to_string();
+        assert!(error.starts_with("the service ended before it was ready; the end of "), "{error}");
+        assert!(error.ends_with("challenge.log:\n  no key source and no test identity"), "{error}");
+    }
 
     #[test]
     fn unknown_arguments_are_refused_with_the_usage() {

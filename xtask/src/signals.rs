@@ -54,12 +54,22 @@ pub(crate) fn terminate(child: &std::process::Child) {
     unsafe { kill(pid, SIGTERM) };
 }
 
+/// Signals are the whole process's: tests that send or heed one take turns, and each starts unasked.
+#[cfg(test)]
+pub(crate) fn alone() -> std::sync::MutexGuard<'static, ()> {
+    static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    CAUGHT.store(0, Ordering::SeqCst);
+    turn
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn an_interrupt_is_remembered_and_survived() {
+        let _alone = alone();
         outlive();
         let pid = c_int::try_from(std::process::id()).expect("pids are positive ints");
         // SAFETY: a signal to this very process, whose handler was installed a line above.

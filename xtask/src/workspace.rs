@@ -9,6 +9,7 @@ use anyhow::{Context as _, Result};
 pub(crate) struct Workspace {
     root: PathBuf,
     binaries: PathBuf,
+    target: PathBuf,
 }
 
 impl Workspace {
@@ -19,7 +20,17 @@ impl Workspace {
         let root = manifest.parent().context("xtask lies in a folder of the workspace")?.to_owned();
         let itself = std::env::current_exe().context("cannot tell where this command was built")?;
         let binaries = itself.parent().context("a binary lies in a folder")?.to_owned();
-        Ok(Self { root, binaries })
+        let target = binaries.parent().context("binaries lie in the target folder")?.to_owned();
+        Ok(Self { root, binaries, target })
+    }
+
+    /// The same tree with stand-ins for its binaries, and scratch space of its own.
+    #[cfg(test)]
+    pub(crate) fn with_stand_ins(folder: &str, test: &str) -> Self {
+        let found = Self::find().expect("tests run in the workspace");
+        let binaries = found.root.join("xtask/fixtures").join(folder);
+        let target = found.target.join("xtask-tests").join(test);
+        Self { root: found.root, binaries, target }
     }
 
     /// The folder with the root manifest.
@@ -34,8 +45,7 @@ impl Workspace {
 
     /// A fresh folder for what a chore leaves behind, emptied if an earlier run filled it.
     pub(crate) fn scratch(&self, name: &str) -> Result<PathBuf> {
-        let target = self.binaries.parent().context("binaries lie in the target folder")?;
-        let scratch = target.join(name);
+        let scratch = self.target.join(name);
         if scratch.exists() {
             std::fs::remove_dir_all(&scratch)
                 .with_context(|| format!("cannot empty {}", scratch.display()))?;
