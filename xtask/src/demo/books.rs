@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 
 /// The JSON report of an archive, rendered by the tool.
@@ -19,14 +19,22 @@ pub(super) fn read(plimsoll: &Path, archive: &Path) -> Result<Value> {
         .with_context(|| format!("plimsoll report gave no JSON ({}): {}", output.status, complaint.trim()))
 }
 
-/// Whether no rule found that the counts contradict each other.
-pub(super) fn balance(report: &Value) -> bool {
-    !findings(report).any(|finding| finding["rule"] == "L6" && finding["severity"] == "invalid")
+/// Fails when the judge found that the counts contradict each other, or when there is no judgement to ask.
+pub(super) fn require_balance(report: &Value) -> Result<()> {
+    let findings = report["findings"].as_array().context("the JSON report has no list `findings`")?;
+    let unbalanced =
+        findings.iter().find(|finding| finding["rule"] == "L6" && finding["severity"] == "invalid");
+    match unbalanced {
+        Some(finding) => {
+            bail!("the run's books do not balance (L6): {}", finding["what"].as_str().unwrap_or(""))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Fails unless the books balance and load was offered, started and answered.
 pub(super) fn require_sound(report: &Value) -> Result<()> {
-    ensure!(balance(report), "the run's books do not balance (finding L6)");
+    require_balance(report)?;
     let [scheduled, started, dropped, completed] =
         ["scheduled", "started", "dropped", "completed"].map(|name| total(report, name));
     let (scheduled, started, dropped, completed) = (scheduled?, started?, dropped?, completed?);
@@ -36,10 +44,6 @@ pub(super) fn require_sound(report: &Value) -> Result<()> {
     );
     ensure!(completed > 0, "nothing of {scheduled} scheduled arrivals was completed");
     Ok(())
-}
-
-fn findings(report: &Value) -> impl Iterator<Item = &Value> {
-    report["findings"].as_array().into_iter().flatten()
 }
 
 fn total(report: &Value, name: &str) -> Result<u64> {
