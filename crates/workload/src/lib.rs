@@ -3,12 +3,26 @@
 //!
 //! Pure: files come through a reader that the caller gives, time is the argument of a schedule, chance is
 //! a function of seed and arrival number. Start reading at [`model`], the resolved workload that
-//! everything else makes or uses.
+//! everything else makes or uses; [`plan`] makes one from a file.
 
+pub mod data;
+pub mod draw;
+pub mod message;
 pub mod model;
+mod nearest;
 pub mod objective;
+pub mod offer;
+pub mod plan;
+pub mod redact;
+pub mod schedule;
 pub mod template;
 
+pub use data::Table;
+pub use draw::{Draw, RowPicker};
+pub use message::{MessageTemplate, Method, Schemas};
 pub use model::*;
 pub use objective::{Comparison, Filter, Measure, Objective, Statistic};
+pub use plan::{Files, LoadedPlan, Overrides, PlanErrors};
+pub use redact::Redactor;
+pub use schedule::{Schedule, Segment};
 pub use template::Template;

@@ -3,13 +3,14 @@
 //! It is what the archive stores and the judge reads. Templates, patterns and paths are kept as their
 //! source text, so that nothing secret and nothing compiled gets into the file; the engine compiles them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::objective::Objective;
-use crate::template::Template;
+use crate::template::{Template, Value, templates_in};
 
 /// Everything a run offers and asks. Targets, phases, scenarios are referred to by name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -174,6 +175,19 @@ pub struct Scenario {
     pub flow: Flow,
 }
 
+impl Scenario {
+    /// Every step: those of the set-up, then those of the flow.
+    pub fn steps(&self) -> impl Iterator<Item = &Step> {
+        self.setup.iter().chain(self.flow.steps())
+    }
+
+    /// Whether a step takes values from the data file `set`.
+    pub fn uses_data(&self, set: &str) -> bool {
+        let is_set = |value: &Value| matches!(value, Value::Data { set: used, .. } if used == set);
+        self.steps().any(|step| step.templates().iter().any(|template| template.values().any(is_set)))
+    }
+}
+
 /// How arrivals come about.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "type")]
@@ -273,6 +287,17 @@ pub struct Step {
     pub extract: Vec<Extract>,
 }
 
+impl Step {
+    /// Every template of the step: of its request, then of what it expects.
+    pub fn templates(&self) -> Vec<Cow<'_, Template>> {
+        let mut all = self.request.templates();
+        all.extend(self.expect.headers.iter().map(|(_, value)| Cow::Borrowed(value)));
+        all.extend(self.expect.body_contains.iter().map(Cow::Borrowed));
+        all.extend(self.expect.json.iter().flat_map(|(_, value)| templates_in(value)).map(Cow::Owned));
+        all
+    }
+}
+
 /// What a step sends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -309,6 +334,24 @@ impl Request {
         match self {
             Request::Http { target, .. } | Request::Grpc { target, .. } => target,
         }
+    }
+
+    /// Headers or metadata; names in lower case.
+    pub fn headers(&self) -> &[(String, Template)] {
+        match self {
+            Request::Http { headers, .. } => headers,
+            Request::Grpc { metadata, .. } => metadata,
+        }
+    }
+
+    /// Every template of the request.
+    pub fn templates(&self) -> Vec<Cow<'_, Template>> {
+        let mut all: Vec<_> = self.headers().iter().map(|(_, value)| Cow::Borrowed(value)).collect();
+        match self {
+            Request::Http { path, body, .. } => all.extend([Cow::Borrowed(path), Cow::Borrowed(body)]),
+            Request::Grpc { message, .. } => all.extend(templates_in(message).into_iter().map(Cow::Owned)),
+        }
+        all
     }
 }
 

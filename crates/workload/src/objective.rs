@@ -4,6 +4,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+mod parse;
+#[cfg(test)]
+mod tests;
+
+pub use parse::{ObjectiveError, parse};
+
 /// One promise, read from the plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Objective {

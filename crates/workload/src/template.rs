@@ -2,6 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+mod parse;
+#[cfg(test)]
+mod tests;
+
 /// Text with values in it. Written to archives as its source, so that no value gets there.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -59,8 +63,32 @@ pub enum Value {
     Now,
 }
 
+/// What is wrong with a template.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct TemplateError {
+    /// What is wrong and what to do, in words.
+    pub message: String,
+    /// The byte of the template at which it goes wrong.
+    pub at: usize,
+}
+
 impl Template {
-    /// The pieces, in order.
+    /// Read a template. `${…}` is a value, `$${` stands for `${`, everything else for itself.
+    ///
+    /// # Errors
+    /// [`TemplateError`] names what is wrong and where.
+    pub fn parse(source: &str) -> Result<Template, TemplateError> {
+        parse::parse(source).map(|parts| Template { parts, source: source.to_owned() })
+    }
+
+    /// The template that yields exactly `text`.
+    pub fn literal(text: &str) -> Template {
+        let parts = if text.is_empty() { Vec::new() } else { vec![Part::Literal(text.to_owned())] };
+        Template { parts, source: text.replace("${", "$${") }
+    }
+
+    /// The pieces, in order. Never two literals in a row, never an empty one.
     pub fn parts(&self) -> &[Part] {
         &self.parts
     }
@@ -68,6 +96,28 @@ impl Template {
     /// As the plan has it.
     pub fn source(&self) -> &str {
         &self.source
+    }
+
+    /// Whether it yields nothing, ever.
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// Its text, if there is no value in it.
+    pub fn as_literal(&self) -> Option<&str> {
+        match self.parts.as_slice() {
+            [] => Some(""),
+            [Part::Literal(text)] => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The values in it, in order.
+    pub fn values(&self) -> impl Iterator<Item = &Value> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Value(value) => Some(value),
+            Part::Literal(_) => None,
+        })
     }
 }
 
@@ -78,9 +128,30 @@ impl From<Template> for String {
 }
 
 impl TryFrom<String> for Template {
-    type Error = std::convert::Infallible;
+    type Error = TemplateError;
 
     fn try_from(source: String) -> Result<Self, Self::Error> {
-        Ok(Template { parts: vec![Part::Literal(source.clone())], source })
+        Template::parse(&source)
+    }
+}
+
+/// The templates in the strings of a JSON value, keys included, in order. What is no template is passed over.
+pub fn templates_in(json: &serde_json::Value) -> Vec<Template> {
+    let mut found = Vec::new();
+    collect(json, &mut found);
+    found
+}
+
+fn collect(json: &serde_json::Value, found: &mut Vec<Template>) {
+    match json {
+        serde_json::Value::String(text) => found.extend(Template::parse(text).ok()),
+        serde_json::Value::Array(items) => items.iter().for_each(|item| collect(item, found)),
+        serde_json::Value::Object(fields) => {
+            for (key, value) in fields {
+                found.extend(Template::parse(key).ok());
+                collect(value, found);
+            }
+        }
+        _ => {}
     }
 }

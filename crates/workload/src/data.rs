@@ -1,0 +1,137 @@
+//! Data files: rows of named columns that iterations take values from.
+
+use std::io::Write as _;
+
+mod generate;
+mod read;
+#[cfg(test)]
+mod tests;
+
+use generate::Pattern;
+
+/// The most rows a table may have.
+pub const MAX_ROWS: u64 = 10_000_000;
+
+/// Rows of named columns. Those of a generator are made when they are asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    columns: Vec<String>,
+    rows: Rows,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Rows {
+    /// All cells' text in one piece, row by row, and where each cell ends.
+    Cells { text: String, ends: Vec<usize> },
+    /// Row n is the n-th text of a pattern.
+    Generated(Pattern),
+}
+
+/// A data file that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DataError {
+    /// Something is wrong at one place of the file.
+    #[error("{file}:{line}: {message}")]
+    Line {
+        /// The file's name.
+        file: String,
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong and what to do.
+        message: String,
+    },
+    /// Something is wrong with the whole of it.
+    #[error("{file}: {message}")]
+    Whole {
+        /// The file's name, or the pattern.
+        file: String,
+        /// What is wrong and what to do.
+        message: String,
+    },
+}
+
+impl Table {
+    /// Read a CSV file (RFC 4180) whose first line names the columns. `file` is its name in errors.
+    ///
+    /// # Errors
+    /// [`DataError`] names the line of a ragged or unreadable row.
+    pub fn from_csv(bytes: &[u8], file: &str) -> Result<Table, DataError> {
+        read::csv(bytes, file)
+    }
+
+    /// Read a JSON array of objects whose values are texts, numbers, booleans or null (an empty text); all
+    /// have the fields of the first.
+    ///
+    /// # Errors
+    /// [`DataError`] names the line or the number of the row.
+    pub fn from_json(bytes: &[u8], file: &str) -> Result<Table, DataError> {
+        read::json(bytes, file)
+    }
+
+    /// Rows with the one column `id` from a pattern with one range: `user-{1..10000}`, or `user-{00001..10000}`
+    /// for numbers filled up with zeros.
+    ///
+    /// # Errors
+    /// [`DataError`] says what is wrong with the pattern.
+    pub fn generate(pattern: &str) -> Result<Table, DataError> {
+        let whole = |message| DataError::Whole { file: pattern.to_owned(), message };
+        let rows = Rows::Generated(Pattern::parse(pattern).map_err(whole)?);
+        Ok(Table { columns: vec!["id".to_owned()], rows })
+    }
+
+    /// The columns' names, in order.
+    pub fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    /// The place of the column called `name`.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column == name)
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> u64 {
+        match &self.rows {
+            Rows::Cells { ends, .. } => (ends.len() / self.columns.len().max(1)) as u64,
+            Rows::Generated(pattern) => pattern.len(),
+        }
+    }
+
+    /// Append one value to `out`; nothing when there is no such row or column. Allocates nothing but what
+    /// `out` needs.
+    pub fn write(&self, row: u64, column: usize, out: &mut Vec<u8>) {
+        match &self.rows {
+            Rows::Cells { text, ends } => {
+                if let Some(cell) = cell(ends, usize::try_from(row).ok(), (column, self.columns.len())) {
+                    out.extend_from_slice(&text.as_bytes()[cell]);
+                }
+            }
+            Rows::Generated(pattern) if column == 0 && row < pattern.len() => pattern.write(row, out),
+            Rows::Generated(_) => {}
+        }
+    }
+
+    /// One value; empty when there is no such row or column.
+    pub fn value(&self, row: u64, column: usize) -> String {
+        let mut out = Vec::new();
+        self.write(row, column, &mut out);
+        String::from_utf8_lossy(&out).into_owned()
+    }
+}
+
+/// Where the text of a cell is: its row, and its column of how many.
+fn cell(ends: &[usize], row: Option<usize>, column: (usize, usize)) -> Option<std::ops::Range<usize>> {
+    let (column, columns) = column;
+    if column >= columns {
+        return None;
+    }
+    let at = row?.checked_mul(columns)?.checked_add(column)?;
+    let end = *ends.get(at)?;
+    Some(at.checked_sub(1).map_or(0, |before| ends[before])..end)
+}
+
+/// Append a number to `out`, filled up with zeros to `width`.
+fn write_number(number: u64, width: usize, out: &mut Vec<u8>) {
+    // Writing to a vector cannot fail.
+    let _ = write!(out, "{number:0width$}");
+}

@@ -1,0 +1,223 @@
+//! When arrivals are due: a direct function of their number, without state and without a clock.
+//!
+//! A rate that moves linearly from stage to stage has a cumulative count that is a chain of parabolas, and
+//! arrival n is due when that count passes n. Rates and times are whole numbers here (3.6 × 10⁹ units a
+//! second hold every whole rate a second, a minute or an hour; nanoseconds), so that cumulative counts are
+//! exact and nothing drifts, however long the run.
+
+use std::time::Duration;
+
+use crate::model::{Executor, Stage};
+
+#[cfg(test)]
+mod tests;
+
+/// Units of rate in one arrival a second.
+const RATE_UNITS: f64 = 3.6e9;
+/// Twice the area under the rate, in rate units × nanoseconds, that is worth one arrival.
+const ARRIVAL: u128 = 7_200_000_000_000_000_000;
+/// The highest rate a schedule accepts, in arrivals a second; keeps due instants apart by 100 ns or more.
+pub const MAX_RATE: f64 = 1e7;
+/// The longest a stage may last; keeps areas inside 128 bits and rounding below the distance of arrivals.
+pub const MAX_STAGE: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// A share of a workload: one loop's, one machine's. It owns the arrivals n with n % count == index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Segment {
+    /// Which share, from 0.
+    pub index: u32,
+    /// How many shares there are; at least 1.
+    pub count: u32,
+}
+
+impl Segment {
+    /// All of it.
+    pub const WHOLE: Segment = Segment { index: 0, count: 1 };
+
+    /// Whether arrival `n` belongs to this share.
+    pub fn owns(self, n: u64) -> bool {
+        n % u64::from(self.count) == u64::from(self.index)
+    }
+
+    /// The number within the workload of this share's `k`-th arrival, both from 0.
+    pub fn nth(self, k: u64) -> u64 {
+        k.saturating_mul(u64::from(self.count)).saturating_add(u64::from(self.index))
+    }
+
+    /// How many of `total` things (arrivals, virtual users) belong to this share.
+    pub fn share(self, total: u64) -> u64 {
+        let (index, count) = (u64::from(self.index), u64::from(self.count));
+        total.saturating_sub(index).div_ceil(count)
+    }
+}
+
+/// One stretch in which the rate moves linearly.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Piece {
+    /// Where it begins, in nanoseconds from the scenario's start.
+    start_ns: u64,
+    /// How long it lasts, in nanoseconds.
+    length_ns: u64,
+    /// Rate at its start, in rate units.
+    from: u64,
+    /// Rate at its end, in rate units.
+    to: u64,
+    /// Twice the area before it.
+    before: u128,
+}
+
+impl Piece {
+    /// Twice the area under it.
+    fn area(&self) -> u128 {
+        u128::from(self.from + self.to) * u128::from(self.length_ns)
+    }
+
+    /// Twice the area up to the end of it.
+    fn after(&self) -> u128 {
+        self.before + self.area()
+    }
+
+    /// Nanoseconds from its start until twice the area under it is `area`, which must be below its own.
+    ///
+    /// With rate r(t) = from + slope·t, area A = from·t + slope·t²/2 is solved for t as 2A / (from + r),
+    /// where r² = from² + 2·slope·A is the rate then reached: no difference of near-equal numbers. A
+    /// falling rate is solved from its end, where the same holds.
+    fn time_at(&self, area: u128) -> u64 {
+        if self.from == self.to {
+            return u64::try_from(area.div_ceil(2 * u128::from(self.from))).unwrap_or(u64::MAX);
+        }
+        if self.from < self.to {
+            let t = rising(area, (self.from, self.to), self.length_ns);
+            return (t.ceil() as u64).min(self.length_ns);
+        }
+        let left = rising(self.area() - area, (self.to, self.from), self.length_ns);
+        self.length_ns.saturating_sub(left.floor() as u64)
+    }
+
+    /// Twice the area from its start to `t_ns` into it.
+    fn area_at(&self, t_ns: u64) -> u128 {
+        let t = u128::from(t_ns);
+        let flat = 2 * u128::from(self.from) * t;
+        // (to − from)·t²/length; the square of 30 days in nanoseconds times the highest rate needs more
+        // than 128 bits, so the last factor is applied as a fraction.
+        let change = u128::from(self.from.abs_diff(self.to));
+        let rate_change = change * t / u128::from(self.length_ns.max(1));
+        let bent = rate_change * t;
+        if self.to >= self.from { flat + bent } else { flat.saturating_sub(bent) }
+    }
+}
+
+/// Nanoseconds until a rate that rises from `rates.0` to `rates.1` within `length_ns` has twice the area
+/// `area` under it.
+fn rising(area: u128, rates: (u64, u64), length_ns: u64) -> f64 {
+    if area == 0 {
+        return 0.0;
+    }
+    let (low, high) = (rates.0 as f64, rates.1 as f64);
+    let area = area as f64;
+    let reached = (low * low + area * (high - low) / length_ns as f64).sqrt();
+    area / (low + reached)
+}
+
+/// The due instants of an open scenario.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Schedule {
+    pieces: Vec<Piece>,
+    count: u64,
+}
+
+impl Schedule {
+    /// The schedule of an open executor; none for a closed one, whose arrivals depend on completions.
+    pub fn new(executor: &Executor) -> Option<Schedule> {
+        match executor {
+            Executor::ConstantArrivalRate { rate, duration } => {
+                Some(Schedule::of(*rate, &[Stage { to: *rate, over: *duration }]))
+            }
+            Executor::RampingArrivalRate { start_rate, stages } => Some(Schedule::of(*start_rate, stages)),
+            Executor::ConstantVus { .. } => None,
+        }
+    }
+
+    fn of(start_rate: f64, stages: &[Stage]) -> Schedule {
+        let mut pieces = Vec::with_capacity(stages.len());
+        let (mut from, mut start_ns, mut before) = (units(start_rate), 0u64, 0u128);
+        for stage in stages {
+            let to = units(stage.to);
+            let length_ns = nanos(stage.over.min(MAX_STAGE));
+            if length_ns > 0 {
+                let piece = Piece { start_ns, length_ns, from, to, before };
+                before = piece.after();
+                start_ns = start_ns.saturating_add(length_ns);
+                pieces.push(piece);
+            }
+            from = to;
+        }
+        Schedule { pieces, count: u64::try_from(before.div_ceil(ARRIVAL)).unwrap_or(u64::MAX) }
+    }
+
+    /// How many arrivals there are: the integral of the rate, rounded up.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// For how long arrivals may come.
+    pub fn duration(&self) -> Duration {
+        self.pieces.last().map_or(Duration::ZERO, |p| Duration::from_nanos(p.start_ns + p.length_ns))
+    }
+
+    /// When arrival `n` (from 0) is due, from the scenario's start; none past the last.
+    ///
+    /// It is the last instant at which n arrivals have been earned by the rate, rounded up to a nanosecond:
+    /// the first arrival of a constant rate is due at 0, and stretches of rate 0 are passed over.
+    pub fn due(&self, n: u64) -> Option<Duration> {
+        if n >= self.count {
+            return None;
+        }
+        let target = u128::from(n) * ARRIVAL;
+        let piece = self.pieces.get(self.pieces.partition_point(|p| p.after() <= target))?;
+        Some(Duration::from_nanos(piece.start_ns + piece.time_at(target - piece.before)))
+    }
+
+    /// The rate at `at` from the scenario's start, in arrivals a second; 0 outside of it. Where two stages
+    /// meet, that of the later one.
+    pub fn rate_at(&self, at: Duration) -> f64 {
+        let at_ns = nanos(at);
+        let Some(piece) = self.piece_at(at_ns) else { return 0.0 };
+        let share = (at_ns - piece.start_ns) as f64 / piece.length_ns as f64;
+        let (from, to) = (piece.from as f64, piece.to as f64);
+        (from + (to - from) * share) / RATE_UNITS
+    }
+
+    /// How many arrivals are due from `from` on and before `to`.
+    pub fn arrivals_between(&self, from: Duration, to: Duration) -> u64 {
+        self.arrivals_before(to).saturating_sub(self.arrivals_before(from))
+    }
+
+    /// How many arrivals are due before `at`. Agrees with [`Schedule::due`] to the nanosecond.
+    fn arrivals_before(&self, at: Duration) -> u64 {
+        let at_ns = nanos(at);
+        let Some(piece) = self.piece_at(at_ns) else { return self.count };
+        let area = piece.before + piece.area_at(at_ns - piece.start_ns);
+        let mut n = u64::try_from(area.div_ceil(ARRIVAL)).unwrap_or(u64::MAX).min(self.count);
+        // The estimate is off by rounding only: by one arrival, seldom two.
+        while n > 0 && self.due(n - 1).is_some_and(|due| due >= at) {
+            n -= 1;
+        }
+        while self.due(n).is_some_and(|due| due < at) {
+            n += 1;
+        }
+        n
+    }
+
+    fn piece_at(&self, at_ns: u64) -> Option<&Piece> {
+        self.pieces.get(self.pieces.partition_point(|p| p.start_ns + p.length_ns <= at_ns))
+    }
+}
+
+fn units(rate: f64) -> u64 {
+    (rate.clamp(0.0, MAX_RATE) * RATE_UNITS).round() as u64
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
