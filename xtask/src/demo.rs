@@ -71,12 +71,7 @@ fn show(workspace: &Workspace, extra: Vec<String>) -> Result<()> {
         run.html.display(),
         run.markdown.display()
     );
-    ensure!(
-        books::balance(&judged),
-        "the run's books do not balance (finding L6): {}",
-        run.archive.display()
-    );
-    Ok(())
+    books::require_balance(&judged)
 }
 
 /// The demo a tenth as long, on ports that the system chose, its counts and findings asserted.

@@ -61,12 +61,20 @@ mod tests {
 
     #[test]
     fn only_an_invalid_l6_unbalances_the_books() {
-        let with =
-            |rule: &str, severity: &str| json!({ "findings": [{ "rule": rule, "severity": severity }] });
-        assert!(balance(&json!({ "findings": [] })));
-        assert!(balance(&with("L1", "invalid")));
-        assert!(balance(&with("L6", "caution")));
-        assert!(!balance(&with("L6", "invalid")));
+        let with = |rule: &str, severity: &str| {
+            let report =
+                json!({ "findings": [{ "rule": rule, "severity": severity, "what": "1 missing." }] });
+            require_balance(&report).map_err(|error| error.to_string())
+        };
+        assert_eq!(with("L1", "invalid"), Ok(()));
+        assert_eq!(with("L6", "caution"), Ok(()));
+        assert_eq!(with("L6", "invalid"), Err("the run's books do not balance (L6): 1 missing.".to_owned()));
+    }
+
+    #[test]
+    fn a_report_without_findings_is_no_proof() {
+        let error = require_balance(&json!({})).expect_err("nothing was judged").to_string();
+        assert_eq!(error, "the JSON report has no list `findings`");
     }
 
     #[test]
@@ -75,7 +83,7 @@ mod tests {
         assert_eq!(check(json!({ "findings": [], "totals": totals(9) })), Ok(()));
         let short = check(json!({ "findings": [], "totals": totals(8) }));
         assert_eq!(short, Err("10 scheduled, but 8 started and 1 dropped".to_owned()));
-        let none = check(json!({ "totals": {} }));
+        let none = check(json!({ "findings": [], "totals": {} }));
         assert_eq!(none, Err("the JSON report has no count totals.scheduled".to_owned()));
     }
 }
