@@ -111,12 +111,25 @@ fn a_delay_is_held_and_the_client_waits_no_less() {
 }
 
 #[test]
-fn resets_and_aborts_carry_their_reason() {
+fn a_reset_carries_its_reason() {
     let (reply, target) = once(GrpcBehaviour::Reset { reason: 7 });
     assert_eq!(reply.unwrap_err().reason(), Some(Reason::REFUSED_STREAM));
     assert_eq!(target.log()[0].fate, Fate::Reset);
-    let (reply, target) = once(GrpcBehaviour::Abort { reason: 11 });
-    assert_eq!(reply.unwrap_err().reason(), Some(Reason::ENHANCE_YOUR_CALM));
+}
+
+#[test]
+fn an_abort_ends_the_connection_with_its_reason() {
+    let target = testbed::grpc(GrpcBehaviour::Abort { reason: 11 }).unwrap();
+    let ended = run(async {
+        let stream = tokio::net::TcpStream::connect(target.addr()).await.unwrap();
+        let (client, connection) = h2::client::handshake(stream).await.unwrap();
+        let connection = tokio::spawn(connection);
+        assert!(call(&client, "/p.S/M", b"").await.is_err());
+        connection.await.unwrap()
+    });
+    let error = ended.unwrap_err();
+    assert!(error.is_go_away(), "{error}");
+    assert_eq!(error.reason(), Some(Reason::ENHANCE_YOUR_CALM));
     assert_eq!(target.log()[0].fate, Fate::Closed);
 }
 
