@@ -1,1 +1,23 @@
 //! Evidence and verdict as text, HTML, Markdown, JSON and JUnit.
+//!
+//! Pure: a run, its workload and its judgement go in, bytes come out; no clock, no files, no terminal.
+//! What was measured is worked out once, by [`Summary::of`]; a renderer only lays it out, so that no two
+//! reports of one run can disagree. Nothing here judges: verdicts are taken as they come. Start reading
+//! at [`summary`].
+
+pub mod html;
+pub mod json;
+pub mod junit;
+pub mod live;
+pub mod markdown;
+pub mod number;
+pub mod summary;
+pub mod terminal;
+
+pub use html::html;
+pub use json::json;
+pub use junit::junit;
+pub use live::LiveView;
+pub use markdown::markdown;
+pub use summary::{ReportError, Summary};
+pub use terminal::{Style, terminal};

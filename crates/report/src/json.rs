@@ -1,0 +1,72 @@
+//! The report as JSON for programs, with a versioned schema: `docs/report-json.md`.
+
+use evidence::{Claim, Finding};
+use serde::Serialize;
+
+use crate::summary::{
+    Arrivals, Check, CpuUse, Generator, Header, Outcomes, PhaseSpan, Row, ScenarioTotal, SeriesSummary,
+    Summary,
+};
+
+/// The name and version of the schema. A field may be added within a version, never change its meaning.
+pub const SCHEMA: &str = "plimsoll.report/1";
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    verdict: evidence::Verdict,
+    because: &'a str,
+    rules_version: u32,
+    run: &'a Header,
+    phases: &'a [PhaseSpan],
+    books: Books<'a>,
+    claims: Vec<&'a Claim>,
+    findings: &'a [Finding],
+    endpoints: &'a [Row],
+    scenarios: &'a [ScenarioTotal],
+    checks: &'a [Check],
+    cpu: &'a [CpuUse],
+    generator: &'a Generator,
+    series: &'a [SeriesSummary],
+}
+
+#[derive(Serialize)]
+struct Books<'a> {
+    arrivals: Option<Arrivals>,
+    #[serde(flatten)]
+    outcomes: &'a Outcomes,
+    ok: u64,
+    failed: u64,
+    cancelled: u64,
+    requests_in_flight: Option<u64>,
+}
+
+/// The report as indented JSON, without a trailing newline.
+pub fn json(summary: &Summary) -> String {
+    let books = &summary.books;
+    let document = Document {
+        schema: SCHEMA,
+        verdict: summary.judgement.verdict,
+        because: &summary.judgement.because,
+        rules_version: summary.judgement.rules_version,
+        run: &summary.header,
+        phases: &summary.phases,
+        books: Books {
+            arrivals: summary.arrivals,
+            outcomes: books,
+            ok: books.ok(),
+            failed: books.failed(),
+            cancelled: books.cancelled(),
+            requests_in_flight: summary.header.requests_in_flight,
+        },
+        claims: summary.claims.iter().map(|asked| &asked.claim).collect(),
+        findings: &summary.judgement.findings,
+        endpoints: &summary.rows,
+        scenarios: &summary.scenarios,
+        checks: &summary.checks,
+        cpu: &summary.cpu,
+        generator: &summary.generator,
+        series: &summary.series,
+    };
+    serde_json::to_string_pretty(&document).expect("a report's keys are strings, so it always serialises")
+}

@@ -1,0 +1,236 @@
+//! Numbers as people read them: three significant digits, a unit, and nothing pretended.
+//!
+//! A non-zero share never reads as `0 %`, a share below the whole never as `100 %`, and what was not
+//! measured is [`NOT_MEASURED`], never a zero.
+
+/// Stands for a number nobody measured.
+pub const NOT_MEASURED: &str = "–";
+/// Stands for a quantile that failures pushed past every answer.
+pub const INFINITE: &str = "∞";
+
+const MICROS_PER_MS: f64 = 1_000.0;
+const MS_PER_SECOND: f64 = 1_000.0;
+const TIME_DIGITS: usize = 3;
+const RATE_DIGITS: usize = 4;
+
+/// A whole number with thousands separators: `12,345`.
+pub fn count(value: u64) -> String {
+    group(&value.to_string())
+}
+
+/// A count that may not have been taken.
+pub fn count_or_none(value: Option<u64>) -> String {
+    value.map_or_else(|| NOT_MEASURED.to_owned(), count)
+}
+
+/// `value` with `digits` significant digits and thousands separators; digits before the point are never
+/// rounded away.
+pub fn significant(value: f64, digits: usize) -> String {
+    if value.is_nan() {
+        return NOT_MEASURED.to_owned();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { INFINITE.to_owned() } else { format!("-{INFINITE}") };
+    }
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    // The exponent is taken after rounding, so that 9.996 becomes 10.0 and not 10.00.
+    let scientific = format!("{:.*e}", digits.saturating_sub(1), value);
+    let exponent: i32 = scientific.rsplit('e').next().and_then(|e| e.parse().ok()).unwrap_or(0);
+    let decimals = (i32::try_from(digits).unwrap_or(i32::MAX) - 1).saturating_sub(exponent).clamp(0, 15);
+    group(&format!("{value:.*}", usize::try_from(decimals).unwrap_or(0)))
+}
+
+/// A duration given in milliseconds, three significant digits, in µs, ms or s.
+pub fn time(ms: f64) -> String {
+    time_with(ms, TIME_DIGITS)
+}
+
+/// A duration that may not have been measured.
+pub fn time_or_none(ms: Option<f64>) -> String {
+    ms.map_or_else(|| NOT_MEASURED.to_owned(), time)
+}
+
+/// A duration given in milliseconds with `digits` significant digits. Microseconds stay whole, because
+/// that is how finely they are measured.
+pub fn time_with(ms: f64, digits: usize) -> String {
+    if !ms.is_finite() {
+        return significant(ms, digits);
+    }
+    let micros = ms * MICROS_PER_MS;
+    if micros == 0.0 {
+        return "0 µs".to_owned();
+    }
+    if micros.abs() < 0.5 {
+        return "<1 µs".to_owned();
+    }
+    let half_step = 1.0 + 0.5 / 10f64.powi(i32::try_from(digits).unwrap_or(3));
+    if (micros * half_step).abs() < MICROS_PER_MS {
+        format!("{micros:.0} µs")
+    } else if (ms * half_step).abs() < MS_PER_SECOND {
+        format!("{} ms", significant(ms, digits))
+    } else {
+        format!("{} s", significant(ms / MS_PER_SECOND, digits))
+    }
+}
+
+/// A rate a second, four significant digits: `299.7/s`.
+pub fn rate(per_second: f64) -> String {
+    format!("{}/s", significant(per_second, RATE_DIGITS))
+}
+
+/// `part` of `whole` in per cent; [`NOT_MEASURED`] of nothing.
+pub fn share(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return NOT_MEASURED.to_owned();
+    }
+    match part {
+        0 => "0 %".to_owned(),
+        _ if part == whole => "100 %".to_owned(),
+        _ => inner_percent(100.0 * part as f64 / whole as f64),
+    }
+}
+
+/// A share from 0 to 1 in per cent with `digits` significant digits; exact 0 and 1 as `0 %` and `100 %`.
+pub fn percent_with(share: f64, digits: usize) -> String {
+    format!("{} %", significant(share * 100.0, digits))
+}
+
+fn inner_percent(percent: f64) -> String {
+    if percent < 0.01 {
+        "<0.01 %".to_owned()
+    } else if percent > 99.99 {
+        ">99.99 %".to_owned()
+    } else if !(10.0..=99.9).contains(&percent) {
+        format!("{percent:.2} %")
+    } else {
+        format!("{percent:.1} %")
+    }
+}
+
+/// An amount of memory or traffic in bytes, three significant digits, binary units.
+pub fn bytes(value: f64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut scaled = value;
+    let mut unit = 0;
+    while scaled.abs() >= 1_023.5 && unit + 1 < UNITS.len() {
+        scaled /= 1_024.0;
+        unit += 1;
+    }
+    let text = if unit == 0 { format!("{scaled:.0}") } else { significant(scaled, 3) };
+    format!("{text} {}", UNITS[unit])
+}
+
+/// A length of run time in whole seconds: `45 s`, `1 min 45 s`, `2 h 3 min`.
+pub fn span(seconds: u64) -> String {
+    let (hours, minutes, rest) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    match (hours, minutes, rest) {
+        (0, 0, s) => format!("{s} s"),
+        (0, m, 0) => format!("{m} min"),
+        (0, m, s) => format!("{m} min {s} s"),
+        (h, 0, 0) => format!("{h} h"),
+        (h, m, 0) => format!("{h} h {m} min"),
+        (h, m, s) => format!("{h} h {m} min {s} s"),
+    }
+}
+
+/// A point of run time as a clock shows it: `1:45`, `1:02:03`.
+pub fn clock(seconds: u64) -> String {
+    let (hours, minutes, rest) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 { format!("{hours}:{minutes:02}:{rest:02}") } else { format!("{minutes}:{rest:02}") }
+}
+
+/// `value` with `unit`, as figures of findings and series have them.
+pub fn with_unit(value: Option<f64>, unit: &str) -> String {
+    let Some(value) = value else { return NOT_MEASURED.to_owned() };
+    match unit {
+        "ms" => time(value),
+        "s" => time(value * MS_PER_SECOND),
+        "us" | "µs" => time(value / MICROS_PER_MS),
+        "1/s" => rate(value),
+        "%" => format!("{} %", significant(value, 3)),
+        "bytes" => bytes(value),
+        "1" | "" => plain(value),
+        other => format!("{} {other}", significant(value, 3)),
+    }
+}
+
+/// A number without a unit: whole ones whole, others with four significant digits.
+fn plain(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 1e15 {
+        group(&format!("{value:.0}"))
+    } else {
+        significant(value, 4)
+    }
+}
+
+/// Put separators between thousands of the integer part of a decimal number.
+fn group(text: &str) -> String {
+    let (sign, digits) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
+    let (whole, fraction) = digits.split_once('.').map_or((digits, None), |(w, f)| (w, Some(f)));
+    let mut grouped = String::with_capacity(text.len() + whole.len() / 3 + 1);
+    grouped.push_str(sign);
+    for (i, digit) in whole.chars().enumerate() {
+        if i > 0 && (whole.len() - i) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    if let Some(fraction) = fraction {
+        grouped.push('.');
+        grouped.push_str(fraction);
+    }
+    grouped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_keep_three_digits_and_carry_their_unit() {
+        let seen = [0.0, 0.0004, 0.045, 0.9994, 0.9999, 1.0, 12.34, 99.96, 999.4, 999.9, 1_234.0, 75_000.0]
+            .map(time)
+            .join(" | ");
+        insta::assert_snapshot!(seen, @"0 µs | <1 µs | 45 µs | 999 µs | 1.00 ms | 1.00 ms | 12.3 ms | 100 ms | 999 ms | 1.00 s | 1.23 s | 75.0 s");
+        assert_eq!(time(f64::INFINITY), INFINITE);
+    }
+
+    #[test]
+    fn a_share_that_is_not_nothing_never_reads_as_nothing() {
+        let seen = [
+            (0, 10),
+            (1, 1_000_000),
+            (1, 10_000),
+            (606, 10_000),
+            (1, 3),
+            (999_999, 1_000_000),
+            (5, 5),
+            (0, 0),
+        ]
+        .map(|(part, whole)| share(part, whole))
+        .join(" | ");
+        insta::assert_snapshot!(seen, @"0 % | <0.01 % | 0.01 % | 6.06 % | 33.3 % | >99.99 % | 100 % | –");
+    }
+
+    #[test]
+    fn counts_rates_bytes_and_spans_read_well() {
+        let seen = [
+            count(0),
+            count(999),
+            count(1_234_567),
+            rate(299.73),
+            rate(12_345.6),
+            bytes(512.0),
+            bytes(1_048_576.0),
+            bytes(123_456_789.0),
+            span(45),
+            span(105),
+            span(7_380),
+            clock(3_723),
+        ]
+        .join(" | ");
+        insta::assert_snapshot!(seen, @"0 | 999 | 1,234,567 | 299.7/s | 12,346/s | 512 B | 1.00 MiB | 118 MiB | 45 s | 1 min 45 s | 2 h 3 min | 1:02:03");
+    }
+}
