@@ -1,0 +1,95 @@
+//! What goes into a connection and what comes out of it.
+
+use crate::error::WireError;
+use crate::headers::{HeaderView, Headers};
+
+/// Chosen by the caller for each request; comes back in every event of it. Must be unique among the open
+/// requests of one connection.
+pub type Token = u64;
+
+/// The scheme that an HTTP/2 request names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheme {
+    /// Cleartext.
+    Http,
+    /// Under TLS.
+    Https,
+}
+
+/// A request that the caller has rendered; borrowed only while it is started.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// Such as `GET`.
+    pub method: &'a [u8],
+    /// Path and query, as on the wire.
+    pub path: &'a [u8],
+    /// Host, with the port unless it is the scheme's own.
+    pub authority: &'a [u8],
+    /// Only HTTP/2 puts it on the wire.
+    pub scheme: Scheme,
+    /// Names in lower case; never `host`, `content-length`, `connection` or `transfer-encoding`, which
+    /// the connection writes itself.
+    pub headers: &'a Headers,
+    /// Empty for none.
+    pub body: &'a [u8],
+}
+
+/// Status and headers of a final (not 1xx) response.
+#[derive(Debug, Clone, Copy)]
+pub struct ResponseHead<'a> {
+    /// 200 to 999.
+    pub status: u16,
+    /// In the order received, without pseudo-headers.
+    pub headers: HeaderView<'a>,
+}
+
+/// Something learnt about a request. Slices live only during the call.
+#[derive(Debug, Clone, Copy)]
+pub enum Event<'a> {
+    /// Status and headers have arrived; once a request, first.
+    Head {
+        /// Whose.
+        token: Token,
+        /// The head.
+        head: ResponseHead<'a>,
+    },
+    /// A part of the body, never empty. Where it is cut says nothing.
+    Body {
+        /// Whose.
+        token: Token,
+        /// The bytes.
+        chunk: &'a [u8],
+    },
+    /// HTTP/2 trailers, where the gRPC status lives. A gRPC response that consists of a head alone has
+    /// that head repeated here.
+    Trailers {
+        /// Whose.
+        token: Token,
+        /// The trailers, or the head that stands for them.
+        headers: HeaderView<'a>,
+    },
+    /// The response is complete; the token is free again.
+    Done {
+        /// Whose.
+        token: Token,
+    },
+    /// This request failed and the connection may go on; the token is free again.
+    Failed {
+        /// Whose.
+        token: Token,
+        /// Why.
+        error: WireError,
+    },
+}
+
+/// Called for each event, in order.
+pub trait Events {
+    /// One event; the slices in it live only during the call.
+    fn event(&mut self, event: Event<'_>);
+}
+
+impl<F: FnMut(Event<'_>)> Events for F {
+    fn event(&mut self, event: Event<'_>) {
+        self(event);
+    }
+}

@@ -1,0 +1,167 @@
+//! The five-byte prefix around each message, written and read.
+
+/// The longest response message taken unless the caller says otherwise.
+pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
+const PREFIX_BYTES: usize = 5;
+/// Capacity that a deframer keeps between calls.
+const KEEP_BYTES: usize = 1 << 20;
+
+/// Append `message` with its prefix: uncompressed flag and length, big-endian.
+///
+/// # Panics
+/// When the message is 4 GiB or longer, which no request of a load generator is.
+pub fn frame_message(out: &mut Vec<u8>, message: &[u8]) {
+    let length = u32::try_from(message.len()).expect("a message's length fits the prefix");
+    out.reserve(PREFIX_BYTES + message.len());
+    out.push(0);
+    out.extend_from_slice(&length.to_be_bytes());
+    out.extend_from_slice(message);
+}
+
+/// Why a response body is no sequence of messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum MessageError {
+    /// The flag asks for a decompression that was not offered.
+    #[error("the response message is compressed, which was not asked for")]
+    Compressed,
+    /// The flag is neither 0 nor 1.
+    #[error("the response message's prefix is not gRPC")]
+    Prefix,
+    /// Longer than the deframer's limit.
+    #[error("the response message is too long: {0} bytes")]
+    TooLong(u32),
+    /// The body ended inside a message.
+    #[error("the response ended inside a message")]
+    Truncated,
+}
+
+/// Takes a response body in pieces and yields its messages. Reusable: a message that lies whole in one
+/// piece is passed on without a copy.
+#[derive(Debug)]
+pub struct Deframer {
+    limit_bytes: usize,
+    /// What has arrived of the message in progress, prefix included.
+    gathered: Vec<u8>,
+    messages: u64,
+}
+
+impl Default for Deframer {
+    fn default() -> Self {
+        Deframer::new(MAX_MESSAGE_BYTES)
+    }
+}
+
+impl Deframer {
+    /// Messages above `limit_bytes` are an error.
+    pub fn new(limit_bytes: usize) -> Self {
+        Deframer { limit_bytes, gathered: Vec::new(), messages: 0 }
+    }
+
+    /// Take a piece of the body; `on_message` gets each message that it completes. After an error the
+    /// deframer must be `clear`ed.
+    pub fn push(&mut self, mut piece: &[u8], mut on_message: impl FnMut(&[u8])) -> Result<(), MessageError> {
+        while !piece.is_empty() {
+            if self.gathered.is_empty()
+                && let Some(length) = self.message_length(piece)?
+                && let Some(message) = piece.get(PREFIX_BYTES..PREFIX_BYTES + length)
+            {
+                self.messages += 1;
+                on_message(message);
+                piece = &piece[PREFIX_BYTES + length..];
+                continue;
+            }
+            piece = self.gather(piece, &mut on_message)?;
+        }
+        Ok(())
+    }
+
+    /// Gather up to the end of the prefix or of the message, whichever is next. Memory grows with what has
+    /// arrived, never with what the prefix claims.
+    fn gather<'a>(
+        &mut self,
+        piece: &'a [u8],
+        on_message: &mut impl FnMut(&[u8]),
+    ) -> Result<&'a [u8], MessageError> {
+        let wanted = match self.message_length(&self.gathered)? {
+            None => PREFIX_BYTES,
+            Some(length) => PREFIX_BYTES + length,
+        };
+        let taken = piece.len().min(wanted - self.gathered.len());
+        self.gathered.extend_from_slice(&piece[..taken]);
+        let Some(length) = self.message_length(&self.gathered)? else { return Ok(&piece[taken..]) };
+        if self.gathered.len() == PREFIX_BYTES + length {
+            self.messages += 1;
+            on_message(&self.gathered[PREFIX_BYTES..]);
+            self.gathered.clear();
+        }
+        Ok(&piece[taken..])
+    }
+
+    /// From a prefix; `None` while that is incomplete.
+    fn message_length(&self, framed: &[u8]) -> Result<Option<usize>, MessageError> {
+        let Some((&[flag, a, b, c, d], _)) = framed.split_first_chunk::<PREFIX_BYTES>() else {
+            return Ok(None);
+        };
+        match flag {
+            0 => {}
+            1 => return Err(MessageError::Compressed),
+            _ => return Err(MessageError::Prefix),
+        }
+        let claimed = u32::from_be_bytes([a, b, c, d]);
+        match usize::try_from(claimed) {
+            Ok(length) if length <= self.limit_bytes => Ok(Some(length)),
+            _ => Err(MessageError::TooLong(claimed)),
+        }
+    }
+
+    /// The body is complete: how many messages it held (a unary response holds one).
+    pub fn finish(&self) -> Result<u64, MessageError> {
+        if self.gathered.is_empty() { Ok(self.messages) } else { Err(MessageError::Truncated) }
+    }
+
+    /// Ready for the next response; the memory is kept.
+    pub fn clear(&mut self) {
+        self.gathered.clear();
+        self.gathered.shrink_to(KEEP_BYTES);
+        self.messages = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(body: &[u8], expect: Result<&[&str], MessageError>) {
+        for size in [1, 2, 4, 5, 6, 7, 1000] {
+            let mut deframer = Deframer::new(10);
+            let mut seen = Vec::new();
+            let mut result = Ok(0);
+            for piece in body.chunks(size) {
+                let push = deframer.push(piece, |m| seen.push(String::from_utf8(m.to_vec()).unwrap()));
+                result = result.and(push.map(|()| 0));
+            }
+            let result = result.and(deframer.finish()).map(|_| &seen[..]);
+            assert_eq!(result.map(|s| s.iter().map(String::as_str).collect()), expect.map(<[_]>::to_vec));
+        }
+    }
+
+    #[test]
+    fn messages_survive_framing_in_any_pieces() {
+        let mut body = Vec::new();
+        for message in ["hello", "", "0123456789"] {
+            frame_message(&mut body, message.as_bytes());
+        }
+        check(&body, Ok(&["hello", "", "0123456789"]));
+        check(b"", Ok(&[]));
+    }
+
+    #[test]
+    fn what_is_no_message_is_an_error() {
+        check(b"\0\0\0\0\x02a", Err(MessageError::Truncated));
+        check(b"\0\0\0", Err(MessageError::Truncated));
+        check(b"\0\0\0\0\x0b", Err(MessageError::TooLong(11)));
+        check(b"\0\xff\xff\xff\xff", Err(MessageError::TooLong(u32::MAX)));
+        check(b"\x01\0\0\0\x01a", Err(MessageError::Compressed));
+        check(b"<html>", Err(MessageError::Prefix));
+    }
+}

@@ -1,0 +1,300 @@
+//! An HTTP/1.1 client connection: one request at a time, kept alive between them.
+//!
+//! Response heads that arrive whole are parsed where they lie; bodies are passed on without a copy. Only a
+//! head that is cut by a read is gathered in a buffer.
+
+mod chunked;
+mod head;
+mod render;
+
+use crate::error::{StartError, WireError};
+use crate::event::{Event, Events, Request, ResponseHead, Token};
+use crate::headers::HeaderView;
+use crate::outgoing::Outgoing;
+use crate::request_rules;
+use head::{Fields, Framing, Head, Persistence};
+
+/// The longest response head taken, status line and all headers.
+const MAX_HEAD_BYTES: usize = 64 << 10;
+
+/// What may differ between connections; nothing yet.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct Config {}
+
+/// What the framing of the response depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RequestKind {
+    /// A `HEAD` request: its response has no body, whatever its headers say.
+    Head,
+    /// Any other.
+    Other,
+}
+
+/// The state of one connection.
+#[derive(Debug)]
+pub struct Connection {
+    out: Outgoing,
+    open: Option<Open>,
+    reading: Reading,
+    /// The part of a head that has arrived so far; empty while heads arrive whole.
+    partial: Vec<u8>,
+    /// `partial` is parsed again once it ends a head or is twice as long as this, so that a head that comes
+    /// byte by byte costs linear time.
+    parsed_bytes: usize,
+    reusable: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    token: Token,
+    kind: RequestKind,
+    persistence: Persistence,
+}
+
+#[derive(Debug)]
+enum Reading {
+    Head,
+    Length(u64),
+    Chunked(chunked::Decoder),
+    UntilClose,
+}
+
+impl Connection {
+    /// A fresh connection; the first `outgoing` is the first request.
+    pub fn new(_config: Config) -> Self {
+        Connection {
+            out: Outgoing::default(),
+            open: None,
+            reading: Reading::Head,
+            partial: Vec::new(),
+            parsed_bytes: 0,
+            reusable: true,
+        }
+    }
+
+    /// How many requests may be started now: 0 or 1.
+    pub fn capacity(&self) -> usize {
+        usize::from(self.reusable && self.open.is_none())
+    }
+
+    /// Append the request to the outgoing bytes.
+    pub fn start(&mut self, token: Token, request: &Request<'_>) -> Result<(), StartError> {
+        self.ready()?;
+        request_rules::check(request)?;
+        render::request(self.out.tail(), request);
+        let kind = if request.method == b"HEAD" { RequestKind::Head } else { RequestKind::Other };
+        self.opened(token, kind);
+        Ok(())
+    }
+
+    /// Append a request that the caller has rendered as it goes on the wire, head and body. Only its kind
+    /// is known here: that it is well-formed is the caller's promise.
+    pub fn start_raw(&mut self, token: Token, kind: RequestKind, bytes: &[u8]) -> Result<(), StartError> {
+        self.ready()?;
+        self.out.tail().extend_from_slice(bytes);
+        self.opened(token, kind);
+        Ok(())
+    }
+
+    fn ready(&self) -> Result<(), StartError> {
+        if self.capacity() == 0 { Err(StartError::NotReady) } else { Ok(()) }
+    }
+
+    fn opened(&mut self, token: Token, kind: RequestKind) {
+        self.open = Some(Open { token, kind, persistence: Persistence::Close });
+        self.reading = Reading::Head;
+    }
+
+    /// Bytes to be written to the socket.
+    pub fn outgoing(&self) -> &[u8] {
+        self.out.unsent()
+    }
+
+    /// The first `count` of the outgoing bytes are written.
+    pub fn sent(&mut self, count: usize) {
+        self.out.advance(count);
+    }
+
+    /// Take bytes read from the socket, all of them. An error kills the connection, and the open request
+    /// has failed with it.
+    pub fn receive(&mut self, input: &[u8], events: &mut impl Events) -> Result<(), WireError> {
+        let result = self.read(input, events);
+        if result.is_err() {
+            self.reusable = false;
+        }
+        result
+    }
+
+    fn read(&mut self, mut input: &[u8], events: &mut impl Events) -> Result<(), WireError> {
+        while !input.is_empty() {
+            let Some(open) = self.open else {
+                return Err(WireError::Malformed("bytes that belong to no request"));
+            };
+            let used = match self.reading {
+                Reading::Head => self.read_head(open, input, events)?,
+                _ => self.read_body(open.token, input, events)?,
+            };
+            input = &input[used..];
+        }
+        Ok(())
+    }
+
+    fn read_head(&mut self, open: Open, input: &[u8], events: &mut impl Events) -> Result<usize, WireError> {
+        if !self.partial.is_empty() {
+            return self.read_cut_head(open, input, events);
+        }
+        let mut fields = Fields::new();
+        match head::parse(input, &mut fields)? {
+            Some(head) => {
+                self.take_head(open, &head, events)?;
+                Ok(head.bytes)
+            }
+            None if input.len() > MAX_HEAD_BYTES => Err(WireError::HeadTooLarge),
+            None => {
+                self.partial.extend_from_slice(input);
+                self.parsed_bytes = input.len();
+                Ok(input.len())
+            }
+        }
+    }
+
+    fn read_cut_head(
+        &mut self,
+        open: Open,
+        input: &[u8],
+        events: &mut impl Events,
+    ) -> Result<usize, WireError> {
+        let before = self.partial.len();
+        // One byte past the limit is enough to see that it is exceeded.
+        let taken = input.len().min(MAX_HEAD_BYTES + 1 - before);
+        self.partial.extend_from_slice(&input[..taken]);
+        let ended = head::may_end(&self.partial, before);
+        if !ended && self.partial.len() < self.parsed_bytes * 2 && self.partial.len() <= MAX_HEAD_BYTES {
+            return Ok(taken);
+        }
+        self.parsed_bytes = self.partial.len();
+        let mut fields = Fields::new();
+        let partial = std::mem::take(&mut self.partial);
+        let Some(head) = head::parse(&partial, &mut fields)? else {
+            self.partial = partial;
+            let fits = self.partial.len() <= MAX_HEAD_BYTES;
+            return if fits { Ok(taken) } else { Err(WireError::HeadTooLarge) };
+        };
+        self.take_head(open, &head, events)?;
+        let used = head.bytes - before;
+        self.partial = partial;
+        self.partial.clear();
+        Ok(used)
+    }
+
+    fn take_head(&mut self, open: Open, head: &Head<'_>, events: &mut impl Events) -> Result<(), WireError> {
+        if head.bytes > MAX_HEAD_BYTES {
+            return Err(WireError::HeadTooLarge);
+        }
+        if head.status == 101 {
+            return Err(WireError::Malformed("a switch of protocols nobody asked for"));
+        }
+        if head.status < 200 {
+            return Ok(());
+        }
+        let (framing, persistence) = head.framing(open.kind)?;
+        self.open = Some(Open { persistence, ..open });
+        let view = HeaderView::parsed(head.headers);
+        let token = open.token;
+        events.event(Event::Head { token, head: ResponseHead { status: head.status, headers: view } });
+        match framing {
+            Framing::Length(0) => self.finish(token, events),
+            Framing::Length(bytes) => self.reading = Reading::Length(bytes),
+            Framing::Chunked => self.reading = Reading::Chunked(chunked::Decoder::new()),
+            Framing::UntilClose => self.reading = Reading::UntilClose,
+        }
+        Ok(())
+    }
+
+    fn read_body(
+        &mut self,
+        token: Token,
+        input: &[u8],
+        events: &mut impl Events,
+    ) -> Result<usize, WireError> {
+        match &mut self.reading {
+            Reading::Length(left) => {
+                let taken = usize::try_from(*left).map_or(input.len(), |left| left.min(input.len()));
+                *left -= taken as u64;
+                let complete = *left == 0;
+                events.event(Event::Body { token, chunk: &input[..taken] });
+                if complete {
+                    self.finish(token, events);
+                }
+                Ok(taken)
+            }
+            Reading::Chunked(decoder) => {
+                let step = decoder.step(input)?;
+                if !step.data.is_empty() {
+                    events.event(Event::Body { token, chunk: step.data });
+                }
+                if decoder.is_finished() {
+                    self.finish(token, events);
+                }
+                Ok(step.used)
+            }
+            Reading::Head | Reading::UntilClose => {
+                events.event(Event::Body { token, chunk: input });
+                Ok(input.len())
+            }
+        }
+    }
+
+    fn finish(&mut self, token: Token, events: &mut impl Events) {
+        let keeps = self.open.take().is_some_and(|open| open.persistence == Persistence::KeepAlive);
+        // A peer that answers before it has read the request may never read the rest.
+        self.reusable &= keeps && self.out.is_empty();
+        self.reading = Reading::Head;
+        events.event(Event::Done { token });
+    }
+
+    /// The peer closed its side. Completes a response that only the close delimits.
+    pub fn closed(&mut self, events: &mut impl Events) -> Result<(), WireError> {
+        self.reusable = false;
+        let Some(open) = self.open else { return Ok(()) };
+        match self.reading {
+            Reading::UntilClose => {
+                self.finish(open.token, events);
+                Ok(())
+            }
+            Reading::Head if self.partial.is_empty() => Err(WireError::ClosedBeforeResponse),
+            Reading::Head => {
+                // What came may be no HTTP at all, which says more than that it is too short.
+                head::parse(&self.partial, &mut Fields::new())?;
+                Err(WireError::UnexpectedEof)
+            }
+            _ => Err(WireError::UnexpectedEof),
+        }
+    }
+
+    /// Give up on the request. The response may still come, so the connection must be closed.
+    pub fn cancel(&mut self, token: Token) {
+        if self.open.is_some_and(|open| open.token == token) {
+            self.open = None;
+            self.reusable = false;
+        }
+    }
+
+    /// Whether further requests may follow on this connection.
+    pub fn reusable(&self) -> bool {
+        self.reusable
+    }
+
+    /// How many requests are open: 0 or 1.
+    pub fn open_requests(&self) -> usize {
+        usize::from(self.open.is_some())
+    }
+
+    /// Call `visit` with the token of each open request, as when the connection has died.
+    pub fn for_each_open(&self, mut visit: impl FnMut(Token)) {
+        if let Some(open) = self.open {
+            visit(open.token);
+        }
+    }
+}

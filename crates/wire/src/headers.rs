@@ -1,0 +1,147 @@
+//! Header fields: a flat buffer to build them in, and a view of received ones wherever they lie.
+
+/// Names and values in one reusable buffer, in order.
+#[derive(Debug, Default, Clone)]
+pub struct Headers {
+    bytes: Vec<u8>,
+    fields: Vec<Field>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Field {
+    start: usize,
+    name_len: usize,
+    end: usize,
+    secrecy: Secrecy,
+}
+
+/// Whether a value may enter a compression context that later requests share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Secrecy {
+    Open,
+    Secret,
+}
+
+impl Headers {
+    /// No fields; allocates nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Append a field. The name must be in lower case; it is checked when a request is started.
+    pub fn push(&mut self, name: &[u8], value: &[u8]) {
+        self.append(name, value, Secrecy::Open);
+    }
+
+    /// Append a field whose value HPACK must never index, here or at any intermediary.
+    /// `authorization`, `proxy-authorization` and `cookie` are treated so without being asked.
+    pub fn push_secret(&mut self, name: &[u8], value: &[u8]) {
+        self.append(name, value, Secrecy::Secret);
+    }
+
+    fn append(&mut self, name: &[u8], value: &[u8], secrecy: Secrecy) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(name);
+        self.bytes.extend_from_slice(value);
+        self.fields.push(Field { start, name_len: name.len(), end: self.bytes.len(), secrecy });
+    }
+
+    /// Forget the fields and keep the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.fields.clear();
+    }
+
+    /// How many fields.
+    pub fn len(&self) -> usize {
+        self.fields.len()
+    }
+
+    /// Whether there is no field.
+    pub fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+    }
+
+    /// Name and value of each field, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        self.fields.iter().map(|field| self.split(field))
+    }
+
+    pub(crate) fn iter_with_secrecy(&self) -> impl Iterator<Item = (&[u8], &[u8], Secrecy)> {
+        self.fields.iter().map(|field| {
+            let (name, value) = self.split(field);
+            (name, value, field.secrecy)
+        })
+    }
+
+    /// These fields as a view.
+    pub fn view(&self) -> HeaderView<'_> {
+        HeaderView(Source::Flat(self))
+    }
+
+    fn split(&self, field: &Field) -> (&[u8], &[u8]) {
+        self.bytes[field.start..field.end].split_at(field.name_len)
+    }
+}
+
+/// Received header fields; cheap to copy, valid during the event only.
+#[derive(Debug, Clone, Copy)]
+pub struct HeaderView<'a>(Source<'a>);
+
+#[derive(Debug, Clone, Copy)]
+enum Source<'a> {
+    Parsed(&'a [httparse::Header<'a>]),
+    Flat(&'a Headers),
+}
+
+impl<'a> HeaderView<'a> {
+    pub(crate) fn parsed(headers: &'a [httparse::Header<'a>]) -> Self {
+        HeaderView(Source::Parsed(headers))
+    }
+
+    /// Name and value of each field, in order. HTTP/1.1 names keep the case they were sent in.
+    pub fn iter(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
+        let source = self.0;
+        (0..self.len()).map(move |index| match source {
+            Source::Parsed(headers) => (headers[index].name.as_bytes(), headers[index].value),
+            Source::Flat(headers) => headers.split(&headers.fields[index]),
+        })
+    }
+
+    /// The first value under this name, whatever its case.
+    pub fn get(&self, name: &[u8]) -> Option<&'a [u8]> {
+        self.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+
+    /// How many fields.
+    pub fn len(&self) -> usize {
+        match self.0 {
+            Source::Parsed(headers) => headers.len(),
+            Source::Flat(headers) => headers.len(),
+        }
+    }
+
+    /// Whether there is no field.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_come_back_in_order_and_by_any_case() {
+        let mut headers = Headers::new();
+        headers.push(b"a", b"1");
+        headers.push_secret(b"b", b"");
+        headers.push(b"a", b"2");
+        let seen: Vec<_> = headers.view().iter().collect();
+        assert_eq!(seen, [(&b"a"[..], &b"1"[..]), (b"b", b""), (b"a", b"2")]);
+        assert_eq!(headers.view().get(b"A"), Some(&b"1"[..]));
+        assert_eq!(headers.view().get(b"c"), None);
+        headers.clear();
+        assert!(headers.is_empty() && headers.view().is_empty());
+    }
+}
