@@ -1,0 +1,93 @@
+//! Files that are no run files, or those of another version, and files that must not be overwritten.
+
+use std::fs;
+use std::path::Path;
+
+use archive::{ArchiveError, Overwrite, Stored, Writer};
+use evidence::Run;
+use rusqlite::Connection;
+
+use crate::sample::{manifest, write_sealed};
+
+/// The error of opening a file of this content, with the folder's name left out.
+fn refusal(content: &[u8]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.plimsoll");
+    fs::write(&path, content).unwrap();
+    message(&path, &folder)
+}
+
+fn message(path: &Path, folder: &tempfile::TempDir) -> String {
+    let error = Stored::open(path).unwrap_err();
+    error.to_string().replace(&format!("{}/", folder.path().display()), "")
+}
+
+#[test]
+fn what_is_no_run_file_is_told_apart() {
+    let other_kind = "run.plimsoll is not a run file: it is a file of another kind. \
+                      Name a file that `plimsoll run` wrote";
+    assert_eq!(refusal(b"[scenarios]\nplay = 1\n"), other_kind);
+    assert_eq!(refusal(b"SQLite"), other_kind);
+    assert!(refusal(b"").contains("it is empty"));
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(message(&folder.path().join("no"), &folder), "there is no run file no: check the name");
+    assert!(message(folder.path(), &folder).contains("it is a folder"));
+    assert!(message(Path::new("/dev/null"), &folder).contains("it is no regular file"));
+}
+
+#[test]
+fn an_sqlite_file_of_another_program_is_recognised() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("other.db");
+    Connection::open(&path).unwrap().execute_batch("CREATE TABLE manifest (name, value)").unwrap();
+    assert!(message(&path, &folder).contains("an SQLite database of another program"));
+    let replaced = Writer::create(&path, &manifest(), Overwrite::Replace);
+    assert!(matches!(replaced, Err(ArchiveError::NotAnArchive { .. })), "{replaced:?}");
+    assert!(path.exists());
+}
+
+#[test]
+fn a_newer_schema_is_refused_by_its_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.plimsoll");
+    write_sealed(&path, 1);
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 7).unwrap();
+    assert_eq!(
+        message(&path, &folder),
+        "run.plimsoll has schema version 7, and this version of plimsoll reads up to 1: use a newer plimsoll"
+    );
+}
+
+#[test]
+fn a_run_file_is_replaced_only_when_told_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.plimsoll");
+    write_sealed(&path, 3);
+    let before = fs::read(&path).unwrap();
+    let refused = Writer::create(&path, &manifest(), Overwrite::Refuse);
+    assert!(matches!(refused, Err(ArchiveError::Exists { .. })), "{refused:?}");
+    assert_eq!(fs::read(&path).unwrap(), before);
+    // A log that a killed run left must not be mistaken for one of the new file.
+    fs::write(folder.path().join("run.plimsoll-wal"), b"old").unwrap();
+    let writer = Writer::create(&path, &manifest(), Overwrite::Replace).unwrap();
+    assert_eq!(Stored::open(writer.path()).unwrap().seconds(), 0);
+}
+
+#[test]
+fn a_log_without_its_file_is_not_destroyed() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("run.plimsoll-wal");
+    fs::write(&log, b"evidence").unwrap();
+    let path = folder.path().join("run.plimsoll");
+    let refused = Writer::create(&path, &manifest(), Overwrite::Refuse);
+    assert!(matches!(refused, Err(ArchiveError::Exists { path }) if path == log));
+    assert_eq!(fs::read(&log).unwrap(), b"evidence");
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("no").join("run.plimsoll");
+    let error = Writer::create(&path, &manifest(), Overwrite::Refuse).unwrap_err().to_string();
+    assert!(error.starts_with("cannot create ") && error.contains("/no/run.plimsoll"), "{error}");
+}

@@ -1,0 +1,97 @@
+//! Files made to hurt: every one is answered with an error or with numbers, none with a panic.
+
+use std::fs;
+use std::path::Path;
+
+use proptest::prelude::*;
+use rusqlite::Connection;
+
+use crate::sample::{read_all, write_sealed};
+
+/// What reading everything says after `change` was made to a sealed run.
+fn after(change: &str) -> Result<String, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.plimsoll");
+    write_sealed(&path, 3);
+    Connection::open(&path).unwrap().execute_batch(change).unwrap();
+    read_all(&path)
+}
+
+#[test]
+fn rows_that_make_no_sense_are_named() {
+    let deep = format!("UPDATE manifest SET value = '{}' WHERE name = 'workload'", "[".repeat(100_000));
+    for (change, expected) in [
+        ("UPDATE keys SET metric = 'latency'", "`latency` is not a metric"),
+        ("UPDATE keys SET outcome = 'grpc:NOPE'", "is not an outcome"),
+        ("UPDATE keys SET tags = '{\"check\": 1}'", "the tags of a key"),
+        ("UPDATE keys SET key = 4294967296 WHERE key = 3", "out of range"),
+        ("DELETE FROM keys WHERE key = 1", "its key 1 is missing"),
+        ("UPDATE manifest SET value = '{' WHERE name = 'name'", "is no JSON"),
+        ("UPDATE manifest SET value = '1' WHERE name = 'name'", "its manifest"),
+        ("DELETE FROM manifest WHERE name = 'seed'", "missing field `seed`"),
+        (&deep, "recursion limit"),
+        ("UPDATE ticks SET second = 4294967295 WHERE second = 2", "claims to have lasted"),
+        ("UPDATE ticks SET second = -9", "out of range"),
+        ("DELETE FROM rollups; UPDATE histograms SET v2 = x''", "cut off"),
+        ("UPDATE rollups SET v2 = randomblob(1000)", "histogram"),
+        ("UPDATE rollups SET v2 = zeroblob(70000000)", "too big"),
+        ("UPDATE counts SET value = 9223372036854775807", "more than any run"),
+        ("UPDATE counts SET value = -1", "negative"),
+        ("UPDATE samples SET value = 9e999", "a sample is no number"),
+        ("UPDATE run_end SET how = 'well'", "no way for a run to end"),
+        ("UPDATE run_end SET last_second = -1", "out of range"),
+        ("UPDATE exemplars SET kind = 'odd'", "no kind of exemplar"),
+        ("UPDATE exemplars SET status = 70000", "out of range"),
+        ("UPDATE exemplars SET request_headers = '[1]'", "the headers of an exemplar"),
+        ("UPDATE exemplars SET detail = CAST(x'ff' AS TEXT)", "utf-8"),
+        ("INSERT INTO judgements VALUES (1, '', 1, 'GOOD', '', '[]', '[]')", "a judgement"),
+    ] {
+        let error = after(change).expect_err(change);
+        assert!(error.to_lowercase().contains(&expected.to_lowercase()), "{change}: {error}");
+        assert!(error.contains("run.plimsoll is damaged"), "{change}: {error}");
+    }
+}
+
+#[test]
+fn no_statement_of_the_files_own_is_run() {
+    let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i, i, i, i FROM n";
+    for (change, expected) in [
+        ("DROP TABLE exemplars", "`exemplars` is missing"),
+        ("ALTER TABLE keys ADD COLUMN more AS (abs(key)) VIRTUAL", "`keys` is not built"),
+        (&format!("DROP TABLE histograms; CREATE VIEW histograms AS {endless}"), "`histograms` is missing"),
+    ] {
+        let error = after(change).expect_err(change);
+        assert!(error.contains(expected), "{change}: {error}");
+    }
+    assert!(after("CREATE INDEX mine ON counts(value); CREATE VIEW my_own AS SELECT 1").is_ok());
+}
+
+fn sealed_bytes() -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.plimsoll");
+    write_sealed(&path, 3);
+    fs::read(&path).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn broken_bytes_never_panic(
+        flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
+        cut in prop::option::of(any::<prop::sample::Index>()),
+    ) {
+        let mut bytes = sealed_bytes();
+        for (place, value) in flips {
+            let at = place.index(bytes.len());
+            bytes[at] = value;
+        }
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.plimsoll");
+        fs::write(&path, bytes).unwrap();
+        let _ = read_all(Path::new(&path));
+    }
+}

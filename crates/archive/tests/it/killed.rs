@@ -1,0 +1,72 @@
+//! `kill -9` in the middle of a run leaves its evidence up to the last second that was flushed.
+
+use archive::{Integrity, Stored};
+use evidence::{KeyId, Run};
+
+use crate::child::{Limit, Other};
+
+#[test]
+fn a_killed_run_is_readable_up_to_its_last_flush() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.plimsoll");
+    let mut other = Other::start(&path, Limit::None);
+    for _ in 0..7 {
+        other.order("write");
+        other.order("flush");
+    }
+    other.order("write");
+    other.kill();
+
+    for _ in 0..2 {
+        // The first reader folds the log in, the second finds one single file: both read the same.
+        let run = Stored::open(&path).unwrap();
+        assert_eq!((run.seconds(), run.end(), run.is_sealed()), (7, None, false));
+        assert_eq!(run.verify_digest().unwrap(), Integrity::Unsealed);
+        assert_eq!(run.total(KeyId(1)).unwrap(), 77);
+        assert_eq!(run.histogram(KeyId(0), run.whole()).unwrap().count(), 70);
+        assert_eq!(run.exemplars().unwrap().len(), 6);
+    }
+}
+
+#[test]
+fn a_run_killed_in_its_first_second_says_what_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.plimsoll");
+    let mut other = Other::start(&path, Limit::None);
+    other.order("write");
+    other.kill();
+    let run = Stored::open(&path).unwrap();
+    assert_eq!((run.seconds(), run.manifest().name.as_str(), run.keys().len()), (0, "demo", 0));
+}
+
+#[test]
+fn without_its_log_a_killed_run_still_says_what_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.plimsoll");
+    let mut other = Other::start(&path, Limit::None);
+    other.order("write");
+    other.order("flush");
+    other.kill();
+    std::fs::copy(&path, folder.path().join("moved.plimsoll")).unwrap();
+    let run = Stored::open(&folder.path().join("moved.plimsoll")).unwrap();
+    assert_eq!((run.seconds(), run.manifest().name.as_str()), (0, "demo"));
+}
+
+#[test]
+fn a_log_that_cannot_be_recovered_is_never_passed_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.plimsoll");
+    let mut other = Other::start(&path, Limit::None);
+    other.order("write");
+    other.order("flush");
+    other.kill();
+    // A folder in the place of the log's index stands for a disk that cannot be written.
+    let index = folder.path().join("run.plimsoll-shm");
+    std::fs::remove_file(&index).unwrap();
+    std::fs::create_dir(&index).unwrap();
+    let error = Stored::open(&path).unwrap_err().to_string();
+    assert!(error.contains("copy both files"), "{error}");
+    // Without evidence in a log the file may be read as it is.
+    std::fs::remove_file(folder.path().join("run.plimsoll-wal")).unwrap();
+    assert_eq!(Stored::open(&path).unwrap().manifest().name, "demo");
+}

@@ -1,0 +1,13 @@
+//! The archive against real files, real processes and a real lack of room.
+
+mod child;
+mod docs;
+mod foreign;
+mod full_disk;
+mod hostile;
+mod judgements;
+mod killed;
+mod recorder;
+mod same_answers;
+mod sample;
+mod sealed;

@@ -1,0 +1,180 @@
+//! What the seal promises: one small file, roll-ups, a digest that notices every change.
+
+use std::fs;
+
+use archive::{DIGEST_TABLES, Integrity, Overwrite, Stored, Writer};
+use evidence::exemplar::EXEMPLARS_PER_OUTCOME;
+use evidence::tick::{LoopState, ScenarioState};
+use evidence::{ExemplarKind, Instant, Key, KeyId, Metric, Outcome, Run, Sample, SeriesKey, Sink, Tick};
+use rusqlite::Connection;
+
+use crate::sample::{completed, empty_tick, failure, manifest, slow, tick, write_sealed};
+
+#[test]
+fn one_single_file_remains_with_all_that_was_given() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.plimsoll");
+    write_sealed(&path, 5);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    let run = Stored::open(&path).unwrap();
+    assert_eq!((run.manifest(), run.end()), (&manifest(), Some(&completed(4))));
+    assert_eq!((run.is_sealed(), run.verify_digest().unwrap()), (true, Integrity::Intact));
+    assert_eq!(run.digest().unwrap().len(), 64);
+    let mode: String =
+        Connection::open(&path).unwrap().query_row("PRAGMA journal_mode", [], |r| r.get(0)).unwrap();
+    assert_eq!(mode, "delete");
+}
+
+#[test]
+fn the_seal_holds_while_somebody_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.plimsoll");
+    let mut writer = Writer::create(&path, &manifest(), Overwrite::Refuse).unwrap();
+    writer.tick(&tick(0)).unwrap();
+    writer.flush().unwrap();
+    let reader = Connection::open(&path).unwrap();
+    reader.pragma_update(None, "busy_timeout", 0).unwrap();
+    reader.execute_batch("BEGIN; SELECT * FROM keys").unwrap();
+    writer.end(&completed(0)).unwrap();
+    drop((writer, reader));
+    let run = Stored::open(&path).unwrap();
+    assert_eq!(run.verify_digest().unwrap(), Integrity::Intact);
+}
+
+#[test]
+fn nothing_is_added_after_the_seal() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer =
+        Writer::create(&folder.path().join("run.plimsoll"), &manifest(), Overwrite::Refuse).unwrap();
+    writer.end(&completed(0)).unwrap();
+    assert!(writer.tick(&tick(0)).unwrap_err().to_string().contains("sealed already"));
+}
+
+#[test]
+fn the_digest_notices_a_change_in_every_table() {
+    for (table, _, columns) in DIGEST_TABLES {
+        let last = columns.rsplit(", ").next().unwrap();
+        let change = match (table, last) {
+            ("histograms" | "rollups", _) => format!("UPDATE {table} SET v2 = CAST(v2 || x'00' AS BLOB)"),
+            ("keys" | "series" | "exemplars" | "manifest", last) => {
+                format!("UPDATE {table} SET {last} = coalesce({last}, '') || ' '")
+            }
+            (_, last) => format!("UPDATE {table} SET {last} = {last} + 1"),
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.plimsoll");
+        write_sealed(&path, 2);
+        let changed = Connection::open(&path).unwrap().execute(&change, []).unwrap();
+        assert!(changed > 0, "{change}");
+        assert_eq!(Stored::open(&path).unwrap().verify_digest().unwrap(), Integrity::Changed, "{change}");
+    }
+}
+
+#[test]
+fn the_digest_is_of_the_rows_and_not_of_their_layout() {
+    let folder = tempfile::tempdir().unwrap();
+    let digest_of = |name: &str, layout: &str| {
+        let path = folder.path().join(name);
+        write_sealed(&path, 3);
+        Connection::open(&path).unwrap().execute_batch(layout).unwrap();
+        let run = Stored::open(&path).unwrap();
+        assert_eq!(run.verify_digest().unwrap(), Integrity::Intact);
+        run.digest().unwrap().to_owned()
+    };
+    assert_eq!(digest_of("a.plimsoll", ""), digest_of("b.plimsoll", "PRAGMA page_size = 8192; VACUUM"));
+}
+
+#[test]
+fn the_first_failures_and_the_single_slowest_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.plimsoll");
+    let mut writer = Writer::create(&path, &manifest(), Overwrite::Refuse).unwrap();
+    for (second, slowest_ns) in [30, 50, 40, 50, 10].into_iter().enumerate() {
+        let mut tick = empty_tick(0, second as u32);
+        tick.exemplars.push(slow(slowest_ns));
+        tick.exemplars.extend((0..3).map(|i| failure(&format!("{second}.{i}"))));
+        writer.tick(&tick).unwrap();
+    }
+    writer.end(&completed(4)).unwrap();
+    let kept = Stored::open(&path).unwrap().exemplars().unwrap();
+    let of = |kind| kept.iter().filter(move |e| e.kind == kind);
+    let failures: Vec<&str> = of(ExemplarKind::Failed).map(|e| e.detail.as_str()).collect();
+    assert_eq!(failures, ["0.0", "0.1", "0.2", "1.0", "1.1"]);
+    assert_eq!(failures.len(), EXEMPLARS_PER_OUTCOME);
+    assert_eq!(of(ExemplarKind::Slowest).map(|e| e.response_time_ns).collect::<Vec<_>>(), [50]);
+}
+
+#[test]
+fn evidence_that_makes_no_sense_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer =
+        Writer::create(&folder.path().join("run.plimsoll"), &manifest(), Overwrite::Refuse).unwrap();
+    let mut unknown = Tick::default();
+    unknown.add(KeyId(3), 0, 1);
+    let error = writer.tick(&unknown).unwrap_err().to_string();
+    assert!(error.contains("key 3 was never announced"), "{error}");
+    let mut misused = Tick::default();
+    misused.new_keys.push((KeyId(0), Key::of(Metric::Started)));
+    misused.record_ns(KeyId(0), 5);
+    assert!(writer.tick(&misused).unwrap_err().to_string().contains("shape"));
+}
+
+/// A cheap generator of spread-out numbers; the same ones every time.
+fn scattered(state: &mut u64) -> u64 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    *state >> 33
+}
+
+/// A second of a run at 500 requests a second: 20 histograms of 25 values, spread over two decades, and
+/// as many counters, two scenarios and twelve observed series.
+fn busy_second(second: u32, state: &mut u64) -> (Tick, Vec<(SeriesKey, Sample)>) {
+    let mut tick = empty_tick(0, second);
+    for key in 0..20u32 {
+        let endpoint = format!("endpoint {key}");
+        let (time, count) = (KeyId(key), KeyId(20 + key));
+        if second == 0 {
+            let of = |metric| Key::of(metric).scenario("play").endpoint(&endpoint).phase("steady");
+            tick.new_keys.push((time, of(Metric::ResponseTime).outcome(Outcome::Ok)));
+            tick.new_keys.push((count, of(Metric::BytesIn)));
+        }
+        for _ in 0..25 {
+            let decades = scattered(state) as f64 / f64::from(1u32 << 31) * 2.0;
+            tick.record_ns(time, (300_000.0 * 10f64.powf(decades)) as u64);
+        }
+        tick.add(count, second, 20_000 + scattered(state) % 1_000);
+    }
+    tick.state =
+        LoopState { in_flight_mean: scattered(state) as f64 / 7.0, cpu_ns: 1, ..LoopState::default() };
+    for scenario in ["play", "progress"] {
+        let active_mean = scattered(state) as f64 / 3.0;
+        let scenario = scenario.into();
+        tick.scenarios.push(ScenarioState { scenario, active_mean, active_max: 9, cap: 99, at_cap: 0.0 });
+    }
+    let at = Instant::from_nanos(u64::from(second) * 1_000_000_000 + 123_456_789);
+    let mut observed = Vec::new();
+    for name in ["cpu", "rss", "threads", "fds", "ctx_voluntary", "ctx_involuntary"] {
+        for target in ["challenge", SeriesKey::GENERATOR] {
+            let value = scattered(state) as f64 / 11.0;
+            observed.push((SeriesKey::new(name, target, "1"), Sample { at, value }));
+        }
+    }
+    (tick, observed)
+}
+
+#[test]
+fn twenty_active_keys_take_at_most_ten_kilobytes_a_second() {
+    const SECONDS: u32 = 600;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.plimsoll");
+    let mut writer = Writer::create(&path, &manifest(), Overwrite::Refuse).unwrap();
+    let mut state = 1;
+    for second in 0..SECONDS {
+        let (tick, observed) = busy_second(second, &mut state);
+        writer.tick(&tick).unwrap();
+        writer.samples(&observed).unwrap();
+        writer.flush().unwrap();
+    }
+    writer.end(&completed(SECONDS - 1)).unwrap();
+    let bytes_a_second = fs::metadata(&path).unwrap().len() / u64::from(SECONDS);
+    assert!(bytes_a_second <= 10_000, "{bytes_a_second} bytes a second");
+}
