@@ -1,1 +1,19 @@
 //! Goals, progress and rewards over HTTP and gRPC.
+//!
+//! `rules` decides, `store` keeps, `operations` is the one path that every transport takes, `events` the one path of
+//! every event, `server` puts a process together. Start at [`server::start`] for how a process runs, at [`rules`]
+//! for what the service means.
+
+pub mod catalog;
+pub mod claims;
+pub mod events;
+pub mod http;
+pub mod operations;
+pub mod proto;
+pub mod render;
+pub mod rewards;
+pub mod rules;
+pub mod server;
+pub mod settings;
+pub mod store;
+pub mod user;

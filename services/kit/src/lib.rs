@@ -1,1 +1,14 @@
-//! What every service shares: configuration, health, metrics, drain.
+//! What every service shares, so that each behaves the same under an operator's hands: configuration from the
+//! environment, structured logs, health, metrics, bounded serving and drain.
+//!
+//! It must know nothing of any service's subject. Start reading at [`serve`] and [`drain`].
+
+pub mod admin;
+pub mod clock;
+pub mod drain;
+pub mod env;
+pub mod health;
+pub mod limit;
+pub mod logs;
+pub mod metrics;
+pub mod serve;

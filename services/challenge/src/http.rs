@@ -1,0 +1,75 @@
+//! The players' HTTP API: routes, who asks, how answers and refusals look. What is done is `operations`' business.
+
+mod claim;
+mod error;
+mod guard;
+mod identity;
+mod initialize;
+mod list;
+mod set_active;
+
+use crate::operations::Operations;
+use crate::render::{InitializeTemplate, ListTemplate};
+use axum::Router;
+use axum::body::Body;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::Response;
+use axum::routing::{MethodRouter, get, post, put};
+use error::{Code, answer};
+use guard::Guard;
+use kit::health::Health;
+use kit::limit::Limit;
+use kit::metrics::Metrics;
+use std::sync::Arc;
+
+/// What every route needs.
+pub struct Api {
+    operations: Operations,
+    list: ListTemplate,
+    initialize: InitializeTemplate,
+    health: Arc<Health>,
+}
+
+impl Api {
+    /// Prepares the templates of the operations' catalogue.
+    #[must_use]
+    pub fn new(operations: Operations, health: Arc<Health>) -> Self {
+        let list = ListTemplate::new(&operations.catalog);
+        let initialize = InitializeTemplate::new(&operations.catalog);
+        Self { operations, list, initialize, health }
+    }
+}
+
+/// The routes below `base_path`. Requests beyond `limit` at once are answered 503 before any work.
+pub fn router(base_path: &str, api: Arc<Api>, (limit, metrics): (&Limit, &Metrics)) -> Router {
+    let guarded = |name: &'static str, route: MethodRouter<Arc<Api>>| {
+        let guard = Guard { limit: limit.clone(), endpoint: metrics.endpoint(name) };
+        route.layer(axum::middleware::from_fn_with_state(guard, guard::run))
+    };
+    let goal = "/v1/challenges/{challenge_id}/goals/{goal_id}";
+    let routes = Router::new()
+        .route("/v1/challenges", guarded("list", get(list::handle)))
+        .route("/v1/challenges/initialize", guarded("initialize", post(initialize::handle)))
+        .route(&format!("{goal}/active"), guarded("set_active", put(set_active::handle)))
+        .route(&format!("{goal}/claim"), guarded("claim", post(claim::handle)))
+        .route("/healthz", get(healthz));
+    let missing = || async { answer(Code::NotFound, "no such path") };
+    let wrong_method = || async { answer(Code::MethodNotAllowed, "the path takes another method") };
+    let placed = if base_path.is_empty() { routes } else { Router::new().nest(base_path, routes) };
+    placed.fallback(missing).method_not_allowed_fallback(wrong_method).with_state(api)
+}
+
+/// Needs no identity, as whoever asks has none: it says whether this process serves.
+async fn healthz(axum::extract::State(api): axum::extract::State<Arc<Api>>) -> Response {
+    match api.health.ready() {
+        Ok(()) => json(r#"{"status":"healthy"}"#),
+        Err(reason) => answer(Code::Unavailable, &reason),
+    }
+}
+
+fn json(body: impl Into<Body>) -> Response {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = StatusCode::OK;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}

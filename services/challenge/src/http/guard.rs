@@ -1,0 +1,39 @@
+//! Around every operation: a bound on how many run at once, and its rate, errors and duration.
+
+use super::error::{Code, answer};
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use kit::limit::Limit;
+use kit::metrics::Endpoint;
+use std::time::Instant;
+
+#[derive(Clone)]
+pub(super) struct Guard {
+    pub(super) limit: Limit,
+    pub(super) endpoint: Endpoint,
+}
+
+pub(super) async fn run(State(guard): State<Guard>, request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let response = match guard.limit.enter() {
+        Some(_place) => next.run(request).await,
+        None => answer(Code::Overloaded, "too many requests at once; try again"),
+    };
+    guard.endpoint.answered(outcome(response.status().as_u16()), started);
+    response
+}
+
+fn outcome(status: u16) -> &'static str {
+    match status {
+        200 => "200",
+        400 => "400",
+        401 => "401",
+        404 => "404",
+        409 => "409",
+        502 => "502",
+        503 => "503",
+        402..=499 => "4xx",
+        _ => "other",
+    }
+}

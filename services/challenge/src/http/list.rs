@@ -1,0 +1,43 @@
+//! `GET v1/challenges?active_only=true`
+
+use super::identity::Caller;
+use super::{Api, json};
+use crate::operations::Refusal;
+use crate::render::Shown;
+use axum::body::Body;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use kit::clock::UtcMs;
+use std::sync::Arc;
+
+pub(super) async fn handle(
+    State(api): State<Arc<Api>>,
+    RawQuery(query): RawQuery,
+    Caller(user): Caller,
+) -> Result<Response, Refusal> {
+    let goals = api.operations.goals(&user)?;
+    let shown = shown(query.as_deref().unwrap_or_default());
+    let body = api.list.render(&api.operations.catalog, &goals, (shown, UtcMs::now()));
+    Ok(json(Body::new(body)))
+}
+
+/// Only the exact text `true` counts, under either spelling of the name.
+fn shown(query: &str) -> Shown {
+    let asks = |pair: &str| matches!(pair, "active_only=true" | "activeOnly=true");
+    if query.split('&').any(asks) { Shown::Active } else { Shown::All }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn active_only_counts_only_when_its_text_is_exactly_true() {
+        for query in ["active_only=true", "activeOnly=true", "x=1&active_only=true"] {
+            assert_eq!(shown(query), Shown::Active, "{query}");
+        }
+        for query in ["", "active_only", "active_only=1", "active_only=TRUE", "active_only=false"] {
+            assert_eq!(shown(query), Shown::All, "{query}");
+        }
+    }
+}

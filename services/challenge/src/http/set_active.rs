@@ -1,0 +1,64 @@
+//! `PUT v1/challenges/{challenge_id}/goals/{goal_id}/active`
+
+use super::error::{Code, answer};
+use super::identity::Caller;
+use super::{Api, json};
+use crate::render::instant;
+use crate::rules::Activation;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+const MAX_BODY_BYTES: usize = 16 * 1024;
+
+/// Absent and null mean false, as in the messages' own JSON mapping; unknown members are dropped.
+#[derive(Deserialize)]
+struct Asked {
+    #[serde(rename = "isActive", alias = "is_active")]
+    is_active: Option<bool>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Done<'a> {
+    challenge_id: &'a str,
+    goal_id: &'a str,
+    is_active: bool,
+    assigned_at: String,
+    message: &'static str,
+}
+
+pub(super) async fn handle(
+    State(api): State<Arc<Api>>,
+    Path((challenge_id, goal_id)): Path<(String, String)>,
+    Caller(user): Caller,
+    body: Body,
+) -> Result<Response, Response> {
+    let goal = api.operations.find(&challenge_id, &goal_id).map_err(IntoResponse::into_response)?;
+    let activation = read(body).await?;
+    let row = api.operations.set_active(user, goal, activation).await.map_err(IntoResponse::into_response)?;
+    let message = match activation {
+        Activation::On => "Goal activated successfully",
+        Activation::Off => "Goal deactivated successfully",
+    };
+    let done = Done {
+        challenge_id: &challenge_id,
+        goal_id: &goal_id,
+        is_active: row.is_active,
+        assigned_at: instant(row.assigned_at),
+        message,
+    };
+    // Texts and flags only, which always serialise.
+    Ok(json(serde_json::to_string(&done).unwrap_or_default()))
+}
+
+async fn read(body: Body) -> Result<Activation, Response> {
+    let too_large = |_| answer(Code::TooLarge, "the body must arrive and be at most 16 KiB");
+    let bytes = to_bytes(body, MAX_BODY_BYTES).await.map_err(too_large)?;
+    let text: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
+    let asked: Asked = serde_json::from_slice(text)
+        .map_err(|error| answer(Code::InvalidRequest, &format!("the body cannot be used: {error}")))?;
+    Ok(if asked.is_active.unwrap_or_default() { Activation::On } else { Activation::Off })
+}

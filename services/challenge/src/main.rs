@@ -1,0 +1,113 @@
+//! The `challenge` command: one process with everything, and the chores around its challenge file.
+
+use challenge::catalog::{Catalog, Counts, generate};
+use challenge::server;
+use challenge::settings::Settings;
+use clap::{Parser, Subcommand};
+use kit::env::Env;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+type Failure = Box<dyn std::error::Error>;
+
+#[derive(Parser)]
+#[command(about = "Goals, progress and rewards over HTTP and gRPC", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serve the HTTP API, the event services and the admin port in one process; configured by the environment.
+    All,
+    /// Read a challenge file and say what is wrong with it.
+    Check {
+        /// The file.
+        file: PathBuf,
+    },
+    /// Chores around the challenge file.
+    #[command(subcommand)]
+    Config(Config),
+}
+
+#[derive(Subcommand)]
+enum Config {
+    /// Print a challenge file of a given size.
+    Generate {
+        /// Challenges.
+        #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=999))]
+        challenges: u32,
+        /// Goals in each challenge.
+        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=99))]
+        goals: u32,
+        /// Goals assigned by default, over the whole file.
+        #[arg(long, default_value_t = 10)]
+        default: u32,
+    },
+}
+
+/// 0 when all went well, 2 when the input, the settings, a port or the database cannot be used.
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::All => all(),
+        Command::Check { file } => check(&file),
+        Command::Config(Config::Generate { challenges, goals, default }) => {
+            write_generated(Counts { challenges, goals, defaults: default })
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            let _nobody_reads = writeln!(std::io::stderr(), "challenge: {failure}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn check(file: &std::path::Path) -> Result<(), Failure> {
+    let catalog = Catalog::load(file)?;
+    let (challenges, goals) = (catalog.challenges.len(), catalog.goals().count());
+    let defaults = catalog.defaults().len();
+    say(&format!("{}: {challenges} challenges, {goals} goals, {defaults} assigned by default", file.display()))
+}
+
+fn write_generated(counts: Counts) -> Result<(), Failure> {
+    let all_goals = counts.challenges * counts.goals;
+    if counts.defaults > all_goals {
+        return Err(format!("--default {} is more than the {all_goals} goals", counts.defaults).into());
+    }
+    Ok(std::io::stdout().write_all(generate(counts).as_bytes())?)
+}
+
+fn say(line: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}")?;
+    Ok(out.flush()?)
+}
+
+fn all() -> Result<(), Failure> {
+    let env = Env::of_process();
+    kit::logs::start(&env)?;
+    let settings = Settings::read(&env)?;
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
+    let workers = env.within("WORKER_THREADS", cores.min(4), 1..=64)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(usize::try_from(workers)?)
+        .enable_all()
+        .build()?;
+    runtime.block_on(serve(&settings))
+}
+
+async fn serve(settings: &Settings) -> Result<(), Failure> {
+    tracing::warn!("TEST_IDENTITY_HEADER is on: whoever sends x-mock-user-id is taken to be that user; for tests only");
+    let running = server::start(settings).await?;
+    tracing::info!(addresses = %running.addresses, "ready");
+    say(&format!("ready {}", running.addresses))?;
+    let signal = kit::drain::asked_to_stop().await?;
+    tracing::info!(signal, "draining");
+    running.stop().await;
+    tracing::info!("stopped");
+    Ok(())
+}

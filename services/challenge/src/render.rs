@@ -1,0 +1,28 @@
+//! JSON answers, written around texts that are prepared once.
+//!
+//! Of a challenge list nearly all is the same for everyone: [`ListTemplate`] keeps it as one text with a gap for each
+//! goal, and an answer is made of slices of that text and of what is the user's own, without copying the former.
+
+mod body;
+mod goal;
+mod initialize;
+mod list;
+
+pub use body::Chunks;
+pub use initialize::InitializeTemplate;
+pub use list::{ListTemplate, Shown};
+
+use kit::clock::UtcMs;
+
+/// A JSON text: quoted and escaped.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// RFC 3339, or empty when there is no instant.
+pub(crate) fn instant(time: Option<UtcMs>) -> String {
+    time.map(|time| time.to_string()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

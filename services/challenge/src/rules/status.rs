@@ -1,0 +1,62 @@
+//! What a user sees of a row: progress, status, and whether the goal is locked.
+
+use super::{GoalRow, UserGoals};
+use crate::catalog::{Catalog, Goal, GoalIx, Mode, Source};
+
+/// How far a goal is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// No progress.
+    NotStarted,
+    /// Some progress.
+    InProgress,
+    /// The target was reached.
+    Completed,
+    /// The reward was granted.
+    Claimed,
+}
+
+impl Status {
+    /// The word that answers carry.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::NotStarted => "not_started",
+            Self::InProgress => "in_progress",
+            Self::Completed => "completed",
+            Self::Claimed => "claimed",
+        }
+    }
+}
+
+/// Progress towards the target. Logins are counted from assignment on, so they are relative by nature.
+#[must_use]
+pub fn progress(goal: &Goal, row: &GoalRow) -> i32 {
+    match (goal.source, goal.mode) {
+        (Source::Statistic, Mode::Relative) => {
+            row.baseline.map_or(0, |baseline| row.value.saturating_sub(baseline).max(0))
+        }
+        _ => row.value,
+    }
+}
+
+/// The status of a row.
+#[must_use]
+pub fn status(goal: &Goal, row: &GoalRow) -> Status {
+    if row.claimed_at.is_some() {
+        Status::Claimed
+    } else if row.completed_at.is_some() {
+        Status::Completed
+    } else if progress(goal, row) > 0 {
+        Status::InProgress
+    } else {
+        Status::NotStarted
+    }
+}
+
+/// Whether a prerequisite of the goal is not completed by this very user.
+#[must_use]
+pub fn is_locked(catalog: &Catalog, user: &UserGoals, goal: GoalIx) -> bool {
+    let is_done = |ix: &GoalIx| user.row(*ix).is_some_and(|row| row.completed_at.is_some());
+    !catalog.goal(goal).prerequisites.iter().all(is_done)
+}

@@ -1,0 +1,219 @@
+//! One process: catalogue, store, ports, readiness, and its end.
+
+use crate::catalog::{Catalog, CatalogError};
+use crate::claims::Claims;
+use crate::events::Intake;
+use crate::events::grpc::EventServices;
+use crate::http::{self, Api};
+use crate::operations::Operations;
+use crate::proto::account::user_authentication_user_logged_in_service_server::UserAuthenticationUserLoggedInServiceServer;
+use crate::proto::statistic::statistic_stat_item_updated_service_server::StatisticStatItemUpdatedServiceServer;
+use crate::rewards::Ledger;
+use crate::settings::{Ports, Settings};
+use crate::store::{OpenError, Store, StoreError};
+use axum::Router;
+use kit::drain::{Drain, Draining};
+use kit::health::Health;
+use kit::limit::Limit;
+use kit::metrics::Metrics;
+use kit::serve::{BindError, Bounds, Listener, Protocol, listen};
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinSet;
+use tonic::service::Routes;
+use tonic_health::server::HealthReporter;
+
+/// The checked-in challenge file, used when no other is configured.
+pub const EMBEDDED_CHALLENGES: &str = include_str!("../../../examples/challenge.json");
+
+/// An event has a few hundred bytes; what is far larger is no event.
+const MAX_EVENT_BYTES: usize = 256 * 1024;
+
+/// Why a process could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A port is taken or an address is not ours.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// The challenge file cannot be used.
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    /// The database cannot be used.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Where a running process listens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Addresses {
+    /// Players' HTTP.
+    pub http: SocketAddr,
+    /// Players' gRPC.
+    pub grpc: SocketAddr,
+    /// Publishers' gRPC.
+    pub events: SocketAddr,
+    /// Operators' HTTP.
+    pub admin: SocketAddr,
+}
+
+impl fmt::Display for Addresses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "http={} grpc={} events={} admin={}", self.http, self.grpc, self.events, self.admin)
+    }
+}
+
+/// A process that serves.
+pub struct Running {
+    /// Where it listens.
+    pub addresses: Addresses,
+    store: Arc<Store>,
+    health: Arc<Health>,
+    reporters: [HealthReporter; 2],
+    players_and_publishers: JoinSet<()>,
+    admin: JoinSet<()>,
+    drain: Drain,
+    admin_drain: Drain,
+    drain_within: Duration,
+}
+
+/// Starts everything and returns once it is ready.
+///
+/// # Errors
+/// When the challenge file, the database or a port cannot be used.
+pub async fn start(settings: &Settings) -> Result<Running, StartError> {
+    let listeners = Listeners::bind(&settings.ports).await?;
+    let addresses = listeners.addresses();
+    let metrics = Metrics::new("challenge");
+    let catalog = Arc::new(match &settings.challenges {
+        Some(path) => Catalog::load(path)?,
+        None => Catalog::parse("the embedded challenge file", EMBEDDED_CHALLENGES)?,
+    });
+    let store = Arc::new(Store::open(&settings.store, Arc::clone(&catalog), &metrics)?);
+    let probed = Arc::clone(&store);
+    let health = Arc::new(Health::new(move || probed.probe().map_err(|e| e.to_string())));
+    let claims = Arc::new(Claims::new(Arc::clone(&store), Arc::new(Ledger::new(Arc::clone(&store)))));
+    let resumed = claims.resume().await?;
+    if resumed > 0 {
+        tracing::info!(resumed, "claims left open by an earlier process were ended");
+    }
+
+    let operations = Operations::new(Arc::clone(&catalog), Arc::clone(&store), claims);
+    let api = Arc::new(Api::new(operations, Arc::clone(&health)));
+    let http = http::router(&settings.base_path, api, (&Limit::new(settings.http_in_flight), &metrics));
+    let intake = Intake {
+        catalog,
+        store: Arc::clone(&store),
+        namespace: settings.namespace.clone(),
+        acknowledge: settings.acknowledge,
+        buffer: Limit::new(settings.event_buffer),
+    };
+    let (grpc, grpc_health) = health_only();
+    let (events, events_health) = event_routes(Arc::new(intake), &metrics).await;
+
+    let bounds = Bounds { connections: settings.connections, ..Bounds::default() };
+    let (drain, draining) = Drain::new();
+    let (admin_drain, admin_draining) = Drain::new();
+    let mut players_and_publishers = JoinSet::new();
+    let mut serve = |listener: Listener, protocol: Protocol, routes: Router| {
+        players_and_publishers.spawn(kit::serve::serve(listener, protocol, (routes, bounds), draining.clone()));
+    };
+    serve(listeners.http, Protocol::Http1, http);
+    serve(listeners.grpc, Protocol::Http2, grpc);
+    serve(listeners.events, Protocol::Http2, events);
+    let admin_routes = kit::admin::router(Arc::clone(&health), metrics);
+    let admin = serve_admin(listeners.admin, (admin_routes, bounds), admin_draining);
+    health.set_ready();
+    Ok(Running {
+        addresses,
+        store,
+        health,
+        reporters: [grpc_health, events_health],
+        players_and_publishers,
+        admin,
+        drain,
+        admin_drain,
+        drain_within: settings.drain,
+    })
+}
+
+fn serve_admin(listener: Listener, routes: (Router, Bounds), draining: Draining) -> JoinSet<()> {
+    let mut admin = JoinSet::new();
+    admin.spawn(kit::serve::serve(listener, Protocol::Http1, routes, draining));
+    admin
+}
+
+/// Health of the process as a whole: what a health checker asks for by the empty name.
+fn health_only() -> (Router, HealthReporter) {
+    let (reporter, service) = tonic_health::server::health_reporter();
+    (Routes::new(service).prepare().into_axum_router(), reporter)
+}
+
+async fn event_routes(intake: Arc<Intake>, metrics: &Metrics) -> (Router, HealthReporter) {
+    let (reporter, health) = tonic_health::server::health_reporter();
+    let services = EventServices::new(intake, metrics);
+    let login = UserAuthenticationUserLoggedInServiceServer::new(services.clone())
+        .max_decoding_message_size(MAX_EVENT_BYTES);
+    let statistic =
+        StatisticStatItemUpdatedServiceServer::new(services).max_decoding_message_size(MAX_EVENT_BYTES);
+    reporter.set_serving::<UserAuthenticationUserLoggedInServiceServer<EventServices>>().await;
+    reporter.set_serving::<StatisticStatItemUpdatedServiceServer<EventServices>>().await;
+    let routes = Routes::new(health).add_service(login).add_service(statistic);
+    (routes.prepare().into_axum_router(), reporter)
+}
+
+impl Running {
+    /// Stops taking in, finishes what was begun within the drain's bound, writes what was buffered, and closes the
+    /// store. The admin port answers until the end.
+    pub async fn stop(mut self) {
+        self.health.set_draining();
+        for reporter in &self.reporters {
+            reporter.set_service_status("", tonic_health::ServingStatus::NotServing).await;
+        }
+        self.drain.begin();
+        finish(&mut self.players_and_publishers, &self.drain, self.drain_within).await;
+        let store = Arc::clone(&self.store);
+        let _panicked = tokio::task::spawn_blocking(move || store.close()).await;
+        self.admin_drain.begin();
+        finish(&mut self.admin, &self.admin_drain, Duration::from_secs(1)).await;
+    }
+}
+
+async fn finish(servers: &mut JoinSet<()>, drain: &Drain, within: Duration) {
+    let all = async { while servers.join_next().await.is_some() {} };
+    if tokio::time::timeout(within, all).await.is_err() {
+        tracing::warn!(?within, "connections that did not finish in time are cut");
+        drain.cut();
+    }
+}
+
+struct Listeners {
+    http: Listener,
+    grpc: Listener,
+    events: Listener,
+    admin: Listener,
+}
+
+impl Listeners {
+    async fn bind(ports: &Ports) -> Result<Self, BindError> {
+        Ok(Self {
+            http: listen("HTTP (HTTP_PORT)", ports.http).await?,
+            grpc: listen("gRPC (GRPC_PORT)", ports.grpc).await?,
+            events: listen("events (EVENTS_PORT)", ports.events).await?,
+            admin: listen("admin (ADMIN_PORT)", ports.admin).await?,
+        })
+    }
+
+    fn addresses(&self) -> Addresses {
+        Addresses {
+            http: self.http.address,
+            grpc: self.grpc.address,
+            events: self.events.address,
+            admin: self.admin.address,
+        }
+    }
+}

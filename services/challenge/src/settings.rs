@@ -1,0 +1,172 @@
+//! What the environment says about one process. The table in `docs/challenge.md` lists every variable.
+
+use crate::events::Acknowledge;
+use crate::store::{StoreOptions, Sync, Window};
+use kit::env::{Env, EnvError};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// `DATABASE_PATH` for a database that is gone after the process has ended.
+const TEMPORARY: &str = ":temporary:";
+
+/// Why the settings cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// A variable cannot be used.
+    #[error(transparent)]
+    Env(#[from] EnvError),
+    /// Nobody could be told from anybody.
+    #[error(
+        "there is no way to know who asks: no source of keys is configured, and TEST_IDENTITY_HEADER is not on \
+         (on makes x-mock-user-id name the user, for tests only)"
+    )]
+    NoIdentity,
+}
+
+/// Settings of one process.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Begins with `/` and ends without, or is empty.
+    pub base_path: String,
+    /// Events of other namespaces are none of ours.
+    pub namespace: String,
+    /// The challenge file; the embedded one when `None`.
+    pub challenges: Option<PathBuf>,
+    /// Where each port listens.
+    pub ports: Ports,
+    /// The embedded store.
+    pub store: StoreOptions,
+    /// When events are acknowledged.
+    pub acknowledge: Acknowledge,
+    /// Events held that are not written yet.
+    pub event_buffer: usize,
+    /// HTTP requests worked on at once.
+    pub http_in_flight: usize,
+    /// Connections held at once on each port.
+    pub connections: usize,
+    /// Time to finish on SIGTERM.
+    pub drain: Duration,
+}
+
+/// Addresses; port 0 asks for any free one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ports {
+    /// Players' HTTP.
+    pub http: SocketAddr,
+    /// Players' gRPC: health for now.
+    pub grpc: SocketAddr,
+    /// Publishers' gRPC.
+    pub events: SocketAddr,
+    /// Operators' HTTP.
+    pub admin: SocketAddr,
+}
+
+impl Settings {
+    /// Reads them all.
+    ///
+    /// # Errors
+    /// When a variable cannot be used, or callers could not be identified.
+    pub fn read(env: &Env) -> Result<Self, SettingsError> {
+        if !env.choice("TEST_IDENTITY_HEADER", &[("off", false), ("on", true)])? {
+            return Err(SettingsError::NoIdentity);
+        }
+        let acknowledge = [("durable", Acknowledge::Durable), ("buffered", Acknowledge::Buffered)];
+        Ok(Self {
+            base_path: base_path(env)?,
+            namespace: env.text("AB_NAMESPACE").unwrap_or("accelbyte").to_owned(),
+            challenges: env.text("CHALLENGE_CONFIG_PATH").map(PathBuf::from),
+            ports: ports(env)?,
+            store: store(env)?,
+            acknowledge: env.choice("EVENT_ACK", &acknowledge)?,
+            event_buffer: count(env, "EVENT_BUFFER", 10_000, 1_000_000)?,
+            http_in_flight: count(env, "HTTP_MAX_IN_FLIGHT", 512, 100_000)?,
+            connections: count(env, "MAX_CONNECTIONS", 8_192, 100_000)?,
+            drain: Duration::from_secs(env.within("DRAIN_TIMEOUT_S", 10, 1..=3600)?),
+        })
+    }
+}
+
+fn count(env: &Env, name: &'static str, default: u64, max: u64) -> Result<usize, EnvError> {
+    env.within(name, default, 1..=max).map(|number| usize::try_from(number).unwrap_or(usize::MAX))
+}
+
+fn base_path(env: &Env) -> Result<String, EnvError> {
+    let path = env.text("BASE_PATH").unwrap_or("/challenge");
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/-_.~".contains(c);
+    if !path.starts_with('/') || path.contains("//") || !path.chars().all(is_plain) {
+        let expected = "a path that begins with / and is made of letters, digits and -_.~".to_owned();
+        return Err(EnvError { name: "BASE_PATH", value: path.to_owned(), expected });
+    }
+    Ok(path.trim_end_matches('/').to_owned())
+}
+
+fn ports(env: &Env) -> Result<Ports, EnvError> {
+    let address: IpAddr = env.parsed("BIND_ADDRESS", Ipv4Addr::LOCALHOST.into())?;
+    let at = |name, default| env.port(name, default).map(|port| SocketAddr::new(address, port));
+    Ok(Ports {
+        http: at("HTTP_PORT", 8000)?,
+        grpc: at("GRPC_PORT", 6565)?,
+        events: at("EVENTS_PORT", 6566)?,
+        admin: at("ADMIN_PORT", 8080)?,
+    })
+}
+
+fn store(env: &Env) -> Result<StoreOptions, EnvError> {
+    let path = match env.text("DATABASE_PATH").unwrap_or("challenge.db") {
+        TEMPORARY => None,
+        path => Some(PathBuf::from(path)),
+    };
+    Ok(StoreOptions {
+        path,
+        sync: env.choice("DATABASE_SYNC", &[("full", Sync::Full), ("normal", Sync::Normal)])?,
+        readers: count(env, "DATABASE_READERS", 4, 64)?,
+        linger: Duration::from_millis(env.within("COMMIT_LINGER_MS", 1, 0..=100)?),
+        window: Window {
+            age: Duration::from_secs(env.within("EVENT_ID_WINDOW_S", 3600, 1..=7 * 86_400)?),
+            ids: count(env, "EVENT_ID_WINDOW_COUNT", 1_000_000, 100_000_000)?,
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(pairs: &[(&str, &str)]) -> String {
+        let with_identity = [("TEST_IDENTITY_HEADER", "on")].into_iter().chain(pairs.iter().copied());
+        Settings::read(&Env::of(with_identity)).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn without_an_identity_source_nothing_starts() {
+        for env in [Env::of([]), Env::of([("TEST_IDENTITY_HEADER", "off")])] {
+            assert!(matches!(Settings::read(&env), Err(SettingsError::NoIdentity)));
+        }
+    }
+
+    #[test]
+    fn refusals_name_the_variable() {
+        for (name, value) in [
+            ("BASE_PATH", "challenge"),
+            ("BASE_PATH", "/a/{b}"),
+            ("HTTP_PORT", "-1"),
+            ("EVENT_ACK", "maybe"),
+            ("EVENT_BUFFER", "0"),
+            ("BIND_ADDRESS", "localhost"),
+            ("DATABASE_SYNC", "off"),
+        ] {
+            assert!(refused(&[(name, value)]).starts_with(name), "{name}={value}");
+        }
+    }
+
+    #[test]
+    fn defaults_are_the_documented_ones() {
+        let settings = Settings::read(&Env::of([("TEST_IDENTITY_HEADER", "on")])).unwrap();
+        assert_eq!(settings.base_path, "/challenge");
+        assert_eq!(settings.ports.http.to_string(), "127.0.0.1:8000");
+        assert_eq!(settings.ports.events.to_string(), "127.0.0.1:6566");
+        assert_eq!(settings.acknowledge, Acknowledge::Durable);
+        assert_eq!(settings.store.sync, Sync::Full);
+    }
+}

@@ -1,0 +1,71 @@
+//! A user's rows to and from the table.
+
+use crate::catalog::Catalog;
+use crate::rules::{GoalRow, UserGoals};
+use crate::user::UserId;
+use kit::clock::UtcMs;
+use rusqlite::{Connection, Row, params};
+
+/// Rows of goals that the file no longer names are left alone: they come back with the goal.
+pub(super) fn load(connection: &Connection, catalog: &Catalog, user: &UserId) -> rusqlite::Result<UserGoals> {
+    let mut select = connection.prepare_cached(
+        "SELECT goal_id, value, baseline_value, is_active, assigned_at, completed_at, claimed_at, period,
+                expires_at
+         FROM user_goal_progress WHERE user_id = ?1",
+    )?;
+    let mut found = select.query([user.as_str()])?;
+    let mut rows = Vec::with_capacity(catalog.defaults().len());
+    while let Some(row) = found.next()? {
+        rows.extend(read(row, catalog)?);
+    }
+    Ok(UserGoals::new(rows))
+}
+
+fn read(row: &Row<'_>, catalog: &Catalog) -> rusqlite::Result<Option<GoalRow>> {
+    let Some(goal) = catalog.find(row.get_ref(0)?.as_str()?) else { return Ok(None) };
+    let time = |column| row.get::<_, Option<i64>>(column).map(|ms| ms.map(UtcMs));
+    Ok(Some(GoalRow {
+        goal,
+        value: row.get(1)?,
+        baseline: row.get(2)?,
+        is_active: row.get(3)?,
+        assigned_at: time(4)?,
+        completed_at: time(5)?,
+        claimed_at: time(6)?,
+        period: row.get(7)?,
+        expires_at: time(8)?,
+        is_changed: false,
+    }))
+}
+
+/// Writes the rows that differ from what is stored.
+pub(super) fn save(
+    connection: &Connection,
+    catalog: &Catalog,
+    (user, goals): (&UserId, &UserGoals),
+) -> rusqlite::Result<()> {
+    for row in goals.rows().iter().filter(|row| row.is_changed) {
+        let mut upsert = connection.prepare_cached(
+            "INSERT INTO user_goal_progress VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+             ON CONFLICT (user_id, goal_id) DO UPDATE SET
+                 value = excluded.value, baseline_value = excluded.baseline_value,
+                 is_active = excluded.is_active, assigned_at = excluded.assigned_at,
+                 completed_at = excluded.completed_at, claimed_at = excluded.claimed_at,
+                 period = excluded.period, expires_at = excluded.expires_at",
+        )?;
+        let ms = |time: Option<UtcMs>| time.map(|time| time.0);
+        upsert.execute(params![
+            user.as_str(),
+            catalog.goal(row.goal).id,
+            row.value,
+            row.baseline,
+            row.is_active,
+            ms(row.assigned_at),
+            ms(row.completed_at),
+            ms(row.claimed_at),
+            row.period,
+            ms(row.expires_at),
+        ])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,35 @@
+//! The admin port's routes: liveness, readiness, metrics. It must never carry what players use.
+
+use crate::health::Health;
+use crate::metrics::Metrics;
+use axum::Router;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use axum::routing::get;
+use std::sync::Arc;
+
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// `/healthz` (200 while the process lives), `/readyz` (503 with the reason while it should get no requests)
+/// and `/metrics`.
+pub fn router(health: Arc<Health>, metrics: Metrics) -> Router {
+    Router::new()
+        .route("/healthz", get(|| async { json(StatusCode::OK, "healthy") }))
+        .route("/readyz", get(move || async move { readiness(&health) }))
+        .route(
+            "/metrics",
+            get(move || async move { ([(header::CONTENT_TYPE, OPEN_METRICS)], metrics.encode()) }),
+        )
+}
+
+fn readiness(health: &Health) -> impl IntoResponse + use<> {
+    match health.ready() {
+        Ok(()) => json(StatusCode::OK, "ready"),
+        Err(reason) => json(StatusCode::SERVICE_UNAVAILABLE, &reason),
+    }
+}
+
+fn json(code: StatusCode, status: &str) -> impl IntoResponse + use<> {
+    let body = serde_json::json!({ "status": status }).to_string();
+    (code, [(header::CONTENT_TYPE, "application/json")], body)
+}

@@ -1,0 +1,41 @@
+//! The services' wall clock: UTC milliseconds, and their RFC 3339 text.
+//!
+//! Rules take an instant as an argument; only the edges of a service ask for the time.
+
+use std::fmt;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// An instant in UTC, in milliseconds since 1970-01-01T00:00:00Z.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UtcMs(pub i64);
+
+impl UtcMs {
+    /// The present, as the system clock has it. A clock set before 1970 reads as 1970.
+    #[must_use]
+    pub fn now() -> Self {
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self(i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX))
+    }
+}
+
+/// RFC 3339 with `Z`, for example `2026-01-31T00:00:00.5Z`; an instant past the year 9999 prints as empty.
+impl fmt::Display for UtcMs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match jiff::Timestamp::from_millisecond(self.0) {
+            Ok(timestamp) => timestamp.fmt(f),
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prints_utc_with_its_zone() {
+        assert_eq!(UtcMs(0).to_string(), "1970-01-01T00:00:00Z");
+        assert_eq!(UtcMs(1_767_225_600_123).to_string(), "2026-01-01T00:00:00.123Z");
+        assert_eq!(UtcMs(i64::MAX).to_string(), "");
+    }
+}

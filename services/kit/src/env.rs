@@ -1,0 +1,123 @@
+//! Typed reading of environment variables. Every error names the variable, what it held and what it may hold.
+
+use std::collections::HashMap;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+/// A variable that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{name}={value:?} cannot be used: {expected}")]
+pub struct EnvError {
+    /// The variable.
+    pub name: &'static str,
+    /// What it held.
+    pub value: String,
+    /// What it may hold.
+    pub expected: String,
+}
+
+/// A snapshot of the environment. A variable set to nothing counts as unset.
+#[derive(Debug, Clone, Default)]
+pub struct Env {
+    values: HashMap<String, String>,
+}
+
+impl Env {
+    /// The environment of this process. Variables that are not Unicode are left out.
+    #[must_use]
+    pub fn of_process() -> Self {
+        let pairs = std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
+        Self { values: pairs.filter(|(_, v)| !v.is_empty()).collect() }
+    }
+
+    /// An environment made of the given pairs.
+    #[must_use]
+    pub fn of<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let owned = pairs.into_iter().map(|(k, v)| (k.to_owned(), v.to_owned()));
+        Self { values: owned.filter(|(_, v)| !v.is_empty()).collect() }
+    }
+
+    /// The text of `name`, when set.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(String::as_str)
+    }
+
+    /// `name` as a `T`, or `default`.
+    ///
+    /// # Errors
+    /// When the text is no `T`.
+    pub fn parsed<T>(&self, name: &'static str, default: T) -> Result<T, EnvError>
+    where
+        T: FromStr<Err: Display>,
+    {
+        let Some(text) = self.text(name) else { return Ok(default) };
+        text.parse().map_err(|e: T::Err| error(name, text, e.to_string()))
+    }
+
+    /// `name` as a whole number within `range`, or `default`.
+    ///
+    /// # Errors
+    /// When it is no whole number or lies outside.
+    pub fn within(
+        &self,
+        name: &'static str,
+        default: u64,
+        range: RangeInclusive<u64>,
+    ) -> Result<u64, EnvError> {
+        let Some(text) = self.text(name) else { return Ok(default) };
+        let expected = || format!("a whole number from {} to {}", range.start(), range.end());
+        let number = text.parse().map_err(|_| error(name, text, expected()))?;
+        if range.contains(&number) { Ok(number) } else { Err(error(name, text, expected())) }
+    }
+
+    /// A TCP port, 0 meaning "any free one".
+    ///
+    /// # Errors
+    /// When it is no port.
+    pub fn port(&self, name: &'static str, default: u16) -> Result<u16, EnvError> {
+        let number = self.within(name, default.into(), 0..=u16::MAX.into())?;
+        Ok(u16::try_from(number).unwrap_or(default))
+    }
+
+    /// One of a few words, each standing for a value; the first choice is the default.
+    ///
+    /// # Errors
+    /// When it is none of them.
+    pub fn choice<T: Copy>(&self, name: &'static str, choices: &[(&str, T)]) -> Result<T, EnvError> {
+        let wanted = self.text(name).unwrap_or(choices[0].0);
+        let found = choices.iter().find(|(word, _)| *word == wanted);
+        found.map(|(_, value)| *value).ok_or_else(|| {
+            let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
+            error(name, wanted, format!("one of {}", words.join(", ")))
+        })
+    }
+}
+
+fn error(name: &'static str, value: &str, expected: String) -> EnvError {
+    EnvError { name, value: value.to_owned(), expected }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_name_the_variable() {
+        let env = Env::of([("PORT", "70000"), ("MODE", "loud"), ("EMPTY", "")]);
+        let port = env.port("PORT", 1).unwrap_err();
+        assert_eq!(port.to_string(), "PORT=\"70000\" cannot be used: a whole number from 0 to 65535");
+        let mode = env.choice("MODE", &[("on", 1), ("off", 2)]).unwrap_err();
+        assert_eq!(mode.to_string(), "MODE=\"loud\" cannot be used: one of on, off");
+        assert!(env.parsed::<std::net::IpAddr>("PORT", [127, 0, 0, 1].into()).is_err());
+    }
+
+    #[test]
+    fn unset_and_empty_take_the_default() {
+        let env = Env::of([("EMPTY", "")]);
+        assert_eq!(env.port("EMPTY", 8000), Ok(8000));
+        assert_eq!(env.choice("MODE", &[("off", 2), ("on", 1)]), Ok(2));
+        assert_eq!(env.text("EMPTY"), None);
+    }
+}

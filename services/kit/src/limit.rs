@@ -1,0 +1,69 @@
+//! A bound on how much is taken in at once. What does not fit is refused at once, never queued without bound.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A number of places. Clones share the places.
+#[derive(Debug, Clone)]
+pub struct Limit {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    max: usize,
+    taken: AtomicUsize,
+}
+
+/// One place, given back when dropped.
+#[derive(Debug)]
+pub struct Permit {
+    inner: Arc<Inner>,
+}
+
+impl Limit {
+    /// A limit with `max` places.
+    #[must_use]
+    pub fn new(max: usize) -> Self {
+        Self { inner: Arc::new(Inner { max, taken: AtomicUsize::new(0) }) }
+    }
+
+    /// Takes a place, or says at once that there is none.
+    #[must_use]
+    pub fn enter(&self) -> Option<Permit> {
+        let before = self.inner.taken.fetch_add(1, Ordering::Relaxed);
+        if before >= self.inner.max {
+            self.inner.taken.fetch_sub(1, Ordering::Relaxed);
+            return None;
+        }
+        Some(Permit { inner: Arc::clone(&self.inner) })
+    }
+
+    /// Places taken now.
+    #[must_use]
+    pub fn taken(&self) -> usize {
+        self.inner.taken.load(Ordering::Relaxed).min(self.inner.max)
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        self.inner.taken.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refuses_past_the_limit_and_gives_places_back() {
+        let limit = Limit::new(2);
+        let first = limit.enter().unwrap();
+        let _second = limit.enter().unwrap();
+        assert!(limit.enter().is_none());
+        assert_eq!(limit.taken(), 2);
+        drop(first);
+        assert!(limit.enter().is_some());
+    }
+}

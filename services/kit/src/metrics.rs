@@ -1,0 +1,110 @@
+//! The metrics registry, and rate, errors and duration of every endpoint under the same names in every service.
+
+use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// Upper bounds in seconds: 0.25 ms to 8 s, each twice the one before.
+const DURATION_BOUNDS_S: [f64; 16] = [
+    0.000_25, 0.000_5, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 2.048,
+    4.096, 8.192,
+];
+
+/// A histogram of seconds with the bounds that all services share.
+#[must_use]
+pub fn seconds_histogram() -> Histogram {
+    Histogram::new(DURATION_BOUNDS_S)
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct EndpointLabel {
+    endpoint: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CallLabels {
+    endpoint: &'static str,
+    outcome: &'static str,
+}
+
+/// A service's metrics. Clones share the registry.
+#[derive(Clone)]
+pub struct Metrics {
+    registry: Arc<Mutex<Registry>>,
+    calls: Family<CallLabels, Counter>,
+    durations: Family<EndpointLabel, Histogram, fn() -> Histogram>,
+}
+
+impl Metrics {
+    /// An empty registry whose names all begin with `prefix`.
+    #[must_use]
+    pub fn new(prefix: &str) -> Self {
+        let mut registry = Registry::with_prefix(prefix);
+        let calls = Family::default();
+        let durations = Family::new_with_constructor(seconds_histogram as fn() -> Histogram);
+        registry.register("requests", "Requests answered, by endpoint and outcome", calls.clone());
+        registry.register(
+            "request_seconds",
+            "Time from a request's head to its answer's head",
+            durations.clone(),
+        );
+        Self { registry: Arc::new(Mutex::new(registry)), calls, durations }
+    }
+
+    /// Adds metrics of the service's own.
+    pub fn register(&self, add: impl FnOnce(&mut Registry)) {
+        add(&mut self.registry.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Rate, errors and duration of one endpoint.
+    #[must_use]
+    pub fn endpoint(&self, endpoint: &'static str) -> Endpoint {
+        let duration = self.durations.get_or_create_owned(&EndpointLabel { endpoint });
+        Endpoint { name: endpoint, calls: self.calls.clone(), duration }
+    }
+
+    /// The registry as OpenMetrics text.
+    #[must_use]
+    pub fn encode(&self) -> String {
+        let registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut out = String::new();
+        match text::encode(&mut out, &registry) {
+            Ok(()) => out,
+            Err(error) => format!("# metrics could not be written: {error}\n"),
+        }
+    }
+}
+
+/// The counters of one endpoint, looked up once.
+#[derive(Clone)]
+pub struct Endpoint {
+    name: &'static str,
+    calls: Family<CallLabels, Counter>,
+    duration: Histogram,
+}
+
+impl Endpoint {
+    /// Counts one answer that began at `started`.
+    pub fn answered(&self, outcome: &'static str, started: Instant) {
+        self.calls.get_or_create(&CallLabels { endpoint: self.name, outcome }).inc();
+        self.duration.observe(started.elapsed().as_secs_f64());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn encodes_what_was_counted() {
+        let metrics = Metrics::new("demo");
+        metrics.endpoint("list").answered("ok", Instant::now());
+        let text = metrics.encode();
+        assert!(text.contains("demo_requests_total{endpoint=\"list\",outcome=\"ok\"} 1"), "{text}");
+        assert!(text.contains("demo_request_seconds_count{endpoint=\"list\"} 1"), "{text}");
+    }
+}

@@ -1,0 +1,159 @@
+//! Listening and serving with bounds: connections, header time, and a drain that finishes what was begun.
+//!
+//! One accept loop serves HTTP/1.1 and HTTP/2 (gRPC) alike, so that every port drains the same way.
+
+use crate::drain::Draining;
+use axum::Router;
+use hyper::server::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+
+/// Why an address could not be listened on.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot listen on {address} for {purpose}: {source}")]
+pub struct BindError {
+    /// What the port is for, with the variable that sets it.
+    pub purpose: &'static str,
+    /// The address asked for.
+    pub address: SocketAddr,
+    /// What the system said.
+    pub source: std::io::Error,
+}
+
+/// A bound port that nothing is served on yet.
+#[derive(Debug)]
+pub struct Listener {
+    socket: TcpListener,
+    /// The address with the port that was in fact given.
+    pub address: SocketAddr,
+}
+
+/// Binds `address`; `purpose` names the port in the error, for example `HTTP (HTTP_PORT)`.
+///
+/// # Errors
+/// When the address is taken or not ours.
+pub async fn listen(purpose: &'static str, address: SocketAddr) -> Result<Listener, BindError> {
+    let bound = async {
+        let socket = TcpListener::bind(address).await?;
+        let address = socket.local_addr()?;
+        Ok(Listener { socket, address })
+    };
+    bound.await.map_err(|source| BindError { purpose, address, source })
+}
+
+/// What a port speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// HTTP/1.1 with keep-alive.
+    Http1,
+    /// HTTP/2 without TLS, as gRPC clients speak it.
+    Http2,
+}
+
+/// The bounds of one port.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// Connections held at once; more wait in the kernel's backlog.
+    pub connections: usize,
+    /// Time to send a request's head, which is also how long an idle HTTP/1.1 connection is kept.
+    pub header: Duration,
+    /// HTTP/2 streams a connection may have open at once.
+    pub streams: u32,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { connections: 8192, header: Duration::from_secs(60), streams: 1024 }
+    }
+}
+
+/// Serves `routes` until the drain begins, and returns when every connection has finished or was cut.
+pub async fn serve(
+    listener: Listener,
+    protocol: Protocol,
+    (routes, bounds): (Router, Bounds),
+    mut draining: Draining,
+) {
+    let places = Arc::new(Semaphore::new(bounds.connections));
+    loop {
+        // The semaphore is never closed, so a place always comes.
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let stream = tokio::select! {
+            accepted = listener.socket.accept() => accepted,
+            () = draining.begun() => break,
+        };
+        let Some(stream) = usable(stream).await else { continue };
+        let connection = Connection { stream, bounds, routes: routes.clone(), draining: draining.clone() };
+        tokio::spawn(async move {
+            match protocol {
+                Protocol::Http1 => connection.http1().await,
+                Protocol::Http2 => connection.http2().await,
+            }
+            drop(place);
+        });
+    }
+    drop(listener);
+    let everyone = u32::try_from(bounds.connections).unwrap_or(u32::MAX);
+    let _all_finished = places.acquire_many(everyone).await;
+}
+
+/// Out of file descriptors, `accept` fails at once for as long as that lasts: waiting keeps the loop from spinning.
+async fn usable(accepted: std::io::Result<(TcpStream, SocketAddr)>) -> Option<TcpStream> {
+    match accepted {
+        Ok((stream, _)) => stream.set_nodelay(true).ok().map(|()| stream),
+        Err(error) => {
+            tracing::warn!(%error, "a connection could not be accepted");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            None
+        }
+    }
+}
+
+struct Connection {
+    stream: TcpStream,
+    bounds: Bounds,
+    routes: Router,
+    draining: Draining,
+}
+
+impl Connection {
+    async fn http1(mut self) {
+        let mut builder = http1::Builder::new();
+        builder.timer(TokioTimer::new()).header_read_timeout(self.bounds.header);
+        let service = TowerToHyperService::new(self.routes);
+        let mut connection = pin!(builder.serve_connection(TokioIo::new(self.stream), service));
+        tokio::select! {
+            _ended = connection.as_mut() => return,
+            () = self.draining.begun() => connection.as_mut().graceful_shutdown(),
+        }
+        tokio::select! {
+            _ended = connection => {}
+            () = self.draining.cut() => {}
+        }
+    }
+
+    async fn http2(mut self) {
+        let mut builder = http2::Builder::new(TokioExecutor::new());
+        builder
+            .timer(TokioTimer::new())
+            .max_concurrent_streams(self.bounds.streams)
+            .keep_alive_interval(self.bounds.header)
+            .keep_alive_timeout(Duration::from_secs(20));
+        let service = TowerToHyperService::new(self.routes);
+        let mut connection = pin!(builder.serve_connection(TokioIo::new(self.stream), service));
+        tokio::select! {
+            _ended = connection.as_mut() => return,
+            () = self.draining.begun() => connection.as_mut().graceful_shutdown(),
+        }
+        tokio::select! {
+            _ended = connection => {}
+            () = self.draining.cut() => {}
+        }
+    }
+}
