@@ -16,6 +16,7 @@ pub mod plan;
 pub mod redact;
 pub mod schedule;
 pub mod template;
+mod units;
 
 pub use data::Table;
 pub use draw::{Draw, RowPicker};

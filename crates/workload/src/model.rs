@@ -293,7 +293,6 @@ impl Step {
         let mut all = self.request.templates();
         all.extend(self.expect.headers.iter().map(|(_, value)| Cow::Borrowed(value)));
         all.extend(self.expect.body_contains.iter().map(Cow::Borrowed));
-        all.extend(self.expect.json.iter().flat_map(|(_, value)| templates_in(value)).map(Cow::Owned));
         all
     }
 }
@@ -364,7 +363,7 @@ pub struct Expect {
     pub grpc_status: Vec<String>,
     /// Headers (or metadata) that must be there, lower case, with this value.
     pub headers: Vec<(String, Template)>,
-    /// RFC 9535 paths and the JSON value each must select (one node, equal).
+    /// RFC 9535 paths and the JSON value each must select (one node, equal). Strings in it are no templates.
     pub json: Vec<(String, serde_json::Value)>,
     /// Text the body must contain.
     pub body_contains: Vec<Template>,

@@ -1,5 +1,7 @@
 //! Text with values in it: `user-${users.id}`, `${random(1, 1000)}`, `${env.TOKEN}`.
 
+use std::fmt::{self, Write as _};
+
 use serde::{Deserialize, Serialize};
 
 mod parse;
@@ -21,6 +23,9 @@ pub enum Part {
     Literal(String),
     /// A value that is put in for each use.
     Value(Value),
+    /// `${… | json}`: a value inside a JSON string, put in with quotes, backslashes and control characters
+    /// escaped ([`push_json_escaped`]).
+    JsonValue(Value),
 }
 
 /// A value that differs from use to use. All random ones are functions of the seed and the arrival.
@@ -115,10 +120,104 @@ impl Template {
     /// The values in it, in order.
     pub fn values(&self) -> impl Iterator<Item = &Value> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Value(value) => Some(value),
+            Part::Value(value) | Part::JsonValue(value) => Some(value),
             Part::Literal(_) => None,
         })
     }
+}
+
+impl fmt::Display for Value {
+    /// What stands between `${` and `}`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Data { set, column } => write!(f, "{set}.{column}"),
+            Value::Variable(name) => f.write_str(name),
+            Value::Env(name) => write!(f, "env.{name}"),
+            Value::Random { low, high } => write!(f, "random({low}, {high})"),
+            Value::Choice(texts) => {
+                let quote = |text: &String| text.replace('\\', "\\\\").replace('"', "\\\"");
+                let texts: Vec<_> = texts.iter().map(|text| format!("\"{}\"", quote(text))).collect();
+                write!(f, "choice({})", texts.join(", "))
+            }
+            Value::Counter { name, start } => write!(f, "counter({name}, {start})"),
+            Value::Iteration => f.write_str("iteration"),
+            Value::VirtualUser => f.write_str("vu"),
+            Value::Uuid => f.write_str("uuid()"),
+            Value::Now => f.write_str("now()"),
+        }
+    }
+}
+
+/// Append `text` to `out` as it must stand between the quotes of a JSON string (RFC 8259, section 7).
+pub fn push_json_escaped(text: &[u8], out: &mut Vec<u8>) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    for byte in text {
+        match byte {
+            b'"' | b'\\' => out.extend_from_slice(&[b'\\', *byte]),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            0..0x20 => {
+                let (high, low) = (HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]);
+                out.extend_from_slice(&[b'\\', b'u', b'0', b'0', high, low]);
+            }
+            _ => out.push(*byte),
+        }
+    }
+}
+
+/// The template whose text is `json`, in whose strings `${…}` are values.
+///
+/// # Errors
+/// [`TemplateError`] when a string is no template.
+pub fn json_template(json: &serde_json::Value) -> Result<Template, TemplateError> {
+    let mut source = String::new();
+    push_json(json, &mut source)?;
+    Template::parse(&source)
+}
+
+fn push_json(json: &serde_json::Value, source: &mut String) -> Result<(), TemplateError> {
+    match json {
+        serde_json::Value::String(text) => push_json_text(text, source)?,
+        serde_json::Value::Array(items) => {
+            source.push('[');
+            for (at, item) in items.iter().enumerate() {
+                source.push_str(if at > 0 { "," } else { "" });
+                push_json(item, source)?;
+            }
+            source.push(']');
+        }
+        serde_json::Value::Object(fields) => {
+            source.push('{');
+            for (at, (key, value)) in fields.iter().enumerate() {
+                source.push_str(if at > 0 { "," } else { "" });
+                push_json_text(key, source)?;
+                source.push(':');
+                push_json(value, source)?;
+            }
+            source.push('}');
+        }
+        plain => source.push_str(&plain.to_string()),
+    }
+    Ok(())
+}
+
+fn push_json_text(text: &str, source: &mut String) -> Result<(), TemplateError> {
+    source.push('"');
+    for part in Template::parse(text)?.parts {
+        match part {
+            Part::Literal(text) => {
+                let mut escaped = Vec::new();
+                push_json_escaped(text.as_bytes(), &mut escaped);
+                source.push_str(&String::from_utf8_lossy(&escaped).replace("${", "$${"));
+            }
+            Part::Value(value) | Part::JsonValue(value) => {
+                let _ = write!(source, "${{{value} | json}}");
+            }
+        }
+    }
+    source.push('"');
+    Ok(())
 }
 
 impl From<Template> for String {

@@ -2,8 +2,8 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use prost::Message as _;
 use prost::encoding::encode_varint;
-use prost_reflect::prost::Message as _;
 use prost_reflect::{DynamicMessage, EnumDescriptor, MessageDescriptor};
 
 /// A message ready to be sent but for the values in its gaps. `T` yields a gap's text: a template, or what

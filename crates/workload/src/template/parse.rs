@@ -20,8 +20,8 @@ pub(super) fn parse(source: &str) -> Result<Vec<Part>, TemplateError> {
         if !literal.is_empty() {
             parts.push(Part::Literal(std::mem::take(&mut literal)));
         }
-        let (value, end) = expression(source, open)?;
-        parts.push(Part::Value(value));
+        let (part, end) = expression(source, open)?;
+        parts.push(part);
         at = end;
     }
     literal.push_str(&source[at..]);
@@ -31,14 +31,18 @@ pub(super) fn parse(source: &str) -> Result<Vec<Part>, TemplateError> {
     Ok(parts)
 }
 
-/// The value whose `${` is at `open`, and the byte after its `}`.
-fn expression(source: &str, open: usize) -> Result<(Value, usize), TemplateError> {
+/// The piece whose `${` is at `open`, and the byte after its `}`.
+fn expression(source: &str, open: usize) -> Result<(Part, usize), TemplateError> {
     let start = open + 2;
     let length = closing(&source[start..])
         .ok_or_else(|| wrong(open, "`${` without `}`; write `$${` for a literal `${`"))?;
     let text = &source[start..start + length];
+    let (text, part): (_, fn(Value) -> Part) = match text.trim_end().strip_suffix("| json") {
+        Some(text) => (text, Part::JsonValue),
+        None => (text, Part::Value),
+    };
     let value = value(text).map_err(|message| TemplateError { message, at: open })?;
-    Ok((value, start + length + 1))
+    Ok((part(value), start + length + 1))
 }
 
 /// Where the `}` is that ends an expression; those inside quotes do not count.

@@ -1,0 +1,303 @@
+//! Reads tables of a plan key by key, remembers which keys it knows, and gathers what is wrong.
+//!
+//! A key is known because it was asked for, so that the list of known keys cannot go stale.
+
+use std::cell::RefCell;
+use std::ops::Range;
+use std::time::Duration;
+
+use serde_json::Value as Json;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::errors::{PlanError, PlanErrors};
+use crate::nearest::nearest;
+use crate::template::Template;
+use crate::units;
+
+/// Where in the plan's text something is, in bytes.
+pub(super) type Span = Range<usize>;
+
+/// The most errors that are kept; more help nobody.
+const MAX_ERRORS: usize = 100;
+
+/// Everything that was found wrong so far.
+pub(super) struct Issues<'a> {
+    file: &'a str,
+    text: &'a str,
+    found: RefCell<Vec<PlanError>>,
+}
+
+impl<'a> Issues<'a> {
+    pub(super) fn new(file: &'a str, text: &'a str) -> Self {
+        Issues { file, text, found: RefCell::default() }
+    }
+
+    /// Note that something is wrong at `span`.
+    pub(super) fn add(&self, span: &Span, message: impl Into<String>) {
+        let mut found = self.found.borrow_mut();
+        if found.len() >= MAX_ERRORS {
+            return;
+        }
+        let before = self.text.get(..span.start).unwrap_or(self.text);
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        let error = PlanError {
+            file: self.file.to_owned(),
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            message: message.into(),
+        };
+        if !found.contains(&error) {
+            found.push(error);
+        }
+    }
+
+    /// The value, or none and a note of what is wrong.
+    pub(super) fn check<T>(&self, span: &Span, result: Result<T, impl ToString>) -> Option<T> {
+        result.map_err(|error| self.add(span, error.to_string())).ok()
+    }
+
+    /// Everything that is wrong, in the order of the file; nothing if nothing is.
+    pub(super) fn finish(self) -> Result<(), PlanErrors> {
+        let mut found = self.found.into_inner();
+        found.sort();
+        if found.is_empty() { Ok(()) } else { Err(PlanErrors(found)) }
+    }
+}
+
+/// One table of the plan.
+pub(super) struct Section<'a> {
+    pub(super) issues: &'a Issues<'a>,
+    /// What it is, for messages: `target challenge`.
+    what: String,
+    table: &'a DeTable<'a>,
+    pub(super) span: Span,
+    known: RefCell<Vec<&'static str>>,
+}
+
+impl<'a> Section<'a> {
+    pub(super) fn new(issues: &'a Issues<'a>, what: String, table: &'a DeTable<'a>, span: Span) -> Self {
+        Section { issues, what, table, span, known: RefCell::default() }
+    }
+
+    /// The value of `key`, if it is there.
+    pub(super) fn get(&self, key: &'static str) -> Option<Item<'a>> {
+        self.known.borrow_mut().push(key);
+        let (found, value) = self.table.iter().find(|(found, _)| found.get_ref().as_ref() == key)?;
+        Some(Item { issues: self.issues, key: key.to_owned(), key_span: found.span(), value })
+    }
+
+    /// The value of `key`; that it is missing is noted.
+    pub(super) fn need(&self, key: &'static str, example: &str) -> Option<Item<'a>> {
+        let item = self.get(key);
+        if item.is_none() {
+            self.issues.add(&self.span, format!("{} needs `{key}`: {example}", self.what));
+        }
+        item
+    }
+
+    /// The tables of an array of tables: `[[key]]`.
+    pub(super) fn tables(&self, key: &'static str, what: &str) -> Vec<Section<'a>> {
+        let Some(item) = self.get(key) else { return Vec::new() };
+        item.items().iter().filter_map(|entry| entry.section(what)).collect()
+    }
+
+    /// The entries of the table `key`, whose keys are names of the user's own, in the order of the file.
+    pub(super) fn entries(&self, key: &'static str) -> Vec<Item<'a>> {
+        self.get(key).map(|item| item.entries()).unwrap_or_default()
+    }
+
+    /// Note every key that was never asked for.
+    pub(super) fn finish(&self) {
+        let known = self.known.borrow();
+        for (key, _) in self.table.iter() {
+            let name = key.get_ref().as_ref();
+            if known.contains(&name) {
+                continue;
+            }
+            let hint = match nearest(name, known.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("known are {}", listed(&known)),
+            };
+            self.issues.add(&key.span(), format!("{} has no key `{name}`; {hint}", self.what));
+        }
+    }
+}
+
+fn listed(known: &[&str]) -> String {
+    known.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// One value of the plan, and the key it stands under.
+pub(super) struct Item<'a> {
+    pub(super) issues: &'a Issues<'a>,
+    pub(super) key: String,
+    pub(super) key_span: Span,
+    value: &'a Spanned<DeValue<'a>>,
+}
+
+impl<'a> Item<'a> {
+    /// Where the value is.
+    pub(super) fn span(&self) -> Span {
+        self.value.span()
+    }
+
+    /// Note that something is wrong with the value.
+    pub(super) fn wrong(&self, message: impl Into<String>) {
+        self.issues.add(&self.span(), message);
+    }
+
+    fn mismatch<T>(&self, wanted: &str) -> Option<T> {
+        let found = self.value.get_ref().type_str();
+        self.wrong(format!("`{}` takes {wanted}, not {found}", self.key));
+        None
+    }
+
+    fn checked<T>(&self, result: Result<T, impl ToString>) -> Option<T> {
+        self.issues.check(&self.span(), result)
+    }
+
+    pub(super) fn is_table(&self) -> bool {
+        self.value.get_ref().is_table()
+    }
+
+    pub(super) fn is_array(&self) -> bool {
+        self.value.get_ref().is_array()
+    }
+
+    pub(super) fn is_text(&self) -> bool {
+        self.value.get_ref().is_str()
+    }
+
+    pub(super) fn text(&self) -> Option<&'a str> {
+        self.value.get_ref().as_str().or_else(|| self.mismatch("a text in quotes"))
+    }
+
+    pub(super) fn flag(&self) -> Option<bool> {
+        self.value.get_ref().as_bool().or_else(|| self.mismatch("`true` or `false`"))
+    }
+
+    /// A whole number within `range`.
+    pub(super) fn whole(&self, range: std::ops::RangeInclusive<u64>) -> Option<u64> {
+        let wanted = || format!("a whole number from {} to {}", range.start(), range.end());
+        let Some(integer) = self.value.get_ref().as_integer() else { return self.mismatch(&wanted()) };
+        let number = u64::from_str_radix(integer.as_str(), integer.radix()).ok();
+        number.filter(|n| range.contains(n)).or_else(|| {
+            self.wrong(format!("`{}` takes {}, not {integer}", self.key, wanted()));
+            None
+        })
+    }
+
+    pub(super) fn duration(&self) -> Option<Duration> {
+        match self.value.get_ref().as_str() {
+            Some(text) => self.checked(units::duration(text)),
+            None => self.mismatch("a duration such as `\"10s\"`"),
+        }
+    }
+
+    /// A rate in events a second; 0 is one.
+    pub(super) fn rate(&self) -> Option<f64> {
+        match self.value.get_ref().as_str() {
+            Some(text) => self.checked(units::rate(text)),
+            None => self.mismatch("a rate such as `\"300/s\"`"),
+        }
+    }
+
+    pub(super) fn template(&self) -> Option<Template> {
+        let text = self.text()?;
+        self.checked(Template::parse(text).map_err(|error| error.message))
+    }
+
+    /// The table it is.
+    pub(super) fn section(&self, what: &str) -> Option<Section<'a>> {
+        match self.value.get_ref().as_table() {
+            Some(table) => Some(Section::new(self.issues, what.to_owned(), table, self.key_span.clone())),
+            None => self.mismatch("a table"),
+        }
+    }
+
+    /// The entries of the table it is, in the order of the file.
+    pub(super) fn entries(&self) -> Vec<Item<'a>> {
+        let Some(table) = self.value.get_ref().as_table() else {
+            return self.mismatch("a table").unwrap_or_default();
+        };
+        let mut entries: Vec<_> = table
+            .iter()
+            .map(|(key, value)| Item {
+                issues: self.issues,
+                key: key.get_ref().as_ref().to_owned(),
+                key_span: key.span(),
+                value,
+            })
+            .collect();
+        entries.sort_by_key(|entry| entry.key_span.start);
+        entries
+    }
+
+    /// The items of the array it is.
+    pub(super) fn items(&self) -> Vec<Item<'a>> {
+        let Some(array) = self.value.get_ref().as_array() else {
+            return self.mismatch("an array").unwrap_or_default();
+        };
+        let item = |value: &'a Spanned<DeValue<'a>>| Item {
+            issues: self.issues,
+            key: self.key.clone(),
+            key_span: value.span(),
+            value,
+        };
+        array.iter().map(item).collect()
+    }
+
+    /// The items of the array it is, or itself as the only one.
+    pub(super) fn one_or_many(self) -> Vec<Item<'a>> {
+        if self.is_array() { self.items() } else { vec![self] }
+    }
+
+    /// Every text in the value, table keys included, each with its place.
+    pub(super) fn texts(&self) -> Vec<(&'a str, Span)> {
+        let mut found = Vec::new();
+        gather_texts(self.value, &mut found);
+        found
+    }
+
+    /// The value as JSON; dates become texts.
+    pub(super) fn json(&self) -> Json {
+        json(self.value.get_ref())
+    }
+}
+
+fn gather_texts<'a>(value: &'a Spanned<DeValue<'a>>, found: &mut Vec<(&'a str, Span)>) {
+    match value.get_ref() {
+        DeValue::String(text) => found.push((text.as_ref(), value.span())),
+        DeValue::Array(items) => items.iter().for_each(|item| gather_texts(item, found)),
+        DeValue::Table(table) => {
+            for (key, value) in table {
+                found.push((key.get_ref().as_ref(), key.span()));
+                gather_texts(value, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn json(value: &DeValue<'_>) -> Json {
+    match value {
+        DeValue::String(text) => Json::String(text.clone().into_owned()),
+        DeValue::Boolean(flag) => Json::Bool(*flag),
+        DeValue::Datetime(when) => Json::String(when.to_string()),
+        DeValue::Integer(integer) => {
+            let (text, radix) = (integer.as_str(), integer.radix());
+            let signed = i64::from_str_radix(text, radix).map(Json::from);
+            signed.or_else(|_| u64::from_str_radix(text, radix).map(Json::from)).unwrap_or(Json::Null)
+        }
+        DeValue::Float(float) => float.as_str().parse::<f64>().map_or(Json::Null, Json::from),
+        DeValue::Array(items) => items.iter().map(|item| json(item.get_ref())).collect(),
+        DeValue::Table(table) => {
+            let field = |(key, value): (&Spanned<_>, &Spanned<DeValue<'_>>)| {
+                let key: &std::borrow::Cow<'_, str> = key.get_ref();
+                (key.clone().into_owned(), json(value.get_ref()))
+            };
+            Json::Object(table.iter().map(field).collect())
+        }
+    }
+}
