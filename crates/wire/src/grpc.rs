@@ -9,6 +9,8 @@ mod message;
 mod request;
 mod status;
 
-pub use message::{Deframer, MAX_MESSAGE_BYTES, MessageError, frame_message};
+pub use message::{
+    Deframer, MAX_MESSAGE_BYTES, MessageError, begin_message, end_message, frame_message, single_message,
+};
 pub use request::{method_path, push_headers, timeout_value};
 pub use status::{Status, code_of_http};

@@ -33,6 +33,15 @@ impl Headers {
         self.append(name, value, Secrecy::Open);
     }
 
+    /// Append a field whose value `fill` writes behind what the buffer holds already.
+    pub fn push_with(&mut self, name: &[u8], fill: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(name);
+        fill(&mut self.bytes);
+        debug_assert!(self.bytes.len() >= start + name.len(), "a value is written behind its name");
+        self.fields.push(Field { start, name_len: name.len(), end: self.bytes.len(), secrecy: Secrecy::Open });
+    }
+
     /// Append a field whose value HPACK must never index, here or at any intermediary.
     /// `authorization`, `proxy-authorization` and `cookie` are treated so without being asked.
     pub fn push_secret(&mut self, name: &[u8], value: &[u8]) {
@@ -44,6 +53,26 @@ impl Headers {
         self.bytes.extend_from_slice(name);
         self.bytes.extend_from_slice(value);
         self.fields.push(Field { start, name_len: name.len(), end: self.bytes.len(), secrecy });
+    }
+
+    /// Append a field that `fill` writes, name then value; it returns the length of the name.
+    pub(crate) fn build<E>(&mut self, fill: impl FnOnce(&mut Vec<u8>) -> Result<usize, E>) -> Result<(), E> {
+        let start = self.bytes.len();
+        let name_len = fill(&mut self.bytes)?;
+        self.fields.push(Field { start, name_len, end: self.bytes.len(), secrecy: Secrecy::Open });
+        Ok(())
+    }
+
+    /// Name and value of the last field.
+    pub(crate) fn last(&self) -> Option<(&[u8], &[u8])> {
+        self.fields.last().map(|field| self.split(field))
+    }
+
+    /// Forget the last field.
+    pub(crate) fn pop(&mut self) {
+        if let Some(field) = self.fields.pop() {
+            self.bytes.truncate(field.start);
+        }
     }
 
     /// Forget the fields and keep the memory.
@@ -76,7 +105,12 @@ impl Headers {
 
     /// These fields as a view.
     pub fn view(&self) -> HeaderView<'_> {
-        HeaderView(Source::Flat(self))
+        self.view_from(0)
+    }
+
+    /// The fields from the `first` on, as a view.
+    pub(crate) fn view_from(&self, first: usize) -> HeaderView<'_> {
+        HeaderView(Source::Flat(self, first))
     }
 
     fn split(&self, field: &Field) -> (&[u8], &[u8]) {
@@ -91,7 +125,8 @@ pub struct HeaderView<'a>(Source<'a>);
 #[derive(Debug, Clone, Copy)]
 enum Source<'a> {
     Parsed(&'a [httparse::Header<'a>]),
-    Flat(&'a Headers),
+    /// The fields from this one on.
+    Flat(&'a Headers, usize),
 }
 
 impl<'a> HeaderView<'a> {
@@ -104,7 +139,7 @@ impl<'a> HeaderView<'a> {
         let source = self.0;
         (0..self.len()).map(move |index| match source {
             Source::Parsed(headers) => (headers[index].name.as_bytes(), headers[index].value),
-            Source::Flat(headers) => headers.split(&headers.fields[index]),
+            Source::Flat(headers, first) => headers.split(&headers.fields[first + index]),
         })
     }
 
@@ -117,7 +152,7 @@ impl<'a> HeaderView<'a> {
     pub fn len(&self) -> usize {
         match self.0 {
             Source::Parsed(headers) => headers.len(),
-            Source::Flat(headers) => headers.len(),
+            Source::Flat(headers, first) => headers.len().saturating_sub(first),
         }
     }
 

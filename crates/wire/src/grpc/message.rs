@@ -18,6 +18,37 @@ pub fn frame_message(out: &mut Vec<u8>, message: &[u8]) {
     out.extend_from_slice(message);
 }
 
+/// Append the prefix of a message that will be encoded in place after it; [`end_message`] fills it in.
+pub fn begin_message(out: &mut Vec<u8>) -> usize {
+    out.extend_from_slice(&[0; PREFIX_BYTES]);
+    out.len()
+}
+
+/// Fill in the prefix of the message that begins at `start`, as [`begin_message`] returned it, and ends with
+/// `out`.
+///
+/// # Panics
+/// When the message is 4 GiB or longer, which no request of a load generator is.
+pub fn end_message(out: &mut [u8], start: usize) {
+    let length = u32::try_from(out.len() - start).expect("a message's length fits the prefix");
+    out[start - 4..start].copy_from_slice(&length.to_be_bytes());
+}
+
+/// The one message that a whole response body of a unary call consists of.
+///
+/// # Errors
+/// [`MessageError`] when the body is none or more than that one message.
+pub fn single_message(body: &[u8]) -> Result<&[u8], MessageError> {
+    let (prefix, message) = body.split_first_chunk::<PREFIX_BYTES>().ok_or(MessageError::Truncated)?;
+    let [flag, length @ ..] = *prefix;
+    match flag {
+        0 if u32::from_be_bytes(length) as usize == message.len() => Ok(message),
+        0 => Err(MessageError::Truncated),
+        1 => Err(MessageError::Compressed),
+        _ => Err(MessageError::Prefix),
+    }
+}
+
 /// Why a response body is no sequence of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MessageError {

@@ -1,0 +1,51 @@
+//! The one clock of a run: nanoseconds of `CLOCK_MONOTONIC` since the run's epoch.
+//!
+//! Nothing else in the engine asks for the time; everything that must be dated is given this clock.
+
+use std::time::Duration;
+
+use evidence::Instant;
+use rustix::time::{ClockId, clock_gettime};
+
+/// A clock that counts from a fixed epoch. Copies of it agree, in every thread.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    epoch_ns: u64,
+}
+
+impl Clock {
+    /// A clock whose epoch lies `lead` in the future, so that loops can be ready when it comes.
+    pub fn starting_in(lead: Duration) -> Self {
+        let lead_ns = u64::try_from(lead.as_nanos()).unwrap_or(u64::MAX);
+        Clock { epoch_ns: read(ClockId::Monotonic).saturating_add(lead_ns) }
+    }
+
+    /// Time since the epoch; the epoch itself while that is still to come.
+    pub fn now(&self) -> Instant {
+        Instant::from_nanos(read(ClockId::Monotonic).saturating_sub(self.epoch_ns))
+    }
+
+    /// Sleep until the epoch.
+    pub(crate) fn wait_for_epoch(&self) {
+        while let Some(left) = self.epoch_ns.checked_sub(read(ClockId::Monotonic)).filter(|left| *left > 0) {
+            std::thread::sleep(Duration::from_nanos(left));
+        }
+    }
+
+    /// The reading of `CLOCK_MONOTONIC` at `instant`, in nanoseconds.
+    pub fn monotonic_ns(&self, instant: Instant) -> u64 {
+        self.epoch_ns.saturating_add(instant.as_nanos())
+    }
+}
+
+/// CPU time the calling thread has used, in nanoseconds.
+pub(crate) fn thread_cpu_ns() -> u64 {
+    read(ClockId::ThreadCPUTime)
+}
+
+fn read(clock: ClockId) -> u64 {
+    let now = clock_gettime(clock);
+    let seconds = u64::try_from(now.tv_sec).expect("these clocks never show a time before their start");
+    let nanos = u64::try_from(now.tv_nsec).expect("nanoseconds of a clock are never negative");
+    seconds * 1_000_000_000 + nanos
+}

@@ -1,0 +1,366 @@
+//! The sockets of one loop: connections, which request goes over which, bytes in and out.
+//!
+//! It knows nothing of scenarios or time limits. What ends on the wire it puts into a list that the loop
+//! empties; what fails because the generator itself has run out of something is an error.
+
+mod connection;
+
+use std::io;
+use std::sync::Arc;
+
+use evidence::Outcome;
+use mio::event::Event;
+use mio::{Registry, Token};
+use slab::Slab;
+
+use crate::clock::Clock;
+use crate::operation::{Ended, Operations};
+use crate::program::{Program, Speaks};
+use connection::{Connection, State};
+
+/// Tokens below this are not connections.
+pub(crate) const FIRST_CONNECTION: usize = 2;
+const READ_BUFFER_BYTES: usize = 128 * 1024;
+
+/// The generator has run out of something without which no honest request can be sent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Exhausted {
+    /// No file descriptor is left.
+    #[error("no file descriptor is left for another connection; raise `ulimit -n` or lower the load")]
+    Descriptors,
+    /// No local port is left.
+    #[error(
+        "no local port is left for another connection; widen net.ipv4.ip_local_port_range or keep \
+         connections alive"
+    )]
+    Ports,
+    /// The operating system refuses a socket for another reason.
+    #[error("the operating system gives no socket: {0}")]
+    Socket(String),
+}
+
+/// The connections of one origin.
+#[derive(Debug, Default)]
+struct Pool {
+    /// HTTP/1.1 connections without a request, the most recently used last.
+    idle: Vec<usize>,
+    /// Connections of a multiplexing protocol.
+    shared: Vec<usize>,
+    /// Operations for which no connection has room.
+    waiting: std::collections::VecDeque<u32>,
+    next: usize,
+}
+
+/// The sockets of one loop.
+#[derive(Debug)]
+pub(crate) struct Network {
+    program: Arc<Program>,
+    clock: Clock,
+    registry: Registry,
+    connections: Slab<Connection>,
+    pools: Vec<Pool>,
+    buffer: Box<[u8]>,
+    /// What has ended since the loop last looked.
+    pub(crate) ended: Vec<Ended>,
+    dirty: Vec<usize>,
+}
+
+impl Network {
+    pub(crate) fn new(program: Arc<Program>, clock: Clock, registry: Registry) -> Self {
+        let pools = program.origins.iter().map(|_| Pool::default()).collect();
+        Network {
+            program,
+            clock,
+            registry,
+            connections: Slab::new(),
+            pools,
+            buffer: vec![0; READ_BUFFER_BYTES].into(),
+            ended: Vec::new(),
+            dirty: Vec::new(),
+        }
+    }
+
+    pub(crate) fn open_connections(&self) -> usize {
+        self.connections.len()
+    }
+
+    /// Send the operation's request as soon as a connection has room for it; its end, which may come at
+    /// once, will be in `ended`.
+    pub(crate) fn submit(&mut self, operation: u32, operations: &mut Operations) -> Result<(), Exhausted> {
+        let origin = operations.get(operation).draft.origin;
+        match self.program.origins[origin].speaks {
+            Speaks::Http1 => self.submit_alone(origin, operation, operations),
+            Speaks::Http2 => self.submit_shared(origin, operation, operations),
+        }
+    }
+
+    /// Write what `submit` and `ready` have left in outgoing buffers.
+    pub(crate) fn flush(&mut self, operations: &mut Operations) -> Result<(), Exhausted> {
+        while let Some(place) = self.dirty.pop() {
+            if let Some(connection) = self.connections.get_mut(place) {
+                connection.is_dirty = false;
+                if let Err(error) = connection.write() {
+                    self.kill(place, (outcome_of(&error), operations))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Give up on an operation: nothing of it will arrive any more, and it is not put into `ended`.
+    pub(crate) fn abandon(&mut self, operation: u32, operations: &mut Operations) -> Result<(), Exhausted> {
+        let Some(place) = operations.get(operation).connection else {
+            let origin = operations.get(operation).draft.origin;
+            self.pools[origin].waiting.retain(|o| *o != operation);
+            return Ok(());
+        };
+        operations.get_mut(operation).connection = None;
+        let connection = &mut self.connections[place];
+        connection.forget(operation, operations.token(operation));
+        if connection.speaks() == Speaks::Http1 {
+            self.close(place);
+        } else {
+            self.mark_dirty(place);
+        }
+        Ok(())
+    }
+
+    /// Something happened on a connection.
+    pub(crate) fn ready(&mut self, event: &Event, operations: &mut Operations) -> Result<(), Exhausted> {
+        let place = event.token().0 - FIRST_CONNECTION;
+        let Some(connection) = self.connections.get_mut(place) else { return Ok(()) };
+        if connection.state == State::Connecting {
+            if !event.is_writable() && !event.is_error() && !event.is_write_closed() {
+                return Ok(());
+            }
+            match connection.establish() {
+                Ok(false) => return Ok(()),
+                Ok(true) => self.start_queued(place, operations),
+                Err(error) => return self.kill(place, (outcome_of(&error), operations)),
+            }
+        } else if event.is_writable() {
+            self.mark_dirty(place);
+        }
+        if event.is_readable() || event.is_read_closed() || event.is_error() {
+            self.read(place, (event.is_read_closed() || event.is_error(), operations))?;
+        }
+        Ok(())
+    }
+
+    fn submit_alone(&mut self, origin: usize, operation: u32, operations: &mut Operations) -> Result<(), Exhausted> {
+        match self.pools[origin].idle.pop() {
+            Some(place) => {
+                self.start(place, operation, operations);
+                Ok(())
+            }
+            None => self.connect(origin, Some(operation), operations),
+        }
+    }
+
+    fn submit_shared(&mut self, origin: usize, operation: u32, operations: &mut Operations) -> Result<(), Exhausted> {
+        let pool = &mut self.pools[origin];
+        let count = pool.shared.len();
+        for turn in 0..count {
+            let place = pool.shared[(pool.next + turn) % count];
+            let connection = &self.connections[place];
+            if connection.state == State::Open && connection.wire.capacity() > 0 {
+                pool.next = (pool.next + turn + 1) % count;
+                self.start(place, operation, operations);
+                return Ok(());
+            }
+        }
+        pool.waiting.push_back(operation);
+        if count < self.program.origins[origin].connections {
+            self.connect(origin, None, operations)?;
+        }
+        Ok(())
+    }
+
+    fn connect(
+        &mut self,
+        origin: usize,
+        first: Option<u32>,
+        operations: &mut Operations,
+    ) -> Result<(), Exhausted> {
+        let described = &self.program.origins[origin];
+        let entry = self.connections.vacant_entry();
+        let place = entry.key();
+        let opened = Connection::open(origin, described, (&self.registry, Token(place + FIRST_CONNECTION)));
+        match opened {
+            Ok(mut connection) => {
+                if let Some(operation) = first {
+                    connection.queued = Some(operation);
+                    operations.get_mut(operation).connection = Some(place);
+                } else {
+                    self.pools[origin].shared.push(place);
+                }
+                entry.insert(connection);
+                Ok(())
+            }
+            Err(error) => {
+                exhausted(&error)?;
+                let transport = Some(outcome_of(&error));
+                let lost = first.into_iter().chain(self.pools[origin].waiting.drain(..));
+                self.ended.extend(lost.map(|place| Ended { operation: operations.token(place), transport }));
+                Ok(())
+            }
+        }
+    }
+
+    /// A connection has just been established: send what waits for it.
+    fn start_queued(&mut self, place: usize, operations: &mut Operations) {
+        if let Some(operation) = self.connections[place].queued.take() {
+            self.start(place, operation, operations);
+        }
+        self.start_waiting(place, operations);
+    }
+
+    fn start_waiting(&mut self, place: usize, operations: &mut Operations) {
+        let Some(connection) = self.connections.get(place) else { return };
+        if connection.speaks() == Speaks::Http1 || connection.state != State::Open {
+            return;
+        }
+        let origin = connection.origin;
+        while self.connections[place].wire.capacity() > 0 {
+            let Some(operation) = self.pools[origin].waiting.pop_front() else { break };
+            self.start(place, operation, operations);
+        }
+        // The preface of a fresh connection is sent even if nothing waits any more.
+        self.mark_dirty(place);
+    }
+
+    fn start(&mut self, place: usize, operation: u32, operations: &mut Operations) {
+        let token = operations.token(operation);
+        let described = &self.program.origins[self.connections[place].origin];
+        let now = self.clock.now();
+        let entry = operations.get_mut(operation);
+        let started = self.connections[place].start((operation, token), described, entry);
+        match started {
+            Ok(()) => {
+                entry.connection = Some(place);
+                entry.sent = now;
+                self.mark_dirty(place);
+            }
+            Err(_) => {
+                entry.connection = None;
+                self.ended.push(Ended { operation: token, transport: Some(Outcome::Protocol) });
+            }
+        }
+    }
+
+    fn mark_dirty(&mut self, place: usize) {
+        let connection = &mut self.connections[place];
+        if !connection.is_dirty {
+            connection.is_dirty = true;
+            self.dirty.push(place);
+        }
+    }
+
+    fn read(&mut self, place: usize, (to_the_end, operations): (bool, &mut Operations)) -> Result<(), Exhausted> {
+        loop {
+            let Some(connection) = self.connections.get_mut(place) else { return Ok(()) };
+            match connection.read(&mut self.buffer, operations, &mut self.ended) {
+                Ok(0) => {
+                    let lost = connection.at_end(operations, &mut self.ended);
+                    return self.kill(place, (lost, operations));
+                }
+                Ok(n) => {
+                    self.settle(place, operations);
+                    // A short read has emptied the socket, so another would only say "would block"; but
+                    // where the peer has closed its side, that end is still to be read.
+                    if n < self.buffer.len() && !to_the_end {
+                        return Ok(());
+                    }
+                }
+                Err(connection::ReadError::WouldBlock) => return Ok(()),
+                Err(connection::ReadError::Failed(outcome)) => return self.kill(place, (outcome, operations)),
+            }
+        }
+    }
+
+    /// After bytes were taken in: put an idle connection back, close a spent one, use freed room.
+    fn settle(&mut self, place: usize, operations: &mut Operations) {
+        let connection = &mut self.connections[place];
+        if connection.wire.has_outgoing() {
+            self.mark_dirty(place);
+        }
+        let connection = &mut self.connections[place];
+        match connection.speaks() {
+            Speaks::Http1 if connection.has_just_finished() => {
+                if connection.wire.reusable() {
+                    self.pools[connection.origin].idle.push(place);
+                } else {
+                    self.close(place);
+                }
+            }
+            Speaks::Http1 => {}
+            Speaks::Http2 => {
+                let origin = connection.origin;
+                if !connection.wire.reusable() {
+                    self.pools[origin].shared.retain(|p| *p != place);
+                    if connection.wire.open_requests() == 0 {
+                        self.close(place);
+                    }
+                } else if !self.pools[origin].waiting.is_empty() {
+                    self.start_waiting(place, operations);
+                }
+            }
+        }
+    }
+
+    /// End a connection; every request on it ends with `outcome`.
+    fn kill(&mut self, place: usize, (outcome, operations): (Outcome, &mut Operations)) -> Result<(), Exhausted> {
+        let origin = self.connections[place].origin;
+        let was_connecting = self.connections[place].state == State::Connecting;
+        let carried: Vec<u32> =
+            operations.open_ones().filter(|(_, o)| o.connection == Some(place)).map(|(p, _)| p).collect();
+        for operation in carried {
+            operations.get_mut(operation).connection = None;
+            self.ended.push(Ended { operation: operations.token(operation), transport: Some(outcome) });
+        }
+        self.close(place);
+        let pool = &mut self.pools[origin];
+        if pool.waiting.is_empty() {
+            return Ok(());
+        }
+        if was_connecting && pool.shared.is_empty() {
+            let transport = Some(outcome);
+            let lost = pool.waiting.drain(..);
+            self.ended.extend(lost.map(|place| Ended { operation: operations.token(place), transport }));
+            return Ok(());
+        }
+        if pool.shared.is_empty() { self.connect(origin, None, operations) } else { Ok(()) }
+    }
+
+    fn close(&mut self, place: usize) {
+        if let Some(mut connection) = self.connections.try_remove(place) {
+            let pool = &mut self.pools[connection.origin];
+            pool.idle.retain(|p| *p != place);
+            pool.shared.retain(|p| *p != place);
+            connection.deregister(&self.registry);
+        }
+    }
+}
+
+fn exhausted(error: &io::Error) -> Result<(), Exhausted> {
+    const EMFILE: i32 = 24;
+    const ENFILE: i32 = 23;
+    match (error.raw_os_error(), error.kind()) {
+        (Some(EMFILE | ENFILE), _) => Err(Exhausted::Descriptors),
+        (_, io::ErrorKind::AddrNotAvailable) => Err(Exhausted::Ports),
+        (_, io::ErrorKind::PermissionDenied | io::ErrorKind::OutOfMemory) => {
+            Err(Exhausted::Socket(error.to_string()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// How an error of the operating system reads as an outcome.
+fn outcome_of(error: &io::Error) -> Outcome {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => Outcome::Refused,
+        io::ErrorKind::TimedOut => Outcome::Timeout,
+        io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => Outcome::Refused,
+        _ => Outcome::Reset,
+    }
+}

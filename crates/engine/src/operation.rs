@@ -1,0 +1,226 @@
+//! Requests under way: what was drafted, what has come back so far.
+//!
+//! Operations are kept in a pool and their buffers are used again, so that in steady state a request
+//! allocates nothing.
+
+use evidence::{Instant, Outcome};
+use wire::Headers;
+
+use crate::iteration::WantId;
+
+/// Buffers that grew past this are given back when their operation ends, so that one huge exchange does
+/// not stay in memory for the rest of the run.
+const KEPT_BUFFER_BYTES: usize = 64 * 1024;
+/// How much of a response's headers is kept.
+const HEADER_BYTES: usize = 16 * 1024;
+/// The longest body that is kept for checks.
+pub const CHECKED_BODY_BYTES: usize = 16 * 1024 * 1024;
+
+/// What an iteration wants to be sent.
+#[derive(Debug, Default)]
+pub struct Draft {
+    /// The place of the origin in the program.
+    pub origin: usize,
+    /// The place of the endpoint in the program.
+    pub endpoint: usize,
+    /// When it is due: the arrival's due instant, or the end of the step before plus think time.
+    pub due: Instant,
+    /// When it has failed if no complete response has come.
+    pub deadline: Instant,
+    /// Such as `GET`.
+    pub method: Vec<u8>,
+    /// Path and query.
+    pub path: Vec<u8>,
+    /// Without those that the connection writes itself.
+    pub headers: Headers,
+    /// The body, framed for gRPC.
+    pub body: Vec<u8>,
+    /// How many bytes of the response's body are kept.
+    pub keep_body_bytes: usize,
+    /// The trace id that was sent.
+    pub trace_id: Option<[u8; 16]>,
+}
+
+/// What has come back.
+#[derive(Debug, Default)]
+pub struct Response {
+    /// HTTP status; 0 until a head came.
+    pub status: u16,
+    /// Headers, then trailers, in the order they came.
+    pub headers: Headers,
+    /// The kept part of the body.
+    pub body: Vec<u8>,
+    /// Bytes of body in all.
+    pub body_bytes: u64,
+}
+
+impl Response {
+    /// The last header or trailer of this lower-case name: trailers win.
+    pub fn header(&self, name: &[u8]) -> Option<&[u8]> {
+        self.headers.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name)).last().map(|(_, value)| value)
+    }
+
+    /// Whether all of the body was kept.
+    pub fn is_whole(&self) -> bool {
+        self.body.len() as u64 == self.body_bytes
+    }
+
+    pub(crate) fn add_headers<'h>(&mut self, headers: impl Iterator<Item = (&'h [u8], &'h [u8])>) {
+        let mut room = HEADER_BYTES;
+        for (name, value) in headers {
+            room = room.saturating_sub(name.len() + value.len());
+            if room > 0 {
+                self.headers.push(name, value);
+            }
+        }
+    }
+
+    pub(crate) fn add_body(&mut self, chunk: &[u8], keep: usize) {
+        self.body_bytes += chunk.len() as u64;
+        let room = keep.saturating_sub(self.body.len());
+        self.body.extend_from_slice(&chunk[..chunk.len().min(room)]);
+    }
+}
+
+/// One request under way.
+#[derive(Debug)]
+pub(crate) struct Operation {
+    pub(crate) generation: u32,
+    pub(crate) is_open: bool,
+    /// The virtual user it belongs to, by its place in the loop.
+    pub(crate) owner: u32,
+    pub(crate) want: WantId,
+    pub(crate) draft: Draft,
+    pub(crate) response: Response,
+    /// When its first byte was sent; [`Instant::NEVER`] before.
+    pub(crate) sent: Instant,
+    /// The connection that carries it, by its place in the loop.
+    pub(crate) connection: Option<usize>,
+    pub(crate) bytes_out: u64,
+    pub(crate) bytes_in: u64,
+}
+
+impl Operation {
+    fn new() -> Self {
+        Operation {
+            generation: 0,
+            is_open: false,
+            owner: 0,
+            want: 0,
+            draft: Draft::default(),
+            response: Response::default(),
+            sent: Instant::NEVER,
+            connection: None,
+            bytes_out: 0,
+            bytes_in: 0,
+        }
+    }
+
+    fn reset(&mut self, want: WantId) {
+        self.is_open = true;
+        self.want = want;
+        self.sent = Instant::NEVER;
+        self.connection = None;
+        self.bytes_out = 0;
+        self.bytes_in = 0;
+        self.draft.method.clear();
+        self.draft.path.clear();
+        self.draft.headers.clear();
+        self.draft.body.clear();
+        self.draft.trace_id = None;
+        self.response.status = 0;
+        self.response.headers.clear();
+        self.response.body.clear();
+        self.response.body_bytes = 0;
+        for buffer in [&mut self.draft.body, &mut self.response.body] {
+            buffer.shrink_to(KEPT_BUFFER_BYTES);
+        }
+    }
+}
+
+/// An operation's name on the wire: its place, and how often that place was used before, so that an
+/// answer to an operation that was given up cannot be taken for another's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OperationToken(pub(crate) wire::Token);
+
+impl OperationToken {
+    fn place(self) -> usize {
+        (self.0 & 0xffff_ffff) as usize
+    }
+
+    fn generation(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+}
+
+/// How an operation ended on the wire.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ended {
+    pub(crate) operation: OperationToken,
+    /// None: a complete response came.
+    pub(crate) transport: Option<Outcome>,
+}
+
+/// The pool of operations of one loop.
+#[derive(Debug, Default)]
+pub(crate) struct Operations {
+    all: Vec<Operation>,
+    free: Vec<u32>,
+}
+
+impl Operations {
+    pub(crate) fn open(&mut self, want: WantId) -> u32 {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.all.push(Operation::new());
+            u32::try_from(self.all.len() - 1).expect("fewer operations than 2^32 fit into memory")
+        });
+        self.all[place as usize].reset(want);
+        place
+    }
+
+    pub(crate) fn close(&mut self, place: u32) {
+        let operation = &mut self.all[place as usize];
+        debug_assert!(operation.is_open, "an operation is closed once");
+        operation.is_open = false;
+        operation.generation = operation.generation.wrapping_add(1);
+        self.free.push(place);
+    }
+
+    pub(crate) fn get(&self, place: u32) -> &Operation {
+        &self.all[place as usize]
+    }
+
+    pub(crate) fn get_mut(&mut self, place: u32) -> &mut Operation {
+        &mut self.all[place as usize]
+    }
+
+    pub(crate) fn draft_mut(&mut self, place: u32) -> &mut Draft {
+        &mut self.all[place as usize].draft
+    }
+
+    pub(crate) fn token(&self, place: u32) -> OperationToken {
+        OperationToken(u64::from(self.get(place).generation) << 32 | u64::from(place))
+    }
+
+    /// The place of the open operation of this token; none when it was given up meanwhile.
+    pub(crate) fn place_of(&mut self, token: OperationToken) -> Option<u32> {
+        self.find(token.0).map(|(place, _)| place)
+    }
+
+    /// The open operation of this token; none when it was given up meanwhile.
+    pub(crate) fn find(&mut self, token: wire::Token) -> Option<(u32, &mut Operation)> {
+        let token = OperationToken(token);
+        let operation = self.all.get_mut(token.place())?;
+        let is_same = operation.is_open && operation.generation == token.generation();
+        is_same.then_some((token.place() as u32, operation))
+    }
+
+    /// Every open operation.
+    pub(crate) fn open_ones(&self) -> impl Iterator<Item = (u32, &Operation)> {
+        self.all.iter().enumerate().filter(|(_, o)| o.is_open).map(|(place, o)| (place as u32, o))
+    }
+
+    pub(crate) fn open_count(&self) -> usize {
+        self.all.len() - self.free.len()
+    }
+}

@@ -1,0 +1,161 @@
+//! The workload, compiled for the loops: names resolved, templates cut up, patterns built, hosts looked up.
+//!
+//! A program never changes while it runs, so loops share it without locks.
+
+mod compile;
+mod expectation;
+mod text;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use evidence::{Instant, Name};
+use workload::message::{MessageTemplate, Method};
+use workload::model::{Executor, Phase};
+use workload::redact::Redactor;
+
+pub use compile::CompileError;
+pub(crate) use expectation::{Expectation, Extraction, JsonBody};
+pub(crate) use text::{Counters, Names, Scope, Text, write_hex};
+
+/// Everything the loops need to know of a workload.
+#[derive(Debug)]
+pub struct Program {
+    pub(crate) seed: u64,
+    pub(crate) traceparent: bool,
+    pub(crate) origins: Vec<Origin>,
+    pub(crate) endpoints: Vec<Endpoint>,
+    pub(crate) phases: Vec<PhaseSpan>,
+    pub(crate) scenarios: Vec<ScenarioProgram>,
+    /// Steps made once before the load.
+    pub(crate) setup: Arc<[StepProgram]>,
+    pub(crate) names: Names,
+    pub(crate) redactor: Redactor,
+    /// Values that the run's setup extracted, by variable; every virtual user begins with them.
+    pub(crate) shared: Vec<Vec<u8>>,
+    /// Wall-clock nanoseconds since 1970 at the run's epoch, for `${now()}`.
+    pub(crate) epoch_unix_ns: i128,
+}
+
+/// Which protocol an origin is spoken to in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Speaks {
+    Http1,
+    Http2,
+}
+
+/// Somewhere requests go.
+#[derive(Debug)]
+pub(crate) struct Origin {
+    pub(crate) target: String,
+    pub(crate) speaks: Speaks,
+    pub(crate) address: SocketAddr,
+    pub(crate) authority: String,
+    /// How many connections of a multiplexing protocol are used.
+    pub(crate) connections: usize,
+}
+
+/// A row of every table: one step of one scenario.
+#[derive(Debug)]
+pub(crate) struct Endpoint {
+    /// The place of its scenario; one past the last for the run's setup.
+    pub(crate) scenario: usize,
+    pub(crate) name: Name,
+    pub(crate) checks: Vec<Name>,
+}
+
+/// A phase in the run's own time.
+#[derive(Debug)]
+pub(crate) struct PhaseSpan {
+    pub(crate) name: Name,
+    pub(crate) end: Instant,
+}
+
+#[derive(Debug)]
+pub(crate) struct ScenarioProgram {
+    pub(crate) name: Name,
+    pub(crate) tags: BTreeMap<Name, Name>,
+    pub(crate) executor: Executor,
+    pub(crate) start: Duration,
+    pub(crate) max_vus: u32,
+    pub(crate) graceful_stop: Duration,
+    pub(crate) setup: Arc<[StepProgram]>,
+    pub(crate) flow: FlowProgram,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum FlowProgram {
+    Mix { cumulative: Arc<[u64]>, salt: u64, steps: Arc<[StepProgram]> },
+    Sequence(Arc<[StepProgram]>),
+    /// One step only, for a rehearsal.
+    Single { steps: Arc<[StepProgram]>, only: usize },
+}
+
+impl FlowProgram {
+    pub(crate) fn steps(&self) -> &Arc<[StepProgram]> {
+        match self {
+            FlowProgram::Mix { steps, .. }
+            | FlowProgram::Sequence(steps)
+            | FlowProgram::Single { steps, .. } => steps,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct StepProgram {
+    pub(crate) endpoint: usize,
+    pub(crate) origin: usize,
+    pub(crate) timeout: Duration,
+    pub(crate) think: Duration,
+    pub(crate) content: Content,
+    pub(crate) headers: Vec<(Vec<u8>, Text)>,
+    pub(crate) expectation: Expectation,
+    pub(crate) extractions: Vec<Extraction>,
+    pub(crate) keep_body_bytes: usize,
+}
+
+#[derive(Debug)]
+pub(crate) enum Content {
+    Http { method: Vec<u8>, path: Text, body: Text },
+    Grpc { method: Method, path: Vec<u8>, message: MessageTemplate<Text> },
+}
+
+impl Program {
+    /// The phase in which an instant lies, by its place; what is due after the last belongs to it.
+    pub(crate) fn phase_at(&self, instant: Instant) -> usize {
+        let last = self.phases.len() - 1;
+        self.phases.iter().position(|p| instant < p.end).unwrap_or(last)
+    }
+
+    /// When the last scenario starts its last iteration, from the run's start.
+    pub fn duration(&self) -> Duration {
+        let ends = self.scenarios.iter().map(|s| s.start + s.executor.duration());
+        ends.max().unwrap_or_default()
+    }
+
+    /// The most virtual users the run may have: as many connections it may open.
+    pub fn max_virtual_users(&self) -> u64 {
+        self.scenarios.iter().map(|s| u64::from(s.max_vus)).sum()
+    }
+
+    /// Each origin's target name, address and what is spoken there.
+    pub fn origins(&self) -> impl Iterator<Item = (&str, SocketAddr)> {
+        self.origins.iter().map(|o| (o.target.as_str(), o.address))
+    }
+
+    /// What is hidden wherever an exchange is shown.
+    pub fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+}
+
+fn phases(phases: &[Phase]) -> Vec<PhaseSpan> {
+    phases.iter().map(|p| PhaseSpan { name: p.name.as_str().into(), end: Instant::at(p.end) }).collect()
+}
+
+fn shared_names(map: &BTreeMap<String, String>) -> BTreeMap<Name, Name> {
+    map.iter().map(|(name, value)| (name.as_str().into(), value.as_str().into())).collect()
+}
+

@@ -1,0 +1,294 @@
+//! From a loaded plan to a [`Program`].
+
+use std::net::{SocketAddr, ToSocketAddrs};
+
+use evidence::GrpcCode;
+use evidence::exemplar::EXEMPLAR_BODY_BYTES;
+use serde_json_path::JsonPath;
+use workload::model::{Expect, Extract, ExtractFrom, Flow, Request, Scenario, Step, Workload};
+use workload::plan::LoadedPlan;
+use workload::redact::Redactor;
+use workload::template::Template;
+
+use super::expectation::{Expectation, ExpectedStatus, Extraction, ExtractionFrom};
+use super::text::{Names, Place, Text, UnknownName};
+use super::{
+    Content, Endpoint, FlowProgram, Origin, Program, ScenarioProgram, Speaks, StepProgram, phases,
+    shared_names,
+};
+use crate::operation::CHECKED_BODY_BYTES;
+
+/// Why a plan cannot be run. Plans are validated when they are loaded, so most of these tell of a
+/// workload that was made in another way.
+#[derive(Debug, thiserror::Error)]
+pub enum CompileError {
+    /// The name of a host has no address.
+    #[error("target `{target}`: cannot find the address of {host}: {source}")]
+    Dns {
+        /// The target's name.
+        target: String,
+        /// The host that was asked for.
+        host: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A step names a target that the workload has not, or that does not speak its protocol.
+    #[error("step `{step}`: there is no {kind} target `{target}`")]
+    NoTarget {
+        /// The step's name.
+        step: String,
+        /// `HTTP` or `gRPC`.
+        kind: &'static str,
+        /// The target's name.
+        target: String,
+    },
+    /// A template uses a name that nothing defines.
+    #[error("step `{step}`: {source}")]
+    Name {
+        /// The step's name.
+        step: String,
+        /// Which name.
+        source: UnknownName,
+    },
+    /// A pattern, path, code or message that does not compile.
+    #[error("step `{step}`: {what}")]
+    Pattern {
+        /// The step's name.
+        step: String,
+        /// What is wrong with it.
+        what: String,
+    },
+}
+
+impl Program {
+    /// Compile a loaded plan and look up its hosts. `unix_ns` is the wall-clock time of the run's epoch in
+    /// nanoseconds since 1970.
+    ///
+    /// # Errors
+    /// [`CompileError`], chiefly hosts without an address.
+    pub fn compile(plan: LoadedPlan, unix_ns: i128) -> Result<Program, CompileError> {
+        let LoadedPlan { workload, mut tables, schemas, env } = plan;
+        let redactor = Redactor::new(&workload, &env);
+        let mut data = Vec::new();
+        for name in workload.data.keys() {
+            if let Some(table) = tables.remove(name) {
+                data.push((name.clone(), table));
+            }
+        }
+        let mut compiler = Compiler {
+            workload: &workload,
+            place: workload.scenarios.len(),
+            names: Names { data, env, ..Names::default() },
+            origins: Vec::new(),
+            endpoints: Vec::new(),
+            schemas: &schemas,
+        };
+        let setup = compiler.steps(&workload.setup)?.into();
+        let mut scenarios = Vec::with_capacity(workload.scenarios.len());
+        for (place, scenario) in workload.scenarios.iter().enumerate() {
+            compiler.place = place;
+            scenarios.push(compiler.scenario(scenario)?);
+        }
+        let Compiler { names, origins, endpoints, .. } = compiler;
+        Ok(Program {
+            seed: workload.seed,
+            traceparent: workload.traceparent,
+            origins,
+            endpoints,
+            phases: phases(&workload.phases),
+            scenarios,
+            setup,
+            shared: vec![Vec::new(); names.variables.len()],
+            names,
+            redactor,
+            epoch_unix_ns: unix_ns,
+        })
+    }
+}
+
+struct Compiler<'a> {
+    workload: &'a Workload,
+    /// The place of the scenario that is being compiled.
+    place: usize,
+    names: Names,
+    origins: Vec<Origin>,
+    endpoints: Vec<Endpoint>,
+    schemas: &'a workload::message::Schemas,
+}
+
+impl Compiler<'_> {
+    fn scenario(&mut self, scenario: &Scenario) -> Result<ScenarioProgram, CompileError> {
+        let setup = self.steps(&scenario.setup)?.into();
+        let flow = match &scenario.flow {
+            Flow::Sequence(steps) => FlowProgram::Sequence(self.steps(steps)?.into()),
+            Flow::Mix(mix) => {
+                let mut sum = 0u64;
+                let cumulative = mix.iter().map(|w| {
+                    sum += u64::from(w.weight);
+                    sum
+                });
+                let cumulative = cumulative.collect();
+                let steps = mix.iter().map(|w| self.step(&w.step));
+                let steps = steps.collect::<Result<_, _>>()?;
+                FlowProgram::Mix { cumulative, salt: self.names.salt(), steps }
+            }
+        };
+        Ok(ScenarioProgram {
+            name: scenario.name.as_str().into(),
+            tags: shared_names(&scenario.tags),
+            executor: scenario.executor.clone(),
+            start: scenario.start,
+            max_vus: scenario.max_vus,
+            graceful_stop: scenario.graceful_stop,
+            setup,
+            flow,
+        })
+    }
+
+    fn steps(&mut self, steps: &[Step]) -> Result<Vec<StepProgram>, CompileError> {
+        steps.iter().map(|step| self.step(step)).collect()
+    }
+
+    fn step(&mut self, step: &Step) -> Result<StepProgram, CompileError> {
+        let in_step = |source| CompileError::Name { step: step.name.clone(), source };
+        let (origin, content) = self.content(step)?;
+        let headers = match &step.request {
+            Request::Http { headers, .. } => headers,
+            Request::Grpc { metadata, .. } => metadata,
+        };
+        let headers = headers
+            .iter()
+            .map(|(name, text)| Ok((name.clone().into_bytes(), self.text(text)?)))
+            .collect::<Result<_, _>>()
+            .map_err(in_step)?;
+        let is_grpc = matches!(content, Content::Grpc { .. });
+        let expectation = self.expectation(step, is_grpc)?;
+        let extractions = step.extract.iter().map(|e| self.extraction(step, e)).collect::<Result<Vec<_>, _>>()?;
+        let needs_body = expectation.needs_body() || extractions.iter().any(Extraction::needs_body);
+        let checks = expectation.checks().iter().map(|c| c.as_str().into()).collect();
+        self.endpoints.push(Endpoint {
+            scenario: self.place,
+            name: step.name.as_str().into(),
+            checks,
+        });
+        Ok(StepProgram {
+            endpoint: self.endpoints.len() - 1,
+            origin,
+            timeout: step.timeout,
+            think: step.think,
+            content,
+            headers,
+            expectation,
+            extractions,
+            keep_body_bytes: if needs_body { CHECKED_BODY_BYTES } else { EXEMPLAR_BODY_BYTES },
+        })
+    }
+
+    fn content(&mut self, step: &Step) -> Result<(usize, Content), CompileError> {
+        let in_step = |source| CompileError::Name { step: step.name.clone(), source };
+        match &step.request {
+            Request::Http { target, method, path, body, .. } => {
+                let origin = self.origin(&step.name, (target, Speaks::Http1))?;
+                let path = self.text(path).map_err(in_step)?;
+                let body = self.text(body).map_err(in_step)?;
+                Ok((origin, Content::Http { method: method.clone().into_bytes(), path, body }))
+            }
+            Request::Grpc { target, method, message, .. } => {
+                let origin = self.origin(&step.name, (target, Speaks::Http2))?;
+                let pattern = |e: &dyn std::fmt::Display| CompileError::Pattern {
+                    step: step.name.clone(),
+                    what: e.to_string(),
+                };
+                let method = self.schemas.method(target, method).map_err(|e| pattern(&e))?;
+                let message = method.compile(message).map_err(|e| pattern(&e))?;
+                let mut unknown = None;
+                let message = message.map(|text| {
+                    self.text(&text).unwrap_or_else(|error| {
+                        unknown = Some(error);
+                        Text::default()
+                    })
+                });
+                if let Some(source) = unknown {
+                    return Err(in_step(source));
+                }
+                Ok((origin, Content::Grpc { path: method.path().into_bytes(), method, message }))
+            }
+        }
+    }
+
+    fn text(&mut self, template: &Template) -> Result<Text, UnknownName> {
+        self.names.compile(template, Place { workload: self.workload, scenario: self.place })
+    }
+
+    fn origin(&mut self, step: &str, (target, speaks): (&str, Speaks)) -> Result<usize, CompileError> {
+        let known = self.origins.iter().position(|o| o.target == target && o.speaks == speaks);
+        if let Some(place) = known {
+            return Ok(place);
+        }
+        let described = self.workload.targets.get(target);
+        let place = match speaks {
+            Speaks::Http1 => described.and_then(|t| t.http.as_ref()).map(|o| (&o.host, o.port, 1)),
+            Speaks::Http2 => described.and_then(|t| t.grpc.as_ref()).map(|o| (&o.host, o.port, o.connections)),
+        };
+        let kind = if speaks == Speaks::Http1 { "HTTP" } else { "gRPC" };
+        let missing = || CompileError::NoTarget { step: step.into(), kind, target: target.into() };
+        let (host, port, connections) = place.ok_or_else(missing)?;
+        let address = look_up(target, (host, port))?;
+        let authority = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
+        let connections = connections.max(1) as usize;
+        self.origins.push(Origin { target: target.to_owned(), speaks, address, authority, connections });
+        Ok(self.origins.len() - 1)
+    }
+
+    fn expectation(&mut self, step: &Step, is_grpc: bool) -> Result<Expectation, CompileError> {
+        let in_step = |source| CompileError::Name { step: step.name.clone(), source };
+        let Expect { status, grpc_status, headers, json, body_contains } = &step.expect;
+        let status = if is_grpc {
+            let code = |name: &String| {
+                GrpcCode::from_name(name).ok_or_else(|| pattern(step, &format!("`{name}` is no gRPC status")))
+            };
+            ExpectedStatus::Grpc(grpc_status.iter().map(code).collect::<Result<_, _>>()?)
+        } else {
+            ExpectedStatus::Http(status.clone())
+        };
+        let headers = headers
+            .iter()
+            .map(|(name, text)| Ok((name.clone().into_bytes(), self.text(text)?)))
+            .collect::<Result<_, _>>()
+            .map_err(in_step)?;
+        let contains = body_contains.iter().map(|t| self.text(t)).collect::<Result<_, _>>();
+        let json = json
+            .iter()
+            .map(|(path, value)| Ok((json_path(step, path)?, value.clone())))
+            .collect::<Result<_, CompileError>>()?;
+        Ok(Expectation { status, headers, json, contains: contains.map_err(in_step)? })
+    }
+
+    fn extraction(&mut self, step: &Step, extract: &Extract) -> Result<Extraction, CompileError> {
+        let from = match &extract.from {
+            ExtractFrom::Json(path) => ExtractionFrom::Json(json_path(step, path)?),
+            ExtractFrom::Header(name) => ExtractionFrom::Header(name.clone().into_bytes()),
+            ExtractFrom::Regex(regex) => {
+                let regex = regex::bytes::Regex::new(regex).map_err(|e| pattern(step, &e.to_string()))?;
+                ExtractionFrom::Regex(regex)
+            }
+        };
+        Ok(Extraction { name: extract.name.clone(), variable: self.names.variable(&extract.name), from })
+    }
+}
+
+fn json_path(step: &Step, path: &str) -> Result<JsonPath, CompileError> {
+    JsonPath::parse(path).map_err(|e| pattern(step, &format!("`{path}` is no JSON path: {e}")))
+}
+
+fn pattern(step: &Step, what: &str) -> CompileError {
+    CompileError::Pattern { step: step.name.clone(), what: what.to_owned() }
+}
+
+fn look_up(target: &str, (host, port): (&str, u16)) -> Result<SocketAddr, CompileError> {
+    let failed = |source| CompileError::Dns { target: target.into(), host: host.into(), source };
+    let mut addresses = (host, port).to_socket_addrs().map_err(failed)?;
+    let none = || failed(std::io::Error::new(std::io::ErrorKind::NotFound, "the name has no address"));
+    addresses.next().ok_or_else(none)
+}
+

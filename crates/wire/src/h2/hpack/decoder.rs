@@ -1,0 +1,139 @@
+//! Header blocks into header fields.
+
+use super::integer;
+use super::static_table::ENTRIES;
+use super::table::{Table, pair_size};
+use super::{TABLE_BYTES, huffman};
+use crate::error::WireError;
+use crate::headers::Headers;
+
+/// The most fields taken from one block.
+const MAX_FIELDS: usize = 128;
+/// The largest header list taken, counted as RFC 7541, section 4.1 does.
+const MAX_LIST_BYTES: usize = 64 << 10;
+
+/// Whether the fields of a block stayed within the limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::h2) enum Fit {
+    Whole,
+    /// The last fields are missing; the dynamic table is right all the same.
+    Cut,
+}
+
+/// Decodes the blocks of one connection, in order.
+#[derive(Debug)]
+pub(in crate::h2) struct Decoder {
+    table: Table,
+}
+
+/// How a field is represented, and what follows from it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Literal {
+    Indexed,
+    NotIndexed,
+}
+
+impl Decoder {
+    pub(in crate::h2) fn new() -> Self {
+        Decoder { table: Table::new(TABLE_BYTES) }
+    }
+
+    /// Append the fields of one block to `out`. After an error the connection cannot go on.
+    pub(in crate::h2) fn decode(&mut self, mut block: &[u8], out: &mut Headers) -> Result<Fit, WireError> {
+        let mut list_bytes = 0;
+        let mut fit = Fit::Whole;
+        self.read_size_updates(&mut block)?;
+        while let Some(&first) = block.first() {
+            if first & 0x80 != 0 {
+                let index = integer::read(&mut block, 7)?;
+                let (name, value) = self.pair(index)?;
+                // Copies past the limit would let one byte cost thousands.
+                if fit == Fit::Cut {
+                    continue;
+                }
+                list_bytes += pair_size(name, value);
+                out.push(name, value);
+            } else {
+                let (name, value) = self.read_literal(&mut block, first, out)?;
+                list_bytes += pair_size(name, value);
+            }
+            if out.len() > MAX_FIELDS || list_bytes > MAX_LIST_BYTES {
+                out.pop();
+                fit = Fit::Cut;
+            }
+        }
+        Ok(fit)
+    }
+
+    /// Updates of the table's size stand at the start of a block and stay within what we announced.
+    fn read_size_updates(&mut self, block: &mut &[u8]) -> Result<(), WireError> {
+        while let Some(&first) = block.first()
+            && first & 0xe0 == 0x20
+        {
+            let size = integer::read(block, 5)?;
+            if size > TABLE_BYTES {
+                return Err(WireError::HpackError);
+            }
+            self.table.resize(size);
+        }
+        Ok(())
+    }
+
+    fn read_literal<'o>(
+        &mut self,
+        block: &mut &[u8],
+        first: u8,
+        out: &'o mut Headers,
+    ) -> Result<(&'o [u8], &'o [u8]), WireError> {
+        let (literal, prefix_bits) = match first {
+            0x40.. => (Literal::Indexed, 6),
+            0x20.. => return Err(WireError::HpackError),
+            _ => (Literal::NotIndexed, 4),
+        };
+        let index = integer::read(block, prefix_bits)?;
+        let table = &self.table;
+        out.build(|bytes| {
+            let start = bytes.len();
+            match index {
+                0 => read_string(block, bytes)?,
+                _ => bytes.extend_from_slice(pair(table, index)?.0),
+            }
+            let name_len = bytes.len() - start;
+            read_string(block, bytes)?;
+            Ok(name_len)
+        })?;
+        let (name, value) = out.last().ok_or(WireError::HpackError)?;
+        if literal == Literal::Indexed {
+            self.table.insert(name, value);
+        }
+        Ok((name, value))
+    }
+
+    fn pair(&self, index: usize) -> Result<(&[u8], &[u8]), WireError> {
+        pair(&self.table, index)
+    }
+}
+
+/// The pair that an index names, in the static table or beyond it.
+fn pair(table: &Table, index: usize) -> Result<(&[u8], &[u8]), WireError> {
+    let nth = index.checked_sub(1).ok_or(WireError::HpackError)?;
+    match ENTRIES.get(nth) {
+        Some((name, value)) => Ok((name.as_bytes(), value.as_bytes())),
+        None => table.get(nth - ENTRIES.len()).ok_or(WireError::HpackError),
+    }
+}
+
+fn read_string(block: &mut &[u8], out: &mut Vec<u8>) -> Result<(), WireError> {
+    let is_huffman = block.first().is_some_and(|first| first & 0x80 != 0);
+    let length = integer::read(block, 7)?;
+    let (text, rest) = block.split_at_checked(length).ok_or(WireError::HpackError)?;
+    *block = rest;
+    if is_huffman {
+        return huffman::decode(text, out);
+    }
+    out.extend_from_slice(text);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
