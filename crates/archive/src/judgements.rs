@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use evidence::{Judgement, Verdict};
+use evidence::{Claim, Judgement, Verdict};
 use rusqlite::{Connection, Row, params};
 
 use crate::error::{ArchiveError, Fault, WRITE};
@@ -35,6 +35,7 @@ pub fn append_judgement(path: &Path, judgement: &Judgement, judged_at: &str) -> 
 
 fn insert(connection: &Connection, judgement: &Judgement, judged_at: &str) -> Result<(), Fault> {
     let json = |result: serde_json::Result<String>| result.map_err(|e| Fault::Bug(e.to_string()));
+    let claims: Vec<Claim> = judgement.claims.iter().cloned().map(with_finite_interval).collect();
     connection.execute(
         "INSERT INTO judgements (judged_at, rules_version, verdict, because, claims, findings)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -43,11 +44,18 @@ fn insert(connection: &Connection, judgement: &Judgement, judged_at: &str) -> Re
             judgement.rules_version,
             judgement.verdict.to_string(),
             judgement.because,
-            json(serde_json::to_string(&judgement.claims))?,
+            json(serde_json::to_string(&claims))?,
             json(serde_json::to_string(&judgement.findings))?
         ],
     )?;
     Ok(())
+}
+
+/// JSON knows no infinity, and what it writes instead could not be read back: an interval without a
+/// finite end is kept as none.
+fn with_finite_interval(claim: Claim) -> Claim {
+    let interval = claim.interval.filter(|(low, high)| low.is_finite() && high.is_finite());
+    Claim { interval, ..claim }
 }
 
 pub(crate) fn read(connection: &Connection) -> Result<Vec<Judged>, Fault> {

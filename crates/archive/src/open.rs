@@ -110,6 +110,7 @@ fn immutable_uri(path: &Path) -> String {
 fn attempt(path: &Path, access: OpenFlags, purpose: Purpose) -> Result<Connection, Fault> {
     let connection = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     distrust(&connection)?;
+    schema::widen_cache(&connection)?;
     if purpose == Purpose::Read {
         connection.pragma_update(None, "query_only", true)?;
     }

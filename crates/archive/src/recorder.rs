@@ -94,7 +94,8 @@ impl Recorder {
         self.has_failed.load(Ordering::Acquire) || self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// The loops and observers are over: take what is left, end every sink, and wait for it.
+    /// The loops and observers are over: take what is left, end every sink, and wait for it. It waits for
+    /// each loop to give up its outlet, too.
     ///
     /// # Errors
     /// [`RecordError`] when anything could not be recorded, now or earlier.

@@ -1,11 +1,14 @@
 //! The end of a run file: how the run ended, roll-ups over the whole run, the digest, one single file.
 
+use std::time::Duration;
+
 use evidence::{Ending, Histogram, RunEnd};
 use rusqlite::{Connection, params};
 
 use crate::digest;
 use crate::error::Fault;
 use crate::load::histogram_of;
+use crate::schema;
 
 /// Whether a run's evidence is as it was sealed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,8 +23,7 @@ pub enum Integrity {
 
 /// Write how the run ended, roll up, sign with a digest and fold everything into the one file.
 pub(crate) fn seal(connection: &Connection, end: &RunEnd) -> Result<(), Fault> {
-    // The roll-ups and the digest walk the tables by key, across the whole file: let 64 MB of it stay.
-    connection.pragma_update(None, "cache_size", -65_536)?;
+    schema::widen_cache(connection)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.execute_batch("BEGIN IMMEDIATE")?;
     write_end(connection, end)?;
@@ -112,9 +114,13 @@ fn write_rollup(connection: &Connection, merged: &Merged) -> Result<(), Fault> {
     Ok(())
 }
 
+/// How long readers may keep the file from becoming one before it is left as it is.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// Leave one single file. Somebody who reads the run meanwhile keeps its write-ahead log in use; the seal
 /// is durable all the same, and the last to close the file folds the log in.
 fn fold_into_one_file(connection: &Connection) -> Result<(), Fault> {
+    connection.busy_timeout(PATIENCE)?;
     let busy = |error: &rusqlite::Error| {
         let code = error.sqlite_error_code();
         code == Some(rusqlite::ErrorCode::DatabaseBusy) || code == Some(rusqlite::ErrorCode::DatabaseLocked)

@@ -31,6 +31,8 @@ pub struct Stored {
 
 impl Stored {
     /// Open a run file, sealed or not. What a killed run left in the `-wal` file beside it is recovered.
+    /// Another process may still be writing it. This one must not: closing the file after a look at its
+    /// header gives up the locks of every other handle in the process, as POSIX has it.
     ///
     /// # Errors
     /// [`ArchiveError`]: no such file, no run file, of a newer version, damaged, or not readable.

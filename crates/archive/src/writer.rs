@@ -331,3 +331,41 @@ fn write_manifest(connection: &Connection, manifest: &Manifest) -> Result<(), Fa
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evidence::{Metric, Run};
+
+    fn manifest() -> Manifest {
+        let fields = serde_json::json!({
+            "schema_version": 1, "name": "demo", "workload": null, "workload_digest": "", "seed": 1,
+            "started_at": "", "targets": {}, "environment": {}, "generator": {},
+        });
+        serde_json::from_value(fields).unwrap()
+    }
+
+    /// A file that may take no further page answers as a full disk does.
+    #[test]
+    fn no_room_left_is_said_so_and_the_last_commit_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.plimsoll");
+        let mut writer = Writer::create(&path, &manifest(), Overwrite::Refuse).unwrap();
+        writer.connection.pragma_update(None, "max_page_count", 40).unwrap();
+        let mut tick = Tick::default();
+        tick.new_keys.push((KeyId(0), Key::of(Metric::LoopStall)));
+        let error = loop {
+            (0..100).for_each(|i| tick.record_ns(KeyId(0), i * 10_000_000));
+            if let Err(error) = writer.tick(&tick).and_then(|()| writer.flush()) {
+                break error.to_string();
+            }
+            let next = tick.second + 1;
+            tick.clear();
+            tick.second = next;
+        };
+        assert!(error.contains("no room left to write") && error.contains("run.plimsoll"), "{error}");
+        drop(writer);
+        assert!(tick.second > 0);
+        assert_eq!(crate::Stored::open(&path).unwrap().seconds(), tick.second);
+    }
+}

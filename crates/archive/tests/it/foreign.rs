@@ -69,8 +69,8 @@ fn a_run_file_is_replaced_only_when_told_so() {
     assert_eq!(fs::read(&path).unwrap(), before);
     // A log that a killed run left must not be mistaken for one of the new file.
     fs::write(folder.path().join("run.plimsoll-wal"), b"old").unwrap();
-    let writer = Writer::create(&path, &manifest(), Overwrite::Replace).unwrap();
-    assert_eq!(Stored::open(writer.path()).unwrap().seconds(), 0);
+    drop(Writer::create(&path, &manifest(), Overwrite::Replace).unwrap());
+    assert_eq!(Stored::open(&path).unwrap().seconds(), 0);
 }
 
 #[test]

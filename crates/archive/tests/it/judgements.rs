@@ -49,10 +49,22 @@ fn judgements_are_added_and_the_evidence_stays_intact() {
 }
 
 #[test]
-fn a_run_that_goes_on_or_was_killed_is_not_judged_into() {
+fn an_interval_without_end_does_not_make_the_file_unreadable() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.plimsoll");
-    let writer = Writer::create(&path, &manifest(), Overwrite::Refuse).unwrap();
-    let refused = append_judgement(writer.path(), &judgement(1), "2026-11-21T10:13:00Z");
+    write_sealed(&path, 1);
+    let mut endless = judgement(1);
+    endless.claims[0].interval = Some((40.5, f64::INFINITY));
+    append_judgement(&path, &endless, "2026-11-21T10:13:00Z").unwrap();
+    let judged = Stored::open(&path).unwrap().judgements().unwrap();
+    assert_eq!(judged[0].judgement.claims[0].interval, None);
+}
+
+#[test]
+fn a_killed_run_is_not_judged_into() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.plimsoll");
+    drop(Writer::create(&path, &manifest(), Overwrite::Refuse).unwrap());
+    let refused = append_judgement(&path, &judgement(1), "2026-11-21T10:13:00Z");
     assert!(matches!(refused, Err(ArchiveError::Unsealed { .. })), "{refused:?}");
 }

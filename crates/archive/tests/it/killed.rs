@@ -60,10 +60,11 @@ fn a_log_that_cannot_be_recovered_is_never_passed_over() {
     other.order("write");
     other.order("flush");
     other.kill();
-    // A folder in the place of the log's index stands for a disk that cannot be written.
+    // A link to nowhere in the place of the log's index stands for a disk that cannot be written: the
+    // tests may run as a user whom permissions do not bind.
     let index = folder.path().join("run.plimsoll-shm");
     std::fs::remove_file(&index).unwrap();
-    std::fs::create_dir(&index).unwrap();
+    std::os::unix::fs::symlink("/nowhere/at/all", &index).unwrap();
     let error = Stored::open(&path).unwrap_err().to_string();
     assert!(error.contains("copy both files"), "{error}");
     // Without evidence in a log the file may be read as it is.

@@ -1,5 +1,7 @@
 //! The archive against real files, real processes and a real lack of room.
 
+#![allow(clippy::unwrap_used, reason = "what a test prepares must work, in its helpers too")]
+
 mod child;
 mod docs;
 mod foreign;

@@ -108,14 +108,17 @@ proptest! {
     #[test]
     fn a_file_and_memory_answer_alike(run in seconds(), windows in prop::collection::vec((0..9u32, 0..9u32), 3)) {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("run.plimsoll");
-        let mut writer = Writer::create(&path, &manifest(), Overwrite::Refuse).unwrap();
+        let [killed, sealed] = ["killed", "sealed"].map(|name| folder.path().join(name));
+        let [mut first, mut second] = [&killed, &sealed]
+            .map(|path| Writer::create(path, &manifest(), Overwrite::Refuse).unwrap());
         let mut memory = MemoryRun::new(manifest());
-        feed(&mut [&mut writer, &mut memory], &run);
-        assert_same(&Stored::open(&path).unwrap(), &memory, &windows);
+        feed(&mut [&mut first, &mut second, &mut memory], &run);
+        drop(first);
+        assert_same(&Stored::open(&killed).unwrap(), &memory, &windows);
         let end = completed(run.len() as u32);
-        writer.end(&end).unwrap();
+        second.end(&end).unwrap();
+        drop(second);
         memory.finish(end);
-        assert_same(&Stored::open(&path).unwrap(), &memory, &windows);
+        assert_same(&Stored::open(&sealed).unwrap(), &memory, &windows);
     }
 }
