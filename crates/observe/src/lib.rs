@@ -1,1 +1,28 @@
 //! Watches a target from outside, once a second.
+//!
+//! An [`Observer`] turns what it can see into samples of named series; a [`Watch`] asks every observer at
+//! each whole second of the run. This room owns no clock: the run gives it one. It must not know what load
+//! is offered or what the samples are for, and whatever happens to the target is a gap in a series and a
+//! [`Notice`], never an error of the run. Start reading at [`Watch`], then [`ProcessObserver`].
+
+mod error;
+mod identity;
+mod limits;
+mod listener;
+mod machine;
+mod notice;
+mod own;
+mod proc;
+mod process;
+mod rates;
+mod reading;
+mod watch;
+
+pub use error::ObserveError;
+pub use identity::identify;
+pub use limits::{OpenFiles, limits, raise_open_files};
+pub use machine::environment;
+pub use notice::{Notice, NoticeKind};
+pub use own::OwnProcess;
+pub use process::{ProcessObserver, ProcessRef};
+pub use watch::{Batch, Clock, Observer, Watch};

@@ -1,0 +1,14 @@
+//! What the files of /proc say, as pure functions of their text.
+//!
+//! Formats are those of proc(5). A process chooses its own name and may put anything into it, so nothing
+//! here panics, whatever the text.
+
+mod cgroup;
+mod net;
+mod stat;
+mod status;
+
+pub(crate) use cgroup::{cpu_cores_of_quota, cpu_max_cores, own_cgroup};
+pub(crate) use net::{listening_inodes, socket_inode};
+pub(crate) use stat::{Stat, parse_stat};
+pub(crate) use status::parse_status;

@@ -1,0 +1,135 @@
+//! From looks at a process to values of its series.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use evidence::{Instant, Sample, SeriesKey};
+
+use crate::reading::{Reading, Switches};
+
+/// What holds at the instant of one look: memory, threads, descriptors.
+pub(crate) fn levels(target: &str, at: Instant, reading: &Reading) -> Vec<(SeriesKey, Sample)> {
+    let mut samples = vec![sample(SeriesKey::new("threads", target, "1"), at, reading.threads as f64)];
+    if let Some(rss_bytes) = reading.rss_bytes {
+        samples.push(sample(SeriesKey::new("rss", target, "bytes"), at, rss_bytes as f64));
+    }
+    if let Some(fds) = reading.fds {
+        samples.push(sample(SeriesKey::new("fds", target, "1"), at, fds as f64));
+    }
+    samples
+}
+
+/// What happened a second between two looks at the same process: CPU time, context switches. Nothing when
+/// no time passed between them.
+pub(crate) fn rates(
+    target: &str,
+    (base_at, base): (Instant, &Reading),
+    (at, reading): (Instant, &Reading),
+) -> Vec<(SeriesKey, Sample)> {
+    let interval = at.since(base_at);
+    if interval.is_zero() {
+        return Vec::new();
+    }
+    let cores = reading.cpu.saturating_sub(base.cpu).div_duration_f64(interval);
+    let mut samples = vec![sample(SeriesKey::new("cpu", target, "cores"), at, cores)];
+    if let (Some(before), Some(after)) = (&base.switches, &reading.switches) {
+        let (voluntary, involuntary) = switched(before, after);
+        for (name, count) in [("ctx_voluntary", voluntary), ("ctx_involuntary", involuntary)] {
+            let a_second = per_second(count, interval);
+            samples.push(sample(SeriesKey::new(name, target, "1/s"), at, a_second));
+        }
+    }
+    samples
+}
+
+/// Switches of all threads between two looks. A thread that was not there before counts from its start,
+/// also when its number was another thread's; what a thread did after the last look at it is not seen.
+fn switched(before: &BTreeMap<u32, Switches>, after: &BTreeMap<u32, Switches>) -> (u64, u64) {
+    let none = Switches { voluntary: 0, involuntary: 0 };
+    after.iter().fold((0, 0), |(voluntary, involuntary), (tid, now)| {
+        let same = |then: &&Switches| then.voluntary <= now.voluntary && then.involuntary <= now.involuntary;
+        let then = before.get(tid).filter(same).unwrap_or(&none);
+        (voluntary + now.voluntary - then.voluntary, involuntary + now.involuntary - then.involuntary)
+    })
+}
+
+fn per_second(count: u64, interval: Duration) -> f64 {
+    count as f64 / interval.as_secs_f64()
+}
+
+fn sample(key: SeriesKey, at: Instant, value: f64) -> (SeriesKey, Sample) {
+    (key, Sample { at, value })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn reading(cpu_ms: u64, switches: &[(u32, u64, u64)]) -> Reading {
+        let of = |(tid, voluntary, involuntary): &(u32, u64, u64)| {
+            (*tid, Switches { voluntary: *voluntary, involuntary: *involuntary })
+        };
+        Reading {
+            cpu: Duration::from_millis(cpu_ms),
+            rss_bytes: Some(4096),
+            threads: 2,
+            fds: None,
+            switches: Some(switches.iter().map(of).collect()),
+        }
+    }
+
+    fn shown(samples: &[(SeriesKey, Sample)]) -> String {
+        let lines: Vec<String> = samples
+            .iter()
+            .map(|(key, sample)| format!("{} {} {} {}", sample.at.second(), key.name, sample.value, key.unit))
+            .collect();
+        lines.join("\n")
+    }
+
+    const SECOND: u64 = 1_000_000_000;
+
+    #[test]
+    fn rates_are_over_the_time_that_passed() {
+        let base = reading(1_000, &[(1, 100, 10), (2, 50, 0), (3, 900, 9)]);
+        // Thread 3 ended, thread 4 is new, and number 2 is another thread's now.
+        let after = reading(2_500, &[(1, 300, 11), (2, 8, 2), (4, 30, 3)]);
+        let (base_at, at) = (Instant::EPOCH, Instant::from_nanos(2 * SECOND));
+        insta::assert_snapshot!(shown(&rates("t", (base_at, &base), (at, &after))), @r"
+        2 cpu 0.75 cores
+        2 ctx_voluntary 119 1/s
+        2 ctx_involuntary 3 1/s
+        ");
+        assert!(rates("t", (at, &base), (at, &after)).is_empty());
+    }
+
+    #[test]
+    fn what_cannot_be_seen_has_no_sample() {
+        let samples = levels("t", Instant::from_nanos(SECOND), &reading(0, &[]));
+        insta::assert_snapshot!(shown(&samples), @r"
+        1 threads 2 1
+        1 rss 4096 bytes
+        ");
+    }
+
+    proptest! {
+        #[test]
+        fn a_rate_is_never_negative(
+            cpu_ms in any::<[u32; 2]>(),
+            before in proptest::collection::vec((0..5_u32, any::<u32>(), any::<u32>()), 0..5),
+            after in proptest::collection::vec((0..5_u32, any::<u32>(), any::<u32>()), 0..5),
+            times in any::<[u64; 2]>(),
+        ) {
+            let wide = |threads: &[(u32, u32, u32)]| -> Vec<(u32, u64, u64)> {
+                threads.iter().map(|(tid, v, i)| (*tid, u64::from(*v), u64::from(*i))).collect()
+            };
+            let base = reading(cpu_ms[0].into(), &wide(&before));
+            let reading = reading(cpu_ms[1].into(), &wide(&after));
+            let [base_at, at] = times.map(Instant::from_nanos);
+            for (key, sample) in rates("t", (base_at, &base), (at, &reading)) {
+                prop_assert!(sample.value >= 0.0 && sample.value.is_finite(), "{}", key.name);
+            }
+        }
+    }
+}
