@@ -25,7 +25,11 @@ impl Freeze {
         }
         let into_period_ns = at_ns % period_ns;
         let freezes_at_ns = period_ns.saturating_sub(length_ns);
-        if into_period_ns < freezes_at_ns { at_ns } else { at_ns - into_period_ns + period_ns }
+        if into_period_ns < freezes_at_ns {
+            at_ns
+        } else {
+            (at_ns - into_period_ns).saturating_add(period_ns)
+        }
     }
 }
 

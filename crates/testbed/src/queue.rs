@@ -22,7 +22,7 @@ impl Queue {
     /// Takes in a request and says when its service ends.
     pub(crate) fn admit(&mut self, received_ns: u64) -> u64 {
         let Reverse(free_ns) = self.free_at_ns.pop().expect("a queue has at least one worker");
-        let done_ns = received_ns.max(free_ns) + self.service_ns;
+        let done_ns = received_ns.max(free_ns).saturating_add(self.service_ns);
         self.free_at_ns.push(Reverse(done_ns));
         done_ns
     }

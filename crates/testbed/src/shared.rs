@@ -81,7 +81,7 @@ impl Shared {
     pub(crate) fn thaw_ns(&self, at_ns: u64) -> u64 {
         let Some(freeze) = self.freeze else { return at_ns };
         let start_ns = *self.first_request_ns.get_or_init(|| at_ns);
-        start_ns + freeze.thaw_ns(at_ns.saturating_sub(start_ns))
+        start_ns.saturating_add(freeze.thaw_ns(at_ns.saturating_sub(start_ns)))
     }
 
     /// Counts a connection and gives it its number.

@@ -33,6 +33,8 @@ impl Target {
     }
 
     /// Every request read so far, in the order in which they were read, up to [`crate::LOG_LIMIT`].
+    ///
+    /// It is a copy, made while the target waits: ask when the load is over, or use [`Target::requests`].
     pub fn log(&self) -> Vec<Served> {
         self.shared.log.served()
     }

@@ -109,11 +109,13 @@ impl Handler {
         match self {
             Handler::Fixed(answer) => answered(asked.at_ns, answer.clone()),
             Handler::Echo => answered(asked.at_ns, echo(asked)),
-            Handler::Raw { delay, bytes, then } => {
-                Reply { due_ns: asked.at_ns + nanos(*delay), act: Act::Raw(bytes.clone(), *then), last: None }
-            }
+            Handler::Raw { delay, bytes, then } => Reply {
+                due_ns: asked.at_ns.saturating_add(nanos(*delay)),
+                act: Act::Raw(bytes.clone(), *then),
+                last: None,
+            },
             Handler::Trickle { answer, interval } => Reply {
-                due_ns: asked.at_ns + nanos(answer.delay),
+                due_ns: asked.at_ns.saturating_add(nanos(answer.delay)),
                 act: Act::Trickle(answer.clone(), *interval),
                 last: None,
             },
@@ -140,7 +142,7 @@ impl Handler {
 }
 
 fn answered(at_ns: u64, answer: Answer) -> Reply {
-    Reply { due_ns: at_ns + nanos(answer.delay), act: Act::Answer(answer), last: None }
+    Reply { due_ns: at_ns.saturating_add(nanos(answer.delay)), act: Act::Answer(answer), last: None }
 }
 
 fn echo(asked: Asked<'_>) -> Answer {

@@ -165,7 +165,7 @@ fn check_left(behaviour: GrpcBehaviour) {
         let client = connect(&target).await;
         let calling = tokio::spawn(async move { call(&client, "/p.S/M", b"").await });
         while target.requests() == 0 {
-            tokio::time::sleep(Duration::from_millis(1)).await;
+            tokio::task::yield_now().await;
         }
         assert_eq!(target.log()[0].fate, Fate::Held);
         calling.abort();
