@@ -100,7 +100,7 @@ impl Recorder {
     /// # Errors
     /// [`RecordError`] when anything could not be recorded, now or earlier.
     pub fn finish(mut self, end: &RunEnd) -> Result<Recorded, RecordError> {
-        if let Some(ends) = self.ends.take() {
+        if let Some(ends) = &self.ends {
             // A thread that is gone tells why when it is joined.
             let _ = ends.send(end.clone());
         }
@@ -140,13 +140,16 @@ struct Desk {
     drawing_failures: Vec<String>,
     is_dirty: bool,
     looks: u32,
+    /// How the run ended, once that is known.
+    end: Option<RunEnd>,
 }
 
 impl Desk {
     fn new(sinks: Sinks, inlets: Vec<Inlet>, samples: Receiver<Samples>) -> Desk {
         let sources = inlets.into_iter().map(|inlet| Source { inlet, has_delivered: false }).collect();
         let samples = Some(samples);
-        Desk { sinks, sources, samples, drawing_failures: Vec::new(), is_dirty: false, looks: 0 }
+        let drawing_failures = Vec::new();
+        Desk { sinks, sources, samples, drawing_failures, is_dirty: false, looks: 0, end: None }
     }
 
     fn work(&mut self, ended: &Receiver<RunEnd>) -> Result<(), RecordError> {
@@ -156,7 +159,10 @@ impl Desk {
             match order {
                 Order::GoOn => self.flush_when_due()?,
                 Order::Abandon => return Ok(self.flush()?),
-                Order::Finish(end) => return Ok(self.finish(&end)?),
+                Order::Finish(end) => {
+                    self.end = Some(end.clone());
+                    return Ok(self.finish(&end, ended)?);
+                }
             }
         }
     }
@@ -165,14 +171,13 @@ impl Desk {
     fn look(&mut self) -> Result<(), SinkError> {
         let mut sources = std::mem::take(&mut self.sources);
         let mut taken = Ok(());
-        sources.retain_mut(|source| {
-            taken.is_ok() && {
-                let is_open = self.take_ticks(source);
-                is_open.unwrap_or_else(|error| {
-                    taken = Err(error);
-                    false
-                })
-            }
+        // After a failure all inlets stay open until it is known: a loop that finds its own closed may ask.
+        sources.retain_mut(|source| match &taken {
+            Ok(()) => self.take_ticks(source).unwrap_or_else(|error| {
+                taken = Err(error);
+                true
+            }),
+            Err(_) => true,
         });
         self.sources = sources;
         taken?;
@@ -236,9 +241,9 @@ impl Desk {
         self.give(|sink| sink.flush())
     }
 
-    fn finish(&mut self, end: &RunEnd) -> Result<(), SinkError> {
+    fn finish(&mut self, end: &RunEnd, ended: &Receiver<RunEnd>) -> Result<(), SinkError> {
         while !self.sources.is_empty() {
-            thread::sleep(LOOK_EVERY);
+            wait(ended);
             self.look()?;
             self.flush_when_due()?;
         }
@@ -252,7 +257,7 @@ impl Desk {
         self.sources.clear();
         self.samples = None;
         self.sinks.recording.clear();
-        if let Ok(end) = ended.recv() {
+        if let Some(end) = self.end.take().or_else(|| ended.recv().ok()) {
             // Nothing but drawing sinks is left, and those cannot fail a run.
             let _ = self.give(|sink| sink.end(&end));
         }

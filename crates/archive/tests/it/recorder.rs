@@ -1,8 +1,7 @@
 //! The recorder between real loops' exchanges and real sinks.
 
 use std::path::Path;
-use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use archive::{Overwrite, RecordError, Recorder, Sinks, Stored, Writer};
@@ -29,33 +28,40 @@ fn run_loop(outlet: &Outlet, index: u16, seconds: std::ops::Range<u32>) {
     }
 }
 
-/// Wait for something that another thread brings about.
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    for _ in 0..300_000 {
-        if holds() {
-            return;
-        }
-        thread::sleep(std::time::Duration::from_micros(100));
+/// Offer ticks until the recorder is gone.
+fn offer_until_gone(outlet: &Outlet, mut second: u32) {
+    while !matches!(outlet.offer(Box::new(tick(second))), Offer::Gone) {
+        second += 1;
+        thread::yield_now();
     }
-    panic!("never: {what}");
 }
 
-/// A sink that notes what is called and fails at the tick of second `fails_at`.
-#[derive(Clone, Default)]
+/// A sink that says what is called and fails at the tick of second `fails_at`.
 struct Notes {
-    calls: Arc<Mutex<Vec<&'static str>>>,
+    calls: Sender<&'static str>,
     fails_at: Option<u32>,
 }
 
 impl Notes {
-    fn note(&self, call: &'static str) -> Result<(), SinkError> {
-        self.calls.lock().unwrap().push(call);
-        Ok(())
+    fn new(fails_at: Option<u32>) -> (Box<Notes>, Receiver<&'static str>) {
+        let (calls, noted) = channel();
+        (Box::new(Notes { calls, fails_at }), noted)
     }
 
-    fn noted(&self, call: &str) -> usize {
-        self.calls.lock().unwrap().iter().filter(|c| **c == call).count()
+    fn note(&self, call: &'static str) -> Result<(), SinkError> {
+        self.calls.send(call).map_err(|e| SinkError(e.to_string()))
     }
+}
+
+/// Wait until `call` was noted `times` times.
+fn wait_for(noted: &Receiver<&'static str>, call: &str, times: usize) {
+    assert_eq!(noted.iter().filter(|c| *c == call).take(times).count(), times);
+}
+
+/// Of the calls noted since, how many are of each of these.
+fn noted<const N: usize>(noted: &Receiver<&'static str>, calls: [&str; N]) -> [usize; N] {
+    let all: Vec<_> = noted.try_iter().collect();
+    calls.map(|call| all.iter().filter(|c| **c == call).count())
 }
 
 impl Sink for Notes {
@@ -89,9 +95,9 @@ fn two_loops_and_an_observer_end_up_in_one_sealed_file() {
     let path = folder.path().join("run.plimsoll");
     let (outlets, inlets) = exchanges::<2>();
     let (observer, samples) = channel();
-    let live = Notes::default();
+    let (live, calls) = Notes::new(None);
     let mut sinks = archive_at(&path);
-    sinks.drawing.push(Box::new(live.clone()));
+    sinks.drawing.push(live);
     let recorder = Recorder::start(sinks, inlets, samples).unwrap();
     thread::scope(|scope| {
         for (index, outlet) in (0..).zip(outlets) {
@@ -105,7 +111,7 @@ fn two_loops_and_an_observer_end_up_in_one_sealed_file() {
     assert!(!recorder.is_failed());
     let recorded = recorder.finish(&completed(19)).unwrap();
     assert_eq!(recorded.drawing_failures, Vec::<String>::new());
-    assert_eq!((live.noted("tick"), live.noted("samples"), live.noted("end")), (40, 20, 1));
+    assert_eq!(noted(&calls, ["tick", "samples", "end"]), [40, 20, 1]);
 
     let run = Stored::open(&path).unwrap();
     assert_eq!((run.seconds(), run.end()), (20, Some(&completed(19))));
@@ -119,13 +125,18 @@ fn a_second_is_readable_while_the_run_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.plimsoll");
     let (outlets, inlets) = exchanges::<1>();
-    let recorder = Recorder::start(archive_at(&path), inlets, channel().1).unwrap();
+    let (live, calls) = Notes::new(None);
+    let mut sinks = archive_at(&path);
+    sinks.drawing.push(live);
+    let recorder = Recorder::start(sinks, inlets, channel().1).unwrap();
     run_loop(&outlets[0], 0, 0..1);
     let reader = rusqlite::Connection::open(&path).unwrap();
     let seconds = || reader.query_row("SELECT count(*) FROM ticks", [], |row| row.get::<_, u32>(0)).unwrap();
-    until("the first second is flushed", || seconds() == 1);
+    wait_for(&calls, "flush", 1);
+    assert_eq!(seconds(), 1);
     run_loop(&outlets[0], 0, 1..2);
-    until("the next second is flushed", || seconds() == 2);
+    wait_for(&calls, "flush", 1);
+    assert_eq!(seconds(), 2);
     drop(reader);
     drop(outlets);
     recorder.finish(&completed(1)).unwrap();
@@ -136,23 +147,22 @@ fn a_sink_that_cannot_record_ends_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.plimsoll");
     let (outlets, inlets) = exchanges::<1>();
-    let live = Notes::default();
+    let (failing, _unheard) = Notes::new(Some(2));
+    let (live, calls) = Notes::new(None);
     let mut sinks = archive_at(&path);
-    sinks.recording.push(Box::new(Notes { fails_at: Some(2), ..Notes::default() }));
-    sinks.drawing.push(Box::new(live.clone()));
+    sinks.recording.push(failing);
+    sinks.drawing.push(live);
     let recorder = Recorder::start(sinks, inlets, channel().1).unwrap();
     run_loop(&outlets[0], 0, 0..2);
-    until("the seconds before are flushed", || live.noted("flush") > 0 && live.noted("tick") == 2);
-    let mut second = 2;
-    until("the loop learns of it", || {
-        second += 1;
-        matches!(outlets[0].offer(Box::new(tick(second - 1))), Offer::Gone)
-    });
-    until("the handle knows", || recorder.is_failed());
+    wait_for(&calls, "tick", 2);
+    wait_for(&calls, "flush", 1);
+    offer_until_gone(&outlets[0], 2);
+    assert!(recorder.is_failed());
     let error = recorder.finish(&completed(2)).unwrap_err();
     assert_eq!(error.to_string(), "no second 2");
-    assert_eq!((live.noted("tick"), live.noted("end")), (2, 1));
-    assert_eq!(Stored::open(&path).unwrap().end(), None);
+    assert_eq!(noted(&calls, ["tick", "end"]), [0, 1]);
+    let run = Stored::open(&path).unwrap();
+    assert_eq!((run.seconds(), run.end()), (2, None));
 }
 
 #[test]
@@ -160,15 +170,15 @@ fn a_sink_that_cannot_draw_is_left_out() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.plimsoll");
     let (outlets, inlets) = exchanges::<1>();
-    let broken = Notes { fails_at: Some(1), ..Notes::default() };
+    let (broken, calls) = Notes::new(Some(1));
     let mut sinks = archive_at(&path);
-    sinks.drawing.push(Box::new(broken.clone()));
+    sinks.drawing.push(broken);
     let recorder = Recorder::start(sinks, inlets, channel().1).unwrap();
     run_loop(&outlets[0], 0, 0..4);
     drop(outlets);
     let recorded = recorder.finish(&completed(3)).unwrap();
     assert_eq!(recorded.drawing_failures, ["no second 1"]);
-    assert_eq!((broken.noted("tick"), broken.noted("end")), (1, 0));
+    assert_eq!(noted(&calls, ["tick", "end"]), [1, 0]);
     assert_eq!(Stored::open(&path).unwrap().seconds(), 4);
 }
 
@@ -205,7 +215,20 @@ fn a_panic_is_an_error_and_not_a_hang() {
     let (outlets, inlets) = exchanges::<1>();
     let sinks = Sinks { recording: vec![Box::new(Panics)], drawing: Vec::new() };
     let recorder = Recorder::start(sinks, inlets, channel().1).unwrap();
-    assert!(matches!(outlets[0].offer(Box::new(tick(0))), Offer::Taken(_)));
-    until("the handle knows", || recorder.is_failed());
+    offer_until_gone(&outlets[0], 0);
     assert!(matches!(recorder.finish(&completed(0)), Err(RecordError::Panicked)));
+}
+
+#[test]
+fn a_run_that_cannot_be_sealed_is_an_error() {
+    let (failing, calls) = Notes::new(None);
+    let (live, live_calls) = Notes::new(None);
+    // Nobody hears the failing sink, which is its failure.
+    drop(calls);
+    let (outlets, inlets) = exchanges::<1>();
+    let sinks = Sinks { recording: vec![failing], drawing: vec![live] };
+    let recorder = Recorder::start(sinks, inlets, channel().1).unwrap();
+    drop(outlets);
+    assert!(matches!(recorder.finish(&completed(0)), Err(RecordError::Sink(_))));
+    assert_eq!(noted(&live_calls, ["end"]), [1]);
 }
