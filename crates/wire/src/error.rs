@@ -39,6 +39,9 @@ pub enum WireError {
     /// The peer refused the stream before processing it; it may be sent again.
     #[error("the stream was refused unprocessed")]
     RefusedStream,
+    /// The peer said that it gives up the connection, with its HTTP/2 error code, and closed it.
+    #[error("the connection was ended with HTTP/2 error code {0}")]
+    ConnectionEnded(u32),
     /// The peer is going away, with its HTTP/2 error code. As the error of one request: the peer did not
     /// process it, and it may be sent again.
     #[error("the peer is going away with HTTP/2 error code {0}")]
@@ -54,6 +57,7 @@ impl WireError {
             | WireError::UnexpectedEof
             | WireError::StreamReset(_)
             | WireError::RefusedStream
+            | WireError::ConnectionEnded(_)
             | WireError::GoAway(_) => Outcome::Reset,
             _ => Outcome::Protocol,
         }

@@ -1,8 +1,30 @@
-//! An HTTP/2 client connection over cleartext with prior knowledge.
+//! An HTTP/2 client connection over cleartext with prior knowledge (RFC 9113).
+//!
+//! Frames are handled whole: where the input cuts one, its bytes are gathered first, so that the same bytes
+//! yield the same events however they arrive. Responses are passed on at once and never kept, therefore the
+//! windows we grant are wide. What the peer's windows hold back of a request's body waits in its stream.
+//!
+//! [`receive`](Connection::receive) dispatches in `receive.rs`; requests go out through `send.rs`; header
+//! compression is in `hpack`.
+
+mod frame;
+mod hpack;
+mod receive;
+mod response;
+mod send;
+mod settings;
+mod stream;
+
+use std::collections::VecDeque;
 
 use crate::error::{StartError, WireError};
 use crate::event::{Events, Request, Token};
+use crate::headers::Headers;
 use crate::outgoing::Outgoing;
+use crate::request_rules;
+use frame::{MAX_31_BITS, code};
+use settings::PeerSettings;
+use stream::{Progress, Streams};
 
 /// What may differ between connections.
 #[derive(Debug, Clone, Copy)]
@@ -18,26 +40,77 @@ impl Default for Config {
     }
 }
 
+impl Config {
+    /// This configuration with another bound on open requests.
+    pub fn with_max_open_requests(self, max_open_requests: u32) -> Self {
+        Config { max_open_requests }
+    }
+}
+
 /// The state of one connection.
 #[derive(Debug)]
 pub struct Connection {
+    config: Config,
     out: Outgoing,
+    streams: Streams,
+    /// The identifier of the next request's stream.
+    next_id: u32,
+    encoder: hpack::Encoder,
+    peer: PeerSettings,
+    /// What the peer lets us send on the whole connection.
+    send_window: i64,
+    /// Streams with body bytes that their own window lets go, in turn.
+    ready: VecDeque<u32>,
+    incoming: receive::Incoming,
+    decoder: hpack::Decoder,
+    /// The fields of the block decoded last.
+    fields: Headers,
+    /// The last stream that a departing peer takes, and its error code.
+    going_away: Option<(u32, u32)>,
+    dead: Option<WireError>,
 }
 
 impl Connection {
-    /// A fresh connection; the first `outgoing` is the preface.
-    pub fn new(_config: Config) -> Self {
-        Connection { out: Outgoing::default() }
+    /// A fresh connection; the first `outgoing` is the preface. Requests may be started at once.
+    pub fn new(config: Config) -> Self {
+        let mut out = Outgoing::default();
+        settings::write_opening(out.tail());
+        Connection {
+            config,
+            out,
+            streams: Streams::default(),
+            next_id: 1,
+            encoder: hpack::Encoder::new(),
+            peer: PeerSettings::BEFORE_ANY,
+            send_window: i64::from(PeerSettings::BEFORE_ANY.initial_window),
+            ready: VecDeque::new(),
+            incoming: receive::Incoming::default(),
+            decoder: hpack::Decoder::new(),
+            fields: Headers::new(),
+            going_away: None,
+            dead: None,
+        }
     }
 
-    /// How many requests may be started now.
+    /// How many more requests may be started now: what the peer and the configuration allow, less the open
+    /// ones.
     pub fn capacity(&self) -> usize {
-        0
+        if !self.reusable() {
+            return 0;
+        }
+        let allowed = self.config.max_open_requests.min(self.peer.max_concurrent_streams);
+        (allowed as usize).saturating_sub(self.streams.len())
     }
 
-    /// Append the request to the outgoing bytes.
-    pub fn start(&mut self, _token: Token, _request: &Request<'_>) -> Result<(), StartError> {
-        Err(StartError::NotReady)
+    /// Append the request to the outgoing bytes; a body that the peer's windows do not let go is kept until
+    /// they do.
+    pub fn start(&mut self, token: Token, request: &Request<'_>) -> Result<(), StartError> {
+        if self.capacity() == 0 {
+            return Err(StartError::NotReady);
+        }
+        request_rules::check(request)?;
+        self.send_request(token, request);
+        Ok(())
     }
 
     /// Bytes to be written to the socket.
@@ -48,32 +121,66 @@ impl Connection {
     /// The first `count` of the outgoing bytes are written.
     pub fn sent(&mut self, count: usize) {
         self.out.advance(count);
+        if self.out.is_empty() {
+            self.incoming.forgive_replies();
+        }
     }
 
     /// Take bytes read from the socket, all of them. An error kills the connection, and every open request
-    /// has failed with it.
-    pub fn receive(&mut self, _input: &[u8], _events: &mut impl Events) -> Result<(), WireError> {
-        Ok(())
+    /// has failed with it; a last frame that tells the peer why is left in `outgoing`.
+    pub fn receive(&mut self, input: &[u8], events: &mut impl Events) -> Result<(), WireError> {
+        if let Some(error) = self.dead {
+            return Err(error);
+        }
+        let result = self.read(input, events);
+        if let Err(error) = result {
+            self.dead = Some(error);
+            frame::write_goaway(self.out.tail(), frame::code_of(&error));
+        }
+        result
     }
 
-    /// The peer closed its side.
+    /// The peer closed its side: well and good with no request open, an error otherwise.
     pub fn closed(&mut self, _events: &mut impl Events) -> Result<(), WireError> {
-        Ok(())
+        let error = self.dead.unwrap_or_else(|| self.reason_of_end());
+        self.dead = Some(error);
+        if self.streams.is_empty() { Ok(()) } else { Err(error) }
     }
 
-    /// Give up on a request: its stream is reset and the connection lives on.
-    pub fn cancel(&mut self, _token: Token) {}
+    fn reason_of_end(&self) -> WireError {
+        match self.going_away {
+            Some((_, code)) if code != 0 => WireError::ConnectionEnded(code),
+            _ if self.streams.values().any(|stream| stream.progress == Progress::HasHead) => {
+                WireError::UnexpectedEof
+            }
+            _ if self.incoming.is_inside_frame() => WireError::UnexpectedEof,
+            _ => WireError::ClosedBeforeResponse,
+        }
+    }
 
-    /// Whether further requests may follow on this connection.
+    /// Give up on a request: its stream is reset, and the connection lives on. No event follows.
+    pub fn cancel(&mut self, token: Token) {
+        let found = self.streams.iter().find(|(_, stream)| stream.token == token).map(|(&id, _)| id);
+        if let Some(id) = found {
+            self.remove(id);
+            self.reset(id, code::CANCEL);
+        }
+    }
+
+    /// Whether further requests may follow on this connection: it is alive, the peer is not going away,
+    /// and stream identifiers are left.
     pub fn reusable(&self) -> bool {
-        true
+        self.dead.is_none() && self.going_away.is_none() && self.next_id <= MAX_31_BITS
     }
 
     /// How many requests are open.
     pub fn open_requests(&self) -> usize {
-        0
+        self.streams.len()
     }
 
-    /// Call `visit` with the token of each open request, as when the connection has died.
-    pub fn for_each_open(&self, _visit: impl FnMut(Token)) {}
+    /// Call `visit` with the token of each open request, in no particular order, as when the connection has
+    /// died.
+    pub fn for_each_open(&self, visit: impl FnMut(Token)) {
+        self.streams.values().map(|stream| stream.token).for_each(visit);
+    }
 }

@@ -39,7 +39,12 @@ impl Headers {
         self.bytes.extend_from_slice(name);
         fill(&mut self.bytes);
         debug_assert!(self.bytes.len() >= start + name.len(), "a value is written behind its name");
-        self.fields.push(Field { start, name_len: name.len(), end: self.bytes.len(), secrecy: Secrecy::Open });
+        self.fields.push(Field {
+            start,
+            name_len: name.len(),
+            end: self.bytes.len(),
+            secrecy: Secrecy::Open,
+        });
     }
 
     /// Append a field whose value HPACK must never index, here or at any intermediary.

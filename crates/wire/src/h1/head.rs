@@ -6,6 +6,7 @@ use std::mem::MaybeUninit;
 use httparse::{Header, ParserConfig, Response, Status};
 
 use super::RequestKind;
+use crate::decimal;
 use crate::error::WireError;
 
 /// The most header fields taken in one head.
@@ -144,7 +145,8 @@ impl Said {
     /// Repeated lengths are taken when they agree, as RFC 9112, section 6.3 allows.
     fn hear_length(&mut self, value: &[u8]) -> Result<(), WireError> {
         for part in value.split(|&b| b == b',') {
-            let length = decimal(part.trim_ascii())?;
+            let length =
+                decimal::parse(part.trim_ascii()).ok_or(WireError::Malformed("an invalid content-length"))?;
             if self.length.is_some_and(|known| known != length) {
                 return Err(WireError::Malformed("conflicting content-lengths"));
             }
@@ -160,19 +162,4 @@ impl Said {
         self.chunked = true;
         Ok(())
     }
-}
-
-/// Digits only: no sign, no spaces, below 2^64.
-fn decimal(digits: &[u8]) -> Result<u64, WireError> {
-    const INVALID: WireError = WireError::Malformed("an invalid content-length");
-    if digits.is_empty() {
-        return Err(INVALID);
-    }
-    digits.iter().try_fold(0u64, |value, &digit| {
-        let digit = digit.wrapping_sub(b'0');
-        if digit > 9 {
-            return Err(INVALID);
-        }
-        value.checked_mul(10).and_then(|v| v.checked_add(u64::from(digit))).ok_or(INVALID)
-    })
 }

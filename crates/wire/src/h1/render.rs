@@ -1,5 +1,6 @@
 //! A request as bytes.
 
+use crate::decimal::Digits;
 use crate::event::Request;
 
 /// Append head and body. The request has been checked.
@@ -15,26 +16,11 @@ pub(super) fn request(out: &mut Vec<u8>, request: &Request<'_>) {
     }
     if !body.is_empty() || matches!(*method, b"POST" | b"PUT" | b"PATCH") {
         out.extend_from_slice(b"content-length: ");
-        decimal(out, body.len());
+        out.extend_from_slice(Digits::of(body.len() as u64).as_bytes());
         out.extend_from_slice(b"\r\n");
     }
     out.extend_from_slice(b"\r\n");
     out.extend_from_slice(body);
-}
-
-/// Formatting through `std::fmt` costs more than the rest of a small request's head.
-fn decimal(out: &mut Vec<u8>, mut value: usize) {
-    let mut digits = [0; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (value % 10) as u8;
-        value /= 10;
-        if value == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[at..]);
 }
 
 #[cfg(test)]

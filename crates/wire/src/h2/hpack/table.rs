@@ -38,14 +38,7 @@ pub(super) fn pair_size(name: &[u8], value: &[u8]) -> usize {
 
 impl Table {
     pub(super) fn new(max_size: usize) -> Self {
-        Table {
-            entries: VecDeque::new(),
-            bytes: Vec::new(),
-            dropped: 0,
-            size: 0,
-            max_size,
-            newest: 0,
-        }
+        Table { entries: VecDeque::new(), bytes: Vec::new(), dropped: 0, size: 0, max_size, newest: 0 }
     }
 
     pub(super) fn max_size(&self) -> usize {

@@ -1,0 +1,92 @@
+//! The open streams of a connection.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use crate::event::Token;
+
+/// One request and its response.
+#[derive(Debug)]
+pub(super) struct Stream {
+    pub(super) token: Token,
+    /// Whether the response can have a body at all: not to `HEAD`.
+    pub(super) body: ResponseBody,
+    /// Whether the final head has arrived.
+    pub(super) progress: Progress,
+    pub(super) content_length: Option<u64>,
+    pub(super) received_bytes: u64,
+    /// Bytes received since the window was last given back.
+    pub(super) unreturned_bytes: u32,
+    /// What the peer lets us send; below zero after it shrank its initial window.
+    pub(super) send_window: i64,
+    pub(super) unsent: Unsent,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ResponseBody {
+    Possible,
+    Impossible,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Progress {
+    AwaitsHead,
+    HasHead,
+}
+
+/// The part of a request's body that the windows hold back.
+#[derive(Debug, Default)]
+pub(super) struct Unsent {
+    bytes: Vec<u8>,
+    from: usize,
+    /// Whether the stream stands in the queue of those that may send.
+    pub(super) queued: bool,
+}
+
+impl Unsent {
+    pub(super) fn hold(&mut self, rest: &[u8]) {
+        self.bytes.extend_from_slice(rest);
+    }
+
+    pub(super) fn rest(&self) -> &[u8] {
+        &self.bytes[self.from..]
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.from == self.bytes.len()
+    }
+
+    pub(super) fn advance(&mut self, count: usize) {
+        self.from += count;
+    }
+}
+
+impl Stream {
+    /// Whether it could send if the connection's window let it.
+    pub(super) fn may_send(&self) -> bool {
+        !self.unsent.is_empty() && self.send_window > 0
+    }
+}
+
+/// Open streams by identifier.
+pub(super) type Streams = HashMap<u32, Stream, BuildHasherDefault<IdHasher>>;
+
+/// Identifiers are ours and count up, so that no one can choose colliding ones.
+#[derive(Debug, Default)]
+pub(super) struct IdHasher(u64);
+
+impl Hasher for IdHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u32(u32::from(byte));
+        }
+    }
+
+    fn write_u32(&mut self, id: u32) {
+        self.0 = (self.0 ^ u64::from(id)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}
