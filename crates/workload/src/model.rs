@@ -235,6 +235,17 @@ impl Executor {
         }
     }
 
+    /// The highest number of arrivals a second; 0 for a closed model.
+    pub fn peak_rate(&self) -> f64 {
+        match self {
+            Executor::ConstantArrivalRate { rate, .. } => *rate,
+            Executor::RampingArrivalRate { start_rate, stages } => {
+                stages.iter().map(|stage| stage.to).fold(*start_rate, f64::max)
+            }
+            Executor::ConstantVus { .. } => 0.0,
+        }
+    }
+
     /// Whether arrivals are independent of completions.
     pub fn is_open(&self) -> bool {
         !matches!(self, Executor::ConstantVus { .. })

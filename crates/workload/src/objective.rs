@@ -8,7 +8,7 @@ mod parse;
 #[cfg(test)]
 mod tests;
 
-pub use parse::{ObjectiveError, parse};
+pub use parse::{ObjectiveError, SERIES, is_series, parse, parse_among};
 
 /// One promise, read from the plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

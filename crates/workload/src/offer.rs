@@ -1,6 +1,10 @@
 //! What a workload would offer, second by second, without sending anything.
 
-use crate::model::Workload;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use crate::model::{Executor, Scenario, Workload};
+use crate::schedule::Schedule;
 
 /// Arrivals of each scenario in a stretch of equal seconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,7 +13,7 @@ pub struct OfferRow {
     pub from: u32,
     /// The second after the last.
     pub to: u32,
-    /// The phase the first second lies in.
+    /// The phase the first second begins in.
     pub phase: String,
     /// For each scenario, in the plan's order, what it offers in each of these seconds.
     pub offered: Vec<Offered>,
@@ -38,13 +42,111 @@ pub struct Offer {
 }
 
 /// What `workload` would offer.
-pub fn offer(_workload: &Workload) -> Offer {
-    todo!()
+pub fn offer(workload: &Workload) -> Offer {
+    let schedules: Vec<_> = workload.scenarios.iter().map(|s| Schedule::new(&s.executor)).collect();
+    let ends = workload.scenarios.iter().map(|s| s.start + s.executor.duration());
+    let end = ends.chain(workload.phases.iter().map(|p| p.end)).max().unwrap_or_default();
+    let seconds = u32::try_from(end.as_nanos().div_ceil(1_000_000_000)).unwrap_or(u32::MAX);
+    let mut rows: Vec<OfferRow> = Vec::new();
+    for second in 0..seconds {
+        let offered: Vec<_> = workload
+            .scenarios
+            .iter()
+            .zip(&schedules)
+            .map(|(s, plan)| in_second(s, plan.as_ref(), second))
+            .collect();
+        let phase = phase_at(workload, second);
+        match rows.last_mut() {
+            Some(last) if last.offered == offered && last.phase == phase => last.to = second + 1,
+            _ => rows.push(OfferRow { from: second, to: second + 1, phase: phase.to_owned(), offered }),
+        }
+    }
+    Offer {
+        scenarios: workload.scenarios.iter().map(|s| s.name.clone()).collect(),
+        rows,
+        totals: schedules.iter().map(|plan| plan.as_ref().map(Schedule::count)).collect(),
+    }
+}
+
+fn phase_at(workload: &Workload, second: u32) -> &str {
+    let at = Duration::from_secs(u64::from(second));
+    workload
+        .phases
+        .iter()
+        .find(|phase| (phase.start..phase.end).contains(&at))
+        .map_or("", |p| p.name.as_str())
+}
+
+fn in_second(scenario: &Scenario, schedule: Option<&Schedule>, second: u32) -> Offered {
+    let from = Duration::from_secs(u64::from(second));
+    let to = from + Duration::from_secs(1);
+    let end = scenario.start + scenario.executor.duration();
+    if to <= scenario.start || from >= end {
+        return Offered::Nothing;
+    }
+    match (schedule, &scenario.executor) {
+        (Some(schedule), _) => {
+            let since = |at: Duration| at.saturating_sub(scenario.start);
+            Offered::Arrivals(schedule.arrivals_between(since(from), since(to)))
+        }
+        (None, Executor::ConstantVus { vus, .. }) => Offered::Users(*vus),
+        (None, _) => Offered::Nothing,
+    }
+}
+
+impl Offered {
+    fn text(self) -> String {
+        match self {
+            Offered::Arrivals(n) => n.to_string(),
+            Offered::Users(n) => format!("{n} VUs"),
+            Offered::Nothing => "-".to_owned(),
+        }
+    }
 }
 
 impl Offer {
-    /// As a table of text.
+    /// As a table of text: a row for each stretch of equal seconds, arrivals a second in each column.
     pub fn render(&self) -> String {
-        todo!()
+        let mut lines =
+            vec![[vec!["second".to_owned(), "phase".to_owned()], self.scenarios.clone()].concat()];
+        for row in &self.rows {
+            let seconds = match row.to - row.from {
+                1 => row.from.to_string(),
+                _ => format!("{}-{}", row.from, row.to - 1),
+            };
+            let mut line = vec![seconds, row.phase.clone()];
+            line.extend(row.offered.iter().map(|offered| offered.text()));
+            lines.push(line);
+        }
+        let mut totals = vec!["all".to_owned(), String::new()];
+        totals
+            .extend(self.totals.iter().map(|n| n.map_or("as fast as it goes".to_owned(), |n| n.to_string())));
+        lines.push(totals);
+        aligned(&lines)
     }
 }
+
+/// Lines with their columns aligned: the first two to the left, numbers to the right.
+fn aligned(lines: &[Vec<String>]) -> String {
+    let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| lines.iter().filter_map(|l| l.get(column)).map(|c| c.chars().count()).max();
+    let widths: Vec<_> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    let mut text = String::new();
+    for line in lines {
+        let mut out = String::new();
+        for (column, cell) in line.iter().enumerate() {
+            let width = widths[column];
+            // Writing to a string cannot fail.
+            let _ = match column {
+                0 | 1 => write!(out, "{cell:<width$}  "),
+                _ => write!(out, "{cell:>width$}  "),
+            };
+        }
+        text.push_str(out.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

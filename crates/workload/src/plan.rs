@@ -1,14 +1,33 @@
 //! Plan files: TOML in, a resolved workload out, or every error in it at once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
+use std::time::Duration;
+
+use toml::de::DeTable;
 
 use crate::data::Table;
 use crate::message::Schemas;
-use crate::model::Workload;
+use crate::model::{Executor, Flow, Phase, Scenario, Weighted, Workload};
+use scenarios::ScenarioDraft;
+use section::{Issues, Section};
+use steps::StepDraft;
 
+mod data;
 mod errors;
+mod expect;
+mod goals;
+mod overrides;
+mod phases;
+mod request;
+mod scenarios;
+mod section;
+mod steps;
+mod targets;
+#[cfg(test)]
+mod tests;
+mod verify;
 
 pub use errors::{PlanError, PlanErrors};
 
@@ -48,12 +67,164 @@ pub struct LoadedPlan {
     pub env: BTreeMap<String, String>,
 }
 
-/// Read the plan at `path`.
+/// The largest plan that is read, in bytes.
+const MAX_PLAN_BYTES: usize = 4 << 20;
+/// Seed of a plan that names none.
+const DEFAULT_SEED: u64 = 1;
+
+/// Read the plan at `path`. Paths in it are relative to its folder; `env` yields environment variables.
+///
+/// # Errors
+/// [`PlanErrors`]: everything that is wrong with the plan, at once.
 pub fn load(
-    _path: &Path,
-    _files: &dyn Files,
-    _env: &dyn Fn(&str) -> Option<String>,
-    _overrides: &Overrides,
+    path: &Path,
+    files: &dyn Files,
+    env: &dyn Fn(&str) -> Option<String>,
+    overrides: &Overrides,
 ) -> Result<LoadedPlan, PlanErrors> {
-    todo!()
+    let file = path.display().to_string();
+    let whole = |message: String| PlanErrors(vec![PlanError::whole(&file, message)]);
+    let bytes =
+        files.read(path).map_err(|error| whole(format!("cannot be read: {error}; check the path")))?;
+    if bytes.len() > MAX_PLAN_BYTES {
+        return Err(whole(format!("larger than {MAX_PLAN_BYTES} bytes; put data into files of its own")));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| whole(format!("not UTF-8: {error}")))?;
+    let issues = Issues::new(&file, &text);
+    let (table, syntax) = DeTable::parse_recoverable(&text);
+    for error in &syntax {
+        let message = error.message().lines().collect::<Vec<_>>().join("; ");
+        issues.add(&error.span().unwrap_or_default(), format!("not TOML: {message}"));
+    }
+    let name = path.file_stem().map_or("plan".into(), |stem| stem.to_string_lossy().into_owned());
+    let resolved = syntax.is_empty().then(|| {
+        let root = Section::new(&issues, "the plan".to_owned(), table.get_ref(), 0..0);
+        let around = Around { folder: path.parent().unwrap_or(Path::new("")), files, env, overrides };
+        around.resolve(&root, name)
+    });
+    issues.finish()?;
+    resolved.ok_or_else(|| whole("it cannot be used".to_owned()))
+}
+
+/// What surrounds a plan.
+struct Around<'a> {
+    folder: &'a Path,
+    files: &'a dyn Files,
+    env: &'a dyn Fn(&str) -> Option<String>,
+    overrides: &'a Overrides,
+}
+
+impl Around<'_> {
+    /// The plan, as far as it can be made out; what is wrong is in the section's issues.
+    fn resolve(&self, root: &Section<'_>, file_name: String) -> LoadedPlan {
+        let issues = root.issues;
+        let settings = Settings::read(root, file_name);
+        let targets = targets::read(root, self.folder, self.files);
+        let data = data::read(root, self.folder, self.files);
+        let phases = phases::read(root);
+        let setup = steps::read(root, "setup", &targets);
+        let drafts = scenarios::read(root, &phases, &targets);
+        verify::check_shape(issues, &setup, &drafts);
+        let names = verify::Names { issues, data: &data, targets: &targets, env: self.env };
+        let env = names.check(&setup, &drafts);
+
+        let capped: BTreeSet<_> =
+            drafts.iter().filter(|d| d.max_vus.is_some()).filter_map(|d| d.name.clone()).collect();
+        let mut workload = settings.workload(setup, phases, drafts);
+        workload.data = data.sources;
+        workload.targets = targets.named;
+        workload.targets.extend(targets.implied.into_inner());
+        for message in overrides::apply(&mut workload, self.overrides) {
+            issues.add_whole("command line", message);
+        }
+        // A cap that the plan does not name follows the rate, which may have been scaled.
+        for scenario in workload.scenarios.iter_mut().filter(|scenario| !capped.contains(&scenario.name)) {
+            scenario.max_vus = default_cap(&scenario.executor);
+        }
+        for (name, message) in verify::unique_rows(&workload) {
+            let span =
+                root.entries("data").into_iter().find(|item| item.key == name).map(|item| item.key_span);
+            issues.add(&span.unwrap_or_default(), message);
+        }
+        workload.objectives = goals::read(root, &workload);
+        root.finish();
+        LoadedPlan { workload, tables: data.tables, schemas: targets.schemas, env }
+    }
+}
+
+/// The cap on virtual users of a scenario that names none. Closed: its virtual users. Open: as many as would
+/// be under way at the highest rate if each iteration took 10 s, at least 100, at most 10 000.
+fn default_cap(executor: &Executor) -> u32 {
+    match executor {
+        Executor::ConstantVus { vus, .. } => *vus,
+        _ => (executor.peak_rate() * 10.0).ceil().clamp(100.0, 10_000.0) as u32,
+    }
+}
+
+/// The keys of the plan itself.
+struct Settings {
+    name: String,
+    seed: u64,
+    precheck: bool,
+    traceparent: bool,
+    secrets: Vec<String>,
+}
+
+impl Settings {
+    fn read(root: &Section<'_>, file_name: String) -> Settings {
+        if let Some(item) = root.need("version", "`version = 1`")
+            && item.whole(0..=u64::MAX).is_some_and(|version| version != 1)
+        {
+            item.wrong("only `version = 1` is known; this plan needs another version of the command");
+        }
+        let flag = |key| root.get(key).and_then(|item| item.flag()).unwrap_or(false);
+        let secrets = root.get("secrets").map(|item| item.items()).unwrap_or_default();
+        Settings {
+            name: root.get("name").and_then(|item| item.text()).map_or(file_name, str::to_owned),
+            seed: root.get("seed").and_then(|item| item.whole(0..=u64::MAX)).unwrap_or(DEFAULT_SEED),
+            precheck: flag("precheck"),
+            traceparent: flag("traceparent"),
+            secrets: secrets.iter().filter_map(|item| item.text().map(str::to_owned)).collect(),
+        }
+    }
+
+    /// The workload of these settings, without targets, data and objectives.
+    fn workload(self, setup: Vec<StepDraft>, phases: Vec<Phase>, drafts: Vec<ScenarioDraft>) -> Workload {
+        let scenarios: Vec<_> = drafts.into_iter().filter_map(resolve_scenario).collect();
+        let end = scenarios.iter().map(|s| s.start + s.executor.duration()).max().unwrap_or_default();
+        let whole = Phase { name: phases::DEFAULT_PHASE.to_owned(), start: Duration::ZERO, end };
+        Workload {
+            name: self.name,
+            seed: self.seed,
+            targets: BTreeMap::new(),
+            data: BTreeMap::new(),
+            phases: if phases.is_empty() { vec![whole] } else { phases },
+            scenarios,
+            setup: setup.into_iter().filter_map(|draft| draft.step).collect(),
+            objectives: Vec::new(),
+            precheck: self.precheck,
+            traceparent: self.traceparent,
+            secrets: self.secrets,
+        }
+    }
+}
+
+/// The scenario; none if something is wrong with it, which has been noted.
+fn resolve_scenario(draft: ScenarioDraft) -> Option<Scenario> {
+    let weighted = |draft: StepDraft| Some(Weighted { weight: draft.weight.unwrap_or(1), step: draft.step? });
+    let flow = match verify::is_mix(&draft) {
+        true => Flow::Mix(draft.steps.into_iter().filter_map(weighted).collect()),
+        false => Flow::Sequence(draft.steps.into_iter().filter_map(|draft| draft.step).collect()),
+    };
+    let (name, executor) = draft.name.zip(draft.executor)?;
+    Some(Scenario {
+        max_vus: draft.max_vus.unwrap_or_else(|| default_cap(&executor)),
+        name,
+        executor,
+        start: draft.start,
+        graceful_stop: draft.graceful_stop,
+        tags: draft.tags,
+        setup: draft.setup.into_iter().filter_map(|draft| draft.step).collect(),
+        flow,
+    })
 }

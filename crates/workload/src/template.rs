@@ -4,6 +4,8 @@ use std::fmt::{self, Write as _};
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use parse::is_name;
+
 mod parse;
 #[cfg(test)]
 mod tests;

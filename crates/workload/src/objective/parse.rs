@@ -1,10 +1,37 @@
 //! Reads `p95(initialize, phase = gameplay) < 50ms`.
 
-use super::Objective;
+use super::{Comparison, Filter, Measure, Objective, Statistic};
+use crate::nearest::nearest;
+use crate::units;
+
+/// The series that observers yield, those of the generator itself last.
+pub const SERIES: [&str; 16] = [
+    "cpu",
+    "rss",
+    "threads",
+    "fds",
+    "ctx_voluntary",
+    "ctx_involuntary",
+    "in_flight",
+    "iterations",
+    "virtual_users",
+    "connections",
+    "loop_cpu",
+    "recorder_lag",
+    "active",
+    "active_max",
+    "cap",
+    "at_cap",
+];
+
+/// Whether an observer yields a series of this name.
+pub fn is_series(name: &str) -> bool {
+    SERIES.contains(&name)
+}
 
 /// What is wrong with an objective; shows its text with a caret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
+#[error("{message}\n    {source_text}\n    {}^", " ".repeat(self.column()))]
 pub struct ObjectiveError {
     /// What is wrong and what to do, in words.
     pub message: String,
@@ -14,7 +41,307 @@ pub struct ObjectiveError {
     pub source_text: String,
 }
 
-/// Read an objective.
-pub fn parse(_name: &str, _text: &str) -> Result<Objective, ObjectiveError> {
-    todo!()
+impl ObjectiveError {
+    /// How many characters stand before the place where it goes wrong.
+    fn column(&self) -> usize {
+        self.source_text.char_indices().take_while(|(at, _)| *at < self.at).count()
+    }
+}
+
+/// Read an objective. A name that is both is taken for a series; see [`parse_among`].
+///
+/// # Errors
+/// [`ObjectiveError`] says what is wrong and where.
+pub fn parse(name: &str, text: &str) -> Result<Objective, ObjectiveError> {
+    parse_among(name, text, &|_| false)
+}
+
+/// Read an objective of a plan whose endpoints are known: where a name is that of an endpoint and of a
+/// series, the endpoint is meant, unless a `target` is named.
+///
+/// # Errors
+/// [`ObjectiveError`] says what is wrong and where.
+pub fn parse_among(
+    name: &str,
+    text: &str,
+    is_endpoint: &dyn Fn(&str) -> bool,
+) -> Result<Objective, ObjectiveError> {
+    let read = Cursor { text, at: 0 }.objective(is_endpoint);
+    let (measure, filter, comparison, bound) = read.map_err(|(at, message)| ObjectiveError {
+        message,
+        at,
+        source_text: text.replace(char::is_control, " "),
+    })?;
+    Ok(Objective { name: name.to_owned(), source: text.to_owned(), measure, filter, comparison, bound })
+}
+
+/// What is wrong, at which byte.
+type Wrong = (usize, String);
+
+/// A word and where it begins.
+struct Word<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+/// What stands between the parentheses.
+#[derive(Default)]
+struct Arguments<'a> {
+    subject: Option<Word<'a>>,
+    named: Vec<(Word<'a>, Word<'a>)>,
+}
+
+impl<'a> Arguments<'a> {
+    /// Take out the value of `key`.
+    fn take(&mut self, key: &str) -> Option<Word<'a>> {
+        let place = self.named.iter().position(|(name, _)| name.text == key)?;
+        Some(self.named.remove(place).1)
+    }
+
+    /// Take out the name in `key`.
+    fn name(&mut self, key: &str) -> Option<String> {
+        self.take(key).map(|word| word.text.to_owned())
+    }
+}
+
+struct Cursor<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+const FORM: &str = "write it like `p95(list, phase = gameplay) < 50ms`";
+const KEYS: [&str; 6] = ["endpoint", "scenario", "phase", "target", "within", "check"];
+
+impl<'a> Cursor<'a> {
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    fn skip_blanks(&mut self) {
+        self.at += self.rest().len() - self.rest().trim_start().len();
+    }
+
+    /// Pass over `sign` if it comes next.
+    fn eat(&mut self, sign: &str) -> bool {
+        self.skip_blanks();
+        let found = self.rest().starts_with(sign);
+        self.at += if found { sign.len() } else { 0 };
+        found
+    }
+
+    /// A quoted text, or everything up to one of `ends`.
+    fn word(&mut self, ends: &[char]) -> Result<Word<'a>, Wrong> {
+        self.skip_blanks();
+        let at = self.at;
+        if self.eat("\"") {
+            let length = self.rest().find('"').ok_or((at, "a `\"` without its partner".to_owned()))?;
+            let text = &self.rest()[..length];
+            self.at += length + 1;
+            return Ok(Word { text, at });
+        }
+        let length = self.rest().find(ends).unwrap_or(self.rest().len());
+        let text = self.rest()[..length].trim_end();
+        self.at += length;
+        Ok(Word { text, at })
+    }
+
+    fn objective(
+        mut self,
+        is_endpoint: &dyn Fn(&str) -> bool,
+    ) -> Result<(Measure, Filter, Comparison, f64), Wrong> {
+        let function = self.word(&['(', '<', '>'])?;
+        if !self.eat("(") {
+            return Err((self.at, format!("a `(` is missing; {FORM}")));
+        }
+        let mut arguments = self.arguments()?;
+        let subject = arguments.subject.take();
+        let measure = measure(&function, (subject.as_ref(), &mut arguments), is_endpoint)?;
+        let filter = filter(&measure, subject, &mut arguments)?;
+        if let Some((key, _)) = arguments.named.first() {
+            return Err((key.at, misplaced(key.text)));
+        }
+        let comparison = self.comparison()?;
+        self.skip_blanks();
+        let bound = bound(&measure, self.rest().trim_end()).map_err(|message| (self.at, message))?;
+        Ok((measure, filter, comparison, bound))
+    }
+
+    fn arguments(&mut self) -> Result<Arguments<'a>, Wrong> {
+        let mut arguments = Arguments::default();
+        if self.eat(")") {
+            return Ok(arguments);
+        }
+        loop {
+            let word = self.word(&[',', ')', '='])?;
+            if word.text.is_empty() {
+                return Err((word.at, format!("a name is missing; {FORM}")));
+            }
+            if self.eat("=") {
+                let value = self.word(&[',', ')'])?;
+                if arguments.named.iter().any(|(key, _)| key.text == word.text) {
+                    return Err((word.at, format!("`{}` stands here twice", word.text)));
+                }
+                arguments.named.push((word, value));
+            } else if arguments.subject.is_none() {
+                arguments.subject = Some(word);
+            } else {
+                let text = format!("a second name; write `phase = {0}` or `scenario = {0}`", word.text);
+                return Err((word.at, text));
+            }
+            if self.eat(")") {
+                return Ok(arguments);
+            }
+            if !self.eat(",") {
+                return Err((self.at, format!("`,` or `)` is missing; {FORM}")));
+            }
+        }
+    }
+
+    fn comparison(&mut self) -> Result<Comparison, Wrong> {
+        let signs = [
+            ("<=", Comparison::AtMost),
+            (">=", Comparison::AtLeast),
+            ("<", Comparison::Below),
+            (">", Comparison::Above),
+        ];
+        let found = signs.into_iter().find(|(sign, _)| self.eat(sign));
+        found
+            .map(|(_, comparison)| comparison)
+            .ok_or_else(|| (self.at, "`<`, `<=`, `>` or `>=` and a bound are missing".to_owned()))
+    }
+}
+
+fn misplaced(key: &str) -> String {
+    match nearest(key, KEYS) {
+        _ if KEYS.contains(&key) => format!("`{key}` does not go with this measure"),
+        Some(near) => format!("there is no `{key}`; did you mean `{near}`?"),
+        None => format!("there is no `{key}`; known are `{}`", KEYS.join("`, `")),
+    }
+}
+
+/// `avg`, `mean`, `min`, `max`, `median`, `p95`, `p99.9`.
+fn statistic(text: &str) -> Option<Statistic> {
+    Some(match text {
+        "avg" | "mean" => Statistic::Mean,
+        "max" => Statistic::Max,
+        "min" => Statistic::Min,
+        "median" => Statistic::Quantile(0.5),
+        _ => {
+            let digits = text.strip_prefix('p')?;
+            let is_number = digits.starts_with(|c: char| c.is_ascii_digit())
+                && digits.chars().all(|c| c.is_ascii_digit() || c == '.');
+            let percent: f64 = digits.parse().ok().filter(|_| is_number)?;
+            (percent > 0.0 && percent <= 100.0).then_some(Statistic::Quantile(percent / 100.0))?
+        }
+    })
+}
+
+/// What is measured. `given` is the first argument and all that have a name.
+fn measure(
+    function: &Word<'_>,
+    given: (Option<&Word<'_>>, &mut Arguments<'_>),
+    is_endpoint: &dyn Fn(&str) -> bool,
+) -> Result<Measure, Wrong> {
+    let (subject, arguments) = given;
+    match function.text {
+        "error_rate" => return Ok(Measure::ErrorRate),
+        "throughput" => return Ok(Measure::Throughput),
+        "check_rate" => return Ok(Measure::CheckRate { check: arguments.name("check") }),
+        "goodput" => {
+            let within = arguments.take("within");
+            let read = |word: Word<'_>| units::duration(word.text).map_err(|message| (word.at, message));
+            return Ok(Measure::Goodput { within: within.map(read).transpose()? });
+        }
+        _ => {}
+    }
+    if let Some(statistic) = function.text.strip_prefix("service_").and_then(statistic) {
+        return Ok(Measure::ServiceTime(statistic));
+    }
+    if let Some(statistic) = function.text.strip_prefix("iteration_").and_then(statistic) {
+        return Ok(Measure::IterationTime(statistic));
+    }
+    let statistic = statistic(function.text).ok_or_else(|| (function.at, unknown_measure(function.text)))?;
+    let target = arguments.name("target");
+    match subject {
+        Some(word) if target.is_some() || (is_series(word.text) && !is_endpoint(word.text)) => {
+            Ok(Measure::Series { statistic, name: word.text.to_owned(), target })
+        }
+        _ if target.is_some() => {
+            Err((function.at, "`target` goes with a series: `mean(cpu, target = x)`".to_owned()))
+        }
+        _ => Ok(Measure::ResponseTime(statistic)),
+    }
+}
+
+fn unknown_measure(text: &str) -> String {
+    let known = [
+        "avg",
+        "mean",
+        "min",
+        "max",
+        "median",
+        "p50",
+        "p90",
+        "p95",
+        "p99",
+        "error_rate",
+        "goodput",
+        "throughput",
+        "check_rate",
+        "service_p95",
+        "iteration_p95",
+    ];
+    match nearest(text, known) {
+        Some(near) => format!("there is no measure `{text}`; did you mean `{near}`?"),
+        None => format!("there is no measure `{text}`; {FORM}"),
+    }
+}
+
+fn filter(
+    measure: &Measure,
+    subject: Option<Word<'_>>,
+    arguments: &mut Arguments<'_>,
+) -> Result<Filter, Wrong> {
+    let scenario = arguments.name("scenario");
+    let phase = arguments.name("phase");
+    let named = arguments.name("endpoint");
+    let endpoint = match (measure, subject) {
+        (Measure::Series { .. }, _) => None,
+        (_, Some(word)) if word.text == "all" => None,
+        (Measure::IterationTime(_), Some(word)) => {
+            let text = "an iteration is of a scenario, not of an endpoint: `iteration_p95(scenario = play)`";
+            return Err((word.at, text.to_owned()));
+        }
+        (_, Some(word)) => Some(word.text.to_owned()),
+        (_, None) => None,
+    };
+    Ok(Filter { endpoint: endpoint.or(named), scenario, phase })
+}
+
+/// The bound in the measure's unit.
+fn bound(measure: &Measure, text: &str) -> Result<f64, String> {
+    match (measure.unit(), measure) {
+        ("ms", _) => units::duration(text).map(|bound| bound.as_secs_f64() * 1e3),
+        ("1/s", _) => units::rate(text),
+        ("1", _) => {
+            units::share(text).ok_or_else(|| format!("`{text}` is no share; write `0.1%` or `0.001`"))
+        }
+        (_, Measure::Series { name, .. }) => series_bound(name, text),
+        _ => Err(format!("`{text}` is no bound")),
+    }
+}
+
+fn series_bound(name: &str, text: &str) -> Result<f64, String> {
+    let plain = |units: &[&str]| units::split_number(text).filter(|(_, u)| units.contains(u)).map(|(n, _)| n);
+    let (bound, example) = match name {
+        "rss" => (units::bytes(text), "100MB"),
+        "cpu" | "loop_cpu" => {
+            let percent = units::share(text).filter(|_| text.ends_with('%'));
+            (percent.or_else(|| plain(&["", "cores", "core"])), "0.85")
+        }
+        "ctx_voluntary" | "ctx_involuntary" => (plain(&["", "/s"]), "1000/s"),
+        "recorder_lag" => (units::duration(text).ok().map(|lag| lag.as_secs_f64()), "1s"),
+        _ => (plain(&[""]), "100"),
+    };
+    bound.ok_or_else(|| format!("`{text}` is no bound for `{name}`; write it like `{example}`"))
 }

@@ -7,7 +7,7 @@ use std::fmt;
 pub struct PlanError {
     /// The file, as the user named it.
     pub file: String,
-    /// The line, from 1.
+    /// The line, from 1; 0 when it is about the whole.
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
@@ -15,9 +15,19 @@ pub struct PlanError {
     pub message: String,
 }
 
+impl PlanError {
+    /// Something that is wrong with the whole of `file`.
+    pub(super) fn whole(file: &str, message: impl Into<String>) -> PlanError {
+        PlanError { file: file.to_owned(), line: 0, column: 0, message: message.into() }
+    }
+}
+
 impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}: {}", self.file, self.line, self.column, self.message)
+        match self.line {
+            0 => write!(f, "{}: {}", self.file, self.message),
+            line => write!(f, "{}:{line}:{}: {}", self.file, self.column, self.message),
+        }
     }
 }
 

@@ -52,6 +52,11 @@ impl<'a> Issues<'a> {
         }
     }
 
+    /// Note that something is wrong that has no place in the plan, but came from `source`.
+    pub(super) fn add_whole(&self, source: &str, message: String) {
+        self.found.borrow_mut().push(PlanError::whole(source, message));
+    }
+
     /// The value, or none and a note of what is wrong.
     pub(super) fn check<T>(&self, span: &Span, result: Result<T, impl ToString>) -> Option<T> {
         result.map_err(|error| self.add(span, error.to_string())).ok()

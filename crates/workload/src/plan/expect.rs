@@ -1,0 +1,65 @@
+//! Reads what a good response looks like.
+
+use evidence::GrpcCode;
+
+use super::section::{Item, Section};
+use super::steps::{StepReader, check_json_path};
+use crate::model::Expect;
+use crate::nearest::nearest;
+use crate::template::Template;
+
+/// Read `expect` of a step.
+pub(super) fn read(reader: &mut StepReader<'_, '_>, is_http: bool) -> Option<Expect> {
+    let Some(item) = reader.section.get("expect") else { return Some(Expect::default()) };
+    let section = item.section("`expect`")?;
+    let status = read_status(&section);
+    let grpc_status = read_codes(&section);
+    let wrong_kind = if is_http { "grpc_status" } else { "status" };
+    if let Some(item) = section.get(wrong_kind) {
+        let right = if is_http { "status" } else { "grpc_status" };
+        item.issues.add(&item.key_span, format!("this step answers with `{right}`, not with `{wrong_kind}`"));
+    }
+    let headers = section.entries("headers").iter().filter_map(|item| reader.header(item)).collect();
+    let json = section.entries("json").iter().filter_map(read_json).collect();
+    let body_contains = match section.get("body_contains") {
+        Some(item) => item.one_or_many().iter().filter_map(|text| reader.template(text)).collect(),
+        None => Vec::new(),
+    };
+    section.finish();
+    Some(Expect { status, grpc_status, headers, json, body_contains })
+}
+
+fn read_status(section: &Section<'_>) -> Vec<u16> {
+    let Some(item) = section.get("status") else { return Vec::new() };
+    item.one_or_many().iter().filter_map(|item| item.whole(100..=599)).map(|status| status as u16).collect()
+}
+
+fn read_codes(section: &Section<'_>) -> Vec<String> {
+    let Some(item) = section.get("grpc_status") else { return Vec::new() };
+    item.one_or_many().iter().filter_map(read_code).collect()
+}
+
+fn read_code(item: &Item<'_>) -> Option<String> {
+    let text = item.text()?;
+    if GrpcCode::from_name(text).is_some() {
+        return Some(text.to_owned());
+    }
+    let known: Vec<String> =
+        (0..GrpcCode::COUNT as u32).map(|n| GrpcCode::from_number(n).to_string()).collect();
+    let near =
+        nearest(text, known.iter().map(String::as_str)).map(|near| format!("; did you mean `{near}`?"));
+    item.wrong(format!("`{text}` is no gRPC status{}", near.unwrap_or_default()));
+    None
+}
+
+/// `"$.path" = value`.
+fn read_json(item: &Item<'_>) -> Option<(String, serde_json::Value)> {
+    item.issues.check(&item.key_span, check_json_path(&item.key))?;
+    for (text, span) in item.texts() {
+        if Template::parse(text).is_ok_and(|template| template.as_literal().is_none()) {
+            item.issues
+                .add(&span, "what a response is compared with stands as it is; `${…}` is not put in here");
+        }
+    }
+    Some((item.key.clone(), item.json()))
+}

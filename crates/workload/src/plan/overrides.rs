@@ -1,0 +1,106 @@
+//! Changes a resolved workload as the command line asks: other targets, other times, another load.
+
+use std::time::Duration;
+
+use super::Overrides;
+use super::request::unknown_target;
+use super::targets::{grpc_authority, http_origin};
+use crate::model::{Executor, Scenario, Workload};
+use crate::schedule::{MAX_RATE, MAX_STAGE};
+
+/// Below this a scaled graceful stop would cut off what any service needs to answer.
+const MIN_GRACEFUL_STOP: Duration = Duration::from_secs(1);
+
+/// Apply `overrides`; yields what is wrong with them.
+pub(super) fn apply(workload: &mut Workload, overrides: &Overrides) -> Vec<String> {
+    let mut wrong = Vec::new();
+    workload.seed = overrides.seed.unwrap_or(workload.seed);
+    for (name, url) in &overrides.targets {
+        wrong.extend(retarget(workload, name, url).err());
+    }
+    if let Some(factor) = overrides.time_scale {
+        match factor.is_finite()
+            && factor > 0.0
+            && run_end(workload).as_secs_f64() * factor <= MAX_STAGE.as_secs_f64()
+        {
+            true => scale_time(workload, factor),
+            false => {
+                wrong.push(format!("a time scale of {factor} is not above 0, or makes the run too long"))
+            }
+        }
+    }
+    if let Some(factor) = overrides.load {
+        match factor.is_finite() && factor > 0.0 && peak_rate(workload) * factor <= MAX_RATE {
+            true => workload.scenarios.iter_mut().for_each(|scenario| scale_load(scenario, factor)),
+            false => wrong.push(format!("a load of {factor} is not above 0, or too high")),
+        }
+    }
+    wrong
+}
+
+fn run_end(workload: &Workload) -> Duration {
+    workload.phases.last().map_or(Duration::ZERO, |phase| phase.end)
+}
+
+fn peak_rate(workload: &Workload) -> f64 {
+    workload.scenarios.iter().map(|scenario| scenario.executor.peak_rate()).fold(0.0, f64::max)
+}
+
+fn retarget(workload: &mut Workload, name: &str, url: &str) -> Result<(), String> {
+    let known: Vec<String> = workload.targets.keys().cloned().collect();
+    let Some(target) = workload.targets.get_mut(name) else {
+        return Err(unknown_target(name, known.iter().map(String::as_str)));
+    };
+    match (&mut target.http, &mut target.grpc) {
+        (Some(http), grpc) if grpc.is_none() || url.contains("://") => *http = http_origin(url)?,
+        (_, Some(grpc)) => (grpc.host, grpc.port) = grpc_authority(url)?,
+        _ => return Err(format!("target `{name}` has no url to replace")),
+    }
+    Ok(())
+}
+
+/// `time`, an offset from the start of the run, `factor` times as far. Every instant is scaled by itself, so
+/// that what ended together still does.
+fn scaled(time: Duration, factor: f64) -> Duration {
+    Duration::from_nanos((time.as_nanos() as f64 * factor).round() as u64)
+}
+
+fn scale_time(workload: &mut Workload, factor: f64) {
+    for phase in &mut workload.phases {
+        (phase.start, phase.end) = (scaled(phase.start, factor), scaled(phase.end, factor));
+    }
+    for scenario in &mut workload.scenarios {
+        let begin = scenario.start;
+        let shrunk = |from: Duration, to: Duration| scaled(to, factor) - scaled(from, factor);
+        match &mut scenario.executor {
+            Executor::ConstantArrivalRate { duration, .. } | Executor::ConstantVus { duration, .. } => {
+                *duration = shrunk(begin, begin + *duration);
+            }
+            Executor::RampingArrivalRate { stages, .. } => {
+                let mut from = begin;
+                for stage in stages {
+                    let to = from + stage.over;
+                    stage.over = shrunk(from, to);
+                    from = to;
+                }
+            }
+        }
+        scenario.start = scaled(begin, factor);
+        let least = MIN_GRACEFUL_STOP.min(scenario.graceful_stop);
+        scenario.graceful_stop = scaled(scenario.graceful_stop, factor).max(least);
+    }
+}
+
+fn scale_load(scenario: &mut Scenario, factor: f64) {
+    match &mut scenario.executor {
+        Executor::ConstantArrivalRate { rate, .. } => *rate *= factor,
+        Executor::RampingArrivalRate { start_rate, stages } => {
+            *start_rate *= factor;
+            stages.iter_mut().for_each(|stage| stage.to *= factor);
+        }
+        Executor::ConstantVus { vus, .. } => {
+            *vus = (f64::from(*vus) * factor).round().clamp(1.0, f64::from(u32::MAX)) as u32;
+            scenario.max_vus = *vus;
+        }
+    }
+}

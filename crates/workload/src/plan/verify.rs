@@ -1,0 +1,183 @@
+//! Checks what is right by itself against the rest of the plan: names, values, sums.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::data::DataSets;
+use super::scenarios::ScenarioDraft;
+use super::section::{Issues, Span};
+use super::steps::StepDraft;
+use super::targets::Targets;
+use crate::model::{Pick, Workload};
+use crate::nearest::nearest;
+use crate::schedule::Schedule;
+use crate::template::Value;
+
+/// What the values in templates may refer to.
+pub(super) struct Names<'a> {
+    pub(super) issues: &'a Issues<'a>,
+    pub(super) data: &'a DataSets,
+    pub(super) targets: &'a Targets,
+    pub(super) env: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl Names<'_> {
+    /// Check every step of the plan; yields the environment variables used, with their values.
+    pub(super) fn check(&self, setup: &[StepDraft], scenarios: &[ScenarioDraft]) -> BTreeMap<String, String> {
+        let mut env = BTreeMap::new();
+        let mut known = BTreeSet::new();
+        self.check_chain(setup, &mut known, &mut env);
+        for scenario in scenarios {
+            let mut known = known.clone();
+            self.check_chain(&scenario.setup, &mut known, &mut env);
+            if is_mix(scenario) {
+                // Steps of a mix are iterations of their own: none sees what another extracted.
+                for step in &scenario.steps {
+                    self.check_step(step, &known, &mut env);
+                }
+            } else {
+                self.check_chain(&scenario.steps, &mut known, &mut env);
+            }
+        }
+        env
+    }
+
+    /// Check steps of which each sees what those before it extracted.
+    fn check_chain(
+        &self,
+        steps: &[StepDraft],
+        known: &mut BTreeSet<String>,
+        env: &mut BTreeMap<String, String>,
+    ) {
+        for step in steps {
+            self.check_step(step, known, env);
+            known.extend(step.extracts.iter().cloned());
+        }
+    }
+
+    fn check_step(&self, step: &StepDraft, known: &BTreeSet<String>, env: &mut BTreeMap<String, String>) {
+        for (value, span) in &step.uses {
+            match value {
+                Value::Variable(name) if !known.contains(name) => {
+                    self.issues.add(span, self.unknown_variable(name, known));
+                }
+                Value::Data { set, column } => self.check_data((set, column), span),
+                Value::Env(name) => match (self.env)(name) {
+                    Some(value) => {
+                        env.insert(name.clone(), value);
+                    }
+                    None => {
+                        self.issues
+                            .add(span, format!("the environment variable `{name}` is not set; set it"));
+                    }
+                },
+                _ => {}
+            }
+        }
+    }
+
+    fn unknown_variable(&self, name: &str, known: &BTreeSet<String>) -> String {
+        let hint = match nearest(name, known.iter().map(String::as_str)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if self.data.names.iter().any(|set| set == name) => {
+                format!("a value of data `{name}` is written `${{{name}.COLUMN}}`")
+            }
+            None => format!("extract it in an earlier step: `extract = {{ {name} = \"$.path\" }}`"),
+        };
+        format!("no step before this one extracts `{name}`; {hint}")
+    }
+
+    fn check_data(&self, value: (&str, &str), span: &Span) {
+        let (set, column) = value;
+        if let Some(table) = self.data.tables.get(set) {
+            if table.column(column).is_some() {
+                return;
+            }
+            let columns = table.columns();
+            let hint = match nearest(column, columns.iter().map(String::as_str)) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("it has `{}`", columns.join("`, `")),
+            };
+            self.issues.add(span, format!("data `{set}` has no column `{column}`; {hint}"));
+        } else if self.data.names.iter().any(|name| name == set) {
+            // What is wrong with it was said where it is read.
+        } else if self.targets.named.contains_key(set) {
+            self.issues
+                .add(span, format!("`${{{set}.{column}}}` can only stand at the beginning of a step's url"));
+        } else {
+            let known = self.data.names.iter().map(String::as_str);
+            let hint = match nearest(set, known) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("add `[data.{set}]`"),
+            };
+            self.issues.add(span, format!("there is no data `{set}`; {hint}"));
+        }
+    }
+}
+
+/// Whether the scenario's steps have weights.
+pub(super) fn is_mix(scenario: &ScenarioDraft) -> bool {
+    scenario.steps.iter().any(|step| step.weight.is_some())
+}
+
+/// Check names that must differ, and weights.
+pub(super) fn check_shape(issues: &Issues<'_>, setup: &[StepDraft], scenarios: &[ScenarioDraft]) {
+    let mut names = BTreeSet::new();
+    for scenario in scenarios {
+        if let Some(name) = &scenario.name
+            && !names.insert(name.as_str())
+        {
+            issues.add(&scenario.span, format!("there are two scenarios `{name}`; rename one"));
+        }
+        for step in scenario.setup.iter().filter(|step| step.weight.is_some()) {
+            issues.add(&step.span, "a step of a set-up has no weight; all are made, in order");
+        }
+        if is_mix(scenario) {
+            for step in scenario.steps.iter().filter(|step| step.weight.is_none()) {
+                let text = "this step has no `weight`, others of the scenario have; give all steps one (a mix) or none (a sequence)";
+                issues.add(&step.span, text);
+            }
+        }
+        distinct(issues, scenario.setup.iter().chain(&scenario.steps));
+    }
+    for step in setup.iter().filter(|step| step.weight.is_some()) {
+        issues.add(&step.span, "a step of the set-up has no weight; all are made, in order");
+    }
+    distinct(issues, setup.iter());
+}
+
+fn distinct<'a>(issues: &Issues<'_>, steps: impl Iterator<Item = &'a StepDraft>) {
+    let mut names = BTreeSet::new();
+    for step in steps {
+        if let Some(name) = &step.name
+            && !names.insert(name.as_str())
+        {
+            issues.add(&step.span, format!("there are two steps `{name}` here; rename one"));
+        }
+    }
+}
+
+/// What is wrong with data whose rows are each used once.
+pub(super) fn unique_rows(workload: &Workload) -> Vec<(String, String)> {
+    let mut wrong = Vec::new();
+    for (name, source) in workload.data.iter().filter(|(_, source)| source.pick == Pick::Unique) {
+        let users: Vec<_> = workload.scenarios.iter().filter(|s| s.uses_data(name)).collect();
+        if let Some(closed) = users.iter().find(|s| !s.executor.is_open()) {
+            let text = format!(
+                "data `{name}` is unique, but scenario `{}` makes as many iterations as it can; use `pick = \"sequential\"` or an arrival rate",
+                closed.name
+            );
+            wrong.push((name.clone(), text));
+            continue;
+        }
+        let needed: u64 =
+            users.iter().filter_map(|s| Schedule::new(&s.executor)).map(|schedule| schedule.count()).sum();
+        if needed > source.rows {
+            let text = format!(
+                "data `{name}` is unique and has {} rows, but there are {needed} arrivals that need one; add rows or use `pick = \"sequential\"`",
+                source.rows
+            );
+            wrong.push((name.clone(), text));
+        }
+    }
+    wrong
+}
