@@ -54,9 +54,11 @@ pub(crate) struct Books {
 impl Books {
     pub(crate) fn new(program: Arc<Program>, loop_index: u16) -> Self {
         let per_endpoint = |e: &crate::program::Endpoint| vec![NO_KEY; program.phases.len() * e.checks.len() * 2];
+        let mut tick = Box::<Tick>::default();
+        tick.loop_index = loop_index;
         Books {
             checks: program.endpoints.iter().map(per_endpoint).collect(),
-            tick: Box::new(Tick { loop_index, ..Tick::default() }),
+            tick,
             keys: 0,
             grids: [const { Vec::new() }; Metric::ALL.len()],
             stall: None,

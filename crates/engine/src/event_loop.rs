@@ -224,7 +224,7 @@ impl EventLoop {
             return Ok(());
         };
         self.books.started(subject, when, lag.as_nanos() as u64);
-        let active = Active { due: due.at, phase, subject, outcome: Outcome::Ok };
+        let active = Active { due: due.at, phase, outcome: Outcome::Ok };
         let arrival = self.users.begin(user, (due.number, active));
         self.resume(user, (now, Event::Begin(arrival)))
     }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use evidence::tick::ScenarioState;
 use evidence::{Instant, Name, Outcome};
 
-use crate::books::Subject;
 use crate::iteration::{Arrival, Behaviour, Iteration};
 
 /// One virtual user.
@@ -24,7 +23,6 @@ pub(crate) struct User {
 pub(crate) struct Active {
     pub(crate) due: Instant,
     pub(crate) phase: usize,
-    pub(crate) subject: Subject,
     /// The first outcome that was not `ok`, else `ok`.
     pub(crate) outcome: Outcome,
 }

@@ -78,7 +78,7 @@ impl Program {
         let mut compiler = Compiler {
             workload: &workload,
             place: workload.scenarios.len(),
-            names: Names { data, env, ..Names::default() },
+            names: Names::new(data, env),
             origins: Vec::new(),
             endpoints: Vec::new(),
             schemas: &schemas,

@@ -1,6 +1,7 @@
 //! Templates compiled for the hot path: names resolved to places, chance to salts, literals joined.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 
 use evidence::Instant;
 use workload::data::Table;
@@ -63,10 +64,10 @@ impl Counters {
 /// What names in templates stand for, while a program is compiled.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    pub(crate) data: Vec<(String, Table)>,
+    data: Vec<(String, Table)>,
     pub(crate) variables: Vec<String>,
-    pub(crate) counters: Vec<CounterStart>,
-    pub(crate) env: std::collections::BTreeMap<String, String>,
+    counters: Vec<CounterStart>,
+    env: BTreeMap<String, String>,
     salts: u64,
 }
 
@@ -92,6 +93,10 @@ pub(crate) struct Scope<'a> {
 pub struct UnknownName(pub String);
 
 impl Names {
+    pub(crate) fn new(data: Vec<(String, Table)>, env: BTreeMap<String, String>) -> Self {
+        Names { data, env, ..Names::default() }
+    }
+
     /// The place of a variable, given now if it is new.
     pub(crate) fn variable(&mut self, name: &str) -> usize {
         if let Some(place) = self.variables.iter().position(|v| v == name) {
@@ -173,11 +178,6 @@ impl Text {
         for piece in &self.pieces {
             piece.render(scope, out);
         }
-    }
-
-    /// Whether nothing is ever rendered.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.pieces.is_empty()
     }
 }
 
