@@ -263,3 +263,6 @@ impl Catalog {
         &self.triggered[trigger.0 as usize]
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -121,7 +121,7 @@ fn store(env: &Env) -> Result<StoreOptions, EnvError> {
         path,
         sync: env.choice("DATABASE_SYNC", &[("full", Sync::Full), ("normal", Sync::Normal)])?,
         readers: count(env, "DATABASE_READERS", 4, 64)?,
-        linger: Duration::from_millis(env.within("COMMIT_LINGER_MS", 1, 0..=100)?),
+        linger: Duration::from_millis(env.within("COMMIT_LINGER_MS", 0, 0..=100)?),
         window: Window {
             age: Duration::from_secs(env.within("EVENT_ID_WINDOW_S", 3600, 1..=7 * 86_400)?),
             ids: count(env, "EVENT_ID_WINDOW_COUNT", 1_000_000, 100_000_000)?,

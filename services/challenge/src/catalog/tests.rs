@@ -1,0 +1,141 @@
+//! What a challenge file may not be, each refusal with its path; and what the generator writes.
+
+use super::*;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn goal(id: &str, prerequisites: &[&str]) -> Value {
+    json!({
+        "goalId": id, "name": "n", "description": "d", "eventSource": "statistic", "defaultAssigned": true,
+        "requirement": { "statCode": "kills", "operator": ">=", "targetValue": 1 },
+        "reward": { "type": "ITEM", "rewardId": "r", "quantity": 1 }, "prerequisites": prerequisites,
+    })
+}
+
+fn file(goals: &[Value]) -> Value {
+    json!({ "challenges": [{ "challengeId": "c", "name": "n", "description": "d", "goals": goals }] })
+}
+
+/// The refusal of a one-goal file after `path` (a JSON pointer below the goal) was set to `value`.
+fn refusal(path: &str, value: Value) -> String {
+    let mut goal = goal("g", &[]);
+    let (parent, key) = path.rsplit_once('/').unwrap();
+    goal.pointer_mut(parent).unwrap()[key] = value;
+    refused(&file(&[goal]))
+}
+
+fn refused(file: &Value) -> String {
+    Catalog::parse("f.json", &file.to_string()).unwrap_err().to_string()
+}
+
+#[test]
+fn every_broken_rule_names_file_path_and_reason() {
+    let at = "f.json: challenges[0].goals[0].";
+    for (path, value, message) in [
+        ("/goalId", json!(""), "goalId: must not be empty"),
+        ("/goalId", json!(7), "goalId: must be a text"),
+        ("/name", Value::Null, "name: is missing"),
+        ("/eventSource", json!("chat"), "eventSource: must be one of statistic, login"),
+        ("/defaultAssigned", json!("yes"), "defaultAssigned: must be true or false"),
+        ("/requirement/operator", json!("=="), "requirement.operator: must be one of >="),
+        (
+            "/requirement/targetValue",
+            json!(0),
+            "requirement.targetValue: must be a whole number from 1 to 2147483647",
+        ),
+        (
+            "/requirement/targetValue",
+            json!(1.5),
+            "requirement.targetValue: must be a whole number from 1 to 2147483647",
+        ),
+        ("/requirement/statCode", json!(" "), "requirement.statCode: must not be empty"),
+        (
+            "/requirement/progressMode",
+            json!("daily"),
+            "requirement.progressMode: must be one of absolute, relative",
+        ),
+        ("/reward/type", json!("CASH"), "reward.type: must be one of ITEM, WALLET"),
+        ("/reward/rewardId", json!(""), "reward.rewardId: must not be empty"),
+        ("/reward/quantity", json!(-1), "reward.quantity: must be a whole number from 1 to 2147483647"),
+        ("/reward", Value::Null, "reward: is missing"),
+        ("/prerequisites", json!(["x"]), "prerequisites[0]: no goal has the id \"x\""),
+        ("/prerequisites", json!("x"), "prerequisites: must be a list of texts"),
+    ] {
+        assert_eq!(refusal(path, value), format!("{at}{message}"));
+    }
+}
+
+#[test]
+fn keys_of_former_formats_are_not_ignored() {
+    let message = refusal("/type", json!("daily"));
+    assert!(message.starts_with("f.json: challenges[0].goals[0].type: is not known here"), "{message}");
+}
+
+#[test]
+fn rotation_is_refused_unless_switched_off() {
+    let off = json!({ "enabled": false });
+    let mut quiet = goal("g", &[]);
+    quiet["rotation"] = off;
+    assert!(Catalog::parse("f", &file(&[quiet]).to_string()).is_ok());
+    let on = json!({ "enabled": true, "type": "global", "schedule": "daily" });
+    let message = refusal("/rotation", on);
+    assert!(message.contains("rotation.enabled: needs requirement.progressMode relative"), "{message}");
+    assert!(message.contains("rotation.enabled: rotation is not offered by this version"), "{message}");
+}
+
+#[test]
+fn the_whole_file_is_checked() {
+    assert_eq!(refused(&json!({})), "f.json: challenges: must be a list with at least one entry");
+    assert_eq!(refused(&file(&[])), "f.json: challenges[0].goals: must be a list with at least one entry");
+    assert_eq!(
+        refused(&file(&[goal("g", &[]), goal("g", &[])])),
+        "f.json: challenges[0].goals[1]: \"g\" is used twice; ids are unique over the whole file"
+    );
+    let truncated = Catalog::parse("f.json", "{\"challenges\": [").unwrap_err().to_string();
+    assert!(truncated.starts_with("f.json: EOF while parsing"), "{truncated}");
+}
+
+#[test]
+fn prerequisite_circles_are_refused_by_name() {
+    assert_eq!(
+        refused(&file(&[goal("z", &["a"]), goal("a", &["b"]), goal("b", &["c"]), goal("c", &["a"])])),
+        "f.json: challenges[0].goals[1].prerequisites: goals wait for each other in a circle: a -> b -> c -> a"
+    );
+    assert!(refused(&file(&[goal("a", &["a"])])).ends_with("in a circle: a -> a"));
+    let diamond =
+        file(&[goal("a", &[]), goal("b", &["a"]), goal("c", &["a"]), goal("d", &["b", "c"])]);
+    assert!(Catalog::parse("f", &diamond.to_string()).is_ok());
+}
+
+#[test]
+fn a_chain_of_many_goals_does_not_exhaust_the_stack() {
+    let mut goals: Vec<Value> = (0..20_000u32).map(|i| goal(&format!("g{i}"), &[&format!("g{}", i + 1)])).collect();
+    goals.push(goal("g20000", &[]));
+    assert!(Catalog::parse("f", &file(&goals).to_string()).is_ok());
+}
+
+#[test]
+fn the_checked_in_file_is_what_the_generator_writes() {
+    let text = generate(Counts { challenges: 10, goals: 50, defaults: 10 });
+    assert!(text == crate::server::EMBEDDED_CHALLENGES, "run: challenge config generate > examples/challenge.json");
+    let catalog = Catalog::parse("generated", &text).unwrap();
+    assert_eq!((catalog.challenges.len(), catalog.goals().count(), catalog.defaults().len()), (10, 500, 10));
+    let moved = |trigger| catalog.triggered(trigger).iter().any(|ix| catalog.goal(*ix).is_default);
+    assert!(moved(catalog.statistic_trigger("enemy_kills").unwrap()) && moved(catalog.login_trigger().unwrap()));
+    assert!(catalog.goals().any(|(_, goal)| !goal.prerequisites.is_empty()));
+    assert!(catalog.goals().any(|(_, goal)| goal.mode == Mode::Relative));
+}
+
+proptest! {
+    #[test]
+    fn every_generated_size_is_valid(challenges in 1..20u32, goals in 1..20u32, share in 0.0..=1.0f64) {
+        let defaults = (f64::from(challenges * goals) * share) as u32;
+        let catalog = Catalog::parse("generated", &generate(Counts { challenges, goals, defaults })).unwrap();
+        prop_assert_eq!(catalog.defaults().len(), defaults as usize);
+    }
+
+    #[test]
+    fn no_text_makes_it_panic(text in r#"(\{|\}|\[|\]|"challenges"|"goals"|:|,|1|null|"x"){0,40}"#) {
+        let _refused_or_not = Catalog::parse("f", &text);
+    }
+}

@@ -1,0 +1,8 @@
+//! The service from outside: real ports, real SQLite, real gRPC; and the real binary, killed.
+
+mod claims;
+mod events;
+mod killed;
+mod players;
+mod process;
+mod support;

@@ -1,0 +1,201 @@
+//! What players reach over HTTP.
+
+use crate::support::{PORTS, Player, Server};
+use hyper::{Method, StatusCode};
+use kit::env::Env;
+use serde_json::json;
+use std::collections::HashSet;
+
+const LIST: &str = "/challenge/v1/challenges";
+
+#[tokio::test]
+async fn initialize_assigns_the_defaults_and_says_so_once() {
+    let server = Server::start().await;
+    let ann = server.player("ann");
+    let first = ann.initialize().await;
+    assert_eq!((&first["newAssignments"], &first["totalActive"]), (&json!(10), &json!(10)));
+    let goal = &first["assignedGoals"][0];
+    assert_eq!(goal["goalId"], "goal-001-01");
+    assert_eq!(goal["expiresAt"], "");
+    assert_eq!(goal["progress"], 0);
+    assert!(goal["assignedAt"].as_str().unwrap().ends_with('Z'), "UTC with its zone: {goal}");
+    let again = ann.initialize().await;
+    assert_eq!((&again["newAssignments"], &again["totalActive"]), (&json!(0), &json!(10)));
+}
+
+#[tokio::test]
+async fn two_hundred_simultaneous_first_calls_assign_once_and_count_once() {
+    let server = Server::start().await;
+    let calls: Vec<_> = (0..200).map(|_| server.player("ann")).collect();
+    let calls = calls.into_iter().map(|player| tokio::spawn(async move { player.initialize().await }));
+    let mut counted = 0;
+    for call in calls.collect::<Vec<_>>() {
+        counted += call.await.unwrap()["newAssignments"].as_i64().unwrap();
+    }
+    assert_eq!(counted, 10);
+    assert_eq!(server.count("SELECT count(*) FROM user_goal_progress"), 10);
+}
+
+#[tokio::test]
+async fn new_defaults_reach_existing_users() {
+    let server = Server::start().await;
+    server.player("ann").initialize().await;
+    let folder = server.stop().await;
+    let more = challenge::catalog::Counts { challenges: 10, goals: 50, defaults: 20 };
+    let path = folder.path().join("more.json");
+    std::fs::write(&path, challenge::catalog::generate(more)).unwrap();
+    let server = Server::start_in(folder, &[("CHALLENGE_CONFIG_PATH", path.to_str().unwrap())]).await;
+    let synced = server.player("ann").initialize().await;
+    assert_eq!((&synced["newAssignments"], &synced["totalActive"]), (&json!(10), &json!(20)));
+}
+
+#[tokio::test]
+async fn a_user_who_began_with_set_active_has_the_defaults_too() {
+    let server = Server::start().await;
+    let ann = server.player("ann");
+    ann.set_active("goal-001-07", r#"{"isActive":true}"#).await;
+    let (_, active) = ann.get("/challenge/v1/challenges?active_only=true").await;
+    let shown: usize =
+        active["challenges"].as_array().unwrap().iter().map(|c| c["goals"].as_array().unwrap().len()).sum();
+    assert_eq!(shown, 11);
+}
+
+#[tokio::test]
+async fn active_only_hides_goals_that_are_not_active_and_the_plain_list_shows_all() {
+    let server = Server::start().await;
+    let ann = server.player("ann");
+    let ids = |list: &serde_json::Value| -> Vec<(String, bool)> {
+        let challenges = list["challenges"].as_array().unwrap().clone();
+        let goals = challenges.into_iter().flat_map(|c| c["goals"].as_array().unwrap().clone());
+        goals.map(|g| (g["goalId"].as_str().unwrap().to_owned(), g["isActive"] == true)).collect()
+    };
+    let (_, before) = ann.get(LIST).await;
+    assert_eq!(ids(&before).len(), 500);
+    assert!(ids(&before).iter().all(|(_, is_active)| !is_active), "reading assigns nothing");
+    ann.initialize().await;
+    ann.set_active("goal-002-01", r#"{"isActive":false}"#).await;
+    let (_, active) = ann.get("/challenge/v1/challenges?active_only=true").await;
+    assert_eq!(active["challenges"].as_array().unwrap().len(), 10);
+    assert_eq!(ids(&active).len(), 9);
+    assert!(ids(&active).iter().all(|(_, is_active)| *is_active));
+    let (_, all) = ann.get("/challenge/v1/challenges?active_only=1").await;
+    let unique: HashSet<_> = ids(&all).into_iter().collect();
+    assert_eq!(unique.len(), 500);
+}
+
+#[tokio::test]
+async fn set_active_takes_both_spellings_and_drops_what_it_does_not_know() {
+    let server = Server::start().await;
+    let ann = server.player("ann");
+    for (body, is_active, message) in [
+        (r#"{"isActive":true}"#, true, "Goal activated successfully"),
+        (r#"{"is_active":false,"unknown":[1]}"#, false, "Goal deactivated successfully"),
+        (r#"{"is_active":true}"#, true, "Goal activated successfully"),
+        ("", false, "Goal deactivated successfully"),
+        ("{}", false, "Goal deactivated successfully"),
+    ] {
+        let (status, answer) = ann.set_active("goal-001-02", body).await;
+        assert_eq!(status, StatusCode::OK, "{body}");
+        assert_eq!(answer["isActive"], is_active, "{body}");
+        assert_eq!(answer["message"], message, "{body}");
+        assert_eq!(ann.goal("goal-001-02").await["isActive"], is_active, "the next read shows it: {body}");
+    }
+    let large = format!(r#"{{"x":"{}"}}"#, "y".repeat(20_000));
+    for (body, code) in [
+        ("{", "INVALID_REQUEST"),
+        (r#"{"isActive":"yes"}"#, "INVALID_REQUEST"),
+        ("[]x", "INVALID_REQUEST"),
+        (large.as_str(), "REQUEST_TOO_LARGE"),
+    ] {
+        let (status, answer) = ann.set_active("goal-001-02", body).await;
+        assert!(status.is_client_error(), "{body}");
+        assert_eq!(answer["errorCode"], code);
+    }
+}
+
+#[tokio::test]
+async fn simultaneous_set_active_on_a_new_row_never_fails() {
+    let server = Server::start().await;
+    let calls: Vec<_> = (0..50)
+        .map(|_| server.player("ann"))
+        .map(|ann| tokio::spawn(async move { ann.set_active("goal-001-09", r#"{"isActive":true}"#).await }))
+        .collect();
+    for call in calls {
+        assert_eq!(call.await.unwrap().0, StatusCode::OK);
+    }
+}
+
+#[tokio::test]
+async fn unknown_challenges_and_goals_are_404_everywhere() {
+    let server = Server::start().await;
+    let ann = server.player("ann");
+    for (path, code) in [
+        ("nope/goals/goal-001-01", "CHALLENGE_NOT_FOUND"),
+        ("challenge-001/goals/nope", "GOAL_NOT_FOUND"),
+        ("challenge-002/goals/goal-001-01", "GOAL_NOT_FOUND"),
+    ] {
+        for (method, verb) in [(Method::PUT, "active"), (Method::POST, "claim")] {
+            let (status, answer) = ann.send(method, &format!("{LIST}/{path}/{verb}"), "{}").await;
+            assert_eq!((status, &answer["errorCode"]), (StatusCode::NOT_FOUND, &json!(code)), "{path} {verb}");
+            assert_eq!(answer["code"], 5);
+        }
+    }
+    let (status, answer) = ann.get("/challenge/v2").await;
+    assert_eq!((status, &answer["errorCode"]), (StatusCode::NOT_FOUND, &json!("NOT_FOUND")));
+    let (status, _) = ann.send(Method::DELETE, LIST, "").await;
+    assert_eq!(status, StatusCode::METHOD_NOT_ALLOWED);
+}
+
+#[tokio::test]
+async fn there_is_no_default_user() {
+    let server = Server::start().await;
+    for user in ["", &"x".repeat(101)] {
+        let nobody = server.player(user);
+        let (status, answer) = nobody.get(LIST).await;
+        assert_eq!((status, &answer["errorCode"]), (StatusCode::UNAUTHORIZED, &json!("UNAUTHENTICATED")));
+        assert_eq!(nobody.set_active("goal-001-01", "{}").await.0, StatusCode::UNAUTHORIZED);
+        assert_eq!(nobody.claim("goal-001-01").await.0, StatusCode::UNAUTHORIZED);
+        let (status, _) = nobody.send(Method::POST, "/challenge/v1/challenges/initialize", "{}").await;
+        assert_eq!(status, StatusCode::UNAUTHORIZED);
+    }
+    assert_eq!(server.count("SELECT count(*) FROM user_goal_progress"), 0);
+}
+
+#[tokio::test]
+async fn health_needs_no_identity_and_the_admin_port_answers() {
+    let server = Server::start().await;
+    assert_eq!(server.player("").get("/challenge/healthz").await, (StatusCode::OK, json!({"status": "healthy"})));
+    let admin = Player::new(server.running.addresses.admin, "");
+    assert_eq!(admin.get("/healthz").await.0, StatusCode::OK);
+    assert_eq!(admin.get("/readyz").await, (StatusCode::OK, json!({"status": "ready"})));
+}
+
+#[tokio::test]
+async fn a_base_path_can_be_chosen_and_the_root_too() {
+    for (base, path) in [("/games/one/", "/games/one/healthz"), ("/", "/healthz")] {
+        let server = Server::start_with(&[("BASE_PATH", base)]).await;
+        assert_eq!(server.player("").get(path).await.0, StatusCode::OK, "{base}");
+    }
+}
+
+#[tokio::test]
+async fn a_port_that_is_taken_is_named() {
+    let server = Server::start().await;
+    let taken = server.running.addresses.http.port().to_string();
+    let env = Env::of(PORTS.into_iter().chain([("DATABASE_PATH", ":temporary:"), ("HTTP_PORT", &taken)]));
+    let settings = challenge::settings::Settings::read(&env).unwrap();
+    let refused = challenge::server::start(&settings).await.err().unwrap().to_string();
+    assert!(refused.starts_with(&format!("cannot listen on 127.0.0.1:{taken} for HTTP (HTTP_PORT)")), "{refused}");
+}
+
+#[tokio::test]
+async fn after_the_end_nothing_listens_and_the_database_is_whole() {
+    let server = Server::start().await;
+    let (ann, addresses) = (server.player("ann"), server.running.addresses);
+    ann.initialize().await;
+    let folder = server.stop().await;
+    for address in [addresses.http, addresses.grpc, addresses.events, addresses.admin] {
+        assert!(tokio::net::TcpStream::connect(address).await.is_err(), "{address}");
+    }
+    assert_eq!(crate::support::count(folder.path(), "SELECT count(*) FROM user_goal_progress"), 10);
+}

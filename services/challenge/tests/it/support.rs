@@ -1,0 +1,179 @@
+//! A server in this process or in one of its own, and the clients that tests speak to it with.
+
+use axum::body::{Body, to_bytes};
+use challenge::proto::account::UserLoggedIn;
+use challenge::proto::account::user_authentication_user_logged_in_service_client::UserAuthenticationUserLoggedInServiceClient as LoginClient;
+use challenge::proto::statistic::statistic_stat_item_updated_service_client::StatisticStatItemUpdatedServiceClient as StatisticClient;
+use challenge::proto::statistic::{StatItem, StatItemUpdated};
+use challenge::server::{Addresses, Running, start};
+use challenge::settings::Settings;
+use hyper::{Method, Request, StatusCode};
+use hyper_util::rt::TokioIo;
+use kit::env::Env;
+use serde_json::Value;
+use std::net::SocketAddr;
+use std::path::Path;
+use tempfile::TempDir;
+use tonic::transport::{Channel, Endpoint};
+
+/// A server in this process on ports and a database of its own.
+pub(crate) struct Server {
+    pub(crate) running: Running,
+    pub(crate) folder: TempDir,
+}
+
+/// Any free ports, and what a start needs.
+pub(crate) const PORTS: [(&str, &str); 5] = [
+    ("TEST_IDENTITY_HEADER", "on"),
+    ("HTTP_PORT", "0"),
+    ("GRPC_PORT", "0"),
+    ("EVENTS_PORT", "0"),
+    ("ADMIN_PORT", "0"),
+];
+
+impl Server {
+    pub(crate) async fn start() -> Self {
+        Self::start_with(&[]).await
+    }
+
+    pub(crate) async fn start_with(settings: &[(&str, &str)]) -> Self {
+        Self::start_in(tempfile::tempdir().unwrap(), settings).await
+    }
+
+    /// A server on the database of an earlier one.
+    pub(crate) async fn start_in(folder: TempDir, settings: &[(&str, &str)]) -> Self {
+        let database = database(folder.path());
+        let pairs = PORTS.into_iter().chain([("DATABASE_PATH", database.as_str())]);
+        let env = Env::of(pairs.chain(settings.iter().copied()));
+        let running = start(&Settings::read(&env).unwrap()).await.unwrap();
+        Self { running, folder }
+    }
+
+    /// Stops it and keeps its database.
+    pub(crate) async fn stop(self) -> TempDir {
+        self.running.stop().await;
+        self.folder
+    }
+
+    pub(crate) fn player(&self, user: &str) -> Player {
+        Player::new(self.running.addresses.http, user)
+    }
+
+    pub(crate) async fn publisher(&self) -> Publisher {
+        Publisher::connect(self.running.addresses).await
+    }
+
+    /// A number from the database itself.
+    pub(crate) fn count(&self, sql: &str) -> i64 {
+        count(self.folder.path(), sql)
+    }
+}
+
+pub(crate) fn database(folder: &Path) -> String {
+    folder.join("challenge.db").display().to_string()
+}
+
+pub(crate) fn count(folder: &Path, sql: &str) -> i64 {
+    let connection = rusqlite::Connection::open(database(folder)).unwrap();
+    connection.query_row(sql, [], |row| row.get(0)).unwrap()
+}
+
+/// One user's HTTP client; a connection for each request.
+#[derive(Clone)]
+pub(crate) struct Player {
+    address: SocketAddr,
+    user: String,
+}
+
+impl Player {
+    pub(crate) fn new(address: SocketAddr, user: &str) -> Self {
+        Self { address, user: user.to_owned() }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> (StatusCode, Value) {
+        self.send(Method::GET, path, "").await
+    }
+
+    pub(crate) async fn initialize(&self) -> Value {
+        let (status, answer) = self.send(Method::POST, "/challenge/v1/challenges/initialize", "{}").await;
+        assert_eq!(status, StatusCode::OK, "{answer}");
+        answer
+    }
+
+    /// The goal as the list shows it.
+    pub(crate) async fn goal(&self, goal_id: &str) -> Value {
+        let (status, list) = self.get("/challenge/v1/challenges").await;
+        assert_eq!(status, StatusCode::OK);
+        let goals = list["challenges"].as_array().unwrap().iter().flat_map(|c| c["goals"].as_array().unwrap());
+        goals.into_iter().find(|goal| goal["goalId"] == goal_id).unwrap().clone()
+    }
+
+    /// `goal-001-02` lies in `challenge-001`.
+    pub(crate) async fn set_active(&self, goal_id: &str, body: &str) -> (StatusCode, Value) {
+        let path = format!("/challenge/v1/challenges/challenge-{}/goals/{goal_id}/active", &goal_id[5..8]);
+        self.send(Method::PUT, &path, body).await
+    }
+
+    pub(crate) async fn claim(&self, goal_id: &str) -> (StatusCode, Value) {
+        let path = format!("/challenge/v1/challenges/challenge-{}/goals/{goal_id}/claim", &goal_id[5..8]);
+        self.send(Method::POST, &path, "{}").await
+    }
+
+    pub(crate) async fn send(&self, method: Method, path: &str, body: &str) -> (StatusCode, Value) {
+        let request = Request::builder().method(method).uri(path).header("host", "test");
+        let request = if self.user.is_empty() { request } else { request.header("x-mock-user-id", &self.user) };
+        let request = request.body(Body::from(body.to_owned())).unwrap();
+        self.exchange(request).await.unwrap()
+    }
+
+    /// `Err` when the server went away.
+    pub(crate) async fn exchange(&self, request: Request<Body>) -> Result<(StatusCode, Value), String> {
+        let lost = |error: &dyn std::error::Error| error.to_string();
+        let stream = tokio::net::TcpStream::connect(self.address).await.map_err(|e| lost(&e))?;
+        let shaken = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
+        let (mut sender, connection) = shaken.map_err(|e| lost(&e))?;
+        tokio::spawn(connection);
+        let response = sender.send_request(request).await.map_err(|e| lost(&e))?;
+        let status = response.status();
+        let bytes = to_bytes(Body::new(response.into_body()), usize::MAX).await.map_err(|e| lost(&e))?;
+        Ok((status, serde_json::from_slice(&bytes).unwrap()))
+    }
+}
+
+/// Sends events.
+#[derive(Clone)]
+pub(crate) struct Publisher {
+    pub(crate) login: LoginClient<Channel>,
+    pub(crate) statistic: StatisticClient<Channel>,
+}
+
+impl Publisher {
+    pub(crate) async fn connect(addresses: Addresses) -> Self {
+        let channel = Endpoint::new(format!("http://{}", addresses.events)).unwrap().connect().await.unwrap();
+        Self { login: LoginClient::new(channel.clone()), statistic: StatisticClient::new(channel) }
+    }
+
+    pub(crate) async fn log_in(&mut self, user: &str, id: &str) -> Result<(), tonic::Status> {
+        let event = UserLoggedIn {
+            id: id.to_owned(),
+            user_id: user.to_owned(),
+            namespace: "accelbyte".to_owned(),
+            ..UserLoggedIn::default()
+        };
+        self.login.on_message(event).await.map(|_| ())
+    }
+
+    pub(crate) async fn tell(&mut self, user: &str, stat_code: &str, latest: f64) -> Result<(), tonic::Status> {
+        self.statistic.on_message(statistic(user, stat_code, latest)).await.map(|_| ())
+    }
+}
+
+/// A statistic event without an id.
+pub(crate) fn statistic(user: &str, stat_code: &str, latest_value: f64) -> StatItemUpdated {
+    StatItemUpdated {
+        user_id: user.to_owned(),
+        namespace: "accelbyte".to_owned(),
+        payload: Some(StatItem { stat_code: stat_code.to_owned(), latest_value, ..StatItem::default() }),
+        ..StatItemUpdated::default()
+    }
+}
