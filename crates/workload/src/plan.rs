@@ -11,7 +11,7 @@ use crate::data::Table;
 use crate::message::Schemas;
 use crate::model::{Executor, Flow, Phase, Scenario, Weighted, Workload};
 use scenarios::ScenarioDraft;
-use section::{Issues, Section};
+use section::{Issues, Section, Span};
 use steps::StepDraft;
 
 mod data;
@@ -137,19 +137,25 @@ impl Around<'_> {
         for message in overrides::apply(&mut workload, self.overrides) {
             issues.add_whole("command line", message);
         }
+        for (name, message) in targets::resolve_ready(&mut workload.targets) {
+            issues.add(&key_span(root, "targets", &name), message);
+        }
         // A cap that the plan does not name follows the rate, which may have been scaled.
         for scenario in workload.scenarios.iter_mut().filter(|scenario| !capped.contains(&scenario.name)) {
             scenario.max_vus = default_cap(&scenario.executor);
         }
         for (name, message) in verify::unique_rows(&workload) {
-            let span =
-                root.entries("data").into_iter().find(|item| item.key == name).map(|item| item.key_span);
-            issues.add(&span.unwrap_or_default(), message);
+            issues.add(&key_span(root, "data", &name), message);
         }
         workload.objectives = goals::read(root, &workload);
         root.finish();
         LoadedPlan { workload, tables: data.tables, schemas: targets.schemas, env }
     }
+}
+
+/// Where the entry `name` of the table `key` is.
+fn key_span(root: &Section<'_>, key: &'static str, name: &str) -> Span {
+    root.entries(key).into_iter().find(|item| item.key == name).map(|item| item.key_span).unwrap_or_default()
 }
 
 /// The cap on virtual users of a scenario that names none. Closed: its virtual users. Open: as many as would

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Overrides;
 use super::request::unknown_target;
 use super::targets::{grpc_authority, http_origin};
-use crate::model::{Executor, Scenario, Workload};
+use crate::model::{Executor, ProcessRef, Scenario, Workload};
 use crate::schedule::{MAX_RATE, MAX_STAGE};
 
 /// Below this a scaled graceful stop would cut off what any service needs to answer.
@@ -52,7 +52,13 @@ fn retarget(workload: &mut Workload, name: &str, url: &str) -> Result<(), String
         return Err(unknown_target(name, known.iter().map(String::as_str)));
     };
     match (&mut target.http, &mut target.grpc) {
-        (Some(http), grpc) if grpc.is_none() || url.contains("://") => *http = http_origin(url)?,
+        (Some(http), grpc) if grpc.is_none() || url.contains("://") => {
+            let old = std::mem::replace(http, http_origin(url)?);
+            // Who listened there is now looked for where the target is now.
+            if target.process == Some(ProcessRef::Port(old.port)) {
+                target.process = Some(ProcessRef::Port(http.port));
+            }
+        }
         (_, Some(grpc)) => (grpc.host, grpc.port) = grpc_authority(url)?,
         _ => return Err(format!("target `{name}` has no url to replace")),
     }

@@ -121,7 +121,9 @@ fn read_ready(item: &Item<'_>, grpc: Option<&GrpcOrigin>) -> Option<WaitReady> {
     let section = item.section("`wait_ready`")?;
     let url = section.get("url").and_then(|url| {
         let text = url.text()?;
-        section.issues.check(&url.span(), http_origin(text))?;
+        if !text.starts_with("${") {
+            section.issues.check(&url.span(), http_origin(text))?;
+        }
         Some(ReadyProbe::Url(text.to_owned()))
     });
     let service = section.get("service").and_then(|s| s.text()).unwrap_or_default().to_owned();
@@ -148,6 +150,35 @@ fn read_ready(item: &Item<'_>, grpc: Option<&GrpcOrigin>) -> Option<WaitReady> {
         return None;
     }
     Some(WaitReady { probe: url.or(health)?, within: within? })
+}
+
+/// Put the places of targets into readiness URLs that begin with `${NAME.url}`, once it is known where they
+/// are. Yields the targets for which that is not possible, and why.
+pub(super) fn resolve_ready(named: &mut BTreeMap<String, Target>) -> Vec<(String, String)> {
+    let origins: BTreeMap<String, HttpOrigin> =
+        named.iter().filter_map(|(name, target)| Some((name.clone(), target.http.clone()?))).collect();
+    let mut wrong = Vec::new();
+    for (name, target) in named {
+        let Some(ReadyProbe::Url(url)) = target.wait_ready.as_mut().map(|ready| &mut ready.probe) else {
+            continue;
+        };
+        let Some((of, rest)) = url.strip_prefix("${").and_then(|rest| rest.split_once(".url}")) else {
+            if url.starts_with("${") {
+                wrong.push((
+                    name.clone(),
+                    format!("`{url}`: only a target's url can be put in here: `${{{name}.url}}`"),
+                ));
+            }
+            continue;
+        };
+        match origins.get(of) {
+            Some(origin) => {
+                *url = format!("http://{}:{}{}{rest}", bracketed(&origin.host), origin.port, origin.base_path)
+            }
+            None => wrong.push((name.clone(), format!("`{url}`: there is no target `{of}` with a `url`"))),
+        }
+    }
+    wrong
 }
 
 fn bracketed(host: &str) -> String {
