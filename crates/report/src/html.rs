@@ -1,8 +1,72 @@
-//! The report as one HTML file.
+//! The report as one self-contained HTML file: nothing is loaded, and nothing needs a script to be read.
+//!
+//! The template escapes whatever it is given; only drawings made here go in as markup.
 
-use crate::Summary;
+mod charts;
+mod plot;
+mod ticks;
+mod view;
+
+use askama::Template;
+
+use crate::summary::Summary;
+use charts::Chart;
+use view::{ClaimView, ExchangeView, Fact, FailureRow, FindingView, PhaseTable, Tile};
+
+/// The most exchanges of a kind that are shown; the archive has them all.
+const MAX_EXCHANGES: usize = 40;
+
+#[derive(Template)]
+#[template(path = "report.html")]
+struct Page<'a> {
+    summary: &'a Summary,
+    verdict: String,
+    class: &'static str,
+    facts: Vec<Fact>,
+    tiles: Vec<Tile>,
+    claims: Vec<ClaimView>,
+    findings: Vec<FindingView>,
+    load: Vec<Chart>,
+    latency: Vec<Chart>,
+    distributions: Vec<Chart>,
+    resources: Vec<Chart>,
+    phases: Vec<PhaseTable>,
+    failures: Vec<FailureRow>,
+    checks: Vec<Vec<String>>,
+    generator: Vec<Fact>,
+    cpu: Vec<Vec<String>>,
+    series: Vec<Vec<String>>,
+    failed: Vec<ExchangeView>,
+    slowest: Vec<ExchangeView>,
+    environment: Vec<(String, Vec<Fact>)>,
+    workload: String,
+}
 
 /// The report as one self-contained HTML file.
 pub fn html(summary: &Summary) -> String {
-    format!("<!doctype html><title>{}</title>", summary.judgement.verdict)
+    let verdict = summary.judgement.verdict;
+    let page = Page {
+        summary,
+        verdict: verdict.to_string(),
+        class: view::verdict_class(verdict),
+        facts: view::facts(summary),
+        tiles: view::tiles(summary),
+        claims: summary.claims.iter().map(ClaimView::of).collect(),
+        findings: summary.judgement.findings.iter().map(FindingView::of).collect(),
+        load: charts::load(summary),
+        latency: charts::response_times(summary),
+        distributions: charts::distributions(summary),
+        resources: charts::resources(summary),
+        phases: view::phase_tables(summary),
+        failures: view::failures(summary),
+        checks: view::checks(summary),
+        generator: view::generator(summary),
+        cpu: view::cpu(summary),
+        series: view::series(summary),
+        failed: summary.failed.iter().take(MAX_EXCHANGES).map(ExchangeView::of).collect(),
+        slowest: summary.slowest.iter().take(MAX_EXCHANGES).map(ExchangeView::of).collect(),
+        environment: view::environment(summary),
+        workload: view::workload(summary),
+    };
+    page.render().expect("writing a page to memory cannot fail")
 }

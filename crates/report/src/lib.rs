@@ -21,3 +21,17 @@ pub use live::LiveView;
 pub use markdown::markdown;
 pub use summary::{ReportError, Summary};
 pub use terminal::{Style, terminal};
+
+/// What a finding is about, in words: `phase gameplay · endpoint list`, or `the whole run`.
+pub(crate) fn scope(scope: &evidence::Scope) -> String {
+    let parts = [
+        ("phase", &scope.phase),
+        ("scenario", &scope.scenario),
+        ("endpoint", &scope.endpoint),
+        ("objective", &scope.objective),
+        ("series", &scope.series),
+    ];
+    let named: Vec<String> =
+        parts.iter().filter_map(|(what, name)| Some(format!("{what} {}", name.as_ref()?))).collect();
+    if named.is_empty() { "the whole run".to_owned() } else { named.join(" · ") }
+}

@@ -176,17 +176,18 @@ impl LiveView {
         phase.map_or_else(|| "draining".to_owned(), |(name, _)| name.clone())
     }
 
-    /// One line, no wider than `width` columns, without a newline.
+    /// One line, no wider than `width` columns, without a newline. Short of space, it says the same in
+    /// fewer words before it leaves anything out.
     pub fn line(&self, style: Style, width: usize) -> String {
         let now = self.now();
-        let mut line = Line::new();
-        line.add(Tone::Strong, &progress(&now)).add(Tone::Dim, " · ").add(Tone::Accent, &now.phase);
-        line.add(Tone::Dim, " · ").add(Tone::Normal, &loads(&now));
-        line.add(Tone::Dim, " · ").add(failure_tone(&now), &failures(&now));
-        line.add(Tone::Dim, " · ").add(Tone::Normal, &format!("p95 {}", number::time_or_none(now.p95_ms)));
-        line.add(Tone::Dim, " · ").add(Tone::Normal, &format!("{} in flight", number::count(now.in_flight)));
-        line.add(Tone::Dim, &format!(" · {}", left(&now)));
-        line.render(style, width)
+        let full = joined(&now, [loads(&now), failures(&now), left(&now)]);
+        if full.width() <= width {
+            return full.render(style, width);
+        }
+        let rate = |per_second| number::rate(per_second).trim_end_matches("/s").to_owned();
+        let loads = format!("{} of {}/s", rate(now.achieved_per_s), rate(now.offered_per_s));
+        let failures = format!("{} failed", number::count(now.failed + now.dropped));
+        joined(&now, [loads, failures, String::new()]).render(style, width)
     }
 
     /// Three lines, none wider than `width` columns, joined by newlines, without one at the end: for a
@@ -206,6 +207,23 @@ impl LiveView {
         answers.add(Tone::Dim, " · ").add(failure_tone(&now), &failures(&now));
         [head, load, answers].map(|line| line.render(style, width)).join("\n")
     }
+}
+
+/// The pieces of a line, what matters most first.
+fn joined(now: &Now, [loads, failures, left]: [String; 3]) -> Line {
+    let mut line = Line::new();
+    line.add(Tone::Strong, &progress(now)).add(Tone::Dim, " · ").add(Tone::Accent, &now.phase);
+    let pieces = [
+        (Tone::Normal, loads),
+        (failure_tone(now), failures),
+        (Tone::Normal, format!("p95 {}", number::time_or_none(now.p95_ms))),
+        (Tone::Normal, format!("{} in flight", number::count(now.in_flight))),
+        (Tone::Dim, left),
+    ];
+    for (tone, text) in pieces.iter().filter(|(_, text)| !text.is_empty()) {
+        line.add(Tone::Dim, " · ").add(*tone, text);
+    }
+    line
 }
 
 fn progress(now: &Now) -> String {

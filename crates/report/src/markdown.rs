@@ -1,8 +1,197 @@
-//! The report as Markdown.
+//! The report as Markdown that fits the summary of a CI job: at most [`MAX_BYTES`], hostile names disarmed.
 
-use crate::Summary;
+use std::fmt::Write;
+
+use evidence::{Finding, Verdict};
+
+use crate::number;
+use crate::summary::{Asked, Row, Summary, quantile_text};
+use crate::terminal::line::visible;
+
+/// What a report never exceeds, in bytes.
+pub const MAX_BYTES: usize = 64_000;
+
+const MAX_CLAIMS: usize = 60;
+const MAX_FINDINGS: usize = 25;
+const MAX_ROWS: usize = 120;
+/// Names and sentences longer than this are cut, in characters.
+const MAX_NAME: usize = 60;
+const MAX_TEXT: usize = 600;
 
 /// The report as Markdown.
 pub fn markdown(summary: &Summary) -> String {
-    format!("# {}\n", summary.judgement.verdict)
+    let mut out = String::new();
+    head(&mut out, summary);
+    claims(&mut out, &summary.claims);
+    findings(&mut out, &summary.judgement.findings);
+    endpoints(&mut out, summary);
+    foot(&mut out, summary);
+    if out.len() > MAX_BYTES {
+        const CUT: &str = "\n\n_The rest did not fit; the HTML report has all of it._\n";
+        out.truncate(out.floor_char_boundary(MAX_BYTES - CUT.len()));
+        // A row that was cut in its middle would break the table it is in.
+        out.truncate(out.rfind('\n').unwrap_or(0));
+        out.push_str(CUT);
+    }
+    out
+}
+
+/// A sign before the word, so that a verdict is seen before it is read.
+fn sign(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Pass => "✅",
+        Verdict::Fail => "❌",
+        Verdict::Inconclusive => "❔",
+        Verdict::Invalid => "🚫",
+        Verdict::Measured => "📏",
+    }
+}
+
+// Writing to a String cannot fail, so the results of `write!` are dropped in this file.
+
+fn head(out: &mut String, summary: &Summary) {
+    let (header, judgement) = (&summary.header, &summary.judgement);
+    let name = text(&header.name, MAX_NAME);
+    let _ = writeln!(out, "## {} {}: {name}\n", sign(judgement.verdict), judgement.verdict);
+    let _ = writeln!(out, "{}\n", text(&judgement.because, MAX_TEXT));
+    let span = number::span(u64::from(header.seconds));
+    let end = text(&header.end_in_words(), MAX_TEXT);
+    let _ = writeln!(out, "{} · {span} · {end}\n", text(&header.started_at, MAX_NAME));
+}
+
+fn claims(out: &mut String, claims: &[Asked]) {
+    if claims.is_empty() {
+        return;
+    }
+    out.push_str(
+        "| | claim | observed | asked | 95 % interval | n |\n| --- | --- | ---: | ---: | ---: | ---: |\n",
+    );
+    for asked in claims.iter().take(MAX_CLAIMS) {
+        let claim = &asked.claim;
+        let reasons: String = claim
+            .reasons
+            .iter()
+            .filter(|_| claim.verdict != Verdict::Pass)
+            .map(|r| format!("<br>{}", text(r, MAX_TEXT)))
+            .collect();
+        let _ = writeln!(
+            out,
+            "| {} {} | **{}** {}{reasons} | {} | {} | {} | {} |",
+            sign(claim.verdict),
+            claim.verdict,
+            text(&claim.name, MAX_NAME),
+            text(&claim.text, MAX_TEXT),
+            text(&asked.observed(), MAX_NAME),
+            text(&asked.bound(), MAX_NAME),
+            text(&asked.interval().unwrap_or_else(|| number::NOT_MEASURED.to_owned()), MAX_NAME),
+            number::count(claim.samples),
+        );
+    }
+    more(out, claims.len(), MAX_CLAIMS, "claims");
+    out.push('\n');
+}
+
+fn findings(out: &mut String, findings: &[Finding]) {
+    if findings.is_empty() {
+        return;
+    }
+    out.push_str("### Findings\n\n");
+    for finding in findings.iter().take(MAX_FINDINGS) {
+        let _ = writeln!(
+            out,
+            "- **{} {} {}** ({}): {} {} _Next:_ {}",
+            finding.severity,
+            text(&finding.rule, MAX_NAME),
+            text(&finding.title, MAX_NAME),
+            text(&crate::scope(&finding.scope), MAX_TEXT),
+            text(&finding.what, MAX_TEXT),
+            text(&finding.why, MAX_TEXT),
+            text(&finding.next, MAX_TEXT),
+        );
+    }
+    more(out, findings.len(), MAX_FINDINGS, "findings");
+    out.push('\n');
+}
+
+fn endpoints(out: &mut String, summary: &Summary) {
+    if summary.rows.is_empty() {
+        return;
+    }
+    out.push_str("### Response time of successes, by phase\n\n");
+    out.push_str("| phase | endpoint | dropped | requests | failed | p50 | p95 | p99 | max |\n");
+    out.push_str("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+    for row in summary.rows.iter().take(MAX_ROWS) {
+        endpoint(out, row);
+    }
+    more(out, summary.rows.len(), MAX_ROWS, "rows");
+    out.push_str("\n~ marks a quantile with fewer than 20 answers beyond it.\n\n");
+}
+
+fn endpoint(out: &mut String, row: &Row) {
+    let outcomes = &row.outcomes;
+    let times = if row.has_requests() { &row.response_time } else { &row.iteration_time };
+    let failed = match outcomes.failed() {
+        0 => number::share(0, outcomes.answered()),
+        n => format!("**{}** ({})", number::count(n), number::share(n, outcomes.answered())),
+    };
+    let _ = writeln!(
+        out,
+        "| {} | {} | {} | {} | {failed} | {} | {} | {} | {} |",
+        text(&row.phase, MAX_NAME),
+        text(row.label(), MAX_NAME),
+        number::count_or_none(row.arrivals.map(|a| a.dropped())),
+        number::count_or_none(outcomes.requests),
+        number::time_or_none(times.p50_ms),
+        quantile_text(times, 0.95, times.p95_ms),
+        quantile_text(times, 0.99, times.p99_ms),
+        number::time_or_none(times.max_ms),
+    );
+}
+
+fn foot(out: &mut String, summary: &Summary) {
+    let cpu = summary.cpu.iter().map(|cpu| match cpu.per_1000_requests_s {
+        Some(s) => {
+            format!("{} {} per 1,000 requests", text(&cpu.target, MAX_NAME), number::cpu(s))
+        }
+        None => format!("{} {}", text(&cpu.target, MAX_NAME), text(&cpu.note, MAX_TEXT)),
+    });
+    let _ = writeln!(out, "CPU: {}\n", cpu.take(MAX_ROWS).collect::<Vec<_>>().join("; "));
+    let lag = &summary.generator.start_lag;
+    let p99 = quantile_text(lag, 0.99, lag.p99_ms);
+    let _ = writeln!(
+        out,
+        "Start lag p99 {p99}; workload `{}`",
+        text(&summary.header.workload_digest, 2 * MAX_NAME)
+    );
+}
+
+fn more(out: &mut String, all: usize, shown: usize, what: &str) {
+    if all > shown {
+        let _ = writeln!(out, "\n_{} more {what} are in the HTML report._", all - shown);
+    }
+}
+
+/// Text of at most `max` characters in which nothing is markup.
+fn text(raw: &str, max: usize) -> String {
+    let shown = visible(&raw.replace(['\n', '\r', '\t'], " "));
+    let is_cut = shown.chars().count() > max;
+    let mut out = String::new();
+    for c in shown.chars().take(max) {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '|' | '*' | '_' | '`' | '[' | ']' | '\\' | '~' | '#' | '!' => {
+                out.push('\\');
+                out.push(c);
+            }
+            // A mention would ring somebody's bell.
+            '@' => out.push_str("&#64;"),
+            c => out.push(c),
+        }
+    }
+    if is_cut {
+        out.push('…');
+    }
+    out
 }

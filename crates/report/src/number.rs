@@ -109,6 +109,11 @@ fn inner_percent(percent: f64) -> String {
     }
 }
 
+/// CPU time in seconds, three significant digits: `0.926 CPU-s`.
+pub fn cpu(seconds: f64) -> String {
+    format!("{} CPU-s", significant(seconds, 3))
+}
+
 /// An amount of memory or traffic in bytes, three significant digits, binary units.
 pub fn bytes(value: f64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
@@ -156,8 +161,19 @@ pub fn with_unit(value: Option<f64>, unit: &str) -> String {
     }
 }
 
+/// The same number without the zeros that end its fraction: `50.00 ms` as `50 ms`. For numbers that are
+/// exact because somebody asked for them.
+pub fn without_zeros(text: &str) -> String {
+    let end = text.find([' ', '/']).unwrap_or(text.len());
+    let (digits, unit) = text.split_at(end);
+    match digits.split_once('.') {
+        Some(_) => digits.trim_end_matches('0').trim_end_matches('.').to_owned() + unit,
+        None => text.to_owned(),
+    }
+}
+
 /// A number without a unit: whole ones whole, others with four significant digits.
-fn plain(value: f64) -> String {
+pub fn plain(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e15 {
         group(&format!("{value:.0}"))
     } else {

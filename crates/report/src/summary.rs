@@ -131,6 +131,12 @@ impl Times {
     }
 }
 
+/// A quantile as text, marked with `~` where too few answers lie beyond it.
+pub(crate) fn quantile_text(times: &Times, q: f64, ms: Option<f64>) -> String {
+    let text = crate::number::time_or_none(ms);
+    if ms.is_some() && times.is_rough(q) { format!("~{text}") } else { text }
+}
+
 /// Microseconds as milliseconds.
 pub(crate) fn ms(us: f64) -> f64 {
     us / 1_000.0

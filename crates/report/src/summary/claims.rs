@@ -54,10 +54,10 @@ impl Asked {
         self.number(observed, self.digits())
     }
 
-    /// The bound with its comparison: `< 50.0 ms`.
+    /// The bound with its comparison: `< 50 ms`.
     pub fn bound(&self) -> String {
-        let bound = self.claim.bound.value.map(|b| self.number(b, self.digits()));
-        let bound = bound.unwrap_or_else(|| number::NOT_MEASURED.to_owned());
+        let exact = |bound| number::without_zeros(&self.number(bound, MAX_DIGITS));
+        let bound = self.claim.bound.value.map_or_else(|| number::NOT_MEASURED.to_owned(), exact);
         match self.comparison {
             Some(comparison) => format!("{} {bound}", symbol(comparison)),
             None => bound,

@@ -12,9 +12,9 @@ use super::observed::{self, Join};
 use super::sweep::Sweep;
 
 /// The most points a line has.
-pub const MAX_BINS: u32 = 300;
+pub(super) const MAX_BINS: u32 = 300;
 /// The most endpoints that get lines of their own.
-pub const MAX_ENDPOINTS: usize = 12;
+pub(super) const MAX_ENDPOINTS: usize = 12;
 
 /// Sums a bin.
 #[derive(Debug)]

@@ -126,13 +126,14 @@ pub(crate) fn fit(text: &str, columns: usize) -> String {
     if text.width() <= columns { text } else { head(&text, columns.saturating_sub(1)) + "…" }
 }
 
-/// Words put into lines of at most `columns` columns; a longer word is broken.
+/// Words put into lines of at most `columns` columns; a longer word is broken. A no-break space is one
+/// inside a word, and comes out as a plain one.
 pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(1);
     let mut lines = Vec::new();
     let mut line = String::new();
-    for word in text.split_whitespace() {
-        let mut word = visible(word);
+    for word in text.split_ascii_whitespace() {
+        let mut word = visible(word).replace('\u{a0}', " ");
         if !line.is_empty() && line.width() + 1 + word.width() > columns {
             lines.push(std::mem::take(&mut line));
         }

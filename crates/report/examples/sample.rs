@@ -1,0 +1,23 @@
+//! Writes the HTML report of a made-up run to the path given, to look at it in a browser; the other
+//! reports go to standard output.
+
+#[path = "../tests/it/sample_run.rs"]
+mod sample_run;
+
+use std::error::Error;
+use std::io::Write;
+
+use evidence::Ending;
+use report::{Style, Summary};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let path = std::env::args().nth(1).ok_or("usage: sample PATH")?;
+    let run = sample_run::run(105, Some(Ending::Completed));
+    let summary = Summary::of(&run, &sample_run::workload(), &sample_run::judgement())?
+        .with_files(&[("archive", "demo.plimsoll"), ("report", "demo.html")]);
+    std::fs::write(&path, report::html(&summary))?;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{}", report::terminal(&summary, Style::Colour, 80))?;
+    writeln!(out, "{}\n{}", report::markdown(&summary), report::junit(&summary))?;
+    Ok(())
+}

@@ -1,0 +1,436 @@
+//! What the page's template shows, as text: the template lays out and decides nothing.
+
+use evidence::{Exemplar, Finding, Severity, Verdict};
+
+use crate::number;
+use crate::summary::{Asked, Row, Summary, quantile_text};
+use crate::terminal::line::visible;
+
+/// A body or header value longer than this is cut: the archive has the rest.
+const MAX_TEXT: usize = 2_048;
+/// A resolved workload longer than this is cut.
+const MAX_WORKLOAD: usize = 100_000;
+/// The most rows a table of endpoints has.
+const MAX_ROWS: usize = 300;
+
+/// A named value.
+#[derive(Debug)]
+pub(super) struct Fact {
+    pub(super) name: String,
+    pub(super) value: String,
+}
+
+impl Fact {
+    fn new(name: &str, value: impl Into<String>) -> Fact {
+        Fact { name: name.to_owned(), value: value.into() }
+    }
+}
+
+/// A number worth a glance.
+#[derive(Debug)]
+pub(super) struct Tile {
+    pub(super) name: String,
+    pub(super) value: String,
+    pub(super) note: String,
+    /// `bad` or empty.
+    pub(super) class: &'static str,
+}
+
+/// A claim as the table shows it.
+#[derive(Debug)]
+pub(super) struct ClaimView {
+    pub(super) verdict: String,
+    pub(super) class: &'static str,
+    pub(super) name: String,
+    pub(super) text: String,
+    pub(super) observed: String,
+    pub(super) bound: String,
+    pub(super) interval: String,
+    pub(super) samples: String,
+    pub(super) reasons: Vec<String>,
+}
+
+impl ClaimView {
+    pub(super) fn of(asked: &Asked) -> ClaimView {
+        let claim = &asked.claim;
+        ClaimView {
+            verdict: claim.verdict.to_string(),
+            class: verdict_class(claim.verdict),
+            name: visible(&claim.name),
+            text: visible(&claim.text),
+            observed: visible(&asked.observed()),
+            bound: visible(&asked.bound()),
+            interval: visible(&asked.interval().unwrap_or_else(|| number::NOT_MEASURED.to_owned())),
+            samples: number::count(claim.samples),
+            reasons: claim.reasons.iter().map(|r| visible(r)).collect(),
+        }
+    }
+}
+
+/// The class of a verdict.
+pub(super) fn verdict_class(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Pass => "pass",
+        Verdict::Fail => "fail",
+        Verdict::Inconclusive => "inconclusive",
+        Verdict::Invalid => "invalid",
+        Verdict::Measured => "measured",
+    }
+}
+
+/// A finding as its card shows it.
+#[derive(Debug)]
+pub(super) struct FindingView {
+    pub(super) severity: String,
+    pub(super) class: &'static str,
+    pub(super) rule: String,
+    pub(super) title: String,
+    pub(super) scope: String,
+    pub(super) what: String,
+    pub(super) why: String,
+    pub(super) next: String,
+    pub(super) figures: Vec<Fact>,
+}
+
+impl FindingView {
+    pub(super) fn of(finding: &Finding) -> FindingView {
+        let figure = |f: &evidence::Figure| {
+            Fact::new(&visible(&f.name), visible(&number::with_unit(f.value, &f.unit)))
+        };
+        FindingView {
+            severity: finding.severity.to_string(),
+            class: match finding.severity {
+                Severity::Invalid => "invalid",
+                Severity::Inconclusive => "inconclusive",
+                Severity::Fail => "fail",
+                Severity::Caution => "caution",
+                Severity::Info => "measured",
+            },
+            rule: visible(&finding.rule),
+            title: visible(&finding.title),
+            scope: visible(&crate::scope(&finding.scope)),
+            what: visible(&finding.what),
+            why: visible(&finding.why),
+            next: visible(&finding.next),
+            figures: finding.figures.iter().map(figure).collect(),
+        }
+    }
+}
+
+/// What the run was, in a few words each.
+pub(super) fn facts(summary: &Summary) -> Vec<Fact> {
+    let header = &summary.header;
+    let mut facts = vec![
+        Fact::new("started", visible(&header.started_at)),
+        Fact::new("length", number::span(u64::from(header.seconds))),
+        Fact::new("ended", visible(&header.end_in_words())),
+        Fact::new("rules", format!("version {}", summary.judgement.rules_version)),
+    ];
+    facts.extend(summary.files.iter().map(|(what, path)| Fact::new(what, visible(path))));
+    facts
+}
+
+/// The numbers worth a glance. Latency is not among them: it means nothing without its phase.
+pub(super) fn tiles(summary: &Summary) -> Vec<Tile> {
+    let mut tiles = Vec::new();
+    if let Some(arrivals) = summary.arrivals {
+        tiles.push(Tile {
+            name: "Arrivals due".to_owned(),
+            value: number::count(arrivals.scheduled),
+            note: format!("{} never started", number::count(arrivals.dropped())),
+            class: if arrivals.dropped() > 0 { "bad" } else { "" },
+        });
+    }
+    let books = &summary.books;
+    tiles.push(Tile {
+        name: "Requests ended".to_owned(),
+        value: number::count(books.answered()),
+        note: format!("{} correct", number::share(books.ok(), books.answered())),
+        class: "",
+    });
+    tiles.push(Tile {
+        name: "Failed".to_owned(),
+        value: number::share(books.failed(), books.answered()),
+        note: format!("{} requests", number::count(books.failed())),
+        class: if books.failed() > 0 { "bad" } else { "" },
+    });
+    let lag = &summary.generator.start_lag;
+    tiles.push(Tile {
+        name: "Start lag p99".to_owned(),
+        value: quantile_text(lag, 0.99, lag.p99_ms),
+        note: "the generator's own debt".to_owned(),
+        class: "",
+    });
+    tiles.extend(summary.cpu.iter().take(3).map(|cpu| Tile {
+        name: format!("CPU per 1,000 requests: {}", visible(&cpu.target)),
+        value: cpu.per_1000_requests_s.map_or_else(|| number::NOT_MEASURED.to_owned(), |s| number::cpu(s)),
+        note: match (cpu.mean_cores, cpu.note.as_str()) {
+            (Some(cores), "") => format!("{} cores on average", number::significant(cores, 3)),
+            (_, note) => note.to_owned(),
+        },
+        class: "",
+    }));
+    tiles
+}
+
+/// The table of one phase.
+#[derive(Debug)]
+pub(super) struct PhaseTable {
+    pub(super) name: String,
+    pub(super) when: String,
+    pub(super) rows: Vec<EndpointRow>,
+    /// A sentence about rows that are not shown; empty when all are.
+    pub(super) left_out: String,
+}
+
+/// One endpoint in one phase.
+#[derive(Debug)]
+pub(super) struct EndpointRow {
+    pub(super) name: String,
+    pub(super) scenario: String,
+    pub(super) dropped_class: &'static str,
+    pub(super) failed_class: &'static str,
+    pub(super) scheduled: String,
+    pub(super) dropped: String,
+    pub(super) requests: String,
+    pub(super) rate: String,
+    pub(super) failed: String,
+    pub(super) failed_count: String,
+    pub(super) times: Vec<String>,
+    pub(super) service: Vec<String>,
+}
+
+pub(super) fn phase_tables(summary: &Summary) -> Vec<PhaseTable> {
+    let table = |name: &str| {
+        let rows: Vec<&Row> = summary.rows_of(name).collect();
+        let span = summary.phases.iter().find(|p| p.name == name);
+        let when = |p: &crate::summary::PhaseSpan| {
+            format!("second {} to {}", number::plain(p.start_s), number::plain(p.end_s))
+        };
+        let missing = rows.len().saturating_sub(MAX_ROWS);
+        PhaseTable {
+            name: if name.is_empty() { "(no phase)".to_owned() } else { visible(name) },
+            when: span.map(when).unwrap_or_default(),
+            rows: rows.into_iter().take(MAX_ROWS).map(endpoint_row).collect(),
+            left_out: if missing == 0 {
+                String::new()
+            } else {
+                format!("{missing} more endpoints are in the archive.")
+            },
+        }
+    };
+    summary.phases_with_rows().into_iter().map(table).collect()
+}
+
+fn endpoint_row(row: &Row) -> EndpointRow {
+    let outcomes = &row.outcomes;
+    let dropped = row.arrivals.map(|a| a.dropped());
+    let mark = |n: u64| if n > 0 { "bad" } else { "" };
+    let times = if row.has_requests() { &row.response_time } else { &row.iteration_time };
+    let service = &row.service_time;
+    EndpointRow {
+        name: visible(row.label()),
+        scenario: visible(&row.scenario),
+        dropped_class: mark(dropped.unwrap_or(0)),
+        failed_class: mark(outcomes.failed()),
+        scheduled: number::count_or_none(row.arrivals.map(|a| a.scheduled)),
+        dropped: number::count_or_none(dropped),
+        requests: number::count_or_none(outcomes.requests),
+        rate: row
+            .completed_per_s
+            .map_or_else(|| number::NOT_MEASURED.to_owned(), |r| number::significant(r, 4)),
+        failed: number::share(outcomes.failed(), outcomes.answered()),
+        failed_count: number::count(outcomes.failed()),
+        times: vec![
+            number::time_or_none(times.avg_ms),
+            number::time_or_none(times.p50_ms),
+            quantile_text(times, 0.90, times.p90_ms),
+            quantile_text(times, 0.95, times.p95_ms),
+            quantile_text(times, 0.99, times.p99_ms),
+            number::time_or_none(times.max_ms),
+        ],
+        service: vec![number::time_or_none(service.p50_ms), quantile_text(service, 0.95, service.p95_ms)],
+    }
+}
+
+/// One outcome of one endpoint in one phase.
+#[derive(Debug)]
+pub(super) struct FailureRow {
+    pub(super) cells: [String; 3],
+    pub(super) count: String,
+    pub(super) share: String,
+}
+
+pub(super) fn failures(summary: &Summary) -> Vec<FailureRow> {
+    let of = |row: &Row| -> Vec<FailureRow> {
+        let answered = row.outcomes.answered();
+        let failures = row.outcomes.failures().into_iter();
+        let line = |(outcome, n): (evidence::Outcome, u64)| FailureRow {
+            cells: [visible(&row.phase), visible(row.label()), outcome.to_string()],
+            count: number::count(n),
+            share: number::share(n, answered),
+        };
+        failures.map(line).collect()
+    };
+    summary.rows.iter().flat_map(of).take(MAX_ROWS).collect()
+}
+
+pub(super) fn checks(summary: &Summary) -> Vec<Vec<String>> {
+    let row = |c: &crate::summary::Check| {
+        vec![
+            visible(&c.endpoint),
+            visible(&c.name),
+            number::count(c.passed),
+            number::count(c.failed),
+            number::share(c.passed, c.passed + c.failed),
+        ]
+    };
+    summary.checks.iter().take(MAX_ROWS).map(row).collect()
+}
+
+pub(super) fn generator(summary: &Summary) -> Vec<Fact> {
+    let generator = &summary.generator;
+    let bytes =
+        |n: Option<u64>| n.map_or_else(|| number::NOT_MEASURED.to_owned(), |n| number::bytes(n as f64));
+    let (lag, stall) = (&generator.start_lag, &generator.loop_stall);
+    vec![
+        Fact::new("start lag p50", number::time_or_none(lag.p50_ms)),
+        Fact::new("start lag p99", quantile_text(lag, 0.99, lag.p99_ms)),
+        Fact::new("start lag max", number::time_or_none(lag.max_ms)),
+        Fact::new("loop stall p99", quantile_text(stall, 0.99, stall.p99_ms)),
+        Fact::new("loop stall max", number::time_or_none(stall.max_ms)),
+        Fact::new("bytes received", bytes(generator.bytes_in)),
+        Fact::new("bytes sent", bytes(generator.bytes_out)),
+        Fact::new("cancelled by us", number::count(summary.books.cancelled())),
+        Fact::new("in flight at the end", number::count_or_none(summary.header.requests_in_flight)),
+        Fact::new("seconds folded", number::count_or_none(generator.folded_ticks)),
+        Fact::new("endpoints folded", number::count_or_none(generator.folded_endpoints)),
+    ]
+}
+
+pub(super) fn cpu(summary: &Summary) -> Vec<Vec<String>> {
+    let number3 = |value: Option<f64>| {
+        value.map_or_else(|| number::NOT_MEASURED.to_owned(), |v| number::significant(v, 3))
+    };
+    let row = |c: &crate::summary::CpuUse| {
+        vec![
+            visible(&c.target),
+            number3(c.cpu_seconds),
+            number3(c.mean_cores),
+            c.per_1000_requests_s.map_or_else(|| number::NOT_MEASURED.to_owned(), |s| number::cpu(s)),
+            c.note.clone(),
+        ]
+    };
+    summary.cpu.iter().map(row).collect()
+}
+
+pub(super) fn series(summary: &Summary) -> Vec<Vec<String>> {
+    let row = |s: &crate::summary::SeriesSummary| {
+        let value = |v: f64| visible(&number::with_unit(Some(v), &s.unit));
+        let name = if s.part.is_empty() { s.name.clone() } else { format!("{} ({})", s.name, s.part) };
+        let level = &s.level;
+        vec![
+            visible(&s.target),
+            visible(&name),
+            value(level.mean),
+            value(level.min),
+            value(level.max),
+            value(level.last),
+            number::count(level.samples),
+        ]
+    };
+    summary.series.iter().take(MAX_ROWS).map(row).collect()
+}
+
+/// A kept exchange.
+#[derive(Debug)]
+pub(super) struct ExchangeView {
+    pub(super) outcome: String,
+    pub(super) class: &'static str,
+    pub(super) endpoint: String,
+    pub(super) phase: String,
+    pub(super) at: String,
+    pub(super) response_time: String,
+    pub(super) service_time: String,
+    pub(super) detail: String,
+    pub(super) request: String,
+    pub(super) response: String,
+}
+
+impl ExchangeView {
+    pub(super) fn of(exemplar: &Exemplar) -> ExchangeView {
+        let ms = |ns: u64| ns as f64 / 1e6;
+        let service = exemplar.service_time_ns;
+        let trace = exemplar.trace_id.as_ref().map(|id| format!("\ntrace {id}")).unwrap_or_default();
+        let status = exemplar.status.map_or_else(|| "no response".to_owned(), |s| format!("status {s}"));
+        ExchangeView {
+            outcome: exemplar.outcome.to_string(),
+            class: if exemplar.outcome.is_failure() { "fail" } else { "measured" },
+            endpoint: visible(&exemplar.endpoint),
+            phase: visible(&exemplar.phase),
+            at: format!("{:.3} s", exemplar.due.offset().as_secs_f64()),
+            response_time: number::time(ms(exemplar.response_time_ns)),
+            service_time: if service == 0 {
+                number::NOT_MEASURED.to_owned()
+            } else {
+                number::time(ms(service))
+            },
+            detail: lines(&exemplar.detail),
+            request: lines(&message(&exemplar.request, &exemplar.request_headers, &exemplar.request_body))
+                + &lines(&trace),
+            response: lines(&message(&status, &exemplar.response_headers, &exemplar.response_body)),
+        }
+    }
+}
+
+fn message(first: &str, headers: &[(String, String)], body: &str) -> String {
+    let mut text = first.to_owned();
+    for (name, value) in headers {
+        text.push_str(&format!("\n{name}: {}", cut(value, MAX_TEXT)));
+    }
+    if !body.is_empty() {
+        text.push_str(&format!("\n\n{}", cut(body, MAX_TEXT)));
+    }
+    text
+}
+
+/// Text with its lines kept and its other control characters made visible.
+fn lines(text: &str) -> String {
+    text.split('\n').map(visible).collect::<Vec<_>>().join("\n")
+}
+
+fn cut(text: &str, bytes: usize) -> String {
+    let end = text.floor_char_boundary(bytes.min(text.len()));
+    if end < text.len() {
+        format!("{}… ({} bytes more)", &text[..end], text.len() - end)
+    } else {
+        text.to_owned()
+    }
+}
+
+pub(super) fn environment(summary: &Summary) -> Vec<(String, Vec<Fact>)> {
+    let header = &summary.header;
+    let facts = |map: &std::collections::BTreeMap<String, String>| -> Vec<Fact> {
+        map.iter().map(|(name, value)| Fact::new(&visible(name), visible(value))).collect()
+    };
+    let mut groups = vec![
+        (
+            "Identity".to_owned(),
+            vec![
+                Fact::new("workload SHA-256", visible(&header.workload_digest)),
+                Fact::new("seed", header.seed.to_string()),
+                Fact::new("evidence", format!("{} of {} s", header.seconds, header.planned_seconds)),
+            ],
+        ),
+        ("Machine".to_owned(), facts(&header.environment)),
+        ("Generator".to_owned(), facts(&header.generator)),
+    ];
+    groups.extend(header.targets.iter().map(|(name, map)| (format!("Target {}", visible(name)), facts(map))));
+    groups.retain(|(_, facts)| !facts.is_empty());
+    groups
+}
+
+/// The resolved workload, cut where it is very long.
+pub(super) fn workload(summary: &Summary) -> String {
+    lines(&cut(&summary.header.workload, MAX_WORKLOAD))
+}

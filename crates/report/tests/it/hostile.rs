@@ -1,0 +1,123 @@
+//! Names and bodies come from targets and plans that nobody here wrote: none of them becomes markup, an
+//! escape code or a line wider than was asked.
+
+use evidence::memory::MemoryRun;
+use evidence::{Exemplar, ExemplarKind, Instant, Judgement, Key, Metric, Outcome};
+use proptest::prelude::*;
+use report::{Style, Summary};
+
+use crate::{sample_run, well_formed};
+
+fn summary(name: &str, micros: u64) -> Summary {
+    let mut manifest = sample_run::manifest();
+    manifest.name = name.to_owned();
+    manifest.environment.insert(name.to_owned(), name.to_owned());
+    let mut run = MemoryRun::new(manifest);
+    let key = Key::of(Metric::ResponseTime).scenario(name).phase(name).endpoint(name);
+    run.record(&key.clone().outcome(Outcome::Ok), 3, (micros, 1_000));
+    run.record(&key.clone().outcome(Outcome::Check), 3, (micros, 7));
+    run.add(&Key { metric: Metric::Scheduled, ..key.clone() }, 3, 1_010);
+    run.add(&Key { metric: Metric::DroppedCap, ..key.clone() }, 3, 3);
+    run.add(&Key { metric: Metric::CheckFailed, ..key }.tag("check", name), 3, 7);
+    run.keep(Exemplar {
+        kind: ExemplarKind::Failed,
+        scenario: name.into(),
+        endpoint: name.into(),
+        phase: name.into(),
+        outcome: Outcome::Check,
+        due: Instant::from_nanos(1),
+        response_time_ns: 5,
+        service_time_ns: 0,
+        request: name.to_owned(),
+        request_headers: vec![(name.to_owned(), name.to_owned())],
+        request_body: name.to_owned(),
+        status: None,
+        response_headers: Vec::new(),
+        response_body: name.repeat(400),
+        detail: name.to_owned(),
+        trace_id: Some(name.to_owned()),
+    });
+    let mut workload = sample_run::workload();
+    workload.phases[0].name = name.to_owned();
+    Summary::of(&run, &workload, &judgement(name))
+        .expect("memory can be read")
+        .with_files(&[("archive", name)])
+}
+
+fn judgement(name: &str) -> Judgement {
+    let mut judgement = sample_run::judgement();
+    judgement.because = name.to_owned();
+    for claim in &mut judgement.claims {
+        claim.text = name.to_owned();
+        claim.reasons.push(name.to_owned());
+        claim.observed.unit = name.to_owned();
+    }
+    for finding in &mut judgement.findings {
+        finding.title = name.to_owned();
+        finding.what = name.to_owned();
+        finding.scope.endpoint = Some(name.to_owned());
+        finding.figures[0].unit = name.to_owned();
+    }
+    judgement
+}
+
+#[test]
+fn markup_in_names_and_bodies_stays_text() {
+    let html = report::html(&summary("</pre></script><img src=x onerror=alert(1)>\"'&<!--", 9_000));
+    assert!(!html.contains("<img") && !html.contains("<!--"));
+    well_formed::check(&html).expect("balanced");
+    let markdown = report::markdown(&summary("x | y <img src=x> [a](b) `c` @all", 9_000));
+    assert!(!markdown.contains("<img") && !markdown.contains("[a](") && !markdown.contains("@all"));
+}
+
+#[test]
+fn escape_codes_in_names_never_reach_the_terminal() {
+    let text = report::terminal(&summary("evil\u{1b}[2J\u{7}\u{202e}name", 9_000), Style::Plain, 80);
+    assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']));
+}
+
+#[test]
+fn markdown_fits_a_job_summary_whatever_is_in_it() {
+    let mut summary = summary(&"long <name> ".repeat(300), 9_000);
+    let (claim, finding, row) =
+        (summary.claims[0].clone(), summary.judgement.findings[0].clone(), summary.rows[0].clone());
+    summary.claims = vec![claim; 500];
+    summary.judgement.findings = vec![finding; 500];
+    summary.rows = vec![row; 500];
+    assert!(report::markdown(&summary).len() < 64 * 1_024);
+}
+
+/// Columns a line takes once escape codes are taken out.
+fn columns(line: &str) -> usize {
+    let mut plain = String::new();
+    let mut is_code = false;
+    for c in line.chars() {
+        match (is_code, c) {
+            (false, '\u{1b}') => is_code = true,
+            (true, 'm') => is_code = false,
+            (false, c) => plain.push(c),
+            (true, _) => {}
+        }
+    }
+    unicode_width::UnicodeWidthStr::width(plain.as_str())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn no_line_is_wider_than_asked(name in "\\PC{0,60}|[a-z界é ]{0,200}", width in 20usize..200, micros in 1u64..4_000_000_000) {
+        let summary = summary(&name, micros);
+        for style in [Style::Plain, Style::Colour] {
+            for line in report::terminal(&summary, style, width).lines() {
+                prop_assert!(columns(line) <= width, "{} > {width}: {line:?}", columns(line));
+            }
+        }
+    }
+
+    #[test]
+    fn every_name_leaves_the_page_balanced(name in "\\PC{0,40}|[<>&\"'/!a-z\\x00-\\x1f-]{0,40}") {
+        let html = report::html(&summary(&name, 1_000));
+        prop_assert!(well_formed::check(&html).is_ok(), "{:?}", well_formed::check(&html));
+    }
+}

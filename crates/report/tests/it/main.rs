@@ -1,0 +1,7 @@
+//! Every report of made-up runs: what they say, that they are well-formed, that nothing hostile gets out.
+
+mod hostile;
+mod live;
+mod sample_run;
+mod snapshots;
+mod well_formed;

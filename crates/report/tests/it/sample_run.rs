@@ -1,0 +1,421 @@
+//! A made-up run that looks like a real one: three phases, two scenarios, HTTP and gRPC, a stall of the
+//! target in mid-run. Every number comes from a fixed sequence, so two of them are alike.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use evidence::memory::MemoryRun;
+use evidence::{
+    Claim, Ending, Exemplar, ExemplarKind, Figure, Finding, GrpcCode, Instant, Judgement, Key, Manifest,
+    Metric, Outcome, RunEnd, Scope, SeriesKey, Severity, Verdict,
+};
+use workload::{
+    Comparison, Executor, Expect, Filter, Flow, HttpOrigin, Measure, Objective, Phase, ProcessRef, Request,
+    Scenario, Stage, Statistic, Step, Target, Template, Weighted, Workload,
+};
+
+/// The phases: name, start and end in seconds.
+const PHASES: [(&str, u32, u32); 3] = [("ramp", 0, 10), ("initialize", 10, 30), ("gameplay", 30, 105)];
+/// HTTP steps of gameplay with their share of the scenario's rate and usual service time in µs.
+const PLAY: [(&str, f64, f64); 4] = [
+    ("list challenges", 0.7, 2_400.0),
+    ("set active", 0.15, 5_200.0),
+    ("initialize", 0.1, 9_000.0),
+    ("claim", 0.05, 7_000.0),
+];
+const EVENTS: [(&str, f64, f64); 2] = [("stat event", 0.8, 900.0), ("login event", 0.2, 1_300.0)];
+const STALL_AT: u32 = 71;
+
+/// Numbers from 0 to 1 that look random and are always the same.
+struct Sequence(u64);
+
+impl Sequence {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as f64 / (1u64 << 31) as f64
+    }
+
+    /// About log-normal around `typical`, with a tail.
+    fn skewed(&mut self, typical: f64) -> f64 {
+        let sum: f64 = (0..6).map(|_| self.next()).sum::<f64>() - 3.0;
+        typical * (0.55 * sum).exp() * if self.next() < 0.004 { 6.0 } else { 1.0 }
+    }
+}
+
+/// A run of the demonstration plan up to second `seconds` (at most 105), ended so; none: killed.
+pub(crate) fn run(seconds: u32, ending: Option<Ending>) -> MemoryRun {
+    let mut run = MemoryRun::new(manifest());
+    let mut chance = Sequence(42);
+    for second in 0..seconds {
+        let (phase, ..) = phase_at(second);
+        let play_rate = if second < 10 { 30.0 * f64::from(second) + 15.0 } else { 300.0 };
+        if phase == "initialize" {
+            step(&mut run, (second, phase, "play"), ("initialize", play_rate, 9_000.0), &mut chance);
+        } else {
+            for (name, share, typical) in PLAY {
+                step(&mut run, (second, phase, "play"), (name, play_rate * share, typical), &mut chance);
+            }
+        }
+        if phase == "gameplay" {
+            for (name, share, typical) in EVENTS {
+                step(&mut run, (second, phase, "events"), (name, 500.0 * share, typical), &mut chance);
+            }
+        }
+        observe(&mut run, second, &mut chance);
+    }
+    exemplars(&mut run);
+    if let Some(ending) = ending {
+        run.finish(RunEnd {
+            ending,
+            last_second: seconds.saturating_sub(1),
+            requests_in_flight: 0,
+            iterations_in_flight: 0,
+            folded_endpoints: 0,
+            folded_ticks: 0,
+        });
+    }
+    run
+}
+
+fn phase_at(second: u32) -> (&'static str, u32, u32) {
+    PHASES.into_iter().find(|(_, _, end)| second < *end).unwrap_or(PHASES[2])
+}
+
+fn step(
+    run: &mut MemoryRun,
+    (second, phase, scenario): (u32, &str, &str),
+    (name, rate, typical): (&str, f64, f64),
+    chance: &mut Sequence,
+) {
+    let n = (rate + chance.next()) as u64;
+    let key = |metric| Key::of(metric).scenario(scenario).endpoint(name).phase(phase);
+    let is_stalled = (STALL_AT..STALL_AT + 2).contains(&second);
+    let dropped = if is_stalled && scenario == "play" { n / 20 } else { 0 };
+    run.add(&key(Metric::Scheduled), second, n);
+    run.add(&key(Metric::Started), second, n - dropped);
+    run.add(&key(Metric::DroppedCap), second, dropped);
+    run.add(&key(Metric::IterationsDone), second, n - dropped);
+    run.add(&key(Metric::Requests), second, n - dropped);
+    run.add(&key(Metric::BytesIn), second, (n - dropped) * 1_840);
+    run.add(&key(Metric::BytesOut), second, (n - dropped) * 214);
+    for i in 0..n - dropped {
+        let service = chance.skewed(typical);
+        let stalled_us = if is_stalled { (i as f64 / n as f64) * 700_000.0 } else { 0.0 };
+        let outcome = match (scenario, is_stalled, chance.next()) {
+            ("play", true, c) if c < 0.08 => Outcome::Http503,
+            ("play", true, c) if c < 0.10 => Outcome::Timeout,
+            ("events", true, c) if c < 0.05 => {
+                Outcome::Grpc(GrpcCode::from_name("UNAVAILABLE").expect("a code"))
+            }
+            ("play", _, c) if c < 0.0006 => Outcome::Http5xx,
+            _ => Outcome::Ok,
+        };
+        run.record(
+            &key(Metric::ResponseTime).outcome(outcome),
+            second,
+            ((service + stalled_us + 60.0) as u64, 1),
+        );
+        run.record(&key(Metric::ServiceTime).outcome(outcome), second, (service as u64, 1));
+        let lag = chance.skewed(55.0) as u64;
+        run.record(&Key::of(Metric::StartLag).scenario(scenario).phase(phase), second, (lag, 1));
+        let check = if outcome == Outcome::Ok { Metric::CheckPassed } else { Metric::CheckFailed };
+        run.add(
+            &key(check).tag("check", if scenario == "play" { "status" } else { "grpc status" }),
+            second,
+            1,
+        );
+    }
+    run.record(&Key::of(Metric::LoopStall), second, (chance.skewed(120.0) as u64, 1_000));
+}
+
+fn observe(run: &mut MemoryRun, second: u32, chance: &mut Sequence) {
+    let busy = match phase_at(second).0 {
+        "ramp" => 0.05 + 0.03 * f64::from(second),
+        "initialize" => 0.55,
+        _ => 0.62,
+    };
+    let noise = 0.06 * chance.next();
+    run.observe(&SeriesKey::new("cpu", "challenge", "cores"), second, busy + noise);
+    let rss = 48e6 + 4e5 * f64::from(second) + 1e6 * chance.next();
+    run.observe(&SeriesKey::new("rss", "challenge", "bytes"), second, rss);
+    run.observe(&SeriesKey::new("fds", "challenge", "1"), second, 71.0);
+    run.observe(&SeriesKey::new("threads", "challenge", "1"), second, 9.0);
+    run.observe(&SeriesKey::new("cpu", SeriesKey::GENERATOR, "cores"), second, 0.11 + noise / 3.0);
+    run.observe(
+        &SeriesKey::new("rss", SeriesKey::GENERATOR, "bytes"),
+        second,
+        21e6 + 2e4 * f64::from(second),
+    );
+    let queue = if (STALL_AT..STALL_AT + 2).contains(&second) { 210.0 } else { 2.4 * busy };
+    run.observe(
+        &SeriesKey::new("in_flight", SeriesKey::GENERATOR, "1").part("loop 0"),
+        second,
+        queue + noise,
+    );
+}
+
+fn exemplars(run: &mut MemoryRun) {
+    let failed = [
+        ("list challenges", Outcome::Http503, Some(503), "status 503, expected 200"),
+        ("list challenges", Outcome::Timeout, None, "no complete response within 10 s"),
+        ("claim", Outcome::Http5xx, Some(500), "status 500, expected 200"),
+    ];
+    for (i, (endpoint, outcome, status, detail)) in failed.into_iter().enumerate() {
+        run.keep(exemplar(
+            endpoint,
+            (ExemplarKind::Failed, outcome),
+            status,
+            (i as u64 + 1) * 400_000_000,
+            detail,
+        ));
+    }
+    for (i, endpoint) in ["list challenges", "set active", "stat event"].into_iter().enumerate() {
+        let took = 690_000_000 - i as u64 * 40_000_000;
+        run.keep(exemplar(endpoint, (ExemplarKind::Slowest, Outcome::Ok), Some(200), took, ""));
+    }
+}
+
+fn exemplar(
+    endpoint: &str,
+    (kind, outcome): (ExemplarKind, Outcome),
+    status: Option<u16>,
+    took_ns: u64,
+    detail: &str,
+) -> Exemplar {
+    Exemplar {
+        kind,
+        scenario: "play".into(),
+        endpoint: endpoint.into(),
+        phase: "gameplay".into(),
+        outcome,
+        due: Instant::from_nanos(71_200_000_000),
+        response_time_ns: took_ns,
+        service_time_ns: took_ns / 20,
+        request: "GET http://127.0.0.1:8000/challenge/v1/challenges".to_owned(),
+        request_headers: vec![
+            ("x-mock-user-id".to_owned(), "user-417".to_owned()),
+            ("authorization".to_owned(), "<redacted>".to_owned()),
+        ],
+        request_body: String::new(),
+        status,
+        response_headers: vec![
+            ("content-type".to_owned(), "application/json".to_owned()),
+            ("retry-after".to_owned(), "1".to_owned()),
+        ],
+        response_body: "{\"errorCode\": 20008, \"message\": \"too busy: <write queue> is full\"}".to_owned(),
+        detail: detail.to_owned(),
+        trace_id: None,
+    }
+}
+
+pub(crate) fn manifest() -> Manifest {
+    let map = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
+        pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()
+    };
+    Manifest {
+        schema_version: 1,
+        name: "demo".to_owned(),
+        workload: serde_json::to_value(workload()).expect("a workload serialises"),
+        workload_digest: "9f2c6e0b7a4d4b6f8f0f3d0c1a7e5b92c4d8e6f1a2b3c4d5e6f708192a3b4c5d".to_owned(),
+        seed: 7,
+        started_at: "2026-11-21T10:40:19Z".to_owned(),
+        targets: BTreeMap::from([(
+            "challenge".to_owned(),
+            map(&[("pid", "4711"), ("port", "8000"), ("server", "challenge/0.1.0")]),
+        )]),
+        environment: map(&[
+            ("cpu_model", "Example CPU 2.4 GHz"),
+            ("cores", "2"),
+            ("memory_bytes", "8589934592"),
+            ("kernel", "Linux 6.12"),
+        ]),
+        generator: map(&[("version", "0.1.0"), ("loops", "1"), ("open_files_limit", "65536")]),
+    }
+}
+
+/// The plan of the run.
+pub(crate) fn workload() -> Workload {
+    let seconds = |s: u32| Duration::from_secs(u64::from(s));
+    let phase = |(name, start, end): (&str, u32, u32)| Phase {
+        name: name.to_owned(),
+        start: seconds(start),
+        end: seconds(end),
+    };
+    let target = Target {
+        http: Some(HttpOrigin {
+            host: "127.0.0.1".to_owned(),
+            port: 8000,
+            base_path: "/challenge".to_owned(),
+        }),
+        process: Some(ProcessRef::Port(8000)),
+        ..Target::default()
+    };
+    let ramp = vec![Stage { to: 300.0, over: seconds(10) }, Stage { to: 300.0, over: seconds(95) }];
+    Workload {
+        name: "demo".to_owned(),
+        seed: 7,
+        targets: BTreeMap::from([("challenge".to_owned(), target)]),
+        data: BTreeMap::new(),
+        phases: PHASES.into_iter().map(phase).collect(),
+        scenarios: vec![
+            scenario("play", Executor::RampingArrivalRate { start_rate: 0.0, stages: ramp }, &PLAY),
+            scenario("events", Executor::ConstantArrivalRate { rate: 500.0, duration: seconds(75) }, &EVENTS),
+        ],
+        setup: Vec::new(),
+        objectives: objectives(),
+        precheck: true,
+        traceparent: false,
+        secrets: Vec::new(),
+    }
+}
+
+fn scenario(name: &str, executor: Executor, steps: &[(&str, f64, f64)]) -> Scenario {
+    let template = |text: &str| Template::try_from(text.to_owned()).expect("a template without values");
+    let weighted = |(name, share, _): &(&str, f64, f64)| Weighted {
+        weight: (share * 100.0) as u32,
+        step: Step {
+            name: (*name).to_owned(),
+            request: Request::Http {
+                target: "challenge".to_owned(),
+                method: "GET".to_owned(),
+                path: template("/challenge/v1/challenges"),
+                headers: Vec::new(),
+                body: template(""),
+            },
+            timeout: Duration::from_secs(10),
+            think: Duration::ZERO,
+            expect: Expect::default(),
+            extract: Vec::new(),
+        },
+    };
+    Scenario {
+        name: name.to_owned(),
+        executor,
+        start: Duration::ZERO,
+        max_vus: 200,
+        graceful_stop: Duration::from_secs(10),
+        tags: BTreeMap::new(),
+        setup: Vec::new(),
+        flow: Flow::Mix(steps.iter().map(weighted).collect()),
+    }
+}
+
+fn objectives() -> Vec<Objective> {
+    let p95 = Measure::ResponseTime(Statistic::Quantile(0.95));
+    let cpu = Measure::Series {
+        statistic: Statistic::Mean,
+        name: "cpu".to_owned(),
+        target: Some("challenge".to_owned()),
+    };
+    let objective = |name: &str, source: &str, (measure, comparison, bound)| Objective {
+        name: name.to_owned(),
+        source: source.to_owned(),
+        measure,
+        filter: Filter::default(),
+        comparison,
+        bound,
+    };
+    vec![
+        objective(
+            "list_fast",
+            "p95(list challenges, phase = gameplay) < 50ms",
+            (p95.clone(), Comparison::Below, 50.0),
+        ),
+        objective("set_fast", "p95(set active, phase = gameplay) < 20ms", (p95, Comparison::Below, 20.0)),
+        objective("few_errors", "error_rate(all) < 0.1%", (Measure::ErrorRate, Comparison::Below, 0.001)),
+        objective(
+            "held",
+            "goodput(phase = gameplay, within = 50ms) >= 780/s",
+            (Measure::Goodput { within: Some(Duration::from_millis(50)) }, Comparison::AtLeast, 780.0),
+        ),
+        objective("cpu", "mean(cpu, target = challenge) < 0.85", (cpu, Comparison::Below, 0.85)),
+    ]
+}
+
+/// What a judge could say of the run.
+pub(crate) fn judgement() -> Judgement {
+    let claim = |(name, text): (&str, &str),
+                 verdict,
+                 (observed, bound, unit): (f64, f64, &str),
+                 interval,
+                 reason: &str| Claim {
+        name: name.to_owned(),
+        text: text.to_owned(),
+        verdict,
+        observed: Figure::new("observed", observed, unit),
+        bound: Figure::new("bound", bound, unit),
+        interval,
+        samples: 15_750,
+        reasons: (!reason.is_empty()).then(|| reason.to_owned()).into_iter().collect(),
+    };
+    Judgement {
+        rules_version: 1,
+        verdict: Verdict::Fail,
+        because: "1 of 5 objectives was missed: few_errors saw 0.187 % where less than 0.1 % was asked."
+            .to_owned(),
+        claims: vec![
+            claim(
+                ("list_fast", "p95(list challenges, phase = gameplay) < 50ms"),
+                Verdict::Pass,
+                (6.318, 50.0, "ms"),
+                Some((6.21, 6.44)),
+                "",
+            ),
+            claim(
+                ("set_fast", "p95(set active, phase = gameplay) < 20ms"),
+                Verdict::Inconclusive,
+                (19.997, 20.0, "ms"),
+                Some((18.2, 21.9)),
+                "The interval holds the bound: a longer run would tell.",
+            ),
+            claim(
+                ("few_errors", "error_rate(all) < 0.1%"),
+                Verdict::Fail,
+                (0.001_87, 0.001, "1"),
+                Some((0.001_61, 0.002_16)),
+                "147 of 78,431 arrivals failed or were dropped.",
+            ),
+            claim(
+                ("held", "goodput(phase = gameplay, within = 50ms) >= 780/s"),
+                Verdict::Pass,
+                (787.4, 780.0, "1/s"),
+                Some((784.9, 789.8)),
+                "",
+            ),
+            claim(
+                ("cpu", "mean(cpu, target = challenge) < 0.85"),
+                Verdict::Pass,
+                (0.621, 0.85, "cores"),
+                None,
+                "",
+            ),
+        ],
+        findings: findings(),
+    }
+}
+
+fn findings() -> Vec<Finding> {
+    let gameplay = Scope { phase: Some("gameplay".to_owned()), ..Scope::default() };
+    vec![
+        Finding {
+            rule: "O1".to_owned(),
+            title: "objective-missed".to_owned(),
+            severity: Severity::Fail,
+            scope: Scope { objective: Some("few_errors".to_owned()), ..Scope::default() },
+            what: "0.187 % of 78,431 arrivals failed or were dropped; fewer than 0.1 % was asked.".to_owned(),
+            figures: vec![Figure::new("error rate", 0.187, "%"), Figure::new("bound", 0.1, "%")],
+            why: "Every one of these is a user who got no answer.".to_owned(),
+            next: "Look at the failed exchanges below; nearly all fall into seconds 71 and 72.".to_owned(),
+        },
+        Finding {
+            rule: "L4".to_owned(),
+            title: "closed-loop-or-capped".to_owned(),
+            severity: Severity::Caution,
+            scope: gameplay,
+            what: "For 1.9 s the cap of 200 virtual users was in full use and 30 arrivals were dropped.".to_owned(),
+            figures: vec![Figure::new("time at cap", 2.5, "%"), Figure::new("dropped", 30.0, "1")],
+            why: "While the cap holds back arrivals, the load is not the one that was asked for, and the longest waits are not seen.".to_owned(),
+            next: "Raise max_vus to at least rate × timeout, or find what stalled the target at 1:11.".to_owned(),
+        },
+    ]
+}
