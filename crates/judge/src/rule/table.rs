@@ -1,0 +1,153 @@
+//! Every rule. What each tests is decided in `rules`, by the thresholds of `thresholds`.
+
+use evidence::Severity;
+
+use super::Rule;
+
+const LOAD_CLAIMS: &str = "every objective on requests of the scenario and phase it fires in";
+const TIME_CLAIMS: &str = "objectives on response, service and iteration time";
+
+/// Every rule, in the order in which findings of one severity are shown.
+pub const RULES: &[Rule] = &[
+    Rule {
+        id: "L1",
+        title: "offered-load-not-reached",
+        severity: Severity::Invalid,
+        tests: "Arrivals that were not dropped late, as a share of those scheduled, for each scenario and \
+                phase: below 99 % is invalid, below 99.5 % a caution; below 95 % in any 10 s is a caution. \
+                Arrivals dropped at the cap are the target's slowness: they count as infinitely slow and are \
+                not held against the generator.",
+        guards: LOAD_CLAIMS,
+        why: "A target that was asked for less than planned looks faster than it is.",
+        next: "Find what held the generator back (L3 says whether it was its CPU), or plan a lower rate.",
+    },
+    Rule {
+        id: "L2",
+        title: "dropped-or-late",
+        severity: Severity::Invalid,
+        tests: "For each scenario and phase: arrivals dropped late above 1 % are invalid, above 0.1 % a \
+                caution; a 99th percentile of start lag above 5 % of the gated quantile, and at least 1 ms, is \
+                invalid for that quantile (with a closed model a caution). For each open scenario: a cap on \
+                virtual users below peak rate × longest time limit is a caution.",
+        guards: "late drops: every objective on requests of that scenario and phase; start lag: the quantile \
+                 it is held against",
+        why: "The generator's own debt is part of every response time, and arrivals that never started have \
+              none.",
+        next: "Give the generator more loops, cores or machines; raise `max_vus` where the cap is the doubt.",
+    },
+    Rule {
+        id: "L3",
+        title: "generator-saturated",
+        severity: Severity::Invalid,
+        tests: "For each phase: a loop that used more than 80 % of a core over any 10 s (or over the whole \
+                phase if it is shorter), or a 99th percentile of loop stalls above 2 ms. CPU that was not \
+                measured is a caution. That the generator reaches twice the load against a server that does \
+                nothing is not measured here, and said so.",
+        guards: "every objective on requests at an offered rate in that phase; with a closed model it is a \
+                 caution",
+        why: "The generator, not the target, was at its limit: its waits are in the numbers.",
+        next: "Give the generator its own cores or a second machine, or lower the load.",
+    },
+    Rule {
+        id: "L4",
+        title: "closed-loop-or-capped",
+        severity: Severity::Invalid,
+        tests: "A closed model; or at least 99 % of the cap on virtual users in use for at least 1 % of a \
+                phase; or completed iterations a second × mean iteration time at 90 % of the cap or more.",
+        guards: "objectives that speak of a rate: all of an open scenario, goodput and throughput of a closed \
+                 one; other objectives of a closed scenario hold with its number of virtual users. A cap only \
+                 flatters, so an objective that is missed all the same stays missed",
+        why: "Where the number of virtual users sets the load, a slow target is asked for less, and rate and \
+              latency describe the cap.",
+        next: "Use an arrival-rate executor, raise `max_vus`, or state the objective for a number of virtual \
+               users.",
+    },
+    Rule {
+        id: "L6",
+        title: "accounting-identity",
+        severity: Severity::Invalid,
+        tests: "For each scenario and phase: scheduled = started + dropped; started = iterations done + \
+                cancelled + in flight at the end. For each endpoint: requests = responses of every outcome + in \
+                flight at the end; no more service times than response times. For a completed run: scheduled \
+                = the plan's arrivals, within 1. Any other gap is invalid. What is in flight is known only of \
+                runs that were ended in order; of others the difference is stated.",
+        guards: "everything: books that do not balance void the run, objectives or none",
+        why: "If requests are missing from the books, nobody knows how they went.",
+        next: "Do not use this run. Keep the run file: it is evidence of a fault in the generator.",
+    },
+    Rule {
+        id: "Q1",
+        title: "pooled-phases",
+        severity: Severity::Invalid,
+        tests: "One objective pools phases, scenarios or endpoints of at least 100 observations each whose \
+                failure rates differ by more than 1 percentage point or whose medians differ by more than a \
+                factor of 2.",
+        guards: TIME_CLAIMS,
+        why: "A quantile of two populations describes neither: it is the slower one's, at another rank.",
+        next: "State the objective for one phase and one endpoint: `p95(list, phase = steady) < 50ms`.",
+    },
+    Rule {
+        id: "Q2",
+        title: "censored-quantile",
+        severity: Severity::Invalid,
+        tests: "The share of arrivals that took at least 98 % of their step's time limit is 1 − q or more. \
+                Where the bound lies below the limit the objective is missed whatever the true value, and it \
+                is a caution.",
+        guards: "objectives on a quantile of response time",
+        why: "The quantile is the time limit, not a response time: its true value is unknown.",
+        next: "Raise the step's `timeout` above the bound, or lower the load.",
+    },
+    Rule {
+        id: "Q3",
+        title: "survivors-only",
+        severity: Severity::Invalid,
+        tests: "A mean, a lowest or a highest time is of successes only; failed or dropped arrivals above 1 % \
+                are invalid for it, above 0.1 % a caution. Quantiles count them as infinitely slow instead.",
+        guards: "objectives on `avg`, `min` and `max` of times",
+        why: "A number about those that got through says nothing of those that did not.",
+        next: "Ask for a quantile, which counts failures, and bound `error_rate` beside it.",
+    },
+    Rule {
+        id: "Q4",
+        title: "impossible-or-bimodal",
+        severity: Severity::Invalid,
+        tests: "For each endpoint and phase of at least 400 successes: a mean above the 95th percentile is a \
+                caution. For each: p50 > p95, p95 > p99 or p99 > max is impossible, hence invalid.",
+        guards: "objectives on times of that endpoint and phase",
+        why: "A mean above the 95th percentile means two kinds of answers, one far slower; a quantile between \
+              them moves with their shares.",
+        next: "Look at the latency distribution in the report, and at the slowest exchanges.",
+    },
+    Rule {
+        id: "S4",
+        title: "too-few-tail-samples",
+        severity: Severity::Inconclusive,
+        tests: "m = n × (1 − q) arrivals lie beyond a quantile: below 100, or below 20 after division by the \
+                design effect of 10 s batches, it is not gated; below 20 its value is no more than a hint. \
+                For a quantile that is infinite, m is at least the number of failed and dropped arrivals.",
+        guards: "objectives on quantiles of times",
+        why: "A tail of a few requests is luck: the next run has another one.",
+        next: "Run longer, offer more, or ask for a lower quantile.",
+    },
+    Rule {
+        id: "T4",
+        title: "functional-failure-phase",
+        severity: Severity::Invalid,
+        tests: "Successes below 50 % of all arrivals that were due in a phase, or of those of one endpoint in \
+                a phase.",
+        guards: "objectives on times that count requests of that phase and endpoint; objectives on errors and \
+                 goodput stand, and fail",
+        why: "The latency of a target that does not work is not its latency.",
+        next: "Run the plan with `--once`, and look at the failed exchanges in the report.",
+    },
+    Rule {
+        id: "M6",
+        title: "partial-pass",
+        severity: Severity::Fail,
+        tests: "Some objectives pass, and any other does not: one that is missed fails the run; one that \
+                could not be decided is a caution here, and keeps the run from passing.",
+        guards: "the whole run",
+        why: "Four of five is not a pass: each objective was declared because it must hold.",
+        next: "State each objective's own answer; mend the one that is missed.",
+    },
+];

@@ -1,0 +1,39 @@
+use super::*;
+
+#[test]
+fn a_rule_is_found_by_either_name_in_any_case() {
+    assert_eq!(explain(" l1 ").map(|r| r.title), Some("offered-load-not-reached"));
+    assert_eq!(explain("Dropped-Or-Late").map(|r| r.id), Some("L2"));
+    assert_eq!(explain("L9"), None);
+}
+
+#[test]
+fn an_unknown_rule_is_answered_with_the_nearest() {
+    insta::assert_snapshot!(unknown_rule("censored-quantiles"), @"");
+    insta::assert_snapshot!(unknown_rule("?"), @"");
+}
+
+#[test]
+fn a_rule_explains_itself() {
+    insta::assert_snapshot!(explain("Q3").unwrap(), @"");
+}
+
+/// The manual's page, as the table of rules makes it.
+fn manual() -> String {
+    let mut text = include_str!("manual_head.md").to_owned();
+    for rule in RULES {
+        text += &format!("\n## {} {}\n\n", rule.id, rule.title);
+        text += &format!("Gravest severity: {}.\n\n", rule.severity);
+        text += &format!("**Tests.** {}\n\n", rule.tests);
+        text += &format!("**Guards** {}.\n\n", rule.guards);
+        text += &format!("**Why.** {}\n\n**Next.** {}\n", rule.why, rule.next);
+    }
+    text
+}
+
+#[test]
+fn the_manual_says_what_the_rules_do() {
+    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rules.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    assert_eq!(page, manual(), "docs/rules.md and the table of rules have come apart");
+}

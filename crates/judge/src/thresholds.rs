@@ -1,0 +1,64 @@
+//! Every threshold of every rule, so that they can be read, argued with and changed in one place.
+//! Shares are from 0 to 1.
+
+/// L1: a smaller share of arrivals kept is invalid.
+pub(crate) const KEPT_INVALID: f64 = 0.99;
+/// L1: a smaller share of arrivals kept is a caution.
+pub(crate) const KEPT_CAUTION: f64 = 0.995;
+/// L1: a smaller share of arrivals kept in any window of [`WINDOW_S`] is a caution.
+pub(crate) const KEPT_IN_WINDOW: f64 = 0.95;
+/// L1, L3: the window in which a short lack shows, in seconds.
+pub(crate) const WINDOW_S: u32 = 10;
+
+/// L2: a larger share of arrivals dropped late is invalid.
+pub(crate) const LATE_INVALID: f64 = 0.01;
+/// L2: a larger share of arrivals dropped late is a caution.
+pub(crate) const LATE_CAUTION: f64 = 0.001;
+/// L2: the largest 99th percentile of start lag, as a share of the gated quantile …
+pub(crate) const LAG_SHARE: f64 = 0.05;
+/// L2: … but never less than this, in milliseconds.
+pub(crate) const LAG_FLOOR_MS: f64 = 1.0;
+
+/// L3: the most a loop may use of a core.
+pub(crate) const LOOP_CPU: f64 = 0.80;
+/// L3: the largest 99th percentile of loop stalls, in milliseconds.
+pub(crate) const STALL_MS: f64 = 2.0;
+
+/// L4: the largest share of a phase that may be spent at the cap.
+pub(crate) const AT_CAP: f64 = 0.01;
+/// L4: the largest share of the cap that rate × iteration time may come to.
+pub(crate) const CAP_USE: f64 = 0.90;
+
+/// L6: by how much arrivals may differ from the plan's, for rounding.
+pub(crate) const PLAN_GAP: u64 = 1;
+
+/// Q1: the largest difference of failure rates in one pool.
+pub(crate) const POOLED_FAILURES: f64 = 0.01;
+/// Q1: the largest ratio of medians in one pool.
+pub(crate) const POOLED_MEDIANS: f64 = 2.0;
+/// Q1: a group of fewer observations is too small for its rate or median to be compared.
+pub(crate) const POOLED_GROUP: u64 = 100;
+
+/// Q2: from this share of the time limit on a response counts as cut off by it.
+pub(crate) const NEAR_TIMEOUT: f64 = 0.98;
+
+/// Q3: a larger share of failed or dropped arrivals is invalid for a number about successes.
+pub(crate) const SURVIVORS_INVALID: f64 = 0.01;
+/// Q3: a larger share of failed or dropped arrivals is a caution for it.
+pub(crate) const SURVIVORS_CAUTION: f64 = 0.001;
+
+/// Q4: with fewer successes a mean above the 95th percentile says little: 20 beyond the quantile.
+pub(crate) const BIMODAL_SAMPLES: u64 = 400;
+
+/// S4: with fewer arrivals beyond it a quantile is not gated.
+pub(crate) const TAIL_GATED: f64 = 100.0;
+/// S4: with fewer, or fewer independent ones, it is no more than a hint.
+pub(crate) const TAIL_SHOWN: f64 = 20.0;
+
+/// T4: a smaller share of successes voids the latency of a phase.
+pub(crate) const WORKING: f64 = 0.50;
+
+/// Length of the batches of which intervals are made, in seconds.
+pub(crate) const BATCH_S: u32 = 10;
+/// The probability with which an interval covers the truth.
+pub(crate) const CONFIDENCE: f64 = 0.95;
