@@ -298,3 +298,6 @@ impl Connection {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -184,3 +184,6 @@ impl Connection {
         self.streams.values().map(|stream| stream.token).for_each(visit);
     }
 }
+
+#[cfg(test)]
+mod tests;

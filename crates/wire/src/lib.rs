@@ -27,6 +27,8 @@ pub mod h1;
 pub mod h2;
 pub mod headers;
 mod outgoing;
+#[cfg(test)]
+mod recorded;
 mod request_rules;
 
 pub use error::{StartError, WireError};

@@ -51,6 +51,11 @@ impl Incoming {
         !self.partial.is_empty() || self.block.is_some()
     }
 
+    #[cfg(test)]
+    pub(super) fn held_bytes(&self) -> usize {
+        self.partial.capacity() + self.block_bytes.capacity()
+    }
+
     /// What can be said against a frame before its payload has arrived.
     fn check_header(&self, header: &FrameHeader) -> Result<(), WireError> {
         if !self.greeted && (header.kind != kind::SETTINGS || header.has(flag::ACK)) {

@@ -1,0 +1,241 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::event::Scheme;
+use crate::headers::Headers;
+use crate::recorded::Recorded;
+
+fn begin(connection: &mut Connection, token: Token, method: &str) {
+    let (authority, headers) = (&b"h"[..], &Headers::new());
+    let (method, path, scheme) = (method.as_bytes(), &b"/"[..], Scheme::Http);
+    connection.start(token, &Request { method, path, authority, scheme, headers, body: b"" }).unwrap();
+    connection.sent(usize::MAX);
+}
+
+/// The events of one request whose response arrives in these pieces, then how it ended: the error, or
+/// whether the connection is reusable.
+fn answer<'a>(method: &str, pieces: impl Iterator<Item = &'a [u8]>) -> Vec<String> {
+    let mut connection = Connection::new(Config::default());
+    begin(&mut connection, 1, method);
+    let mut seen = Recorded::default();
+    let mut result = Ok(());
+    for piece in pieces {
+        result = result.and_then(|()| connection.receive(piece, &mut seen));
+    }
+    let alive = connection.open_requests() == 0 && connection.reusable();
+    let result = result.and_then(|()| if alive { Ok(()) } else { connection.closed(&mut seen) });
+    assert_eq!(connection.reusable(), alive && result.is_ok());
+    let mut lines = seen.lines;
+    lines.push(match result {
+        Ok(()) if alive => "reusable".to_owned(),
+        Ok(()) => "closed".to_owned(),
+        Err(error) => error.to_string(),
+    });
+    lines
+}
+
+#[track_caller]
+fn check(method: &str, response: &str, expect: &[&str]) {
+    for size in [usize::MAX, 1, 2, 7, 50] {
+        assert_eq!(answer(method, response.as_bytes().chunks(size)), expect, "in pieces of {size}");
+    }
+}
+
+#[test]
+fn bodies_end_where_the_head_says() {
+    let head = "1 head 200 Content-Length=3";
+    let got = "1 body abc";
+    check("GET", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", &[head, got, "1 done", "reusable"]);
+    check(
+        "GET",
+        "HTTP/1.1 200\r\ncontent-length: 3, 3\r\ncontent-length: 3\r\n\r\nabc",
+        &["1 head 200 content-length=3, 3 content-length=3", got, "1 done", "reusable"],
+    );
+    check(
+        "GET",
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n",
+        &["1 head 200 transfer-encoding=Chunked", got, "1 done", "reusable"],
+    );
+    check("GET", "HTTP/1.1 200 OK\r\n\r\nabc", &["1 head 200", got, "1 done", "closed"]);
+    check(
+        "GET",
+        "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
+        &["1 head 200 content-length=0", "1 done", "reusable"],
+    );
+}
+
+#[test]
+fn some_responses_have_no_body_whatever_they_say() {
+    let with_length = "1 head 200 content-length=3";
+    check("HEAD", "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n", &[with_length, "1 done", "reusable"]);
+    check("GET", "HTTP/1.1 204 No Content\r\n\r\n", &["1 head 204", "1 done", "reusable"]);
+    check(
+        "GET",
+        "HTTP/1.1 304 X\r\ntransfer-encoding: chunked\r\n\r\n",
+        &["1 head 304 transfer-encoding=chunked", "1 done", "reusable"],
+    );
+    check(
+        "GET",
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hint\r\na: b\r\n\r\nHTTP/1.1 204 X\r\n\r\n",
+        &["1 head 204", "1 done", "reusable"],
+    );
+}
+
+#[test]
+fn connections_live_as_long_as_both_sides_say() {
+    let cases = [
+        ("HTTP/1.1 204 X\r\nconnection: x, Close\r\n\r\n", "1 head 204 connection=x, Close", "closed"),
+        ("HTTP/1.0 204 X\r\n\r\n", "1 head 204", "closed"),
+        ("HTTP/1.0 204 X\r\nconnection: keep-alive\r\n\r\n", "1 head 204 connection=keep-alive", "reusable"),
+    ];
+    for (response, head, end) in cases {
+        check("GET", response, &[head, "1 done", end]);
+    }
+}
+
+#[test]
+fn broken_responses_are_named() {
+    let malformed = |why: &str| format!("the peer broke the protocol: {why}");
+    for (response, why) in [
+        ("\0garbage", "no HTTP/1.x response"),
+        ("HTTP/2.0 200 OK\r\n\r\n", "no HTTP/1.x response"),
+        ("HTTP/1.1 2x0 OK\r\n\r\n", "an invalid status"),
+        ("HTTP/1.1 099 OK\r\n\r\n", "a status below 100"),
+        ("HTTP/1.1 101 Switch\r\n\r\n", "a switch of protocols nobody asked for"),
+        ("HTTP/1.1 200 OK\r\nbad name: x\r\n\r\n", "an invalid header name"),
+        ("HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n", "an invalid content-length"),
+        ("HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n", "conflicting content-lengths"),
+        (
+            "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n",
+            "both content-length and transfer-encoding",
+        ),
+        ("HTTP/1.1 200 OK\r\ntransfer-encoding: gzip\r\n\r\n", "a transfer-encoding other than chunked"),
+        ("HTTP/1.0 200 OK\r\ntransfer-encoding: chunked\r\n\r\n", "transfer-encoding in HTTP/1.0"),
+    ] {
+        check("GET", response, &[&malformed(why)]);
+    }
+    let surplus = malformed("bytes that belong to no request");
+    check("GET", "HTTP/1.1 204 X\r\n\r\nHTTP/1.1 204 X\r\n\r\n", &["1 head 204", "1 done", &surplus]);
+}
+
+#[test]
+fn ends_before_the_end_are_told_apart() {
+    let cut = "the connection was closed in the middle of a response";
+    check("GET", "", &["the connection was closed before any response"]);
+    check("GET", "HTTP/1.1 200 OK\r\n", &[cut]);
+    check(
+        "GET",
+        "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nab",
+        &["1 head 200 content-length=3", "1 body ab", cut],
+    );
+}
+
+#[test]
+fn heads_beyond_the_limits_are_refused_in_bounded_memory() {
+    let too_large = "the response head is too large";
+    check("GET", &format!("HTTP/1.1 200 OK\r\na: {}", "x".repeat(70_000)), &[too_large]);
+    check("GET", &format!("HTTP/1.1 200 OK\r\na: {}\r\n\r\n", "x".repeat(70_000)), &[too_large]);
+    check("GET", &format!("HTTP/1.1 200 OK\r\n{}\r\n", "a: b\r\n".repeat(129)), &[too_large]);
+    let mut connection = Connection::new(Config::default());
+    begin(&mut connection, 1, "GET");
+    let mut seen = Recorded::default();
+    let endless = [b'x'; 1000];
+    connection.receive(b"HTTP/1.1 200 OK\r\na: ", &mut seen).unwrap();
+    while connection.receive(&endless, &mut seen).is_ok() {}
+    assert!(connection.partial.capacity() <= 4 * MAX_HEAD_BYTES);
+}
+
+#[test]
+fn a_connection_carries_one_request_after_the_other() {
+    let mut connection = Connection::new(Config::default());
+    let mut seen = Recorded::default();
+    for token in 1..=2 {
+        assert_eq!(connection.capacity(), 1);
+        begin(&mut connection, token, "GET");
+        assert_eq!(connection.capacity(), 0);
+        assert_eq!(connection.start_raw(9, RequestKind::Other, b"x"), Err(StartError::NotReady));
+        connection.for_each_open(|open| assert_eq!(open, token));
+        connection.receive(b"HTTP/1.1 204 X\r\n\r\n", &mut seen).unwrap();
+    }
+    assert_eq!(seen.lines, ["1 head 204", "1 done", "2 head 204", "2 done"]);
+    assert_eq!(connection.closed(&mut seen), Ok(()));
+    assert_eq!((connection.capacity(), connection.reusable()), (0, false));
+}
+
+#[test]
+fn what_may_leave_a_stray_response_ends_the_connection() {
+    let mut seen = Recorded::default();
+    let mut cancelled = Connection::new(Config::default());
+    begin(&mut cancelled, 1, "GET");
+    cancelled.cancel(2);
+    assert_eq!(cancelled.open_requests(), 1);
+    cancelled.cancel(1);
+    assert_eq!((cancelled.open_requests(), cancelled.reusable()), (0, false));
+
+    let mut early = Connection::new(Config::default());
+    early.start_raw(1, RequestKind::Head, b"HEAD / HTTP/1.1\r\nhost: h\r\n\r\n").unwrap();
+    early.sent(5);
+    early.receive(b"HTTP/1.1 400 Bad\r\ncontent-length: 5\r\n\r\n", &mut seen).unwrap();
+    assert_eq!(seen.lines, ["1 head 400 content-length=5", "1 done"]);
+    assert!(!early.reusable());
+}
+
+/// Responses that are nearly right, so that every part of the machine is reached.
+fn response() -> impl Strategy<Value = Vec<u8>> {
+    let line =
+        prop_oneof![Just("HTTP/1.1 200 OK\r\n"), Just("HTTP/1.0 404 \r\n"), Just("HTTP/1.1 100 C\r\n\r\n")];
+    let field = prop_oneof![
+        Just("content-length: 10\r\n"),
+        Just("Transfer-Encoding: chunked\r\n"),
+        Just("connection: close\r\n"),
+        Just("x: y\r\n"),
+        Just("broken\r\n"),
+    ];
+    let body = prop_oneof![
+        Just("0123456789"),
+        Just("5\r\nabcde\r\n"),
+        Just("A;x=y\r\n0123456789\r\n"),
+        Just("0\r\n\r\n"),
+        Just("0\r\na: b\r\n\r\n"),
+        Just("HTTP/1.1 204 X\r\n\r\n"),
+    ];
+    let (lines, fields) = (prop::collection::vec(line, 1..3), prop::collection::vec(field, 0..4));
+    (lines, fields, prop::collection::vec(body, 0..4)).prop_map(|(lines, fields, bodies)| {
+        [&lines.concat(), &fields.concat(), "\r\n", &bodies.concat()].concat().into_bytes()
+    })
+}
+
+/// The same bytes, cut at these places.
+fn pieces<'a>(mut bytes: &'a [u8], cuts: &'a [usize]) -> impl Iterator<Item = &'a [u8]> {
+    let mut cuts = cuts.iter().cycle();
+    std::iter::from_fn(move || {
+        let (piece, rest) = bytes.split_at((*cuts.next()?).min(bytes.len()));
+        bytes = rest;
+        (!piece.is_empty()).then_some(piece)
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_cut_of_the_same_bytes_yields_the_same_events(
+        bytes in response(),
+        flip in prop::option::weighted(0.3, (any::<prop::sample::Index>(), any::<u8>())),
+        cuts in prop::collection::vec(1..40usize, 1..20),
+    ) {
+        let mut bytes = bytes;
+        if let Some((at, byte)) = flip {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        for method in ["GET", "HEAD"] {
+            prop_assert_eq!(answer(method, pieces(&bytes, &cuts)), answer(method, [&bytes[..]].into_iter()));
+        }
+    }
+
+    #[test]
+    fn arbitrary_bytes_never_panic(bytes: Vec<u8>, cuts in prop::collection::vec(1..40usize, 1..20)) {
+        answer("GET", pieces(&bytes, &cuts));
+        let with_head = [b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n", &bytes[..]].concat();
+        answer("GET", pieces(&with_head, &cuts));
+    }
+}

@@ -1,0 +1,160 @@
+//! A blocking loop around a connection, the least that a state machine needs to meet a peer.
+
+use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use wire::{Event, Events, Headers, Request, Scheme, StartError, Token, WireError, h1, h2};
+
+/// What both kinds of connection can do.
+pub(crate) trait Machine {
+    fn start(&mut self, token: Token, request: &Request<'_>) -> Result<(), StartError>;
+    fn outgoing(&self) -> &[u8];
+    fn sent(&mut self, count: usize);
+    fn receive(&mut self, input: &[u8], events: &mut Responses) -> Result<(), WireError>;
+    fn closed(&mut self, events: &mut Responses) -> Result<(), WireError>;
+    fn open_requests(&self) -> usize;
+}
+
+macro_rules! machine {
+    ($connection:ty) => {
+        impl Machine for $connection {
+            fn start(&mut self, token: Token, request: &Request<'_>) -> Result<(), StartError> {
+                self.start(token, request)
+            }
+            fn outgoing(&self) -> &[u8] {
+                self.outgoing()
+            }
+            fn sent(&mut self, count: usize) {
+                self.sent(count);
+            }
+            fn receive(&mut self, input: &[u8], events: &mut Responses) -> Result<(), WireError> {
+                self.receive(input, events)
+            }
+            fn closed(&mut self, events: &mut Responses) -> Result<(), WireError> {
+                self.closed(events)
+            }
+            fn open_requests(&self) -> usize {
+                self.open_requests()
+            }
+        }
+    };
+}
+machine!(h1::Connection);
+machine!(h2::Connection);
+
+pub(crate) type Fields = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// Everything that was learnt about one request.
+#[derive(Debug, Default)]
+pub(crate) struct Response {
+    pub(crate) status: u16,
+    pub(crate) fields: Fields,
+    pub(crate) body: Vec<u8>,
+    pub(crate) trailers: Fields,
+    pub(crate) end: Option<Result<(), WireError>>,
+}
+
+impl Response {
+    /// Status and body of a response that is complete.
+    pub(crate) fn whole(&self) -> (u16, &[u8]) {
+        assert_eq!(self.end, Some(Ok(())));
+        (self.status, &self.body)
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Responses(HashMap<Token, Response>);
+
+impl Events for Responses {
+    fn event(&mut self, event: Event<'_>) {
+        let owned = |headers: wire::HeaderView<'_>| -> Fields {
+            headers.iter().map(|(name, value)| (name.to_vec(), value.to_vec())).collect()
+        };
+        let (Event::Head { token, .. }
+        | Event::Body { token, .. }
+        | Event::Trailers { token, .. }
+        | Event::Done { token }
+        | Event::Failed { token, .. }) = event;
+        let response = self.0.entry(token).or_default();
+        match event {
+            Event::Head { head, .. } => {
+                response.status = head.status;
+                response.fields = owned(head.headers);
+            }
+            Event::Body { chunk, .. } => response.body.extend_from_slice(chunk),
+            Event::Trailers { headers, .. } => response.trailers = owned(headers),
+            Event::Done { .. } => response.end = Some(Ok(())),
+            Event::Failed { error, .. } => response.end = Some(Err(error)),
+        }
+    }
+}
+
+/// A connection on a socket.
+pub(crate) struct Driver<M> {
+    pub(crate) machine: M,
+    socket: TcpStream,
+    pub(crate) responses: Responses,
+    input: Vec<u8>,
+}
+
+impl<M: Machine> Driver<M> {
+    /// Reads `piece_bytes` at a time, so that small ones cut everything.
+    pub(crate) fn connect(machine: M, peer: SocketAddr, piece_bytes: usize) -> Self {
+        let socket = TcpStream::connect(peer).unwrap();
+        socket.set_nodelay(true).unwrap();
+        // Only so that a test that would hang fails instead.
+        socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        Driver { machine, socket, responses: Responses::default(), input: vec![0; piece_bytes] }
+    }
+
+    pub(crate) fn start(&mut self, token: Token, method: &str, path: &str, body: &[u8]) {
+        let (method, path, headers) = (method.as_bytes(), path.as_bytes(), &Headers::new());
+        let (authority, scheme) = (&b"peer"[..], Scheme::Http);
+        let request = Request { method, path, authority, scheme, headers, body };
+        self.machine.start(token, &request).unwrap();
+    }
+
+    pub(crate) fn post(&mut self, token: Token, path: &str, headers: &Headers, body: &[u8]) {
+        let (method, path, authority) = (&b"POST"[..], path.as_bytes(), &b"peer"[..]);
+        let request = Request { method, path, authority, scheme: Scheme::Http, headers, body };
+        self.machine.start(token, &request).unwrap();
+    }
+
+    /// Until no request is open.
+    pub(crate) fn finish(&mut self) -> Result<(), WireError> {
+        while self.machine.open_requests() > 0 {
+            if !self.exchange()? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Write what there is and read once; false after the end of the peer's side.
+    pub(crate) fn exchange(&mut self) -> Result<bool, WireError> {
+        while !self.machine.outgoing().is_empty() {
+            let count = self.socket.write(self.machine.outgoing()).unwrap();
+            self.machine.sent(count);
+        }
+        let count = self.socket.read(&mut self.input).unwrap();
+        if count == 0 {
+            self.machine.closed(&mut self.responses)?;
+            return Ok(false);
+        }
+        self.machine.receive(&self.input[..count], &mut self.responses)?;
+        Ok(true)
+    }
+
+    pub(crate) fn take(&mut self, token: Token) -> Response {
+        self.responses.0.remove(&token).unwrap_or_default()
+    }
+
+    /// One request from start to end.
+    pub(crate) fn fetch(&mut self, method: &str, path: &str, body: &[u8]) -> Response {
+        self.start(0, method, path, body);
+        self.finish().unwrap();
+        self.take(0)
+    }
+}
