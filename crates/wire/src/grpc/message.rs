@@ -1,5 +1,7 @@
 //! The five-byte prefix around each message, written and read.
 
+use std::cmp::Ordering;
+
 /// The longest response message taken unless the caller says otherwise.
 pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
 const PREFIX_BYTES: usize = 5;
@@ -11,11 +13,10 @@ const KEEP_BYTES: usize = 1 << 20;
 /// # Panics
 /// When the message is 4 GiB or longer, which no request of a load generator is.
 pub fn frame_message(out: &mut Vec<u8>, message: &[u8]) {
-    let length = u32::try_from(message.len()).expect("a message's length fits the prefix");
     out.reserve(PREFIX_BYTES + message.len());
-    out.push(0);
-    out.extend_from_slice(&length.to_be_bytes());
+    let start = begin_message(out);
     out.extend_from_slice(message);
+    end_message(out, start);
 }
 
 /// Append the prefix of a message that will be encoded in place after it; [`end_message`] fills it in.
@@ -39,11 +40,19 @@ pub fn end_message(out: &mut [u8], start: usize) {
 /// # Errors
 /// [`MessageError`] when the body is none or more than that one message.
 pub fn single_message(body: &[u8]) -> Result<&[u8], MessageError> {
-    let (prefix, message) = body.split_first_chunk::<PREFIX_BYTES>().ok_or(MessageError::Truncated)?;
+    let (prefix, rest) = body.split_first_chunk::<PREFIX_BYTES>().ok_or(MessageError::Truncated)?;
+    let claimed = read_prefix(prefix)? as usize;
+    match rest.len().cmp(&claimed) {
+        Ordering::Less => Err(MessageError::Truncated),
+        Ordering::Equal => Ok(rest),
+        Ordering::Greater => Err(MessageError::Surplus),
+    }
+}
+
+fn read_prefix(prefix: &[u8; PREFIX_BYTES]) -> Result<u32, MessageError> {
     let [flag, length @ ..] = *prefix;
     match flag {
-        0 if u32::from_be_bytes(length) as usize == message.len() => Ok(message),
-        0 => Err(MessageError::Truncated),
+        0 => Ok(u32::from_be_bytes(length)),
         1 => Err(MessageError::Compressed),
         _ => Err(MessageError::Prefix),
     }
@@ -64,6 +73,9 @@ pub enum MessageError {
     /// The body ended inside a message.
     #[error("the response ended inside a message")]
     Truncated,
+    /// A unary response of more than one message.
+    #[error("the response goes on after its message")]
+    Surplus,
 }
 
 /// Takes a response body in pieces and yields its messages. Reusable: a message that lies whole in one
@@ -130,15 +142,8 @@ impl Deframer {
 
     /// From a prefix; `None` while that is incomplete.
     fn message_length(&self, framed: &[u8]) -> Result<Option<usize>, MessageError> {
-        let Some((&[flag, a, b, c, d], _)) = framed.split_first_chunk::<PREFIX_BYTES>() else {
-            return Ok(None);
-        };
-        match flag {
-            0 => {}
-            1 => return Err(MessageError::Compressed),
-            _ => return Err(MessageError::Prefix),
-        }
-        let claimed = u32::from_be_bytes([a, b, c, d]);
+        let Some(prefix) = framed.first_chunk::<PREFIX_BYTES>() else { return Ok(None) };
+        let claimed = read_prefix(prefix)?;
         match usize::try_from(claimed) {
             Ok(length) if length <= self.limit_bytes => Ok(Some(length)),
             _ => Err(MessageError::TooLong(claimed)),
@@ -184,6 +189,20 @@ mod tests {
         }
         check(&body, Ok(&["hello", "", "0123456789"]));
         check(b"", Ok(&[]));
+    }
+
+    #[test]
+    fn a_unary_body_is_one_message() {
+        let mut body = Vec::new();
+        frame_message(&mut body, b"hello");
+        assert_eq!(body, b"\0\0\0\0\x05hello");
+        assert_eq!(single_message(&body), Ok(&b"hello"[..]));
+        assert_eq!(single_message(&body[..9]), Err(MessageError::Truncated));
+        assert_eq!(single_message(b""), Err(MessageError::Truncated));
+        assert_eq!(single_message(b"\x01\0\0\0\0"), Err(MessageError::Compressed));
+        assert_eq!(single_message(b"<html>"), Err(MessageError::Prefix));
+        frame_message(&mut body, b"");
+        assert_eq!(single_message(&body), Err(MessageError::Surplus));
     }
 
     #[test]
