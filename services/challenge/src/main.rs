@@ -70,7 +70,10 @@ fn check(file: &std::path::Path) -> Result<(), Failure> {
     let catalog = Catalog::load(file)?;
     let (challenges, goals) = (catalog.challenges.len(), catalog.goals().count());
     let defaults = catalog.defaults().len();
-    say(&format!("{}: {challenges} challenges, {goals} goals, {defaults} assigned by default", file.display()))
+    say(&format!(
+        "{}: {challenges} challenges, {goals} goals, {defaults} assigned by default",
+        file.display()
+    ))
 }
 
 fn write_generated(counts: Counts) -> Result<(), Failure> {
@@ -101,7 +104,9 @@ fn all() -> Result<(), Failure> {
 }
 
 async fn serve(settings: &Settings) -> Result<(), Failure> {
-    tracing::warn!("TEST_IDENTITY_HEADER is on: whoever sends x-mock-user-id is taken to be that user; for tests only");
+    tracing::warn!(
+        "TEST_IDENTITY_HEADER is on: whoever sends x-mock-user-id is taken to be that user; for tests only"
+    );
     let running = server::start(settings).await?;
     tracing::info!(addresses = %running.addresses, "ready");
     say(&format!("ready {}", running.addresses))?;

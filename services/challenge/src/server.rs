@@ -81,6 +81,56 @@ pub struct Running {
     drain_within: Duration,
 }
 
+/// What every port stands on.
+struct Core {
+    catalog: Arc<Catalog>,
+    store: Arc<Store>,
+    claims: Arc<Claims>,
+    health: Arc<Health>,
+    metrics: Metrics,
+}
+
+impl Core {
+    /// Reads the challenges, opens the store and ends the claims that an earlier process left open.
+    async fn open(settings: &Settings) -> Result<Self, StartError> {
+        let metrics = Metrics::new("challenge");
+        let catalog = Arc::new(match &settings.challenges {
+            Some(path) => Catalog::load(path)?,
+            None => Catalog::parse("the embedded challenge file", EMBEDDED_CHALLENGES)?,
+        });
+        let store = Arc::new(Store::open(&settings.store, Arc::clone(&catalog), &metrics)?);
+        let probed = Arc::clone(&store);
+        let health = Arc::new(Health::new(move || probed.probe().map_err(|e| e.to_string())));
+        let claims = Arc::new(Claims::new(Arc::clone(&store), Arc::new(Ledger::new(Arc::clone(&store)))));
+        let resumed = claims.resume().await?;
+        if resumed > 0 {
+            tracing::info!(resumed, "claims left open by an earlier process were ended");
+        }
+        Ok(Self { catalog, store, claims, health, metrics })
+    }
+
+    fn http(&self, settings: &Settings) -> Router {
+        let (catalog, store) = (Arc::clone(&self.catalog), Arc::clone(&self.store));
+        let operations = Operations::new(catalog, store, Arc::clone(&self.claims));
+        let api = Arc::new(Api::new(operations, Arc::clone(&self.health)));
+        let limit = Limit::new(settings.http_in_flight);
+        self.metrics.watch("http_in_flight", "HTTP requests worked on now", &limit);
+        http::router(&settings.base_path, api, (&limit, &self.metrics))
+    }
+
+    fn intake(&self, settings: &Settings) -> Intake {
+        let buffer = Limit::new(settings.event_buffer);
+        self.metrics.watch("event_buffer_depth", "Events held that are not written yet", &buffer);
+        Intake {
+            catalog: Arc::clone(&self.catalog),
+            store: Arc::clone(&self.store),
+            namespace: settings.namespace.clone(),
+            acknowledge: settings.acknowledge,
+            buffer,
+        }
+    }
+}
+
 /// Starts everything and returns once it is ready.
 ///
 /// # Errors
@@ -88,50 +138,33 @@ pub struct Running {
 pub async fn start(settings: &Settings) -> Result<Running, StartError> {
     let listeners = Listeners::bind(&settings.ports).await?;
     let addresses = listeners.addresses();
-    let metrics = Metrics::new("challenge");
-    let catalog = Arc::new(match &settings.challenges {
-        Some(path) => Catalog::load(path)?,
-        None => Catalog::parse("the embedded challenge file", EMBEDDED_CHALLENGES)?,
-    });
-    let store = Arc::new(Store::open(&settings.store, Arc::clone(&catalog), &metrics)?);
-    let probed = Arc::clone(&store);
-    let health = Arc::new(Health::new(move || probed.probe().map_err(|e| e.to_string())));
-    let claims = Arc::new(Claims::new(Arc::clone(&store), Arc::new(Ledger::new(Arc::clone(&store)))));
-    let resumed = claims.resume().await?;
-    if resumed > 0 {
-        tracing::info!(resumed, "claims left open by an earlier process were ended");
-    }
-
-    let operations = Operations::new(Arc::clone(&catalog), Arc::clone(&store), claims);
-    let api = Arc::new(Api::new(operations, Arc::clone(&health)));
-    let http = http::router(&settings.base_path, api, (&Limit::new(settings.http_in_flight), &metrics));
-    let intake = Intake {
-        catalog,
-        store: Arc::clone(&store),
-        namespace: settings.namespace.clone(),
-        acknowledge: settings.acknowledge,
-        buffer: Limit::new(settings.event_buffer),
-    };
+    let core = Core::open(settings).await?;
     let (grpc, grpc_health) = health_only();
-    let (events, events_health) = event_routes(Arc::new(intake), &metrics).await;
+    let (events, events_health) = event_routes(Arc::new(core.intake(settings)), &core.metrics).await;
+    let http = core.http(settings);
 
     let bounds = Bounds { connections: settings.connections, ..Bounds::default() };
     let (drain, draining) = Drain::new();
     let (admin_drain, admin_draining) = Drain::new();
     let mut players_and_publishers = JoinSet::new();
     let mut serve = |listener: Listener, protocol: Protocol, routes: Router| {
-        players_and_publishers.spawn(kit::serve::serve(listener, protocol, (routes, bounds), draining.clone()));
+        players_and_publishers.spawn(kit::serve::serve(
+            listener,
+            protocol,
+            (routes, bounds),
+            draining.clone(),
+        ));
     };
     serve(listeners.http, Protocol::Http1, http);
     serve(listeners.grpc, Protocol::Http2, grpc);
     serve(listeners.events, Protocol::Http2, events);
-    let admin_routes = kit::admin::router(Arc::clone(&health), metrics);
+    let admin_routes = kit::admin::router(Arc::clone(&core.health), core.metrics);
     let admin = serve_admin(listeners.admin, (admin_routes, bounds), admin_draining);
-    health.set_ready();
+    core.health.set_ready();
     Ok(Running {
         addresses,
-        store,
-        health,
+        store: core.store,
+        health: core.health,
         reporters: [grpc_health, events_health],
         players_and_publishers,
         admin,

@@ -169,4 +169,20 @@ mod tests {
         assert_eq!(settings.acknowledge, Acknowledge::Durable);
         assert_eq!(settings.store.sync, Sync::Full);
     }
+
+    /// Every variable that this file, the command or the logs read, found by its shape in their sources.
+    #[test]
+    fn every_variable_is_documented() {
+        let documentation = include_str!("../../../docs/challenge.md");
+        let sources =
+            [include_str!("settings.rs"), include_str!("main.rs"), include_str!("../../kit/src/logs.rs")];
+        let is_name = |text: &&str| {
+            text.len() > 3 && text.contains('_') && text.chars().all(|c| c.is_ascii_uppercase() || c == '_')
+        };
+        let names: Vec<&str> = sources.iter().flat_map(|source| source.split('"')).filter(is_name).collect();
+        assert!(names.len() > 20);
+        for name in names {
+            assert!(documentation.contains(&format!("`{name}`")), "{name}");
+        }
+    }
 }

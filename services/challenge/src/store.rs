@@ -13,7 +13,7 @@ mod schema;
 mod seen;
 mod writer;
 
-pub use claims::{ClaimIntent, ClaimStart, ClaimEnd};
+pub use claims::{ClaimEnd, ClaimIntent, ClaimStart};
 pub use command::{EventKey, EventOutcome, EventWrite, Initialized};
 pub use schema::{OpenError, Sync};
 pub use seen::Window;

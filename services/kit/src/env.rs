@@ -27,7 +27,8 @@ impl Env {
     /// The environment of this process. Variables that are not Unicode are left out.
     #[must_use]
     pub fn of_process() -> Self {
-        let pairs = std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
+        let pairs =
+            std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
         Self { values: pairs.filter(|(_, v)| !v.is_empty()).collect() }
     }
 

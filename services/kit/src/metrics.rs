@@ -1,8 +1,11 @@
 //! The metrics registry, and rate, errors and duration of every endpoint under the same names in every service.
 
-use prometheus_client::encoding::{EncodeLabelSet, text};
+use crate::limit::Limit;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -60,6 +63,12 @@ impl Metrics {
         add(&mut self.registry.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
+    /// Shows how many places of a limit are taken, as of the moment that somebody asks.
+    pub fn watch(&self, name: &'static str, help: &'static str, limit: &Limit) {
+        let depth = Depth { name, help, limit: limit.clone() };
+        self.register(|registry| registry.register_collector(Box::new(depth)));
+    }
+
     /// Rate, errors and duration of one endpoint.
     #[must_use]
     pub fn endpoint(&self, endpoint: &'static str) -> Endpoint {
@@ -76,6 +85,22 @@ impl Metrics {
             Ok(()) => out,
             Err(error) => format!("# metrics could not be written: {error}\n"),
         }
+    }
+}
+
+#[derive(Debug)]
+struct Depth {
+    name: &'static str,
+    help: &'static str,
+    limit: Limit,
+}
+
+impl Collector for Depth {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+        let taken = i64::try_from(self.limit.taken()).unwrap_or(i64::MAX);
+        let gauge = ConstGauge::new(taken);
+        let metric = encoder.encode_descriptor(self.name, self.help, None, gauge.metric_type())?;
+        gauge.encode(metric)
     }
 }
 
@@ -103,7 +128,11 @@ mod tests {
     fn encodes_what_was_counted() {
         let metrics = Metrics::new("demo");
         metrics.endpoint("list").answered("ok", Instant::now());
+        let limit = Limit::new(3);
+        metrics.watch("depth", "Taken", &limit);
+        let _place = limit.enter();
         let text = metrics.encode();
+        assert!(text.contains("demo_depth 1"), "{text}");
         assert!(text.contains("demo_requests_total{endpoint=\"list\",outcome=\"ok\"} 1"), "{text}");
         assert!(text.contains("demo_request_seconds_count{endpoint=\"list\"} 1"), "{text}");
     }

@@ -53,12 +53,7 @@ pub(super) struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     /// `value` as an object with no other keys than `known`.
-    pub(super) fn of(
-        value: &'a Value,
-        path: String,
-        known: &[&str],
-        problems: &'a Problems,
-    ) -> Option<Self> {
+    pub(super) fn of(value: &'a Value, path: String, known: &[&str], problems: &'a Problems) -> Option<Self> {
         let Value::Object(map) = value else {
             problems.add(path, "must be an object");
             return None;

@@ -136,12 +136,15 @@ fn check_unique<'a>(ids: impl Iterator<Item = (&'a String, &'a String)>, problem
 }
 
 fn resolve_prerequisites(goals: &mut [Goal], paths: &[String], problems: &Problems) {
-    let places: HashMap<String, GoalIx> = goals.iter().zip(0..).map(|(g, i)| (g.id.clone(), GoalIx(i))).collect();
+    let places: HashMap<String, GoalIx> =
+        goals.iter().zip(0..).map(|(g, i)| (g.id.clone(), GoalIx(i))).collect();
     for (goal, path) in goals.iter_mut().zip(paths) {
         for (i, id) in goal.prerequisite_ids.iter().enumerate() {
             match places.get(id) {
                 Some(place) => goal.prerequisites.push(*place),
-                None => problems.add(format!("{path}.prerequisites[{i}]"), format!("no goal has the id {id:?}")),
+                None => {
+                    problems.add(format!("{path}.prerequisites[{i}]"), format!("no goal has the id {id:?}"))
+                }
             }
         }
     }

@@ -102,14 +102,14 @@ fn prerequisite_circles_are_refused_by_name() {
         "f.json: challenges[0].goals[1].prerequisites: goals wait for each other in a circle: a -> b -> c -> a"
     );
     assert!(refused(&file(&[goal("a", &["a"])])).ends_with("in a circle: a -> a"));
-    let diamond =
-        file(&[goal("a", &[]), goal("b", &["a"]), goal("c", &["a"]), goal("d", &["b", "c"])]);
+    let diamond = file(&[goal("a", &[]), goal("b", &["a"]), goal("c", &["a"]), goal("d", &["b", "c"])]);
     assert!(Catalog::parse("f", &diamond.to_string()).is_ok());
 }
 
 #[test]
 fn a_chain_of_many_goals_does_not_exhaust_the_stack() {
-    let mut goals: Vec<Value> = (0..20_000u32).map(|i| goal(&format!("g{i}"), &[&format!("g{}", i + 1)])).collect();
+    let mut goals: Vec<Value> =
+        (0..20_000u32).map(|i| goal(&format!("g{i}"), &[&format!("g{}", i + 1)])).collect();
     goals.push(goal("g20000", &[]));
     assert!(Catalog::parse("f", &file(&goals).to_string()).is_ok());
 }
@@ -117,11 +117,16 @@ fn a_chain_of_many_goals_does_not_exhaust_the_stack() {
 #[test]
 fn the_checked_in_file_is_what_the_generator_writes() {
     let text = generate(Counts { challenges: 10, goals: 50, defaults: 10 });
-    assert!(text == crate::server::EMBEDDED_CHALLENGES, "run: challenge config generate > examples/challenge.json");
+    assert!(
+        text == crate::server::EMBEDDED_CHALLENGES,
+        "run: challenge config generate > examples/challenge.json"
+    );
     let catalog = Catalog::parse("generated", &text).unwrap();
     assert_eq!((catalog.challenges.len(), catalog.goals().count(), catalog.defaults().len()), (10, 500, 10));
     let moved = |trigger| catalog.triggered(trigger).iter().any(|ix| catalog.goal(*ix).is_default);
-    assert!(moved(catalog.statistic_trigger("enemy_kills").unwrap()) && moved(catalog.login_trigger().unwrap()));
+    assert!(
+        moved(catalog.statistic_trigger("enemy_kills").unwrap()) && moved(catalog.login_trigger().unwrap())
+    );
     assert!(catalog.goals().any(|(_, goal)| !goal.prerequisites.is_empty()));
     assert!(catalog.goals().any(|(_, goal)| goal.mode == Mode::Relative));
 }

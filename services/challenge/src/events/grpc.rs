@@ -38,7 +38,8 @@ impl EventServices {
 impl UserAuthenticationUserLoggedInService for EventServices {
     async fn on_message(&self, request: Request<UserLoggedIn>) -> Result<Response<()>, Status> {
         let event = request.into_inner();
-        let told = Told { namespace: &event.namespace, id: &event.id, user: &event.user_id, what: What::Login };
+        let told =
+            Told { namespace: &event.namespace, id: &event.id, user: &event.user_id, what: What::Login };
         self.take(told, &self.login).await
     }
 }

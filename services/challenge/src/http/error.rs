@@ -14,6 +14,7 @@ const RETRY_AFTER_S: &str = "1";
 pub(super) enum Code {
     InvalidRequest,
     TooLarge,
+    TooSlow,
     Unauthenticated,
     NotFound,
     MethodNotAllowed,
@@ -34,6 +35,7 @@ impl Code {
         match self {
             Self::InvalidRequest => ("INVALID_REQUEST", StatusCode::BAD_REQUEST, 3),
             Self::TooLarge => ("REQUEST_TOO_LARGE", StatusCode::PAYLOAD_TOO_LARGE, 3),
+            Self::TooSlow => ("REQUEST_TIMEOUT", StatusCode::REQUEST_TIMEOUT, 4),
             Self::Unauthenticated => ("UNAUTHENTICATED", StatusCode::UNAUTHORIZED, 16),
             Self::NotFound => ("NOT_FOUND", StatusCode::NOT_FOUND, 5),
             Self::MethodNotAllowed => ("METHOD_NOT_ALLOWED", StatusCode::METHOD_NOT_ALLOWED, 12),
@@ -77,5 +79,26 @@ impl IntoResponse for Refusal {
             Self::Unavailable => Code::Unavailable,
         };
         answer(code, &self.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_refused_for_want_of_room_is_told_when_to_come_again() {
+        for code in [Code::Overloaded, Code::Unavailable] {
+            let refused = answer(code, "later");
+            assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+            assert_eq!(refused.headers()[header::RETRY_AFTER], "1");
+        }
+        assert!(!answer(Code::AlreadyClaimed, "no").headers().contains_key(header::RETRY_AFTER));
+    }
+
+    #[test]
+    fn a_failed_grant_is_a_bad_gateway() {
+        let refused = Refusal::NotGranted.into_response();
+        assert_eq!(refused.status(), StatusCode::BAD_GATEWAY);
     }
 }

@@ -10,8 +10,11 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use std::time::Duration;
 
 const MAX_BODY_BYTES: usize = 16 * 1024;
+/// A body that trickles in would hold one of the places for requests for as long as it likes.
+const BODY_WAIT: Duration = Duration::from_secs(10);
 
 /// Absent and null mean false, as in the messages' own JSON mapping; unknown members are dropped.
 #[derive(Deserialize)]
@@ -55,10 +58,42 @@ pub(super) async fn handle(
 }
 
 async fn read(body: Body) -> Result<Activation, Response> {
+    let too_slow = |_| answer(Code::TooSlow, "the body did not arrive within 10 s");
     let too_large = |_| answer(Code::TooLarge, "the body must arrive and be at most 16 KiB");
-    let bytes = to_bytes(body, MAX_BODY_BYTES).await.map_err(too_large)?;
+    let arrived = tokio::time::timeout(BODY_WAIT, to_bytes(body, MAX_BODY_BYTES)).await.map_err(too_slow)?;
+    let bytes = arrived.map_err(too_large)?;
     let text: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
     let asked: Asked = serde_json::from_slice(text)
         .map_err(|error| answer(Code::InvalidRequest, &format!("the body cannot be used: {error}")))?;
     Ok(if asked.is_active.unwrap_or_default() { Activation::On } else { Activation::Off })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::StatusCode;
+    use bytes::Bytes;
+    use http_body::Frame;
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+
+    struct Never;
+
+    impl http_body::Body for Never {
+        type Data = Bytes;
+        type Error = std::convert::Infallible;
+
+        fn poll_frame(
+            self: Pin<&mut Self>,
+            _context: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+            Poll::Pending
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_never_arrives_gives_its_place_back() {
+        let refused = read(Body::new(Never)).await.unwrap_err();
+        assert_eq!(refused.status(), StatusCode::REQUEST_TIMEOUT);
+    }
 }

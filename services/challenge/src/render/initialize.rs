@@ -47,12 +47,8 @@ impl InitializeTemplate {
             }
             self.goal(&mut out, catalog, row);
         }
-        let _infallible = write!(
-            out,
-            r#"],"newAssignments":{},"totalActive":{}}}"#,
-            done.new_assignments,
-            active.len()
-        );
+        let _infallible =
+            write!(out, r#"],"newAssignments":{},"totalActive":{}}}"#, done.new_assignments, active.len());
         out
     }
 

@@ -49,9 +49,7 @@ impl ListTemplate {
             let start = text.len();
             let [id, name, description] =
                 [&challenge.id, &challenge.name, &challenge.description].map(|part| quoted(part));
-            text += &format!(
-                r#"{{"challengeId":{id},"name":{name},"description":{description},"goals":["#
-            );
+            text += &format!(r#"{{"challengeId":{id},"name":{name},"description":{description},"goals":["#);
             openings.push(start..text.len());
             for ix in challenge.goals.clone().map(GoalIx) {
                 separate(&mut text);

@@ -92,11 +92,9 @@ impl<'a> Batch<'a> {
         let saved = self.users.iter().try_for_each(|user| rows::save(self.connection, self.catalog, user));
         let stored = saved.and_then(|()| self.seen.store(self.connection, &self.fresh_in_order, self.now));
         match stored {
-            Ok(()) => Ok(Written {
-                keys: self.fresh_in_order,
-                answers: self.answers,
-                duplicates: self.duplicates,
-            }),
+            Ok(()) => {
+                Ok(Written { keys: self.fresh_in_order, answers: self.answers, duplicates: self.duplicates })
+            }
             Err(error) => Err((error, self.answers)),
         }
     }

@@ -98,7 +98,11 @@ pub(super) fn end(connection: &Connection, intent: &ClaimIntent, now: UtcMs) -> 
 }
 
 /// Marks the row of a goal that has left the file, so that it is still claimed should it come back.
-pub(super) fn mark_unlisted(connection: &Connection, intent: &ClaimIntent, now: UtcMs) -> rusqlite::Result<()> {
+pub(super) fn mark_unlisted(
+    connection: &Connection,
+    intent: &ClaimIntent,
+    now: UtcMs,
+) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
             "UPDATE user_goal_progress SET claimed_at = ?4, completed_at = coalesce(completed_at, ?4)
@@ -134,9 +138,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<ClaimIntent> {
 /// Enters a grant into the ledger; a key that is there already is left as it is.
 pub(super) fn enter(connection: &Connection, grant: &Grant, now: UtcMs) -> rusqlite::Result<()> {
     connection
-        .prepare_cached(
-            "INSERT INTO reward_ledger VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING",
-        )?
+        .prepare_cached("INSERT INTO reward_ledger VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING")?
         .execute(params![
             grant.idempotency_key,
             grant.user.as_str(),

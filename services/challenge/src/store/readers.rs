@@ -1,7 +1,7 @@
 //! A few connections that only read. In WAL mode they neither wait for the writer nor hold it up.
 
-use super::schema::{OpenError, Place, open_reader};
 use super::StoreError;
+use super::schema::{OpenError, Place, open_reader};
 use rusqlite::Connection;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};

@@ -166,7 +166,8 @@ fn migrate(connection: &Connection) -> Result<(), OpenError> {
         return Err(OpenError::Newer { found, known: MIGRATIONS.len() });
     }
     for (step, sql) in MIGRATIONS.iter().enumerate().skip(found) {
-        connection.execute_batch(&format!("BEGIN IMMEDIATE; {sql}; PRAGMA user_version = {}; COMMIT;", step + 1))?;
+        connection
+            .execute_batch(&format!("BEGIN IMMEDIATE; {sql}; PRAGMA user_version = {}; COMMIT;", step + 1))?;
     }
     Ok(())
 }

@@ -54,14 +54,21 @@ impl Seen {
     }
 
     /// Writes a group's ids, and deletes those that left the window, in the caller's transaction.
-    pub(super) fn store(&self, connection: &Connection, keys: &[EventKey], now: UtcMs) -> rusqlite::Result<()> {
+    pub(super) fn store(
+        &self,
+        connection: &Connection,
+        keys: &[EventKey],
+        now: UtcMs,
+    ) -> rusqlite::Result<()> {
         if keys.is_empty() {
             return Ok(());
         }
         let blob: Vec<u8> = keys.iter().flat_map(|key| key.0.to_le_bytes()).collect();
-        connection
-            .prepare_cached("INSERT INTO event_ids VALUES (?1, ?2, ?3)")?
-            .execute(params![self.next_group, now.0, blob])?;
+        connection.prepare_cached("INSERT INTO event_ids VALUES (?1, ?2, ?3)")?.execute(params![
+            self.next_group,
+            now.0,
+            blob
+        ])?;
         let oldest = self.steps.front().map_or(self.next_group, |step| step.first_group);
         // The oldest rows lie at the front of the table, so looking for none to delete costs one step.
         connection.prepare_cached("DELETE FROM event_ids WHERE group_no < ?1")?.execute([oldest])?;

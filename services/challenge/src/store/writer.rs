@@ -67,10 +67,9 @@ impl Writer {
         let counted = Counted::register(metrics);
         let (sender, commands) = channel();
         let thread = std::thread::Builder::new().name("store-writer".to_owned());
-        let handle = thread.spawn(move || self.run(&commands, &counted)).map_err(|source| OpenError::File {
-            path: "the writer's thread".to_owned(),
-            source,
-        })?;
+        let handle = thread
+            .spawn(move || self.run(&commands, &counted))
+            .map_err(|source| OpenError::File { path: "the writer's thread".to_owned(), source })?;
         Ok((sender, handle))
     }
 
@@ -93,7 +92,8 @@ impl Writer {
         let started = Instant::now();
         let now = UtcMs::now();
         counted.group_commands.observe(group.len() as f64);
-        let (answers, failure) = match transaction(&self.connection, (&self.catalog, &self.seen), group, now) {
+        let (answers, failure) = match transaction(&self.connection, (&self.catalog, &self.seen), group, now)
+        {
             Ok(written) => {
                 self.seen.committed(&written.keys, now);
                 counted.events_written.inc_by(written.keys.len() as u64);

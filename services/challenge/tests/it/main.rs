@@ -1,5 +1,7 @@
 //! The service from outside: real ports, real SQLite, real gRPC; and the real binary, killed.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+
 mod claims;
 mod events;
 mod killed;

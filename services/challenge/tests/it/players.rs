@@ -136,7 +136,11 @@ async fn unknown_challenges_and_goals_are_404_everywhere() {
     ] {
         for (method, verb) in [(Method::PUT, "active"), (Method::POST, "claim")] {
             let (status, answer) = ann.send(method, &format!("{LIST}/{path}/{verb}"), "{}").await;
-            assert_eq!((status, &answer["errorCode"]), (StatusCode::NOT_FOUND, &json!(code)), "{path} {verb}");
+            assert_eq!(
+                (status, &answer["errorCode"]),
+                (StatusCode::NOT_FOUND, &json!(code)),
+                "{path} {verb}"
+            );
             assert_eq!(answer["code"], 5);
         }
     }
@@ -164,10 +168,35 @@ async fn there_is_no_default_user() {
 #[tokio::test]
 async fn health_needs_no_identity_and_the_admin_port_answers() {
     let server = Server::start().await;
-    assert_eq!(server.player("").get("/challenge/healthz").await, (StatusCode::OK, json!({"status": "healthy"})));
+    assert_eq!(
+        server.player("").get("/challenge/healthz").await,
+        (StatusCode::OK, json!({"status": "healthy"}))
+    );
     let admin = Player::new(server.running.addresses.admin, "");
     assert_eq!(admin.get("/healthz").await.0, StatusCode::OK);
     assert_eq!(admin.get("/readyz").await, (StatusCode::OK, json!({"status": "ready"})));
+}
+
+/// One request at a time, each held up by a slow group: the others are told at once to come again.
+#[tokio::test]
+async fn past_the_limit_requests_are_refused_with_retry_after() {
+    let server = Server::start_with(&[("HTTP_MAX_IN_FLIGHT", "1"), ("COMMIT_LINGER_MS", "50")]).await;
+    let calls: Vec<_> = (0..20)
+        .map(|_| server.player("ann"))
+        .map(|ann| tokio::spawn(async move { ann.set_active("goal-001-09", r#"{"isActive":true}"#).await }))
+        .collect();
+    let mut refused = 0;
+    for call in calls {
+        let (status, answer) = call.await.unwrap();
+        if status != StatusCode::OK {
+            assert_eq!(
+                (status, &answer["errorCode"]),
+                (StatusCode::SERVICE_UNAVAILABLE, &json!("OVERLOADED"))
+            );
+            refused += 1;
+        }
+    }
+    assert!((1..20).contains(&refused), "{refused} of 20");
 }
 
 #[tokio::test]
@@ -185,7 +214,10 @@ async fn a_port_that_is_taken_is_named() {
     let env = Env::of(PORTS.into_iter().chain([("DATABASE_PATH", ":temporary:"), ("HTTP_PORT", &taken)]));
     let settings = challenge::settings::Settings::read(&env).unwrap();
     let refused = challenge::server::start(&settings).await.err().unwrap().to_string();
-    assert!(refused.starts_with(&format!("cannot listen on 127.0.0.1:{taken} for HTTP (HTTP_PORT)")), "{refused}");
+    assert!(
+        refused.starts_with(&format!("cannot listen on 127.0.0.1:{taken} for HTTP (HTTP_PORT)")),
+        "{refused}"
+    );
 }
 
 #[tokio::test]

@@ -104,7 +104,8 @@ impl Player {
     pub(crate) async fn goal(&self, goal_id: &str) -> Value {
         let (status, list) = self.get("/challenge/v1/challenges").await;
         assert_eq!(status, StatusCode::OK);
-        let goals = list["challenges"].as_array().unwrap().iter().flat_map(|c| c["goals"].as_array().unwrap());
+        let goals =
+            list["challenges"].as_array().unwrap().iter().flat_map(|c| c["goals"].as_array().unwrap());
         goals.into_iter().find(|goal| goal["goalId"] == goal_id).unwrap().clone()
     }
 
@@ -121,7 +122,8 @@ impl Player {
 
     pub(crate) async fn send(&self, method: Method, path: &str, body: &str) -> (StatusCode, Value) {
         let request = Request::builder().method(method).uri(path).header("host", "test");
-        let request = if self.user.is_empty() { request } else { request.header("x-mock-user-id", &self.user) };
+        let request =
+            if self.user.is_empty() { request } else { request.header("x-mock-user-id", &self.user) };
         let request = request.body(Body::from(body.to_owned())).unwrap();
         self.exchange(request).await.unwrap()
     }
@@ -163,7 +165,12 @@ impl Publisher {
         self.login.on_message(event).await.map(|_| ())
     }
 
-    pub(crate) async fn tell(&mut self, user: &str, stat_code: &str, latest: f64) -> Result<(), tonic::Status> {
+    pub(crate) async fn tell(
+        &mut self,
+        user: &str,
+        stat_code: &str,
+        latest: f64,
+    ) -> Result<(), tonic::Status> {
         self.statistic.on_message(statistic(user, stat_code, latest)).await.map(|_| ())
     }
 }

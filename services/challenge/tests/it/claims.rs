@@ -1,0 +1,207 @@
+//! Claims: exactly one grant, whatever happens around it.
+
+use crate::support::Server;
+use challenge::catalog::{Catalog, GoalIx};
+use challenge::claims::{ClaimError, Claims};
+use challenge::rewards::{Grant, GrantError, Granting, RewardClient};
+use challenge::rules::{Activation, ClaimRefusal};
+use challenge::settings::Settings;
+use challenge::store::{ClaimStart, Store, StoreOptions};
+use challenge::user::UserId;
+use hyper::StatusCode;
+use kit::env::Env;
+use kit::metrics::Metrics;
+use serde_json::json;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use tokio::sync::Notify;
+
+const LOGIN_GOAL: &str = "goal-010-01";
+const GRANTS: &str = "SELECT count(*) FROM reward_ledger";
+
+#[tokio::test]
+async fn a_completed_goal_is_claimed_once() {
+    let server = Server::start().await;
+    server.publisher().await.log_in("ann", "1").await.unwrap();
+    let ann = server.player("ann");
+    let (status, claimed) = ann.claim(LOGIN_GOAL).await;
+    assert_eq!(status, StatusCode::OK, "{claimed}");
+    assert_eq!((&claimed["goalId"], &claimed["status"]), (&json!(LOGIN_GOAL), &json!("claimed")));
+    assert_eq!(claimed["reward"], json!({"type": "WALLET", "rewardId": "GOLD", "quantity": 10}));
+    assert!(claimed["claimedAt"].as_str().unwrap().ends_with('Z'));
+    let (status, again) = ann.claim(LOGIN_GOAL).await;
+    assert_eq!((status, &again["errorCode"]), (StatusCode::CONFLICT, &json!("ALREADY_CLAIMED")));
+    assert_eq!(again["code"], 6);
+    assert_eq!(ann.goal(LOGIN_GOAL).await["status"], "claimed");
+    assert_eq!(server.count(GRANTS), 1);
+    assert_eq!(server.count("SELECT count(*) FROM claims WHERE granted_at IS NULL"), 0);
+}
+
+#[tokio::test]
+async fn what_is_not_claimable_is_400_and_grants_nothing() {
+    let server = Server::start().await;
+    let mut publisher = server.publisher().await;
+    let ann = server.player("ann");
+    ann.initialize().await;
+    ann.set_active("goal-001-05", r#"{"isActive":true}"#).await;
+    publisher.tell("ann", "items_crafted", 50.0).await.unwrap();
+    for (goal, code) in [
+        ("goal-001-02", "GOAL_NOT_ACTIVE"),
+        ("goal-001-01", "GOAL_NOT_COMPLETED"),
+        ("goal-001-05", "PREREQUISITES_NOT_MET"),
+    ] {
+        let (status, answer) = ann.claim(goal).await;
+        assert_eq!((status, &answer["errorCode"]), (StatusCode::BAD_REQUEST, &json!(code)), "{goal}");
+        assert_eq!(answer["code"], 9, "{goal}");
+    }
+    assert_eq!(ann.goal("goal-001-05").await["locked"], true);
+    ann.set_active("goal-001-04", r#"{"isActive":true}"#).await;
+    publisher.tell("ann", "damage_dealt", 40.0).await.unwrap();
+    assert_eq!(ann.goal("goal-001-05").await["locked"], false, "unlocked by the user's own progress");
+    assert_eq!(ann.claim("goal-001-05").await.0, StatusCode::OK);
+    assert_eq!(server.count(GRANTS), 1);
+}
+
+#[tokio::test]
+async fn two_hundred_simultaneous_claims_grant_once() {
+    let server = Server::start().await;
+    server.publisher().await.log_in("ann", "1").await.unwrap();
+    let calls: Vec<_> = (0..200)
+        .map(|_| server.player("ann"))
+        .map(|ann| tokio::spawn(async move { ann.claim(LOGIN_GOAL).await.0 }))
+        .collect();
+    let mut granted = 0;
+    for call in calls {
+        match call.await.unwrap() {
+            StatusCode::OK => granted += 1,
+            status => assert_eq!(status, StatusCode::CONFLICT),
+        }
+    }
+    assert_eq!(granted, 1);
+    assert_eq!(server.count(GRANTS), 1);
+}
+
+/// A reward client that notes every call and answers as told.
+#[derive(Default)]
+struct Recorder {
+    calls: Mutex<Vec<Grant>>,
+    failures_left: Mutex<u32>,
+    asked: Notify,
+    go_on: Option<Notify>,
+}
+
+impl RewardClient for Recorder {
+    fn grant(&self, grant: Grant) -> Granting<'_> {
+        Box::pin(async move {
+            self.calls.lock().unwrap().push(grant);
+            self.asked.notify_one();
+            if let Some(go_on) = &self.go_on {
+                go_on.notified().await;
+            }
+            let mut left = self.failures_left.lock().unwrap();
+            if *left > 0 {
+                *left -= 1;
+                return Err(GrantError("no answer in time".to_owned()));
+            }
+            Ok(())
+        })
+    }
+}
+
+fn ann() -> UserId {
+    UserId::new("ann").unwrap()
+}
+
+fn options(folder: &Path) -> StoreOptions {
+    let path = crate::support::database(folder);
+    let env = Env::of([("TEST_IDENTITY_HEADER", "on"), ("DATABASE_PATH", path.as_str())]);
+    Settings::read(&env).unwrap().store
+}
+
+fn open(folder: &Path) -> (Arc<Store>, GoalIx) {
+    let catalog = Arc::new(Catalog::parse("embedded", challenge::server::EMBEDDED_CHALLENGES).unwrap());
+    let goal = catalog.find(LOGIN_GOAL).unwrap();
+    (Arc::new(Store::open(&options(folder), catalog, &Metrics::new("test")).unwrap()), goal)
+}
+
+/// A database in which ann has completed the login goal.
+async fn completed() -> tempfile::TempDir {
+    let server = Server::start().await;
+    server.publisher().await.log_in("ann", "1").await.unwrap();
+    server.stop().await
+}
+
+#[tokio::test]
+async fn a_failed_grant_leaves_the_claim_open_and_the_next_one_uses_the_same_key() {
+    let folder = completed().await;
+    let (store, goal) = open(folder.path());
+    let rewards = Arc::new(Recorder { failures_left: Mutex::new(2), ..Recorder::default() });
+    let claims = Arc::new(Claims::new(store, Arc::clone(&rewards) as Arc<dyn RewardClient>));
+    for _ in 0..2 {
+        assert!(matches!(claims.claim(ann(), goal).await, Err(ClaimError::NotGranted(_))));
+    }
+    claims.claim(ann(), goal).await.unwrap();
+    let again = claims.claim(ann(), goal).await;
+    assert!(matches!(again, Err(ClaimError::Refused(ClaimRefusal::AlreadyClaimed))));
+    let calls = rewards.calls.lock().unwrap();
+    assert_eq!(calls.len(), 3);
+    assert!(calls.iter().all(|call| call == &calls[0]), "one key for every attempt: {calls:?}");
+}
+
+#[tokio::test]
+async fn no_transaction_is_open_while_a_reward_is_granted() {
+    let folder = completed().await;
+    let (store, goal) = open(folder.path());
+    let rewards = Arc::new(Recorder { go_on: Some(Notify::new()), ..Recorder::default() });
+    let claims = Arc::new(Claims::new(Arc::clone(&store), Arc::clone(&rewards) as Arc<dyn RewardClient>));
+    let claim = tokio::spawn({
+        let claims = Arc::clone(&claims);
+        async move { claims.claim(ann(), goal).await }
+    });
+    rewards.asked.notified().await;
+    store.set_active(ann(), GoalIx(3), Activation::On).await.unwrap();
+    assert_eq!(store.pending_claims().unwrap().len(), 1, "the intent was recorded before the call");
+    rewards.go_on.as_ref().unwrap().notify_one();
+    claim.await.unwrap().unwrap();
+    assert!(store.user(&ann()).unwrap().row(GoalIx(3)).unwrap().is_active, "the write in between stands");
+}
+
+#[tokio::test]
+async fn a_claim_whose_caller_goes_away_is_carried_to_its_end() {
+    let folder = completed().await;
+    let (store, goal) = open(folder.path());
+    let rewards = Arc::new(Recorder { go_on: Some(Notify::new()), ..Recorder::default() });
+    let claims = Arc::new(Claims::new(Arc::clone(&store), Arc::clone(&rewards) as Arc<dyn RewardClient>));
+    let mut caller = Box::pin(claims.claim(ann(), goal));
+    tokio::select! {
+        _ = &mut caller => panic!("the grant waits"),
+        () = rewards.asked.notified() => {}
+    }
+    drop(caller);
+    rewards.go_on.as_ref().unwrap().notify_one();
+    // The second claim takes its turn after the first has ended, and finds it claimed.
+    let again = claims.claim(ann(), goal).await;
+    assert!(matches!(again, Err(ClaimError::Refused(ClaimRefusal::AlreadyClaimed))), "{again:?}");
+    assert_eq!(rewards.calls.lock().unwrap().len(), 1);
+}
+
+/// The process ends after the intent, or after the grant: the next start ends the claim, with one grant.
+#[tokio::test]
+async fn an_interrupted_claim_is_ended_at_the_next_start() {
+    for is_granted in [false, true] {
+        let folder = completed().await;
+        let (store, goal) = open(folder.path());
+        let ClaimStart::Begun(intent) = store.begin_claim(ann(), goal).await.unwrap() else {
+            panic!("the goal is completed")
+        };
+        if is_granted {
+            store.enter_grant(intent.grant).await.unwrap();
+        }
+        drop(store);
+        let server = Server::start_in(folder, &[]).await;
+        assert_eq!(server.count(GRANTS), 1);
+        assert_eq!(server.player("ann").goal(LOGIN_GOAL).await["status"], "claimed");
+        assert_eq!(server.player("ann").claim(LOGIN_GOAL).await.0, StatusCode::CONFLICT);
+        assert_eq!(server.count(GRANTS), 1);
+    }
+}

@@ -1,0 +1,204 @@
+//! What publishers reach over gRPC.
+
+use crate::support::{Server, statistic};
+use challenge::proto::account::UserLoggedIn;
+use challenge::proto::statistic::{StatItem, StatItemUpdated};
+use prost::Message;
+use serde_json::json;
+use tonic::Code;
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::health_client::HealthClient;
+
+/// The goal that a login moves, one of the defaults.
+const LOGIN_GOAL: &str = "goal-010-01";
+/// The goal that `enemy_kills` sets, one of the defaults.
+const KILLS_GOAL: &str = "goal-001-01";
+/// The goal that counts what `enemy_kills` gained, one of the defaults.
+const RELATIVE_KILLS_GOAL: &str = "goal-009-01";
+
+#[tokio::test]
+async fn events_of_a_user_without_rows_create_the_defaults_and_count() {
+    let server = Server::start().await;
+    let mut publisher = server.publisher().await;
+    publisher.tell("ann", "enemy_kills", 7.0).await.unwrap();
+    publisher.log_in("ann", "1").await.unwrap();
+    let ann = server.player("ann");
+    assert_eq!(ann.goal(KILLS_GOAL).await["progress"], 7);
+    assert_eq!(ann.goal(LOGIN_GOAL).await["status"], "completed");
+    let initialized = ann.initialize().await;
+    assert_eq!((&initialized["newAssignments"], &initialized["totalActive"]), (&json!(0), &json!(10)));
+}
+
+#[tokio::test]
+async fn an_event_delivered_again_counts_once_even_after_a_restart() {
+    let server = Server::start().await;
+    let mut publisher = server.publisher().await;
+    for id in ["1", "2", "1", "2", "3"] {
+        publisher.log_in("ann", id).await.unwrap();
+    }
+    publisher.log_in("bob", "1").await.unwrap();
+    assert_eq!(server.player("ann").goal(LOGIN_GOAL).await["progress"], 3);
+    let server = Server::start_in(server.stop().await, &[]).await;
+    let mut publisher = server.publisher().await;
+    publisher.log_in("ann", "3").await.unwrap();
+    publisher.log_in("ann", "4").await.unwrap();
+    assert_eq!(server.player("ann").goal(LOGIN_GOAL).await["progress"], 4);
+    assert_eq!(server.player("bob").goal(LOGIN_GOAL).await["progress"], 1);
+}
+
+#[tokio::test]
+async fn simultaneous_deliveries_of_one_event_count_once_and_of_many_all_count() {
+    let server = Server::start().await;
+    let publisher = server.publisher().await;
+    let tasks: Vec<_> = (0..400)
+        .map(|i| (publisher.clone(), format!("{}", i % 100)))
+        .map(|(mut publisher, id)| tokio::spawn(async move { publisher.log_in("ann", &id).await }))
+        .collect();
+    for task in tasks {
+        task.await.unwrap().unwrap();
+    }
+    assert_eq!(server.player("ann").goal(LOGIN_GOAL).await["progress"], 100);
+}
+
+#[tokio::test]
+async fn a_late_older_value_lowers_nothing() {
+    let server = Server::start().await;
+    let mut publisher = server.publisher().await;
+    for latest in [8.0, 3.0] {
+        publisher.tell("ann", "enemy_kills", latest).await.unwrap();
+    }
+    assert_eq!(server.player("ann").goal(KILLS_GOAL).await["progress"], 8);
+}
+
+#[tokio::test]
+async fn a_relative_goal_begins_at_the_value_before_its_first_event() {
+    let server = Server::start().await;
+    let mut publisher = server.publisher().await;
+    for (latest, inc) in [(105.0, 5.0), (108.0, 3.0)] {
+        let mut event = statistic("ann", "enemy_kills", latest);
+        event.payload.as_mut().unwrap().inc = inc;
+        publisher.statistic.on_message(event).await.unwrap();
+    }
+    assert_eq!(server.player("ann").goal(RELATIVE_KILLS_GOAL).await["progress"], 8);
+}
+
+#[tokio::test]
+async fn other_namespaces_are_accepted_and_do_nothing() {
+    let server = Server::start().await;
+    let mut publisher = server.publisher().await;
+    let mut foreign = statistic("ann", "enemy_kills", 7.0);
+    foreign.namespace = "elsewhere".to_owned();
+    publisher.statistic.on_message(foreign).await.unwrap();
+    let login =
+        UserLoggedIn { user_id: "ann".to_owned(), namespace: "elsewhere".to_owned(), ..Default::default() };
+    publisher.login.on_message(login).await.unwrap();
+    assert_eq!(server.count("SELECT count(*) FROM user_goal_progress"), 0);
+}
+
+#[tokio::test]
+async fn a_statistic_that_no_goal_watches_does_nothing() {
+    let server = Server::start().await;
+    let mut publisher = server.publisher().await;
+    publisher.tell("ann", "unheard_of", 7.0).await.unwrap();
+    publisher.tell("ann", "login_count", 7.0).await.unwrap();
+    assert_eq!(server.count("SELECT count(*) FROM user_goal_progress"), 0);
+}
+
+#[tokio::test]
+async fn malformed_events_are_invalid_arguments() {
+    let server = Server::start().await;
+    let mut publisher = server.publisher().await;
+    let without_payload = StatItemUpdated { payload: None, ..statistic("ann", "enemy_kills", 1.0) };
+    for event in [
+        statistic("", "enemy_kills", 1.0),
+        statistic(&"x".repeat(101), "enemy_kills", 1.0),
+        statistic("ann", "", 1.0),
+        statistic("ann", "enemy_kills", f64::NAN),
+        statistic("ann", "enemy_kills", f64::INFINITY),
+        without_payload,
+    ] {
+        let refused = publisher.statistic.on_message(event.clone()).await.unwrap_err();
+        assert_eq!(refused.code(), Code::InvalidArgument, "{event:?}");
+    }
+    assert_eq!(publisher.log_in("", "1").await.unwrap_err().code(), Code::InvalidArgument);
+    assert_eq!(server.count("SELECT count(*) FROM user_goal_progress"), 0);
+}
+
+#[tokio::test]
+async fn values_are_cut_to_whole_numbers_and_to_what_progress_can_hold() {
+    let server = Server::start().await;
+    let mut publisher = server.publisher().await;
+    for (user, latest, progress) in
+        [("neg", -5.0, json!(0)), ("frac", 3.9, json!(3)), ("huge", 1e300, json!(i32::MAX))]
+    {
+        publisher.tell(user, "enemy_kills", latest).await.unwrap();
+        assert_eq!(server.player(user).goal(KILLS_GOAL).await["progress"], progress, "{latest}");
+    }
+}
+
+/// One place, and groups that wait for company: of many at once some find no place, and none is lost that did.
+#[tokio::test]
+async fn a_full_buffer_refuses_and_what_was_acknowledged_counts() {
+    let server = Server::start_with(&[("EVENT_BUFFER", "1"), ("COMMIT_LINGER_MS", "20")]).await;
+    let publisher = server.publisher().await;
+    let tasks: Vec<_> = (0..50)
+        .map(|i| (publisher.clone(), i.to_string()))
+        .map(|(mut publisher, id)| tokio::spawn(async move { publisher.log_in("ann", &id).await }))
+        .collect();
+    let mut acknowledged = 0;
+    let mut refused = 0;
+    for task in tasks {
+        match task.await.unwrap() {
+            Ok(()) => acknowledged += 1,
+            Err(status) => {
+                assert_eq!(status.code(), Code::ResourceExhausted);
+                refused += 1;
+            }
+        }
+    }
+    assert!(acknowledged > 0 && refused > 0, "{acknowledged} acknowledged, {refused} refused");
+    assert_eq!(server.player("ann").goal(LOGIN_GOAL).await["progress"], acknowledged);
+}
+
+#[tokio::test]
+async fn buffered_events_are_written_before_the_end() {
+    let server = Server::start_with(&[("EVENT_ACK", "buffered"), ("COMMIT_LINGER_MS", "100")]).await;
+    let mut publisher = server.publisher().await;
+    for id in 0..200 {
+        publisher.log_in("ann", &id.to_string()).await.unwrap();
+    }
+    drop(publisher);
+    let folder = server.stop().await;
+    let logins = format!("SELECT value FROM user_goal_progress WHERE goal_id = '{LOGIN_GOAL}'");
+    assert_eq!(crate::support::count(folder.path(), &logins), 200);
+}
+
+#[tokio::test]
+async fn both_grpc_ports_tell_their_health() {
+    let server = Server::start().await;
+    for address in [server.running.addresses.grpc, server.running.addresses.events] {
+        let endpoint = tonic::transport::Endpoint::new(format!("http://{address}")).unwrap();
+        let mut health = HealthClient::new(endpoint.connect().await.unwrap());
+        let answer = health.check(HealthCheckRequest::default()).await.unwrap().into_inner();
+        assert_eq!(answer.status(), ServingStatus::Serving);
+    }
+}
+
+/// Bytes as existing publishers send them: each field under its own number.
+#[test]
+fn field_numbers_are_the_publishers() {
+    let tags = |message: Vec<u8>| message[0] >> 3;
+    let text = || "x".to_owned();
+    let login = UserLoggedIn::default;
+    assert_eq!(tags(UserLoggedIn { user_id: text(), ..login() }.encode_to_vec()), 9);
+    assert_eq!(tags(UserLoggedIn { trace_id: text(), ..login() }.encode_to_vec()), 10);
+    assert_eq!(tags(UserLoggedIn { session_id: text(), ..login() }.encode_to_vec()), 11);
+    let stat = StatItemUpdated::default;
+    assert_eq!(tags(StatItemUpdated { user_id: text(), ..stat() }.encode_to_vec()), 9);
+    assert_eq!(tags(StatItemUpdated { session_id: text(), ..stat() }.encode_to_vec()), 10);
+    assert_eq!(tags(StatItem { stat_code: text(), ..StatItem::default() }.encode_to_vec()), 2);
+    assert_eq!(tags(StatItem { latest_value: 1.0, ..StatItem::default() }.encode_to_vec()), 4);
+    assert_eq!(tags(StatItem { inc: 1.0, ..StatItem::default() }.encode_to_vec()), 5);
+    assert_eq!(tags(StatItem { update_strategy: text(), ..StatItem::default() }.encode_to_vec()), 10);
+}
