@@ -4,6 +4,7 @@
 
 mod charts;
 mod plot;
+mod tables;
 mod ticks;
 mod view;
 
@@ -11,7 +12,8 @@ use askama::Template;
 
 use crate::summary::Summary;
 use charts::Chart;
-use view::{ClaimView, ExchangeView, Fact, FailureRow, FindingView, PhaseTable, Tile};
+use tables::{FailureRow, PhaseTable};
+use view::{ClaimView, ExchangeView, Fact, FindingView, Tile};
 
 /// The most exchanges of a kind that are shown; the archive has them all.
 const MAX_EXCHANGES: usize = 40;
@@ -31,6 +33,7 @@ struct Page<'a> {
     distributions: Vec<Chart>,
     resources: Vec<Chart>,
     phases: Vec<PhaseTable>,
+    scenarios: Vec<Vec<String>>,
     failures: Vec<FailureRow>,
     checks: Vec<Vec<String>>,
     generator: Vec<Fact>,
@@ -57,12 +60,13 @@ pub fn html(summary: &Summary) -> String {
         latency: charts::response_times(summary),
         distributions: charts::distributions(summary),
         resources: charts::resources(summary),
-        phases: view::phase_tables(summary),
-        failures: view::failures(summary),
-        checks: view::checks(summary),
+        phases: tables::phase_tables(summary),
+        scenarios: tables::scenarios(summary),
+        failures: tables::failures(summary),
+        checks: tables::checks(summary),
         generator: view::generator(summary),
-        cpu: view::cpu(summary),
-        series: view::series(summary),
+        cpu: tables::cpu(summary),
+        series: tables::series(summary),
         failed: summary.failed.iter().take(MAX_EXCHANGES).map(ExchangeView::of).collect(),
         slowest: summary.slowest.iter().take(MAX_EXCHANGES).map(ExchangeView::of).collect(),
         environment: view::environment(summary),

@@ -6,8 +6,8 @@ mod table;
 use evidence::{Finding, Severity, Verdict};
 
 use crate::number;
-use crate::summary::{Asked, CpuUse, End, Row, Summary, Times, quantile_text};
-use line::{Line, MIN_WIDTH, Tone, wrap};
+use crate::summary::{Arrivals, Asked, CpuUse, End, Row, Summary, Times, quantile_text};
+use line::{Line, MIN_WIDTH, Tone, fit, wrap};
 use table::{Cell, Column, Table};
 
 /// Where the text of the last lines begins.
@@ -182,26 +182,30 @@ impl Page {
         self.paragraph(("", 0), Tone::Dim, &text);
     }
 
+    fn arrivals(&mut self, label: &str, arrivals: &Arrivals) {
+        let count = number::count;
+        let text = format!(
+            "{} due, {} started, {} dropped (cap {}, late {})",
+            count(arrivals.scheduled),
+            count(arrivals.started),
+            count(arrivals.dropped()),
+            count(arrivals.dropped_cap),
+            count(arrivals.dropped_late)
+        );
+        let tone = if arrivals.dropped() > 0 { Tone::Warn } else { Tone::Normal };
+        self.paragraph((label, FOOT), tone, &text);
+    }
+
     fn foot(&mut self, summary: &Summary) {
         self.legend(summary);
         self.gap();
         if let Some(arrivals) = summary.arrivals {
-            let dropped = format!(
-                "{} dropped (cap {}, late {})",
-                number::count(arrivals.dropped()),
-                number::count(arrivals.dropped_cap),
-                number::count(arrivals.dropped_late)
-            );
-            let text = format!(
-                "{} due, {} started, {dropped}",
-                number::count(arrivals.scheduled),
-                number::count(arrivals.started)
-            );
-            self.paragraph(
-                ("arrivals", FOOT),
-                if arrivals.dropped() > 0 { Tone::Warn } else { Tone::Normal },
-                &text,
-            );
+            self.arrivals("arrivals", &arrivals);
+        }
+        for scenario in summary.scenarios.iter().filter(|_| summary.scenarios.len() > 1) {
+            if let Some(arrivals) = scenario.arrivals {
+                self.arrivals(&format!("  {}", fit(&scenario.name, FOOT - 3)), &arrivals);
+            }
         }
         let books = &summary.books;
         let mut text =

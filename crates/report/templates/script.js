@@ -11,7 +11,7 @@
     cores: function (v) { return three(v) + " cores"; },
     bytes: function (v) { return three(v) + " MiB"; },
     one: three,
-    tail: function (v) { var p = 100 * (1 - Math.pow(10, -v)); return Number(p.toFixed(Math.max(0, Math.ceil(v)))) + " % within"; }
+    tail: function (v) { var p = 100 * (1 - Math.pow(10, -v)); return Number(p.toFixed(Math.max(0, Math.ceil(v) - 1))) + " % within"; }
   };
   function prepare(svg) {
     var x = svg.dataset.x.split(" "), y = svg.dataset.y.split(" ");
@@ -50,8 +50,9 @@
         name.textContent = line.name; name.style.color = line.color; v.textContent = say[y[2]](value(p[1]));
         row.appendChild(name); row.appendChild(v); tip.appendChild(row);
       });
-      var left = (at / W) * box.width + svg.offsetLeft;
-      tip.style.top = svg.offsetTop + 24 + "px";
+      var around = figure.getBoundingClientRect();
+      var left = (at / W) * box.width + box.left - around.left;
+      tip.style.top = box.top - around.top + 24 + "px";
       tip.style.left = left < box.width / 2 ? left + 14 + "px" : Math.max(0, left - 14 - tip.offsetWidth) + "px";
     });
   }

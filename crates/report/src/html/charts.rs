@@ -185,7 +185,8 @@ fn distribution(phase: &PhaseDistribution, summary: &Summary, scale: &Scale) -> 
     // How far into the tail a share is, in powers of ten: 0.9 is 1, 0.99 is 2.
     let decades = |share: f64| -(1.0 - share).max(1e-9).log10();
     let deepest = phase.curves.iter().filter_map(|c| c.points.last()).map(|(q, _)| decades(*q));
-    let ends = [0.0, 0.301_03, 1.0, 1.301_03, 2.0, 3.0, 4.0, 5.0, 6.0];
+    let (half, twentieth) = (decades(0.5), decades(0.95));
+    let ends = [0.0, half, 1.0, twentieth, 2.0, 3.0, 4.0, 5.0, 6.0];
     let names = ["0 %", "50 %", "90 %", "95 %", "99 %", "99.9 %", "99.99 %", "99.999 %", "99.9999 %"];
     let high = deepest.fold(2.0, f64::max);
     let shown = ends.iter().zip(names).filter(|(end, _)| **end <= high + 1e-6);

@@ -163,12 +163,14 @@ impl Plot {
                 escape(label)
             );
         }
-        for (tick, label) in self.x.scale.ticks.iter().zip(&self.x.labels) {
+        for (i, (tick, label)) in self.x.scale.ticks.iter().zip(&self.x.labels).enumerate() {
+            // On a narrow screen every other one is hidden.
+            let class = if i % 2 == 0 { "x" } else { "x odd" };
             let x = self.px(*tick);
             let _ = write!(out, "<path d=\"M{x:.1} {bottom}v4\"/>");
             let _ = write!(
                 out,
-                "<text class=\"x\" x=\"{x:.1}\" y=\"{}\">{}</text>",
+                "<text class=\"{class}\" x=\"{x:.1}\" y=\"{}\">{}</text>",
                 bottom + 17.0,
                 escape(label)
             );

@@ -1,5 +1,6 @@
 //! Every report of made-up runs: what they say, that they are well-formed, that nothing hostile gets out.
 
+mod books;
 mod hostile;
 mod live;
 mod sample_run;

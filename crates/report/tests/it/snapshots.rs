@@ -72,6 +72,8 @@ Times run from the instant a request was due to its last byte, of successes. ~
 marks a quantile with fewer than 20 answers beyond it.
 
 arrivals   67,500 due, 67,474 started, 26 dropped (cap 26, late 0)
+  play     30,000 due, 29,974 started, 26 dropped (cap 26, late 0)
+  events   37,500 due, 37,500 started, 0 dropped (cap 0, late 0)
 requests   67,474 ended, 120 failed · grpc:UNAVAILABLE 50 · http_503 43 ·
            http_5xx 14 · timeout 13
 CPU        generator 12.6 CPU-s (0.187 CPU-s per 1,000 requests); challenge 62.5

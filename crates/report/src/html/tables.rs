@@ -1,0 +1,179 @@
+//! The page's tables, as text.
+
+use crate::number;
+use crate::summary::{Arrivals, Row, Summary, quantile_text};
+use crate::terminal::line::visible;
+
+/// The most rows a table has.
+const MAX_ROWS: usize = 300;
+
+/// The table of one phase.
+#[derive(Debug)]
+pub(super) struct PhaseTable {
+    pub(super) name: String,
+    pub(super) when: String,
+    pub(super) rows: Vec<EndpointRow>,
+    /// A sentence about rows that are not shown; empty when all are.
+    pub(super) left_out: String,
+}
+
+/// One endpoint in one phase.
+#[derive(Debug)]
+pub(super) struct EndpointRow {
+    pub(super) name: String,
+    pub(super) scenario: String,
+    pub(super) dropped_class: &'static str,
+    pub(super) failed_class: &'static str,
+    pub(super) scheduled: String,
+    pub(super) dropped: String,
+    pub(super) requests: String,
+    pub(super) rate: String,
+    pub(super) failed: String,
+    pub(super) failed_count: String,
+    pub(super) times: Vec<String>,
+    pub(super) service: Vec<String>,
+}
+
+pub(super) fn phase_tables(summary: &Summary) -> Vec<PhaseTable> {
+    let table = |name: &str| {
+        let rows: Vec<&Row> = summary.rows_of(name).collect();
+        let span = summary.phases.iter().find(|p| p.name == name);
+        let when = |p: &crate::summary::PhaseSpan| {
+            format!("second {} to {}", number::plain(p.start_s), number::plain(p.end_s))
+        };
+        let missing = rows.len().saturating_sub(MAX_ROWS);
+        PhaseTable {
+            name: if name.is_empty() { "(no phase)".to_owned() } else { visible(name) },
+            when: span.map(when).unwrap_or_default(),
+            rows: rows.into_iter().take(MAX_ROWS).map(endpoint_row).collect(),
+            left_out: if missing == 0 {
+                String::new()
+            } else {
+                format!("{missing} more endpoints are in the archive.")
+            },
+        }
+    };
+    summary.phases_with_rows().into_iter().map(table).collect()
+}
+
+fn endpoint_row(row: &Row) -> EndpointRow {
+    let outcomes = &row.outcomes;
+    let dropped = row.arrivals.map(|a| a.dropped());
+    let mark = |n: u64| if n > 0 { "bad" } else { "" };
+    let times = if row.has_requests() { &row.response_time } else { &row.iteration_time };
+    let service = &row.service_time;
+    EndpointRow {
+        name: visible(row.label()),
+        scenario: visible(&row.scenario),
+        dropped_class: mark(dropped.unwrap_or(0)),
+        failed_class: mark(outcomes.failed()),
+        scheduled: number::count_or_none(row.arrivals.map(|a| a.scheduled)),
+        dropped: number::count_or_none(dropped),
+        requests: number::count_or_none(outcomes.requests),
+        rate: row
+            .completed_per_s
+            .map_or_else(|| number::NOT_MEASURED.to_owned(), |r| number::significant(r, 4)),
+        failed: number::share(outcomes.failed(), outcomes.answered()),
+        failed_count: number::count(outcomes.failed()),
+        times: vec![
+            number::time_or_none(times.avg_ms),
+            number::time_or_none(times.p50_ms),
+            quantile_text(times, 0.90, times.p90_ms),
+            quantile_text(times, 0.95, times.p95_ms),
+            quantile_text(times, 0.99, times.p99_ms),
+            number::time_or_none(times.max_ms),
+        ],
+        service: vec![number::time_or_none(service.p50_ms), quantile_text(service, 0.95, service.p95_ms)],
+    }
+}
+
+pub(super) fn scenarios(summary: &Summary) -> Vec<Vec<String>> {
+    let row = |s: &crate::summary::ScenarioTotal| {
+        let arrivals = |part: fn(&Arrivals) -> u64| number::count_or_none(s.arrivals.as_ref().map(part));
+        vec![
+            visible(&s.name),
+            arrivals(|a| a.scheduled),
+            arrivals(|a| a.started),
+            arrivals(|a| a.dropped_cap),
+            arrivals(|a| a.dropped_late),
+            number::count_or_none(s.iterations_done),
+            number::count_or_none(s.iterations_cancelled),
+            number::count(s.outcomes.answered()),
+            format!(
+                "{} ({})",
+                number::count(s.outcomes.failed()),
+                number::share(s.outcomes.failed(), s.outcomes.answered())
+            ),
+        ]
+    };
+    summary.scenarios.iter().take(MAX_ROWS).map(row).collect()
+}
+
+/// One outcome of one endpoint in one phase.
+#[derive(Debug)]
+pub(super) struct FailureRow {
+    pub(super) cells: [String; 3],
+    pub(super) count: String,
+    pub(super) share: String,
+}
+
+pub(super) fn failures(summary: &Summary) -> Vec<FailureRow> {
+    let of = |row: &Row| -> Vec<FailureRow> {
+        let answered = row.outcomes.answered();
+        let failures = row.outcomes.failures().into_iter();
+        let line = |(outcome, n): (evidence::Outcome, u64)| FailureRow {
+            cells: [visible(&row.phase), visible(row.label()), outcome.to_string()],
+            count: number::count(n),
+            share: number::share(n, answered),
+        };
+        failures.map(line).collect()
+    };
+    summary.rows.iter().flat_map(of).take(MAX_ROWS).collect()
+}
+
+pub(super) fn checks(summary: &Summary) -> Vec<Vec<String>> {
+    let row = |c: &crate::summary::Check| {
+        vec![
+            visible(&c.endpoint),
+            visible(&c.name),
+            number::count(c.passed),
+            number::count(c.failed),
+            number::share(c.passed, c.passed + c.failed),
+        ]
+    };
+    summary.checks.iter().take(MAX_ROWS).map(row).collect()
+}
+
+pub(super) fn cpu(summary: &Summary) -> Vec<Vec<String>> {
+    let number3 = |value: Option<f64>| {
+        value.map_or_else(|| number::NOT_MEASURED.to_owned(), |v| number::significant(v, 3))
+    };
+    let row = |c: &crate::summary::CpuUse| {
+        vec![
+            visible(&c.target),
+            number3(c.cpu_seconds),
+            number3(c.mean_cores),
+            c.per_1000_requests_s.map_or_else(|| number::NOT_MEASURED.to_owned(), number::cpu),
+            c.note.clone(),
+        ]
+    };
+    summary.cpu.iter().map(row).collect()
+}
+
+pub(super) fn series(summary: &Summary) -> Vec<Vec<String>> {
+    let row = |s: &crate::summary::SeriesSummary| {
+        let value = |v: f64| visible(&number::with_unit(Some(v), &s.unit));
+        let name = if s.part.is_empty() { s.name.clone() } else { format!("{} ({})", s.name, s.part) };
+        let level = &s.level;
+        vec![
+            visible(&s.target),
+            visible(&name),
+            value(level.mean),
+            value(level.min),
+            value(level.max),
+            value(level.last),
+            number::count(level.samples),
+        ]
+    };
+    summary.series.iter().take(MAX_ROWS).map(row).collect()
+}

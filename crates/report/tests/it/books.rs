@@ -1,0 +1,116 @@
+//! The summary holds what was put into the run, neither more nor less.
+
+use evidence::memory::MemoryRun;
+use evidence::{Claim, Figure, Histogram, Judgement, Key, Metric, Outcome, Quantile, SeriesKey, Verdict};
+use report::summary::{Arrivals, End, Times};
+use report::{Style, Summary};
+
+use crate::sample_run;
+
+fn key(metric: Metric) -> Key {
+    Key::of(metric).scenario("play").phase("gameplay")
+}
+
+fn summary(run: &MemoryRun) -> Summary {
+    Summary::of(run, &sample_run::workload(), &sample_run::judgement()).expect("memory can be read")
+}
+
+#[test]
+fn the_books_of_the_demonstration_balance() {
+    let summary = summary(&sample_run::run(105, None));
+    let arrivals = summary.arrivals.expect("counted");
+    assert_eq!(arrivals.scheduled, arrivals.started + arrivals.dropped());
+    let books = &summary.books;
+    assert_eq!(books.requests, Some(books.ok() + books.failed() + books.cancelled()));
+    assert_eq!(summary.rows.iter().map(|r| r.outcomes.answered()).sum::<u64>(), books.answered());
+    assert_eq!(summary.scenarios.iter().map(|s| s.outcomes.failed()).sum::<u64>(), books.failed());
+    assert_eq!(summary.timeline.ok.iter().sum::<f64>(), books.ok() as f64);
+    assert_eq!(summary.timeline.offered.iter().sum::<f64>(), arrivals.scheduled as f64);
+    assert_eq!(summary.header.end, End::Killed);
+}
+
+#[test]
+fn a_sequence_counts_arrivals_for_whole_iterations_and_requests_by_step() {
+    let mut run = MemoryRun::new(sample_run::manifest());
+    run.add(&key(Metric::Scheduled), 40, 10);
+    run.add(&key(Metric::Started), 40, 8);
+    run.add(&key(Metric::DroppedLate), 40, 2);
+    run.record(&key(Metric::IterationTime), 41, (30_000, 8));
+    run.add(&key(Metric::Requests).endpoint("claim"), 40, 8);
+    run.record(&key(Metric::ResponseTime).endpoint("claim").outcome(Outcome::Ok), 41, (20_000, 7));
+    run.record(&key(Metric::ResponseTime).endpoint("claim").outcome(Outcome::Cancelled), 41, (20_000, 1));
+    let summary = summary(&run);
+    let claim = summary.rows.iter().find(|r| r.endpoint == "claim").expect("a row");
+    let whole = summary.rows.iter().find(|r| r.endpoint.is_empty()).expect("a row");
+    assert_eq!((claim.arrivals, claim.outcomes.answered(), claim.outcomes.cancelled()), (None, 7, 1));
+    assert_eq!(whole.arrivals, Some(Arrivals { scheduled: 10, started: 8, dropped_cap: 0, dropped_late: 2 }));
+    assert_eq!((whole.outcomes.requests, whole.iteration_time.count), (None, 8));
+    assert!(report::terminal(&summary, Style::Plain, 100).contains("(whole iteration)"));
+}
+
+#[test]
+fn joined_seconds_have_the_percentiles_of_their_merged_histograms() {
+    let mut run = MemoryRun::new(sample_run::manifest());
+    let response = key(Metric::ResponseTime).endpoint("claim").outcome(Outcome::Ok);
+    let mut both = Histogram::new();
+    for (second, us) in [(0, 1_000), (1, 900_000)] {
+        run.record(&response, second, (us, 50));
+        both.record_us(us, 50);
+    }
+    run.add(&key(Metric::Scheduled).endpoint("claim"), 599, 1);
+    let summary = summary(&run);
+    let Quantile::Finite(p95_us) = both.quantile(0.95) else { panic!("there are values") };
+    assert_eq!(summary.timeline.bin_s, 2);
+    assert_eq!(summary.timeline.endpoints[0].p95_ms[0], Some(p95_us / 1_000.0));
+    assert_eq!(summary.timeline.ok[0], 50.0);
+    assert_eq!(summary.timeline.endpoints[0].p95_ms[1], None);
+}
+
+#[test]
+fn cpu_that_nobody_measured_is_no_zero() {
+    let mut run = MemoryRun::new(sample_run::manifest());
+    run.record(&key(Metric::ResponseTime).endpoint("claim").outcome(Outcome::Ok), 9, (1_000, 2_000));
+    for second in 0..3 {
+        run.observe(&SeriesKey::new("cpu", SeriesKey::GENERATOR, "cores"), second, 0.5);
+    }
+    let partly = summary(&run);
+    assert!(partly.cpu[0].cpu_seconds.is_some_and(|s| (s - 1.5).abs() < 1e-6));
+    assert_eq!(
+        (partly.cpu[0].per_1000_requests_s, partly.cpu[0].note.as_str()),
+        (None, "measured for 3 of 10 s only")
+    );
+    assert_eq!((partly.cpu[1].target.as_str(), partly.cpu[1].cpu_seconds), ("challenge", None));
+    for second in 3..10 {
+        run.observe(&SeriesKey::new("cpu", SeriesKey::GENERATOR, "cores"), second, 0.5);
+    }
+    let wholly = summary(&run);
+    let per_1000 = wholly.cpu[0].per_1000_requests_s.expect("measured");
+    assert!((per_1000 - 2.5).abs() < 1e-6, "{per_1000}");
+}
+
+#[test]
+fn a_quantile_past_every_answer_is_infinite_and_one_without_answers_unknown() {
+    let claim = |samples| Claim {
+        name: "list_fast".to_owned(),
+        text: "p95(list challenges, phase = gameplay) < 50ms".to_owned(),
+        verdict: Verdict::Fail,
+        observed: Figure::new("observed", f64::INFINITY, "ms"),
+        bound: Figure::new("bound", 50.0, "ms"),
+        interval: Some((41.0, f64::INFINITY)),
+        samples,
+        reasons: Vec::new(),
+    };
+    let judgement = Judgement { claims: vec![claim(100), claim(0)], ..sample_run::judgement() };
+    let run = sample_run::run(12, None);
+    let summary = Summary::of(&run, &sample_run::workload(), &judgement).expect("memory can be read");
+    let seen = summary.claims.iter().map(|c| (c.observed(), c.bound(), c.interval()));
+    let interval = Some("41.0 ms to ∞".to_owned());
+    let expected = ["∞", "–"].map(|observed| (observed.to_owned(), "< 50 ms".to_owned(), interval.clone()));
+    assert_eq!(seen.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_quantile_with_nineteen_answers_beyond_it_is_rough() {
+    let times = |count| Times { count, ..Times::default() };
+    assert!(times(1_999).is_rough(0.99) && !times(2_000).is_rough(0.99) && !times(0).is_rough(0.99));
+}
