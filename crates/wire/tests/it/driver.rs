@@ -1,7 +1,7 @@
 //! A blocking loop around a connection, the least that a state machine needs to meet a peer.
 
 use std::collections::HashMap;
-use std::io::{Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
@@ -132,13 +132,14 @@ impl<M: Machine> Driver<M> {
         Ok(())
     }
 
-    /// Write what there is and read once; false after the end of the peer's side.
+    /// Write what there is and read once; false after the end of the peer's side. A peer that closes while
+    /// our bytes are still on their way resets the connection, which is an end like any other.
     pub(crate) fn exchange(&mut self) -> Result<bool, WireError> {
         while !self.machine.outgoing().is_empty() {
-            let count = self.socket.write(self.machine.outgoing()).unwrap();
-            self.machine.sent(count);
+            let count = unless_reset(self.socket.write(self.machine.outgoing()));
+            self.machine.sent(count.unwrap_or(usize::MAX));
         }
-        let count = self.socket.read(&mut self.input).unwrap();
+        let count = unless_reset(self.socket.read(&mut self.input)).unwrap_or(0);
         if count == 0 {
             self.machine.closed(&mut self.responses)?;
             return Ok(false);
@@ -156,5 +157,12 @@ impl<M: Machine> Driver<M> {
         self.start(0, method, path, body);
         self.finish().unwrap();
         self.take(0)
+    }
+}
+
+fn unless_reset(result: io::Result<usize>) -> Option<usize> {
+    match result {
+        Err(error) if matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe) => None,
+        other => Some(other.unwrap()),
     }
 }

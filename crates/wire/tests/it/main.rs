@@ -4,6 +4,7 @@
 // Only functions marked as tests are exempt by configuration; all of this binary is test code.
 #![allow(clippy::unwrap_used)]
 
+mod allocations;
 mod driver;
 mod h1;
 mod h1_peer;
