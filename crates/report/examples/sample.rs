@@ -1,5 +1,5 @@
 //! Writes the HTML report of a made-up run to the path given, to look at it in a browser; the other
-//! reports go to standard output.
+//! reports go to standard output. A number of seconds after the path makes it a run killed that early.
 
 #[path = "../tests/it/sample_run.rs"]
 mod sample_run;
@@ -11,8 +11,11 @@ use evidence::Ending;
 use report::{Style, Summary};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let path = std::env::args().nth(1).ok_or("usage: sample PATH")?;
-    let run = sample_run::run(105, Some(Ending::Completed));
+    let path = std::env::args().nth(1).ok_or("usage: sample PATH [SECONDS]")?;
+    let run = match std::env::args().nth(2) {
+        Some(seconds) => sample_run::run(seconds.parse()?, None),
+        None => sample_run::run(105, Some(Ending::Completed)),
+    };
     let summary = Summary::of(&run, &sample_run::workload(), &sample_run::judgement())?
         .with_files(&[("archive", "demo.plimsoll"), ("report", "demo.html")]);
     std::fs::write(&path, report::html(&summary))?;

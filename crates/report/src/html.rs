@@ -24,6 +24,8 @@ struct Page<'a> {
     summary: &'a Summary,
     verdict: String,
     class: &'static str,
+    /// What a reader must know of how the run ended; empty when it completed.
+    notice: String,
     facts: Vec<Fact>,
     tiles: Vec<Tile>,
     claims: Vec<ClaimView>,
@@ -52,6 +54,7 @@ pub fn html(summary: &Summary) -> String {
         summary,
         verdict: verdict.to_string(),
         class: view::verdict_class(verdict),
+        notice: view::notice(summary),
         facts: view::facts(summary),
         tiles: view::tiles(summary),
         claims: summary.claims.iter().map(ClaimView::of).collect(),

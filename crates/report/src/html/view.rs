@@ -3,7 +3,7 @@
 use evidence::{Exemplar, Finding, Severity, Verdict};
 
 use crate::number;
-use crate::summary::{Asked, Summary, quantile_text};
+use crate::summary::{Asked, End, Summary, quantile_text};
 use crate::terminal::line::visible;
 
 /// A body or header value longer than this is cut: the archive has the rest.
@@ -113,6 +113,15 @@ impl FindingView {
             figures: finding.figures.iter().map(figure).collect(),
         }
     }
+}
+
+/// What a reader must know of how the run ended; empty when it completed.
+pub(super) fn notice(summary: &Summary) -> String {
+    let header = &summary.header;
+    if header.end == End::Completed {
+        return String::new();
+    }
+    visible(&format!("The run was {}. What follows was recorded until then.", header.end_in_words()))
 }
 
 /// What the run was, in a few words each.

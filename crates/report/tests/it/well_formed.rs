@@ -67,6 +67,7 @@ fn runs_that_ended_in_any_way_render() {
         let html = page(&sample_run::run(seconds, ending));
         assert!(check(&html).is_ok_and(|n| n > 50), "{:?}", check(&html));
         assert!(html.contains(words), "{words}");
+        assert_eq!(html.contains("What follows was recorded until then"), words != "completed");
     }
 }
 
