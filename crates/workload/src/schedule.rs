@@ -88,10 +88,10 @@ impl Piece {
         }
         if self.from < self.to {
             let t = rising(area, (self.from, self.to), self.length_ns);
-            return (t.ceil() as u64).min(self.length_ns);
+            return (t.round() as u64).min(self.length_ns);
         }
         let left = rising(self.area() - area, (self.to, self.from), self.length_ns);
-        self.length_ns.saturating_sub(left.floor() as u64)
+        self.length_ns.saturating_sub(left.round() as u64)
     }
 
     /// Twice the area from its start to `t_ns` into it.
@@ -167,7 +167,7 @@ impl Schedule {
 
     /// When arrival `n` (from 0) is due, from the scenario's start; none past the last.
     ///
-    /// It is the last instant at which n arrivals have been earned by the rate, rounded up to a nanosecond:
+    /// It is the last instant at which n arrivals have been earned by the rate, rounded to a nanosecond:
     /// the first arrival of a constant rate is due at 0, and stretches of rate 0 are passed over.
     pub fn due(&self, n: u64) -> Option<Duration> {
         if n >= self.count {

@@ -14,7 +14,7 @@ pub(super) fn csv(bytes: &[u8], file: &str) -> Result<Table, DataError> {
     for record in reader.records() {
         let record = record.map_err(|e| unreadable(file, &e))?;
         if record.len() != columns.len() {
-            let line = record.position().map_or(0, csv::Position::line);
+            let line = record.position().map_or(0, |position| line_of(position, bytes));
             let message = format!(
                 "this row has {}, the header line has {}; give every row a value for each column",
                 fields(record.len()),
@@ -30,6 +30,14 @@ pub(super) fn csv(bytes: &[u8], file: &str) -> Result<Table, DataError> {
     }
     check_empty(&ends, file)?;
     Ok(Table { columns, rows: Rows::Cells { text, ends } })
+}
+
+/// The line a record begins in: blank ones before it are not counted by its position.
+fn line_of(position: &csv::Position, bytes: &[u8]) -> u64 {
+    let from = usize::try_from(position.byte()).unwrap_or(usize::MAX);
+    let rest = bytes.get(from..).unwrap_or_default();
+    let blank = rest.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).filter(|byte| **byte == b'\n');
+    position.line() + blank.count() as u64
 }
 
 fn fields(count: usize) -> String {

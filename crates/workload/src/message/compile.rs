@@ -23,7 +23,8 @@ pub(super) fn compile(
     json: &Value,
 ) -> Result<MessageTemplate<Template>, SchemaError> {
     check_fields(descriptor, json)?;
-    Ok(MessageTemplate { parts: message(descriptor, json)? })
+    let parts = message(descriptor, json).map_err(|error| blame(descriptor, json).unwrap_or(error))?;
+    Ok(MessageTemplate { parts })
 }
 
 fn wrong<T>(message: String) -> Result<T, SchemaError> {
@@ -63,6 +64,20 @@ fn check_fields(descriptor: &MessageDescriptor, json: &Value) -> Result<(), Sche
         }
     }
     Ok(())
+}
+
+/// The error of the first field that cannot be read by itself, named: what prost-reflect says names none.
+fn blame(descriptor: &MessageDescriptor, json: &Value) -> Option<SchemaError> {
+    let fields = json.as_object().filter(|_| !is_well_known(descriptor))?;
+    fields.iter().find_map(|(name, value)| {
+        let field = find_field(descriptor, name)?;
+        let error = field_parts(&field, value).err()?;
+        let inner = match field.kind() {
+            Kind::Message(inner) if !field.is_list() && !field.is_map() => blame(&inner, value),
+            _ => None,
+        };
+        Some(inner.unwrap_or_else(|| SchemaError(format!("field `{name}` cannot be {value}: {}", error.0))))
+    })
 }
 
 fn unknown_field(descriptor: &MessageDescriptor, name: &str) -> String {
@@ -134,9 +149,13 @@ fn message(descriptor: &MessageDescriptor, json: &Value) -> Result<Parts, Schema
     for (name, value) in fields {
         let Some(field) = find_field(descriptor, name) else { return wrong(unknown_field(descriptor, name)) };
         let oneof = field.containing_oneof().filter(|oneof| !oneof.is_synthetic() && !value.is_null());
-        if let Some(other) = oneof.and_then(|oneof| chosen.insert(oneof.full_name().to_owned(), name.clone()))
+        if let Some(oneof) = oneof
+            && let Some(other) = chosen.insert(oneof.full_name().to_owned(), name.clone())
         {
-            return wrong(format!("`{other}` and `{name}` exclude each other (one of {descriptor:?})"));
+            return wrong(format!(
+                "`{other}` and `{name}` exclude each other: both are `{}`",
+                oneof.full_name()
+            ));
         }
         parts.extend(field_parts(&field, value)?);
     }
@@ -153,6 +172,11 @@ fn fixed(descriptor: &MessageDescriptor, json: &Value) -> Result<Parts, SchemaEr
 
 /// One field without gaps: the message that has nothing else.
 fn fixed_field(field: &FieldDescriptor, value: Value) -> Result<Parts, SchemaError> {
+    let parent = field.parent_message();
+    if ["google.protobuf.Struct", "google.protobuf.ListValue"].contains(&parent.full_name()) {
+        // In JSON these are nothing but their one field.
+        return fixed(parent, &value);
+    }
     let name = field.json_name().to_owned();
     fixed(field.parent_message(), &Value::Object(Map::from_iter([(name, value)])))
 }
@@ -205,8 +229,7 @@ fn single(field: &FieldDescriptor, value: &Value) -> Result<MessagePart<Template
     match (field.kind(), value) {
         (Kind::Message(inner), Value::String(text)) if is_text_form(&inner) => {
             let kind = ScalarKind::Message(inner);
-            let gap = ScalarGap { tag: tag(field), kind, field: full_name(field), value: template(text)? };
-            Ok(MessagePart::Scalar(gap))
+            Ok(MessagePart::Scalar(gap(field, kind, template(text)?)))
         }
         (Kind::Message(inner), _) => {
             Ok(MessagePart::Nested { tag: tag(field), parts: message(&inner, value)? })
@@ -222,8 +245,9 @@ fn is_text_form(descriptor: &MessageDescriptor) -> bool {
         .contains(&descriptor.full_name())
 }
 
-fn full_name(field: &FieldDescriptor) -> String {
-    field.full_name().to_owned()
+fn gap(field: &FieldDescriptor, kind: ScalarKind, value: Template) -> ScalarGap<Template> {
+    let keep_default = field.supports_presence() || field.is_list();
+    ScalarGap { tag: tag(field), kind, field: field.full_name().to_owned(), keep_default, value }
 }
 
 fn tag(field: &FieldDescriptor) -> Vec<u8> {
@@ -242,7 +266,7 @@ fn scalar(field: &FieldDescriptor, value: Template) -> Result<MessagePart<Templa
         return wrong(format!("`{}` takes a message, not a text", field.full_name()));
     };
     let literal = value.as_literal().map(str::to_owned);
-    let part = MessagePart::Scalar(ScalarGap { tag: tag(field), kind, field: full_name(field), value });
+    let part = MessagePart::Scalar(gap(field, kind, value));
     let Some(text) = literal else { return Ok(part) };
     let mut bytes = Vec::new();
     MessageTemplate { parts: vec![part] }

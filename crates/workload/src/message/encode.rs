@@ -39,6 +39,8 @@ pub struct ScalarGap<T> {
     pub kind: ScalarKind,
     /// The field's full name, for errors.
     pub field: String,
+    /// Whether a zero or an empty text is sent: as an item of a list, or where it differs from none.
+    pub keep_default: bool,
     /// What yields the text.
     pub value: T,
 }
@@ -139,8 +141,8 @@ fn map_parts<T, U>(parts: Vec<MessagePart<T>>, f: &mut impl FnMut(T) -> U) -> Ve
     for part in parts {
         mapped.push(match part {
             MessagePart::Bytes(bytes) => MessagePart::Bytes(bytes),
-            MessagePart::Scalar(ScalarGap { tag, kind, field, value }) => {
-                MessagePart::Scalar(ScalarGap { tag, kind, field, value: f(value) })
+            MessagePart::Scalar(ScalarGap { tag, kind, field, keep_default, value }) => {
+                MessagePart::Scalar(ScalarGap { tag, kind, field, keep_default, value: f(value) })
             }
             MessagePart::Nested { tag, parts } => MessagePart::Nested { tag, parts: map_parts(parts, f) },
         });
@@ -163,10 +165,15 @@ fn encode_parts<T>(
                 prefix_length(start, out);
             }
             MessagePart::Scalar(gap) => {
+                let before = out.len();
                 out.extend_from_slice(&gap.tag);
                 let start = out.len();
                 render(&gap.value, out);
                 gap.kind.encode(start, out).ok_or_else(|| gap.misfit(&out[start..]))?;
+                // Zeros of every kind, the length of an empty text included, are encoded as zero bytes.
+                if !gap.keep_default && out[start..].iter().all(|byte| *byte == 0) {
+                    out.truncate(before);
+                }
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::{Component, Path, PathBuf};
 
-use prost_reflect::{DescriptorPool, DynamicMessage, MethodDescriptor, SerializeOptions};
+use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor, MethodDescriptor, SerializeOptions};
 use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
 
 use super::compile;
@@ -98,6 +98,11 @@ impl Method {
         format!("/{}", full_name(&self.descriptor))
     }
 
+    /// What its requests are.
+    pub fn input(&self) -> MessageDescriptor {
+        self.descriptor.input()
+    }
+
     /// Compile a JSON message, in which strings are templates, against the method's input.
     ///
     /// # Errors
@@ -188,7 +193,11 @@ fn read(path: &Path, files: &dyn Files) -> Result<String, SchemaError> {
 /// The names that a file imports.
 fn imports(path: &Path, text: &str) -> Result<Vec<String>, SchemaError> {
     let name = path.to_string_lossy().replace('\\', "/");
-    let file = File::from_source(&name, text).map_err(|error| described(&error))?;
+    let file = File::from_source(&name, text).map_err(|error| {
+        let SchemaError(text) = described(&error);
+        // An error at the end of a file tells no place, not even the file.
+        SchemaError(if text.starts_with(&name) { text } else { format!("{name}: {text}") })
+    })?;
     Ok(file.file_descriptor_proto().dependency.clone())
 }
 

@@ -230,8 +230,9 @@ fn statistic(text: &str) -> Option<Statistic> {
             let digits = text.strip_prefix('p')?;
             let is_number = digits.starts_with(|c: char| c.is_ascii_digit())
                 && digits.chars().all(|c| c.is_ascii_digit() || c == '.');
-            let percent: f64 = digits.parse().ok().filter(|_| is_number)?;
-            (percent > 0.0 && percent <= 100.0).then_some(Statistic::Quantile(percent / 100.0))?
+            // Read as hundredths: a division would make 99.9 % of it 0.9990000000000001.
+            let quantile: f64 = format!("{digits}e-2").parse().ok().filter(|_| is_number)?;
+            (quantile > 0.0 && quantile <= 1.0).then_some(Statistic::Quantile(quantile))?
         }
     })
 }

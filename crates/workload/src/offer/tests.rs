@@ -1,1 +1,80 @@
+use insta::assert_snapshot;
 
+use super::*;
+use crate::model::{Flow, Phase, Stage};
+
+fn scenario(name: &str, start_ms: u64, executor: Executor) -> Scenario {
+    Scenario {
+        name: name.to_owned(),
+        executor,
+        start: Duration::from_millis(start_ms),
+        max_vus: 1,
+        graceful_stop: Duration::ZERO,
+        tags: Default::default(),
+        setup: Vec::new(),
+        flow: Flow::Sequence(Vec::new()),
+    }
+}
+
+fn workload(scenarios: Vec<Scenario>) -> Workload {
+    let phase = |name: &str, start: u64, end: u64| Phase {
+        name: name.to_owned(),
+        start: Duration::from_secs(start),
+        end: Duration::from_secs(end),
+    };
+    Workload {
+        name: "w".into(),
+        seed: 1,
+        targets: Default::default(),
+        data: Default::default(),
+        phases: vec![phase("warm-up", 0, 2), phase("steady", 2, 6)],
+        scenarios,
+        setup: Vec::new(),
+        objectives: Vec::new(),
+        precheck: false,
+        traceparent: false,
+        secrets: Vec::new(),
+    }
+}
+
+#[test]
+fn equal_seconds_are_folded_and_totals_told() {
+    let offered = offer(&workload(vec![
+        scenario(
+            "ramp",
+            500,
+            Executor::RampingArrivalRate {
+                start_rate: 0.0,
+                stages: vec![
+                    Stage { to: 20.0, over: Duration::from_secs(2) },
+                    Stage { to: 20.0, over: Duration::from_secs(3) },
+                ],
+            },
+        ),
+        scenario("users", 2_000, Executor::ConstantVus { vus: 7, duration: Duration::from_secs(4) }),
+    ]));
+    assert_snapshot!(offered.render(), @r"
+    second  phase    ramp               users
+    0       warm-up     2                   -
+    1       warm-up    10                   -
+    2       steady     18               7 VUs
+    3-4     steady     20               7 VUs
+    5       steady     10               7 VUs
+    all                80  as fast as it goes
+    ");
+    let counted = |row: &OfferRow| match row.offered[0] {
+        Offered::Arrivals(n) => n * u64::from(row.to - row.from),
+        _ => 0,
+    };
+    assert_eq!(offered.rows.iter().map(counted).sum::<u64>(), 80);
+}
+
+#[test]
+fn nothing_is_offered_by_no_scenario() {
+    assert_snapshot!(offer(&workload(Vec::new())).render(), @r"
+    second  phase
+    0-1     warm-up
+    2-5     steady
+    all
+    ");
+}

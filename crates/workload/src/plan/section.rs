@@ -87,7 +87,9 @@ impl<'a> Section<'a> {
 
     /// The value of `key`, if it is there.
     pub(super) fn get(&self, key: &'static str) -> Option<Item<'a>> {
-        self.known.borrow_mut().push(key);
+        if !self.known.borrow().contains(&key) {
+            self.known.borrow_mut().push(key);
+        }
         let (found, value) = self.table.iter().find(|(found, _)| found.get_ref().as_ref() == key)?;
         Some(Item { issues: self.issues, key: key.to_owned(), key_span: found.span(), value })
     }

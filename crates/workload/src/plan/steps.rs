@@ -153,10 +153,7 @@ fn read_extract(item: &Item<'_>) -> Option<Extract> {
         section.get("header").and_then(|h| Some(ExtractFrom::Header(h.text()?.to_ascii_lowercase())));
     let regex = section.get("regex").and_then(|regex| {
         let text = regex.text()?;
-        let checked = regex::RegexBuilder::new(text).size_limit(1 << 20).build();
-        regex
-            .issues
-            .check(&regex.span(), checked.map_err(|e| format!("`{text}` is no regular expression: {e}")))?;
+        regex.issues.check(&regex.span(), check_regex(text))?;
         Some(ExtractFrom::Regex(text.to_owned()))
     });
     let given = ["json", "header", "regex"].into_iter().filter(|key| section.get(key).is_some()).count();
@@ -174,6 +171,14 @@ fn json_path(item: &Item<'_>) -> Option<ExtractFrom> {
     let text = item.text()?;
     item.issues.check(&item.span(), check_json_path(text))?;
     Some(ExtractFrom::Json(text.to_owned()))
+}
+
+/// Whether `text` is a regular expression of bearable size.
+fn check_regex(text: &str) -> Result<(), String> {
+    // The parser draws the place over several lines; the last one says what is wrong.
+    let why = |error: regex::Error| error.to_string().lines().last().unwrap_or_default().to_owned();
+    let built = regex::RegexBuilder::new(text).size_limit(1 << 20).build();
+    built.map(|_| ()).map_err(|error| format!("`{text}` is no regular expression: {}", why(error)))
 }
 
 /// Whether `text` is a path of RFC 9535.

@@ -47,7 +47,7 @@ pub(super) fn read(root: &Section<'_>, folder: &Path, files: &dyn Files) -> Targ
         }
         let Some(section) = item.section(&format!("target `{name}`")) else { continue };
         let target = read_target(&section);
-        if target.http.is_none() && target.grpc.is_none() {
+        if section.get("url").is_none() && section.get("grpc").is_none() {
             root.issues.add(&section.span, format!("target `{name}` needs `url` or `grpc`"));
         }
         describe(&mut targets, (&name, &target), &section, (folder, files));
