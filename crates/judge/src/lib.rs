@@ -2,12 +2,22 @@
 //! whenever they are judged.
 //!
 //! Pure: no clock, no files, no randomness, and nothing of the live run; all it sees is a [`Run`]. The
-//! order is: facts are drawn up once, each objective is measured , every rule in
-//! `rules` states its findings, findings void or doubt the claims they guard , and
-//! `verdict` sums up. Start reading at [`judge()`].
+//! order is: [`facts`] are drawn up once, each objective is measured ([`measure`]), every rule in
+//! [`rules`] states its findings, findings void or doubt the claims they guard ([`claims`]), and
+//! [`verdict`] sums up. Start reading at [`judge()`].
 
+mod claims;
+mod facts;
+mod measure;
 mod rule;
+mod rules;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod thresholds;
 mod verdict;
+mod words;
 
 use evidence::run::ReadError;
 use evidence::{Judgement, Run};
@@ -29,12 +39,9 @@ pub enum JudgeError {
 /// # Errors
 /// [`JudgeError::Read`] when the evidence cannot be read. A run that shows nothing is no error.
 pub fn judge(run: &dyn Run, workload: &Workload) -> Result<Judgement, JudgeError> {
-    let _ = (run.seconds(), workload);
-    Ok(Judgement {
-        rules_version: RULES_VERSION,
-        verdict: evidence::Verdict::Measured,
-        because: "Nothing was asked of this run.".to_owned(),
-        claims: Vec::new(),
-        findings: Vec::new(),
-    })
+    let facts = facts::Facts::of(run, workload)?;
+    let mut findings = rules::findings(&facts);
+    let claims = claims::of(&facts, &findings);
+    findings.extend(rules::m6::rule(&claims));
+    Ok(verdict::judgement(&facts, claims, findings))
 }

@@ -29,6 +29,26 @@ pub struct Rule {
     pub why: &'static str,
     /// What to do when it fires.
     pub next: &'static str,
+    /// Which claims its findings touch, within their scope.
+    pub(crate) guard: Guard,
+}
+
+/// Which claims a rule's findings touch, within their scope. A finding that names an objective touches that
+/// one alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Guard {
+    /// All, and the run itself.
+    Everything,
+    /// Those on requests.
+    Load,
+    /// Those on requests at an offered rate; with closed models alone it cautions.
+    OfferedLoad,
+    /// Those on requests, but a miss stays a miss.
+    LoadUnlessMissed,
+    /// Those on times.
+    Times,
+    /// Only the objective it names.
+    Named,
 }
 
 impl Rule {
@@ -45,6 +65,11 @@ impl Rule {
             next: self.next.to_owned(),
         }
     }
+}
+
+/// The rule of this short name.
+pub(crate) fn named(id: &str) -> &'static Rule {
+    RULES.iter().find(|rule| rule.id == id).expect("a rule in code has its row in the table")
 }
 
 /// Give a finding its numbers, each as (name, value, unit).

@@ -60,5 +60,3 @@ pub(crate) const WORKING: f64 = 0.50;
 
 /// Length of the batches of which intervals are made, in seconds.
 pub(crate) const BATCH_S: u32 = 10;
-/// The probability with which an interval covers the truth.
-pub(crate) const CONFIDENCE: f64 = 0.95;

@@ -1,5 +1,6 @@
 //! The interval of a value from the scatter of its batches within one run.
 
+use crate::sample::standard_deviation;
 use crate::student::t_quantile;
 
 /// A two-sided interval.
@@ -30,13 +31,31 @@ pub fn batch_means(value: f64, batches: &[f64]) -> Option<Interval> {
     if batches.len() < 3 || batches.iter().any(|b| !b.is_finite()) {
         return None;
     }
-    let n = batches.len() as f64;
-    let mean = batches.iter().sum::<f64>() / n;
-    let variance = batches.iter().map(|b| (b - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    let standard_error = (variance / n).sqrt();
+    let standard_error = standard_deviation(batches)? / (batches.len() as f64).sqrt();
     let degrees = u32::try_from(batches.len() - 1).unwrap_or(u32::MAX);
     let half = t_quantile(0.975, degrees) * standard_error;
     Some(Interval { low: value - half, high: value + half, standard_error })
+}
+
+/// How many times larger the variance of a statistic is, seen in `batches` of one run, than it would be if
+/// all observations were independent: `(s² / b) / SE²`, at least 1. A sample of n is worth n divided by it.
+///
+/// `independent_error` is the statistic's standard error under independence. None with fewer than three
+/// batches, or when a batch is not finite or the error not positive. Source: L. Kish, "Survey Sampling",
+/// 1965, section 5.4, with time in the place of clusters.
+///
+/// ```
+/// let effect = stats::design_effect(&[10.0, 12.0, 11.0, 13.0, 9.0], 0.5).unwrap();
+/// assert!((effect - 2.0).abs() < 1e-9);
+/// ```
+pub fn design_effect(batches: &[f64], independent_error: f64) -> Option<f64> {
+    let is_usable = batches.len() >= 3
+        && batches.iter().all(|b| b.is_finite())
+        && independent_error.is_finite()
+        && independent_error > 0.0;
+    let spread = standard_deviation(batches).filter(|_| is_usable)?;
+    let variance = spread.powi(2) / batches.len() as f64;
+    Some((variance / independent_error.powi(2)).max(1.0))
 }
 
 #[cfg(test)]
@@ -60,5 +79,7 @@ mod tests {
     fn two_batches_or_an_infinite_one_give_no_interval() {
         assert_eq!(batch_means(1.0, &[1.0, 2.0]), None);
         assert_eq!(batch_means(1.0, &[1.0, 2.0, f64::INFINITY]), None);
+        assert_eq!(design_effect(&[1.0, 2.0, f64::INFINITY], 1.0), None);
+        assert_eq!(design_effect(&[1.0, 2.0, 3.0], 0.0), None);
     }
 }

@@ -51,8 +51,16 @@ mod tests {
     #[test]
     fn quantiles_are_those_of_the_printed_tables() {
         // Two-sided 95 % and 99 %, NIST/SEMATECH e-Handbook, table 1.3.6.7.2.
-        let table = [(0.975, 1, 12.706), (0.975, 2, 4.303), (0.975, 5, 2.571), (0.975, 30, 2.042),
-            (0.995, 3, 5.841), (0.995, 10, 3.169), (0.95, 7, 1.895), (0.975, 100, 1.984)];
+        let table = [
+            (0.975, 1, 12.706),
+            (0.975, 2, 4.303),
+            (0.975, 5, 2.571),
+            (0.975, 30, 2.042),
+            (0.995, 3, 5.841),
+            (0.995, 10, 3.169),
+            (0.95, 7, 1.895),
+            (0.975, 100, 1.984),
+        ];
         for (p, degrees, expected) in table {
             assert!((t_quantile(p, degrees) - expected).abs() < 0.0006, "{p} {degrees}");
         }

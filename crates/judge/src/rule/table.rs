@@ -2,7 +2,7 @@
 
 use evidence::Severity;
 
-use super::Rule;
+use super::{Guard, Rule};
 
 const LOAD_CLAIMS: &str = "every objective on requests of the scenario and phase it fires in";
 const TIME_CLAIMS: &str = "objectives on response, service and iteration time";
@@ -20,6 +20,7 @@ pub const RULES: &[Rule] = &[
         guards: LOAD_CLAIMS,
         why: "A target that was asked for less than planned looks faster than it is.",
         next: "Find what held the generator back (L3 says whether it was its CPU), or plan a lower rate.",
+        guard: Guard::Load,
     },
     Rule {
         id: "L2",
@@ -34,6 +35,7 @@ pub const RULES: &[Rule] = &[
         why: "The generator's own debt is part of every response time, and arrivals that never started have \
               none.",
         next: "Give the generator more loops, cores or machines; raise `max_vus` where the cap is the doubt.",
+        guard: Guard::Load,
     },
     Rule {
         id: "L3",
@@ -47,6 +49,7 @@ pub const RULES: &[Rule] = &[
                  caution",
         why: "The generator, not the target, was at its limit: its waits are in the numbers.",
         next: "Give the generator its own cores or a second machine, or lower the load.",
+        guard: Guard::OfferedLoad,
     },
     Rule {
         id: "L4",
@@ -61,6 +64,7 @@ pub const RULES: &[Rule] = &[
               latency describe the cap.",
         next: "Use an arrival-rate executor, raise `max_vus`, or state the objective for a number of virtual \
                users.",
+        guard: Guard::LoadUnlessMissed,
     },
     Rule {
         id: "L6",
@@ -74,6 +78,7 @@ pub const RULES: &[Rule] = &[
         guards: "everything: books that do not balance void the run, objectives or none",
         why: "If requests are missing from the books, nobody knows how they went.",
         next: "Do not use this run. Keep the run file: it is evidence of a fault in the generator.",
+        guard: Guard::Everything,
     },
     Rule {
         id: "Q1",
@@ -85,6 +90,7 @@ pub const RULES: &[Rule] = &[
         guards: TIME_CLAIMS,
         why: "A quantile of two populations describes neither: it is the slower one's, at another rank.",
         next: "State the objective for one phase and one endpoint: `p95(list, phase = steady) < 50ms`.",
+        guard: Guard::Named,
     },
     Rule {
         id: "Q2",
@@ -96,6 +102,7 @@ pub const RULES: &[Rule] = &[
         guards: "objectives on a quantile of response time",
         why: "The quantile is the time limit, not a response time: its true value is unknown.",
         next: "Raise the step's `timeout` above the bound, or lower the load.",
+        guard: Guard::Named,
     },
     Rule {
         id: "Q3",
@@ -106,6 +113,7 @@ pub const RULES: &[Rule] = &[
         guards: "objectives on `avg`, `min` and `max` of times",
         why: "A number about those that got through says nothing of those that did not.",
         next: "Ask for a quantile, which counts failures, and bound `error_rate` beside it.",
+        guard: Guard::Named,
     },
     Rule {
         id: "Q4",
@@ -117,6 +125,7 @@ pub const RULES: &[Rule] = &[
         why: "A mean above the 95th percentile means two kinds of answers, one far slower; a quantile between \
               them moves with their shares.",
         next: "Look at the latency distribution in the report, and at the slowest exchanges.",
+        guard: Guard::Times,
     },
     Rule {
         id: "S4",
@@ -128,6 +137,7 @@ pub const RULES: &[Rule] = &[
         guards: "objectives on quantiles of times",
         why: "A tail of a few requests is luck: the next run has another one.",
         next: "Run longer, offer more, or ask for a lower quantile.",
+        guard: Guard::Named,
     },
     Rule {
         id: "T4",
@@ -139,6 +149,7 @@ pub const RULES: &[Rule] = &[
                  goodput stand, and fail",
         why: "The latency of a target that does not work is not its latency.",
         next: "Run the plan with `--once`, and look at the failed exchanges in the report.",
+        guard: Guard::Times,
     },
     Rule {
         id: "M6",
@@ -149,5 +160,6 @@ pub const RULES: &[Rule] = &[
         guards: "the whole run",
         why: "Four of five is not a pass: each objective was declared because it must hold.",
         next: "State each objective's own answer; mend the one that is missed.",
+        guard: Guard::Named,
     },
 ];

@@ -1,0 +1,41 @@
+//! The rules: each a small pure function from facts to findings, one file each.
+//!
+//! A rule states what it sees and how grave it is; which claims that touches is decided in `claims`, by
+//! the guard that the rule's row in the table names. Add a rule as a file here and a row there.
+
+mod l1;
+mod l2;
+mod l3;
+mod l4;
+mod l6;
+pub(crate) mod m6;
+mod q1;
+mod q2;
+mod q3;
+mod q4;
+mod s4;
+mod t4;
+
+use evidence::Finding;
+
+use crate::facts::Facts;
+
+/// Every rule that looks at the evidence; M6 looks at the claims instead, when there are any.
+const EVIDENCE_RULES: [fn(&Facts<'_>) -> Vec<Finding>; 11] = [
+    l1::rule,
+    l2::rule,
+    l3::rule,
+    l4::rule,
+    l6::rule,
+    q1::rule,
+    q2::rule,
+    q3::rule,
+    q4::rule,
+    s4::rule,
+    t4::rule,
+];
+
+/// What the rules find in the evidence.
+pub(crate) fn findings(facts: &Facts<'_>) -> Vec<Finding> {
+    EVIDENCE_RULES.iter().flat_map(|rule| rule(facts)).collect()
+}

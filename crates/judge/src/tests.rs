@@ -1,0 +1,265 @@
+//! Whole judgements: claims, verdicts, and what must hold of every judgement.
+
+use std::time::Duration;
+
+use evidence::{Metric, Outcome, SeriesKey, Severity, Verdict};
+use proptest::prelude::*;
+
+use crate::exit_code;
+use crate::testing::{Bench, Load};
+
+fn sound() -> Bench {
+    Bench::new()
+        .offer("warm-up", "list", Load::of(100))
+        .offer("steady", "list", Load::of(100))
+        .asks("fast", "p95(list, phase = steady) < 50ms")
+        .asks("few_errors", "error_rate(all) < 0.1%")
+        .asks("held", "goodput(phase = steady, within = 50ms) >= 99/s")
+}
+
+#[test]
+fn a_sound_run_that_keeps_its_promises_passes() {
+    insta::assert_snapshot!(sound().verdict(), @"");
+}
+
+#[test]
+fn a_run_of_which_nothing_was_asked_is_measured() {
+    let bench = Bench::new().offer("steady", "list", Load { failed: 60, ..Load::of(40) });
+    insta::assert_snapshot!(bench.verdict(), @"");
+}
+
+#[test]
+fn a_dead_target_fails_its_error_objective() {
+    let dead = Load { failed: 100, outcome: Outcome::Refused, ..Load::of(0) };
+    let bench = Bench::new()
+        .offer("warm-up", "list", Load::of(100))
+        .offer("steady", "list", dead)
+        .asks("fast", "p95(list, phase = steady) < 50ms")
+        .asks("few_errors", "error_rate(all) < 0.1%")
+        .asks("warm", "p95(list, phase = warm-up) < 50ms");
+    insta::assert_snapshot!(bench.verdict(), @"");
+}
+
+#[test]
+fn failures_beyond_the_tail_make_the_quantile_infinite() {
+    let bench = Bench::new()
+        .offer("steady", "list", Load { failed: 6, ..Load::of(94) })
+        .asks("fast", "p95(list) < 50ms");
+    insta::assert_snapshot!(bench.verdict(), @"");
+    assert_eq!(bench.judge().claims[0].observed.value, None);
+}
+
+#[test]
+fn a_cap_that_was_reached_voids_a_pass_but_not_a_miss() {
+    let mut bench = Bench::new()
+        .offer("steady", "list", Load { cap: 2, ..Load::of(98) })
+        .asks("fast", "p95(list) < 50ms")
+        .asks("few_errors", "error_rate(list) < 1%");
+    bench.at_cap(20..60, 0.8);
+    insta::assert_snapshot!(bench.verdict(), @"");
+}
+
+#[test]
+fn a_generator_at_its_limit_voids_the_run_even_if_an_objective_is_missed() {
+    let mut bench = sound().asks("impossible", "p95(list, phase = steady) < 1ms");
+    bench.stall(10..70, 9_000);
+    insta::assert_snapshot!(bench.verdict(), @"");
+}
+
+#[test]
+fn a_generator_at_its_limit_elsewhere_voids_nothing() {
+    let mut bench = sound();
+    bench.workload.objectives.retain(|o| o.filter.phase.is_some());
+    bench.stall(0..10, 9_000);
+    assert_eq!(bench.judge().verdict, Verdict::Pass);
+}
+
+#[test]
+fn books_that_do_not_balance_void_a_run_of_which_nothing_was_asked() {
+    let mut bench = Bench::new().offer("steady", "list", Load::of(100));
+    bench.count(Metric::Started, "steady", "list", 1);
+    insta::assert_snapshot!(bench.verdict(), @"");
+}
+
+#[test]
+fn a_run_that_was_cut_short_is_at_best_inconclusive() {
+    insta::assert_snapshot!(sound().interrupted().verdict(), @"");
+    assert_eq!(sound().killed().judge().verdict, Verdict::Inconclusive);
+    let missed = sound().asks("impossible", "p95(list, phase = steady) < 1ms").killed();
+    assert_eq!(missed.judge().verdict, Verdict::Fail);
+}
+
+#[test]
+fn with_a_closed_model_a_time_holds_with_its_users_and_a_rate_not_at_all() {
+    let mut bench = sound().closed(10);
+    bench.stall(10..70, 9_000);
+    insta::assert_snapshot!(bench.verdict(), @"");
+}
+
+#[test]
+fn series_count_samples_and_never_gaps() {
+    let cpu = |target: &str| SeriesKey::new("cpu", target, "cores");
+    let mut bench = Bench::new()
+        .offer("steady", "list", Load::of(100))
+        .asks("cpu", "mean(cpu, phase = steady) < 0.85")
+        .asks("peak", "max(cpu, target = web) < 0.85")
+        .asks("memory", "max(rss, target = web) < 100MB");
+    bench.observe(&cpu("web"), 0..10, 1.9);
+    bench.observe(&cpu("web"), 20..30, 0.5);
+    bench.observe(&cpu(SeriesKey::GENERATOR), 0..70, 0.9);
+    insta::assert_snapshot!(bench.verdict(), @"");
+    bench.observe(&cpu("db"), 0..70, 0.1);
+    assert_eq!(bench.judge().claims[0].verdict, Verdict::Inconclusive);
+}
+
+#[test]
+fn a_dropped_arrival_of_a_sequence_was_missed_by_every_step() {
+    let mut bench = Bench::new()
+        .sequence()
+        .asks("list", "error_rate(list) < 1%")
+        .asks("claim", "p99(claim) < 1s")
+        .asks("all", "iteration_p99(scenario = play) < 1s");
+    for second in 10..70 {
+        bench.offer_once(second, "list", Load::of(90));
+        bench.offer_once(second, "", Load { cap: 10, ..Load::of(0) });
+    }
+    let judgement = bench.judge();
+    let seen: Vec<_> = judgement.claims.iter().map(|c| (c.observed.value, c.samples)).collect();
+    assert_eq!(seen, [(Some(0.1), 6_000), (None, 600), (None, 6_000)]);
+}
+
+#[test]
+fn rates_are_a_second_of_their_own_phase() {
+    let bench = Bench::new()
+        .offer("warm-up", "list", Load::of(200))
+        .offer("steady", "list", Load { failed: 20, us: 49_000, ..Load::of(80) })
+        .asks("all", "throughput(all) > 1/s")
+        .asks("steady", "throughput(phase = steady) > 1/s")
+        .asks("good", "goodput(phase = steady) > 1/s")
+        .asks("fast", "goodput(phase = steady, within = 50ms) > 1/s");
+    let judgement = bench.judge();
+    let seen: Vec<_> = judgement.claims.iter().map(|c| c.observed.value.unwrap()).collect();
+    assert_eq!(seen, [8_000.0 / 70.0, 100.0, 80.0, 72.0]);
+}
+
+#[test]
+fn a_bound_is_held_exactly() {
+    let at = |bound: &str| {
+        let bench = Bench::new().offer("steady", "list", Load { failed: 1, ..Load::of(99) });
+        bench.asks("errors", &format!("error_rate(list) {bound}")).judge().verdict
+    };
+    assert_eq!((at("< 1%"), at("<= 1%")), (Verdict::Fail, Verdict::Pass));
+}
+
+#[test]
+fn findings_are_sorted_and_say_everything() {
+    let mut bench = sound().asks("pooled", "p99(list) < 50ms");
+    bench.stall(10..70, 9_000);
+    bench.count(Metric::Started, "steady", "list", 1);
+    let findings = bench.judge().findings;
+    assert!(findings.is_sorted_by_key(|f| f.severity));
+    assert!(
+        findings.iter().all(|f| ![&f.what, &f.why, &f.next, &f.title].iter().any(|text| text.is_empty()))
+    );
+    let graver = findings.iter().filter(|f| f.severity < Severity::Info);
+    assert!(graver.clone().all(|f| f.figures.iter().any(|figure| figure.name == "threshold")));
+    assert!(graver.count() >= 2);
+}
+
+#[test]
+fn exit_codes_are_those_of_the_table() {
+    let codes = [Verdict::Pass, Verdict::Measured, Verdict::Fail, Verdict::Inconclusive, Verdict::Invalid];
+    assert_eq!(codes.map(exit_code), [0, 0, 3, 4, 5]);
+}
+
+fn any_load() -> impl Strategy<Value = Load> {
+    let outcome = prop_oneof![Just(Outcome::Http5xx), Just(Outcome::Timeout), Just(Outcome::Refused)];
+    let numbers = (0..200u64, prop_oneof![3 => Just(0u64), 1 => 0..40u64], 0..5u64, 0..3u64);
+    let times = (1_000..80_000u64, 10..4_000u64);
+    (numbers, times, outcome).prop_map(|((ok, failed, cap, late), (us, lag_us), outcome)| Load {
+        failed,
+        outcome,
+        cap,
+        late,
+        us,
+        lag_us,
+        ..Load::of(ok)
+    })
+}
+
+fn any_run() -> impl Strategy<Value = Bench> {
+    let ending = 0..4u8;
+    (any_load(), any_load(), ending, prop::option::of(1_000..4_000u64)).prop_map(
+        |(first, second, ending, stall)| {
+            let mut bench = Bench::new()
+                .offer("warm-up", "list", first)
+                .offer("steady", "list", second)
+                .asks("fast", "p95(list, phase = steady) < 50ms")
+                .asks("all", "p50(all) < 50ms")
+                .asks("few_errors", "error_rate(all) < 1%")
+                .asks("held", "goodput(phase = steady) >= 50/s");
+            if let Some(us) = stall {
+                bench.stall(10..70, us);
+            }
+            match ending {
+                0 => bench.interrupted(),
+                1 => bench.killed(),
+                2 => bench.closed(5),
+                _ => bench,
+            }
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_run_passes_only_if_every_claim_does(bench in any_run()) {
+        let judgement = bench.judge();
+        let all_pass = judgement.claims.iter().all(|c| c.verdict == Verdict::Pass);
+        prop_assert!(judgement.verdict != Verdict::Pass || all_pass);
+        prop_assert!(judgement.claims.iter().all(|c| c.verdict != Verdict::Measured && !c.reasons.is_empty()));
+    }
+
+    #[test]
+    fn the_same_run_is_judged_the_same(bench in any_run()) {
+        prop_assert_eq!(bench.judge(), bench.clone().judge());
+    }
+
+    #[test]
+    fn turning_answers_into_failures_never_improves_a_quantile(
+        load in any_load(), share in 0.0..1.0f64, q in 1u32..100,
+    ) {
+        let objective = format!("p{q}(list, phase = steady) < 50ms");
+        let turned = (load.ok as f64 * share) as u64;
+        let worse = Load { ok: load.ok - turned, failed: load.failed + turned, ..load };
+        let judged = |load| {
+            let bench = Bench::new().offer("steady", "list", load).asks("tail", &objective);
+            bench.judge().claims.remove(0)
+        };
+        let (before, after) = (judged(load), judged(worse));
+        let value = |claim: &evidence::Claim| claim.observed.value.unwrap_or(f64::INFINITY);
+        prop_assert!(value(&after) >= value(&before) * 0.999 || before.samples == 0);
+        prop_assert!(after.verdict != Verdict::Pass || before.verdict == Verdict::Pass);
+    }
+
+    #[test]
+    fn further_failures_never_turn_a_miss_into_a_pass(load in any_load(), more in 1..100u64) {
+        let judged = |load| {
+            let bench = Bench::new().offer("steady", "list", load).asks("tail", "p90(list) < 40ms");
+            bench.judge().claims.remove(0).verdict
+        };
+        let after = judged(Load { failed: load.failed + more, ..load });
+        prop_assert!(judged(load) != Verdict::Fail || after != Verdict::Pass);
+    }
+}
+
+#[test]
+fn a_phase_of_no_length_divides_nothing() {
+    let mut bench = sound();
+    for phase in &mut bench.workload.phases {
+        (phase.start, phase.end) = (Duration::ZERO, Duration::ZERO);
+    }
+    assert_ne!(bench.judge().verdict, Verdict::Pass);
+}

@@ -1,0 +1,92 @@
+//! Numbers as findings write them. Nothing is decided on what these functions round.
+
+/// A whole number with its thousands set apart: `10,192`.
+pub(crate) fn whole(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A number to three significant digits or to whole ones, whichever is finer.
+pub(crate) fn number(value: f64) -> String {
+    if !value.is_finite() {
+        return "∞".to_owned();
+    }
+    let size = value.abs();
+    if size >= 99.95 {
+        let sign = if value < 0.0 { "-" } else { "" };
+        return format!("{sign}{}", whole(size.round() as u64));
+    }
+    let decimals = match size {
+        s if s >= 9.995 => 1,
+        s if s >= 0.9995 => 2,
+        s if s >= 0.0995 => 3,
+        _ => 4,
+    };
+    let text = format!("{value:.decimals$}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A share (0 to 1) in per cent: `76.1 %`.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{} %", number(share * 100.0))
+}
+
+/// Events a second: `7,610/s`.
+pub(crate) fn rate(per_second: f64) -> String {
+    format!("{}/s", number(per_second))
+}
+
+/// Milliseconds, from a second on as seconds: `34.9 ms`, `7.38 s`.
+pub(crate) fn ms(ms: f64) -> String {
+    if ms.is_finite() && ms.abs() >= 1_000.0 {
+        format!("{} s", number(ms / 1_000.0))
+    } else {
+        format!("{} ms", number(ms))
+    }
+}
+
+/// A value in the unit of a figure: `ms`, `1/s`, `1`, or a series' own.
+pub(crate) fn quantity(value: f64, unit: &str) -> String {
+    match unit {
+        "ms" => ms(value),
+        "1/s" => rate(value),
+        "1" | "" => number(value),
+        unit => format!("{} {unit}", number(value)),
+    }
+}
+
+/// A quantile as objectives write it: `p95`, `p99.9`.
+pub(crate) fn quantile(q: f64) -> String {
+    format!("p{}", number(q * 100.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short_and_thousands_set_apart() {
+        let seen: Vec<_> =
+            [7610.4, 76.1, 9.0, 3.3111, 0.62, 0.0066, 0.0, -1.5].iter().map(|n| number(*n)).collect();
+        assert_eq!(seen, ["7,610", "76.1", "9", "3.31", "0.62", "0.0066", "0", "-1.5"]);
+        assert_eq!(
+            (whole(999), whole(1_000), whole(1_234_567)),
+            ("999".into(), "1,000".into(), "1,234,567".into())
+        );
+    }
+
+    #[test]
+    fn quantities_carry_their_unit() {
+        let seen =
+            [quantity(7380.0, "ms"), quantity(34.9, "ms"), quantity(299.5, "1/s"), quantity(0.85, "cores")];
+        assert_eq!(seen, ["7.38 s", "34.9 ms", "300/s", "0.85 cores"]);
+        assert_eq!((percent(0.761), quantile(0.999)), ("76.1 %".to_owned(), "p99.9".to_owned()));
+    }
+}
