@@ -4,6 +4,7 @@
 
 mod compile;
 mod expectation;
+mod lookup;
 mod text;
 
 use std::collections::BTreeMap;
@@ -87,10 +88,17 @@ pub(crate) struct ScenarioProgram {
 
 #[derive(Debug, Clone)]
 pub(crate) enum FlowProgram {
-    Mix { cumulative: Arc<[u64]>, salt: u64, steps: Arc<[StepProgram]> },
+    Mix {
+        cumulative: Arc<[u64]>,
+        salt: u64,
+        steps: Arc<[StepProgram]>,
+    },
     Sequence(Arc<[StepProgram]>),
     /// One step only, for a rehearsal.
-    Single { steps: Arc<[StepProgram]>, only: usize },
+    Single {
+        steps: Arc<[StepProgram]>,
+        only: usize,
+    },
 }
 
 impl FlowProgram {
@@ -158,4 +166,3 @@ fn phases(phases: &[Phase]) -> Vec<PhaseSpan> {
 fn shared_names(map: &BTreeMap<String, String>) -> BTreeMap<Name, Name> {
     map.iter().map(|(name, value)| (name.as_str().into(), value.as_str().into())).collect()
 }
-

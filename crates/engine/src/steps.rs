@@ -136,7 +136,11 @@ impl PlanIteration {
         let own_number = u64::from(arrival.virtual_user.saturating_sub(1));
         self.user_draw = Draw::new(self.program.seed, self.scenario, own_number);
         self.due = arrival.due;
-        if self.is_set_up { self.enter_main() } else { self.enter(Part::Setup, 0) }
+        if self.is_set_up {
+            self.enter_main()
+        } else {
+            self.enter(Part::Setup, 0)
+        }
         // In a closed model a virtual user thinks before its first step too: nothing else paces it.
         let think = if self.is_open_model { Duration::ZERO } else { self.current().think };
         self.ask(think, context)
@@ -217,8 +221,12 @@ impl PlanIteration {
     /// Judge the response to the current step and take out of it what later steps need. False when the
     /// step failed, which ends the iteration.
     fn accept(&mut self, response: &Response, context: &mut Context<'_>) -> bool {
-        let read = || read_json(&self.current().content, response);
-        let body = JsonBody::new(&read);
+        let content = &self.current().content;
+        let decode = || decode(content, response);
+        let body = match content {
+            Content::Http { .. } => JsonBody::text(response),
+            Content::Grpc { .. } => JsonBody::decoded(response, &decode),
+        };
         let scope = self.scope(context.now, context.counters);
         let opinion = &mut *context.opinion;
         let mut note = |check, held| opinion.checks.push((check, held));
@@ -228,12 +236,8 @@ impl PlanIteration {
             context.set_detail(&verdict.detail);
             return false;
         }
-        let taken: Result<Vec<_>, String> = self
-            .current()
-            .extractions
-            .iter()
-            .map(|e| Ok((e.variable, e.take(response, &body)?)))
-            .collect();
+        let taken: Result<Vec<_>, String> =
+            self.current().extractions.iter().map(|e| Ok((e.variable, e.take(response, &body)?))).collect();
         match taken {
             Ok(values) => {
                 for (variable, value) in values {
@@ -278,7 +282,11 @@ impl Iteration for PlanIteration {
             }
             Event::Completed { transport: Some(_), .. } => Progress::Done,
             Event::Completed { response, .. } => {
-                if self.accept(response, context) { self.advance(context) } else { Progress::Done }
+                if self.accept(response, context) {
+                    self.advance(context)
+                } else {
+                    Progress::Done
+                }
             }
         }
     }
@@ -306,15 +314,9 @@ fn fill(content: &Content, scope: &Scope<'_>, draft: &mut Draft) -> Result<(), S
     }
 }
 
-fn read_json(content: &Content, response: &Response) -> Result<serde_json::Value, String> {
-    if !response.is_whole() {
-        return Err(format!("it is longer than the {} bytes that are kept for checks", response.body.len()));
-    }
-    match content {
-        Content::Http { .. } => serde_json::from_slice(&response.body).map_err(|e| e.to_string()),
-        Content::Grpc { method, .. } => {
-            let message = wire::grpc::single_message(&response.body).map_err(|e| e.to_string())?;
-            method.decode_to_json(message).map_err(|e| e.to_string())
-        }
-    }
+/// A gRPC response's message as JSON.
+fn decode(content: &Content, response: &Response) -> Result<serde_json::Value, String> {
+    let Content::Grpc { method, .. } = content else { return Err("it is no gRPC message".to_owned()) };
+    let message = wire::grpc::single_message(&response.body).map_err(|e| e.to_string())?;
+    method.decode_to_json(message).map_err(|e| e.to_string())
 }

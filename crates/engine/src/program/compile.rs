@@ -4,13 +4,13 @@ use std::net::{SocketAddr, ToSocketAddrs};
 
 use evidence::GrpcCode;
 use evidence::exemplar::EXEMPLAR_BODY_BYTES;
-use serde_json_path::JsonPath;
 use workload::model::{Expect, Extract, ExtractFrom, Flow, Request, Scenario, Step, Workload};
 use workload::plan::LoadedPlan;
 use workload::redact::Redactor;
 use workload::template::Template;
 
 use super::expectation::{Expectation, ExpectedStatus, Extraction, ExtractionFrom};
+use super::lookup::Lookup;
 use super::text::{Names, Place, Text, UnknownName};
 use super::{
     Content, Endpoint, FlowProgram, Origin, Program, ScenarioProgram, Speaks, StepProgram, phases,
@@ -163,14 +163,11 @@ impl Compiler<'_> {
             .map_err(in_step)?;
         let is_grpc = matches!(content, Content::Grpc { .. });
         let expectation = self.expectation(step, is_grpc)?;
-        let extractions = step.extract.iter().map(|e| self.extraction(step, e)).collect::<Result<Vec<_>, _>>()?;
+        let extractions =
+            step.extract.iter().map(|e| self.extraction(step, e)).collect::<Result<Vec<_>, _>>()?;
         let needs_body = expectation.needs_body() || extractions.iter().any(Extraction::needs_body);
         let checks = expectation.checks().iter().map(|c| c.as_str().into()).collect();
-        self.endpoints.push(Endpoint {
-            scenario: self.place,
-            name: step.name.as_str().into(),
-            checks,
-        });
+        self.endpoints.push(Endpoint { scenario: self.place, name: step.name.as_str().into(), checks });
         Ok(StepProgram {
             endpoint: self.endpoints.len() - 1,
             origin,
@@ -228,13 +225,16 @@ impl Compiler<'_> {
         let described = self.workload.targets.get(target);
         let place = match speaks {
             Speaks::Http1 => described.and_then(|t| t.http.as_ref()).map(|o| (&o.host, o.port, 1)),
-            Speaks::Http2 => described.and_then(|t| t.grpc.as_ref()).map(|o| (&o.host, o.port, o.connections)),
+            Speaks::Http2 => {
+                described.and_then(|t| t.grpc.as_ref()).map(|o| (&o.host, o.port, o.connections))
+            }
         };
         let kind = if speaks == Speaks::Http1 { "HTTP" } else { "gRPC" };
         let missing = || CompileError::NoTarget { step: step.into(), kind, target: target.into() };
         let (host, port, connections) = place.ok_or_else(missing)?;
         let address = look_up(target, (host, port))?;
-        let authority = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
+        let authority =
+            if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
         let connections = connections.max(1) as usize;
         self.origins.push(Origin { target: target.to_owned(), speaks, address, authority, connections });
         Ok(self.origins.len() - 1)
@@ -277,8 +277,8 @@ impl Compiler<'_> {
     }
 }
 
-fn json_path(step: &Step, path: &str) -> Result<JsonPath, CompileError> {
-    JsonPath::parse(path).map_err(|e| pattern(step, &format!("`{path}` is no JSON path: {e}")))
+fn json_path(step: &Step, path: &str) -> Result<Lookup, CompileError> {
+    Lookup::parse(path).map_err(|e| pattern(step, &format!("`{path}` is no JSON path: {e}")))
 }
 
 fn pattern(step: &Step, what: &str) -> CompileError {
@@ -291,4 +291,3 @@ fn look_up(target: &str, (host, port): (&str, u16)) -> Result<SocketAddr, Compil
     let none = || failed(std::io::Error::new(std::io::ErrorKind::NotFound, "the name has no address"));
     addresses.next().ok_or_else(none)
 }
-

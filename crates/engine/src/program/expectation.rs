@@ -4,8 +4,9 @@ use std::cell::OnceCell;
 
 use evidence::{GrpcCode, Outcome};
 use regex::bytes::Regex;
-use serde_json_path::JsonPath;
+use wire::grpc::{MessageError, single_message};
 
+use super::lookup::{Found, Lookup};
 use super::text::{Scope, Text};
 use crate::operation::Response;
 
@@ -14,7 +15,7 @@ use crate::operation::Response;
 pub(crate) struct Expectation {
     pub(crate) status: ExpectedStatus,
     pub(crate) headers: Vec<(Vec<u8>, Text)>,
-    pub(crate) json: Vec<(JsonPath, serde_json::Value)>,
+    pub(crate) json: Vec<(Lookup, serde_json::Value)>,
     pub(crate) contains: Vec<Text>,
 }
 
@@ -36,24 +37,62 @@ pub(crate) struct Extraction {
 
 #[derive(Debug)]
 pub(crate) enum ExtractionFrom {
-    Json(JsonPath),
+    Json(Lookup),
     Header(Vec<u8>),
     Regex(Regex),
 }
 
-/// A response's body as JSON, read when first asked for and at most once.
+/// A response's body as JSON, taken apart only as far as it is asked about, and parsed at most once.
 pub(crate) struct JsonBody<'a> {
+    response: &'a Response,
     parsed: OnceCell<Result<serde_json::Value, String>>,
-    read: &'a dyn Fn() -> Result<serde_json::Value, String>,
+    /// Parses a body that is not JSON on the wire; none for one that is.
+    decode: Option<&'a dyn Fn() -> Result<serde_json::Value, String>>,
 }
 
 impl<'a> JsonBody<'a> {
-    pub(crate) fn new(read: &'a dyn Fn() -> Result<serde_json::Value, String>) -> Self {
-        JsonBody { parsed: OnceCell::new(), read }
+    /// A body that is JSON on the wire.
+    pub(crate) fn text(response: &'a Response) -> Self {
+        JsonBody { response, parsed: OnceCell::new(), decode: None }
     }
 
-    fn get(&self) -> Result<&serde_json::Value, &String> {
-        self.parsed.get_or_init(self.read).as_ref()
+    /// A body that `decode` makes JSON of.
+    pub(crate) fn decoded(
+        response: &'a Response,
+        decode: &'a dyn Fn() -> Result<serde_json::Value, String>,
+    ) -> Self {
+        JsonBody { response, parsed: OnceCell::new(), decode: Some(decode) }
+    }
+
+    fn find(&self, path: &Lookup) -> Result<Found, String> {
+        if self.decode.is_none() && path.is_singular() && self.response.is_whole() {
+            return path.follow(&self.response.body);
+        }
+        Ok(path.select(self.document()?))
+    }
+
+    fn first(&self, path: &Lookup) -> Result<Option<serde_json::Value>, String> {
+        if path.is_singular() {
+            return Ok(match self.find(path)? {
+                Found::One(value) => Some(value),
+                Found::Nothing | Found::Many(_) => None,
+            });
+        }
+        Ok(path.first(self.document()?).cloned())
+    }
+
+    fn document(&self) -> Result<&serde_json::Value, String> {
+        let read = || {
+            let kept = self.response.body.len();
+            if !self.response.is_whole() {
+                return Err(format!("it is longer than the {kept} bytes that are kept for checks"));
+            }
+            match self.decode {
+                Some(decode) => decode(),
+                None => serde_json::from_slice(&self.response.body).map_err(|e| e.to_string()),
+            }
+        };
+        self.parsed.get_or_init(read).as_ref().map_err(Clone::clone)
     }
 }
 
@@ -108,6 +147,8 @@ impl Expectation {
         };
         if !note(self.status.accepts(response)) {
             verdict.fail(self.status.outcome_of(response), || self.status.complaint(response));
+        } else if let Err(what) = self.status.holds_message(response) {
+            verdict.fail(Outcome::Protocol, || format!("status OK, but no message: {what}"));
         }
         self.judge_headers(response, scope, (&mut verdict, &mut note));
         self.judge_json(body, (&mut verdict, &mut note));
@@ -131,17 +172,13 @@ impl Expectation {
     }
 
     fn judge_json(&self, body: &JsonBody<'_>, (verdict, note): Ledger<'_>) {
-        if self.json.is_empty() {
-            return;
-        }
-        let parsed = body.get();
         for (path, wanted) in &self.json {
-            let found = parsed.map(|json| path.query(json).all());
-            let held = matches!(&found, Ok(nodes) if nodes.len() == 1 && nodes[0] == wanted);
+            let found = body.find(path);
+            let held = matches!(&found, Ok(Found::One(value)) if value == wanted);
             if !note(held) {
                 verdict.fail(Outcome::Check, || match &found {
                     Err(reason) => format!("{path} should be {wanted}, but the body is no JSON: {reason}"),
-                    Ok(nodes) => format!("{path} should be {wanted}, found {}", shorten(nodes)),
+                    Ok(found) => format!("{path} should be {wanted}, found {}", describe(found)),
                 });
             }
         }
@@ -151,7 +188,7 @@ impl Expectation {
         for text in &self.contains {
             let mut wanted = Vec::new();
             text.render(scope, &mut wanted);
-            let found = wanted.is_empty() || response.body.windows(wanted.len()).any(|w| w == wanted);
+            let found = memchr::memmem::find(&response.body, &wanted).is_some();
             if !note(found) {
                 let wanted = String::from_utf8_lossy(&wanted).into_owned();
                 verdict.fail(Outcome::Check, || format!("the body should contain {wanted:?}"));
@@ -163,11 +200,11 @@ impl Expectation {
 /// Where a judgement notes what it finds.
 type Ledger<'a> = (&'a mut Verdict, &'a mut dyn FnMut(bool) -> bool);
 
-fn shorten(nodes: &[&serde_json::Value]) -> String {
-    let text = match nodes {
-        [] => return "nothing".to_owned(),
-        [one] => one.to_string(),
-        many => format!("{} nodes", many.len()),
+fn describe(found: &Found) -> String {
+    let text = match found {
+        Found::Nothing => return "nothing".to_owned(),
+        Found::One(value) => value.to_string(),
+        Found::Many(count) => format!("{count} nodes"),
     };
     match text.char_indices().nth(120) {
         Some((cut, _)) => format!("{}…", &text[..cut]),
@@ -183,6 +220,22 @@ impl ExpectedStatus {
             ExpectedStatus::Grpc(wanted) if wanted.is_empty() => grpc_code(response) == GrpcCode::OK,
             ExpectedStatus::Grpc(wanted) => wanted.contains(&grpc_code(response)),
         }
+    }
+
+    /// Whether there is the one message that a gRPC status of `OK` promises. Of a body that was not kept whole
+    /// the length is held against its prefix.
+    fn holds_message(&self, response: &Response) -> Result<(), MessageError> {
+        if matches!(self, ExpectedStatus::Http(_)) || grpc_code(response) != GrpcCode::OK {
+            return Ok(());
+        }
+        if response.is_whole() {
+            return single_message(&response.body).map(drop);
+        }
+        let Some(([0, length @ ..], _)) = response.body.split_first_chunk::<5>() else {
+            return Err(MessageError::Prefix);
+        };
+        let claimed = 5 + u64::from(u32::from_be_bytes(*length));
+        if claimed == response.body_bytes { Ok(()) } else { Err(MessageError::Truncated) }
     }
 
     fn outcome_of(&self, response: &Response) -> Outcome {
@@ -238,11 +291,11 @@ impl Extraction {
                 found.map(|m| m.as_bytes().to_vec()).ok_or_else(missing)
             }
             ExtractionFrom::Json(path) => {
-                let json = body.get().map_err(|reason| {
+                let found = body.first(path).map_err(|reason| {
                     format!("the body is no JSON to take `{}` from: {reason}", self.name)
                 })?;
-                match path.query(json).first() {
-                    Some(serde_json::Value::String(text)) => Ok(text.clone().into_bytes()),
+                match found {
+                    Some(serde_json::Value::String(text)) => Ok(text.into_bytes()),
                     Some(value) => Ok(value.to_string().into_bytes()),
                     None => Err(format!("{path} selects nothing to take `{}` from", self.name)),
                 }

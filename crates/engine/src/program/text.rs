@@ -19,14 +19,27 @@ pub(crate) struct Text {
 #[derive(Debug, Clone)]
 enum Piece {
     Literal(Box<[u8]>),
-    Data { set: usize, column: usize, picker: RowPicker },
+    Data {
+        set: usize,
+        column: usize,
+        picker: RowPicker,
+    },
     Variable(usize),
-    Random { low: i64, high: i64, salt: u64 },
-    Choice { options: Vec<Box<[u8]>>, salt: u64 },
+    Random {
+        low: i64,
+        high: i64,
+        salt: u64,
+    },
+    Choice {
+        options: Vec<Box<[u8]>>,
+        salt: u64,
+    },
     Counter(usize),
     Iteration,
     VirtualUser,
-    Uuid { salt: u64 },
+    Uuid {
+        salt: u64,
+    },
     Now,
     /// The value, escaped for the inside of a JSON string.
     Json(Box<Piece>),
