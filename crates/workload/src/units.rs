@@ -63,7 +63,10 @@ pub(crate) fn rate(text: &str) -> Result<f64, String> {
 /// A share, 0 to 1: `0.1%` or `0.001`.
 pub(crate) fn share(text: &str) -> Option<f64> {
     match split_number(text)? {
-        (number, "%") => Some(number / 100.0),
+        // Read as hundredths: a division would round once more.
+        (_, "%") => {
+            format!("{}e-2", text.trim().trim_end_matches('%').trim_end().replace('_', "")).parse().ok()
+        }
         (number, "") => Some(number),
         _ => None,
     }

@@ -12,87 +12,64 @@ fn filter(endpoint: Option<&str>, scenario: Option<&str>, phase: Option<&str>) -
     Filter { endpoint: owned(endpoint), scenario: owned(scenario), phase: owned(phase) }
 }
 
+fn check(text: &str, measure: Measure, of: Filter, bound: f64) {
+    let objective = read(text);
+    assert_eq!((objective.measure, objective.filter, objective.bound), (measure, of, bound), "{text}");
+    assert_eq!(objective.source, text);
+}
+
+const P95: Statistic = Statistic::Quantile(0.95);
+
 #[test]
-fn every_form_of_the_grammar_is_read() {
-    let check = |text: &str, measure: Measure, of: Filter, bound: f64| {
-        let objective = read(text);
-        assert_eq!((objective.measure, objective.filter, objective.bound), (measure, of, bound), "{text}");
-        assert_eq!(objective.source, text);
-    };
-    let p95 = Statistic::Quantile(0.95);
-    let gameplay = Some("gameplay");
+fn times_are_read() {
+    let response = Measure::ResponseTime;
+    let of = |endpoint| filter(Some(endpoint), None, None);
     check(
         "p95(initialize, phase = gameplay) < 50ms",
-        Measure::ResponseTime(p95),
-        filter(Some("initialize"), None, gameplay),
+        response(P95),
+        filter(Some("initialize"), None, Some("gameplay")),
         50.0,
     );
-    check(
-        "p99.9 ( \"set, (active)\" ) <= 1.5s",
-        Measure::ResponseTime(Statistic::Quantile(0.999)),
-        filter(Some("set, (active)"), None, None),
-        1_500.0,
-    );
-    check(
-        "avg(set active)<250us",
-        Measure::ResponseTime(Statistic::Mean),
-        filter(Some("set active"), None, None),
-        0.25,
-    );
-    check("max() < 1m", Measure::ResponseTime(Statistic::Max), filter(None, None, None), 60_000.0);
-    check(
-        "service_p95(all, scenario = play) < 5ms",
-        Measure::ServiceTime(p95),
-        filter(None, Some("play"), None),
-        5.0,
-    );
-    check(
-        "iteration_median(scenario=buy) < 2s",
-        Measure::IterationTime(Statistic::Quantile(0.5)),
-        filter(None, Some("buy"), None),
-        2_000.0,
-    );
-    check("error_rate(all) < 0.1%", Measure::ErrorRate, filter(None, None, None), 0.001);
-    check("error_rate(endpoint = list) <= 0.05", Measure::ErrorRate, filter(Some("list"), None, None), 0.05);
+    let quoted = "p99.9 ( \"set, (active)\" ) <= 1.5s";
+    check(quoted, response(Statistic::Quantile(0.999)), of("set, (active)"), 1_500.0);
+    check("avg(set active)<250us", response(Statistic::Mean), of("set active"), 0.25);
+    check("max() < 1m", response(Statistic::Max), Filter::default(), 60_000.0);
+    let play = filter(None, Some("play"), None);
+    check("service_p95(all, scenario = play) < 5ms", Measure::ServiceTime(P95), play.clone(), 5.0);
+    let median = Measure::IterationTime(Statistic::Quantile(0.5));
+    check("iteration_median(scenario=play) < 2s", median, play, 2_000.0);
+}
+
+#[test]
+fn shares_and_rates_are_read() {
+    let all = Filter::default;
+    let of = |endpoint| filter(Some(endpoint), None, None);
+    check("error_rate(all) < 0.1%", Measure::ErrorRate, all(), 0.001);
+    check("error_rate(endpoint = list) <= 0.05", Measure::ErrorRate, of("list"), 0.05);
     let within = Some(Duration::from_millis(50));
-    check("goodput(within = 50ms) >= 299/s", Measure::Goodput { within }, filter(None, None, None), 299.0);
-    check(
-        "goodput(phase = gameplay) > 60/min",
-        Measure::Goodput { within: None },
-        filter(None, None, gameplay),
-        1.0,
-    );
-    check("throughput(list) >= 5/s", Measure::Throughput, filter(Some("list"), None, None), 5.0);
-    check(
-        "check_rate(check = \"status is 200\") > 99%",
-        Measure::CheckRate { check: Some("status is 200".into()) },
-        filter(None, None, None),
-        0.99,
-    );
+    check("goodput(within = 50ms) >= 299/s", Measure::Goodput { within }, all(), 299.0);
+    let gameplay = filter(None, None, Some("gameplay"));
+    check("goodput(phase = gameplay) > 60/min", Measure::Goodput { within: None }, gameplay, 1.0);
+    check("throughput(list) >= 5/s", Measure::Throughput, of("list"), 5.0);
+    let checked = Measure::CheckRate { check: Some("status is 200".into()) };
+    check("check_rate(check = \"status is 200\") > 99%", checked, all(), 0.99);
+}
+
+#[test]
+fn series_are_read() {
     let series = |statistic, name: &str, target: Option<&str>| Measure::Series {
         statistic,
         name: name.into(),
         target: target.map(str::to_owned),
     };
-    check(
-        "mean(cpu, target = challenge) < 0.85",
-        series(Statistic::Mean, "cpu", Some("challenge")),
-        filter(None, None, None),
-        0.85,
-    );
-    check("p95(cpu) < 85%", series(p95, "cpu", None), filter(None, None, None), 0.85);
-    check(
-        "max(rss, target = x, phase = gameplay) < 100MB",
-        series(Statistic::Max, "rss", Some("x")),
-        filter(None, None, gameplay),
-        1e8,
-    );
-    check(
-        "max(custom, target = x) < 3",
-        series(Statistic::Max, "custom", Some("x")),
-        filter(None, None, None),
-        3.0,
-    );
+    let all = Filter::default;
+    let mean = series(Statistic::Mean, "cpu", Some("challenge"));
+    check("mean(cpu, target = challenge) < 0.85", mean, all(), 0.85);
+    check("p95(cpu) < 85%", series(P95, "cpu", None), all(), 0.85);
+    let max = |name| series(Statistic::Max, name, Some("x"));
+    let gameplay = filter(None, None, Some("gameplay"));
+    check("max(rss, target = x, phase = gameplay) < 100MB", max("rss"), gameplay, 1e8);
+    check("max(custom, target = x) < 3", max("custom"), all(), 3.0);
 }
 
 #[test]
@@ -103,32 +80,16 @@ fn an_endpoint_wins_over_a_series_of_its_name() {
     assert!(matches!(read("max(cpu, target = x) < 5"), Measure::Series { .. }));
 }
 
+fn wrong(texts: &[&str]) -> String {
+    let shown = texts.iter().map(|text| parse("o", text).expect_err(text).to_string());
+    shown.collect::<Vec<_>>().join("\n")
+}
+
 #[test]
-fn what_is_wrong_is_shown_with_a_caret() {
-    let wrong = [
-        "",
-        "p95",
-        "p95(list < 5ms",
-        "p95(list) 5ms",
-        "p95(list) < 5",
-        "p95(list) <",
-        "q95(list) < 5ms",
-        "p0(list) < 5ms",
-        "p95(list, phse = x) < 5ms",
-        "p95(list, within = 5ms) < 5ms",
-        "p95(a, b) < 5ms",
-        "p95(a, phase = x, phase = y) < 5ms",
-        "p95(\"a) < 5ms",
-        "error_rate(all) < 5ms",
-        "goodput(within = soon) > 1/s",
-        "goodput() > 5",
-        "mean(cpu, target = x) < 5ms",
-        "error_rate(all, target = x) < 1%",
-        "p95(,) < 5ms",
-        "iteration_p95(list) < 1s",
-    ];
-    let shown: Vec<_> = wrong.iter().map(|text| parse("o", text).expect_err(text).to_string()).collect();
-    assert_snapshot!(shown.join("\n"), @r#"
+fn wrong_forms_are_shown_with_a_caret() {
+    let forms =
+        ["", "p95", "p95(list < 5ms", "p95(list) 5ms", "p95(\"a) < 5ms", "p95(,) < 5ms", "p95(a, b) < 5ms"];
+    assert_snapshot!(wrong(&forms), @r#"
     a `(` is missing; write it like `p95(list, phase = gameplay) < 50ms`
         
         ^
@@ -141,12 +102,30 @@ fn what_is_wrong_is_shown_with_a_caret() {
     `<`, `<=`, `>` or `>=` and a bound are missing
         p95(list) 5ms
                   ^
-    `5` is no duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
-        p95(list) < 5
-                    ^
-    `` is no duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
-        p95(list) <
-                   ^
+    a `"` without its partner
+        p95("a) < 5ms
+            ^
+    a name is missing; write it like `p95(list, phase = gameplay) < 50ms`
+        p95(,) < 5ms
+            ^
+    a second name; write `phase = b` or `scenario = b`
+        p95(a, b) < 5ms
+               ^
+    "#);
+}
+
+#[test]
+fn wrong_names_are_shown_with_a_caret() {
+    let names = [
+        "q95(list) < 5ms",
+        "p0(list) < 5ms",
+        "p95(list, phse = x) < 5ms",
+        "p95(list, within = 5ms) < 5ms",
+        "p95(a, phase = x, phase = y) < 5ms",
+        "error_rate(all, target = x) < 1%",
+        "iteration_p95(list) < 1s",
+    ];
+    assert_snapshot!(wrong(&names), @r"
     there is no measure `q95`; did you mean `p95`?
         q95(list) < 5ms
         ^
@@ -159,15 +138,35 @@ fn what_is_wrong_is_shown_with_a_caret() {
     `within` does not go with this measure
         p95(list, within = 5ms) < 5ms
                   ^
-    a second name; write `phase = b` or `scenario = b`
-        p95(a, b) < 5ms
-               ^
     `phase` stands here twice
         p95(a, phase = x, phase = y) < 5ms
                           ^
-    a `"` without its partner
-        p95("a) < 5ms
-            ^
+    `target` does not go with this measure
+        error_rate(all, target = x) < 1%
+                        ^
+    an iteration is of a scenario, not of an endpoint: `iteration_p95(scenario = play)`
+        iteration_p95(list) < 1s
+                      ^
+    ");
+}
+
+#[test]
+fn wrong_bounds_are_shown_with_a_caret() {
+    let bounds = [
+        "p95(list) < 5",
+        "p95(list) <",
+        "error_rate(all) < 5ms",
+        "goodput(within = soon) > 1/s",
+        "goodput() > 5",
+        "mean(cpu, target = x) < 5ms",
+    ];
+    assert_snapshot!(wrong(&bounds), @r"
+    `5` is no duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
+        p95(list) < 5
+                    ^
+    `` is no duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
+        p95(list) <
+                   ^
     `5ms` is no share; write `0.1%` or `0.001`
         error_rate(all) < 5ms
                           ^
@@ -180,16 +179,7 @@ fn what_is_wrong_is_shown_with_a_caret() {
     `5ms` is no bound for `cpu`; write it like `0.85`
         mean(cpu, target = x) < 5ms
                                 ^
-    `target` does not go with this measure
-        error_rate(all, target = x) < 1%
-                        ^
-    a name is missing; write it like `p95(list, phase = gameplay) < 50ms`
-        p95(,) < 5ms
-            ^
-    an iteration is of a scenario, not of an endpoint: `iteration_p95(scenario = play)`
-        iteration_p95(list) < 1s
-                      ^
-    "#);
+    ");
 }
 
 #[test]
