@@ -4,6 +4,7 @@ use challenge::catalog::{Catalog, Counts, generate};
 use challenge::server;
 use challenge::settings::Settings;
 use clap::{Parser, Subcommand};
+use kit::drain::Signals;
 use kit::env::Env;
 use std::io::Write;
 use std::path::PathBuf;
@@ -107,10 +108,11 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
     tracing::warn!(
         "TEST_IDENTITY_HEADER is on: whoever sends x-mock-user-id is taken to be that user; for tests only"
     );
+    let mut signals = Signals::catch()?;
     let running = server::start(settings).await?;
     tracing::info!(addresses = %running.addresses, "ready");
     say(&format!("ready {}", running.addresses))?;
-    let signal = kit::drain::asked_to_stop().await?;
+    let signal = signals.first().await;
     tracing::info!(signal, "draining");
     running.stop().await;
     tracing::info!("stopped");

@@ -1,6 +1,6 @@
 //! How a service ends: it stops taking in, finishes what it has begun within a bound, then cuts what is left.
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,15 +58,29 @@ impl Draining {
     }
 }
 
-/// Returns at the first SIGTERM or SIGINT.
-///
-/// # Errors
-/// When the process may not listen for signals.
-pub async fn asked_to_stop() -> std::io::Result<&'static str> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    tokio::select! {
-        _ = terminate.recv() => Ok("SIGTERM"),
-        _ = interrupt.recv() => Ok("SIGINT"),
+/// SIGTERM and SIGINT, caught from the moment this exists. It must exist before anybody is told that the service is
+/// ready: until then either signal ends the process at once.
+#[derive(Debug)]
+pub struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    /// Begins to catch them.
+    ///
+    /// # Errors
+    /// When the process may not listen for signals.
+    pub fn catch() -> std::io::Result<Self> {
+        let [terminate, interrupt] = [SignalKind::terminate(), SignalKind::interrupt()].map(signal);
+        Ok(Self { terminate: terminate?, interrupt: interrupt? })
+    }
+
+    /// Returns the name of the first that has come.
+    pub async fn first(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+        }
     }
 }

@@ -138,7 +138,16 @@ impl Connection {
         }
     }
 
+    /// A client that connects and stays silent would hold up the drain: HTTP/2 can only say goodbye after its
+    /// greeting. Such a connection is dropped, also when the greeting takes longer than a head may.
     async fn http2(mut self) {
+        tokio::select! {
+            spoken = tokio::time::timeout(self.bounds.header, self.stream.readable()) => match spoken {
+                Ok(Ok(())) => {}
+                _silent_or_gone => return,
+            },
+            () = self.draining.begun() => return,
+        }
         let mut builder = http2::Builder::new(TokioExecutor::new());
         builder
             .timer(TokioTimer::new())

@@ -137,6 +137,33 @@ async fn values_are_cut_to_whole_numbers_and_to_what_progress_can_hold() {
     }
 }
 
+/// Ids are never joined into one text, so no separator in them can confuse anything.
+#[tokio::test]
+async fn a_user_id_with_separators_counts_like_any_other() {
+    let server = Server::start().await;
+    let mut publisher = server.publisher().await;
+    for user in ["a:b", "a", "a:b:goal-010-01", "a/b'\"\\"] {
+        publisher.log_in(user, "b:1").await.unwrap();
+        assert_eq!(server.player(user).goal(LOGIN_GOAL).await["progress"], 1, "{user}");
+    }
+}
+
+/// A group that fails is rolled back whole: nobody is told that it was taken, and nothing remembers its ids.
+#[tokio::test]
+async fn what_the_store_did_not_take_is_refused_and_counts_when_delivered_again() {
+    let server = Server::start().await;
+    let mut publisher = server.publisher().await;
+    publisher.log_in("ann", "1").await.unwrap();
+    let database = rusqlite::Connection::open(crate::support::database(server.folder.path())).unwrap();
+    database.execute_batch("ALTER TABLE user_goal_progress RENAME TO away").unwrap();
+    assert_eq!(publisher.log_in("ann", "2").await.unwrap_err().code(), Code::Unavailable);
+    let (status, refused) = server.player("ann").set_active(LOGIN_GOAL, r#"{"isActive":false}"#).await;
+    assert_eq!((status.as_u16(), &refused["errorCode"]), (503, &json!("UNAVAILABLE")));
+    database.execute_batch("ALTER TABLE away RENAME TO user_goal_progress").unwrap();
+    publisher.log_in("ann", "2").await.unwrap();
+    assert_eq!(server.player("ann").goal(LOGIN_GOAL).await["progress"], 2);
+}
+
 /// One place, and groups that wait for company: of many at once some find no place, and none is lost that did.
 #[tokio::test]
 async fn a_full_buffer_refuses_and_what_was_acknowledged_counts() {

@@ -5,6 +5,7 @@ use hyper::{Method, StatusCode};
 use kit::env::Env;
 use serde_json::json;
 use std::collections::HashSet;
+use tokio::io::AsyncReadExt;
 
 const LIST: &str = "/challenge/v1/challenges";
 
@@ -221,13 +222,17 @@ async fn a_port_that_is_taken_is_named() {
 }
 
 #[tokio::test]
-async fn after_the_end_nothing_listens_and_the_database_is_whole() {
+async fn after_the_end_every_connection_is_closed_and_the_database_is_whole() {
     let server = Server::start().await;
-    let (ann, addresses) = (server.player("ann"), server.running.addresses);
-    ann.initialize().await;
-    let folder = server.stop().await;
+    let addresses = server.running.addresses;
+    server.player("ann").initialize().await;
+    let mut idle = Vec::new();
     for address in [addresses.http, addresses.grpc, addresses.events, addresses.admin] {
-        assert!(tokio::net::TcpStream::connect(address).await.is_err(), "{address}");
+        idle.push(tokio::net::TcpStream::connect(address).await.unwrap());
+    }
+    let folder = server.stop().await;
+    for mut connection in idle {
+        let _closed_or_reset = connection.read_to_end(&mut Vec::new()).await;
     }
     assert_eq!(crate::support::count(folder.path(), "SELECT count(*) FROM user_goal_progress"), 10);
 }
