@@ -53,7 +53,8 @@ pub(crate) struct Books {
 
 impl Books {
     pub(crate) fn new(program: Arc<Program>, loop_index: u16) -> Self {
-        let per_endpoint = |e: &crate::program::Endpoint| vec![NO_KEY; program.phases.len() * e.checks.len() * 2];
+        let per_endpoint =
+            |e: &crate::program::Endpoint| vec![NO_KEY; program.phases.len() * e.checks.len() * 2];
         let mut tick = Box::<Tick>::default();
         tick.loop_index = loop_index;
         Books {
@@ -125,7 +126,11 @@ impl Books {
         self.tick.add(id, self.tick.second, 1);
     }
 
-    pub(crate) fn iteration_done(&mut self, (scenario, phase): (usize, usize), (outcome, ns): (Outcome, u64)) {
+    pub(crate) fn iteration_done(
+        &mut self,
+        (scenario, phase): (usize, usize),
+        (outcome, ns): (Outcome, u64),
+    ) {
         let second = self.second();
         let place = (Subject::Scenario(scenario), phase);
         self.count(Metric::IterationsDone, place, (second, 1));

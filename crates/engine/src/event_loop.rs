@@ -141,18 +141,25 @@ impl EventLoop {
         })
     }
 
-    /// Offer the load, from the clock's epoch until every scenario has run its course or is stopped.
+    /// Offer the load, from the clock's epoch until every scenario has run its course or is stopped. What was
+    /// measured is handed over also when it ends with an error.
     pub(crate) fn run(mut self) -> Result<LoopEnd, EngineError> {
         self.sleeper.prepare_thread();
         self.clock.wait_for_epoch();
         self.cpu_ns = thread_cpu_ns();
+        let offered = self.offer_load();
+        let end = self.finish();
+        offered.and(end)
+    }
+
+    fn offer_load(&mut self) -> Result<(), EngineError> {
         let mut events = Events::with_capacity(1024);
         loop {
             let now = self.clock.now();
-            self.obey(now)?;
+            self.obey(now);
             self.do_what_is_due(now)?;
             if self.is_over(now) {
-                break;
+                return Ok(());
             }
             let turn_ends = self.clock.now();
             self.note_stall(now, turn_ends);
@@ -160,7 +167,6 @@ impl EventLoop {
             self.sleeper.sleep(&mut self.poll, (&mut events, wake))?;
             self.handle(&events)?;
         }
-        self.finish()
     }
 
     fn note_stall(&mut self, began: Instant, ended: Instant) {
@@ -262,15 +268,24 @@ impl EventLoop {
         self.settle_ended()
     }
 
-    /// Cancel iterations that their scenario's graceful stop does not wait for.
+    /// Cancel iterations that their scenario's graceful stop does not wait for; all of them, when the run is
+    /// abandoned: also those whose arrivals were due before it was, and have only just been started.
     fn cancel_overdue(&mut self, now: Instant) -> Result<(), EngineError> {
+        let is_abandoned = self.obeyed == Command::Abandon;
+        let mut cancelled = false;
         for scenario in 0..self.sources.len() {
             let source = &self.sources[scenario];
-            if self.users.active_in(scenario) > 0 && source.is_over(now) && now >= source.hard_end() {
+            let is_overdue = source.is_over(now) && now >= source.hard_end();
+            if self.users.active_in(scenario) > 0 && (is_abandoned || is_overdue) {
                 self.cancel(scenario, now)?;
+                cancelled = true;
             }
         }
-        Ok(())
+        if !cancelled {
+            return Ok(());
+        }
+        self.network.flush(&mut self.operations)?;
+        self.settle_ended()
     }
 
     fn cancel(&mut self, scenario: usize, now: Instant) -> Result<(), EngineError> {
@@ -291,21 +306,15 @@ impl EventLoop {
         Ok(())
     }
 
-    fn obey(&mut self, now: Instant) -> Result<(), EngineError> {
+    fn obey(&mut self, now: Instant) {
         let command = self.control.command();
         if command == self.obeyed {
-            return Ok(());
+            return;
         }
         self.obeyed = command;
         for source in &mut self.sources {
             source.stop(now);
         }
-        if command == Command::Abandon {
-            for scenario in 0..self.sources.len() {
-                self.cancel(scenario, now)?;
-            }
-        }
-        Ok(())
     }
 
     fn is_over(&self, now: Instant) -> bool {
@@ -337,6 +346,7 @@ impl EventLoop {
         let next = match outlet.offer(tick) {
             Offer::Taken(empty) => {
                 self.folded = 0;
+                self.begin_tick(boundary);
                 empty
             }
             Offer::Later(full) => {
@@ -365,10 +375,15 @@ impl EventLoop {
             folded: self.folded,
         };
         let scenarios = self.users.states((self.tick_began, now));
-        self.cpu_ns = cpu_ns;
+        self.books.close(state, scenarios)
+    }
+
+    /// Measure the loop's own state afresh. Not done when a tick is folded: it then stands for all its seconds.
+    fn begin_tick(&mut self, now: Instant) {
+        self.users.begin_tick(now);
+        self.cpu_ns = thread_cpu_ns();
         self.in_flight.integral = 0.0;
         self.tick_began = now;
-        self.books.close(state, scenarios)
     }
 
     fn finish(mut self) -> Result<LoopEnd, EngineError> {

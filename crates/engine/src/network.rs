@@ -94,9 +94,11 @@ impl Network {
         }
     }
 
-    /// Write what `submit` and `ready` have left in outgoing buffers.
+    /// Write what `submit`, `ready` and `abandon` have left in outgoing buffers, and give the room that was
+    /// left to operations that wait for it.
     pub(crate) fn flush(&mut self, operations: &mut Operations) -> Result<(), Exhausted> {
         while let Some(place) = self.dirty.pop() {
+            self.start_waiting(place, operations);
             if let Some(connection) = self.connections.get_mut(place) {
                 connection.is_dirty = false;
                 if let Err(error) = connection.write() {
@@ -147,7 +149,12 @@ impl Network {
         Ok(())
     }
 
-    fn submit_alone(&mut self, origin: usize, operation: u32, operations: &mut Operations) -> Result<(), Exhausted> {
+    fn submit_alone(
+        &mut self,
+        origin: usize,
+        operation: u32,
+        operations: &mut Operations,
+    ) -> Result<(), Exhausted> {
         match self.pools[origin].idle.pop() {
             Some(place) => {
                 self.start(place, operation, operations);
@@ -157,7 +164,12 @@ impl Network {
         }
     }
 
-    fn submit_shared(&mut self, origin: usize, operation: u32, operations: &mut Operations) -> Result<(), Exhausted> {
+    fn submit_shared(
+        &mut self,
+        origin: usize,
+        operation: u32,
+        operations: &mut Operations,
+    ) -> Result<(), Exhausted> {
         let pool = &mut self.pools[origin];
         let count = pool.shared.len();
         for turn in 0..count {
@@ -212,7 +224,8 @@ impl Network {
         if let Some(operation) = self.connections[place].queued.take() {
             self.start(place, operation, operations);
         }
-        self.start_waiting(place, operations);
+        // The preface of a fresh connection is sent even if nothing waits for it any more.
+        self.mark_dirty(place);
     }
 
     fn start_waiting(&mut self, place: usize, operations: &mut Operations) {
@@ -225,8 +238,6 @@ impl Network {
             let Some(operation) = self.pools[origin].waiting.pop_front() else { break };
             self.start(place, operation, operations);
         }
-        // The preface of a fresh connection is sent even if nothing waits any more.
-        self.mark_dirty(place);
     }
 
     fn start(&mut self, place: usize, operation: u32, operations: &mut Operations) {
@@ -241,10 +252,25 @@ impl Network {
                 entry.sent = now;
                 self.mark_dirty(place);
             }
-            Err(_) => {
+            Err(error) => {
                 entry.connection = None;
+                entry.unsendable = Some(error);
                 self.ended.push(Ended { operation: token, transport: Some(Outcome::Protocol) });
+                self.put_back(place);
             }
+        }
+    }
+
+    /// A connection whose request could not be put on the wire is as good as before.
+    fn put_back(&mut self, place: usize) {
+        let connection = &self.connections[place];
+        if connection.speaks() == Speaks::Http2 {
+            return;
+        }
+        if connection.wire.reusable() {
+            self.pools[connection.origin].idle.push(place);
+        } else {
+            self.close(place);
         }
     }
 
@@ -256,7 +282,11 @@ impl Network {
         }
     }
 
-    fn read(&mut self, place: usize, (to_the_end, operations): (bool, &mut Operations)) -> Result<(), Exhausted> {
+    fn read(
+        &mut self,
+        place: usize,
+        (to_the_end, operations): (bool, &mut Operations),
+    ) -> Result<(), Exhausted> {
         loop {
             let Some(connection) = self.connections.get_mut(place) else { return Ok(()) };
             match connection.read(&mut self.buffer, operations, &mut self.ended) {
@@ -265,7 +295,7 @@ impl Network {
                     return self.kill(place, (lost, operations));
                 }
                 Ok(n) => {
-                    self.settle(place, operations);
+                    self.settle(place, operations)?;
                     // A short read has emptied the socket, so another would only say "would block"; but
                     // where the peer has closed its side, that end is still to be read.
                     if n < self.buffer.len() && !to_the_end {
@@ -273,13 +303,15 @@ impl Network {
                     }
                 }
                 Err(connection::ReadError::WouldBlock) => return Ok(()),
-                Err(connection::ReadError::Failed(outcome)) => return self.kill(place, (outcome, operations)),
+                Err(connection::ReadError::Failed(outcome)) => {
+                    return self.kill(place, (outcome, operations));
+                }
             }
         }
     }
 
     /// After bytes were taken in: put an idle connection back, close a spent one, use freed room.
-    fn settle(&mut self, place: usize, operations: &mut Operations) {
+    fn settle(&mut self, place: usize, operations: &mut Operations) -> Result<(), Exhausted> {
         let connection = &mut self.connections[place];
         if connection.wire.has_outgoing() {
             self.mark_dirty(place);
@@ -301,35 +333,50 @@ impl Network {
                     if connection.wire.open_requests() == 0 {
                         self.close(place);
                     }
+                    return self.replace(origin, operations);
                 } else if !self.pools[origin].waiting.is_empty() {
                     self.start_waiting(place, operations);
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Open a connection for operations that wait, where none is left that could ever take them.
+    fn replace(&mut self, origin: usize, operations: &mut Operations) -> Result<(), Exhausted> {
+        let pool = &self.pools[origin];
+        if pool.waiting.is_empty() || !pool.shared.is_empty() {
+            return Ok(());
+        }
+        self.connect(origin, None, operations)
     }
 
     /// End a connection; every request on it ends with `outcome`.
-    fn kill(&mut self, place: usize, (outcome, operations): (Outcome, &mut Operations)) -> Result<(), Exhausted> {
+    fn kill(
+        &mut self,
+        place: usize,
+        (outcome, operations): (Outcome, &mut Operations),
+    ) -> Result<(), Exhausted> {
         let origin = self.connections[place].origin;
         let was_connecting = self.connections[place].state == State::Connecting;
         let carried: Vec<u32> =
             operations.open_ones().filter(|(_, o)| o.connection == Some(place)).map(|(p, _)| p).collect();
         for operation in carried {
-            operations.get_mut(operation).connection = None;
+            let received = self.connections[place].take_unclaimed();
+            let entry = operations.get_mut(operation);
+            entry.connection = None;
+            entry.bytes_in = received;
             self.ended.push(Ended { operation: operations.token(operation), transport: Some(outcome) });
         }
         self.close(place);
         let pool = &mut self.pools[origin];
-        if pool.waiting.is_empty() {
-            return Ok(());
-        }
         if was_connecting && pool.shared.is_empty() {
             let transport = Some(outcome);
             let lost = pool.waiting.drain(..);
             self.ended.extend(lost.map(|place| Ended { operation: operations.token(place), transport }));
             return Ok(());
         }
-        if pool.shared.is_empty() { self.connect(origin, None, operations) } else { Ok(()) }
+        self.replace(origin, operations)
     }
 
     fn close(&mut self, place: usize) {

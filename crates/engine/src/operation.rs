@@ -4,7 +4,7 @@
 //! allocates nothing.
 
 use evidence::{Instant, Outcome};
-use wire::Headers;
+use wire::{Headers, StartError};
 
 use crate::iteration::WantId;
 
@@ -96,6 +96,8 @@ pub(crate) struct Operation {
     pub(crate) sent: Instant,
     /// The connection that carries it, by its place in the loop.
     pub(crate) connection: Option<usize>,
+    /// Why it could not be put on the wire.
+    pub(crate) unsendable: Option<StartError>,
     pub(crate) bytes_out: u64,
     pub(crate) bytes_in: u64,
 }
@@ -111,6 +113,7 @@ impl Operation {
             response: Response::default(),
             sent: Instant::NEVER,
             connection: None,
+            unsendable: None,
             bytes_out: 0,
             bytes_in: 0,
         }
@@ -121,6 +124,7 @@ impl Operation {
         self.want = want;
         self.sent = Instant::NEVER;
         self.connection = None;
+        self.unsendable = None;
         self.bytes_out = 0;
         self.bytes_in = 0;
         self.draft.method.clear();

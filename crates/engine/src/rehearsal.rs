@@ -226,7 +226,8 @@ impl Stage {
             phase: 0,
             outcome,
             response_ns: now.since(operation.draft.due).as_nanos() as u64,
-            service_ns: (operation.sent != Instant::NEVER).then(|| now.since(operation.sent).as_nanos() as u64),
+            service_ns: (operation.sent != Instant::NEVER)
+                .then(|| now.since(operation.sent).as_nanos() as u64),
             bytes_in: operation.bytes_in,
             bytes_out: operation.bytes_out,
         };

@@ -155,15 +155,14 @@ impl Users {
         (0..self.count()).filter(|place| is_busy(self.get(*place))).collect()
     }
 
-    /// How each scenario that had a virtual user stood since this was last asked.
+    /// How each scenario that had a virtual user stood since the tick began.
     pub(crate) fn states(&mut self, (since, now): (Instant, Instant)) -> Vec<ScenarioState> {
         let covered = now.since(since).as_nanos().max(1) as f64;
         let mut states = Vec::new();
         for crew in &mut self.crews {
             crew.gauge.since = crew.gauge.since.max(since);
             crew.settle(now);
-            let gauge = std::mem::take(&mut crew.gauge);
-            crew.gauge = Gauge { since: now, max: crew.active, ..Gauge::default() };
+            let gauge = &crew.gauge;
             if crew.made > 0 {
                 states.push(ScenarioState {
                     scenario: crew.name.clone(),
@@ -175,5 +174,12 @@ impl Users {
             }
         }
         states
+    }
+
+    /// Measure how each scenario stands afresh.
+    pub(crate) fn begin_tick(&mut self, now: Instant) {
+        for crew in &mut self.crews {
+            crew.gauge = Gauge { since: now, max: crew.active, ..Gauge::default() };
+        }
     }
 }

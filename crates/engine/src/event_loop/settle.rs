@@ -70,7 +70,8 @@ impl EventLoop {
             phase,
             outcome,
             response_ns: now.since(operation.draft.due).as_nanos() as u64,
-            service_ns: (operation.sent != Instant::NEVER).then(|| now.since(operation.sent).as_nanos() as u64),
+            service_ns: (operation.sent != Instant::NEVER)
+                .then(|| now.since(operation.sent).as_nanos() as u64),
             bytes_in: operation.bytes_in,
             bytes_out: operation.bytes_out,
         };
@@ -79,9 +80,11 @@ impl EventLoop {
             self.books.checked((endpoint, phase), *check, *held);
         }
         if let Some(kind) = self.keeper.wants(&exchange) {
-            let detail = match self.opinion.detail.as_str() {
-                "" if outcome.is_failure() => explain(outcome),
-                detail => detail,
+            let unsendable = operation.unsendable.map(|error| error.to_string());
+            let detail = match (unsendable.as_deref(), self.opinion.detail.as_str()) {
+                (Some(detail), _) => detail,
+                (None, "") if outcome.is_failure() => explain(outcome),
+                (None, detail) => detail,
             };
             self.books.keep(exemplar(&self.program, (operation, &exchange), (kind, detail)));
         }
@@ -89,7 +92,11 @@ impl EventLoop {
     }
 
     /// Resume an iteration and do what it wants.
-    pub(super) fn resume(&mut self, user: u32, (now, event): (Instant, Event<'_>)) -> Result<(), EngineError> {
+    pub(super) fn resume(
+        &mut self,
+        user: u32,
+        (now, event): (Instant, Event<'_>),
+    ) -> Result<(), EngineError> {
         let progress = self.ask(user, (now, event));
         self.follow(user, (progress, now))
     }

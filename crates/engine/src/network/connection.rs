@@ -168,6 +168,11 @@ impl Connection {
         }
     }
 
+    /// Bytes received that no complete response accounts for, once.
+    pub(super) fn take_unclaimed(&mut self) -> u64 {
+        std::mem::take(&mut self.unclaimed)
+    }
+
     /// Whether an HTTP/1.1 request has been answered since this was last asked.
     pub(super) fn has_just_finished(&mut self) -> bool {
         self.wire.open_requests() == 0 && self.carried.take().is_some()

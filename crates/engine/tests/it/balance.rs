@@ -1,0 +1,105 @@
+//! What a run's books say, and that they balance.
+
+use std::collections::BTreeMap;
+
+use evidence::memory::MemoryRun;
+use evidence::run::select;
+use evidence::{Histogram, Key, Metric, Outcome, Run};
+
+use crate::drive::Ran;
+
+/// Questions to a run.
+pub(crate) trait Books {
+    fn book(&self) -> &MemoryRun;
+
+    /// The sum of a counter over the keys that are wanted.
+    fn count(&self, metric: Metric, wanted: impl Fn(&Key) -> bool) -> u64 {
+        let run = self.book();
+        select(run.keys(), metric, wanted).map(|(id, _)| run.total(id).unwrap()).sum()
+    }
+
+    /// The sum of a counter over everything.
+    fn all(&self, metric: Metric) -> u64 {
+        self.count(metric, |_| true)
+    }
+
+    /// The merged histogram of the keys that are wanted.
+    fn times(&self, metric: Metric, wanted: impl Fn(&Key) -> bool) -> Histogram {
+        let run = self.book();
+        let mut merged = Histogram::new();
+        for (id, _) in select(run.keys(), metric, wanted) {
+            merged.merge(&run.histogram(id, run.whole()).unwrap());
+        }
+        merged
+    }
+
+    /// How many requests of an endpoint ended how.
+    fn outcomes(&self, endpoint: &str) -> BTreeMap<Outcome, u64> {
+        let run = self.book();
+        let mut outcomes = BTreeMap::new();
+        for (id, key) in select(run.keys(), Metric::ResponseTime, |key| &*key.endpoint == endpoint) {
+            let outcome = key.outcome.expect("response times are kept by outcome");
+            *outcomes.entry(outcome).or_default() += run.histogram(id, run.whole()).unwrap().count();
+        }
+        outcomes
+    }
+
+    /// The sum of a counter in each second.
+    fn by_second(&self, metric: Metric) -> BTreeMap<u32, u64> {
+        let run = self.book();
+        let mut seconds = BTreeMap::new();
+        for (id, _) in select(run.keys(), metric, |_| true) {
+            for (second, value) in run.counts(id, run.whole()).unwrap() {
+                *seconds.entry(second).or_default() += value;
+            }
+        }
+        seconds
+    }
+
+    /// Every arrival, iteration and request is accounted for, in each row of the books.
+    fn assert_balance(&self) {
+        let run = self.book();
+        for (_, row) in select(run.keys(), Metric::Scheduled, |_| true) {
+            let here = |key: &Key| {
+                (&key.scenario, &key.endpoint, &key.phase) == (&row.scenario, &row.endpoint, &row.phase)
+            };
+            let started = self.count(Metric::Started, here);
+            let dropped = self.count(Metric::DroppedCap, here) + self.count(Metric::DroppedLate, here);
+            assert_eq!(self.count(Metric::Scheduled, here), started + dropped, "arrivals of {row:?}");
+            let whole = |key: &Key| (&key.scenario, &key.phase) == (&row.scenario, &row.phase);
+            let ended =
+                self.count(Metric::IterationsDone, whole) + self.count(Metric::IterationsCancelled, whole);
+            assert_eq!(self.count(Metric::Started, whole), ended, "iterations of {row:?}");
+            assert_eq!(self.count(Metric::Started, whole), self.times(Metric::StartLag, whole).count());
+            assert_eq!(
+                self.count(Metric::IterationsDone, whole),
+                self.times(Metric::IterationTime, whole).count()
+            );
+        }
+        let rows = select(run.keys(), Metric::Requests, |_| true).map(|(_, key)| key);
+        for row in rows.chain(select(run.keys(), Metric::ResponseTime, |_| true).map(|(_, key)| key)) {
+            let here = |key: &Key| {
+                (&key.scenario, &key.endpoint, &key.phase) == (&row.scenario, &row.endpoint, &row.phase)
+            };
+            let ended = self.times(Metric::ResponseTime, here).count();
+            assert_eq!(self.count(Metric::Requests, here), ended, "requests of {row:?}");
+            assert!(self.times(Metric::ServiceTime, here).count() <= ended);
+        }
+    }
+}
+
+impl Books for MemoryRun {
+    fn book(&self) -> &MemoryRun {
+        self
+    }
+}
+
+impl Ran {
+    /// The run ended by itself, its books balance, and nothing is left in flight.
+    pub(crate) fn assert_sound(&self) -> &MemoryRun {
+        let remains = self.result.as_ref().unwrap();
+        assert_eq!((remains.requests_in_flight, remains.iterations_in_flight), (0, 0));
+        self.run.assert_balance();
+        &self.run
+    }
+}

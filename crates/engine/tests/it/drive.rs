@@ -1,0 +1,130 @@
+//! Runs the engine, with a recorder on a thread of its own, and never waits forever.
+
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+use engine::iteration::Behaviour;
+use engine::{Clock, Control, EngineError, Program, Remains, Setting};
+use evidence::exchange::{Inlet, Taken, exchange};
+use evidence::memory::MemoryRun;
+use evidence::{Manifest, Sink};
+
+/// No run of these tests takes longer unless the engine hangs.
+pub(crate) const HANG: Duration = Duration::from_secs(120);
+/// How often the recorder looks for ticks.
+const GLANCE: Duration = Duration::from_millis(20);
+
+/// How a run is made.
+pub(crate) struct Drive {
+    setting: Setting,
+    loops: u16,
+}
+
+/// What a run left.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) run: MemoryRun,
+    pub(crate) result: Result<Remains, EngineError>,
+    pub(crate) clock: Clock,
+}
+
+impl Drive {
+    pub(crate) fn new(program: Program) -> Self {
+        let clock = Clock::starting_in(Duration::from_millis(20));
+        let setting = Setting { program: Arc::new(program), clock, control: Control::new(), behaviour: None };
+        Drive { setting, loops: 1 }
+    }
+
+    pub(crate) fn loops(self, loops: u16) -> Self {
+        Drive { loops, ..self }
+    }
+
+    pub(crate) fn behaviour(mut self, behaviour: Arc<dyn Behaviour>) -> Self {
+        self.setting.behaviour = Some(behaviour);
+        self
+    }
+
+    /// Through which the run can be stopped.
+    pub(crate) fn control(&self) -> Control {
+        self.setting.control.clone()
+    }
+
+    /// Run it and record everything.
+    pub(crate) fn run(self) -> Ran {
+        self.run_recorded_by(|inlets| record(&inlets))
+    }
+
+    /// Run it with another recorder, which must return when there is nothing more to take.
+    pub(crate) fn run_recorded_by(self, recorder: impl FnOnce(Vec<Inlet>) -> MemoryRun + Send) -> Ran {
+        let Drive { setting, loops } = self;
+        let clock = setting.clock;
+        let (outlets, inlets) = (0..loops).map(|_| exchange()).unzip();
+        let (ended, end) = channel();
+        let control = setting.control.clone();
+        // Not a scoped thread: one that hangs must not keep the test from failing.
+        let engine = thread::spawn(move || {
+            let result = engine::run(&setting, outlets);
+            // Whoever waited has given up; the result is then of no use to anybody.
+            let _ = ended.send(());
+            result
+        });
+        let run = thread::scope(|scope| {
+            let recording = scope.spawn(|| recorder(inlets));
+            if end.recv_timeout(HANG).is_err() {
+                control.abandon();
+                assert!(end.recv_timeout(HANG).is_ok(), "the engine hangs and cannot be stopped");
+                panic!("the engine did not end by itself within {HANG:?}");
+            }
+            recording.join().unwrap()
+        });
+        Ran { run, result: engine.join().unwrap(), clock }
+    }
+}
+
+/// Run a program as it is, with one loop, to its end.
+pub(crate) fn drive(program: Program) -> Ran {
+    let ran = Drive::new(program).run();
+    assert!(ran.result.is_ok(), "{:?}", ran.result);
+    ran
+}
+
+/// A recorder that takes every tick as it comes.
+pub(crate) fn record(inlets: &[Inlet]) -> MemoryRun {
+    let mut run = empty_run();
+    let mut open: Vec<&Inlet> = inlets.iter().collect();
+    while !open.is_empty() {
+        open.retain(|inlet| take_all(inlet, &mut run));
+        thread::park_timeout(GLANCE);
+    }
+    run
+}
+
+/// Take what waits; false when nothing will come any more.
+fn take_all(inlet: &Inlet, run: &mut MemoryRun) -> bool {
+    loop {
+        match inlet.take() {
+            Taken::Tick(tick) => {
+                run.tick(&tick).unwrap();
+                inlet.give_back(tick);
+            }
+            Taken::Nothing => return true,
+            Taken::Over => return false,
+        }
+    }
+}
+
+pub(crate) fn empty_run() -> MemoryRun {
+    MemoryRun::new(Manifest {
+        schema_version: 1,
+        name: "truth".to_owned(),
+        workload: serde_json::Value::Null,
+        workload_digest: String::new(),
+        seed: 7,
+        started_at: "2026-11-21T10:11:11Z".to_owned(),
+        targets: Default::default(),
+        environment: Default::default(),
+        generator: Default::default(),
+    })
+}

@@ -1,0 +1,92 @@
+//! Arrivals that are not started are counted where they belong, and never hidden.
+
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use engine::LATE_AFTER;
+use engine::iteration::{Behaviour as Does, Context, Event, Iteration, Progress};
+use evidence::{Metric, Outcome};
+use testbed::Behaviour;
+use workload::Scenario;
+use workload::schedule::Schedule;
+
+use crate::balance::Books;
+use crate::drive::{Drive, drive};
+use crate::plan::{Plan, at_rate, get, mix, ms, scenario};
+
+#[test]
+fn arrivals_without_a_free_virtual_user_are_dropped_in_the_second_they_were_due() {
+    let target = testbed::http(Behaviour::after(ms(300))).unwrap();
+    let steps = mix([(1, get("a", "/a")), (1, get("b", "/b"))]);
+    let load = scenario("s", at_rate(60.0, ms(2_500)), steps);
+    let schedule = Schedule::new(&load.executor).unwrap();
+    let plan = Plan::of(target.addr()).scenario(Scenario { max_vus: 3, ..load });
+    let ran = drive(plan.compile());
+    let run = ran.assert_sound();
+    let dropped = run.all(Metric::DroppedCap) + run.all(Metric::DroppedLate);
+    assert_eq!(run.all(Metric::Scheduled), 150);
+    assert_eq!(run.all(Metric::Started), target.requests());
+    assert_eq!(dropped, 150 - target.requests());
+    // Three users who wait 300 ms each can start at most so many in 2.5 s.
+    assert!(target.requests() <= 3 * 9, "{} were started", target.requests());
+    let second = |n: u64| (Duration::from_secs(n), Duration::from_secs(n + 1));
+    for n in 0..3 {
+        let (from, to) = second(n);
+        let at = |metric| run.by_second(metric).get(&(n as u32)).copied().unwrap_or(0);
+        assert_eq!(at(Metric::Scheduled), schedule.arrivals_between(from, to));
+        assert_eq!(at(Metric::Scheduled), at(Metric::Started) + at(Metric::DroppedCap) + at(Metric::DroppedLate));
+    }
+    // A dropped arrival of a mix has the endpoint it would have asked.
+    for endpoint in ["a", "b"] {
+        assert!(run.count(Metric::DroppedCap, |key| &*key.endpoint == endpoint) > 0);
+    }
+    assert_eq!(run.outcomes("a").keys().chain(run.outcomes("b").keys()).copied().max(), Some(Outcome::Ok));
+}
+
+/// Arrival number [`BLOCKS`] stops the loop's thread for [`BLOCKED`].
+struct Blocking;
+
+const BLOCKS: u64 = 5;
+const BLOCKED: Duration = ms(1_500);
+
+impl Does for Blocking {
+    fn virtual_user(&self) -> Box<dyn Iteration> {
+        Box::new(Blocking)
+    }
+
+    fn endpoint_of(&self, _arrival: u64) -> Option<usize> {
+        Some(0)
+    }
+}
+
+impl Iteration for Blocking {
+    fn resume(&mut self, event: Event<'_>, _context: &mut Context<'_>) -> Progress {
+        if matches!(event, Event::Begin(arrival) if arrival.number == BLOCKS) {
+            let (_open, never) = channel::<()>();
+            assert!(never.recv_timeout(BLOCKED).is_err());
+        }
+        Progress::Done
+    }
+}
+
+#[test]
+fn a_generator_that_was_stopped_says_so() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let plan = Plan::of(target.addr()).scenario(scenario("s", at_rate(100.0, ms(3_000)), mix([(1, get("a", "/"))])));
+    let ran = Drive::new(plan.compile()).behaviour(Arc::new(Blocking)).run();
+    let run = ran.assert_sound();
+    assert_eq!((run.all(Metric::Scheduled), target.requests()), (300, 0));
+    // The loop went on no earlier than 1.55 s into the run. What was due until a second before that, and
+    // after the arrival that stopped it, was too late: numbers 6 to 54.
+    assert!(run.all(Metric::DroppedLate) >= 49, "{} dropped", run.all(Metric::DroppedLate));
+    assert_eq!(run.all(Metric::DroppedCap), 0);
+    let lag = run.times(Metric::StartLag, |_| true);
+    let limit_us = LATE_AFTER.as_micros() as u64;
+    assert!(lag.max_us().unwrap() > limit_us * 9 / 10, "start lag shows the debt: {lag:?}");
+    assert!(lag.max_us().unwrap() <= limit_us * 1_001 / 1_000, "beyond the limit nothing is started: {lag:?}");
+    let stall = run.times(Metric::LoopStall, |_| true);
+    assert!(stall.max_us().unwrap() >= BLOCKED.as_micros() as u64, "{stall:?}");
+    // They count in the second they were due: the first.
+    assert!(run.by_second(Metric::DroppedLate)[&0] >= 49);
+}

@@ -1,0 +1,83 @@
+//! Exchanges that are kept: few, telling, and without secrets.
+
+use evidence::exemplar::EXEMPLARS_PER_OUTCOME;
+use evidence::{Exemplar, ExemplarKind, Outcome, Run};
+use testbed::{Answer, Behaviour, GrpcBehaviour, Site};
+
+use crate::drive::drive;
+use crate::plan::{Plan, RPC, Tuned, at_rate, call, get, ms, request, scenario, sequence};
+
+const SECRET: &str = "hunter2-hunter2";
+
+fn kept(plan: Plan) -> Vec<Exemplar> {
+    drive(plan.compile_with(&[("PASSWORD", SECRET)])).assert_sound().exemplars().unwrap()
+}
+
+#[test]
+fn at_most_five_failures_of_each_kind_are_kept_and_the_slowest_success() {
+    let slow = Behaviour::after(ms(120));
+    let by_turns = Behaviour::Sequence(vec![
+        Behaviour::status(500),
+        Behaviour::status(404),
+        Behaviour::ok(),
+        Behaviour::reset(),
+    ]);
+    let target = testbed::http(Site::new().at("/turns", by_turns).at("/once", Behaviour::Sequence(vec![slow, Behaviour::ok()]))).unwrap();
+    let plan = Plan::of(target.addr())
+        .scenario(scenario("s", at_rate(100.0, ms(600)), sequence([get("turns", "/turns?${iteration}")])))
+        .scenario(scenario("o", at_rate(20.0, ms(100)), sequence([get("once", "/once?${iteration}")])));
+    let kept = kept(plan);
+    for outcome in [Outcome::Http5xx, Outcome::Http4xx, Outcome::Reset] {
+        let failed: Vec<_> = kept.iter().filter(|e| e.outcome == outcome && &*e.endpoint == "turns").collect();
+        assert_eq!(failed.len(), EXEMPLARS_PER_OUTCOME, "{outcome}");
+        assert!(failed.iter().all(|e| e.kind == ExemplarKind::Failed && !e.detail.is_empty()), "{failed:?}");
+    }
+    let slowest = kept.iter().rfind(|e| e.kind == ExemplarKind::Slowest && &*e.endpoint == "once").unwrap();
+    assert!(slowest.response_time_ns >= 120_000_000 && slowest.service_time_ns >= 120_000_000, "{slowest:?}");
+    let log = target.log();
+    let longest = log.iter().filter(|s| s.path == "/once").max_by_key(|s| s.held()).unwrap();
+    assert!(slowest.request.ends_with(&format!("/once?{}", longest.query)), "{}", slowest.request);
+    // They come in the order in which each was the slowest so far.
+    let times: Vec<u64> = kept.iter().filter(|e| e.kind == ExemplarKind::Slowest && &*e.endpoint == "turns").map(|e| e.response_time_ns).collect();
+    assert!(times.is_sorted() && !times.is_empty(), "{times:?}");
+}
+
+#[test]
+fn no_secret_is_kept() {
+    let answer = Answer::new(500)
+        .json(&serde_json::json!({ "token": "issued-secret", "echo": SECRET, "plain": "visible" }))
+        .header("set-cookie", "session=cookie-secret");
+    let target = testbed::http(Site::from(Behaviour::from(answer))).unwrap();
+    let step = request("POST", "login", "/login?access_token=query-secret&page=2")
+        .header("authorization", "Bearer header-secret")
+        .header("cookie", "session=request-secret")
+        .header("x-signed", "${env.PASSWORD}")
+        .header("x-plain", "visible")
+        .body("{\"user\": \"u\", \"password\": \"${env.PASSWORD}\", \"pin\": \"pin-secret\"}");
+    let mut plan = Plan::of(target.addr()).scenario(scenario("s", at_rate(10.0, ms(100)), sequence([step])));
+    plan.workload.secrets = vec!["pin".to_owned()];
+    let kept = kept(plan);
+    let [exchange] = &kept[..] else { panic!("one failed exchange: {kept:?}") };
+    assert_eq!(target.log()[0].header("x-signed"), Some(SECRET), "it was sent");
+    let text = format!("{exchange:?}");
+    assert!(!text.contains("secret") && !text.contains(SECRET), "{text}");
+    for visible in ["visible", "page=2", "\\\"user\\\": \\\"u\\\"", "status 500"] {
+        assert!(text.contains(visible), "{visible} is missing in {text}");
+    }
+}
+
+/// A body that is no text must not carry out in another notation what is hidden in text.
+#[test]
+fn no_secret_is_kept_in_binary_bodies() {
+    let hex: String = SECRET.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let target = testbed::grpc(GrpcBehaviour::Fixed { message: SECRET.into(), code: 3, delay: ms(0) }).unwrap();
+    let web = testbed::http(Behaviour::from(Answer::new(500).body([b"\0\x01", SECRET.as_bytes()].concat()))).unwrap();
+    let plan = Plan::of(web.addr())
+        .grpc(RPC, target.addr())
+        .scenario(scenario("s", at_rate(10.0, ms(100)), sequence([call("Good", "${env.PASSWORD}")])))
+        .scenario(scenario("t", at_rate(10.0, ms(100)), sequence([get("web", "/")])));
+    let kept = kept(plan);
+    assert_eq!(kept.len(), 2);
+    let text = format!("{kept:?}");
+    assert!(!text.contains(SECRET) && !text.contains(&hex), "{text}");
+}

@@ -1,0 +1,75 @@
+//! What ends a run because measuring has become impossible: an error with its reason, never a panic.
+
+use std::process::Command;
+
+use engine::iteration::{Behaviour as Does, Context, Event, Iteration, Progress};
+use engine::{EngineError, Exhausted};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use testbed::Behaviour;
+
+use crate::balance::Books;
+use crate::drive::Drive;
+use crate::plan::{Plan, at_rate, get, ms, scenario, sequence};
+
+/// Ends the run at this arrival.
+pub(crate) struct AbortsAt(pub(crate) u64);
+
+impl Does for AbortsAt {
+    fn virtual_user(&self) -> Box<dyn Iteration> {
+        Box::new(AbortsAt(self.0))
+    }
+
+    fn endpoint_of(&self, _arrival: u64) -> Option<usize> {
+        None
+    }
+}
+
+impl Iteration for AbortsAt {
+    fn resume(&mut self, event: Event<'_>, context: &mut Context<'_>) -> Progress {
+        if matches!(event, Event::Begin(arrival) if arrival.number == self.0) {
+            context.abort("enough");
+        }
+        Progress::Done
+    }
+}
+
+/// Set in the process that a test of ours starts; elsewhere its test does nothing.
+const CHILD: &str = "ENGINE_TEST_FEW_DESCRIPTORS";
+
+#[test]
+fn too_few_file_descriptors_end_the_run_with_an_error() {
+    let this = std::env::current_exe().unwrap();
+    let mut child = Command::new(this);
+    child.args(["--exact", "exhaustion::with_few_descriptors", "--nocapture", "--test-threads=1"]).env(CHILD, "1");
+    let output = child.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}\n{complaint}");
+    assert!(said.contains("<ran out>"), "{said}");
+}
+
+/// The other process. Its target shares the limit, which is why it holds on to few connections: none is
+/// accepted beyond what the descriptors allow, and the kernel keeps the others in its backlog.
+#[test]
+fn with_few_descriptors() {
+    if std::env::var_os(CHILD).is_none() {
+        return;
+    }
+    let target = testbed::http(Behaviour::never()).unwrap();
+    let plan = Plan::of(target.addr());
+    let plan = plan.scenario(scenario("s", at_rate(500.0, ms(5_000)), sequence([get("s", "/")])));
+    let drive = Drive::new(plan.compile());
+    let limit = Rlimit { current: Some(64), ..getrlimit(Resource::Nofile) };
+    setrlimit(Resource::Nofile, limit).unwrap();
+    let ran = drive.run();
+    assert!(
+        matches!(ran.result, Err(EngineError::Exhausted(Exhausted::Descriptors))),
+        "{:?}",
+        ran.result
+    );
+    assert!(ran.run.all(evidence::Metric::Started) > 0, "what came before is recorded");
+    #[expect(clippy::print_stdout, reason = "the other process reads it")]
+    {
+        println!("<ran out>");
+    }
+}

@@ -1,0 +1,154 @@
+//! Whatever an HTTP target does is data: the right outcome, a run that ends, and no harm to others.
+
+use std::thread;
+
+use evidence::{Metric, Outcome};
+use testbed::{Answer, Behaviour, Ending, Farewell, Framing, Site};
+
+use crate::balance::Books;
+use crate::drive::{Drive, HANG, drive};
+use crate::plan::{Plan, Tuned, at_rate, closed, get, ms, scenario, sequence};
+
+/// Beside the misbehaving endpoint runs a healthy one, of the same target and loop.
+fn check(behaviour: Behaviour, expected: Outcome) {
+    const COUNT: u64 = 10;
+    let target = testbed::http(Site::new().at("/bad", behaviour.clone()).at("/good", Behaviour::ok())).unwrap();
+    let bad = get("bad", "/bad").within(ms(300));
+    let plan = Plan::of(target.addr())
+        .scenario(scenario("bad", at_rate(50.0, ms(200)), sequence([bad])))
+        .scenario(scenario("good", at_rate(100.0, ms(400)), sequence([get("good", "/good")])));
+    let ran = drive(plan.compile());
+    let run = ran.assert_sound();
+    assert_eq!(run.outcomes("bad"), [(expected, COUNT)].into(), "{behaviour:?}");
+    assert_eq!(run.outcomes("good"), [(Outcome::Ok, 40)].into(), "beside {behaviour:?}");
+    let served = |path: &str| target.log().iter().filter(|s| s.path == path).count() as u64;
+    assert_eq!((served("/bad"), served("/good")), (COUNT, 40), "{behaviour:?}");
+    let done = |key: &evidence::Key| &*key.scenario == "bad" && key.outcome == Some(expected);
+    assert_eq!(run.times(Metric::IterationTime, done).count(), COUNT);
+    if expected == Outcome::Timeout {
+        let waited = run.times(Metric::ResponseTime, |key| &*key.endpoint == "bad");
+        assert!(waited.min_us().unwrap() >= 299_000, "{behaviour:?} timed out early: {waited:?}");
+    }
+}
+
+#[test]
+fn broken_connections_are_resets() {
+    check(Behaviour::reset(), Outcome::Reset);
+    check(Behaviour::close(), Outcome::Reset);
+    check(Behaviour::half_answer(Ending::Close), Outcome::Reset);
+    check(Behaviour::half_answer(Ending::Reset), Outcome::Reset);
+    check(Behaviour::raw("HTTP/1.1 200 OK\r\ncontent-le", Ending::Close), Outcome::Reset);
+    check(Behaviour::raw("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhel", Ending::Close), Outcome::Reset);
+    check(Behaviour::lie_about_length(5_000_000_000, "short", Ending::Close), Outcome::Reset);
+}
+
+#[test]
+fn what_is_no_http_is_a_breach_of_protocol() {
+    check(Behaviour::garbage(), Outcome::Protocol);
+    check(Behaviour::raw("SSH-2.0-OpenSSH_9.9\r\n", Ending::Hang), Outcome::Protocol);
+    check(Behaviour::raw("HTTP/1.1 200 OK\r\ncontent-length: 4\r\ncontent-length: 5\r\n\r\nbody", Ending::Hang), Outcome::Protocol);
+    check(Behaviour::raw("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n", Ending::Hang), Outcome::Protocol);
+    check(Behaviour::raw(format!("HTTP/1.1 200 OK\r\nx: {}\r\n\r\n", "y".repeat(1 << 20)), Ending::Close), Outcome::Protocol);
+}
+
+#[test]
+fn silence_is_a_timeout() {
+    check(Behaviour::never(), Outcome::Timeout);
+    check(Behaviour::half_answer(Ending::Hang), Outcome::Timeout);
+    check(Behaviour::after(ms(2_000)), Outcome::Timeout);
+    let trickle = Behaviour::Trickle { answer: Answer::new(200).body("x".repeat(200)), interval: ms(10) };
+    check(trickle, Outcome::Timeout);
+}
+
+#[test]
+fn statuses_are_told_apart() {
+    check(Behaviour::status(404), Outcome::Http4xx);
+    check(Behaviour::status(429), Outcome::Http429);
+    check(Behaviour::status(500), Outcome::Http5xx);
+    check(Behaviour::status(503), Outcome::Http503);
+}
+
+#[test]
+fn unusual_answers_that_are_whole_are_good() {
+    check(Behaviour::ok(), Outcome::Ok);
+    check(Answer::new(200).framed(Framing::Chunked(3)).into(), Outcome::Ok);
+    check(Answer::new(200).framed(Framing::UntilClose).into(), Outcome::Ok);
+    check(Answer::new(204).into(), Outcome::Ok);
+    check(Answer::new(200).body(vec![b'x'; 3 << 20]).into(), Outcome::Ok);
+    check(Behaviour::Trickle { answer: Answer::new(200).body("12345"), interval: ms(2) }, Outcome::Ok);
+    check(Behaviour::close_after(1, Farewell::Announced), Outcome::Ok);
+    // The answer is whole; what follows it belongs to nobody, and costs the connection.
+    check(Behaviour::lie_about_length(3, "bodybody", Ending::Hang), Outcome::Ok);
+}
+
+#[test]
+fn a_port_that_refuses_is_data() {
+    let refusal = testbed::refuse().unwrap();
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let plan = Plan::of(target.addr())
+        .http("closed port", refusal.addr())
+        .scenario(scenario("open", at_rate(50.0, ms(400)), sequence([get("open", "/").at("closed port")])))
+        .scenario(scenario("users", closed(3, ms(400)), sequence([get("users", "/").at("closed port")])))
+        .scenario(scenario("good", at_rate(50.0, ms(400)), sequence([get("good", "/")])));
+    let ran = drive(plan.compile());
+    let run = ran.assert_sound();
+    assert_eq!(run.outcomes("open"), [(Outcome::Refused, 20)].into());
+    assert_eq!(run.outcomes("good"), [(Outcome::Ok, 20)].into());
+    let users = run.outcomes("users");
+    assert_eq!(users.keys().collect::<Vec<_>>(), [&Outcome::Refused]);
+    // Users who are refused at once try again at once, and the loop still does everything else.
+    assert!(users[&Outcome::Refused] >= 3);
+    let sent = run.times(Metric::ServiceTime, |key| &*key.scenario != "good");
+    assert!(sent.is_empty(), "nothing was sent, so nothing was served");
+}
+
+#[test]
+fn a_target_that_dies_in_mid_run_is_data() {
+    let mut target = testbed::http(Behaviour::after(ms(10))).unwrap();
+    let plan = Plan::of(target.addr())
+        .scenario(scenario("open", at_rate(200.0, ms(1_500)), sequence([get("open", "/open")])))
+        .scenario(scenario("users", closed(4, ms(1_500)), sequence([get("users", "/users")])));
+    let drive = Drive::new(plan.compile());
+    let ran = thread::scope(|scope| {
+        let running = scope.spawn(|| drive.run());
+        let is_busy = target.wait_for(HANG, |log| log.len() >= 100);
+        target.stop();
+        assert!(is_busy);
+        running.join().unwrap()
+    });
+    let run = ran.assert_sound();
+    let outcomes = run.outcomes("open");
+    assert_eq!(outcomes.values().sum::<u64>(), 300, "{outcomes:?}");
+    assert!(outcomes.keys().all(|o| matches!(o, Outcome::Ok | Outcome::Refused | Outcome::Reset)), "{outcomes:?}");
+    assert!(outcomes[&Outcome::Refused] > 0 && outcomes[&Outcome::Ok] > 0, "{outcomes:?}");
+    let good = run.outcomes("users")[&Outcome::Ok] + outcomes[&Outcome::Ok];
+    assert!(good <= target.requests());
+}
+
+/// A value from outside may make a request that cannot be put on the wire. It fails by itself, with its
+/// reason, and costs no connection.
+#[test]
+fn a_request_that_cannot_be_sent_fails_alone() {
+    let target = testbed::http(Site::new().at("/value", Answer::new(200).json(&serde_json::json!({"v": "a\r\nb"})).into())).unwrap();
+    let steps = sequence([get("value", "/value").take("v", "$.v"), get("use", "/use").header("x-v", "${v}")]);
+    let plan = Plan::of(target.addr()).scenario(scenario("s", at_rate(100.0, ms(500)), steps));
+    let ran = drive(plan.compile());
+    let run = ran.assert_sound();
+    assert_eq!(run.outcomes("value"), [(Outcome::Ok, 50)].into());
+    assert_eq!(run.outcomes("use"), [(Outcome::Protocol, 50)].into());
+    assert_eq!(target.requests(), 50);
+    let kept = evidence::Run::exemplars(run).unwrap();
+    let detail = kept.iter().find(|e| &*e.endpoint == "use").map(|e| e.detail.as_str());
+    assert!(detail.is_some_and(|detail| detail.starts_with("the request cannot be sent")), "{detail:?}");
+    assert!(target.connections() <= 50, "{} connections for 50 requests", target.connections());
+}
+
+#[test]
+fn bytes_of_answers_are_counted_also_when_they_are_cut_short() {
+    let target = testbed::http(Behaviour::half_answer(Ending::Close)).unwrap();
+    let plan = Plan::of(target.addr()).scenario(scenario("s", at_rate(10.0, ms(100)), sequence([get("s", "/")])));
+    let ran = drive(plan.compile());
+    let run = ran.assert_sound();
+    let half = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nfirst".len() as u64;
+    assert_eq!((run.all(Metric::Requests), run.all(Metric::BytesIn)), (1, half));
+}

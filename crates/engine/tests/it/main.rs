@@ -1,0 +1,22 @@
+//! Truth tests: what the engine says of a run is held against what the targets know of it.
+//!
+//! Targets run in this process and log on the same monotonic clock. No test asserts a speed: measured times
+//! have lower bounds only, which the target's log gives, and counts are exact. Time limits are guards
+//! against hanging.
+
+mod attribution;
+mod balance;
+mod drive;
+mod drops;
+mod exemplars;
+mod exhaustion;
+mod extraction;
+mod grpc_outcomes;
+mod http_outcomes;
+mod loops;
+mod plan;
+mod recorder;
+mod stall;
+mod stopping;
+mod times;
+mod together;

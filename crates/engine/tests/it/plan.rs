@@ -1,0 +1,260 @@
+//! Workloads made by hand, in a few words.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use engine::Program;
+use workload::plan::{Files, LoadedPlan};
+use workload::{
+    DataFrom, DataSource, Executor, Expect, Extract, ExtractFrom, Flow, GrpcOrigin, HttpOrigin, Phase, Pick,
+    Request, Scenario, Schemas, Stage, Step, Table, Target, Template, Weighted, Workload,
+};
+
+/// The target of [`get`] and [`post`].
+pub(crate) const WEB: &str = "web";
+/// The target of [`call`].
+pub(crate) const RPC: &str = "rpc";
+/// Methods of the service `bed.Bed`, all from `Text` to `Text`.
+pub(crate) const METHODS: [&str; 12] = [
+    "Good", "Slow", "Coded", "Trailers", "Reset", "Refused", "Leave", "Abort", "Never", "Half", "Garbage",
+    "Proxy",
+];
+
+pub(crate) const fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// A workload in the making: one phase named `all` unless others are given.
+pub(crate) struct Plan {
+    pub(crate) workload: Workload,
+    tables: BTreeMap<String, Table>,
+    schemas: Schemas,
+}
+
+impl Plan {
+    pub(crate) fn new() -> Self {
+        let workload = Workload {
+            name: "truth".to_owned(),
+            seed: 7,
+            targets: BTreeMap::new(),
+            data: BTreeMap::new(),
+            phases: vec![Phase { name: "all".to_owned(), start: Duration::ZERO, end: ms(3_600_000) }],
+            scenarios: Vec::new(),
+            setup: Vec::new(),
+            objectives: Vec::new(),
+            precheck: false,
+            traceparent: false,
+            secrets: Vec::new(),
+        };
+        Plan { workload, tables: BTreeMap::new(), schemas: Schemas::default() }
+    }
+
+    /// A plan whose HTTP steps go to `web`.
+    pub(crate) fn of(web: SocketAddr) -> Self {
+        Plan::new().http(WEB, web)
+    }
+
+    pub(crate) fn http(mut self, name: &str, addr: SocketAddr) -> Self {
+        let origin = HttpOrigin { host: addr.ip().to_string(), port: addr.port(), base_path: String::new() };
+        self.workload.targets.entry(name.to_owned()).or_default().http = Some(origin);
+        self
+    }
+
+    /// A gRPC target with the service `bed.Bed`, spoken to over one connection.
+    pub(crate) fn grpc(mut self, name: &str, addr: SocketAddr) -> Self {
+        let origin = GrpcOrigin {
+            host: addr.ip().to_string(),
+            port: addr.port(),
+            proto: vec!["bed.proto".to_owned()],
+            connections: 1,
+        };
+        self.schemas.load(name, &[PathBuf::from("bed.proto")], &Proto).unwrap();
+        self.workload.targets.insert(name.to_owned(), Target { grpc: Some(origin), ..Target::default() });
+        self
+    }
+
+    pub(crate) fn scenario(mut self, scenario: Scenario) -> Self {
+        self.workload.scenarios.push(scenario);
+        self
+    }
+
+    /// Phases of these lengths, instead of the one.
+    pub(crate) fn phases(mut self, phases: &[(&str, Duration)]) -> Self {
+        let mut start = Duration::ZERO;
+        let phase = |(name, length): &(&str, Duration)| {
+            let end = start + *length;
+            let phase = Phase { name: (*name).to_owned(), start, end };
+            start = end;
+            phase
+        };
+        self.workload.phases = phases.iter().map(phase).collect();
+        self
+    }
+
+    /// Rows with the column `id` from a pattern such as `user-{1..100}`.
+    pub(crate) fn data(mut self, name: &str, pattern: &str, pick: Pick) -> Self {
+        let table = Table::generate(pattern).unwrap();
+        let source = DataSource { from: DataFrom::Generate(pattern.to_owned()), pick, rows: table.rows() };
+        self.workload.data.insert(name.to_owned(), source);
+        self.tables.insert(name.to_owned(), table);
+        self
+    }
+
+    /// Steps made once before the load.
+    pub(crate) fn setup(mut self, steps: Vec<Step>) -> Self {
+        self.workload.setup = steps;
+        self
+    }
+
+    pub(crate) fn compile(self) -> Program {
+        self.compile_with(&[])
+    }
+
+    /// With these environment variables.
+    pub(crate) fn compile_with(self, env: &[(&str, &str)]) -> Program {
+        let Plan { workload, tables, schemas } = self;
+        let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Program::compile(LoadedPlan { workload, tables, schemas, env }, 1_795_255_871_000_000_000).unwrap()
+    }
+}
+
+/// Serves `bed.proto` from memory.
+struct Proto;
+
+impl Files for Proto {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        if path != Path::new("bed.proto") {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let methods: String = METHODS.iter().map(|m| format!("rpc {m}(Text) returns (Text);")).collect();
+        let text = format!(
+            "syntax = \"proto3\"; package bed; message Text {{ string text = 1; }} service Bed {{ {methods} }}"
+        );
+        Ok(text.into_bytes())
+    }
+}
+
+/// A scenario of an executor and a flow, with room for 500 virtual users and 10 s to finish.
+pub(crate) fn scenario(name: &str, executor: Executor, flow: Flow) -> Scenario {
+    Scenario {
+        name: name.to_owned(),
+        executor,
+        start: Duration::ZERO,
+        max_vus: 500,
+        graceful_stop: ms(10_000),
+        tags: BTreeMap::new(),
+        setup: Vec::new(),
+        flow,
+    }
+}
+
+pub(crate) fn at_rate(rate: f64, duration: Duration) -> Executor {
+    Executor::ConstantArrivalRate { rate, duration }
+}
+
+pub(crate) fn ramp(start_rate: f64, stages: &[(f64, Duration)]) -> Executor {
+    let stages = stages.iter().map(|(to, over)| Stage { to: *to, over: *over }).collect();
+    Executor::RampingArrivalRate { start_rate, stages }
+}
+
+pub(crate) fn closed(vus: u32, duration: Duration) -> Executor {
+    Executor::ConstantVus { vus, duration }
+}
+
+pub(crate) fn sequence(steps: impl Into<Vec<Step>>) -> Flow {
+    Flow::Sequence(steps.into())
+}
+
+pub(crate) fn mix(steps: impl IntoIterator<Item = (u32, Step)>) -> Flow {
+    Flow::Mix(steps.into_iter().map(|(weight, step)| Weighted { weight, step }).collect())
+}
+
+fn template(text: &str) -> Template {
+    Template::parse(text).unwrap()
+}
+
+fn step(name: &str, request: Request) -> Step {
+    Step {
+        name: name.to_owned(),
+        request,
+        timeout: ms(30_000),
+        think: Duration::ZERO,
+        expect: Expect::default(),
+        extract: Vec::new(),
+    }
+}
+
+/// A request without a body to the target [`WEB`].
+pub(crate) fn request(method: &str, name: &str, path: &str) -> Step {
+    let request = Request::Http {
+        target: WEB.to_owned(),
+        method: method.to_owned(),
+        path: template(path),
+        headers: Vec::new(),
+        body: Template::default(),
+    };
+    step(name, request)
+}
+
+pub(crate) fn get(name: &str, path: &str) -> Step {
+    request("GET", name, path)
+}
+
+/// A call of `bed.Bed/METHOD` at the target [`RPC`], named after the method.
+pub(crate) fn call(method: &str, text: &str) -> Step {
+    let request = Request::Grpc {
+        target: RPC.to_owned(),
+        method: format!("bed.Bed/{method}"),
+        metadata: Vec::new(),
+        message: serde_json::json!({ "text": text }),
+    };
+    step(method, request)
+}
+
+/// What a step may have besides its request.
+pub(crate) trait Tuned {
+    fn at(self, other: &str) -> Step;
+    fn header(self, name: &str, value: &str) -> Step;
+    fn body(self, text: &str) -> Step;
+    fn within(self, timeout: Duration) -> Step;
+    fn take(self, name: &str, path: &str) -> Step;
+}
+
+impl Tuned for Step {
+    /// The same, to another target.
+    fn at(mut self, other: &str) -> Step {
+        match &mut self.request {
+            Request::Http { target, .. } | Request::Grpc { target, .. } => *target = other.to_owned(),
+        }
+        self
+    }
+
+    fn header(mut self, name: &str, value: &str) -> Step {
+        match &mut self.request {
+            Request::Http { headers: fields, .. } | Request::Grpc { metadata: fields, .. } => {
+                fields.push((name.to_owned(), template(value)));
+            }
+        }
+        self
+    }
+
+    fn body(mut self, text: &str) -> Step {
+        if let Request::Http { body, .. } = &mut self.request {
+            *body = template(text);
+        }
+        self
+    }
+
+    fn within(self, timeout: Duration) -> Step {
+        Step { timeout, ..self }
+    }
+
+    /// Take the value at a JSON path out of the response.
+    fn take(mut self, name: &str, path: &str) -> Step {
+        self.extract.push(Extract { name: name.to_owned(), from: ExtractFrom::Json(path.to_owned()) });
+        self
+    }
+}

@@ -1,0 +1,113 @@
+//! The engine never waits for its recorder, and loses nothing by it.
+
+use std::thread;
+
+use engine::{EngineError, Exhausted};
+use evidence::exchange::Taken;
+use evidence::{Metric, Run};
+use testbed::Behaviour;
+
+use crate::balance::Books;
+use crate::drive::{Drive, HANG, empty_run, record};
+use crate::plan::{Plan, at_rate, closed, get, ms, scenario, sequence};
+
+#[test]
+fn a_recorder_that_is_gone_ends_the_run() {
+    for loops in [1, 2] {
+        let target = testbed::http(Behaviour::ok()).unwrap();
+        let plan = Plan::of(target.addr());
+        let plan = plan.scenario(scenario("s", at_rate(50.0, ms(600_000)), sequence([get("s", "/")])));
+        let ran = Drive::new(plan.compile()).loops(loops).run_recorded_by(|inlets| {
+            drop(inlets);
+            empty_run()
+        });
+        assert!(matches!(ran.result, Err(EngineError::RecorderGone)), "{:?}", ran.result);
+    }
+}
+
+#[test]
+fn a_recorder_that_dies_for_one_loop_ends_them_all() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let plan = Plan::of(target.addr());
+    let plan = plan.scenario(scenario("s", at_rate(50.0, ms(600_000)), sequence([get("s", "/")])));
+    let ran = Drive::new(plan.compile()).loops(2).run_recorded_by(|mut inlets| {
+        inlets.truncate(1);
+        record(&inlets)
+    });
+    assert!(matches!(ran.result, Err(EngineError::RecorderGone)), "{:?}", ran.result);
+    ran.run.assert_balance();
+}
+
+#[test]
+fn a_recorder_that_lags_loses_no_count() {
+    let target = testbed::http(Behaviour::after(ms(3))).unwrap();
+    let plan = Plan::of(target.addr())
+        .scenario(scenario("open", at_rate(100.0, ms(8_000)), sequence([get("open", "/open")])))
+        .scenario(scenario("users", closed(2, ms(8_000)), sequence([get("users", "/users")])));
+    // It takes nothing until the load is nearly over: more seconds than ticks fit between the two.
+    let is_late = || target.wait_for(HANG, |log| log.iter().filter(|s| s.path == "/open").count() >= 780);
+    let ran = Drive::new(plan.compile()).run_recorded_by(|inlets| {
+        assert!(is_late());
+        record(&inlets)
+    });
+    let run = ran.assert_sound();
+    assert!(ran.result.as_ref().unwrap().folded_ticks >= 2, "{:?}", ran.result);
+    assert_eq!(run.all(Metric::Scheduled), run.all(Metric::Started) + run.all(Metric::DroppedLate));
+    assert_eq!(run.all(Metric::Requests), target.requests());
+    assert_eq!(run.times(Metric::ResponseTime, |_| true).count(), target.requests());
+    // Arrivals keep the second they were due in, also those of folded ticks.
+    assert!((0..8).all(|second| run.by_second(Metric::Scheduled)[&second] >= 100));
+    assert_folded_state_is_whole(run);
+}
+
+/// The loop's own state stands for all the seconds that were folded: the means, weighted by the time each
+/// covers, still are those of the whole.
+fn assert_folded_state_is_whole(run: &impl Run) {
+    let of = |name: &str| run.series().iter().find(|s| &*s.name == name).unwrap();
+    let samples = |name: &str| run.samples(of(name), run.whole()).unwrap();
+    assert!(samples("recorder_lag").iter().any(|s| s.value >= 2.0));
+    // Two users who are hardly ever between requests.
+    let busy = run.series().iter().find(|s| &*s.name == "active" && &*s.part == "users").unwrap();
+    let busy = run.samples(busy, run.whole()).unwrap();
+    assert!(busy.iter().all(|s| s.value <= 2.0), "{busy:?}");
+}
+
+/// What was measured until then is handed over also when a run breaks off.
+#[test]
+fn a_run_that_breaks_off_hands_over_what_it_measured() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let plan = Plan::of(target.addr());
+    let plan = plan.scenario(scenario("s", at_rate(50.0, ms(600_000)), sequence([get("s", "/")])));
+    let behaviour = std::sync::Arc::new(crate::exhaustion::AbortsAt(20));
+    let ran = Drive::new(plan.compile()).behaviour(behaviour).run();
+    assert!(matches!(&ran.result, Err(EngineError::Aborted(why)) if why == "enough"), "{:?}", ran.result);
+    assert_eq!(ran.run.all(Metric::Scheduled), 21);
+    assert_eq!(ran.run.all(Metric::IterationsDone), 20);
+}
+
+#[test]
+fn errors_say_what_to_do() {
+    let error = EngineError::from(Exhausted::Descriptors).to_string();
+    assert!(error.contains("ulimit -n"), "{error}");
+}
+
+/// The recorder's side of the exchange ends when the loop does.
+#[test]
+fn the_exchange_is_over_when_the_run_is() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let plan = Plan::of(target.addr());
+    let plan = plan.scenario(scenario("s", at_rate(50.0, ms(200)), sequence([get("s", "/")])));
+    let ran = Drive::new(plan.compile()).run_recorded_by(|inlets| {
+        let mut ticks = 0;
+        loop {
+            match inlets[0].take() {
+                Taken::Tick(_) => ticks += 1,
+                Taken::Nothing => thread::park_timeout(ms(5)),
+                Taken::Over => break,
+            }
+        }
+        assert!(ticks >= 1);
+        empty_run()
+    });
+    assert!(ran.result.is_ok());
+}
