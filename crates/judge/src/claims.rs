@@ -74,7 +74,11 @@ pub(crate) fn weight(facts: &Facts<'_>, asked: &Asked<'_>, finding: &Finding) ->
     }
     let is_guarded = match guard {
         Guard::Everything => true,
-        Guard::Load | Guard::OfferedLoad | Guard::LoadUnlessMissed => asked.is_about_load(),
+        Guard::Load | Guard::OfferedLoad => asked.is_about_load(),
+        // A rate of a closed model has a finding of its own, which says the same and more.
+        Guard::LoadUnlessMissed => {
+            asked.is_about_load() && (finding.severity == Severity::Invalid || !asked.is_a_rate())
+        }
         Guard::Times => asked.is_about_times(),
         Guard::Named => false,
     };

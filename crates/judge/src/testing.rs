@@ -16,7 +16,7 @@ const SECONDS: u32 = 70;
 const SCENARIO: &str = "play";
 
 /// What happens in one second.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Load {
     pub(crate) ok: u64,
     pub(crate) failed: u64,
@@ -37,7 +37,7 @@ impl Load {
 }
 
 /// A run in the making: one open scenario with the endpoints `list` and `claim`.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub(crate) struct Bench {
     pub(crate) run: MemoryRun,
     pub(crate) workload: Workload,
@@ -48,7 +48,7 @@ impl Bench {
     /// With a generator that was watched and had little to do.
     pub(crate) fn new() -> Bench {
         let mut bench = Bench::unwatched();
-        bench.loop_cpu(0..SECONDS, 0.2);
+        bench.loop_cpu("loop 0", [(0..SECONDS, 0.2)]);
         bench
     }
 
@@ -168,11 +168,12 @@ impl Bench {
         self.run.record(&key.outcome(outcome), 30, (10_000, n));
     }
 
-    /// What the generator's loop used of a core, besides what it was said to have used before.
-    pub(crate) fn loop_cpu(&mut self, seconds: Range<u32>, cores: f64) {
-        let part = if cores > 0.5 { "loop 1" } else { "loop 0" };
+    /// What one of the generator's loops used of a core, over time.
+    pub(crate) fn loop_cpu<const N: usize>(&mut self, part: &str, cores: [(Range<u32>, f64); N]) {
         let series = SeriesKey::new("loop_cpu", SeriesKey::GENERATOR, "cores").part(part);
-        self.observe(&series, seconds, cores);
+        for (seconds, cores) in cores {
+            self.observe(&series, seconds, cores);
+        }
     }
 
     /// Stalls of the loop.

@@ -19,13 +19,21 @@ fn sound() -> Bench {
 
 #[test]
 fn a_sound_run_that_keeps_its_promises_passes() {
-    insta::assert_snapshot!(sound().verdict(), @"");
+    insta::assert_snapshot!(sound().verdict(), @r#"
+    PASS: All 3 objectives are kept.
+    PASS fast
+      10.5 ms over 6,000 observations keeps < 50 ms.
+    PASS few_errors
+      0 % over 7,000 observations keeps < 0.1 %.
+    PASS held
+      100/s over 6,000 observations keeps >= 99/s.
+    "#);
 }
 
 #[test]
 fn a_run_of_which_nothing_was_asked_is_measured() {
     let bench = Bench::new().offer("steady", "list", Load { failed: 60, ..Load::of(40) });
-    insta::assert_snapshot!(bench.verdict(), @"");
+    insta::assert_snapshot!(bench.verdict(), @r#"MEASURED: Nothing was asked: numbers and doubts, no verdict."#);
 }
 
 #[test]
@@ -37,7 +45,17 @@ fn a_dead_target_fails_its_error_objective() {
         .asks("fast", "p95(list, phase = steady) < 50ms")
         .asks("few_errors", "error_rate(all) < 0.1%")
         .asks("warm", "p95(list, phase = warm-up) < 50ms");
-    insta::assert_snapshot!(bench.verdict(), @"");
+    insta::assert_snapshot!(bench.verdict(), @r#"
+    FAIL: 1 of 3 objectives is missed: few_errors.
+    INVALID fast
+      Infinite: too many of 6,000 observations failed or were dropped; that misses < 50 ms.
+      T4 functional-failure-phase (invalid): 0 % success for 60 s of `steady` (0 of 6,000): 6,000 ended in `refused`. Its latencies are not those of a working target.
+    FAIL few_errors
+      85.7 % over 7,000 observations misses < 0.1 %.
+    INCONCLUSIVE warm
+      10.5 ms over 1,000 observations keeps < 50 ms.
+      S4 too-few-tail-samples (inconclusive): p95 rests on 50 requests; 100 are needed to gate it.
+    "#);
 }
 
 #[test]
@@ -45,7 +63,11 @@ fn failures_beyond_the_tail_make_the_quantile_infinite() {
     let bench = Bench::new()
         .offer("steady", "list", Load { failed: 6, ..Load::of(94) })
         .asks("fast", "p95(list) < 50ms");
-    insta::assert_snapshot!(bench.verdict(), @"");
+    insta::assert_snapshot!(bench.verdict(), @r#"
+    FAIL: The objective is missed: fast.
+    FAIL fast
+      Infinite: too many of 6,000 observations failed or were dropped; that misses < 50 ms.
+    "#);
     assert_eq!(bench.judge().claims[0].observed.value, None);
 }
 
@@ -56,14 +78,36 @@ fn a_cap_that_was_reached_voids_a_pass_but_not_a_miss() {
         .asks("fast", "p95(list) < 50ms")
         .asks("few_errors", "error_rate(list) < 1%");
     bench.at_cap(20..60, 0.8);
-    insta::assert_snapshot!(bench.verdict(), @"");
+    insta::assert_snapshot!(bench.verdict(), @r#"
+    FAIL: 1 of 2 objectives is missed: few_errors.
+    INVALID fast
+      10.5 ms over 6,000 observations keeps < 50 ms.
+      L4 closed-loop-or-capped (invalid): `play` was at its cap of 100,000 virtual users for 53.3 % of `steady`: the cap set both the rate and the latency.
+    FAIL few_errors
+      2 % over 6,000 observations misses < 1 %.
+      L4 closed-loop-or-capped (invalid): `play` was at its cap of 100,000 virtual users for 53.3 % of `steady`: the cap set both the rate and the latency.
+    "#);
 }
 
 #[test]
 fn a_generator_at_its_limit_voids_the_run_even_if_an_objective_is_missed() {
     let mut bench = sound().asks("impossible", "p95(list, phase = steady) < 1ms");
     bench.stall(10..70, 9_000);
-    insta::assert_snapshot!(bench.verdict(), @"");
+    insta::assert_snapshot!(bench.verdict(), @r#"
+    INVALID: L3 generator-saturated: The generator was kept from its work: 1 % of its loop's turns in `steady` took 9.01 ms or more.
+    INVALID fast
+      10.5 ms over 6,000 observations keeps < 50 ms.
+      L3 generator-saturated (invalid): The generator was kept from its work: 1 % of its loop's turns in `steady` took 9.01 ms or more.
+    INVALID few_errors
+      0 % over 7,000 observations keeps < 0.1 %.
+      L3 generator-saturated (invalid): The generator was kept from its work: 1 % of its loop's turns in `steady` took 9.01 ms or more.
+    INVALID held
+      100/s over 6,000 observations keeps >= 99/s.
+      L3 generator-saturated (invalid): The generator was kept from its work: 1 % of its loop's turns in `steady` took 9.01 ms or more.
+    INVALID impossible
+      10.5 ms over 6,000 observations misses < 1 ms.
+      L3 generator-saturated (invalid): The generator was kept from its work: 1 % of its loop's turns in `steady` took 9.01 ms or more.
+    "#);
 }
 
 #[test]
@@ -78,12 +122,23 @@ fn a_generator_at_its_limit_elsewhere_voids_nothing() {
 fn books_that_do_not_balance_void_a_run_of_which_nothing_was_asked() {
     let mut bench = Bench::new().offer("steady", "list", Load::of(100));
     bench.count(Metric::Started, "steady", "list", 1);
-    insta::assert_snapshot!(bench.verdict(), @"");
+    insta::assert_snapshot!(bench.verdict(), @r#"INVALID: L6 accounting-identity: 6,000 arrivals of `play` were scheduled in `steady`, 6,001 started or dropped (1 too many)."#);
 }
 
 #[test]
 fn a_run_that_was_cut_short_is_at_best_inconclusive() {
-    insta::assert_snapshot!(sound().interrupted().verdict(), @"");
+    insta::assert_snapshot!(sound().interrupted().verdict(), @r#"
+    INCONCLUSIVE: The run was interrupted after 70 s of 70 s: what held so far is not shown to hold.
+    INCONCLUSIVE fast
+      10.5 ms over 6,000 observations keeps < 50 ms.
+      The run was interrupted after 70 s of 70 s: what held so far is not shown to hold.
+    INCONCLUSIVE few_errors
+      0 % over 7,000 observations keeps < 0.1 %.
+      The run was interrupted after 70 s of 70 s: what held so far is not shown to hold.
+    INCONCLUSIVE held
+      100/s over 6,000 observations keeps >= 99/s.
+      The run was interrupted after 70 s of 70 s: what held so far is not shown to hold.
+    "#);
     assert_eq!(sound().killed().judge().verdict, Verdict::Inconclusive);
     let missed = sound().asks("impossible", "p95(list, phase = steady) < 1ms").killed();
     assert_eq!(missed.judge().verdict, Verdict::Fail);
@@ -93,7 +148,21 @@ fn a_run_that_was_cut_short_is_at_best_inconclusive() {
 fn with_a_closed_model_a_time_holds_with_its_users_and_a_rate_not_at_all() {
     let mut bench = sound().closed(10);
     bench.stall(10..70, 9_000);
-    insta::assert_snapshot!(bench.verdict(), @"");
+    insta::assert_snapshot!(bench.verdict(), @r#"
+    INVALID: 1 of 3 objectives is not answered by this evidence: held.
+    PASS fast
+      10.5 ms over 6,000 observations keeps < 50 ms with 10 virtual users.
+      L3 generator-saturated (caution): The generator was kept from its work: 1 % of its loop's turns in `steady` took 9.01 ms or more.
+      L4 closed-loop-or-capped (caution): `play` is a closed model: what it shows holds with 10 virtual users, and for no rate of arrivals.
+    PASS few_errors
+      0 % over 7,000 observations keeps < 0.1 % with 10 virtual users.
+      L3 generator-saturated (caution): The generator was kept from its work: 1 % of its loop's turns in `steady` took 9.01 ms or more.
+      L4 closed-loop-or-capped (caution): `play` is a closed model: what it shows holds with 10 virtual users, and for no rate of arrivals.
+    INVALID held
+      100/s over 6,000 observations keeps >= 99/s with 10 virtual users.
+      L3 generator-saturated (caution): The generator was kept from its work: 1 % of its loop's turns in `steady` took 9.01 ms or more.
+      L4 closed-loop-or-capped (invalid): `play` is a closed model: 10 virtual users and the target's own speed set the rate, which nobody offered.
+    "#);
 }
 
 #[test]
@@ -107,7 +176,15 @@ fn series_count_samples_and_never_gaps() {
     bench.observe(&cpu("web"), 0..10, 1.9);
     bench.observe(&cpu("web"), 20..30, 0.5);
     bench.observe(&cpu(SeriesKey::GENERATOR), 0..70, 0.9);
-    insta::assert_snapshot!(bench.verdict(), @"");
+    insta::assert_snapshot!(bench.verdict(), @r#"
+    FAIL: 1 of 3 objectives is missed: peak.
+    PASS cpu
+      0.5 cores over 10 samples keeps < 0.85 cores.
+    FAIL peak
+      1.9 cores over 20 samples misses < 0.85 cores.
+    INCONCLUSIVE memory
+      `rss` of `web` was not measured: not measured is not zero.
+    "#);
     bench.observe(&cpu("db"), 0..70, 0.1);
     assert_eq!(bench.judge().claims[0].verdict, Verdict::Inconclusive);
 }

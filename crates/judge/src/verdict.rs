@@ -46,6 +46,9 @@ fn whole(facts: &Facts<'_>, claims: &[Claim], findings: &[Finding]) -> (Verdict,
     ] {
         let such: Vec<&str> =
             claims.iter().filter(|c| c.verdict == verdict).map(|c| c.name.as_str()).collect();
+        if verdict == Verdict::Inconclusive && !such.is_empty() && !facts.is_complete() {
+            return (verdict, claims::cut_short(facts));
+        }
         if !such.is_empty() {
             return (verdict, format!("{} {what}: {}.", count(such.len(), claims.len()), such.join(", ")));
         }

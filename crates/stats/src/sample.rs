@@ -33,7 +33,10 @@ mod tests {
 
     #[test]
     fn the_spread_of_a_sample_divides_by_one_less() {
-        assert_eq!(standard_deviation(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]), Some((32.0f64 / 7.0).sqrt()));
+        assert_eq!(
+            standard_deviation(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]),
+            Some((32.0f64 / 7.0).sqrt())
+        );
         assert_eq!(standard_deviation(&[1.0]), None);
     }
 

@@ -9,13 +9,27 @@ fn a_rule_is_found_by_either_name_in_any_case() {
 
 #[test]
 fn an_unknown_rule_is_answered_with_the_nearest() {
-    insta::assert_snapshot!(unknown_rule("censored-quantiles"), @"");
-    insta::assert_snapshot!(unknown_rule("?"), @"");
+    insta::assert_snapshot!(unknown_rule("censored-quantiles"), @r#"there is no rule `censored-quantiles`. Did you mean `Q2` (censored-quantile)? Known are L1, L2, L3, L4, L6, Q1, Q2, Q3, Q4, S4, T4, M6."#);
+    insta::assert_snapshot!(unknown_rule("?"), @r#"there is no rule `?`. Known are L1, L2, L3, L4, L6, Q1, Q2, Q3, Q4, S4, T4, M6."#);
 }
 
 #[test]
 fn a_rule_explains_itself() {
-    insta::assert_snapshot!(explain("Q3").unwrap(), @"");
+    insta::assert_snapshot!(explain("Q3").unwrap(), @r#"
+    Q3 survivors-only (invalid)
+
+    What it tests
+      A mean, a lowest or a highest time is of successes only; failed or dropped arrivals above 1 % are invalid for it, above 0.1 % a caution. Quantiles count them as infinitely slow instead.
+
+    What it guards
+      objectives on `avg`, `min` and `max` of times
+
+    Why it matters
+      A number about those that got through says nothing of those that did not.
+
+    What to do
+      Ask for a quantile, which counts failures, and bound `error_rate` beside it.
+    "#);
 }
 
 /// The manual's page, as the table of rules makes it.

@@ -81,19 +81,26 @@ mod tests {
     #[test]
     fn late_drops_are_held_against_the_generator() {
         let bench = Bench::new().offer("steady", "list", Load { late: 31, ..Load::of(99) });
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        insta::assert_snapshot!(bench.findings(super::rule), @r#"
+        invalid [steady/play] Asked for 130/s, delivered 99/s (76.2 %). These latencies describe 99/s.
+          arrivals scheduled Some(7800.0) 1, dropped late Some(1860.0) 1, delivered share Some(76.15384615384615) %, threshold Some(99.0) %
+        "#);
     }
 
     #[test]
     fn a_short_lack_is_a_caution() {
-        let mut bench = Bench::new().offer("steady", "list", Load::of(1_000));
-        bench.offer_once(30, "list", Load { late: 700, ..Load::of(0) });
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        let mut bench = Bench::new().offer("steady", "list", Load::of(10));
+        bench.offer_once(30, "list", Load { late: 10, ..Load::of(0) });
+        bench.offer_once(60, "list", Load::of(5_000));
+        insta::assert_snapshot!(bench.findings(super::rule), @r#"
+        caution [steady/play] From second 21 on, 90.9 % of the arrivals due within 10 s were delivered.
+          delivered share Some(90.9090909090909) %, threshold Some(95.0) %
+        "#);
     }
 
     #[test]
     fn arrivals_dropped_at_the_cap_are_the_targets_slowness() {
         let bench = Bench::new().offer("steady", "list", Load { cap: 50, ..Load::of(100) });
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        insta::assert_snapshot!(bench.findings(super::rule), @"nothing");
     }
 }

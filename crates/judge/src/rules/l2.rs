@@ -73,14 +73,15 @@ fn lag_finding(
     let mut scope = stretch.place.scope();
     scope.objective = Some(asked.name().to_owned());
     let what = format!(
-        "1 % of `{}` arrivals in `{}` began {} late or more; {} of {} {} allow {}.",
+        "1 % of `{}` arrivals in `{}` began {} late or more; {} is allowed ({} of {} {}, at least {}).",
         stretch.place.scenario,
         stretch.place.phase,
         words::ms(lag),
+        words::ms(threshold),
         words::percent(LAG_SHARE),
         words::quantile(q),
         words::ms(gated),
-        words::ms(threshold)
+        words::ms(LAG_FLOOR_MS)
     );
     let figures =
         [("start lag p99", lag, "ms"), ("gated quantile", gated, "ms"), ("threshold", threshold, "ms")];
@@ -117,14 +118,22 @@ mod tests {
             .offer("warm-up", "list", Load { lag_us: 900, ..Load::of(100) })
             .offer("steady", "list", load)
             .asks("fast", "p95(list, phase = steady) < 50ms");
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        insta::assert_snapshot!(bench.findings(super::rule), @r#"
+        invalid [steady/play] 180 of 6,000 `play` arrivals in `steady` (3 %) never started: the generator was too late.
+          dropped late Some(180.0) 1, dropped late share Some(3.0) %, threshold Some(1.0) %
+        invalid [steady/play/fast] 1 % of `play` arrivals in `steady` began 2.6 ms late or more; 1 ms is allowed (5 % of p95 10.5 ms, at least 1 ms).
+          start lag p99 Some(2.60099) ms, gated quantile Some(10.501444444444445) ms, threshold Some(1.0) ms
+        "#);
     }
 
     #[test]
     fn a_low_cap_hides_the_worst_waits() {
         let mut bench = Bench::new().offer("steady", "list", Load::of(100));
         bench.workload.scenarios[0].max_vus = 600;
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        insta::assert_snapshot!(bench.findings(super::rule), @r#"
+        caution [play] `play` may have 600 virtual users; 85.7/s with a time limit of 10 s can need 858: the cap hides the worst waits.
+          max_vus Some(600.0) 1, threshold Some(857.1428571428571) 1
+        "#);
     }
 
     #[test]
@@ -133,7 +142,10 @@ mod tests {
             .offer("steady", "list", Load { lag_us: 2_600, ..Load::of(100) })
             .closed(10)
             .asks("fast", "p95(list) < 50ms");
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        insta::assert_snapshot!(bench.findings(super::rule), @r#"
+        caution [steady/play/fast] 1 % of `play` arrivals in `steady` began 2.6 ms late or more; 1 ms is allowed (5 % of p95 10.5 ms, at least 1 ms).
+          start lag p99 Some(2.60099) ms, gated quantile Some(10.4995) ms, threshold Some(1.0) ms
+        "#);
     }
 
     #[test]
@@ -141,6 +153,6 @@ mod tests {
         let bench = Bench::new()
             .offer("steady", "list", Load { lag_us: 1_000, us: 3_000, ..Load::of(100) })
             .asks("fast", "p95(list) < 50ms");
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        insta::assert_snapshot!(bench.findings(super::rule), @"nothing");
     }
 }

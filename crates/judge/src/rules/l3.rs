@@ -42,7 +42,7 @@ fn busy_loops(facts: &Facts<'_>, span: &Span) -> Vec<Finding> {
     let busy = facts.generator.loops.iter().filter(|l| l.phase == span.name && l.cores > LOOP_CPU);
     let finding = |l: &crate::facts::LoopUse| {
         let what = format!(
-            "The generator, not the target, was at its limit: {} used {} of a core for up to {WINDOW_S} s of `{}`.",
+            "The generator, not the target, was at its limit: {} used {} of a core over {WINDOW_S} s of `{}`.",
             l.part,
             words::percent(l.cores),
             span.name
@@ -71,28 +71,42 @@ mod tests {
     #[test]
     fn a_busy_loop_and_a_stalled_one_fire() {
         let mut bench = Bench::new().offer("steady", "list", Load::of(100));
-        bench.loop_cpu(20..32, 0.97);
+        bench.loop_cpu("loop 1", [(10..20, 0.2), (20..32, 0.97), (32..70, 0.2)]);
         bench.stall(20..70, 3_000);
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        insta::assert_snapshot!(bench.findings(super::rule), @r#"
+        invalid [steady] The generator, not the target, was at its limit: loop 1 used 97 % of a core over 10 s of `steady`.
+          loop CPU Some(97.0) %, threshold Some(80.0) %
+        invalid [steady] The generator was kept from its work: 1 % of its loop's turns in `steady` took 3 ms or more.
+          loop stall p99 Some(3.00099) ms, threshold Some(2.0) ms
+        info [] What the generator reaches against a server that does nothing was not measured; comparisons and capacities need it, objectives do not.
+        "#);
     }
 
     #[test]
     fn a_closed_model_is_only_cautioned() {
         let mut bench = Bench::new().offer("steady", "list", Load::of(100)).closed(10);
         bench.stall(20..70, 3_000);
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        insta::assert_snapshot!(bench.findings(super::rule), @r#"
+        caution [steady] The generator was kept from its work: 1 % of its loop's turns in `steady` took 3 ms or more.
+          loop stall p99 Some(3.00099) ms, threshold Some(2.0) ms
+        info [] What the generator reaches against a server that does nothing was not measured; comparisons and capacities need it, objectives do not.
+        "#);
     }
 
     #[test]
     fn cpu_that_was_not_measured_is_said() {
         let bench = Bench::unwatched().offer("steady", "list", Load::of(100));
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        insta::assert_snapshot!(bench.findings(super::rule), @r#"
+        caution [] The generator's CPU was not measured: whether it was at its limit is unknown.
+          
+        info [] What the generator reaches against a server that does nothing was not measured; comparisons and capacities need it, objectives do not.
+        "#);
     }
 
     #[test]
     fn an_idle_generator_and_a_short_peak_are_fine() {
         let mut bench = Bench::new().offer("steady", "list", Load::of(100));
-        bench.loop_cpu(30..33, 1.0);
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        bench.loop_cpu("loop 1", [(10..30, 0.2), (30..33, 1.0), (33..70, 0.2)]);
+        insta::assert_snapshot!(bench.findings(super::rule), @r#"info [] What the generator reaches against a server that does nothing was not measured; comparisons and capacities need it, objectives do not."#);
     }
 }

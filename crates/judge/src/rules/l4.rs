@@ -102,27 +102,38 @@ mod tests {
             .closed(10)
             .asks("fast", "p95(list) < 50ms")
             .asks("held", "goodput(within = 50ms) >= 90/s");
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        insta::assert_snapshot!(bench.findings(super::rule), @r#"
+        invalid [play/held] `play` is a closed model: 10 virtual users and the target's own speed set the rate, which nobody offered.
+          virtual users Some(10.0) 1
+        caution [play] `play` is a closed model: what it shows holds with 10 virtual users, and for no rate of arrivals.
+          virtual users Some(10.0) 1
+        "#);
     }
 
     #[test]
     fn a_scenario_at_its_cap_fires() {
         let mut bench = Bench::new().offer("steady", "list", Load::of(100));
         bench.at_cap(30..33, 0.7);
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        insta::assert_snapshot!(bench.findings(super::rule), @r#"
+        invalid [steady/play] `play` was at its cap of 100,000 virtual users for 3.5 % of `steady`: the cap set both the rate and the latency.
+          time at the cap Some(3.4999999999999996) %, threshold Some(1.0) %
+        "#);
     }
 
     #[test]
     fn littles_law_finds_a_cap_that_was_never_watched() {
         let mut bench = Bench::unwatched().offer("steady", "list", Load { us: 7_380_000, ..Load::of(78) });
         bench.workload.scenarios[0].max_vus = 600;
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        insta::assert_snapshot!(bench.findings(super::rule), @r#"
+        invalid [steady/play] 4,680 x 7.41 s / 60 s = 578 in flight: the 600-VU cap set both the rate and the latency.
+          in flight Some(578.1380730000001) 1, threshold Some(540.0) 1
+        "#);
     }
 
     #[test]
     fn a_cap_out_of_reach_is_fine() {
         let mut bench = Bench::new().offer("steady", "list", Load::of(100)).asks("fast", "p95(list) < 50ms");
         bench.at_cap(30..31, 0.5);
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        insta::assert_snapshot!(bench.findings(super::rule), @"nothing");
     }
 }

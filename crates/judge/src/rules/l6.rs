@@ -175,38 +175,56 @@ mod tests {
         bench.count(Metric::Scheduled, "steady", "list", 5);
         bench.count(Metric::Started, "steady", "list", 2);
         bench.count(Metric::Requests, "steady", "list", 3);
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        insta::assert_snapshot!(bench.findings(super::rule), @r#"
+        invalid [steady/play] 6,005 arrivals of `play` were scheduled in `steady`, 6,002 started or dropped (3 missing).
+          scheduled Some(6005.0) 1, started + dropped Some(6002.0) 1, gap Some(3.0) 1, threshold Some(0.0) 1
+        invalid [] 6,002 iterations were begun, 6,000 ended and 0 were in flight at the end (2 missing).
+          begun Some(6002.0) 1, ended + in flight Some(6000.0) 1, gap Some(2.0) 1, threshold Some(0.0) 1
+        invalid [] 6,003 requests were begun, 6,000 ended and 0 were in flight at the end (3 missing).
+          begun Some(6003.0) 1, ended + in flight Some(6000.0) 1, gap Some(3.0) 1, threshold Some(0.0) 1
+        invalid [play] The plan has 6,000 arrivals of `play`, the run scheduled 6,005 (5 too many).
+          planned Some(6000.0) 1, scheduled Some(6005.0) 1, gap Some(5.0) 1, threshold Some(0.0) 1
+        "#);
     }
 
     #[test]
     fn a_response_without_a_request_is_found_where_it_is() {
         let mut bench = Bench::new().offer("steady", "list", Load::of(100));
         bench.respond("steady", "list", Outcome::Reset, 1);
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        insta::assert_snapshot!(bench.findings(super::rule), @r#"
+        invalid [steady/play/list] 6,000 requests were begun, 6,001 ended.
+          begun Some(6000.0) 1, ended Some(6001.0) 1, gap Some(1.0) 1, threshold Some(0.0) 1
+        "#);
     }
 
     #[test]
     fn a_completed_run_has_scheduled_what_was_planned() {
         let mut bench = Bench::new().offer("steady", "list", Load::of(100));
         bench.plan_rate(200.0);
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        insta::assert_snapshot!(bench.findings(super::rule), @r#"
+        invalid [play] The plan has 14,000 arrivals of `play`, the run scheduled 6,000 (8,000 missing).
+          planned Some(14000.0) 1, scheduled Some(6000.0) 1, gap Some(8000.0) 1, threshold Some(0.0) 1
+        "#);
     }
 
     #[test]
     fn a_killed_run_has_an_open_end() {
         let mut bench = Bench::new().offer("steady", "list", Load::of(100)).killed();
         bench.count(Metric::Requests, "steady", "list", 12);
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        insta::assert_snapshot!(bench.findings(super::rule), @r#"info [] 12 of 6,012 requests have no end: they were in flight when the run broke off, which cannot be checked."#);
     }
 
     #[test]
     fn balanced_books_say_only_what_was_given_up() {
         let bench =
             Bench::new().offer("steady", "list", Load { cap: 3, late: 2, failed: 7, ..Load::of(100) });
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        insta::assert_snapshot!(bench.findings(super::rule), @"nothing");
         let mut bench = bench;
         bench.count(Metric::Requests, "steady", "list", 4);
         bench.respond("steady", "list", Outcome::Cancelled, 4);
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        insta::assert_snapshot!(bench.findings(super::rule), @r#"
+        info [] 4 requests were cancelled by the generator and 0 still in flight at the end; they count neither as answers nor as failures.
+          cancelled Some(4.0) 1, in flight Some(0.0) 1
+        "#);
     }
 }

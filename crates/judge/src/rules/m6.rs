@@ -41,16 +41,22 @@ mod tests {
 
     #[test]
     fn one_missed_objective_fails_the_run() {
-        insta::assert_snapshot!(bench().asks("few_errors", "error_rate(list) < 0.1%").findings_of("M6"), @"");
+        insta::assert_snapshot!(bench().asks("few_errors", "error_rate(list) < 0.1%").findings_of("M6"), @r#"
+        fail [] 1 of 2 is FAIL: few_errors missed.
+          objectives that hold Some(1.0) 1, threshold Some(2.0) 1
+        "#);
     }
 
     #[test]
     fn one_undecided_objective_keeps_the_run_from_passing() {
-        insta::assert_snapshot!(bench().asks("cpu", "mean(cpu, target = web) < 0.85").findings_of("M6"), @"");
+        insta::assert_snapshot!(bench().asks("cpu", "mean(cpu, target = web) < 0.85").findings_of("M6"), @r#"
+        caution [] 1 of 2 objectives hold; cpu could not be decided. That is not a pass.
+          objectives that hold Some(1.0) 1, threshold Some(2.0) 1
+        "#);
     }
 
     #[test]
     fn all_or_nothing_is_no_partial_pass() {
-        insta::assert_snapshot!(bench().findings_of("M6"), @"");
+        insta::assert_snapshot!(bench().findings_of("M6"), @"nothing");
     }
 }

@@ -70,7 +70,10 @@ mod tests {
             .offer("steady", "list", Load::of(100))
             .asks("fast", "p95(list) < 50ms")
             .asks("few_errors", "error_rate(all) < 5%");
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        insta::assert_snapshot!(bench.findings(super::rule), @r#"
+        invalid [fast] `p95(list) < 50ms` pools `list` in `warm-up` (6 % failed) with `list` in `steady` (0 %): what it says of the tail is the former's.
+          difference of failure rates Some(6.0) %, threshold Some(1.0) %
+        "#);
     }
 
     #[test]
@@ -79,7 +82,10 @@ mod tests {
             .offer("steady", "list", Load::of(100))
             .offer("steady", "claim", Load { us: 31_000, ..Load::of(10) })
             .asks("fast", "p95(all) < 50ms");
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        insta::assert_snapshot!(bench.findings(super::rule), @r#"
+        invalid [fast] `p95(all) < 50ms` pools `claim` in `steady` (median 31 ms) with `list` in `steady` (median 10 ms).
+          ratio of medians Some(3.0988282334647637) 1, threshold Some(2.0) 1
+        "#);
     }
 
     #[test]
@@ -90,6 +96,6 @@ mod tests {
             .offer("steady", "claim", Load { us: 19_000, ..Load::of(10) })
             .asks("fast", "p95(list, phase = steady) < 50ms")
             .asks("alike", "p95(all, phase = steady) < 50ms");
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        insta::assert_snapshot!(bench.findings(super::rule), @"nothing");
     }
 }

@@ -70,18 +70,24 @@ mod tests {
     #[test]
     fn a_quantile_at_the_time_limit_is_unknown() {
         let bench = timeouts(6).asks("slow", "p95(list) < 15s");
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        insta::assert_snapshot!(bench.findings(super::rule), @r#"
+        invalid [slow] p95 is the time limit of 10 s: 6 % of arrivals ran into it; the true value is unknown, at least 9.8 s.
+          share at the time limit Some(6.0) %, threshold Some(5.000000000000004) %, time limit Some(10000.0) ms
+        "#);
     }
 
     #[test]
     fn a_bound_below_the_time_limit_is_missed_all_the_same() {
         let bench = timeouts(6).asks("fast", "p95(list) < 50ms");
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        insta::assert_snapshot!(bench.findings(super::rule), @r#"
+        caution [fast] p95 is the time limit of 10 s: 6 % of arrivals ran into it; the true value is unknown, at least 9.8 s.
+          share at the time limit Some(6.0) %, threshold Some(5.000000000000004) %, time limit Some(10000.0) ms
+        "#);
     }
 
     #[test]
     fn fewer_timeouts_than_the_tail_leave_the_quantile_alone() {
         let bench = timeouts(4).asks("fast", "p95(list) < 50ms").asks("mean", "avg(list) < 50ms");
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        insta::assert_snapshot!(bench.findings(super::rule), @"nothing");
     }
 }

@@ -52,7 +52,12 @@ mod tests {
             .offer("steady", "list", Load { failed: 37, ..Load::of(63) })
             .asks("mean", "avg(list, phase = steady) < 50ms")
             .asks("worst", "max(list, phase = warm-up) < 50ms");
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        insta::assert_snapshot!(bench.findings(super::rule), @r#"
+        invalid [mean] `avg(list, phase = steady) < 50ms` describes the 63 % that got through; 2,220 of 6,000 failed or were dropped.
+          failed or dropped Some(37.0) %, threshold Some(1.0) %
+        caution [worst] `max(list, phase = warm-up) < 50ms` describes the 99.8 % that got through; 10 of 5,000 failed or were dropped.
+          failed or dropped Some(0.2) %, threshold Some(0.1) %
+        "#);
     }
 
     #[test]
@@ -62,6 +67,6 @@ mod tests {
             .offer("steady", "list", Load { failed: 37, ..Load::of(63) })
             .asks("tail", "p95(list, phase = steady) < 50ms")
             .asks("mean", "avg(list, phase = warm-up) < 50ms");
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        insta::assert_snapshot!(bench.findings(super::rule), @"nothing");
     }
 }

@@ -67,18 +67,21 @@ mod tests {
     fn a_few_very_slow_answers_lift_the_mean_above_p95() {
         let mut bench = Bench::new().offer("steady", "list", Load { us: 34_900, ..Load::of(100) });
         bench.offer_once(30, "list", Load { us: 900_000, ..Load::of(240) });
-        insta::assert_snapshot!(bench.findings(rule), @"");
+        insta::assert_snapshot!(bench.findings(rule), @r#"
+        caution [steady/play/list] `list` in `steady`: mean 68.5 ms above p95 36.7 ms: the slowest 5 % average at least 673 ms.
+          mean Some(68.5051) ms, p95 Some(36.66728) ms, threshold Some(36.66728) ms
+        "#);
     }
 
     #[test]
     fn quantiles_out_of_order_are_impossible() {
         let shown = Shown { mean: 5.0, p50: 4.0, p95: 8.0, p99: 9.0, max: 7.0 };
         let finding = look_at(&Cell::default(), shown).unwrap();
-        insta::assert_snapshot!(format!("{}: {}", finding.severity, finding.what), @"");
+        insta::assert_snapshot!(format!("{}: {}", finding.severity, finding.what), @r#"invalid: iterations of `` in ``: p50 4 ms, p95 8 ms, p99 9 ms, max 7 ms cannot all be."#);
     }
 
     #[test]
     fn an_ordinary_tail_is_fine() {
-        insta::assert_snapshot!(Bench::new().offer("steady", "list", Load::of(100)).findings(rule), @"");
+        insta::assert_snapshot!(Bench::new().offer("steady", "list", Load::of(100)).findings(rule), @r#"nothing"#);
     }
 }

@@ -27,7 +27,7 @@ fn thin(asked: &Asked<'_>, tail: Tail) -> Option<Finding> {
     } else if independent < TAIL_SHOWN - ROUNDING {
         let what = format!(
             "{quantile} rests on {requests} requests that came in clusters: they act like {}.",
-            words::number(independent)
+            words::number(independent.max(1.0))
         );
         (what, TAIL_SHOWN)
     } else {
@@ -52,7 +52,12 @@ mod tests {
             .offer("steady", "list", Load::of(100))
             .asks("hint", "p99(list, phase = warm-up) < 50ms")
             .asks("thin", "p99(list, phase = steady) < 50ms");
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        insta::assert_snapshot!(bench.findings(super::rule), @r#"
+        inconclusive [hint] p99 rests on 14 requests: it is no more than a hint.
+          beyond the quantile Some(14.000000000000012) 1, design effect Some(1.0) 1, threshold Some(20.0) 1
+        inconclusive [thin] p99 rests on 60 requests; 100 are needed to gate it.
+          beyond the quantile Some(60.00000000000006) 1, design effect Some(1.0) 1, threshold Some(100.0) 1
+        "#);
     }
 
     #[test]
@@ -62,7 +67,10 @@ mod tests {
         for second in 30..40 {
             bench.offer_once(second, "list", Load { us: 60_000, ..Load::of(14) });
         }
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        insta::assert_snapshot!(bench.findings(super::rule), @r#"
+        inconclusive [tail] p95 rests on 127 requests that came in clusters: they act like 1.
+          beyond the quantile Some(127.00000000000011) 1, design effect Some(18925.265963063022) 1, threshold Some(20.0) 1
+        "#);
     }
 
     #[test]
@@ -73,6 +81,6 @@ mod tests {
             .asks("infinite", "p99(list, phase = warm-up) < 50ms")
             .asks("sound", "p95(list, phase = steady) < 50ms")
             .asks("mean", "avg(list, phase = steady) < 50ms");
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        insta::assert_snapshot!(bench.findings(super::rule), @"nothing");
     }
 }

@@ -32,7 +32,7 @@ fn broken(cells: &[&Cell], scope: Scope, span: &Span) -> Option<Finding> {
     }
     let of = scope.endpoint.as_ref().map(|endpoint| format!(" of `{endpoint}`")).unwrap_or_default();
     let what = format!(
-        "{} success{of} for {} of `{}` ({} of {}) is no latency to speak of; {}.",
+        "{} success{of} for {} of `{}` ({} of {}): {}. Its latencies are not those of a working target.",
         words::percent(share),
         words::ms(span.length_s() * 1e3),
         span.name,
@@ -67,19 +67,25 @@ mod tests {
     fn a_dead_target_voids_the_phase() {
         let dead = Load { failed: 100, outcome: Outcome::Refused, ..Load::of(0) };
         let bench = Bench::new().offer("warm-up", "list", Load::of(100)).offer("steady", "list", dead);
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        insta::assert_snapshot!(bench.findings(super::rule), @r#"
+        invalid [steady] 0 % success for 60 s of `steady` (0 of 6,000): 6,000 ended in `refused`. Its latencies are not those of a working target.
+          success Some(0.0) %, threshold Some(50.0) %
+        "#);
     }
 
     #[test]
     fn a_dead_endpoint_voids_itself_alone() {
         let dead = Load { failed: 9, outcome: Outcome::Http5xx, ..Load::of(1) };
         let bench = Bench::new().offer("steady", "list", Load::of(100)).offer("steady", "claim", dead);
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        insta::assert_snapshot!(bench.findings(super::rule), @r#"
+        invalid [steady/play/claim] 10 % success of `claim` for 60 s of `steady` (60 of 600): 540 ended in `http_5xx`. Its latencies are not those of a working target.
+          success Some(10.0) %, threshold Some(50.0) %
+        "#);
     }
 
     #[test]
     fn a_target_that_fails_now_and_then_still_works() {
         let bench = Bench::new().offer("steady", "list", Load { failed: 49, ..Load::of(51) });
-        insta::assert_snapshot!(bench.findings(super::rule), @"");
+        insta::assert_snapshot!(bench.findings(super::rule), @"nothing");
     }
 }
