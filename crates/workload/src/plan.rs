@@ -140,9 +140,9 @@ impl Around<'_> {
         for (name, message) in targets::resolve_ready(&mut workload.targets) {
             issues.add(&key_span(root, "targets", &name), message);
         }
-        // A cap that the plan does not name follows the rate, which may have been scaled.
+        // A cap that the plan does not name follows the rate, which may have been scaled just now.
         for scenario in workload.scenarios.iter_mut().filter(|scenario| !capped.contains(&scenario.name)) {
-            scenario.max_vus = default_cap(&scenario.executor);
+            scenario.max_vus = default_cap(scenario);
         }
         for (name, message) in verify::unique_rows(&workload) {
             issues.add(&key_span(root, "data", &name), message);
@@ -159,11 +159,13 @@ fn key_span(root: &Section<'_>, key: &'static str, name: &str) -> Span {
 }
 
 /// The cap on virtual users of a scenario that names none. Closed: its virtual users. Open: as many as would
-/// be under way at the highest rate if each iteration took 10 s, at least 100, at most 10 000.
-fn default_cap(executor: &Executor) -> u32 {
-    match executor {
+/// be under way at the highest rate if each iteration took its longest time limit, at least 100, at most
+/// 10 000: a lower cap would hide the worst waits.
+fn default_cap(scenario: &Scenario) -> u32 {
+    let longest_s = scenario.flow.steps().map(|step| step.timeout.as_secs_f64()).fold(0.0, f64::max);
+    match &scenario.executor {
         Executor::ConstantVus { vus, .. } => *vus,
-        _ => (executor.peak_rate() * 10.0).ceil().clamp(100.0, 10_000.0) as u32,
+        open => (open.peak_rate() * longest_s).ceil().clamp(100.0, 10_000.0) as u32,
     }
 }
 
@@ -224,7 +226,7 @@ fn resolve_scenario(draft: ScenarioDraft) -> Option<Scenario> {
     };
     let (name, executor) = draft.name.zip(draft.executor)?;
     Some(Scenario {
-        max_vus: draft.max_vus.unwrap_or_else(|| default_cap(&executor)),
+        max_vus: draft.max_vus.unwrap_or_default(),
         name,
         executor,
         start: draft.start,

@@ -40,7 +40,7 @@ pub(super) fn is_word(byte: u8) -> bool {
 }
 
 fn is_test_path(path: &str) -> bool {
-    path.split('/').any(|part| matches!(part, "tests" | "tests.rs" | "benches"))
+    path.split('/').any(|part| matches!(part, "tests" | "tests.rs" | "benches" | "examples"))
 }
 
 fn mask(text: &str) -> String {

@@ -102,7 +102,7 @@ fn the_demo_is_a_good_plan() {
     30-104  gameplay         -    296       2       498
     all                   7500  22200     150     37350
     ");
-    assert_eq!(plan.workload.objectives.len(), 12);
+    assert_eq!(plan.workload.objectives.len(), 11);
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn a_minimal_plan_gets_every_default() {
         [("run", 10 * S)]
     );
     let scenario = &workload.scenarios[0];
-    assert_eq!((scenario.max_vus, scenario.graceful_stop, scenario.start), (100, 30 * S, Duration::ZERO));
+    assert_eq!((scenario.max_vus, scenario.graceful_stop, scenario.start), (300, 30 * S, Duration::ZERO));
     let Flow::Sequence(steps) = &scenario.flow else { panic!("no weights make a sequence") };
     assert_eq!((steps[0].timeout, steps[0].think), (30 * S, Duration::ZERO));
     let Request::Http { target, method, path, .. } = &steps[0].request else { panic!("it is HTTP") };
