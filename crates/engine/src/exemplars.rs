@@ -4,10 +4,15 @@ use std::sync::Arc;
 
 use evidence::exemplar::{EXEMPLAR_BODY_BYTES, EXEMPLARS_PER_OUTCOME};
 use evidence::{Exemplar, ExemplarKind, Outcome};
+use workload::redact::Redactor;
 
 use crate::books::Exchange;
-use crate::operation::Operation;
-use crate::program::{Program, Speaks};
+use crate::operation::{Operation, Response};
+use crate::program::{Endpoint, Program, Speaks};
+
+/// How much of a body is kept for an exemplar: more than it shows, so that a secret which crosses its end is
+/// still recognised.
+pub(crate) const KEPT_BODY_BYTES: usize = EXEMPLAR_BODY_BYTES + 1024;
 
 /// Decides which exchanges of one loop are kept. Its memory is bounded by endpoints, outcomes and phases.
 #[derive(Debug)]
@@ -56,7 +61,6 @@ pub(crate) fn exemplar(
     let endpoint = &program.endpoints[exchange.endpoint];
     let scenario = program.scenarios.get(endpoint.scenario).map_or("setup".into(), |s| s.name.clone());
     let redactor = &program.redactor;
-    let text = |bytes: &[u8]| redactor.text(&readable(bytes)).into_owned();
     let headers = |fields: &wire::Headers| {
         let redacted = |(name, value): (&[u8], &[u8])| {
             let (name, value) = (String::from_utf8_lossy(name), String::from_utf8_lossy(value));
@@ -74,12 +78,12 @@ pub(crate) fn exemplar(
         due: draft.due,
         response_time_ns: exchange.response_ns,
         service_time_ns: exchange.service_ns.unwrap_or(0),
-        request: text(request_line(program, operation).as_bytes()),
+        request: redactor.text(&request_line(program, operation)).into_owned(),
         request_headers: headers(&draft.headers),
-        request_body: text(&draft.body),
+        request_body: shown(&draft.body, redactor),
         status: (response.status != 0).then_some(response.status),
         response_headers: headers(&response.headers),
-        response_body: text(&response.body),
+        response_body: shown_response(response, (endpoint, redactor)),
         detail: redactor.text(detail).into_owned(),
         trace_id: draft.trace_id.map(|id| id.iter().map(|byte| format!("{byte:02x}")).collect()),
     }
@@ -97,30 +101,67 @@ fn request_line(program: &Program, operation: &Operation) -> String {
     }
 }
 
-/// The first bytes of a body: as text where it is text, else as hexadecimal.
-fn readable(bytes: &[u8]) -> String {
-    let cut = &bytes[..bytes.len().min(EXEMPLAR_BODY_BYTES)];
-    let text = match std::str::from_utf8(cut) {
+/// A body as it may be shown. What is no text is not shown in another notation, in which nothing secret
+/// could be found any more; its size is.
+fn shown(bytes: &[u8], redactor: &Redactor) -> String {
+    let end = bytes.len().min(KEPT_BODY_BYTES);
+    let text = match std::str::from_utf8(&bytes[..end]) {
         Ok(text) => Some(text),
         // A character may have been cut in two at the end.
-        Err(error) if error.error_len().is_none() => std::str::from_utf8(&cut[..error.valid_up_to()]).ok(),
+        Err(error) if error.error_len().is_none() => std::str::from_utf8(&bytes[..error.valid_up_to()]).ok(),
         Err(_) => None,
     };
     let is_plain = |text: &&str| !text.chars().any(|c| c.is_control() && !c.is_whitespace());
     match text.filter(is_plain) {
-        Some(text) => text.to_owned(),
-        None => cut.iter().take(EXEMPLAR_BODY_BYTES / 4).map(|byte| format!("{byte:02x}")).collect(),
+        Some(text) => cut(redactor.text(text).into_owned()),
+        None => format!("({} bytes that are no text)", bytes.len()),
     }
+}
+
+/// A response's body as it may be shown: a gRPC message as JSON.
+fn shown_response(response: &Response, (endpoint, redactor): (&Endpoint, &Redactor)) -> String {
+    let Some(method) = &endpoint.method else { return shown(&response.body, redactor) };
+    let message = wire::grpc::single_message(&response.body).ok();
+    match message.and_then(|message| method.decode_to_json(message).ok()) {
+        Some(json) => cut(redactor.text(&json.to_string()).into_owned()),
+        None => shown(&response.body, redactor),
+    }
+}
+
+fn cut(mut text: String) -> String {
+    text.truncate(text.floor_char_boundary(EXEMPLAR_BODY_BYTES));
+    text
 }
 
 #[cfg(test)]
 mod tests {
-    use super::readable;
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn redactor(secret: &str) -> Redactor {
+        let workload = serde_json::json!({
+            "name": "", "seed": 0, "targets": {}, "data": {}, "phases": [], "scenarios": [], "setup": [],
+            "objectives": [], "precheck": false, "traceparent": false, "secrets": []
+        });
+        let workload = serde_json::from_value(workload).unwrap();
+        Redactor::new(&workload, &BTreeMap::from([("SECRET".to_owned(), secret.to_owned())]))
+    }
 
     #[test]
     fn bodies_are_text_where_they_are_text() {
-        assert_eq!(readable("tëxt\n".as_bytes()), "tëxt\n");
-        assert_eq!(readable(&[0, 0, 0, 0, 5, 10]), "00000000050a");
-        assert_eq!(readable(&"é".as_bytes()[..1]), "");
+        let redactor = redactor("hunter2");
+        assert_eq!(shown("tëxt\n".as_bytes(), &redactor), "tëxt\n");
+        assert_eq!(shown(&[0, 0, 0, 0, 5, 10], &redactor), "(6 bytes that are no text)");
+        assert_eq!(shown(&"é".as_bytes()[..1], &redactor), "");
+    }
+
+    #[test]
+    fn a_secret_at_the_end_of_what_is_shown_is_hidden_whole() {
+        let redactor = redactor("hunter2");
+        for before in EXEMPLAR_BODY_BYTES - 8..EXEMPLAR_BODY_BYTES {
+            let body = format!("{}hunter2 and more", "x".repeat(before));
+            assert!(!shown(body.as_bytes(), &redactor).contains("xh"), "{before} bytes before it");
+        }
     }
 }

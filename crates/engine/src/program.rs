@@ -65,6 +65,8 @@ pub(crate) struct Endpoint {
     pub(crate) scenario: usize,
     pub(crate) name: Name,
     pub(crate) checks: Vec<Name>,
+    /// What its messages are, for a gRPC call.
+    pub(crate) method: Option<Method>,
 }
 
 /// A phase in the run's own time.

@@ -3,7 +3,6 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 
 use evidence::GrpcCode;
-use evidence::exemplar::EXEMPLAR_BODY_BYTES;
 use workload::model::{Expect, Extract, ExtractFrom, Flow, Request, Scenario, Step, Workload};
 use workload::plan::LoadedPlan;
 use workload::redact::Redactor;
@@ -16,6 +15,7 @@ use super::{
     Content, Endpoint, FlowProgram, Origin, Program, ScenarioProgram, Speaks, StepProgram, phases,
     shared_names,
 };
+use crate::exemplars::KEPT_BODY_BYTES;
 use crate::operation::CHECKED_BODY_BYTES;
 
 /// Why a plan cannot be run. Plans are validated when they are loaded, so most of these tell of a
@@ -167,7 +167,12 @@ impl Compiler<'_> {
             step.extract.iter().map(|e| self.extraction(step, e)).collect::<Result<Vec<_>, _>>()?;
         let needs_body = expectation.needs_body() || extractions.iter().any(Extraction::needs_body);
         let checks = expectation.checks().iter().map(|c| c.as_str().into()).collect();
-        self.endpoints.push(Endpoint { scenario: self.place, name: step.name.as_str().into(), checks });
+        let method = match &content {
+            Content::Grpc { method, .. } => Some(method.clone()),
+            Content::Http { .. } => None,
+        };
+        let name = step.name.as_str().into();
+        self.endpoints.push(Endpoint { scenario: self.place, name, checks, method });
         Ok(StepProgram {
             endpoint: self.endpoints.len() - 1,
             origin,
@@ -177,7 +182,7 @@ impl Compiler<'_> {
             headers,
             expectation,
             extractions,
-            keep_body_bytes: if needs_body { CHECKED_BODY_BYTES } else { EXEMPLAR_BODY_BYTES },
+            keep_body_bytes: if needs_body { CHECKED_BODY_BYTES } else { KEPT_BODY_BYTES },
         })
     }
 

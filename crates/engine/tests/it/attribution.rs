@@ -198,8 +198,6 @@ fn what_is_sent_is_what_the_steps_say() {
     assert_eq!((trace.len(), &trace[..3], &trace[52..]), (55, "00-", "-01"));
     let [called] = &rpc.log()[..] else { panic!("one call") };
     assert_eq!((called.header("x-meta"), &called.body[..]), (Some("m"), &b"\x0a\x05hello"[..]));
-    assert_eq!(
-        (called.header("te"), called.header("content-type")),
-        (Some("trailers"), Some("application/grpc"))
-    );
+    assert_eq!(called.header("te"), Some("trailers"));
+    assert!(called.header("content-type").is_some_and(|kind| kind.starts_with("application/grpc")));
 }

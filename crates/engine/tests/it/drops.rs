@@ -35,7 +35,10 @@ fn arrivals_without_a_free_virtual_user_are_dropped_in_the_second_they_were_due(
         let (from, to) = second(n);
         let at = |metric| run.by_second(metric).get(&(n as u32)).copied().unwrap_or(0);
         assert_eq!(at(Metric::Scheduled), schedule.arrivals_between(from, to));
-        assert_eq!(at(Metric::Scheduled), at(Metric::Started) + at(Metric::DroppedCap) + at(Metric::DroppedLate));
+        assert_eq!(
+            at(Metric::Scheduled),
+            at(Metric::Started) + at(Metric::DroppedCap) + at(Metric::DroppedLate)
+        );
     }
     // A dropped arrival of a mix has the endpoint it would have asked.
     for endpoint in ["a", "b"] {
@@ -73,7 +76,8 @@ impl Iteration for Blocking {
 #[test]
 fn a_generator_that_was_stopped_says_so() {
     let target = testbed::http(Behaviour::ok()).unwrap();
-    let plan = Plan::of(target.addr()).scenario(scenario("s", at_rate(100.0, ms(3_000)), mix([(1, get("a", "/"))])));
+    let plan =
+        Plan::of(target.addr()).scenario(scenario("s", at_rate(100.0, ms(3_000)), mix([(1, get("a", "/"))])));
     let ran = Drive::new(plan.compile()).behaviour(Arc::new(Blocking)).run();
     let run = ran.assert_sound();
     assert_eq!((run.all(Metric::Scheduled), target.requests()), (300, 0));
@@ -84,7 +88,10 @@ fn a_generator_that_was_stopped_says_so() {
     let lag = run.times(Metric::StartLag, |_| true);
     let limit_us = LATE_AFTER.as_micros() as u64;
     assert!(lag.max_us().unwrap() > limit_us * 9 / 10, "start lag shows the debt: {lag:?}");
-    assert!(lag.max_us().unwrap() <= limit_us * 1_001 / 1_000, "beyond the limit nothing is started: {lag:?}");
+    assert!(
+        lag.max_us().unwrap() <= limit_us * 1_001 / 1_000,
+        "beyond the limit nothing is started: {lag:?}"
+    );
     let stall = run.times(Metric::LoopStall, |_| true);
     assert!(stall.max_us().unwrap() >= BLOCKED.as_micros() as u64, "{stall:?}");
     // They count in the second they were due: the first.

@@ -22,13 +22,17 @@ fn at_most_five_failures_of_each_kind_are_kept_and_the_slowest_success() {
         Behaviour::ok(),
         Behaviour::reset(),
     ]);
-    let target = testbed::http(Site::new().at("/turns", by_turns).at("/once", Behaviour::Sequence(vec![slow, Behaviour::ok()]))).unwrap();
+    let target = testbed::http(
+        Site::new().at("/turns", by_turns).at("/once", Behaviour::Sequence(vec![slow, Behaviour::ok()])),
+    )
+    .unwrap();
     let plan = Plan::of(target.addr())
         .scenario(scenario("s", at_rate(100.0, ms(600)), sequence([get("turns", "/turns?${iteration}")])))
         .scenario(scenario("o", at_rate(20.0, ms(100)), sequence([get("once", "/once?${iteration}")])));
     let kept = kept(plan);
     for outcome in [Outcome::Http5xx, Outcome::Http4xx, Outcome::Reset] {
-        let failed: Vec<_> = kept.iter().filter(|e| e.outcome == outcome && &*e.endpoint == "turns").collect();
+        let failed: Vec<_> =
+            kept.iter().filter(|e| e.outcome == outcome && &*e.endpoint == "turns").collect();
         assert_eq!(failed.len(), EXEMPLARS_PER_OUTCOME, "{outcome}");
         assert!(failed.iter().all(|e| e.kind == ExemplarKind::Failed && !e.detail.is_empty()), "{failed:?}");
     }
@@ -38,7 +42,11 @@ fn at_most_five_failures_of_each_kind_are_kept_and_the_slowest_success() {
     let longest = log.iter().filter(|s| s.path == "/once").max_by_key(|s| s.held()).unwrap();
     assert!(slowest.request.ends_with(&format!("/once?{}", longest.query)), "{}", slowest.request);
     // They come in the order in which each was the slowest so far.
-    let times: Vec<u64> = kept.iter().filter(|e| e.kind == ExemplarKind::Slowest && &*e.endpoint == "turns").map(|e| e.response_time_ns).collect();
+    let times: Vec<u64> = kept
+        .iter()
+        .filter(|e| e.kind == ExemplarKind::Slowest && &*e.endpoint == "turns")
+        .map(|e| e.response_time_ns)
+        .collect();
     assert!(times.is_sorted() && !times.is_empty(), "{times:?}");
 }
 
@@ -70,8 +78,10 @@ fn no_secret_is_kept() {
 #[test]
 fn no_secret_is_kept_in_binary_bodies() {
     let hex: String = SECRET.bytes().map(|byte| format!("{byte:02x}")).collect();
-    let target = testbed::grpc(GrpcBehaviour::Fixed { message: SECRET.into(), code: 3, delay: ms(0) }).unwrap();
-    let web = testbed::http(Behaviour::from(Answer::new(500).body([b"\0\x01", SECRET.as_bytes()].concat()))).unwrap();
+    let target =
+        testbed::grpc(GrpcBehaviour::Fixed { message: SECRET.into(), code: 3, delay: ms(0) }).unwrap();
+    let web = testbed::http(Behaviour::from(Answer::new(500).body([b"\0\x01", SECRET.as_bytes()].concat())))
+        .unwrap();
     let plan = Plan::of(web.addr())
         .grpc(RPC, target.addr())
         .scenario(scenario("s", at_rate(10.0, ms(100)), sequence([call("Good", "${env.PASSWORD}")])))

@@ -40,7 +40,9 @@ const CHILD: &str = "ENGINE_TEST_FEW_DESCRIPTORS";
 fn too_few_file_descriptors_end_the_run_with_an_error() {
     let this = std::env::current_exe().unwrap();
     let mut child = Command::new(this);
-    child.args(["--exact", "exhaustion::with_few_descriptors", "--nocapture", "--test-threads=1"]).env(CHILD, "1");
+    child
+        .args(["--exact", "exhaustion::with_few_descriptors", "--nocapture", "--test-threads=1"])
+        .env(CHILD, "1");
     let output = child.output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     let complaint = String::from_utf8_lossy(&output.stderr);
@@ -62,11 +64,7 @@ fn with_few_descriptors() {
     let limit = Rlimit { current: Some(64), ..getrlimit(Resource::Nofile) };
     setrlimit(Resource::Nofile, limit).unwrap();
     let ran = drive.run();
-    assert!(
-        matches!(ran.result, Err(EngineError::Exhausted(Exhausted::Descriptors))),
-        "{:?}",
-        ran.result
-    );
+    assert!(matches!(ran.result, Err(EngineError::Exhausted(Exhausted::Descriptors))), "{:?}", ran.result);
     assert!(ran.run.all(evidence::Metric::Started) > 0, "what came before is recorded");
     #[expect(clippy::print_stdout, reason = "the other process reads it")]
     {

@@ -28,7 +28,10 @@ fn tokens(target: &Target) -> BTreeMap<String, BTreeSet<String>> {
     let mut tokens: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for served in at(&target.log(), "/me") {
         assert_eq!(served.status, Some(200));
-        tokens.entry(served.path.clone()).or_default().insert(served.header("authorization").unwrap().to_owned());
+        tokens
+            .entry(served.path.clone())
+            .or_default()
+            .insert(served.header("authorization").unwrap().to_owned());
     }
     tokens
 }
@@ -36,10 +39,14 @@ fn tokens(target: &Target) -> BTreeMap<String, BTreeSet<String>> {
 #[test]
 fn each_iteration_carries_the_token_of_its_own_login() {
     let target = testbed::http(Behaviour::Login).unwrap();
-    let plan = Plan::of(target.addr()).scenario(scenario("s", at_rate(100.0, ms(500)), sequence([login(), me()])));
+    let plan =
+        Plan::of(target.addr()).scenario(scenario("s", at_rate(100.0, ms(500)), sequence([login(), me()])));
     let ran = drive(plan.compile());
     let run = ran.assert_sound();
-    assert_eq!((run.outcomes("login"), run.outcomes("me")), ([(Outcome::Ok, 50)].into(), [(Outcome::Ok, 50)].into()));
+    assert_eq!(
+        (run.outcomes("login"), run.outcomes("me")),
+        ([(Outcome::Ok, 50)].into(), [(Outcome::Ok, 50)].into())
+    );
     let all: BTreeSet<String> = tokens(&target).into_values().flatten().collect();
     assert_eq!(all, (1..=50).map(|n| format!("Bearer token-{n}")).collect());
 }
@@ -79,9 +86,11 @@ fn the_runs_own_setup_is_made_once_and_everybody_has_its_values() {
 #[test]
 fn a_setup_that_fails_shows_its_exchange() {
     let target = testbed::http(Site::new().at("/login", Behaviour::status(500))).unwrap();
-    let plan = Plan::of(target.addr())
-        .setup(vec![login(), get("next", "/next")])
-        .scenario(scenario("s", at_rate(10.0, ms(100)), sequence([me()])));
+    let plan = Plan::of(target.addr()).setup(vec![login(), get("next", "/next")]).scenario(scenario(
+        "s",
+        at_rate(10.0, ms(100)),
+        sequence([me()]),
+    ));
     let error = Rehearsal::new(plan.compile()).set_up().unwrap_err();
     assert!(error.to_string().contains("login"), "{error}");
     let RehearsalError::Failed(exchange) = error else { panic!("{error}") };
@@ -94,21 +103,35 @@ fn a_setup_that_fails_shows_its_exchange() {
 #[test]
 fn a_setup_whose_target_is_dead_shows_that() {
     let refusal = testbed::refuse().unwrap();
-    let plan = Plan::of(refusal.addr())
-        .setup(vec![login()])
-        .scenario(scenario("s", at_rate(10.0, ms(100)), sequence([me()])));
-    let RehearsalError::Failed(exchange) = Rehearsal::new(plan.compile()).set_up().unwrap_err() else { panic!() };
+    let plan = Plan::of(refusal.addr()).setup(vec![login()]).scenario(scenario(
+        "s",
+        at_rate(10.0, ms(100)),
+        sequence([me()]),
+    ));
+    let RehearsalError::Failed(exchange) = Rehearsal::new(plan.compile()).set_up().unwrap_err() else {
+        panic!()
+    };
     assert_eq!((exchange.status, exchange.outcome), (None, Outcome::Refused));
 }
 
 #[test]
 fn a_rehearsal_sends_each_step_once_and_shows_every_exchange() {
-    let target = testbed::http(Site::new().at("/no", Behaviour::status(404)).at("/hang", Behaviour::never()).otherwise(Behaviour::Login)).unwrap();
+    let target = testbed::http(
+        Site::new()
+            .at("/no", Behaviour::status(404))
+            .at("/hang", Behaviour::never())
+            .otherwise(Behaviour::Login),
+    )
+    .unwrap();
     let weighted = crate::plan::mix([(1, get("no", "/no")), (9, get("hang", "/hang").within(ms(200)))]);
     let mut slow = me();
     slow.think = ms(30);
     let plan = Plan::of(target.addr())
-        .scenario(scenario("a", at_rate(10.0, ms(100)), sequence([login(), slow, get("no too", "/no"), get("never sent", "/x")])))
+        .scenario(scenario(
+            "a",
+            at_rate(10.0, ms(100)),
+            sequence([login(), slow, get("no too", "/no"), get("never sent", "/x")]),
+        ))
         .scenario(scenario("b", closed(1, ms(100)), weighted));
     let rehearsal = Rehearsal::new(plan.compile());
     let exchanges = rehearsal.once().unwrap();
@@ -128,7 +151,9 @@ fn a_rehearsal_sends_each_step_once_and_shows_every_exchange() {
 
 #[test]
 fn a_sequence_ends_at_its_first_failure() {
-    let target = testbed::http(Site::new().at("/two", Behaviour::error_rate(2, 500)).otherwise(Behaviour::ok())).unwrap();
+    let target =
+        testbed::http(Site::new().at("/two", Behaviour::error_rate(2, 500)).otherwise(Behaviour::ok()))
+            .unwrap();
     let steps = sequence([get("one", "/one"), get("two", "/two"), get("three", "/three")]);
     let plan = Plan::of(target.addr()).scenario(scenario("s", at_rate(100.0, ms(400)), steps));
     let ran = drive(plan.compile());
@@ -144,7 +169,8 @@ fn a_sequence_ends_at_its_first_failure() {
 #[test]
 fn a_value_that_is_missing_fails_the_step_that_was_to_give_it() {
     let target = testbed::http(Behaviour::ok()).unwrap();
-    let plan = Plan::of(target.addr()).scenario(scenario("s", at_rate(50.0, ms(200)), sequence([login(), me()])));
+    let plan =
+        Plan::of(target.addr()).scenario(scenario("s", at_rate(50.0, ms(200)), sequence([login(), me()])));
     let ran = drive(plan.compile());
     let run = ran.assert_sound();
     assert_eq!((run.outcomes("login"), run.outcomes("me").len()), ([(Outcome::Check, 10)].into(), 0));
@@ -154,8 +180,14 @@ fn a_value_that_is_missing_fails_the_step_that_was_to_give_it() {
 
 #[test]
 fn checks_are_counted_by_name_and_decide_after_the_status() {
-    let answer = testbed::Answer::new(200).json(&serde_json::json!({"ok": true, "n": 3})).header("x-kind", "good");
-    let target = testbed::http(Site::new().at("/right", answer.clone().into()).at("/wrong", testbed::Answer { status: 503, ..answer }.into())).unwrap();
+    let answer =
+        testbed::Answer::new(200).json(&serde_json::json!({"ok": true, "n": 3})).header("x-kind", "good");
+    let target = testbed::http(
+        Site::new()
+            .at("/right", answer.clone().into())
+            .at("/wrong", testbed::Answer { status: 503, ..answer }.into()),
+    )
+    .unwrap();
     let mut right = get("right", "/right");
     right.expect.json = vec![("$.ok".to_owned(), true.into()), ("$.n".to_owned(), 4.into())];
     right.expect.headers = vec![("x-kind".to_owned(), workload::Template::literal("good"))];
@@ -168,9 +200,13 @@ fn checks_are_counted_by_name_and_decide_after_the_status() {
     assert_eq!(run.outcomes("right"), [(Outcome::Check, 10)].into());
     assert_eq!(run.outcomes("wrong"), [(Outcome::Http503, 10)].into());
     let count = |metric, endpoint: &str, check: &str| {
-        run.count(metric, |key| *key.endpoint == *endpoint && key.tags.get("check").is_some_and(|name| **name == *check))
+        run.count(metric, |key| {
+            *key.endpoint == *endpoint && key.tags.get("check").is_some_and(|name| **name == *check)
+        })
     };
-    for (check, right, wrong) in [("status", 10, 0), ("header x-kind", 10, 10), ("json $.ok", 10, 10), ("json $.n", 0, 0)] {
+    for (check, right, wrong) in
+        [("status", 10, 0), ("header x-kind", 10, 10), ("json $.ok", 10, 10), ("json $.n", 0, 0)]
+    {
         assert_eq!(count(Metric::CheckPassed, "right", check), right, "{check}");
         assert_eq!(count(Metric::CheckFailed, "right", check), 10 - right, "{check}");
         assert_eq!(count(Metric::CheckPassed, "wrong", check), wrong, "{check}");

@@ -81,7 +81,8 @@ fn a_departing_connection_is_replaced_and_loses_no_call() {
 
 #[test]
 fn a_connection_that_is_aborted_fails_its_calls_and_is_replaced() {
-    let site = Site::new().at("/bed.Bed/Abort", GrpcBehaviour::Abort { reason: 2 }).otherwise(GrpcBehaviour::Echo);
+    let site =
+        Site::new().at("/bed.Bed/Abort", GrpcBehaviour::Abort { reason: 2 }).otherwise(GrpcBehaviour::Echo);
     let target = testbed::grpc(site).unwrap();
     let plan = Plan::new()
         .grpc(RPC, target.addr())
@@ -110,20 +111,29 @@ fn peers_that_speak_no_http2_are_data() {
         let plan = Plan::new()
             .grpc(RPC, target.addr())
             .grpc("good", good.addr())
-            .scenario(scenario("bad", at_rate(50.0, ms(200)), sequence([call("Coded", "x").within(ms(2_000))])))
+            .scenario(scenario(
+                "bad",
+                at_rate(50.0, ms(200)),
+                sequence([call("Coded", "x").within(ms(2_000))]),
+            ))
             .scenario(scenario("good", at_rate(50.0, ms(400)), sequence([call("Good", "x").at("good")])));
         let ran = drive(plan.compile());
         let run = ran.assert_sound();
         let outcomes = run.outcomes("Coded");
         assert_eq!(outcomes.values().sum::<u64>(), COUNT);
-        assert!(outcomes.keys().all(|o| *o == expected || *o == Outcome::Reset), "{behaviour:?}: {outcomes:?}");
+        assert!(
+            outcomes.keys().all(|o| *o == expected || *o == Outcome::Reset),
+            "{behaviour:?}: {outcomes:?}"
+        );
         assert!(outcomes.contains_key(&expected), "{behaviour:?}: {outcomes:?}");
         assert_eq!(run.outcomes("Good"), [(Outcome::Ok, 20)].into());
     }
     let refusal = testbed::refuse().unwrap();
-    let plan = Plan::new()
-        .grpc(RPC, refusal.addr())
-        .scenario(scenario("bad", at_rate(50.0, ms(200)), sequence([call("Coded", "x")])));
+    let plan = Plan::new().grpc(RPC, refusal.addr()).scenario(scenario(
+        "bad",
+        at_rate(50.0, ms(200)),
+        sequence([call("Coded", "x")]),
+    ));
     let ran = drive(plan.compile());
     assert_eq!(ran.assert_sound().outcomes("Coded"), [(Outcome::Refused, COUNT)].into());
 }
@@ -132,12 +142,20 @@ fn peers_that_speak_no_http2_are_data() {
 /// out, and none starves.
 #[test]
 fn calls_that_wait_for_room_get_it_when_others_give_up() {
-    let site = Site::new().at("/bed.Bed/Never", GrpcBehaviour::Never).at("/bed.Bed/Good", GrpcBehaviour::Echo);
+    let site =
+        Site::new().at("/bed.Bed/Never", GrpcBehaviour::Never).at("/bed.Bed/Good", GrpcBehaviour::Echo);
     let target = testbed::grpc(site).unwrap();
     let plan = Plan::new()
         .grpc(RPC, target.addr())
-        .scenario(scenario("never", at_rate(1_000.0, ms(250)), sequence([call("Never", "x").within(ms(800))])))
-        .scenario(workload::Scenario { start: ms(300), ..scenario("good", at_rate(100.0, ms(200)), sequence([call("Good", "x")])) });
+        .scenario(scenario(
+            "never",
+            at_rate(1_000.0, ms(250)),
+            sequence([call("Never", "x").within(ms(800))]),
+        ))
+        .scenario(workload::Scenario {
+            start: ms(300),
+            ..scenario("good", at_rate(100.0, ms(200)), sequence([call("Good", "x")]))
+        });
     let ran = drive(plan.compile());
     let run = ran.assert_sound();
     assert_eq!(run.outcomes("Never"), [(Outcome::Timeout, 250)].into());
@@ -147,7 +165,10 @@ fn calls_that_wait_for_room_get_it_when_others_give_up() {
 /// More calls than one connection has room for, on a connection that departs: those that wait go on a new one.
 #[test]
 fn calls_that_wait_for_room_are_not_lost_with_the_connection() {
-    let target = testbed::grpc(Site::new().at("/bed.Bed/Leave", GrpcBehaviour::GoAway).otherwise(GrpcBehaviour::after(ms(400)))).unwrap();
+    let target = testbed::grpc(
+        Site::new().at("/bed.Bed/Leave", GrpcBehaviour::GoAway).otherwise(GrpcBehaviour::after(ms(400))),
+    )
+    .unwrap();
     let plan = Plan::new()
         .grpc(RPC, target.addr())
         .scenario(scenario("leave", at_rate(1.0, ms(1)), sequence([call("Leave", "x")])))

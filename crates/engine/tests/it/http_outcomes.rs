@@ -12,7 +12,8 @@ use crate::plan::{Plan, Tuned, at_rate, closed, get, ms, scenario, sequence};
 /// Beside the misbehaving endpoint runs a healthy one, of the same target and loop.
 fn check(behaviour: Behaviour, expected: Outcome) {
     const COUNT: u64 = 10;
-    let target = testbed::http(Site::new().at("/bad", behaviour.clone()).at("/good", Behaviour::ok())).unwrap();
+    let target =
+        testbed::http(Site::new().at("/bad", behaviour.clone()).at("/good", Behaviour::ok())).unwrap();
     let bad = get("bad", "/bad").within(ms(300));
     let plan = Plan::of(target.addr())
         .scenario(scenario("bad", at_rate(50.0, ms(200)), sequence([bad])))
@@ -38,7 +39,10 @@ fn broken_connections_are_resets() {
     check(Behaviour::half_answer(Ending::Close), Outcome::Reset);
     check(Behaviour::half_answer(Ending::Reset), Outcome::Reset);
     check(Behaviour::raw("HTTP/1.1 200 OK\r\ncontent-le", Ending::Close), Outcome::Reset);
-    check(Behaviour::raw("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhel", Ending::Close), Outcome::Reset);
+    check(
+        Behaviour::raw("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhel", Ending::Close),
+        Outcome::Reset,
+    );
     check(Behaviour::lie_about_length(5_000_000_000, "short", Ending::Close), Outcome::Reset);
 }
 
@@ -46,9 +50,18 @@ fn broken_connections_are_resets() {
 fn what_is_no_http_is_a_breach_of_protocol() {
     check(Behaviour::garbage(), Outcome::Protocol);
     check(Behaviour::raw("SSH-2.0-OpenSSH_9.9\r\n", Ending::Hang), Outcome::Protocol);
-    check(Behaviour::raw("HTTP/1.1 200 OK\r\ncontent-length: 4\r\ncontent-length: 5\r\n\r\nbody", Ending::Hang), Outcome::Protocol);
-    check(Behaviour::raw("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n", Ending::Hang), Outcome::Protocol);
-    check(Behaviour::raw(format!("HTTP/1.1 200 OK\r\nx: {}\r\n\r\n", "y".repeat(1 << 20)), Ending::Close), Outcome::Protocol);
+    check(
+        Behaviour::raw("HTTP/1.1 200 OK\r\ncontent-length: 4\r\ncontent-length: 5\r\n\r\nbody", Ending::Hang),
+        Outcome::Protocol,
+    );
+    check(
+        Behaviour::raw("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n", Ending::Hang),
+        Outcome::Protocol,
+    );
+    check(
+        Behaviour::raw(format!("HTTP/1.1 200 OK\r\nx: {}\r\n\r\n", "y".repeat(1 << 20)), Ending::Close),
+        Outcome::Protocol,
+    );
 }
 
 #[test]
@@ -119,7 +132,10 @@ fn a_target_that_dies_in_mid_run_is_data() {
     let run = ran.assert_sound();
     let outcomes = run.outcomes("open");
     assert_eq!(outcomes.values().sum::<u64>(), 300, "{outcomes:?}");
-    assert!(outcomes.keys().all(|o| matches!(o, Outcome::Ok | Outcome::Refused | Outcome::Reset)), "{outcomes:?}");
+    assert!(
+        outcomes.keys().all(|o| matches!(o, Outcome::Ok | Outcome::Refused | Outcome::Reset)),
+        "{outcomes:?}"
+    );
     assert!(outcomes[&Outcome::Refused] > 0 && outcomes[&Outcome::Ok] > 0, "{outcomes:?}");
     let good = run.outcomes("users")[&Outcome::Ok] + outcomes[&Outcome::Ok];
     assert!(good <= target.requests());
@@ -129,7 +145,10 @@ fn a_target_that_dies_in_mid_run_is_data() {
 /// reason, and costs no connection.
 #[test]
 fn a_request_that_cannot_be_sent_fails_alone() {
-    let target = testbed::http(Site::new().at("/value", Answer::new(200).json(&serde_json::json!({"v": "a\r\nb"})).into())).unwrap();
+    let target = testbed::http(
+        Site::new().at("/value", Answer::new(200).json(&serde_json::json!({"v": "a\r\nb"})).into()),
+    )
+    .unwrap();
     let steps = sequence([get("value", "/value").take("v", "$.v"), get("use", "/use").header("x-v", "${v}")]);
     let plan = Plan::of(target.addr()).scenario(scenario("s", at_rate(100.0, ms(500)), steps));
     let ran = drive(plan.compile());
@@ -146,7 +165,8 @@ fn a_request_that_cannot_be_sent_fails_alone() {
 #[test]
 fn bytes_of_answers_are_counted_also_when_they_are_cut_short() {
     let target = testbed::http(Behaviour::half_answer(Ending::Close)).unwrap();
-    let plan = Plan::of(target.addr()).scenario(scenario("s", at_rate(10.0, ms(100)), sequence([get("s", "/")])));
+    let plan =
+        Plan::of(target.addr()).scenario(scenario("s", at_rate(10.0, ms(100)), sequence([get("s", "/")])));
     let ran = drive(plan.compile());
     let run = ran.assert_sound();
     let half = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nfirst".len() as u64;

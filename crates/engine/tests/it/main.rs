@@ -4,6 +4,8 @@
 //! have lower bounds only, which the target's log gives, and counts are exact. Time limits are guards
 //! against hanging.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod attribution;
 mod balance;
 mod drive;

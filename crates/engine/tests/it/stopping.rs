@@ -29,7 +29,11 @@ fn draining_starts_nothing_more_and_lets_everything_finish() {
     for loops in [1, 2] {
         let target = testbed::http(Behaviour::after(ms(50))).unwrap();
         let plan = Plan::of(target.addr())
-            .scenario(scenario("users", closed(4, ms(600_000)), sequence([get("users", "/"), get("then", "/")])))
+            .scenario(scenario(
+                "users",
+                closed(4, ms(600_000)),
+                sequence([get("users", "/"), get("then", "/")]),
+            ))
             .scenario(scenario("open", at_rate(100.0, ms(600_000)), sequence([get("open", "/")])));
         let ran = stopped(plan, (&target, 40), loops, Control::drain);
         let run = ran.assert_sound();
@@ -54,7 +58,11 @@ fn abandoning_cancels_what_is_under_way() {
         assert_eq!(run.all(Metric::IterationsCancelled), run.all(Metric::Started));
         assert!(run.all(Metric::Started) >= 40);
         for endpoint in ["users", "open"] {
-            assert_eq!(run.outcomes(endpoint).keys().collect::<Vec<_>>(), [&Outcome::Cancelled], "{endpoint}");
+            assert_eq!(
+                run.outcomes(endpoint).keys().collect::<Vec<_>>(),
+                [&Outcome::Cancelled],
+                "{endpoint}"
+            );
         }
         let kept = evidence::Run::exemplars(run).unwrap();
         assert!(kept.is_empty(), "a request that was given up says nothing about the target: {kept:?}");
