@@ -1,3 +1,42 @@
-//! Finds the load a service may safely carry, and proves it.
+//! `plimsoll`: finds the load a service may safely carry, and proves it.
+//!
+//! Each verb is one file. The spine of a run is [`run`]; start reading there. Errors are reported here and
+//! nowhere else: 1 for our own failures, 2 for input that cannot be used, 3 to 5 for what the judge says.
 
-fn main() {}
+mod arguments;
+mod check;
+mod clock;
+mod explain;
+mod failure;
+mod judged;
+mod live;
+mod manifest;
+mod once;
+mod outputs;
+mod plan;
+mod ready;
+mod report;
+mod run;
+mod signals;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::{Arguments, Verb};
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().verb {
+        Verb::Run(arguments) => run::run(&arguments),
+        Verb::Check(arguments) => check::check(&arguments),
+        Verb::Report(arguments) => report::report(&arguments),
+        Verb::Explain(arguments) => explain::explain(&arguments),
+    };
+    match outcome {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            eprintln!("plimsoll: {failure}");
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}

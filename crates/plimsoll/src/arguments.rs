@@ -1,0 +1,140 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  PASS, or MEASURED where nothing was asked
+  1  plimsoll itself failed, or could not record the run
+  2  the input cannot be used, or the target was not ready at the start
+  3  FAIL: an objective was missed
+  4  INCONCLUSIVE: sound evidence, too little of it
+  5  INVALID: the evidence does not bear on what was asked";
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  plimsoll run plan.toml                          offer the load, judge it, keep the evidence
+  plimsoll run plan.toml --once                   send each step once and show every exchange
+  plimsoll run plan.toml --time-scale 0.1         rehearse in a tenth of the time
+  plimsoll run plan.toml --target api=http://127.0.0.1:9000/v1
+  plimsoll run plan.toml -o today.plimsoll --html today.html --junit today.xml";
+
+/// Finds the load a service may safely carry, and proves it.
+#[derive(Debug, Parser)]
+#[command(version, after_help = EXIT_CODES, max_term_width = 100)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Offer the load of a plan to its targets, judge what was seen, and keep the evidence in one file
+    #[command(after_help = RUN_EXAMPLES, after_long_help = RUN_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
+    Run(Box<RunArguments>),
+    /// Validate a plan and print what would be offered, second by second, without sending anything
+    Check(CheckArguments),
+    /// Judge a run file again and render its reports
+    Report(ReportArguments),
+    /// Explain a validity rule, or list them all
+    Explain(ExplainArguments),
+}
+
+/// Changes to a plan without editing it.
+#[derive(Debug, Args)]
+pub(crate) struct OverrideArguments {
+    /// Where a target is: a URL for HTTP, HOST:PORT for gRPC
+    #[arg(long = "target", value_name = "NAME=ADDRESS", value_parser = pair)]
+    pub(crate) targets: Vec<(String, String)>,
+    /// Make every duration this many times as long; rates, time limits and think times stay
+    #[arg(long, value_name = "FACTOR", value_parser = positive)]
+    pub(crate) time_scale: Option<f64>,
+    /// Make every rate and every number of virtual users this many times as high
+    #[arg(long, value_name = "FACTOR", value_parser = positive)]
+    pub(crate) load: Option<f64>,
+    /// Seed of every random choice
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) seed: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    /// The plan
+    pub(crate) plan: PathBuf,
+    #[command(flatten)]
+    pub(crate) overrides: OverrideArguments,
+    /// Send each step once, show every exchange, and record nothing
+    #[arg(long, conflicts_with_all = ["output", "html", "md", "json", "junit"])]
+    pub(crate) once: bool,
+    /// The run file to write [default: the plan's name with the time, `.plimsoll`]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace the run file if it is there
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Loops that offer the load, each on a thread of its own and with an equal share of it
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(crate) loops: u16,
+    /// Show no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) outputs: OutputArguments,
+}
+
+/// Reports besides the summary on the terminal; `-` is standard output.
+#[derive(Debug, Args)]
+pub(crate) struct OutputArguments {
+    /// Write the report as one self-contained HTML file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Write the report as Markdown, for a CI job's summary
+    #[arg(long, value_name = "FILE")]
+    pub(crate) md: Option<PathBuf>,
+    /// Write the report as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write the claims as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    /// The plan
+    pub(crate) plan: PathBuf,
+    #[command(flatten)]
+    pub(crate) overrides: OverrideArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArguments {
+    /// The run file
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) outputs: OutputArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArguments {
+    /// The rule's id or title, such as `L1` or `offered-load-not-reached`
+    pub(crate) rule: Option<String>,
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, address)) if !name.is_empty() && !address.is_empty() => {
+            Ok((name.to_owned(), address.to_owned()))
+        }
+        _ => Err("expected NAME=ADDRESS, such as api=http://127.0.0.1:8000".to_owned()),
+    }
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
+        _ => Err("expected a number above 0".to_owned()),
+    }
+}

@@ -1,0 +1,13 @@
+//! Wall-clock time, for naming and dating runs. Nothing is ever measured with it.
+
+use jiff::Timestamp;
+
+/// The present time.
+pub(crate) fn now() -> Timestamp {
+    Timestamp::now()
+}
+
+/// RFC 3339 in UTC, to the millisecond.
+pub(crate) fn rfc3339(at: Timestamp) -> String {
+    format!("{at:.3}")
+}

@@ -1,0 +1,29 @@
+//! A run file, read back and judged. The judge sees the file alone, whether the run ended a second or a
+//! year ago.
+
+use std::path::Path;
+
+use anyhow::Context;
+use archive::Stored;
+use ::report::Summary;
+use evidence::{Judgement, Run};
+use workload::Workload;
+
+use crate::failure::{Failure, Outcome};
+
+/// What the judge says of a run file, and the summary of both.
+pub(crate) struct Judged {
+    pub(crate) judgement: Judgement,
+    pub(crate) summary: Summary,
+}
+
+/// Read and judge the run file at `path`.
+pub(crate) fn judge_file(path: &Path) -> Outcome<Judged> {
+    let run = Stored::open(path).map_err(Failure::usage)?;
+    let workload: Workload = serde_json::from_value(run.manifest().workload.clone())
+        .with_context(|| format!("{}: the workload in its manifest cannot be read", path.display()))
+        .map_err(Failure::usage)?;
+    let judgement = judge::judge(&run, &workload).map_err(Failure::own)?;
+    let summary = Summary::of(&run, &workload, &judgement).map_err(Failure::own)?;
+    Ok(Judged { judgement, summary })
+}

@@ -1,0 +1,67 @@
+//! What is written into a run file before the load begins.
+
+use std::collections::BTreeMap;
+
+use evidence::Manifest;
+use evidence::manifest::SCHEMA_VERSION;
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+use workload::Workload;
+use workload::model::ProcessRef;
+
+use crate::clock::rfc3339;
+use crate::failure::{Failure, Outcome};
+
+/// The manifest of a run of `workload` whose epoch is `epoch`.
+pub(crate) fn manifest(workload: &Workload, (epoch, loops): (Timestamp, u16)) -> Outcome<Manifest> {
+    let resolved = serde_json::to_value(workload).map_err(Failure::own)?;
+    let digest = Sha256::digest(resolved.to_string().as_bytes());
+    Ok(Manifest {
+        schema_version: SCHEMA_VERSION,
+        name: workload.name.clone(),
+        workload: resolved,
+        workload_digest: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+        seed: workload.seed,
+        started_at: rfc3339(epoch),
+        targets: workload.targets.iter().map(|(name, target)| (name.clone(), identity(target))).collect(),
+        environment: observe::environment(),
+        generator: generator(loops),
+    })
+}
+
+fn identity(target: &workload::model::Target) -> BTreeMap<String, String> {
+    let mut identity = BTreeMap::new();
+    if let Some(http) = &target.http {
+        identity.insert("http".to_owned(), format!("{}:{}{}", http.host, http.port, http.base_path));
+    }
+    if let Some(grpc) = &target.grpc {
+        identity.insert("grpc".to_owned(), format!("{}:{}", grpc.host, grpc.port));
+    }
+    if let Some(process) = &target.process {
+        match observe::identify(watched(process)) {
+            Ok(found) => identity.extend(found),
+            Err(error) => {
+                identity.insert("process".to_owned(), format!("not found: {error}"));
+            }
+        }
+    }
+    identity
+}
+
+/// A process as the observers name it.
+pub(crate) fn watched(process: &ProcessRef) -> observe::ProcessRef {
+    match process {
+        ProcessRef::Pid(pid) => observe::ProcessRef::Pid(*pid),
+        ProcessRef::Port(port) => observe::ProcessRef::Port(*port),
+    }
+}
+
+fn generator(loops: u16) -> BTreeMap<String, String> {
+    let open_files = observe::limits();
+    BTreeMap::from([
+        ("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
+        ("loops".to_owned(), loops.to_string()),
+        ("open_files_soft".to_owned(), format!("{:?}", open_files.soft)),
+        ("pid".to_owned(), std::process::id().to_string()),
+    ])
+}

@@ -1,0 +1,28 @@
+//! Reads a plan with its files and the overrides of the command line.
+
+use std::io;
+use std::path::Path;
+
+use workload::plan::{Files, LoadedPlan, Overrides, load};
+
+use crate::arguments::OverrideArguments;
+use crate::failure::{Failure, Outcome};
+
+struct Disk;
+
+impl Files for Disk {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        std::fs::read(path)
+    }
+}
+
+/// The plan at `path`, resolved.
+pub(crate) fn resolve(path: &Path, arguments: &OverrideArguments) -> Outcome<LoadedPlan> {
+    let overrides = Overrides {
+        targets: arguments.targets.iter().cloned().collect(),
+        time_scale: arguments.time_scale,
+        load: arguments.load,
+        seed: arguments.seed,
+    };
+    load(path, &Disk, &|name| std::env::var(name).ok(), &overrides).map_err(Failure::usage)
+}

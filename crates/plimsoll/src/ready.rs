@@ -1,0 +1,186 @@
+//! Before the load: is every target there, and is it ready?
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, anyhow, bail, ensure};
+use engine::Program;
+use wire::{Event, Headers, Request, Scheme};
+use workload::Workload;
+use workload::model::{ReadyProbe, WaitReady};
+
+use crate::failure::{Failure, Outcome};
+use crate::signals::Listener;
+
+const ASK_EVERY: Duration = Duration::from_millis(200);
+const ONE_TRY: Duration = Duration::from_secs(2);
+
+/// Wait until every target that says how answers that it is ready, then see that all can be reached.
+pub(crate) fn wait(workload: &Workload, program: &Program, listener: &Listener) -> Outcome<()> {
+    for (name, target) in &workload.targets {
+        if let Some(wait) = &target.wait_ready {
+            wait_for(wait, listener).with_context(|| format!("target `{name}`")).map_err(Failure::usage)?;
+        }
+    }
+    for (name, address) in program.origins() {
+        TcpStream::connect_timeout(&address, ONE_TRY)
+            .with_context(|| {
+                format!("target `{name}`: nothing answers at {address}; start it, or say --target {name}=ADDRESS")
+            })
+            .map_err(Failure::usage)?;
+    }
+    Ok(())
+}
+
+fn wait_for(wait: &WaitReady, listener: &Listener) -> anyhow::Result<()> {
+    let began = Instant::now();
+    let mut has_said = false;
+    loop {
+        let reason = match ask(&wait.probe) {
+            Ok(()) => return Ok(()),
+            Err(reason) => reason,
+        };
+        let waited = began.elapsed();
+        ensure!(!listener.has_heard(), "interrupted before it was ready");
+        if waited + ASK_EVERY > wait.within {
+            return Err(reason.context(format!("not ready within {:?}: {}", wait.within, describe(&wait.probe))));
+        }
+        if waited > Duration::from_secs(2) && !has_said {
+            eprintln!("waiting up to {:?} for {}", wait.within, describe(&wait.probe));
+            has_said = true;
+        }
+        std::thread::sleep(ASK_EVERY);
+    }
+}
+
+fn describe(probe: &ReadyProbe) -> String {
+    match probe {
+        ReadyProbe::Url(url) => url.clone(),
+        ReadyProbe::GrpcHealth { authority, .. } => format!("gRPC health at {authority}"),
+    }
+}
+
+fn ask(probe: &ReadyProbe) -> anyhow::Result<()> {
+    match probe {
+        ReadyProbe::Url(url) => ask_url(url),
+        ReadyProbe::GrpcHealth { authority, service } => ask_grpc(authority, service),
+    }
+}
+
+/// What a probe's answer was.
+#[derive(Default)]
+struct Answer {
+    status: u16,
+    headers: Headers,
+    body: Vec<u8>,
+    is_done: bool,
+    failure: Option<wire::WireError>,
+}
+
+impl Answer {
+    fn take(&mut self, event: Event<'_>) {
+        match event {
+            Event::Head { head, .. } => {
+                self.status = head.status;
+                head.headers.iter().for_each(|(name, value)| self.headers.push(name, value));
+            }
+            Event::Body { chunk, .. } => self.body.extend_from_slice(&chunk[..chunk.len().min(4096)]),
+            Event::Trailers { headers, .. } => {
+                headers.iter().for_each(|(name, value)| self.headers.push(name, value));
+            }
+            Event::Done { .. } => self.is_done = true,
+            Event::Failed { error, .. } => self.failure = Some(error),
+        }
+    }
+}
+
+/// Drive a protocol's state machine over a blocking socket until its one request is answered.
+macro_rules! exchange {
+    ($connection:expr, $address:expr) => {{
+        let mut stream = TcpStream::connect_timeout(&$address, ONE_TRY)?;
+        stream.set_read_timeout(Some(ONE_TRY))?;
+        stream.set_write_timeout(Some(ONE_TRY))?;
+        let mut answer = Answer::default();
+        let mut buffer = [0; 4096];
+        while !answer.is_done {
+            while !$connection.outgoing().is_empty() {
+                let sent = stream.write($connection.outgoing())?;
+                $connection.sent(sent);
+            }
+            let n = stream.read(&mut buffer)?;
+            if n == 0 {
+                $connection.closed(&mut |event: Event<'_>| answer.take(event))?;
+                break;
+            }
+            $connection.receive(&buffer[..n], &mut |event: Event<'_>| answer.take(event))?;
+            if let Some(error) = answer.failure {
+                return Err(error.into());
+            }
+        }
+        answer
+    }};
+}
+
+fn ask_url(url: &str) -> anyhow::Result<()> {
+    let rest = url.strip_prefix("http://").ok_or_else(|| anyhow!("`{url}` is no http:// URL"))?;
+    let (authority, path) = rest.find('/').map_or((rest, "/"), |slash| rest.split_at(slash));
+    let host_and_port = if authority.contains(':') { authority.to_owned() } else { format!("{authority}:80") };
+    let request = Request {
+        method: b"GET",
+        path: path.as_bytes(),
+        authority: authority.as_bytes(),
+        scheme: Scheme::Http,
+        headers: &Headers::new(),
+        body: b"",
+    };
+    let mut connection = wire::h1::Connection::new(wire::h1::Config::default());
+    connection.start(0, &request)?;
+    let answer = exchange!(connection, look_up(&host_and_port)?);
+    ensure!((200..300).contains(&answer.status), "it answers {}", answer.status);
+    Ok(())
+}
+
+fn ask_grpc(authority: &str, service: &str) -> anyhow::Result<()> {
+    let mut headers = Headers::new();
+    wire::grpc::push_headers(&mut headers, None);
+    let request = Request {
+        method: b"POST",
+        path: b"/grpc.health.v1.Health/Check",
+        authority: authority.as_bytes(),
+        scheme: Scheme::Http,
+        headers: &headers,
+        body: &health_request(service)?,
+    };
+    let mut connection = wire::h2::Connection::new(wire::h2::Config::default());
+    connection.start(0, &request)?;
+    let answer = exchange!(connection, look_up(authority)?);
+    if let Some(status) = wire::grpc::Status::of(&answer.headers.view())
+        && status.code != evidence::GrpcCode::OK
+    {
+        bail!("it answers {}", status.code);
+    }
+    // HealthCheckResponse { status = 1: enum }, where SERVING is 1.
+    let message = wire::grpc::single_message(&answer.body)?;
+    ensure!(message == [0x08, 0x01], "it does not say SERVING");
+    Ok(())
+}
+
+/// `HealthCheckRequest { service = 1: string }`, framed.
+fn health_request(service: &str) -> anyhow::Result<Vec<u8>> {
+    let mut body = Vec::new();
+    let start = wire::grpc::begin_message(&mut body);
+    if !service.is_empty() {
+        let length = u8::try_from(service.len()).ok().filter(|length| *length < 128);
+        let length = length.ok_or_else(|| anyhow!("the service's name is longer than 127 bytes"))?;
+        body.extend_from_slice(&[0x0a, length]);
+        body.extend_from_slice(service.as_bytes());
+    }
+    wire::grpc::end_message(&mut body, start);
+    Ok(body)
+}
+
+fn look_up(host_and_port: &str) -> anyhow::Result<SocketAddr> {
+    let mut addresses = host_and_port.to_socket_addrs().with_context(|| format!("cannot find {host_and_port}"))?;
+    addresses.next().ok_or_else(|| anyhow!("{host_and_port} has no address"))
+}

@@ -1,0 +1,185 @@
+//! `plimsoll run`: the spine. Resolve the workload, prepare the target, begin the archive, start the
+//! observers, let the engine run, stop the observers, seal the archive, judge, report.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use archive::{Overwrite, Recorder, Sinks, Writer};
+use engine::{Clock, Control, Program, Rehearsal, RehearsalError, Remains, Setting};
+use evidence::exchange::exchange;
+use evidence::{Ending, Manifest, RunEnd};
+use observe::{Observer, OwnProcess, ProcessObserver, Watch};
+use workload::Workload;
+use workload::plan::LoadedPlan;
+
+use crate::arguments::RunArguments;
+use crate::failure::{Failure, Outcome};
+use crate::live::Live;
+use crate::manifest::{manifest, watched};
+use crate::signals::Listener;
+use crate::{clock, judged, once, outputs, plan, ready};
+
+/// Between the last preparation and the run's epoch: long enough for every loop to be at its start.
+const LEAD: Duration = Duration::from_millis(100);
+/// Descriptors that are not connections: the run file, timers, standard streams, observers.
+const OTHER_DESCRIPTORS: u64 = 64;
+
+pub(crate) fn run(arguments: &RunArguments) -> Outcome<u8> {
+    let plan = plan::resolve(&arguments.plan, &arguments.overrides)?;
+    let workload = plan.workload.clone();
+    let control = Control::new();
+    let listener = Listener::start(control.clone())?;
+    let rehearsal = prepare(plan, &listener)?;
+    if arguments.once {
+        return once::once(&rehearsal);
+    }
+    let program = check_first(&workload, rehearsal)?;
+    let epoch = clock::now() + LEAD;
+    let manifest = manifest(&workload, (epoch, arguments.loops))?;
+    let path = run_file(arguments, &manifest);
+    let writer = begin_archive(&path, (&manifest, arguments.force))?;
+    let measured = measure(arguments, (&workload, program), (writer, control, &listener));
+    let aborted = conclude(&path, measured)?;
+    let judged = judged::judge_file(&path)?;
+    archive::append_judgement(&path, &judged.judgement, &clock::rfc3339(clock::now())).map_err(Failure::own)?;
+    outputs::write(&judged.summary.with_files(&files(arguments, &path)), &arguments.outputs)?;
+    match aborted {
+        Some(reason) => Err(Failure::own(anyhow!("the run was broken off: {reason}"))),
+        None => Ok(judge::exit_code(judged.judgement.verdict)),
+    }
+}
+
+/// Wait for the targets, see that the machine can carry the load, make the run's setup.
+fn prepare(plan: LoadedPlan, listener: &Listener) -> Outcome<Rehearsal> {
+    let workload = plan.workload.clone();
+    let unix_ns = clock::now().as_nanosecond();
+    let program = Program::compile(plan, unix_ns).map_err(Failure::usage)?;
+    require_descriptors(&program)?;
+    ready::wait(&workload, &program, listener)?;
+    Rehearsal::new(program).set_up().map_err(refused)
+}
+
+fn check_first(workload: &Workload, rehearsal: Rehearsal) -> Outcome<Program> {
+    if workload.precheck {
+        rehearsal.check().map_err(refused)?;
+    }
+    Ok(rehearsal.into_program())
+}
+
+fn refused(error: RehearsalError) -> Failure {
+    match error {
+        RehearsalError::Engine(error) => Failure::own(error),
+        RehearsalError::Failed(exchange) => {
+            let name = &exchange.endpoint;
+            Failure::usage(anyhow!("step `{name}` failed before the load:\n{}", once::show(&exchange)))
+        }
+    }
+}
+
+fn require_descriptors(program: &Program) -> Outcome<()> {
+    let needed = program.max_virtual_users() + OTHER_DESCRIPTORS;
+    let limit = observe::raise_open_files().map_err(Failure::own)?;
+    match limit.soft {
+        Some(soft) if soft < needed => Err(Failure::usage(anyhow!(
+            "the plan may have {} virtual users at once and so needs {needed} open files, but this process may \
+             have {soft}; raise the limit (`ulimit -n {needed}`) or lower max_vus in the plan",
+            program.max_virtual_users()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn run_file(arguments: &RunArguments, manifest: &Manifest) -> PathBuf {
+    let default = || archive::file_name(&manifest.name, &manifest.started_at).into();
+    arguments.output.clone().unwrap_or_else(default)
+}
+
+fn begin_archive(path: &Path, (manifest, force): (&Manifest, bool)) -> Outcome<Writer> {
+    let overwrite = if force { Overwrite::Replace } else { Overwrite::Refuse };
+    Writer::create(path, manifest, overwrite).map_err(Failure::usage)
+}
+
+/// What a run left: how it ended, and why recording failed if it did.
+struct Measured {
+    end: RunEnd,
+    recorded: Result<archive::Recorded, archive::RecordError>,
+}
+
+/// Offer the load and record what is seen.
+fn measure(
+    arguments: &RunArguments,
+    (workload, program): (&Workload, Program),
+    (writer, control, listener): (Writer, Control, &Listener),
+) -> Outcome<Measured> {
+    let mut sinks = Sinks { recording: vec![Box::new(writer)], drawing: Vec::new() };
+    if !arguments.quiet {
+        sinks.drawing.push(Box::new(Live::new(workload)));
+    }
+    let (outlets, inlets) = (0..arguments.loops).map(|_| exchange()).unzip();
+    let (samples, sampled) = channel();
+    let recorder = Recorder::start(sinks, inlets, sampled).map_err(Failure::own)?;
+    let clock = Clock::starting_in(LEAD);
+    let watch = Watch::start(observers(workload), Arc::new(move || clock.now()), samples).map_err(Failure::own)?;
+    let setting = Setting { program: Arc::new(program), clock, control, behaviour: None };
+    let remains = engine::run(&setting, outlets);
+    for notice in watch.stop() {
+        eprintln!("{}: {} (at {:.0?})", notice.observer, notice.text, notice.at.offset());
+    }
+    let end = ending(remains, (listener, clock.now().second()));
+    Ok(Measured { recorded: recorder.finish(&end), end })
+}
+
+fn observers(workload: &Workload) -> Vec<Box<dyn Observer>> {
+    let mut observers: Vec<Box<dyn Observer>> = vec![Box::new(OwnProcess::new())];
+    for (name, target) in &workload.targets {
+        if let Some(process) = &target.process {
+            observers.push(Box::new(ProcessObserver::new(name, watched(process))));
+        }
+    }
+    observers
+}
+
+fn ending(remains: Result<Remains, engine::EngineError>, (listener, second): (&Listener, u32)) -> RunEnd {
+    let (ending, remains) = match remains {
+        Ok(remains) if listener.has_heard() => (Ending::Interrupted, remains),
+        Ok(remains) => (Ending::Completed, remains),
+        Err(error) => {
+            (Ending::Aborted(error.to_string()), Remains { last_second: second, ..Remains::default() })
+        }
+    };
+    RunEnd {
+        ending,
+        last_second: remains.last_second,
+        requests_in_flight: remains.requests_in_flight,
+        iterations_in_flight: remains.iterations_in_flight,
+        folded_endpoints: 0,
+        folded_ticks: remains.folded_ticks,
+    }
+}
+
+/// A failure to record always fails the run; a broken-off one is still judged and reported.
+fn conclude(path: &Path, measured: Outcome<Measured>) -> Outcome<Option<String>> {
+    let Measured { end, recorded } = measured?;
+    let kept = || {
+        let path = path.display();
+        format!("the run could not be recorded; what was kept is in {path}: `plimsoll report {path}`")
+    };
+    let recorded = recorded.with_context(kept).map_err(Failure::own)?;
+    for failure in recorded.drawing_failures {
+        eprintln!("{failure}");
+    }
+    Ok(match end.ending {
+        Ending::Aborted(reason) => Some(reason),
+        Ending::Completed | Ending::Interrupted => None,
+    })
+}
+
+fn files<'a>(arguments: &'a RunArguments, path: &'a Path) -> Vec<(&'a str, &'a str)> {
+    let outputs = &arguments.outputs;
+    let asked = [("evidence", Some(path)), ("HTML", outputs.html.as_deref()), ("Markdown", outputs.md.as_deref())];
+    asked.into_iter().filter_map(|(what, path)| Some((what, path?.to_str()?))).collect()
+}
+
