@@ -91,10 +91,7 @@ pub async fn serve(
         let Some(stream) = usable(stream).await else { continue };
         let connection = Connection { stream, bounds, routes: routes.clone(), draining: draining.clone() };
         tokio::spawn(async move {
-            match protocol {
-                Protocol::Http1 => connection.http1().await,
-                Protocol::Http2 => connection.http2().await,
-            }
+            connection.serve(protocol).await;
             drop(place);
         });
     }
@@ -123,6 +120,26 @@ struct Connection {
 }
 
 impl Connection {
+    async fn serve(mut self, protocol: Protocol) {
+        match protocol {
+            _ if !self.has_spoken().await => {}
+            Protocol::Http1 => self.http1().await,
+            Protocol::Http2 => self.http2().await,
+        }
+    }
+
+    /// A client that connects and stays silent would hold up the drain, as neither protocol says goodbye before it
+    /// was greeted. Such a connection is dropped, also when the greeting takes longer than a head may.
+    async fn has_spoken(&mut self) -> bool {
+        let mut first_byte = [0];
+        tokio::select! {
+            spoken = tokio::time::timeout(self.bounds.header, self.stream.peek(&mut first_byte)) => {
+                matches!(spoken, Ok(Ok(1)))
+            }
+            () = self.draining.begun() => false,
+        }
+    }
+
     async fn http1(mut self) {
         let mut builder = http1::Builder::new();
         builder.timer(TokioTimer::new()).header_read_timeout(self.bounds.header);
@@ -138,16 +155,7 @@ impl Connection {
         }
     }
 
-    /// A client that connects and stays silent would hold up the drain: HTTP/2 can only say goodbye after its
-    /// greeting. Such a connection is dropped, also when the greeting takes longer than a head may.
     async fn http2(mut self) {
-        tokio::select! {
-            spoken = tokio::time::timeout(self.bounds.header, self.stream.readable()) => match spoken {
-                Ok(Ok(())) => {}
-                _silent_or_gone => return,
-            },
-            () = self.draining.begun() => return,
-        }
         let mut builder = http2::Builder::new(TokioExecutor::new());
         builder
             .timer(TokioTimer::new())
