@@ -74,6 +74,8 @@ pub(crate) fn weight(facts: &Facts<'_>, asked: &Asked<'_>, finding: &Finding) ->
     }
     let is_guarded = match guard {
         Guard::Everything => true,
+        // A cap that is low for the whole scenario hides waits; counts and rates it does not touch.
+        Guard::Load if finding.scope.phase.is_none() => asked.is_about_times(),
         Guard::Load | Guard::OfferedLoad => asked.is_about_load(),
         // A rate of a closed model has a finding of its own, which says the same and more.
         Guard::LoadUnlessMissed => {

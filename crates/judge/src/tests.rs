@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use evidence::{Metric, Outcome, SeriesKey, Severity, Verdict};
+use evidence::{Key, Metric, Outcome, SeriesKey, Severity, Verdict};
 use proptest::prelude::*;
 
 use crate::exit_code;
@@ -220,6 +220,53 @@ fn rates_are_a_second_of_their_own_phase() {
 }
 
 #[test]
+fn an_interval_needs_three_batches_and_holds_its_value() {
+    let mut bench = Bench::new()
+        .offer("warm-up", "list", Load::of(500))
+        .asks("short", "p90(list, phase = warm-up) < 50ms")
+        .asks("long", "p90(list, phase = steady) < 50ms")
+        .asks("served", "service_p90(list, phase = steady) < 50ms");
+    for second in 10..70 {
+        let us = 10_000 + u64::from(second / 10) * 500;
+        bench.offer_once(second, "list", Load { us, ..Load::of(100) });
+    }
+    let claims = bench.judge().claims;
+    assert_eq!(claims[0].interval, None);
+    for claim in &claims[1..] {
+        let (low, high) = claim.interval.unwrap();
+        let value = claim.observed.value.unwrap();
+        assert!(low < value && value < high && high - low > 1.0, "{low} {value} {high}");
+    }
+}
+
+#[test]
+fn a_check_that_was_never_made_is_undecided() {
+    let mut bench = Bench::new()
+        .offer("steady", "list", Load::of(100))
+        .asks("all", "check_rate(list) > 99%")
+        .asks("one", "check_rate(list, check = status) > 99%")
+        .asks("none", "check_rate(list, check = body) > 99%");
+    let key =
+        |metric| Key::of(metric).scenario("play").phase("steady").endpoint("list").tag("check", "status");
+    bench.run.add(&key(Metric::CheckPassed), 30, 199);
+    bench.run.add(&key(Metric::CheckFailed), 30, 1);
+    let verdicts: Vec<_> = bench.judge().claims.iter().map(|c| c.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Pass, Verdict::Pass, Verdict::Inconclusive]);
+}
+
+#[test]
+fn what_an_interrupted_run_did_not_get_to_do_is_no_slowness() {
+    let mut bench = Bench::new().asks("held", "goodput(phase = steady) >= 99/s").interrupted();
+    for second in 10..40 {
+        bench.offer_once(second, "list", Load::of(100));
+    }
+    // Stopped early in this second; the books stay open for what is still under way.
+    bench.offer_once(40, "list", Load::of(20));
+    bench.stall(40..45, 100);
+    assert_eq!(bench.judge().claims[0].verdict, Verdict::Inconclusive);
+}
+
+#[test]
 fn a_bound_is_held_exactly() {
     let at = |bound: &str| {
         let bench = Bench::new().offer("steady", "list", Load { failed: 1, ..Load::of(99) });
@@ -300,6 +347,12 @@ proptest! {
     }
 
     #[test]
+    fn books_that_balance_are_never_doubted(bench in any_run()) {
+        let findings = bench.judge().findings;
+        prop_assert!(findings.iter().all(|f| f.rule != "L6" || f.severity == Severity::Info));
+    }
+
+    #[test]
     fn the_same_run_is_judged_the_same(bench in any_run()) {
         prop_assert_eq!(bench.judge(), bench.clone().judge());
     }
@@ -339,4 +392,12 @@ fn a_phase_of_no_length_divides_nothing() {
         (phase.start, phase.end) = (Duration::ZERO, Duration::ZERO);
     }
     assert_ne!(bench.judge().verdict, Verdict::Pass);
+}
+
+#[test]
+fn a_low_cap_is_a_doubt_about_times_alone() {
+    let mut bench = sound();
+    bench.workload.scenarios[0].max_vus = 600;
+    let doubted = bench.judge().claims.into_iter().map(|c| c.reasons.iter().any(|r| r.starts_with("L2")));
+    assert_eq!(doubted.collect::<Vec<_>>(), [true, false, false]);
 }

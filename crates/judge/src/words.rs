@@ -57,6 +57,7 @@ pub(crate) fn quantity(value: f64, unit: &str) -> String {
     match unit {
         "ms" => ms(value),
         "1/s" => rate(value),
+        "bytes" => format!("{} MiB", number(value / f64::from(1 << 20))),
         "1" | "" => number(value),
         unit => format!("{} {unit}", number(value)),
     }

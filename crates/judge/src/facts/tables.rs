@@ -119,7 +119,7 @@ impl Default for Place {
 pub(crate) struct Span {
     pub(crate) name: String,
     pub(crate) start: Duration,
-    /// Its end in the plan, or the end of the evidence if the run did not complete.
+    /// Its end in the plan; if the run did not complete, no later than its last whole second with load.
     pub(crate) end: Duration,
 }
 
@@ -168,18 +168,24 @@ impl Tables {
         cells.sort_by_key(|cell| order(&cell.place));
         let mut stretches: Vec<Stretch> = draft.stretches.into_values().collect();
         stretches.sort_by_key(|stretch| order(&stretch.place));
-        Ok(Tables { cells, stretches, spans: spans(run, workload) })
+        let spans = spans(run, workload, &stretches);
+        Ok(Tables { cells, stretches, spans })
     }
 }
 
-fn spans(run: &dyn Run, workload: &Workload) -> Vec<Span> {
+/// The phases. Those of a run that did not run its course end with the last whole second in which anything
+/// was due: what it did not get to do must not count as slowness.
+fn spans(run: &dyn Run, workload: &Workload, stretches: &[Stretch]) -> Vec<Span> {
     let is_complete = run.end().is_some_and(|end| end.ending == evidence::Ending::Completed);
-    let evidence_ends =
-        if is_complete { Duration::MAX } else { Duration::from_secs(u64::from(run.seconds())) };
+    let last_due =
+        stretches.iter().filter_map(|s| s.by_second.last_key_value().map(|(second, _)| *second)).max();
+    let last_due = Duration::from_secs(u64::from(last_due.unwrap_or(0)));
+    let cut =
+        |at: Duration| if is_complete || at <= last_due + Duration::from_secs(1) { at } else { last_due };
     let span = |phase: &workload::Phase| Span {
         name: phase.name.clone(),
-        start: phase.start.min(evidence_ends),
-        end: phase.end.min(evidence_ends),
+        start: cut(phase.start),
+        end: cut(phase.end),
     };
     workload.phases.iter().map(span).collect()
 }

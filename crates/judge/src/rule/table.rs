@@ -31,7 +31,7 @@ pub const RULES: &[Rule] = &[
                 invalid for that quantile (with a closed model a caution). For each open scenario: a cap on \
                 virtual users below peak rate × longest time limit is a caution.",
         guards: "late drops: every objective on requests of that scenario and phase; start lag: the quantile \
-                 it is held against",
+                 it is held against; a low cap: objectives on times of that scenario",
         why: "The generator's own debt is part of every response time, and arrivals that never started have \
               none.",
         next: "Give the generator more loops, cores or machines; raise `max_vus` where the cap is the doubt.",

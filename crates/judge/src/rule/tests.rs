@@ -32,6 +32,31 @@ fn a_rule_explains_itself() {
     "#);
 }
 
+#[test]
+fn the_words_name_the_thresholds_that_are_used() {
+    use crate::thresholds as t;
+    use crate::words::{ms, number, percent, whole};
+    let named = [
+        ("L1", [t::KEPT_INVALID, t::KEPT_CAUTION, t::KEPT_IN_WINDOW].map(percent).to_vec()),
+        ("L1", vec![format!("{} s", t::WINDOW_S)]),
+        ("L2", [t::LATE_INVALID, t::LATE_CAUTION, t::LAG_SHARE].map(percent).to_vec()),
+        ("L2", vec![ms(t::LAG_FLOOR_MS)]),
+        ("L3", vec![percent(t::LOOP_CPU), ms(t::STALL_MS), format!("{} s", t::WINDOW_S)]),
+        ("L4", vec![percent(t::AT_CAP), percent(t::CAP_USE)]),
+        ("L6", vec![format!("within {}", t::PLAN_GAP)]),
+        ("Q1", vec![whole(t::POOLED_GROUP), number(t::POOLED_FAILURES * 100.0), number(t::POOLED_MEDIANS)]),
+        ("Q2", vec![percent(t::NEAR_TIMEOUT)]),
+        ("Q3", vec![percent(t::SURVIVORS_INVALID), percent(t::SURVIVORS_CAUTION)]),
+        ("Q4", vec![whole(t::BIMODAL_SAMPLES)]),
+        ("S4", vec![number(t::TAIL_GATED), number(t::TAIL_SHOWN), format!("{} s", t::BATCH_S)]),
+        ("T4", vec![percent(t::WORKING)]),
+    ];
+    for (rule, words) in named {
+        let tests = explain(rule).unwrap().tests;
+        assert!(words.iter().all(|word| tests.contains(word)), "{rule}: {words:?}");
+    }
+}
+
 /// The manual's page, as the table of rules makes it.
 fn manual() -> String {
     let mut text = include_str!("manual_head.md").to_owned();

@@ -47,7 +47,7 @@ fn whole(facts: &Facts<'_>, stretch: &Stretch) -> Option<Finding> {
 /// Over its worst few seconds.
 fn window(stretch: &Stretch) -> Option<Finding> {
     let (first, last) = (*stretch.by_second.first_key_value()?.0, *stretch.by_second.last_key_value()?.0);
-    let latest_start = (last + 1).saturating_sub(WINDOW_S).max(first);
+    let latest_start = last.saturating_sub(WINDOW_S - 1).max(first);
     let in_window = |start: u32| {
         let counts = stretch.by_second.range(start..start.saturating_add(WINDOW_S));
         counts.fold((0, 0), |(s, l), (_, (scheduled, late))| (s + scheduled, l + late))
