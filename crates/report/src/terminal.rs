@@ -3,15 +3,18 @@
 pub(crate) mod line;
 mod table;
 
-use evidence::{Finding, Severity, Verdict};
+use evidence::{Claim, Finding, Severity, Verdict};
 
 use crate::number;
-use crate::summary::{Arrivals, Asked, CpuUse, End, Row, Summary, Times, quantile_text};
+use crate::summary::{Arrivals, CpuUse, End, Row, Summary, Times, quantile_text};
 use line::{Line, MIN_WIDTH, Tone, fit, wrap};
 use table::{Cell, Column, Table};
 
 /// Where the text of the last lines begins.
 const FOOT: usize = 11;
+
+/// How many findings of one rule and severity are told one by one.
+const FINDINGS_OF_A_RULE: usize = 6;
 
 /// Whether escape codes for colours may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +29,7 @@ pub enum Style {
 pub fn terminal(summary: &Summary, style: Style, width: usize) -> String {
     let mut page = Page { width: width.max(MIN_WIDTH), lines: Vec::new() };
     page.verdict(summary);
-    page.claims(&summary.claims);
+    page.claims(summary);
     page.findings(&summary.judgement.findings);
     for phase in summary.phases_with_rows() {
         page.phase(summary, phase);
@@ -110,12 +113,12 @@ impl Page {
         }
     }
 
-    fn claims(&mut self, claims: &[Asked]) {
-        if claims.is_empty() {
+    fn claims(&mut self, summary: &Summary) {
+        if summary.claims.is_empty() {
             return;
         }
         self.heading("Claims");
-        for asked in claims {
+        for asked in &summary.claims {
             let claim = &asked.claim;
             let mut head = Line::new();
             head.add(tone(claim.verdict), &claim.verdict.to_string()).add(Tone::Normal, "  ");
@@ -130,30 +133,35 @@ impl Page {
             seen.push(glued(&format!("n = {}", number::count(claim.samples))));
             let seen = seen.join(" · ");
             self.paragraph(("", 6), Tone::Normal, &seen);
-            for reason in claim.reasons.iter().filter(|_| claim.verdict != Verdict::Pass) {
-                self.paragraph(("", 6), tone(claim.verdict), reason);
+            if claim.verdict != Verdict::Pass {
+                for reason in brief_reasons(claim, &summary.judgement.findings) {
+                    self.paragraph(("", 6), tone(claim.verdict), &reason);
+                }
             }
         }
     }
 
+    /// Findings of one rule and severity are told together: what it found each time, then once why it
+    /// matters and what to do.
     fn findings(&mut self, findings: &[Finding]) {
         if findings.is_empty() {
             return;
         }
         self.heading("Findings");
-        for finding in findings {
+        for alike in findings.chunk_by(|a, b| (&a.rule, a.severity) == (&b.rule, b.severity)) {
+            let first = &alike[0];
             let mut head = Line::new();
-            head.add(severity_tone(finding.severity), &finding.severity.to_string());
-            head.add(Tone::Accent, &format!("  {} {}", finding.rule, finding.title));
-            let scope = crate::scope(&finding.scope);
-            let has_room = head.width() + scope.chars().count() + 3 <= self.width;
-            self.push(head.add(Tone::Dim, &if has_room { format!("  {scope}") } else { String::new() }));
-            if !has_room {
-                self.paragraph(("", 6), Tone::Dim, &scope);
+            head.add(severity_tone(first.severity), &first.severity.to_string());
+            self.push(head.add(Tone::Accent, &format!("  {} {}", first.rule, first.title)));
+            for finding in alike.iter().take(FINDINGS_OF_A_RULE) {
+                self.paragraph(("  –", 6), Tone::Normal, &told_with_scope(finding));
             }
-            self.paragraph(("", 6), Tone::Normal, &finding.what);
-            self.paragraph(("why", 6), Tone::Dim, &finding.why);
-            self.paragraph(("next", 6), Tone::Normal, &finding.next);
+            if alike.len() > FINDINGS_OF_A_RULE {
+                let more = format!("and {} more like these", alike.len() - FINDINGS_OF_A_RULE);
+                self.paragraph(("  –", 6), Tone::Dim, &more);
+            }
+            self.paragraph(("why", 6), Tone::Dim, &first.why);
+            self.paragraph(("next", 6), Tone::Normal, &first.next);
         }
     }
 
@@ -239,6 +247,44 @@ impl Page {
     }
 }
 
+/// A claim's reasons, where those that a finding tells in full are named by its rule alone; cautions change
+/// no verdict and are left to the findings.
+fn brief_reasons(claim: &Claim, findings: &[Finding]) -> Vec<String> {
+    let told_by =
+        |reason: &String| findings.iter().find(|f| reason.starts_with(&format!("{} {} (", f.rule, f.title)));
+    let mut plain = Vec::new();
+    let mut rules: Vec<&str> = Vec::new();
+    for reason in &claim.reasons {
+        match told_by(reason) {
+            None => plain.push(reason.clone()),
+            Some(_) if reason.contains("(caution)") || reason.contains("(info)") => {}
+            Some(finding) if rules.contains(&finding.rule.as_str()) => {}
+            Some(finding) => rules.push(&finding.rule),
+        }
+    }
+    if !rules.is_empty() {
+        plain.push(format!("because of {}, below", rules.join(", ")));
+    }
+    plain
+}
+
+/// What was found, with the parts of its scope that the sentence does not name itself.
+fn told_with_scope(finding: &Finding) -> String {
+    let scope = &finding.scope;
+    let named = [
+        ("phase", &scope.phase),
+        ("scenario", &scope.scenario),
+        ("endpoint", &scope.endpoint),
+        ("objective", &scope.objective),
+    ];
+    let untold = named.iter().filter_map(|(what, name)| {
+        let name = name.as_ref().filter(|name| !finding.what.contains(name.as_str()))?;
+        Some(format!("{what} {name}"))
+    });
+    let untold: Vec<String> = untold.collect();
+    if untold.is_empty() { finding.what.clone() } else { format!("{} ({})", finding.what, untold.join(", ")) }
+}
+
 /// Text that is not broken between its words.
 fn glued(text: &str) -> String {
     text.replace(' ', "\u{a0}")
@@ -272,8 +318,15 @@ const COLUMNS: [Column; 12] = [
 ];
 
 fn endpoints<'a>(rows: impl Iterator<Item = &'a Row>) -> Table {
-    let cells = |row: &Row| (row.label().to_owned(), cells(row));
-    Table { label: "endpoint", columns: COLUMNS.to_vec(), rows: rows.map(cells).collect() }
+    let rows: Vec<&Row> = rows.collect();
+    // Several scenarios may have an endpoint of one name: then the scenario tells them apart.
+    let is_one_of_several = |row: &Row| rows.iter().filter(|r| r.label() == row.label()).count() > 1;
+    let label = |row: &Row| match is_one_of_several(row) {
+        true => format!("{} / {}", row.scenario, row.label()),
+        false => row.label().to_owned(),
+    };
+    let cells = |row: &&Row| (label(row), cells(row));
+    Table { label: "endpoint", columns: COLUMNS.to_vec(), rows: rows.iter().map(cells).collect() }
 }
 
 fn cells(row: &Row) -> Vec<Cell> {

@@ -35,15 +35,15 @@ PASS  cpu  mean(cpu, target = challenge) < 0.85
       0.621 cores · asked < 0.85 cores · n = 15,750
 
 Findings
-fail  O1 objective-missed  objective few_errors
-      0.187 % of 78,431 arrivals failed or were dropped; fewer than 0.1 % was
-      asked.
+fail  O1 objective-missed
+  –   0.187 % of 78,431 arrivals failed or were dropped; fewer than 0.1 % was
+      asked. (objective few_errors)
 why   Every one of these is a user who got no answer.
 next  Look at the failed exchanges below; nearly all fall into seconds 71 and
       72.
-caution  L4 closed-loop-or-capped  phase gameplay
-      For 1.9 s the cap of 200 virtual users was in full use and 30 arrivals
-      were dropped.
+caution  L4 closed-loop-or-capped
+  –   For 1.9 s the cap of 200 virtual users was in full use and 30 arrivals
+      were dropped. (phase gameplay)
 why   While the cap holds back arrivals, the load is not the one that was asked
       for, and the longest waits are not seen.
 next  Raise max_vus to at least rate × timeout, or find what stalled the target
