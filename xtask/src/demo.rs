@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn lost_arrivals_fail_the_demo_whatever_the_verdict() {
-        let lost = "after exit code 3: 10 scheduled, but 7 started and 1 dropped";
+        let lost = "after exit code 3: 10 arrivals scheduled, but 7 started and 1 dropped";
         check_rehearsal("lost", &["--lose", "2"], Err(lost));
     }
 

@@ -32,22 +32,32 @@ pub(super) fn require_balance(report: &Value) -> Result<()> {
     }
 }
 
-/// Fails unless the books balance and load was offered, started and answered.
+/// Fails unless the books balance, the run completed, and every request it made was answered well.
 pub(super) fn require_sound(report: &Value) -> Result<()> {
     require_balance(report)?;
-    let [scheduled, started, dropped, completed] =
-        ["scheduled", "started", "dropped", "completed"].map(|name| total(report, name));
-    let (scheduled, started, dropped, completed) = (scheduled?, started?, dropped?, completed?);
+    let how = report["run"]["end"]["how"].as_str().unwrap_or("unknown");
+    ensure!(how == "completed", "the run did not complete, it was {how}");
+    let arrivals = &report["books"]["arrivals"];
+    let [scheduled, started, cap, late] =
+        ["scheduled", "started", "dropped_cap", "dropped_late"].map(|name| count(arrivals, name));
+    let (scheduled, started, dropped) = (scheduled?, started?, cap? + late?);
     ensure!(
-        scheduled == started + dropped,
-        "{scheduled} scheduled, but {started} started and {dropped} dropped"
+        scheduled > 0 && scheduled == started + dropped,
+        "{scheduled} arrivals scheduled, but {started} started and {dropped} dropped"
     );
-    ensure!(completed > 0, "nothing of {scheduled} scheduled arrivals was completed");
+    let [requests, ok, failed, cancelled] =
+        ["requests", "ok", "failed", "cancelled"].map(|name| count(&report["books"], name));
+    let (requests, ok, failed, cancelled) = (requests?, ok?, failed?, cancelled?);
+    ensure!(
+        requests > 0 && requests == ok + failed + cancelled,
+        "{requests} requests made, but {ok} well, {failed} failed and {cancelled} cancelled"
+    );
+    ensure!(failed == 0, "{failed} of {requests} requests failed: {}", report["books"]["by_outcome"]);
     Ok(())
 }
 
-fn total(report: &Value, name: &str) -> Result<u64> {
-    report["totals"][name].as_u64().with_context(|| format!("the JSON report has no count totals.{name}"))
+fn count(books: &Value, name: &str) -> Result<u64> {
+    books[name].as_u64().with_context(|| format!("the JSON report's books have no count `{name}`"))
 }
 
 #[cfg(test)]
@@ -55,8 +65,11 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn totals(started: u64) -> Value {
-        json!({ "scheduled": 10, "started": started, "dropped": 1, "completed": started })
+    fn report(started: u64, failed: u64) -> Value {
+        let arrivals = json!({ "scheduled": 10, "started": started, "dropped_cap": 1, "dropped_late": 0 });
+        let requests = json!({ "arrivals": arrivals, "requests": 9, "ok": 9 - failed, "failed": failed,
+            "cancelled": 0, "by_outcome": { "timeout": failed } });
+        json!({ "findings": [], "run": { "end": { "how": "completed" } }, "books": requests })
     }
 
     #[test]
@@ -80,10 +93,16 @@ mod tests {
     #[test]
     fn counts_must_add_up_and_be_there() {
         let check = |report: Value| require_sound(&report).map_err(|error| error.to_string());
-        assert_eq!(check(json!({ "findings": [], "totals": totals(9) })), Ok(()));
-        let short = check(json!({ "findings": [], "totals": totals(8) }));
-        assert_eq!(short, Err("10 scheduled, but 8 started and 1 dropped".to_owned()));
-        let none = check(json!({ "findings": [], "totals": {} }));
-        assert_eq!(none, Err("the JSON report has no count totals.scheduled".to_owned()));
+        assert_eq!(check(report(9, 0)), Ok(()));
+        let short = check(report(8, 0));
+        assert_eq!(short, Err("10 arrivals scheduled, but 8 started and 1 dropped".to_owned()));
+        let failed = check(report(9, 2));
+        assert_eq!(failed, Err("2 of 9 requests failed: {\"timeout\":2}".to_owned()));
+        let mut none = report(9, 0);
+        none["books"]["arrivals"] = Value::Null;
+        assert_eq!(check(none), Err("the JSON report's books have no count `scheduled`".to_owned()));
+        let mut killed = report(9, 0);
+        killed["run"]["end"]["how"] = "killed".into();
+        assert_eq!(check(killed), Err("the run did not complete, it was killed".to_owned()));
     }
 }

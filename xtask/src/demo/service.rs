@@ -93,7 +93,7 @@ impl Service {
 }
 
 fn configure(command: &mut Command, ports: Ports, folder: &Path) {
-    command.env("SQLITE_PATH", folder.join("challenge.db"));
+    command.env("DATABASE_PATH", folder.join("challenge.db"));
     command.env("TEST_IDENTITY_HEADER", "on").env("BASE_PATH", "/challenge");
     if ports == Ports::Free {
         for (_, variable, _) in LISTENERS {
