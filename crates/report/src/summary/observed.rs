@@ -94,10 +94,11 @@ pub(super) fn series(run: &dyn Run) -> Result<Vec<SeriesSummary>, ReadError> {
     Ok(all)
 }
 
-/// CPU of the generator first, then of every target the plan names or somebody observed.
+/// CPU of the generator first, then of every target whose process the plan names or somebody observed.
 pub(super) fn cpu(run: &dyn Run, workload: &Workload, answered: u64) -> Result<Vec<CpuUse>, ReadError> {
     let mut targets: Vec<&str> = vec![SeriesKey::GENERATOR];
-    targets.extend(workload.targets.keys().map(String::as_str));
+    let with_process = workload.targets.iter().filter(|(_, target)| target.process.is_some());
+    targets.extend(with_process.map(|(name, _)| name.as_str()));
     let observed = run.series().iter().filter(|s| &*s.name == "cpu").map(|s| &*s.target);
     targets.extend(observed);
     let mut seen = Vec::new();

@@ -6,6 +6,8 @@ use super::line::{Line, Tone, fit};
 
 /// The first column is not cut below this.
 const MIN_LABEL: usize = 8;
+/// The first column is cut to this, or by half, before another column is given up for it.
+const KEPT_LABEL: usize = 24;
 const GAP: usize = 2;
 
 /// A column of right-aligned cells.
@@ -45,8 +47,7 @@ impl Table {
         let label = label.max(self.label.width());
         let mut kept: Vec<usize> = (0..self.columns.len()).collect();
         let taken = |kept: &[usize]| kept.iter().map(|c| widths[*c] + GAP).sum::<usize>();
-        // A long label is cut by half before a column is given up for it.
-        let wanted = label.min((label / 2).max(2 * MIN_LABEL));
+        let wanted = label.min((label / 2).max(KEPT_LABEL));
         while taken(&kept) + wanted > width {
             let droppable = kept.iter().enumerate().filter(|(_, c)| self.columns[**c].rank > 0);
             let Some((at, _)) = droppable.max_by_key(|(_, c)| self.columns[**c].rank) else { break };
