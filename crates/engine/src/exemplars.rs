@@ -60,7 +60,7 @@ pub(crate) fn exemplar(
     let response = &operation.response;
     let endpoint = &program.endpoints[exchange.endpoint];
     let scenario = program.scenarios.get(endpoint.scenario).map_or("setup".into(), |s| s.name.clone());
-    let redactor = &program.redactor;
+    let redactor = &redactor_of(program, operation);
     let headers = |fields: &wire::Headers| {
         let redacted = |(name, value): (&[u8], &[u8])| {
             let (name, value) = (String::from_utf8_lossy(name), String::from_utf8_lossy(value));
@@ -87,6 +87,17 @@ pub(crate) fn exemplar(
         detail: redactor.text(detail).into_owned(),
         trace_id: draft.trace_id.map(|id| id.iter().map(|byte| format!("{byte:02x}")).collect()),
     }
+}
+
+/// What is hidden in this exchange.
+fn redactor_of(program: &Program, operation: &Operation) -> Redactor {
+    let Operation { draft, response, .. } = operation;
+    let fields = draft.headers.iter().chain(response.headers.iter());
+    let headers = fields.map(|(name, value)| (String::from_utf8_lossy(name), String::from_utf8_lossy(value)));
+    let kept = |body: &'_ [u8]| body.len().min(KEPT_BODY_BYTES);
+    let (sent, received) = (&draft.body[..kept(&draft.body)], &response.body[..kept(&response.body)]);
+    let texts = [&draft.path[..], sent, received].map(String::from_utf8_lossy);
+    program.redactor.of_exchange(headers, &texts)
 }
 
 fn request_line(program: &Program, operation: &Operation) -> String {

@@ -88,6 +88,12 @@ pub(crate) struct ScenarioProgram {
     pub(crate) flow: FlowProgram,
 }
 
+impl ScenarioProgram {
+    fn goes_to(&self, origin: usize) -> bool {
+        self.setup.iter().chain(self.flow.steps().iter()).any(|step| step.origin == origin)
+    }
+}
+
 #[derive(Debug, Clone)]
 pub(crate) enum FlowProgram {
     Mix {
@@ -145,9 +151,21 @@ impl Program {
         ends.max().unwrap_or_default()
     }
 
-    /// The most virtual users the run may have: as many connections it may open.
-    pub fn max_virtual_users(&self) -> u64 {
-        self.scenarios.iter().map(|s| u64::from(s.max_vus)).sum()
+    /// The most connections that this many loops may have open at once: over HTTP/1.1 one a virtual user and
+    /// origin, over a multiplexing protocol a fixed number a loop.
+    pub fn max_connections(&self, loops: u16) -> u64 {
+        let users =
+            |origin| self.scenarios.iter().filter(move |s| s.goes_to(origin)).map(|s| u64::from(s.max_vus));
+        let of = |(place, origin): (usize, &Origin)| match origin.speaks {
+            Speaks::Http1 => users(place).sum(),
+            Speaks::Http2 => origin.connections as u64 * u64::from(loops),
+        };
+        self.origins.iter().enumerate().map(of).sum()
+    }
+
+    /// The run's epoch is this wall-clock time, in nanoseconds since 1970: `${now()}` counts from there.
+    pub fn begin_at(&mut self, unix_ns: i128) {
+        self.epoch_unix_ns = unix_ns;
     }
 
     /// Each origin's target name, address and what is spoken there.

@@ -33,6 +33,8 @@ pub enum RehearsalError {
 pub struct Rehearsal {
     program: Arc<Program>,
     clock: Clock,
+    /// What the run's setup exchanged.
+    exchanges: Vec<Exemplar>,
 }
 
 /// What a flow left behind.
@@ -44,7 +46,8 @@ struct Performed {
 impl Rehearsal {
     /// Rehearse this program.
     pub fn new(program: Program) -> Rehearsal {
-        Rehearsal { program: Arc::new(program), clock: Clock::starting_in(Duration::ZERO) }
+        let clock = Clock::starting_in(Duration::ZERO);
+        Rehearsal { program: Arc::new(program), clock, exchanges: Vec::new() }
     }
 
     /// Make the run's setup steps, whose extracted values every virtual user will begin with.
@@ -58,21 +61,22 @@ impl Rehearsal {
         let scenario = self.program.scenarios.len();
         let flow = FlowProgram::Sequence(self.program.setup.clone());
         let performed = self.perform((scenario, self.program.shared.clone()), flow)?;
-        if let Some(failed) = performed.exchanges.into_iter().find(|e| e.outcome != Outcome::Ok) {
-            return Err(RehearsalError::Failed(Box::new(failed)));
+        if let Some(failed) = performed.exchanges.iter().find(|e| e.outcome != Outcome::Ok) {
+            return Err(RehearsalError::Failed(Box::new(failed.clone())));
         }
+        let clock = self.clock;
         let mut program = self.into_program();
         program.shared = performed.variables;
-        Ok(Rehearsal::new(program))
+        Ok(Rehearsal { program: Arc::new(program), clock, exchanges: performed.exchanges })
     }
 
-    /// Send each step of each scenario once and return every exchange, in the plan's order. A sequence ends
+    /// Send each step of each scenario once and return every exchange, the setup's first, in the plan's order. A sequence ends
     /// at its first failure; the steps of a mix do not depend on each other.
     ///
     /// # Errors
     /// [`EngineError`] when they could not be sent at all. A failing target is in the exchanges.
     pub fn once(&self) -> Result<Vec<Exemplar>, EngineError> {
-        let mut exchanges = Vec::new();
+        let mut exchanges = self.exchanges.clone();
         for (place, scenario) in self.program.scenarios.iter().enumerate() {
             let mut variables = self.program.shared.clone();
             if !scenario.setup.is_empty() {

@@ -21,6 +21,23 @@ Examples:
   plimsoll run plan.toml --target api=http://127.0.0.1:9000/v1
   plimsoll run plan.toml -o today.plimsoll --html today.html --junit today.xml";
 
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  plimsoll check plan.toml                        is it right, and what would it offer?
+  plimsoll check plan.toml --load 2               what would twice the load be?";
+
+const REPORT_EXAMPLES: &str = "\
+Examples:
+  plimsoll report demo.plimsoll                   the summary again, by the rules of today
+  plimsoll report demo.plimsoll --html demo.html --md demo.md
+  plimsoll report demo.plimsoll --json - | jq .verdict";
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  plimsoll explain                                list all rules
+  plimsoll explain L1                             what it tests, why it matters, what to do
+  plimsoll explain offered-load-not-reached       the same, by its title";
+
 /// Finds the load a service may safely carry, and proves it.
 #[derive(Debug, Parser)]
 #[command(version, after_help = EXIT_CODES, max_term_width = 100)]
@@ -35,10 +52,13 @@ pub(crate) enum Verb {
     #[command(after_help = RUN_EXAMPLES, after_long_help = RUN_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
     Run(Box<RunArguments>),
     /// Validate a plan and print what would be offered, second by second, without sending anything
+    #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArguments),
     /// Judge a run file again and render its reports
+    #[command(after_help = REPORT_EXAMPLES, after_long_help = REPORT_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
     Report(ReportArguments),
     /// Explain a validity rule, or list them all
+    #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainArguments),
 }
 

@@ -1,23 +1,22 @@
 //! `plimsoll explain`: what a validity rule tests, why it matters, what to do.
 
-use std::io::Write;
-
 use anyhow::anyhow;
 
 use crate::arguments::ExplainArguments;
 use crate::failure::{Failure, Outcome};
+use crate::outputs;
 
 pub(crate) fn explain(arguments: &ExplainArguments) -> Outcome<u8> {
     let text = match &arguments.rule {
         None => judge::RULES.iter().map(|rule| format!("{:<4} {}\n", rule.id, rule.title)).collect(),
         Some(name) => judge::explain(name).ok_or_else(|| unknown(name))?.to_string(),
     };
-    std::io::stdout().write_all(text.as_bytes()).map_err(Failure::own)?;
+    outputs::print(&text)?;
     Ok(0)
 }
 
 fn unknown(name: &str) -> Failure {
-    let hint = judge::nearest_rule(name).map(|near| format!("; did you mean {} {}?", near.id, near.title));
+    let hint = judge::nearest_rule(name).map(|near| format!("did you mean {} {}? ", near.id, near.title));
     let hint = hint.unwrap_or_default();
-    Failure::usage(anyhow!("there is no rule `{name}`{hint} `plimsoll explain` lists them all"))
+    Failure::usage(anyhow!("there is no rule `{name}`; {hint}`plimsoll explain` lists them all"))
 }

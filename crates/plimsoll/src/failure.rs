@@ -36,7 +36,15 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Failure::Own(error) | Failure::Usage(error)) = self;
-        // With every cause on the line: the last one is often the one that helps.
-        write!(f, "{error:#}")
+        // With every cause on the line: the last one is often the one that helps. Some errors quote theirs.
+        let mut text = String::new();
+        for cause in error.chain().map(ToString::to_string) {
+            if text.is_empty() {
+                text = cause;
+            } else if !text.contains(&cause) {
+                text = text + ": " + &cause;
+            }
+        }
+        f.write_str(&text)
     }
 }

@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
+use ::report::Summary;
 use anyhow::Context;
 use archive::Stored;
-use ::report::Summary;
 use evidence::{Judgement, Run};
 use workload::Workload;
 

@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            eprintln!("plimsoll: {failure}");
+            outputs::tell(format_args!("plimsoll: {failure}"));
             ExitCode::from(failure.exit_code())
         }
     }

@@ -1,12 +1,12 @@
 //! `plimsoll run PLAN --once`: each step once, every exchange shown.
 
 use std::fmt::Write as _;
-use std::io::Write;
 
 use engine::Rehearsal;
 use evidence::{Exemplar, Outcome as StepOutcome};
 
 use crate::failure::{Failure, Outcome};
+use crate::outputs;
 
 /// Send each step once and show every exchange. 3 when any of them failed.
 pub(crate) fn once(rehearsal: &Rehearsal) -> Outcome<u8> {
@@ -14,7 +14,7 @@ pub(crate) fn once(rehearsal: &Rehearsal) -> Outcome<u8> {
     let failed = exchanges.iter().filter(|e| e.outcome != StepOutcome::Ok).count();
     let mut text: String = exchanges.iter().map(|e| show(e) + "\n").collect();
     let _ = writeln!(text, "{} exchanges, {failed} failed", exchanges.len());
-    std::io::stdout().write_all(text.as_bytes()).map_err(Failure::own)?;
+    outputs::print(&text)?;
     Ok(if failed == 0 { 0 } else { 3 })
 }
 

@@ -1,26 +1,28 @@
 //! Writes the reports that were asked for.
 
-use std::io::{IsTerminal, Write};
+use std::fmt::Display;
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::path::Path;
 
-use anyhow::Context;
 use ::report::{Style, Summary};
+use anyhow::Context;
+
+use rustix::termios::tcgetwinsize;
 
 use crate::arguments::OutputArguments;
 use crate::failure::{Failure, Outcome};
 
 /// Where nothing else is known of the terminal.
 const WIDTH: usize = 100;
+/// Narrower than this no table can be read; the terminal may wrap it.
+const NARROWEST: usize = 40;
 
 /// Write every report that was asked for, and the summary for the terminal unless standard output is taken.
 pub(crate) fn write(summary: &Summary, outputs: &OutputArguments) -> Outcome<()> {
     let OutputArguments { html, md, json, junit } = outputs;
-    let asked: [(&Option<_>, fn(&Summary) -> String); 4] = [
-        (html, ::report::html),
-        (md, ::report::markdown),
-        (json, ::report::json),
-        (junit, ::report::junit),
-    ];
+    let asked: [(&Option<_>, fn(&Summary) -> String); 4] =
+        [(html, ::report::html), (md, ::report::markdown), (json, ::report::json), (junit, ::report::junit)];
     let is_taken = asked.iter().any(|(path, _)| path.as_deref() == Some(Path::new("-")));
     if !is_taken {
         let stdout = std::io::stdout();
@@ -29,7 +31,7 @@ pub(crate) fn write(summary: &Summary, outputs: &OutputArguments) -> Outcome<()>
         } else {
             Style::Plain
         };
-        put(Path::new("-"), &::report::terminal(summary, style, width()))?;
+        print(&::report::terminal(summary, style, width(&stdout)))?;
     }
     for (path, render) in asked {
         if let Some(path) = path {
@@ -39,17 +41,34 @@ pub(crate) fn write(summary: &Summary, outputs: &OutputArguments) -> Outcome<()>
     Ok(())
 }
 
-/// How wide the terminal is.
-pub(crate) fn width() -> usize {
-    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    told.filter(|columns| *columns >= 40).unwrap_or(WIDTH)
+/// How many columns the terminal behind `stream` has.
+pub(crate) fn width(stream: &impl AsFd) -> usize {
+    let told = || std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let seen = tcgetwinsize(stream).ok().map(|size| usize::from(size.ws_col));
+    seen.filter(|columns| *columns > 0).or_else(told).map_or(WIDTH, |columns| columns.max(NARROWEST))
+}
+
+/// A line on standard error. Nothing is lost with a reader who has gone.
+pub(crate) fn tell(text: impl Display) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Text on standard output. A reader who has seen enough and gone is no failure.
+pub(crate) fn print(text: &str) -> Outcome<()> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::own(anyhow::Error::new(error).context("cannot write to standard output")))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn put(path: &Path, text: &str) -> Outcome<()> {
-    let written = if path == Path::new("-") {
-        std::io::stdout().write_all(text.as_bytes())
-    } else {
-        std::fs::write(path, text)
-    };
-    written.with_context(|| format!("cannot write {}", path.display())).map_err(Failure::own)
+    if path == Path::new("-") {
+        return print(text);
+    }
+    std::fs::write(path, text)
+        .with_context(|| format!("cannot write {}", path.display()))
+        .map_err(Failure::own)
 }

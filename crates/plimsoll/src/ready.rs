@@ -1,6 +1,6 @@
 //! Before the load: is every target there, and is it ready?
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
@@ -11,43 +11,50 @@ use workload::Workload;
 use workload::model::{ReadyProbe, WaitReady};
 
 use crate::failure::{Failure, Outcome};
-use crate::signals::Listener;
+use crate::outputs::tell;
 
 const ASK_EVERY: Duration = Duration::from_millis(200);
 const ONE_TRY: Duration = Duration::from_secs(2);
+const SHORTEST_TRY: Duration = Duration::from_millis(50);
+/// More of an answer is read, but not kept.
+const KEPT_BODY_BYTES: usize = 4096;
 
 /// Wait until every target that says how answers that it is ready, then see that all can be reached.
-pub(crate) fn wait(workload: &Workload, program: &Program, listener: &Listener) -> Outcome<()> {
+pub(crate) fn wait(workload: &Workload, program: &Program) -> Outcome<()> {
     for (name, target) in &workload.targets {
         if let Some(wait) = &target.wait_ready {
-            wait_for(wait, listener).with_context(|| format!("target `{name}`")).map_err(Failure::usage)?;
+            wait_for(wait).with_context(|| format!("target `{name}`")).map_err(Failure::usage)?;
         }
     }
     for (name, address) in program.origins() {
-        TcpStream::connect_timeout(&address, ONE_TRY)
-            .with_context(|| {
-                format!("target `{name}`: nothing answers at {address}; start it, or say --target {name}=ADDRESS")
-            })
-            .map_err(Failure::usage)?;
+        TcpStream::connect_timeout(&address, ONE_TRY).map_err(|error| {
+            Failure::usage(anyhow!(
+                "target `{name}`: nothing answers at {address} ({error}); start it, or say --target {name}=ADDRESS"
+            ))
+        })?;
     }
     Ok(())
 }
 
-fn wait_for(wait: &WaitReady, listener: &Listener) -> anyhow::Result<()> {
+fn wait_for(wait: &WaitReady) -> anyhow::Result<()> {
     let began = Instant::now();
     let mut has_said = false;
     loop {
-        let reason = match ask(&wait.probe) {
+        let left = wait.within.saturating_sub(began.elapsed());
+        let reason = match ask(&wait.probe, left.clamp(SHORTEST_TRY, ONE_TRY)) {
             Ok(()) => return Ok(()),
             Err(reason) => reason,
         };
         let waited = began.elapsed();
-        ensure!(!listener.has_heard(), "interrupted before it was ready");
         if waited + ASK_EVERY > wait.within {
-            return Err(reason.context(format!("not ready within {:?}: {}", wait.within, describe(&wait.probe))));
+            return Err(reason.context(format!(
+                "not ready within {:?}: {}",
+                wait.within,
+                describe(&wait.probe)
+            )));
         }
         if waited > Duration::from_secs(2) && !has_said {
-            eprintln!("waiting up to {:?} for {}", wait.within, describe(&wait.probe));
+            tell(format_args!("waiting up to {:?} for {}", wait.within, describe(&wait.probe)));
             has_said = true;
         }
         std::thread::sleep(ASK_EVERY);
@@ -61,10 +68,10 @@ fn describe(probe: &ReadyProbe) -> String {
     }
 }
 
-fn ask(probe: &ReadyProbe) -> anyhow::Result<()> {
+fn ask(probe: &ReadyProbe, limit: Duration) -> anyhow::Result<()> {
     match probe {
-        ReadyProbe::Url(url) => ask_url(url),
-        ReadyProbe::GrpcHealth { authority, service } => ask_grpc(authority, service),
+        ReadyProbe::Url(url) => ask_url(url, limit),
+        ReadyProbe::GrpcHealth { authority, service } => ask_grpc((authority, service), limit),
     }
 }
 
@@ -85,7 +92,10 @@ impl Answer {
                 self.status = head.status;
                 head.headers.iter().for_each(|(name, value)| self.headers.push(name, value));
             }
-            Event::Body { chunk, .. } => self.body.extend_from_slice(&chunk[..chunk.len().min(4096)]),
+            Event::Body { chunk, .. } => {
+                let room = KEPT_BODY_BYTES.saturating_sub(self.body.len());
+                self.body.extend_from_slice(&chunk[..chunk.len().min(room)]);
+            }
             Event::Trailers { headers, .. } => {
                 headers.iter().for_each(|(name, value)| self.headers.push(name, value));
             }
@@ -97,10 +107,10 @@ impl Answer {
 
 /// Drive a protocol's state machine over a blocking socket until its one request is answered.
 macro_rules! exchange {
-    ($connection:expr, $address:expr) => {{
-        let mut stream = TcpStream::connect_timeout(&$address, ONE_TRY)?;
-        stream.set_read_timeout(Some(ONE_TRY))?;
-        stream.set_write_timeout(Some(ONE_TRY))?;
+    ($connection:expr, $address:expr, $limit:expr) => {{
+        let until = Instant::now() + $limit;
+        let mut stream = TcpStream::connect_timeout(&$address, $limit)?;
+        stream.set_write_timeout(Some($limit))?;
         let mut answer = Answer::default();
         let mut buffer = [0; 4096];
         while !answer.is_done {
@@ -108,24 +118,32 @@ macro_rules! exchange {
                 let sent = stream.write($connection.outgoing())?;
                 $connection.sent(sent);
             }
-            let n = stream.read(&mut buffer)?;
-            if n == 0 {
-                $connection.closed(&mut |event: Event<'_>| answer.take(event))?;
-                break;
-            }
-            $connection.receive(&buffer[..n], &mut |event: Event<'_>| answer.take(event))?;
+            let left = until.saturating_duration_since(Instant::now());
+            ensure!(!left.is_zero(), "it gives no whole answer");
+            stream.set_read_timeout(Some(left))?;
+            let n = match stream.read(&mut buffer) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => bail!("it gives no whole answer"),
+                read => read?,
+            };
+            let mut take = |event: Event<'_>| answer.take(event);
+            match n {
+                0 => $connection.closed(&mut take)?,
+                n => $connection.receive(&buffer[..n], &mut take)?,
+            };
             if let Some(error) = answer.failure {
                 return Err(error.into());
             }
+            ensure!(n > 0 || answer.is_done, "it closes the connection without an answer");
         }
         answer
     }};
 }
 
-fn ask_url(url: &str) -> anyhow::Result<()> {
+fn ask_url(url: &str, limit: Duration) -> anyhow::Result<()> {
     let rest = url.strip_prefix("http://").ok_or_else(|| anyhow!("`{url}` is no http:// URL"))?;
     let (authority, path) = rest.find('/').map_or((rest, "/"), |slash| rest.split_at(slash));
-    let host_and_port = if authority.contains(':') { authority.to_owned() } else { format!("{authority}:80") };
+    let host_and_port =
+        if authority.contains(':') { authority.to_owned() } else { format!("{authority}:80") };
     let request = Request {
         method: b"GET",
         path: path.as_bytes(),
@@ -136,12 +154,12 @@ fn ask_url(url: &str) -> anyhow::Result<()> {
     };
     let mut connection = wire::h1::Connection::new(wire::h1::Config::default());
     connection.start(0, &request)?;
-    let answer = exchange!(connection, look_up(&host_and_port)?);
+    let answer = exchange!(connection, look_up(&host_and_port)?, limit);
     ensure!((200..300).contains(&answer.status), "it answers {}", answer.status);
     Ok(())
 }
 
-fn ask_grpc(authority: &str, service: &str) -> anyhow::Result<()> {
+fn ask_grpc((authority, service): (&str, &str), limit: Duration) -> anyhow::Result<()> {
     let mut headers = Headers::new();
     wire::grpc::push_headers(&mut headers, None);
     let request = Request {
@@ -154,7 +172,7 @@ fn ask_grpc(authority: &str, service: &str) -> anyhow::Result<()> {
     };
     let mut connection = wire::h2::Connection::new(wire::h2::Config::default());
     connection.start(0, &request)?;
-    let answer = exchange!(connection, look_up(authority)?);
+    let answer = exchange!(connection, look_up(authority)?, limit);
     if let Some(status) = wire::grpc::Status::of(&answer.headers.view())
         && status.code != evidence::GrpcCode::OK
     {
@@ -181,6 +199,7 @@ fn health_request(service: &str) -> anyhow::Result<Vec<u8>> {
 }
 
 fn look_up(host_and_port: &str) -> anyhow::Result<SocketAddr> {
-    let mut addresses = host_and_port.to_socket_addrs().with_context(|| format!("cannot find {host_and_port}"))?;
+    let mut addresses =
+        host_and_port.to_socket_addrs().with_context(|| format!("cannot find {host_and_port}"))?;
     addresses.next().ok_or_else(|| anyhow!("{host_and_port} has no address"))
 }

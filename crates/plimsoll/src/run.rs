@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use anyhow::{Context, anyhow};
-use archive::{Overwrite, Recorder, Sinks, Writer};
+use anyhow::anyhow;
+use archive::{ArchiveError, Overwrite, Recorder, Sinks, Writer};
 use engine::{Clock, Control, Program, Rehearsal, RehearsalError, Remains, Setting};
 use evidence::exchange::exchange;
 use evidence::{Ending, Manifest, RunEnd};
@@ -29,22 +29,25 @@ const OTHER_DESCRIPTORS: u64 = 64;
 
 pub(crate) fn run(arguments: &RunArguments) -> Outcome<u8> {
     let plan = plan::resolve(&arguments.plan, &arguments.overrides)?;
+    refuse_existing(arguments)?;
     let workload = plan.workload.clone();
-    let control = Control::new();
-    let listener = Listener::start(control.clone())?;
-    let rehearsal = prepare(plan, &listener)?;
+    let rehearsal = prepare(plan, arguments.loops)?;
     if arguments.once {
         return once::once(&rehearsal);
     }
     let program = check_first(&workload, rehearsal)?;
+    // Until here a signal ends the process as it ends any other: nothing has been begun.
+    let control = Control::new();
+    let listener = Listener::start(control.clone())?;
     let epoch = clock::now() + LEAD;
-    let manifest = manifest(&workload, (epoch, arguments.loops))?;
+    let manifest = manifest(&program.redactor().stored(&workload), (epoch, arguments.loops))?;
     let path = run_file(arguments, &manifest);
     let writer = begin_archive(&path, (&manifest, arguments.force))?;
     let measured = measure(arguments, (&workload, program), (writer, control, &listener));
     let aborted = conclude(&path, measured)?;
     let judged = judged::judge_file(&path)?;
-    archive::append_judgement(&path, &judged.judgement, &clock::rfc3339(clock::now())).map_err(Failure::own)?;
+    archive::append_judgement(&path, &judged.judgement, &clock::rfc3339(clock::now()))
+        .map_err(Failure::own)?;
     outputs::write(&judged.summary.with_files(&files(arguments, &path)), &arguments.outputs)?;
     match aborted {
         Some(reason) => Err(Failure::own(anyhow!("the run was broken off: {reason}"))),
@@ -52,13 +55,23 @@ pub(crate) fn run(arguments: &RunArguments) -> Outcome<u8> {
     }
 }
 
-/// Wait for the targets, see that the machine can carry the load, make the run's setup.
-fn prepare(plan: LoadedPlan, listener: &Listener) -> Outcome<Rehearsal> {
+/// Before anything is sent: a run file of this name is not to be lost, nor the work of a whole run.
+fn refuse_existing(arguments: &RunArguments) -> Outcome<()> {
+    match &arguments.output {
+        Some(path) if path.exists() && !arguments.force && !arguments.once => {
+            Err(Failure::usage(ArchiveError::Exists { path: path.clone() }))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// See that the machine can carry the load, wait for the targets, make the run's setup.
+fn prepare(plan: LoadedPlan, loops: u16) -> Outcome<Rehearsal> {
     let workload = plan.workload.clone();
-    let unix_ns = clock::now().as_nanosecond();
-    let program = Program::compile(plan, unix_ns).map_err(Failure::usage)?;
-    require_descriptors(&program)?;
-    ready::wait(&workload, &program, listener)?;
+    let mut program = Program::compile(plan, clock::now().as_nanosecond()).map_err(Failure::usage)?;
+    require_descriptors(&program, loops)?;
+    ready::wait(&workload, &program)?;
+    program.begin_at(clock::now().as_nanosecond());
     Rehearsal::new(program).set_up().map_err(refused)
 }
 
@@ -79,14 +92,14 @@ fn refused(error: RehearsalError) -> Failure {
     }
 }
 
-fn require_descriptors(program: &Program) -> Outcome<()> {
-    let needed = program.max_virtual_users() + OTHER_DESCRIPTORS;
+fn require_descriptors(program: &Program, loops: u16) -> Outcome<()> {
+    let connections = program.max_connections(loops);
+    let needed = connections + OTHER_DESCRIPTORS;
     let limit = observe::raise_open_files().map_err(Failure::own)?;
     match limit.soft {
         Some(soft) if soft < needed => Err(Failure::usage(anyhow!(
-            "the plan may have {} virtual users at once and so needs {needed} open files, but this process may \
-             have {soft}; raise the limit (`ulimit -n {needed}`) or lower max_vus in the plan",
-            program.max_virtual_users()
+            "the plan may open {connections} connections at once and so needs {needed} open files, but this \
+             process may have {soft}; raise the limit (`ulimit -n {needed}`) or lower max_vus in the plan"
         ))),
         _ => Ok(()),
     }
@@ -111,7 +124,7 @@ struct Measured {
 /// Offer the load and record what is seen.
 fn measure(
     arguments: &RunArguments,
-    (workload, program): (&Workload, Program),
+    (workload, mut program): (&Workload, Program),
     (writer, control, listener): (Writer, Control, &Listener),
 ) -> Outcome<Measured> {
     let mut sinks = Sinks { recording: vec![Box::new(writer)], drawing: Vec::new() };
@@ -122,11 +135,13 @@ fn measure(
     let (samples, sampled) = channel();
     let recorder = Recorder::start(sinks, inlets, sampled).map_err(Failure::own)?;
     let clock = Clock::starting_in(LEAD);
-    let watch = Watch::start(observers(workload), Arc::new(move || clock.now()), samples).map_err(Failure::own)?;
+    program.begin_at((clock::now() + LEAD).as_nanosecond());
+    let watch =
+        Watch::start(observers(workload), Arc::new(move || clock.now()), samples).map_err(Failure::own)?;
     let setting = Setting { program: Arc::new(program), clock, control, behaviour: None };
     let remains = engine::run(&setting, outlets);
     for notice in watch.stop() {
-        eprintln!("{}: {} (at {:.0?})", notice.observer, notice.text, notice.at.offset());
+        outputs::tell(format_args!("{}: {} (at {:.0?})", notice.observer, notice.text, notice.at.offset()));
     }
     let end = ending(remains, (listener, clock.now().second()));
     Ok(Measured { recorded: recorder.finish(&end), end })
@@ -163,13 +178,11 @@ fn ending(remains: Result<Remains, engine::EngineError>, (listener, second): (&L
 /// A failure to record always fails the run; a broken-off one is still judged and reported.
 fn conclude(path: &Path, measured: Outcome<Measured>) -> Outcome<Option<String>> {
     let Measured { end, recorded } = measured?;
-    let kept = || {
-        let path = path.display();
-        format!("the run could not be recorded; what was kept is in {path}: `plimsoll report {path}`")
-    };
-    let recorded = recorded.with_context(kept).map_err(Failure::own)?;
+    let path = path.display();
+    let lost = |error| anyhow!("the run was not recorded to its end: {error}; see `plimsoll report {path}`");
+    let recorded = recorded.map_err(|error| Failure::own(lost(error)))?;
     for failure in recorded.drawing_failures {
-        eprintln!("{failure}");
+        outputs::tell(failure);
     }
     Ok(match end.ending {
         Ending::Aborted(reason) => Some(reason),
@@ -179,7 +192,7 @@ fn conclude(path: &Path, measured: Outcome<Measured>) -> Outcome<Option<String>>
 
 fn files<'a>(arguments: &'a RunArguments, path: &'a Path) -> Vec<(&'a str, &'a str)> {
     let outputs = &arguments.outputs;
-    let asked = [("evidence", Some(path)), ("HTML", outputs.html.as_deref()), ("Markdown", outputs.md.as_deref())];
+    let asked =
+        [("evidence", Some(path)), ("HTML", outputs.html.as_deref()), ("Markdown", outputs.md.as_deref())];
     asked.into_iter().filter_map(|(what, path)| Some((what, path?.to_str()?))).collect()
 }
-

@@ -9,6 +9,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 
 use crate::failure::{Failure, Outcome};
+use crate::outputs::tell;
 
 /// Listens for signals until it is dropped.
 pub(crate) struct Listener {
@@ -53,10 +54,10 @@ impl Drop for Listener {
 
 fn obey(control: &Control, heard_before: usize) {
     if heard_before == 0 {
-        eprintln!("\nstopping: no new arrivals, waiting for what is in flight; once more to end at once");
+        tell("\nstopping: no new arrivals, waiting for what is in flight; once more to end at once");
         control.drain();
     } else {
-        eprintln!("\nending at once");
+        tell("\nending at once");
         control.abandon();
     }
 }

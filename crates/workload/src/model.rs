@@ -270,6 +270,14 @@ impl Flow {
             Flow::Sequence(steps) => Box::new(steps.iter()),
         }
     }
+
+    /// The same, to be changed.
+    pub fn steps_mut(&mut self) -> Box<dyn Iterator<Item = &mut Step> + '_> {
+        match self {
+            Flow::Mix(mix) => Box::new(mix.iter_mut().map(|w| &mut w.step)),
+            Flow::Sequence(steps) => Box::new(steps.iter_mut()),
+        }
+    }
 }
 
 /// One step of a mix.

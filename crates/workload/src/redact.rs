@@ -8,6 +8,7 @@ use regex::{Captures, Regex, RegexBuilder};
 use crate::model::Workload;
 use crate::template::push_json_escaped;
 
+mod stored;
 #[cfg(test)]
 mod tests;
 
@@ -30,11 +31,15 @@ const FIELDS: [&str; 8] =
     ["password", "secret", "token", "access_token", "refresh_token", "id_token", "client_secret", "api_key"];
 /// Values shorter than this are not looked for in texts: they would hide half of any text.
 const MIN_VALUE_BYTES: usize = 4;
+/// The same for values that were met in a secret place, of which nobody said that they are hard to guess.
+const MIN_MET_BYTES: usize = 6;
 
 /// Knows what is secret in one workload.
 #[derive(Debug, Clone)]
 pub struct Redactor {
     headers: BTreeSet<String>,
+    /// JSON fields, form fields and parameters, in lower case.
+    names: BTreeSet<String>,
     /// Values of environment variables, longest first, so that one inside another does not uncover it.
     values: Vec<String>,
     /// A secret name, in JSON, a form or a query, and the value that follows; none if it could not be built.
@@ -46,16 +51,39 @@ impl Redactor {
     pub fn new(workload: &Workload, env: &BTreeMap<String, String>) -> Redactor {
         let named: Vec<String> = workload.secrets.iter().map(|name| name.to_ascii_lowercase()).collect();
         let headers = HEADERS.iter().map(|name| (*name).to_owned()).chain(named.iter().cloned()).collect();
-        let mut values: Vec<String> = env
-            .values()
-            .filter(|v| v.len() >= MIN_VALUE_BYTES)
-            .flat_map(|v| [v.clone(), in_json(v)])
-            .collect();
-        values.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        values.dedup();
-        let mut fields: BTreeSet<String> = FIELDS.iter().map(|name| (*name).to_owned()).collect();
-        fields.extend(named);
-        Redactor { headers, values, fields: field_pattern(&fields) }
+        let mut names: BTreeSet<String> = FIELDS.iter().map(|name| (*name).to_owned()).collect();
+        names.extend(named);
+        let fields = field_pattern(&names);
+        let mut redactor = Redactor { headers, names, values: Vec::new(), fields };
+        redactor.add(env.values().filter(|v| v.len() >= MIN_VALUE_BYTES).cloned());
+        redactor
+    }
+
+    /// The same for one exchange: what stands in a secret place of it is hidden in all of it, such as a token
+    /// that a server repeats in another field, or that a failed check quotes.
+    pub fn of_exchange<'a>(
+        &self,
+        headers: impl IntoIterator<Item = (Cow<'a, str>, Cow<'a, str>)>,
+        texts: &[Cow<'_, str>],
+    ) -> Redactor {
+        let mut met = Vec::new();
+        for (name, value) in headers {
+            if self.headers.contains(name.to_ascii_lowercase().as_str()) {
+                met.extend(secrets_of_header(&name.to_ascii_lowercase(), &value));
+            }
+        }
+        for found in self.fields.iter().flat_map(|f| texts.iter().flat_map(|text| f.captures_iter(text))) {
+            met.push(value_of(&found).to_owned());
+        }
+        let mut redactor = self.clone();
+        redactor.add(met.into_iter().filter(|value| value.len() >= MIN_MET_BYTES && value != REDACTED));
+        redactor
+    }
+
+    fn add(&mut self, values: impl Iterator<Item = String>) {
+        self.values.extend(values.flat_map(|value| [in_json(&value), value]));
+        self.values.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        self.values.dedup();
     }
 
     /// A header's value as it may be shown. The name's case does not matter.
@@ -89,6 +117,28 @@ fn in_json(value: &str) -> String {
     let mut escaped = Vec::new();
     push_json_escaped(value.as_bytes(), &mut escaped);
     String::from_utf8_lossy(&escaped).into_owned()
+}
+
+/// What is secret in the value of a secret header: all of it, what follows the scheme, the cookies' values.
+fn secrets_of_header(name: &str, value: &str) -> Vec<String> {
+    let mut secrets = vec![value.trim().to_owned()];
+    let pairs = match name {
+        "cookie" => value.split(';').collect(),
+        // What follows the first are the cookie's attributes.
+        "set-cookie" => value.split(';').take(1).collect(),
+        _ => Vec::new(),
+    };
+    secrets.extend(pairs.iter().filter_map(|pair| Some(pair.split_once('=')?.1.trim().to_owned())));
+    secrets.extend(value.trim().split_once(' ').map(|(_, rest)| rest.trim().to_owned()));
+    secrets
+}
+
+/// The value that a secret name is followed by, without its quotes.
+fn value_of<'t>(found: &Captures<'t>) -> &'t str {
+    let name = found.name("json").or_else(|| found.name("form"));
+    let whole = found.get_match();
+    let value = &whole.as_str()[name.map_or(0, |name| name.len())..];
+    value.strip_prefix('"').map_or(value, |inner| inner.strip_suffix('"').unwrap_or(inner))
 }
 
 /// A secret's name and sign as they were, its value hidden.

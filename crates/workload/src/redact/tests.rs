@@ -66,3 +66,67 @@ proptest! {
         let _ = redactor(&[&secret], &[("S", &secret)]).text(&text);
     }
 }
+
+#[test]
+fn what_stands_in_a_secret_place_is_hidden_in_all_of_its_exchange() {
+    let headers = [("Authorization", "Bearer abc-123-def"), ("set-cookie", "sid=c00kie-9; Path=/somewhere")];
+    let texts = [r#"{"token":"t0ken-5","same":"t0ken-5"}"#, "pin=493021&x=1", "password=short"];
+    let redactor = redactor(&["pin"], &[])
+        .of_exchange(headers.map(|(name, value)| (name.into(), value.into())), &texts.map(Cow::from));
+    let check = |text: &str, shown: &str| assert_eq!(redactor.text(text), shown, "{text}");
+    check(r#"{"echo":"Bearer abc-123-def"}"#, r#"{"echo":"[redacted]"}"#);
+    check("you sent abc-123-def and c00kie-9", "you sent [redacted] and [redacted]");
+    check(r#"{"token":"t0ken-5","same":"t0ken-5"}"#, r#"{"token":"[redacted]","same":"[redacted]"}"#);
+    check("the pin was 493021, in short: /somewhere", "the pin was [redacted], in short: /somewhere");
+}
+
+struct One(&'static str);
+
+impl crate::Files for One {
+    fn read(&self, _path: &std::path::Path) -> std::io::Result<Vec<u8>> {
+        Ok(self.0.as_bytes().to_vec())
+    }
+}
+
+#[test]
+fn what_a_plan_spells_out_is_not_stored() {
+    let plan = r#"
+version = 1
+secrets = ["card"]
+[targets.shop]
+url = "http://127.0.0.1:1"
+wait_ready = { url = "${shop.url}/ready?token=plain-a" }
+[[setup]]
+name = "open"
+post = "${shop.url}/open?card=plain-b&x=1"
+json = { password = "plain-c", user = "${env.USER_NAME}" }
+headers = { authorization = "Bearer plain-d", accept = "text/html" }
+[[scenarios]]
+name = "s"
+executor = "constant-vus"
+vus = 1
+duration = "1s"
+[[scenarios.steps]]
+name = "a"
+get = "${shop.url}/x"
+headers = { authorization = "Bearer ${env.TOKEN}", cookie = "sid=plain-e; u=${env.USER_NAME}", card = "${vu}" }
+expect = { json = { "$.card" = "plain-f", "$.size" = 3 }, headers = { x-api-key = "plain-g" } }
+[[scenarios.steps]]
+name = "b"
+post = "${shop.url}/y"
+body = 'card=${choice("a", "plain-h")}'
+"#;
+    let env = |name: &str| Some(format!("value-of-{name}"));
+    let loaded = crate::plan::load("p.toml".as_ref(), &One(plan), &env, &crate::Overrides::default());
+    let loaded = loaded.unwrap_or_else(|errors| panic!("{errors}"));
+    let redactor = Redactor::new(&loaded.workload, &loaded.env);
+    let stored = serde_json::to_value(redactor.stored(&loaded.workload)).unwrap();
+    let text = stored.to_string();
+    assert!(!text.contains("plain-") && !text.contains("value-of"), "{text}");
+    for kept in ["Bearer ${env.TOKEN}", "text/html", "${vu}", "/ready?token=[redacted]", "&x=1", "$.size"] {
+        assert!(text.contains(kept), "{kept} in {text}");
+    }
+    // Whoever reads it finds a workload as valid as the one that was stored.
+    let again: Workload = serde_json::from_value(stored).unwrap();
+    assert_eq!(again, redactor.stored(&again));
+}

@@ -1,0 +1,243 @@
+//! Starts the binary in a folder of its own, and reads what it left.
+
+use std::fs::{self, File};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// No command of these tests takes longer unless it hangs.
+pub(crate) const HANG: Duration = Duration::from_secs(120);
+/// How often a condition is looked at.
+const GLANCE: Duration = Duration::from_millis(20);
+
+const BINARY: &str = env!("CARGO_BIN_EXE_plimsoll");
+
+/// A folder in which commands are run.
+pub(crate) struct Place {
+    folder: TempDir,
+}
+
+/// What a command left.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    /// None when a signal ended it.
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// A command under way. Dropped, it is killed.
+pub(crate) struct Running {
+    child: Child,
+    stdout: PathBuf,
+    stderr: PathBuf,
+}
+
+impl Place {
+    /// A folder with `plan.toml`.
+    pub(crate) fn new(plan: &str) -> Place {
+        let place = Place { folder: TempDir::new().unwrap() };
+        place.write("plan.toml", plan);
+        place
+    }
+
+    pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// A JSON file of the folder.
+    pub(crate) fn json(&self, name: &str) -> Value {
+        serde_json::from_str(&self.read(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// The names of the files in the folder that end so, in order.
+    pub(crate) fn files(&self, end: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.folder.path()).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<_> = names.filter(|name| name.ends_with(end)).collect();
+        names.sort();
+        names
+    }
+
+    /// Run `plimsoll` to its end.
+    pub(crate) fn plimsoll(&self, arguments: &[&str]) -> Ran {
+        self.start(arguments).end()
+    }
+
+    /// Start `plimsoll`.
+    pub(crate) fn start(&self, arguments: &[&str]) -> Running {
+        self.spawn(Command::new(BINARY).args(arguments))
+    }
+
+    /// Run `plimsoll` to its end, from a shell that first does what `preparation` says.
+    pub(crate) fn plimsoll_after(&self, preparation: &str, arguments: &[&str]) -> Ran {
+        let script = format!("{preparation}; exec \"$@\"");
+        self.spawn(Command::new("sh").args(["-c", &script, "sh", BINARY]).args(arguments)).end()
+    }
+
+    fn spawn(&self, command: &mut Command) -> Running {
+        let (stdout, stderr) = (self.path("stdout.txt"), self.path("stderr.txt"));
+        let child = command
+            .current_dir(self.folder.path())
+            .env("TOKEN", "env-5ecret-value")
+            .env_remove("COLUMNS")
+            .stdin(Stdio::null())
+            .stdout(File::create(&stdout).unwrap())
+            .stderr(File::create(&stderr).unwrap())
+            .spawn()
+            .unwrap();
+        Running { child, stdout, stderr }
+    }
+}
+
+impl Running {
+    /// Send it a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).unwrap();
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    /// What it has said on standard error so far.
+    pub(crate) fn stderr(&self) -> String {
+        text_of(&self.stderr)
+    }
+
+    /// Wait until `condition` holds while it goes on.
+    pub(crate) fn until(&mut self, what: &str, mut condition: impl FnMut() -> bool) {
+        let began = Instant::now();
+        while !condition() {
+            assert!(began.elapsed() < HANG, "{what}: not within {HANG:?}; it said {}", self.stderr());
+            if let Some(status) = self.child.try_wait().unwrap() {
+                panic!("{what}: it ended before, {status}: {}", self.stderr());
+            }
+            thread::sleep(GLANCE);
+        }
+    }
+
+    /// Wait for its end.
+    pub(crate) fn end(mut self) -> Ran {
+        let began = Instant::now();
+        let status = loop {
+            match self.child.try_wait().unwrap() {
+                Some(status) => break status,
+                None if began.elapsed() > HANG => panic!("it hangs: {}", self.stderr()),
+                None => thread::sleep(GLANCE),
+            }
+        };
+        let ran = Ran { code: status.code(), stdout: text_of(&self.stdout), stderr: text_of(&self.stderr) };
+        for text in [&ran.stdout, &ran.stderr] {
+            assert!(!text.contains("panicked") && !text.contains("RUST_BACKTRACE"), "{text}");
+        }
+        ran
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn text_of(path: &Path) -> String {
+    String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned()
+}
+
+impl Ran {
+    /// It must have ended with this exit code.
+    #[track_caller]
+    pub(crate) fn ended(&self, code: i32) -> &Ran {
+        assert_eq!(self.code, Some(code), "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        self
+    }
+
+    /// Each of these must be on standard error.
+    #[track_caller]
+    pub(crate) fn complains(&self, parts: &[&str]) -> &Ran {
+        for part in parts {
+            assert!(self.stderr.contains(part), "no {part:?} in:\n{}", self.stderr);
+        }
+        self
+    }
+
+    /// Each of these must be on standard output.
+    #[track_caller]
+    pub(crate) fn says(&self, parts: &[&str]) -> &Ran {
+        for part in parts {
+            assert!(self.stdout.contains(part), "no {part:?} in:\n{}\n{}", self.stdout, self.stderr);
+        }
+        self
+    }
+}
+
+/// How many whole seconds the run file at `path` holds, while it is being written.
+pub(crate) fn recorded_seconds(path: &Path) -> i64 {
+    let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let read = || {
+        let file = rusqlite::Connection::open_with_flags(path, flags)?;
+        file.query_row("SELECT coalesce(1 + max(second), 0) FROM ticks", [], |row| row.get(0))
+    };
+    // It may not be there yet, or have no tables yet.
+    read().unwrap_or(0)
+}
+
+/// Two virtual users, each with a request to `/x` of the target every 20 ms. What is judged of a closed model
+/// does not depend on how busy this machine is.
+pub(crate) fn closed(address: SocketAddr, seconds: u32) -> String {
+    plan(address, &format!("executor = \"constant-vus\"\nvus = 2\nduration = \"{seconds}s\""))
+        + "think = \"20ms\"\n"
+}
+
+/// 50 requests a second to `/x` of the target.
+pub(crate) fn open(address: SocketAddr, seconds: u32) -> String {
+    plan(
+        address,
+        &format!(
+            "executor = \"constant-arrival-rate\"\nrate = \"50/s\"\nmax_vus = 100\nduration = \"{seconds}s\""
+        ),
+    )
+}
+
+/// A plan of one scenario and one step, which the caller may go on with.
+fn plan(address: SocketAddr, executor: &str) -> String {
+    format!(
+        r#"version = 1
+[targets.api]
+url = "http://{address}"
+[[scenarios]]
+name = "load"
+{executor}
+[[scenarios.steps]]
+name = "get"
+get = "${{api.url}}/x"
+"#
+    )
+}
+
+/// The plan with a line more at its top.
+pub(crate) fn with_head(plan: &str, line: &str) -> String {
+    plan.replacen("version = 1\n", &format!("version = 1\n{line}\n"), 1)
+}
+
+/// An address at which nobody listens now.
+pub(crate) fn refusal() -> testbed::Refusal {
+    testbed::refuse().unwrap()
+}

@@ -1,0 +1,14 @@
+//! The command as a stranger uses it: the real binary, real targets, exit codes, texts and files.
+
+mod archives;
+mod command;
+mod explain;
+mod load;
+mod once;
+mod plans;
+mod preparation;
+mod progress;
+mod reports;
+mod secrets;
+mod signals;
+mod trouble;

@@ -1,0 +1,80 @@
+//! What goes wrong in mid-run is data, and the run is judged; what cannot be recorded is our failure.
+
+use testbed::{Behaviour, Target};
+
+use crate::command::{HANG, Place, closed, open, recorded_seconds};
+
+const FEW_ERRORS: &str = "[objectives]\nfew_errors = \"error_rate(all) < 1%\"\n";
+
+/// Run the plan against `target`, and stop that once it has had 20 requests.
+fn stopped_half_way(plan: &str, target: &mut Target) -> (Place, crate::command::Ran) {
+    let place = Place::new(plan);
+    let run = place.start(&["run", "plan.toml", "-q", "-o", "run.plimsoll", "--json", "run.json"]);
+    assert!(target.wait_for(HANG, |log| log.len() >= 20));
+    target.stop();
+    (place, run.end())
+}
+
+#[test]
+fn a_target_that_dies_in_mid_run_fails_its_objective() {
+    let mut target = testbed::http(Behaviour::ok()).unwrap();
+    let (place, ran) = stopped_half_way(&(closed(target.addr(), 3) + FEW_ERRORS), &mut target);
+    ran.ended(3).says(&["FAIL", "few_errors", "refused"]);
+    let report = place.json("run.json");
+    assert_eq!((&report["verdict"], &report["run"]["end"]["how"]), (&"FAIL".into(), &"completed".into()));
+    let outcomes = &report["books"]["by_outcome"];
+    assert!(outcomes["refused"].as_u64() > Some(0) && outcomes["ok"].as_u64() > Some(0), "{outcomes}");
+    let sealed = place.plimsoll(&["report", "run.plimsoll"]);
+    sealed.ended(3).says(&["FAIL", "refused"]);
+    assert_eq!(place.files("-wal"), [""; 0], "a sealed run is one file");
+}
+
+#[test]
+fn an_open_load_on_a_target_that_dies_keeps_coming() {
+    let mut target = testbed::http(Behaviour::ok()).unwrap();
+    let (place, ran) = stopped_half_way(&(open(target.addr(), 3) + FEW_ERRORS), &mut target);
+    // A machine that stalls the generator itself makes it INVALID, which is as true.
+    assert!(matches!(ran.code, Some(3 | 5)), "{ran:?}");
+    let report = place.json("run.json");
+    let arrivals = &report["books"]["arrivals"];
+    assert_eq!(arrivals["scheduled"], 150);
+    assert!(report["books"]["by_outcome"]["refused"].as_u64() > Some(0), "{report}");
+    let rules: Vec<_> =
+        report["findings"].as_array().unwrap().iter().map(|f| f["rule"].as_str().unwrap()).collect();
+    assert!(!rules.contains(&"L6"), "the books must balance: {rules:?}");
+    assert!(rules.contains(&"T4"), "{rules:?}");
+}
+
+#[test]
+fn a_target_that_always_fails_misses_its_error_objective() {
+    let target = testbed::http(Behaviour::status(500)).unwrap();
+    let place = Place::new(&(closed(target.addr(), 1) + FEW_ERRORS));
+    let ran = place.plimsoll(&["run", "plan.toml", "-q"]);
+    ran.ended(3).says(&["FAIL", "few_errors", "http_5xx", "100"]);
+}
+
+#[test]
+fn a_full_disk_ends_the_run_says_so_and_leaves_a_readable_file() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let place = Place::new(&(closed(target.addr(), 60) + FEW_ERRORS));
+    // The kernel's limit on the size of a file stands for a disk without room: the log grows over it.
+    let full = "trap '' XFSZ; ulimit -f 600";
+    let ran = place.plimsoll_after(full, &["run", "plan.toml", "-q", "-o", "run.plimsoll"]);
+    ran.ended(1).complains(&[
+        "plimsoll: the run was not recorded to its end",
+        "room",
+        "plimsoll report run.plimsoll",
+    ]);
+    assert!(recorded_seconds(&place.path("run.plimsoll")) > 0);
+    let kept = place.plimsoll(&["report", "run.plimsoll"]);
+    kept.ended(4).says(&["INCONCLUSIVE", "killed"]);
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_said_before_the_load() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let place = Place::new(&closed(target.addr(), 1));
+    let ran = place.plimsoll(&["run", "plan.toml", "-q", "-o", "no/such/folder/run.plimsoll"]);
+    ran.ended(2).complains(&["no/such/folder/run.plimsoll"]);
+    assert_eq!(target.requests(), 0);
+}

@@ -1,0 +1,92 @@
+//! A workload as it may be stored. Values that are not known before the run stand in it by name, so what is
+//! left to hide are secrets that the plan itself spells out.
+
+use serde_json::Value as Json;
+
+use super::{REDACTED, Redactor};
+use crate::model::{ReadyProbe, Request, Step, Workload};
+use crate::template::{Part, Template, Value};
+
+impl Redactor {
+    /// `workload` without the secrets that its plan spells out: a password in a body, a header's token.
+    pub fn stored(&self, workload: &Workload) -> Workload {
+        let mut stored = workload.clone();
+        for wait in stored.targets.values_mut().filter_map(|target| target.wait_ready.as_mut()) {
+            if let ReadyProbe::Url(url) = &mut wait.probe {
+                *url = self.text(url).into_owned();
+            }
+        }
+        let flows = stored.scenarios.iter_mut().flat_map(|s| s.setup.iter_mut().chain(s.flow.steps_mut()));
+        stored.setup.iter_mut().chain(flows).for_each(|step| self.hide_in_step(step));
+        stored
+    }
+
+    fn hide_in_step(&self, step: &mut Step) {
+        match &mut step.request {
+            Request::Http { path, headers, body, .. } => {
+                self.hide_in_headers(headers);
+                self.hide_in_text(path);
+                self.hide_in_text(body);
+            }
+            Request::Grpc { metadata, message, .. } => {
+                self.hide_in_headers(metadata);
+                self.hide_in_json(message);
+            }
+        }
+        self.hide_in_headers(&mut step.expect.headers);
+        step.expect.body_contains.iter_mut().for_each(|text| self.hide_in_text(text));
+        for (path, wanted) in &mut step.expect.json {
+            let last = path.rsplit(['.', '[', '\'', '"']).find(|part| !matches!(*part, "" | "]"));
+            if last.is_some_and(|name| self.names.contains(name.to_ascii_lowercase().as_str())) {
+                *wanted = Json::from(REDACTED);
+            }
+            self.hide_in_json(wanted);
+        }
+    }
+
+    fn hide_in_headers(&self, headers: &mut [(String, Template)]) {
+        for (name, value) in headers {
+            if self.headers.contains(name.to_ascii_lowercase().as_str()) && !is_by_name(value) {
+                *value = Template::literal(REDACTED);
+            }
+            self.hide_in_text(value);
+        }
+    }
+
+    fn hide_in_text(&self, text: &mut Template) {
+        let shown = self.text(text.source());
+        if shown != text.source() {
+            // What was hidden may have taken half of a value with it, or one text of a choice out of many.
+            let is_choice = text.values().any(|value| matches!(value, Value::Choice(_)));
+            let parsed = Template::parse(&shown).ok().filter(|_| !is_choice);
+            *text = parsed.unwrap_or_else(|| Template::literal(REDACTED));
+        }
+    }
+
+    fn hide_in_json(&self, json: &mut Json) {
+        match json {
+            Json::Object(fields) => {
+                for (name, value) in fields {
+                    match self.names.contains(name.to_ascii_lowercase().as_str()) {
+                        true => *value = Json::from(REDACTED),
+                        false => self.hide_in_json(value),
+                    }
+                }
+            }
+            Json::Array(items) => items.iter_mut().for_each(|item| self.hide_in_json(item)),
+            Json::String(text) => *text = self.text(text).into_owned(),
+            Json::Null | Json::Bool(_) | Json::Number(_) => {}
+        }
+    }
+}
+
+/// Whether everything secret in a header stands there by its name: `Bearer ${env.TOKEN}`.
+fn is_by_name(value: &Template) -> bool {
+    let is_scheme =
+        |text: &str| text.trim_end().chars().all(|c| c.is_ascii_alphabetic()) && text.ends_with(' ');
+    value.as_literal().is_none()
+        && value.parts().iter().enumerate().all(|(place, part)| match part {
+            Part::Literal(text) => place == 0 && is_scheme(text),
+            Part::Value(_) | Part::JsonValue(_) => true,
+        })
+}
