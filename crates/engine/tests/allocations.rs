@@ -1,0 +1,141 @@
+//! In steady state a plan's request allocates next to nothing.
+//!
+//! A binary of its own, because it counts every allocation of the process, except those of threads that say
+//! they do not count: the target's and the recorder's.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(dead_code, reason = "the other test binary uses the rest of what builds plans")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use engine::{Clock, Control, Program, Setting};
+use evidence::exchange::{Inlet, Taken, exchange};
+
+#[path = "it/plan.rs"]
+mod plan;
+
+use plan::{Plan, Tuned, closed, get, mix, ms, request, scenario};
+
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+static SERVED: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    static COUNTS: Cell<bool> = const { Cell::new(true) };
+}
+
+fn count() {
+    // A thread that is ending has nothing to say any more.
+    if COUNTS.try_with(Cell::get).unwrap_or(false) {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+// SAFETY: every call is passed on to the system's allocator as it is; counting allocates nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// A target whose threads do not count: a short JSON text in answer to everything.
+fn target() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        COUNTS.set(false);
+        for stream in listener.incoming() {
+            let stream = stream.unwrap();
+            thread::spawn(move || serve(stream));
+        }
+    });
+    addr
+}
+
+fn serve(mut stream: TcpStream) {
+    COUNTS.set(false);
+    stream.set_nodelay(true).unwrap();
+    let mut buffer = [0; 4096];
+    // Requests come one at a time and in one piece; their bodies are shorter than the buffer.
+    while stream.read(&mut buffer).is_ok_and(|n| n > 0) {
+        SERVED.fetch_add(1, Ordering::Relaxed);
+        if stream
+            .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 24\r\n\r\n{\"id\":\"challenge-001\"}\r\n")
+            .is_err()
+        {
+            return;
+        }
+    }
+}
+
+fn discard(inlet: &Inlet) {
+    COUNTS.set(false);
+    loop {
+        match inlet.take() {
+            Taken::Tick(tick) => inlet.give_back(tick),
+            Taken::Nothing => thread::park_timeout(ms(20)),
+            Taken::Over => return,
+        }
+    }
+}
+
+fn program(addr: SocketAddr, length: Duration) -> Program {
+    let read = get("list", "/v1/list?user=${users.id}&n=${random(1, 1000)}").header("x-user", "${users.id}");
+    let write =
+        request("PUT", "set", "/v1/items/${uuid()}").body("{\"n\": ${iteration}, \"at\": \"${now()}\"}");
+    Plan::of(addr)
+        .data("users", "user-{1..10000}", workload::Pick::Random)
+        .scenario(scenario("s", closed(8, length), mix([(3, read), (1, write)])))
+        .compile()
+}
+
+/// Allocations of a run of this length, and its requests.
+fn allocations(length: Duration) -> (u64, u64) {
+    let program = Arc::new(program(target(), length));
+    let (outlet, inlet) = exchange();
+    let recorder = thread::spawn(move || discard(&inlet));
+    let clock = Clock::starting_in(ms(20));
+    let setting = Setting { program, clock, control: Control::new(), behaviour: None };
+    let counts = || (ALLOCATIONS.load(Ordering::Relaxed), SERVED.load(Ordering::Relaxed));
+    let before = counts();
+    engine::run(&setting, vec![outlet]).unwrap();
+    let after = counts();
+    recorder.join().unwrap();
+    (after.0 - before.0, after.1 - before.1)
+}
+
+/// What a longer run allocates beyond a shorter one, its later seconds have allocated. The model is closed, so
+/// that both have the same number of virtual users, operations and connections, each with buffers of its own.
+#[test]
+#[allow(clippy::print_stdout, reason = "the number is of interest where the test passes too")]
+fn a_request_in_steady_state_allocates_next_to_nothing() {
+    let (short, long) = (allocations(ms(1_500)), allocations(ms(4_500)));
+    let requests = long.1.saturating_sub(short.1).max(1);
+    let allocations = long.0.saturating_sub(short.0);
+    let each = allocations as f64 / requests as f64;
+    println!("{allocations} allocations for {requests} requests: {each:.4} a request");
+    assert!(each < 0.1, "{allocations} allocations for {requests} requests: {each:.4} a request");
+}
