@@ -4,6 +4,7 @@
 //! Start reading at `VERBS`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command speaks on its terminal")]
 
+mod bench;
 mod child;
 mod demo;
 mod needs;
@@ -31,6 +32,7 @@ const VERBS: &[Verb] = &[
     Verb { name: "test", usage: "", about: test::ABOUT, run: test::run },
     Verb { name: "ci", usage: "", about: test::ABOUT_CI, run: test::run_ci },
     Verb { name: "tidy", usage: "", about: tidy::ABOUT, run: tidy::run },
+    Verb { name: "bench", usage: bench::USAGE, about: bench::ABOUT, run: bench::run },
     Verb { name: "soak", usage: "[NAME]", about: soak::ABOUT, run: soak::run },
 ];
 

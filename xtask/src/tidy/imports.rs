@@ -41,7 +41,7 @@ const ROOMS: &[Room] = &[
     room("engine", Nature::OnTheLoop, &["workload", "evidence", "wire"]),
     room("k6", Nature::OnTheLoop, &["workload", "evidence", "engine", "wire"]),
     room("observe", Nature::Free, &["evidence"]),
-    room("archive", Nature::Free, &["evidence", "workload"]),
+    room("archive", Nature::Free, &["evidence"]),
     room("judge", Nature::Pure, &["evidence", "workload", "stats", "profile"]),
     room("report", Nature::Pure, &["evidence", "workload", "stats", "profile"]),
     room(
