@@ -65,14 +65,14 @@ pub(crate) enum Verb {
 /// Changes to a plan without editing it.
 #[derive(Debug, Args)]
 pub(crate) struct OverrideArguments {
-    /// Where a target is: a URL for HTTP, HOST:PORT for gRPC
+    /// Where a target is, in place of what the plan says: a URL for HTTP, HOST:PORT for gRPC
     #[arg(long = "target", value_name = "NAME=ADDRESS", value_parser = pair)]
     pub(crate) targets: Vec<(String, String)>,
     /// Make every duration this many times as long; rates, time limits and think times stay
-    #[arg(long, value_name = "FACTOR", value_parser = positive)]
+    #[arg(long, value_name = "FACTOR", value_parser = positive, allow_negative_numbers = true)]
     pub(crate) time_scale: Option<f64>,
     /// Make every rate and every number of virtual users this many times as high
-    #[arg(long, value_name = "FACTOR", value_parser = positive)]
+    #[arg(long, value_name = "FACTOR", value_parser = positive, allow_negative_numbers = true)]
     pub(crate) load: Option<f64>,
     /// Seed of every random choice
     #[arg(long, value_name = "NUMBER")]

@@ -13,6 +13,9 @@ use rustix::termios::tcgetwinsize;
 use crate::arguments::OutputArguments;
 use crate::failure::{Failure, Outcome};
 
+/// Lays a summary out.
+type Render = fn(&Summary) -> String;
+
 /// Where nothing else is known of the terminal.
 const WIDTH: usize = 100;
 /// Narrower than this no table can be read; the terminal may wrap it.
@@ -21,7 +24,7 @@ const NARROWEST: usize = 40;
 /// Write every report that was asked for, and the summary for the terminal unless standard output is taken.
 pub(crate) fn write(summary: &Summary, outputs: &OutputArguments) -> Outcome<()> {
     let OutputArguments { html, md, json, junit } = outputs;
-    let asked: [(&Option<_>, fn(&Summary) -> String); 4] =
+    let asked: [(&Option<_>, Render); 4] =
         [(html, ::report::html), (md, ::report::markdown), (json, ::report::json), (junit, ::report::junit)];
     let is_taken = asked.iter().any(|(path, _)| path.as_deref() == Some(Path::new("-")));
     if !is_taken {

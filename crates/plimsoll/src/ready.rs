@@ -15,7 +15,7 @@ use crate::outputs::tell;
 
 const ASK_EVERY: Duration = Duration::from_millis(200);
 const ONE_TRY: Duration = Duration::from_secs(2);
-const SHORTEST_TRY: Duration = Duration::from_millis(50);
+const SHORTEST_TRY: Duration = Duration::from_millis(250);
 /// More of an answer is read, but not kept.
 const KEPT_BODY_BYTES: usize = 4096;
 

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 
-use rustix::net::{AddressFamily, SocketType, bind, getsockname, socket};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, socket_with};
 
 /// Holds a port without listening on it: the kernel refuses every connection, and nobody else can take
 /// the port while this lives.
@@ -26,7 +26,8 @@ impl Refusal {
 /// # Errors
 /// When the machine has no port left.
 pub fn refuse() -> io::Result<Refusal> {
-    let bound = socket(AddressFamily::INET, SocketType::STREAM, None)?;
+    // A process that a test starts must not inherit it, or the port would stay taken.
+    let bound = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     bind(&bound, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
     let addr = SocketAddr::try_from(getsockname(&bound)?)?;
     Ok(Refusal { _bound: bound, addr })

@@ -119,7 +119,8 @@ impl Around<'_> {
     fn resolve(&self, root: &Section<'_>, file_name: String) -> LoadedPlan {
         let issues = root.issues;
         let settings = Settings::read(root, file_name);
-        let targets = targets::read(root, self.folder, self.files);
+        let mut targets = targets::read(root, self.folder, self.files);
+        overrides::move_targets(&mut targets.named, self.overrides);
         let data = data::read(root, self.folder, self.files);
         let phases = phases::read(root);
         let setup = steps::read(root, "setup", &targets);

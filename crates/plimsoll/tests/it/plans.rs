@@ -34,7 +34,7 @@ fn malformed_toml_is_shown_with_its_line() {
 #[test]
 fn an_unknown_key_is_shown_with_its_line_and_the_nearest_known_one() {
     let plan = open(nowhere(), 1).replace("duration =", "durration =");
-    refused(&Place::new(&plan), &["plan.toml:8:1", "`durration`", "did you mean `duration`?"]);
+    refused(&Place::new(&plan), &["plan.toml:9:1", "`durration`", "did you mean `duration`?"]);
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn a_ragged_data_row_is_shown_with_file_and_line() {
         closed(nowhere(), 1).replace("/x\"", "/${users.id}\"") + "\n[data.users]\nfile = \"users.csv\"\n";
     let place = Place::new(&plan);
     place.write("users.csv", "id,name\n1,a\n2\n");
-    refused(&place, &["users.csv", "line 3"]);
+    refused(&place, &["users.csv:3:", "1 field"]);
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! Changes a resolved workload as the command line asks: other targets, other times, another load.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Overrides;
 use super::request::unknown_target;
 use super::targets::{grpc_authority, http_origin};
-use crate::model::{Executor, ProcessRef, Scenario, Workload};
+use crate::model::{Executor, ProcessRef, Scenario, Target, Workload};
+use crate::nearest::nearest;
 use crate::schedule::{MAX_RATE, MAX_STAGE};
 
 /// Below this a scaled graceful stop would cut off what any service needs to answer.
@@ -46,11 +48,30 @@ fn peak_rate(workload: &Workload) -> f64 {
     workload.scenarios.iter().map(|scenario| scenario.executor.peak_rate()).fold(0.0, f64::max)
 }
 
+/// Move the targets that the plan names, before its steps are read: their paths begin with their target's.
+/// What is wrong is told by [`apply`], which knows all targets.
+pub(super) fn move_targets(targets: &mut BTreeMap<String, Target>, overrides: &Overrides) {
+    for (name, url) in &overrides.targets {
+        if let Some(target) = targets.get_mut(name) {
+            let _ = move_to(target, (name, url));
+        }
+    }
+}
+
 fn retarget(workload: &mut Workload, name: &str, url: &str) -> Result<(), String> {
-    let known: Vec<String> = workload.targets.keys().cloned().collect();
-    let Some(target) = workload.targets.get_mut(name) else {
-        return Err(unknown_target(name, known.iter().map(String::as_str)));
-    };
+    let known: Vec<String> = workload.targets.keys().map(|known| format!("`{known}`")).collect();
+    if let Some(target) = workload.targets.get_mut(name) {
+        return move_to(target, (name, url));
+    }
+    let names = workload.targets.keys().map(String::as_str);
+    Err(match nearest(name, names.clone()) {
+        Some(_) => unknown_target(name, names),
+        None if known.is_empty() => format!("there is no target `{name}`; the plan has none"),
+        None => format!("there is no target `{name}`; the plan has {}", known.join(", ")),
+    })
+}
+
+fn move_to(target: &mut Target, (name, url): (&str, &str)) -> Result<(), String> {
     match (&mut target.http, &mut target.grpc) {
         (Some(http), grpc) if grpc.is_none() || url.contains("://") => {
             let old = std::mem::replace(http, http_origin(url)?);

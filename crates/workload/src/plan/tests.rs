@@ -357,6 +357,37 @@ url = "${shop.url}/ready"
 }
 
 #[test]
+fn a_target_that_is_moved_takes_its_base_path_along() {
+    let plan = r#"
+version = 1
+[targets.shop]
+url = "http://127.0.0.1:1/old"
+wait_ready = { url = "${shop.url}/ready" }
+[[scenarios]]
+name = "s"
+executor = "constant-vus"
+vus = 1
+duration = "1s"
+[[scenarios.steps]]
+name = "a"
+get = "${shop.url}/a?b=c"
+"#;
+    let moved = |to: &str| {
+        let targets = BTreeMap::from([("shop".to_owned(), to.to_owned())]);
+        let overrides = Overrides { targets, ..Overrides::default() };
+        let workload = load_with(plan, &[], &overrides).unwrap_or_else(|errors| panic!("{errors}")).workload;
+        let Request::Http { path, .. } = &workload.scenarios[0].flow.steps().next().unwrap().request else {
+            panic!("an HTTP step")
+        };
+        let probe = &workload.targets["shop"].wait_ready.as_ref().unwrap().probe;
+        (path.source().to_owned(), probe.clone())
+    };
+    let ready = |url: &str| ReadyProbe::Url(url.to_owned());
+    assert_eq!(moved("http://h:2/new/v2"), ("/new/v2/a?b=c".to_owned(), ready("http://h:2/new/v2/ready")));
+    assert_eq!(moved("http://h:2"), ("/a?b=c".to_owned(), ready("http://h:2/ready")));
+}
+
+#[test]
 fn overrides_change_what_they_say_and_nothing_else() {
     let demo = |overrides: &Overrides| load(Path::new("examples/demo.toml"), &Repository, &env, overrides);
     let overrides = Overrides {
