@@ -28,7 +28,12 @@ struct Call {
 }
 
 /// A sleep in a test is a guess about speed. None is needed so far.
-const SLEEPING_TESTS: &[&str] = &[];
+const SLEEPING_TESTS: &[&str] = &[
+    // Between two looks at a condition of another process, which has nothing to wait on.
+    "crates/plimsoll/tests/it/command.rs",
+    // The time for which a generator stands still is what the test is about.
+    "crates/plimsoll/tests/it/signals.rs",
+];
 
 const CALLS: &[Call] = &[
     Call {

@@ -1,5 +1,7 @@
 //! The command as a stranger uses it: the real binary, real targets, exit codes, texts and files.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod archives;
 mod command;
 mod explain;
