@@ -27,7 +27,7 @@ struct Call {
     instead: &'static str,
 }
 
-/// A sleep in a test is a guess about speed. None is needed so far.
+/// A sleep in a test is a guess about speed, unless it is one of these.
 const SLEEPING_TESTS: &[&str] = &[
     // Between two looks at a condition of another process, which has nothing to wait on.
     "crates/plimsoll/tests/it/command.rs",
