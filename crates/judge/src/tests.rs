@@ -37,6 +37,12 @@ fn a_run_of_which_nothing_was_asked_is_measured() {
 }
 
 #[test]
+fn an_interrupted_run_of_which_nothing_was_asked_is_inconclusive() {
+    let bench = Bench::new().offer("steady", "list", Load::of(40)).interrupted();
+    insta::assert_snapshot!(bench.verdict(), @r#"INCONCLUSIVE: Nothing was asked. The run was interrupted after 70 s of 70 s: what held so far is not shown to hold."#);
+}
+
+#[test]
 fn a_dead_target_fails_its_error_objective() {
     let dead = Load { failed: 100, outcome: Outcome::Refused, ..Load::of(0) };
     let bench = Bench::new()

@@ -31,13 +31,11 @@ fn whole(facts: &Facts<'_>, claims: &[Claim], findings: &[Finding]) -> (Verdict,
     if let Some(void) = void(facts, findings) {
         return (Verdict::Invalid, format!("{} {}: {}", void.rule, void.title, void.what));
     }
+    if !facts.is_complete() && claims.is_empty() {
+        return (Verdict::Inconclusive, format!("Nothing was asked. {}", claims::cut_short(facts)));
+    }
     if claims.is_empty() {
-        let because = if facts.is_complete() {
-            "Nothing was asked: numbers and doubts, no verdict.".to_owned()
-        } else {
-            format!("Nothing was asked. {}", claims::cut_short(facts))
-        };
-        return (Verdict::Measured, because);
+        return (Verdict::Measured, "Nothing was asked: numbers and doubts, no verdict.".to_owned());
     }
     for (verdict, what) in [
         (Verdict::Fail, "missed"),

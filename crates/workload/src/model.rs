@@ -35,7 +35,7 @@ pub struct Workload {
     pub precheck: bool,
     /// Send a W3C `traceparent` header with each request.
     pub traceparent: bool,
-    /// Names of headers, JSON fields and variables that are redacted besides the usual ones.
+    /// Names of headers and of JSON, form and query fields that are redacted besides the usual ones.
     pub secrets: Vec<String>,
 }
 
