@@ -9,7 +9,7 @@ use engine::iteration::Behaviour;
 use engine::{Clock, Control, EngineError, Program, Remains, Setting};
 use evidence::exchange::{Inlet, Taken, exchange};
 use evidence::memory::MemoryRun;
-use evidence::{Manifest, Sink};
+use evidence::{Manifest, Sink, Tick};
 
 /// No run of these tests takes longer unless the engine hangs.
 pub(crate) const HANG: Duration = Duration::from_secs(120);
@@ -92,21 +92,27 @@ pub(crate) fn drive(program: Program) -> Ran {
 
 /// A recorder that takes every tick as it comes.
 pub(crate) fn record(inlets: &[Inlet]) -> MemoryRun {
+    record_and(inlets, &mut |_| {})
+}
+
+/// The same, and lets `look` see each of them.
+pub(crate) fn record_and(inlets: &[Inlet], look: &mut dyn FnMut(&Tick)) -> MemoryRun {
     let mut run = empty_run();
     let mut open: Vec<&Inlet> = inlets.iter().collect();
     while !open.is_empty() {
-        open.retain(|inlet| take_all(inlet, &mut run));
+        open.retain(|inlet| take_all(inlet, (&mut run, &mut *look)));
         thread::park_timeout(GLANCE);
     }
     run
 }
 
 /// Take what waits; false when nothing will come any more.
-fn take_all(inlet: &Inlet, run: &mut MemoryRun) -> bool {
+fn take_all(inlet: &Inlet, (run, look): (&mut MemoryRun, &mut dyn FnMut(&Tick))) -> bool {
     loop {
         match inlet.take() {
             Taken::Tick(tick) => {
                 run.tick(&tick).unwrap();
+                look(&tick);
                 inlet.give_back(tick);
             }
             Taken::Nothing => return true,

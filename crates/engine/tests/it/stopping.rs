@@ -11,8 +11,12 @@ use crate::balance::Books;
 use crate::drive::{Drive, HANG, Ran, drive};
 use crate::plan::{Plan, RPC, at_rate, call, closed, get, ms, scenario, sequence};
 
-/// Runs until the target has seen `enough` requests, then stops as told.
-fn stopped(plan: Plan, (target, enough): (&Target, usize), loops: u16, stop: fn(&Control)) -> Ran {
+/// Runs until the target has seen `enough` requests, then stops as told. Nothing but that stops it: its
+/// scenarios would wait for their iterations longer than any test.
+fn stopped(mut plan: Plan, (target, enough): (&Target, usize), loops: u16, stop: fn(&Control)) -> Ran {
+    for scenario in &mut plan.workload.scenarios {
+        scenario.graceful_stop = ms(600_000);
+    }
     let drive = Drive::new(plan.compile()).loops(loops);
     let control = drive.control();
     thread::scope(|scope| {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use engine::iteration::{Behaviour as Does, Context, Event, Iteration, Progress};
 use evidence::{Histogram, Instant, Key, Metric, Outcome};
 use testbed::{Behaviour, GrpcBehaviour, Served, Site};
+use workload::schedule::Schedule;
 
 use crate::balance::Books;
 use crate::drive::{Drive, drive};
@@ -69,6 +70,7 @@ fn each_request_took_at_least_what_the_target_held_it() {
     let target = testbed::http(site).unwrap();
     let steps = mix((0..COUNT).map(|n| (1, get(&n.to_string(), "/"))));
     let plan = Plan::of(target.addr()).scenario(scenario("s", at_rate(400.0, ms(500)), steps));
+    let schedule = Schedule::new(&plan.workload.scenarios[0].executor).unwrap();
     let behaviour = OneEach::default();
     let seen = behaviour.seen.clone();
     let ran = Drive::new(plan.compile()).behaviour(Arc::new(behaviour)).run();
@@ -82,6 +84,11 @@ fn each_request_took_at_least_what_the_target_held_it() {
         let served = &log[&format!("/{number}")];
         let (held, answered_ns) = (served.held().unwrap(), served.answered_ns.unwrap());
         assert!(held >= delay(number));
+        assert_eq!(
+            Some(due.offset()),
+            schedule.due(number),
+            "it is due when the schedule says so, not when it began"
+        );
         assert!(ran.clock.monotonic_ns(due) <= served.received_ns, "{number} was received before it was due");
         assert!(ran.clock.monotonic_ns(completed) >= answered_ns, "{number} was complete before its answer");
         let name = number.to_string();
