@@ -54,6 +54,9 @@ pub(crate) const BIMODAL_SAMPLES: u64 = 400;
 pub(crate) const TAIL_GATED: f64 = 100.0;
 /// S4: with fewer, or fewer independent ones, it is no more than a hint.
 pub(crate) const TAIL_SHOWN: f64 = 20.0;
+/// S4: a clustered tail leaves the answer open unless the interval from batches, this many times as wide, is
+/// clear of the bound.
+pub(crate) const CLEAR_WIDTHS: f64 = 3.0;
 
 /// T4: a smaller share of successes voids the latency of a phase.
 pub(crate) const WORKING: f64 = 0.50;

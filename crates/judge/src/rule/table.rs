@@ -133,7 +133,8 @@ pub const RULES: &[Rule] = &[
         severity: Severity::Inconclusive,
         tests: "m = n × (1 − q) arrivals lie beyond a quantile: below 100, or below 20 after division by the \
                 design effect of 10 s batches, it is not gated; below 20 its value is no more than a hint. \
-                For a quantile that is infinite, m is at least the number of failed and dropped arrivals.",
+                A clustered tail is only a caution where the interval from batches, 3 times as wide, is \
+                clear of the bound. For a quantile that is infinite, m is at least the number of failed and dropped arrivals.",
         guards: "objectives on quantiles of times",
         why: "A tail of a few requests is luck: the next run has another one.",
         next: "Run longer, offer more, or ask for a lower quantile.",

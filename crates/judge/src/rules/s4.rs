@@ -5,7 +5,7 @@ use evidence::{Finding, Severity};
 use crate::facts::{Asked, Facts};
 use crate::measure::Tail;
 use crate::rule::{named, with_figures};
-use crate::thresholds::{TAIL_GATED, TAIL_SHOWN};
+use crate::thresholds::{CLEAR_WIDTHS, TAIL_GATED, TAIL_SHOWN};
 use crate::words;
 
 /// 1 − q is not exact in binary; no threshold is missed by that.
@@ -20,6 +20,7 @@ fn thin(asked: &Asked<'_>, tail: Tail) -> Option<Finding> {
     let independent = tail.beyond / effect;
     let quantile = words::quantile(tail.q);
     let requests = words::number(tail.beyond);
+    let mut severity = Severity::Inconclusive;
     let (what, threshold) = if tail.beyond < TAIL_SHOWN - ROUNDING {
         (format!("{quantile} rests on {requests} requests: it is no more than a hint."), TAIL_SHOWN)
     } else if tail.beyond < TAIL_GATED - ROUNDING {
@@ -29,6 +30,9 @@ fn thin(asked: &Asked<'_>, tail: Tail) -> Option<Finding> {
             "{quantile} rests on {requests} requests that came in clusters: they act like {}.",
             words::number(independent.max(1.0))
         );
+        if is_clear_of_bound(asked) {
+            severity = Severity::Caution;
+        }
         (what, TAIL_SHOWN)
     } else {
         return None;
@@ -38,7 +42,17 @@ fn thin(asked: &Asked<'_>, tail: Tail) -> Option<Finding> {
         ("design effect", effect, "1"),
         ("threshold", threshold, "1"),
     ];
-    Some(with_figures(named("S4").finding(Severity::Inconclusive, asked.scope(), what), &figures))
+    Some(with_figures(named("S4").finding(severity, asked.scope(), what), &figures))
+}
+
+/// Whether the interval from batches, several times as wide, still lies on one side of the bound: however few
+/// the independent requests, they do not leave the answer open.
+fn is_clear_of_bound(asked: &Asked<'_>) -> bool {
+    let Some((low, high)) = asked.observed.interval else { return false };
+    let middle = f64::midpoint(low, high);
+    let half = (high - low) / 2.0 * CLEAR_WIDTHS;
+    let bound = asked.objective.bound;
+    half.is_finite() && (middle + half < bound || middle - half > bound)
 }
 
 #[cfg(test)]
@@ -69,6 +83,18 @@ mod tests {
         }
         insta::assert_snapshot!(bench.findings(super::rule), @r#"
         inconclusive [tail] p95 rests on 127 requests that came in clusters: they act like 1.
+          beyond the quantile Some(127.00000000000011) 1, design effect Some(18925.265963063022) 1, threshold Some(20.0) 1
+        "#);
+    }
+
+    #[test]
+    fn a_clustered_tail_far_from_its_bound_is_a_caution() {
+        let mut bench = Bench::new().offer("steady", "list", Load::of(40)).asks("tail", "p95(list) < 500ms");
+        for second in 30..40 {
+            bench.offer_once(second, "list", Load { us: 60_000, ..Load::of(14) });
+        }
+        insta::assert_snapshot!(bench.findings(super::rule), @r#"
+        caution [tail] p95 rests on 127 requests that came in clusters: they act like 1.
           beyond the quantile Some(127.00000000000011) 1, design effect Some(18925.265963063022) 1, threshold Some(20.0) 1
         "#);
     }
