@@ -43,8 +43,7 @@ pub const RULES: &[Rule] = &[
         severity: Severity::Invalid,
         tests: "For each phase: a loop that used more than 80 % of a core over any 10 s (or over the whole \
                 phase if it is shorter), or a 99th percentile of loop stalls above 2 ms. CPU that was not \
-                measured is a caution. That the generator reaches twice the load against a server that does \
-                nothing is not measured here, and said so.",
+                measured is a caution.",
         guards: "every objective on requests at an offered rate in that phase; with a closed model it is a \
                  caution",
         why: "The generator, not the target, was at its limit: its waits are in the numbers.",

@@ -15,12 +15,6 @@ pub(crate) fn rule(facts: &Facts<'_>) -> Vec<Finding> {
         let what = "The generator's CPU was not measured: whether it was at its limit is unknown.".to_owned();
         findings.push(named("L3").finding(Severity::Caution, Scope::default(), what));
     }
-    if !loaded.is_empty() {
-        let what = "What the generator reaches against a server that does nothing was not measured; \
-                    comparisons and capacities need it, objectives do not."
-            .to_owned();
-        findings.push(named("L3").finding(Severity::Info, Scope::default(), what));
-    }
     findings
 }
 
@@ -78,7 +72,6 @@ mod tests {
           loop CPU Some(97.0) %, threshold Some(80.0) %
         invalid [steady] The generator was kept from its work: 1 % of its loop's turns in `steady` took 3 ms or more.
           loop stall p99 Some(3.00099) ms, threshold Some(2.0) ms
-        info [] What the generator reaches against a server that does nothing was not measured; comparisons and capacities need it, objectives do not.
         "#);
     }
 
@@ -89,7 +82,6 @@ mod tests {
         insta::assert_snapshot!(bench.findings(super::rule), @r#"
         caution [steady] The generator was kept from its work: 1 % of its loop's turns in `steady` took 3 ms or more.
           loop stall p99 Some(3.00099) ms, threshold Some(2.0) ms
-        info [] What the generator reaches against a server that does nothing was not measured; comparisons and capacities need it, objectives do not.
         "#);
     }
 
@@ -99,7 +91,6 @@ mod tests {
         insta::assert_snapshot!(bench.findings(super::rule), @r#"
         caution [] The generator's CPU was not measured: whether it was at its limit is unknown.
           
-        info [] What the generator reaches against a server that does nothing was not measured; comparisons and capacities need it, objectives do not.
         "#);
     }
 
@@ -107,6 +98,6 @@ mod tests {
     fn an_idle_generator_and_a_short_peak_are_fine() {
         let mut bench = Bench::new().offer("steady", "list", Load::of(100));
         bench.loop_cpu("loop 1", [(10..30, 0.2), (30..33, 1.0), (33..70, 0.2)]);
-        insta::assert_snapshot!(bench.findings(super::rule), @r#"info [] What the generator reaches against a server that does nothing was not measured; comparisons and capacities need it, objectives do not."#);
+        insta::assert_snapshot!(bench.findings(super::rule), @"nothing");
     }
 }
