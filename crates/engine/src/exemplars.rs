@@ -7,8 +7,8 @@ use evidence::{Exemplar, ExemplarKind, Outcome};
 use workload::redact::Redactor;
 
 use crate::books::Exchange;
-use crate::operation::{Operation, Response};
-use crate::program::{Endpoint, Program, Speaks};
+use crate::operation::Operation;
+use crate::program::{Program, Speaks};
 
 /// How much of a body is kept for an exemplar: more than it shows, so that a secret which crosses its end is
 /// still recognised.
@@ -61,6 +61,9 @@ pub(crate) fn exemplar(
     let endpoint = &program.endpoints[exchange.endpoint];
     let scenario = program.scenarios.get(endpoint.scenario).map_or("setup".into(), |s| s.name.clone());
     let redactor = &redactor_of(program, operation);
+    let method = endpoint.method.as_ref();
+    let sent = |bytes: &[u8]| method?.request_to_json(bytes).ok();
+    let received = |bytes: &[u8]| method?.decode_to_json(bytes).ok();
     let headers = |fields: &wire::Headers| {
         let redacted = |(name, value): (&[u8], &[u8])| {
             let (name, value) = (String::from_utf8_lossy(name), String::from_utf8_lossy(value));
@@ -80,10 +83,10 @@ pub(crate) fn exemplar(
         service_time_ns: exchange.service_ns.unwrap_or(0),
         request: redactor.text(&request_line(program, operation)).into_owned(),
         request_headers: headers(&draft.headers),
-        request_body: shown(&draft.body, redactor),
+        request_body: shown_message(&draft.body, (redactor, &sent)),
         status: (response.status != 0).then_some(response.status),
         response_headers: headers(&response.headers),
-        response_body: shown_response(response, (endpoint, redactor)),
+        response_body: shown_message(&response.body, (redactor, &received)),
         detail: redactor.text(detail).into_owned(),
         trace_id: draft.trace_id.map(|id| id.iter().map(|byte| format!("{byte:02x}")).collect()),
     }
@@ -129,15 +132,16 @@ fn shown(bytes: &[u8], redactor: &Redactor) -> String {
     }
 }
 
-/// A response's body as it may be shown: a gRPC message as JSON.
-fn shown_response(response: &Response, (endpoint, redactor): (&Endpoint, &Redactor)) -> String {
-    let Some(method) = &endpoint.method else { return shown(&response.body, redactor) };
-    let message = wire::grpc::single_message(&response.body).ok();
-    match message.and_then(|message| method.decode_to_json(message).ok()) {
+/// A body as it may be shown: one that `decode` makes JSON of, a gRPC message, as that.
+fn shown_message(body: &[u8], (redactor, decode): (&Redactor, Decode<'_>)) -> String {
+    match wire::grpc::single_message(body).ok().and_then(decode) {
         Some(json) => cut(redactor.text(&json.to_string()).into_owned()),
-        None => shown(&response.body, redactor),
+        None => shown(body, redactor),
     }
 }
+
+/// Makes JSON of a message; none where the bytes are no such message.
+type Decode<'a> = &'a dyn Fn(&[u8]) -> Option<serde_json::Value>;
 
 fn cut(mut text: String) -> String {
     text.truncate(text.floor_char_boundary(EXEMPLAR_BODY_BYTES));

@@ -88,6 +88,8 @@ fn no_secret_is_kept_in_binary_bodies() {
         .scenario(scenario("t", at_rate(10.0, ms(100)), sequence([get("web", "/")])));
     let kept = kept(plan);
     assert_eq!(kept.len(), 2);
+    let sent = kept.iter().map(|exemplar| exemplar.request_body.as_str());
+    assert!(sent.into_iter().any(|body| body.contains("[redacted]") && body.starts_with('{')), "{kept:?}");
     let text = format!("{kept:?}");
     assert!(!text.contains(SECRET) && !text.contains(&hex), "{text}");
 }

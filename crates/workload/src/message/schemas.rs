@@ -117,15 +117,26 @@ impl Method {
     /// # Errors
     /// [`SchemaError`] when the bytes are no such message.
     pub fn decode_to_json(&self, bytes: &[u8]) -> Result<serde_json::Value, SchemaError> {
-        let output = self.descriptor.output();
-        let wrong = |why: String| SchemaError(format!("not a {}: {why}", output.full_name()));
-        let message =
-            DynamicMessage::decode(output.clone(), bytes).map_err(|error| wrong(error.to_string()))?;
-        let options = SerializeOptions::new().skip_default_fields(false);
-        message
-            .serialize_with_options(serde_json::value::Serializer, &options)
-            .map_err(|error| wrong(error.to_string()))
+        decode(self.descriptor.output(), bytes)
     }
+
+    /// A request's message as JSON, for showing what was sent.
+    ///
+    /// # Errors
+    /// [`SchemaError`] when the bytes are no such message.
+    pub fn request_to_json(&self, bytes: &[u8]) -> Result<serde_json::Value, SchemaError> {
+        decode(self.descriptor.input(), bytes)
+    }
+}
+
+fn decode(message: MessageDescriptor, bytes: &[u8]) -> Result<serde_json::Value, SchemaError> {
+    let name = message.full_name().to_owned();
+    let wrong = |why: String| SchemaError(format!("not a {name}: {why}"));
+    let message = DynamicMessage::decode(message, bytes).map_err(|error| wrong(error.to_string()))?;
+    let options = SerializeOptions::new().skip_default_fields(false);
+    message
+        .serialize_with_options(serde_json::value::Serializer, &options)
+        .map_err(|error| wrong(error.to_string()))
 }
 
 /// The text of every file of a description, by the name under which others import it.
