@@ -155,7 +155,9 @@ impl FileResolver for Sources {
 impl Sources {
     /// Read `protos` and everything they import; yields the names of `protos` as their importers call them.
     fn gather(&mut self, protos: &[PathBuf], files: &dyn Files) -> Result<Vec<String>, SchemaError> {
-        let protos: Vec<PathBuf> = protos.iter().map(|path| normal(path)).collect();
+        let mut protos: Vec<PathBuf> = protos.iter().map(|path| normal(path)).collect();
+        protos.sort();
+        protos.dedup();
         let folders = folders_above(&protos);
         let mut texts: HashMap<PathBuf, String> = HashMap::new();
         let mut imported: HashMap<String, PathBuf> = HashMap::new();
@@ -183,11 +185,24 @@ impl Sources {
             |path: &PathBuf| imported.iter().find(|(_, p)| *p == path).map(|(name, _)| name.clone());
         let mut names = Vec::with_capacity(protos.len());
         for path in &protos {
-            let name = name_of(path).unwrap_or_else(|| path.to_string_lossy().replace('\\', "/"));
+            let name = name_of(path).unwrap_or_else(|| self.free_name(path));
             self.by_name.extend(texts.remove(path).map(|text| (name.clone(), text)));
             names.push(name);
         }
         Ok(names)
+    }
+
+    /// A name for a file that nobody imports. The compiler takes only names that lead downwards, so the root
+    /// and `..` are left out; where that makes two files alike, a number tells them apart.
+    fn free_name(&self, path: &Path) -> String {
+        let downwards = path.components().filter_map(|part| match part {
+            Component::Normal(name) => Some(name.to_string_lossy()),
+            _ => None,
+        });
+        let name = downwards.collect::<Vec<_>>().join("/");
+        let numbered = (2..).map(|n| format!("{n}/{name}"));
+        let mut candidates = std::iter::once(name.clone()).chain(numbered);
+        candidates.find(|candidate| !self.by_name.contains_key(candidate)).unwrap_or(name)
     }
 }
 

@@ -239,3 +239,15 @@ proptest! {
         let _ = method().decode_to_json(&bytes);
     }
 }
+
+#[test]
+fn files_are_found_wherever_they_lie() {
+    let proto = |package: &str| format!("syntax = \"proto3\"; package {package}; message M {{}}");
+    let paths = ["/plans/../proto/t.proto", "../proto/t.proto", "../../proto/t.proto", "../proto/t.proto"];
+    let files = InMemory(BTreeMap::from([
+        ("/proto/t.proto".into(), proto("a")),
+        ("../proto/t.proto".into(), proto("b")),
+        ("../../proto/t.proto".into(), proto("c")),
+    ]));
+    assert_eq!(Schemas::default().load("target", &paths.map(Into::into), &files), Ok(()));
+}
