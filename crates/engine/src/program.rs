@@ -145,12 +145,6 @@ impl Program {
         self.phases.iter().position(|p| instant < p.end).unwrap_or(last)
     }
 
-    /// When the last scenario starts its last iteration, from the run's start.
-    pub fn duration(&self) -> Duration {
-        let ends = self.scenarios.iter().map(|s| s.start + s.executor.duration());
-        ends.max().unwrap_or_default()
-    }
-
     /// The most connections that this many loops may have open at once: over HTTP/1.1 one a virtual user and
     /// origin, over a multiplexing protocol a fixed number a loop.
     pub fn max_connections(&self, loops: u16) -> u64 {

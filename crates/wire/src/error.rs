@@ -62,11 +62,6 @@ impl WireError {
             _ => Outcome::Protocol,
         }
     }
-
-    /// Whether the peer vouches that it did not act on the request.
-    pub fn is_unprocessed(&self) -> bool {
-        matches!(self, WireError::RefusedStream | WireError::GoAway(_))
-    }
 }
 
 /// Why a request could not be started. Nothing was written.

@@ -40,13 +40,6 @@ impl Default for Config {
     }
 }
 
-impl Config {
-    /// This configuration with another bound on open requests.
-    pub fn with_max_open_requests(self, max_open_requests: u32) -> Self {
-        Config { max_open_requests }
-    }
-}
-
 /// The state of one connection.
 #[derive(Debug)]
 pub struct Connection {
