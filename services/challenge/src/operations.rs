@@ -76,8 +76,8 @@ impl Operations {
     ///
     /// # Errors
     /// When the store does not answer.
-    pub fn goals(&self, user: &UserId) -> Result<UserGoals, Refusal> {
-        Ok(self.store.user(user)?)
+    pub async fn goals(&self, user: &UserId) -> Result<UserGoals, Refusal> {
+        Ok(self.store.user(user).await?)
     }
 
     /// Gives the user the default goals that are missing. When none is, this only reads.
@@ -85,7 +85,7 @@ impl Operations {
     /// # Errors
     /// When the store does not answer.
     pub async fn initialize(&self, user: UserId) -> Result<Initialized, Refusal> {
-        let goals = self.store.user(&user)?;
+        let goals = self.store.user(&user).await?;
         if self.catalog.defaults().iter().all(|goal| goals.row(*goal).is_some()) {
             return Ok(Initialized { new_assignments: 0, goals });
         }

@@ -101,12 +101,12 @@ impl Store {
 
     /// The user's rows as of now.
     ///
-    /// It reads on the calling thread: the rows of a user lie together on one or two pages, mostly in memory, and
+    /// It reads on the calling thread without waiting for anyone: the rows of a user lie together on one or two pages, mostly in memory, and
     /// handing the read to another thread would cost more than the read.
     ///
     /// # Errors
     /// When SQLite fails.
-    pub fn user(&self, user: &UserId) -> Result<UserGoals, StoreError> {
+    pub async fn user(&self, user: &UserId) -> Result<UserGoals, StoreError> {
         self.readers.with(|connection| rows::load(connection, &self.catalog, user))
     }
 

@@ -15,7 +15,7 @@ pub(super) async fn handle(
     RawQuery(query): RawQuery,
     Caller(user): Caller,
 ) -> Result<Response, Refusal> {
-    let goals = api.operations.goals(&user)?;
+    let goals = api.operations.goals(&user).await?;
     let shown = shown(query.as_deref().unwrap_or_default());
     let body = api.list.render(&api.operations.catalog, &goals, (shown, UtcMs::now()));
     Ok(json(Body::new(body)))
