@@ -101,8 +101,8 @@ impl Store {
 
     /// The user's rows as of now.
     ///
-    /// It reads on the calling thread without waiting for anyone: the rows of a user lie together on one or two pages, mostly in memory, and
-    /// handing the read to another thread would cost more than the read.
+    /// SQLite is read on the calling thread: the rows of a user lie together on one or two pages, mostly in memory,
+    /// and handing the read to another thread would cost more than the read.
     ///
     /// # Errors
     /// When SQLite fails.

@@ -163,7 +163,10 @@ async fn no_transaction_is_open_while_a_reward_is_granted() {
     assert_eq!(store.pending_claims().unwrap().len(), 1, "the intent was recorded before the call");
     rewards.go_on.as_ref().unwrap().notify_one();
     claim.await.unwrap().unwrap();
-    assert!(store.user(&ann()).unwrap().row(GoalIx(3)).unwrap().is_active, "the write in between stands");
+    assert!(
+        store.user(&ann()).await.unwrap().row(GoalIx(3)).unwrap().is_active,
+        "the write in between stands"
+    );
 }
 
 #[tokio::test]
