@@ -6,20 +6,22 @@ mod guard;
 mod identity;
 mod initialize;
 mod list;
+pub mod routes;
 mod set_active;
 
+use crate::identity::Identity;
 use crate::operations::Operations;
 use crate::render::{InitializeTemplate, ListTemplate};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
-use axum::routing::{MethodRouter, get, post, put};
 use error::{Code, answer};
 use guard::Guard;
 use kit::health::Health;
 use kit::limit::Limit;
 use kit::metrics::Metrics;
+use routes::{Access, Route};
 use std::sync::Arc;
 
 /// What every route needs.
@@ -28,31 +30,31 @@ pub struct Api {
     list: ListTemplate,
     initialize: InitializeTemplate,
     health: Arc<Health>,
+    identity: Arc<Identity>,
 }
 
 impl Api {
     /// Prepares the templates of the operations' catalogue.
     #[must_use]
-    pub fn new(operations: Operations, health: Arc<Health>) -> Self {
+    pub fn new(operations: Operations, health: Arc<Health>, identity: Arc<Identity>) -> Self {
         let list = ListTemplate::new(&operations.catalog);
         let initialize = InitializeTemplate::new(&operations.catalog);
-        Self { operations, list, initialize, health }
+        Self { operations, list, initialize, health, identity }
     }
 }
 
 /// The routes below `base_path`. Requests beyond `limit` at once are answered 503 before any work.
 pub fn router(base_path: &str, api: Arc<Api>, (limit, metrics): (&Limit, &Metrics)) -> Router {
-    let guarded = |name: &'static str, route: MethodRouter<Arc<Api>>| {
-        let guard = Guard { limit: limit.clone(), endpoint: metrics.endpoint(name) };
-        route.layer(axum::middleware::from_fn_with_state(guard, guard::run))
+    let place = |router: Router<Arc<Api>>, route: Route| match route.access {
+        Access::Public => router.route(route.path, route.handler),
+        Access::Player => {
+            let (limit, endpoint) = (limit.clone(), metrics.endpoint(route.name));
+            let guard = Guard { limit, endpoint, identity: Arc::clone(&api.identity) };
+            let guarded = route.handler.layer(axum::middleware::from_fn_with_state(guard, guard::run));
+            router.route(route.path, guarded)
+        }
     };
-    let goal = "/v1/challenges/{challenge_id}/goals/{goal_id}";
-    let routes = Router::new()
-        .route("/v1/challenges", guarded("list", get(list::handle)))
-        .route("/v1/challenges/initialize", guarded("initialize", post(initialize::handle)))
-        .route(&format!("{goal}/active"), guarded("set_active", put(set_active::handle)))
-        .route(&format!("{goal}/claim"), guarded("claim", post(claim::handle)))
-        .route("/healthz", get(healthz));
+    let routes = routes::all().into_iter().fold(Router::new(), place);
     let missing = || async { answer(Code::NotFound, "no such path") };
     let wrong_method = || async { answer(Code::MethodNotAllowed, "the path takes another method") };
     let placed = if base_path.is_empty() { routes } else { Router::new().nest(base_path, routes) };

@@ -8,6 +8,7 @@ pub mod catalog;
 pub mod claims;
 pub mod events;
 pub mod http;
+pub mod identity;
 pub mod operations;
 pub mod proto;
 pub mod render;

@@ -5,6 +5,7 @@ use crate::claims::Claims;
 use crate::events::Intake;
 use crate::events::grpc::EventServices;
 use crate::http::{self, Api};
+use crate::identity::Identity;
 use crate::operations::Operations;
 use crate::proto::account::user_authentication_user_logged_in_service_server::UserAuthenticationUserLoggedInServiceServer;
 use crate::proto::statistic::statistic_stat_item_updated_service_server::StatisticStatItemUpdatedServiceServer;
@@ -86,6 +87,7 @@ struct Core {
     catalog: Arc<Catalog>,
     store: Arc<Store>,
     claims: Arc<Claims>,
+    identity: Arc<Identity>,
     health: Arc<Health>,
     metrics: Metrics,
 }
@@ -106,13 +108,14 @@ impl Core {
         if resumed > 0 {
             tracing::info!(resumed, "claims left open by an earlier process were ended");
         }
-        Ok(Self { catalog, store, claims, health, metrics })
+        let identity = Arc::new(Identity::new(settings.test_header));
+        Ok(Self { catalog, store, claims, identity, health, metrics })
     }
 
     fn http(&self, settings: &Settings) -> Router {
         let (catalog, store) = (Arc::clone(&self.catalog), Arc::clone(&self.store));
         let operations = Operations::new(catalog, store, Arc::clone(&self.claims));
-        let api = Arc::new(Api::new(operations, Arc::clone(&self.health)));
+        let api = Arc::new(Api::new(operations, Arc::clone(&self.health), Arc::clone(&self.identity)));
         let limit = Limit::new(settings.http_in_flight);
         self.metrics.watch("http_in_flight", "HTTP requests worked on now", &limit);
         http::router(&settings.base_path, api, (&limit, &self.metrics))

@@ -1,6 +1,7 @@
 //! What the environment says about one process. The table in `docs/challenge.md` lists every variable.
 
 use crate::events::Acknowledge;
+use crate::identity::TestHeader;
 use crate::store::{StoreOptions, Sync, Window};
 use kit::env::{Env, EnvError};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -31,6 +32,8 @@ pub struct Settings {
     pub base_path: String,
     /// Events of other namespaces are none of ours.
     pub namespace: String,
+    /// Whether the test identity header names users.
+    pub test_header: TestHeader,
     /// The challenge file; the embedded one when `None`.
     pub challenges: Option<PathBuf>,
     /// Where each port listens.
@@ -68,13 +71,16 @@ impl Settings {
     /// # Errors
     /// When a variable cannot be used, or callers could not be identified.
     pub fn read(env: &Env) -> Result<Self, SettingsError> {
-        if !env.choice("TEST_IDENTITY_HEADER", &[("off", false), ("on", true)])? {
+        let test_header =
+            env.choice("TEST_IDENTITY_HEADER", &[("off", TestHeader::Off), ("on", TestHeader::On)])?;
+        if test_header == TestHeader::Off {
             return Err(SettingsError::NoIdentity);
         }
         let acknowledge = [("durable", Acknowledge::Durable), ("buffered", Acknowledge::Buffered)];
         Ok(Self {
             base_path: base_path(env)?,
             namespace: env.text("AB_NAMESPACE").unwrap_or("accelbyte").to_owned(),
+            test_header,
             challenges: env.text("CHALLENGE_CONFIG_PATH").map(PathBuf::from),
             ports: ports(env)?,
             store: store(env)?,

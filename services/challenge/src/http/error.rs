@@ -16,6 +16,7 @@ pub(super) enum Code {
     TooLarge,
     TooSlow,
     Unauthenticated,
+    Forbidden,
     NotFound,
     MethodNotAllowed,
     ChallengeNotFound,
@@ -37,6 +38,7 @@ impl Code {
             Self::TooLarge => ("REQUEST_TOO_LARGE", StatusCode::PAYLOAD_TOO_LARGE, 3),
             Self::TooSlow => ("REQUEST_TIMEOUT", StatusCode::REQUEST_TIMEOUT, 4),
             Self::Unauthenticated => ("UNAUTHENTICATED", StatusCode::UNAUTHORIZED, 16),
+            Self::Forbidden => ("FORBIDDEN", StatusCode::FORBIDDEN, 7),
             Self::NotFound => ("NOT_FOUND", StatusCode::NOT_FOUND, 5),
             Self::MethodNotAllowed => ("METHOD_NOT_ALLOWED", StatusCode::METHOD_NOT_ALLOWED, 12),
             Self::ChallengeNotFound => ("CHALLENGE_NOT_FOUND", StatusCode::NOT_FOUND, 5),
@@ -62,6 +64,9 @@ pub(super) fn answer(refused: Code, message: &str) -> Response {
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if status == StatusCode::SERVICE_UNAVAILABLE {
         headers.insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_S));
+    }
+    if status == StatusCode::UNAUTHORIZED {
+        headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
     response
 }
@@ -94,6 +99,12 @@ mod tests {
             assert_eq!(refused.headers()[header::RETRY_AFTER], "1");
         }
         assert!(!answer(Code::AlreadyClaimed, "no").headers().contains_key(header::RETRY_AFTER));
+    }
+
+    #[test]
+    fn who_is_not_known_is_told_how_to_be() {
+        assert_eq!(answer(Code::Unauthenticated, "who?").headers()[header::WWW_AUTHENTICATE], "Bearer");
+        assert!(!answer(Code::Forbidden, "no").headers().contains_key(header::WWW_AUTHENTICATE));
     }
 
     #[test]

@@ -1,23 +1,30 @@
-//! Around every operation: a bound on how many run at once, and its rate, errors and duration.
+//! Around every operation: a bound on how many run at once, who asks, and its rate, errors and duration.
 
 use super::error::{Code, answer};
+use super::identity::identify;
+use crate::identity::Identity;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use kit::limit::Limit;
 use kit::metrics::Endpoint;
+use std::sync::Arc;
 use std::time::Instant;
 
 #[derive(Clone)]
 pub(super) struct Guard {
     pub(super) limit: Limit,
     pub(super) endpoint: Endpoint,
+    pub(super) identity: Arc<Identity>,
 }
 
-pub(super) async fn run(State(guard): State<Guard>, request: Request, next: Next) -> Response {
+pub(super) async fn run(State(guard): State<Guard>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     let response = match guard.limit.enter() {
-        Some(_place) => next.run(request).await,
+        Some(_place) => match identify(&guard.identity, &mut request).await {
+            Ok(()) => next.run(request).await,
+            Err(denied) => denied.into_response(),
+        },
         None => answer(Code::Overloaded, "too many requests at once; try again"),
     };
     guard.endpoint.answered(outcome(response.status().as_u16()), started);
@@ -29,11 +36,12 @@ fn outcome(status: u16) -> &'static str {
         200 => "200",
         400 => "400",
         401 => "401",
+        403 => "403",
         404 => "404",
         409 => "409",
         502 => "502",
         503 => "503",
-        402..=499 => "4xx",
+        402 | 405..=499 => "4xx",
         _ => "other",
     }
 }

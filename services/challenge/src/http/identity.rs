@@ -1,24 +1,39 @@
-//! Who asks. For now only the test identity header, which the settings must switch on; there is no default user.
+//! Who asks, over HTTP. The decision is [`crate::identity`]'s; here it becomes a part of the request or a refusal.
 
 use super::error::{Code, answer};
+use crate::identity::{Denied, Identity};
 use crate::user::UserId;
-use axum::extract::FromRequestParts;
+use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 
-/// The test identity header.
-const HEADER: &str = "x-mock-user-id";
-
-/// The user whose goals a request is about.
+/// The user whose goals a request is about. Only [`identify`] puts one into a request.
+#[derive(Clone)]
 pub(super) struct Caller(pub(super) UserId);
+
+/// Finds out who asks and notes it in the request.
+pub(super) async fn identify(identity: &Identity, request: &mut Request) -> Result<(), Denied> {
+    let user = identity.of_headers(request.headers()).await?;
+    request.extensions_mut().insert(Caller(user));
+    Ok(())
+}
 
 impl<S: Sync> FromRequestParts<S> for Caller {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Response> {
-        let text = parts.headers.get(HEADER).map(|value| value.to_str().unwrap_or_default());
-        let user = text.and_then(UserId::new);
-        let reason = "x-mock-user-id must name a user: 1 to 100 characters without control characters";
-        user.map(Caller).ok_or_else(|| answer(Code::Unauthenticated, reason))
+        let unknown = || Denied::Unauthenticated("this route knows no user").into_response();
+        parts.extensions.get::<Self>().cloned().ok_or_else(unknown)
+    }
+}
+
+impl IntoResponse for Denied {
+    fn into_response(self) -> Response {
+        let code = match self {
+            Self::Unauthenticated(_) => Code::Unauthenticated,
+            Self::Forbidden(_) => Code::Forbidden,
+            Self::Unavailable(_) => Code::Unavailable,
+        };
+        answer(code, &self.to_string())
     }
 }

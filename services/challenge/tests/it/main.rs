@@ -4,6 +4,7 @@
 
 mod claims;
 mod events;
+mod identity;
 mod killed;
 mod players;
 mod process;

@@ -1,0 +1,57 @@
+//! Every route, and who may ask it. The router is made of this list alone, so what is not in it does not exist, and a
+//! route is a player's unless it says otherwise.
+
+use super::{Api, claim, healthz, initialize, list, set_active};
+use axum::http::Method;
+use axum::routing::{MethodRouter, get, post, put};
+use std::sync::Arc;
+
+/// Who may ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Anybody, also when there is no room for players: nothing of any player is in the answer.
+    Public,
+    /// Who is known, within the limit of requests at once.
+    Player,
+}
+
+/// One route below the base path.
+pub struct Route {
+    /// Its name in the metrics.
+    pub name: &'static str,
+    /// The one method it takes.
+    pub method: Method,
+    /// The path, with its parameters in braces.
+    pub path: &'static str,
+    /// Who may ask.
+    pub access: Access,
+    pub(super) handler: MethodRouter<Arc<Api>>,
+}
+
+impl Route {
+    fn player(
+        name: &'static str,
+        (method, path): (Method, &'static str),
+        handler: MethodRouter<Arc<Api>>,
+    ) -> Self {
+        Self { name, method, path, access: Access::Player, handler }
+    }
+
+    fn public(self) -> Self {
+        Self { access: Access::Public, ..self }
+    }
+}
+
+/// All routes.
+#[must_use]
+pub fn all() -> Vec<Route> {
+    let goal_active = "/v1/challenges/{challenge_id}/goals/{goal_id}/active";
+    let goal_claim = "/v1/challenges/{challenge_id}/goals/{goal_id}/claim";
+    vec![
+        Route::player("list", (Method::GET, "/v1/challenges"), get(list::handle)),
+        Route::player("initialize", (Method::POST, "/v1/challenges/initialize"), post(initialize::handle)),
+        Route::player("set_active", (Method::PUT, goal_active), put(set_active::handle)),
+        Route::player("claim", (Method::POST, goal_claim), post(claim::handle)),
+        Route::player("healthz", (Method::GET, "/healthz"), get(healthz)).public(),
+    ]
+}
