@@ -12,6 +12,10 @@ pub struct GoalRow {
     pub value: i32,
     /// The value at which a relative goal began; unknown until its first event.
     pub baseline: Option<i32>,
+    /// The version that the baseline's event told, when it told one: an earlier event moves the baseline.
+    pub baseline_version: Option<i64>,
+    /// When the baseline's event happened, when it told so.
+    pub baseline_told_at: Option<UtcMs>,
     /// Whether events move it and a claim is allowed.
     pub is_active: bool,
     /// When it was last made active.
@@ -36,6 +40,8 @@ impl GoalRow {
             goal,
             value: 0,
             baseline: None,
+            baseline_version: None,
+            baseline_told_at: None,
             is_active: false,
             assigned_at: None,
             completed_at: None,

@@ -10,7 +10,7 @@ use rusqlite::{Connection, Row, params};
 pub(super) fn load(connection: &Connection, catalog: &Catalog, user: &UserId) -> rusqlite::Result<UserGoals> {
     let mut select = connection.prepare_cached(
         "SELECT goal_id, value, baseline_value, is_active, assigned_at, completed_at, claimed_at, period,
-                expires_at
+                expires_at, baseline_version, baseline_told_at
          FROM user_goal_progress WHERE user_id = ?1",
     )?;
     let mut found = select.query([user.as_str()])?;
@@ -34,6 +34,8 @@ fn read(row: &Row<'_>, catalog: &Catalog) -> rusqlite::Result<Option<GoalRow>> {
         claimed_at: time(6)?,
         period: row.get(7)?,
         expires_at: time(8)?,
+        baseline_version: row.get(9)?,
+        baseline_told_at: time(10)?,
         is_changed: false,
     }))
 }
@@ -46,12 +48,14 @@ pub(super) fn save(
 ) -> rusqlite::Result<()> {
     for row in goals.rows().iter().filter(|row| row.is_changed) {
         let mut upsert = connection.prepare_cached(
-            "INSERT INTO user_goal_progress VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+            "INSERT INTO user_goal_progress VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
              ON CONFLICT (user_id, goal_id) DO UPDATE SET
                  value = excluded.value, baseline_value = excluded.baseline_value,
                  is_active = excluded.is_active, assigned_at = excluded.assigned_at,
                  completed_at = excluded.completed_at, claimed_at = excluded.claimed_at,
-                 period = excluded.period, expires_at = excluded.expires_at",
+                 period = excluded.period, expires_at = excluded.expires_at,
+                 baseline_version = excluded.baseline_version,
+                 baseline_told_at = excluded.baseline_told_at",
         )?;
         let ms = |time: Option<UtcMs>| time.map(|time| time.0);
         upsert.execute(params![
@@ -65,6 +69,8 @@ pub(super) fn save(
             ms(row.claimed_at),
             row.period,
             ms(row.expires_at),
+            row.baseline_version,
+            ms(row.baseline_told_at),
         ])?;
     }
     Ok(())

@@ -10,7 +10,8 @@ use std::time::Duration;
 /// `user_goal_progress` carries what rotation needs (`period`, `expires_at`, `baseline_value`) from the start.
 /// Times are UTC milliseconds. Without a rowid, a user's rows lie together, so that one page read serves a request.
 /// `event_ids` is appended to in the order of commits, one row a group: ids of any randomness touch no old page.
-const MIGRATIONS: [&str; 1] = ["
+const MIGRATIONS: [&str; 2] = [
+    "
     CREATE TABLE user_goal_progress (
         user_id TEXT NOT NULL,
         goal_id TEXT NOT NULL,
@@ -50,7 +51,13 @@ const MIGRATIONS: [&str; 1] = ["
         quantity INTEGER NOT NULL CHECK (quantity > 0),
         granted_at INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
-"];
+    ",
+    // Which event a relative goal's baseline came from, so that an earlier one that arrives late can move it.
+    "
+    ALTER TABLE user_goal_progress ADD COLUMN baseline_version INTEGER;
+    ALTER TABLE user_goal_progress ADD COLUMN baseline_told_at INTEGER;
+    ",
+];
 
 /// Pages (of 4 KiB) in the write-ahead log at which it is copied into the database: rarely enough that a page
 /// written many times is copied once, often enough that reading stays quick and the log stays under about 32 MiB.
@@ -181,7 +188,7 @@ mod tests {
         let place = Place::take(None).unwrap();
         open_writer(&place, Sync::Normal).unwrap().pragma_update(None, "user_version", 99).unwrap();
         let refused = open_writer(&place, Sync::Normal).map(drop).unwrap_err();
-        assert_eq!(refused.to_string(), "the database has schema version 99, this program knows up to 1");
+        assert_eq!(refused.to_string(), "the database has schema version 99, this program knows up to 2");
     }
 
     #[test]
