@@ -5,9 +5,10 @@
 pub mod grpc;
 
 use crate::catalog::Catalog;
-use crate::rules::Happening;
+use crate::rules::{EventOrder, Happening};
 use crate::store::{EventKey, EventOutcome, EventWrite, Store, StoreError};
 use crate::user::UserId;
+use kit::clock::UtcMs;
 use kit::limit::Limit;
 use std::sync::Arc;
 
@@ -29,6 +30,10 @@ pub struct Told<'a> {
     pub id: &'a str,
     /// Whom it is about.
     pub user: &'a str,
+    /// Numbers the events of one publisher; 0 tells nothing.
+    pub version: i64,
+    /// When it happened, in RFC 3339; any other text tells nothing.
+    pub timestamp: &'a str,
     /// What happened.
     pub what: What<'a>,
 }
@@ -103,7 +108,7 @@ impl Intake {
         let (kind, trigger, what) = match told.what {
             What::Login => ("login", self.catalog.login_trigger(), Some(Happening::Login)),
             What::Statistic { stat_code, latest, added } => {
-                let happening = statistic(stat_code, latest, added)?;
+                let happening = statistic((stat_code, latest, added), order(&told))?;
                 ("statistic", self.catalog.statistic_trigger(stat_code), happening)
             }
         };
@@ -123,8 +128,16 @@ impl Intake {
 
 const USER_ID: &str = "userId must be 1 to 100 characters without control characters";
 
+fn order(told: &Told<'_>) -> EventOrder {
+    let version = (told.version != 0).then_some(told.version);
+    EventOrder { version, told_at: UtcMs::parse(told.timestamp) }
+}
+
 /// Values are cut to whole numbers and to what progress can hold; negative ones say nothing about progress.
-fn statistic(stat_code: &str, latest: f64, added: f64) -> Result<Option<Happening>, Refused> {
+fn statistic(
+    (stat_code, latest, added): (&str, f64, f64),
+    order: EventOrder,
+) -> Result<Option<Happening>, Refused> {
     if stat_code.is_empty() {
         return Err(Refused::Invalid("statCode must not be empty"));
     }
@@ -132,6 +145,6 @@ fn statistic(stat_code: &str, latest: f64, added: f64) -> Result<Option<Happenin
         return Err(Refused::Invalid("latestValue and inc must be finite numbers"));
     }
     // `as` cuts towards zero and stays within the range of the type.
-    let happening = Happening::Statistic { latest: latest as i32, added: added as i32 };
+    let happening = Happening::Statistic { latest: latest as i32, added: added as i32, order };
     Ok((latest >= 0.0).then_some(happening))
 }

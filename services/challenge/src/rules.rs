@@ -5,11 +5,13 @@
 
 mod change;
 mod claim;
+mod order;
 mod state;
 mod status;
 
 pub use change::{Activation, Happening, apply, assign_defaults, set_active};
 pub use claim::{ClaimRefusal, claimable, mark_claimed};
+pub use order::EventOrder;
 pub use state::{GoalRow, UserGoals};
 pub use status::{Status, is_locked, progress, status};
 

@@ -16,6 +16,12 @@ impl UtcMs {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self(i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX))
     }
+
+    /// The instant that an RFC 3339 text names, cut to whole milliseconds; `None` for any other text.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        text.parse::<jiff::Timestamp>().ok().map(|instant| Self(instant.as_millisecond()))
+    }
 }
 
 /// RFC 3339 with `Z`, for example `2026-01-31T00:00:00.5Z`; an instant past the year 9999 prints as empty.
@@ -37,5 +43,26 @@ mod tests {
         assert_eq!(UtcMs(0).to_string(), "1970-01-01T00:00:00Z");
         assert_eq!(UtcMs(1_767_225_600_123).to_string(), "2026-01-01T00:00:00.123Z");
         assert_eq!(UtcMs(i64::MAX).to_string(), "");
+    }
+
+    #[test]
+    fn reads_what_it_prints_and_any_other_zone() {
+        for (text, ms) in [
+            ("2026-01-01T00:00:00.123Z", 1_767_225_600_123),
+            ("2026-01-01T01:00:00.123999+01:00", 1_767_225_600_123),
+            ("1969-12-31T23:59:59Z", -1000),
+        ] {
+            assert_eq!(UtcMs::parse(text), Some(UtcMs(ms)), "{text}");
+        }
+        for text in [
+            "",
+            "yesterday",
+            "2026-01-01",
+            "2026-01-01T00:00:00",
+            "2026-13-01T00:00:00Z",
+            "9".repeat(10_000).as_str(),
+        ] {
+            assert_eq!(UtcMs::parse(text), None, "{text}");
+        }
     }
 }

@@ -38,8 +38,14 @@ impl EventServices {
 impl UserAuthenticationUserLoggedInService for EventServices {
     async fn on_message(&self, request: Request<UserLoggedIn>) -> Result<Response<()>, Status> {
         let event = request.into_inner();
-        let told =
-            Told { namespace: &event.namespace, id: &event.id, user: &event.user_id, what: What::Login };
+        let told = Told {
+            namespace: &event.namespace,
+            id: &event.id,
+            user: &event.user_id,
+            version: event.version,
+            timestamp: &event.timestamp,
+            what: What::Login,
+        };
         self.take(told, &self.login).await
     }
 }
@@ -55,7 +61,14 @@ impl StatisticStatItemUpdatedService for EventServices {
             latest: payload.latest_value,
             added: payload.inc,
         };
-        let told = Told { namespace: &event.namespace, id: &event.id, user: &event.user_id, what };
+        let told = Told {
+            namespace: &event.namespace,
+            id: &event.id,
+            user: &event.user_id,
+            version: event.version,
+            timestamp: &event.timestamp,
+            what,
+        };
         self.take(told, &self.statistic).await
     }
 }

@@ -1,6 +1,6 @@
 //! What events, `initialize` and `set active` do to a user's rows.
 
-use super::{GoalRow, UserGoals, status};
+use super::{EventOrder, GoalRow, UserGoals, status};
 use crate::catalog::{Catalog, Goal, GoalIx, Mode};
 use kit::clock::UtcMs;
 
@@ -15,6 +15,8 @@ pub enum Happening {
         latest: i32,
         /// How much the change added; 0 when not told.
         added: i32,
+        /// Where it stands among the others.
+        order: EventOrder,
     },
 }
 
@@ -71,22 +73,34 @@ pub fn apply(catalog: &Catalog, user: &mut UserGoals, (goals, what): (&[GoalIx],
     }
 }
 
-/// A relative goal's first event tells the value that it began at: the latest less what the event added. Later
-/// events only ever raise the value, so an older one that arrives late lowers nothing.
+/// Values only ever rise, so one that arrives late and is older lowers nothing. A goal once completed stays so.
 fn advance(goal: &Goal, row: &mut GoalRow, what: Happening, now: UtcMs) {
-    let (value, baseline) = match what {
-        Happening::Login => (row.value.saturating_add(1), row.baseline),
-        Happening::Statistic { latest, added } => {
-            let began_at = (goal.mode == Mode::Relative).then(|| latest.saturating_sub(added).max(0));
-            (row.value.max(latest), row.baseline.or(began_at))
+    let value = match what {
+        Happening::Login => row.value.saturating_add(1),
+        Happening::Statistic { latest, added, order } => {
+            if goal.mode == Mode::Relative {
+                begin_at(row, latest.saturating_sub(added).max(0), order);
+            }
+            row.value.max(latest)
         }
     };
-    if (value, baseline) != (row.value, row.baseline) {
-        (row.value, row.baseline) = (value, baseline);
+    if value != row.value {
+        row.value = value;
         row.is_changed = true;
     }
     if row.completed_at.is_none() && status::progress(goal, row) >= goal.target {
         row.completed_at = Some(now);
+        row.is_changed = true;
+    }
+}
+
+/// A relative goal begins at the value before its earliest event, in whatever order the events arrive.
+fn begin_at(row: &mut GoalRow, baseline: i32, order: EventOrder) {
+    let held = EventOrder { version: row.baseline_version, told_at: row.baseline_told_at };
+    if row.baseline.is_none() || order.is_before(held) {
+        row.baseline = Some(baseline);
+        row.baseline_version = order.version;
+        row.baseline_told_at = order.told_at;
         row.is_changed = true;
     }
 }

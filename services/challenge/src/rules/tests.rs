@@ -48,9 +48,18 @@ impl World {
     }
 
     fn statistic(&mut self, latest: i32, added: i32) {
+        self.ordered(latest, added, EventOrder::default());
+    }
+
+    fn ordered(&mut self, latest: i32, added: i32, order: EventOrder) {
         let trigger = self.catalog.statistic_trigger("kills").unwrap();
         let goals = self.catalog.triggered(trigger);
-        apply(&self.catalog, &mut self.user, (goals, Happening::Statistic { latest, added }), self.now);
+        apply(
+            &self.catalog,
+            &mut self.user,
+            (goals, Happening::Statistic { latest, added, order }),
+            self.now,
+        );
     }
 
     fn login(&mut self) {
@@ -114,6 +123,32 @@ fn an_older_value_never_lowers_progress() {
     world.statistic(8, 1);
     world.statistic(3, 1);
     assert_eq!(world.seen("absolute"), Some((8, "in_progress")));
+}
+
+fn version(number: i64) -> EventOrder {
+    EventOrder { version: Some(number), told_at: None }
+}
+
+#[test]
+fn an_earlier_event_that_arrives_late_moves_the_baseline_back() {
+    let mut world = World::new();
+    world.ordered(108, 3, version(2));
+    assert_eq!(world.seen("relative"), Some((3, "in_progress")));
+    world.ordered(105, 5, version(1));
+    assert_eq!(world.seen("relative"), Some((8, "in_progress")), "108 - (105 - 5)");
+    world.ordered(109, 1, version(3));
+    assert_eq!(world.seen("relative"), Some((9, "in_progress")), "a later one leaves the baseline");
+    world.statistic(101, 101);
+    assert_eq!(world.seen("relative"), Some((9, "in_progress")), "one that tells no order too");
+}
+
+#[test]
+fn a_completed_goal_stays_so_whatever_an_earlier_event_says_of_its_beginning() {
+    let mut world = World::new();
+    world.ordered(10, 10, version(2));
+    assert_eq!(world.seen("relative"), Some((10, "completed")));
+    world.ordered(500, 0, version(1));
+    assert_eq!(world.seen("relative"), Some((0, "completed")), "the statistic had fallen in between");
 }
 
 #[test]
@@ -193,7 +228,67 @@ fn claims_are_refused_in_order() {
     assert_eq!(world.seen("absolute"), Some((10, "claimed")), "a claimed goal stands still");
 }
 
+/// Events, each with an order that no other has, and the same ones as they arrive.
+fn arriving<T: std::fmt::Debug + Clone + 'static>(
+    each: impl Strategy<Value = T>,
+) -> impl Strategy<Value = (Vec<T>, Vec<(EventOrder, T)>)> {
+    let order = (0..4i64, 0..40i64).prop_filter("tells an order", |order| *order != (0, 0));
+    prop::collection::btree_map(order, each, 1..12).prop_flat_map(|events| {
+        let told = |number: i64| (number != 0).then_some(number);
+        let order = |(version, ms)| EventOrder { version: told(version), told_at: told(ms).map(UtcMs) };
+        let in_order: Vec<T> = events.values().cloned().collect();
+        let arrival: Vec<_> = events.into_iter().map(|(key, event)| (order(key), event)).collect();
+        (Just(in_order), Just(arrival).prop_shuffle())
+    })
+}
+
+/// What a user has of the relative goal: progress, baseline, whether it is completed.
+fn relative(world: &World) -> (i32, Option<i32>, bool) {
+    let row = world.user.row(world.catalog.find("relative").unwrap()).unwrap();
+    (world.seen("relative").unwrap().0, row.baseline, row.completed_at.is_some())
+}
+
 proptest! {
+    /// A statistic that only rises: each event adds to the value of the one before.
+    #[test]
+    fn a_rising_statistic_ends_the_same_in_whatever_order_it_arrives(
+        (start, (gains, arrival)) in (0..100i32, arriving(0..6i32)),
+    ) {
+        let mut orders: Vec<EventOrder> = arrival.iter().map(|(order, _)| *order).collect();
+        orders.sort_unstable();
+        let mut value = start;
+        let history: Vec<(EventOrder, i32, i32)> = orders.into_iter().zip(gains).map(|(order, gain)| {
+            value += gain;
+            (order, value, gain)
+        }).collect();
+        let mut in_order = World::new();
+        history.iter().for_each(|(order, latest, added)| in_order.ordered(*latest, *added, *order));
+        let mut as_arrived = World::new();
+        for (order, _) in &arrival {
+            let (_, latest, added) = history.iter().find(|event| event.0 == *order).unwrap();
+            as_arrived.ordered(*latest, *added, *order);
+        }
+        prop_assert_eq!(relative(&as_arrived), relative(&in_order));
+        prop_assert_eq!(as_arrived.seen("absolute"), in_order.seen("absolute"));
+        prop_assert_eq!(relative(&in_order).0, value - start);
+    }
+
+    /// Any values at all: progress and baseline are the same, whatever happened to the statistic.
+    #[test]
+    fn any_statistic_has_the_same_progress_and_baseline_in_whatever_order_it_arrives(
+        (_, arrival) in arriving((0..=i32::MAX, any::<i32>())),
+    ) {
+        let mut in_order = World::new();
+        let mut sorted = arrival.clone();
+        sorted.sort_unstable();
+        sorted.into_iter().for_each(|(order, (latest, added))| in_order.ordered(latest, added, order));
+        let mut as_arrived = World::new();
+        arrival.into_iter().for_each(|(order, (latest, added))| as_arrived.ordered(latest, added, order));
+        let (progress, baseline, _) = relative(&as_arrived);
+        prop_assert_eq!((progress, baseline), (relative(&in_order).0, relative(&in_order).1));
+        prop_assert_eq!(as_arrived.seen("absolute"), in_order.seen("absolute"));
+    }
+
     /// Whatever the order, and however often each is delivered, absolute progress is the highest value.
     #[test]
     fn absolute_progress_does_not_depend_on_order_or_repetition(

@@ -192,6 +192,20 @@ mod tests {
     }
 
     #[test]
+    fn a_database_of_the_first_version_is_brought_up_and_keeps_its_rows() {
+        let place = Place::take(None).unwrap();
+        let first = Connection::open(&place.path).unwrap();
+        first.execute_batch(MIGRATIONS[0]).unwrap();
+        first.pragma_update(None, "user_version", 1).unwrap();
+        let row = "('ann', 'g', 7, 3, 1, 1000, NULL, NULL, 0, NULL)";
+        first.execute_batch(&format!("INSERT INTO user_goal_progress VALUES {row}")).unwrap();
+        drop(first);
+        let now = open_writer(&place, Sync::Normal).unwrap();
+        let kept = "SELECT count(*) FROM user_goal_progress WHERE value = 7 AND baseline_version IS NULL";
+        assert_eq!(now.query_row(kept, [], |row| row.get::<_, i64>(0)).unwrap(), 1);
+    }
+
+    #[test]
     fn opening_again_migrates_nothing_twice() {
         let place = Place::take(None).unwrap();
         drop(open_writer(&place, Sync::Full).unwrap());

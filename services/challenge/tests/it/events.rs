@@ -83,6 +83,33 @@ async fn a_relative_goal_begins_at_the_value_before_its_first_event() {
     assert_eq!(server.player("ann").goal(RELATIVE_KILLS_GOAL).await["progress"], 8);
 }
 
+/// The order is kept with the baseline, so that a restart in between changes nothing.
+#[tokio::test]
+async fn a_relative_goal_begins_before_its_earliest_event_in_whatever_order_they_arrive() {
+    let told = |user: &str, (version, timestamp): (i64, &str), latest: f64| {
+        let mut event = statistic(user, "enemy_kills", latest);
+        (event.version, event.timestamp) = (version, timestamp.to_owned());
+        event.payload.as_mut().unwrap().inc = 4.0;
+        event
+    };
+    let by_version = [(3, ""), (1, ""), (2, "")];
+    let by_time =
+        [(0, "2026-01-01T00:00:02Z"), (0, "2026-01-01T01:00:01+01:00"), (0, "2026-01-01T00:00:01.5Z")];
+    let by_arrival = [(0, "soon"), (0, ""), (0, "2026-13-01T00:00:00Z")];
+    let cases = [("version", by_version, 12), ("time", by_time, 12), ("arrival", by_arrival, 4)];
+    let server = Server::start().await;
+    for (user, orders, _) in cases {
+        server.publisher().await.statistic.on_message(told(user, orders[0], 112.0)).await.unwrap();
+    }
+    let server = Server::start_in(server.stop().await, &[]).await;
+    for (user, [_, first, second], progress) in cases {
+        for (order, latest) in [(second, 108.0), (first, 104.0)] {
+            server.publisher().await.statistic.on_message(told(user, order, latest)).await.unwrap();
+        }
+        assert_eq!(server.player(user).goal(RELATIVE_KILLS_GOAL).await["progress"], progress, "{user}");
+    }
+}
+
 #[tokio::test]
 async fn other_namespaces_are_accepted_and_do_nothing() {
     let server = Server::start().await;
