@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
+use peers::postgres::Installation;
 
 use crate::steps;
 
@@ -12,24 +13,39 @@ pub(crate) struct Need {
     binary: &'static str,
     package: &'static str,
     why: &'static str,
+    is_there: fn(&str) -> bool,
 }
 
 /// What `cargo xtask test` cannot do without. A browser is not among them: only whoever renews the
 /// screenshot in the README needs one.
 pub(crate) const NEEDS: &[Need] = &[
-    Need { binary: "cc", package: "build-essential", why: "compiles SQLite" },
-    Need { binary: "git", package: "git", why: "lists the files that `tidy` looks at" },
+    Need { binary: "cc", package: "build-essential", why: "compiles SQLite", is_there: in_path },
+    Need { binary: "git", package: "git", why: "lists the files that `tidy` looks at", is_there: in_path },
+    Need {
+        binary: "postgres",
+        package: POSTGRESQL,
+        why: "is the other store of the services; version 15 or newer",
+        // It lies outside the search path; tests look for it in the same way.
+        is_there: |_| Installation::find().is_ok(),
+    },
 ];
+
+const POSTGRESQL: &str = "postgresql";
+
+/// Read by PostgreSQL's packages when they are installed.
+const CREATECLUSTER: &str = "/etc/postgresql-common/createcluster.d";
+
+fn in_path(binary: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(binary).exists())
+}
 
 /// Installs what is missing, where this is allowed.
 ///
 /// # Errors
 /// Names the packages to install when this process may not, and fails when installing failed.
 pub(crate) fn provide(needs: &[Need]) -> Result<()> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders: Vec<_> = std::env::split_paths(&path).collect();
-    let missing: Vec<&Need> =
-        needs.iter().filter(|need| !folders.iter().any(|folder| folder.join(need.binary).exists())).collect();
+    let missing: Vec<&Need> = needs.iter().filter(|need| !(need.is_there)(need.binary)).collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -38,6 +54,9 @@ pub(crate) fn provide(needs: &[Need]) -> Result<()> {
     }
     for need in missing {
         println!("installing {} ({} {})", need.package, need.binary, need.why);
+        if need.package == POSTGRESQL {
+            want_no_server_of_the_system(Path::new(CREATECLUSTER))?;
+        }
         install(need.package)?;
     }
     Ok(())
@@ -56,6 +75,18 @@ fn may_install() -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let root = std::fs::metadata("/proc/self").is_ok_and(|itself| itself.uid() == 0);
     root && Path::new("/usr/bin/apt-get").exists()
+}
+
+/// Debian would make a cluster and start it. Tests start their own, so none is wanted, unless somebody has decided
+/// otherwise before.
+fn want_no_server_of_the_system(folder: &Path) -> Result<()> {
+    let file = folder.join("no-main-cluster.conf");
+    if file.exists() {
+        return Ok(());
+    }
+    std::fs::create_dir_all(folder)
+        .and_then(|()| std::fs::write(&file, "create_main_cluster = false\n"))
+        .with_context(|| format!("cannot write {}", file.display()))
 }
 
 /// A fresh image has no package lists: they are fetched only if the first attempt shows that they lack.
@@ -77,16 +108,31 @@ mod tests {
     use super::*;
 
     #[test]
+    fn whoever_wants_a_server_of_the_system_keeps_it() {
+        let folder = tempfile::tempdir().expect("the system has a temporary folder");
+        let file = folder.path().join("postgresql/no-main-cluster.conf");
+        let write = || want_no_server_of_the_system(file.parent().expect("it lies in a folder"));
+        write().expect("a fresh folder is made");
+        let read = || std::fs::read_to_string(&file).expect("it is there");
+        assert_eq!(read(), "create_main_cluster = false\n");
+        std::fs::write(&file, "create_main_cluster = true\n").expect("it is ours");
+        write().expect("nothing is to be done");
+        assert_eq!(read(), "create_main_cluster = true\n");
+    }
+
+    #[test]
     fn what_is_there_is_not_asked_for() {
-        provide(&[Need { binary: "sh", package: "dash", why: "runs" }]).expect("every system has a shell");
+        provide(&[Need { binary: "sh", package: "dash", why: "runs", is_there: in_path }])
+            .expect("every system has a shell");
     }
 
     #[test]
     fn what_is_missing_is_named_with_its_reason() {
         assert_eq!(
-            request(&[&NEEDS[0], &NEEDS[1]]),
-            "missing: `cc` (compiles SQLite); `git` (lists the files that `tidy` looks at); run `apt-get install \
-             build-essential git` or install them your system's way"
+            request(&NEEDS.iter().collect::<Vec<_>>()),
+            "missing: `cc` (compiles SQLite); `git` (lists the files that `tidy` looks at); `postgres` (is the other \
+             store of the services; version 15 or newer); run `apt-get install build-essential git postgresql` or \
+             install them your system's way"
         );
     }
 }

@@ -32,6 +32,11 @@ const fn service(name: &'static str, may_import: &'static [&'static str]) -> Roo
     Room { shelf: "services", name, may_import, nature: Nature::Free }
 }
 
+/// A room on no shelf.
+const fn beside(name: &'static str, may_import: &'static [&'static str]) -> Room {
+    Room { shelf: name, name, may_import, nature: Nature::Free }
+}
+
 const ROOMS: &[Room] = &[
     room("evidence", Nature::Pure, &[]),
     room("workload", Nature::Pure, &["evidence"]),
@@ -57,11 +62,15 @@ const ROOMS: &[Room] = &[
     service("challenge", &["kit"]),
     service("listings", &["kit"]),
     service("gateway", &["kit"]),
-    Room { shelf: "xtask", name: "xtask", may_import: &[], nature: Nature::Free },
+    beside("peers", &[]),
+    beside("xtask", &["peers"]),
 ];
 
-/// For tests only, whoever asks.
-const DEV_ONLY: &str = "testbed";
+/// For tests only; `xtask`, whose row names `peers`, serves nobody else.
+const DEV_ONLY: &[&str] = &["peers", "testbed"];
+
+/// Tests on both shelves need the same peers, which know neither.
+const ON_EVERY_SHELF: &str = "peers";
 
 /// Their families too: `tokio` stands for `tokio-util`.
 const ASYNC: &[&str] = &["tokio", "hyper", "axum", "tonic"];
@@ -107,7 +116,7 @@ fn member(path: &str) -> Option<(&str, &str)> {
     let folder = path.strip_suffix("/Cargo.toml")?;
     match folder.split_once('/') {
         Some((shelf @ ("crates" | "services"), name)) if !name.contains('/') => Some((shelf, name)),
-        None if folder == "xtask" => Some((folder, folder)),
+        None if find(folder).is_some_and(|room| room.shelf == folder) => Some((folder, folder)),
         _ => None,
     }
 }
@@ -125,7 +134,10 @@ fn forbidden(room: &Room, edge: &Dependency, renamed: &[Dependency], path: &str)
 
 fn refused_room(room: &Room, kind: Kind, other: &Room) -> Option<[String; 2]> {
     let (from, to) = (room.name, other.name);
-    if room.shelf != other.shelf {
+    if room.may_import.contains(&to) {
+        return None;
+    }
+    if room.shelf != other.shelf && to != ON_EVERY_SHELF {
         return Some([
             format!("`{from}` in {}/ imports `{to}` in {}/", room.shelf, other.shelf),
             "the shelves never import each other, in tests neither: start its binary as a process".to_owned(),
@@ -134,20 +146,18 @@ fn refused_room(room: &Room, kind: Kind, other: &Room) -> Option<[String; 2]> {
     if kind == Kind::Dev {
         return None;
     }
-    if to == DEV_ONLY {
+    if DEV_ONLY.contains(&to) {
         return Some([
             format!("`{from}` imports `{to}` outside its tests"),
             "move it to [dev-dependencies]".to_owned(),
         ]);
     }
     let allowed = room.may_import;
-    (!allowed.contains(&to)).then(|| {
-        let list = if allowed.is_empty() { "no room".to_owned() } else { allowed.join(", ") };
-        [
-            format!("`{from}` imports `{to}`"),
-            format!("it may import {list}: move the shared word down, or turn the arrow round"),
-        ]
-    })
+    let list = if allowed.is_empty() { "no room".to_owned() } else { allowed.join(", ") };
+    Some([
+        format!("`{from}` imports `{to}`"),
+        format!("it may import {list}: move the shared word down, or turn the arrow round"),
+    ])
 }
 
 fn refused_crate(room: &Room, kind: Kind, name: &str) -> Option<[String; 2]> {
@@ -251,6 +261,26 @@ mod tests {
             "xtask/Cargo.toml",
             "[dependencies]\nevidence.workspace = true\n",
             &format!("xtask/Cargo.toml:2: `xtask` in xtask/ imports `evidence` in crates/; {message}"),
+        );
+    }
+
+    #[test]
+    fn peers_are_for_tests_on_both_shelves_and_for_chores() {
+        for path in ["crates/observe/Cargo.toml", "services/challenge/Cargo.toml"] {
+            check_one(path, "[dev-dependencies]\npeers.workspace = true\n", "");
+        }
+        check_one("xtask/Cargo.toml", "[dependencies]\npeers.workspace = true\n", "");
+        check_one(
+            "services/challenge/Cargo.toml",
+            "[dependencies]\npeers.workspace = true\n",
+            "services/challenge/Cargo.toml:2: `challenge` imports `peers` outside its tests; move it to \
+             [dev-dependencies]\n",
+        );
+        check_one(
+            "peers/Cargo.toml",
+            "[dev-dependencies]\nkit.workspace = true\n",
+            "peers/Cargo.toml:2: `peers` in peers/ imports `kit` in services/; the shelves never import each other, \
+             in tests neither: start its binary as a process\n",
         );
     }
 

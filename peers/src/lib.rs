@@ -1,0 +1,15 @@
+//! Real peers for tests and benches: servers of other projects, each in a temporary folder on a free port, ended
+//! with whoever started it.
+//!
+//! For tests, benches and trying things out; no service and no tool may need it to run. It installs nothing
+//! (`cargo xtask test` does), knows no service, and leaves nothing behind: a peer whose owner was killed is ended
+//! by its guard.
+
+mod error;
+mod guard;
+pub mod poll;
+mod port;
+pub mod postgres;
+mod processes;
+
+pub use error::PeerError;
