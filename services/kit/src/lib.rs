@@ -4,6 +4,8 @@
 //! It must know nothing of any service's subject. Start reading at [`serve`] and [`drain`].
 
 pub mod admin;
+pub mod auth;
+pub mod client;
 pub mod clock;
 pub mod drain;
 pub mod env;

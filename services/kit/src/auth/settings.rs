@@ -1,0 +1,87 @@
+//! How tokens are verified, as the environment says.
+
+use super::claims::Policy;
+use super::source::Source;
+use crate::env::{Env, EnvError};
+use std::time::Duration;
+
+/// `AUTH_NAMESPACE_CLAIM` for tokens of any namespace.
+const ANY_NAMESPACE: &str = "none";
+
+/// Where the keys come from, and what a token must say.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub(super) source: Source,
+    pub(super) policy: Policy,
+    pub(super) refresh: Duration,
+    pub(super) keep: Duration,
+}
+
+impl Settings {
+    /// Reads them; `None` when `AUTH_JWKS_URL` is not set. Tokens must be of `namespace` unless that is switched off.
+    ///
+    /// # Errors
+    /// When a variable cannot be used, or `AUTH_ISSUER` is missing.
+    pub fn read(env: &Env, namespace: &str) -> Result<Option<Self>, EnvError> {
+        let Some(url) = env.text("AUTH_JWKS_URL") else { return Ok(None) };
+        let source = Source::at(url).map_err(|error| EnvError {
+            name: "AUTH_JWKS_URL",
+            value: if url.contains('@') { "(hidden)".to_owned() } else { url.to_owned() },
+            expected: format!("{error}; or file:///PATH"),
+        })?;
+        let issuer = env.text("AUTH_ISSUER").ok_or_else(|| EnvError {
+            name: "AUTH_ISSUER",
+            value: String::new(),
+            expected: "with AUTH_JWKS_URL it must be the `iss` of the tokens".to_owned(),
+        })?;
+        let claim = env.text("AUTH_NAMESPACE_CLAIM").unwrap_or("namespace");
+        let policy = Policy {
+            issuer: issuer.to_owned(),
+            audience: env.text("AUTH_AUDIENCE").map(str::to_owned),
+            namespace: (claim != ANY_NAMESPACE).then(|| (claim.to_owned(), namespace.to_owned())),
+            skew: Duration::from_secs(env.within("AUTH_CLOCK_SKEW_S", 30, 0..=600)?),
+        };
+        let refresh = Duration::from_secs(env.within("AUTH_REFRESH_S", 600, 1..=86_400)?);
+        let keep = Duration::from_secs(env.within("AUTH_KEEP_KEYS_S", 86_400, 1..=7 * 86_400)?);
+        Ok(Some(Self { source, policy, refresh, keep }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(pairs: &[(&str, &str)]) -> String {
+        Settings::read(&Env::of(pairs.iter().copied()), "ours").unwrap_err().to_string()
+    }
+
+    #[test]
+    fn without_a_source_of_keys_there_is_nothing_to_read() {
+        assert!(Settings::read(&Env::of([]), "ours").unwrap().is_none());
+    }
+
+    #[test]
+    fn refusals_name_the_variable_and_hide_passwords() {
+        assert!(refused(&[("AUTH_JWKS_URL", "file:///keys.json")]).starts_with("AUTH_ISSUER"));
+        for url in ["keys.json", "ftp://keys", "file://keys.json", "http://", "http://a:secret@keys/"] {
+            let said = refused(&[("AUTH_JWKS_URL", url), ("AUTH_ISSUER", "i")]);
+            assert!(said.starts_with("AUTH_JWKS_URL") && !said.contains("secret"), "{said}");
+        }
+        let keys = ("AUTH_JWKS_URL", "http://127.0.0.1:1/keys");
+        assert!(
+            refused(&[keys, ("AUTH_ISSUER", "i"), ("AUTH_REFRESH_S", "0")]).starts_with("AUTH_REFRESH_S")
+        );
+    }
+
+    #[test]
+    fn the_namespace_is_ours_unless_switched_off() {
+        let read = |claim| {
+            let keys = [("AUTH_JWKS_URL", "http://127.0.0.1:1/keys"), ("AUTH_ISSUER", "i")];
+            let env = Env::of(keys.into_iter().chain([("AUTH_NAMESPACE_CLAIM", claim)]));
+            Settings::read(&env, "ours").unwrap().unwrap().policy.namespace
+        };
+        assert_eq!(read(""), Some(("namespace".to_owned(), "ours".to_owned())));
+        assert_eq!(read("ns"), Some(("ns".to_owned(), "ours".to_owned())));
+        assert_eq!(read("none"), None);
+    }
+}

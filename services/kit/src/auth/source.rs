@@ -1,0 +1,51 @@
+//! Where the keys come from: a key server, or a file.
+
+use crate::client::{Bounds, Client, ClientError};
+use bytes::Bytes;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A JWKS has a few kilobytes.
+const MAX_BYTES: usize = 256 * 1024;
+/// A key server answers within milliseconds; requests with an unknown key wait for it.
+const TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Where the keys come from.
+#[derive(Debug, Clone)]
+pub(super) enum Source {
+    Server(Client),
+    File(PathBuf),
+}
+
+impl Source {
+    /// `file:///PATH`, or the address of a key server.
+    pub(super) fn at(url: &str) -> Result<Self, ClientError> {
+        match url.strip_prefix("file://") {
+            Some(path) if path.starts_with('/') => Ok(Self::File(PathBuf::from(path))),
+            Some(_) => Err(ClientError::Destination),
+            None => Client::to(url, Bounds { timeout: TIMEOUT, body_bytes: MAX_BYTES }).map(Self::Server),
+        }
+    }
+
+    /// The document as it is now. The error says nothing of the document.
+    pub(super) async fn read(&self) -> Result<Bytes, String> {
+        match self {
+            Self::Server(client) => {
+                client.get().await.map(|answer| answer.body).map_err(|error| error.to_string())
+            }
+            Self::File(path) => {
+                let path = path.clone();
+                let read = tokio::task::spawn_blocking(move || read_file(&path)).await;
+                read.unwrap_or_else(|_| Err("the file was not read".to_owned()))
+            }
+        }
+    }
+}
+
+fn read_file(path: &Path) -> Result<Bytes, String> {
+    let mut document = Vec::new();
+    let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
+    file.take(MAX_BYTES as u64 + 1).read_to_end(&mut document).map_err(|error| error.to_string())?;
+    if document.len() > MAX_BYTES { Err("the file is too large".to_owned()) } else { Ok(document.into()) }
+}

@@ -1,0 +1,181 @@
+//! Outgoing calls over HTTP/1.1 to one destination: pooled connections, one bound on the time of a whole call, one on
+//! the size of its answer, and errors that tell whether the other side may have acted.
+//!
+//! It follows no redirects. It asks again of its own accord only where a pooled connection was closed before anything was
+//! sent over it; whether any other repetition is safe is its caller's to know.
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, StatusCode, Uri, header};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::crypto::CryptoProvider;
+use rustls::{ClientConfig, RootCertStore};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A server closes an idle connection at a moment of its own; ours is earlier than what servers commonly take.
+const IDLE: Duration = Duration::from_secs(15);
+
+/// Why a destination cannot be called at all.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ClientError {
+    /// It is no address that can be called.
+    #[error("expected http://HOST[:PORT][/PATH] or https://..., without a user or a password")]
+    Destination,
+    /// TLS needs authorities to trust.
+    #[error("no certificate authorities were found on this system (SSL_CERT_FILE names others): {0}")]
+    NoAuthorities(String),
+}
+
+/// The bounds of a call.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// From the call to the last byte of its answer.
+    pub timeout: Duration,
+    /// Bytes that an answer's body may have.
+    pub body_bytes: usize,
+}
+
+/// An answer, complete.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// Its status.
+    pub status: StatusCode,
+    /// Its headers.
+    pub headers: HeaderMap,
+    /// Its body.
+    pub body: Bytes,
+}
+
+impl Answer {
+    /// What `Retry-After` asks for, when it is there in whole seconds. (A date is not understood, and reads as absent.)
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        let text = self.headers.get(header::RETRY_AFTER)?.to_str().ok()?;
+        text.trim().parse().ok().map(Duration::from_secs)
+    }
+}
+
+/// Why a call did not succeed.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// There was no connection to send it over: the other side has done nothing.
+    #[error("no connection: {0}")]
+    NotSent(String),
+    /// The time was over. Whether the other side has acted is unknown.
+    #[error("no answer within {} ms", .0.as_millis())]
+    TimedOut(Duration),
+    /// The connection ended before the answer did. Whether the other side has acted is unknown.
+    #[error("the connection was lost: {0}")]
+    Lost(String),
+    /// The answer's body is larger than allowed; the other side has answered, with this status.
+    #[error("the answer ({0}) is larger than {1} bytes")]
+    TooLarge(StatusCode, usize),
+    /// The other side answered, and not with a 2xx.
+    #[error("the answer was {}", .0.status)]
+    Status(Box<Answer>),
+}
+
+/// Calls one destination. Clones share its connections.
+#[derive(Debug, Clone)]
+pub struct Client {
+    inner: legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    destination: Uri,
+    bounds: Bounds,
+}
+
+impl Client {
+    /// A client for `destination`, `http://` or `https://`. Nothing is connected before the first call.
+    ///
+    /// # Errors
+    /// When it is no such address, or is `https` and there are no authorities to trust.
+    pub fn to(destination: &str, bounds: Bounds) -> Result<Self, ClientError> {
+        let destination: Uri = destination.parse().map_err(|_| ClientError::Destination)?;
+        let authority = destination.authority().ok_or(ClientError::Destination)?;
+        if authority.as_str().contains('@') || authority.host().is_empty() {
+            return Err(ClientError::Destination);
+        }
+        let connector = connector(&destination, bounds.timeout)?;
+        let inner = legacy::Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE)
+            .build(connector);
+        Ok(Self { inner, destination, bounds })
+    }
+
+    /// Asks by `GET`.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub async fn get(&self) -> Result<Answer, CallError> {
+        self.call(Method::GET, HeaderMap::new(), Bytes::new()).await
+    }
+
+    /// Sends one request and reads its whole answer, within the bounds.
+    ///
+    /// # Errors
+    /// When no answer with a 2xx came whole and in time.
+    pub async fn call(&self, method: Method, headers: HeaderMap, body: Bytes) -> Result<Answer, CallError> {
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = method;
+        *request.uri_mut() = self.destination.clone();
+        *request.headers_mut() = headers;
+        let whole = tokio::time::timeout(self.bounds.timeout, self.exchange(request));
+        let answer = whole.await.map_err(|_| CallError::TimedOut(self.bounds.timeout))??;
+        if answer.status.is_success() { Ok(answer) } else { Err(CallError::Status(Box::new(answer))) }
+    }
+
+    async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<Answer, CallError> {
+        let response = self.inner.request(request).await.map_err(|error| {
+            let text = chain(&error);
+            if error.is_connect() { CallError::NotSent(text) } else { CallError::Lost(text) }
+        })?;
+        let (head, body) = response.into_parts();
+        let limit = self.bounds.body_bytes;
+        let whole = Limited::new(body, limit).collect().await.map_err(|error| {
+            if error.is::<LengthLimitError>() {
+                CallError::TooLarge(head.status, limit)
+            } else {
+                CallError::Lost(chain(error.as_ref()))
+            }
+        })?;
+        Ok(Answer { status: head.status, headers: head.headers, body: whole.to_bytes() })
+    }
+}
+
+/// A destination that drops what is sent to it is found out before the whole time is over, so that its caller learns
+/// that nothing was sent.
+fn connector(destination: &Uri, timeout: Duration) -> Result<HttpsConnector<HttpConnector>, ClientError> {
+    let mut tcp = HttpConnector::new();
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    tcp.set_connect_timeout(Some(timeout / 2));
+    let provider = rustls::crypto::aws_lc_rs::default_provider();
+    let builder = HttpsConnectorBuilder::new();
+    let builder = match destination.scheme_str() {
+        Some("https") => builder
+            .with_provider_and_native_roots(provider)
+            .map_err(|error| ClientError::NoAuthorities(error.to_string()))?
+            .https_only(),
+        Some("http") => builder.with_tls_config(trusting_nobody(provider)?).https_or_http(),
+        _ => return Err(ClientError::Destination),
+    };
+    Ok(builder.enable_http1().wrap_connector(tcp))
+}
+
+/// In-cluster calls without TLS need no authorities, and a system may have none.
+fn trusting_nobody(provider: CryptoProvider) -> Result<ClientConfig, ClientError> {
+    let builder =
+        ClientConfig::builder_with_provider(Arc::new(provider)).with_safe_default_protocol_versions();
+    let builder = builder.map_err(|error| ClientError::NoAuthorities(error.to_string()))?;
+    Ok(builder.with_root_certificates(RootCertStore::empty()).with_no_client_auth())
+}
+
+/// What an error says, with what it comes from: the outermost alone is often "client error".
+fn chain(error: &dyn std::error::Error) -> String {
+    let sources = std::iter::successors(Some(error), |error| error.source());
+    sources.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
