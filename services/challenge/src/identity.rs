@@ -1,7 +1,8 @@
 //! Who asks: the one decision that every transport takes over to its own words. It must know no transport.
 
 use crate::user::UserId;
-use http::HeaderMap;
+use http::{HeaderMap, header};
+use kit::auth::{TokenError, Verifier};
 
 /// The test identity header, and gRPC metadata key. It counts only where the settings switch it on.
 pub const TEST_HEADER: &str = "x-mock-user-id";
@@ -33,29 +34,83 @@ pub enum Denied {
 #[derive(Debug)]
 pub struct Identity {
     test_header: TestHeader,
+    tokens: Option<Verifier>,
 }
 
 impl Identity {
-    /// An identity as the settings say.
+    /// An identity by bearer tokens where there is a verifier, and by the test header where that is on.
     #[must_use]
-    pub fn new(test_header: TestHeader) -> Self {
-        Self { test_header }
+    pub fn new(test_header: TestHeader, tokens: Option<Verifier>) -> Self {
+        Self { test_header, tokens }
+    }
+
+    /// Returns once everything is there that is needed to know who asks.
+    pub async fn ready(&self) {
+        if let Some(tokens) = &self.tokens {
+            tokens.ready().await;
+        }
+    }
+
+    /// Whether it can be known now who asks.
+    ///
+    /// # Errors
+    /// Says why not.
+    pub fn probe(&self) -> Result<(), String> {
+        self.tokens.as_ref().map_or(Ok(()), Verifier::probe)
     }
 
     /// The user that a request's headers, or a call's metadata (as headers), name.
     ///
+    /// A bearer token decides where there is one. What is not switched on is not looked at.
+    ///
     /// # Errors
     /// When nobody is named, or not so that it can be believed.
     pub async fn of_headers(&self, headers: &HeaderMap) -> Result<UserId, Denied> {
-        self.of(single(headers, TEST_HEADER)?).await
+        let named = match self.test_header {
+            TestHeader::On => single(headers, TEST_HEADER)?,
+            TestHeader::Off => None,
+        };
+        let Some(tokens) = &self.tokens else { return by_test_header(named) };
+        match single(headers, header::AUTHORIZATION.as_str())? {
+            Some(authorization) => agreed(by_token(tokens, authorization).await?, named),
+            None if self.test_header == TestHeader::On => by_test_header(named),
+            None => Err(Denied::Unauthenticated("a bearer token must name the user")),
+        }
     }
+}
 
-    async fn of(&self, test_header: Option<&str>) -> Result<UserId, Denied> {
-        match (self.test_header, test_header) {
-            (TestHeader::On, named) => named.and_then(UserId::new).ok_or(Denied::Unauthenticated(
-                "x-mock-user-id must name a user: 1 to 100 characters without control characters",
-            )),
-            (TestHeader::Off, _) => Err(Denied::Unauthenticated("nobody is named")),
+fn by_test_header(named: Option<&str>) -> Result<UserId, Denied> {
+    named.and_then(UserId::new).ok_or(Denied::Unauthenticated(
+        "x-mock-user-id must name a user: 1 to 100 characters without control characters",
+    ))
+}
+
+async fn by_token(tokens: &Verifier, authorization: &str) -> Result<UserId, Denied> {
+    let token = bearer(authorization).ok_or(Denied::Unauthenticated("only bearer tokens name a user"))?;
+    let claims = tokens.verify(token).await?;
+    UserId::new(&claims.subject).ok_or(Denied::Unauthenticated("the token's subject cannot be a user"))
+}
+
+fn agreed(user: UserId, named: Option<&str>) -> Result<UserId, Denied> {
+    match named {
+        Some(other) if other != user.as_str() => {
+            Err(Denied::Forbidden("x-mock-user-id names another user than the token"))
+        }
+        _ => Ok(user),
+    }
+}
+
+fn bearer(authorization: &str) -> Option<&str> {
+    let (scheme, token) = authorization.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim_matches(' '))
+}
+
+impl From<TokenError> for Denied {
+    fn from(error: TokenError) -> Self {
+        match error {
+            TokenError::Namespace => Self::Forbidden(error.reason()),
+            TokenError::NoKeys | TokenError::Busy => Self::Unavailable(error.reason()),
+            _ => Self::Unauthenticated(error.reason()),
         }
     }
 }
@@ -81,7 +136,7 @@ mod tests {
                 (http::HeaderName::from_static(name), http::HeaderValue::from_str(value).unwrap())
             })
             .collect();
-        let named = Identity::new(test_header).of_headers(&headers).await;
+        let named = Identity::new(test_header, None).of_headers(&headers).await;
         let named = named.map(|user| user.to_string()).map_err(|denied| denied.to_string());
         match expect {
             Ok(user) => assert_eq!(named.as_deref(), Ok(user), "{headers:?}"),
@@ -92,7 +147,20 @@ mod tests {
     #[tokio::test]
     async fn the_test_header_counts_only_when_switched_on() {
         check(TestHeader::On, &[(TEST_HEADER, "ann")], Ok("ann")).await;
-        check(TestHeader::Off, &[(TEST_HEADER, "ann")], Err("nobody")).await;
+        check(TestHeader::Off, &[(TEST_HEADER, "ann")], Err("must name a user")).await;
+    }
+
+    #[test]
+    fn only_the_bearer_scheme_is_read() {
+        for (authorization, expect) in [
+            ("Bearer a.b.c", Some("a.b.c")),
+            ("bearer  a.b.c ", Some("a.b.c")),
+            ("Basic a.b.c", None),
+            ("Bearer", None),
+            ("Bearera.b.c", None),
+        ] {
+            assert_eq!(bearer(authorization), expect, "{authorization}");
+        }
     }
 
     #[tokio::test]

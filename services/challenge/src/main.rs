@@ -1,6 +1,7 @@
 //! The `challenge` command: one process with everything, and the chores around its challenge file.
 
 use challenge::catalog::{Catalog, Counts, generate};
+use challenge::identity::TestHeader;
 use challenge::server;
 use challenge::settings::Settings;
 use clap::{Parser, Subcommand};
@@ -105,14 +106,21 @@ fn all() -> Result<(), Failure> {
 }
 
 async fn serve(settings: &Settings) -> Result<(), Failure> {
-    tracing::warn!(
-        "TEST_IDENTITY_HEADER is on: whoever sends x-mock-user-id is taken to be that user; for tests only"
-    );
+    if settings.test_header == TestHeader::On {
+        tracing::warn!(
+            "TEST_IDENTITY_HEADER is on: whoever sends x-mock-user-id is taken to be that user; for tests only"
+        );
+    }
     let mut signals = Signals::catch()?;
     let running = server::start(settings).await?;
-    tracing::info!(addresses = %running.addresses, "ready");
-    say(&format!("ready {}", running.addresses))?;
-    let signal = signals.first().await;
+    let signal = tokio::select! {
+        signal = signals.first() => signal,
+        () = running.ready() => {
+            tracing::info!(addresses = %running.addresses, "ready");
+            say(&format!("ready {}", running.addresses))?;
+            signals.first().await
+        }
+    };
     tracing::info!(signal, "draining");
     running.stop().await;
     tracing::info!("stopped");

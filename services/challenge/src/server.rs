@@ -13,6 +13,7 @@ use crate::rewards::Ledger;
 use crate::settings::{Ports, Settings};
 use crate::store::{OpenError, Store, StoreError};
 use axum::Router;
+use kit::auth::Verifier;
 use kit::drain::{Drain, Draining};
 use kit::health::Health;
 use kit::limit::Limit;
@@ -73,6 +74,7 @@ pub struct Running {
     /// Where it listens.
     pub addresses: Addresses,
     store: Arc<Store>,
+    identity: Arc<Identity>,
     health: Arc<Health>,
     reporters: [HealthReporter; 2],
     players_and_publishers: JoinSet<()>,
@@ -102,13 +104,16 @@ impl Core {
         });
         let store = Arc::new(Store::open(&settings.store, Arc::clone(&catalog), &metrics)?);
         let probed = Arc::clone(&store);
-        let health = Arc::new(Health::new(move || probed.probe().map_err(|e| e.to_string())));
+        let tokens = settings.tokens.clone().map(|tokens| Verifier::start(tokens, &metrics));
+        let identity = Arc::new(Identity::new(settings.test_header, tokens));
+        let identified = Arc::clone(&identity);
+        let probe = move || probed.probe().map_err(|e| e.to_string()).and_then(|()| identified.probe());
+        let health = Arc::new(Health::new(probe));
         let claims = Arc::new(Claims::new(Arc::clone(&store), Arc::new(Ledger::new(Arc::clone(&store)))));
         let resumed = claims.resume().await?;
         if resumed > 0 {
             tracing::info!(resumed, "claims left open by an earlier process were ended");
         }
-        let identity = Arc::new(Identity::new(settings.test_header));
         Ok(Self { catalog, store, claims, identity, health, metrics })
     }
 
@@ -134,7 +139,7 @@ impl Core {
     }
 }
 
-/// Starts everything and returns once it is ready.
+/// Starts everything. It is ready when the keys that callers are known by are there: [`Running::ready`].
 ///
 /// # Errors
 /// When the challenge file, the database or a port cannot be used.
@@ -167,6 +172,7 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
     Ok(Running {
         addresses,
         store: core.store,
+        identity: core.identity,
         health: core.health,
         reporters: [grpc_health, events_health],
         players_and_publishers,
@@ -203,6 +209,11 @@ async fn event_routes(intake: Arc<Intake>, metrics: &Metrics) -> (Router, Health
 }
 
 impl Running {
+    /// Returns once it is known who asks; until then players are answered 503 and readiness says what is missing.
+    pub async fn ready(&self) {
+        self.identity.ready().await;
+    }
+
     /// Stops taking in, finishes what was begun within the drain's bound, writes what was buffered, and closes the
     /// store. The admin port answers until the end.
     pub async fn stop(mut self) {

@@ -19,8 +19,8 @@ pub enum SettingsError {
     Env(#[from] EnvError),
     /// Nobody could be told from anybody.
     #[error(
-        "there is no way to know who asks: no source of keys is configured, and TEST_IDENTITY_HEADER is not on \
-         (on makes x-mock-user-id name the user, for tests only)"
+        "there is no way to know who asks: neither AUTH_JWKS_URL names the keys of bearer tokens, nor is \
+         TEST_IDENTITY_HEADER on (which makes x-mock-user-id name the user, for tests only)"
     )]
     NoIdentity,
 }
@@ -34,6 +34,8 @@ pub struct Settings {
     pub namespace: String,
     /// Whether the test identity header names users.
     pub test_header: TestHeader,
+    /// How bearer tokens are verified, when they are.
+    pub tokens: Option<kit::auth::Settings>,
     /// The challenge file; the embedded one when `None`.
     pub challenges: Option<PathBuf>,
     /// Where each port listens.
@@ -73,14 +75,17 @@ impl Settings {
     pub fn read(env: &Env) -> Result<Self, SettingsError> {
         let test_header =
             env.choice("TEST_IDENTITY_HEADER", &[("off", TestHeader::Off), ("on", TestHeader::On)])?;
-        if test_header == TestHeader::Off {
+        let namespace = env.text("AB_NAMESPACE").unwrap_or("accelbyte").to_owned();
+        let tokens = kit::auth::Settings::read(env, &namespace)?;
+        if test_header == TestHeader::Off && tokens.is_none() {
             return Err(SettingsError::NoIdentity);
         }
         let acknowledge = [("durable", Acknowledge::Durable), ("buffered", Acknowledge::Buffered)];
         Ok(Self {
             base_path: base_path(env)?,
-            namespace: env.text("AB_NAMESPACE").unwrap_or("accelbyte").to_owned(),
+            namespace,
             test_header,
+            tokens,
             challenges: env.text("CHALLENGE_CONFIG_PATH").map(PathBuf::from),
             ports: ports(env)?,
             store: store(env)?,
@@ -180,8 +185,12 @@ mod tests {
     #[test]
     fn every_variable_is_documented() {
         let documentation = include_str!("../../../docs/challenge.md");
-        let sources =
-            [include_str!("settings.rs"), include_str!("main.rs"), include_str!("../../kit/src/logs.rs")];
+        let sources = [
+            include_str!("settings.rs"),
+            include_str!("main.rs"),
+            include_str!("../../kit/src/logs.rs"),
+            include_str!("../../kit/src/auth/settings.rs"),
+        ];
         let is_name = |text: &&str| {
             text.len() > 3 && text.contains('_') && text.chars().all(|c| c.is_ascii_uppercase() || c == '_')
         };

@@ -5,7 +5,9 @@
 mod claims;
 mod events;
 mod identity;
+mod issuer;
 mod killed;
 mod players;
 mod process;
 mod support;
+mod tokens;

@@ -13,6 +13,7 @@ use kit::env::Env;
 use serde_json::Value;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tonic::transport::{Channel, Endpoint};
 
@@ -42,6 +43,17 @@ impl Server {
 
     /// A server on the database of an earlier one.
     pub(crate) async fn start_in(folder: TempDir, settings: &[(&str, &str)]) -> Self {
+        let server = Self::start_unready_in(folder, settings).await;
+        server.running.ready().await;
+        server
+    }
+
+    /// A server that may still wait for what it needs to know who asks.
+    pub(crate) async fn start_unready(settings: &[(&str, &str)]) -> Self {
+        Self::start_unready_in(tempfile::tempdir().unwrap(), settings).await
+    }
+
+    async fn start_unready_in(folder: TempDir, settings: &[(&str, &str)]) -> Self {
         let database = database(folder.path());
         let pairs = PORTS.into_iter().chain([("DATABASE_PATH", database.as_str())]);
         let env = Env::of(pairs.chain(settings.iter().copied()));
@@ -66,6 +78,19 @@ impl Server {
     /// A number from the database itself.
     pub(crate) fn count(&self, sql: &str) -> i64 {
         count(self.folder.path(), sql)
+    }
+}
+
+/// Longer than any condition takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Looks at a condition until it holds.
+pub(crate) async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    let begun = Instant::now();
+    let mut looks = tokio::time::interval(Duration::from_millis(20));
+    while !holds().await {
+        assert!(begun.elapsed() < PATIENCE, "not in time: {what}");
+        looks.tick().await;
     }
 }
 

@@ -60,7 +60,8 @@ impl Ring {
 
     pub(super) async fn ready(&self) {
         // The sender lives as long as this does.
-        let _there = self.state.subscribe().wait_for(|state| state.keys.is_some()).await;
+        let mut states = self.state.subscribe();
+        let _there = states.wait_for(|state| state.keys.is_some()).await;
     }
 
     /// Keys that are newer than those `seen`, if the key server has some and was not asked a moment ago.

@@ -14,7 +14,7 @@ const TIMEOUT: Duration = Duration::from_secs(3);
 /// Where the keys come from.
 #[derive(Debug, Clone)]
 pub(super) enum Source {
-    Server(Client),
+    Server(Box<Client>),
     File(PathBuf),
 }
 
@@ -24,7 +24,8 @@ impl Source {
         match url.strip_prefix("file://") {
             Some(path) if path.starts_with('/') => Ok(Self::File(PathBuf::from(path))),
             Some(_) => Err(ClientError::Destination),
-            None => Client::to(url, Bounds { timeout: TIMEOUT, body_bytes: MAX_BYTES }).map(Self::Server),
+            None => Client::to(url, Bounds { timeout: TIMEOUT, body_bytes: MAX_BYTES })
+                .map(|client| Self::Server(Box::new(client))),
         }
     }
 
