@@ -11,12 +11,13 @@ mod set_active;
 
 use crate::identity::Identity;
 use crate::operations::Operations;
+use crate::refusal::{Code, NOT_OFFERED};
 use crate::render::{InitializeTemplate, ListTemplate};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
-use error::{Code, answer};
+use error::answer;
 use guard::Guard;
 use kit::health::Health;
 use kit::limit::Limit;
@@ -26,7 +27,7 @@ use std::sync::Arc;
 
 /// What every route needs.
 pub struct Api {
-    operations: Operations,
+    operations: Arc<Operations>,
     list: ListTemplate,
     initialize: InitializeTemplate,
     health: Arc<Health>,
@@ -36,7 +37,7 @@ pub struct Api {
 impl Api {
     /// Prepares the templates of the operations' catalogue.
     #[must_use]
-    pub fn new(operations: Operations, health: Arc<Health>, identity: Arc<Identity>) -> Self {
+    pub fn new(operations: Arc<Operations>, health: Arc<Health>, identity: Arc<Identity>) -> Self {
         let list = ListTemplate::new(&operations.catalog);
         let initialize = InitializeTemplate::new(&operations.catalog);
         Self { operations, list, initialize, health, identity }
@@ -67,6 +68,11 @@ async fn healthz(axum::extract::State(api): axum::extract::State<Arc<Api>>) -> R
         Ok(()) => json(r#"{"status":"healthy"}"#),
         Err(reason) => answer(Code::Unavailable, &reason),
     }
+}
+
+/// Selection and rotation: described, so that clients can tell it from a mistake in the path.
+async fn not_offered() -> Response {
+    answer(Code::NotImplemented, NOT_OFFERED)
 }
 
 fn json(body: impl Into<Body>) -> Response {

@@ -7,10 +7,12 @@
 pub mod catalog;
 pub mod claims;
 pub mod events;
+pub mod grpc;
 pub mod http;
 pub mod identity;
 pub mod operations;
 pub mod proto;
+pub mod refusal;
 pub mod render;
 pub mod rewards;
 pub mod rules;
@@ -18,3 +20,4 @@ pub mod server;
 pub mod settings;
 pub mod store;
 pub mod user;
+pub mod view;

@@ -1,4 +1,5 @@
-//! Messages and services made from `proto/` at build time, under the packages that existing publishers call.
+//! Messages and services made from `proto/` at build time, under the packages that existing clients and publishers
+//! call, and the descriptors that reflection shows of them.
 
 #![allow(missing_docs, clippy::pedantic, reason = "generated from the .proto files, which are documented")]
 
@@ -11,3 +12,14 @@ pub mod account {
 pub mod statistic {
     tonic::include_proto!("accelbyte.social.statistic.v1");
 }
+
+/// `service`, what players call.
+pub mod service {
+    tonic::include_proto!("service");
+}
+
+/// The event services, as an encoded `FileDescriptorSet`.
+pub const EVENTS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/events.bin"));
+
+/// The players' service, as an encoded `FileDescriptorSet`.
+pub const PLAYERS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/players.bin"));

@@ -10,19 +10,19 @@ mod list;
 
 pub use body::Chunks;
 pub use initialize::InitializeTemplate;
-pub use list::{ListTemplate, Shown};
+pub use list::ListTemplate;
 
-use kit::clock::UtcMs;
+use serde::Serialize;
 
 /// A JSON text: quoted and escaped.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// RFC 3339, or empty when there is no instant.
-pub(crate) fn instant(time: Option<UtcMs>) -> String {
-    time.map(|time| time.to_string()).unwrap_or_default()
+/// Texts, numbers and flags, which always serialise.
+pub(crate) fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

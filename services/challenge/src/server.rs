@@ -4,9 +4,11 @@ use crate::catalog::{Catalog, CatalogError};
 use crate::claims::Claims;
 use crate::events::Intake;
 use crate::events::grpc::EventServices;
+use crate::grpc::{self, Players};
 use crate::http::{self, Api};
 use crate::identity::Identity;
 use crate::operations::Operations;
+use crate::proto::EVENTS;
 use crate::proto::account::user_authentication_user_logged_in_service_server::UserAuthenticationUserLoggedInServiceServer;
 use crate::proto::statistic::statistic_stat_item_updated_service_server::StatisticStatItemUpdatedServiceServer;
 use crate::rewards::Ledger;
@@ -24,6 +26,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
+use tonic::server::NamedService;
 use tonic::service::Routes;
 use tonic_health::server::HealthReporter;
 
@@ -76,13 +79,33 @@ pub struct Running {
     store: Arc<Store>,
     identity: Arc<Identity>,
     health: Arc<Health>,
-    reporters: [HealthReporter; 2],
+    reporters: [Reporter; 2],
     players_and_publishers: JoinSet<()>,
     admin: JoinSet<()>,
     drain: Drain,
     admin_drain: Drain,
     drain_within: Duration,
 }
+
+/// What a port's health service tells of, each by its name; the empty one stands for the whole process.
+struct Reporter {
+    reporter: HealthReporter,
+    services: &'static [&'static str],
+}
+
+impl Reporter {
+    async fn stop_serving(&self) {
+        for service in self.services {
+            self.reporter.set_service_status(service, tonic_health::ServingStatus::NotServing).await;
+        }
+    }
+}
+
+const EVENT_HEALTH: [&str; 3] = [
+    "",
+    UserAuthenticationUserLoggedInServiceServer::<EventServices>::NAME,
+    StatisticStatItemUpdatedServiceServer::<EventServices>::NAME,
+];
 
 /// What every port stands on.
 struct Core {
@@ -117,13 +140,17 @@ impl Core {
         Ok(Self { catalog, store, claims, identity, health, metrics })
     }
 
-    fn http(&self, settings: &Settings) -> Router {
+    /// What players reach, over HTTP and over gRPC: the same operations behind the same limit.
+    async fn players(&self, settings: &Settings) -> (Router, (Router, HealthReporter)) {
         let (catalog, store) = (Arc::clone(&self.catalog), Arc::clone(&self.store));
-        let operations = Operations::new(catalog, store, Arc::clone(&self.claims));
-        let api = Arc::new(Api::new(operations, Arc::clone(&self.health), Arc::clone(&self.identity)));
+        let operations = Arc::new(Operations::new(catalog, store, Arc::clone(&self.claims)));
+        let (health, identity) = (|| Arc::clone(&self.health), || Arc::clone(&self.identity));
         let limit = Limit::new(settings.http_in_flight);
-        self.metrics.watch("http_in_flight", "HTTP requests worked on now", &limit);
-        http::router(&settings.base_path, api, (&limit, &self.metrics))
+        self.metrics.watch("in_flight", "Players' requests worked on now, over HTTP and gRPC", &limit);
+        let api = Arc::new(Api::new(Arc::clone(&operations), health(), identity()));
+        let http = http::router(&settings.base_path, api, (&limit, &self.metrics));
+        let players = Players::new(operations, health());
+        (http, grpc::router(players, identity(), (&limit, &self.metrics)).await)
     }
 
     fn intake(&self, settings: &Settings) -> Intake {
@@ -147,9 +174,8 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
     let listeners = Listeners::bind(&settings.ports).await?;
     let addresses = listeners.addresses();
     let core = Core::open(settings).await?;
-    let (grpc, grpc_health) = health_only();
+    let (http, (grpc, grpc_health)) = core.players(settings).await;
     let (events, events_health) = event_routes(Arc::new(core.intake(settings)), &core.metrics).await;
-    let http = core.http(settings);
 
     let bounds = Bounds { connections: settings.connections, ..Bounds::default() };
     let (drain, draining) = Drain::new();
@@ -174,7 +200,10 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
         store: core.store,
         identity: core.identity,
         health: core.health,
-        reporters: [grpc_health, events_health],
+        reporters: [
+            Reporter { reporter: grpc_health, services: &["", grpc::NAME] },
+            Reporter { reporter: events_health, services: &EVENT_HEALTH },
+        ],
         players_and_publishers,
         admin,
         drain,
@@ -189,12 +218,6 @@ fn serve_admin(listener: Listener, routes: (Router, Bounds), draining: Draining)
     admin
 }
 
-/// Health of the process as a whole: what a health checker asks for by the empty name.
-fn health_only() -> (Router, HealthReporter) {
-    let (reporter, service) = tonic_health::server::health_reporter();
-    (Routes::new(service).prepare().into_axum_router(), reporter)
-}
-
 async fn event_routes(intake: Arc<Intake>, metrics: &Metrics) -> (Router, HealthReporter) {
     let (reporter, health) = tonic_health::server::health_reporter();
     let services = EventServices::new(intake, metrics);
@@ -205,7 +228,8 @@ async fn event_routes(intake: Arc<Intake>, metrics: &Metrics) -> (Router, Health
     reporter.set_serving::<UserAuthenticationUserLoggedInServiceServer<EventServices>>().await;
     reporter.set_serving::<StatisticStatItemUpdatedServiceServer<EventServices>>().await;
     let routes = Routes::new(health).add_service(login).add_service(statistic);
-    (routes.prepare().into_axum_router(), reporter)
+    let routes = grpc::reflection::add(routes, EVENTS).prepare().into_axum_router();
+    (routes.layer(axum::middleware::from_fn(grpc::edge::run)), reporter)
 }
 
 impl Running {
@@ -219,7 +243,7 @@ impl Running {
     pub async fn stop(mut self) {
         self.health.set_draining();
         for reporter in &self.reporters {
-            reporter.set_service_status("", tonic_health::ServingStatus::NotServing).await;
+            reporter.stop_serving().await;
         }
         self.drain.begin();
         finish(&mut self.players_and_publishers, &self.drain, self.drain_within).await;

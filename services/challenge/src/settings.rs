@@ -59,7 +59,7 @@ pub struct Settings {
 pub struct Ports {
     /// Players' HTTP.
     pub http: SocketAddr,
-    /// Players' gRPC: health for now.
+    /// Players' gRPC.
     pub grpc: SocketAddr,
     /// Publishers' gRPC.
     pub events: SocketAddr,

@@ -3,28 +3,11 @@
 use super::identity::Caller;
 use super::{Api, json};
 use crate::operations::Refusal;
-use crate::rules::Status;
+use crate::render;
+use crate::view::Claimed;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use serde::Serialize;
 use std::sync::Arc;
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Done<'a> {
-    goal_id: &'a str,
-    status: &'static str,
-    reward: Reward<'a>,
-    claimed_at: String,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Reward<'a> {
-    r#type: &'a str,
-    reward_id: &'a str,
-    quantity: i32,
-}
 
 /// The body carries nothing and is not read.
 pub(super) async fn handle(
@@ -33,10 +16,6 @@ pub(super) async fn handle(
     Caller(user): Caller,
 ) -> Result<Response, Refusal> {
     let goal = api.operations.find(&challenge_id, &goal_id)?;
-    let claimed_at = api.operations.claim(user, goal).await?.to_string();
-    let reward = &api.operations.catalog.goal(goal).reward;
-    let reward = Reward { r#type: reward.kind, reward_id: &reward.id, quantity: reward.quantity };
-    let done = Done { goal_id: &goal_id, status: Status::Claimed.word(), reward, claimed_at };
-    // Texts and numbers only, which always serialise.
-    Ok(json(serde_json::to_string(&done).unwrap_or_default()))
+    let claimed_at = api.operations.claim(user, goal).await?;
+    Ok(json(render::json(&Claimed::of(api.operations.catalog.goal(goal), claimed_at))))
 }

@@ -1,8 +1,9 @@
 //! Around every operation: a bound on how many run at once, who asks, and its rate, errors and duration.
 
-use super::error::{Code, answer};
+use super::error::answer;
 use super::identity::identify;
 use crate::identity::Identity;
+use crate::refusal::Code;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};

@@ -1,6 +1,5 @@
 //! Who asks, over HTTP. The decision is [`crate::identity`]'s; here it becomes a part of the request or a refusal.
 
-use super::error::{Code, answer};
 use crate::identity::{Denied, Identity};
 use crate::user::UserId;
 use axum::extract::{FromRequestParts, Request};
@@ -24,16 +23,5 @@ impl<S: Sync> FromRequestParts<S> for Caller {
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Response> {
         let unknown = || Denied::Unauthenticated("this route knows no user").into_response();
         parts.extensions.get::<Self>().cloned().ok_or_else(unknown)
-    }
-}
-
-impl IntoResponse for Denied {
-    fn into_response(self) -> Response {
-        let code = match self {
-            Self::Unauthenticated(_) => Code::Unauthenticated,
-            Self::Forbidden(_) => Code::Forbidden,
-            Self::Unavailable(_) => Code::Unavailable,
-        };
-        answer(code, &self.to_string())
     }
 }

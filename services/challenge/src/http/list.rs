@@ -3,7 +3,7 @@
 use super::identity::Caller;
 use super::{Api, json};
 use crate::operations::Refusal;
-use crate::render::Shown;
+use crate::view::Shown;
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;

@@ -1,7 +1,7 @@
 //! Every route, and who may ask it. The router is made of this list alone, so what is not in it does not exist, and a
 //! route is a player's unless it says otherwise.
 
-use super::{Api, claim, healthz, initialize, list, set_active};
+use super::{Api, claim, healthz, initialize, list, not_offered, set_active};
 use axum::http::Method;
 use axum::routing::{MethodRouter, get, post, put};
 use std::sync::Arc;
@@ -47,11 +47,17 @@ impl Route {
 pub fn all() -> Vec<Route> {
     let goal_active = "/v1/challenges/{challenge_id}/goals/{goal_id}/active";
     let goal_claim = "/v1/challenges/{challenge_id}/goals/{goal_id}/claim";
+    let batch_select = "/v1/challenges/{challenge_id}/goals/batch-select";
+    let random_select = "/v1/challenges/{challenge_id}/goals/random-select";
+    let rotation = "/v1/challenges/{challenge_id}/rotation";
     vec![
         Route::player("list", (Method::GET, "/v1/challenges"), get(list::handle)),
         Route::player("initialize", (Method::POST, "/v1/challenges/initialize"), post(initialize::handle)),
         Route::player("set_active", (Method::PUT, goal_active), put(set_active::handle)),
         Route::player("claim", (Method::POST, goal_claim), post(claim::handle)),
+        Route::player("batch_select", (Method::POST, batch_select), post(not_offered)),
+        Route::player("random_select", (Method::POST, random_select), post(not_offered)),
+        Route::player("rotation", (Method::GET, rotation), get(not_offered)),
         Route::player("healthz", (Method::GET, "/healthz"), get(healthz)).public(),
     ]
 }

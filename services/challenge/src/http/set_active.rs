@@ -1,14 +1,16 @@
 //! `PUT v1/challenges/{challenge_id}/goals/{goal_id}/active`
 
-use super::error::{Code, answer};
+use super::error::answer;
 use super::identity::Caller;
 use super::{Api, json};
-use crate::render::instant;
+use crate::refusal::Code;
+use crate::render;
 use crate::rules::Activation;
+use crate::view::ActiveSet;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,16 +25,6 @@ struct Asked {
     is_active: Option<bool>,
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Done<'a> {
-    challenge_id: &'a str,
-    goal_id: &'a str,
-    is_active: bool,
-    assigned_at: String,
-    message: &'static str,
-}
-
 pub(super) async fn handle(
     State(api): State<Arc<Api>>,
     Path((challenge_id, goal_id)): Path<(String, String)>,
@@ -42,19 +34,7 @@ pub(super) async fn handle(
     let goal = api.operations.find(&challenge_id, &goal_id).map_err(IntoResponse::into_response)?;
     let activation = read(body).await?;
     let row = api.operations.set_active(user, goal, activation).await.map_err(IntoResponse::into_response)?;
-    let message = match activation {
-        Activation::On => "Goal activated successfully",
-        Activation::Off => "Goal deactivated successfully",
-    };
-    let done = Done {
-        challenge_id: &challenge_id,
-        goal_id: &goal_id,
-        is_active: row.is_active,
-        assigned_at: instant(row.assigned_at),
-        message,
-    };
-    // Texts and flags only, which always serialise.
-    Ok(json(serde_json::to_string(&done).unwrap_or_default()))
+    Ok(json(render::json(&ActiveSet::of(&api.operations.catalog, &row, activation))))
 }
 
 async fn read(body: Body) -> Result<Activation, Response> {

@@ -1,9 +1,9 @@
 //! The answer to `initialize`: the user's active goals.
 
-use super::{goal, instant, quoted};
+use super::{goal, quoted};
 use crate::catalog::{Catalog, GoalIx};
-use crate::rules::{GoalRow, UserGoals, progress, status};
 use crate::store::Initialized;
+use crate::view::{AssignedView, assigned, instant};
 use std::fmt::Write;
 
 /// Each goal's unchanging parts.
@@ -12,7 +12,7 @@ pub struct InitializeTemplate {
 }
 
 struct GoalTexts {
-    /// Up to `"isActive":`.
+    /// Up to `"assignedAt":`.
     before: String,
     /// From `,"requirement"` on.
     after: String,
@@ -24,7 +24,7 @@ impl InitializeTemplate {
     pub fn new(catalog: &Catalog) -> Self {
         let texts = |(_, goal): (GoalIx, &crate::catalog::Goal)| GoalTexts {
             before: format!(
-                r#"{{"challengeId":{},"goalId":{},"name":{},"description":{},"isActive":"#,
+                r#"{{"challengeId":{},"goalId":{},"name":{},"description":{},"isActive":true,"assignedAt":"#,
                 quoted(&catalog.challenges[goal.challenge].id),
                 quoted(&goal.id),
                 quoted(&goal.name),
@@ -38,38 +38,32 @@ impl InitializeTemplate {
     /// The answer's text.
     #[must_use]
     pub fn render(&self, catalog: &Catalog, done: &Initialized) -> String {
-        let active = active(&done.goals);
+        let active = assigned(catalog, done);
         let mut out = String::with_capacity(512 * active.len() + 64);
         out += r#"{"assignedGoals":["#;
-        for (place, row) in active.iter().enumerate() {
+        for (place, view) in active.iter().enumerate() {
             if place > 0 {
                 out.push(',');
             }
-            self.goal(&mut out, catalog, row);
+            self.goal(&mut out, view);
         }
         let _infallible =
             write!(out, r#"],"newAssignments":{},"totalActive":{}}}"#, done.new_assignments, active.len());
         out
     }
 
-    fn goal(&self, out: &mut String, catalog: &Catalog, row: &GoalRow) {
-        let texts = &self.goals[row.goal.0 as usize];
-        let goal = catalog.goal(row.goal);
+    fn goal(&self, out: &mut String, view: &AssignedView<'_>) {
+        let texts = &self.goals[view.ix.0 as usize];
         let _infallible = write!(
             out,
-            r#"{}{},"assignedAt":"{}","expiresAt":"{}","progress":{},"target":{},"status":"{}"{}"#,
+            r#"{}"{}","expiresAt":"{}","progress":{},"target":{},"status":"{}"{}"#,
             texts.before,
-            row.is_active,
-            instant(row.assigned_at),
-            instant(row.expires_at),
-            progress(goal, row),
-            goal.target,
-            status(goal, row).word(),
+            instant(view.assigned_at),
+            instant(view.expires_at),
+            view.progress,
+            view.goal.target,
+            view.status.word(),
             texts.after
         );
     }
-}
-
-fn active(goals: &UserGoals) -> Vec<&GoalRow> {
-    goals.rows().iter().filter(|row| row.is_active).collect()
 }

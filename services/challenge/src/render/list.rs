@@ -4,18 +4,10 @@ use super::body::Chunks;
 use super::{goal, quoted};
 use crate::catalog::{Catalog, GoalIx};
 use crate::rules::UserGoals;
+use crate::view::{GoalView, Shown};
 use bytes::Bytes;
 use kit::clock::UtcMs;
 use std::ops::Range;
-
-/// Which goals a list shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
-    /// All of them.
-    All,
-    /// The active ones; challenges without any are shown with an empty list.
-    Active,
-}
 
 /// The list with gaps.
 pub struct ListTemplate {
@@ -56,7 +48,7 @@ impl ListTemplate {
                 let start = text.len();
                 text += &goal::common(catalog.goal(ix));
                 let own_start = text.len();
-                goal::own(&mut text, (catalog, &nobody), ix, UtcMs(0));
+                goal::own(&mut text, &GoalView::of((catalog, &nobody), ix, UtcMs(0)));
                 goals.push(GoalPlace { start, own: own_start..text.len() });
             }
             text += CLOSING;
@@ -80,7 +72,7 @@ impl ListTemplate {
             .into_iter()
             .map(|ix| {
                 let start = own.len();
-                goal::own(&mut own, (catalog, user), ix, now);
+                goal::own(&mut own, &GoalView::of((catalog, user), ix, now));
                 (self.goals[ix.0 as usize].own.clone(), start..own.len())
             })
             .collect();
@@ -103,11 +95,11 @@ impl ListTemplate {
             separate(&mut out);
             out += &text[opening.clone()];
             for ix in challenge.goals.clone().map(GoalIx) {
-                if user.row(ix).is_some_and(|row| row.is_active) {
+                if Shown::Active.includes(user, ix) {
                     let place = &self.goals[ix.0 as usize];
                     separate(&mut out);
                     out += &text[place.start..place.own.start];
-                    goal::own(&mut out, (catalog, user), ix, now);
+                    goal::own(&mut out, &GoalView::of((catalog, user), ix, now));
                 }
             }
             out += CLOSING;

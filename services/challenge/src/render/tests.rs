@@ -4,6 +4,8 @@ use super::*;
 use crate::catalog::{Catalog, Counts, Goal, GoalIx, generate};
 use crate::rules::{GoalRow, Status, UserGoals, is_locked, progress, status};
 use crate::store::Initialized;
+use crate::view::{Shown, instant};
+use kit::clock::UtcMs;
 use proptest::prelude::*;
 use serde::Serialize;
 use std::sync::OnceLock;
@@ -83,10 +85,10 @@ struct PlainAssigned<'a> {
     reward: PlainReward<'a>,
 }
 
-const NOW: UtcMs = UtcMs(1_800_000_000_000);
+pub(crate) const NOW: UtcMs = UtcMs(1_800_000_000_000);
 
 /// A small catalogue with prerequisites whose texts try to break out of their quotes.
-fn catalog() -> &'static Catalog {
+pub(crate) fn catalog() -> &'static Catalog {
     static CATALOG: OnceLock<Catalog> = OnceLock::new();
     CATALOG.get_or_init(|| {
         let generated = generate(Counts { challenges: 3, goals: 12, defaults: 5 });
@@ -177,7 +179,7 @@ fn a_time() -> impl Strategy<Value = Option<UtcMs>> {
 }
 
 prop_compose! {
-    fn a_row()(
+    pub(crate) fn a_row()(
         goal in 0..36u32, value in 0..=i32::MAX, baseline in prop::option::of(0..=i32::MAX),
         is_active in any::<bool>(), times in [a_time(), a_time(), a_time(), a_time()],
     ) -> GoalRow {

@@ -1,6 +1,6 @@
 //! What publishers reach over gRPC.
 
-use crate::support::{Server, statistic};
+use crate::support::{Server, connect, statistic};
 use challenge::proto::account::UserLoggedIn;
 use challenge::proto::statistic::{StatItem, StatItemUpdated};
 use prost::Message;
@@ -232,8 +232,7 @@ async fn buffered_events_are_written_before_the_end() {
 async fn both_grpc_ports_tell_their_health() {
     let server = Server::start().await;
     for address in [server.running.addresses.grpc, server.running.addresses.events] {
-        let endpoint = tonic::transport::Endpoint::new(format!("http://{address}")).unwrap();
-        let mut health = HealthClient::new(endpoint.connect().await.unwrap());
+        let mut health = HealthClient::new(connect(address).await);
         let answer = health.check(HealthCheckRequest::default()).await.unwrap().into_inner();
         assert_eq!(answer.status(), ServingStatus::Serving);
     }

@@ -4,6 +4,7 @@
 
 mod claims;
 mod events;
+mod grpc;
 mod identity;
 mod issuer;
 mod killed;

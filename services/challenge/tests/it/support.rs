@@ -3,6 +3,7 @@
 use axum::body::{Body, to_bytes};
 use challenge::proto::account::UserLoggedIn;
 use challenge::proto::account::user_authentication_user_logged_in_service_client::UserAuthenticationUserLoggedInServiceClient as LoginClient;
+use challenge::proto::service::service_client::ServiceClient;
 use challenge::proto::statistic::statistic_stat_item_updated_service_client::StatisticStatItemUpdatedServiceClient as StatisticClient;
 use challenge::proto::statistic::{StatItem, StatItemUpdated};
 use challenge::server::{Addresses, Running, start};
@@ -71,8 +72,23 @@ impl Server {
         Player::new(self.running.addresses.http, user)
     }
 
+    /// A user's gRPC client; the empty user names nobody.
+    pub(crate) async fn caller(&self, user: &str) -> Caller {
+        Caller {
+            client: ServiceClient::new(connect(self.running.addresses.grpc).await),
+            user: user.to_owned(),
+        }
+    }
+
     pub(crate) async fn publisher(&self) -> Publisher {
         Publisher::connect(self.running.addresses).await
+    }
+
+    /// The admin port's metrics.
+    pub(crate) async fn metrics(&self) -> String {
+        let request = Request::get("/metrics").header("host", "test").body(Body::empty()).unwrap();
+        let admin = Player::new(self.running.addresses.admin, "");
+        String::from_utf8(admin.raw(request).await.unwrap().1).unwrap()
     }
 
     /// A number from the database itself.
@@ -155,6 +171,12 @@ impl Player {
 
     /// `Err` when the server went away.
     pub(crate) async fn exchange(&self, request: Request<Body>) -> Result<(StatusCode, Value), String> {
+        let (status, bytes) = self.raw(request).await?;
+        Ok((status, serde_json::from_slice(&bytes).unwrap()))
+    }
+
+    /// The same with the body as it comes.
+    pub(crate) async fn raw(&self, request: Request<Body>) -> Result<(StatusCode, Vec<u8>), String> {
         let lost = |error: &dyn std::error::Error| error.to_string();
         let stream = tokio::net::TcpStream::connect(self.address).await.map_err(|e| lost(&e))?;
         let shaken = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
@@ -163,7 +185,30 @@ impl Player {
         let response = sender.send_request(request).await.map_err(|e| lost(&e))?;
         let status = response.status();
         let bytes = to_bytes(Body::new(response.into_body()), usize::MAX).await.map_err(|e| lost(&e))?;
-        Ok((status, serde_json::from_slice(&bytes).unwrap()))
+        Ok((status, bytes.to_vec()))
+    }
+}
+
+/// A channel to a gRPC port.
+pub(crate) async fn connect(address: SocketAddr) -> Channel {
+    Endpoint::new(format!("http://{address}")).unwrap().connect().await.unwrap()
+}
+
+/// One user's gRPC client.
+#[derive(Clone)]
+pub(crate) struct Caller {
+    pub(crate) client: ServiceClient<Channel>,
+    user: String,
+}
+
+impl Caller {
+    /// A call of this user's.
+    pub(crate) fn call<T>(&self, message: T) -> tonic::Request<T> {
+        let mut request = tonic::Request::new(message);
+        if !self.user.is_empty() {
+            request.metadata_mut().insert("x-mock-user-id", self.user.parse().unwrap());
+        }
+        request
     }
 }
 
@@ -176,7 +221,7 @@ pub(crate) struct Publisher {
 
 impl Publisher {
     pub(crate) async fn connect(addresses: Addresses) -> Self {
-        let channel = Endpoint::new(format!("http://{}", addresses.events)).unwrap().connect().await.unwrap();
+        let channel = connect(addresses.events).await;
         Self { login: LoginClient::new(channel.clone()), statistic: StatisticClient::new(channel) }
     }
 

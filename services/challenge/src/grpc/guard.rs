@@ -1,0 +1,123 @@
+//! Around every rpc of the players' service: a bound on how many run at once, who asks, and its rate, errors and
+//! duration. Calls of other services, as health and reflection, pass untouched: nothing of any player is in them.
+
+use super::status::{self, refused};
+use crate::http::routes::Access;
+use crate::identity::Identity;
+use crate::refusal::Code;
+use crate::user::UserId;
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use kit::limit::Limit;
+use kit::metrics::{Endpoint, Metrics};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+use tonic::Status;
+
+/// Each rpc's path, its name in the metrics, and who may call it.
+const RPCS: [(&str, &str, Access); 8] = [
+    ("/service.Service/GetUserChallenges", "grpc_list", Access::Player),
+    ("/service.Service/InitializePlayer", "grpc_initialize", Access::Player),
+    ("/service.Service/SetGoalActive", "grpc_set_active", Access::Player),
+    ("/service.Service/ClaimGoalReward", "grpc_claim", Access::Player),
+    ("/service.Service/BatchSelectGoals", "grpc_batch_select", Access::Player),
+    ("/service.Service/RandomSelectGoals", "grpc_random_select", Access::Player),
+    ("/service.Service/GetRotationStatus", "grpc_rotation", Access::Player),
+    ("/service.Service/HealthCheck", "grpc_healthz", Access::Public),
+];
+
+/// The user whose goals a call is about. Only this module puts one into a call.
+#[derive(Clone)]
+struct Caller(UserId);
+
+/// Who calls.
+///
+/// # Errors
+/// When the call did not come by the guard: then nobody is known.
+pub(super) fn caller<T>(request: &tonic::Request<T>) -> Result<UserId, Status> {
+    let caller = request.extensions().get::<Caller>().map(|caller| caller.0.clone());
+    caller.ok_or_else(|| refused(Code::Unauthenticated, "this rpc knows no user"))
+}
+
+#[derive(Clone)]
+pub(super) struct Guard {
+    limit: Limit,
+    identity: Arc<Identity>,
+    rpcs: Arc<HashMap<&'static str, (Endpoint, Access)>>,
+}
+
+impl Guard {
+    pub(super) fn new(limit: Limit, identity: Arc<Identity>, metrics: &Metrics) -> Self {
+        let rpcs = RPCS.into_iter().map(|(path, name, access)| (path, (metrics.endpoint(name), access)));
+        Self { limit, identity, rpcs: Arc::new(rpcs.collect()) }
+    }
+
+    async fn pass(&self, mut request: Request, next: Next) -> Response {
+        let Some(_place) = self.limit.enter() else {
+            return status::answer(Code::Overloaded, "too many requests at once; try again");
+        };
+        match self.identity.of_headers(request.headers()).await {
+            Ok(user) => {
+                request.extensions_mut().insert(Caller(user));
+                next.run(request).await
+            }
+            Err(denied) => status::answer(denied.into(), &denied.to_string()),
+        }
+    }
+}
+
+pub(super) async fn run(State(guard): State<Guard>, request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let Some((endpoint, access)) = guard.rpcs.get(request.uri().path()) else {
+        return next.run(request).await;
+    };
+    let response = match access {
+        Access::Public => next.run(request).await,
+        Access::Player => guard.pass(request, next).await,
+    };
+    endpoint.answered(outcome(&response), started);
+    response
+}
+
+/// A refusal's code stands in the head; what was answered tells `OK` only after its message.
+fn outcome(response: &Response) -> &'static str {
+    let code = response.headers().get(Status::GRPC_STATUS).map_or(&b"0"[..], |value| value.as_bytes());
+    match code {
+        b"0" => "ok",
+        b"3" => "invalid_argument",
+        b"4" => "deadline_exceeded",
+        b"5" => "not_found",
+        b"6" => "already_exists",
+        b"7" => "permission_denied",
+        b"8" => "resource_exhausted",
+        b"9" => "failed_precondition",
+        b"12" => "unimplemented",
+        b"13" => "internal",
+        b"14" => "unavailable",
+        b"16" => "unauthenticated",
+        _ => "other",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proto::PLAYERS;
+    use prost::Message;
+
+    #[test]
+    fn every_rpc_of_the_service_is_guarded() {
+        let set = prost_types::FileDescriptorSet::decode(PLAYERS).unwrap();
+        let services = set.file.iter().flat_map(|file| &file.service);
+        let mut declared: Vec<String> = services
+            .flat_map(|service| &service.method)
+            .map(|method| format!("/{}/{}", super::super::NAME, method.name()))
+            .collect();
+        let mut guarded = RPCS.map(|(path, ..)| path.to_owned());
+        declared.sort_unstable();
+        guarded.sort_unstable();
+        assert_eq!(declared, guarded);
+    }
+}

@@ -1,0 +1,24 @@
+//! `InitializePlayer`
+
+use super::guard::caller;
+use super::{Answer, Players, messages};
+use crate::proto::service::{InitializeRequest, InitializeResponse};
+use crate::view::{AssignedView, assigned};
+use tonic::{Request, Response};
+
+pub(super) async fn handle(
+    players: &Players,
+    request: &Request<InitializeRequest>,
+) -> Answer<InitializeResponse> {
+    let done = players.operations.initialize(caller(request)?).await?;
+    let active = assigned(&players.operations.catalog, &done);
+    Ok(Response::new(message(active, done.new_assignments)))
+}
+
+pub(super) fn message(active: Vec<AssignedView<'_>>, new_assignments: u32) -> InitializeResponse {
+    InitializeResponse {
+        new_assignments: i32::try_from(new_assignments).unwrap_or(i32::MAX),
+        total_active: i32::try_from(active.len()).unwrap_or(i32::MAX),
+        assigned_goals: active.into_iter().map(messages::assigned).collect(),
+    }
+}

@@ -1,0 +1,118 @@
+//! Every way to refuse, and what each is called over HTTP and over gRPC: one table, so that both say the same.
+
+use crate::identity::Denied;
+use crate::operations::Refusal;
+use crate::rules::ClaimRefusal;
+use http::StatusCode;
+
+/// Said of operations that are described and come later.
+pub const NOT_OFFERED: &str = "goal selection and rotation are not offered by this version";
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident = $word:literal, $status:ident, $grpc:literal;)*) => {
+        /// A way to refuse.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Code { $($(#[$doc])* $name,)* }
+
+        impl Code {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// The word that tells it from all others.
+            #[must_use]
+            pub fn word(self) -> &'static str {
+                match self { $(Self::$name => $word,)* }
+            }
+
+            /// The HTTP status.
+            #[must_use]
+            pub fn status(self) -> StatusCode {
+                match self { $(Self::$name => StatusCode::$status,)* }
+            }
+
+            /// The gRPC code.
+            #[must_use]
+            pub fn grpc(self) -> i32 {
+                match self { $(Self::$name => $grpc,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The body or message cannot be read, or says nothing.
+    InvalidRequest = "INVALID_REQUEST", BAD_REQUEST, 3;
+    /// The body or message has too many bytes.
+    TooLarge = "REQUEST_TOO_LARGE", PAYLOAD_TOO_LARGE, 3;
+    /// The body did not arrive in time, or the caller's deadline has passed.
+    TooSlow = "REQUEST_TIMEOUT", REQUEST_TIMEOUT, 4;
+    /// Nobody is named.
+    Unauthenticated = "UNAUTHENTICATED", UNAUTHORIZED, 16;
+    /// Who asks is known, and may not.
+    Forbidden = "FORBIDDEN", FORBIDDEN, 7;
+    /// No such path.
+    NotFound = "NOT_FOUND", NOT_FOUND, 5;
+    /// The path takes another method.
+    MethodNotAllowed = "METHOD_NOT_ALLOWED", METHOD_NOT_ALLOWED, 12;
+    /// Described, and not offered by this version.
+    NotImplemented = "NOT_IMPLEMENTED", NOT_IMPLEMENTED, 12;
+    /// No challenge has the id.
+    ChallengeNotFound = "CHALLENGE_NOT_FOUND", NOT_FOUND, 5;
+    /// No goal of the challenge has the id.
+    GoalNotFound = "GOAL_NOT_FOUND", NOT_FOUND, 5;
+    /// Claim: the goal is not active.
+    GoalNotActive = "GOAL_NOT_ACTIVE", BAD_REQUEST, 9;
+    /// Claim: the target is not reached.
+    GoalNotCompleted = "GOAL_NOT_COMPLETED", BAD_REQUEST, 9;
+    /// Claim: a goal that must be completed first is not.
+    PrerequisitesNotMet = "PREREQUISITES_NOT_MET", BAD_REQUEST, 9;
+    /// Claim: the reward was granted before.
+    AlreadyClaimed = "ALREADY_CLAIMED", CONFLICT, 6;
+    /// Claim: the reward could not be granted.
+    RewardGrantFailed = "REWARD_GRANT_FAILED", BAD_GATEWAY, 13;
+    /// Too many requests at once.
+    Overloaded = "OVERLOADED", SERVICE_UNAVAILABLE, 8;
+    /// What the service stands on does not answer.
+    Unavailable = "UNAVAILABLE", SERVICE_UNAVAILABLE, 14;
+}
+
+impl From<&Refusal> for Code {
+    fn from(refusal: &Refusal) -> Self {
+        match refusal {
+            Refusal::UnknownChallenge(_) => Self::ChallengeNotFound,
+            Refusal::UnknownGoal(_) => Self::GoalNotFound,
+            Refusal::NotClaimable(ClaimRefusal::NotActive) => Self::GoalNotActive,
+            Refusal::NotClaimable(ClaimRefusal::NotCompleted) => Self::GoalNotCompleted,
+            Refusal::NotClaimable(ClaimRefusal::PrerequisitesUnmet) => Self::PrerequisitesNotMet,
+            Refusal::NotClaimable(ClaimRefusal::AlreadyClaimed) => Self::AlreadyClaimed,
+            Refusal::NotGranted => Self::RewardGrantFailed,
+            Refusal::Unavailable => Self::Unavailable,
+        }
+    }
+}
+
+impl From<Denied> for Code {
+    fn from(denied: Denied) -> Self {
+        match denied {
+            Denied::Unauthenticated(_) => Self::Unauthenticated,
+            Denied::Forbidden(_) => Self::Forbidden,
+            Denied::Unavailable(_) => Self::Unavailable,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_is_used_once_and_documented() {
+        let documentation = include_str!("../../../docs/challenge.md");
+        for (place, code) in Code::ALL.iter().enumerate() {
+            let same_word = Code::ALL.iter().filter(|other| other.word() == code.word()).count();
+            assert_eq!(same_word, 1, "{}", code.word());
+            assert!(documentation.contains(&format!("`{}`", code.word())), "{}", code.word());
+            assert!(Code::ALL[..place].iter().all(|other| other != code));
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! What a user sees of goals, before any transport words it. JSON texts and gRPC messages are both made from these
+//! and from nothing else, so that the two cannot come to differ.
+//!
+//! Nothing here knows a store or a transport.
+
+use crate::catalog::{Catalog, Goal, GoalIx, Reward};
+use crate::rules::{Activation, GoalRow, Status, UserGoals, is_locked, progress, status};
+use crate::store::Initialized;
+use kit::clock::UtcMs;
+use serde::Serialize;
+
+/// Which goals a list shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    /// All of them.
+    All,
+    /// The active ones; challenges without any are shown with an empty list.
+    Active,
+}
+
+impl Shown {
+    /// Whether a list of this kind shows the goal to this user.
+    #[must_use]
+    pub fn includes(self, user: &UserGoals, goal: GoalIx) -> bool {
+        self == Self::All || user.row(goal).is_some_and(|row| row.is_active)
+    }
+}
+
+/// One goal in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GoalView<'a> {
+    /// What is everyone's.
+    pub goal: &'a Goal,
+    /// Towards the goal's target.
+    pub progress: i32,
+    /// How far the user is.
+    pub status: Status,
+    /// Whether a prerequisite is not completed by this user.
+    pub is_locked: bool,
+    /// When the target was reached.
+    pub completed_at: Option<UtcMs>,
+    /// When the reward was granted.
+    pub claimed_at: Option<UtcMs>,
+    /// Whether events move it and a claim is allowed.
+    pub is_active: bool,
+    /// When the goal's period ends.
+    pub expires_at: Option<UtcMs>,
+    /// Whole seconds until then; 0 without an end, and after it.
+    pub expires_in_s: i32,
+}
+
+impl<'a> GoalView<'a> {
+    /// The goal as the user sees it at `now`.
+    #[must_use]
+    pub fn of((catalog, user): (&'a Catalog, &UserGoals), ix: GoalIx, now: UtcMs) -> Self {
+        let goal = catalog.goal(ix);
+        let row = user.row(ix);
+        let time = |pick: fn(&GoalRow) -> Option<UtcMs>| row.and_then(pick);
+        let expires_at = time(|row| row.expires_at);
+        let left_s = expires_at.map_or(0, |end| (end.0 - now.0).max(0) / 1000);
+        Self {
+            goal,
+            progress: row.map_or(0, |row| progress(goal, row)),
+            status: row.map_or(Status::NotStarted, |row| status(goal, row)),
+            is_locked: is_locked(catalog, user, ix),
+            completed_at: time(|row| row.completed_at),
+            claimed_at: time(|row| row.claimed_at),
+            is_active: row.is_some_and(|row| row.is_active),
+            expires_at,
+            expires_in_s: i32::try_from(left_s).unwrap_or(i32::MAX),
+        }
+    }
+}
+
+/// One active goal in the answer to `initialize`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AssignedView<'a> {
+    /// Which.
+    pub ix: GoalIx,
+    /// What is everyone's.
+    pub goal: &'a Goal,
+    /// The challenge that it belongs to.
+    pub challenge_id: &'a str,
+    /// When it was last made active.
+    pub assigned_at: Option<UtcMs>,
+    /// When the goal's period ends.
+    pub expires_at: Option<UtcMs>,
+    /// Towards the goal's target.
+    pub progress: i32,
+    /// How far the user is.
+    pub status: Status,
+}
+
+/// The active goals that `initialize` answers, in document order.
+#[must_use]
+pub fn assigned<'a>(catalog: &'a Catalog, done: &Initialized) -> Vec<AssignedView<'a>> {
+    let active = done.goals.rows().iter().filter(|row| row.is_active);
+    let view = |row: &GoalRow| {
+        let goal = catalog.goal(row.goal);
+        AssignedView {
+            ix: row.goal,
+            goal,
+            challenge_id: &catalog.challenges[goal.challenge].id,
+            assigned_at: row.assigned_at,
+            expires_at: row.expires_at,
+            progress: progress(goal, row),
+            status: status(goal, row),
+        }
+    };
+    active.map(view).collect()
+}
+
+/// The answer to `set active`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ActiveSet<'a> {
+    /// The goal's challenge.
+    pub challenge_id: &'a str,
+    /// The goal.
+    pub goal_id: &'a str,
+    /// What it is now.
+    pub is_active: bool,
+    /// When it was last made active.
+    pub assigned_at: String,
+    /// For people.
+    pub message: &'static str,
+}
+
+impl<'a> ActiveSet<'a> {
+    /// What became of the goal in `row`.
+    #[must_use]
+    pub fn of(catalog: &'a Catalog, row: &GoalRow, activation: Activation) -> Self {
+        let goal = catalog.goal(row.goal);
+        let message = match activation {
+            Activation::On => "Goal activated successfully",
+            Activation::Off => "Goal deactivated successfully",
+        };
+        Self {
+            challenge_id: &catalog.challenges[goal.challenge].id,
+            goal_id: &goal.id,
+            is_active: row.is_active,
+            assigned_at: instant(row.assigned_at),
+            message,
+        }
+    }
+}
+
+/// The answer to a claim.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Claimed<'a> {
+    /// The goal.
+    pub goal_id: &'a str,
+    /// Always that of a claimed goal.
+    pub status: &'static str,
+    /// What was granted.
+    pub reward: RewardView<'a>,
+    /// When.
+    pub claimed_at: String,
+}
+
+impl<'a> Claimed<'a> {
+    /// The goal's reward was granted at `at`.
+    #[must_use]
+    pub fn of(goal: &'a Goal, at: UtcMs) -> Self {
+        let reward = RewardView::of(&goal.reward);
+        Self { goal_id: &goal.id, status: Status::Claimed.word(), reward, claimed_at: at.to_string() }
+    }
+}
+
+/// What a goal grants.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RewardView<'a> {
+    /// `ITEM` or `WALLET`.
+    pub r#type: &'a str,
+    /// The item or currency.
+    pub reward_id: &'a str,
+    /// How many.
+    pub quantity: i32,
+}
+
+impl<'a> RewardView<'a> {
+    /// A goal's reward.
+    #[must_use]
+    pub fn of(reward: &'a Reward) -> Self {
+        Self { r#type: reward.kind, reward_id: &reward.id, quantity: reward.quantity }
+    }
+}
+
+/// What a goal asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RequirementView<'a> {
+    /// Whose value counts.
+    pub stat_code: &'a str,
+    /// How it is compared.
+    pub operator: &'static str,
+    /// With what.
+    pub target_value: i32,
+}
+
+impl<'a> RequirementView<'a> {
+    /// A goal's requirement.
+    #[must_use]
+    pub fn of(goal: &'a Goal) -> Self {
+        Self { stat_code: &goal.stat_code, operator: ">=", target_value: goal.target }
+    }
+}
+
+/// RFC 3339, or empty when there is no instant.
+#[must_use]
+pub fn instant(time: Option<UtcMs>) -> String {
+    time.map(|time| time.to_string()).unwrap_or_default()
+}

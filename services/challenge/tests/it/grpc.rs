@@ -1,0 +1,277 @@
+//! What players reach over gRPC, and that it is what they reach over HTTP.
+
+use crate::support::{Caller, Server, connect};
+use challenge::proto::PLAYERS;
+use challenge::proto::service as proto;
+use hyper::{Method, StatusCode};
+use prost::Message;
+use prost_reflect::{DescriptorPool, DynamicMessage, SerializeOptions};
+use serde_json::{Value, json};
+use tonic::{Code, Status};
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_client::HealthClient;
+use tonic_reflection::pb::{v1, v1alpha};
+
+const LIST: &str = "/challenge/v1/challenges";
+const LOGIN_GOAL: &str = "goal-010-01";
+
+/// The message as proto3's JSON mapping words it, zero values emitted.
+fn worded(name: &str, message: &impl Message) -> Value {
+    let pool = DescriptorPool::decode(PLAYERS).unwrap();
+    let descriptor = pool.get_message_by_name(&format!("service.{name}")).unwrap();
+    let message = DynamicMessage::decode(descriptor, &message.encode_to_vec()[..]).unwrap();
+    let emit_zeros = SerializeOptions::new().skip_default_fields(false);
+    message.serialize_with_options(serde_json::value::Serializer, &emit_zeros).unwrap()
+}
+
+/// `challenge-001` for `goal-001-02`.
+fn challenge_of(goal_id: &str) -> String {
+    format!("challenge-{}", &goal_id[5..8])
+}
+
+async fn set_active(caller: &Caller, goal_id: &str, is_active: bool) -> Result<Value, Status> {
+    let (challenge_id, goal_id) = (challenge_of(goal_id), goal_id.to_owned());
+    let asked = proto::SetGoalActiveRequest { challenge_id, goal_id, is_active };
+    let answer = caller.client.clone().set_goal_active(caller.call(asked)).await?;
+    Ok(worded("SetGoalActiveResponse", answer.get_ref()))
+}
+
+async fn claim(caller: &Caller, goal_id: &str) -> Result<Value, Status> {
+    let asked =
+        proto::ClaimRewardRequest { challenge_id: challenge_of(goal_id), goal_id: goal_id.to_owned() };
+    let answer = caller.client.clone().claim_goal_reward(caller.call(asked)).await?;
+    Ok(worded("ClaimRewardResponse", answer.get_ref()))
+}
+
+async fn initialize(caller: &Caller) -> Result<Value, Status> {
+    let answer = caller.client.clone().initialize_player(caller.call(proto::InitializeRequest {})).await?;
+    Ok(worded("InitializeResponse", answer.get_ref()))
+}
+
+async fn list(caller: &Caller, active_only: bool) -> Result<Value, Status> {
+    let asked = proto::GetChallengesRequest { active_only };
+    let answer = caller.client.clone().get_user_challenges(caller.call(asked)).await?;
+    Ok(worded("GetChallengesResponse", answer.get_ref()))
+}
+
+/// One user's states one after another, each read over both transports.
+#[tokio::test]
+async fn every_state_looks_the_same_over_both_transports() {
+    let server = Server::start().await;
+    let (http, grpc) = (server.player("ann"), server.caller("ann").await);
+    let mut publisher = server.publisher().await;
+    for step in 0..9 {
+        match step {
+            0 => {}
+            1 => drop(http.initialize().await),
+            2 => publisher.tell("ann", "enemy_kills", 3.0).await.unwrap(),
+            3 => publisher.log_in("ann", "1").await.unwrap(),
+            4 => drop(claim(&grpc, LOGIN_GOAL).await.unwrap()),
+            5 => drop(set_active(&grpc, "goal-001-05", true).await.unwrap()),
+            6 => drop(set_active(&grpc, "goal-001-01", false).await.unwrap()),
+            7 => drop(http.set_active("goal-001-04", r#"{"isActive":true}"#).await),
+            _ => publisher.tell("ann", "damage_dealt", 4_000.0).await.unwrap(),
+        }
+        for (active_only, query) in [(false, ""), (true, "?active_only=true")] {
+            let (_, seen) = http.get(&format!("{LIST}{query}")).await;
+            assert_eq!(list(&grpc, active_only).await.unwrap(), seen, "after step {step}{query}");
+        }
+        if step > 0 {
+            assert_eq!(initialize(&grpc).await.unwrap(), http.initialize().await, "after step {step}");
+        }
+    }
+    let (_, again) = http.set_active("goal-001-04", r#"{"isActive":true}"#).await;
+    assert_eq!(set_active(&grpc, "goal-001-04", true).await.unwrap(), again);
+    let goal = http.goal("goal-001-05").await;
+    assert_eq!((&goal["locked"], &goal["isActive"]), (&json!(false), &json!(true)), "{goal}");
+}
+
+#[tokio::test]
+async fn a_claim_answers_the_same_over_both_transports_and_grants_once() {
+    let server = Server::start().await;
+    let mut publisher = server.publisher().await;
+    for user in ["ann", "bob"] {
+        publisher.log_in(user, "1").await.unwrap();
+    }
+    let mut over_grpc = claim(&server.caller("ann").await, LOGIN_GOAL).await.unwrap();
+    let (_, mut over_http) = server.player("bob").claim(LOGIN_GOAL).await;
+    for answer in [&mut over_grpc, &mut over_http] {
+        let at = answer["claimedAt"].take();
+        assert!(at.as_str().unwrap().ends_with('Z'), "{at}");
+    }
+    assert_eq!(over_grpc, over_http);
+    assert_eq!(server.player("ann").claim(LOGIN_GOAL).await.0, StatusCode::CONFLICT);
+    assert_eq!(server.count("SELECT count(*) FROM reward_ledger"), 2);
+}
+
+/// `Err` must carry the code and the word that HTTP answers with.
+fn check_refusal(refused: Result<Value, Status>, (_, over_http): (StatusCode, Value)) {
+    let refused = refused.unwrap_err();
+    let word = refused.metadata().get("error-code").map(|word| word.to_str().unwrap());
+    assert_eq!(word, over_http["errorCode"].as_str(), "{refused:?} {over_http}");
+    assert_eq!(json!(refused.code() as i32), over_http["code"], "{refused:?} {over_http}");
+    assert_eq!(Some(refused.message()), over_http["message"].as_str());
+}
+
+#[tokio::test]
+async fn every_refusal_is_the_same_over_both_transports() {
+    let server = Server::start().await;
+    let (http, grpc) = (server.player("ann"), server.caller("ann").await);
+    http.set_active("goal-001-05", r#"{"isActive":true}"#).await;
+    let mut publisher = server.publisher().await;
+    publisher.tell("ann", "items_crafted", 50.0).await.unwrap();
+    publisher.log_in("ann", "1").await.unwrap();
+    claim(&grpc, LOGIN_GOAL).await.unwrap();
+    for goal in ["goal-001-02", "goal-001-01", "goal-001-05", LOGIN_GOAL, "goal-999-01", "goal-001-99"] {
+        check_refusal(claim(&grpc, goal).await, http.claim(goal).await);
+    }
+    for goal in ["goal-999-01", "goal-001-99"] {
+        check_refusal(
+            set_active(&grpc, goal, true).await,
+            http.set_active(goal, r#"{"isActive":true}"#).await,
+        );
+    }
+    let (nobody, no_caller) = (server.player(""), server.caller("").await);
+    check_refusal(list(&no_caller, false).await, nobody.get(LIST).await);
+    check_refusal(claim(&no_caller, LOGIN_GOAL).await, nobody.claim(LOGIN_GOAL).await);
+    let database = rusqlite::Connection::open(crate::support::database(server.folder.path())).unwrap();
+    database.execute_batch("ALTER TABLE user_goal_progress RENAME TO away").unwrap();
+    check_refusal(list(&grpc, false).await, http.get(LIST).await);
+    check_refusal(claim(&grpc, LOGIN_GOAL).await, http.claim(LOGIN_GOAL).await);
+}
+
+#[tokio::test]
+async fn what_is_not_offered_says_so_over_both_transports() {
+    let server = Server::start().await;
+    let (http, grpc) = (server.player("ann"), server.caller("ann").await);
+    let challenge_id = || "challenge-001".to_owned();
+    let mut client = grpc.client.clone();
+    let batch = proto::BatchSelectRequest { challenge_id: challenge_id(), ..Default::default() };
+    let random = proto::RandomSelectRequest { challenge_id: challenge_id(), ..Default::default() };
+    let rotation = proto::GetRotationStatusRequest { challenge_id: challenge_id() };
+    let refusals = [
+        client.batch_select_goals(grpc.call(batch)).await.map(drop),
+        client.random_select_goals(grpc.call(random)).await.map(drop),
+        client.get_rotation_status(grpc.call(rotation)).await.map(drop),
+    ];
+    let paths = [
+        (Method::POST, "challenge-001/goals/batch-select"),
+        (Method::POST, "challenge-001/goals/random-select"),
+        (Method::GET, "challenge-001/rotation"),
+    ];
+    for (refused, (method, path)) in refusals.into_iter().zip(paths) {
+        let over_http = http.send(method, &format!("{LIST}/{path}"), "").await;
+        assert_eq!(over_http.0, StatusCode::NOT_IMPLEMENTED, "{path}");
+        assert_eq!(refused.as_ref().unwrap_err().code(), Code::Unimplemented);
+        check_refusal(refused.map(|()| Value::Null), over_http);
+    }
+}
+
+/// One place for both transports: whoever holds it over one is in the way of the other.
+#[tokio::test]
+async fn both_transports_share_one_limit() {
+    let server = Server::start_with(&[("HTTP_MAX_IN_FLIGHT", "1"), ("COMMIT_LINGER_MS", "50")]).await;
+    let grpc = server.caller("ann").await;
+    let over_http: Vec<_> = (0..10)
+        .map(|_| server.player("ann"))
+        .map(|ann| tokio::spawn(async move { ann.set_active("goal-001-09", "{}").await.0 }))
+        .collect();
+    let over_grpc: Vec<_> = (0..10)
+        .map(|_| grpc.clone())
+        .map(|grpc| tokio::spawn(async move { set_active(&grpc, "goal-001-08", true).await }))
+        .collect();
+    let (mut done, mut refused) = (0, 0);
+    for call in over_http {
+        match call.await.unwrap() {
+            StatusCode::OK => done += 1,
+            status => {
+                assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+                refused += 1;
+            }
+        }
+    }
+    for call in over_grpc {
+        match call.await.unwrap() {
+            Ok(_) => done += 1,
+            Err(status) => {
+                assert_eq!(status.code(), Code::ResourceExhausted);
+                refused += 1;
+            }
+        }
+    }
+    assert!(done > 0 && refused > 0, "{done} done, {refused} refused");
+}
+
+#[tokio::test]
+async fn health_needs_no_identity_and_knows_the_service_by_name() {
+    let server = Server::start().await;
+    let nobody = server.caller("").await;
+    let healthy = nobody.client.clone().health_check(proto::HealthCheckRequest {}).await.unwrap();
+    assert_eq!(healthy.get_ref().status, "healthy");
+    let mut health = HealthClient::new(connect(server.running.addresses.grpc).await);
+    for (service, expect) in [("", Ok(1)), ("service.Service", Ok(1)), ("service.Other", Err(Code::NotFound))]
+    {
+        let answer = health.check(HealthCheckRequest { service: service.to_owned() }).await;
+        assert_eq!(answer.map(|a| a.get_ref().status).map_err(|e| e.code()), expect, "{service:?}");
+    }
+}
+
+/// Each version's messages have names of their own, so the conversation is written once for both.
+macro_rules! services_shown {
+    ($version:ident, $address:expr) => {{
+        use $version::server_reflection_client::ServerReflectionClient;
+        use $version::server_reflection_request::MessageRequest;
+        use $version::server_reflection_response::MessageResponse;
+        let asked = $version::ServerReflectionRequest {
+            host: String::new(),
+            message_request: Some(MessageRequest::ListServices(String::new())),
+        };
+        let mut client = ServerReflectionClient::new(connect($address).await);
+        let stream = client.server_reflection_info(tonic::codegen::tokio_stream::once(asked)).await.unwrap();
+        let answer = stream.into_inner().message().await.unwrap().unwrap();
+        let Some(MessageResponse::ListServicesResponse(list)) = answer.message_response else {
+            panic!("{answer:?}")
+        };
+        list.service.into_iter().map(|service| service.name).collect::<Vec<String>>()
+    }};
+}
+
+#[tokio::test]
+async fn reflection_shows_what_each_port_serves() {
+    let server = Server::start().await;
+    let addresses = server.running.addresses;
+    for (address, ours) in [
+        (addresses.grpc, vec!["service.Service"]),
+        (
+            addresses.events,
+            vec![
+                "accelbyte.iam.account.v1.UserAuthenticationUserLoggedInService",
+                "accelbyte.social.statistic.v1.StatisticStatItemUpdatedService",
+            ],
+        ),
+    ] {
+        for shown in [services_shown!(v1, address), services_shown!(v1alpha, address)] {
+            let mut shown: Vec<&str> =
+                shown.iter().map(String::as_str).filter(|name| !name.starts_with("grpc.")).collect();
+            shown.sort_unstable();
+            assert_eq!(shown, ours);
+        }
+    }
+}
+
+#[tokio::test]
+async fn each_rpc_is_counted_by_its_outcome() {
+    let server = Server::start().await;
+    let grpc = server.caller("ann").await;
+    initialize(&grpc).await.unwrap();
+    claim(&grpc, "goal-001-01").await.unwrap_err();
+    let metrics = server.metrics().await;
+    for line in [
+        r#"challenge_requests_total{endpoint="grpc_initialize",outcome="ok"} 1"#,
+        r#"challenge_requests_total{endpoint="grpc_claim",outcome="failed_precondition"} 1"#,
+        r#"challenge_request_seconds_count{endpoint="grpc_initialize"} 1"#,
+        "challenge_in_flight 0",
+    ] {
+        assert!(metrics.contains(line), "{line} in {metrics}");
+    }
+}
