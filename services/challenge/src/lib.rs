@@ -11,6 +11,7 @@ pub mod grpc;
 pub mod http;
 pub mod identity;
 pub mod operations;
+pub mod probe;
 pub mod proto;
 pub mod refusal;
 pub mod render;

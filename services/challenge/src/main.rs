@@ -2,8 +2,9 @@
 
 use challenge::catalog::{Catalog, Counts, generate};
 use challenge::identity::TestHeader;
+use challenge::probe;
 use challenge::server;
-use challenge::settings::Settings;
+use challenge::settings::{Settings, admin_address};
 use clap::{Parser, Subcommand};
 use kit::drain::Signals;
 use kit::env::Env;
@@ -24,6 +25,9 @@ struct Arguments {
 enum Command {
     /// Serve the HTTP API, the event services and the admin port in one process; configured by the environment.
     All,
+    /// Ask the process that was started with the same environment whether it is ready: exit code 0, or 1 with the
+    /// reason.
+    Health,
     /// Read a challenge file and say what is wrong with it.
     Check {
         /// The file.
@@ -50,10 +54,12 @@ enum Config {
     },
 }
 
-/// 0 when all went well, 2 when the input, the settings, a port or the database cannot be used.
+/// 0 when all went well, 1 when the process that was asked after is not ready, 2 when the input, the settings, a port
+/// or the database cannot be used.
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::All => all(),
+        Command::Health => health(),
         Command::Check { file } => check(&file),
         Command::Config(Config::Generate { challenges, goals, default }) => {
             write_generated(Counts { challenges, goals, defaults: default })
@@ -63,9 +69,13 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             let _nobody_reads = writeln!(std::io::stderr(), "challenge: {failure}");
-            ExitCode::from(2)
+            ExitCode::from(if failure.is::<probe::NotReady>() { 1 } else { 2 })
         }
     }
+}
+
+fn health() -> Result<(), Failure> {
+    Ok(probe::ask(admin_address(&Env::of_process())?)?)
 }
 
 fn check(file: &std::path::Path) -> Result<(), Failure> {

@@ -112,6 +112,14 @@ fn base_path(env: &Env) -> Result<String, EnvError> {
     Ok(path.trim_end_matches('/').to_owned())
 }
 
+/// Where a process with this environment has its admin port.
+///
+/// # Errors
+/// When a variable cannot be used.
+pub fn admin_address(env: &Env) -> Result<SocketAddr, EnvError> {
+    ports(env).map(|ports| ports.admin)
+}
+
 fn ports(env: &Env) -> Result<Ports, EnvError> {
     let address: IpAddr = env.parsed("BIND_ADDRESS", Ipv4Addr::LOCALHOST.into())?;
     let at = |name, default| env.port(name, default).map(|port| SocketAddr::new(address, port));

@@ -100,6 +100,22 @@ fn a_database_in_use_and_a_bad_challenge_file_are_refused() {
 }
 
 #[test]
+fn health_tells_a_ready_process_from_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = Process::start(folder.path());
+    let port = process.addresses.admin.port().to_string();
+    let ask = || Command::new(BINARY).arg("health").env_clear().env("ADMIN_PORT", &port).output().unwrap();
+    assert_eq!(ask().status.code(), Some(0));
+    process.kill();
+    let told = ask();
+    assert_eq!(told.status.code(), Some(1));
+    let said = String::from_utf8(told.stderr).unwrap();
+    assert!(said.contains(&format!("127.0.0.1:{port} does not answer")), "{said}");
+    let said = refused(Command::new(BINARY).arg("health").env_clear().env("ADMIN_PORT", "many"));
+    assert!(said.contains("ADMIN_PORT"), "{said}");
+}
+
+#[test]
 fn generate_writes_what_check_accepts() {
     let folder = tempfile::tempdir().unwrap();
     let generate = ["config", "generate", "--challenges", "2", "--goals", "3", "--default", "4"];
