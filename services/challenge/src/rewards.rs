@@ -1,10 +1,16 @@
 //! Where rewards are granted. A grant carries a key; asking twice with one key must grant once.
 
-use crate::store::Store;
+mod http;
+mod ledger;
+mod token;
+
+pub use http::{HttpRewards, RewardSettings};
+pub use ledger::Ledger;
+pub use token::Token;
+
 use crate::user::UserId;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 
 /// One reward for one user.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,10 +27,16 @@ pub struct Grant {
     pub quantity: i32,
 }
 
-/// The reward was not granted, or it is unknown whether it was; asking again with the same key is safe.
-#[derive(Debug, Clone, thiserror::Error)]
-#[error("the reward was not granted: {0}")]
-pub struct GrantError(pub String);
+/// Why it is not known that a reward was granted. Asking again with the same key is always safe.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GrantError {
+    /// The reward service said no to this grant; it may be fit for others.
+    #[error("the reward was refused: {0}")]
+    Refused(String),
+    /// It gave no answer that says yes or no.
+    #[error("the reward service did not answer: {0}")]
+    Unanswered(String),
+}
 
 /// What a grant ends in.
 pub type Granting<'a> = Pin<Box<dyn Future<Output = Result<(), GrantError>> + Send + 'a>>;
@@ -33,23 +45,4 @@ pub type Granting<'a> = Pin<Box<dyn Future<Output = Result<(), GrantError>> + Se
 pub trait RewardClient: Send + Sync {
     /// Grants once for each key, however often it is called.
     fn grant(&self, grant: Grant) -> Granting<'_>;
-}
-
-/// The embedded deployment's rewards: a ledger in the service's own database, where a game reads what to hand out.
-pub struct Ledger {
-    store: Arc<Store>,
-}
-
-impl Ledger {
-    /// A ledger kept in `store`.
-    #[must_use]
-    pub fn new(store: Arc<Store>) -> Self {
-        Self { store }
-    }
-}
-
-impl RewardClient for Ledger {
-    fn grant(&self, grant: Grant) -> Granting<'_> {
-        Box::pin(async move { self.store.enter_grant(grant).await.map_err(|e| GrantError(e.to_string())) })
-    }
 }

@@ -11,11 +11,12 @@ use crate::operations::Operations;
 use crate::proto::EVENTS;
 use crate::proto::account::user_authentication_user_logged_in_service_server::UserAuthenticationUserLoggedInServiceServer;
 use crate::proto::statistic::statistic_stat_item_updated_service_server::StatisticStatItemUpdatedServiceServer;
-use crate::rewards::Ledger;
+use crate::rewards::{HttpRewards, Ledger, RewardClient};
 use crate::settings::{Ports, Settings};
 use crate::store::{OpenError, Store, StoreError};
 use axum::Router;
 use kit::auth::Verifier;
+use kit::clock::UtcMs;
 use kit::drain::{Drain, Draining};
 use kit::health::Health;
 use kit::limit::Limit;
@@ -35,6 +36,9 @@ pub const EMBEDDED_CHALLENGES: &str = include_str!("../../../examples/challenge.
 
 /// An event has a few hundred bytes; what is far larger is no event.
 const MAX_EVENT_BYTES: usize = 256 * 1024;
+
+/// A reward service that is down must not keep players waiting for ours to start.
+const FIRST_LOOK: Duration = Duration::from_secs(5);
 
 /// Why a process could not start.
 #[derive(Debug, thiserror::Error)]
@@ -132,10 +136,15 @@ impl Core {
         let identified = Arc::clone(&identity);
         let probe = move || probed.probe().map_err(|e| e.to_string()).and_then(|()| identified.probe());
         let health = Arc::new(Health::new(probe));
-        let claims = Arc::new(Claims::new(Arc::clone(&store), Arc::new(Ledger::new(Arc::clone(&store)))));
-        let resumed = claims.resume().await?;
-        if resumed > 0 {
-            tracing::info!(resumed, "claims left open by an earlier process were ended");
+        let rewards: Arc<dyn RewardClient> = match settings.rewards.clone() {
+            Some(rewards) => Arc::new(HttpRewards::new(rewards, &settings.namespace, &metrics)),
+            None => Arc::new(Ledger::new(Arc::clone(&store))),
+        };
+        let claims = Arc::new(Claims::new(Arc::clone(&catalog), Arc::clone(&store), rewards));
+        let begun_before = UtcMs(UtcMs::now().0 + 1);
+        match tokio::time::timeout(FIRST_LOOK, claims.resume(begun_before)).await {
+            Ok(looked) => drop(looked?),
+            Err(_elapsed) => tracing::warn!("claims left open by an earlier process are ended later"),
         }
         Ok(Self { catalog, store, claims, identity, health, metrics })
     }
@@ -192,6 +201,7 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
     serve(listeners.http, Protocol::Http1, http);
     serve(listeners.grpc, Protocol::Http2, grpc);
     serve(listeners.events, Protocol::Http2, events);
+    players_and_publishers.spawn(Arc::clone(&core.claims).tend(settings.tending, draining));
     let admin_routes = kit::admin::router(Arc::clone(&core.health), core.metrics);
     let admin = serve_admin(listeners.admin, (admin_routes, bounds), admin_draining);
     core.health.set_ready();

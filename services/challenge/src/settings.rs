@@ -1,7 +1,11 @@
 //! What the environment says about one process. The table in `docs/challenge.md` lists every variable.
 
+mod rewards;
+
+use crate::claims::Tending;
 use crate::events::Acknowledge;
 use crate::identity::TestHeader;
+use crate::rewards::RewardSettings;
 use crate::store::{StoreOptions, Sync, Window};
 use kit::env::{Env, EnvError};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -42,6 +46,10 @@ pub struct Settings {
     pub ports: Ports,
     /// The embedded store.
     pub store: StoreOptions,
+    /// The service that grants rewards; the ledger in the store when `None`.
+    pub rewards: Option<RewardSettings>,
+    /// How claims that were left open are looked after.
+    pub tending: Tending,
     /// When events are acknowledged.
     pub acknowledge: Acknowledge,
     /// Events held that are not written yet.
@@ -80,6 +88,7 @@ impl Settings {
         if test_header == TestHeader::Off && tokens.is_none() {
             return Err(SettingsError::NoIdentity);
         }
+        let rewards = rewards::read(env)?;
         let acknowledge = [("durable", Acknowledge::Durable), ("buffered", Acknowledge::Buffered)];
         Ok(Self {
             base_path: base_path(env)?,
@@ -89,6 +98,8 @@ impl Settings {
             challenges: env.text("CHALLENGE_CONFIG_PATH").map(PathBuf::from),
             ports: ports(env)?,
             store: store(env)?,
+            tending: rewards::tending(env, rewards.as_ref())?,
+            rewards,
             acknowledge: env.choice("EVENT_ACK", &acknowledge)?,
             event_buffer: count(env, "EVENT_BUFFER", 10_000, 1_000_000)?,
             http_in_flight: count(env, "HTTP_MAX_IN_FLIGHT", 512, 100_000)?,
@@ -195,6 +206,7 @@ mod tests {
         let documentation = include_str!("../../../docs/challenge.md");
         let sources = [
             include_str!("settings.rs"),
+            include_str!("settings/rewards.rs"),
             include_str!("main.rs"),
             include_str!("../../kit/src/logs.rs"),
             include_str!("../../kit/src/auth/settings.rs"),

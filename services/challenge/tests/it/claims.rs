@@ -101,7 +101,7 @@ impl RewardClient for Recorder {
             let mut left = self.failures_left.lock().unwrap();
             if *left > 0 {
                 *left -= 1;
-                return Err(GrantError("no answer in time".to_owned()));
+                return Err(GrantError::Unanswered("no answer in time".to_owned()));
             }
             Ok(())
         })
@@ -119,9 +119,18 @@ fn options(folder: &Path) -> StoreOptions {
 }
 
 fn open(folder: &Path) -> (Arc<Store>, GoalIx) {
-    let catalog = Arc::new(Catalog::parse("embedded", challenge::server::EMBEDDED_CHALLENGES).unwrap());
+    let catalog = Arc::new(catalog());
     let goal = catalog.find(LOGIN_GOAL).unwrap();
     (Arc::new(Store::open(&options(folder), catalog, &Metrics::new("test")).unwrap()), goal)
+}
+
+fn claims(store: &Arc<Store>, rewards: &Arc<Recorder>) -> Arc<Claims> {
+    let rewards = Arc::clone(rewards) as Arc<dyn RewardClient>;
+    Arc::new(Claims::new(Arc::new(catalog()), Arc::clone(store), rewards))
+}
+
+fn catalog() -> Catalog {
+    Catalog::parse("embedded", challenge::server::EMBEDDED_CHALLENGES).unwrap()
 }
 
 /// A database in which ann has completed the login goal.
@@ -136,7 +145,7 @@ async fn a_failed_grant_leaves_the_claim_open_and_the_next_one_uses_the_same_key
     let folder = completed().await;
     let (store, goal) = open(folder.path());
     let rewards = Arc::new(Recorder { failures_left: Mutex::new(2), ..Recorder::default() });
-    let claims = Arc::new(Claims::new(store, Arc::clone(&rewards) as Arc<dyn RewardClient>));
+    let claims = claims(&store, &rewards);
     for _ in 0..2 {
         assert!(matches!(claims.claim(ann(), goal).await, Err(ClaimError::NotGranted(_))));
     }
@@ -153,7 +162,7 @@ async fn no_transaction_is_open_while_a_reward_is_granted() {
     let folder = completed().await;
     let (store, goal) = open(folder.path());
     let rewards = Arc::new(Recorder { go_on: Some(Notify::new()), ..Recorder::default() });
-    let claims = Arc::new(Claims::new(Arc::clone(&store), Arc::clone(&rewards) as Arc<dyn RewardClient>));
+    let claims = claims(&store, &rewards);
     let claim = tokio::spawn({
         let claims = Arc::clone(&claims);
         async move { claims.claim(ann(), goal).await }
@@ -174,7 +183,7 @@ async fn a_claim_whose_caller_goes_away_is_carried_to_its_end() {
     let folder = completed().await;
     let (store, goal) = open(folder.path());
     let rewards = Arc::new(Recorder { go_on: Some(Notify::new()), ..Recorder::default() });
-    let claims = Arc::new(Claims::new(Arc::clone(&store), Arc::clone(&rewards) as Arc<dyn RewardClient>));
+    let claims = claims(&store, &rewards);
     let mut caller = Box::pin(claims.claim(ann(), goal));
     tokio::select! {
         _ = &mut caller => panic!("the grant waits"),

@@ -10,5 +10,7 @@ mod issuer;
 mod killed;
 mod players;
 mod process;
+mod reward_server;
+mod rewards;
 mod support;
 mod tokens;

@@ -16,7 +16,13 @@ pub(crate) struct Process {
 
 impl Process {
     pub(crate) fn start(folder: &Path) -> Self {
-        let mut child = serving(folder).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        Self::start_with(folder, &[])
+    }
+
+    pub(crate) fn start_with(folder: &Path, settings: &[(&str, String)]) -> Self {
+        let mut command = serving(folder);
+        let settings = settings.iter().map(|(name, value)| (*name, value));
+        let mut child = command.envs(settings).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let addresses = parsed(&line).unwrap_or_else(|| panic!("no ready line: {line:?}"));

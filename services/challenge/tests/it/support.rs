@@ -161,6 +161,19 @@ impl Player {
         self.send(Method::POST, &path, "{}").await
     }
 
+    /// The same, when the server may go away over it.
+    pub(crate) async fn try_claim(&self, goal_id: &str) -> Result<(StatusCode, Value), String> {
+        let path = format!("/challenge/v1/challenges/challenge-{}/goals/{goal_id}/claim", &goal_id[5..8]);
+        let request = Request::post(path).header("host", "test").header("x-mock-user-id", &self.user);
+        self.exchange(request.body(Body::empty()).unwrap()).await
+    }
+
+    /// What is no JSON.
+    pub(crate) async fn text(&self, path: &str) -> String {
+        let request = Request::get(path).header("host", "test").body(Body::empty()).unwrap();
+        String::from_utf8(self.raw(request).await.unwrap().1).unwrap()
+    }
+
     pub(crate) async fn send(&self, method: Method, path: &str, body: &str) -> (StatusCode, Value) {
         let request = Request::builder().method(method).uri(path).header("host", "test");
         let request =

@@ -1,0 +1,90 @@
+//! How rewards are granted, as the environment says.
+
+use super::count;
+use crate::claims::Tending;
+use crate::rewards::{RewardSettings, Token};
+use kit::client::{Bounds, Client};
+use kit::env::{Env, EnvError};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What a reward service answers is not read beyond its status.
+const MAX_ANSWER_BYTES: usize = 64 * 1024;
+
+/// `None` when no service is named: rewards then go into the ledger.
+pub(super) fn read(env: &Env) -> Result<Option<RewardSettings>, EnvError> {
+    let Some(url) = env.text("REWARD_URL") else { return Ok(None) };
+    let timeout = Duration::from_millis(env.within("REWARD_TIMEOUT_MS", 2_000, 10..=60_000)?);
+    let bounds = Bounds { timeout, body_bytes: MAX_ANSWER_BYTES };
+    let client = Client::to(url, bounds).map_err(|error| {
+        let value = if url.contains('@') { "(hidden)" } else { url };
+        EnvError { name: "REWARD_URL", value: value.to_owned(), expected: error.to_string() }
+    })?;
+    Ok(Some(RewardSettings {
+        client,
+        token: token(env)?,
+        attempts: u32::try_from(env.within("REWARD_ATTEMPTS", 4, 1..=10)?).unwrap_or(1),
+        timeout,
+        in_flight: count(env, "REWARD_MAX_IN_FLIGHT", 64, 10_000)?,
+    }))
+}
+
+/// A claim is left alone for two looks, and for as long as it may take.
+pub(super) fn tending(env: &Env, rewards: Option<&RewardSettings>) -> Result<Tending, EnvError> {
+    let period = Duration::from_secs(env.within("CLAIM_RESUME_S", 30, 1..=3600)?);
+    let longest = rewards.map(RewardSettings::longest).unwrap_or_default();
+    Ok(Tending { period, age: (period * 2).max(longest) })
+}
+
+fn token(env: &Env) -> Result<Token, EnvError> {
+    let refused = |expected: &str| EnvError {
+        name: "REWARD_TOKEN",
+        value: "(hidden)".to_owned(),
+        expected: expected.to_owned(),
+    };
+    match (env.text("REWARD_TOKEN"), env.text("REWARD_TOKEN_FILE")) {
+        (Some(text), None) => Token::fixed(text).ok_or_else(|| refused("a text that a header can hold")),
+        (None, Some(path)) => Ok(Token::File(PathBuf::from(path))),
+        _ => Err(refused("with REWARD_URL, either it or REWARD_TOKEN_FILE must be set")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(pairs: &[(&str, &str)]) -> String {
+        read(&Env::of(pairs.iter().copied())).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn without_a_service_there_is_nothing_to_read() {
+        assert!(read(&Env::of([("REWARD_TOKEN", "t")])).unwrap().is_none());
+    }
+
+    #[test]
+    fn refusals_name_the_variable_and_show_no_secret() {
+        let url = ("REWARD_URL", "http://127.0.0.1:1/grants");
+        let fixed = ("REWARD_TOKEN", "secret");
+        assert!(refused(&[url]).starts_with("REWARD_TOKEN="));
+        for pairs in [
+            &[url, fixed, ("REWARD_TOKEN_FILE", "/token")][..],
+            &[url, ("REWARD_TOKEN", "secret\nsecret")],
+            &[("REWARD_URL", "http://me:secret@rewards/"), fixed],
+        ] {
+            let said = refused(pairs);
+            assert!(said.starts_with("REWARD") && !said.contains("secret"), "{said}");
+        }
+        assert!(refused(&[("REWARD_URL", "rewards"), fixed]).starts_with("REWARD_URL=\"rewards\""));
+        assert!(refused(&[url, fixed, ("REWARD_ATTEMPTS", "0")]).starts_with("REWARD_ATTEMPTS"));
+    }
+
+    #[test]
+    fn a_claim_has_its_answer_in_bounded_time() {
+        let pairs = [("REWARD_URL", "http://127.0.0.1:1/grants"), ("REWARD_TOKEN", "t")];
+        let settings = read(&Env::of(pairs)).unwrap().unwrap();
+        assert_eq!(settings.longest(), Duration::from_secs(14));
+        let tending = tending(&Env::of([("CLAIM_RESUME_S", "1")]), Some(&settings)).unwrap();
+        assert_eq!((tending.period, tending.age), (Duration::from_secs(1), Duration::from_secs(14)));
+    }
+}
