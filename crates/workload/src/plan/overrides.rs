@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::Overrides;
 use super::request::unknown_target;
-use super::targets::{grpc_authority, http_origin};
-use crate::model::{Executor, ProcessRef, Scenario, Target, Workload};
+use super::targets::{authority, grpc_authority, http_origin};
+use crate::model::{Executor, ProcessRef, ReadyProbe, Scenario, Target, Workload};
 use crate::nearest::nearest;
 use crate::schedule::{MAX_RATE, MAX_STAGE};
 
@@ -80,7 +80,20 @@ fn move_to(target: &mut Target, (name, url): (&str, &str)) -> Result<(), String>
                 target.process = Some(ProcessRef::Port(http.port));
             }
         }
-        (_, Some(grpc)) => (grpc.host, grpc.port) = grpc_authority(url)?,
+        (_, Some(grpc)) => {
+            let (host, port) = grpc_authority(url)?;
+            let (was_at, old_port) = (authority(grpc), grpc.port);
+            (grpc.host, grpc.port) = (host, port);
+            if target.process == Some(ProcessRef::Port(old_port)) {
+                target.process = Some(ProcessRef::Port(port));
+            }
+            let probe = target.wait_ready.as_mut().map(|ready| &mut ready.probe);
+            if let Some(ReadyProbe::GrpcHealth { authority: asked, .. }) = probe
+                && *asked == was_at
+            {
+                *asked = authority(grpc);
+            }
+        }
         _ => return Err(format!("target `{name}` has no url to replace")),
     }
     Ok(())

@@ -138,7 +138,7 @@ fn read_ready(item: &Item<'_>, grpc: Option<&GrpcOrigin>) -> Option<WaitReady> {
                 health.wrong("`grpc_health = true` asks the target's own `grpc`, which it has not");
                 return None;
             };
-            format!("{}:{}", bracketed(&grpc.host), grpc.port)
+            authority(grpc)
         };
         Some(ReadyProbe::GrpcHealth { authority, service })
     });
@@ -150,6 +150,11 @@ fn read_ready(item: &Item<'_>, grpc: Option<&GrpcOrigin>) -> Option<WaitReady> {
         return None;
     }
     Some(WaitReady { probe: url.or(health)?, within: within? })
+}
+
+/// `HOST:PORT` as it is written.
+pub(super) fn authority(grpc: &GrpcOrigin) -> String {
+    format!("{}:{}", bracketed(&grpc.host), grpc.port)
 }
 
 /// Put the places of targets into readiness URLs that begin with `${NAME.url}`, once it is known where they

@@ -106,6 +106,22 @@ fn the_demo_is_a_good_plan() {
 }
 
 #[test]
+fn the_plans_for_the_challenge_service_are_good() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/challenge");
+    let names = std::fs::read_dir(folder).expect("it is in the repository");
+    let mut count = 0;
+    for name in names.map(|entry| entry.expect("it can be listed").file_name()) {
+        let path = Path::new("examples/challenge").join(&name);
+        let plan = load(&path, &Repository, &env, &Overrides::default());
+        let plan = plan.unwrap_or_else(|errors| panic!("{}: {errors}", path.display()));
+        assert_eq!(path.file_stem().and_then(|stem| stem.to_str()), Some(plan.workload.name.as_str()));
+        assert!(!plan.workload.objectives.is_empty(), "{} asks nothing", path.display());
+        count += 1;
+    }
+    assert!(count > 20, "{count} plans");
+}
+
+#[test]
 fn a_minimal_plan_gets_every_default() {
     let workload = good(&around(""));
     assert_eq!((workload.name.as_str(), workload.seed), ("plan", 1));
@@ -385,6 +401,30 @@ get = "${shop.url}/a?b=c"
     let ready = |url: &str| ReadyProbe::Url(url.to_owned());
     assert_eq!(moved("http://h:2/new/v2"), ("/new/v2/a?b=c".to_owned(), ready("http://h:2/new/v2/ready")));
     assert_eq!(moved("http://h:2"), ("/a?b=c".to_owned(), ready("http://h:2/ready")));
+}
+
+#[test]
+fn what_asks_and_watches_a_grpc_target_follows_it() {
+    let moved = |ready: &str| {
+        let plan = format!(
+            "version = 1\n[targets.orders]\ngrpc = \"127.0.0.1:50051\"\nproto = [\"shop.proto\"]\n\
+             process = {{ port = 50051 }}\nwait_ready = {{ grpc_health = {ready} }}\n\
+             [[scenarios]]\nname = \"place\"\nexecutor = \"constant-arrival-rate\"\nrate = \"1/s\"\n\
+             duration = \"1s\"\n[[scenarios.steps]]\nname = \"place\"\ngrpc = \"orders/shop.v1.Orders/Place\"\n"
+        );
+        let overrides =
+            Overrides { targets: [("orders".into(), "[::1]:7".into())].into(), ..Overrides::default() };
+        let loaded = load_with(&plan, &[("shop.proto", PROTO)], &overrides);
+        let orders = loaded.unwrap_or_else(|errors| panic!("{errors}")).workload.targets["orders"].clone();
+        match orders.wait_ready.map(|ready| ready.probe) {
+            Some(ReadyProbe::GrpcHealth { authority, .. }) => (authority, orders.process),
+            other => panic!("{other:?}"),
+        }
+    };
+    let process = || Some(ProcessRef::Port(7));
+    assert_eq!(moved("true"), ("[::1]:7".to_owned(), process()));
+    assert_eq!(moved("\"127.0.0.1:50051\""), ("[::1]:7".to_owned(), process()));
+    assert_eq!(moved("\"other:9\""), ("other:9".to_owned(), process()));
 }
 
 #[test]
