@@ -8,6 +8,7 @@ mod bench;
 mod child;
 mod demo;
 mod needs;
+mod served;
 mod signals;
 mod soak;
 mod steps;

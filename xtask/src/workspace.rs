@@ -54,6 +54,11 @@ impl Workspace {
         Ok(scratch)
     }
 
+    /// What makes cargo build with the profile that this chore was built with.
+    pub(crate) fn profile(&self) -> &'static [&'static str] {
+        if self.binaries.ends_with("release") { &["--release"] } else { &[] }
+    }
+
     /// The cargo that started this chore, run at the root.
     pub(crate) fn cargo(&self) -> Command {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

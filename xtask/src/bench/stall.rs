@@ -11,7 +11,7 @@ use std::process::{ChildStdout, Command, Stdio};
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 
-use super::USAGE;
+use super::{USAGE, say};
 use crate::child::Running;
 use crate::steps;
 use crate::workspace::Workspace;
@@ -121,13 +121,6 @@ fn first_line(said: &mut BufReader<ChildStdout>) -> Result<String> {
     let line = line.trim();
     ensure!(!line.is_empty(), "the target ended before it listened");
     Ok(line.to_owned())
-}
-
-/// Says how it is called, so that everything can be done again by hand.
-fn say(command: &Command) {
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
-    let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
-    println!("$ {}", words.join(" "));
 }
 
 fn table_line(label: &str, times: &Value) -> String {

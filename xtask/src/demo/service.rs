@@ -1,23 +1,13 @@
 //! The challenge service as a child process on its embedded store.
 
-use std::fs::File;
-use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
-use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
-use std::process::{ChildStdout, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+use std::path::Path;
+use std::process::Command;
 
-use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use anyhow::{Result, anyhow};
 
-use crate::child::Running;
+use crate::served::Served;
 use crate::workspace::Workspace;
-
-/// A fresh store is made and ten challenges are read within a second; slow disks get the rest.
-const READY_WITHIN: Duration = Duration::from_secs(60);
-/// Longer than the service's own limit for draining.
-const STOP_WITHIN: Duration = Duration::from_secs(30);
 
 /// What the ready line says of an address, and its port by default with the variable that sets it.
 const LISTENERS: [(&str, &str, u16); 4] = [
@@ -38,10 +28,8 @@ pub(super) enum Ports {
 
 /// A ready service; dropping it ends it.
 pub(super) struct Service {
-    running: Running,
+    served: Served,
     ports: Ports,
-    ready: String,
-    log: PathBuf,
 }
 
 impl Service {
@@ -54,18 +42,10 @@ impl Service {
             Ports::Default => "demo",
             Ports::Free => "demo-check-service",
         })?;
-        let log = folder.join("challenge.log");
-        let file = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
         let mut command = Command::new(workspace.binary("challenge"));
-        command.arg("all").current_dir(workspace.root()).stdin(Stdio::null());
-        command.stdout(Stdio::piped()).stderr(file.try_clone().context("cannot share the log")?);
+        command.arg("all").current_dir(workspace.root());
         configure(&mut command, ports, &folder);
-        // Ctrl-C is for the run alone: the service must answer until the run has drained.
-        command.process_group(0);
-        let mut running = Running::start("challenge", command)?;
-        let output = running.child().stdout.take().context("its output was asked for")?;
-        let ready = ready_line(&listen(output, file)).map_err(|why| anyhow!("{why}; {}", tail(&log)))?;
-        Ok(Self { running, ports, ready, log })
+        Ok(Self { served: Served::start(command, folder.join("challenge.log"))?, ports })
     }
 
     /// `NAME=ADDRESS` for the plan's targets, where the plan's own addresses do not hold.
@@ -73,8 +53,8 @@ impl Service {
         if self.ports == Ports::Default {
             return Ok(Vec::new());
         }
-        let http = address(&self.ready, "http")?;
-        let events = address(&self.ready, "events")?;
+        let http = self.served.address("http")?;
+        let events = self.served.address("events")?;
         Ok(vec![format!("challenge=http://{http}/challenge"), format!("events={events}")])
     }
 
@@ -82,13 +62,8 @@ impl Service {
     ///
     /// # Errors
     /// When it has ended before, ends with anything but 0, or has to be killed.
-    pub(super) fn stop(mut self) -> Result<()> {
-        if let Some(status) = self.running.ended()? {
-            bail!("the service ended on its own with {status}; {}", tail(&self.log));
-        }
-        let status = self.running.stop(STOP_WITHIN)?;
-        ensure!(status.success(), "the service stopped with {status}; {}", tail(&self.log));
-        Ok(())
+    pub(super) fn stop(self) -> Result<()> {
+        self.served.stop()
     }
 }
 
@@ -113,48 +88,6 @@ fn require_free_port(name: &str, port: u16) -> Result<()> {
     })
 }
 
-/// Keeps the service's output flowing into its log for as long as it speaks, and passes on its ready line.
-fn listen(output: ChildStdout, mut log: File) -> Receiver<String> {
-    let (sender, ready) = channel();
-    std::thread::spawn(move || {
-        for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
-            let line = String::from_utf8_lossy(&line);
-            // The log is a convenience; and after the first line nobody listens any more.
-            let _ = writeln!(log, "{line}");
-            if line.starts_with("ready ") {
-                let _ = sender.send(line.into_owned());
-            }
-        }
-    });
-    ready
-}
-
-fn ready_line(ready: &Receiver<String>) -> Result<String, String> {
-    ready.recv_timeout(READY_WITHIN).map_err(|error| match error {
-        RecvTimeoutError::Timeout => format!("the service was not ready within {} s", READY_WITHIN.as_secs()),
-        RecvTimeoutError::Disconnected => "the service ended before it was ready".to_owned(),
-    })
-}
-
-/// The `HOST:PORT` that a ready line such as `ready http=127.0.0.1:8000 events=127.0.0.1:6566` gives.
-fn address<'a>(ready: &'a str, name: &str) -> Result<&'a str> {
-    let words = ready.split_whitespace().filter_map(|word| word.split_once('='));
-    words
-        .filter(|(key, _)| *key == name)
-        .map(|(_, address)| address)
-        .next()
-        .with_context(|| format!("the service's ready line names no `{name}` address: {ready}"))
-}
-
-fn tail(log: &Path) -> String {
-    const LINES: usize = 10;
-    let text = std::fs::read(log).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
-    let lines: Vec<&str> = text.lines().collect();
-    let last = lines[lines.len().saturating_sub(LINES)..].join("\n  ");
-    format!("the end of {}:\n  {last}", log.display())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,27 +101,5 @@ mod tests {
             error.starts_with(&format!("port {port}, the service's http port, cannot be had (")),
             "{error}"
         );
-    }
-
-    #[test]
-    fn addresses_are_read_from_the_ready_line() {
-        let ready = "ready http=127.0.0.1:8000 events=127.0.0.1:6566";
-        assert_eq!(address(ready, "events").expect("it is there"), "127.0.0.1:6566");
-        let error = address(ready, "admin").expect_err("it is not there").to_string();
-        assert_eq!(error, format!("the service's ready line names no `admin` address: {ready}"));
-    }
-
-    #[test]
-    fn a_service_that_ends_early_is_told_from_a_slow_one() {
-        let mut child = Command::new("sh")
-            .args(["-c", "echo not yet"])
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("sh exists");
-        let output = child.stdout.take().expect("piped");
-        let log = File::options().write(true).open("/dev/null").expect("it exists");
-        let ready = ready_line(&listen(output, log));
-        child.wait().expect("it ends");
-        assert_eq!(ready, Err("the service ended before it was ready".to_owned()));
     }
 }

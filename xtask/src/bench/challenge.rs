@@ -1,0 +1,234 @@
+//! The challenge service measured by Plimsoll: work per CPU-second first, then latency, memory and overload.
+//!
+//! Every figure comes from a report of Plimsoll's; the plans are in `examples/challenge` and can be run by hand.
+//! Only what no plan can observe is read here: CPU time of the database's processes, memory before and after, and
+//! the data afterwards. Nothing is asserted of a speed; it fails when something could not be carried out, or when
+//! what was acknowledged is not what is stored. Start reading at [`MEASUREMENTS`].
+
+mod cage;
+mod capacity;
+mod floor;
+mod lab;
+mod machine;
+mod options;
+mod overload;
+mod player;
+mod proc;
+mod replicas;
+mod row;
+mod seen;
+mod situations;
+mod store;
+mod table;
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, Result, ensure};
+
+use self::lab::Lab;
+use self::options::Options;
+use self::row::{HEAD, Row};
+use self::seen::{Claim, Seen};
+use self::store::{Kind, Store};
+use self::table::Table;
+use crate::steps;
+use crate::workspace::Workspace;
+
+const DOCUMENT: &str = "docs/challenge-bench.md";
+
+/// What a measurement found.
+#[derive(Default)]
+struct Found {
+    /// Lines of the main table.
+    rows: Vec<Row>,
+    /// What its plans asked, each with the plan.
+    claims: Vec<(String, Claim)>,
+    tables: Vec<Table>,
+    notes: Vec<String>,
+}
+
+impl Found {
+    fn row(row: Row) -> Self {
+        Self { rows: vec![row], ..Self::default() }
+    }
+
+    /// Keeps what the plan asked and what was seen of it.
+    fn claim(&mut self, (plan, seen): (&str, &Seen)) {
+        self.claims.extend(seen.claims().into_iter().map(|claim| (plan.to_owned(), claim)));
+    }
+
+    fn add(&mut self, other: Self) {
+        self.rows.extend(other.rows);
+        self.claims.extend(other.claims);
+        self.tables.extend(other.tables);
+        self.notes.extend(other.notes);
+    }
+}
+
+/// One thing to measure in each store.
+struct Measurement {
+    name: &'static str,
+    measure: fn(&Lab<'_>) -> Result<Found>,
+}
+
+const MEASUREMENTS: &[Measurement] = &[
+    Measurement { name: "list", measure: capacity::list },
+    Measurement { name: "initialize-new", measure: capacity::initialize_new },
+    Measurement { name: "initialize-returning", measure: capacity::initialize_returning },
+    Measurement { name: "set-active", measure: capacity::set_active },
+    Measurement { name: "claim", measure: capacity::claim },
+    Measurement { name: "events", measure: capacity::events },
+    Measurement { name: "mix", measure: situations::mix },
+    Measurement { name: "burst", measure: situations::burst },
+    Measurement { name: "events-10k", measure: situations::ten_thousand_events },
+    Measurement { name: "connections", measure: situations::connections },
+    Measurement { name: "all-default", measure: situations::all_default },
+    Measurement { name: "cold", measure: situations::cold },
+    Measurement { name: "replicas", measure: replicas::compare },
+    Measurement { name: "overload", measure: overload::overload },
+];
+/// Measured once, without a store.
+const FLOOR: &str = "floor";
+
+/// Measures what is asked for and prints it as Markdown.
+///
+/// # Errors
+/// When an argument is not understood, a measurement could not be carried out, or data was wrong.
+pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    let options = Options::read(arguments)?;
+    let known: Vec<&str> = MEASUREMENTS.iter().map(|one| one.name).chain([FLOOR]).collect();
+    for name in &options.only {
+        ensure!(known.contains(&name.as_str()), "nothing is named `{name}`; there are: {}", known.join(", "));
+    }
+    let mut build = workspace.cargo();
+    build.args(["build", "--package", "plimsoll", "--package", "challenge", "--bins"]);
+    build.args(workspace.profile());
+    steps::run(build).context("cannot build the tool and the service")?;
+    let mut failures = Vec::new();
+    let mut texts = BTreeMap::new();
+    texts.insert("machine", machine::describe(workspace, arguments).render());
+    if options.wants(FLOOR) {
+        texts.insert(FLOOR, told(FLOOR, floor::measure(workspace, &options), &mut failures));
+    }
+    for &kind in &options.stores {
+        let text = in_store(workspace, (&options, kind), &mut failures);
+        texts.insert(
+            kind.word(),
+            text.unwrap_or_else(|error| {
+                failures.push(format!("{}: {error:#}", kind.word()));
+                format!("- could not be measured: {error:#}\n")
+            }),
+        );
+    }
+    println!();
+    texts.values().for_each(|text| println!("{text}"));
+    if options.is_written {
+        write(workspace, &texts)?;
+    }
+    ensure!(failures.is_empty(), "not everything was carried out:\n  {}", failures.join("\n  "));
+    Ok(())
+}
+
+/// Every measurement in one store, as Markdown.
+fn in_store(
+    workspace: &Workspace,
+    (options, kind): (&Options, Kind),
+    failures: &mut Vec<String>,
+) -> Result<String> {
+    let folder = workspace.scratch(&format!("bench-challenge-{}", kind.word()))?;
+    let store = Store::start(kind, folder.clone())?;
+    let version = store.version()?;
+    let lab = Lab { workspace, options, store: &store, folder };
+    let mut all = Found::default();
+    for measurement in MEASUREMENTS.iter().filter(|one| options.wants(one.name)) {
+        match steps::step(&format!("{} in {}", measurement.name, kind.word()), || (measurement.measure)(&lab))
+        {
+            Ok(found) => all.add(found),
+            Err(error) => {
+                all.notes.push(format!("`{}` could not be carried out: {error:#}", measurement.name));
+                failures.push(format!("{error:#}"));
+            }
+        }
+    }
+    let mut text = format!("## {version}\n\n");
+    text += &main_table(&all).render();
+    all.tables.iter().for_each(|table| text += &table.render());
+    text += &claims_table(&all.claims).render();
+    text += &Table { notes: all.notes, ..Table::default() }.render();
+    Ok(text)
+}
+
+/// A measurement that stands alone.
+fn told(name: &str, result: Result<Table>, failures: &mut Vec<String>) -> String {
+    match result {
+        Ok(table) => table.render(),
+        Err(error) => {
+            failures.push(format!("{name}: {error:#}"));
+            format!("- `{name}` could not be carried out: {error:#}\n")
+        }
+    }
+}
+
+fn main_table(all: &Found) -> Table {
+    Table { head: HEAD, rows: all.rows.iter().map(Row::cells).collect(), ..Table::default() }
+}
+
+fn claims_table(claims: &[(String, Claim)]) -> Table {
+    let row = |(plan, claim): &(String, Claim)| {
+        let observed = table::figure(claim.observed, 3);
+        let unit = if claim.unit == "1" { "" } else { claim.unit.as_str() };
+        let observed = format!("{observed} {unit}").trim_end().to_owned();
+        vec![plan.clone(), format!("`{}`", claim.text), observed, claim.verdict.clone()]
+    };
+    Table {
+        title: "What the plans ask".to_owned(),
+        head: &["plan", "objective", "observed", "verdict"],
+        rows: claims.iter().map(row).collect(),
+        notes: Vec::new(),
+    }
+}
+
+/// Puts each text into its place of the document.
+fn write(workspace: &Workspace, texts: &BTreeMap<&str, String>) -> Result<()> {
+    let path = workspace.root().join(DOCUMENT);
+    let mut document = std::fs::read_to_string(&path).with_context(|| format!("cannot read {DOCUMENT}"))?;
+    for (name, text) in texts {
+        document = table::replace(&document, (name, text))?;
+    }
+    std::fs::write(&path, document).with_context(|| format!("cannot write {DOCUMENT}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_known_is_refused_before_anything_is_built() {
+        let workspace = Workspace::find().expect("tests run in the workspace");
+        let words = ["--only", "mix,speed"].map(str::to_owned);
+        let error = run(&workspace, &words).expect_err("no such measurement").to_string();
+        assert!(error.starts_with("nothing is named `speed`; there are: list, initialize-new,"), "{error}");
+    }
+
+    #[test]
+    fn the_document_has_a_place_for_every_text() {
+        let document = include_str!("../../../docs/challenge-bench.md");
+        for name in ["machine", FLOOR].into_iter().chain(Kind::ALL.map(Kind::word)) {
+            table::replace(document, (name, "text")).expect("it has the markers");
+        }
+    }
+
+    #[test]
+    fn claims_show_their_unit() {
+        let claim = |unit: &str| Claim {
+            name: "fast".to_owned(),
+            text: "p95(list) < 5ms".to_owned(),
+            observed: Some(2.5),
+            unit: unit.to_owned(),
+            verdict: "PASS".to_owned(),
+        };
+        let table = claims_table(&[("mix".to_owned(), claim("ms")), ("mix".to_owned(), claim("1"))]);
+        assert_eq!(table.rows[0], ["mix", "`p95(list) < 5ms`", "2.500 ms", "PASS"]);
+        assert_eq!(table.rows[1][2], "2.500");
+    }
+}

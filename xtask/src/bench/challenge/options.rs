@@ -1,0 +1,118 @@
+//! What is measured, for how long, and where the figures go.
+
+use anyhow::{Context as _, Result, bail, ensure};
+
+use super::store::Kind;
+
+/// Plans are written for this long a measurement; other lengths scale them.
+const PLANNED_SECONDS: u64 = 10;
+const QUICK_SECONDS: u64 = 3;
+const MOST_SECONDS: u64 = 120;
+
+/// The arguments, checked.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Options {
+    pub(super) stores: Vec<Kind>,
+    /// Names of measurements; none means all.
+    pub(super) only: Vec<String>,
+    seconds: u64,
+    /// Whether the tables go into the documentation too.
+    pub(super) is_written: bool,
+}
+
+impl Options {
+    /// Reads the arguments after `challenge`.
+    ///
+    /// # Errors
+    /// Names what is not understood.
+    pub(super) fn read(arguments: &[String]) -> Result<Self> {
+        let mut options = Self {
+            stores: Kind::ALL.to_vec(),
+            only: Vec::new(),
+            seconds: PLANNED_SECONDS,
+            is_written: false,
+        };
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            let mut value = || words.next().with_context(|| format!("{word} wants a value"));
+            match word.as_str() {
+                "--store" => options.stores = stores(value()?)?,
+                "--only" => options.only = value()?.split(',').map(|name| name.trim().to_owned()).collect(),
+                "--seconds" => options.seconds = seconds(value()?)?,
+                "--quick" => options.seconds = QUICK_SECONDS,
+                "--write" => options.is_written = true,
+                _ => bail!("unknown argument `{word}`; usage: cargo xtask bench {}", super::super::USAGE),
+            }
+        }
+        Ok(options)
+    }
+
+    /// How much longer than planned each phase is.
+    pub(super) fn time_scale(&self) -> f64 {
+        self.seconds as f64 / PLANNED_SECONDS as f64
+    }
+
+    /// The length of a measurement that no plan describes.
+    pub(super) fn seconds(&self) -> u64 {
+        self.seconds
+    }
+
+    /// Whether this one is asked for.
+    pub(super) fn wants(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|wanted| wanted == name)
+    }
+}
+
+fn stores(word: &str) -> Result<Vec<Kind>> {
+    if word == "both" {
+        return Ok(Kind::ALL.to_vec());
+    }
+    let kind = Kind::ALL.into_iter().find(|kind| kind.word() == word);
+    Ok(vec![kind.with_context(|| format!("there is no store `{word}`; take sqlite, postgres or both"))?])
+}
+
+fn seconds(word: &str) -> Result<u64> {
+    let seconds = word.parse().with_context(|| format!("`{word}` is no number of seconds"))?;
+    ensure!((1..=MOST_SECONDS).contains(&seconds), "take 1 to {MOST_SECONDS} seconds");
+    Ok(seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(words: &str) -> Result<Options, String> {
+        let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+        Options::read(&words).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn all_is_measured_in_both_stores_when_nothing_is_said() {
+        let options = read("").expect("the default");
+        assert_eq!(options.stores, Kind::ALL);
+        assert!(options.wants("list") && !options.is_written);
+        assert!((options.time_scale() - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_is_named_alone_is_measured() {
+        let options = read("--store sqlite --only list,events --quick --write").expect("well formed");
+        assert_eq!(options.stores, [Kind::Sqlite]);
+        assert!(options.wants("events") && !options.wants("mix") && options.is_written);
+        assert_eq!(options.seconds(), QUICK_SECONDS);
+    }
+
+    #[test]
+    fn what_is_not_understood_is_named() {
+        let expect = [
+            ("--store oracle", "there is no store `oracle`; take sqlite, postgres or both"),
+            ("--seconds 0", "take 1 to 120 seconds"),
+            ("--seconds soon", "`soon` is no number of seconds"),
+            ("--only", "--only wants a value"),
+        ];
+        for (words, error) in expect {
+            assert_eq!(read(words), Err(error.to_owned()));
+        }
+        assert!(read("--fast").is_err());
+    }
+}

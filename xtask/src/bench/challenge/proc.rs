@@ -1,0 +1,87 @@
+//! What the system tells of processes that no plan observes: CPU time of a server with its children, and memory.
+
+use std::fs;
+
+use anyhow::{Context as _, Result};
+
+/// The unit of times in /proc/PID/stat: 100 a second on every Linux that Rust runs on.
+const TICKS_A_SECOND: f64 = 100.0;
+
+/// CPU-seconds of `pid`, of its children that run, and of those that it has reaped.
+///
+/// # Errors
+/// When there is no such process.
+pub(super) fn family_cpu_s(pid: u32) -> Result<f64> {
+    let own = stat(pid).with_context(|| format!("process {pid} cannot be looked at"))?;
+    let children: u64 = processes().filter_map(stat).filter(|s| s.parent == pid).map(|s| s.ticks).sum();
+    Ok((own.ticks + own.reaped_ticks + children) as f64 / TICKS_A_SECOND)
+}
+
+/// Resident memory of `pid` in megabytes of a million bytes, as the plans count them.
+///
+/// # Errors
+/// When there is no such process.
+pub(super) fn resident_mb(pid: u32) -> Result<f64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))
+        .with_context(|| format!("process {pid} cannot be looked at"))?;
+    resident_kib(&status).map(|kib| kib * 1024.0 / 1e6).context("/proc has no VmRSS of the process")
+}
+
+fn resident_kib(status: &str) -> Option<f64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse().ok()
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Stat {
+    parent: u32,
+    /// User and system time.
+    ticks: u64,
+    /// The same of children that have ended.
+    reaped_ticks: u64,
+}
+
+fn processes() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+fn stat(pid: u32) -> Option<Stat> {
+    parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// The name in brackets may hold anything, so fields are counted from the last bracket: the parent is the second
+/// after it, the four times are the 12th to 15th.
+fn parse(text: &str) -> Option<Stat> {
+    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+    let number = |place: usize| fields.get(place)?.parse::<u64>().ok();
+    Some(Stat {
+        parent: fields.get(1)?.parse().ok()?,
+        ticks: number(11)? + number(12)?,
+        reaped_ticks: number(13)? + number(14)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_brackets_and_blanks_do_not_shift_the_fields() {
+        let text = "77 (post) gres: (x y) S 12 77 77 0 -1 4194304 9 8 7 6 150 50 30 20 20 0 1 0 99";
+        assert_eq!(parse(text), Some(Stat { parent: 12, ticks: 200, reaped_ticks: 50 }));
+        assert_eq!(parse("77 (cut"), None);
+    }
+
+    #[test]
+    fn memory_is_read_in_its_unit() {
+        assert_eq!(resident_kib("Name:\tx\nVmRSS:\t   50000 kB\n"), Some(50_000.0));
+        assert_eq!(resident_kib("Name:\tx\n"), None);
+    }
+
+    #[test]
+    fn this_process_has_both() {
+        assert!(family_cpu_s(std::process::id()).expect("it runs") >= 0.0);
+        assert!(resident_mb(std::process::id()).expect("it runs") > 0.0);
+    }
+}

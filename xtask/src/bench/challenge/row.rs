@@ -1,0 +1,130 @@
+//! One line of the main table: what a measurement showed, work per CPU-second first.
+
+use super::seen::{Endpoint, Seen, Times};
+use super::table::{count, figure};
+
+/// The columns of [`Row::cells`].
+pub(super) const HEAD: &[&str] = &[
+    "measurement",
+    "done a second",
+    "per CPU-second of the service",
+    "asked",
+    "p50 ms",
+    "p95 ms",
+    "p99 ms",
+    "errors",
+    "service cores",
+    "database cores",
+    "generator cores",
+    "resident MB",
+];
+
+/// What one line tells; what was not measured is absent.
+#[derive(Default)]
+pub(super) struct Row {
+    what: String,
+    done_per_s: f64,
+    /// How many of them one CPU-second of the service is asked to do.
+    asked: Option<f64>,
+    times: Times,
+    errors: Option<u64>,
+    service_cores: Option<f64>,
+    database_cores: Option<f64>,
+    generator_cores: Option<f64>,
+    resident_mb: Option<f64>,
+}
+
+impl Row {
+    /// The whole of a run with one phase whose service is the plan's `target`.
+    pub(super) fn of_run(what: impl Into<String>, (seen, target): (&Seen, &str)) -> Self {
+        let mut endpoints = seen.endpoints();
+        let times = match (endpoints.next(), endpoints.next()) {
+            (Some(only), None) => only.response_time(),
+            _ => Times::default(),
+        };
+        Self {
+            what: what.into(),
+            done_per_s: seen.completed_per_s(),
+            asked: None,
+            times,
+            errors: Some(seen.errors()),
+            service_cores: seen.cores(target),
+            database_cores: seen.database_cores(),
+            generator_cores: seen.cores("generator"),
+            resident_mb: seen.most((target, "rss")).map(|bytes| bytes / 1e6),
+        }
+    }
+
+    /// One endpoint of a run whose whole has a line of its own.
+    pub(super) fn of_endpoint(what: impl Into<String>, endpoint: Endpoint<'_>) -> Self {
+        let failed = endpoint.ended() - endpoint.outcome("ok");
+        Self {
+            what: what.into(),
+            done_per_s: endpoint.completed_per_s(),
+            times: endpoint.response_time(),
+            errors: Some(failed),
+            ..Self::default()
+        }
+    }
+
+    /// With what one CPU-second of the service is asked to do.
+    pub(super) fn asked(self, per_cpu_s: Option<f64>) -> Self {
+        Self { asked: per_cpu_s, ..self }
+    }
+
+    /// Work for each CPU-second of the service.
+    pub(super) fn per_cpu_s(&self) -> Option<f64> {
+        self.service_cores.filter(|cores| *cores > 0.0).map(|cores| self.done_per_s / cores)
+    }
+
+    /// As a line below [`HEAD`].
+    pub(super) fn cells(&self) -> Vec<String> {
+        let dash = || "–".to_owned();
+        vec![
+            self.what.clone(),
+            count(self.done_per_s),
+            self.per_cpu_s().map_or_else(dash, count),
+            self.asked.map_or_else(dash, |asked| format!("≥ {}", count(asked))),
+            figure(self.times.p50_ms, 2),
+            figure(self.times.p95_ms, 2),
+            figure(self.times.p99_ms, 2),
+            self.errors.map_or_else(dash, |errors| count(errors as f64)),
+            figure(self.service_cores, 2),
+            figure(self.database_cores, 2),
+            figure(self.generator_cores, 2),
+            figure(self.resident_mb, 0),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::seen::tests::report;
+    use super::*;
+
+    #[test]
+    fn work_is_divided_by_the_cores_that_did_it() {
+        let seen = Seen::new(report(), Some(2.0)).expect("a sound report");
+        let row = Row::of_run("list", (&seen, "challenge")).asked(Some(7300.0));
+        assert_eq!(row.per_cpu_s(), Some(4000.0));
+        assert_eq!(row.cells().len(), HEAD.len());
+        assert_eq!(
+            row.cells().join(" | "),
+            "list | 1,000 | 4,000 | ≥ 7,300 | 1.00 | 2.50 | – | 11 | 0.25 | 0.40 | – | 25"
+        );
+    }
+
+    #[test]
+    fn a_target_that_nobody_watched_has_no_cost() {
+        let seen = Seen::new(report(), None).expect("a sound report");
+        assert_eq!(Row::of_run("list", (&seen, "events")).per_cpu_s(), None);
+    }
+
+    #[test]
+    fn an_endpoint_counts_its_own_failures() {
+        let seen = Seen::new(report(), None).expect("a sound report");
+        let list = seen.endpoint(("steady", "list")).expect("it is there");
+        let cells = Row::of_endpoint("mix: list", list).cells();
+        assert_eq!(cells.join(" | "), "mix: list | 1,000 | – | – | 1.00 | 2.50 | – | 10 | – | – | – | –");
+    }
+}

@@ -1,0 +1,247 @@
+//! What a run showed, read from Plimsoll's JSON report: the one place of this benchmark that knows its shape.
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
+
+/// A report of one run.
+pub(super) struct Seen {
+    report: Value,
+    /// CPU-seconds of the database's processes while it ran.
+    pub(super) database_cpu_s: Option<f64>,
+}
+
+/// Quantiles in milliseconds; what was not measured is absent.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Times {
+    pub(super) p50_ms: Option<f64>,
+    pub(super) p95_ms: Option<f64>,
+    pub(super) p99_ms: Option<f64>,
+}
+
+/// One row of the report's endpoints.
+#[derive(Clone, Copy)]
+pub(super) struct Endpoint<'a>(&'a Value);
+
+/// What an objective asked and what was seen.
+#[derive(Debug, PartialEq)]
+pub(super) struct Claim {
+    pub(super) name: String,
+    pub(super) text: String,
+    pub(super) observed: Option<f64>,
+    pub(super) unit: String,
+    pub(super) verdict: String,
+}
+
+impl Seen {
+    /// Takes a report, unless the run did not complete or its books do not balance.
+    ///
+    /// # Errors
+    /// Says what is wrong with it.
+    pub(super) fn new(report: Value, database_cpu_s: Option<f64>) -> Result<Self> {
+        ensure!(report["schema"] == "plimsoll.report/1", "the report is of another version");
+        let how = report["run"]["end"]["how"].as_str().unwrap_or("unknown");
+        ensure!(how == "completed", "the run did not complete, it was {how}");
+        let findings = report["findings"].as_array().context("the report has no findings")?;
+        let unbalanced = findings.iter().find(|one| one["rule"] == "L6" && one["severity"] == "invalid");
+        ensure!(unbalanced.is_none(), "the run's books do not balance");
+        Ok(Self { report, database_cpu_s })
+    }
+
+    /// Requests that were answered as expected.
+    pub(super) fn ok(&self) -> u64 {
+        self.report["books"]["ok"].as_u64().unwrap_or(0)
+    }
+
+    /// Everything that went wrong: failed requests and arrivals that never began.
+    pub(super) fn errors(&self) -> u64 {
+        self.report["books"]["failed"].as_u64().unwrap_or(0) + self.dropped()
+    }
+
+    /// Arrivals that never began, for want of virtual users or because the generator was late.
+    pub(super) fn dropped(&self) -> u64 {
+        let arrivals = &self.report["books"]["arrivals"];
+        ["dropped_cap", "dropped_late"].iter().filter_map(|kind| arrivals[kind].as_u64()).sum()
+    }
+
+    /// The kinds of failures with their counts, for a message.
+    pub(super) fn outcomes(&self) -> String {
+        self.report["books"]["by_outcome"].to_string()
+    }
+
+    /// Seconds with evidence.
+    pub(super) fn seconds(&self) -> f64 {
+        self.report["run"]["seconds"].as_f64().unwrap_or(0.0)
+    }
+
+    /// Every endpoint in every phase, whole iterations left out.
+    pub(super) fn endpoints(&self) -> impl Iterator<Item = Endpoint<'_>> {
+        let rows = self.report["endpoints"].as_array().into_iter().flatten();
+        rows.map(Endpoint).filter(|row| !row.name().is_empty())
+    }
+
+    /// One endpoint in one phase.
+    ///
+    /// # Errors
+    /// When there is no such row.
+    pub(super) fn endpoint(&self, (phase, name): (&str, &str)) -> Result<Endpoint<'_>> {
+        let found = self.endpoints().find(|row| row.name() == name && row.phase() == phase);
+        found.with_context(|| format!("the report has no row of `{name}` in phase `{phase}`"))
+    }
+
+    /// Completed requests a second of everything: meaningful for plans with one phase.
+    pub(super) fn completed_per_s(&self) -> f64 {
+        self.endpoints().map(|row| row.completed_per_s()).sum()
+    }
+
+    /// Mean cores that a target, or `generator`, was busy on.
+    pub(super) fn cores(&self, target: &str) -> Option<f64> {
+        let rows = self.report["cpu"].as_array()?;
+        rows.iter().find(|row| row["target"] == target)?["mean_cores"].as_f64()
+    }
+
+    /// Mean cores that the database's processes were busy on.
+    pub(super) fn database_cores(&self) -> Option<f64> {
+        (self.seconds() > 0.0).then(|| self.database_cpu_s.map(|cpu_s| cpu_s / self.seconds()))?
+    }
+
+    /// The most that a target's series showed, such as `rss` in bytes.
+    pub(super) fn most(&self, (target, series): (&str, &str)) -> Option<f64> {
+        let rows = self.report["series"].as_array()?.iter();
+        rows.filter(|row| row["target"] == target && row["name"] == series)
+            .filter_map(|row| row["max"].as_f64())
+            .reduce(f64::max)
+    }
+
+    /// When a phase ended, in seconds of the run.
+    pub(super) fn phase_end_s(&self, phase: &str) -> Option<f64> {
+        let phases = self.report["phases"].as_array()?;
+        phases.iter().find(|row| row["name"] == phase)?["end_s"].as_f64()
+    }
+
+    /// What the plan asked.
+    pub(super) fn claims(&self) -> Vec<Claim> {
+        let text = |value: &Value| value.as_str().unwrap_or("").to_owned();
+        let claim = |row: &Value| Claim {
+            name: text(&row["name"]),
+            text: text(&row["text"]),
+            observed: row["observed"]["value"].as_f64(),
+            unit: text(&row["observed"]["unit"]),
+            verdict: text(&row["verdict"]),
+        };
+        self.report["claims"].as_array().into_iter().flatten().map(claim).collect()
+    }
+
+    /// What an objective of this name saw.
+    ///
+    /// # Errors
+    /// When the plan has none of this name, or it saw nothing.
+    pub(super) fn observed(&self, claim: &str) -> Result<f64> {
+        let found = self.claims().into_iter().find(|one| one.name == claim).and_then(|one| one.observed);
+        found.with_context(|| format!("the report has no figure for the objective `{claim}`"))
+    }
+}
+
+impl Endpoint<'_> {
+    pub(super) fn name(&self) -> &str {
+        self.0["endpoint"].as_str().unwrap_or("")
+    }
+
+    pub(super) fn scenario(&self) -> &str {
+        self.0["scenario"].as_str().unwrap_or("")
+    }
+
+    pub(super) fn phase(&self) -> &str {
+        self.0["phase"].as_str().unwrap_or("")
+    }
+
+    pub(super) fn completed_per_s(&self) -> f64 {
+        self.0["completed_per_s"].as_f64().unwrap_or(0.0)
+    }
+
+    /// How many ended in one outcome.
+    pub(super) fn outcome(&self, name: &str) -> u64 {
+        self.0["by_outcome"][name].as_u64().unwrap_or(0)
+    }
+
+    /// How many ended in all, right or wrong.
+    pub(super) fn ended(&self) -> u64 {
+        let outcomes = self.0["by_outcome"].as_object();
+        outcomes.into_iter().flatten().filter_map(|(_, count)| count.as_u64()).sum()
+    }
+
+    /// From the instant a request was due, of successes.
+    pub(super) fn response_time(&self) -> Times {
+        times(&self.0["response_time"])
+    }
+
+    /// From the first byte sent, of successes.
+    pub(super) fn service_time(&self) -> Times {
+        times(&self.0["service_time"])
+    }
+}
+
+fn times(set: &Value) -> Times {
+    let figure = |name: &str| set[name].as_f64();
+    Times { p50_ms: figure("p50_ms"), p95_ms: figure("p95_ms"), p99_ms: figure("p99_ms") }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// A report as Plimsoll writes it, with what this benchmark reads of it.
+    pub(in super::super) fn report() -> Value {
+        json!({
+            "schema": "plimsoll.report/1",
+            "run": { "seconds": 5.0, "end": { "how": "completed" } },
+            "phases": [{ "name": "steady", "start_s": 0.0, "end_s": 5.0 }],
+            "findings": [],
+            "books": { "ok": 4990, "failed": 10, "by_outcome": { "ok": 4990, "http_503": 10 },
+                "arrivals": { "dropped_cap": 1, "dropped_late": 0 } },
+            "claims": [{ "name": "fast", "text": "p95(list) < 5ms", "verdict": "PASS",
+                "observed": { "name": "observed", "value": 2.5, "unit": "ms" } }],
+            "endpoints": [
+                { "phase": "steady", "endpoint": "list", "completed_per_s": 1000.0,
+                  "by_outcome": { "ok": 4990, "http_503": 10 },
+                  "response_time": { "p50_ms": 1.0, "p95_ms": 2.5, "p99_ms": null },
+                  "service_time": { "p50_ms": 0.5, "p95_ms": 2.0, "p99_ms": 3.0 } },
+                { "phase": "steady", "endpoint": "", "completed_per_s": 0.0, "by_outcome": {} },
+            ],
+            "cpu": [{ "target": "challenge", "mean_cores": 0.25 }, { "target": "generator", "mean_cores": null }],
+            "series": [{ "target": "challenge", "name": "rss", "max": 24e6 },
+                { "target": "challenge", "name": "rss", "max": 25e6 }],
+        })
+    }
+
+    #[test]
+    fn figures_come_from_where_the_report_has_them() {
+        let seen = Seen::new(report(), Some(2.0)).expect("a sound report");
+        assert_eq!((seen.ok(), seen.errors()), (4990, 11));
+        assert_eq!(seen.cores("challenge"), Some(0.25));
+        assert_eq!((seen.cores("generator"), seen.cores("events")), (None, None));
+        assert_eq!(seen.database_cores(), Some(0.4));
+        assert_eq!(seen.most(("challenge", "rss")), Some(25e6));
+        assert_eq!(seen.observed("fast").expect("it is there"), 2.5);
+        let list = seen.endpoint(("steady", "list")).expect("it is there");
+        assert_eq!(list.response_time(), Times { p50_ms: Some(1.0), p95_ms: Some(2.5), p99_ms: None });
+        assert_eq!((list.ended(), list.outcome("http_503"), list.outcome("timeout")), (5000, 10, 0));
+        assert_eq!(seen.endpoints().count(), 1, "whole iterations are no endpoint");
+        assert!(seen.endpoint(("steady", "claim")).is_err());
+    }
+
+    #[test]
+    fn a_run_that_is_no_evidence_is_refused() {
+        let refused = |at: &str, value: Value| {
+            let mut report = report();
+            *report.pointer_mut(at).expect("it is there") = value;
+            Seen::new(report, None).map(drop).map_err(|error| error.to_string())
+        };
+        let version = refused("/schema", json!("plimsoll.report/2"));
+        assert_eq!(version, Err("the report is of another version".to_owned()));
+        let killed = refused("/run/end/how", json!("killed"));
+        assert_eq!(killed, Err("the run did not complete, it was killed".to_owned()));
+        let unbalanced = refused("/findings", json!([{ "rule": "L6", "severity": "invalid" }]));
+        assert_eq!(unbalanced, Err("the run's books do not balance".to_owned()));
+    }
+}

@@ -1,0 +1,118 @@
+//! What a game does to the service: the usual mix, a rush of new players, ten thousand events a second, a thousand
+//! connections, five hundred goals for everybody, and a load that is there before the process is warm.
+
+use std::process::Command;
+
+use anyhow::{Context as _, Result, ensure};
+
+use super::Found;
+use super::capacity::require_last_values;
+use super::lab::{Lab, Load, Setup};
+use super::row::Row;
+use super::seen::Seen;
+
+/// 300 requests and 500 events a second over ten thousand players.
+pub(super) fn mix(lab: &Lab<'_>) -> Result<Found> {
+    let stand = lab.stand_with_players(&Setup::default())?;
+    let seen = stand.offer(&lab.load("mix"))?;
+    stand.end()?;
+    let mut found = Found::row(Row::of_run("mix", (&seen, "challenge")));
+    let of_endpoint = |row| Row::of_endpoint(format!("mix: {}", named(&row)), row);
+    found.rows.extend(seen.endpoints().map(of_endpoint));
+    found.claim(("mix", &seen));
+    Ok(found)
+}
+
+fn named(row: &super::seen::Endpoint<'_>) -> String {
+    format!("{} ({})", row.name(), row.scenario())
+}
+
+/// 600 new players a second, for a minute if nobody asks for less.
+pub(super) fn burst(lab: &Lab<'_>) -> Result<Found> {
+    let stand = lab.stand(&Setup::default())?;
+    let seen = stand.offer(&Load::of("burst").for_time(lab.options.time_scale().min(1.0)))?;
+    stand.end()?;
+    let mut found = Found::row(Row::of_run("600 new players a second", (&seen, "challenge")));
+    found.claim(("burst", &seen));
+    Ok(found)
+}
+
+/// 10,000 events a second on one processor, the generator on another, where there are two.
+pub(super) fn ten_thousand_events(lab: &Lab<'_>) -> Result<Found> {
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let is_apart = processors > 1 && Command::new("taskset").arg("--version").output().is_ok();
+    let one = |processor| is_apart.then_some(processor);
+    let setup = Setup { processors: one("0"), ..Setup::default() };
+    let stand = lab.stand_with_players(&setup)?;
+    let seen = stand.offer(&Load { processors: one("1"), ..lab.load("events-10k") })?;
+    let mut found =
+        Found::row(Row::of_run("10,000 events a second", (&seen, "events")).asked(Some(10_000.0)));
+    found.notes.extend(require_last_values(&stand, ("events-10k", &seen))?);
+    stand.end()?;
+    found.claim(("events-10k", &seen));
+    if is_apart {
+        let whose =
+            if seen.database_cpu_s.is_some() { "the generator and the database" } else { "the generator" };
+        let shared = if seen.database_cpu_s.is_some() { "; the database may use both" } else { "" };
+        found
+            .notes
+            .push(format!("`events-10k`: processor 0 was the service's, processor 1 {whose}'s{shared}"));
+    } else {
+        found.notes.push("`events-10k`: the processors were shared by all".to_owned());
+    }
+    Ok(found)
+}
+
+/// A thousand connections of each kind, held.
+pub(super) fn connections(lab: &Lab<'_>) -> Result<Found> {
+    let stand = lab.stand_with_players(&Setup::default())?;
+    let seen = stand.offer(&lab.load("connections"))?;
+    stand.end()?;
+    let mut found = Found::row(Row::of_run("2 × 1,000 connections held", (&seen, "challenge")));
+    let row_of = |row: super::seen::Endpoint<'_>| row.name() != "health";
+    let rows = seen.endpoints().filter(|row| row_of(*row));
+    found.rows.extend(rows.map(|row| Row::of_endpoint(format!("connections: {}", row.name()), row)));
+    found.claim(("connections", &seen));
+    Ok(found)
+}
+
+/// Every goal for everybody.
+pub(super) fn all_default(lab: &Lab<'_>) -> Result<Found> {
+    let file = lab.folder.join("all-default.json");
+    let mut generate = Command::new(lab.workspace.binary("challenge"));
+    generate.args(["config", "generate", "--challenges", "10", "--goals", "50", "--default", "500"]);
+    let output = generate.output().context("cannot start challenge config generate")?;
+    ensure!(output.status.success(), "challenge config generate ended with {}", output.status);
+    std::fs::write(&file, output.stdout).with_context(|| format!("cannot write {}", file.display()))?;
+    let environment = vec![("CHALLENGE_CONFIG_PATH", file.display().to_string())];
+    let stand = lab.stand(&Setup { environment, ..Setup::default() })?;
+    let seen = stand.offer(&lab.load("all-default"))?;
+    stand.end()?;
+    let mut found = Found::row(Row::of_run("all 500 goals for everybody", (&seen, "challenge")));
+    let rows = seen.endpoints().filter(|row| row.ended() > 0);
+    found.rows.extend(rows.map(|row| Row::of_endpoint(format!("all 500: {}", row.name()), row)));
+    found.claim(("all-default", &seen));
+    Ok(found)
+}
+
+/// The same load on a process that has only just said `ready`, and again when it is warm.
+pub(super) fn cold(lab: &Lab<'_>) -> Result<Found> {
+    let stand = lab.stand_with_players(&Setup::default())?.restart()?;
+    let mut found = Found::default();
+    for name in ["cold", "warm"] {
+        let seen = stand.offer(&lab.load("cold"))?;
+        found.rows.extend(lines(name, &seen));
+        if name == "cold" {
+            found.claim(("cold", &seen));
+        }
+    }
+    stand.end()?;
+    Ok(found)
+}
+
+fn lines(name: &str, seen: &Seen) -> Vec<Row> {
+    let whole = Row::of_run(format!("{name} start"), (seen, "challenge"));
+    let of_endpoint =
+        |row: super::seen::Endpoint<'_>| Row::of_endpoint(format!("{name}: {}", row.name()), row);
+    std::iter::once(whole).chain(seen.endpoints().map(of_endpoint)).collect()
+}
