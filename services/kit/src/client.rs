@@ -179,3 +179,71 @@ fn chain(error: &dyn std::error::Error) -> String {
     let sources = std::iter::successors(Some(error), |error| error.source());
     sources.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    const BOUNDS: Bounds = Bounds { timeout: Duration::from_secs(10), body_bytes: 100 };
+
+    /// What a call ends in when the other side reads the request and then writes this; `None`: it stays silent.
+    async fn told(said: Option<String>, bounds: Bounds) -> Result<Answer, CallError> {
+        let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = Client::to(&format!("http://{}/", socket.local_addr().unwrap()), bounds).unwrap();
+        let serving = async {
+            let (mut stream, _) = socket.accept().await.unwrap();
+            let _head = stream.read(&mut [0; 1000]).await.unwrap();
+            match said {
+                Some(text) => stream.write_all(text.as_bytes()).await.unwrap(),
+                None => std::future::pending().await,
+            }
+            drop(stream);
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            answer = client.get() => answer,
+            () = serving => unreachable!("the other side waits"),
+        }
+    }
+
+    fn answer(status: &str, body: &str) -> Option<String> {
+        Some(format!("HTTP/1.1 {status}\r\nretry-after: 7\r\ncontent-length: {}\r\n\r\n{body}", body.len()))
+    }
+
+    #[tokio::test]
+    async fn errors_tell_whether_the_other_side_may_have_acted() {
+        let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+        let unsent = Client::to(&format!("http://{gone}/"), BOUNDS).unwrap().get().await;
+        assert!(matches!(unsent, Err(CallError::NotSent(_))), "{unsent:?}");
+        let brief = Bounds { timeout: Duration::from_millis(50), ..BOUNDS };
+        let silent = told(None, brief).await;
+        assert!(matches!(silent, Err(CallError::TimedOut(_))), "{silent:?}");
+        for cut in ["", "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nab"] {
+            let lost = told(Some(cut.to_owned()), BOUNDS).await;
+            assert!(matches!(lost, Err(CallError::Lost(_))), "{lost:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn answers_are_whole_bounded_and_not_followed() {
+        assert_eq!(told(answer("200 OK", "hello"), BOUNDS).await.unwrap().body, "hello");
+        let large = told(answer("200 OK", &"x".repeat(101)), BOUNDS).await;
+        assert!(matches!(large, Err(CallError::TooLarge(StatusCode::OK, 100))), "{large:?}");
+        for status in ["302 Found", "404 Not Found", "503 Busy"] {
+            let Err(CallError::Status(refused)) = told(answer(status, ""), BOUNDS).await else {
+                panic!("{status} is no success")
+            };
+            assert!(status.starts_with(refused.status.as_str()));
+            assert_eq!(refused.retry_after(), Some(Duration::from_secs(7)));
+        }
+    }
+
+    #[test]
+    fn only_addresses_without_secrets_are_destinations() {
+        for address in ["", "host", "ftp://host/", "http://", "http://me:secret@host/", "file:///x"] {
+            assert_eq!(Client::to(address, BOUNDS).unwrap_err(), ClientError::Destination, "{address}");
+        }
+    }
+}

@@ -13,4 +13,5 @@ mod process;
 mod reward_server;
 mod rewards;
 mod support;
+mod tls;
 mod tokens;

@@ -3,8 +3,11 @@
 use crate::issuer::{KeyServer, Signer, claims, claims_with, now_s, unsigned};
 use crate::support::{Player, Server, until};
 use axum::body::Body;
+use challenge::proto::service::InitializeRequest;
+use challenge::proto::service::service_client::ServiceClient;
 use hyper::{Request, StatusCode};
 use serde_json::{Value, json};
+use tonic::Code;
 
 const LIST: &str = "/challenge/v1/challenges";
 
@@ -226,4 +229,24 @@ async fn the_test_header_never_overrules_a_token() {
     assert_eq!(list(&both, &[token, bob]).await.0, StatusCode::FORBIDDEN);
     assert_eq!(list(&both, &[("authorization", "Bearer x"), ann]).await.0, UNAUTHORIZED);
     assert_eq!(list(&both, &[("authorization", "Basic x"), ann]).await.0, UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn a_token_decides_over_grpc_as_over_http() {
+    let signer = Signer::ec("e");
+    let keys = KeyServer::start(&[&signer]).await;
+    let server = Server::start_with(&keys.settings()).await;
+    let channel = crate::support::connect(server.running.addresses.grpc).await;
+    let mut client = ServiceClient::new(channel);
+    for (changes, expect) in [
+        (json!({}), Code::Ok),
+        (json!({"exp": now_s() - 60}), Code::Unauthenticated),
+        (json!({"namespace": "other"}), Code::PermissionDenied),
+    ] {
+        let mut call = tonic::Request::new(InitializeRequest {});
+        let bearer = format!("Bearer {}", signer.token(&claims_with("ann", changes.clone())));
+        call.metadata_mut().insert("authorization", bearer.parse().unwrap());
+        let code = client.initialize_player(call).await.map_or_else(|status| status.code(), |_| Code::Ok);
+        assert_eq!(code, expect, "{changes}");
+    }
 }

@@ -1,0 +1,41 @@
+//! TLS in front of a port, with a certificate that only the tests' own authority vouches for.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/tls")
+}
+
+/// The authority's certificate, for `SSL_CERT_FILE`.
+pub(crate) fn authority() -> String {
+    folder().join("authority.pem").display().to_string()
+}
+
+/// A port on `localhost` that passes on what it deciphers.
+pub(crate) async fn in_front_of(behind: SocketAddr) -> u16 {
+    let certificate = CertificateDer::from_pem_file(folder().join("localhost.pem")).unwrap();
+    let key = PrivateKeyDer::from_pem_file(folder().join("localhost.key")).unwrap();
+    let config = ServerConfig::builder().with_no_client_auth().with_single_cert(vec![certificate], key);
+    let acceptor = TlsAcceptor::from(Arc::new(config.unwrap()));
+    let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = socket.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = socket.accept().await {
+            let acceptor = acceptor.clone();
+            tokio::spawn(async move {
+                // A client that does not trust us ends the handshake.
+                let Ok(mut clear) = acceptor.accept(stream).await else { return };
+                let mut inner = TcpStream::connect(behind).await.unwrap();
+                let _either_ended = tokio::io::copy_bidirectional(&mut clear, &mut inner).await;
+            });
+        }
+    });
+    port
+}
