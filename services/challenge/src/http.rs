@@ -1,11 +1,13 @@
 //! The players' HTTP API: routes, who asks, how answers and refusals look. What is done is `operations`' business.
 
 mod claim;
+mod document;
 mod error;
 mod guard;
 mod identity;
 mod initialize;
 mod list;
+mod path;
 pub mod routes;
 mod set_active;
 
@@ -17,6 +19,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
+use bytes::Bytes;
 use error::answer;
 use guard::Guard;
 use kit::health::Health;
@@ -30,17 +33,23 @@ pub struct Api {
     operations: Arc<Operations>,
     list: ListTemplate,
     initialize: InitializeTemplate,
+    document: Bytes,
     health: Arc<Health>,
     identity: Arc<Identity>,
 }
 
 impl Api {
-    /// Prepares the templates of the operations' catalogue.
+    /// Prepares the templates of the operations' catalogue, and the document of an API that lies below `base_path`.
     #[must_use]
-    pub fn new(operations: Arc<Operations>, health: Arc<Health>, identity: Arc<Identity>) -> Self {
+    pub fn new(
+        base_path: &str,
+        operations: Arc<Operations>,
+        health: Arc<Health>,
+        identity: Arc<Identity>,
+    ) -> Self {
         let list = ListTemplate::new(&operations.catalog);
         let initialize = InitializeTemplate::new(&operations.catalog);
-        Self { operations, list, initialize, health, identity }
+        Self { operations, list, initialize, document: document::placed_at(base_path), health, identity }
     }
 }
 

@@ -156,7 +156,7 @@ impl Core {
         let (health, identity) = (|| Arc::clone(&self.health), || Arc::clone(&self.identity));
         let limit = Limit::new(settings.http_in_flight);
         self.metrics.watch("in_flight", "Players' requests worked on now, over HTTP and gRPC", &limit);
-        let api = Arc::new(Api::new(Arc::clone(&operations), health(), identity()));
+        let api = Arc::new(Api::new(&settings.base_path, Arc::clone(&operations), health(), identity()));
         let http = http::router(&settings.base_path, api, (&limit, &self.metrics));
         let players = Players::new(operations, health());
         (http, grpc::router(players, identity(), (&limit, &self.metrics)).await)

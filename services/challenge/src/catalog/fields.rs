@@ -15,7 +15,7 @@ const MAX_TEXT_CHARS: usize = 2_000;
 /// One breach of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Where, for example `challenges[2].goals[0].requirement.targetValue`.
+    /// Where, for example `challenges[2].goals[0].requirement.targetValue`; empty for the file as a whole.
     pub path: String,
     /// What is wrong there.
     pub reason: String,
@@ -23,7 +23,10 @@ pub struct Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path, self.reason)
+        match self.path.as_str() {
+            "" => f.write_str(&self.reason),
+            path => write!(f, "{path}: {}", self.reason),
+        }
     }
 }
 

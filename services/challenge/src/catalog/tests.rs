@@ -45,6 +45,11 @@ fn every_broken_rule_names_file_path_and_reason() {
         ),
         (
             "/requirement/targetValue",
+            json!(2_147_483_648_u32),
+            "requirement.targetValue: must be a whole number from 1 to 2147483647",
+        ),
+        (
+            "/requirement/targetValue",
             json!(1.5),
             "requirement.targetValue: must be a whole number from 1 to 2147483647",
         ),
@@ -60,6 +65,19 @@ fn every_broken_rule_names_file_path_and_reason() {
         ("/reward", Value::Null, "reward: is missing"),
         ("/prerequisites", json!(["x"]), "prerequisites[0]: no goal has the id \"x\""),
         ("/prerequisites", json!("x"), "prerequisites: must be a list of texts"),
+        ("/prerequisites", json!(["g", 7]), "prerequisites: must be a list of texts"),
+        (
+            "/goalId",
+            json!("x".repeat(101)),
+            "goalId: must be at most 100 characters without control characters",
+        ),
+        ("/goalId", json!("a\nb"), "goalId: must be at most 100 characters without control characters"),
+        ("/name", json!(" "), "name: must not be empty"),
+        ("/description", json!("x".repeat(2_001)), "description: must be at most 2000 characters"),
+        ("/eventSource", Value::Null, "eventSource: must be one of statistic, login"),
+        ("/requirement", Value::Null, "requirement: is missing"),
+        ("/requirement", json!([]), "requirement: must be an object"),
+        ("/reward/quantity", json!("1"), "reward.quantity: must be a whole number from 1 to 2147483647"),
     ] {
         assert_eq!(refusal(path, value), format!("{at}{message}"));
     }
@@ -69,6 +87,85 @@ fn every_broken_rule_names_file_path_and_reason() {
 fn keys_of_former_formats_are_not_ignored() {
     let message = refusal("/type", json!("daily"));
     assert!(message.starts_with("f.json: challenges[0].goals[0].type: is not known here"), "{message}");
+}
+
+/// A key that is misspelt would otherwise be a rule that does not hold.
+#[test]
+fn unknown_keys_are_refused_at_every_depth() {
+    for (parent, path) in [
+        ("", ""),
+        ("/challenges/0", "challenges[0]."),
+        ("/challenges/0/goals/0", "challenges[0].goals[0]."),
+        ("/challenges/0/goals/0/requirement", "challenges[0].goals[0].requirement."),
+        ("/challenges/0/goals/0/reward", "challenges[0].goals[0].reward."),
+        ("/challenges/0/goals/0/rotation", "challenges[0].goals[0].rotation."),
+        ("/challenges/0/goals/0/rotation/onExpiry", "challenges[0].goals[0].rotation.onExpiry."),
+    ] {
+        let mut goal = goal("g", &[]);
+        goal["rotation"] = json!({ "enabled": false, "onExpiry": { "resetProgress": true } });
+        let mut file = file(&[goal]);
+        file.pointer_mut(parent).unwrap()["targetvalue"] = json!(1);
+        let message = refused(&file);
+        let expect = format!("f.json: {path}targetvalue: is not known here; known are ");
+        assert!(message.starts_with(&expect), "{message}");
+    }
+}
+
+#[test]
+fn challenges_are_checked_like_goals() {
+    for (key, value, message) in [
+        ("challengeId", json!(""), "challengeId: must not be empty"),
+        ("challengeId", Value::Null, "challengeId: is missing"),
+        ("challengeId", json!(["c"]), "challengeId: must be a text"),
+        ("name", json!(""), "name: must not be empty"),
+        ("description", json!(7), "description: must be a text"),
+        ("goals", json!({}), "goals: must be a list with at least one entry"),
+        ("goals", json!(["g"]), "goals[0]: must be an object"),
+    ] {
+        let mut file = file(&[goal("g", &[])]);
+        file["challenges"][0][key] = value;
+        assert_eq!(refused(&file), format!("f.json: challenges[0].{message}"));
+    }
+    for empty in [json!([]), Value::Null, json!("c")] {
+        let message = refused(&json!({ "challenges": empty }));
+        assert_eq!(message, "f.json: challenges: must be a list with at least one entry");
+    }
+    assert_eq!(refused(&json!([])), "f.json: must be an object");
+}
+
+#[test]
+fn ids_are_unique_over_the_whole_file() {
+    let mut twice = file(&[goal("g", &[])]);
+    let second = json!({ "challengeId": "d", "name": "n", "goals": [goal("g", &[])] });
+    twice["challenges"].as_array_mut().unwrap().push(second);
+    let message = "\"g\" is used twice; ids are unique over the whole file";
+    assert_eq!(refused(&twice), format!("f.json: challenges[1].goals[0]: {message}"));
+    twice["challenges"][1]["goals"][0]["goalId"] = json!("h");
+    twice["challenges"][1]["challengeId"] = json!("c");
+    let message = "\"c\" is used twice; ids are unique over the whole file";
+    assert_eq!(refused(&twice), format!("f.json: challenges[1].challengeId: {message}"));
+}
+
+#[test]
+fn all_mistakes_are_told_at_once() {
+    let mut wrong = goal("", &["x"]);
+    wrong["reward"]["quantity"] = json!(0);
+    let lines = refused(&file(&[wrong])).lines().count();
+    assert_eq!(lines, 3);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, reason) in
+        [(folder.path().join("nowhere.json"), "No such file"), (folder.path().to_owned(), "directory")]
+    {
+        let refused = Catalog::load(&path).unwrap_err().to_string();
+        assert!(refused.starts_with(&path.display().to_string()) && refused.contains(reason), "{refused}");
+    }
+    let path = folder.path().join("bytes.json");
+    std::fs::write(&path, b"{\"challenges\": \"\xff\"}").unwrap();
+    assert!(Catalog::load(&path).unwrap_err().to_string().starts_with(&path.display().to_string()));
 }
 
 #[test]
@@ -81,6 +178,9 @@ fn rotation_is_refused_unless_switched_off() {
     let message = refusal("/rotation", on);
     assert!(message.contains("rotation.enabled: needs requirement.progressMode relative"), "{message}");
     assert!(message.contains("rotation.enabled: rotation is not offered by this version"), "{message}");
+    let unknown = refusal("/rotation", json!({ "enabled": true, "type": "personal", "schedule": "hourly" }));
+    assert!(unknown.contains("rotation.type: must be one of global"), "{unknown}");
+    assert!(unknown.contains("rotation.schedule: must be one of daily, weekly, monthly"), "{unknown}");
 }
 
 #[test]

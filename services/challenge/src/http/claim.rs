@@ -1,18 +1,19 @@
 //! `POST v1/challenges/{challenge_id}/goals/{goal_id}/claim`
 
 use super::identity::Caller;
+use super::path::GoalPath;
 use super::{Api, json};
 use crate::operations::Refusal;
 use crate::render;
 use crate::view::Claimed;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use std::sync::Arc;
 
 /// The body carries nothing and is not read.
 pub(super) async fn handle(
     State(api): State<Arc<Api>>,
-    Path((challenge_id, goal_id)): Path<(String, String)>,
+    GoalPath { challenge_id, goal_id }: GoalPath,
     Caller(user): Caller,
 ) -> Result<Response, Refusal> {
     let goal = api.operations.find(&challenge_id, &goal_id)?;

@@ -1,7 +1,7 @@
 //! Every route, and who may ask it. The router is made of this list alone, so what is not in it does not exist, and a
 //! route is a player's unless it says otherwise.
 
-use super::{Api, claim, healthz, initialize, list, not_offered, set_active};
+use super::{Api, claim, document, healthz, initialize, list, not_offered, set_active};
 use axum::http::Method;
 use axum::routing::{MethodRouter, get, post, put};
 use std::sync::Arc;
@@ -59,5 +59,7 @@ pub fn all() -> Vec<Route> {
         Route::player("random_select", (Method::POST, random_select), post(not_offered)),
         Route::player("rotation", (Method::GET, rotation), get(not_offered)),
         Route::player("healthz", (Method::GET, "/healthz"), get(healthz)).public(),
+        Route::player("document", (Method::GET, "/openapi.json"), get(document::document)).public(),
+        Route::player("page", (Method::GET, "/apidocs/"), get(document::page)).public(),
     ]
 }

@@ -2,13 +2,14 @@
 
 use super::error::answer;
 use super::identity::Caller;
+use super::path::GoalPath;
 use super::{Api, json};
 use crate::refusal::Code;
 use crate::render;
 use crate::rules::Activation;
 use crate::view::ActiveSet;
 use axum::body::{Body, to_bytes};
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use std::sync::Arc;
@@ -27,7 +28,7 @@ struct Asked {
 
 pub(super) async fn handle(
     State(api): State<Arc<Api>>,
-    Path((challenge_id, goal_id)): Path<(String, String)>,
+    GoalPath { challenge_id, goal_id }: GoalPath,
     Caller(user): Caller,
     body: Body,
 ) -> Result<Response, Response> {
@@ -42,9 +43,15 @@ async fn read(body: Body) -> Result<Activation, Response> {
     let too_large = |_| answer(Code::TooLarge, "the body must arrive and be at most 16 KiB");
     let arrived = tokio::time::timeout(BODY_WAIT, to_bytes(body, MAX_BODY_BYTES)).await.map_err(too_slow)?;
     let bytes = arrived.map_err(too_large)?;
-    let text: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
-    let asked: Asked = serde_json::from_slice(text)
-        .map_err(|error| answer(Code::InvalidRequest, &format!("the body cannot be used: {error}")))?;
+    let unfit = |reason: String| answer(Code::InvalidRequest, &format!("the body cannot be used: {reason}"));
+    // Members that are dropped are not looked into: here is seen that they are text at all.
+    let text = std::str::from_utf8(&bytes).map_err(|error| unfit(error.to_string()))?.trim_ascii_start();
+    let text = if text.is_empty() { "{}" } else { text };
+    // Without this look, a list of the members' values would be read as the members.
+    if !text.starts_with('{') {
+        return Err(unfit("it must be an object".to_owned()));
+    }
+    let asked: Asked = serde_json::from_str(text).map_err(|error| unfit(error.to_string()))?;
     Ok(if asked.is_active.unwrap_or_default() { Activation::On } else { Activation::Off })
 }
 

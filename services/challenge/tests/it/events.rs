@@ -136,6 +136,11 @@ async fn a_statistic_that_no_goal_watches_does_nothing() {
 async fn malformed_events_are_invalid_arguments() {
     let server = Server::start().await;
     let mut publisher = server.publisher().await;
+    let adding = |inc: f64| {
+        let mut event = statistic("ann", "enemy_kills", 1.0);
+        event.payload.as_mut().unwrap().inc = inc;
+        event
+    };
     let without_payload = StatItemUpdated { payload: None, ..statistic("ann", "enemy_kills", 1.0) };
     for event in [
         statistic("", "enemy_kills", 1.0),
@@ -143,6 +148,11 @@ async fn malformed_events_are_invalid_arguments() {
         statistic("ann", "", 1.0),
         statistic("ann", "enemy_kills", f64::NAN),
         statistic("ann", "enemy_kills", f64::INFINITY),
+        statistic("ann", "enemy_kills", f64::NEG_INFINITY),
+        adding(f64::NAN),
+        adding(f64::INFINITY),
+        adding(f64::NEG_INFINITY),
+        statistic("a\nnn", "enemy_kills", 1.0),
         without_payload,
     ] {
         let refused = publisher.statistic.on_message(event.clone()).await.unwrap_err();
@@ -152,15 +162,45 @@ async fn malformed_events_are_invalid_arguments() {
     assert_eq!(server.count("SELECT count(*) FROM user_goal_progress"), 0);
 }
 
+/// Negative values say nothing about progress; all others are cut to a whole number that progress can hold.
 #[tokio::test]
 async fn values_are_cut_to_whole_numbers_and_to_what_progress_can_hold() {
     let server = Server::start().await;
     let mut publisher = server.publisher().await;
-    for (user, latest, progress) in
-        [("neg", -5.0, json!(0)), ("frac", 3.9, json!(3)), ("huge", 1e300, json!(i32::MAX))]
-    {
+    for (user, latest, progress) in [
+        ("neg", -5.0, 0),
+        ("negative-enormous", -1e300, 0),
+        ("least", f64::MIN, 0),
+        ("minus-zero", -0.0, 0),
+        ("nearly-nothing", f64::MIN_POSITIVE, 0),
+        ("frac", 3.9, 3),
+        ("last", 2_147_483_647.0, i32::MAX),
+        ("past-the-last", 2_147_483_648.0, i32::MAX),
+        ("huge", 1e300, i32::MAX),
+        ("most", f64::MAX, i32::MAX),
+    ] {
         publisher.tell(user, "enemy_kills", latest).await.unwrap();
         assert_eq!(server.player(user).goal(KILLS_GOAL).await["progress"], progress, "{latest}");
+    }
+}
+
+/// Whatever an event says that it added, a relative goal stays between nothing and all.
+#[tokio::test]
+async fn increments_of_any_size_leave_a_relative_goal_within_its_bounds() {
+    let server = Server::start().await;
+    let mut publisher = server.publisher().await;
+    for (user, latest, inc, progress) in [
+        ("all", 7.0, 7.0, 7),
+        ("fraction", 7.9, 1.9, 1),
+        ("more-than-all", 7.0, 1e300, 7),
+        ("fell", 7.0, -3.0, 0),
+        ("fell-far", 7.0, -1e300, 0),
+        ("huge", 1e300, 1e300, i32::MAX),
+    ] {
+        let mut event = statistic(user, "enemy_kills", latest);
+        event.payload.as_mut().unwrap().inc = inc;
+        publisher.statistic.on_message(event).await.unwrap();
+        assert_eq!(server.player(user).goal(RELATIVE_KILLS_GOAL).await["progress"], progress, "{user}");
     }
 }
 

@@ -1,5 +1,6 @@
 //! What players reach over gRPC, and that it is what they reach over HTTP.
 
+use crate::issuer::{KeyServer, Signer, claims};
 use crate::support::{Caller, Server, connect};
 use challenge::proto::PLAYERS;
 use challenge::proto::service as proto;
@@ -138,6 +139,35 @@ async fn every_refusal_is_the_same_over_both_transports() {
     database.execute_batch("ALTER TABLE user_goal_progress RENAME TO away").unwrap();
     check_refusal(list(&grpc, false).await, http.get(LIST).await);
     check_refusal(claim(&grpc, LOGIN_GOAL).await, http.claim(LOGIN_GOAL).await);
+}
+
+#[tokio::test]
+async fn a_bearer_token_in_the_metadata_names_its_subject_too() {
+    let signer = Signer::ec("e");
+    let keys = KeyServer::start(&[&signer]).await;
+    let server = Server::start_with(&keys.settings()).await;
+    server.publisher().await.log_in("ann", "1").await.unwrap();
+    let nobody = server.caller("").await;
+    let asked = |token: Option<String>| {
+        let (challenge_id, goal_id) = (challenge_of(LOGIN_GOAL), LOGIN_GOAL.to_owned());
+        let mut call = nobody.call(proto::ClaimRewardRequest { challenge_id, goal_id });
+        if let Some(token) = token {
+            call.metadata_mut().insert("authorization", format!("Bearer {token}").parse().unwrap());
+        }
+        call
+    };
+    let bobs = signer.token(&claims("bob"));
+    for (token, code) in [
+        (None, Code::Unauthenticated),
+        (Some("x.y.z".to_owned()), Code::Unauthenticated),
+        (Some(bobs), Code::FailedPrecondition),
+    ] {
+        let refused = nobody.client.clone().claim_goal_reward(asked(token)).await.unwrap_err();
+        assert_eq!(refused.code(), code, "{refused:?}");
+    }
+    let anns = signer.token(&claims("ann"));
+    nobody.client.clone().claim_goal_reward(asked(Some(anns))).await.unwrap();
+    assert_eq!(server.count("SELECT count(*) FROM reward_ledger WHERE user_id = 'ann'"), 1);
 }
 
 #[tokio::test]

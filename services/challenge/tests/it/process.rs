@@ -21,8 +21,17 @@ impl Process {
 
     pub(crate) fn start_with(folder: &Path, settings: &[(&str, String)]) -> Self {
         let mut command = serving(folder);
-        let settings = settings.iter().map(|(name, value)| (*name, value));
-        let mut child = command.envs(settings).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        command.envs(settings.iter().map(|(name, value)| (*name, value)));
+        Self::started(&mut command, Stdio::null())
+    }
+
+    /// With a place for its log.
+    pub(crate) fn start_logging(folder: &Path, log: Stdio) -> Self {
+        Self::started(&mut serving(folder), log)
+    }
+
+    fn started(command: &mut Command, log: Stdio) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let addresses = parsed(&line).unwrap_or_else(|| panic!("no ready line: {line:?}"));

@@ -182,10 +182,10 @@ impl Player {
         self.exchange(request).await.unwrap()
     }
 
-    /// `Err` when the server went away.
+    /// `Err` when the server went away; null for a body that is no JSON.
     pub(crate) async fn exchange(&self, request: Request<Body>) -> Result<(StatusCode, Value), String> {
         let (status, bytes) = self.raw(request).await?;
-        Ok((status, serde_json::from_slice(&bytes).unwrap()))
+        Ok((status, serde_json::from_slice(&bytes).unwrap_or(Value::Null)))
     }
 
     /// The same with the body as it comes.

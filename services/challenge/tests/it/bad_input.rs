@@ -1,0 +1,336 @@
+//! What nobody should send: it is refused, changes nothing, and the service answers the next one.
+
+use crate::process::Process;
+use crate::support::{Player, Server};
+use axum::body::{Body, Bytes};
+use challenge::proto::service as proto;
+use hyper::{Method, Request, StatusCode};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::{Value, json};
+use std::net::SocketAddr;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tonic::Code;
+
+const LIST: &str = "/challenge/v1/challenges";
+const ACTIVE: &str = "/challenge/v1/challenges/challenge-001/goals/goal-001-02/active";
+
+#[tokio::test]
+async fn bodies_of_any_other_shape_are_refused_and_change_nothing() {
+    let server = Server::start().await;
+    let ann = server.player("ann");
+    let deep = format!(r#"{{"x":{}"#, "[".repeat(5_000));
+    for body in [
+        &b"null"[..],
+        b"true",
+        b"1",
+        b"\"isActive\"",
+        b"[true]",
+        b" [true]",
+        b"[[\"isActive\",true]]",
+        br#"{"isActive":"true"}"#,
+        br#"{"isActive":1}"#,
+        br#"{"isActive":[true]}"#,
+        br#"{"isActive":{}}"#,
+        br#"{"isActive":true,"is_active":false}"#,
+        br#"{"isActive":true}{"isActive":true}"#,
+        br#"{"isActive":true"#,
+        b"isActive=true",
+        b"\xff\xfe{}",
+        b"{\"isActive\":true,\"x\":\"\xff\"}",
+        b"\0",
+        deep.as_bytes(),
+    ] {
+        let request = Request::put(ACTIVE).header("host", "test").header("x-mock-user-id", "ann");
+        let (status, answer) = ann.exchange(request.body(Body::from(body.to_vec())).unwrap()).await.unwrap();
+        let said = String::from_utf8_lossy(&body[..body.len().min(40)]);
+        assert_eq!(
+            (status, &answer["errorCode"]),
+            (StatusCode::BAD_REQUEST, &json!("INVALID_REQUEST")),
+            "{said}"
+        );
+        assert_eq!(answer["code"], 3, "{said}");
+    }
+    assert_eq!(server.count("SELECT count(*) FROM user_goal_progress"), 0);
+    let (status, answer) = ann.set_active("goal-001-02", r#"{"isActive":null}"#).await;
+    assert_eq!((status, &answer["isActive"]), (StatusCode::OK, &json!(false)), "null means false");
+}
+
+/// Bodies that say nothing are not read, whatever they hold.
+#[tokio::test]
+async fn bodies_that_carry_nothing_may_hold_anything() {
+    let server = Server::start().await;
+    server.publisher().await.log_in("ann", "1").await.unwrap();
+    let large = "x".repeat(1 << 20);
+    for body in ["", "{", "null", large.as_str()] {
+        let request = Request::post(format!("{LIST}/initialize")).header("host", "test");
+        let request = request.header("x-mock-user-id", "ann").body(Body::from(body.to_owned())).unwrap();
+        // A large body that nobody reads may break the connection while it is still being sent.
+        if let Ok((status, _)) = server.player("ann").exchange(request).await {
+            assert_eq!(status, StatusCode::OK);
+        }
+    }
+    assert_eq!(server.player("ann").initialize().await["newAssignments"], 0);
+    assert_eq!(server.player("ann").claim("goal-010-01").await.0, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn ids_of_any_kind_are_unknown_and_come_back_shortened() {
+    let server = Server::start().await;
+    let (ann, grpc) = (server.player("ann"), server.caller("ann").await);
+    let long = "x".repeat(8_000);
+    for (id, status, code) in [
+        (long.as_str(), 404, "GOAL_NOT_FOUND"),
+        ("%20", 404, "GOAL_NOT_FOUND"),
+        ("%00", 404, "GOAL_NOT_FOUND"),
+        ("goal-001-02%2Factive", 404, "GOAL_NOT_FOUND"),
+        ("..%2F..%2Fgoal-001-02", 404, "GOAL_NOT_FOUND"),
+        ("%F0%9F%92%A5", 404, "GOAL_NOT_FOUND"),
+        ("'%20OR%201=1--", 404, "GOAL_NOT_FOUND"),
+        ("%FF", 400, "INVALID_REQUEST"),
+        ("%C3%28", 400, "INVALID_REQUEST"),
+        ("%zz", 404, "GOAL_NOT_FOUND"),
+        ("", 404, "GOAL_NOT_FOUND"),
+    ] {
+        for (method, verb) in [(Method::PUT, "active"), (Method::POST, "claim")] {
+            let path = format!("{LIST}/challenge-001/goals/{id}/{verb}");
+            let (answered, answer) = ann.send(method, &path, "{}").await;
+            assert_eq!((answered.as_u16(), &answer["errorCode"]), (status, &json!(code)), "{id:.20} {verb}");
+            assert!(answer["message"].as_str().unwrap().len() < 200, "{id:.20}");
+        }
+    }
+    let (status, _) = ann.send(Method::PUT, &ACTIVE.replace("goal-", "goal%2D"), "{}").await;
+    assert_eq!(status, StatusCode::OK, "percent-encoding is undone");
+    for (challenge, goal, code) in [
+        ("challenge-001", long.as_str(), Code::NotFound),
+        (long.as_str(), "goal-001-02", Code::NotFound),
+        ("", "goal-001-02", Code::InvalidArgument),
+        ("challenge-001", "", Code::InvalidArgument),
+    ] {
+        let asked =
+            proto::ClaimRewardRequest { challenge_id: challenge.to_owned(), goal_id: goal.to_owned() };
+        let refused = grpc.client.clone().claim_goal_reward(grpc.call(asked)).await.unwrap_err();
+        assert_eq!(refused.code(), code, "{challenge:.20} {goal:.20}");
+        assert!(refused.message().len() < 200);
+    }
+}
+
+#[tokio::test]
+async fn headers_that_are_there_twice_or_too_long_are_refused() {
+    let server = Server::start().await;
+    let ann = server.player("");
+    let request = Request::get(LIST).header("host", "test");
+    let twice = request.header("x-mock-user-id", "ann").header("x-mock-user-id", "bob");
+    let (status, answer) = ann.exchange(twice.body(Body::empty()).unwrap()).await.unwrap();
+    assert_eq!((status, &answer["errorCode"]), (StatusCode::UNAUTHORIZED, &json!("UNAUTHENTICATED")));
+    let head =
+        format!("GET {LIST} HTTP/1.1\r\nhost: test\r\nx-mock-user-id: {}\r\n\r\n", "a".repeat(1 << 20));
+    let answer = said_to(server.running.addresses.http, head.as_bytes()).await;
+    assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 431"), "{}", String::from_utf8_lossy(&answer));
+    let many = format!("GET {LIST} HTTP/1.1\r\nhost: test\r\n{}\r\n", "a: b\r\n".repeat(5_000));
+    let answer = said_to(server.running.addresses.http, many.as_bytes()).await;
+    assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 431"), "{}", String::from_utf8_lossy(&answer));
+    assert_eq!(server.player("ann").get(LIST).await.0, StatusCode::OK);
+}
+
+/// Sends `bytes`, says that there is no more, and returns what comes back until the other side ends or falls silent.
+async fn said_to(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    // The other side may end before it has read everything.
+    let _cut_short = stream.write_all(bytes).await;
+    let _cut_short = stream.shutdown().await;
+    let mut answer = Vec::new();
+    let _reset = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut answer)).await;
+    answer
+}
+
+/// Bytes that look like nothing, the same in every run.
+fn nonsense(seed: u64, count: usize) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()[3]
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+/// Against the real binary, whose log tells whether anything in it panicked.
+#[tokio::test]
+async fn nonsense_bytes_on_every_port_end_their_connection_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let process = Process::start_logging(folder.path(), std::fs::File::create(&log).unwrap().into());
+    let addresses = process.addresses;
+    let http2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+    for round in 0..40 {
+        let bytes = nonsense(round, 1 << (round % 14));
+        let framed = [&http2[..], &bytes].concat();
+        let headed = [&b"POST /challenge/v1/challenges/initialize HTTP/1.1\r\n"[..], &bytes].concat();
+        for address in [addresses.http, addresses.grpc, addresses.events, addresses.admin] {
+            for said in [&bytes, &framed, &headed] {
+                said_to(address, said).await;
+            }
+        }
+    }
+    assert_eq!(Player::new(addresses.http, "ann").get(LIST).await.0, StatusCode::OK);
+    crate::support::Publisher::connect(addresses).await.log_in("ann", "1").await.unwrap();
+    assert!(process.terminate().success());
+    let log = std::fs::read_to_string(log).unwrap();
+    assert!(!log.contains("panicked"), "{log}");
+}
+
+/// A gRPC call with any bytes as its message: the status, and the word of the refusal.
+async fn called(address: SocketAddr, path: &str, body: Vec<u8>) -> (String, Option<String>) {
+    let stream = TcpStream::connect(address).await.unwrap();
+    let shaken = hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await;
+    let (mut sender, connection) = shaken.unwrap();
+    tokio::spawn(connection);
+    let request = Request::post(format!("http://test{path}"))
+        .header("content-type", "application/grpc")
+        .header("te", "trailers")
+        .header("x-mock-user-id", "ann");
+    let answer = sender.send_request(request.body(Body::from(body)).unwrap()).await.unwrap();
+    let header = |name| {
+        answer.headers().get(name).map(|v: &hyper::header::HeaderValue| v.to_str().unwrap().to_owned())
+    };
+    (header("grpc-status").unwrap_or_default(), header("error-code"))
+}
+
+#[tokio::test]
+async fn grpc_messages_that_cannot_be_read_are_the_callers_mistake_on_both_ports() {
+    let server = Server::start().await;
+    let addresses = server.running.addresses;
+    let framed = |bytes: &[u8]| [&[0][..], &(bytes.len() as u32).to_be_bytes(), bytes].concat();
+    let large = vec![10; 300 * 1024];
+    let bodies = [
+        (vec![], "INVALID_REQUEST"),
+        (vec![0, 0], "INVALID_REQUEST"),
+        (vec![0, 0, 0, 0, 9, 1], "INVALID_REQUEST"),
+        (vec![1, 0, 0, 0, 1, 1], "INVALID_REQUEST"),
+        (vec![7, 0, 0, 0, 1, 1], "INVALID_REQUEST"),
+        (framed(b"\xff\xff\xff\xff"), "INVALID_REQUEST"),
+        (framed(b"\x0a\xff\xff\xff\xff\x0f"), "INVALID_REQUEST"),
+        (framed(b"\x0a\x02\xff\xfe"), "INVALID_REQUEST"),
+        (vec![0, 255, 255, 255, 255, 1], "REQUEST_TOO_LARGE"),
+        (framed(&large), "REQUEST_TOO_LARGE"),
+    ];
+    for (address, path) in [
+        (addresses.grpc, "/service.Service/SetGoalActive"),
+        (addresses.events, "/accelbyte.iam.account.v1.UserAuthenticationUserLoggedInService/OnMessage"),
+    ] {
+        for (body, word) in &bodies {
+            let shown = &body[..body.len().min(12)];
+            let refused = called(address, path, body.clone()).await;
+            assert_eq!(refused, ("3".to_owned(), Some((*word).to_owned())), "{path} {shown:?}");
+        }
+        let unknown = called(address, "/service.Service/Nothing", framed(b"")).await;
+        assert_eq!(unknown.0, "12");
+    }
+    assert_eq!(server.count("SELECT count(*) FROM user_goal_progress"), 0);
+    server.publisher().await.log_in("ann", "1").await.unwrap();
+}
+
+/// With one place for all, a body that breaks off would keep everybody else out.
+#[tokio::test]
+async fn a_body_that_breaks_off_gives_its_place_back() {
+    let server = Server::start_with(&[("HTTP_MAX_IN_FLIGHT", "1")]).await;
+    for _ in 0..20 {
+        let head = format!(
+            "PUT {ACTIVE} HTTP/1.1\r\nhost: t\r\nx-mock-user-id: ann\r\ncontent-length: 100\r\n\r\n{{"
+        );
+        let mut stream = TcpStream::connect(server.running.addresses.http).await.unwrap();
+        stream.write_all(head.as_bytes()).await.unwrap();
+        drop(stream);
+    }
+    let served = async { while server.player("ann").get(LIST).await.0 != StatusCode::OK {} };
+    tokio::time::timeout(Duration::from_secs(9), served).await.expect("before any body's time is over");
+}
+
+fn a_path() -> impl Strategy<Value = String> {
+    let word = prop::sample::select(vec![
+        "challenge",
+        "v1",
+        "challenges",
+        "initialize",
+        "challenge-001",
+        "goals",
+        "goal-001-01",
+        "active",
+        "claim",
+        "batch-select",
+        "random-select",
+        "rotation",
+        "healthz",
+        "openapi.json",
+        "apidocs",
+        "",
+        ".",
+        "..",
+    ]);
+    let segment = prop_oneof![6 => word.prop_map(str::to_owned), 1 => "[a-z0-9%:@!$&'()*+,;=~._-]{0,12}"];
+    let known = prop::sample::select(vec![
+        LIST.to_owned(),
+        format!("{LIST}/initialize"),
+        ACTIVE.to_owned(),
+        ACTIVE.replace("active", "claim"),
+        "/challenge/apidocs/".to_owned(),
+    ]);
+    let any = prop::collection::vec(segment, 0..8).prop_map(|segments| format!("/{}", segments.join("/")));
+    (prop_oneof![known, any], "(\\?[a-zA-Z_=&%]{0,20})?").prop_map(|(path, query)| path + &query)
+}
+
+fn a_request() -> impl Strategy<Value = (Method, String, Option<String>, Vec<u8>)> {
+    let methods = [
+        Method::GET,
+        Method::POST,
+        Method::PUT,
+        Method::DELETE,
+        Method::PATCH,
+        Method::HEAD,
+        Method::OPTIONS,
+    ];
+    let body = prop_oneof![
+        prop::collection::vec(any::<u8>(), 0..200),
+        r#"(\{|\}|\[|\]|"isActive"|"is_active"|:|,|true|false|null|1|"x"| ){0,12}"#
+            .prop_map(String::into_bytes),
+        Just(br#"{"isActive":true}"#.to_vec()),
+    ];
+    let user = prop::option::weighted(0.8, "[ -~]{0,12}");
+    (prop::sample::select(methods.to_vec()), a_path(), user, body)
+}
+
+async fn answer(
+    server: &Server,
+    (method, path, user, body): &(Method, String, Option<String>, Vec<u8>),
+) -> Option<(StatusCode, Vec<u8>)> {
+    let mut request = Request::builder().method(method).uri(path).header("host", "test");
+    if let Some(user) = user {
+        request = request.header("x-mock-user-id", user);
+    }
+    // What no client can send is not what this is about.
+    let request = request.body(Body::from(Bytes::from(body.clone()))).ok()?;
+    Some(server.player("").raw(request).await.unwrap())
+}
+
+#[test]
+fn random_requests_are_answered_and_every_refusal_is_json() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let server = runtime.block_on(Server::start());
+    let mut runner = TestRunner::new(Config { cases: 600, failure_persistence: None, ..Config::default() });
+    let outcome = runner.run(&a_request(), |asked| {
+        let Some((status, body)) = runtime.block_on(answer(&server, &asked)) else { return Ok(()) };
+        prop_assert!(!status.is_server_error() || status == StatusCode::NOT_IMPLEMENTED, "{}", status);
+        if !status.is_success() && asked.0 != Method::HEAD {
+            let refusal: Value = serde_json::from_slice(&body).unwrap_or_default();
+            prop_assert!(refusal["errorCode"].is_string(), "{} {}", status, String::from_utf8_lossy(&body));
+        }
+        Ok(())
+    });
+    outcome.unwrap();
+    runtime.block_on(server.stop());
+}

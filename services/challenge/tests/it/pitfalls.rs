@@ -1,0 +1,118 @@
+//! Mistakes that are easy to make here, and that no other test shows to be absent. The table in the service's README
+//! names the tests of all of them.
+
+use crate::support::Server;
+use challenge::catalog::{Counts, generate};
+use hyper::StatusCode;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// Brackets, quotes and braces in texts are texts: the list is cut where goals begin and end, not where brackets are.
+#[tokio::test]
+async fn texts_with_brackets_and_quotes_come_back_as_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("hostile.json");
+    let mut file: Value =
+        serde_json::from_str(&generate(Counts { challenges: 2, goals: 3, defaults: 2 })).unwrap();
+    let hostile = r#"]}],"goals":[{ "\" \\ [ é 💥"#;
+    for challenge in file["challenges"].as_array_mut().unwrap() {
+        challenge["name"] = hostile.into();
+        for goal in challenge["goals"].as_array_mut().unwrap() {
+            (goal["name"], goal["description"]) = (hostile.into(), hostile.into());
+        }
+    }
+    std::fs::write(&path, file.to_string()).unwrap();
+    let server = Server::start_in(folder, &[("CHALLENGE_CONFIG_PATH", path.to_str().unwrap())]).await;
+    let ann = server.player("ann");
+    ann.initialize().await;
+    for query in ["", "?active_only=true"] {
+        let (_, list) = ann.get(&format!("/challenge/v1/challenges{query}")).await;
+        let challenges = list["challenges"].as_array().unwrap();
+        assert_eq!(challenges.len(), 2, "{query}");
+        for challenge in challenges {
+            assert_eq!(challenge["name"], hostile);
+            assert!(challenge["goals"].as_array().unwrap().iter().all(|goal| goal["description"] == hostile));
+        }
+    }
+}
+
+/// What is refused was never begun: no intent, no grant, no lock that could outlive the request.
+#[tokio::test]
+async fn a_refused_claim_leaves_nothing_behind() {
+    let server = Server::start().await;
+    let ann = server.player("ann");
+    ann.initialize().await;
+    for goal in ["goal-001-01", "goal-001-02", "goal-001-99"] {
+        assert_ne!(ann.claim(goal).await.0, StatusCode::OK, "{goal}");
+    }
+    assert_eq!(server.count("SELECT count(*) FROM claims"), 0);
+    assert_eq!(server.count("SELECT count(*) FROM reward_ledger"), 0);
+}
+
+/// A completed goal that is switched off and on again is what it was: nothing that a rotation would go by has moved.
+#[tokio::test]
+async fn set_active_moves_nothing_but_what_it_was_asked_to() {
+    let server = Server::start().await;
+    let ann = server.player("ann");
+    server.publisher().await.tell("ann", "enemy_kills", 10.0).await.unwrap();
+    let kept = |goal: &Value| {
+        ["progress", "status", "completedAt", "claimedAt", "expiresAt"].map(|k| goal[k].clone())
+    };
+    let before = ann.goal("goal-001-01").await;
+    let periods = "SELECT count(*) FROM user_goal_progress WHERE period = 0 AND expires_at IS NULL";
+    let untouched = server.count(periods);
+    let (_, off) = ann.set_active("goal-001-01", r#"{"isActive":false}"#).await;
+    assert_eq!(kept(&ann.goal("goal-001-01").await), kept(&before));
+    let (_, off_again) = ann.set_active("goal-001-01", r#"{"isActive":false}"#).await;
+    assert_eq!(off["assignedAt"], off_again["assignedAt"], "switching off assigns nothing");
+    ann.set_active("goal-001-01", r#"{"isActive":true}"#).await;
+    assert_eq!(kept(&ann.goal("goal-001-01").await), kept(&before));
+    assert_eq!(server.count(periods), untouched);
+    let inferred = "SELECT count(*) FROM pragma_table_info('user_goal_progress') WHERE name = 'updated_at'";
+    assert_eq!(server.count(inferred), 0, "nothing could be inferred from when a row was last written");
+}
+
+/// Reading is free of effect: a list neither assigns nor starts a period.
+#[tokio::test]
+async fn goals_without_a_row_have_no_times() {
+    let server = Server::start().await;
+    let goal = server.player("ann").goal("goal-001-02").await;
+    for member in ["completedAt", "claimedAt", "expiresAt"] {
+        assert_eq!(goal[member], "", "{member}");
+    }
+    assert_eq!((&goal["expiresInSeconds"], &goal["isActive"]), (&0.into(), &false.into()));
+    assert_eq!(server.count("SELECT count(*) FROM user_goal_progress"), 0);
+}
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// A name in the table that no test has any more would promise what nobody checks.
+#[test]
+fn every_test_that_the_readme_names_exists() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let mut files = Vec::new();
+    ["src", "tests"].into_iter().for_each(|folder| sources(&root.join(folder), &mut files));
+    let code: String = files.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    let table = readme.split("## Mistakes that are not made").nth(1).unwrap();
+    let rows = table.lines().filter(|line| line.starts_with("| ")).skip(2);
+    let mut named = 0;
+    for row in rows {
+        let tests: Vec<&str> = row.rsplit('|').nth(1).unwrap().split('`').skip(1).step_by(2).collect();
+        assert!(!tests.is_empty(), "{row}");
+        for test in tests {
+            assert!(code.contains(&format!("fn {test}(")), "{test} in {row}");
+            named += 1;
+        }
+    }
+    assert!(named > 30, "{named}");
+}
