@@ -107,8 +107,7 @@ impl Claims {
     /// # Errors
     /// When the store fails.
     pub async fn resume(self: &Arc<Self>, begun_before: UtcMs) -> Result<usize, StoreError> {
-        let _ = begun_before;
-        let open = self.store.pending_claims()?;
+        let open = self.store.pending_claims(begun_before).await?;
         let mut outcomes = Vec::new();
         for group in open.chunks(AT_ONCE) {
             let asked = self.all_again(group).await;

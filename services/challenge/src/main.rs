@@ -3,7 +3,7 @@
 use challenge::catalog::{Catalog, Counts, generate};
 use challenge::identity::TestHeader;
 use challenge::probe;
-use challenge::server;
+use challenge::server::{self, Role};
 use challenge::settings::{Settings, admin_address};
 use clap::{Parser, Subcommand};
 use kit::drain::Signals;
@@ -23,8 +23,12 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Serve the HTTP API, the event services and the admin port in one process; configured by the environment.
+    /// Serve players and publishers in one process; configured by the environment.
     All,
+    /// Serve players alone: HTTP, gRPC and the admin port; needs PostgreSQL.
+    Api,
+    /// Serve publishers alone: the event services and the admin port; needs PostgreSQL.
+    Events,
     /// Ask the process that was started with the same environment whether it is ready: exit code 0, or 1 with the
     /// reason.
     Health,
@@ -58,7 +62,9 @@ enum Config {
 /// or the database cannot be used.
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
-        Command::All => all(),
+        Command::All => run(Role::All),
+        Command::Api => run(Role::Api),
+        Command::Events => run(Role::Events),
         Command::Health => health(),
         Command::Check { file } => check(&file),
         Command::Config(Config::Generate { challenges, goals, default }) => {
@@ -102,27 +108,27 @@ fn say(line: &str) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
-fn all() -> Result<(), Failure> {
+fn run(role: Role) -> Result<(), Failure> {
     let env = Env::of_process();
     kit::logs::start(&env)?;
-    let settings = Settings::read(&env)?;
+    let settings = Settings::read(&env, role)?;
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
     let workers = env.within("WORKER_THREADS", cores.min(4), 1..=64)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(usize::try_from(workers)?)
         .enable_all()
         .build()?;
-    runtime.block_on(serve(&settings))
+    runtime.block_on(serve(&settings, role))
 }
 
-async fn serve(settings: &Settings) -> Result<(), Failure> {
+async fn serve(settings: &Settings, role: Role) -> Result<(), Failure> {
     if settings.test_header == TestHeader::On {
         tracing::warn!(
             "TEST_IDENTITY_HEADER is on: whoever sends x-mock-user-id is taken to be that user; for tests only"
         );
     }
     let mut signals = Signals::catch()?;
-    let running = server::start(settings).await?;
+    let running = server::start(settings, role).await?;
     let signal = tokio::select! {
         signal = signals.first() => signal,
         () = running.ready() => {

@@ -1,5 +1,9 @@
 //! One process: catalogue, store, ports, readiness, and its end.
 
+mod ports;
+
+pub use ports::Addresses;
+
 use crate::catalog::{Catalog, CatalogError};
 use crate::claims::Claims;
 use crate::events::Intake;
@@ -12,8 +16,8 @@ use crate::proto::EVENTS;
 use crate::proto::account::user_authentication_user_logged_in_service_server::UserAuthenticationUserLoggedInServiceServer;
 use crate::proto::statistic::statistic_stat_item_updated_service_server::StatisticStatItemUpdatedServiceServer;
 use crate::rewards::{HttpRewards, Ledger, RewardClient};
-use crate::settings::{Ports, Settings};
-use crate::store::{OpenError, Store, StoreError};
+use crate::settings::Settings;
+use crate::store::{Store, StoreError, StoreOpenError, StoreOptions};
 use axum::Router;
 use kit::auth::Verifier;
 use kit::clock::UtcMs;
@@ -21,9 +25,8 @@ use kit::drain::{Drain, Draining};
 use kit::health::Health;
 use kit::limit::Limit;
 use kit::metrics::Metrics;
-use kit::serve::{BindError, Bounds, Listener, Protocol, listen};
-use std::fmt;
-use std::net::SocketAddr;
+use kit::serve::{BindError, Bounds, Listener, Protocol};
+use ports::Listeners;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -51,28 +54,30 @@ pub enum StartError {
     Catalog(#[from] CatalogError),
     /// The database cannot be used.
     #[error(transparent)]
-    Open(#[from] OpenError),
+    Open(#[from] StoreOpenError),
     /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Where a running process listens.
+/// What a process is there for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Addresses {
-    /// Players' HTTP.
-    pub http: SocketAddr,
-    /// Players' gRPC.
-    pub grpc: SocketAddr,
-    /// Publishers' gRPC.
-    pub events: SocketAddr,
-    /// Operators' HTTP.
-    pub admin: SocketAddr,
+pub enum Role {
+    /// Players and publishers.
+    All,
+    /// Players: HTTP and gRPC.
+    Api,
+    /// Publishers.
+    Events,
 }
 
-impl fmt::Display for Addresses {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "http={} grpc={} events={} admin={}", self.http, self.grpc, self.events, self.admin)
+impl Role {
+    fn serves_players(self) -> bool {
+        self != Self::Events
+    }
+
+    fn serves_publishers(self) -> bool {
+        self != Self::Api
     }
 }
 
@@ -83,7 +88,7 @@ pub struct Running {
     store: Arc<Store>,
     identity: Arc<Identity>,
     health: Arc<Health>,
-    reporters: [Reporter; 2],
+    reporters: Vec<Reporter>,
     players_and_publishers: JoinSet<()>,
     admin: JoinSet<()>,
     drain: Drain,
@@ -123,13 +128,13 @@ struct Core {
 
 impl Core {
     /// Reads the challenges, opens the store and ends the claims that an earlier process left open.
-    async fn open(settings: &Settings) -> Result<Self, StartError> {
+    async fn open(settings: &Settings, role: Role) -> Result<Self, StartError> {
         let metrics = Metrics::new("challenge");
         let catalog = Arc::new(match &settings.challenges {
             Some(path) => Catalog::load(path)?,
             None => Catalog::parse("the embedded challenge file", EMBEDDED_CHALLENGES)?,
         });
-        let store = Arc::new(Store::open(&settings.store, Arc::clone(&catalog), &metrics)?);
+        let store = Arc::new(Store::open(&settings.store, Arc::clone(&catalog), &metrics).await?);
         let probed = Arc::clone(&store);
         let tokens = settings.tokens.clone().map(|tokens| Verifier::start(tokens, &metrics));
         let identity = Arc::new(Identity::new(settings.test_header, tokens));
@@ -141,10 +146,8 @@ impl Core {
             None => Arc::new(Ledger::new(Arc::clone(&store))),
         };
         let claims = Arc::new(Claims::new(Arc::clone(&catalog), Arc::clone(&store), rewards));
-        let begun_before = UtcMs(UtcMs::now().0 + 1);
-        match tokio::time::timeout(FIRST_LOOK, claims.resume(begun_before)).await {
-            Ok(looked) => drop(looked?),
-            Err(_elapsed) => tracing::warn!("claims left open by an earlier process are ended later"),
+        if role.serves_players() {
+            resume(&claims, settings).await?;
         }
         Ok(Self { catalog, store, claims, identity, health, metrics })
     }
@@ -179,29 +182,33 @@ impl Core {
 ///
 /// # Errors
 /// When the challenge file, the database or a port cannot be used.
-pub async fn start(settings: &Settings) -> Result<Running, StartError> {
-    let listeners = Listeners::bind(&settings.ports).await?;
+pub async fn start(settings: &Settings, role: Role) -> Result<Running, StartError> {
+    let listeners = Listeners::bind(&settings.ports, role).await?;
     let addresses = listeners.addresses();
-    let core = Core::open(settings).await?;
-    let (http, (grpc, grpc_health)) = core.players(settings).await;
-    let (events, events_health) = event_routes(Arc::new(core.intake(settings)), &core.metrics).await;
-
+    let core = Core::open(settings, role).await?;
     let bounds = Bounds { connections: settings.connections, ..Bounds::default() };
     let (drain, draining) = Drain::new();
     let (admin_drain, admin_draining) = Drain::new();
+    let mut reporters = Vec::new();
     let mut players_and_publishers = JoinSet::new();
     let mut serve = |listener: Listener, protocol: Protocol, routes: Router| {
-        players_and_publishers.spawn(kit::serve::serve(
-            listener,
-            protocol,
-            (routes, bounds),
-            draining.clone(),
-        ));
+        let routes = (routes, bounds);
+        players_and_publishers.spawn(kit::serve::serve(listener, protocol, routes, draining.clone()));
     };
-    serve(listeners.http, Protocol::Http1, http);
-    serve(listeners.grpc, Protocol::Http2, grpc);
-    serve(listeners.events, Protocol::Http2, events);
-    players_and_publishers.spawn(Arc::clone(&core.claims).tend(settings.tending, draining));
+    if let Some((http, grpc)) = listeners.players {
+        let (http_routes, (grpc_routes, reporter)) = core.players(settings).await;
+        serve(http, Protocol::Http1, http_routes);
+        serve(grpc, Protocol::Http2, grpc_routes);
+        reporters.push(Reporter { reporter, services: &["", grpc::NAME] });
+    }
+    if let Some(events) = listeners.events {
+        let (routes, reporter) = event_routes(Arc::new(core.intake(settings)), &core.metrics).await;
+        serve(events, Protocol::Http2, routes);
+        reporters.push(Reporter { reporter, services: &EVENT_HEALTH });
+    }
+    if role.serves_players() {
+        players_and_publishers.spawn(Arc::clone(&core.claims).tend(settings.tending, draining));
+    }
     let admin_routes = kit::admin::router(Arc::clone(&core.health), core.metrics);
     let admin = serve_admin(listeners.admin, (admin_routes, bounds), admin_draining);
     core.health.set_ready();
@@ -210,16 +217,30 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
         store: core.store,
         identity: core.identity,
         health: core.health,
-        reporters: [
-            Reporter { reporter: grpc_health, services: &["", grpc::NAME] },
-            Reporter { reporter: events_health, services: &EVENT_HEALTH },
-        ],
+        reporters,
         players_and_publishers,
         admin,
         drain,
         admin_drain,
         drain_within: settings.drain,
     })
+}
+
+/// Ends the claims that an earlier process left open. Nobody else has the embedded database; in PostgreSQL another
+/// replica may be at a claim this very moment, so only those are taken up that are older than any claim takes.
+async fn resume(claims: &Arc<Claims>, settings: &Settings) -> Result<(), StoreError> {
+    let age_ms = match settings.store {
+        StoreOptions::Sqlite(_) => -1,
+        StoreOptions::Postgres(_) => i64::try_from(settings.tending.age.as_millis()).unwrap_or(i64::MAX),
+    };
+    let begun_before = UtcMs(UtcMs::now().0.saturating_sub(age_ms));
+    match tokio::time::timeout(FIRST_LOOK, claims.resume(begun_before)).await {
+        Ok(looked) => looked.map(drop),
+        Err(_elapsed) => {
+            tracing::warn!("claims left open by an earlier process are ended later");
+            Ok(())
+        }
+    }
 }
 
 fn serve_admin(listener: Listener, routes: (Router, Bounds), draining: Draining) -> JoinSet<()> {
@@ -257,8 +278,7 @@ impl Running {
         }
         self.drain.begin();
         finish(&mut self.players_and_publishers, &self.drain, self.drain_within).await;
-        let store = Arc::clone(&self.store);
-        let _panicked = tokio::task::spawn_blocking(move || store.close()).await;
+        self.store.close().await;
         self.admin_drain.begin();
         finish(&mut self.admin, &self.admin_drain, Duration::from_secs(1)).await;
     }
@@ -269,32 +289,5 @@ async fn finish(servers: &mut JoinSet<()>, drain: &Drain, within: Duration) {
     if tokio::time::timeout(within, all).await.is_err() {
         tracing::warn!(?within, "connections that did not finish in time are cut");
         drain.cut();
-    }
-}
-
-struct Listeners {
-    http: Listener,
-    grpc: Listener,
-    events: Listener,
-    admin: Listener,
-}
-
-impl Listeners {
-    async fn bind(ports: &Ports) -> Result<Self, BindError> {
-        Ok(Self {
-            http: listen("HTTP (HTTP_PORT)", ports.http).await?,
-            grpc: listen("gRPC (GRPC_PORT)", ports.grpc).await?,
-            events: listen("events (EVENTS_PORT)", ports.events).await?,
-            admin: listen("admin (ADMIN_PORT)", ports.admin).await?,
-        })
-    }
-
-    fn addresses(&self) -> Addresses {
-        Addresses {
-            http: self.http.address,
-            grpc: self.grpc.address,
-            events: self.events.address,
-            admin: self.admin.address,
-        }
     }
 }

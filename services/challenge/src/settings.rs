@@ -1,19 +1,18 @@
 //! What the environment says about one process. The table in `docs/challenge.md` lists every variable.
 
 mod rewards;
+mod store;
 
 use crate::claims::Tending;
 use crate::events::Acknowledge;
 use crate::identity::TestHeader;
 use crate::rewards::RewardSettings;
-use crate::store::{StoreOptions, Sync, Window};
+use crate::server::Role;
+use crate::store::StoreOptions;
 use kit::env::{Env, EnvError};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
-
-/// `DATABASE_PATH` for a database that is gone after the process has ended.
-const TEMPORARY: &str = ":temporary:";
 
 /// Why the settings cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +26,12 @@ pub enum SettingsError {
          TEST_IDENTITY_HEADER on (which makes x-mock-user-id name the user, for tests only)"
     )]
     NoIdentity,
+    /// Two processes cannot share an embedded database.
+    #[error(
+        "`challenge api` and `challenge events` are for several processes, which the embedded database cannot serve: \
+         name a PostgreSQL server with DB_HOST, or start `challenge all`"
+    )]
+    Embedded,
 }
 
 /// Settings of one process.
@@ -44,7 +49,7 @@ pub struct Settings {
     pub challenges: Option<PathBuf>,
     /// Where each port listens.
     pub ports: Ports,
-    /// The embedded store.
+    /// Where users' goals are kept.
     pub store: StoreOptions,
     /// The service that grants rewards; the ledger in the store when `None`.
     pub rewards: Option<RewardSettings>,
@@ -80,12 +85,12 @@ impl Settings {
     ///
     /// # Errors
     /// When a variable cannot be used, or callers could not be identified.
-    pub fn read(env: &Env) -> Result<Self, SettingsError> {
+    pub fn read(env: &Env, role: Role) -> Result<Self, SettingsError> {
         let test_header =
             env.choice("TEST_IDENTITY_HEADER", &[("off", TestHeader::Off), ("on", TestHeader::On)])?;
         let namespace = env.text("AB_NAMESPACE").unwrap_or("accelbyte").to_owned();
         let tokens = kit::auth::Settings::read(env, &namespace)?;
-        if test_header == TestHeader::Off && tokens.is_none() {
+        if test_header == TestHeader::Off && tokens.is_none() && role != Role::Events {
             return Err(SettingsError::NoIdentity);
         }
         let rewards = rewards::read(env)?;
@@ -97,7 +102,7 @@ impl Settings {
             tokens,
             challenges: env.text("CHALLENGE_CONFIG_PATH").map(PathBuf::from),
             ports: ports(env)?,
-            store: store(env)?,
+            store: store::read(env, role)?,
             tending: rewards::tending(env, rewards.as_ref())?,
             rewards,
             acknowledge: env.choice("EVENT_ACK", &acknowledge)?,
@@ -142,36 +147,20 @@ fn ports(env: &Env) -> Result<Ports, EnvError> {
     })
 }
 
-fn store(env: &Env) -> Result<StoreOptions, EnvError> {
-    let path = match env.text("DATABASE_PATH").unwrap_or("challenge.db") {
-        TEMPORARY => None,
-        path => Some(PathBuf::from(path)),
-    };
-    Ok(StoreOptions {
-        path,
-        sync: env.choice("DATABASE_SYNC", &[("full", Sync::Full), ("normal", Sync::Normal)])?,
-        readers: count(env, "DATABASE_READERS", 4, 64)?,
-        linger: Duration::from_millis(env.within("COMMIT_LINGER_MS", 0, 0..=100)?),
-        window: Window {
-            age: Duration::from_secs(env.within("EVENT_ID_WINDOW_S", 3600, 1..=7 * 86_400)?),
-            ids: count(env, "EVENT_ID_WINDOW_COUNT", 1_000_000, 100_000_000)?,
-        },
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::Sync;
 
     fn refused(pairs: &[(&str, &str)]) -> String {
         let with_identity = [("TEST_IDENTITY_HEADER", "on")].into_iter().chain(pairs.iter().copied());
-        Settings::read(&Env::of(with_identity)).unwrap_err().to_string()
+        Settings::read(&Env::of(with_identity), Role::All).unwrap_err().to_string()
     }
 
     #[test]
     fn without_an_identity_source_nothing_starts() {
         for env in [Env::of([]), Env::of([("TEST_IDENTITY_HEADER", "off")])] {
-            assert!(matches!(Settings::read(&env), Err(SettingsError::NoIdentity)));
+            assert!(matches!(Settings::read(&env, Role::All), Err(SettingsError::NoIdentity)));
         }
     }
 
@@ -191,13 +180,27 @@ mod tests {
     }
 
     #[test]
+    fn several_processes_need_postgresql() {
+        let env = Env::of([("TEST_IDENTITY_HEADER", "on")]);
+        for role in [Role::Api, Role::Events] {
+            assert!(matches!(Settings::read(&env, role), Err(SettingsError::Embedded)));
+        }
+        let env = Env::of([("DB_HOST", "127.0.0.1"), ("DB_USER", "me"), ("DB_PASSWORD", "secret")]);
+        let settings = Settings::read(&env, Role::Events).unwrap();
+        assert!(!format!("{settings:?}").contains("secret"));
+        assert!(
+            matches!(settings.store, StoreOptions::Postgres(options) if options.at() == "127.0.0.1:5432/challenge")
+        );
+    }
+
+    #[test]
     fn defaults_are_the_documented_ones() {
-        let settings = Settings::read(&Env::of([("TEST_IDENTITY_HEADER", "on")])).unwrap();
+        let settings = Settings::read(&Env::of([("TEST_IDENTITY_HEADER", "on")]), Role::All).unwrap();
         assert_eq!(settings.base_path, "/challenge");
         assert_eq!(settings.ports.http.to_string(), "127.0.0.1:8000");
         assert_eq!(settings.ports.events.to_string(), "127.0.0.1:6566");
         assert_eq!(settings.acknowledge, Acknowledge::Durable);
-        assert_eq!(settings.store.sync, Sync::Full);
+        assert!(matches!(settings.store, StoreOptions::Sqlite(options) if options.sync == Sync::Full));
     }
 
     /// Every variable that this file, the command or the logs read, found by its shape in their sources.
@@ -207,6 +210,7 @@ mod tests {
         let sources = [
             include_str!("settings.rs"),
             include_str!("settings/rewards.rs"),
+            include_str!("settings/store.rs"),
             include_str!("main.rs"),
             include_str!("../../kit/src/logs.rs"),
             include_str!("../../kit/src/auth/settings.rs"),

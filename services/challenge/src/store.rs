@@ -1,22 +1,20 @@
-//! The embedded store: SQLite in WAL mode, one writer thread that commits commands in groups, readers beside it.
+//! What is kept of users: goals, claims, events seen. Two stores, one behaviour: what a command does is decided in
+//! `batch` by the rules, before either store is asked to write anything.
 //!
 //! A write is answered only after its transaction is durable. A read sees every write answered before it began.
-//! What a command does to a user's goals is the rules' business; this room loads, saves and commits.
-//! Start at [`Store::open`]; `writer` holds the loop, `batch` what happens inside one transaction.
+//! Start at [`Store::open`]; `command` lists the writes, `batch` runs them, `sqlite` and `postgres` load and commit.
 
 mod batch;
 mod claims;
 mod command;
-mod readers;
-mod rows;
-mod schema;
-mod seen;
-mod writer;
+mod counted;
+mod postgres;
+mod sqlite;
 
 pub use claims::{ClaimEnd, ClaimIntent, ClaimStart};
 pub use command::{EventKey, EventOutcome, EventWrite, Initialized};
-pub use schema::{OpenError, Sync};
-pub use seen::Window;
+pub use postgres::{ConnectError, Password, PostgresOptions};
+pub use sqlite::{OpenError, SqliteOptions, Sync, Window};
 
 use crate::catalog::{Catalog, GoalIx};
 use crate::rewards::Grant;
@@ -25,12 +23,9 @@ use crate::user::UserId;
 use command::{Command, Reply};
 use kit::clock::UtcMs;
 use kit::metrics::Metrics;
-use readers::Readers;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use postgres::Postgres;
+use sqlite::Sqlite;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
@@ -44,90 +39,97 @@ pub enum StoreError {
     #[error("the store is closed")]
     Closed,
     /// A commit took longer than the longest wait; whether it happened is unknown.
-    #[error("the store did not commit within 10 s")]
+    #[error("the store did not commit in time")]
     Slow,
-    /// SQLite refused; nothing of the transaction was kept.
+    /// The database cannot be reached.
+    #[error("the database cannot be reached: {0}")]
+    Unreachable(Arc<str>),
+    /// The database refused. Nothing of the transaction was kept, unless the connection broke while it was being
+    /// committed: then it is unknown, and repeating the write is safe.
     #[error("the store failed: {0}")]
     Failed(Arc<str>),
 }
 
-impl From<rusqlite::Error> for StoreError {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Failed(error.to_string().into())
-    }
-}
-
-/// How the store is set up.
+/// Which store, and how it is set up.
 #[derive(Debug, Clone)]
-pub struct StoreOptions {
-    /// The database file; `None` for a temporary one that is removed on close.
-    pub path: Option<PathBuf>,
-    /// What a commit waits for.
-    pub sync: Sync,
-    /// Reader connections, at least 1.
-    pub readers: usize,
-    /// How long the first command of a group waits for others before the group is committed.
-    pub linger: Duration,
-    /// How long event ids are remembered.
-    pub window: Window,
+pub enum StoreOptions {
+    /// The embedded one.
+    Sqlite(SqliteOptions),
+    /// PostgreSQL 15 or newer.
+    Postgres(PostgresOptions),
 }
 
-/// The embedded store.
+/// Why a store could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreOpenError {
+    /// The embedded one.
+    #[error(transparent)]
+    Sqlite(#[from] OpenError),
+    /// PostgreSQL.
+    #[error(transparent)]
+    Postgres(#[from] ConnectError),
+}
+
+/// A store.
 pub struct Store {
-    catalog: Arc<Catalog>,
-    commands: Sender<Command>,
-    readers: Readers,
-    writer: Mutex<Option<JoinHandle<()>>>,
-    is_closed: AtomicBool,
-    /// Held for as long as the store is open; dropped last.
-    _place: schema::Place,
+    kind: Kind,
+}
+
+enum Kind {
+    Sqlite(Sqlite),
+    Postgres(Postgres),
 }
 
 impl Store {
-    /// Opens the file, brings its schema up to date and starts the writer.
+    /// Opens the store and brings its schema up to date.
     ///
     /// # Errors
-    /// When the file cannot be used, is in use by another process, or was written by a newer version.
-    pub fn open(options: &StoreOptions, catalog: Arc<Catalog>, metrics: &Metrics) -> Result<Self, OpenError> {
-        let place = schema::Place::take(options.path.as_deref())?;
-        let connection = schema::open_writer(&place, options.sync)?;
-        let readers = Readers::open(&place, options.readers)?;
-        let seen = seen::Seen::load(&connection, options.window, UtcMs::now())?;
-        let writer = writer::Writer::new(connection, Arc::clone(&catalog), seen, options.linger);
-        let (commands, handle) = writer.start(metrics)?;
-        let writer = Mutex::new(Some(handle));
-        Ok(Self { catalog, commands, readers, writer, is_closed: AtomicBool::new(false), _place: place })
+    /// When the database cannot be used, or was written by a newer version.
+    pub async fn open(
+        options: &StoreOptions,
+        catalog: Arc<Catalog>,
+        metrics: &Metrics,
+    ) -> Result<Self, StoreOpenError> {
+        let kind = match options {
+            StoreOptions::Sqlite(options) => Kind::Sqlite(Sqlite::open(options, catalog, metrics)?),
+            StoreOptions::Postgres(options) => {
+                Kind::Postgres(Postgres::open(options, catalog, metrics).await?)
+            }
+        };
+        Ok(Self { kind })
     }
 
     /// The user's rows as of now.
     ///
-    /// SQLite is read on the calling thread: the rows of a user lie together on one or two pages, mostly in memory,
-    /// and handing the read to another thread would cost more than the read.
-    ///
     /// # Errors
-    /// When SQLite fails.
+    /// When the database fails or cannot be reached.
     pub async fn user(&self, user: &UserId) -> Result<UserGoals, StoreError> {
-        self.readers.with(|connection| rows::load(connection, &self.catalog, user))
+        match &self.kind {
+            Kind::Sqlite(store) => store.user(user),
+            Kind::Postgres(store) => store.user(user).await,
+        }
     }
 
-    /// Claims that were begun and not ended, oldest first.
+    /// Claims that were begun before an instant and not ended, oldest first.
     ///
     /// # Errors
-    /// When SQLite fails.
-    pub fn pending_claims(&self) -> Result<Vec<ClaimIntent>, StoreError> {
-        self.readers.with(claims::pending)
+    /// When the database fails or cannot be reached.
+    pub async fn pending_claims(&self, begun_before: UtcMs) -> Result<Vec<ClaimIntent>, StoreError> {
+        match &self.kind {
+            Kind::Sqlite(store) => store.pending_claims(begun_before),
+            Kind::Postgres(store) => store.pending_claims(begun_before).await,
+        }
     }
 
-    /// Whether the store answers.
+    /// Whether the store answers; for PostgreSQL, whether it did within the last seconds.
     ///
     /// # Errors
     /// Says why not.
     pub fn probe(&self) -> Result<(), StoreError> {
-        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        if writer.as_ref().is_none_or(JoinHandle::is_finished) {
-            return Err(StoreError::Closed);
+        match &self.kind {
+            Kind::Sqlite(store) => store.probe(),
+            Kind::Postgres(store) => store.probe(),
         }
-        self.readers.with(|connection| connection.query_row("SELECT 1", [], |_| Ok(())))
     }
 
     /// Applies an event; returns once it is durable.
@@ -138,7 +140,7 @@ impl Store {
         self.ask(|reply| Command::Event(event, Some(reply))).await
     }
 
-    /// Takes an event over, to be written with the next group.
+    /// Takes an event over, to be written with the next group; it is tried again until it is written.
     ///
     /// # Errors
     /// When the store is closed.
@@ -196,30 +198,32 @@ impl Store {
         self.send(command(reply))?;
         match tokio::time::timeout(COMMIT_WAIT, answer).await {
             Ok(Ok(outcome)) => outcome,
-            Ok(Err(_not_answered)) => Err(StoreError::Failed("the group it was in was rolled back".into())),
+            Ok(Err(_writer_gone)) => Err(StoreError::Closed),
             Err(_elapsed) => Err(StoreError::Slow),
         }
     }
 
     fn send(&self, command: Command) -> Result<(), StoreError> {
-        self.commands.send(command).map_err(|_| StoreError::Closed)
-    }
-
-    /// Commits everything taken in so far and ends the writer. Blocks until that is done.
-    pub fn close(&self) {
-        if self.is_closed.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        let _writer_gone = self.send(Command::Close);
-        let handle = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if handle.is_some_and(|handle| handle.join().is_err()) {
-            tracing::error!("the store's writer died");
+        match &self.kind {
+            Kind::Sqlite(store) => store.send(command),
+            Kind::Postgres(store) => store.send(command),
         }
     }
-}
 
-impl Drop for Store {
-    fn drop(&mut self) {
-        self.close();
+    /// Commits everything taken in so far and ends the writers; does nothing the second time.
+    pub async fn close(self: &Arc<Self>) {
+        match &self.kind {
+            Kind::Postgres(store) => store.close().await,
+            Kind::Sqlite(_) => {
+                let store = Arc::clone(self);
+                let _panicked = tokio::task::spawn_blocking(move || store.close_blocking()).await;
+            }
+        }
+    }
+
+    fn close_blocking(&self) {
+        if let Kind::Sqlite(store) = &self.kind {
+            store.close();
+        }
     }
 }

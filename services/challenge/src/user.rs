@@ -7,7 +7,7 @@ use std::sync::Arc;
 const MAX_CHARS: usize = 100;
 
 /// A user id: 1 to 100 characters, none of them a control character. Cheap to clone.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UserId(Arc<str>);
 
 impl UserId {

@@ -74,9 +74,10 @@ impl UserGoals {
         &self.rows
     }
 
-    /// All rows, to be marked as stored.
-    pub fn rows_mut(&mut self) -> &mut [GoalRow] {
-        &mut self.rows
+    /// All rows, in document order, given away.
+    #[must_use]
+    pub fn into_rows(self) -> Vec<GoalRow> {
+        self.rows
     }
 
     /// The row of a goal, if the user has one.

@@ -1,195 +1,252 @@
-//! What happens inside one transaction: each command changes its user's goals by the rules, each user is loaded and
-//! saved once however many commands concern it, and every answer waits for the commit.
+//! What a group of commands does, without any database: what must be loaded, what the rules make of it, and what
+//! must be written. Both stores run through here, so that they cannot come to differ; and each user is loaded and
+//! saved once, however many commands concern it. Every answer waits for the commit.
 
 use super::StoreError;
-use super::claims::{self, ClaimEnd, ClaimIntent, ClaimStart};
+use super::claims::{ClaimEnd, ClaimIntent, ClaimKey, ClaimStart, Recorded};
 use super::command::{Command, EventKey, EventOutcome, EventWrite, Initialized, Reply};
-use super::rows;
-use super::seen::Seen;
 use crate::catalog::{Catalog, GoalIx};
-use crate::rules::{self, UserGoals};
+use crate::rewards::Grant;
+use crate::rules::{self, Activation, GoalRow, UserGoals};
 use crate::user::UserId;
 use kit::clock::UtcMs;
-use rusqlite::Connection;
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// Tells one caller the outcome, or why there is none.
-pub(super) type Answer = Box<dyn FnOnce(Option<&StoreError>) + Send>;
-
-pub(super) struct Batch<'a> {
-    connection: &'a Connection,
-    catalog: &'a Catalog,
-    seen: &'a Seen,
-    now: UtcMs,
-    users: HashMap<UserId, UserGoals>,
-    fresh: HashSet<EventKey>,
-    fresh_in_order: Vec<EventKey>,
-    answers: Vec<Answer>,
-    duplicates: u64,
+/// What a group needs to know before it can run.
+pub(super) struct Needs<'a> {
+    /// Whose rows, in order: stores lock them in this order.
+    pub(super) users: Vec<&'a UserId>,
+    /// Events that may have been applied before, each once.
+    pub(super) keys: Vec<(&'a UserId, EventKey)>,
+    /// Goals whose claims are begun or ended.
+    pub(super) claims: Vec<(&'a UserId, &'a str)>,
 }
 
-/// What a batch leaves behind once its rows are written.
-pub(super) struct Written {
-    pub(super) keys: Vec<EventKey>,
-    pub(super) answers: Vec<Answer>,
-    pub(super) duplicates: u64,
-}
-
-impl<'a> Batch<'a> {
-    pub(super) fn new(connection: &'a Connection, catalog: &'a Catalog, seen: &'a Seen, now: UtcMs) -> Self {
+impl<'a> Needs<'a> {
+    pub(super) fn of(group: &'a [Command], catalog: &'a Catalog) -> Self {
+        let users: BTreeSet<&UserId> = group.iter().map(Command::user).collect();
+        let mut distinct = HashSet::new();
+        let keys = group.iter().filter_map(|command| match command {
+            Command::Event(event, _) => event.key.map(|key| (&event.user, key)),
+            _ => None,
+        });
+        let claims = group.iter().filter_map(|command| match command {
+            Command::BeginClaim { user, goal, .. } => Some((user, catalog.goal(*goal).id.as_str())),
+            Command::EndClaim(intent, _) => Some((&intent.user, intent.goal_id.as_str())),
+            _ => None,
+        });
         Self {
-            connection,
-            catalog,
-            seen,
-            now,
-            users: HashMap::new(),
-            fresh: HashSet::new(),
-            fresh_in_order: Vec::new(),
-            answers: Vec::new(),
-            duplicates: 0,
+            users: users.into_iter().collect(),
+            keys: keys.filter(|(_, key)| distinct.insert(*key)).collect(),
+            claims: claims.collect(),
         }
     }
+}
 
-    /// Runs one command. After an error the whole batch must be rolled back and its callers told by
-    /// [`Self::into_answers`].
-    pub(super) fn run(&mut self, command: Command) -> rusqlite::Result<()> {
+/// What a store found. Users without rows may be left out.
+#[derive(Default)]
+pub(super) struct Loaded {
+    pub(super) users: HashMap<UserId, UserGoals>,
+    /// Those of the asked keys that were applied before.
+    pub(super) applied: HashSet<EventKey>,
+    pub(super) claims: HashMap<ClaimKey, Recorded>,
+}
+
+/// What must become durable before anybody is answered.
+#[derive(Default)]
+pub(super) struct Changes {
+    pub(super) rows: Vec<(UserId, GoalRow)>,
+    pub(super) keys: Vec<(UserId, EventKey)>,
+    /// Claims to be recorded, each once; those that were granted with the instant.
+    pub(super) claims: Vec<(ClaimIntent, Option<UtcMs>)>,
+    /// Granted claims whose goal is no longer in the file: their row must be marked by its id.
+    pub(super) unlisted: Vec<ClaimIntent>,
+    pub(super) grants: Vec<Grant>,
+}
+
+/// Tells one caller the outcome, or why there is none; hands back what must be tried again.
+pub(super) type Answer = Box<dyn FnOnce(Option<&StoreError>) -> Option<Command> + Send>;
+
+/// What a group leaves behind.
+#[derive(Default)]
+pub(super) struct Done {
+    pub(super) changes: Changes,
+    pub(super) answers: Vec<Answer>,
+    pub(super) events_written: u64,
+    pub(super) events_duplicate: u64,
+}
+
+/// Tells every caller, and hands back what must be tried again.
+pub(super) fn answer(answers: Vec<Answer>, failure: Option<&StoreError>) -> Vec<Command> {
+    answers.into_iter().filter_map(|answer| answer(failure)).collect()
+}
+
+/// Runs a group on what was loaded for it.
+pub(super) fn run(catalog: &Catalog, group: Vec<Command>, loaded: Loaded, now: UtcMs) -> Done {
+    let mut batch = Batch { catalog, now, loaded, done: Done::default() };
+    for command in group {
+        batch.command(command);
+    }
+    batch.finish()
+}
+
+/// Tells every caller of a group that could not even be loaded, and hands back what must be tried again.
+pub(super) fn refuse(group: Vec<Command>, error: &StoreError) -> Vec<Command> {
+    group.into_iter().filter_map(|command| refuse_one(command, error)).collect()
+}
+
+fn refuse_one(command: Command, error: &StoreError) -> Option<Command> {
+    match command {
+        Command::Event(event, reply) => return settle_event(event, reply, Err(error.clone())),
+        Command::Initialize(_, reply) => tell(reply, Err(error.clone())),
+        Command::SetActive { reply, .. } => tell(reply, Err(error.clone())),
+        Command::BeginClaim { reply, .. } => tell(reply, Err(error.clone())),
+        Command::EndClaim(_, reply) => tell(reply, Err(error.clone())),
+        Command::EnterGrant(_, reply) => tell(reply, Err(error.clone())),
+    }
+    None
+}
+
+/// A caller that is gone needs no answer; its write stands all the same.
+fn tell<T>(reply: Reply<T>, outcome: Result<T, StoreError>) {
+    let _caller_gone = reply.send(outcome);
+}
+
+/// An event that was acknowledged when it was buffered must be tried again, as nobody else will.
+fn settle_event(
+    event: EventWrite,
+    reply: Option<Reply<EventOutcome>>,
+    outcome: Result<EventOutcome, StoreError>,
+) -> Option<Command> {
+    match (reply, outcome) {
+        (None, Err(_)) => Some(Command::Event(event, None)),
+        (None, Ok(_)) => None,
+        (Some(reply), outcome) => {
+            // Its place in the buffer is free before its publisher hears of it.
+            drop(event);
+            tell(reply, outcome);
+            None
+        }
+    }
+}
+
+struct Batch<'a> {
+    catalog: &'a Catalog,
+    now: UtcMs,
+    loaded: Loaded,
+    done: Done,
+}
+
+impl Batch<'_> {
+    fn command(&mut self, command: Command) {
         match command {
             Command::Event(event, reply) => {
                 let outcome = self.event(&event);
-                self.settle_event(event, reply, outcome)
+                self.done.answers.push(Box::new(move |failure| {
+                    settle_event(event, reply, failure.map_or(Ok(outcome), |error| Err(error.clone())))
+                }));
             }
             Command::Initialize(user, reply) => {
                 let outcome = self.initialize(&user);
-                self.settle(reply, outcome)
+                self.settle(reply, outcome);
             }
             Command::SetActive { user, goal, activation, reply } => {
-                let (catalog, now) = (self.catalog, self.now);
-                let outcome = self.user(&user).map(|goals| {
-                    rules::assign_defaults(catalog, goals, now);
-                    rules::set_active(goals, goal, activation, now).clone()
-                });
-                self.settle(reply, outcome)
+                let outcome = self.set_active(&user, goal, activation);
+                self.settle(reply, outcome);
             }
             Command::BeginClaim { user, goal, reply } => {
                 let outcome = self.begin_claim(&user, goal);
-                self.settle(reply, outcome)
+                self.settle(reply, outcome);
             }
             Command::EndClaim(intent, reply) => {
-                let outcome = self.end_claim(&intent);
-                self.settle(reply, outcome)
+                let outcome = self.end_claim(intent);
+                self.settle(reply, outcome);
             }
             Command::EnterGrant(grant, reply) => {
-                let outcome = claims::enter(self.connection, &grant, self.now);
-                self.settle(reply, outcome)
+                self.done.changes.grants.push(grant);
+                self.settle(reply, ());
             }
-            Command::Close => Ok(()),
         }
     }
 
-    /// Writes every changed row and the ids of the events.
-    pub(super) fn write(self) -> Result<Written, (rusqlite::Error, Vec<Answer>)> {
-        let saved = self.users.iter().try_for_each(|user| rows::save(self.connection, self.catalog, user));
-        let stored = saved.and_then(|()| self.seen.store(self.connection, &self.fresh_in_order, self.now));
-        match stored {
-            Ok(()) => {
-                Ok(Written { keys: self.fresh_in_order, answers: self.answers, duplicates: self.duplicates })
-            }
-            Err(error) => Err((error, self.answers)),
-        }
+    fn user(&mut self, user: &UserId) -> &mut UserGoals {
+        self.loaded.users.entry(user.clone()).or_default()
     }
 
-    pub(super) fn into_answers(self) -> Vec<Answer> {
-        self.answers
-    }
-
-    fn user(&mut self, user: &UserId) -> rusqlite::Result<&mut UserGoals> {
-        match self.users.entry(user.clone()) {
-            Entry::Occupied(loaded) => Ok(loaded.into_mut()),
-            Entry::Vacant(gap) => Ok(gap.insert(rows::load(self.connection, self.catalog, user)?)),
-        }
-    }
-
-    fn event(&mut self, event: &EventWrite) -> rusqlite::Result<EventOutcome> {
+    fn event(&mut self, event: &EventWrite) -> EventOutcome {
         if let Some(key) = event.key {
-            if self.seen.contains(key) || !self.fresh.insert(key) {
-                self.duplicates += 1;
-                return Ok(EventOutcome::Duplicate);
+            if !self.loaded.applied.insert(key) {
+                self.done.events_duplicate += 1;
+                return EventOutcome::Duplicate;
             }
-            self.fresh_in_order.push(key);
+            self.done.changes.keys.push((event.user.clone(), key));
         }
         let (catalog, now) = (self.catalog, self.now);
-        let goals = self.user(&event.user)?;
+        let goals = self.user(&event.user);
         rules::assign_defaults(catalog, goals, now);
         rules::apply(catalog, goals, (catalog.triggered(event.trigger), event.what), now);
-        Ok(EventOutcome::Written)
+        self.done.events_written += 1;
+        EventOutcome::Written
     }
 
-    fn initialize(&mut self, user: &UserId) -> rusqlite::Result<Initialized> {
+    fn initialize(&mut self, user: &UserId) -> Initialized {
         let (catalog, now) = (self.catalog, self.now);
-        let goals = self.user(user)?;
+        let goals = self.user(user);
         let new_assignments = rules::assign_defaults(catalog, goals, now);
-        Ok(Initialized { new_assignments, goals: goals.clone() })
+        Initialized { new_assignments, goals: goals.clone() }
     }
 
-    fn begin_claim(&mut self, user: &UserId, goal: GoalIx) -> rusqlite::Result<ClaimStart> {
-        let (connection, catalog, now) = (self.connection, self.catalog, self.now);
-        let goals = self.user(user)?;
-        match rules::claimable(catalog, goals, goal) {
-            Ok(row) => claims::begin(connection, (catalog, user), row, now).map(ClaimStart::Begun),
-            Err(refusal) => Ok(ClaimStart::Refused(refusal)),
-        }
+    fn set_active(&mut self, user: &UserId, goal: GoalIx, activation: Activation) -> GoalRow {
+        let (catalog, now) = (self.catalog, self.now);
+        let goals = self.user(user);
+        rules::assign_defaults(catalog, goals, now);
+        rules::set_active(goals, goal, activation, now).clone()
     }
 
-    fn end_claim(&mut self, intent: &ClaimIntent) -> rusqlite::Result<ClaimEnd> {
-        let (connection, now) = (self.connection, self.now);
-        if !claims::end(connection, intent, now)? {
-            return Ok(ClaimEnd::Already);
+    fn begin_claim(&mut self, user: &UserId, goal: GoalIx) -> ClaimStart {
+        let catalog = self.catalog;
+        let period = match rules::claimable(catalog, self.user(user), goal) {
+            Ok(row) => row.period,
+            Err(refusal) => return ClaimStart::Refused(refusal),
+        };
+        let key = (user.clone(), catalog.goal(goal).id.clone(), period);
+        if let Some(recorded) = self.loaded.claims.get(&key) {
+            return ClaimStart::Begun(recorded.intent.clone());
         }
-        match self.catalog.find(&intent.goal_id) {
-            Some(goal) => rules::mark_claimed(self.user(&intent.user)?, goal, now),
-            None => claims::mark_unlisted(connection, intent, now)?,
-        }
-        Ok(ClaimEnd::Claimed(now))
+        let intent = ClaimIntent::new(catalog, user, (goal, period));
+        self.done.changes.claims.push((intent.clone(), None));
+        self.loaded.claims.insert(key, Recorded { intent: intent.clone(), is_granted: false });
+        ClaimStart::Begun(intent)
     }
 
-    fn settle<T: Send + 'static>(
-        &mut self,
-        reply: Reply<T>,
-        outcome: rusqlite::Result<T>,
-    ) -> rusqlite::Result<()> {
-        let (outcome, error) = split(outcome);
-        // A caller that is gone needs no answer; its write stands all the same.
-        self.answers.push(Box::new(move |failure| {
-            let answer = failure.map_or_else(|| outcome.ok_or(StoreError::Closed), |e| Err(e.clone()));
-            let _caller_gone = reply.send(answer);
+    fn end_claim(&mut self, intent: ClaimIntent) -> ClaimEnd {
+        match self.loaded.claims.get_mut(&intent.key()) {
+            Some(recorded) if !recorded.is_granted => recorded.is_granted = true,
+            _ => return ClaimEnd::Already,
+        }
+        let (catalog, now) = (self.catalog, self.now);
+        match catalog.find(&intent.goal_id) {
+            Some(goal) => rules::mark_claimed(self.user(&intent.user), goal, now),
+            None => self.done.changes.unlisted.push(intent.clone()),
+        }
+        let claims = &mut self.done.changes.claims;
+        claims.retain(|(begun, _)| begun.key() != intent.key());
+        claims.push((intent, Some(now)));
+        ClaimEnd::Claimed(now)
+    }
+
+    fn settle<T: Send + 'static>(&mut self, reply: Reply<T>, outcome: T) {
+        self.done.answers.push(Box::new(move |failure| {
+            tell(reply, failure.map_or(Ok(outcome), |error| Err(error.clone())));
+            None
         }));
-        error
     }
 
-    fn settle_event(
-        &mut self,
-        event: EventWrite,
-        reply: Option<Reply<EventOutcome>>,
-        outcome: rusqlite::Result<EventOutcome>,
-    ) -> rusqlite::Result<()> {
-        let (outcome, error) = split(outcome);
-        self.answers.push(Box::new(move |failure| {
-            drop(event);
-            if let Some(reply) = reply {
-                let answer = failure.map_or_else(|| outcome.ok_or(StoreError::Closed), |e| Err(e.clone()));
-                let _caller_gone = reply.send(answer);
-            } else if let Some(error) = failure {
-                tracing::error!(%error, "a buffered event was lost");
-            }
-        }));
-        error
-    }
-}
-
-fn split<T>(outcome: rusqlite::Result<T>) -> (Option<T>, rusqlite::Result<()>) {
-    match outcome {
-        Ok(outcome) => (Some(outcome), Ok(())),
-        Err(error) => (None, Err(error)),
+    fn finish(mut self) -> Done {
+        for (user, goals) in self.loaded.users {
+            let changed = goals.into_rows().into_iter().filter(|row| row.is_changed);
+            self.done.changes.rows.extend(changed.map(|row| (user.clone(), row)));
+        }
+        self.done
     }
 }

@@ -1,4 +1,4 @@
-//! What the writer can be asked, and what it answers.
+//! What a store can be asked, and what it answers.
 
 use super::StoreError;
 use super::claims::{ClaimEnd, ClaimIntent, ClaimStart};
@@ -66,6 +66,7 @@ pub struct Initialized {
     pub goals: UserGoals,
 }
 
+/// A write. All of them concern one user each, so that a store may split them by user.
 pub(super) enum Command {
     Event(EventWrite, Option<Reply<EventOutcome>>),
     Initialize(UserId, Reply<Initialized>),
@@ -73,7 +74,18 @@ pub(super) enum Command {
     BeginClaim { user: UserId, goal: GoalIx, reply: Reply<ClaimStart> },
     EndClaim(ClaimIntent, Reply<ClaimEnd>),
     EnterGrant(Grant, Reply<()>),
-    Close,
+}
+
+impl Command {
+    /// Whom it concerns.
+    pub(super) fn user(&self) -> &UserId {
+        match self {
+            Self::Event(event, _) => &event.user,
+            Self::Initialize(user, _) | Self::SetActive { user, .. } | Self::BeginClaim { user, .. } => user,
+            Self::EndClaim(intent, _) => &intent.user,
+            Self::EnterGrant(grant, _) => &grant.user,
+        }
+    }
 }
 
 #[cfg(test)]

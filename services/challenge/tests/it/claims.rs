@@ -1,18 +1,17 @@
 //! Claims: exactly one grant, whatever happens around it.
 
+use crate::home::Home;
 use crate::support::Server;
 use challenge::catalog::{Catalog, GoalIx};
 use challenge::claims::{ClaimError, Claims};
 use challenge::rewards::{Grant, GrantError, Granting, RewardClient};
 use challenge::rules::{Activation, ClaimRefusal};
-use challenge::settings::Settings;
-use challenge::store::{ClaimStart, Store, StoreOptions};
+use challenge::store::{ClaimStart, Store};
 use challenge::user::UserId;
 use hyper::StatusCode;
-use kit::env::Env;
+use kit::clock::UtcMs;
 use kit::metrics::Metrics;
 use serde_json::json;
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
 
@@ -112,16 +111,11 @@ fn ann() -> UserId {
     UserId::new("ann").unwrap()
 }
 
-fn options(folder: &Path) -> StoreOptions {
-    let path = crate::support::database(folder);
-    let env = Env::of([("TEST_IDENTITY_HEADER", "on"), ("DATABASE_PATH", path.as_str())]);
-    Settings::read(&env).unwrap().store
-}
-
-fn open(folder: &Path) -> (Arc<Store>, GoalIx) {
+async fn open(home: &Home) -> (Arc<Store>, GoalIx) {
     let catalog = Arc::new(catalog());
     let goal = catalog.find(LOGIN_GOAL).unwrap();
-    (Arc::new(Store::open(&options(folder), catalog, &Metrics::new("test")).unwrap()), goal)
+    let store = Store::open(&home.settings(&[]).store, catalog, &Metrics::new("test")).await.unwrap();
+    (Arc::new(store), goal)
 }
 
 fn claims(store: &Arc<Store>, rewards: &Arc<Recorder>) -> Arc<Claims> {
@@ -134,7 +128,7 @@ fn catalog() -> Catalog {
 }
 
 /// A database in which ann has completed the login goal.
-async fn completed() -> tempfile::TempDir {
+async fn completed() -> Home {
     let server = Server::start().await;
     server.publisher().await.log_in("ann", "1").await.unwrap();
     server.stop().await
@@ -142,8 +136,8 @@ async fn completed() -> tempfile::TempDir {
 
 #[tokio::test]
 async fn a_failed_grant_leaves_the_claim_open_and_the_next_one_uses_the_same_key() {
-    let folder = completed().await;
-    let (store, goal) = open(folder.path());
+    let home = completed().await;
+    let (store, goal) = open(&home).await;
     let rewards = Arc::new(Recorder { failures_left: Mutex::new(2), ..Recorder::default() });
     let claims = claims(&store, &rewards);
     for _ in 0..2 {
@@ -159,8 +153,8 @@ async fn a_failed_grant_leaves_the_claim_open_and_the_next_one_uses_the_same_key
 
 #[tokio::test]
 async fn no_transaction_is_open_while_a_reward_is_granted() {
-    let folder = completed().await;
-    let (store, goal) = open(folder.path());
+    let home = completed().await;
+    let (store, goal) = open(&home).await;
     let rewards = Arc::new(Recorder { go_on: Some(Notify::new()), ..Recorder::default() });
     let claims = claims(&store, &rewards);
     let claim = tokio::spawn({
@@ -169,7 +163,11 @@ async fn no_transaction_is_open_while_a_reward_is_granted() {
     });
     rewards.asked.notified().await;
     store.set_active(ann(), GoalIx(3), Activation::On).await.unwrap();
-    assert_eq!(store.pending_claims().unwrap().len(), 1, "the intent was recorded before the call");
+    assert_eq!(
+        store.pending_claims(UtcMs(i64::MAX / 4)).await.unwrap().len(),
+        1,
+        "the intent was recorded before the call"
+    );
     rewards.go_on.as_ref().unwrap().notify_one();
     claim.await.unwrap().unwrap();
     assert!(
@@ -180,8 +178,8 @@ async fn no_transaction_is_open_while_a_reward_is_granted() {
 
 #[tokio::test]
 async fn a_claim_whose_caller_goes_away_is_carried_to_its_end() {
-    let folder = completed().await;
-    let (store, goal) = open(folder.path());
+    let home = completed().await;
+    let (store, goal) = open(&home).await;
     let rewards = Arc::new(Recorder { go_on: Some(Notify::new()), ..Recorder::default() });
     let claims = claims(&store, &rewards);
     let mut caller = Box::pin(claims.claim(ann(), goal));
@@ -201,16 +199,18 @@ async fn a_claim_whose_caller_goes_away_is_carried_to_its_end() {
 #[tokio::test]
 async fn an_interrupted_claim_is_ended_at_the_next_start() {
     for is_granted in [false, true] {
-        let folder = completed().await;
-        let (store, goal) = open(folder.path());
+        let home = completed().await;
+        let (store, goal) = open(&home).await;
         let ClaimStart::Begun(intent) = store.begin_claim(ann(), goal).await.unwrap() else {
             panic!("the goal is completed")
         };
         if is_granted {
             store.enter_grant(intent.grant).await.unwrap();
         }
+        store.close().await;
         drop(store);
-        let server = Server::start_in(folder, &[]).await;
+        home.age_claims();
+        let server = Server::start_in(home, &[]).await;
         assert_eq!(server.count(GRANTS), 1);
         assert_eq!(server.player("ann").goal(LOGIN_GOAL).await["status"], "claimed");
         assert_eq!(server.player("ann").claim(LOGIN_GOAL).await.0, StatusCode::CONFLICT);

@@ -221,12 +221,11 @@ async fn what_the_store_did_not_take_is_refused_and_counts_when_delivered_again(
     let server = Server::start().await;
     let mut publisher = server.publisher().await;
     publisher.log_in("ann", "1").await.unwrap();
-    let database = rusqlite::Connection::open(crate::support::database(server.folder.path())).unwrap();
-    database.execute_batch("ALTER TABLE user_goal_progress RENAME TO away").unwrap();
+    server.home.run("ALTER TABLE user_goal_progress RENAME TO away");
     assert_eq!(publisher.log_in("ann", "2").await.unwrap_err().code(), Code::Unavailable);
     let (status, refused) = server.player("ann").set_active(LOGIN_GOAL, r#"{"isActive":false}"#).await;
     assert_eq!((status.as_u16(), &refused["errorCode"]), (503, &json!("UNAVAILABLE")));
-    database.execute_batch("ALTER TABLE away RENAME TO user_goal_progress").unwrap();
+    server.home.run("ALTER TABLE away RENAME TO user_goal_progress");
     publisher.log_in("ann", "2").await.unwrap();
     assert_eq!(server.player("ann").goal(LOGIN_GOAL).await["progress"], 2);
 }
@@ -263,15 +262,15 @@ async fn buffered_events_are_written_before_the_end() {
         publisher.log_in("ann", &id.to_string()).await.unwrap();
     }
     drop(publisher);
-    let folder = server.stop().await;
+    let home = server.stop().await;
     let logins = format!("SELECT value FROM user_goal_progress WHERE goal_id = '{LOGIN_GOAL}'");
-    assert_eq!(crate::support::count(folder.path(), &logins), 200);
+    assert_eq!(home.count(&logins), 200);
 }
 
 #[tokio::test]
 async fn both_grpc_ports_tell_their_health() {
     let server = Server::start().await;
-    for address in [server.running.addresses.grpc, server.running.addresses.events] {
+    for address in [server.running.addresses.grpc, server.running.addresses.events].map(Option::unwrap) {
         let mut health = HealthClient::new(connect(address).await);
         let answer = health.check(HealthCheckRequest::default()).await.unwrap().into_inner();
         assert_eq!(answer.status(), ServingStatus::Serving);

@@ -135,8 +135,7 @@ async fn every_refusal_is_the_same_over_both_transports() {
     let (nobody, no_caller) = (server.player(""), server.caller("").await);
     check_refusal(list(&no_caller, false).await, nobody.get(LIST).await);
     check_refusal(claim(&no_caller, LOGIN_GOAL).await, nobody.claim(LOGIN_GOAL).await);
-    let database = rusqlite::Connection::open(crate::support::database(server.folder.path())).unwrap();
-    database.execute_batch("ALTER TABLE user_goal_progress RENAME TO away").unwrap();
+    server.home.run("ALTER TABLE user_goal_progress RENAME TO away");
     check_refusal(list(&grpc, false).await, http.get(LIST).await);
     check_refusal(claim(&grpc, LOGIN_GOAL).await, http.claim(LOGIN_GOAL).await);
 }
@@ -238,7 +237,7 @@ async fn health_needs_no_identity_and_knows_the_service_by_name() {
     let nobody = server.caller("").await;
     let healthy = nobody.client.clone().health_check(proto::HealthCheckRequest {}).await.unwrap();
     assert_eq!(healthy.get_ref().status, "healthy");
-    let mut health = HealthClient::new(connect(server.running.addresses.grpc).await);
+    let mut health = HealthClient::new(connect(server.running.addresses.grpc.unwrap()).await);
     for (service, expect) in [("", Ok(1)), ("service.Service", Ok(1)), ("service.Other", Err(Code::NotFound))]
     {
         let answer = health.check(HealthCheckRequest { service: service.to_owned() }).await;
@@ -271,9 +270,9 @@ async fn reflection_shows_what_each_port_serves() {
     let server = Server::start().await;
     let addresses = server.running.addresses;
     for (address, ours) in [
-        (addresses.grpc, vec!["service.Service"]),
+        (addresses.grpc.unwrap(), vec!["service.Service"]),
         (
-            addresses.events,
+            addresses.events.unwrap(),
             vec![
                 "accelbyte.iam.account.v1.UserAuthenticationUserLoggedInService",
                 "accelbyte.social.statistic.v1.StatisticStatItemUpdatedService",

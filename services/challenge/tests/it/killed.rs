@@ -2,11 +2,11 @@
 //!
 //! `CHALLENGE_KILL_ROUNDS` sets how many rounds are run (3 when unset).
 
+use crate::home::Home;
 use crate::process::Process;
-use crate::support::{Player, Publisher, count};
+use crate::support::{Player, Publisher};
 use hyper::StatusCode;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::task::JoinSet;
@@ -78,7 +78,11 @@ async fn load(
     let mut claims = JoinSet::new();
     for user in 0..CLAIMERS {
         let user = format!("claim-{round}-{user}");
-        claims.spawn(claim_once(publisher.clone(), Player::new(process.addresses.http, &user), user));
+        claims.spawn(claim_once(
+            publisher.clone(),
+            Player::new(process.addresses.http.unwrap(), &user),
+            user,
+        ));
     }
     while total.load(Ordering::Relaxed) < enough {
         tokio::task::yield_now().await;
@@ -96,35 +100,36 @@ async fn check_logins(process: &Process, told: &[Told]) {
             publisher.log_in(&told.user, id).await.unwrap();
         }
         let expected = told.acknowledged.len() + usize::from(told.in_doubt.is_some());
-        let goal = Player::new(process.addresses.http, &told.user).goal(LOGIN_GOAL).await;
+        let goal = Player::new(process.addresses.http.unwrap(), &told.user).goal(LOGIN_GOAL).await;
         assert_eq!(goal["progress"], expected, "{}: each event counts once", told.user);
     }
 }
 
-async fn check_claims(process: &Process, claimed: &[Claimed], folder: &Path) {
+async fn check_claims(process: &Process, claimed: &[Claimed], home: &Home) {
     let mut publisher = Publisher::connect(process.addresses).await;
     for claimed in claimed {
         publisher.tell(&claimed.user, "enemy_kills", 10.0).await.unwrap();
-        let (status, answer) = Player::new(process.addresses.http, &claimed.user).claim(KILLS_GOAL).await;
+        let (status, answer) =
+            Player::new(process.addresses.http.unwrap(), &claimed.user).claim(KILLS_GOAL).await;
         let is_fit = status == StatusCode::CONFLICT || (status == StatusCode::OK && !claimed.is_acknowledged);
         assert!(is_fit, "{claimed:?}: {status} {answer}");
         let grants = format!("SELECT count(*) FROM reward_ledger WHERE user_id = '{}'", claimed.user);
-        assert_eq!(count(folder, &grants), 1, "{claimed:?}");
+        assert_eq!(home.count(&grants), 1, "{claimed:?}");
     }
-    assert_eq!(count(folder, "SELECT count(*) FROM claims WHERE granted_at IS NULL"), 0);
+    assert_eq!(home.count("SELECT count(*) FROM claims WHERE granted_at IS NULL"), 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kill_9_under_load_loses_nothing_and_doubles_nothing() {
-    let folder = tempfile::tempdir().unwrap();
+    let home = Home::new();
     let mut acknowledged = BTreeMap::new();
     for round in 0..rounds() {
         // Rounds end at different moments: early with claims on their way, or later.
         let enough = 40 + (round * 7919) % 600;
-        let (told, claimed) = load(Process::start(folder.path()), (round, enough), Process::kill).await;
-        let process = Process::start(folder.path());
+        let (told, claimed) = load(Process::start(&home), (round, enough), Process::kill).await;
+        let process = Process::start(&home);
         check_logins(&process, &told).await;
-        check_claims(&process, &claimed, folder.path()).await;
+        check_claims(&process, &claimed, &home).await;
         process.kill();
         let logins: usize = told.iter().map(|told| told.acknowledged.len()).sum();
         acknowledged.insert(round, (logins, claimed.iter().filter(|c| c.is_acknowledged).count()));
@@ -134,10 +139,10 @@ async fn kill_9_under_load_loses_nothing_and_doubles_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sigterm_under_load_drains_and_exits_0() {
-    let folder = tempfile::tempdir().unwrap();
+    let home = Home::new();
     let end = |process: Process| assert!(process.terminate().success());
-    let (told, claimed) = load(Process::start(folder.path()), (0, 200), end).await;
-    let process = Process::start(folder.path());
+    let (told, claimed) = load(Process::start(&home), (0, 200), end).await;
+    let process = Process::start(&home);
     check_logins(&process, &told).await;
-    check_claims(&process, &claimed, folder.path()).await;
+    check_claims(&process, &claimed, &home).await;
 }

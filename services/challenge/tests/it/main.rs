@@ -2,10 +2,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
+use home::Kind;
+
+/// The embedded store; `tests/postgres` runs the same tests against the other one.
+const STORE: Kind = Kind::Sqlite;
+
 mod bad_input;
+mod binary;
 mod claims;
 mod events;
 mod grpc;
+mod home;
 mod identity;
 mod issuer;
 mod killed;

@@ -1,8 +1,8 @@
 //! What players reach over HTTP.
 
-use crate::support::{PORTS, Player, Server};
+use crate::support::{Player, Server};
+use challenge::server::Role;
 use hyper::{Method, StatusCode};
-use kit::env::Env;
 use serde_json::json;
 use std::collections::HashSet;
 use tokio::io::AsyncReadExt;
@@ -41,11 +41,11 @@ async fn two_hundred_simultaneous_first_calls_assign_once_and_count_once() {
 async fn new_defaults_reach_existing_users() {
     let server = Server::start().await;
     server.player("ann").initialize().await;
-    let folder = server.stop().await;
+    let home = server.stop().await;
     let more = challenge::catalog::Counts { challenges: 10, goals: 50, defaults: 20 };
-    let path = folder.path().join("more.json");
+    let path = home.path().join("more.json");
     std::fs::write(&path, challenge::catalog::generate(more)).unwrap();
-    let server = Server::start_in(folder, &[("CHALLENGE_CONFIG_PATH", path.to_str().unwrap())]).await;
+    let server = Server::start_in(home, &[("CHALLENGE_CONFIG_PATH", path.to_str().unwrap())]).await;
     let synced = server.player("ann").initialize().await;
     assert_eq!((&synced["newAssignments"], &synced["totalActive"]), (&json!(10), &json!(20)));
 }
@@ -211,10 +211,9 @@ async fn a_base_path_can_be_chosen_and_the_root_too() {
 #[tokio::test]
 async fn a_port_that_is_taken_is_named() {
     let server = Server::start().await;
-    let taken = server.running.addresses.http.port().to_string();
-    let env = Env::of(PORTS.into_iter().chain([("DATABASE_PATH", ":temporary:"), ("HTTP_PORT", &taken)]));
-    let settings = challenge::settings::Settings::read(&env).unwrap();
-    let refused = challenge::server::start(&settings).await.err().unwrap().to_string();
+    let taken = server.running.addresses.http.unwrap().port().to_string();
+    let settings = server.home.settings(&[("HTTP_PORT", &taken)]);
+    let refused = challenge::server::start(&settings, Role::All).await.err().unwrap().to_string();
     assert!(
         refused.starts_with(&format!("cannot listen on 127.0.0.1:{taken} for HTTP (HTTP_PORT)")),
         "{refused}"
@@ -228,12 +227,13 @@ async fn after_the_end_every_connection_is_closed_and_the_database_is_whole() {
     let addresses = server.running.addresses;
     server.player("ann").initialize().await;
     let mut idle = Vec::new();
-    for address in [addresses.http, addresses.grpc, addresses.events, addresses.admin] {
+    let ports = [addresses.http, addresses.grpc, addresses.events, Some(addresses.admin)];
+    for address in ports.map(Option::unwrap) {
         idle.push(tokio::net::TcpStream::connect(address).await.unwrap());
     }
-    let folder = server.stop().await;
+    let home = server.stop().await;
     for mut connection in idle {
         let _closed_or_reset = connection.read_to_end(&mut Vec::new()).await;
     }
-    assert_eq!(crate::support::count(folder.path(), "SELECT count(*) FROM user_goal_progress"), 10);
+    assert_eq!(home.count("SELECT count(*) FROM user_goal_progress"), 10);
 }

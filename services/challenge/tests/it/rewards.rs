@@ -1,5 +1,6 @@
 //! Rewards granted by a service that is real to the last byte and fails as told: one grant, whatever happens.
 
+use crate::home::Home;
 use crate::process::Process;
 use crate::reward_server::{Act, RewardServer};
 use crate::support::{Player, Publisher, Server, until};
@@ -132,20 +133,20 @@ async fn a_thousand_simultaneous_claims_grant_once() {
 async fn a_crash_between_intent_and_end_grants_once() {
     for act in [Act::HoldGranted, Act::HoldUnheard] {
         let rewards = RewardServer::start(&[act]).await;
-        let folder = tempfile::tempdir().unwrap();
+        let home = Home::new();
         let mut settings = rewards.settings();
         settings.push(("REWARD_TIMEOUT_MS", "30000".to_owned()));
-        let process = Process::start_with(folder.path(), &settings);
+        let process = Process::start_with(&home, &settings);
         Publisher::connect(process.addresses).await.log_in("ann", "1").await.unwrap();
-        let ann = Player::new(process.addresses.http, "ann");
+        let ann = Player::new(process.addresses.http.unwrap(), "ann");
         let claim = tokio::spawn(async move { ann.try_claim(LOGIN_GOAL).await });
         until("the grant is asked for", async || rewards.attempts() == 1).await;
         process.kill();
         assert!(claim.await.unwrap().is_err(), "no answer");
         rewards.release();
 
-        let process = Process::start_with(folder.path(), &settings);
-        let ann = Player::new(process.addresses.http, "ann");
+        let process = Process::start_with(&home, &settings);
+        let ann = Player::new(process.addresses.http.unwrap(), "ann");
         assert_eq!(ann.goal(LOGIN_GOAL).await["status"], "claimed", "{act:?}");
         assert_eq!(ann.claim(LOGIN_GOAL).await.0, StatusCode::CONFLICT, "{act:?}");
         let counts = (rewards.attempts(), keys(&rewards).len(), rewards.granted().len());
@@ -190,20 +191,20 @@ async fn a_service_that_is_down_for_a_while_costs_nobody_a_reward() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_drain_leaves_an_unanswered_claim_to_the_next_start() {
     let rewards = RewardServer::start(&[Act::HoldUnheard]).await;
-    let folder = tempfile::tempdir().unwrap();
+    let home = Home::new();
     let mut settings = rewards.settings();
     settings.push(("REWARD_TIMEOUT_MS", "60000".to_owned()));
     settings.push(("DRAIN_TIMEOUT_S", "1".to_owned()));
-    let process = Process::start_with(folder.path(), &settings);
+    let process = Process::start_with(&home, &settings);
     Publisher::connect(process.addresses).await.log_in("ann", "1").await.unwrap();
-    let ann = Player::new(process.addresses.http, "ann");
+    let ann = Player::new(process.addresses.http.unwrap(), "ann");
     let claim = tokio::spawn(async move { ann.try_claim(LOGIN_GOAL).await });
     until("the grant is asked for", async || rewards.attempts() == 1).await;
     let ended = tokio::task::spawn_blocking(move || process.terminate()).await.unwrap();
     assert!(ended.success(), "{ended}");
     assert!(claim.await.unwrap().is_err(), "no answer");
-    let process = Process::start_with(folder.path(), &settings);
-    let ann = Player::new(process.addresses.http, "ann");
+    let process = Process::start_with(&home, &settings);
+    let ann = Player::new(process.addresses.http.unwrap(), "ann");
     assert_eq!(ann.claim(LOGIN_GOAL).await.0, StatusCode::CONFLICT, "it has been ended");
     assert_eq!((rewards.attempts(), keys(&rewards).len(), rewards.granted().len()), (2, 1, 1));
     process.kill();

@@ -1,37 +1,25 @@
 //! A server in this process or in one of its own, and the clients that tests speak to it with.
 
+use crate::home::Home;
 use axum::body::{Body, to_bytes};
 use challenge::proto::account::UserLoggedIn;
 use challenge::proto::account::user_authentication_user_logged_in_service_client::UserAuthenticationUserLoggedInServiceClient as LoginClient;
 use challenge::proto::service::service_client::ServiceClient;
 use challenge::proto::statistic::statistic_stat_item_updated_service_client::StatisticStatItemUpdatedServiceClient as StatisticClient;
 use challenge::proto::statistic::{StatItem, StatItemUpdated};
-use challenge::server::{Addresses, Running, start};
-use challenge::settings::Settings;
+use challenge::server::{Addresses, Role, Running, start};
 use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
-use kit::env::Env;
 use serde_json::Value;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::time::{Duration, Instant};
-use tempfile::TempDir;
 use tonic::transport::{Channel, Endpoint};
 
 /// A server in this process on ports and a database of its own.
 pub(crate) struct Server {
     pub(crate) running: Running,
-    pub(crate) folder: TempDir,
+    pub(crate) home: Home,
 }
-
-/// Any free ports, and what a start needs.
-pub(crate) const PORTS: [(&str, &str); 5] = [
-    ("TEST_IDENTITY_HEADER", "on"),
-    ("HTTP_PORT", "0"),
-    ("GRPC_PORT", "0"),
-    ("EVENTS_PORT", "0"),
-    ("ADMIN_PORT", "0"),
-];
 
 impl Server {
     pub(crate) async fn start() -> Self {
@@ -39,43 +27,36 @@ impl Server {
     }
 
     pub(crate) async fn start_with(settings: &[(&str, &str)]) -> Self {
-        Self::start_in(tempfile::tempdir().unwrap(), settings).await
+        Self::start_in(Home::new(), settings).await
     }
 
-    /// A server on the database of an earlier one.
-    pub(crate) async fn start_in(folder: TempDir, settings: &[(&str, &str)]) -> Self {
-        let server = Self::start_unready_in(folder, settings).await;
+    /// A server on the database of an earlier one, ready.
+    pub(crate) async fn start_in(home: Home, settings: &[(&str, &str)]) -> Self {
+        let server = Self::start_unready_in(home, settings).await;
         server.running.ready().await;
         server
     }
 
-    /// A server that may still wait for what it needs to know who asks.
-    pub(crate) async fn start_unready(settings: &[(&str, &str)]) -> Self {
-        Self::start_unready_in(tempfile::tempdir().unwrap(), settings).await
-    }
-
-    async fn start_unready_in(folder: TempDir, settings: &[(&str, &str)]) -> Self {
-        let database = database(folder.path());
-        let pairs = PORTS.into_iter().chain([("DATABASE_PATH", database.as_str())]);
-        let env = Env::of(pairs.chain(settings.iter().copied()));
-        let running = start(&Settings::read(&env).unwrap()).await.unwrap();
-        Self { running, folder }
+    /// One that may still wait for the keys of bearer tokens.
+    pub(crate) async fn start_unready_in(home: Home, settings: &[(&str, &str)]) -> Self {
+        let running = start(&home.settings(settings), Role::All).await.unwrap();
+        Self { running, home }
     }
 
     /// Stops it and keeps its database.
-    pub(crate) async fn stop(self) -> TempDir {
+    pub(crate) async fn stop(self) -> Home {
         self.running.stop().await;
-        self.folder
+        self.home
     }
 
     pub(crate) fn player(&self, user: &str) -> Player {
-        Player::new(self.running.addresses.http, user)
+        Player::new(self.running.addresses.http.unwrap(), user)
     }
 
     /// A user's gRPC client; the empty user names nobody.
     pub(crate) async fn caller(&self, user: &str) -> Caller {
         Caller {
-            client: ServiceClient::new(connect(self.running.addresses.grpc).await),
+            client: ServiceClient::new(connect(self.running.addresses.grpc.unwrap()).await),
             user: user.to_owned(),
         }
     }
@@ -93,7 +74,7 @@ impl Server {
 
     /// A number from the database itself.
     pub(crate) fn count(&self, sql: &str) -> i64 {
-        count(self.folder.path(), sql)
+        self.home.count(sql)
     }
 }
 
@@ -108,15 +89,6 @@ pub(crate) async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
         assert!(begun.elapsed() < PATIENCE, "not in time: {what}");
         looks.tick().await;
     }
-}
-
-pub(crate) fn database(folder: &Path) -> String {
-    folder.join("challenge.db").display().to_string()
-}
-
-pub(crate) fn count(folder: &Path, sql: &str) -> i64 {
-    let connection = rusqlite::Connection::open(database(folder)).unwrap();
-    connection.query_row(sql, [], |row| row.get(0)).unwrap()
 }
 
 /// One user's HTTP client; a connection for each request.
@@ -234,7 +206,7 @@ pub(crate) struct Publisher {
 
 impl Publisher {
     pub(crate) async fn connect(addresses: Addresses) -> Self {
-        let channel = connect(addresses.events).await;
+        let channel = connect(addresses.events.unwrap()).await;
         Self { login: LoginClient::new(channel.clone()), statistic: StatisticClient::new(channel) }
     }
 

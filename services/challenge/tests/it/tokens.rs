@@ -1,5 +1,6 @@
 //! Bearer tokens, through real requests to a real server whose keys come from a real key server.
 
+use crate::home::Home;
 use crate::issuer::{KeyServer, Signer, claims, claims_with, now_s, unsigned};
 use crate::support::{Player, Server, until};
 use axum::body::Body;
@@ -16,7 +17,7 @@ async fn list(server: &Server, headers: &[(&str, &str)]) -> (StatusCode, Value) 
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    let player = Player::new(server.running.addresses.http, "");
+    let player = Player::new(server.running.addresses.http.unwrap(), "");
     player.exchange(request.body(Body::empty()).unwrap()).await.unwrap()
 }
 
@@ -47,7 +48,7 @@ async fn a_token_of_either_kind_names_its_subject() {
     let claim = Request::post("/challenge/v1/challenges/challenge-010/goals/goal-010-01/claim")
         .header("host", "test")
         .header("authorization", format!("Bearer {}", ec.token(&claims("ann"))));
-    let player = Player::new(server.running.addresses.http, "");
+    let player = Player::new(server.running.addresses.http.unwrap(), "");
     assert_eq!(player.exchange(claim.body(Body::empty()).unwrap()).await.unwrap().0, StatusCode::OK);
     assert_eq!(server.count("SELECT count(*) FROM reward_ledger WHERE user_id = 'ann'"), 1);
 }
@@ -156,7 +157,7 @@ async fn without_keys_nobody_is_served_and_readiness_says_why_until_they_are_the
     let signer = Signer::ec("e");
     let keys = KeyServer::start(&[&signer]).await;
     keys.set_down(true);
-    let server = Server::start_unready(&keys.settings()).await;
+    let server = Server::start_unready_in(Home::new(), &keys.settings()).await;
     let token = signer.token(&claims("ann"));
     is_refused(&server, &token, (StatusCode::SERVICE_UNAVAILABLE, "cannot be verified now")).await;
     let admin = Player::new(server.running.addresses.admin, "");

@@ -1,7 +1,7 @@
 //! A few connections that only read. In WAL mode they neither wait for the writer nor hold it up.
 
-use super::StoreError;
 use super::schema::{OpenError, Place, open_reader};
+use crate::store::StoreError;
 use rusqlite::Connection;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};

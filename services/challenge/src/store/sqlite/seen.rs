@@ -1,7 +1,8 @@
 //! Which events were applied: the last hour's ids (or the last million, whichever is fewer) in memory, and in the
 //! same transaction as their effect on disk, so that a restart forgets none of them.
 
-use super::command::EventKey;
+use crate::store::command::EventKey;
+use crate::user::UserId;
 use kit::clock::UtcMs;
 use rusqlite::{Connection, params};
 use std::collections::{HashSet, VecDeque};
@@ -57,13 +58,13 @@ impl Seen {
     pub(super) fn store(
         &self,
         connection: &Connection,
-        keys: &[EventKey],
+        keys: &[(UserId, EventKey)],
         now: UtcMs,
     ) -> rusqlite::Result<()> {
         if keys.is_empty() {
             return Ok(());
         }
-        let blob: Vec<u8> = keys.iter().flat_map(|key| key.0.to_le_bytes()).collect();
+        let blob: Vec<u8> = keys.iter().flat_map(|(_, key)| key.0.to_le_bytes()).collect();
         connection.prepare_cached("INSERT INTO event_ids VALUES (?1, ?2, ?3)")?.execute(params![
             self.next_group,
             now.0,
@@ -117,7 +118,7 @@ fn ms(duration: Duration) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::schema::{Place, Sync, open_writer};
+    use crate::store::sqlite::schema::{Place, Sync, open_writer};
 
     fn keys(range: std::ops::Range<u128>) -> Vec<EventKey> {
         range.map(EventKey).collect()
@@ -136,7 +137,9 @@ mod tests {
         for group in 0..groups {
             now = UtcMs(now.0 + every_ms);
             let fresh = keys(group * 10..group * 10 + 10);
-            seen.store(&connection, &fresh, now).unwrap();
+            let ann = UserId::new("ann").unwrap();
+            let told: Vec<_> = fresh.iter().map(|key| (ann.clone(), *key)).collect();
+            seen.store(&connection, &told, now).unwrap();
             seen.committed(&fresh, now);
         }
         let rows = connection.query_row("SELECT count(*) FROM event_ids", [], |row| row.get(0)).unwrap();

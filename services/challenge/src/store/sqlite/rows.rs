@@ -40,25 +40,24 @@ fn read(row: &Row<'_>, catalog: &Catalog) -> rusqlite::Result<Option<GoalRow>> {
     }))
 }
 
-/// Writes the rows that differ from what is stored.
+/// Writes one row.
 pub(super) fn save(
     connection: &Connection,
     catalog: &Catalog,
-    (user, goals): (&UserId, &UserGoals),
+    (user, row): (&UserId, &GoalRow),
 ) -> rusqlite::Result<()> {
-    for row in goals.rows().iter().filter(|row| row.is_changed) {
-        let mut upsert = connection.prepare_cached(
-            "INSERT INTO user_goal_progress VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
-             ON CONFLICT (user_id, goal_id) DO UPDATE SET
-                 value = excluded.value, baseline_value = excluded.baseline_value,
-                 is_active = excluded.is_active, assigned_at = excluded.assigned_at,
-                 completed_at = excluded.completed_at, claimed_at = excluded.claimed_at,
-                 period = excluded.period, expires_at = excluded.expires_at,
-                 baseline_version = excluded.baseline_version,
-                 baseline_told_at = excluded.baseline_told_at",
-        )?;
-        let ms = |time: Option<UtcMs>| time.map(|time| time.0);
-        upsert.execute(params![
+    let mut upsert = connection.prepare_cached(
+        "INSERT INTO user_goal_progress VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+         ON CONFLICT (user_id, goal_id) DO UPDATE SET
+             value = excluded.value, baseline_value = excluded.baseline_value,
+             is_active = excluded.is_active, assigned_at = excluded.assigned_at,
+             completed_at = excluded.completed_at, claimed_at = excluded.claimed_at,
+             period = excluded.period, expires_at = excluded.expires_at,
+             baseline_version = excluded.baseline_version, baseline_told_at = excluded.baseline_told_at",
+    )?;
+    let ms = |time: Option<UtcMs>| time.map(|time| time.0);
+    upsert
+        .execute(params![
             user.as_str(),
             catalog.goal(row.goal).id,
             row.value,
@@ -71,7 +70,6 @@ pub(super) fn save(
             ms(row.expires_at),
             row.baseline_version,
             ms(row.baseline_told_at),
-        ])?;
-    }
-    Ok(())
+        ])
+        .map(drop)
 }

@@ -1,0 +1,61 @@
+//! Where users' goals are kept: PostgreSQL when `DB_HOST` names one, else the embedded SQLite.
+
+use super::{SettingsError, count};
+use crate::server::Role;
+use crate::store::{Password, PostgresOptions, SqliteOptions, StoreOptions, Sync, Window};
+use kit::env::{Env, EnvError};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// `DATABASE_PATH` for a database that is gone after the process has ended.
+const TEMPORARY: &str = ":temporary:";
+
+pub(super) fn read(env: &Env, role: Role) -> Result<StoreOptions, SettingsError> {
+    match env.text("DB_HOST") {
+        Some(host) => Ok(StoreOptions::Postgres(postgres(env, host)?)),
+        None if role == Role::All => Ok(StoreOptions::Sqlite(sqlite(env)?)),
+        None => Err(SettingsError::Embedded),
+    }
+}
+
+fn sqlite(env: &Env) -> Result<SqliteOptions, EnvError> {
+    let path = match env.text("DATABASE_PATH").unwrap_or("challenge.db") {
+        TEMPORARY => None,
+        path => Some(PathBuf::from(path)),
+    };
+    Ok(SqliteOptions {
+        path,
+        sync: env.choice("DATABASE_SYNC", &[("full", Sync::Full), ("normal", Sync::Normal)])?,
+        readers: count(env, "DATABASE_READERS", 4, 64)?,
+        linger: linger(env)?,
+        window: Window {
+            age: ids_for(env)?,
+            ids: count(env, "EVENT_ID_WINDOW_COUNT", 1_000_000, 100_000_000)?,
+        },
+    })
+}
+
+fn postgres(env: &Env, host: &str) -> Result<PostgresOptions, EnvError> {
+    let text = |name: &str, default: &str| env.text(name).unwrap_or(default).to_owned();
+    Ok(PostgresOptions {
+        host: host.to_owned(),
+        port: env.port("DB_PORT", 5432)?,
+        database: text("DB_NAME", "challenge"),
+        user: text("DB_USER", "challenge"),
+        password: Password(text("DB_PASSWORD", "")),
+        writers: count(env, "DB_WRITERS", 4, 64)?,
+        readers: count(env, "DB_READERS", 2, 64)?,
+        statement_timeout: Duration::from_millis(env.within("DB_STATEMENT_TIMEOUT_MS", 5000, 10..=60_000)?),
+        linger: linger(env)?,
+        event_ids_for: ids_for(env)?,
+        start_within: Duration::from_secs(env.within("DB_START_WITHIN_S", 30, 0..=600)?),
+    })
+}
+
+fn linger(env: &Env) -> Result<Duration, EnvError> {
+    env.within("COMMIT_LINGER_MS", 0, 0..=100).map(Duration::from_millis)
+}
+
+fn ids_for(env: &Env) -> Result<Duration, EnvError> {
+    env.within("EVENT_ID_WINDOW_S", 3600, 1..=7 * 86_400).map(Duration::from_secs)
+}

@@ -1,0 +1,80 @@
+//! What both stores count, under the same names.
+
+use super::batch::Done;
+use kit::metrics::{Metrics, seconds_histogram};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::histogram::Histogram;
+use std::time::Instant;
+
+/// Upper bounds of the group-size histogram.
+const GROUP_BOUNDS: [f64; 8] = [1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 2048.0, 4096.0];
+
+/// The writers' counters. Clones share them.
+#[derive(Clone)]
+pub(super) struct Counted {
+    group_commands: Histogram,
+    commit_seconds: Histogram,
+    events_written: Counter,
+    events_duplicate: Counter,
+    rows_written: Counter,
+    groups_failed: Counter,
+}
+
+/// What a committed group counts for.
+pub(super) struct Tally {
+    events_written: u64,
+    events_duplicate: u64,
+    rows: u64,
+}
+
+impl Tally {
+    pub(super) fn of(done: &Done) -> Self {
+        let rows = done.changes.rows.len() as u64;
+        Self { events_written: done.events_written, events_duplicate: done.events_duplicate, rows }
+    }
+}
+
+impl Counted {
+    pub(super) fn register(metrics: &Metrics) -> Self {
+        let counted = Self {
+            group_commands: Histogram::new(GROUP_BOUNDS),
+            commit_seconds: seconds_histogram(),
+            events_written: Counter::default(),
+            events_duplicate: Counter::default(),
+            rows_written: Counter::default(),
+            groups_failed: Counter::default(),
+        };
+        let all = counted.clone();
+        metrics.register(|registry| {
+            registry.register("store_group_commands", "Commands committed together", all.group_commands);
+            let help = "Time of one transaction, from its first statement to its commit";
+            registry.register("store_commit_seconds", help, all.commit_seconds);
+            registry.register(
+                "store_groups_failed",
+                "Transactions that were not committed",
+                all.groups_failed,
+            );
+            registry.register("store_rows_written", "Rows of progress written", all.rows_written);
+            registry.register("events_written", "Events whose effect is durable", all.events_written);
+            let help = "Events recognised as delivered before";
+            registry.register("events_duplicate", help, all.events_duplicate);
+        });
+        counted
+    }
+
+    /// Counts one transaction of `commands` that began at `started`; `None` when it failed.
+    pub(super) fn group(&self, (commands, started): (usize, Instant), committed: Option<&Tally>) {
+        self.group_commands.observe(commands as f64);
+        self.commit_seconds.observe(started.elapsed().as_secs_f64());
+        match committed {
+            None => {
+                self.groups_failed.inc();
+            }
+            Some(tally) => {
+                self.events_written.inc_by(tally.events_written);
+                self.events_duplicate.inc_by(tally.events_duplicate);
+                self.rows_written.inc_by(tally.rows);
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! What is to be done now and then on a connection of its own: see whether the server answers, forget expired event
+//! ids, look for open claims.
+
+use super::connect::{Link, PostgresOptions, within};
+use super::rows;
+use super::statements::Chores;
+use super::types::Stamp;
+use crate::store::StoreError;
+use crate::store::claims::ClaimIntent;
+use kit::clock::UtcMs;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::time::MissedTickBehavior;
+
+/// Between two looks whether the server answers.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// A look that takes longer counts as no answer.
+const LOOK_WITHIN: Duration = Duration::from_secs(2);
+/// Looks between two deletions of expired ids.
+const LOOKS_A_DELETION: u64 = 60;
+
+pub(super) struct Caretaker {
+    link: tokio::sync::Mutex<Link<Chores>>,
+    event_ids_for: Duration,
+    seen: Mutex<Result<(), StoreError>>,
+}
+
+impl Caretaker {
+    pub(super) fn new(options: &PostgresOptions) -> Self {
+        let link = tokio::sync::Mutex::new(Link::new(options.clone()));
+        Self { link, event_ids_for: options.event_ids_for, seen: Mutex::new(Ok(())) }
+    }
+
+    /// Whether the server answered when last looked.
+    pub(super) fn last_seen(&self) -> Result<(), StoreError> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Looks every second, and deletes every minute, until the task is ended.
+    pub(super) async fn run(self: Arc<Self>) {
+        let mut ticks = tokio::time::interval(LOOK_EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        for look in 0_u64.. {
+            ticks.tick().await;
+            let seen = self.look().await;
+            *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = seen;
+            if look % LOOKS_A_DELETION == 0
+                && let Err(error) = self.forget_expired().await
+            {
+                tracing::warn!(%error, "expired event ids could not be deleted");
+            }
+        }
+    }
+
+    async fn look(&self) -> Result<(), StoreError> {
+        let mut link = self.link.lock().await;
+        let session = link.session().await?;
+        let outcome = within(LOOK_WITHIN, session.client().batch_execute("SELECT 1")).await;
+        if let Err(error) = &outcome {
+            link.recover(error).await;
+        }
+        outcome
+    }
+
+    /// Replicas may do this at the same time: each deletes what the others have not.
+    async fn forget_expired(&self) -> Result<(), StoreError> {
+        let age_ms = i64::try_from(self.event_ids_for.as_millis()).unwrap_or(i64::MAX);
+        let expired = Stamp(UtcMs(UtcMs::now().0.saturating_sub(age_ms)));
+        let mut link = self.link.lock().await;
+        let patience = link.patience();
+        let session = link.session().await?;
+        let deleting = async { session.client().execute(&session.statements.expired_ids, &[&expired]).await };
+        let outcome = within(patience, deleting).await;
+        if let Err(error) = &outcome {
+            link.recover(error).await;
+        }
+        outcome.map(|ids| tracing::debug!(ids, "expired event ids were deleted"))
+    }
+
+    pub(super) async fn pending_claims(&self, begun_before: UtcMs) -> Result<Vec<ClaimIntent>, StoreError> {
+        let mut link = self.link.lock().await;
+        let patience = link.patience();
+        let session = link.session().await?;
+        let reading = async {
+            let rows = session.client().query(&session.statements.pending, &[&Stamp(begun_before)]).await?;
+            let claims = rows.iter().filter_map(|row| rows::claim(row).transpose());
+            claims.map(|claim| claim.map(|recorded| recorded.intent)).collect::<Result<Vec<_>, _>>()
+        };
+        let outcome = within(patience, reading).await;
+        if let Err(error) = &outcome {
+            link.recover(error).await;
+        }
+        outcome
+    }
+}

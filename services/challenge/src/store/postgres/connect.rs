@@ -1,0 +1,267 @@
+//! Connections: made with a bound on time, remade when they break, never shared between tasks.
+
+use crate::store::StoreError;
+use std::fmt;
+use std::time::Duration;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, Config, NoTls};
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+/// After a connection failed, requests are refused at once for this long instead of each trying again.
+const PAUSE: Duration = Duration::from_millis(250);
+/// Past the server's own limit on a statement, an answer is not waited for much longer: the server may be frozen.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// A password, shown to nobody.
+#[derive(Clone, Default)]
+pub struct Password(pub String);
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Password(…)")
+    }
+}
+
+/// Which database, and within what bounds it is used.
+#[derive(Debug, Clone)]
+pub struct PostgresOptions {
+    /// A host name, an address, or the folder of a socket.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// The database's name.
+    pub database: String,
+    /// Who connects.
+    pub user: String,
+    /// With what; empty for none.
+    pub password: Password,
+    /// Connections that write, each for its part of the users; at least 1.
+    pub writers: usize,
+    /// Connections that read; at least 1.
+    pub readers: usize,
+    /// The server ends a statement that takes longer.
+    pub statement_timeout: Duration,
+    /// How long the first command of a group waits for others before the group is written.
+    pub linger: Duration,
+    /// Event ids are remembered for at least this long.
+    pub event_ids_for: Duration,
+    /// How long a start waits for a server that cannot be reached yet.
+    pub start_within: Duration,
+}
+
+/// Why PostgreSQL cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// It refused, or could not be reached in time.
+    #[error("PostgreSQL at {at} cannot be used: {why}")]
+    Refused {
+        /// Host, port and database.
+        at: String,
+        /// What the driver or the server said.
+        why: String,
+    },
+    /// The server is older than what the statements need.
+    #[error("PostgreSQL at {at} has version {found}; 15 or newer is needed")]
+    Old {
+        /// Host, port and database.
+        at: String,
+        /// What it says of itself.
+        found: String,
+    },
+    /// A newer version of this program wrote the schema.
+    #[error("the database at {at} has schema version {found}, this program knows up to {known}")]
+    Newer {
+        /// Host, port and database.
+        at: String,
+        /// The database's version.
+        found: i32,
+        /// The newest version known here.
+        known: i32,
+    },
+}
+
+impl PostgresOptions {
+    /// For people: where the database is.
+    #[must_use]
+    pub fn at(&self) -> String {
+        format!("{}:{}/{}", self.host, self.port, self.database)
+    }
+
+    pub(super) fn refused(&self, error: &tokio_postgres::Error) -> ConnectError {
+        ConnectError::Refused { at: self.at(), why: told(error) }
+    }
+
+    fn config(&self) -> Config {
+        let mut config = Config::new();
+        config.host(&self.host).port(self.port).dbname(&self.database).user(&self.user);
+        config.application_name("challenge").connect_timeout(CONNECT_TIMEOUT);
+        config.keepalives_idle(Duration::from_secs(30)).tcp_user_timeout(Duration::from_secs(30));
+        if !self.password.0.is_empty() {
+            config.password(&self.password.0);
+        }
+        let ms = self.statement_timeout.as_millis();
+        config
+            .options(format!("-c statement_timeout={ms} -c idle_in_transaction_session_timeout={}", 2 * ms));
+        config
+    }
+}
+
+/// What went wrong, with what the server said of it.
+fn told(error: &tokio_postgres::Error) -> String {
+    match error.as_db_error() {
+        Some(server) => format!("{} ({})", server.message(), server.code().code()),
+        None => std::error::Error::source(error)
+            .map_or_else(|| error.to_string(), |why| format!("{error}: {why}")),
+    }
+}
+
+/// One connection and the task that moves its bytes, which ends with it.
+pub(super) struct Connected {
+    pub(super) client: Client,
+    driver: JoinHandle<()>,
+}
+
+impl Drop for Connected {
+    fn drop(&mut self) {
+        self.driver.abort();
+    }
+}
+
+pub(super) async fn connect(options: &PostgresOptions) -> Result<Connected, tokio_postgres::Error> {
+    let (client, connection) = options.config().connect(NoTls).await?;
+    let driver = tokio::spawn(async move {
+        if let Err(error) = connection.await {
+            tracing::warn!(error = told(&error), "a connection to PostgreSQL broke");
+        }
+    });
+    Ok(Connected { client, driver })
+}
+
+/// The first connection of a start: a server that is still starting, or has no connection free, is waited for.
+pub(super) async fn connect_patiently(options: &PostgresOptions) -> Result<Connected, ConnectError> {
+    let give_up_at = Instant::now() + options.start_within;
+    loop {
+        let error = match connect(options).await {
+            Ok(connected) => return Ok(connected),
+            Err(error) => error,
+        };
+        if !is_passing(&error) || Instant::now() >= give_up_at {
+            return Err(options.refused(&error));
+        }
+        tracing::warn!(at = options.at(), error = told(&error), "waiting for PostgreSQL");
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// Whether trying again may help: nobody listens, the server is starting or stopping, or has too many clients.
+fn is_passing(error: &tokio_postgres::Error) -> bool {
+    error.code().is_none_or(|code| {
+        [&SqlState::CANNOT_CONNECT_NOW, &SqlState::ADMIN_SHUTDOWN, &SqlState::TOO_MANY_CONNECTIONS]
+            .contains(&code)
+    })
+}
+
+/// What a connection is prepared for: the statements of one kind of task.
+pub(super) trait Prepared: Sized + Send {
+    fn prepare(client: &Client) -> impl Future<Output = Result<Self, tokio_postgres::Error>> + Send;
+}
+
+/// A connection with its statements.
+pub(super) struct Session<S> {
+    connected: Connected,
+    pub(super) statements: S,
+}
+
+impl<S> Session<S> {
+    pub(super) fn client(&self) -> &Client {
+        &self.connected.client
+    }
+}
+
+/// A connection that is remade when it is broken.
+pub(super) struct Link<S> {
+    options: PostgresOptions,
+    session: Option<Session<S>>,
+    failed: Option<(Instant, StoreError)>,
+}
+
+impl<S: Prepared> Link<S> {
+    pub(super) fn new(options: PostgresOptions) -> Self {
+        Self { options, session: None, failed: None }
+    }
+
+    /// The session, made now if there is none that works.
+    pub(super) async fn session(&mut self) -> Result<&Session<S>, StoreError> {
+        if self.session.as_ref().is_some_and(|session| session.client().is_closed()) {
+            self.session = None;
+        }
+        if self.session.is_none() {
+            self.session = Some(self.make().await?);
+        }
+        // Made just above when it was missing.
+        self.session.as_ref().ok_or(StoreError::Closed)
+    }
+
+    async fn make(&mut self) -> Result<Session<S>, StoreError> {
+        if let Some((at, error)) = &self.failed
+            && at.elapsed() < PAUSE
+        {
+            return Err(error.clone());
+        }
+        let made = async {
+            let connected = connect(&self.options).await?;
+            let statements = S::prepare(&connected.client).await?;
+            Ok(Session { connected, statements })
+        };
+        let error = match tokio::time::timeout(CONNECT_TIMEOUT, made).await {
+            Ok(Ok(session)) => {
+                self.failed = None;
+                return Ok(session);
+            }
+            Ok(Err(error)) => told(&error),
+            Err(_elapsed) => "no connection in time".to_owned(),
+        };
+        let error = StoreError::Unreachable(error.into());
+        self.failed = Some((Instant::now(), error.clone()));
+        Err(error)
+    }
+
+    /// After work that failed: a connection on which the server said no is made usable again, any other is given up,
+    /// as what it may still be doing is not known.
+    pub(super) async fn recover(&mut self, error: &StoreError) {
+        let rolled_back = match (&self.session, error) {
+            (Some(session), StoreError::Failed(_)) => {
+                within(GRACE, session.client().batch_execute("ROLLBACK")).await.is_ok()
+            }
+            _ => false,
+        };
+        if !rolled_back {
+            self.session = None;
+        }
+    }
+
+    /// The longest that an answer is waited for.
+    pub(super) fn patience(&self) -> Duration {
+        self.options.statement_timeout + GRACE
+    }
+}
+
+/// Waits for the database within bounds.
+pub(super) async fn within<T>(
+    patience: Duration,
+    work: impl Future<Output = Result<T, tokio_postgres::Error>>,
+) -> Result<T, StoreError> {
+    match tokio::time::timeout(patience, work).await {
+        Ok(Err(error)) if is_lost(&error) => Err(StoreError::Unreachable(told(&error).into())),
+        Ok(outcome) => outcome.map_err(|error| StoreError::Failed(told(&error).into())),
+        Err(_elapsed) => Err(StoreError::Slow),
+    }
+}
+
+/// Whether the connection is gone, or the server has said that it is going.
+fn is_lost(error: &tokio_postgres::Error) -> bool {
+    let is_going = |code: &SqlState| code.code().starts_with("57P") || code.code().starts_with("08");
+    error.is_closed() || error.code().is_some_and(is_going)
+}

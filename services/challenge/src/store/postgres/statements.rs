@@ -1,0 +1,107 @@
+//! Every statement, as text and prepared. A user is part of each but three: two are chores that look for what is
+//! old (`EXPIRED_IDS`, `PENDING`), one asks whether the server is there.
+
+use super::connect::Prepared;
+use tokio_postgres::{Client, Error, Statement};
+
+/// Makes the missing rows of `players` and locks all of them, in the order given: two groups that share users can
+/// wait for each other, never in a circle. The condition keeps existing rows from being written.
+pub(super) const LOCK_PLAYERS: &str = "
+    INSERT INTO players (user_id) SELECT unnest($1::text[])
+    ON CONFLICT (user_id) DO UPDATE SET user_id = excluded.user_id WHERE false";
+/// Remembers events; returns those that were not known.
+pub(super) const TAKE_IDS: &str = "
+    INSERT INTO event_ids (user_id, event_key, seen_at)
+    SELECT user_id, event_key, $3 FROM unnest($1::text[], $2::uuid[]) AS taken (user_id, event_key)
+    ON CONFLICT (user_id, event_key) DO NOTHING RETURNING event_key";
+pub(super) const USERS: &str = "
+    SELECT user_id, goal_id, value, baseline_value, is_active, assigned_at, completed_at, claimed_at, period,
+           expires_at, baseline_version, baseline_told_at
+    FROM user_goal_progress WHERE user_id = ANY($1)";
+pub(super) const CLAIMS: &str = "
+    SELECT user_id, goal_id, period, idempotency_key, reward_type, reward_id, quantity, granted_at IS NOT NULL
+    FROM claims WHERE (user_id, goal_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))";
+pub(super) const SAVE_ROWS: &str = "
+    INSERT INTO user_goal_progress (user_id, goal_id, value, baseline_value, is_active, assigned_at, completed_at,
+                                    claimed_at, period, expires_at, baseline_version, baseline_told_at)
+    SELECT * FROM unnest($1::text[], $2::text[], $3::int[], $4::int[], $5::bool[], $6::timestamptz[],
+                         $7::timestamptz[], $8::timestamptz[], $9::bigint[], $10::timestamptz[], $11::bigint[],
+                         $12::timestamptz[])
+    ON CONFLICT (user_id, goal_id) DO UPDATE SET
+        value = excluded.value, baseline_value = excluded.baseline_value, is_active = excluded.is_active,
+        assigned_at = excluded.assigned_at, completed_at = excluded.completed_at,
+        claimed_at = excluded.claimed_at, period = excluded.period, expires_at = excluded.expires_at,
+        baseline_version = excluded.baseline_version, baseline_told_at = excluded.baseline_told_at";
+/// Records claims, or that recorded ones were granted.
+pub(super) const SAVE_CLAIMS: &str = "
+    INSERT INTO claims (user_id, goal_id, period, idempotency_key, reward_type, reward_id, quantity, requested_at,
+                        granted_at)
+    SELECT *
+    FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::int[],
+                $8::timestamptz[], $9::timestamptz[])
+    ON CONFLICT (user_id, goal_id, period) DO UPDATE SET granted_at = excluded.granted_at";
+/// For goals that have left the file, so that they are still claimed should they come back.
+pub(super) const MARK_CLAIMED: &str = "
+    UPDATE user_goal_progress AS row SET claimed_at = $4, completed_at = coalesce(completed_at, $4)
+    FROM unnest($1::text[], $2::text[], $3::bigint[]) AS claimed (user_id, goal_id, period)
+    WHERE row.user_id = claimed.user_id AND row.goal_id = claimed.goal_id AND row.period = claimed.period";
+pub(super) const ENTER_GRANTS: &str = "
+    INSERT INTO reward_ledger (user_id, idempotency_key, reward_type, reward_id, quantity, granted_at)
+    SELECT user_id, idempotency_key, reward_type, reward_id, quantity, $6
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int[])
+        AS granted (user_id, idempotency_key, reward_type, reward_id, quantity)
+    ON CONFLICT (user_id, idempotency_key) DO NOTHING";
+pub(super) const PENDING: &str = "
+    SELECT user_id, goal_id, period, idempotency_key, reward_type, reward_id, quantity, false
+    FROM claims WHERE granted_at IS NULL AND requested_at < $1 ORDER BY requested_at LIMIT 1000";
+pub(super) const EXPIRED_IDS: &str = "DELETE FROM event_ids WHERE seen_at < $1";
+
+/// A writer's.
+pub(super) struct Writing {
+    pub(super) lock_players: Statement,
+    pub(super) take_ids: Statement,
+    pub(super) users: Statement,
+    pub(super) claims: Statement,
+    pub(super) save_rows: Statement,
+    pub(super) save_claims: Statement,
+    pub(super) mark_claimed: Statement,
+    pub(super) enter_grants: Statement,
+}
+
+impl Prepared for Writing {
+    async fn prepare(client: &Client) -> Result<Self, Error> {
+        Ok(Self {
+            lock_players: client.prepare(LOCK_PLAYERS).await?,
+            take_ids: client.prepare(TAKE_IDS).await?,
+            users: client.prepare(USERS).await?,
+            claims: client.prepare(CLAIMS).await?,
+            save_rows: client.prepare(SAVE_ROWS).await?,
+            save_claims: client.prepare(SAVE_CLAIMS).await?,
+            mark_claimed: client.prepare(MARK_CLAIMED).await?,
+            enter_grants: client.prepare(ENTER_GRANTS).await?,
+        })
+    }
+}
+
+/// A reader's.
+pub(super) struct Reading {
+    pub(super) users: Statement,
+}
+
+impl Prepared for Reading {
+    async fn prepare(client: &Client) -> Result<Self, Error> {
+        Ok(Self { users: client.prepare(USERS).await? })
+    }
+}
+
+/// What is needed now and then.
+pub(super) struct Chores {
+    pub(super) pending: Statement,
+    pub(super) expired_ids: Statement,
+}
+
+impl Prepared for Chores {
+    async fn prepare(client: &Client) -> Result<Self, Error> {
+        Ok(Self { pending: client.prepare(PENDING).await?, expired_ids: client.prepare(EXPIRED_IDS).await? })
+    }
+}

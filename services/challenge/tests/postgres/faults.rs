@@ -1,0 +1,207 @@
+//! A PostgreSQL that is ended, refuses, stands still or has no connection free: what was acknowledged is there once,
+//! the rest is refused, and the service is well again by itself. Each test has a cluster of its own.
+
+use crate::support::{Player, Publisher, until};
+use challenge::server::{Role, Running, start};
+use challenge::settings::Settings;
+use hyper::StatusCode;
+use kit::env::Env;
+use peers::postgres::{Cluster, DATABASE, Options};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::task::JoinSet;
+use tonic::Code;
+
+const LOGIN_GOAL: &str = "goal-010-01";
+
+async fn serve(cluster: &Cluster, more: &[(&str, &str)]) -> Running {
+    let own = cluster.env();
+    let own = own.iter().map(|(name, value)| (*name, value.as_str()));
+    let quick = [("DB_WRITERS", "2"), ("DB_READERS", "1"), ("DB_STATEMENT_TIMEOUT_MS", "500")];
+    let pairs = crate::home::PORTS.into_iter().chain(own).chain(quick).chain(more.iter().copied());
+    start(&Settings::read(&Env::of(pairs), Role::All).unwrap(), Role::All).await.unwrap()
+}
+
+fn cluster() -> Cluster {
+    Cluster::start_with(&Options { fsync: false, ..Options::default() }).unwrap()
+}
+
+/// Logs a user in with one id after the other until told to stop; returns those that were acknowledged.
+async fn log_in_until(
+    mut publisher: Publisher,
+    user: String,
+    stop: Arc<AtomicBool>,
+) -> (String, Vec<String>) {
+    let mut acknowledged = Vec::new();
+    for number in 0.. {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let id = number.to_string();
+        match publisher.log_in(&user, &id).await {
+            Ok(()) => acknowledged.push(id),
+            Err(status) => {
+                assert_eq!(status.code(), Code::Unavailable, "{status}");
+                // What is refused is delivered again until it is taken, as a publisher does.
+                while publisher.log_in(&user, &id).await.is_err() && !stop.load(Ordering::Relaxed) {
+                    tokio::task::yield_now().await;
+                }
+                if !stop.load(Ordering::Relaxed) {
+                    acknowledged.push(id);
+                }
+            }
+        }
+    }
+    (user, acknowledged)
+}
+
+/// Every acknowledged login counts once; of the one whose answer was cut off by the end it is unknown.
+async fn check(running: &Running, told: Vec<(String, Vec<String>)>) {
+    for (user, acknowledged) in told {
+        let goal = Player::new(running.addresses.http.unwrap(), &user).goal(LOGIN_GOAL).await;
+        let counted = goal["progress"].as_u64().unwrap();
+        let known = acknowledged.len() as u64;
+        assert!((known..=known + 1).contains(&counted), "{user}: {known} acknowledged, {counted} counted");
+    }
+}
+
+/// Load, then what `fault` does to the server, then some more load.
+async fn under_load(cluster: &mut Cluster, running: &Running, fault: impl AsyncFnOnce(&mut Cluster)) {
+    let publisher = Publisher::connect(running.addresses).await;
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut load = JoinSet::new();
+    for user in 0..8 {
+        load.spawn(log_in_until(publisher.clone(), format!("user-{user}"), Arc::clone(&stop)));
+    }
+    let player = Player::new(running.addresses.http.unwrap(), "user-0");
+    until("the first logins", async || player.goal(LOGIN_GOAL).await["progress"].as_u64() > Some(20)).await;
+    fault(cluster).await;
+    until("the service is well again", async || player.get("/challenge/healthz").await.0 == StatusCode::OK)
+        .await;
+    until("events are taken again", async || publisher.clone().log_in("late", "1").await.is_ok()).await;
+    stop.store(true, Ordering::Relaxed);
+    check(running, load.join_all().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_killed_and_comes_back_loses_and_doubles_nothing() {
+    let mut cluster = cluster();
+    let running = serve(&cluster, &[]).await;
+    let player = Player::new(running.addresses.http.unwrap(), "reader");
+    under_load(&mut cluster, &running, async |cluster| {
+        cluster.kill();
+        until("readiness says so", async || player.get("/challenge/healthz").await.0.as_u16() == 503).await;
+        let (status, refused) = player.get("/challenge/v1/challenges").await;
+        assert_eq!((status.as_u16(), refused["errorCode"].as_str()), (503, Some("UNAVAILABLE")));
+        cluster.start_again().unwrap();
+    })
+    .await;
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restart_under_load_is_survived() {
+    let mut cluster = cluster();
+    let running = serve(&cluster, &[]).await;
+    under_load(&mut cluster, &running, async |cluster| {
+        cluster.stop().unwrap();
+        cluster.start_again().unwrap();
+    })
+    .await;
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_stands_still_is_not_waited_for() {
+    let mut cluster = cluster();
+    let running = serve(&cluster, &[]).await;
+    let player = Player::new(running.addresses.http.unwrap(), "reader");
+    under_load(&mut cluster, &running, async |cluster| {
+        cluster.pause();
+        let (status, _) = player.get("/challenge/v1/challenges").await;
+        assert_eq!(status.as_u16(), 503, "answered within the bound although the server never did");
+        cluster.resume();
+    })
+    .await;
+    running.stop().await;
+}
+
+/// Somebody else's lock makes every write wait: the server ends the statement, and the caller is told.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_statement_that_takes_too_long_is_ended_and_the_caller_told() {
+    let mut cluster = cluster();
+    let running = serve(&cluster, &[]).await;
+    let player = Player::new(running.addresses.http.unwrap(), "ann");
+    player.initialize().await;
+    under_load(&mut cluster, &running, async |cluster| {
+        let mut lock = tokio_postgres::Config::new();
+        lock.host(cluster.host()).port(cluster.port()).user("postgres").dbname(DATABASE);
+        let (client, connection) = lock.connect(tokio_postgres::NoTls).await.unwrap();
+        let driver = tokio::spawn(connection);
+        client.batch_execute("BEGIN; LOCK TABLE user_goal_progress IN SHARE MODE").await.unwrap();
+        let (status, refused) = player.set_active(LOGIN_GOAL, r#"{"isActive":false}"#).await;
+        assert_eq!((status.as_u16(), refused["errorCode"].as_str()), (503, Some("UNAVAILABLE")));
+        assert_eq!(player.goal(LOGIN_GOAL).await["isActive"], true, "reads go on, and nothing was changed");
+        client.batch_execute("ROLLBACK").await.unwrap();
+        driver.abort();
+    })
+    .await;
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_a_free_connection_requests_are_refused_and_served_when_there_is_one() {
+    let mut cluster =
+        Cluster::start_with(&Options { fsync: false, max_connections: 12, ..Options::default() }).unwrap();
+    let running = serve(&cluster, &[]).await;
+    under_load(&mut cluster, &running, async |cluster| {
+        let taken =
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'challenge'";
+        cluster.sql("postgres", &format!("ALTER ROLE {} CONNECTION LIMIT 0", peers::postgres::USER)).unwrap();
+        cluster.sql("postgres", taken).unwrap();
+        let player = Player::new(running.addresses.http.unwrap(), "reader");
+        until("readiness says so", async || player.get("/challenge/healthz").await.0.as_u16() == 503).await;
+        cluster
+            .sql("postgres", &format!("ALTER ROLE {} CONNECTION LIMIT -1", peers::postgres::USER))
+            .unwrap();
+    })
+    .await;
+    running.stop().await;
+}
+
+/// Buffered events were acknowledged, so they are kept until the server takes them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn buffered_events_outlive_an_outage() {
+    let mut cluster = cluster();
+    let running = serve(&cluster, &[("EVENT_ACK", "buffered")]).await;
+    let mut publisher = Publisher::connect(running.addresses).await;
+    cluster.kill();
+    for id in 0..50 {
+        publisher.log_in("ann", &id.to_string()).await.unwrap();
+    }
+    cluster.start_again().unwrap();
+    let ann = Player::new(running.addresses.http.unwrap(), "ann");
+    until("all of them are counted", async || {
+        let (status, list) = ann.get("/challenge/v1/challenges?active_only=true").await;
+        status == StatusCode::OK && list.to_string().contains(r#""progress":50"#)
+    })
+    .await;
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_start_waits_for_the_server_and_names_what_refuses() {
+    let cluster = cluster();
+    let own = cluster.env();
+    let pairs =
+        || crate::home::PORTS.into_iter().chain(own.iter().map(|(name, value)| (*name, value.as_str())));
+    let settings = |more: [(&'static str, &'static str); 2]| {
+        Settings::read(&Env::of(pairs().chain(more)), Role::All).unwrap()
+    };
+    let refused = start(&settings([("DB_NAME", "nowhere"), ("DB_START_WITHIN_S", "30")]), Role::All).await;
+    let said = refused.err().unwrap().to_string();
+    assert!(said.contains("/nowhere cannot be used: database \"nowhere\" does not exist (3D000)"), "{said}");
+    let refused = start(&settings([("DB_PORT", "1"), ("DB_START_WITHIN_S", "0")]), Role::All).await;
+    let said = refused.err().unwrap().to_string();
+    assert!(said.contains(":1/service cannot be used: error connecting to server"), "{said}");
+}

@@ -1,0 +1,30 @@
+//! One behaviour: the tests of the embedded store, against a real PostgreSQL; and what only PostgreSQL can show.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+
+use home::Kind;
+
+const STORE: Kind = Kind::Postgres;
+
+#[path = "../it/claims.rs"]
+mod claims;
+#[path = "../it/events.rs"]
+mod events;
+mod faults;
+#[path = "../it/grpc.rs"]
+mod grpc;
+#[path = "../it/home.rs"]
+mod home;
+#[path = "../it/killed.rs"]
+mod killed;
+#[path = "../it/players.rs"]
+mod players;
+#[path = "../it/process.rs"]
+mod process;
+mod replicas;
+#[path = "../it/reward_server.rs"]
+mod reward_server;
+#[path = "../it/rewards.rs"]
+mod rewards;
+#[path = "../it/support.rs"]
+mod support;

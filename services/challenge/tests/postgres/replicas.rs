@@ -1,0 +1,97 @@
+//! Several processes on one database: they start at once, take turns at a user, and show each other's writes.
+
+use crate::home::Home;
+use crate::support::{Player, Publisher};
+use challenge::server::{Role, Running, start};
+use hyper::StatusCode;
+use tokio::task::JoinSet;
+
+const LOGIN_GOAL: &str = "goal-010-01";
+
+async fn replicas(home: &Home, count: usize) -> Vec<Running> {
+    let mut starting = JoinSet::new();
+    for _ in 0..count {
+        let settings = home.settings(&[("DB_WRITERS", "1"), ("DB_READERS", "1")]);
+        starting.spawn(async move { start(&settings, Role::All).await.unwrap() });
+    }
+    starting.join_all().await
+}
+
+fn player(running: &Running, user: &str) -> Player {
+    Player::new(running.addresses.http.unwrap(), user)
+}
+
+async fn stop(replicas: Vec<Running>) {
+    for running in replicas {
+        running.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn replicas_that_start_at_once_migrate_once() {
+    let home = Home::new();
+    let replicas = replicas(&home, 4).await;
+    assert_eq!(home.count("SELECT count(*) FROM schema_steps"), 1);
+    player(&replicas[0], "ann").initialize().await;
+    assert_eq!(player(&replicas[3], "ann").goal(LOGIN_GOAL).await["isActive"], true);
+    stop(replicas).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_that_was_answered_shows_in_the_next_read_on_any_replica() {
+    let home = Home::new();
+    let replicas = replicas(&home, 3).await;
+    let mut publishers = Vec::new();
+    for running in &replicas {
+        publishers.push(Publisher::connect(running.addresses).await);
+    }
+    for turn in 0..60 {
+        publishers[turn % 3].log_in("ann", &turn.to_string()).await.unwrap();
+        let seen = player(&replicas[(turn + 1) % 3], "ann").goal(LOGIN_GOAL).await;
+        assert_eq!(seen["progress"], turn + 1);
+    }
+    stop(replicas).await;
+}
+
+/// The same event delivered to every replica at once, and different ones, all for one user.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_users_events_on_all_replicas_count_once_each() {
+    let home = Home::new();
+    let replicas = replicas(&home, 3).await;
+    let mut deliveries = JoinSet::new();
+    for running in &replicas {
+        let publisher = Publisher::connect(running.addresses).await;
+        for id in 0..100 {
+            let mut publisher = publisher.clone();
+            deliveries.spawn(async move { publisher.log_in("ann", &id.to_string()).await });
+        }
+    }
+    assert!(deliveries.join_all().await.into_iter().all(|delivered| delivered.is_ok()));
+    assert_eq!(player(&replicas[0], "ann").goal(LOGIN_GOAL).await["progress"], 100);
+    stop(replicas).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thousand_first_initializes_assign_once_and_a_thousand_claims_grant_once() {
+    let home = Home::new();
+    let replicas = replicas(&home, 2).await;
+    let mut first = JoinSet::new();
+    for turn in 0..1_000 {
+        let ann = player(&replicas[turn % 2], "ann");
+        first.spawn(async move { ann.initialize().await["newAssignments"].as_u64().unwrap() });
+    }
+    assert_eq!(first.join_all().await.into_iter().sum::<u64>(), 10, "counted by one call alone");
+    assert_eq!(home.count("SELECT count(*) FROM user_goal_progress"), 10);
+
+    Publisher::connect(replicas[0].addresses).await.log_in("ann", "1").await.unwrap();
+    let mut claims = JoinSet::new();
+    for turn in 0..1_000 {
+        let ann = player(&replicas[turn % 2], "ann");
+        claims.spawn(async move { ann.claim(LOGIN_GOAL).await.0 });
+    }
+    let answers = claims.join_all().await;
+    let of = |wanted: StatusCode| answers.iter().filter(|status| **status == wanted).count();
+    assert_eq!((of(StatusCode::OK), of(StatusCode::CONFLICT)), (1, 999));
+    assert_eq!(home.count("SELECT count(*) FROM reward_ledger"), 1);
+    stop(replicas).await;
+}
