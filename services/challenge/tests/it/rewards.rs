@@ -145,6 +145,7 @@ async fn a_crash_between_intent_and_end_grants_once() {
         assert!(claim.await.unwrap().is_err(), "no answer");
         rewards.release();
 
+        home.age_claims();
         let process = Process::start_with(&home, &settings);
         let ann = Player::new(process.addresses.http.unwrap(), "ann");
         assert_eq!(ann.goal(LOGIN_GOAL).await["status"], "claimed", "{act:?}");
@@ -165,7 +166,7 @@ async fn a_service_that_is_down_for_a_while_costs_nobody_a_reward() {
     let settings = [
         ("REWARD_URL", url.as_str()),
         ("REWARD_TOKEN", "t"),
-        ("REWARD_TIMEOUT_MS", "10"),
+        ("REWARD_TIMEOUT_MS", "500"),
         ("REWARD_ATTEMPTS", "1"),
         ("CLAIM_RESUME_S", "1"),
     ];
@@ -203,6 +204,7 @@ async fn a_drain_leaves_an_unanswered_claim_to_the_next_start() {
     let ended = tokio::task::spawn_blocking(move || process.terminate()).await.unwrap();
     assert!(ended.success(), "{ended}");
     assert!(claim.await.unwrap().is_err(), "no answer");
+    home.age_claims();
     let process = Process::start_with(&home, &settings);
     let ann = Player::new(process.addresses.http.unwrap(), "ann");
     assert_eq!(ann.claim(LOGIN_GOAL).await.0, StatusCode::CONFLICT, "it has been ended");

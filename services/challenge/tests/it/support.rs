@@ -85,6 +85,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let begun = Instant::now();
     let mut looks = tokio::time::interval(Duration::from_millis(20));
+    // A look that blocks for longer must leave the tasks that it waits for their turn.
+    looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     while !holds().await {
         assert!(begun.elapsed() < PATIENCE, "not in time: {what}");
         looks.tick().await;
