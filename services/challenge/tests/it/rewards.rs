@@ -219,13 +219,13 @@ async fn a_reward_service_behind_tls_must_be_vouched_for() {
     let url = format!("https://localhost:{}/v1/grants", crate::tls::in_front_of(rewards.address).await);
     let address = url.replace("localhost", "127.0.0.1");
     for (url, told) in [(address, StatusCode::BAD_GATEWAY), (url, StatusCode::OK)] {
-        let folder = tempfile::tempdir().unwrap();
+        let home = Home::new();
         let mut settings = rewards.settings();
         settings.extend([("REWARD_URL", url), ("SSL_CERT_FILE", crate::tls::authority())]);
         settings.push(("REWARD_TIMEOUT_MS", "10000".to_owned()));
-        let process = Process::start_with(folder.path(), &settings);
+        let process = Process::start_with(&home, &settings);
         Publisher::connect(process.addresses).await.log_in("ann", "1").await.unwrap();
-        assert_eq!(Player::new(process.addresses.http, "ann").claim(LOGIN_GOAL).await.0, told);
+        assert_eq!(Player::new(process.addresses.http.unwrap(), "ann").claim(LOGIN_GOAL).await.0, told);
         assert_eq!(rewards.attempts(), usize::from(told == StatusCode::OK), "no secret went to a stranger");
         process.kill();
     }

@@ -237,7 +237,7 @@ async fn a_token_decides_over_grpc_as_over_http() {
     let signer = Signer::ec("e");
     let keys = KeyServer::start(&[&signer]).await;
     let server = Server::start_with(&keys.settings()).await;
-    let channel = crate::support::connect(server.running.addresses.grpc).await;
+    let channel = crate::support::connect(server.running.addresses.grpc.unwrap()).await;
     let mut client = ServiceClient::new(channel);
     for (changes, expect) in [
         (json!({}), Code::Ok),

@@ -28,3 +28,5 @@ mod reward_server;
 mod rewards;
 #[path = "../it/support.rs"]
 mod support;
+#[path = "../it/tls.rs"]
+mod tls;
