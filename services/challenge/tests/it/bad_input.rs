@@ -1,5 +1,6 @@
 //! What nobody should send: it is refused, changes nothing, and the service answers the next one.
 
+use crate::home::Home;
 use crate::process::Process;
 use crate::support::{Player, Server};
 use axum::body::{Body, Bytes};
@@ -128,10 +129,10 @@ async fn headers_that_are_there_twice_or_too_long_are_refused() {
     assert_eq!((status, &answer["errorCode"]), (StatusCode::UNAUTHORIZED, &json!("UNAUTHENTICATED")));
     let head =
         format!("GET {LIST} HTTP/1.1\r\nhost: test\r\nx-mock-user-id: {}\r\n\r\n", "a".repeat(1 << 20));
-    let answer = said_to(server.running.addresses.http, head.as_bytes()).await;
+    let answer = said_to(server.running.addresses.http.unwrap(), head.as_bytes()).await;
     assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 431"), "{}", String::from_utf8_lossy(&answer));
     let many = format!("GET {LIST} HTTP/1.1\r\nhost: test\r\n{}\r\n", "a: b\r\n".repeat(5_000));
-    let answer = said_to(server.running.addresses.http, many.as_bytes()).await;
+    let answer = said_to(server.running.addresses.http.unwrap(), many.as_bytes()).await;
     assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 431"), "{}", String::from_utf8_lossy(&answer));
     assert_eq!(server.player("ann").get(LIST).await.0, StatusCode::OK);
 }
@@ -162,22 +163,24 @@ fn nonsense(seed: u64, count: usize) -> Vec<u8> {
 /// Against the real binary, whose log tells whether anything in it panicked.
 #[tokio::test]
 async fn nonsense_bytes_on_every_port_end_their_connection_and_nothing_else() {
-    let folder = tempfile::tempdir().unwrap();
-    let log = folder.path().join("log");
-    let process = Process::start_logging(folder.path(), std::fs::File::create(&log).unwrap().into());
+    let home = Home::new();
+    let log = home.path().join("log");
+    let process = Process::start_logging(&home, std::fs::File::create(&log).unwrap().into());
     let addresses = process.addresses;
     let http2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
     for round in 0..40 {
         let bytes = nonsense(round, 1 << (round % 14));
         let framed = [&http2[..], &bytes].concat();
         let headed = [&b"POST /challenge/v1/challenges/initialize HTTP/1.1\r\n"[..], &bytes].concat();
-        for address in [addresses.http, addresses.grpc, addresses.events, addresses.admin] {
+        for address in
+            [addresses.http.unwrap(), addresses.grpc.unwrap(), addresses.events.unwrap(), addresses.admin]
+        {
             for said in [&bytes, &framed, &headed] {
                 said_to(address, said).await;
             }
         }
     }
-    assert_eq!(Player::new(addresses.http, "ann").get(LIST).await.0, StatusCode::OK);
+    assert_eq!(Player::new(addresses.http.unwrap(), "ann").get(LIST).await.0, StatusCode::OK);
     crate::support::Publisher::connect(addresses).await.log_in("ann", "1").await.unwrap();
     assert!(process.terminate().success());
     let log = std::fs::read_to_string(log).unwrap();
@@ -220,8 +223,11 @@ async fn grpc_messages_that_cannot_be_read_are_the_callers_mistake_on_both_ports
         (framed(&large), "REQUEST_TOO_LARGE"),
     ];
     for (address, path) in [
-        (addresses.grpc, "/service.Service/SetGoalActive"),
-        (addresses.events, "/accelbyte.iam.account.v1.UserAuthenticationUserLoggedInService/OnMessage"),
+        (addresses.grpc.unwrap(), "/service.Service/SetGoalActive"),
+        (
+            addresses.events.unwrap(),
+            "/accelbyte.iam.account.v1.UserAuthenticationUserLoggedInService/OnMessage",
+        ),
     ] {
         for (body, word) in &bodies {
             let shown = &body[..body.len().min(12)];
@@ -243,7 +249,7 @@ async fn a_body_that_breaks_off_gives_its_place_back() {
         let head = format!(
             "PUT {ACTIVE} HTTP/1.1\r\nhost: t\r\nx-mock-user-id: ann\r\ncontent-length: 100\r\n\r\n{{"
         );
-        let mut stream = TcpStream::connect(server.running.addresses.http).await.unwrap();
+        let mut stream = TcpStream::connect(server.running.addresses.http.unwrap()).await.unwrap();
         stream.write_all(head.as_bytes()).await.unwrap();
         drop(stream);
     }

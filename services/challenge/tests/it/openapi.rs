@@ -122,7 +122,7 @@ async fn every_described_answer_is_given_and_every_given_answer_is_described() {
 async fn refuse_all(asked: &mut Asked, paths: &[(String, Method)]) {
     let full = Server::start_with(&[("HTTP_MAX_IN_FLIGHT", "1")]).await;
     let ann = full.player("ann");
-    let mut holder = tokio::net::TcpStream::connect(full.running.addresses.http).await.unwrap();
+    let mut holder = tokio::net::TcpStream::connect(full.running.addresses.http.unwrap()).await.unwrap();
     let path = "/challenge/v1/challenges/challenge-001/goals/goal-001-01/active";
     let head =
         format!("PUT {path} HTTP/1.1\r\nhost: t\r\nx-mock-user-id: bob\r\ncontent-length: 9\r\n\r\n{{");

@@ -1,6 +1,7 @@
 //! Mistakes that are easy to make here, and that no other test shows to be absent. The table in the service's README
 //! names the tests of all of them.
 
+use crate::home::Home;
 use crate::support::Server;
 use challenge::catalog::{Counts, generate};
 use hyper::StatusCode;
@@ -10,8 +11,8 @@ use std::path::{Path, PathBuf};
 /// Brackets, quotes and braces in texts are texts: the list is cut where goals begin and end, not where brackets are.
 #[tokio::test]
 async fn texts_with_brackets_and_quotes_come_back_as_written() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("hostile.json");
+    let home = Home::new();
+    let path = home.path().join("hostile.json");
     let mut file: Value =
         serde_json::from_str(&generate(Counts { challenges: 2, goals: 3, defaults: 2 })).unwrap();
     let hostile = r#"]}],"goals":[{ "\" \\ [ é 💥"#;
@@ -22,7 +23,7 @@ async fn texts_with_brackets_and_quotes_come_back_as_written() {
         }
     }
     std::fs::write(&path, file.to_string()).unwrap();
-    let server = Server::start_in(folder, &[("CHALLENGE_CONFIG_PATH", path.to_str().unwrap())]).await;
+    let server = Server::start_in(home, &[("CHALLENGE_CONFIG_PATH", path.to_str().unwrap())]).await;
     let ann = server.player("ann");
     ann.initialize().await;
     for query in ["", "?active_only=true"] {

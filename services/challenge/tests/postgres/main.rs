@@ -6,6 +6,8 @@ use home::Kind;
 
 const STORE: Kind = Kind::Postgres;
 
+#[path = "../it/bad_input.rs"]
+mod bad_input;
 #[path = "../it/claims.rs"]
 mod claims;
 #[path = "../it/events.rs"]
@@ -15,8 +17,12 @@ mod faults;
 mod grpc;
 #[path = "../it/home.rs"]
 mod home;
+#[path = "../it/issuer.rs"]
+mod issuer;
 #[path = "../it/killed.rs"]
 mod killed;
+#[path = "../it/pitfalls.rs"]
+mod pitfalls;
 #[path = "../it/players.rs"]
 mod players;
 #[path = "../it/process.rs"]
@@ -30,3 +36,5 @@ mod rewards;
 mod support;
 #[path = "../it/tls.rs"]
 mod tls;
+#[path = "../it/tokens.rs"]
+mod tokens;
