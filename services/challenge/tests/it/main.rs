@@ -10,6 +10,7 @@ const STORE: Kind = Kind::Sqlite;
 mod bad_input;
 mod binary;
 mod claims;
+mod deploy;
 mod events;
 mod grpc;
 mod home;

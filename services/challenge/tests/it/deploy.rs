@@ -1,0 +1,95 @@
+//! What `deploy/` says, held against what the service does.
+
+mod compose;
+mod kubernetes;
+mod yaml;
+
+use crate::process::BINARY;
+use challenge::server::Role;
+use challenge::settings::{Settings, SettingsError};
+use kit::env::Env;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+/// The longest that a commit may take after the drain.
+const LAST_COMMITS_S: u64 = 10;
+
+/// The environment of one container.
+type Variables = BTreeMap<String, String>;
+
+/// The settings that a container's environment makes, with somebody to tell users by.
+fn settings(variables: &Variables, role: Role) -> Settings {
+    let mut variables = variables.clone();
+    variables.insert("TEST_IDENTITY_HEADER".to_owned(), "on".to_owned());
+    read(&variables, role).unwrap()
+}
+
+/// The settings that a container's environment makes by itself.
+fn read(variables: &Variables, role: Role) -> Result<Settings, SettingsError> {
+    let pairs = variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    Settings::read(&Env::of(pairs), role)
+}
+
+/// What a container's command makes of its process; the binary has that command.
+fn role(command: &Value) -> Role {
+    let name = command[0].as_str().unwrap();
+    assert_command(name);
+    match name {
+        "api" => Role::Api,
+        "events" => Role::Events,
+        other => panic!("`{other}` does not serve"),
+    }
+}
+
+/// Each is read by the service, and users can look it up.
+fn assert_known(names: impl IntoIterator<Item = String>) {
+    let services = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut sources = String::new();
+    for folder in ["challenge/src", "kit/src"] {
+        read_all(&services.join(folder), &mut sources);
+    }
+    let documentation = include_str!("../../../../docs/challenge.md");
+    for name in names {
+        assert!(sources.contains(&format!("\"{name}\"")), "nothing reads {name}");
+        assert!(documentation.contains(&format!("`{name}`")), "{name} is not documented");
+    }
+}
+
+fn read_all(folder: &Path, into: &mut String) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            read_all(&path, into);
+        } else {
+            into.push_str(&std::fs::read_to_string(path).unwrap());
+        }
+    }
+}
+
+/// The binary has the command.
+fn assert_command(name: &str) {
+    let help = Command::new(BINARY).args([name, "--help"]).output().unwrap();
+    assert!(help.status.success(), "there is no command `{name}`");
+}
+
+/// Whether a variable's value must stay out of files.
+fn is_secret(name: &str) -> bool {
+    ["PASSWORD", "SECRET", "TOKEN"].iter().any(|word| name.contains(word))
+}
+
+#[test]
+fn the_image_offers_every_port_and_starts_what_exists() {
+    let text = yaml::text("Containerfile");
+    let after = |word: &str| text.lines().find_map(|line| line.strip_prefix(word)).unwrap().trim();
+    let exposed: Vec<u16> = after("EXPOSE").split(' ').map(|port| port.parse().unwrap()).collect();
+    let ports = settings(&Variables::new(), Role::All).ports;
+    for port in [ports.http, ports.grpc, ports.events, ports.admin] {
+        assert!(exposed.contains(&port.port()), "{port}");
+    }
+    assert_command(after("CMD").trim_matches(['[', ']', '"']));
+    assert!(after("HEALTHCHECK").ends_with("CMD [\"/challenge\", \"health\"]"));
+    assert_command("health");
+    assert!(after("USER").starts_with("65532"));
+}

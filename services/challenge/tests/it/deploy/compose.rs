@@ -1,0 +1,103 @@
+//! `deploy/compose.yaml`.
+
+use super::{LAST_COMMITS_S, Variables, assert_known, is_secret, role, settings, yaml};
+use challenge::server::Role;
+use serde_json::Value;
+
+fn compose() -> Value {
+    yaml::documents("compose.yaml").remove(0)
+}
+
+/// `${NAME:-default}` and `${NAME:?why}` as compose fills them in, with `given` for what has no default.
+fn filled_in(text: &str, given: &str) -> String {
+    let Some(inside) = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')) else {
+        return text.to_owned();
+    };
+    inside.split_once(":-").map_or(given, |(_, default)| default).to_owned()
+}
+
+fn variables(service: &Value) -> Variables {
+    let environment = service["environment"].as_object().unwrap();
+    environment
+        .iter()
+        .map(|(name, value)| (name.clone(), filled_in(value.as_str().unwrap(), "given")))
+        .collect()
+}
+
+/// The container's side of `ports`, and the host's address where one is named.
+fn published(service: &Value) -> Vec<(u16, Option<String>)> {
+    let ports = service["ports"].as_array().unwrap().iter().map(|port| port.as_str().unwrap());
+    ports
+        .map(|port| {
+            let (host, container) = port.rsplit_once(':').unwrap();
+            let address = host.rsplit_once(':').map(|(address, _)| address.to_owned());
+            (container.parse().unwrap(), address)
+        })
+        .collect()
+}
+
+#[test]
+fn compose_holds_each_service_to_one_cpu_and_one_gigabyte() {
+    let compose = compose();
+    for (service, cpus, memory) in [("api", "1", "1G"), ("events", "1", "1G"), ("postgres", "4", "4G")] {
+        let limits = &compose["services"][service]["deploy"]["resources"]["limits"];
+        assert_eq!((&limits["cpus"], &limits["memory"]), (&cpus.into(), &memory.into()), "{service}");
+    }
+}
+
+#[test]
+fn compose_names_only_what_the_service_reads_and_no_secret() {
+    let compose = compose();
+    for service in ["api", "events"] {
+        let environment = compose["services"][service]["environment"].as_object().unwrap();
+        assert_known(environment.keys().cloned());
+    }
+    for (name, service) in compose["services"].as_object().unwrap() {
+        for (variable, value) in service["environment"].as_object().unwrap() {
+            let value = value.as_str().unwrap();
+            let is_left_open = value.starts_with("${") && filled_in(value, "").is_empty();
+            assert!(!is_secret(variable) || is_left_open, "{name}: {variable}");
+        }
+    }
+}
+
+#[test]
+fn compose_publishes_the_ports_that_the_settings_open_and_keeps_operators_ports_local() {
+    let compose = compose();
+    let api = settings(&variables(&compose["services"]["api"]), Role::Api).ports;
+    let events = settings(&variables(&compose["services"]["events"]), Role::Events).ports;
+    let local = Some("127.0.0.1".to_owned());
+    assert_eq!(
+        published(&compose["services"]["api"]),
+        [(api.http.port(), None), (api.grpc.port(), None), (api.admin.port(), local.clone())]
+    );
+    assert_eq!(
+        published(&compose["services"]["events"]),
+        [(events.events.port(), None), (events.admin.port(), local)]
+    );
+    assert!(api.http.ip().is_unspecified() && events.admin.ip().is_unspecified());
+}
+
+#[test]
+fn compose_starts_commands_that_exist_after_the_database_and_waits_for_their_drain() {
+    let compose = compose();
+    for name in ["api", "events"] {
+        let service = &compose["services"][name];
+        assert_eq!(service["healthcheck"]["test"], serde_json::json!(["CMD", "/challenge", "health"]));
+        assert_eq!(service["depends_on"]["postgres"]["condition"], "service_healthy");
+        let grace = service["stop_grace_period"].as_str().unwrap().strip_suffix('s').unwrap();
+        let drain = settings(&variables(service), role(&service["command"])).drain.as_secs();
+        assert!(grace.parse::<u64>().unwrap() > drain + LAST_COMMITS_S, "{name}");
+        assert_eq!((&service["read_only"], &service["cap_drop"][0]), (&true.into(), &"ALL".into()));
+    }
+    assert!(compose["services"]["postgres"]["healthcheck"]["test"][1] == "pg_isready");
+}
+
+#[test]
+fn values_are_filled_in_as_compose_does() {
+    for (text, filled) in
+        [("plain", "plain"), ("${A:-b}", "b"), ("${A:-}", ""), ("${A:?why}", "given"), ("${A}", "given")]
+    {
+        assert_eq!(filled_in(text, "given"), filled);
+    }
+}

@@ -1,0 +1,230 @@
+//! `deploy/kubernetes/`.
+
+use super::{LAST_COMMITS_S, Variables, assert_known, is_secret, read, role, settings, yaml};
+use crate::support::{Player, Server};
+use serde_json::{Map, Value};
+use std::net::SocketAddr;
+
+/// Connections that PostgreSQL keeps for its superuser.
+const RESERVED: u64 = 3;
+/// One for what is neither a player's write nor read.
+const OTHER_CONNECTIONS: u64 = 1;
+
+/// Every object that a kustomization lists.
+fn base() -> Vec<Value> {
+    let kustomization = yaml::documents("kubernetes/base/kustomization.yaml").remove(0);
+    let files = kustomization["resources"].as_array().unwrap();
+    files
+        .iter()
+        .flat_map(|file| yaml::documents(&format!("kubernetes/base/{}", file.as_str().unwrap())))
+        .collect()
+}
+
+fn of_kind<'a>(objects: &'a [Value], kind: &str) -> Vec<&'a Value> {
+    objects.iter().filter(|object| object["kind"] == kind).collect()
+}
+
+fn container(deployment: &Value) -> &Value {
+    let containers = deployment["spec"]["template"]["spec"]["containers"].as_array().unwrap();
+    assert_eq!(containers.len(), 1);
+    &containers[0]
+}
+
+/// What the container finds: its ConfigMaps, and a stand-in for each secret.
+fn variables(objects: &[Value], deployment: &Value) -> Variables {
+    let container = container(deployment);
+    let secrets = container["env"].as_array().unwrap().iter().map(|entry| {
+        assert!(entry["valueFrom"]["secretKeyRef"]["name"].is_string(), "{entry}");
+        (entry["name"].as_str().unwrap().to_owned(), "secret".to_owned())
+    });
+    let configs = container["envFrom"].as_array().unwrap().iter().map(|from| &from["configMapRef"]["name"]);
+    configs.flat_map(|config| data(objects, config)).chain(secrets).collect()
+}
+
+/// What a ConfigMap says; a later one of the same name adds to it.
+fn data(objects: &[Value], config: &Value) -> Variables {
+    let all = of_kind(objects, "ConfigMap").into_iter();
+    let found: Vec<&Value> = all.filter(|one| one["metadata"]["name"] == *config).collect();
+    assert!(!found.is_empty(), "there is no ConfigMap {config}");
+    let pairs = found.iter().flat_map(|one| one["data"].as_object().unwrap());
+    pairs.map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned())).collect()
+}
+
+fn labels(at: &Value) -> &Map<String, Value> {
+    at.as_object().unwrap()
+}
+
+/// Deployments whose pods a selector takes.
+fn selected<'a>(objects: &'a [Value], selector: &Value) -> Vec<&'a str> {
+    let takes = |deployment: &&&Value| {
+        let pods = labels(&deployment["spec"]["template"]["metadata"]["labels"]);
+        labels(selector).iter().all(|(name, value)| pods.get(name) == Some(value))
+    };
+    of_kind(objects, "Deployment").iter().filter(takes).map(|found| name(found)).collect()
+}
+
+fn name(object: &Value) -> &str {
+    object["metadata"]["name"].as_str().unwrap()
+}
+
+#[test]
+fn deployments_are_limited_and_locked_down() {
+    let objects = base();
+    assert_eq!(of_kind(&objects, "Deployment").len(), 2);
+    for deployment in of_kind(&objects, "Deployment") {
+        let container = container(deployment);
+        let one = serde_json::json!({"cpu": "1", "memory": "1Gi"});
+        assert_eq!((&container["resources"]["limits"], &container["resources"]["requests"]), (&one, &one));
+        let security = &container["securityContext"];
+        assert_eq!(security["readOnlyRootFilesystem"], true);
+        assert_eq!(security["allowPrivilegeEscalation"], false);
+        assert_eq!(security["capabilities"]["drop"][0], "ALL");
+        assert_eq!(deployment["spec"]["template"]["spec"]["securityContext"]["runAsNonRoot"], true);
+    }
+}
+
+#[test]
+fn variables_are_read_and_secrets_are_references() {
+    let objects = base();
+    for deployment in of_kind(&objects, "Deployment") {
+        assert_known(variables(&objects, deployment).into_keys());
+    }
+    for config in of_kind(&objects, "ConfigMap") {
+        assert!(!config["data"].as_object().unwrap().keys().any(|name| is_secret(name)));
+    }
+    assert!(of_kind(&objects, "Secret").is_empty());
+}
+
+#[test]
+fn ports_are_those_that_the_settings_open() {
+    let objects = base();
+    for deployment in of_kind(&objects, "Deployment") {
+        let opened = settings(&variables(&objects, deployment), role(&container(deployment)["args"])).ports;
+        let port = |name: &str| -> SocketAddr {
+            match name {
+                "http" => opened.http,
+                "grpc" => opened.grpc,
+                "events" => opened.events,
+                "admin" => opened.admin,
+                other => panic!("{other}"),
+            }
+        };
+        for declared in container(deployment)["ports"].as_array().unwrap() {
+            let opened = port(declared["name"].as_str().unwrap());
+            assert_eq!(declared["containerPort"], opened.port());
+            assert!(opened.ip().is_unspecified(), "only the pod itself would reach it");
+        }
+        let scraped = &deployment["spec"]["template"]["metadata"]["annotations"]["prometheus.io/port"];
+        assert_eq!(*scraped, opened.admin.port().to_string());
+    }
+    for service in of_kind(&objects, "Service") {
+        let to = objects
+            .iter()
+            .find(|other| other["kind"] == "Deployment" && name(other) == name(service))
+            .unwrap();
+        for port in service["spec"]["ports"].as_array().unwrap() {
+            let declared = container(to)["ports"].as_array().unwrap();
+            let target = declared.iter().find(|other| other["name"] == port["targetPort"]).unwrap();
+            assert_eq!(port["port"], target["containerPort"]);
+        }
+    }
+}
+
+#[test]
+fn selectors_budgets_and_autoscalers_name_one_deployment_each() {
+    let objects = base();
+    for deployment in of_kind(&objects, "Deployment") {
+        let only = [name(deployment)];
+        assert_eq!(selected(&objects, &deployment["spec"]["selector"]["matchLabels"]), only);
+        assert!(deployment["spec"]["replicas"].is_null(), "the autoscaler's to say");
+        let spread = deployment["spec"]["template"]["spec"]["topologySpreadConstraints"].as_array().unwrap();
+        assert!(spread.iter().all(|one| selected(&objects, &one["labelSelector"]["matchLabels"]) == only));
+        let of = |kind: &str| {
+            let found = of_kind(&objects, kind).into_iter().find(|other| name(other) == name(deployment));
+            found.unwrap_or_else(|| panic!("no {kind}"))
+        };
+        assert_eq!(selected(&objects, &of("Service")["spec"]["selector"]), only);
+        assert_eq!(selected(&objects, &of("PodDisruptionBudget")["spec"]["selector"]["matchLabels"]), only);
+        let autoscaler = &of("HorizontalPodAutoscaler")["spec"];
+        assert_eq!(autoscaler["scaleTargetRef"]["kind"], deployment["kind"]);
+        assert_eq!(autoscaler["scaleTargetRef"]["name"], deployment["metadata"]["name"]);
+        assert_eq!(autoscaler["scaleTargetRef"]["apiVersion"], deployment["apiVersion"]);
+        assert_eq!(autoscaler["metrics"][0]["resource"]["name"], "cpu");
+    }
+}
+
+#[test]
+fn pods_get_the_time_that_a_drain_takes() {
+    let objects = base();
+    for deployment in of_kind(&objects, "Deployment") {
+        let pause = container(deployment)["lifecycle"]["preStop"]["sleep"]["seconds"].as_u64().unwrap();
+        let drain =
+            settings(&variables(&objects, deployment), role(&container(deployment)["args"])).drain.as_secs();
+        let grace = deployment["spec"]["template"]["spec"]["terminationGracePeriodSeconds"].as_u64().unwrap();
+        assert!(grace > pause + drain + LAST_COMMITS_S);
+    }
+}
+
+/// A PostgreSQL with the connections that `compose.yaml` gives it serves the largest number of replicas, while those of
+/// an older version are being replaced too.
+#[test]
+fn the_largest_number_of_replicas_finds_connections() {
+    let objects = base();
+    let sum = |kind: &str, pointer: &str| -> u64 {
+        of_kind(&objects, kind).iter().map(|one| one.pointer(pointer).unwrap().as_u64().unwrap()).sum()
+    };
+    let replicas = sum("HorizontalPodAutoscaler", "/spec/maxReplicas")
+        + sum("Deployment", "/spec/strategy/rollingUpdate/maxSurge");
+    let variables = variables(&objects, of_kind(&objects, "Deployment")[0]);
+    let number = |name: &str| variables[name].parse::<u64>().unwrap();
+    let each = number("DB_WRITERS") + number("DB_READERS") + OTHER_CONNECTIONS;
+    let compose = yaml::text("compose.yaml");
+    let granted = compose.split_once("max_connections=").unwrap().1;
+    let granted: u64 = granted.lines().next().unwrap().parse().unwrap();
+    assert!(replicas * each + RESERVED <= granted);
+}
+
+#[test]
+fn the_example_changes_what_is_there_and_lacks_nothing() {
+    let objects = base();
+    let overlay = yaml::documents("kubernetes/three-replicas/kustomization.yaml").remove(0);
+    assert_eq!(overlay["resources"], serde_json::json!(["../base"]));
+    let patches = overlay["patches"].as_array().unwrap();
+    for patch in patches.iter().filter(|patch| !patch["patch"].is_null()) {
+        let target = &patch["target"];
+        let is_meant = |one: &&Value| one["kind"] == target["kind"] && target["name"] == name(one);
+        assert!(objects.iter().find(is_meant).unwrap().pointer("/spec/minReplicas").is_some());
+        assert!(patch["patch"].as_str().unwrap().contains("path: /spec/minReplicas\n  value: 3"));
+    }
+    let is_renamed = |one: &&Value| container(one)["image"] == overlay["images"][0]["name"];
+    assert!(of_kind(&objects, "Deployment").iter().all(is_renamed));
+    let file = format!("kubernetes/three-replicas/{}", patches[0]["path"].as_str().unwrap());
+    let added = yaml::documents(&file);
+    let is_there = |one: &Value| of_kind(&objects, "ConfigMap").iter().any(|other| name(other) == name(one));
+    assert!(added.iter().all(is_there));
+    let all = [objects.clone(), added].concat();
+    for deployment in of_kind(&objects, "Deployment") {
+        let variables = variables(&all, deployment);
+        assert_known(variables.keys().cloned());
+        let read = read(&variables, role(&container(deployment)["args"]));
+        assert!(read.is_ok(), "{:?}", read.err());
+    }
+}
+
+#[tokio::test]
+async fn probes_ask_for_what_the_admin_port_answers() {
+    let objects = base();
+    let server = Server::start().await;
+    let operator = Player::new(server.running.addresses.admin, "");
+    for deployment in of_kind(&objects, "Deployment") {
+        let container = container(deployment);
+        for probe in ["startupProbe", "livenessProbe", "readinessProbe"] {
+            let get = &container[probe]["httpGet"];
+            assert_eq!(get["port"], "admin", "{probe}");
+            assert_eq!(operator.get(get["path"].as_str().unwrap()).await.0, 200, "{probe}");
+        }
+        let annotations = &deployment["spec"]["template"]["metadata"]["annotations"];
+        assert_eq!(annotations["prometheus.io/path"], "/metrics");
+    }
+    server.stop().await;
+}
