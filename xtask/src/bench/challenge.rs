@@ -21,6 +21,7 @@ mod situations;
 mod store;
 mod table;
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, ensure};
@@ -138,7 +139,7 @@ fn in_store(
     let folder = workspace.scratch(&format!("bench-challenge-{}", kind.word()))?;
     let store = Store::start(kind, folder.clone())?;
     let version = store.version()?;
-    let lab = Lab { workspace, options, store: &store, folder };
+    let lab = Lab { workspace, options, store: &store, folder, prepared: OnceCell::new() };
     let mut all = Found::default();
     for measurement in MEASUREMENTS.iter().filter(|one| options.wants(one.name)) {
         match steps::step(&format!("{} in {}", measurement.name, kind.word()), || (measurement.measure)(&lab))

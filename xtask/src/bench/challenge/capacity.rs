@@ -4,7 +4,7 @@
 use anyhow::{Result, ensure};
 
 use super::Found;
-use super::lab::{Lab, Load, PLAYERS, Setup, Stand};
+use super::lab::{Lab, Load, PLAYERS, PREPARATION, Setup, Stand};
 use super::player::Player;
 use super::row::Row;
 use super::seen::Seen;
@@ -65,7 +65,7 @@ pub(super) fn events(lab: &Lab<'_>) -> Result<Found> {
 /// Claims: each player has one goal to claim, so there is a schedule only, and it is not longer than planned.
 pub(super) fn claim(lab: &Lab<'_>) -> Result<Found> {
     let stand = lab.stand_with_players(&Setup::default())?;
-    stand.offer_to_all(&Load::of("achieve").for_time(0.5).at(2.0))?;
+    stand.offer_to_all(&Load::of("achieve").for_time(PREPARATION).at(1.0 / PREPARATION))?;
     let seen = stand.offer(&Load::of("claim").for_time(lab.options.time_scale().min(1.0)))?;
     stand.end()?;
     let mut found = Found::row(Row::of_run("claim", (&seen, "challenge")));

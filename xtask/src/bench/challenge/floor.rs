@@ -1,6 +1,7 @@
 //! What this machine can do at all: wrk against nginx, with an answer of 23 bytes and with one as long as a list.
 //! Figures of other machines are scaled by it.
 
+use std::cell::OnceCell;
 use std::fs;
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -79,7 +80,7 @@ pub(super) fn measure(workspace: &Workspace, options: &Options) -> Result<Table>
 /// What the service answers when all goals are listed.
 fn list(workspace: &Workspace, (options, folder): (&Options, &Path)) -> Result<Vec<u8>> {
     let store = Store::start(Kind::Sqlite, folder.to_owned())?;
-    let lab = Lab { workspace, options, store: &store, folder: folder.to_owned() };
+    let lab = Lab { workspace, options, store: &store, folder: folder.to_owned(), prepared: OnceCell::new() };
     let stand = lab.stand(&Setup::default())?;
     let body = Player::connect(stand.service.address("http")?)?.ask(("GET", "challenges", "somebody"))?;
     stand.end()?;

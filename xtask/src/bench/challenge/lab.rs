@@ -1,5 +1,6 @@
 //! Where measurements happen: services on fresh databases, and Plimsoll's plans offered to them.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -8,7 +9,7 @@ use anyhow::{Context as _, Result, ensure};
 
 use super::options::Options;
 use super::seen::Seen;
-use super::store::Store;
+use super::store::{Database, Store};
 use crate::bench::say;
 use crate::child::Running;
 use crate::served::Served;
@@ -17,12 +18,17 @@ use crate::workspace::Workspace;
 /// Players of `prepare.toml`.
 pub(super) const PLAYERS: u64 = 10_000;
 
+/// How much longer than planned preparing takes, at as much lower rates: a busy machine must not refuse any of it.
+pub(super) const PREPARATION: f64 = 4.0;
+
 /// What every measurement is given.
 pub(super) struct Lab<'a> {
     pub(super) workspace: &'a Workspace,
     pub(super) options: &'a Options,
     pub(super) store: &'a Store,
     pub(super) folder: PathBuf,
+    /// The database that stands with players begin as.
+    pub(super) prepared: OnceCell<Database>,
 }
 
 /// How a service is started, beyond its database.
@@ -64,7 +70,7 @@ impl Load {
 /// A service on a database that was fresh when it was made.
 pub(super) struct Stand<'a> {
     lab: &'a Lab<'a>,
-    database: Vec<(&'static str, String)>,
+    database: Database,
     pub(super) service: Served,
 }
 
@@ -79,26 +85,41 @@ impl<'a> Lab<'a> {
         Ok(Stand { lab: self, database, service })
     }
 
-    /// A stand whose ten thousand players have their goals.
+    /// A stand whose ten thousand players have their goals. They are prepared once, on a database that the others
+    /// begin as.
     ///
     /// # Errors
     /// When one of them could not be initialized.
     pub(super) fn stand_with_players(&'a self, setup: &Setup) -> Result<Stand<'a>> {
-        let stand = self.stand(setup)?;
-        let load = Load::of("prepare").for_time(0.5).at(2.0);
-        stand.offer_to_all(&load)?;
-        Ok(stand)
+        let database = match self.prepared.get() {
+            Some(prepared) => self.store.copy(prepared)?,
+            None => {
+                let prepared = self.prepare()?;
+                self.store.copy(self.prepared.get_or_init(|| prepared))?
+            }
+        };
+        let service = self.service(&database, setup)?;
+        Ok(Stand { lab: self, database, service })
+    }
+
+    fn prepare(&'a self) -> Result<Database> {
+        let stand = self.stand(&Setup::default())?;
+        stand.offer_to_all(&Load::of("prepare").for_time(PREPARATION).at(1.0 / PREPARATION))?;
+        let Stand { database, service, .. } = stand;
+        service.stop()?;
+        self.store.settle(&database)?;
+        Ok(database)
     }
 
     /// One more service on the same database.
-    pub(super) fn service(&self, database: &[(&'static str, String)], setup: &Setup) -> Result<Served> {
+    pub(super) fn service(&self, database: &Database, setup: &Setup) -> Result<Served> {
         let mut command = self.on(setup.processors, "challenge");
         command.arg("all").current_dir(&self.folder);
         command.env("TEST_IDENTITY_HEADER", "on").env("LOG_LEVEL", "warn");
         for port in ["HTTP_PORT", "GRPC_PORT", "EVENTS_PORT", "ADMIN_PORT"] {
             command.env(port, "0");
         }
-        command.envs(database.iter().map(|(name, value)| (name, value)));
+        command.envs(database.environment.iter().map(|(name, value)| (name, value)));
         command.envs(setup.environment.iter().map(|(name, value)| (name, value)));
         Served::start(command, self.folder.join(format!("{}-challenge.log", number())))
     }
@@ -178,8 +199,8 @@ impl Stand<'_> {
         Ok(seen)
     }
 
-    /// The environment that names its database.
-    pub(super) fn database(&self) -> &[(&'static str, String)] {
+    /// Its database, for more services.
+    pub(super) fn database(&self) -> &Database {
         &self.database
     }
 

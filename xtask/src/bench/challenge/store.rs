@@ -1,12 +1,18 @@
 //! The databases that the service is measured on: each measurement gets a fresh one.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context as _, Result};
-use peers::postgres::{ADMIN, Cluster};
+use peers::postgres::{ADMIN, Cluster, USER};
 
 use super::proc;
+
+/// One database: its name in the store, and what a service must find in its environment to use it.
+pub(super) struct Database {
+    name: String,
+    pub(super) environment: Vec<(&'static str, String)>,
+}
 
 /// Which store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,22 +58,54 @@ impl Store {
         }
     }
 
-    /// A fresh database, as the environment of a service that uses it.
+    /// An empty database.
     ///
     /// # Errors
     /// When PostgreSQL refuses.
-    pub(super) fn database(&self) -> Result<Vec<(&'static str, String)>> {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("bench_{}", COUNT.fetch_add(1, Ordering::Relaxed));
+    pub(super) fn database(&self) -> Result<Database> {
+        let name = name();
+        if let Self::Postgres { cluster, .. } = self {
+            cluster.create_database(&name)?;
+        }
+        Ok(self.named(name))
+    }
+
+    /// Leaves a database as it is found after some time, which no service uses any more.
+    ///
+    /// # Errors
+    /// When PostgreSQL refuses.
+    pub(super) fn settle(&self, database: &Database) -> Result<()> {
+        if let Self::Postgres { cluster, .. } = self {
+            cluster.sql(&database.name, "VACUUM ANALYZE")?;
+        }
+        Ok(())
+    }
+
+    /// A database that begins as another one, which no service uses.
+    ///
+    /// # Errors
+    /// When PostgreSQL refuses, or a file cannot be copied.
+    pub(super) fn copy(&self, original: &Database) -> Result<Database> {
+        let name = name();
         match self {
             Self::Sqlite(folder) => {
-                Ok(vec![("DATABASE_PATH", folder.join(format!("{name}.db")).display().to_string())])
+                let [from, to] = [&original.name, &name].map(|name| file(folder, name));
+                std::fs::copy(&from, &to).with_context(|| format!("cannot copy {}", from.display()))?;
             }
             Self::Postgres { cluster, .. } => {
-                cluster.create_database(&name)?;
-                Ok(cluster.env_for(&name).to_vec())
+                let from = &original.name;
+                cluster.sql(ADMIN, &format!("CREATE DATABASE {name} TEMPLATE {from} OWNER {USER}"))?;
             }
         }
+        Ok(self.named(name))
+    }
+
+    fn named(&self, name: String) -> Database {
+        let environment = match self {
+            Self::Sqlite(folder) => vec![("DATABASE_PATH", file(folder, &name).display().to_string())],
+            Self::Postgres { cluster, .. } => cluster.env_for(&name).to_vec(),
+        };
+        Database { name, environment }
     }
 
     /// CPU-seconds that the database's own processes have taken so far; none for one inside the service.
@@ -94,4 +132,14 @@ impl Store {
             }
         }
     }
+}
+
+/// A name that needs no quotes.
+fn name() -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    format!("bench_{}", COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+fn file(folder: &Path, name: &str) -> PathBuf {
+    folder.join(name).with_extension("db")
 }
