@@ -6,6 +6,8 @@
 
 mod caretaker;
 mod connect;
+#[cfg(test)]
+mod plans;
 mod reader;
 mod rows;
 mod schema;

@@ -96,6 +96,19 @@ impl Home {
         }
     }
 
+    /// Whether a table has a column of a name.
+    pub(crate) fn has_column(&self, table: &str, column: &str) -> bool {
+        let columns = match STORE {
+            Kind::Sqlite => format!("pragma_table_info('{table}') WHERE name = '{column}'"),
+            Kind::Postgres => {
+                format!(
+                    "information_schema.columns WHERE table_name = '{table}' AND column_name = '{column}'"
+                )
+            }
+        };
+        self.count(&format!("SELECT count(*) FROM {columns}")) > 0
+    }
+
     /// Makes open claims older than any claim takes, so that they are nobody's any more.
     pub(crate) fn age_claims(&self) {
         self.run(match STORE {

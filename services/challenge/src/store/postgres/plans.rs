@@ -1,0 +1,97 @@
+//! What PostgreSQL does for each statement on a table of some size: every one finds its rows by an index, and every
+//! index is there for a statement.
+
+use super::connect::{Password, PostgresOptions, connect_patiently};
+use super::{schema, statements};
+use peers::postgres::{Cluster, Options};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// Enough users that reading a whole table is never the cheaper way.
+const FILL: &str = "
+    INSERT INTO players SELECT 'user-' || n FROM generate_series(1, 20000) n;
+    INSERT INTO user_goal_progress (user_id, goal_id, value, is_active, completed_at)
+        SELECT 'user-' || n, 'goal-' || g, 0, true, now() FROM generate_series(1, 20000) n, generate_series(1, 5) g;
+    INSERT INTO event_ids SELECT 'user-' || n, gen_random_uuid(), now() - interval '1 minute' * (60000 - n) / 100
+        FROM generate_series(1, 60000) n;
+    INSERT INTO claims SELECT 'user-' || n, 'goal-1', 0, 'key-' || n, 'ITEM', 'x', 1, now(),
+        CASE WHEN n % 1000 > 0 THEN now() END FROM generate_series(1, 20000) n;
+    INSERT INTO reward_ledger SELECT 'user-' || n, 'key-' || n, 'ITEM', 'x', 1, now() FROM generate_series(1, 20000) n;
+    ANALYZE";
+
+/// Each statement with a group of two users, as a server plans it when it knows the parameters.
+const ASKED: [(&str, &str, &str); 9] = [
+    ("lock players", statements::LOCK_PLAYERS, "'{user-1,user-2}'"),
+    (
+        "take ids",
+        statements::TAKE_IDS,
+        "'{user-1}', '{00000000-0000-0000-0000-000000000001}', '2026-01-01T00:00:00Z'",
+    ),
+    ("users", statements::USERS, "'{user-1,user-2}'"),
+    ("claims", statements::CLAIMS, "'{user-1,user-2}', '{goal-1,goal-1}'"),
+    (
+        "save rows",
+        statements::SAVE_ROWS,
+        "'{user-1}', '{goal-1}', '{1}', '{1}', '{t}', '{now}', '{now}', '{now}', '{0}', '{now}', '{1}', '{now}'",
+    ),
+    (
+        "save claims",
+        statements::SAVE_CLAIMS,
+        "'{user-1}', '{goal-1}', '{0}', '{k}', '{ITEM}', '{x}', '{1}', '{now}', '{now}'",
+    ),
+    ("mark claimed", statements::MARK_CLAIMED, "'{user-1}', '{goal-1}', '{0}', 'now'"),
+    ("enter grants", statements::ENTER_GRANTS, "'{user-1}', '{k}', '{ITEM}', '{x}', '{1}', 'now'"),
+    ("pending claims", statements::PENDING, "'now'"),
+];
+
+#[tokio::test]
+async fn every_statement_uses_an_index_and_every_index_has_its_statement() {
+    let cluster = Cluster::start_with(&Options { fsync: false, ..Options::default() }).unwrap();
+    let options = options(&cluster);
+    let connected = connect_patiently(&options).await.unwrap();
+    schema::migrate(&connected, &options).await.unwrap();
+    connected.client.batch_execute("SET statement_timeout = 0").await.unwrap();
+    connected.client.batch_execute(FILL).await.unwrap();
+    let expired = ("expired ids", statements::EXPIRED_IDS, "now() - interval '590 minutes'");
+    let mut all = String::new();
+    for (name, statement, parameters) in ASKED.into_iter().chain([expired]) {
+        let plan = explained(&connected.client, (statement, parameters)).await;
+        assert!(!plan.contains("Seq Scan on"), "{name}:\n{plan}");
+        all += &format!("{name}\n{plan}\n");
+    }
+    let indexes = connected.client.query("SELECT indexname FROM pg_indexes WHERE schemaname = 'public'", &[]);
+    let indexes: BTreeSet<String> = indexes.await.unwrap().iter().map(|row| row.get(0)).collect();
+    let unused: Vec<_> = indexes.iter().filter(|name| !all.contains(name.as_str())).collect();
+    // The steps of the schema are a handful of rows that only a start reads.
+    assert_eq!(unused, ["schema_steps_pkey"], "{all}");
+}
+
+async fn explained(client: &tokio_postgres::Client, (statement, parameters): (&str, &str)) -> String {
+    let prepared = format!("DEALLOCATE ALL; PREPARE asked AS {statement}");
+    client.batch_execute(&prepared).await.unwrap();
+    let asked = format!("EXPLAIN (COSTS OFF) EXECUTE asked({parameters})");
+    let lines = client.simple_query(&asked).await.unwrap();
+    let line = |message: &tokio_postgres::SimpleQueryMessage| match message {
+        tokio_postgres::SimpleQueryMessage::Row(row) => {
+            Some(format!("  {}\n", row.get(0).unwrap_or_default()))
+        }
+        _ => None,
+    };
+    lines.iter().filter_map(line).collect()
+}
+
+fn options(cluster: &Cluster) -> PostgresOptions {
+    PostgresOptions {
+        host: cluster.host(),
+        port: cluster.port(),
+        database: peers::postgres::DATABASE.to_owned(),
+        user: peers::postgres::USER.to_owned(),
+        password: Password::default(),
+        writers: 1,
+        readers: 1,
+        statement_timeout: Duration::from_secs(30),
+        linger: Duration::ZERO,
+        event_ids_for: Duration::from_secs(3600),
+        start_within: Duration::from_secs(5),
+    }
+}
