@@ -16,7 +16,7 @@ struct Soak {
 
 const SOAKS: &[Soak] = &[Soak {
     name: "challenge kill rounds",
-    cargo: &["test", "-p", "challenge", "--test", "it", "killed", "--", "--nocapture"],
+    cargo: &["test", "-p", "challenge", "--test", "it", "--test", "postgres", "killed", "--", "--nocapture"],
     environment: &[("CHALLENGE_KILL_ROUNDS", "50")],
 }];
 

@@ -31,7 +31,7 @@ fn the_test_identity_is_told_loudly_at_start() {
 #[test]
 fn a_database_in_use_and_a_bad_challenge_file_are_refused() {
     let folder = Home::new();
-    let first = Process::start(&folder);
+    let first = Process::start_as(&folder, "all");
     let said = refused(&mut serving(&folder));
     assert!(said.contains("is in use by another process"), "{said}");
     drop(first);
@@ -45,7 +45,7 @@ fn a_database_in_use_and_a_bad_challenge_file_are_refused() {
 
 #[test]
 fn health_tells_a_ready_process_from_none() {
-    let process = Process::start(&Home::new());
+    let process = Process::start_as(&Home::new(), "all");
     let port = process.addresses.admin.port().to_string();
     let ask = || Command::new(BINARY).arg("health").env_clear().env("ADMIN_PORT", &port).output().unwrap();
     assert_eq!(ask().status.code(), Some(0));

@@ -2,13 +2,16 @@
 //!
 //! `CHALLENGE_KILL_ROUNDS` sets how many rounds are run (3 when unset).
 
+use crate::STORE;
 use crate::home::Home;
+use crate::home::Kind;
 use crate::process::Process;
 use crate::support::{Player, Publisher};
+use challenge::server::Addresses;
 use hyper::StatusCode;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::task::JoinSet;
 
 const LOGIN_GOAL: &str = "goal-010-01";
@@ -35,9 +38,19 @@ struct Claimed {
     is_acknowledged: bool,
 }
 
-async fn log_in_until_cut(mut publisher: Publisher, user: String, total: Arc<AtomicUsize>) -> Told {
+/// What the tasks of a load share.
+#[derive(Default)]
+struct Load {
+    acknowledged: AtomicUsize,
+    is_over: AtomicBool,
+}
+
+async fn log_in_until_cut(mut publisher: Publisher, user: String, load: Arc<Load>) -> Told {
     let mut told = Told { user: user.clone(), ..Told::default() };
     for number in 0.. {
+        if load.is_over.load(Ordering::Relaxed) {
+            break;
+        }
         let id = format!("{user}-{number}");
         match publisher.log_in(&user, &id).await {
             Ok(()) => told.acknowledged.push(id),
@@ -46,7 +59,7 @@ async fn log_in_until_cut(mut publisher: Publisher, user: String, total: Arc<Ato
                 break;
             }
         }
-        total.fetch_add(1, Ordering::Relaxed);
+        load.acknowledged.fetch_add(1, Ordering::Relaxed);
     }
     told
 }
@@ -62,87 +75,142 @@ async fn claim_once(mut publisher: Publisher, player: Player, user: String) -> C
     Claimed { is_acknowledged: answer.is_ok_and(|(status, _)| status == StatusCode::OK), ..lost }
 }
 
-/// Offers load until `enough` logins were acknowledged, ends the process by `end`, and returns what was told.
+/// The processes of a service by their roles: one, or with PostgreSQL players and publishers apart.
+struct Deployment {
+    parts: Vec<(&'static str, Process)>,
+}
+
+impl Deployment {
+    fn roles() -> &'static [&'static str] {
+        match STORE {
+            Kind::Sqlite => &["all"],
+            Kind::Postgres => &["api", "events"],
+        }
+    }
+
+    fn start(home: &Home) -> Self {
+        Self { parts: Self::roles().iter().map(|role| (*role, Process::start_as(home, role))).collect() }
+    }
+
+    fn addresses(&self) -> Addresses {
+        let all = || self.parts.iter().map(|(_, process)| process.addresses);
+        Addresses {
+            http: all().find_map(|addresses| addresses.http),
+            grpc: all().find_map(|addresses| addresses.grpc),
+            events: all().find_map(|addresses| addresses.events),
+            admin: self.parts[0].1.addresses.admin,
+        }
+    }
+
+    /// Ends one part, or in every third round all of them, and leaves the rest.
+    fn kill(mut self, round: usize) -> Self {
+        let victims = match round % 3 {
+            2 => self.parts.drain(..).collect::<Vec<_>>(),
+            part => vec![self.parts.remove((part + 1) % self.parts.len())],
+        };
+        victims.into_iter().for_each(|(_, process)| process.kill());
+        self
+    }
+
+    /// Starts what is missing.
+    fn complete(mut self, home: &Home) -> Self {
+        for role in Self::roles() {
+            if self.parts.iter().all(|(there, _)| there != role) {
+                self.parts.push((role, Process::start_as(home, role)));
+            }
+        }
+        self
+    }
+
+    fn player(&self, user: &str) -> Player {
+        Player::new(self.addresses().http.unwrap(), user)
+    }
+}
+
+/// Offers load until `enough` logins were acknowledged, ends what `end` ends, and returns what was told.
 async fn load(
-    process: Process,
+    deployment: Deployment,
     (round, enough): (usize, usize),
-    end: fn(Process),
-) -> (Vec<Told>, Vec<Claimed>) {
-    let publisher = Publisher::connect(process.addresses).await;
-    let total = Arc::new(AtomicUsize::new(0));
+    end: impl FnOnce(Deployment) -> Deployment + Send + 'static,
+) -> (Deployment, Vec<Told>, Vec<Claimed>) {
+    let publisher = Publisher::connect(deployment.addresses()).await;
+    let load = Arc::new(Load::default());
     let mut logins = JoinSet::new();
     for user in 0..USERS {
-        let user = format!("login-{round}-{user}");
-        logins.spawn(log_in_until_cut(publisher.clone(), user, Arc::clone(&total)));
+        logins.spawn(log_in_until_cut(publisher.clone(), format!("login-{round}-{user}"), Arc::clone(&load)));
     }
     let mut claims = JoinSet::new();
     for user in 0..CLAIMERS {
         let user = format!("claim-{round}-{user}");
-        claims.spawn(claim_once(
-            publisher.clone(),
-            Player::new(process.addresses.http.unwrap(), &user),
-            user,
-        ));
+        claims.spawn(claim_once(publisher.clone(), deployment.player(&user), user));
     }
-    while total.load(Ordering::Relaxed) < enough {
+    while load.acknowledged.load(Ordering::Relaxed) < enough {
         tokio::task::yield_now().await;
     }
-    tokio::task::spawn_blocking(move || end(process)).await.unwrap();
-    (logins.join_all().await, claims.join_all().await)
+    let rest = tokio::task::spawn_blocking(move || end(deployment)).await.unwrap();
+    load.is_over.store(true, Ordering::Relaxed);
+    (rest, logins.join_all().await, claims.join_all().await)
 }
 
 /// Delivers again what is in doubt and a part of what is not, then compares with what the service holds.
-async fn check_logins(process: &Process, told: &[Told]) {
-    let mut publisher = Publisher::connect(process.addresses).await;
+async fn check_logins(deployment: &Deployment, told: &[Told]) {
+    let mut publisher = Publisher::connect(deployment.addresses()).await;
     for told in told {
         let again = told.acknowledged.iter().rev().take(20).chain(&told.in_doubt);
         for id in again {
             publisher.log_in(&told.user, id).await.unwrap();
         }
         let expected = told.acknowledged.len() + usize::from(told.in_doubt.is_some());
-        let goal = Player::new(process.addresses.http.unwrap(), &told.user).goal(LOGIN_GOAL).await;
+        let goal = deployment.player(&told.user).goal(LOGIN_GOAL).await;
         assert_eq!(goal["progress"], expected, "{}: each event counts once", told.user);
     }
 }
 
-async fn check_claims(process: &Process, claimed: &[Claimed], home: &Home) {
-    let mut publisher = Publisher::connect(process.addresses).await;
+async fn check_claims(deployment: &Deployment, (round, claimed): (usize, &[Claimed]), home: &Home) {
+    let mut publisher = Publisher::connect(deployment.addresses()).await;
     for claimed in claimed {
         publisher.tell(&claimed.user, "enemy_kills", 10.0).await.unwrap();
-        let (status, answer) =
-            Player::new(process.addresses.http.unwrap(), &claimed.user).claim(KILLS_GOAL).await;
+        let (status, answer) = deployment.player(&claimed.user).claim(KILLS_GOAL).await;
         let is_fit = status == StatusCode::CONFLICT || (status == StatusCode::OK && !claimed.is_acknowledged);
         assert!(is_fit, "{claimed:?}: {status} {answer}");
-        let grants = format!("SELECT count(*) FROM reward_ledger WHERE user_id = '{}'", claimed.user);
-        assert_eq!(home.count(&grants), 1, "{claimed:?}");
     }
+    let of_round = format!("FROM reward_ledger WHERE user_id LIKE 'claim-{round}-%'");
+    assert_eq!(home.count(&format!("SELECT count(DISTINCT user_id) {of_round}")), CLAIMERS as i64);
+    assert_eq!(home.count(&format!("SELECT count(*) {of_round}")), CLAIMERS as i64, "nobody's twice");
     assert_eq!(home.count("SELECT count(*) FROM claims WHERE granted_at IS NULL"), 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kill_9_under_load_loses_nothing_and_doubles_nothing() {
     let home = Home::new();
+    let mut deployment = Deployment::start(&home);
     let mut acknowledged = BTreeMap::new();
     for round in 0..rounds() {
         // Rounds end at different moments: early with claims on their way, or later.
         let enough = 40 + (round * 7919) % 600;
-        let (told, claimed) = load(Process::start(&home), (round, enough), Process::kill).await;
-        let process = Process::start(&home);
-        check_logins(&process, &told).await;
-        check_claims(&process, &claimed, &home).await;
-        process.kill();
+        let kill = move |deployment: Deployment| deployment.kill(round);
+        let (rest, told, claimed) = load(deployment, (round, enough), kill).await;
+        deployment = rest.complete(&home);
+        check_logins(&deployment, &told).await;
+        check_claims(&deployment, (round, &claimed), &home).await;
         let logins: usize = told.iter().map(|told| told.acknowledged.len()).sum();
         acknowledged.insert(round, (logins, claimed.iter().filter(|c| c.is_acknowledged).count()));
     }
+    println!("logins and claims acknowledged in each round: {acknowledged:?}");
     assert!(acknowledged.values().all(|(logins, _)| *logins >= 40), "{acknowledged:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sigterm_under_load_drains_and_exits_0() {
     let home = Home::new();
-    let end = |process: Process| assert!(process.terminate().success());
-    let (told, claimed) = load(Process::start(&home), (0, 200), end).await;
-    let process = Process::start(&home);
-    check_logins(&process, &told).await;
-    check_claims(&process, &claimed, &home).await;
+    let end = |deployment: Deployment| {
+        for (role, process) in deployment.parts {
+            assert!(process.terminate().success(), "{role}");
+        }
+        Deployment { parts: Vec::new() }
+    };
+    let (rest, told, claimed) = load(Deployment::start(&home), (0, 200), end).await;
+    let deployment = rest.complete(&home);
+    check_logins(&deployment, &told).await;
+    check_claims(&deployment, (0, &claimed), &home).await;
 }

@@ -11,6 +11,7 @@ mod bad_input;
 mod binary;
 mod claims;
 mod deploy;
+mod disk;
 mod events;
 mod grpc;
 mod home;

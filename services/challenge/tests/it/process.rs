@@ -14,10 +14,6 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    pub(crate) fn start(home: &Home) -> Self {
-        Self::start_with(home, &[])
-    }
-
     pub(crate) fn start_with(home: &Home, settings: &[(&str, String)]) -> Self {
         let mut command = serving(home);
         command.envs(settings.iter().map(|(name, value)| (*name, value)));
@@ -29,7 +25,11 @@ impl Process {
         Self::started(&mut serving(home), log)
     }
 
-    fn started(command: &mut Command, log: Stdio) -> Self {
+    pub(crate) fn start_as(home: &Home, role: &str) -> Self {
+        Self::started(&mut serving_as(home, role), Stdio::null())
+    }
+
+    pub(crate) fn started(command: &mut Command, log: Stdio) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -59,8 +59,12 @@ impl Drop for Process {
 }
 
 pub(crate) fn serving(home: &Home) -> Command {
+    serving_as(home, "all")
+}
+
+pub(crate) fn serving_as(home: &Home, role: &str) -> Command {
     let mut command = Command::new(BINARY);
-    command.arg("all").env_clear().envs(PORTS).envs(home.env());
+    command.arg(role).env_clear().envs(PORTS).envs(home.env());
     command
 }
 

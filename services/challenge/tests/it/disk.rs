@@ -1,0 +1,51 @@
+//! A disk that is full: what cannot be written is refused, what was acknowledged stays, reads go on.
+
+use crate::home::{Home, PORTS};
+use crate::process::{BINARY, Process};
+use crate::support::{Player, Publisher};
+use hyper::StatusCode;
+use std::process::{Command, Stdio};
+use tonic::Code;
+
+const LOGIN_GOAL: &str = "goal-010-01";
+
+/// A file may grow to so many blocks of 512 bytes; past that a write fails, as it does on a disk that is full.
+fn on_a_small_disk(home: &Home, blocks: u32) -> Process {
+    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec {BINARY} all");
+    let mut command = Command::new("sh");
+    command.args(["-c", &script]).env_clear().envs(PORTS).envs(home.env());
+    Process::started(&mut command, Stdio::null())
+}
+
+#[tokio::test]
+async fn a_full_disk_refuses_writes_and_loses_nothing_that_was_acknowledged() {
+    let home = Home::new();
+    let process = on_a_small_disk(&home, 2_000);
+    let mut publisher = Publisher::connect(process.addresses).await;
+    let mut acknowledged = Vec::new();
+    let refused = loop {
+        let user = format!("user-{}", acknowledged.len());
+        match publisher.log_in(&user, "1").await {
+            Ok(()) => acknowledged.push(user),
+            Err(status) => break (user, status),
+        }
+        assert!(acknowledged.len() < 20_000, "a megabyte holds fewer users");
+    };
+    assert_eq!(refused.1.code(), Code::Unavailable);
+    let http = process.addresses.http.unwrap();
+    let (status, answer) = Player::new(http, "new").set_active(LOGIN_GOAL, r#"{"isActive":true}"#).await;
+    assert_eq!((status.as_u16(), answer["errorCode"].as_str()), (503, Some("UNAVAILABLE")));
+    let first = Player::new(http, &acknowledged[0]);
+    assert_eq!(first.goal(LOGIN_GOAL).await["progress"], 1, "reads go on");
+    assert_eq!(first.get("/challenge/healthz").await.0, StatusCode::OK);
+    assert!(process.terminate().success());
+
+    let process = Process::start_as(&home, "all");
+    let logins =
+        format!("SELECT count(*) FROM user_goal_progress WHERE goal_id = '{LOGIN_GOAL}' AND value = 1");
+    assert_eq!(home.count(&logins), acknowledged.len() as i64, "all that was acknowledged, and nothing else");
+    let mut publisher = Publisher::connect(process.addresses).await;
+    publisher.log_in(&refused.0, "1").await.unwrap();
+    let again = Player::new(process.addresses.http.unwrap(), &refused.0);
+    assert_eq!(again.goal(LOGIN_GOAL).await["progress"], 1, "delivered again, it counts");
+}
