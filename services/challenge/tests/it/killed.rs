@@ -180,6 +180,11 @@ async fn check_claims(deployment: &Deployment, (round, claimed): (usize, &[Claim
     assert_eq!(home.count("SELECT count(*) FROM claims WHERE granted_at IS NULL"), 0);
 }
 
+#[allow(clippy::print_stdout, reason = "a soak's figures are looked at")]
+fn tell(acknowledged: &BTreeMap<usize, (usize, usize)>) {
+    println!("{STORE:?}: logins and claims (of {CLAIMERS}) acknowledged before the kill: {acknowledged:?}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kill_9_under_load_loses_nothing_and_doubles_nothing() {
     let home = Home::new();
@@ -187,7 +192,7 @@ async fn kill_9_under_load_loses_nothing_and_doubles_nothing() {
     let mut acknowledged = BTreeMap::new();
     for round in 0..rounds() {
         // Rounds end at different moments: early with claims on their way, or later.
-        let enough = 40 + (round * 7919) % 600;
+        let enough = if round % 2 == 0 { 1 + round % 12 } else { 40 + (round * 7919) % 600 };
         let kill = move |deployment: Deployment| deployment.kill(round);
         let (rest, told, claimed) = load(deployment, (round, enough), kill).await;
         deployment = rest.complete(&home);
@@ -196,8 +201,8 @@ async fn kill_9_under_load_loses_nothing_and_doubles_nothing() {
         let logins: usize = told.iter().map(|told| told.acknowledged.len()).sum();
         acknowledged.insert(round, (logins, claimed.iter().filter(|c| c.is_acknowledged).count()));
     }
-    println!("logins and claims acknowledged in each round: {acknowledged:?}");
-    assert!(acknowledged.values().all(|(logins, _)| *logins >= 40), "{acknowledged:?}");
+    tell(&acknowledged);
+    assert!(acknowledged.values().all(|(logins, _)| *logins >= 1), "{acknowledged:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

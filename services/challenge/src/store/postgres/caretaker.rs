@@ -18,6 +18,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 const LOOK_WITHIN: Duration = Duration::from_secs(2);
 /// Looks between two deletions of expired ids.
 const LOOKS_A_DELETION: u64 = 60;
+/// As `EXPIRED_IDS` says.
+const DELETED_AT_ONCE: u64 = 20_000;
 
 pub(super) struct Caretaker {
     link: tokio::sync::Mutex<Link<Chores>>,
@@ -40,14 +42,16 @@ impl Caretaker {
     pub(super) async fn run(self: Arc<Self>) {
         let mut ticks = tokio::time::interval(LOOK_EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut has_more = false;
         for look in 0_u64.. {
             ticks.tick().await;
             let seen = self.look().await;
             *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = seen;
-            if look % LOOKS_A_DELETION == 0
-                && let Err(error) = self.forget_expired().await
-            {
-                tracing::warn!(%error, "expired event ids could not be deleted");
+            if look % LOOKS_A_DELETION == 0 || has_more {
+                has_more = self.forget_expired().await.unwrap_or_else(|error| {
+                    tracing::warn!(%error, "expired event ids could not be deleted");
+                    false
+                });
             }
         }
     }
@@ -62,8 +66,9 @@ impl Caretaker {
         outcome
     }
 
-    /// Replicas may do this at the same time: each deletes what the others have not.
-    async fn forget_expired(&self) -> Result<(), StoreError> {
+    /// Deletes some; true when there may be more. Replicas may do this at the same time: each deletes what the
+    /// others have not.
+    async fn forget_expired(&self) -> Result<bool, StoreError> {
         let age_ms = i64::try_from(self.event_ids_for.as_millis()).unwrap_or(i64::MAX);
         let expired = Stamp(UtcMs(UtcMs::now().0.saturating_sub(age_ms)));
         let mut link = self.link.lock().await;
@@ -74,7 +79,7 @@ impl Caretaker {
         if let Err(error) = &outcome {
             link.recover(error).await;
         }
-        outcome.map(|ids| tracing::debug!(ids, "expired event ids were deleted"))
+        outcome.map(|ids| ids == DELETED_AT_ONCE)
     }
 
     pub(super) async fn pending_claims(&self, begun_before: UtcMs) -> Result<Vec<ClaimIntent>, StoreError> {

@@ -54,7 +54,10 @@ pub(super) const ENTER_GRANTS: &str = "
 pub(super) const PENDING: &str = "
     SELECT user_id, goal_id, period, idempotency_key, reward_type, reward_id, quantity, false
     FROM claims WHERE granted_at IS NULL AND requested_at < $1 ORDER BY requested_at LIMIT 1000";
-pub(super) const EXPIRED_IDS: &str = "DELETE FROM event_ids WHERE seen_at < $1";
+/// A bounded number at a time, so that any backlog is worked off within the limit on a statement.
+pub(super) const EXPIRED_IDS: &str = "
+    DELETE FROM event_ids WHERE (user_id, event_key) IN
+        (SELECT user_id, event_key FROM event_ids WHERE seen_at < $1 LIMIT 20000)";
 
 /// A writer's.
 pub(super) struct Writing {
