@@ -52,13 +52,17 @@ async fn every_statement_uses_an_index_and_every_index_has_its_statement() {
     schema::migrate(&connected, &options).await.unwrap();
     connected.client.batch_execute("SET statement_timeout = 0").await.unwrap();
     connected.client.batch_execute(FILL).await.unwrap();
-    let expired = ("expired ids", statements::EXPIRED_IDS, "now() - interval '590 minutes'");
     let mut all = String::new();
-    for (name, statement, parameters) in ASKED.into_iter().chain([expired]) {
+    for (name, statement, parameters) in ASKED {
         let plan = explained(&connected.client, (statement, parameters)).await;
         assert!(!plan.contains("Seq Scan on"), "{name}:\n{plan}");
         all += &format!("{name}\n{plan}\n");
     }
+    // What has expired is found by its index; how it is then deleted by key depends on how much that is.
+    let an_hour_of_ten = "now() - interval '590 minutes'";
+    let plan = explained(&connected.client, (statements::EXPIRED_IDS, an_hour_of_ten)).await;
+    assert!(plan.contains("Bitmap Index Scan on event_ids_seen_at"), "{plan}");
+    all += &plan;
     let indexes = connected.client.query("SELECT indexname FROM pg_indexes WHERE schemaname = 'public'", &[]);
     let indexes: BTreeSet<String> = indexes.await.unwrap().iter().map(|row| row.get(0)).collect();
     let unused: Vec<_> = indexes.iter().filter(|name| !all.contains(name.as_str())).collect();
