@@ -1,6 +1,6 @@
 //! The databases that the service is measured on: each measurement gets a fresh one.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context as _, Result};
@@ -89,8 +89,15 @@ impl Store {
         let name = name();
         match self {
             Self::Sqlite(folder) => {
-                let [from, to] = [&original.name, &name].map(|name| file(folder, name));
-                std::fs::copy(&from, &to).with_context(|| format!("cannot copy {}", from.display()))?;
+                // What was written last may still be in the log beside the file.
+                for part in ["db", "db-wal"] {
+                    let [from, to] =
+                        [&original.name, &name].map(|name| folder.join(name).with_extension(part));
+                    if from.exists() {
+                        std::fs::copy(&from, &to)
+                            .with_context(|| format!("cannot copy {}", from.display()))?;
+                    }
+                }
             }
             Self::Postgres { cluster, .. } => {
                 let from = &original.name;
@@ -102,7 +109,9 @@ impl Store {
 
     fn named(&self, name: String) -> Database {
         let environment = match self {
-            Self::Sqlite(folder) => vec![("DATABASE_PATH", file(folder, &name).display().to_string())],
+            Self::Sqlite(folder) => {
+                vec![("DATABASE_PATH", folder.join(&name).with_extension("db").display().to_string())]
+            }
             Self::Postgres { cluster, .. } => cluster.env_for(&name).to_vec(),
         };
         Database { name, environment }
@@ -138,8 +147,4 @@ impl Store {
 fn name() -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     format!("bench_{}", COUNT.fetch_add(1, Ordering::Relaxed))
-}
-
-fn file(folder: &Path, name: &str) -> PathBuf {
-    folder.join(name).with_extension("db")
 }
