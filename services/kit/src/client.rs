@@ -7,7 +7,7 @@
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
@@ -164,6 +164,19 @@ fn connector(destination: &Uri, timeout: Duration) -> Result<HttpsConnector<Http
         _ => return Err(ClientError::Destination),
     };
     Ok(builder.enable_http1().wrap_connector(tcp))
+}
+
+/// TLS towards what the system's authorities vouch for, for connections that are not HTTP. `SSL_CERT_FILE` names other
+/// authorities.
+///
+/// # Errors
+/// When the system has none.
+pub fn tls() -> Result<Arc<ClientConfig>, ClientError> {
+    let none = |error: &dyn std::error::Error| ClientError::NoAuthorities(error.to_string());
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let builder = builder.map_err(|error| none(&error))?.with_native_roots().map_err(|error| none(&error))?;
+    Ok(Arc::new(builder.with_no_client_auth()))
 }
 
 /// In-cluster calls without TLS need no authorities, and a system may have none.

@@ -2,7 +2,7 @@
 
 use super::{SettingsError, count};
 use crate::server::Role;
-use crate::store::{Password, PostgresOptions, SqliteOptions, StoreOptions, Sync, Window};
+use crate::store::{Password, PostgresOptions, Protection, SqliteOptions, StoreOptions, Sync, Window};
 use kit::env::{Env, EnvError};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -36,6 +36,7 @@ fn sqlite(env: &Env) -> Result<SqliteOptions, EnvError> {
 }
 
 fn postgres(env: &Env, host: &str) -> Result<PostgresOptions, EnvError> {
+    let modes = [("disable", Protection::Plain), ("verify-full", Protection::VerifiedTls)];
     let text = |name: &str, default: &str| env.text(name).unwrap_or(default).to_owned();
     Ok(PostgresOptions {
         host: host.to_owned(),
@@ -43,6 +44,7 @@ fn postgres(env: &Env, host: &str) -> Result<PostgresOptions, EnvError> {
         database: text("DB_NAME", "challenge"),
         user: text("DB_USER", "challenge"),
         password: Password(text("DB_PASSWORD", "")),
+        protection: env.choice("DB_SSLMODE", &modes)?,
         writers: count(env, "DB_WRITERS", 4, 64)?,
         readers: count(env, "DB_READERS", 2, 64)?,
         statement_timeout: Duration::from_millis(env.within("DB_STATEMENT_TIMEOUT_MS", 5000, 10..=60_000)?),

@@ -12,11 +12,12 @@ mod reader;
 mod rows;
 mod schema;
 mod statements;
+mod tls;
 mod transaction;
 mod types;
 mod writer;
 
-pub use connect::{ConnectError, Password, PostgresOptions};
+pub use connect::{ConnectError, Password, PostgresOptions, Protection};
 
 use super::StoreError;
 use super::claims::ClaimIntent;
@@ -26,6 +27,7 @@ use crate::catalog::Catalog;
 use crate::rules::UserGoals;
 use crate::user::UserId;
 use caretaker::Caretaker;
+use connect::Connector;
 use kit::clock::UtcMs;
 use kit::metrics::Metrics;
 use reader::{Ask, Reader, Reads};
@@ -56,7 +58,8 @@ impl Postgres {
         catalog: Arc<Catalog>,
         metrics: &Metrics,
     ) -> Result<Self, ConnectError> {
-        let first = connect::connect_patiently(options).await?;
+        let connector = Connector::new(options)?;
+        let first = connect::connect_patiently(&connector).await?;
         schema::migrate(&first, options).await?;
         drop(first);
         let not_warm = |error: StoreError| ConnectError::Refused { at: options.at(), why: error.to_string() };
@@ -65,7 +68,7 @@ impl Postgres {
         let mut writing = JoinSet::new();
         let mut writers = Vec::new();
         for _ in 0..options.writers.max(1) {
-            let mut writer = Writer::new(options, Arc::clone(&catalog), counted.clone());
+            let mut writer = Writer::new(&connector, Arc::clone(&catalog), options.linger, counted.clone());
             writer.warm_up().await.map_err(not_warm)?;
             let (sender, messages) = unbounded_channel();
             writing.spawn(writer.run(messages));
@@ -75,13 +78,13 @@ impl Postgres {
         let mut others = JoinSet::new();
         let mut readers = Vec::new();
         for _ in 0..options.readers.max(1) {
-            let mut reader = Reader::new(options, Arc::clone(&catalog), reads.clone());
+            let mut reader = Reader::new(&connector, Arc::clone(&catalog), reads.clone());
             reader.warm_up().await.map_err(not_warm)?;
             let (sender, asks) = unbounded_channel();
             others.spawn(reader.run(asks));
             readers.push(sender);
         }
-        let caretaker = Arc::new(Caretaker::new(options));
+        let caretaker = Arc::new(Caretaker::new(&connector, options.event_ids_for));
         others.spawn(Arc::clone(&caretaker).run());
         let (next_reader, writing) = (AtomicUsize::new(0), Mutex::new(writing));
         Ok(Self { writers, readers, next_reader, caretaker, writing, _others: others })

@@ -1,7 +1,7 @@
 //! What is to be done now and then on a connection of its own: see whether the server answers, forget expired event
 //! ids, look for open claims.
 
-use super::connect::{Link, PostgresOptions, within};
+use super::connect::{Connector, Link, within};
 use super::rows;
 use super::statements::Chores;
 use super::types::Stamp;
@@ -28,9 +28,9 @@ pub(super) struct Caretaker {
 }
 
 impl Caretaker {
-    pub(super) fn new(options: &PostgresOptions) -> Self {
-        let link = tokio::sync::Mutex::new(Link::new(options.clone()));
-        Self { link, event_ids_for: options.event_ids_for, seen: Mutex::new(Ok(())) }
+    pub(super) fn new(connector: &Connector, event_ids_for: Duration) -> Self {
+        let link = tokio::sync::Mutex::new(Link::new(connector.clone()));
+        Self { link, event_ids_for, seen: Mutex::new(Ok(())) }
     }
 
     /// Whether the server answered when last looked.

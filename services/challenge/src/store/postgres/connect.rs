@@ -1,12 +1,15 @@
 //! Connections: made with a bound on time, remade when they break, never shared between tasks.
 
+use super::tls::Tls;
 use crate::store::StoreError;
 use std::fmt;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
+use tokio_postgres::config::SslMode;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{Client, Config, NoTls};
+use tokio_postgres::tls::TlsStream;
+use tokio_postgres::{Client, Config, Connection, NoTls, Socket};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// After a connection failed, requests are refused at once for this long instead of each trying again.
@@ -24,6 +27,15 @@ impl fmt::Debug for Password {
     }
 }
 
+/// How a connection is protected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protection {
+    /// Not at all: for a socket, or a network that nobody else is on.
+    Plain,
+    /// By TLS, with a server whose certificate proves its name.
+    VerifiedTls,
+}
+
 /// Which database, and within what bounds it is used.
 #[derive(Debug, Clone)]
 pub struct PostgresOptions {
@@ -37,6 +49,8 @@ pub struct PostgresOptions {
     pub user: String,
     /// With what; empty for none.
     pub password: Password,
+    /// How connections are protected.
+    pub protection: Protection,
     /// Connections that write, each for its part of the users; at least 1.
     pub writers: usize,
     /// Connections that read; at least 1.
@@ -129,21 +143,55 @@ impl Drop for Connected {
     }
 }
 
-pub(super) async fn connect(options: &PostgresOptions) -> Result<Connected, tokio_postgres::Error> {
-    let (client, connection) = options.config().connect(NoTls).await?;
-    let driver = tokio::spawn(async move {
-        if let Err(error) = connection.await {
-            tracing::warn!(error = told(&error), "a connection to PostgreSQL broke");
+/// Connections are made with what was found at the start: the authorities are read once.
+#[derive(Clone)]
+pub(super) struct Connector {
+    options: PostgresOptions,
+    tls: Option<Tls>,
+}
+
+impl Connector {
+    pub(super) fn new(options: &PostgresOptions) -> Result<Self, ConnectError> {
+        let no_authorities = |error: kit::client::ClientError| ConnectError::Refused {
+            at: options.at(),
+            why: error.to_string(),
+        };
+        let tls = match options.protection {
+            Protection::Plain => None,
+            Protection::VerifiedTls => Some(Tls(kit::client::tls().map_err(no_authorities)?)),
+        };
+        Ok(Self { options: options.clone(), tls })
+    }
+
+    pub(super) async fn connect(&self) -> Result<Connected, tokio_postgres::Error> {
+        let mut config = self.options.config();
+        match self.tls.clone() {
+            None => config.ssl_mode(SslMode::Disable).connect(NoTls).await.map(Connected::drive),
+            Some(tls) => config.ssl_mode(SslMode::Require).connect(tls).await.map(Connected::drive),
         }
-    });
-    Ok(Connected { client, driver })
+    }
+}
+
+impl Connected {
+    fn drive<T>((client, connection): (Client, Connection<Socket, T>)) -> Self
+    where
+        T: TlsStream + Unpin + Send + 'static,
+    {
+        let driver = tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::warn!(error = told(&error), "a connection to PostgreSQL broke");
+            }
+        });
+        Self { client, driver }
+    }
 }
 
 /// The first connection of a start: a server that is still starting, or has no connection free, is waited for.
-pub(super) async fn connect_patiently(options: &PostgresOptions) -> Result<Connected, ConnectError> {
+pub(super) async fn connect_patiently(connector: &Connector) -> Result<Connected, ConnectError> {
+    let options = &connector.options;
     let give_up_at = Instant::now() + options.start_within;
     loop {
-        let error = match connect(options).await {
+        let error = match connector.connect().await {
             Ok(connected) => return Ok(connected),
             Err(error) => error,
         };
@@ -182,14 +230,14 @@ impl<S> Session<S> {
 
 /// A connection that is remade when it is broken.
 pub(super) struct Link<S> {
-    options: PostgresOptions,
+    connector: Connector,
     session: Option<Session<S>>,
     failed: Option<(Instant, StoreError)>,
 }
 
 impl<S: Prepared> Link<S> {
-    pub(super) fn new(options: PostgresOptions) -> Self {
-        Self { options, session: None, failed: None }
+    pub(super) fn new(connector: Connector) -> Self {
+        Self { connector, session: None, failed: None }
     }
 
     /// The session, made now if there is none that works.
@@ -211,7 +259,7 @@ impl<S: Prepared> Link<S> {
             return Err(error.clone());
         }
         let made = async {
-            let connected = connect(&self.options).await?;
+            let connected = self.connector.connect().await?;
             let statements = S::prepare(&connected.client).await?;
             Ok(Session { connected, statements })
         };
@@ -244,7 +292,7 @@ impl<S: Prepared> Link<S> {
 
     /// The longest that an answer is waited for.
     pub(super) fn patience(&self) -> Duration {
-        self.options.statement_timeout + GRACE
+        self.connector.options.statement_timeout + GRACE
     }
 }
 

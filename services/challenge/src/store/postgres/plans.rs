@@ -1,7 +1,7 @@
 //! What PostgreSQL does for each statement on a table of some size: every one finds its rows by an index, and every
 //! index is there for a statement.
 
-use super::connect::{Password, PostgresOptions, connect_patiently};
+use super::connect::{Connector, Password, PostgresOptions, Protection, connect_patiently};
 use super::{schema, statements};
 use peers::postgres::{Cluster, Options};
 use std::collections::BTreeSet;
@@ -48,7 +48,7 @@ const ASKED: [(&str, &str, &str); 9] = [
 async fn every_statement_uses_an_index_and_every_index_has_its_statement() {
     let cluster = Cluster::start_with(&Options { fsync: false, ..Options::default() }).unwrap();
     let options = options(&cluster);
-    let connected = connect_patiently(&options).await.unwrap();
+    let connected = connect_patiently(&Connector::new(&options).unwrap()).await.unwrap();
     schema::migrate(&connected, &options).await.unwrap();
     connected.client.batch_execute("SET statement_timeout = 0").await.unwrap();
     connected.client.batch_execute(FILL).await.unwrap();
@@ -91,6 +91,7 @@ fn options(cluster: &Cluster) -> PostgresOptions {
         database: peers::postgres::DATABASE.to_owned(),
         user: peers::postgres::USER.to_owned(),
         password: Password::default(),
+        protection: Protection::Plain,
         writers: 1,
         readers: 1,
         statement_timeout: Duration::from_secs(30),

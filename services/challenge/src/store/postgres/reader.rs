@@ -1,7 +1,7 @@
 //! A reader: one task, one connection. Requests that come in while it waits for an answer are asked together, so
 //! that a busy service asks less often and an idle one does not wait.
 
-use super::connect::{Link, PostgresOptions, within};
+use super::connect::{Connector, Link, within};
 use super::rows;
 use super::statements::Reading;
 use crate::catalog::Catalog;
@@ -54,8 +54,8 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub(super) fn new(options: &PostgresOptions, catalog: Arc<Catalog>, reads: Reads) -> Self {
-        Self { link: Link::new(options.clone()), catalog, reads }
+    pub(super) fn new(connector: &Connector, catalog: Arc<Catalog>, reads: Reads) -> Self {
+        Self { link: Link::new(connector.clone()), catalog, reads }
     }
 
     /// Connects before there is anything to do.

@@ -1,7 +1,7 @@
 //! A writer: one task, one connection, one part of the users. It takes what has come in, runs it in one transaction,
 //! commits, then answers all. Two round trips a group, however many commands are in it.
 
-use super::connect::{Link, PostgresOptions, within};
+use super::connect::{Connector, Link, within};
 use super::statements::Writing;
 use super::transaction::{load, write};
 use crate::catalog::Catalog;
@@ -35,8 +35,13 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn new(options: &PostgresOptions, catalog: Arc<Catalog>, counted: Counted) -> Self {
-        Self { link: Link::new(options.clone()), catalog, linger: options.linger, counted }
+    pub(super) fn new(
+        connector: &Connector,
+        catalog: Arc<Catalog>,
+        linger: Duration,
+        counted: Counted,
+    ) -> Self {
+        Self { link: Link::new(connector.clone()), catalog, linger, counted }
     }
 
     /// Connects before there is anything to do.
