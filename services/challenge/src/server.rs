@@ -20,6 +20,7 @@ use crate::settings::Settings;
 use crate::store::{Store, StoreError, StoreOpenError, StoreOptions};
 use axum::Router;
 use kit::auth::Verifier;
+use kit::backlog::Backlog;
 use kit::clock::UtcMs;
 use kit::drain::{Drain, Draining};
 use kit::health::Health;
@@ -123,6 +124,7 @@ struct Core {
     claims: Arc<Claims>,
     identity: Arc<Identity>,
     health: Arc<Health>,
+    backlog: Backlog,
     metrics: Metrics,
 }
 
@@ -149,7 +151,7 @@ impl Core {
         if role.serves_players() {
             resume(&claims, settings).await?;
         }
-        Ok(Self { catalog, store, claims, identity, health, metrics })
+        Ok(Self { catalog, store, claims, identity, health, backlog: Backlog::watch(), metrics })
     }
 
     /// What players reach, over HTTP and over gRPC: the same operations behind the same limit.
@@ -157,7 +159,7 @@ impl Core {
         let (catalog, store) = (Arc::clone(&self.catalog), Arc::clone(&self.store));
         let operations = Arc::new(Operations::new(catalog, store, Arc::clone(&self.claims)));
         let (health, identity) = (|| Arc::clone(&self.health), || Arc::clone(&self.identity));
-        let limit = Limit::new(settings.http_in_flight);
+        let limit = Limit::new(settings.http_in_flight).behind(&self.backlog);
         self.metrics.watch("in_flight", "Players' requests worked on now, over HTTP and gRPC", &limit);
         let api = Arc::new(Api::new(&settings.base_path, Arc::clone(&operations), health(), identity()));
         let http = http::router(&settings.base_path, api, (&limit, &self.metrics));
@@ -166,7 +168,7 @@ impl Core {
     }
 
     fn intake(&self, settings: &Settings) -> Intake {
-        let buffer = Limit::new(settings.event_buffer);
+        let buffer = Limit::new(settings.event_buffer).behind(&self.backlog);
         self.metrics.watch("event_buffer_depth", "Events held that are not written yet", &buffer);
         Intake {
             catalog: Arc::clone(&self.catalog),

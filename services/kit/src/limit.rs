@@ -1,5 +1,6 @@
 //! A bound on how much is taken in at once. What does not fit is refused at once, never queued without bound.
 
+use crate::backlog::Backlog;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -7,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 #[derive(Debug, Clone)]
 pub struct Limit {
     inner: Arc<Inner>,
+    backlog: Option<Backlog>,
 }
 
 #[derive(Debug)]
@@ -25,7 +27,13 @@ impl Limit {
     /// A limit with `max` places.
     #[must_use]
     pub fn new(max: usize) -> Self {
-        Self { inner: Arc::new(Inner { max, taken: AtomicUsize::new(0) }) }
+        Self { inner: Arc::new(Inner { max, taken: AtomicUsize::new(0) }), backlog: None }
+    }
+
+    /// The same, that lets nobody in either whom the process's backlog does not.
+    #[must_use]
+    pub fn behind(self, backlog: &Backlog) -> Self {
+        Self { backlog: Some(backlog.clone()), ..self }
     }
 
     /// Takes a place, or says at once that there is none.
@@ -36,7 +44,8 @@ impl Limit {
             self.inner.taken.fetch_sub(1, Ordering::Relaxed);
             return None;
         }
-        Some(Permit { inner: Arc::clone(&self.inner) })
+        let place = Permit { inner: Arc::clone(&self.inner) };
+        self.backlog.as_ref().is_none_or(Backlog::admits).then_some(place)
     }
 
     /// Places taken now.

@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Semaphore;
 
 /// Why an address could not be listened on.
@@ -34,13 +34,19 @@ pub struct Listener {
     pub address: SocketAddr,
 }
 
+/// Connections that the kernel keeps until they are accepted: a thousand clients may come at the same moment.
+const BACKLOG: u32 = 4096;
+
 /// Binds `address`; `purpose` names the port in the error, for example `HTTP (HTTP_PORT)`.
 ///
 /// # Errors
 /// When the address is taken or not ours.
 pub async fn listen(purpose: &'static str, address: SocketAddr) -> Result<Listener, BindError> {
     let bound = async {
-        let socket = TcpListener::bind(address).await?;
+        let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        let socket = socket.listen(BACKLOG)?;
         let address = socket.local_addr()?;
         Ok(Listener { socket, address })
     };
@@ -160,6 +166,7 @@ impl Connection {
         builder
             .timer(TokioTimer::new())
             .max_concurrent_streams(self.bounds.streams)
+            .max_pending_accept_reset_streams(self.bounds.streams as usize)
             .keep_alive_interval(self.bounds.header)
             .keep_alive_timeout(Duration::from_secs(20));
         let service = TowerToHyperService::new(self.routes);
