@@ -20,6 +20,8 @@ use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use bytes::Bytes;
+pub use error::overloaded;
+
 use error::answer;
 use guard::Guard;
 use kit::health::Health;

@@ -5,6 +5,9 @@ use crate::operations::Refusal;
 use crate::rules::ClaimRefusal;
 use http::StatusCode;
 
+/// Said when there is no room.
+pub const NO_ROOM: &str = "too many requests at once; try again";
+
 /// Said of operations that are described and come later.
 pub const NOT_OFFERED: &str = "goal selection and rotation are not offered by this version";
 

@@ -1,5 +1,6 @@
 //! One process: catalogue, store, ports, readiness, and its end.
 
+mod gates;
 mod ports;
 
 pub use ports::Addresses;
@@ -26,7 +27,7 @@ use kit::drain::{Drain, Draining};
 use kit::health::Health;
 use kit::limit::Limit;
 use kit::metrics::Metrics;
-use kit::serve::{BindError, Bounds, Listener, Protocol};
+use kit::serve::{BindError, Bounds, Gate, Listener, Port, Protocol, Words};
 use ports::Listeners;
 use std::sync::Arc;
 use std::time::Duration;
@@ -155,20 +156,22 @@ impl Core {
     }
 
     /// What players reach, over HTTP and over gRPC: the same operations behind the same limit.
-    async fn players(&self, settings: &Settings) -> (Router, (Router, HealthReporter)) {
+    async fn players(&self, settings: &Settings, limit: &Limit) -> (Router, (Router, HealthReporter)) {
         let (catalog, store) = (Arc::clone(&self.catalog), Arc::clone(&self.store));
         let operations = Arc::new(Operations::new(catalog, store, Arc::clone(&self.claims)));
         let (health, identity) = (|| Arc::clone(&self.health), || Arc::clone(&self.identity));
-        let limit = Limit::new(settings.http_in_flight).behind(&self.backlog);
-        self.metrics.watch("in_flight", "Players' requests worked on now, over HTTP and gRPC", &limit);
+        self.metrics.watch("in_flight", "Players' requests worked on now, over HTTP and gRPC", limit);
         let api = Arc::new(Api::new(&settings.base_path, Arc::clone(&operations), health(), identity()));
-        let http = http::router(&settings.base_path, api, (&limit, &self.metrics));
+        let http = http::router(&settings.base_path, api, (limit, &self.metrics));
         let players = Players::new(operations, health());
-        (http, grpc::router(players, identity(), (&limit, &self.metrics)).await)
+        (http, grpc::router(players, identity(), (limit, &self.metrics)).await)
     }
 
-    fn intake(&self, settings: &Settings) -> Intake {
-        let buffer = Limit::new(settings.event_buffer).behind(&self.backlog);
+    fn gate(&self, limit: &Limit, words: Words) -> Gate {
+        Gate::new(&self.backlog, limit, words, &self.metrics)
+    }
+
+    fn intake(&self, settings: &Settings, buffer: Limit) -> Intake {
         self.metrics.watch("event_buffer_depth", "Events held that are not written yet", &buffer);
         Intake {
             catalog: Arc::clone(&self.catalog),
@@ -193,19 +196,23 @@ pub async fn start(settings: &Settings, role: Role) -> Result<Running, StartErro
     let (admin_drain, admin_draining) = Drain::new();
     let mut reporters = Vec::new();
     let mut players_and_publishers = JoinSet::new();
-    let mut serve = |listener: Listener, protocol: Protocol, routes: Router| {
-        let routes = (routes, bounds);
-        players_and_publishers.spawn(kit::serve::serve(listener, protocol, routes, draining.clone()));
+    let mut serve = |listener: Listener, protocol: Protocol, (routes, gate): (Router, Gate)| {
+        let port = Port { routes, gate: Some(gate), bounds };
+        players_and_publishers.spawn(kit::serve::serve(listener, protocol, port, draining.clone()));
     };
     if let Some((http, grpc)) = listeners.players {
-        let (http_routes, (grpc_routes, reporter)) = core.players(settings).await;
-        serve(http, Protocol::Http1, http_routes);
-        serve(grpc, Protocol::Http2, grpc_routes);
+        let limit = Limit::new(settings.http_in_flight);
+        let (http_routes, (grpc_routes, reporter)) = core.players(settings, &limit).await;
+        serve(http, Protocol::Http1, (http_routes, core.gate(&limit, gates::HTTP)));
+        serve(grpc, Protocol::Http2, (grpc_routes, core.gate(&limit, gates::GRPC)));
         reporters.push(Reporter { reporter, services: &["", grpc::NAME] });
     }
     if let Some(events) = listeners.events {
-        let (routes, reporter) = event_routes(Arc::new(core.intake(settings)), &core.metrics).await;
-        serve(events, Protocol::Http2, routes);
+        let buffer = Limit::new(settings.event_buffer);
+        let gate = core.gate(&buffer, gates::EVENTS);
+        let intake = Arc::new(core.intake(settings, buffer));
+        let (routes, reporter) = event_routes(intake, &core.metrics).await;
+        serve(events, Protocol::Http2, (routes, gate));
         reporters.push(Reporter { reporter, services: &EVENT_HEALTH });
     }
     if role.serves_players() {
@@ -245,9 +252,11 @@ async fn resume(claims: &Arc<Claims>, settings: &Settings) -> Result<(), StoreEr
     }
 }
 
-fn serve_admin(listener: Listener, routes: (Router, Bounds), draining: Draining) -> JoinSet<()> {
+fn serve_admin(listener: Listener, (routes, bounds): (Router, Bounds), draining: Draining) -> JoinSet<()> {
     let mut admin = JoinSet::new();
-    admin.spawn(kit::serve::serve(listener, Protocol::Http1, routes, draining));
+    // Operators are answered whatever the load.
+    let port = Port { routes, gate: None, bounds };
+    admin.spawn(kit::serve::serve(listener, Protocol::Http1, port, draining));
     admin
 }
 

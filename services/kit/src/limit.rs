@@ -1,6 +1,5 @@
 //! A bound on how much is taken in at once. What does not fit is refused at once, never queued without bound.
 
-use crate::backlog::Backlog;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -8,7 +7,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 #[derive(Debug, Clone)]
 pub struct Limit {
     inner: Arc<Inner>,
-    backlog: Option<Backlog>,
 }
 
 #[derive(Debug)]
@@ -27,13 +25,7 @@ impl Limit {
     /// A limit with `max` places.
     #[must_use]
     pub fn new(max: usize) -> Self {
-        Self { inner: Arc::new(Inner { max, taken: AtomicUsize::new(0) }), backlog: None }
-    }
-
-    /// The same, that lets nobody in either whom the process's backlog does not.
-    #[must_use]
-    pub fn behind(self, backlog: &Backlog) -> Self {
-        Self { backlog: Some(backlog.clone()), ..self }
+        Self { inner: Arc::new(Inner { max, taken: AtomicUsize::new(0) }) }
     }
 
     /// Takes a place, or says at once that there is none.
@@ -44,8 +36,13 @@ impl Limit {
             self.inner.taken.fetch_sub(1, Ordering::Relaxed);
             return None;
         }
-        let place = Permit { inner: Arc::clone(&self.inner) };
-        self.backlog.as_ref().is_none_or(Backlog::admits).then_some(place)
+        Some(Permit { inner: Arc::clone(&self.inner) })
+    }
+
+    /// Whether there is no place now.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.taken() >= self.inner.max
     }
 
     /// Places taken now.

@@ -2,8 +2,13 @@
 //!
 //! One accept loop serves HTTP/1.1 and HTTP/2 (gRPC) alike, so that every port drains the same way.
 
+mod gate;
+
+pub use gate::{Gate, Words};
+
 use crate::drain::Draining;
 use axum::Router;
+use gate::Gated;
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -79,13 +84,24 @@ impl Default for Bounds {
     }
 }
 
-/// Serves `routes` until the drain begins, and returns when every connection has finished or was cut.
+/// What is served on a port.
+pub struct Port {
+    /// Its routes.
+    pub routes: Router,
+    /// What a request meets before them.
+    pub gate: Option<Gate>,
+    /// How much is held at once.
+    pub bounds: Bounds,
+}
+
+/// Serves a port's routes until the drain begins, and returns when every connection has finished or was cut.
 pub async fn serve(
     listener: Listener,
     protocol: Protocol,
-    (routes, bounds): (Router, Bounds),
+    Port { routes, gate, bounds }: Port,
     mut draining: Draining,
 ) {
+    let routes = Gated { gate, routes: TowerToHyperService::new(routes) };
     let places = Arc::new(Semaphore::new(bounds.connections));
     loop {
         // The semaphore is never closed, so a place always comes.
@@ -121,7 +137,7 @@ async fn usable(accepted: std::io::Result<(TcpStream, SocketAddr)>) -> Option<Tc
 struct Connection {
     stream: TcpStream,
     bounds: Bounds,
-    routes: Router,
+    routes: Gated,
     draining: Draining,
 }
 
@@ -149,8 +165,7 @@ impl Connection {
     async fn http1(mut self) {
         let mut builder = http1::Builder::new();
         builder.timer(TokioTimer::new()).header_read_timeout(self.bounds.header);
-        let service = TowerToHyperService::new(self.routes);
-        let mut connection = pin!(builder.serve_connection(TokioIo::new(self.stream), service));
+        let mut connection = pin!(builder.serve_connection(TokioIo::new(self.stream), self.routes));
         tokio::select! {
             _ended = connection.as_mut() => return,
             () = self.draining.begun() => connection.as_mut().graceful_shutdown(),
@@ -169,8 +184,7 @@ impl Connection {
             .max_pending_accept_reset_streams(self.bounds.streams as usize)
             .keep_alive_interval(self.bounds.header)
             .keep_alive_timeout(Duration::from_secs(20));
-        let service = TowerToHyperService::new(self.routes);
-        let mut connection = pin!(builder.serve_connection(TokioIo::new(self.stream), service));
+        let mut connection = pin!(builder.serve_connection(TokioIo::new(self.stream), self.routes));
         tokio::select! {
             _ended = connection.as_mut() => return,
             () = self.draining.begun() => connection.as_mut().graceful_shutdown(),

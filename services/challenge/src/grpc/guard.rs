@@ -4,7 +4,7 @@
 use super::status::{self, refused};
 use crate::http::routes::Access;
 use crate::identity::Identity;
-use crate::refusal::Code;
+use crate::refusal::{Code, NO_ROOM};
 use crate::user::UserId;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
@@ -56,7 +56,7 @@ impl Guard {
 
     async fn pass(&self, mut request: Request, next: Next) -> Response {
         let Some(_place) = self.limit.enter() else {
-            return status::answer(Code::Overloaded, "too many requests at once; try again");
+            return status::answer(Code::Overloaded, NO_ROOM);
         };
         match self.identity.of_headers(request.headers()).await {
             Ok(user) => {

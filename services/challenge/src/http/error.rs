@@ -2,10 +2,12 @@
 
 use crate::identity::Denied;
 use crate::operations::Refusal;
-use crate::refusal::Code;
+use crate::refusal::{Code, NO_ROOM};
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use std::sync::LazyLock;
 
 /// Seconds after which a refused request may be tried again.
 const RETRY_AFTER_S: &str = "1";
@@ -25,6 +27,22 @@ pub(super) fn answer(refused: Code, message: &str) -> Response {
     if status == StatusCode::UNAUTHORIZED {
         headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
+    response
+}
+
+/// What a request is told that there is no room for; made once.
+#[must_use]
+pub fn overloaded() -> Response {
+    static BODY: LazyLock<Bytes> = LazyLock::new(|| {
+        let code = Code::Overloaded;
+        let words = serde_json::json!({ "errorCode": code.word(), "message": NO_ROOM, "code": code.grpc() });
+        words.to_string().into()
+    });
+    let mut response = Response::new(Body::from(BODY.clone()));
+    *response.status_mut() = Code::Overloaded.status();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_S));
     response
 }
 

@@ -1,9 +1,8 @@
 //! Around every operation: a bound on how many run at once, who asks, and its rate, errors and duration.
 
-use super::error::answer;
+use super::error::overloaded;
 use super::identity::identify;
 use crate::identity::Identity;
-use crate::refusal::Code;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -26,7 +25,7 @@ pub(super) async fn run(State(guard): State<Guard>, mut request: Request, next: 
             Ok(()) => next.run(request).await,
             Err(denied) => denied.into_response(),
         },
-        None => answer(Code::Overloaded, "too many requests at once; try again"),
+        None => overloaded(),
     };
     guard.endpoint.answered(outcome(response.status().as_u16()), started);
     response

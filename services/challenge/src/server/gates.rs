@@ -1,0 +1,27 @@
+//! What a request meets on each port before it is routed, in the port's own words.
+
+use crate::http;
+use crate::refusal::{Code, NO_ROOM};
+use axum::body::Body;
+use axum::response::Response;
+use kit::serve::Words;
+use tonic::Status;
+
+pub(super) const HTTP: Words = Words {
+    metric: "http_refused_early",
+    is_exempt: |path| path.ends_with("/healthz"),
+    refusal: http::overloaded,
+};
+
+pub(super) const GRPC: Words = Words { metric: "grpc_refused_early", is_exempt: is_health, refusal };
+
+pub(super) const EVENTS: Words = Words { metric: "events_refused_early", is_exempt: is_health, refusal };
+
+fn is_health(path: &str) -> bool {
+    path.starts_with("/grpc.health.")
+}
+
+fn refusal() -> Response {
+    let status: Status = Status::new(Code::Overloaded.grpc().into(), NO_ROOM);
+    status.into_http::<Body>()
+}
