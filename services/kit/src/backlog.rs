@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// Between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// The wait that is aimed at when there is more to do than can be done.
-const TARGET: Duration = Duration::from_millis(20);
+const TARGET: Duration = Duration::from_millis(10);
 /// How long the wait must be above its target before anybody is refused: a machine that was busy with something else
 /// for a moment is no overload.
 const PATIENCE: Duration = Duration::from_millis(100);

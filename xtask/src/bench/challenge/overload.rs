@@ -122,7 +122,10 @@ fn of_kind(lab: &Lab<'_>, kind: &Kind) -> Result<Table> {
     );
     table.notes = vec![
         format!("its best: {} a second, 99 % of them within 100 ms; {refusal}", count(climbed)),
-        format!("{caged}; good means right and within 100 ms"),
+        format!(
+            "{caged}; good means right and within 100 ms; a dash under *less the cost of refusing*: refusing all the \
+             rest would alone take more than the service was given"
+        ),
     ];
     Ok(table)
 }
@@ -152,7 +155,7 @@ fn offer(
         count(best.good_per_s * times),
         count(good_per_s),
         format!("{:.1} %", share * 100.0),
-        best.left_for_work(refused_per_s)
+        best.left_for_work(best.good_per_s * times - good_per_s)
             .map_or_else(|| "–".to_owned(), |left| format!("{:.1} %", share / left * 100.0)),
         count(refused_per_s),
         figure(refused_ms.p50_ms, 2),
@@ -169,10 +172,11 @@ fn offer(
 }
 
 impl Best {
-    /// The share of the service's time that refusing leaves for work.
-    fn left_for_work(&self, refused_per_s: f64) -> Option<f64> {
+    /// The share of the service's time that is left for work when all the rest is refused; `None` when refusing
+    /// alone takes more than there is.
+    fn left_for_work(&self, rest_per_s: f64) -> Option<f64> {
         let share = f64::from(SHARE_PERCENT) / 100.0;
-        let left = 1.0 - refused_per_s * self.refusal_cpu_s? / share;
+        let left = 1.0 - rest_per_s * self.refusal_cpu_s? / share;
         (left > 0.0).then_some(left)
     }
 }
