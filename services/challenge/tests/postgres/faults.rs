@@ -205,3 +205,54 @@ async fn a_start_waits_for_the_server_and_names_what_refuses() {
     let said = refused.err().unwrap().to_string();
     assert!(said.contains(":1/service cannot be used: error connecting to server"), "{said}");
 }
+
+/// With `verify-full` every connection is inside TLS, and a server that nobody vouches for is not spoken to.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn over_tls_only_a_server_that_proves_its_name_is_spoken_to() {
+    let mut cluster = cluster();
+    let folder = server_files(&cluster);
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let settings = format!(
+        "ALTER SYSTEM SET ssl_cert_file = '{}'; ALTER SYSTEM SET ssl_key_file = '{}'; ALTER SYSTEM SET ssl = on",
+        path("localhost.pem"),
+        path("localhost.key")
+    );
+    for statement in settings.split("; ") {
+        cluster.sql("postgres", statement).unwrap();
+    }
+    cluster.stop().unwrap();
+    cluster.start_again().unwrap();
+    let serving = || {
+        let mut command = std::process::Command::new(crate::process::BINARY);
+        command.arg("all").env_clear().envs(crate::home::PORTS).envs(cluster.env());
+        command.env("DB_HOST", "localhost").env("DB_SSLMODE", "verify-full");
+        command
+    };
+    let stranger = serving().output().unwrap();
+    let said = String::from_utf8(stranger.stderr).unwrap();
+    assert_eq!(stranger.status.code(), Some(2), "{said}");
+    assert!(said.contains("UnknownIssuer") || said.contains("no authorities"), "{said}");
+    let mut vouched_for = serving();
+    vouched_for.env("SSL_CERT_FILE", crate::tls::authority());
+    let process = crate::process::Process::started(&mut vouched_for, std::process::Stdio::null());
+    Player::new(process.addresses.http.unwrap(), "ann").initialize().await;
+    let plain = "SELECT count(*) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
+                 WHERE application_name = 'challenge' AND NOT ssl";
+    assert_eq!(cluster.sql("postgres", plain).unwrap().trim(), "0");
+    assert!(process.terminate().success());
+}
+
+/// The certificate and its key, owned by whom the server runs as: it takes no key that others may read.
+fn server_files(cluster: &Cluster) -> tempfile::TempDir {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+    let owner = std::fs::metadata(cluster.socket_folder()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    for name in ["localhost.pem", "localhost.key"] {
+        let copy = folder.path().join(name);
+        std::fs::copy(crate::tls::folder().join(name), &copy).unwrap();
+        std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o600)).unwrap();
+        chown(&copy, Some(owner.uid()), Some(owner.gid())).unwrap();
+    }
+    folder
+}
