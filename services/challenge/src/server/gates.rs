@@ -9,7 +9,9 @@ use tonic::Status;
 
 pub(super) const HTTP: Words = Words {
     metric: "http_refused_early",
-    is_exempt: |path| path.ends_with("/healthz"),
+    is_exempt: |path| {
+        ["/healthz", "/openapi.json", "/apidocs", "/apidocs/"].iter().any(|end| path.ends_with(end))
+    },
     refusal: http::overloaded,
 };
 
