@@ -95,3 +95,22 @@ async fn a_thousand_first_initializes_assign_once_and_a_thousand_claims_grant_on
     assert_eq!(home.count("SELECT count(*) FROM reward_ledger"), 1);
     stop(replicas).await;
 }
+
+/// Plans are made on empty tables, and kept.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tables_that_were_empty_at_first_are_never_read_as_a_whole() {
+    let home = Home::new();
+    let replicas = replicas(&home, 1).await;
+    let mut publisher = Publisher::connect(replicas[0].addresses).await;
+    for user in 0..40 {
+        let user = format!("user-{user}");
+        player(&replicas[0], &user).initialize().await;
+        publisher.log_in(&user, "1").await.unwrap();
+        assert_eq!(player(&replicas[0], &user).claim(LOGIN_GOAL).await.0, StatusCode::OK);
+    }
+    // What a connection has read is known once it has ended.
+    stop(replicas).await;
+    let whole = "SELECT coalesce(sum(seq_tup_read), 0) FROM pg_stat_user_tables
+                 WHERE relname IN ('user_goal_progress', 'players', 'event_ids', 'reward_ledger')";
+    assert_eq!(home.count(whole), 0);
+}

@@ -116,8 +116,10 @@ impl PostgresOptions {
             config.password(&self.password.0);
         }
         let ms = self.statement_timeout.as_millis();
-        config
-            .options(format!("-c statement_timeout={ms} -c idle_in_transaction_session_timeout={}", 2 * ms));
+        // A plan made while a table is nearly empty reads all of it, and is kept while the table grows.
+        let whole_tables = "-c enable_seqscan=off";
+        let limits = format!("-c statement_timeout={ms} -c idle_in_transaction_session_timeout={}", 2 * ms);
+        config.options(format!("{whole_tables} {limits}"));
         config
     }
 }
