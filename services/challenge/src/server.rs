@@ -152,7 +152,15 @@ impl Core {
         if role.serves_players() {
             resume(&claims, settings).await?;
         }
-        Ok(Self { catalog, store, claims, identity, health, backlog: Backlog::watch(), metrics })
+        Ok(Self {
+            catalog,
+            store,
+            claims,
+            identity,
+            health,
+            backlog: Backlog::watch(settings.wait_target),
+            metrics,
+        })
     }
 
     /// What players reach, over HTTP and over gRPC: the same operations behind the same limit.

@@ -61,6 +61,8 @@ pub struct Settings {
     pub event_buffer: usize,
     /// HTTP requests worked on at once.
     pub http_in_flight: usize,
+    /// How long a task that is ready may wait for its turn before requests are refused; zero for ever.
+    pub wait_target: Duration,
     /// Connections held at once on each port.
     pub connections: usize,
     /// Time to finish on SIGTERM.
@@ -108,6 +110,7 @@ impl Settings {
             acknowledge: env.choice("EVENT_ACK", &acknowledge)?,
             event_buffer: count(env, "EVENT_BUFFER", 10_000, 1_000_000)?,
             http_in_flight: count(env, "HTTP_MAX_IN_FLIGHT", 512, 100_000)?,
+            wait_target: Duration::from_millis(env.within("WAIT_TARGET_MS", 10, 0..=10_000)?),
             connections: count(env, "MAX_CONNECTIONS", 8_192, 100_000)?,
             drain: Duration::from_secs(env.within("DRAIN_TIMEOUT_S", 10, 1..=3600)?),
         })

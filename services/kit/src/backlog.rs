@@ -12,11 +12,9 @@ use std::time::{Duration, Instant};
 
 /// Between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// The wait that is aimed at when there is more to do than can be done.
-const TARGET: Duration = Duration::from_millis(10);
 /// How long the wait must be above its target before anybody is refused: a machine that was busy with something else
 /// for a moment is no overload.
-const PATIENCE: Duration = Duration::from_millis(100);
+const PATIENCE: Duration = Duration::from_millis(250);
 /// How long it must be well below before everybody is let in again.
 const RELIEF: Duration = Duration::from_millis(250);
 /// Let in between two looks whatever the wait.
@@ -31,13 +29,17 @@ pub struct Backlog {
 }
 
 impl Backlog {
-    /// Looks after the runtime that it is called on, for as long as any clone exists.
+    /// Looks after the runtime that it is called on, for as long as any clone exists. `target` is the wait that is
+    /// aimed at when there is more to do than can be done; zero lets everybody in whatever the wait.
     #[must_use]
-    pub fn watch() -> Self {
+    pub fn watch(target: Duration) -> Self {
         let left = Arc::new(AtomicUsize::new(EVERYBODY));
+        if target.is_zero() {
+            return Self { left };
+        }
         let watched = Arc::downgrade(&left);
         tokio::spawn(async move {
-            let mut control = Control::default();
+            let mut control = Control::new(target);
             loop {
                 let begun = Instant::now();
                 tokio::time::sleep(LOOK_EVERY).await;
@@ -60,6 +62,7 @@ impl Backlog {
 /// What is made of each look; without a clock, so that it can be tested.
 #[derive(Debug)]
 struct Control {
+    target: Duration,
     /// Let in until the next look.
     quota: usize,
     /// For how long the wait has been above its target, or well below it.
@@ -67,23 +70,21 @@ struct Control {
     relieved: Duration,
 }
 
-impl Default for Control {
-    fn default() -> Self {
-        Self { quota: EVERYBODY, late: Duration::ZERO, relieved: Duration::ZERO }
-    }
-}
-
 impl Control {
+    fn new(target: Duration) -> Self {
+        Self { target, quota: EVERYBODY, late: Duration::ZERO, relieved: Duration::ZERO }
+    }
+
     /// How many are let in until the next look, after a wait and what the last quota had left.
     fn look(&mut self, wait: Duration, unused: usize) -> usize {
         let passed = wait + LOOK_EVERY;
         let admitted = self.quota.saturating_sub(unused);
-        self.late = if wait > TARGET { self.late + passed } else { Duration::ZERO };
-        self.relieved = if wait < TARGET / 2 { self.relieved + passed } else { Duration::ZERO };
+        self.late = if wait > self.target { self.late + passed } else { Duration::ZERO };
+        self.relieved = if wait < self.target / 2 { self.relieved + passed } else { Duration::ZERO };
         if self.relieved >= RELIEF {
             self.quota = EVERYBODY;
-        } else if wait > TARGET && (self.late >= PATIENCE || self.quota < EVERYBODY) {
-            let fitting = admitted as f64 * TARGET.as_secs_f64() / wait.as_secs_f64();
+        } else if wait > self.target && (self.late >= PATIENCE || self.quota < EVERYBODY) {
+            let fitting = admitted as f64 * self.target.as_secs_f64() / wait.as_secs_f64();
             // A fraction of a count of requests.
             self.quota = (fitting as usize).max(FEWEST);
         } else if self.quota < EVERYBODY && unused == 0 {
@@ -102,7 +103,7 @@ mod tests {
     /// A process in which each request takes so long, offered so many a millisecond; yields what it let in a second
     /// and its longest wait, each over the last of ten seconds.
     fn offered(per_ms: f64, work: Duration, refusal: Duration) -> (f64, Duration) {
-        let (mut control, mut quota, mut turn) = (Control::default(), EVERYBODY, LOOK_EVERY);
+        let (mut control, mut quota, mut turn) = (Control::new(10 * MS), EVERYBODY, LOOK_EVERY);
         let (mut elapsed, mut done, mut longest) = (Duration::ZERO, 0, Duration::ZERO);
         while elapsed < 10_000 * MS {
             let arrived = (turn.as_secs_f64() * 1000.0 * per_ms).round() as usize;
@@ -137,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_pause_of_the_machine_refuses_nobody() {
-        let mut control = Control::default();
+        let mut control = Control::new(10 * MS);
         assert_eq!(control.look(90 * MS, EVERYBODY - 300), EVERYBODY);
         assert_eq!(control.look(2 * MS, EVERYBODY - 10), EVERYBODY);
         assert_eq!(control.look(90 * MS, EVERYBODY - 300), EVERYBODY);
@@ -145,7 +146,8 @@ mod tests {
 
     #[test]
     fn once_it_is_over_everybody_is_let_in_again() {
-        let mut control = Control::default();
+        let mut control = Control::new(10 * MS);
+        control.look(90 * MS, EVERYBODY - 900);
         control.look(90 * MS, EVERYBODY - 900);
         assert!(control.look(90 * MS, EVERYBODY - 900) < 900);
         let looks = (0..100).take_while(|_| control.look(Duration::ZERO, 0) < EVERYBODY).count();
