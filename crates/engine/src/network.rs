@@ -3,9 +3,12 @@
 //! It knows nothing of scenarios or time limits. What ends on the wire it puts into a list that the loop
 //! empties; what fails because the generator itself has run out of something is an error.
 
+mod collector;
 mod connection;
+mod exhausted;
+mod pool;
+mod protocol;
 
-use std::io;
 use std::sync::Arc;
 
 use evidence::Outcome;
@@ -14,42 +17,16 @@ use mio::{Registry, Token};
 use slab::Slab;
 
 use crate::clock::Clock;
-use crate::operation::{Ended, Operations};
+use crate::operation::{Ended, OperationToken, Operations};
 use crate::program::{Program, Speaks};
 use connection::{Connection, State};
+pub use exhausted::Exhausted;
+use exhausted::{exhausted, outcome_of};
+use pool::Pool;
 
 /// Tokens below this are not connections.
 pub(crate) const FIRST_CONNECTION: usize = 2;
 const READ_BUFFER_BYTES: usize = 128 * 1024;
-
-/// The generator has run out of something without which no honest request can be sent.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Exhausted {
-    /// No file descriptor is left.
-    #[error("no file descriptor is left for another connection; raise `ulimit -n` or lower the load")]
-    Descriptors,
-    /// No local port is left.
-    #[error(
-        "no local port is left for another connection; widen net.ipv4.ip_local_port_range or keep \
-         connections alive"
-    )]
-    Ports,
-    /// The operating system refuses a socket for another reason.
-    #[error("the operating system gives no socket: {0}")]
-    Socket(String),
-}
-
-/// The connections of one origin.
-#[derive(Debug, Default)]
-struct Pool {
-    /// HTTP/1.1 connections without a request, the most recently used last.
-    idle: Vec<usize>,
-    /// Connections of a multiplexing protocol.
-    shared: Vec<usize>,
-    /// Operations for which no connection has room.
-    waiting: std::collections::VecDeque<u32>,
-    next: usize,
-}
 
 /// The sockets of one loop.
 #[derive(Debug)]
@@ -63,6 +40,10 @@ pub(crate) struct Network {
     /// What has ended since the loop last looked.
     pub(crate) ended: Vec<Ended>,
     dirty: Vec<usize>,
+    /// Counts connections, so that each has a serial of its own.
+    opened: u32,
+    /// What a lost connection carried; empty but while one is killed.
+    lost: Vec<OperationToken>,
 }
 
 impl Network {
@@ -77,6 +58,8 @@ impl Network {
             buffer: vec![0; READ_BUFFER_BYTES].into(),
             ended: Vec::new(),
             dirty: Vec::new(),
+            opened: 0,
+            lost: Vec::new(),
         }
     }
 
@@ -113,7 +96,7 @@ impl Network {
     pub(crate) fn abandon(&mut self, operation: u32, operations: &mut Operations) -> Result<(), Exhausted> {
         let Some(place) = operations.get(operation).connection else {
             let origin = operations.get(operation).draft.origin;
-            self.pools[origin].waiting.retain(|o| *o != operation);
+            self.pools[origin].waiting.leave(operation, operations);
             return Ok(());
         };
         operations.get_mut(operation).connection = None;
@@ -155,7 +138,7 @@ impl Network {
         operation: u32,
         operations: &mut Operations,
     ) -> Result<(), Exhausted> {
-        match self.pools[origin].idle.pop() {
+        match self.pools[origin].take_idle(&self.connections) {
             Some(place) => {
                 self.start(place, operation, operations);
                 Ok(())
@@ -171,18 +154,14 @@ impl Network {
         operations: &mut Operations,
     ) -> Result<(), Exhausted> {
         let pool = &mut self.pools[origin];
-        let count = pool.shared.len();
-        for turn in 0..count {
-            let place = pool.shared[(pool.next + turn) % count];
-            let connection = &self.connections[place];
-            if connection.state == State::Open && connection.wire.capacity() > 0 {
-                pool.next = (pool.next + turn + 1) % count;
-                self.start(place, operation, operations);
-                return Ok(());
-            }
+        if pool.waiting.is_empty()
+            && let Some(place) = pool.with_room(&self.connections)
+        {
+            self.start(place, operation, operations);
+            return Ok(());
         }
-        pool.waiting.push_back(operation);
-        if count < self.program.origins[origin].connections {
+        pool.waiting.join(operation, operations);
+        if pool.shared_count() < self.program.origins[origin].connections {
             self.connect(origin, None, operations)?;
         }
         Ok(())
@@ -200,11 +179,13 @@ impl Network {
         let opened = Connection::open(origin, described, (&self.registry, Token(place + FIRST_CONNECTION)));
         match opened {
             Ok(mut connection) => {
+                connection.serial = self.opened;
+                self.opened = self.opened.wrapping_add(1);
                 if let Some(operation) = first {
                     connection.queued = Some(operation);
                     operations.get_mut(operation).connection = Some(place);
                 } else {
-                    self.pools[origin].shared.push(place);
+                    connection.slot = self.pools[origin].share(place);
                 }
                 entry.insert(connection);
                 Ok(())
@@ -212,8 +193,9 @@ impl Network {
             Err(error) => {
                 exhausted(&error)?;
                 let transport = Some(outcome_of(&error));
-                let lost = first.into_iter().chain(self.pools[origin].waiting.drain(..));
-                self.ended.extend(lost.map(|place| Ended { operation: operations.token(place), transport }));
+                let first = first.map(|place| operations.token(place));
+                self.ended.extend(first.map(|operation| Ended { operation, transport }));
+                self.fail_waiting(origin, (outcome_of(&error), operations));
                 Ok(())
             }
         }
@@ -235,7 +217,7 @@ impl Network {
         }
         let origin = connection.origin;
         while self.connections[place].wire.capacity() > 0 {
-            let Some(operation) = self.pools[origin].waiting.pop_front() else { break };
+            let Some(operation) = self.pools[origin].waiting.next(operations) else { break };
             self.start(place, operation, operations);
         }
     }
@@ -268,7 +250,7 @@ impl Network {
             return;
         }
         if connection.wire.reusable() {
-            self.pools[connection.origin].idle.push(place);
+            self.pools[connection.origin].put_idle((place, connection.serial));
         } else {
             self.close(place);
         }
@@ -320,7 +302,7 @@ impl Network {
         match connection.speaks() {
             Speaks::Http1 if connection.has_just_finished() => {
                 if connection.wire.reusable() {
-                    self.pools[connection.origin].idle.push(place);
+                    self.pools[connection.origin].put_idle((place, connection.serial));
                 } else {
                     self.close(place);
                 }
@@ -329,8 +311,8 @@ impl Network {
             Speaks::Http2 => {
                 let origin = connection.origin;
                 if !connection.wire.reusable() {
-                    self.pools[origin].shared.retain(|p| *p != place);
-                    if connection.wire.open_requests() == 0 {
+                    self.pools[origin].unshare(place, &mut self.connections);
+                    if self.connections[place].wire.open_requests() == 0 {
                         self.close(place);
                     }
                     return self.replace(origin, operations);
@@ -345,7 +327,7 @@ impl Network {
     /// Open a connection for operations that wait, where none is left that could ever take them.
     fn replace(&mut self, origin: usize, operations: &mut Operations) -> Result<(), Exhausted> {
         let pool = &self.pools[origin];
-        if pool.waiting.is_empty() || !pool.shared.is_empty() {
+        if pool.waiting.is_empty() || pool.shared_count() > 0 {
             return Ok(());
         }
         self.connect(origin, None, operations)
@@ -359,55 +341,38 @@ impl Network {
     ) -> Result<(), Exhausted> {
         let origin = self.connections[place].origin;
         let was_connecting = self.connections[place].state == State::Connecting;
-        let carried: Vec<u32> =
-            operations.open_ones().filter(|(_, o)| o.connection == Some(place)).map(|(p, _)| p).collect();
-        for operation in carried {
-            let received = self.connections[place].take_unclaimed();
-            let entry = operations.get_mut(operation);
+        let mut lost = std::mem::take(&mut self.lost);
+        self.connections[place].carried(operations, &mut lost);
+        for operation in lost.drain(..) {
+            let Some((_, entry)) = operations.find(operation.0) else { continue };
             entry.connection = None;
-            entry.bytes_in = received;
-            self.ended.push(Ended { operation: operations.token(operation), transport: Some(outcome) });
+            entry.bytes_in = self.connections[place].take_unclaimed();
+            self.ended.push(Ended { operation, transport: Some(outcome) });
         }
+        self.lost = lost;
         self.close(place);
-        let pool = &mut self.pools[origin];
-        if was_connecting && pool.shared.is_empty() {
-            let transport = Some(outcome);
-            let lost = pool.waiting.drain(..);
-            self.ended.extend(lost.map(|place| Ended { operation: operations.token(place), transport }));
+        if was_connecting && self.pools[origin].shared_count() == 0 {
+            self.fail_waiting(origin, (outcome, operations));
             return Ok(());
         }
         self.replace(origin, operations)
     }
 
+    /// No connection can be had: whoever waits for one of the origin's fails.
+    fn fail_waiting(&mut self, origin: usize, (outcome, operations): (Outcome, &mut Operations)) {
+        while let Some(operation) = self.pools[origin].waiting.next(operations) {
+            let operation = operations.token(operation);
+            self.ended.push(Ended { operation, transport: Some(outcome) });
+        }
+    }
+
     fn close(&mut self, place: usize) {
-        if let Some(mut connection) = self.connections.try_remove(place) {
-            let pool = &mut self.pools[connection.origin];
-            pool.idle.retain(|p| *p != place);
-            pool.shared.retain(|p| *p != place);
-            connection.deregister(&self.registry);
+        if !self.connections.contains(place) {
+            return;
         }
-    }
-}
-
-fn exhausted(error: &io::Error) -> Result<(), Exhausted> {
-    const EMFILE: i32 = 24;
-    const ENFILE: i32 = 23;
-    match (error.raw_os_error(), error.kind()) {
-        (Some(EMFILE | ENFILE), _) => Err(Exhausted::Descriptors),
-        (_, io::ErrorKind::AddrNotAvailable) => Err(Exhausted::Ports),
-        (_, io::ErrorKind::PermissionDenied | io::ErrorKind::OutOfMemory) => {
-            Err(Exhausted::Socket(error.to_string()))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// How an error of the operating system reads as an outcome.
-fn outcome_of(error: &io::Error) -> Outcome {
-    match error.kind() {
-        io::ErrorKind::ConnectionRefused => Outcome::Refused,
-        io::ErrorKind::TimedOut => Outcome::Timeout,
-        io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => Outcome::Refused,
-        _ => Outcome::Reset,
+        let origin = self.connections[place].origin;
+        self.pools[origin].unshare(place, &mut self.connections);
+        let mut connection = self.connections.remove(place);
+        connection.deregister(&self.registry);
     }
 }

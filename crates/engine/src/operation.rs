@@ -96,6 +96,8 @@ pub(crate) struct Operation {
     pub(crate) sent: Instant,
     /// The connection that carries it, by its place in the loop.
     pub(crate) connection: Option<usize>,
+    /// Whether it stands in line for a connection.
+    pub(crate) is_waiting: bool,
     /// Why it could not be put on the wire.
     pub(crate) unsendable: Option<StartError>,
     pub(crate) bytes_out: u64,
@@ -113,6 +115,7 @@ impl Operation {
             response: Response::default(),
             sent: Instant::NEVER,
             connection: None,
+            is_waiting: false,
             unsendable: None,
             bytes_out: 0,
             bytes_in: 0,
@@ -124,6 +127,7 @@ impl Operation {
         self.want = want;
         self.sent = Instant::NEVER;
         self.connection = None;
+        self.is_waiting = false;
         self.unsendable = None;
         self.bytes_out = 0;
         self.bytes_in = 0;

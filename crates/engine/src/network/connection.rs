@@ -5,8 +5,11 @@ use std::io::{self, Read, Write};
 use evidence::Outcome;
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
-use wire::{Event, Events, Request, Scheme, StartError, WireError};
+use wire::{Request, Scheme, StartError};
 
+use super::collector::Collector;
+use super::exhausted::outcome_of;
+use super::protocol::Wire;
 use crate::operation::{Ended, Operation, OperationToken, Operations};
 use crate::program::{Origin, Speaks};
 
@@ -22,13 +25,17 @@ pub(super) enum State {
 pub(super) struct Connection {
     stream: TcpStream,
     pub(super) origin: usize,
+    /// Tells it from connections that had the same place before.
+    pub(super) serial: u32,
+    /// Where it stands in its pool's list, if it carries many requests at once.
+    pub(super) slot: usize,
     pub(super) state: State,
     pub(super) wire: Wire,
     /// The request this connection was opened for.
     pub(super) queued: Option<u32>,
     pub(super) is_dirty: bool,
     /// The one request an HTTP/1.1 connection carries.
-    carried: Option<u32>,
+    current: Option<u32>,
     /// Bytes received since the last response was complete: they belong to the next one.
     unclaimed: u64,
 }
@@ -51,11 +58,13 @@ impl Connection {
         Ok(Connection {
             stream,
             origin,
+            serial: 0,
+            slot: 0,
             state: State::Connecting,
             wire: Wire::new(described.speaks),
             queued: None,
             is_dirty: false,
-            carried: None,
+            current: None,
             unclaimed: 0,
         })
     }
@@ -105,7 +114,7 @@ impl Connection {
         };
         self.wire.start(token.0, &request)?;
         operation.bytes_out = (self.wire.outgoing().len() - before) as u64;
-        self.carried = Some(place);
+        self.current = Some(place);
         Ok(())
     }
 
@@ -147,7 +156,7 @@ impl Connection {
                 Ok(n) => break n,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(ReadError::WouldBlock),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(ReadError::Failed(super::outcome_of(&error))),
+                Err(error) => return Err(ReadError::Failed(outcome_of(&error))),
             }
         };
         if n == 0 {
@@ -168,6 +177,12 @@ impl Connection {
         }
     }
 
+    /// Put the operations it carries, and the one it was opened for, into `tokens`.
+    pub(super) fn carried(&mut self, operations: &Operations, tokens: &mut Vec<OperationToken>) {
+        tokens.extend(self.queued.take().map(|place| operations.token(place)));
+        self.wire.for_each_open(|token| tokens.push(OperationToken(token)));
+    }
+
     /// Bytes received that no complete response accounts for, once.
     pub(super) fn take_unclaimed(&mut self) -> u64 {
         std::mem::take(&mut self.unclaimed)
@@ -175,116 +190,6 @@ impl Connection {
 
     /// Whether an HTTP/1.1 request has been answered since this was last asked.
     pub(super) fn has_just_finished(&mut self) -> bool {
-        self.wire.open_requests() == 0 && self.carried.take().is_some()
-    }
-}
-
-/// Either protocol, behind one face.
-#[derive(Debug)]
-pub(super) enum Wire {
-    Http1(Box<wire::h1::Connection>),
-    Http2(Box<wire::h2::Connection>),
-}
-
-macro_rules! either {
-    ($self:ident, $connection:ident => $call:expr) => {
-        match $self {
-            Wire::Http1($connection) => $call,
-            Wire::Http2($connection) => $call,
-        }
-    };
-}
-
-impl Wire {
-    fn new(speaks: Speaks) -> Wire {
-        match speaks {
-            Speaks::Http1 => Wire::Http1(Box::new(wire::h1::Connection::new(wire::h1::Config::default()))),
-            Speaks::Http2 => Wire::Http2(Box::new(wire::h2::Connection::new(wire::h2::Config::default()))),
-        }
-    }
-
-    pub(super) fn capacity(&self) -> usize {
-        either!(self, c => c.capacity())
-    }
-
-    fn start(&mut self, token: wire::Token, request: &Request<'_>) -> Result<(), StartError> {
-        either!(self, c => c.start(token, request))
-    }
-
-    fn outgoing(&self) -> &[u8] {
-        either!(self, c => c.outgoing())
-    }
-
-    pub(super) fn has_outgoing(&self) -> bool {
-        !self.outgoing().is_empty()
-    }
-
-    fn sent(&mut self, n: usize) {
-        either!(self, c => c.sent(n));
-    }
-
-    fn receive(&mut self, input: &[u8], events: &mut impl Events) -> Result<(), WireError> {
-        either!(self, c => c.receive(input, events))
-    }
-
-    fn closed(&mut self, events: &mut impl Events) -> Result<(), WireError> {
-        either!(self, c => c.closed(events))
-    }
-
-    fn cancel(&mut self, token: wire::Token) {
-        either!(self, c => c.cancel(token));
-    }
-
-    pub(super) fn reusable(&self) -> bool {
-        either!(self, c => c.reusable())
-    }
-
-    pub(super) fn open_requests(&self) -> usize {
-        either!(self, c => c.open_requests())
-    }
-}
-
-/// Puts what the protocol learns into the operations it concerns.
-struct Collector<'a> {
-    operations: &'a mut Operations,
-    ended: &'a mut Vec<Ended>,
-    unclaimed: &'a mut u64,
-}
-
-impl Collector<'_> {
-    fn end(&mut self, token: wire::Token, transport: Option<Outcome>) {
-        let received = std::mem::take(self.unclaimed);
-        if let Some((_, operation)) = self.operations.find(token) {
-            operation.bytes_in = received;
-            operation.connection = None;
-            let operation = OperationToken(token);
-            self.ended.push(Ended { operation, transport });
-        }
-    }
-}
-
-impl Events for Collector<'_> {
-    fn event(&mut self, event: Event<'_>) {
-        match event {
-            Event::Head { token, head } => {
-                if let Some((_, operation)) = self.operations.find(token) {
-                    operation.response.status = head.status;
-                    operation.response.add_headers(head.headers.iter());
-                }
-            }
-            Event::Body { token, chunk } => {
-                if let Some((_, operation)) = self.operations.find(token) {
-                    let keep = operation.draft.keep_body_bytes;
-                    operation.response.add_body(chunk, keep);
-                }
-            }
-            Event::Trailers { token, headers } => {
-                if let Some((_, operation)) = self.operations.find(token) {
-                    operation.response.add_headers(headers.iter());
-                }
-            }
-            Event::Done { token } => self.end(token, None),
-            Event::Failed { token, error } => self.end(token, Some(error.outcome())),
-        }
+        self.wire.open_requests() == 0 && self.current.take().is_some()
     }
 }

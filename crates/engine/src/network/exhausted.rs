@@ -1,0 +1,46 @@
+//! What the operating system says when a connection cannot be had.
+
+use std::io;
+
+use evidence::Outcome;
+
+/// The generator has run out of something without which no honest request can be sent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Exhausted {
+    /// No file descriptor is left.
+    #[error("no file descriptor is left for another connection; raise `ulimit -n` or lower the load")]
+    Descriptors,
+    /// No local port is left.
+    #[error(
+        "no local port is left for another connection; widen net.ipv4.ip_local_port_range or keep \
+         connections alive"
+    )]
+    Ports,
+    /// The operating system refuses a socket for another reason.
+    #[error("the operating system gives no socket: {0}")]
+    Socket(String),
+}
+
+/// An error when it is the generator that lacks something, and not the target that fails.
+pub(super) fn exhausted(error: &io::Error) -> Result<(), Exhausted> {
+    const EMFILE: i32 = 24;
+    const ENFILE: i32 = 23;
+    match (error.raw_os_error(), error.kind()) {
+        (Some(EMFILE | ENFILE), _) => Err(Exhausted::Descriptors),
+        (_, io::ErrorKind::AddrNotAvailable) => Err(Exhausted::Ports),
+        (_, io::ErrorKind::PermissionDenied | io::ErrorKind::OutOfMemory) => {
+            Err(Exhausted::Socket(error.to_string()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// How an error of the operating system reads as an outcome.
+pub(super) fn outcome_of(error: &io::Error) -> Outcome {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => Outcome::Refused,
+        io::ErrorKind::TimedOut => Outcome::Timeout,
+        io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => Outcome::Refused,
+        _ => Outcome::Reset,
+    }
+}

@@ -1,0 +1,146 @@
+//! The connections of one origin: which are free, which are shared, and who waits for one.
+//!
+//! Every change costs the same however many there are: entries that no longer hold are passed over when
+//! their turn comes.
+
+use std::collections::VecDeque;
+
+use slab::Slab;
+
+use super::connection::{Connection, State};
+use crate::operation::{OperationToken, Operations};
+
+/// The connections of one origin.
+#[derive(Debug, Default)]
+pub(super) struct Pool {
+    /// HTTP/1.1 connections without a request, by place and serial, the most recently used last. Closed
+    /// ones are among them. They are all passed over before another connection is opened, so that there are
+    /// never more than connections were open at once.
+    idle: Vec<(usize, u32)>,
+    /// Connections of a multiplexing protocol.
+    shared: Vec<usize>,
+    next: usize,
+    /// Operations for which no connection has room.
+    pub(super) waiting: Line,
+}
+
+impl Pool {
+    pub(super) fn put_idle(&mut self, connection: (usize, u32)) {
+        self.idle.push(connection);
+    }
+
+    pub(super) fn take_idle(&mut self, connections: &Slab<Connection>) -> Option<usize> {
+        while let Some((place, serial)) = self.idle.pop() {
+            if connections.get(place).is_some_and(|c| c.serial == serial) {
+                return Some(place);
+            }
+        }
+        None
+    }
+
+    /// Add a shared connection, and say where it stands.
+    pub(super) fn share(&mut self, place: usize) -> usize {
+        self.shared.push(place);
+        self.shared.len() - 1
+    }
+
+    /// Take a connection off the list of shared ones, if it is on it.
+    pub(super) fn unshare(&mut self, place: usize, connections: &mut Slab<Connection>) {
+        let slot = connections[place].slot;
+        if self.shared.get(slot) != Some(&place) {
+            return;
+        }
+        self.shared.swap_remove(slot);
+        if let Some(moved) = self.shared.get(slot) {
+            connections[*moved].slot = slot;
+        }
+    }
+
+    pub(super) fn shared_count(&self) -> usize {
+        self.shared.len()
+    }
+
+    /// The next shared connection, in turn, that can take another request.
+    pub(super) fn with_room(&mut self, connections: &Slab<Connection>) -> Option<usize> {
+        let count = self.shared.len();
+        for turn in 0..count {
+            let at = (self.next + turn) % count;
+            let connection = &connections[self.shared[at]];
+            if connection.state == State::Open && connection.wire.capacity() > 0 {
+                self.next = (at + 1) % count;
+                return Some(self.shared[at]);
+            }
+        }
+        None
+    }
+}
+
+/// Operations in the order in which they came. Those that have left are passed over.
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    all: VecDeque<OperationToken>,
+    waiting: usize,
+}
+
+impl Line {
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting == 0
+    }
+
+    pub(super) fn join(&mut self, operation: u32, operations: &mut Operations) {
+        self.all.push_back(operations.token(operation));
+        self.waiting += 1;
+        operations.get_mut(operation).is_waiting = true;
+    }
+
+    pub(super) fn next(&mut self, operations: &mut Operations) -> Option<u32> {
+        while let Some(token) = self.all.pop_front() {
+            if let Some((place, operation)) = operations.find(token.0)
+                && operation.is_waiting
+            {
+                operation.is_waiting = false;
+                self.waiting -= 1;
+                return Some(place);
+            }
+        }
+        None
+    }
+
+    /// The operation waits no longer, if it did.
+    pub(super) fn leave(&mut self, operation: u32, operations: &mut Operations) {
+        if !std::mem::take(&mut operations.get_mut(operation).is_waiting) {
+            return;
+        }
+        self.waiting -= 1;
+        // Where nothing ever gets its turn, those that left must not add up.
+        if self.all.len() > 2 * self.waiting + 16 {
+            self.all.retain(|token| operations.find(token.0).is_some_and(|(_, o)| o.is_waiting));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_keeps_its_order_and_forgets_those_that_left() {
+        let (mut operations, mut line) = (Operations::default(), Line::default());
+        let open = |line: &mut Line, operations: &mut Operations| {
+            let operation = operations.open(0);
+            line.join(operation, operations);
+            operation
+        };
+        let first = [open(&mut line, &mut operations), open(&mut line, &mut operations)];
+        for _ in 0..1000 {
+            let one = open(&mut line, &mut operations);
+            line.leave(one, &mut operations);
+            operations.close(one);
+        }
+        assert!(line.all.len() < 50, "{}", line.all.len());
+        line.leave(first[0], &mut operations);
+        line.leave(first[0], &mut operations);
+        assert_eq!((line.next(&mut operations), line.is_empty()), (Some(first[1]), true));
+        assert_eq!(line.next(&mut operations), None);
+    }
+}
