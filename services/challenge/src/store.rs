@@ -8,6 +8,7 @@ mod batch;
 mod claims;
 mod command;
 mod counted;
+mod needs;
 mod postgres;
 mod sqlite;
 

@@ -1,52 +1,22 @@
-//! What a group of commands does, without any database: what must be loaded, what the rules make of it, and what
-//! must be written. Both stores run through here, so that they cannot come to differ; and each user is loaded and
+//! What a group of commands does, without any database: what the rules make of what was loaded for it (`needs` says
+//! what that must be), and what must be written. Both stores run through here, so that they cannot come to differ; and each user is loaded and
 //! saved once, however many commands concern it. Every answer waits for the commit.
 
 use super::StoreError;
 use super::claims::{ClaimEnd, ClaimIntent, ClaimKey, ClaimStart, Recorded};
 use super::command::{Command, EventKey, EventOutcome, EventWrite, Initialized, Reply};
+use super::needs::{Defaults, Held};
 use crate::catalog::{Catalog, GoalIx};
 use crate::rewards::Grant;
 use crate::rules::{self, Activation, GoalRow, UserGoals};
 use crate::user::UserId;
 use kit::clock::UtcMs;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
-/// What a group needs to know before it can run.
-pub(super) struct Needs<'a> {
-    /// Whose rows, in order: stores lock them in this order.
-    pub(super) users: Vec<&'a UserId>,
-    /// Events that may have been applied before, each once.
-    pub(super) keys: Vec<(&'a UserId, EventKey)>,
-    /// Goals whose claims are begun or ended.
-    pub(super) claims: Vec<(&'a UserId, &'a str)>,
-}
-
-impl<'a> Needs<'a> {
-    pub(super) fn of(group: &'a [Command], catalog: &'a Catalog) -> Self {
-        let users: BTreeSet<&UserId> = group.iter().map(Command::user).collect();
-        let mut distinct = HashSet::new();
-        let keys = group.iter().filter_map(|command| match command {
-            Command::Event(event, _) => event.key.map(|key| (&event.user, key)),
-            _ => None,
-        });
-        let claims = group.iter().filter_map(|command| match command {
-            Command::BeginClaim { user, goal, .. } => Some((user, catalog.goal(*goal).id.as_str())),
-            Command::EndClaim(intent, _) => Some((&intent.user, intent.goal_id.as_str())),
-            _ => None,
-        });
-        Self {
-            users: users.into_iter().collect(),
-            keys: keys.filter(|(_, key)| distinct.insert(*key)).collect(),
-            claims: claims.collect(),
-        }
-    }
-}
-
-/// What a store found. Users without rows may be left out.
+/// What a store found.
 #[derive(Default)]
 pub(super) struct Loaded {
-    pub(super) users: HashMap<UserId, UserGoals>,
+    pub(super) users: HashMap<UserId, Held>,
     /// Those of the asked keys that were applied before.
     pub(super) applied: HashSet<EventKey>,
     pub(super) claims: HashMap<ClaimKey, Recorded>,
@@ -72,6 +42,8 @@ pub(super) type Answer = Box<dyn FnOnce(Option<&StoreError>) -> Option<Command> 
 pub(super) struct Done {
     pub(super) changes: Changes,
     pub(super) answers: Vec<Answer>,
+    /// Users who have all default goals, once this is committed.
+    pub(super) complete: Vec<UserId>,
     pub(super) events_written: u64,
     pub(super) events_duplicate: u64,
 }
@@ -169,8 +141,28 @@ impl Batch<'_> {
         }
     }
 
+    /// Whoever was not asked for has no row that may be touched, and least of all is known as a whole.
+    fn held(&mut self, user: &UserId) -> &mut Held {
+        self.loaded.users.entry(user.clone()).or_insert_with(|| Held::Part(UserGoals::default()))
+    }
+
     fn user(&mut self, user: &UserId) -> &mut UserGoals {
-        self.loaded.users.entry(user.clone()).or_default()
+        match self.held(user) {
+            Held::Whole(goals, _) | Held::Part(goals) => goals,
+        }
+    }
+
+    /// The user's rows with all default goals among them that the group may touch, and how many were given just now.
+    fn with_defaults(&mut self, user: &UserId) -> (&mut UserGoals, u32) {
+        let (catalog, now) = (self.catalog, self.now);
+        match self.held(user) {
+            Held::Whole(goals, defaults @ Defaults::Unknown) => {
+                *defaults = Defaults::Given;
+                let given = rules::assign_defaults(catalog, goals, now);
+                (goals, given)
+            }
+            Held::Whole(goals, Defaults::Given) | Held::Part(goals) => (goals, 0),
+        }
     }
 
     fn event(&mut self, event: &EventWrite) -> EventOutcome {
@@ -182,24 +174,20 @@ impl Batch<'_> {
             self.done.changes.keys.push((event.user.clone(), key));
         }
         let (catalog, now) = (self.catalog, self.now);
-        let goals = self.user(&event.user);
-        rules::assign_defaults(catalog, goals, now);
+        let (goals, _) = self.with_defaults(&event.user);
         rules::apply(catalog, goals, (catalog.triggered(event.trigger), event.what), now);
         self.done.events_written += 1;
         EventOutcome::Written
     }
 
     fn initialize(&mut self, user: &UserId) -> Initialized {
-        let (catalog, now) = (self.catalog, self.now);
-        let goals = self.user(user);
-        let new_assignments = rules::assign_defaults(catalog, goals, now);
+        let (goals, new_assignments) = self.with_defaults(user);
         Initialized { new_assignments, goals: goals.clone() }
     }
 
     fn set_active(&mut self, user: &UserId, goal: GoalIx, activation: Activation) -> GoalRow {
-        let (catalog, now) = (self.catalog, self.now);
-        let goals = self.user(user);
-        rules::assign_defaults(catalog, goals, now);
+        let now = self.now;
+        let (goals, _) = self.with_defaults(user);
         rules::set_active(goals, goal, activation, now).clone()
     }
 
@@ -243,7 +231,16 @@ impl Batch<'_> {
     }
 
     fn finish(mut self) -> Done {
-        for (user, goals) in self.loaded.users {
+        for (user, held) in self.loaded.users {
+            let goals = match held {
+                Held::Whole(goals, defaults) => {
+                    if defaults == Defaults::Given {
+                        self.done.complete.push(user.clone());
+                    }
+                    goals
+                }
+                Held::Part(goals) => goals,
+            };
             let changed = goals.into_rows().into_iter().filter(|row| row.is_changed);
             self.done.changes.rows.extend(changed.map(|row| (user.clone(), row)));
         }

@@ -13,6 +13,7 @@ mod claims;
 mod deploy;
 mod disk;
 mod events;
+mod full;
 mod grpc;
 mod home;
 mod identity;

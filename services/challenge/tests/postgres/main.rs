@@ -13,6 +13,8 @@ mod claims;
 #[path = "../it/events.rs"]
 mod events;
 mod faults;
+#[path = "../it/full.rs"]
+mod full;
 #[path = "../it/grpc.rs"]
 mod grpc;
 #[path = "../it/home.rs"]

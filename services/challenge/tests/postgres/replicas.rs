@@ -96,6 +96,35 @@ async fn a_thousand_first_initializes_assign_once_and_a_thousand_claims_grant_on
     stop(replicas).await;
 }
 
+/// Every goal is everybody's, so each replica reads only what a write may touch; each write builds on the other's.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_read_in_part_is_what_another_replica_left() {
+    let home = Home::new();
+    let path = home.path().join("all.json");
+    let counts = challenge::catalog::Counts { challenges: 10, goals: 50, defaults: 500 };
+    std::fs::write(&path, challenge::catalog::generate(counts)).unwrap();
+    let settings = home.settings(&[("DB_WRITERS", "1"), ("CHALLENGE_CONFIG_PATH", path.to_str().unwrap())]);
+    let mut replicas = Vec::new();
+    for _ in 0..2 {
+        replicas.push(start(&settings, Role::All).await.unwrap());
+    }
+    for turn in 0..10 {
+        let mut publisher = Publisher::connect(replicas[turn % 2].addresses).await;
+        publisher.log_in("ann", &turn.to_string()).await.unwrap();
+        assert_eq!(player(&replicas[0], "ann").goal(LOGIN_GOAL).await["progress"], turn + 1);
+    }
+    player(&replicas[0], "ann").set_active(LOGIN_GOAL, r#"{"isActive":false}"#).await;
+    Publisher::connect(replicas[1].addresses).await.log_in("ann", "late").await.unwrap();
+    assert_eq!(player(&replicas[0], "ann").goal(LOGIN_GOAL).await["progress"], 10);
+    player(&replicas[1], "ann").set_active(LOGIN_GOAL, r#"{"isActive":true}"#).await;
+    assert_eq!(player(&replicas[0], "ann").claim(LOGIN_GOAL).await.0, StatusCode::OK);
+    Publisher::connect(replicas[1].addresses).await.log_in("ann", "later").await.unwrap();
+    assert_eq!(player(&replicas[1], "ann").claim(LOGIN_GOAL).await.0, StatusCode::CONFLICT);
+    assert_eq!(player(&replicas[1], "ann").goal(LOGIN_GOAL).await["progress"], 10);
+    assert_eq!(home.count("SELECT count(*) FROM user_goal_progress"), 500);
+    stop(replicas).await;
+}
+
 /// Plans are made on empty tables, and kept.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tables_that_were_empty_at_first_are_never_read_as_a_whole() {

@@ -20,7 +20,7 @@ const FILL: &str = "
     ANALYZE";
 
 /// Each statement with a group of two users, as a server plans it when it knows the parameters.
-const ASKED: [(&str, &str, &str); 9] = [
+const ASKED: [(&str, &str, &str); 10] = [
     ("lock players", statements::LOCK_PLAYERS, "'{user-1,user-2}'"),
     (
         "take ids",
@@ -28,6 +28,7 @@ const ASKED: [(&str, &str, &str); 9] = [
         "'{user-1}', '{00000000-0000-0000-0000-000000000001}', '2026-01-01T00:00:00Z'",
     ),
     ("users", statements::USERS, "'{user-1,user-2}'"),
+    ("goals", statements::GOALS, "'{user-1,user-1,user-2}', '{goal-1,goal-2,goal-1}'"),
     ("claims", statements::CLAIMS, "'{user-1,user-2}', '{goal-1,goal-1}'"),
     (
         "save rows",
@@ -58,6 +59,8 @@ async fn every_statement_uses_an_index_and_every_index_has_its_statement() {
         assert!(!plan.contains("Seq Scan on"), "{name}:\n{plan}");
         all += &format!("{name}\n{plan}\n");
     }
+    // By the whole key: by the user alone, a few goals would cost as much as all of them.
+    assert!(all.contains("Index Cond: ((user_id = unnest.unnest) AND (goal_id = unnest.unnest_1))"), "{all}");
     // What has expired is found by its index; how it is then deleted by key depends on how much that is.
     let an_hour_of_ten = "now() - interval '590 minutes'";
     let plan = explained(&connected.client, (statements::EXPIRED_IDS, an_hour_of_ten)).await;

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row};
 
-/// The goals of each user among rows of `USERS`. Rows of goals that the file no longer names are left alone: they
+/// The goals of each user among rows of `USERS` or `GOALS`. Rows of goals that the file no longer names are left alone: they
 /// come back with the goal.
 pub(super) fn goals(rows: &[Row], catalog: &Catalog) -> Result<HashMap<UserId, UserGoals>, Error> {
     let mut by_user: HashMap<&str, Vec<GoalRow>> = HashMap::new();

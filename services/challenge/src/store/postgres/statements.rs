@@ -18,6 +18,11 @@ pub(super) const USERS: &str = "
     SELECT user_id, goal_id, value, baseline_value, is_active, assigned_at, completed_at, claimed_at, period,
            expires_at, baseline_version, baseline_told_at
     FROM user_goal_progress WHERE user_id = ANY($1)";
+/// The same of some goals alone.
+pub(super) const GOALS: &str = "
+    SELECT user_id, goal_id, value, baseline_value, is_active, assigned_at, completed_at, claimed_at, period,
+           expires_at, baseline_version, baseline_told_at
+    FROM user_goal_progress WHERE (user_id, goal_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))";
 pub(super) const CLAIMS: &str = "
     SELECT user_id, goal_id, period, idempotency_key, reward_type, reward_id, quantity, granted_at IS NOT NULL
     FROM claims WHERE (user_id, goal_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))";
@@ -64,6 +69,7 @@ pub(super) struct Writing {
     pub(super) lock_players: Statement,
     pub(super) take_ids: Statement,
     pub(super) users: Statement,
+    pub(super) goals: Statement,
     pub(super) claims: Statement,
     pub(super) save_rows: Statement,
     pub(super) save_claims: Statement,
@@ -77,6 +83,7 @@ impl Prepared for Writing {
             lock_players: client.prepare(LOCK_PLAYERS).await?,
             take_ids: client.prepare(TAKE_IDS).await?,
             users: client.prepare(USERS).await?,
+            goals: client.prepare(GOALS).await?,
             claims: client.prepare(CLAIMS).await?,
             save_rows: client.prepare(SAVE_ROWS).await?,
             save_claims: client.prepare(SAVE_CLAIMS).await?,

@@ -6,32 +6,41 @@ use super::statements::Writing;
 use super::types::Stamp;
 use crate::catalog::Catalog;
 use crate::rewards::Grant;
-use crate::store::batch::{Changes, Loaded, Needs};
+use crate::store::batch::{Changes, Loaded};
 use crate::store::claims::ClaimIntent;
 use crate::store::command::EventKey;
+use crate::store::needs::Needs;
+use crate::user::UserId;
 use kit::clock::UtcMs;
 use std::collections::HashSet;
 use tokio_postgres::{Client, Error, Row};
 
 /// Begins, makes the users' other writers wait, remembers the events and reads. Each statement sees what was
-/// committed before it began, so what is read after the lock is what the last writer left.
+/// committed before it began, so what is read after the lock is what the last writer left. One round trip, unless
+/// somebody else took rows away: then one more.
 pub(super) async fn load(
     client: &Client,
     statements: &Writing,
-    (needs, catalog): (&Needs<'_>, &Catalog),
+    (needs, catalog): (&mut Needs<'_>, &Catalog),
     now: UtcMs,
 ) -> Result<Loaded, Error> {
-    let users: Vec<&str> = needs.users.iter().map(|user| user.as_str()).collect();
+    let users: Vec<&str> = needs.users.keys().map(|user| user.as_str()).collect();
     let begin = client.batch_execute("BEGIN");
     let lock = async { client.execute(&statements.lock_players, &[&users]).await };
     let applied = take_ids(client, statements, (needs, now));
-    let rows = async { client.query(&statements.users, &[&users]).await };
+    let whole = load_whole(client, statements, needs.whole().collect());
+    let parts = load_parts(client, statements, (needs, catalog));
     let claims = load_claims(client, statements, needs);
-    let ((), _locked, applied, rows, claims) = tokio::try_join!(biased; begin, lock, applied, rows, claims)?;
+    let ((), _locked, applied, whole, parts, claims) =
+        tokio::try_join!(biased; begin, lock, applied, whole, parts, claims)?;
+    let mut found = rows::goals(&parts, catalog)?;
+    let again = load_whole(client, statements, needs.widen(&found, catalog)).await?;
+    found.extend(rows::goals(&whole, catalog)?);
+    found.extend(rows::goals(&again, catalog)?);
     let claims = claims.iter().filter_map(|row| rows::claim(row).transpose());
     let claims =
         claims.map(|claim| claim.map(|claim| (claim.intent.key(), claim))).collect::<Result<_, _>>()?;
-    Ok(Loaded { users: rows::goals(&rows, catalog)?, applied, claims })
+    Ok(Loaded { users: needs.held(found), applied, claims })
 }
 
 /// Remembers the group's events, to be committed with their effect; returns those that were known before.
@@ -50,6 +59,30 @@ async fn take_ids(
         known.remove(&fresh.try_get(0)?);
     }
     Ok(known)
+}
+
+async fn load_whole(client: &Client, statements: &Writing, users: Vec<&UserId>) -> Result<Vec<Row>, Error> {
+    if users.is_empty() {
+        return Ok(Vec::new());
+    }
+    let users: Vec<&str> = users.into_iter().map(UserId::as_str).collect();
+    client.query(&statements.users, &[&users]).await
+}
+
+async fn load_parts(
+    client: &Client,
+    statements: &Writing,
+    (needs, catalog): (&Needs<'_>, &Catalog),
+) -> Result<Vec<Row>, Error> {
+    let (mut users, mut ids) = (Vec::new(), Vec::new());
+    for (user, goals) in needs.parts() {
+        users.extend(goals.iter().map(|_| user.as_str()));
+        ids.extend(goals.iter().map(|goal| catalog.goal(*goal).id.as_str()));
+    }
+    if users.is_empty() {
+        return Ok(Vec::new());
+    }
+    client.query(&statements.goals, &[&users, &ids]).await
 }
 
 async fn load_claims(client: &Client, statements: &Writing, needs: &Needs<'_>) -> Result<Vec<Row>, Error> {

@@ -6,9 +6,10 @@ use super::statements::Writing;
 use super::transaction::{load, write};
 use crate::catalog::Catalog;
 use crate::store::StoreError;
-use crate::store::batch::{self, Changes, Loaded, Needs};
+use crate::store::batch::{self, Changes, Loaded};
 use crate::store::command::Command;
 use crate::store::counted::{Counted, Tally};
+use crate::store::needs::{Complete, Needs};
 use kit::clock::UtcMs;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,6 +31,7 @@ pub(super) enum Message {
 pub(super) struct Writer {
     link: Link<Writing>,
     catalog: Arc<Catalog>,
+    complete: Complete,
     linger: Duration,
     counted: Counted,
 }
@@ -41,7 +43,7 @@ impl Writer {
         linger: Duration,
         counted: Counted,
     ) -> Self {
-        Self { link: Link::new(connector.clone()), catalog, linger, counted }
+        Self { link: Link::new(connector.clone()), catalog, complete: Complete::default(), linger, counted }
     }
 
     /// Connects before there is anything to do.
@@ -128,8 +130,9 @@ impl Writer {
         let done = batch::run(&self.catalog, group, loaded, now);
         let written = self.write(&done.changes, now).await;
         self.counted.group(began, written.is_ok().then(|| Tally::of(&done)).as_ref());
-        if let Err(error) = &written {
-            tracing::error!(%error, commands = began.0, "a group was not committed");
+        match &written {
+            Ok(()) => self.complete.remember(&done.complete),
+            Err(error) => tracing::error!(%error, commands = began.0, "a group was not committed"),
         }
         batch::answer(done.answers, written.err().as_ref())
     }
@@ -138,14 +141,14 @@ impl Writer {
     /// yet, so on a connection that broke while it was idle all of it is done once more on a new one.
     async fn load(&mut self, group: &[Command], now: UtcMs) -> Result<Loaded, StoreError> {
         let catalog = Arc::clone(&self.catalog);
-        let needs = Needs::of(group, &catalog);
-        match self.load_once(&needs, now).await {
-            Err(StoreError::Unreachable(_)) => self.load_once(&needs, now).await,
+        let mut needs = Needs::of(group, &catalog, &self.complete);
+        match self.load_once(&mut needs, now).await {
+            Err(StoreError::Unreachable(_)) => self.load_once(&mut needs, now).await,
             outcome => outcome,
         }
     }
 
-    async fn load_once(&mut self, needs: &Needs<'_>, now: UtcMs) -> Result<Loaded, StoreError> {
+    async fn load_once(&mut self, needs: &mut Needs<'_>, now: UtcMs) -> Result<Loaded, StoreError> {
         let patience = self.link.patience();
         let session = self.link.session().await?;
         let reading = load(session.client(), &session.statements, (needs, &self.catalog), now);

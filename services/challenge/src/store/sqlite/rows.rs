@@ -1,22 +1,46 @@
 //! A user's rows to and from the table.
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, GoalIx};
 use crate::rules::{GoalRow, UserGoals};
 use crate::user::UserId;
 use kit::clock::UtcMs;
 use rusqlite::{Connection, Row, params};
+use std::collections::BTreeSet;
+
+/// What [`read`] expects.
+macro_rules! columns {
+    () => {
+        "SELECT goal_id, value, baseline_value, is_active, assigned_at, completed_at, claimed_at, period,
+                expires_at, baseline_version, baseline_told_at"
+    };
+}
 
 /// Rows of goals that the file no longer names are left alone: they come back with the goal.
 pub(super) fn load(connection: &Connection, catalog: &Catalog, user: &UserId) -> rusqlite::Result<UserGoals> {
-    let mut select = connection.prepare_cached(
-        "SELECT goal_id, value, baseline_value, is_active, assigned_at, completed_at, claimed_at, period,
-                expires_at, baseline_version, baseline_told_at
-         FROM user_goal_progress WHERE user_id = ?1",
-    )?;
+    let mut select =
+        connection.prepare_cached(concat!(columns!(), " FROM user_goal_progress WHERE user_id = ?1"))?;
     let mut found = select.query([user.as_str()])?;
     let mut rows = Vec::with_capacity(catalog.defaults().len());
     while let Some(row) = found.next()? {
         rows.extend(read(row, catalog)?);
+    }
+    Ok(UserGoals::new(rows))
+}
+
+/// The rows of some of the user's goals.
+pub(super) fn load_part(
+    connection: &Connection,
+    catalog: &Catalog,
+    (user, goals): (&UserId, &BTreeSet<GoalIx>),
+) -> rusqlite::Result<UserGoals> {
+    let one = concat!(columns!(), " FROM user_goal_progress WHERE user_id = ?1 AND goal_id = ?2");
+    let mut select = connection.prepare_cached(one)?;
+    let mut rows = Vec::with_capacity(goals.len());
+    for goal in goals {
+        let mut found = select.query([user.as_str(), catalog.goal(*goal).id.as_str()])?;
+        if let Some(row) = found.next()? {
+            rows.extend(read(row, catalog)?);
+        }
     }
     Ok(UserGoals::new(rows))
 }

@@ -5,12 +5,15 @@ use super::seen::Seen;
 use super::{claims, rows};
 use crate::catalog::Catalog;
 use crate::store::StoreError;
-use crate::store::batch::{self, Changes, Loaded, Needs};
+use crate::store::batch::{self, Changes, Loaded};
 use crate::store::command::{Command, EventKey};
 use crate::store::counted::{Counted, Tally};
+use crate::store::needs::{Complete, Held, Needs};
+use crate::user::UserId;
 use kit::clock::UtcMs;
 use kit::metrics::Metrics;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
@@ -33,6 +36,7 @@ pub(super) struct Writer {
     connection: Connection,
     catalog: Arc<Catalog>,
     seen: Seen,
+    complete: Complete,
     linger: Duration,
     counted: Counted,
 }
@@ -44,7 +48,8 @@ impl Writer {
         linger: Duration,
         metrics: &Metrics,
     ) -> Self {
-        Self { connection, catalog, seen, linger, counted: Counted::register(metrics) }
+        let (complete, counted) = (Complete::default(), Counted::register(metrics));
+        Self { connection, catalog, seen, complete, linger, counted }
     }
 
     /// The channel is not bounded itself: what enters it holds a place in a limit of its caller.
@@ -124,6 +129,7 @@ impl Writer {
             Ok(()) => {
                 let keys: Vec<EventKey> = done.changes.keys.iter().map(|(_, key)| *key).collect();
                 self.seen.committed(&keys, now);
+                self.complete.remember(&done.complete);
                 batch::answer(done.answers, None)
             }
             Err(error) => batch::answer(done.answers, Some(&failed(&error, began.0))),
@@ -132,11 +138,8 @@ impl Writer {
 
     /// There is no other writer, so what is read before the transaction still holds inside it.
     fn load(&self, group: &[Command]) -> rusqlite::Result<Loaded> {
-        let needs = Needs::of(group, &self.catalog);
-        let mut loaded = Loaded::default();
-        for user in needs.users {
-            loaded.users.insert(user.clone(), rows::load(&self.connection, &self.catalog, user)?);
-        }
+        let mut needs = Needs::of(group, &self.catalog, &self.complete);
+        let mut loaded = Loaded { users: self.load_users(&mut needs)?, ..Loaded::default() };
         for claim in needs.claims {
             let recorded = claims::load(&self.connection, claim)?;
             loaded.claims.extend(recorded.into_iter().map(|recorded| (recorded.intent.key(), recorded)));
@@ -144,6 +147,19 @@ impl Writer {
         let keys = needs.keys.into_iter().map(|(_, key)| key);
         loaded.applied.extend(keys.filter(|key| self.seen.contains(*key)));
         Ok(loaded)
+    }
+
+    fn load_users(&self, needs: &mut Needs<'_>) -> rusqlite::Result<HashMap<UserId, Held>> {
+        let (connection, catalog) = (&self.connection, &self.catalog);
+        let mut found = HashMap::new();
+        for part in needs.parts() {
+            found.insert(part.0.clone(), rows::load_part(connection, catalog, part)?);
+        }
+        needs.widen(&found, catalog);
+        for user in needs.whole() {
+            found.insert(user.clone(), rows::load(connection, catalog, user)?);
+        }
+        Ok(needs.held(found))
     }
 
     /// All of the changes, or none.
