@@ -1,22 +1,30 @@
 //! Benchmarks: figures to look at, printed with the commands that gave them. Nothing is asserted of a speed.
 
 mod challenge;
+mod engine;
+mod machine;
+mod proc;
 mod stall;
+mod table;
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 
 use crate::workspace::Workspace;
 
 /// What may follow the verb.
 pub(crate) const USAGE: &str = "stall [--seconds N] | challenge [--store sqlite|postgres|both] [--only NAME,…] \
-                                [--seconds N] [--quick] [--write]";
+                                [--seconds N] [--quick] [--write] | engine [--only NAME,…] [--rounds N] \
+                                [--seconds N] [--write]";
 /// What the verb is for.
 pub(crate) const ABOUT: &str = "figures to look at, nothing asserted\n\
     stall: a server that freezes 1 s in every 10, seen by an open and by a closed model\n\
     challenge: the challenge service's work per CPU-second, latency, memory and overload;\n\
-    --write puts the tables into docs/challenge-bench.md";
+    engine: the CPU that Plimsoll takes for a request, beside a bare epoll loop and the peers that are installed;\n    \
+    --write puts the tables into docs/challenge-bench.md or docs/benchmarks.md";
 
 /// Runs the benchmark that is named.
 ///
@@ -26,6 +34,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     match arguments.split_first() {
         Some((name, rest)) if name == "stall" => stall::run(workspace, rest),
         Some((name, rest)) if name == "challenge" => challenge::run(workspace, rest),
+        Some((name, rest)) if name == "engine" => engine::run(workspace, rest),
         _ => bail!("say which benchmark; usage: cargo xtask bench {USAGE}"),
     }
 }
@@ -35,4 +44,21 @@ fn say(command: &Command) {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
     println!("$ {}", words.join(" "));
+}
+
+/// Where a program lies; servers are often outside the search path of those who are not root.
+fn found(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]);
+    folders.map(|folder| folder.join(program)).find(|file| file.exists())
+}
+
+/// Puts each text into its place of the document.
+fn write_into(workspace: &Workspace, (document, texts): (&str, &BTreeMap<&str, String>)) -> Result<()> {
+    let path = workspace.root().join(document);
+    let mut text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {document}"))?;
+    for (name, part) in texts {
+        text = table::replace(&text, (name, part))?;
+    }
+    std::fs::write(&path, text).with_context(|| format!("cannot write {document}"))
 }

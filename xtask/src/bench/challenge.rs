@@ -9,17 +9,14 @@ mod cage;
 mod capacity;
 mod floor;
 mod lab;
-mod machine;
 mod options;
 mod overload;
 mod player;
-mod proc;
 mod replicas;
 mod row;
 mod seen;
 mod situations;
 mod store;
-mod table;
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -31,7 +28,8 @@ use self::options::Options;
 use self::row::{HEAD, Row};
 use self::seen::{Claim, Seen};
 use self::store::{Kind, Store};
-use self::table::Table;
+use super::table::{self, Table};
+use super::{machine, write_into};
 use crate::steps;
 use crate::workspace::Workspace;
 
@@ -107,7 +105,7 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     steps::run(build).context("cannot build the tool and the service")?;
     let mut failures = Vec::new();
     let mut texts = BTreeMap::new();
-    texts.insert("machine", machine::describe(workspace, arguments).render());
+    texts.insert("machine", machine::describe(workspace, ("challenge", arguments)).render());
     if options.wants(FLOOR) {
         texts.insert(FLOOR, told(FLOOR, floor::measure(workspace, &options), &mut failures));
     }
@@ -124,7 +122,7 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     println!();
     texts.values().for_each(|text| println!("{text}"));
     if options.is_written {
-        write(workspace, &texts)?;
+        write_into(workspace, (DOCUMENT, &texts))?;
     }
     ensure!(failures.is_empty(), "not everything was carried out:\n  {}", failures.join("\n  "));
     Ok(())
@@ -186,50 +184,5 @@ fn claims_table(claims: &[(String, Claim)]) -> Table {
         head: &["plan", "objective", "observed", "verdict"],
         rows: claims.iter().map(row).collect(),
         notes: Vec::new(),
-    }
-}
-
-/// Puts each text into its place of the document.
-fn write(workspace: &Workspace, texts: &BTreeMap<&str, String>) -> Result<()> {
-    let path = workspace.root().join(DOCUMENT);
-    let mut document = std::fs::read_to_string(&path).with_context(|| format!("cannot read {DOCUMENT}"))?;
-    for (name, text) in texts {
-        document = table::replace(&document, (name, text))?;
-    }
-    std::fs::write(&path, document).with_context(|| format!("cannot write {DOCUMENT}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_not_known_is_refused_before_anything_is_built() {
-        let workspace = Workspace::find().expect("tests run in the workspace");
-        let words = ["--only", "mix,speed"].map(str::to_owned);
-        let error = run(&workspace, &words).expect_err("no such measurement").to_string();
-        assert!(error.starts_with("nothing is named `speed`; there are: list, initialize-new,"), "{error}");
-    }
-
-    #[test]
-    fn the_document_has_a_place_for_every_text() {
-        let document = include_str!("../../../docs/challenge-bench.md");
-        for name in ["machine", FLOOR].into_iter().chain(Kind::ALL.map(Kind::word)) {
-            table::replace(document, (name, "text")).expect("it has the markers");
-        }
-    }
-
-    #[test]
-    fn claims_show_their_unit() {
-        let claim = |unit: &str| Claim {
-            name: "fast".to_owned(),
-            text: "p95(list) < 5ms".to_owned(),
-            observed: Some(2.5),
-            unit: unit.to_owned(),
-            verdict: "PASS".to_owned(),
-        };
-        let table = claims_table(&[("mix".to_owned(), claim("ms")), ("mix".to_owned(), claim("1"))]);
-        assert_eq!(table.rows[0], ["mix", "`p95(list) < 5ms`", "2.500 ms", "PASS"]);
-        assert_eq!(table.rows[1][2], "2.500");
     }
 }

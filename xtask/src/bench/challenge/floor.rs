@@ -4,7 +4,7 @@
 use std::cell::OnceCell;
 use std::fs;
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -14,10 +14,9 @@ use peers::poll;
 use super::lab::{Lab, Setup};
 use super::options::Options;
 use super::player::Player;
-use super::proc;
 use super::store::{Kind, Store};
-use super::table::{Table, count, figure};
-use crate::bench::say;
+use crate::bench::table::{Table, count, figure};
+use crate::bench::{found, proc, say};
 use crate::child::Running;
 use crate::workspace::Workspace;
 
@@ -85,13 +84,6 @@ fn list(workspace: &Workspace, (options, folder): (&Options, &Path)) -> Result<V
     let body = Player::connect(stand.service.address("http")?)?.ask(("GET", "challenges", "somebody"))?;
     stand.end()?;
     Ok(body)
-}
-
-/// Where a program lies; nginx is often outside the search path of those who are not root.
-fn found(program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]);
-    folders.map(|folder| folder.join(program)).find(|file| file.exists())
 }
 
 /// Paths without a leading `/` are in the folder that nginx is given.

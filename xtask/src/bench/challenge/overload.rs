@@ -13,9 +13,9 @@ use anyhow::{Context as _, Result};
 use super::Found;
 use super::cage::Cage;
 use super::lab::{Lab, Load, Setup, Stand};
-use super::proc;
 use super::seen::{Seen, Times};
-use super::table::{Table, count, figure};
+use crate::bench::proc;
+use crate::bench::table::{Table, count, figure};
 
 /// Hundredths of a processor for the service.
 const SHARE_PERCENT: u32 = 20;

@@ -10,7 +10,7 @@ use super::Found;
 use super::lab::{Lab, Setup};
 use super::seen::Seen;
 use super::store::Store;
-use super::table::{Table, figure};
+use crate::bench::table::{Table, figure};
 
 const TARGETS: [&str; 3] = ["a", "b", "c"];
 

@@ -1,7 +1,7 @@
 //! One line of the main table: what a measurement showed, work per CPU-second first.
 
 use super::seen::{Endpoint, Seen, Times};
-use super::table::{count, figure};
+use crate::bench::table::{count, figure};
 
 /// The columns of [`Row::cells`].
 pub(super) const HEAD: &[&str] = &[

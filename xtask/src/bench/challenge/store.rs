@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use anyhow::{Context as _, Result};
 use peers::postgres::{ADMIN, Cluster, USER};
 
-use super::proc;
+use crate::bench::proc;
 
 /// One database: its name in the store, and what a service must find in its environment to use it.
 pub(super) struct Database {

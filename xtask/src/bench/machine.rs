@@ -7,7 +7,7 @@ use super::table::Table;
 use crate::workspace::Workspace;
 
 /// The machine, the versions and the command, as remarks.
-pub(super) fn describe(workspace: &Workspace, arguments: &[String]) -> Table {
+pub(super) fn describe(workspace: &Workspace, (bench, arguments): (&str, &[String])) -> Table {
     let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let model = model(&read("/proc/cpuinfo"));
@@ -18,8 +18,8 @@ pub(super) fn describe(workspace: &Workspace, arguments: &[String]) -> Table {
         format!("load of the machine when it began: {load}"),
         format!("versions: {}, commit {}", version(workspace), commit(workspace)),
         format!(
-            "built with {profile}; command: `cargo xtask bench challenge {}`",
-            arguments.join(" ").trim()
+            "built with {profile}; command: `{}`",
+            format!("cargo xtask bench {bench} {}", arguments.join(" ")).trim()
         ),
     ];
     Table { notes, ..Table::default() }

@@ -17,18 +17,41 @@ pub(super) fn family_cpu_s(pid: u32) -> Result<f64> {
     Ok((own.ticks + own.reaped_ticks + children) as f64 / TICKS_A_SECOND)
 }
 
+/// CPU-seconds of the children that this process has reaped.
+///
+/// # Errors
+/// When /proc cannot be read.
+pub(super) fn reaped_cpu_s() -> Result<f64> {
+    let own = stat(std::process::id()).context("this process cannot be looked at")?;
+    Ok(own.reaped_ticks as f64 / TICKS_A_SECOND)
+}
+
+/// The most resident memory that `pid` has had, in megabytes of a million bytes.
+///
+/// # Errors
+/// When there is no such process.
+pub(super) fn peak_resident_mb(pid: u32) -> Result<f64> {
+    memory_mb(pid, "VmHWM:")
+}
+
 /// Resident memory of `pid` in megabytes of a million bytes, as the plans count them.
 ///
 /// # Errors
 /// When there is no such process.
 pub(super) fn resident_mb(pid: u32) -> Result<f64> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status"))
-        .with_context(|| format!("process {pid} cannot be looked at"))?;
-    resident_kib(&status).map(|kib| kib * 1024.0 / 1e6).context("/proc has no VmRSS of the process")
+    memory_mb(pid, "VmRSS:")
 }
 
-fn resident_kib(status: &str) -> Option<f64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+fn memory_mb(pid: u32, field: &str) -> Result<f64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))
+        .with_context(|| format!("process {pid} cannot be looked at"))?;
+    kib(&status, field)
+        .map(|kib| kib * 1024.0 / 1e6)
+        .with_context(|| format!("/proc has no {field} of the process"))
+}
+
+fn kib(status: &str, field: &str) -> Option<f64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(field))?;
     line.trim().strip_suffix("kB")?.trim().parse().ok()
 }
 
@@ -75,13 +98,15 @@ mod tests {
 
     #[test]
     fn memory_is_read_in_its_unit() {
-        assert_eq!(resident_kib("Name:\tx\nVmRSS:\t   50000 kB\n"), Some(50_000.0));
-        assert_eq!(resident_kib("Name:\tx\n"), None);
+        assert_eq!(kib("Name:\tx\nVmRSS:\t   50000 kB\n", "VmRSS:"), Some(50_000.0));
+        assert_eq!(kib("Name:\tx\n", "VmRSS:"), None);
     }
 
     #[test]
     fn this_process_has_both() {
         assert!(family_cpu_s(std::process::id()).expect("it runs") >= 0.0);
-        assert!(resident_mb(std::process::id()).expect("it runs") > 0.0);
+        let resident_mb = resident_mb(std::process::id()).expect("it runs");
+        assert!(resident_mb > 0.0 && peak_resident_mb(std::process::id()).expect("it runs") >= resident_mb);
+        assert!(reaped_cpu_s().expect("it runs") >= 0.0);
     }
 }
