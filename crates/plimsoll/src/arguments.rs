@@ -11,7 +11,8 @@ Exit codes:
   2  the input cannot be used, or the target was not ready at the start
   3  FAIL: an objective was missed
   4  INCONCLUSIVE: sound evidence, too little of it
-  5  INVALID: the evidence does not bear on what was asked";
+  5  INVALID: the evidence does not bear on what was asked
+An interrupt before the load ends the command by that signal (130 in a shell), with nothing recorded.";
 
 const RUN_EXAMPLES: &str = "\
 Examples:

@@ -28,6 +28,7 @@ const LEAD: Duration = Duration::from_millis(100);
 const OTHER_DESCRIPTORS: u64 = 64;
 
 pub(crate) fn run(arguments: &RunArguments) -> Outcome<u8> {
+    let listener = Listener::start()?;
     let plan = plan::resolve(&arguments.plan, &arguments.overrides)?;
     refuse_existing(arguments)?;
     let workload = plan.workload.clone();
@@ -38,7 +39,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Outcome<u8> {
     let program = check_first(&workload, rehearsal)?;
     // Until here a signal ends the process as it ends any other: nothing has been begun.
     let control = Control::new();
-    let listener = Listener::start(control.clone())?;
+    listener.guard(control.clone());
     let epoch = clock::now() + LEAD;
     let manifest = manifest(&program.redactor().stored(&workload), (epoch, arguments.loops))?;
     let path = run_file(arguments, &manifest);

@@ -1,12 +1,16 @@
-//! Ctrl-C and SIGTERM: the first stops arrivals and drains, the second ends at once.
+//! Ctrl-C and SIGTERM. Before the load they end the process as they end any other, whatever it inherited: a shell
+//! starts background jobs with interrupts ignored. Of a run under way the first stops arrivals and drains, the
+//! second ends at once.
 
-use std::sync::Arc;
+use std::ffi::c_int;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use engine::Control;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
+use signal_hook::low_level::emulate_default_handler;
 
 use crate::failure::{Failure, Outcome};
 use crate::outputs::tell;
@@ -15,30 +19,40 @@ use crate::outputs::tell;
 pub(crate) struct Listener {
     handle: Handle,
     thread: Option<JoinHandle<()>>,
-    heard: Arc<AtomicUsize>,
+    heard: Arc<Heard>,
+}
+
+/// What the thread that hears shares with the run.
+#[derive(Default)]
+struct Heard {
+    /// The run under way.
+    control: Mutex<Option<Control>>,
+    /// Signals that it was told of.
+    count: AtomicUsize,
 }
 
 impl Listener {
-    /// Pass signals on to `control`.
-    pub(crate) fn start(control: Control) -> Outcome<Listener> {
+    /// Listen; until there is a run under way, a signal ends the process.
+    pub(crate) fn start() -> Outcome<Listener> {
         let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::own)?;
         let handle = signals.handle();
-        let heard = Arc::new(AtomicUsize::new(0));
-        let count = heard.clone();
+        let heard = Arc::new(Heard::default());
+        let told = heard.clone();
         let thread = std::thread::Builder::new()
             .name("signals".to_owned())
-            .spawn(move || {
-                for _ in signals.forever() {
-                    obey(&control, count.fetch_add(1, Ordering::Relaxed));
-                }
-            })
+            .spawn(move || signals.forever().for_each(|signal| told.obey(signal)))
             .map_err(Failure::own)?;
         Ok(Listener { handle, thread: Some(thread), heard })
     }
 
-    /// Whether any signal has come.
+    /// From now on signals are passed on to `control`.
+    pub(crate) fn guard(&self, control: Control) {
+        *self.heard.control.lock().unwrap_or_else(PoisonError::into_inner) = Some(control);
+    }
+
+    /// Whether the run under way was told of any signal.
     pub(crate) fn has_heard(&self) -> bool {
-        self.heard.load(Ordering::Relaxed) > 0
+        self.heard.count.load(Ordering::Relaxed) > 0
     }
 }
 
@@ -52,12 +66,28 @@ impl Drop for Listener {
     }
 }
 
-fn obey(control: &Control, heard_before: usize) {
-    if heard_before == 0 {
-        tell("\nstopping: no new arrivals, waiting for what is in flight; once more to end at once");
-        control.drain();
-    } else {
-        tell("\nending at once");
-        control.abandon();
+impl Heard {
+    /// While this decides, no run begins.
+    fn obey(&self, signal: c_int) {
+        let control = self.control.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*control {
+            None => end_by(signal),
+            Some(control) if self.count.fetch_add(1, Ordering::Relaxed) == 0 => {
+                tell("\nstopping: no new arrivals, waiting for what is in flight; once more to end at once");
+                control.drain();
+            }
+            Some(control) => {
+                tell("\nending at once");
+                control.abandon();
+            }
+        }
+    }
+}
+
+fn end_by(signal: c_int) {
+    tell("plimsoll: stopped before the load; nothing was recorded");
+    if let Err(error) = emulate_default_handler(signal) {
+        // Both signals have a default that ends the process, so this is never reached.
+        tell(format_args!("plimsoll: signal {signal} could not be obeyed: {error}"));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::net::SocketAddr;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -28,6 +29,8 @@ pub(crate) struct Place {
 pub(crate) struct Ran {
     /// None when a signal ended it.
     pub(crate) code: Option<i32>,
+    /// The signal that ended it, if one did.
+    pub(crate) signal: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
@@ -85,8 +88,13 @@ impl Place {
 
     /// Run `plimsoll` to its end, from a shell that first does what `preparation` says.
     pub(crate) fn plimsoll_after(&self, preparation: &str, arguments: &[&str]) -> Ran {
+        self.start_after(preparation, arguments).end()
+    }
+
+    /// Start `plimsoll` from a shell that first does what `preparation` says.
+    pub(crate) fn start_after(&self, preparation: &str, arguments: &[&str]) -> Running {
         let script = format!("{preparation}; exec \"$@\"");
-        self.spawn(Command::new("sh").args(["-c", &script, "sh", BINARY]).args(arguments)).end()
+        self.spawn(Command::new("sh").args(["-c", &script, "sh", BINARY]).args(arguments))
     }
 
     fn spawn(&self, command: &mut Command) -> Running {
@@ -141,7 +149,8 @@ impl Running {
                 None => thread::sleep(GLANCE),
             }
         };
-        let ran = Ran { code: status.code(), stdout: text_of(&self.stdout), stderr: text_of(&self.stderr) };
+        let (stdout, stderr) = (text_of(&self.stdout), text_of(&self.stderr));
+        let ran = Ran { code: status.code(), signal: status.signal(), stdout, stderr };
         for text in [&ran.stdout, &ran.stderr] {
             assert!(!text.contains("panicked") && !text.contains("RUST_BACKTRACE"), "{text}");
         }

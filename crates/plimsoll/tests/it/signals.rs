@@ -83,11 +83,19 @@ fn an_interrupt_before_the_load_leaves_nothing() {
     let nobody = testbed::refuse().unwrap();
     let wait = "wait_ready = { url = \"${api.url}/ready\", within = \"60s\" }\n[[scenarios]]";
     let place = Place::new(&closed(nobody.addr(), 1).replacen("[[scenarios]]", wait, 1));
-    let mut run = place.start(&RUN);
-    run.until("it waits", || place.read("stderr.txt").contains("waiting up to"));
-    run.signal(Signal::INT);
-    assert_eq!(run.end().code, None, "nothing catches the signal yet");
-    assert!(place.files(".plimsoll").is_empty());
+    // Whoever started these tests may have left interrupts ignored or not: both are tried.
+    for (preparation, signal) in
+        [(":", Signal::INT), ("trap '' INT TERM", Signal::INT), ("trap '' INT TERM", Signal::TERM)]
+    {
+        let mut run = place.start_after(preparation, &RUN);
+        run.until("it waits", || place.read("stderr.txt").contains("waiting up to"));
+        run.signal(signal);
+        let ran = run.end();
+        assert_eq!((ran.code, ran.signal), (None, Some(signal.as_raw())), "{preparation}");
+        let last = ran.stderr.lines().last();
+        assert_eq!(last, Some("plimsoll: stopped before the load; nothing was recorded"), "{preparation}");
+        assert!(place.files(".plimsoll").is_empty(), "{preparation}");
+    }
 }
 
 #[test]
