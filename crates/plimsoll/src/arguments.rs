@@ -39,6 +39,12 @@ Examples:
   plimsoll explain L1                             what it tests, why it matters, what to do
   plimsoll explain offered-load-not-reached       the same, by its title";
 
+const SELFTEST_EXAMPLES: &str = "\
+Examples:
+  plimsoll selftest engine                        about half a minute, on loopback
+  plimsoll selftest engine --seconds 10 --json selftest.json
+  taskset -c 1 plimsoll selftest engine           on the processor that runs will have";
+
 /// Finds the load a service may safely carry, and proves it.
 #[derive(Debug, Parser)]
 #[command(version, after_help = EXIT_CODES, max_term_width = 100)]
@@ -61,6 +67,9 @@ pub(crate) enum Verb {
     /// Explain a validity rule, or list them all
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainArguments),
+    /// Measure what this machine lets the generator promise: rates, punctuality, its own error
+    #[command(after_help = SELFTEST_EXAMPLES)]
+    Selftest(SelftestArguments),
 }
 
 /// Changes to a plan without editing it.
@@ -142,6 +151,26 @@ pub(crate) struct ReportArguments {
 pub(crate) struct ExplainArguments {
     /// The rule's id or title, such as `L1` or `offered-load-not-reached`
     pub(crate) rule: Option<String>,
+}
+
+/// What is tested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum SelftestPart {
+    /// The loop that offers load
+    Engine,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SelftestArguments {
+    /// What is tested
+    #[arg(value_enum)]
+    pub(crate) part: SelftestPart,
+    /// How long each rate is offered
+    #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=60))]
+    pub(crate) seconds: u64,
+    /// Write what was found as JSON too; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {

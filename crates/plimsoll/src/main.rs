@@ -17,13 +17,14 @@ mod plan;
 mod ready;
 mod report;
 mod run;
+mod selftest;
 mod signals;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use arguments::{Arguments, Verb};
+use arguments::{Arguments, SelftestPart, Verb};
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().verb {
@@ -31,6 +32,9 @@ fn main() -> ExitCode {
         Verb::Check(arguments) => check::check(&arguments),
         Verb::Report(arguments) => report::report(&arguments),
         Verb::Explain(arguments) => explain::explain(&arguments),
+        Verb::Selftest(arguments) => match arguments.part {
+            SelftestPart::Engine => selftest::selftest(&arguments),
+        },
     };
     match outcome {
         Ok(code) => ExitCode::from(code),

@@ -67,7 +67,8 @@ pub(crate) fn print(text: &str) -> Outcome<()> {
     }
 }
 
-fn put(path: &Path, text: &str) -> Outcome<()> {
+/// Write to a file, or to standard output where the path is `-`.
+pub(crate) fn put(path: &Path, text: &str) -> Outcome<()> {
     if path == Path::new("-") {
         return print(text);
     }

@@ -12,5 +12,6 @@ mod preparation;
 mod progress;
 mod reports;
 mod secrets;
+mod selftest;
 mod signals;
 mod trouble;

@@ -1,0 +1,164 @@
+//! One rate, offered for a while to a target of our own; what the engine did of it.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+use engine::{Clock, Control, Program, Setting};
+use evidence::exchange::{Inlet, Taken, exchange};
+use evidence::{Histogram, Key, KeyId, Metric, Outcome, Tick};
+use workload::plan::{Files, LoadedPlan, Overrides, load};
+
+use super::target::Target;
+use crate::clock;
+
+/// Between the last preparation and the first arrival.
+const LEAD: Duration = Duration::from_millis(50);
+/// How often ticks are looked for.
+const GLANCE: Duration = Duration::from_millis(20);
+/// A rate counts as kept when 99 of 100 arrivals start within this of their instant, and none is dropped.
+pub(super) const KEPT_WITHIN: Duration = Duration::from_millis(1);
+
+/// What is asked of a stage.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ask {
+    /// Arrivals a second.
+    pub(super) rate: u32,
+    /// For how long the target holds each answer.
+    pub(super) delay: Duration,
+    pub(super) seconds: u64,
+}
+
+/// What was seen.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Stage {
+    pub(super) rate: u32,
+    pub(super) scheduled: u64,
+    pub(super) started: u64,
+    pub(super) succeeded: u64,
+    /// From due instant to start.
+    pub(super) lag: Histogram,
+    /// From the first byte sent to the last received, as the engine measured it.
+    pub(super) service: Histogram,
+    /// From request read to answer written, as the target noted it.
+    pub(super) held: Histogram,
+    /// CPU time of the loop, and the time in which it was used.
+    pub(super) cpu: Duration,
+    pub(super) covered: Duration,
+}
+
+impl Stage {
+    /// Whether the rate was offered as asked.
+    pub(super) fn is_kept(&self) -> bool {
+        let within =
+            self.lag.quantile(0.99).finite_us().is_some_and(|us| us <= KEPT_WITHIN.as_micros() as f64);
+        self.scheduled > 0 && self.started == self.scheduled && self.succeeded == self.started && within
+    }
+
+    fn take(&mut self, tick: &Tick, keys: &mut Vec<Key>) {
+        keys.extend(tick.new_keys.iter().map(|(_, key)| key.clone()));
+        let key = |id: KeyId| &keys[id.0 as usize];
+        for (id, histogram) in tick.histograms() {
+            match (key(id).metric, key(id).outcome) {
+                (Metric::StartLag, _) => self.lag.merge(histogram),
+                (Metric::ServiceTime, Some(Outcome::Ok)) => self.service.merge(histogram),
+                _ => {}
+            }
+        }
+        for count in tick.counts() {
+            match key(count.key).metric {
+                Metric::Scheduled => self.scheduled += count.value,
+                Metric::Started => self.started += count.value,
+                _ => {}
+            }
+        }
+        self.cpu += Duration::from_nanos(tick.state.cpu_ns);
+        self.covered += Duration::from_nanos(tick.state.covered_ns);
+        self.succeeded = self.service.count();
+    }
+}
+
+/// Offer the rate to a fresh target.
+///
+/// # Errors
+/// When the machine gives no socket or thread, or the engine cannot measure.
+pub(super) fn offer(ask: Ask) -> Result<Stage> {
+    let target = Target::start(ask.delay).context("the target of the self-test cannot be started")?;
+    let program = Program::compile(plan(ask, &target)?, clock::now().as_nanosecond())?;
+    let clock = Clock::starting_in(LEAD);
+    let setting = Setting { program: Arc::new(program), clock, control: Control::new(), behaviour: None };
+    let (outlet, inlet) = exchange();
+    let mut stage = std::thread::scope(|scope| {
+        let engine = scope.spawn(|| engine::run(&setting, vec![outlet]));
+        let stage = record(&inlet, ask.rate);
+        engine.join().map_err(|_| anyhow!("the engine panicked"))??;
+        Ok::<_, anyhow::Error>(stage)
+    })?;
+    stage.held = target.stop().context("the target of the self-test failed")?;
+    Ok(stage)
+}
+
+fn record(inlet: &Inlet, rate: u32) -> Stage {
+    let mut stage = Stage { rate, ..Stage::default() };
+    let mut keys = Vec::new();
+    loop {
+        match inlet.take() {
+            Taken::Tick(tick) => {
+                stage.take(&tick, &mut keys);
+                inlet.give_back(tick);
+            }
+            Taken::Nothing => std::thread::sleep(GLANCE),
+            Taken::Over => return stage,
+        }
+    }
+}
+
+/// The one file there is: the plan itself.
+struct Only(String);
+
+impl Files for Only {
+    fn read(&self, _path: &Path) -> io::Result<Vec<u8>> {
+        Ok(self.0.clone().into_bytes())
+    }
+}
+
+fn plan(ask: Ask, target: &Target) -> Result<LoadedPlan> {
+    let text = format!(
+        "version = 1\n[targets.own]\nurl = \"http://{}\"\n[[scenarios]]\nname = \"probe\"\n\
+         executor = \"constant-arrival-rate\"\nrate = \"{}/s\"\nduration = \"{}s\"\ngraceful_stop = \"2s\"\n\
+         [[scenarios.steps]]\nname = \"ask\"\nget = \"${{own.url}}/\"\n",
+        target.addr(),
+        ask.rate,
+        ask.seconds
+    );
+    Ok(load(Path::new("selftest.toml"), &Only(text), &|_| None, &Overrides::default())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_rate_is_offered_whole_and_measured_on_both_sides() {
+        let stage = offer(Ask { rate: 50, delay: Duration::from_millis(3), seconds: 1 }).unwrap();
+        assert_eq!((stage.scheduled, stage.started, stage.succeeded), (50, 50, 50));
+        assert_eq!((stage.lag.count(), stage.held.count()), (50, 50));
+        let (measured, held) = (stage.service.min_us().unwrap(), stage.held.min_us().unwrap());
+        assert!(held >= 3_000 && measured >= held, "{measured} {held}");
+        assert!(stage.cpu > Duration::ZERO && stage.covered >= Duration::from_millis(900));
+    }
+
+    #[test]
+    fn a_rate_is_kept_only_if_every_arrival_started_in_time_and_was_answered() {
+        let mut stage = Stage { scheduled: 200, started: 200, succeeded: 200, ..Stage::default() };
+        (0..200).for_each(|_| stage.lag.record_us(900, 1));
+        assert!(stage.is_kept());
+        assert!(!Stage { started: 199, ..stage.clone() }.is_kept());
+        assert!(!Stage { succeeded: 199, ..stage.clone() }.is_kept());
+        stage.lag.record_us(5_000, 3);
+        assert!(!stage.is_kept());
+        assert!(!Stage::default().is_kept());
+    }
+}

@@ -1,0 +1,159 @@
+//! A server whose truth is known: it answers every request after the same time, and notes how long it really held it.
+
+use std::collections::VecDeque;
+use std::io::{self, Read, Write};
+use std::mem::MaybeUninit;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use evidence::Histogram;
+use rustix::event::{Timespec, epoll};
+
+const ANSWER: &[u8] =
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 23\r\n\r\nhello from the target!\n";
+const HEAD_ENDS: &[u8] = b"\r\n\r\n";
+/// How often it looks whether it is to end.
+const GLANCE: Duration = Duration::from_millis(50);
+/// What the listening socket is called among the connections.
+const LISTENER: u64 = u64::MAX;
+
+/// The running server.
+pub(super) struct Target {
+    addr: SocketAddr,
+    is_over: Arc<AtomicBool>,
+    thread: JoinHandle<io::Result<Histogram>>,
+}
+
+impl Target {
+    /// Start it on a free port of 127.0.0.1; every answer is held for `delay`.
+    pub(super) fn start(delay: Duration) -> io::Result<Target> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        listener.set_nonblocking(true)?;
+        let addr = listener.local_addr()?;
+        let is_over = Arc::new(AtomicBool::new(false));
+        let queue = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        epoll::add(&queue, &listener, epoll::EventData::new_u64(LISTENER), epoll::EventFlags::IN)?;
+        let server = Server { queue, listener, delay, connections: Vec::new(), held: VecDeque::new() };
+        let over = is_over.clone();
+        let thread = std::thread::Builder::new().name("target".into()).spawn(move || server.serve(&over))?;
+        Ok(Target { addr, is_over, thread })
+    }
+
+    pub(super) fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// End it; yields how long each request was held, from when it was read to when its answer was written.
+    pub(super) fn stop(self) -> io::Result<Histogram> {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the target panicked")))
+    }
+}
+
+struct Server {
+    queue: OwnedFd,
+    listener: TcpListener,
+    delay: Duration,
+    /// With how much of the end of a head has been seen.
+    connections: Vec<Option<(TcpStream, usize)>>,
+    /// Requests that wait for their answer: which connection, since when. All wait equally long.
+    held: VecDeque<(usize, Instant)>,
+}
+
+impl Server {
+    fn serve(mut self, is_over: &AtomicBool) -> io::Result<Histogram> {
+        // Where it is refused its own log still says how long it held.
+        let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+        let mut log = Histogram::new();
+        while !is_over.load(Ordering::Relaxed) {
+            let now = Instant::now();
+            let due =
+                self.held.front().map(|(_, since)| (*since + self.delay).saturating_duration_since(now));
+            let patience = due.unwrap_or(GLANCE).min(GLANCE);
+            let patience = Timespec { tv_sec: 0, tv_nsec: i64::from(patience.subsec_nanos()) };
+            let mut events = [const { MaybeUninit::<epoll::Event>::uninit() }; 256];
+            let (ready, _) = epoll::wait(&self.queue, &mut events, Some(&patience))?;
+            for event in ready {
+                match event.data.u64() {
+                    LISTENER => self.accept()?,
+                    place => self.read(place as usize),
+                }
+            }
+            self.answer(&mut log);
+        }
+        Ok(log)
+    }
+
+    fn accept(&mut self) -> io::Result<()> {
+        while let Ok((stream, _)) = self.listener.accept() {
+            stream.set_nonblocking(true)?;
+            stream.set_nodelay(true)?;
+            let data = epoll::EventData::new_u64(self.connections.len() as u64);
+            epoll::add(&self.queue, &stream, data, epoll::EventFlags::IN)?;
+            self.connections.push(Some((stream, 0)));
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, place: usize) {
+        let mut buffer = [0; 4096];
+        let Some((stream, seen)) = &mut self.connections[place] else { return };
+        match stream.read(&mut buffer) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Ok(0) | Err(_) => self.connections[place] = None,
+            Ok(count) => {
+                for byte in &buffer[..count] {
+                    *seen = match *byte == HEAD_ENDS[*seen] {
+                        true => *seen + 1,
+                        false => usize::from(*byte == HEAD_ENDS[0]),
+                    };
+                    if *seen == HEAD_ENDS.len() {
+                        *seen = 0;
+                        self.held.push_back((place, Instant::now()));
+                    }
+                }
+            }
+        }
+    }
+
+    fn answer(&mut self, log: &mut Histogram) {
+        while let Some((place, since)) =
+            self.held.front().copied().filter(|(_, since)| since.elapsed() >= self.delay)
+        {
+            self.held.pop_front();
+            // Whoever has gone away needs no answer; a hundred bytes fit into every socket that was read dry.
+            if let Some((stream, _)) = &mut self.connections[place]
+                && stream.write_all(ANSWER).is_ok()
+            {
+                log.record_ns(u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_answers_each_request_once_and_notes_how_long_it_held_it() {
+        let target = Target::start(Duration::from_millis(2)).unwrap();
+        let mut stream = TcpStream::connect(target.addr()).unwrap();
+        let mut answer = vec![0; ANSWER.len()];
+        for cut in [0, 5, 17] {
+            let request = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+            stream.write_all(&request[..cut]).unwrap();
+            stream.write_all(&request[cut..]).unwrap();
+            stream.read_exact(&mut answer).unwrap();
+            assert_eq!(answer, ANSWER);
+        }
+        drop(stream);
+        let log = target.stop().unwrap();
+        assert_eq!(log.count(), 3);
+        assert!(log.min_us().is_some_and(|us| us >= 2_000), "{log:?}");
+    }
+}

@@ -1,0 +1,224 @@
+//! What the self-test found, as text and as JSON.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use evidence::Histogram;
+use serde_json::json;
+
+use super::stage::{KEPT_WITHIN, Stage};
+
+/// Up to here a late start is no concern: half of what a response over a real network takes at its best.
+const PROMPT: Duration = Duration::from_micros(100);
+
+/// Everything that was found.
+pub(super) struct Selftest {
+    /// Ascending by rate.
+    pub(super) stages: Vec<Stage>,
+    /// With answers that are held for `delay`.
+    pub(super) known: Stage,
+    pub(super) delay: Duration,
+    pub(super) seconds: u64,
+}
+
+impl Selftest {
+    /// The highest rate that was kept, unless a lower one was not: luck is no promise.
+    fn trusted(&self) -> Option<&Stage> {
+        self.stages.iter().take_while(|stage| stage.is_kept()).last()
+    }
+
+    /// By how much a quantile that was measured is above what the target noted, in microseconds.
+    fn error_us(&self, quantile: f64) -> f64 {
+        let of = |histogram: &Histogram| histogram.quantile(quantile).finite_us().unwrap_or(f64::NAN);
+        of(&self.known.service) - of(&self.known.held)
+    }
+
+    pub(super) fn text(&self) -> String {
+        let mut text = format!(
+            "Arrivals at an HTTP server of this process, over loopback, each rate for {} s, one loop\n\n\
+             arrivals/s    kept  lag p50      p99    p99.9      max  CPU/arrival  loop cores\n",
+            self.seconds
+        );
+        for stage in &self.stages {
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "{}", row(stage));
+        }
+        let held = format!("{:.1} ms", self.delay.as_secs_f64() * 1e3);
+        let (p50, p99) = (micros(self.error_us(0.5)), micros(self.error_us(0.99)));
+        let _ = writeln!(
+            text,
+            "\nAnswers held for {held}: measured longer than the target noted by {p50} at p50, {p99} at p99"
+        );
+        text.push_str("\nWhat it can be trusted with\n");
+        for line in self.trust() {
+            let _ = writeln!(text, "  {line}");
+        }
+        text
+    }
+
+    fn trust(&self) -> Vec<String> {
+        let Some(best) = self.trusted() else {
+            return vec![format!(
+                "no rate: not even {} arrivals/s start within {} of their instants; give the generator a \
+                     processor of its own and run this again",
+                self.stages.first().map_or(0, |stage| stage.rate),
+                micros(KEPT_WITHIN.as_micros() as f64)
+            )];
+        };
+        let mut lines = vec![format!(
+            "rate      up to {} arrivals/s a loop: all started, 99 of 100 within {} of their instants",
+            thousands(best.rate),
+            micros(KEPT_WITHIN.as_micros() as f64)
+        )];
+        if let Some(first) = self.stages.first() {
+            let p99 = quantile(&first.lag, 0.99);
+            lines.push(format!(
+                "timing    at {} arrivals/s 99 of 100 start within {}",
+                thousands(first.rate),
+                micros(p99)
+            ));
+            let is_prompt = p99 <= PROMPT.as_micros() as f64;
+            lines.push(format!(
+                "sleeping  {}",
+                if is_prompt {
+                    "is enough: the machine wakes the loop in time"
+                } else {
+                    "is not punctual here: the machine wakes the loop late; start lag says how much in every run"
+                }
+            ));
+        }
+        lines.push(format!(
+            "times     differences above {} are not the generator's own",
+            micros(self.error_us(0.99).max(1.0))
+        ));
+        lines
+    }
+
+    pub(super) fn json(&self) -> String {
+        let stage = |stage: &Stage| {
+            json!({
+                "rate": stage.rate,
+                "scheduled": stage.scheduled,
+                "started": stage.started,
+                "succeeded": stage.succeeded,
+                "kept": stage.is_kept(),
+                "start_lag_us": quantiles(&stage.lag),
+                "service_time_us": quantiles(&stage.service),
+                "held_us": quantiles(&stage.held),
+                "loop_cpu_s": stage.cpu.as_secs_f64(),
+                "covered_s": stage.covered.as_secs_f64(),
+            })
+        };
+        let value = json!({
+            "seconds": self.seconds,
+            "stages": self.stages.iter().map(stage).collect::<Vec<_>>(),
+            "known_delay": stage(&self.known),
+            "known_delay_us": self.delay.as_micros() as u64,
+            "error_us": { "p50": self.error_us(0.5), "p99": self.error_us(0.99) },
+            "trusted_rate": self.trusted().map(|stage| stage.rate),
+        });
+        format!("{value:#}\n")
+    }
+}
+
+fn row(stage: &Stage) -> String {
+    let lag = |q| micros(quantile(&stage.lag, q));
+    let max = stage.lag.max_us().map_or(f64::NAN, |us| us as f64);
+    let cpu = stage.cpu.as_secs_f64();
+    format!(
+        "{:>10}  {:>6}  {:>7}  {:>7}  {:>7}  {:>7}  {:>11}  {:>10.2}",
+        thousands(stage.rate),
+        if stage.is_kept() { "yes" } else { "no" },
+        lag(0.5),
+        lag(0.99),
+        lag(0.999),
+        micros(max),
+        micros(cpu * 1e6 / stage.started.max(1) as f64),
+        cpu / stage.covered.as_secs_f64().max(f64::MIN_POSITIVE)
+    )
+}
+
+fn quantiles(histogram: &Histogram) -> serde_json::Value {
+    let of = |q| histogram.quantile(q).finite_us();
+    json!({ "p50": of(0.5), "p99": of(0.99), "p99.9": of(0.999), "max": histogram.max_us() })
+}
+
+fn quantile(histogram: &Histogram, q: f64) -> f64 {
+    histogram.quantile(q).finite_us().unwrap_or(f64::NAN)
+}
+
+/// Microseconds in a unit that suits them.
+fn micros(us: f64) -> String {
+    match us {
+        us if us.is_nan() => "-".to_owned(),
+        us if us < 999.5 => format!("{us:.0} µs"),
+        us if us < 99_950.0 => format!("{:.1} ms", us / 1e3),
+        us => format!("{:.0} ms", us / 1e3),
+    }
+}
+
+fn thousands(number: u32) -> String {
+    match number {
+        0..1_000 => number.to_string(),
+        _ => format!("{},{:03}", number / 1_000, number % 1_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stage(rate: u32, lag_us: u64) -> Stage {
+        let mut lag = Histogram::new();
+        lag.record_us(lag_us, u64::from(rate));
+        let count = u64::from(rate);
+        let (cpu, covered) = (Duration::from_millis(50), Duration::from_secs(1));
+        Stage {
+            rate,
+            scheduled: count,
+            started: count,
+            succeeded: count,
+            lag,
+            cpu,
+            covered,
+            ..Stage::default()
+        }
+    }
+
+    fn selftest(stages: Vec<Stage>) -> Selftest {
+        let mut known = stage(500, 10);
+        known.service.record_us(5_060, 500);
+        known.held.record_us(5_020, 500);
+        Selftest { stages, known, delay: Duration::from_millis(5), seconds: 1 }
+    }
+
+    #[test]
+    fn a_punctual_machine_is_told_how_far_it_can_be_trusted() {
+        let found = selftest(vec![stage(1_000, 40), stage(20_000, 700), stage(40_000, 3_000)]);
+        insta::assert_snapshot!(found.text(), @r"
+        Arrivals at an HTTP server of this process, over loopback, each rate for 1 s, one loop
+
+        arrivals/s    kept  lag p50      p99    p99.9      max  CPU/arrival  loop cores
+             1,000     yes    40 µs    40 µs    40 µs    40 µs        50 µs        0.05
+            20,000     yes   700 µs   700 µs   700 µs   700 µs         2 µs        0.05
+            40,000      no   3.0 ms   3.0 ms   3.0 ms   3.0 ms         1 µs        0.05
+
+        Answers held for 5.0 ms: measured longer than the target noted by 40 µs at p50, 40 µs at p99
+
+        What it can be trusted with
+          rate      up to 20,000 arrivals/s a loop: all started, 99 of 100 within 1.0 ms of their instants
+          timing    at 1,000 arrivals/s 99 of 100 start within 40 µs
+          sleeping  is enough: the machine wakes the loop in time
+          times     differences above 40 µs are not the generator's own
+        ");
+    }
+
+    #[test]
+    fn a_rate_above_one_that_was_missed_is_no_promise() {
+        let found = selftest(vec![stage(1_000, 40), stage(5_000, 3_000), stage(20_000, 40)]);
+        assert_eq!(found.trusted().map(|stage| stage.rate), Some(1_000));
+        let none = selftest(vec![stage(1_000, 40_000)]);
+        assert!(none.text().contains("no rate: not even 1000 arrivals/s"), "{}", none.text());
+        assert!(none.json().contains("\"trusted_rate\": null"), "{}", none.json());
+    }
+}
