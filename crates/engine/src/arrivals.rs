@@ -1,56 +1,55 @@
 //! When arrivals are due, in one loop: the schedules of open scenarios, the readiness of closed ones.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use evidence::Instant;
-use workload::model::Executor;
 use workload::schedule::{Schedule, Segment};
+use workload::timetable::Timetable;
 
-use crate::program::ScenarioProgram;
+use crate::program::Program;
+use crate::seats::Seats;
 
 /// One arrival that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Due {
     pub(crate) number: u64,
     pub(crate) at: Instant,
+    /// In a closed model: the seat whose virtual user makes it.
+    pub(crate) seat: Option<u32>,
 }
 
 /// The arrivals of one scenario, as far as they belong to this loop.
 #[derive(Debug)]
 pub(crate) struct Source {
     kind: Kind,
-    segment: Segment,
     start: Instant,
     /// From here on nothing is started.
     end: Instant,
     graceful_stop: Duration,
-    /// How many arrivals this loop has had of it.
-    taken: u64,
     next: Option<Due>,
 }
 
 #[derive(Debug)]
 enum Kind {
-    Open(Schedule),
-    /// Virtual users that are ready, since when.
-    Closed(VecDeque<Instant>),
+    Open(Timetable),
+    Closed(Seats),
 }
 
 impl Source {
-    pub(crate) fn new(scenario: &ScenarioProgram, segment: Segment) -> Source {
-        let kind = match (&scenario.executor, Schedule::new(&scenario.executor)) {
-            (_, Some(schedule)) => Kind::Open(schedule),
-            (Executor::ConstantVus { vus, .. }, None) => {
-                let mine = segment.share(u64::from(*vus)) as usize;
-                Kind::Closed(vec![Instant::at(scenario.start); mine].into())
-            }
-            (_, None) => Kind::Closed(VecDeque::new()),
-        };
+    pub(crate) fn new(program: &Program, place: usize, segment: Segment) -> Source {
+        let scenario = &program.scenarios[place];
         let start = Instant::at(scenario.start);
+        let kind = match Seats::new((&scenario.executor, start), segment) {
+            Some(seats) => Kind::Closed(seats),
+            None => {
+                let schedule = Schedule::new(&scenario.executor).expect("what is not closed is open");
+                let chance = (scenario.arrivals, program.seed, place);
+                Kind::Open(Timetable::along(schedule, chance, segment))
+            }
+        };
         let end = start + scenario.executor.duration();
         let graceful_stop = scenario.graceful_stop;
-        let mut source = Source { kind, segment, start, end, graceful_stop, taken: 0, next: None };
+        let mut source = Source { kind, start, end, graceful_stop, next: None };
         source.look_ahead();
         source
     }
@@ -63,19 +62,36 @@ impl Source {
     /// The next arrival, if it is due by `now`.
     pub(crate) fn take(&mut self, now: Instant) -> Option<Due> {
         let due = self.next.filter(|due| due.at <= now)?;
-        self.taken += 1;
-        if let Kind::Closed(ready) = &mut self.kind {
-            ready.pop_front();
+        if let Kind::Closed(seats) = &mut self.kind {
+            seats.take();
         }
         self.look_ahead();
         Some(due)
     }
 
-    /// In a closed model: a virtual user became ready for its next iteration.
-    pub(crate) fn user_is_ready(&mut self, at: Instant) {
-        if let Kind::Closed(ready) = &mut self.kind {
-            ready.push_back(at);
+    /// In a closed model: the iteration in this seat is over.
+    pub(crate) fn seat_is_free(&mut self, seat: u32, at: Instant) {
+        if let Kind::Closed(seats) = &mut self.kind {
+            seats.is_free(seat, at);
             self.look_ahead();
+        }
+    }
+
+    /// In a closed model: let virtual users come and go as planned by `now`.
+    pub(crate) fn advance(&mut self, now: Instant) {
+        if let Kind::Closed(seats) = &mut self.kind
+            && seats.next_change() <= now
+        {
+            seats.advance(now);
+            self.look_ahead();
+        }
+    }
+
+    /// In a closed model: a seat whose virtual user has left, but was not done in time.
+    pub(crate) fn take_overdue(&mut self, now: Instant) -> Option<u32> {
+        match &mut self.kind {
+            Kind::Closed(seats) => seats.take_overdue(now),
+            Kind::Open(_) => None,
         }
     }
 
@@ -86,14 +102,14 @@ impl Source {
     /// Nothing will be started from `now` on, earlier than planned.
     pub(crate) fn stop(&mut self, now: Instant) {
         self.end = self.end.min(now.max(self.start));
-        self.look_ahead();
+        self.next = self.next.filter(|due| due.at < self.end);
     }
 
     /// Whether nothing more will be started.
     pub(crate) fn is_over(&self, now: Instant) -> bool {
-        match self.kind {
+        match &self.kind {
             Kind::Open(_) => self.next.is_none(),
-            Kind::Closed(_) => now >= self.end,
+            Kind::Closed(seats) => now >= self.end || seats.is_used_up(),
         }
     }
 
@@ -102,17 +118,24 @@ impl Source {
         self.end + self.graceful_stop
     }
 
-    /// When it ends, for waking up in time.
-    pub(crate) fn end(&self) -> Instant {
-        self.end
+    /// When it needs the loop next, if not for an arrival: for somebody who comes or goes, or for its end.
+    pub(crate) fn next_turn(&mut self, now: Instant) -> Instant {
+        let end = if self.is_over(now) { self.hard_end() } else { self.end };
+        let end = if end > now { end } else { Instant::NEVER };
+        match &mut self.kind {
+            Kind::Closed(seats) => seats.next_change().min(end),
+            Kind::Open(_) => end,
+        }
     }
 
     fn look_ahead(&mut self) {
-        let number = self.segment.nth(self.taken);
-        let at = match &self.kind {
-            Kind::Open(schedule) => schedule.due(number).map(|offset| self.start + offset),
-            Kind::Closed(ready) => ready.front().copied(),
+        let next = match &mut self.kind {
+            Kind::Open(timetable) => {
+                let next = timetable.next();
+                next.map(|(number, offset)| Due { number, at: self.start + offset, seat: None })
+            }
+            Kind::Closed(seats) => seats.next(),
         };
-        self.next = at.filter(|at| *at < self.end).map(|at| Due { number, at });
+        self.next = next.filter(|due| due.at < self.end);
     }
 }

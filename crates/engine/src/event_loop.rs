@@ -112,6 +112,7 @@ impl EventLoop {
             };
             let cap = segment.share(u64::from(scenario.max_vus)) as u32;
             users.add_crew(scenario.name.clone(), behaviour, cap);
+            users.prepare(place, segment.share(u64::from(scenario.preallocated_vus)) as u32);
         }
         Ok(EventLoop {
             clock: *clock,
@@ -119,7 +120,7 @@ impl EventLoop {
             index,
             poll,
             sleeper,
-            sources: program.scenarios.iter().map(|s| Source::new(s, segment)).collect(),
+            sources: (0..program.scenarios.len()).map(|place| Source::new(program, place, segment)).collect(),
             users,
             operations: Operations::default(),
             network: Network::new(program.clone(), *clock, registry),
@@ -203,6 +204,7 @@ impl EventLoop {
     fn start_due(&mut self, now: Instant) -> Result<(), EngineError> {
         // Users that become ready while this goes on are ready after `now`, hence for the next turn: a target
         // that refuses at once cannot keep a closed model's loop from its other duties.
+        self.sources.iter_mut().for_each(|source| source.advance(now));
         loop {
             let earliest = self.sources.iter().enumerate().min_by_key(|(_, s)| s.next_due());
             let Some((scenario, _)) = earliest else { break };
@@ -225,7 +227,7 @@ impl EventLoop {
             self.books.dropped(subject, when, Drop::Late);
             return Ok(());
         }
-        let Some(user) = self.users.take(scenario, now) else {
+        let Some(user) = self.users.take((scenario, due.seat), now) else {
             self.books.dropped(subject, when, Drop::Cap);
             return Ok(());
         };
@@ -268,16 +270,25 @@ impl EventLoop {
         self.settle_ended()
     }
 
-    /// Cancel iterations that their scenario's graceful stop does not wait for; all of them, when the run is
+    /// Cancel iterations that their scenario's graceful stop or ramp-down does not wait for; all of them, when the run is
     /// abandoned: also those whose arrivals were due before it was, and have only just been started.
     fn cancel_overdue(&mut self, now: Instant) -> Result<(), EngineError> {
         let is_abandoned = self.obeyed == Command::Abandon;
         let mut cancelled = false;
         for scenario in 0..self.sources.len() {
-            let source = &self.sources[scenario];
+            let source = &mut self.sources[scenario];
             let is_overdue = source.is_over(now) && now >= source.hard_end();
-            if self.users.active_in(scenario) > 0 && (is_abandoned || is_overdue) {
-                self.cancel(scenario, now)?;
+            let busy = if self.users.active_in(scenario) > 0 && (is_abandoned || is_overdue) {
+                self.users.busy_in(scenario)
+            } else {
+                let seats = std::iter::from_fn(|| source.take_overdue(now));
+                let mut left: Vec<u32> =
+                    seats.filter_map(|seat| self.users.sitting_in(scenario, seat)).collect();
+                left.sort_unstable();
+                left
+            };
+            if !busy.is_empty() {
+                self.cancel((scenario, busy), now)?;
                 cancelled = true;
             }
         }
@@ -288,8 +299,8 @@ impl EventLoop {
         self.settle_ended()
     }
 
-    fn cancel(&mut self, scenario: usize, now: Instant) -> Result<(), EngineError> {
-        let busy = self.users.busy_in(scenario);
+    /// Cancel the iterations of these virtual users, whose places ascend.
+    fn cancel(&mut self, (scenario, busy): (usize, Vec<u32>), now: Instant) -> Result<(), EngineError> {
         let theirs = |owner: u32| busy.binary_search(&owner).is_ok();
         let open: Vec<u32> =
             self.operations.open_ones().filter(|(_, o)| theirs(o.owner)).map(|(place, _)| place).collect();
@@ -321,16 +332,12 @@ impl EventLoop {
         self.users.active() == 0 && self.sources.iter().all(|s| s.is_over(now))
     }
 
-    fn next_wake(&self, now: Instant) -> Instant {
+    fn next_wake(&mut self, now: Instant) -> Instant {
         let next_tick = Instant::at(Duration::from_secs(u64::from(self.books.second()) + 1));
         let timer = self.timers.peek().map_or(Instant::NEVER, |Reverse((at, ..))| *at);
         let mut wake = next_tick.min(timer).min(self.earliest_deadline);
-        for source in &self.sources {
-            let end = if source.is_over(now) { source.hard_end() } else { source.end() };
-            wake = wake.min(source.next_due());
-            if end > now {
-                wake = wake.min(end);
-            }
+        for source in &mut self.sources {
+            wake = wake.min(source.next_due()).min(source.next_turn(now));
         }
         wake
     }

@@ -17,6 +17,7 @@ mod network;
 pub mod operation;
 pub mod program;
 mod rehearsal;
+mod seats;
 mod steps;
 mod users;
 

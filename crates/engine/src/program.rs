@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use evidence::{Instant, Name};
 use workload::message::{MessageTemplate, Method};
-use workload::model::{Executor, Phase};
+use workload::model::{Arrivals, Executor, Phase};
 use workload::redact::Redactor;
 
 pub use compile::CompileError;
@@ -81,7 +81,9 @@ pub(crate) struct ScenarioProgram {
     pub(crate) name: Name,
     pub(crate) tags: BTreeMap<Name, Name>,
     pub(crate) executor: Executor,
+    pub(crate) arrivals: Arrivals,
     pub(crate) start: Duration,
+    pub(crate) preallocated_vus: u32,
     pub(crate) max_vus: u32,
     pub(crate) graceful_stop: Duration,
     pub(crate) setup: Arc<[StepProgram]>,

@@ -11,6 +11,8 @@ use crate::iteration::{Arrival, Behaviour, Iteration};
 pub(crate) struct User {
     pub(crate) iteration: Box<dyn Iteration>,
     pub(crate) scenario: usize,
+    /// In a closed model: its seat, which nobody else takes.
+    seat: Option<u32>,
     /// Its number within the run, from 1.
     number: u32,
     /// How many iterations it has begun: tells a late timer of an earlier one apart.
@@ -34,10 +36,14 @@ struct Crew {
     /// How many there may be in this loop.
     cap: u32,
     free: Vec<u32>,
+    /// In a closed model: who sits in each seat; `NOBODY` until its first iteration.
+    seated: Vec<u32>,
     made: u32,
     active: u32,
     gauge: Gauge,
 }
+
+const NOBODY: u32 = u32::MAX;
 
 /// How many were active, over time.
 #[derive(Debug, Default)]
@@ -82,32 +88,73 @@ impl Users {
     /// Add the next scenario's virtual users, of which there may be `cap` in this loop.
     pub(crate) fn add_crew(&mut self, name: Name, behaviour: Arc<dyn Behaviour>, cap: u32) {
         let gauge = Gauge::default();
-        self.crews.push(Crew { name, behaviour, cap, free: Vec::new(), made: 0, active: 0, gauge });
+        self.crews.push(Crew {
+            name,
+            behaviour,
+            cap,
+            free: Vec::new(),
+            seated: Vec::new(),
+            made: 0,
+            active: 0,
+            gauge,
+        });
     }
 
     pub(crate) fn behaviour(&self, scenario: usize) -> &Arc<dyn Behaviour> {
         &self.crews[scenario].behaviour
     }
 
-    /// A virtual user for one arrival; none when the cap is reached.
-    pub(crate) fn take(&mut self, scenario: usize, now: Instant) -> Option<u32> {
-        let crew = &mut self.crews[scenario];
-        let place = match crew.free.pop() {
+    /// A virtual user for one arrival; none when the cap is reached. In a closed model it is the one in the
+    /// arrival's seat.
+    pub(crate) fn take(&mut self, (scenario, seat): (usize, Option<u32>), now: Instant) -> Option<u32> {
+        let place = match seat {
+            Some(seat) => self.sitting_in(scenario, seat),
+            None => self.crews[scenario].free.pop(),
+        };
+        let place = match place {
             Some(place) => place,
-            None if crew.made < crew.cap => {
-                crew.made += 1;
-                let number = self.offset + 1 + self.all.len() as u32 * self.step;
-                let iteration = crew.behaviour.virtual_user();
-                self.all.push(User { iteration, scenario, number, serial: 0, active: None });
-                self.all.len() as u32 - 1
-            }
-            None => return None,
+            None => self.make((scenario, seat))?,
         };
         let crew = &mut self.crews[scenario];
         crew.settle(now);
         crew.active += 1;
         crew.gauge.max = crew.gauge.max.max(crew.active);
         Some(place)
+    }
+
+    /// Make so many virtual users of an open scenario before they are needed, as far as its cap allows.
+    pub(crate) fn prepare(&mut self, scenario: usize, count: u32) {
+        let made: Vec<u32> = (0..count).map_while(|_| self.make((scenario, None))).collect();
+        // The first to be made is the first to be taken.
+        self.crews[scenario].free.extend(made.into_iter().rev());
+    }
+
+    /// A new virtual user, unless the cap is reached.
+    fn make(&mut self, (scenario, seat): (usize, Option<u32>)) -> Option<u32> {
+        let place = self.count();
+        let crew = &mut self.crews[scenario];
+        if crew.made >= crew.cap {
+            return None;
+        }
+        crew.made += 1;
+        if let Some(seat) = seat.map(|seat| seat as usize) {
+            crew.seated.resize(crew.seated.len().max(seat + 1), NOBODY);
+            crew.seated[seat] = place;
+        }
+        let number = self.offset + 1 + place * self.step;
+        let iteration = crew.behaviour.virtual_user();
+        self.all.push(User { iteration, scenario, seat, number, serial: 0, active: None });
+        Some(place)
+    }
+
+    /// Who sits in a seat of a closed scenario.
+    pub(crate) fn sitting_in(&self, scenario: usize, seat: u32) -> Option<u32> {
+        self.crews[scenario].seated.get(seat as usize).copied().filter(|place| *place != NOBODY)
+    }
+
+    /// In a closed model: the seat of this virtual user.
+    pub(crate) fn seat_of(&self, place: u32) -> Option<u32> {
+        self.all[place as usize].seat
     }
 
     /// Enter an arrival into a virtual user that was taken.
@@ -125,7 +172,9 @@ impl Users {
         let crew = &mut self.crews[user.scenario];
         crew.settle(now);
         crew.active -= 1;
-        crew.free.push(place);
+        if user.seat.is_none() {
+            crew.free.push(place);
+        }
         Some(active)
     }
 

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use evidence::memory::MemoryRun;
 use evidence::{Ending, Finding, Judgement, Key, Manifest, Metric, Outcome, RunEnd, SeriesKey};
-use workload::{Executor, Expect, Flow, Phase, Request, Scenario, Step, Template, Weighted, Workload};
+use workload::{
+    Arrivals, Executor, Expect, Flow, Phase, Request, Scenario, Step, Template, Weighted, Workload,
+};
 
 use crate::facts::Facts;
 
@@ -119,6 +121,12 @@ impl Bench {
     pub(crate) fn plan_rate(&mut self, rate: f64) {
         let duration = Duration::from_secs(u64::from(SECONDS));
         self.workload.scenarios[0].executor = Executor::ConstantArrivalRate { rate, duration };
+    }
+
+    /// A closed model instead, whose virtual users share so many iterations.
+    pub(crate) fn plan_iterations(&mut self, iterations: u64) {
+        let max_duration = Duration::from_secs(u64::from(SECONDS));
+        self.workload.scenarios[0].executor = Executor::SharedIterations { vus: 1, iterations, max_duration };
     }
 
     /// A closed model instead, with so many virtual users.
@@ -311,7 +319,9 @@ fn workload() -> Workload {
         name: SCENARIO.to_owned(),
         executor: Executor::ConstantArrivalRate { rate: 0.0, duration: Duration::ZERO },
         start: Duration::ZERO,
+        preallocated_vus: 0,
         max_vus: 100_000,
+        arrivals: Arrivals::Even,
         graceful_stop: Duration::from_secs(30),
         tags: BTreeMap::new(),
         setup: Vec::new(),

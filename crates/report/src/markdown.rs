@@ -156,6 +156,9 @@ fn foot(out: &mut String, summary: &Summary) {
         None => format!("{} {}", text(&cpu.target, MAX_NAME), text(&cpu.note, MAX_TEXT)),
     });
     let _ = writeln!(out, "CPU: {}\n", cpu.take(MAX_ROWS).collect::<Vec<_>>().join("; "));
+    for (name, users) in summary.virtual_users().take(MAX_ROWS) {
+        let _ = writeln!(out, "{}: {}\n", text(name, MAX_NAME), users.in_words());
+    }
     let lag = &summary.generator.start_lag;
     let p99 = quantile_text(lag, 0.99, lag.p99_ms);
     let _ = writeln!(

@@ -11,6 +11,7 @@ mod observed;
 mod rows;
 mod sweep;
 mod timeline;
+mod users;
 
 use evidence::run::ReadError;
 use evidence::{Exemplar, ExemplarKind, Histogram, Judgement, Run};
@@ -23,6 +24,7 @@ pub use header::{End, Header, PhaseSpan};
 pub use observed::{CpuUse, Level, SeriesSummary};
 pub use rows::{Arrivals, Check, Outcomes, Row, ScenarioTotal};
 pub use timeline::{EndpointLine, Line, Timeline};
+pub use users::VirtualUsers;
 
 /// A quantile with fewer answers than this beyond it is marked as rough wherever it is shown.
 pub const TAIL_SAMPLES: f64 = 20.0;
@@ -161,7 +163,7 @@ impl Summary {
         Ok(Summary {
             claims: claims::of(judgement, workload),
             judgement: judgement.clone(),
-            scenarios: rows::scenarios(&sweep, workload),
+            scenarios: rows::scenarios(&sweep, workload, users::of(run, workload, &sweep)?),
             checks: sweep.checks(),
             generator: sweep.generator(run.end()),
             cpu: observed::cpu(run, workload, books.answered())?,
@@ -189,6 +191,11 @@ impl Summary {
     /// The rows of one phase.
     pub fn rows_of<'a>(&'a self, phase: &'a str) -> impl Iterator<Item = &'a Row> {
         self.rows.iter().filter(move |row| row.phase == phase)
+    }
+
+    /// The virtual users of each open scenario, with its name.
+    pub fn virtual_users(&self) -> impl Iterator<Item = (&str, &VirtualUsers)> {
+        self.scenarios.iter().filter_map(|s| Some((s.name.as_str(), s.virtual_users.as_ref()?)))
     }
 
     /// The names of the phases that have rows, in order; those the plan does not name come last.

@@ -215,6 +215,13 @@ impl Page {
                 self.arrivals(&format!("  {}", fit(&scenario.name, FOOT - 3)), &arrivals);
             }
         }
+        for (name, users) in summary.virtual_users() {
+            let text = match summary.scenarios.len() {
+                1 => users.in_words(),
+                _ => format!("{name} {}", users.in_words()),
+            };
+            self.paragraph(("users", FOOT), Tone::Normal, &text);
+        }
         let books = &summary.books;
         let mut text =
             format!("{} ended, {} failed", number::count(books.answered()), number::count(books.failed()));

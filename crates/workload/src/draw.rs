@@ -4,7 +4,6 @@
 //! arrival's choices.
 
 use crate::model::{Pick, Workload};
-use crate::schedule::Schedule;
 
 #[cfg(test)]
 mod tests;
@@ -121,11 +120,10 @@ impl RowPicker {
 
 /// How many rows of `set` the scenarios before `scenario` use: one for each of their arrivals.
 fn rows_used_before(workload: &Workload, scenario: usize, set: &str) -> u64 {
-    let uses = |s: &&crate::model::Scenario| s.uses_data(set);
-    workload.scenarios[..scenario.min(workload.scenarios.len())]
-        .iter()
-        .filter(uses)
-        .filter_map(|s| Schedule::new(&s.executor))
-        .map(|schedule| schedule.count())
+    let before = (0..).zip(&workload.scenarios).take(scenario);
+    before
+        .filter(|(_, s)| s.uses_data(set))
+        .filter_map(|(place, _)| workload.arrivals_planned(place))
+        .map(|planned| planned.count)
         .sum()
 }

@@ -7,6 +7,7 @@
 
 pub mod data;
 pub mod draw;
+mod executor;
 pub mod message;
 pub mod model;
 mod nearest;
@@ -16,7 +17,9 @@ pub mod plan;
 pub mod redact;
 pub mod schedule;
 pub mod template;
+pub mod timetable;
 mod units;
+pub mod vu_ramp;
 
 pub use data::Table;
 pub use draw::{Draw, RowPicker};
@@ -27,3 +30,5 @@ pub use plan::{Files, LoadedPlan, Overrides, PlanErrors};
 pub use redact::Redactor;
 pub use schedule::{Schedule, Segment};
 pub use template::Template;
+pub use timetable::Timetable;
+pub use vu_ramp::VuRamp;

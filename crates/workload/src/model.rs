@@ -9,8 +9,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::executor::{Arrivals, Executor, Stage, VuStage};
 use crate::objective::Objective;
+use crate::schedule::Segment;
 use crate::template::{Template, Value, templates_in};
+use crate::timetable::{Planned, Timetable};
 
 /// Everything a run offers and asks. Targets, phases, scenarios are referred to by name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,6 +40,17 @@ pub struct Workload {
     pub traceparent: bool,
     /// Names of headers and of JSON, form and query fields that are redacted besides the usual ones.
     pub secrets: Vec<String>,
+}
+
+impl Workload {
+    /// How many arrivals the scenario at `place` plans; none if it makes as many iterations as it can.
+    pub fn arrivals_planned(&self, place: usize) -> Option<Planned> {
+        let iterations = self.scenarios.get(place)?.executor.iterations();
+        match iterations {
+            Some(count) => Some(Planned { count, is_exact: true }),
+            None => Some(Timetable::of(self, place, Segment::WHOLE)?.planned()),
+        }
+    }
 }
 
 /// A system under test.
@@ -161,8 +175,15 @@ pub struct Scenario {
     pub name: String,
     /// How arrivals come about.
     pub executor: Executor,
+    /// How arrivals are spaced; an open model's.
+    #[serde(default)]
+    pub arrivals: Arrivals,
     /// When it begins, from the start of the run.
     pub start: Duration,
+    /// How many virtual users are made before the load, so that the first arrivals do not wait for it; an open
+    /// model's.
+    #[serde(default)]
+    pub preallocated_vus: u32,
     /// The most virtual users (iterations under way at once) it may have.
     pub max_vus: u32,
     /// How long iterations under way at its end may take to finish before they are cancelled.
@@ -185,70 +206,6 @@ impl Scenario {
     pub fn uses_data(&self, set: &str) -> bool {
         let is_set = |value: &Value| matches!(value, Value::Data { set: used, .. } if used == set);
         self.steps().any(|step| step.templates().iter().any(|template| template.values().any(is_set)))
-    }
-}
-
-/// How arrivals come about.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "type")]
-pub enum Executor {
-    /// Open model: this many arrivals a second, whatever the target does.
-    ConstantArrivalRate {
-        /// Arrivals a second.
-        rate: f64,
-        /// For how long.
-        duration: Duration,
-    },
-    /// Open model: the rate moves linearly from stage to stage.
-    RampingArrivalRate {
-        /// Arrivals a second at the start.
-        start_rate: f64,
-        /// Where it goes from there.
-        stages: Vec<Stage>,
-    },
-    /// Closed model: each virtual user begins its next iteration when the last one ended.
-    ConstantVus {
-        /// How many virtual users.
-        vus: u32,
-        /// For how long new iterations begin.
-        duration: Duration,
-    },
-}
-
-/// One stretch of a ramp.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Stage {
-    /// Arrivals a second at its end.
-    pub to: f64,
-    /// How long it takes to get there.
-    pub over: Duration,
-}
-
-impl Executor {
-    /// For how long it starts iterations.
-    pub fn duration(&self) -> Duration {
-        match self {
-            Executor::ConstantArrivalRate { duration, .. } | Executor::ConstantVus { duration, .. } => {
-                *duration
-            }
-            Executor::RampingArrivalRate { stages, .. } => stages.iter().map(|s| s.over).sum(),
-        }
-    }
-
-    /// The highest number of arrivals a second; 0 for a closed model.
-    pub fn peak_rate(&self) -> f64 {
-        match self {
-            Executor::ConstantArrivalRate { rate, .. } => *rate,
-            Executor::RampingArrivalRate { start_rate, stages } => {
-                stages.iter().map(|stage| stage.to).fold(*start_rate, f64::max)
-            }
-            Executor::ConstantVus { .. } => 0.0,
-        }
-    }
-
-    /// Whether arrivals are independent of completions.
-    pub fn is_open(&self) -> bool {
-        !matches!(self, Executor::ConstantVus { .. })
     }
 }
 

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::model::{Executor, Scenario, Workload};
+use crate::model::{Arrivals, Executor, Scenario, Workload};
 use crate::schedule::Schedule;
+use crate::vu_ramp::VuRamp;
 
 /// Arrivals of each scenario in a stretch of equal seconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +25,9 @@ pub struct OfferRow {
 pub enum Offered {
     /// Open model: this many arrivals.
     Arrivals(u64),
-    /// Closed model: this many virtual users, each as fast as the target lets it.
+    /// Open model, at random: this many arrivals are expected.
+    About(u64),
+    /// Closed model: this many virtual users at most, each as fast as the target lets it.
     Users(u32),
     /// It has not begun or is over.
     Nothing,
@@ -37,8 +40,8 @@ pub struct Offer {
     pub scenarios: Vec<String>,
     /// Equal seconds folded into one row.
     pub rows: Vec<OfferRow>,
-    /// For each scenario all of its arrivals; none for closed ones.
-    pub totals: Vec<Option<u64>>,
+    /// For each scenario all of its arrivals; none for those that make as many iterations as they can.
+    pub totals: Vec<Option<Offered>>,
 }
 
 /// What `workload` would offer.
@@ -64,7 +67,21 @@ pub fn offer(workload: &Workload) -> Offer {
     Offer {
         scenarios: workload.scenarios.iter().map(|s| s.name.clone()).collect(),
         rows,
-        totals: schedules.iter().map(|plan| plan.as_ref().map(Schedule::count)).collect(),
+        totals: workload.scenarios.iter().zip(&schedules).map(|(s, plan)| total(s, plan.as_ref())).collect(),
+    }
+}
+
+fn total(scenario: &Scenario, schedule: Option<&Schedule>) -> Option<Offered> {
+    match schedule {
+        Some(schedule) => Some(open(scenario, schedule.count())),
+        None => scenario.executor.iterations().map(Offered::Arrivals),
+    }
+}
+
+fn open(scenario: &Scenario, arrivals: u64) -> Offered {
+    match scenario.arrivals {
+        Arrivals::Even => Offered::Arrivals(arrivals),
+        Arrivals::Poisson => Offered::About(arrivals),
     }
 }
 
@@ -87,10 +104,14 @@ fn in_second(scenario: &Scenario, schedule: Option<&Schedule>, second: u32) -> O
     match (schedule, &scenario.executor) {
         (Some(schedule), _) => {
             let since = |at: Duration| at.saturating_sub(scenario.start);
-            Offered::Arrivals(schedule.arrivals_between(since(from), since(to)))
+            open(scenario, schedule.arrivals_between(since(from), since(to)))
         }
-        (None, Executor::ConstantVus { vus, .. }) => Offered::Users(*vus),
-        (None, _) => Offered::Nothing,
+        (None, Executor::RampingVus { start_vus, stages, .. }) => {
+            let ramp = VuRamp::new(*start_vus, stages);
+            let wanted = |at: Duration| ramp.wanted_at(at.saturating_sub(scenario.start));
+            Offered::Users(wanted(from).max(wanted(to.min(end) - Duration::from_nanos(1))))
+        }
+        (None, closed) => closed.peak_vus().map_or(Offered::Nothing, Offered::Users),
     }
 }
 
@@ -98,6 +119,7 @@ impl Offered {
     fn text(self) -> String {
         match self {
             Offered::Arrivals(n) => n.to_string(),
+            Offered::About(n) => format!("~{n}"),
             Offered::Users(n) => format!("{n} VUs"),
             Offered::Nothing => "-".to_owned(),
         }
@@ -119,8 +141,7 @@ impl Offer {
             lines.push(line);
         }
         let mut totals = vec!["all".to_owned(), String::new()];
-        totals
-            .extend(self.totals.iter().map(|n| n.map_or("as fast as it goes".to_owned(), |n| n.to_string())));
+        totals.extend(self.totals.iter().map(|n| n.map_or("as fast as it goes".to_owned(), |n| n.text())));
         lines.push(totals);
         aligned(&lines)
     }

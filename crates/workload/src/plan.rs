@@ -9,13 +9,14 @@ use toml::de::DeTable;
 
 use crate::data::Table;
 use crate::message::Schemas;
-use crate::model::{Executor, Flow, Phase, Scenario, Weighted, Workload};
+use crate::model::{Flow, Phase, Scenario, Weighted, Workload};
 use scenarios::ScenarioDraft;
 use section::{Issues, Section, Span};
 use steps::StepDraft;
 
 mod data;
 mod errors;
+mod executors;
 mod expect;
 mod goals;
 mod overrides;
@@ -164,10 +165,8 @@ fn key_span(root: &Section<'_>, key: &'static str, name: &str) -> Span {
 /// 10 000: a lower cap would hide the worst waits.
 fn default_cap(scenario: &Scenario) -> u32 {
     let longest_s = scenario.flow.steps().map(|step| step.timeout.as_secs_f64()).fold(0.0, f64::max);
-    match &scenario.executor {
-        Executor::ConstantVus { vus, .. } => *vus,
-        open => (open.peak_rate() * longest_s).ceil().clamp(100.0, 10_000.0) as u32,
-    }
+    let open = || (scenario.executor.peak_rate() * longest_s).ceil().clamp(100.0, 10_000.0) as u32;
+    scenario.executor.peak_vus().unwrap_or_else(|| open().max(scenario.preallocated_vus))
 }
 
 /// The keys of the plan itself.
@@ -227,9 +226,11 @@ fn resolve_scenario(draft: ScenarioDraft) -> Option<Scenario> {
     };
     let (name, executor) = draft.name.zip(draft.executor)?;
     Some(Scenario {
+        preallocated_vus: draft.preallocated_vus,
         max_vus: draft.max_vus.unwrap_or_default(),
         name,
         executor,
+        arrivals: draft.arrivals,
         start: draft.start,
         graceful_stop: draft.graceful_stop,
         tags: draft.tags,

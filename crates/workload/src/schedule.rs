@@ -3,7 +3,7 @@
 //! A rate that moves linearly from stage to stage has a cumulative count that is a chain of parabolas, and
 //! arrival n is due when that count passes n. Rates and times are whole numbers here (3.6 × 10⁹ units a
 //! second hold every whole rate a second, a minute or an hour; nanoseconds), so that cumulative counts are
-//! exact and nothing drifts, however long the run.
+//! exact and nothing drifts, however long the run. Arrivals at random follow it too: see [`crate::timetable`].
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ mod tests;
 /// Units of rate in one arrival a second.
 const RATE_UNITS: f64 = 3.6e9;
 /// Twice the area under the rate, in rate units × nanoseconds, that is worth one arrival.
-const ARRIVAL: u128 = 7_200_000_000_000_000_000;
+pub(crate) const ARRIVAL: u128 = 7_200_000_000_000_000_000;
 /// The highest rate a schedule accepts, in arrivals a second; keeps due instants apart by 100 ns or more.
 pub const MAX_RATE: f64 = 1e7;
 /// The longest a stage may last; keeps areas inside 128 bits and rounding below the distance of arrivals.
@@ -134,7 +134,7 @@ impl Schedule {
                 Some(Schedule::of(*rate, &[Stage { to: *rate, over: *duration }]))
             }
             Executor::RampingArrivalRate { start_rate, stages } => Some(Schedule::of(*start_rate, stages)),
-            Executor::ConstantVus { .. } => None,
+            _ => None,
         }
     }
 
@@ -173,9 +173,18 @@ impl Schedule {
         if n >= self.count {
             return None;
         }
-        let target = u128::from(n) * ARRIVAL;
+        self.due_at(u128::from(n) * ARRIVAL)
+    }
+
+    /// When twice the area under the rate passes `target`; none if it never does.
+    pub(crate) fn due_at(&self, target: u128) -> Option<Duration> {
         let piece = self.pieces.get(self.pieces.partition_point(|p| p.after() <= target))?;
         Some(Duration::from_nanos(piece.start_ns + piece.time_at(target - piece.before)))
+    }
+
+    /// Twice the area under the rate, all in all.
+    pub(crate) fn area(&self) -> u128 {
+        self.pieces.last().map_or(0, Piece::after)
     }
 
     /// The rate at `at` from the scenario's start, in arrivals a second; 0 outside of it. Where two stages

@@ -147,7 +147,9 @@ impl EventLoop {
         if let Some(active) = self.users.release(user, now) {
             let took = now.since(active.due).as_nanos() as u64;
             self.books.iteration_done((scenario, active.phase), (active.outcome, took));
-            self.sources[scenario].user_is_ready(now);
+            if let Some(seat) = self.users.seat_of(user) {
+                self.sources[scenario].seat_is_free(seat, now);
+            }
         }
     }
 }

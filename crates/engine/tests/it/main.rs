@@ -10,6 +10,7 @@ mod attribution;
 mod balance;
 mod drive;
 mod drops;
+mod executors;
 mod exemplars;
 mod exhaustion;
 mod extraction;

@@ -9,8 +9,8 @@ use std::time::Duration;
 use engine::Program;
 use workload::plan::{Files, LoadedPlan};
 use workload::{
-    DataFrom, DataSource, Executor, Expect, Extract, ExtractFrom, Flow, GrpcOrigin, HttpOrigin, Phase, Pick,
-    Request, Scenario, Schemas, Stage, Step, Table, Target, Template, Weighted, Workload,
+    Arrivals, DataFrom, DataSource, Executor, Expect, Extract, ExtractFrom, Flow, GrpcOrigin, HttpOrigin,
+    Phase, Pick, Request, Scenario, Schemas, Stage, Step, Table, Target, Template, Weighted, Workload,
 };
 
 /// The target of [`get`] and [`post`].
@@ -143,7 +143,9 @@ pub(crate) fn scenario(name: &str, executor: Executor, flow: Flow) -> Scenario {
         name: name.to_owned(),
         executor,
         start: Duration::ZERO,
+        preallocated_vus: 0,
         max_vus: 500,
+        arrivals: Arrivals::Even,
         graceful_stop: ms(10_000),
         tags: BTreeMap::new(),
         setup: Vec::new(),

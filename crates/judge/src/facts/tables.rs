@@ -119,7 +119,7 @@ impl Default for Place {
 pub(crate) struct Span {
     pub(crate) name: String,
     pub(crate) start: Duration,
-    /// Its end in the plan; if the run did not complete, no later than its last whole second with load.
+    /// Its end in the plan; if the run ended earlier, no later than its last second with load.
     pub(crate) end: Duration,
 }
 
@@ -174,14 +174,21 @@ impl Tables {
 }
 
 /// The phases. Those of a run that did not run its course end with the last whole second in which anything
-/// was due: what it did not get to do must not count as slowness.
+/// was due: what it did not get to do must not count as slowness. A run that ends when its iterations are made
+/// ends with the last second in which anything was due, whole or not: nothing of what was asked is missing.
 fn spans(run: &dyn Run, workload: &Workload, stretches: &[Stretch]) -> Vec<Span> {
     let is_complete = run.end().is_some_and(|end| end.ending == evidence::Ending::Completed);
     let last_due =
         stretches.iter().filter_map(|s| s.by_second.last_key_value().map(|(second, _)| *second)).max();
     let last_due = Duration::from_secs(u64::from(last_due.unwrap_or(0)));
-    let cut =
-        |at: Duration| if is_complete || at <= last_due + Duration::from_secs(1) { at } else { last_due };
+    let over = last_due + Duration::from_secs(1);
+    let ends_when_done = workload.scenarios.iter().any(|s| s.executor.iterations().is_some());
+    let cut = |at: Duration| match is_complete {
+        _ if at <= over => at,
+        true if ends_when_done => over,
+        true => at,
+        false => last_due,
+    };
     let span = |phase: &workload::Phase| Span {
         name: phase.name.clone(),
         start: cut(phase.start),

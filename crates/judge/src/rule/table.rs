@@ -72,7 +72,7 @@ pub const RULES: &[Rule] = &[
         tests: "For each scenario and phase: scheduled = started + dropped; started = iterations done + \
                 cancelled + in flight at the end. For each endpoint: requests = responses of every outcome + in \
                 flight at the end; no more service times than response times. For a completed run: scheduled \
-                = the plan's arrivals, within 1. Any other gap is invalid. What is in flight is known only of \
+                = the plan's arrivals, within 1; of a number of iterations, no more than the plan's. Any other gap is invalid. What is in flight is known only of \
                 runs that were ended in order; of others the difference is stated.",
         guards: "everything: books that do not balance void the run, objectives or none",
         why: "If requests are missing from the books, nobody knows how they went.",

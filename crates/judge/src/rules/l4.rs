@@ -1,7 +1,7 @@
 //! L4: the number of virtual users, not the plan's rate, set the load.
 
 use evidence::{Finding, Scope, Severity};
-use workload::{Executor, Scenario};
+use workload::Scenario;
 
 use crate::facts::{Facts, Stretch};
 use crate::rule::{named, with_figures};
@@ -11,9 +11,9 @@ use crate::words;
 pub(crate) fn rule(facts: &Facts<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for scenario in &facts.workload.scenarios {
-        match scenario.executor {
-            Executor::ConstantVus { vus, .. } => findings.extend(closed(facts, scenario, vus)),
-            _ => findings.extend(capped(facts, scenario)),
+        match scenario.executor.peak_vus() {
+            Some(vus) => findings.extend(closed(facts, scenario, vus)),
+            None => findings.extend(capped(facts, scenario)),
         }
     }
     findings

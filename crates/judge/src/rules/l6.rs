@@ -2,7 +2,6 @@
 
 use evidence::{Finding, Metric, Scope, Severity};
 use workload::Scenario;
-use workload::schedule::Schedule;
 
 use crate::facts::{Cell, Facts, Stretch};
 use crate::rule::{named, with_figures};
@@ -15,7 +14,7 @@ pub(crate) fn rule(facts: &Facts<'_>) -> Vec<Finding> {
     findings.extend(requests(facts));
     findings.extend(facts.tables.cells.iter().filter_map(service_times));
     if facts.is_complete() {
-        findings.extend(facts.workload.scenarios.iter().filter_map(|scenario| plan(facts, scenario)));
+        findings.extend((0..facts.workload.scenarios.len()).filter_map(|place| plan(facts, place)));
     }
     findings.extend(given_up(facts));
     findings
@@ -125,11 +124,16 @@ fn service_times(cell: &Cell) -> Option<Finding> {
     Some(gap(cell.place.scope(), what, (("service times", cell.service_all), ("responses", responses))))
 }
 
-/// A completed run has scheduled what the plan says.
-fn plan(facts: &Facts<'_>, scenario: &Scenario) -> Option<Finding> {
-    let planned = Schedule::new(&scenario.executor)?.count();
+/// A completed run has scheduled what the plan says; iterations only as far as their longest time allowed.
+fn plan(facts: &Facts<'_>, place: usize) -> Option<Finding> {
+    let scenario = &facts.workload.scenarios[place];
+    let planned = facts.workload.arrivals_planned(place).filter(|planned| planned.is_exact)?.count;
     let its = facts.tables.stretches.iter().filter(|s| *s.place.scenario == *scenario.name);
     let scheduled: u64 = its.map(|s| s.scheduled).sum();
+    let scope = Scope { scenario: Some(scenario.name.clone()), ..Scope::default() };
+    if scenario.executor.iterations().is_some() && scheduled < planned {
+        return Some(ran_out_of_time((scenario, scope), (planned, scheduled)));
+    }
     if scheduled.abs_diff(planned) <= PLAN_GAP {
         return None;
     }
@@ -141,8 +145,20 @@ fn plan(facts: &Facts<'_>, scenario: &Scenario) -> Option<Finding> {
         words::whole(planned.abs_diff(scheduled)),
         side(planned, scheduled)
     );
-    let scope = Scope { scenario: Some(scenario.name.clone()), ..Scope::default() };
     Some(gap(scope, what, (("planned", planned), (Metric::Scheduled.name(), scheduled))))
+}
+
+/// What ended a number of iterations was its time.
+fn ran_out_of_time((scenario, scope): (&Scenario, Scope), (planned, begun): (u64, u64)) -> Finding {
+    let what = format!(
+        "The longest duration of `{}`, {}, was over when {} of its {} iterations had begun.",
+        scenario.name,
+        words::ms(scenario.executor.duration().as_secs_f64() * 1e3),
+        words::whole(begun),
+        words::whole(planned)
+    );
+    let figures = [("planned", planned as f64, "1"), ("begun", begun as f64, "1")];
+    with_figures(named("L6").finding(Severity::Info, scope, what), &figures)
 }
 
 /// What the generator itself gave up, so that nobody has to wonder where it went.
@@ -204,6 +220,18 @@ mod tests {
         insta::assert_snapshot!(bench.findings(super::rule), @r#"
         invalid [play] The plan has 14,000 arrivals of `play`, the run scheduled 6,000 (8,000 missing).
           planned Some(14000.0) 1, scheduled Some(6000.0) 1, gap Some(8000.0) 1, threshold Some(0.0) 1
+        "#);
+    }
+
+    #[test]
+    fn iterations_that_their_time_left_over_are_told() {
+        let mut bench = Bench::new().offer("steady", "list", Load::of(100));
+        bench.plan_iterations(6_000);
+        insta::assert_snapshot!(bench.findings(super::rule), @"nothing");
+        bench.plan_iterations(7_000);
+        insta::assert_snapshot!(bench.findings(super::rule), @r#"
+        info [play] The longest duration of `play`, 70 s, was over when 6,000 of its 7,000 iterations had begun.
+          planned Some(7000.0) 1, begun Some(6000.0) 1
         "#);
     }
 

@@ -98,6 +98,9 @@ pub(super) fn scenarios(summary: &Summary) -> Vec<Vec<String>> {
             arrivals(|a| a.dropped_late),
             number::count_or_none(s.iterations_done),
             number::count_or_none(s.iterations_cancelled),
+            s.virtual_users
+                .as_ref()
+                .map_or_else(|| number::NOT_MEASURED.to_owned(), |users| users.in_words()),
             number::count(s.outcomes.answered()),
             format!(
                 "{} ({})",

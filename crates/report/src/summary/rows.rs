@@ -7,7 +7,7 @@ use serde::Serialize;
 use workload::Workload;
 
 use super::sweep::{Place, Sweep, Tally};
-use super::{PhaseSpan, Times};
+use super::{PhaseSpan, Times, VirtualUsers};
 
 /// Arrivals: what was due and what became of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -137,6 +137,8 @@ pub struct ScenarioTotal {
     pub iterations_done: Option<u64>,
     /// Iterations the generator gave up.
     pub iterations_cancelled: Option<u64>,
+    /// Of an open model: its virtual users; none of a closed one, and where nobody watched.
+    pub virtual_users: Option<VirtualUsers>,
     /// Its requests and how they ended.
     #[serde(flatten)]
     pub outcomes: Outcomes,
@@ -194,7 +196,11 @@ fn is_worth_showing(row: &Row) -> bool {
     row.arrivals.is_some() || row.has_requests() || row.iteration_time.count > 0 && !row.endpoint.is_empty()
 }
 
-pub(super) fn scenarios(sweep: &Sweep, workload: &Workload) -> Vec<ScenarioTotal> {
+pub(super) fn scenarios(
+    sweep: &Sweep,
+    workload: &Workload,
+    users: BTreeMap<String, VirtualUsers>,
+) -> Vec<ScenarioTotal> {
     let mut totals: BTreeMap<&str, ScenarioTotal> = BTreeMap::new();
     for (place, tally) in sweep.places.iter().filter(|(place, _)| !place.scenario.is_empty()) {
         let total = totals.entry(&place.scenario).or_insert_with(|| ScenarioTotal {
@@ -202,6 +208,7 @@ pub(super) fn scenarios(sweep: &Sweep, workload: &Workload) -> Vec<ScenarioTotal
             arrivals: None,
             iterations_done: None,
             iterations_cancelled: None,
+            virtual_users: users.get(&*place.scenario).cloned(),
             outcomes: Outcomes::default(),
         });
         total.arrivals = [total.arrivals, tally.arrivals].into_iter().flatten().reduce(Arrivals::plus);

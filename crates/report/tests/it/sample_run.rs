@@ -10,8 +10,8 @@ use evidence::{
     Metric, Outcome, RunEnd, Scope, SeriesKey, Severity, Verdict,
 };
 use workload::{
-    Comparison, Executor, Expect, Filter, Flow, HttpOrigin, Measure, Objective, Phase, ProcessRef, Request,
-    Scenario, Stage, Statistic, Step, Target, Template, Weighted, Workload,
+    Arrivals, Comparison, Executor, Expect, Filter, Flow, HttpOrigin, Measure, Objective, Phase, ProcessRef,
+    Request, Scenario, Stage, Statistic, Step, Target, Template, Weighted, Workload,
 };
 
 /// The phases: name, start and end in seconds.
@@ -116,6 +116,8 @@ fn step(
             ((service + stalled_us + 60.0) as u64, 1),
         );
         run.record(&key(Metric::ServiceTime).outcome(outcome), second, (service as u64, 1));
+        let whole = Key::of(Metric::IterationTime).scenario(scenario).phase(phase).outcome(outcome);
+        run.record(&whole, second, ((service + stalled_us + 60.0) as u64, 1));
         let lag = chance.skewed(55.0) as u64;
         run.record(&Key::of(Metric::StartLag).scenario(scenario).phase(phase), second, (lag, 1));
         let check = if outcome == Outcome::Ok { Metric::CheckPassed } else { Metric::CheckFailed };
@@ -140,6 +142,8 @@ fn observe(run: &mut MemoryRun, second: u32, chance: &mut Sequence) {
     run.observe(&SeriesKey::new("rss", "challenge", "bytes"), second, rss);
     run.observe(&SeriesKey::new("fds", "challenge", "1"), second, 71.0);
     run.observe(&SeriesKey::new("threads", "challenge", "1"), second, 9.0);
+    let active = SeriesKey::new("active_max", SeriesKey::GENERATOR, "1").part("play");
+    run.observe(&active, second, (6 + second % 5).into());
     run.observe(&SeriesKey::new("cpu", SeriesKey::GENERATOR, "cores"), second, 0.11 + noise / 3.0);
     run.observe(
         &SeriesKey::new("rss", SeriesKey::GENERATOR, "bytes"),
@@ -292,7 +296,9 @@ fn scenario(name: &str, executor: Executor, steps: &[(&str, f64, f64)]) -> Scena
         name: name.to_owned(),
         executor,
         start: Duration::ZERO,
+        preallocated_vus: 0,
         max_vus: 200,
+        arrivals: Arrivals::Even,
         graceful_stop: Duration::from_secs(10),
         tags: BTreeMap::new(),
         setup: Vec::new(),

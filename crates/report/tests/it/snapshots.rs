@@ -12,9 +12,16 @@ fn demo() -> Summary {
         .with_files(&[("archive", "demo.plimsoll")])
 }
 
+/// The terminal's page, up to the books of the whole run and from there on.
+fn terminal() -> (String, String) {
+    let page = report::terminal(&demo(), Style::Plain, 80);
+    let (tables, books) = page.split_at(page.find("\narrivals ").expect("the books begin with arrivals"));
+    (tables.to_owned(), books.to_owned())
+}
+
 #[test]
 fn the_terminal_says_the_verdict_first_and_fits_80_columns() {
-    insta::assert_snapshot!(report::terminal(&demo(), Style::Plain, 80), @r"
+    insta::assert_snapshot!(terminal().0, @r"
 FAIL  1 of 5 objectives was missed: few_errors saw 0.187 % where less than 0.1 %
       was asked.
 demo · 2026-11-21T10:40:19Z · 1 min 45 s · completed
@@ -70,10 +77,17 @@ stat event             0    30,000  0.14 %   975 µs  2.04 ms   423 ms  700 ms
 login event            0     7,500  0.12 %  1.38 ms  2.89 ms   428 ms  694 ms
 Times run from the instant a request was due to its last byte, of successes. ~
 marks a quantile with fewer than 20 answers beyond it.
+");
+}
 
+#[test]
+fn the_terminal_ends_with_the_books_of_the_whole_run() {
+    insta::assert_snapshot!(terminal().1, @r"
 arrivals   67,500 due, 67,474 started, 26 dropped (cap 26, late 0)
   play     30,000 due, 29,974 started, 26 dropped (cap 26, late 0)
   events   37,500 due, 37,500 started, 0 dropped (cap 0, late 0)
+users      play needed about 3.5 virtual users (Little), used at most 10 of a
+           cap of 200
 requests   67,474 ended, 120 failed · grpc:UNAVAILABLE 50 · http_503 43 ·
            http_5xx 14 · timeout 13
 CPU        generator 12.6 CPU-s (0.187 CPU-s per 1,000 requests); challenge 62.5
@@ -125,6 +139,8 @@ fn markdown_holds_verdict_claims_findings_and_endpoints() {
 ~ marks a quantile with fewer than 20 answers beyond it.
 
 CPU: generator 0.187 CPU-s per 1,000 requests; challenge 0.926 CPU-s per 1,000 requests
+
+play: needed about 3.5 virtual users (Little), used at most 10 of a cap of 200
 
 Start lag p99 141 µs; workload `9f2c6e0b7a4d4b6f8f0f3d0c1a7e5b92c4d8e6f1a2b3c4d5e6f708192a3b4c5d`
 ");

@@ -1,13 +1,15 @@
 use insta::assert_snapshot;
 
 use super::*;
-use crate::model::{Flow, Phase, Stage};
+use crate::model::{Flow, Phase, Stage, VuStage};
 
 fn scenario(name: &str, start_ms: u64, executor: Executor) -> Scenario {
     Scenario {
         name: name.to_owned(),
         executor,
+        arrivals: Arrivals::Even,
         start: Duration::from_millis(start_ms),
+        preallocated_vus: 0,
         max_vus: 1,
         graceful_stop: Duration::ZERO,
         tags: Default::default(),
@@ -67,6 +69,39 @@ fn equal_seconds_are_folded_and_totals_told() {
         _ => 0,
     };
     assert_eq!(offered.rows.iter().map(counted).sum::<u64>(), 80);
+}
+
+#[test]
+fn virtual_users_come_and_go_and_iterations_are_told() {
+    let stage = |to, seconds| VuStage { to, over: Duration::from_secs(seconds) };
+    let ramp = Executor::RampingVus {
+        start_vus: 1,
+        stages: vec![stage(3, 2), stage(3, 1), stage(0, 2)],
+        graceful_ramp_down: Duration::ZERO,
+    };
+    let shared = Executor::SharedIterations { vus: 2, iterations: 9, max_duration: Duration::from_secs(3) };
+    let offered = offer(&workload(vec![scenario("ramp", 500, ramp), scenario("shared", 0, shared)]));
+    assert_snapshot!(offered.render(), @r"
+    second  phase                  ramp  shared
+    0       warm-up               1 VUs   2 VUs
+    1       warm-up               2 VUs   2 VUs
+    2       steady                3 VUs   2 VUs
+    3-4     steady                3 VUs       -
+    5       steady                1 VUs       -
+    all              as fast as it goes       9
+    ");
+}
+
+#[test]
+fn of_arrivals_at_random_the_expected_ones_are_told() {
+    let random = Executor::ConstantArrivalRate { rate: 300.0, duration: Duration::from_secs(6) };
+    let random = Scenario { arrivals: Arrivals::Poisson, ..scenario("random", 0, random) };
+    assert_snapshot!(offer(&workload(vec![random])).render(), @r"
+    second  phase    random
+    0-1     warm-up    ~300
+    2-5     steady     ~300
+    all               ~1800
+    ");
 }
 
 #[test]

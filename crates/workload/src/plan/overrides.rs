@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::Overrides;
 use super::request::unknown_target;
+use super::scenarios::MAX_VUS;
 use super::targets::{authority, grpc_authority, http_origin};
 use crate::model::{Executor, ProcessRef, ReadyProbe, Scenario, Target, Workload};
 use crate::nearest::nearest;
@@ -113,22 +114,44 @@ fn scale_time(workload: &mut Workload, factor: f64) {
         let begin = scenario.start;
         let shrunk = |from: Duration, to: Duration| scaled(to, factor) - scaled(from, factor);
         match &mut scenario.executor {
-            Executor::ConstantArrivalRate { duration, .. } | Executor::ConstantVus { duration, .. } => {
+            Executor::ConstantArrivalRate { duration, .. }
+            | Executor::ConstantVus { duration, .. }
+            | Executor::PerVuIterations { max_duration: duration, .. }
+            | Executor::SharedIterations { max_duration: duration, .. } => {
                 *duration = shrunk(begin, begin + *duration);
             }
             Executor::RampingArrivalRate { stages, .. } => {
-                let mut from = begin;
-                for stage in stages {
-                    let to = from + stage.over;
-                    stage.over = shrunk(from, to);
-                    from = to;
-                }
+                scale_stages((begin, factor), stages.iter_mut().map(|stage| &mut stage.over));
+            }
+            Executor::RampingVus { stages, graceful_ramp_down, .. } => {
+                scale_stages((begin, factor), stages.iter_mut().map(|stage| &mut stage.over));
+                scale_grace(graceful_ramp_down, factor);
             }
         }
         scenario.start = scaled(begin, factor);
-        let least = MIN_GRACEFUL_STOP.min(scenario.graceful_stop);
-        scenario.graceful_stop = scaled(scenario.graceful_stop, factor).max(least);
+        scale_grace(&mut scenario.graceful_stop, factor);
     }
+}
+
+/// Scale the lengths of stages, the first of which begins at `begin`.
+fn scale_stages<'a>((begin, factor): (Duration, f64), lengths: impl Iterator<Item = &'a mut Duration>) {
+    let mut from = begin;
+    for length in lengths {
+        let to = from + *length;
+        *length = scaled(to, factor) - scaled(from, factor);
+        from = to;
+    }
+}
+
+fn scale_grace(grace: &mut Duration, factor: f64) {
+    let least = MIN_GRACEFUL_STOP.min(*grace);
+    *grace = scaled(*grace, factor).max(least);
+}
+
+/// `vus`, `factor` times as many; at least one, unless there was none.
+fn scaled_vus(vus: u32, factor: f64) -> u32 {
+    let least = f64::from(vus.min(1));
+    (f64::from(vus) * factor).round().clamp(least, MAX_VUS as f64) as u32
 }
 
 fn scale_load(scenario: &mut Scenario, factor: f64) {
@@ -138,9 +161,18 @@ fn scale_load(scenario: &mut Scenario, factor: f64) {
             *start_rate *= factor;
             stages.iter_mut().for_each(|stage| stage.to *= factor);
         }
-        Executor::ConstantVus { vus, .. } => {
-            *vus = (f64::from(*vus) * factor).round().clamp(1.0, f64::from(u32::MAX)) as u32;
-            scenario.max_vus = *vus;
+        Executor::ConstantVus { vus, .. } | Executor::PerVuIterations { vus, .. } => {
+            *vus = scaled_vus(*vus, factor);
+        }
+        Executor::SharedIterations { vus, iterations, .. } => {
+            *vus = scaled_vus(*vus, factor);
+            // Each virtual user needs one, and as many as the plan says is what it asks for.
+            *iterations = (*iterations).max(u64::from(*vus));
+        }
+        Executor::RampingVus { start_vus, stages, .. } => {
+            *start_vus = scaled_vus(*start_vus, factor);
+            stages.iter_mut().for_each(|stage| stage.to = scaled_vus(stage.to, factor));
         }
     }
+    scenario.max_vus = scenario.executor.peak_vus().unwrap_or(scenario.max_vus);
 }

@@ -10,6 +10,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::model::{HttpOrigin, Pick, ProcessRef, ReadyProbe, Request};
 
+mod executors;
+
 /// Files in memory; those of the repository, if asked for.
 #[derive(Default)]
 struct InMemory {
@@ -312,7 +314,7 @@ fn data_must_be_there_and_enough() {
     let closed = plan("generate = \"u-{1..99}\"\npick = \"unique\"")
         .replace("constant-arrival-rate", "constant-vus")
         .replace("rate = \"10/s\"", "vus = 1");
-    assert_snapshot!(errors(&closed, &[]), @r#"plan.toml:13:7: data `users` is unique, but scenario `browse` makes as many iterations as it can; use `pick = "sequential"` or an arrival rate"#);
+    assert_snapshot!(errors(&closed, &[]), @r#"plan.toml:13:7: data `users` is unique, but scenario `browse` makes as many iterations as it can; use `pick = "sequential"`, an arrival rate or a number of iterations"#);
 }
 
 #[test]
@@ -511,6 +513,10 @@ fn fragment() -> impl Strategy<Value = String> {
         "[[scenarios.steps]]\n",
         "get = \"${a.url}/\"\n",
         "executor = \"constant-vus\"\n",
+        "executor = \"ramping-vus\"\n",
+        "executor = \"shared-iterations\"\n",
+        "stages = [{ to = 3, over = \"1s\" }]\n",
+        "iterations = 5\n",
         "vus = 1\n",
         "duration = \"1s\"\n",
         "rate = \"1/s\"\n",

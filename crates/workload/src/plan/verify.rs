@@ -9,7 +9,6 @@ use super::steps::StepDraft;
 use super::targets::Targets;
 use crate::model::{Pick, Workload};
 use crate::nearest::nearest;
-use crate::schedule::Schedule;
 use crate::template::Value;
 
 /// What the values in templates may refer to.
@@ -160,17 +159,18 @@ fn distinct<'a>(issues: &Issues<'_>, steps: impl Iterator<Item = &'a StepDraft>)
 pub(super) fn unique_rows(workload: &Workload) -> Vec<(String, String)> {
     let mut wrong = Vec::new();
     for (name, source) in workload.data.iter().filter(|(_, source)| source.pick == Pick::Unique) {
-        let users: Vec<_> = workload.scenarios.iter().filter(|s| s.uses_data(name)).collect();
-        if let Some(closed) = users.iter().find(|s| !s.executor.is_open()) {
+        let users = (0..).zip(&workload.scenarios).filter(|(_, s)| s.uses_data(name));
+        let planned: Vec<_> = users.map(|(place, s)| (s, workload.arrivals_planned(place))).collect();
+        if let Some((endless, _)) = planned.iter().find(|(_, planned)| planned.is_none()) {
             let text = format!(
-                "data `{name}` is unique, but scenario `{}` makes as many iterations as it can; use `pick = \"sequential\"` or an arrival rate",
-                closed.name
+                "data `{name}` is unique, but scenario `{}` makes as many iterations as it can; use `pick = \"sequential\"`, an arrival rate or a number of iterations",
+                endless.name
             );
             wrong.push((name.clone(), text));
             continue;
         }
-        let needed: u64 =
-            users.iter().filter_map(|s| Schedule::new(&s.executor)).map(|schedule| schedule.count()).sum();
+        let counts = planned.iter().filter_map(|(_, planned)| Some(planned.as_ref()?.count));
+        let needed = counts.fold(0u64, u64::saturating_add);
         if needed > source.rows {
             let text = format!(
                 "data `{name}` is unique and has {} rows, but there are {needed} arrivals that need one; add rows or use `pick = \"sequential\"`",
