@@ -62,6 +62,7 @@ const ROOMS: &[Room] = &[
     service("challenge", &["kit"]),
     service("listings", &["kit"]),
     service("gateway", &["kit"]),
+    beside("fuzz", &["evidence", "wire", "workload"]),
     beside("peers", &[]),
     beside("xtask", &["peers"]),
 ];

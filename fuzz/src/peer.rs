@@ -1,0 +1,174 @@
+//! What a peer sends: HTTP/1.1 responses, HTTP/2 frames, gRPC messages and status texts.
+
+use wire::grpc::{Deframer, Status, single_message};
+use wire::{Event, HeaderView, Headers, Request, Scheme, WireError, h1, h2};
+
+use crate::Target;
+
+pub(crate) const HTTP1: Target = Target {
+    name: "http1",
+    seeds: &[
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;a=b\r\nhello\r\n0\r\nx: y\r\n\r\n",
+        b"HTTP/1.0 404 Not Found\r\nConnection: close\r\n\r\nuntil the end",
+        b"HTTP/1.1 204 No Content\r\nKeep-Alive: timeout=5\r\nConnection: keep-alive\r\n\r\n",
+    ],
+    words: &[
+        b"Content-Length: ",
+        b"Transfer-Encoding: chunked\r\n",
+        b"\r\n\r\n",
+        b"Connection: close\r\n",
+        b"ffffffffffffffff\r\n",
+        b"0\r\n\r\n",
+        b"HTTP/1.1 ",
+    ],
+    run: |input| {
+        let whole = one_response(&[input]);
+        let middle = input.len() / 2;
+        let bytes: Vec<&[u8]> = input.chunks(1).collect();
+        for parts in [&[&input[..middle], &input[middle..]][..], &bytes] {
+            assert_eq!(one_response(parts), whole, "cut elsewhere, a response means something else");
+        }
+        whole.1.is_none()
+    },
+};
+
+/// What a connection with one open request makes of these reads: events, then how it ended.
+fn one_response(reads: &[&[u8]]) -> (Vec<String>, Option<WireError>) {
+    let mut connection = h1::Connection::new(h1::Config::default());
+    connection.start(1, &request(&Headers::default())).expect("a fresh connection takes a request");
+    connection.sent(usize::MAX);
+    let mut story = Story::default();
+    for read in reads {
+        if let Err(error) = connection.receive(read, &mut |event: Event<'_>| story.tell(&event)) {
+            return (story.lines, Some(error));
+        }
+    }
+    let end = connection.closed(&mut |event: Event<'_>| story.tell(&event)).err();
+    (story.lines, end)
+}
+
+pub(crate) const HTTP2: Target = Target {
+    name: "http2",
+    seeds: &[
+        // SETTINGS, its acknowledgement, HEADERS of a 200 on stream 1, DATA that ends it.
+        b"\0\0\0\x04\0\0\0\0\0\0\0\0\x04\x01\0\0\0\0\0\0\x01\x01\x04\0\0\0\x01\x88\0\0\x02\0\x01\0\0\0\x01hi",
+        // SETTINGS with a small window, PING, WINDOW_UPDATE, RST_STREAM, GOAWAY.
+        b"\0\0\x06\x04\0\0\0\0\0\0\x04\0\0\0\x01\0\0\x08\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x04\x08\0\0\0\0\0\0\0\0\x05\
+          \0\0\x04\x03\0\0\0\0\x01\0\0\0\x08\0\0\x08\x07\0\0\0\0\0\0\0\0\x01\0\0\0\0",
+        // A head in two parts, padded data, trailers with a literal field.
+        b"\0\0\0\x04\0\0\0\0\0\0\0\x01\x01\0\0\0\0\x01\x88\0\0\0\x09\x04\0\0\0\x01\0\0\x05\0\x08\0\0\0\x01\x02hi\0\0\
+          \0\0\x0f\x01\x05\0\0\0\x01\x40\x0bgrpc-status\x010",
+    ],
+    words: &[b"\0\0\0\x04\0\0\0\0\0", b"\0\0\0\x01", b"\x88", b"\xff\xff\xff", b"\0\x40\0", b"\x3f\xe1\x1f", b"\x7f\xff\xff\xff"],
+    run: |input| {
+        let whole = two_streams(&[input]);
+        let bytes: Vec<&[u8]> = input.chunks(1).collect();
+        assert_eq!(two_streams(&bytes), whole, "cut elsewhere, frames mean something else");
+        whole.1.is_none()
+    },
+};
+
+fn two_streams(reads: &[&[u8]]) -> (Vec<String>, Option<WireError>) {
+    let mut connection = h2::Connection::new(h2::Config::default());
+    let headers = Headers::default();
+    for token in [1, 2] {
+        connection.start(token, &request(&headers)).expect("a fresh connection takes two requests");
+    }
+    connection.sent(usize::MAX);
+    let mut story = Story::default();
+    let mut end = None;
+    for read in reads {
+        if let Err(error) = connection.receive(read, &mut |event: Event<'_>| story.tell(&event)) {
+            end = Some(error);
+            break;
+        }
+        assert!(connection.outgoing().len() < 1 << 20, "a peer can make the connection hoard replies");
+    }
+    connection.for_each_open(|token| story.lines.push(format!("{token} open")));
+    story.lines.sort();
+    (story.lines, end)
+}
+
+pub(crate) const GRPC_MESSAGES: Target = Target {
+    name: "grpc-messages",
+    seeds: &[b"\0\0\0\0\x05hello", b"\0\0\0\0\0\0\0\0\0\x01x", b"\x01\0\0\0\x02zz"],
+    words: &[b"\0\0\0\0", b"\xff\xff\xff\xff"],
+    run: |input| {
+        let gather = |pieces: &mut dyn Iterator<Item = &[u8]>| {
+            let mut deframer = Deframer::new(1 << 16);
+            let mut messages: Vec<Vec<u8>> = Vec::new();
+            for piece in pieces {
+                if let Err(error) = deframer.push(piece, |message| messages.push(message.to_vec())) {
+                    return (messages, Err(error));
+                }
+            }
+            (messages, deframer.finish())
+        };
+        let whole = gather(&mut std::iter::once(input));
+        assert_eq!(gather(&mut input.chunks(1)), whole, "cut elsewhere, messages differ");
+        if let Ok(only) = single_message(input) {
+            assert_eq!(whole.0, [only], "two ways to read one message differ");
+        }
+        whole.1.is_ok()
+    },
+};
+
+pub(crate) const GRPC_STATUS: Target = Target {
+    name: "grpc-status",
+    seeds: &[b"0\nall well", b"13\nsome%20text%E4%BD", b"7\n%"],
+    words: &[b"%00", b"%ff", b"%E2%82%AC", b"99999999999"],
+    run: |input| {
+        let (code, text) =
+            input.split_at(input.iter().position(|byte| *byte == b'\n').unwrap_or(input.len()));
+        let mut headers = Headers::default();
+        headers.push(b"grpc-status", code);
+        headers.push(b"grpc-message", text);
+        let trailers = headers.view();
+        let Some(status) = Status::of(&trailers) else { return false };
+        let mut shown = String::new();
+        status.text_into(&mut shown);
+        assert!(shown.len() <= 3 * text.len() + 3, "a text grew beyond what it can mean");
+        true
+    },
+};
+
+fn request(headers: &Headers) -> Request<'_> {
+    Request { method: b"GET", path: b"/", authority: b"127.0.0.1", scheme: Scheme::Http, headers, body: b"" }
+}
+
+/// Events as text. Body chunks that follow each other are one: where they are cut says nothing.
+#[derive(Default)]
+struct Story {
+    lines: Vec<String>,
+    open_body: Option<u64>,
+}
+
+impl Story {
+    fn tell(&mut self, event: &Event<'_>) {
+        if let Event::Body { token, chunk } = event {
+            assert!(!chunk.is_empty(), "a part of a body is never empty");
+            if self.open_body != Some(*token) {
+                self.lines.push(format!("{token} body "));
+                self.open_body = Some(*token);
+            }
+            let line = self.lines.last_mut().expect("it was pushed");
+            line.push_str(&chunk.escape_ascii().to_string());
+            return;
+        }
+        self.open_body = None;
+        let fields = |headers: HeaderView<'_>| -> String {
+            headers
+                .iter()
+                .map(|(name, value)| format!(" {}={}", name.escape_ascii(), value.escape_ascii()))
+                .collect()
+        };
+        self.lines.push(match event {
+            Event::Head { token, head } => format!("{token} head {}{}", head.status, fields(head.headers)),
+            Event::Trailers { token, headers } => format!("{token} trailers{}", fields(*headers)),
+            Event::Done { token } => format!("{token} done"),
+            Event::Failed { token, error } => format!("{token} failed: {error}"),
+            Event::Body { .. } => return,
+        });
+    }
+}
