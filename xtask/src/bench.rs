@@ -16,12 +16,12 @@ use anyhow::{Context as _, Result, bail};
 use crate::workspace::Workspace;
 
 /// What may follow the verb.
-pub(crate) const USAGE: &str = "stall [--seconds N] | challenge [--store sqlite|postgres|both] [--only NAME,…] \
+pub(crate) const USAGE: &str = "stall [--seconds N] [--write] | challenge [--store sqlite|postgres|both] [--only NAME,…] \
                                 [--seconds N] [--quick] [--write] | engine [--only NAME,…] [--rounds N] \
                                 [--seconds N] [--write]";
 /// What the verb is for.
 pub(crate) const ABOUT: &str = "figures to look at, nothing asserted\n\
-    stall: a server that freezes 1 s in every 10, seen by an open and by a closed model\n\
+    stall: a server that freezes 1 s in every 10, seen by an open and by a closed model, and by the peers\n\
     challenge: the challenge service's work per CPU-second, latency, memory and overload;\n\
     engine: the CPU that Plimsoll takes for a request, beside a bare epoll loop and the peers that are installed;\n    \
     --write puts the tables into docs/challenge-bench.md or docs/benchmarks.md";
