@@ -310,6 +310,7 @@ impl EventLoop {
             self.operations.close(operation);
         }
         for user in busy {
+            self.network.end_iteration(user, &mut self.operations)?;
             if let Some(active) = self.users.release(user, now) {
                 self.books.iteration_cancelled(scenario, active.phase);
             }

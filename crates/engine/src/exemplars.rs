@@ -8,7 +8,7 @@ use workload::redact::Redactor;
 
 use crate::books::Exchange;
 use crate::operation::Operation;
-use crate::program::{Program, Speaks};
+use crate::program::{Kind, Program};
 
 /// How much of a body is kept for an exemplar: more than it shows, so that a secret which crosses its end is
 /// still recognised.
@@ -106,12 +106,12 @@ fn redactor_of(program: &Program, operation: &Operation) -> Redactor {
 fn request_line(program: &Program, operation: &Operation) -> String {
     let origin = &program.origins[operation.draft.origin];
     let path = String::from_utf8_lossy(&operation.draft.path);
-    match origin.speaks {
-        Speaks::Http1 => {
+    match origin.kind {
+        Kind::Http => {
             let method = String::from_utf8_lossy(&operation.draft.method);
-            format!("{method} http://{}{path}", origin.authority)
+            format!("{method} {}", origin.url(&path))
         }
-        Speaks::Http2 => format!("gRPC {}{path}", origin.authority),
+        Kind::Grpc => format!("gRPC {}{path}", origin.authority),
     }
 }
 

@@ -3,6 +3,8 @@
 //! Operations are kept in a pool and their buffers are used again, so that in steady state a request
 //! allocates nothing.
 
+use std::sync::Arc;
+
 use evidence::{Instant, Outcome};
 use wire::{Headers, StartError};
 
@@ -100,6 +102,8 @@ pub(crate) struct Operation {
     pub(crate) is_waiting: bool,
     /// Why it could not be put on the wire.
     pub(crate) unsendable: Option<StartError>,
+    /// Why its connection was of no use.
+    pub(crate) trouble: Option<Arc<str>>,
     pub(crate) bytes_out: u64,
     pub(crate) bytes_in: u64,
 }
@@ -117,9 +121,16 @@ impl Operation {
             connection: None,
             is_waiting: false,
             unsendable: None,
+            trouble: None,
             bytes_out: 0,
             bytes_in: 0,
         }
+    }
+
+    /// What is known of a failure besides its outcome.
+    pub(crate) fn reason(&self) -> Option<String> {
+        let trouble = || self.trouble.as_ref().map(ToString::to_string);
+        self.unsendable.map(|error| error.to_string()).or_else(trouble)
     }
 
     fn reset(&mut self, want: WantId) {
@@ -129,6 +140,7 @@ impl Operation {
         self.connection = None;
         self.is_waiting = false;
         self.unsendable = None;
+        self.trouble = None;
         self.bytes_out = 0;
         self.bytes_in = 0;
         self.draft.method.clear();

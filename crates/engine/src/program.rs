@@ -5,20 +5,27 @@
 mod compile;
 mod expectation;
 mod lookup;
+mod origin;
+mod resolve;
 mod text;
+mod tls;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use evidence::{Instant, Name};
+use rustls::ClientConfig;
+use workload::connection::Reuse;
 use workload::message::{MessageTemplate, Method};
 use workload::model::{Arrivals, Executor, Phase};
 use workload::redact::Redactor;
 
 pub use compile::CompileError;
 pub(crate) use expectation::{Expectation, Extraction, JsonBody};
+pub(crate) use origin::{Kind, Origin, Route, Speaks};
 pub(crate) use text::{Counters, Names, Scope, Text, write_hex};
 
 /// Everything the loops need to know of a workload.
@@ -36,26 +43,19 @@ pub struct Program {
     pub(crate) redactor: Redactor,
     /// Values that the run's setup extracted, by variable; every virtual user begins with them.
     pub(crate) shared: Vec<Vec<u8>>,
+    /// Of targets that are spoken to under TLS, by their name.
+    pub(crate) tls: BTreeMap<String, Arc<ClientConfig>>,
     /// Wall-clock nanoseconds since 1970 at the run's epoch, for `${now()}`.
     pub(crate) epoch_unix_ns: i128,
 }
 
-/// Which protocol an origin is spoken to in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Speaks {
-    Http1,
-    Http2,
-}
-
-/// Somewhere requests go.
-#[derive(Debug)]
-pub(crate) struct Origin {
-    pub(crate) target: String,
-    pub(crate) speaks: Speaks,
-    pub(crate) address: SocketAddr,
-    pub(crate) authority: String,
-    /// How many connections of a multiplexing protocol are used.
-    pub(crate) connections: usize,
+/// Where the connections of an origin go.
+#[derive(Debug, Clone, Copy)]
+pub enum Place<'a> {
+    /// To one of these addresses.
+    Tcp(&'a [SocketAddr]),
+    /// To this socket.
+    Unix(&'a Path),
 }
 
 /// A row of every table: one step of one scenario.
@@ -148,13 +148,18 @@ impl Program {
     }
 
     /// The most connections that this many loops may have open at once: over HTTP/1.1 one a virtual user and
-    /// origin, over a multiplexing protocol a fixed number a loop.
+    /// origin unless the plan sets a number, over a multiplexing protocol a fixed number a loop.
     pub fn max_connections(&self, loops: u16) -> u64 {
         let users =
             |origin| self.scenarios.iter().filter(move |s| s.goes_to(origin)).map(|s| u64::from(s.max_vus));
-        let of = |(place, origin): (usize, &Origin)| match origin.speaks {
-            Speaks::Http1 => users(place).sum(),
-            Speaks::Http2 => origin.connections as u64 * u64::from(loops),
+        let of = |(place, origin): (usize, &Origin)| {
+            let speaks = origin.speaks.unwrap_or(Speaks::Http1);
+            match (speaks, origin.reuse, origin.connections) {
+                (Speaks::Http2, Reuse::Always, _) | (_, _, Some(_)) => {
+                    origin.most_connections(speaks) as u64 * u64::from(loops)
+                }
+                _ => users(place).sum(),
+            }
         };
         self.origins.iter().enumerate().map(of).sum()
     }
@@ -164,9 +169,17 @@ impl Program {
         self.epoch_unix_ns = unix_ns;
     }
 
-    /// Each origin's target name, address and what is spoken there.
-    pub fn origins(&self) -> impl Iterator<Item = (&str, SocketAddr)> {
-        self.origins.iter().map(|o| (o.target.as_str(), o.address))
+    /// Each origin's target name and the places that connections to it go to.
+    pub fn origins(&self) -> impl Iterator<Item = (&str, Place<'_>)> {
+        self.origins.iter().map(|o| match &o.route {
+            Route::Tcp { addresses, .. } => (o.target.as_str(), Place::Tcp(addresses)),
+            Route::Unix(path) => (o.target.as_str(), Place::Unix(path)),
+        })
+    }
+
+    /// How a target that is spoken to under TLS is to be trusted; none for others.
+    pub fn tls(&self, target: &str) -> Option<&Arc<ClientConfig>> {
+        self.tls.get(target)
     }
 
     /// What is hidden wherever an exchange is shown.

@@ -236,9 +236,10 @@ impl Stage {
             bytes_out: operation.bytes_out,
         };
         let kind = if outcome.is_failure() { ExemplarKind::Failed } else { ExemplarKind::Slowest };
-        let detail = match self.opinion.detail.as_str() {
-            "" if outcome.is_failure() => outcome.to_string(),
-            detail => detail.to_owned(),
+        let detail = match (operation.reason(), self.opinion.detail.as_str()) {
+            (Some(reason), _) => reason,
+            (None, "") if outcome.is_failure() => outcome.to_string(),
+            (None, detail) => detail.to_owned(),
         };
         self.exchanges.push(exemplar(&self.program, (operation, &exchange), (kind, &detail)));
     }

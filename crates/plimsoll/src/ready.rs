@@ -1,17 +1,23 @@
 //! Before the load: is every target there, and is it ready?
 
+mod line;
+
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail, ensure};
-use engine::Program;
+use engine::program::{Place, Program};
+use rustls::ClientConfig;
 use wire::{Event, Headers, Request, Scheme};
-use workload::Workload;
+use workload::connection::{Connecting, Scheme as UrlScheme};
 use workload::model::{ReadyProbe, WaitReady};
+use workload::{Workload, plan};
 
 use crate::failure::{Failure, Outcome};
 use crate::outputs::tell;
+use line::{Line, Peer, connect_to_any};
 
 const ASK_EVERY: Duration = Duration::from_millis(200);
 const ONE_TRY: Duration = Duration::from_secs(2);
@@ -23,41 +29,168 @@ const KEPT_BODY_BYTES: usize = 4096;
 pub(crate) fn wait(workload: &Workload, program: &Program) -> Outcome<()> {
     for (name, target) in &workload.targets {
         if let Some(wait) = &target.wait_ready {
-            wait_for(wait).with_context(|| format!("target `{name}`")).map_err(Failure::usage)?;
+            let asker = Asker { connecting: &target.connecting, tls: program.tls(name) };
+            asker.wait_for(wait).with_context(|| format!("target `{name}`")).map_err(Failure::usage)?;
         }
     }
-    for (name, address) in program.origins() {
-        TcpStream::connect_timeout(&address, ONE_TRY).map_err(|error| {
+    for (name, place) in program.origins() {
+        reach(place).map_err(|(at, error)| {
             Failure::usage(anyhow!(
-                "target `{name}`: nothing answers at {address} ({error}); start it, or say --target {name}=ADDRESS"
+                "target `{name}`: nothing answers at {at} ({error}); start it, or say --target {name}=ADDRESS"
             ))
         })?;
     }
     Ok(())
 }
 
-fn wait_for(wait: &WaitReady) -> anyhow::Result<()> {
-    let began = Instant::now();
-    let mut has_said = false;
-    loop {
-        let left = wait.within.saturating_sub(began.elapsed());
-        let reason = match ask(&wait.probe, left.clamp(SHORTEST_TRY, ONE_TRY)) {
-            Ok(()) => return Ok(()),
-            Err(reason) => reason,
+/// Whether anything takes a connection there; else where that was, and why not.
+fn reach(place: Place<'_>) -> Result<(), (String, std::io::Error)> {
+    match place {
+        Place::Tcp(addresses) => {
+            let at = || addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            connect_to_any(addresses, ONE_TRY).map(drop).map_err(|error| (at(), error))
+        }
+        Place::Unix(path) => {
+            UnixStream::connect(path).map(drop).map_err(|error| (path.display().to_string(), error))
+        }
+    }
+}
+
+/// Drive a protocol's state machine over a blocking socket until its one request is answered.
+macro_rules! exchange {
+    ($connection:expr, $peer:expr, $limit:expr) => {{
+        let until = Instant::now() + $limit;
+        let mut stream = Line::connect(&$peer, $limit)?;
+        let mut answer = Answer::default();
+        let mut buffer = [0; 4096];
+        while !answer.is_done {
+            while !$connection.outgoing().is_empty() {
+                let sent = stream.write($connection.outgoing())?;
+                $connection.sent(sent);
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            ensure!(!left.is_zero(), "it gives no whole answer");
+            stream.set_limit(left)?;
+            let n = match stream.read(&mut buffer) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => bail!("it gives no whole answer"),
+                read => read?,
+            };
+            let mut take = |event: Event<'_>| answer.take(event);
+            match n {
+                0 => $connection.closed(&mut take)?,
+                n => $connection.receive(&buffer[..n], &mut take)?,
+            };
+            if let Some(error) = answer.failure {
+                return Err(error.into());
+            }
+            ensure!(n > 0 || answer.is_done, "it closes the connection without an answer");
+        }
+        answer
+    }};
+}
+
+/// Asks a target's probe, over connections like those that the load will use.
+struct Asker<'a> {
+    connecting: &'a Connecting,
+    tls: Option<&'a Arc<ClientConfig>>,
+}
+
+impl Asker<'_> {
+    fn wait_for(&self, wait: &WaitReady) -> anyhow::Result<()> {
+        let began = Instant::now();
+        let mut has_said = false;
+        loop {
+            let left = wait.within.saturating_sub(began.elapsed());
+            let reason = match self.ask(&wait.probe, left.clamp(SHORTEST_TRY, ONE_TRY)) {
+                Ok(()) => return Ok(()),
+                Err(reason) => reason,
+            };
+            let waited = began.elapsed();
+            if waited + ASK_EVERY > wait.within {
+                return Err(reason.context(format!(
+                    "not ready within {:?}: {}",
+                    wait.within,
+                    describe(&wait.probe)
+                )));
+            }
+            if waited > Duration::from_secs(2) && !has_said {
+                tell(format_args!("waiting up to {:?} for {}", wait.within, describe(&wait.probe)));
+                has_said = true;
+            }
+            std::thread::sleep(ASK_EVERY);
+        }
+    }
+
+    fn ask(&self, probe: &ReadyProbe, limit: Duration) -> anyhow::Result<()> {
+        match probe {
+            ReadyProbe::Url(url) => self.ask_url(url, limit),
+            ReadyProbe::GrpcHealth { scheme, authority, service } => {
+                self.ask_grpc((*scheme, authority), service, limit)
+            }
+        }
+    }
+
+    fn peer(&self, scheme: UrlScheme, authority: &str) -> anyhow::Result<Peer<'_>> {
+        let (host, port) =
+            plan::authority_of(authority, Some(scheme.default_port())).map_err(|e| anyhow!(e))?;
+        let tls = match scheme {
+            UrlScheme::Http => None,
+            UrlScheme::Https => Some(self.tls.ok_or_else(|| anyhow!("it has no TLS settings"))?.clone()),
         };
-        let waited = began.elapsed();
-        if waited + ASK_EVERY > wait.within {
-            return Err(reason.context(format!(
-                "not ready within {:?}: {}",
-                wait.within,
-                describe(&wait.probe)
-            )));
+        Ok(Peer { host, port, tls, connecting: self.connecting })
+    }
+
+    fn ask_url(&self, url: &str, limit: Duration) -> anyhow::Result<()> {
+        let (scheme, rest) = plan::scheme_of(url).ok_or_else(|| anyhow!("`{url}` is no URL"))?;
+        let (authority, path) = rest.find('/').map_or((rest, "/"), |slash| rest.split_at(slash));
+        let peer = self.peer(scheme, authority)?;
+        let request = Request {
+            method: b"GET",
+            path: path.as_bytes(),
+            authority: authority.as_bytes(),
+            scheme: wire_scheme(scheme),
+            headers: &Headers::new(),
+            body: b"",
+        };
+        let mut connection = wire::h1::Connection::new(wire::h1::Config::default());
+        connection.start(0, &request)?;
+        let answer = exchange!(connection, peer, limit);
+        ensure!((200..300).contains(&answer.status), "it answers {}", answer.status);
+        Ok(())
+    }
+
+    fn ask_grpc(
+        &self,
+        (scheme, authority): (UrlScheme, &str),
+        service: &str,
+        limit: Duration,
+    ) -> anyhow::Result<()> {
+        let mut peer = self.peer(scheme, authority)?;
+        if let Some(config) = &mut peer.tls {
+            Arc::make_mut(config).alpn_protocols = vec![b"h2".to_vec()];
         }
-        if waited > Duration::from_secs(2) && !has_said {
-            tell(format_args!("waiting up to {:?} for {}", wait.within, describe(&wait.probe)));
-            has_said = true;
+        let mut headers = Headers::new();
+        wire::grpc::push_headers(&mut headers, None);
+        let request = Request {
+            method: b"POST",
+            path: b"/grpc.health.v1.Health/Check",
+            authority: authority.as_bytes(),
+            scheme: wire_scheme(scheme),
+            headers: &headers,
+            body: &health_request(service)?,
+        };
+        let mut connection = wire::h2::Connection::new(wire::h2::Config::default());
+        connection.start(0, &request)?;
+        let answer = exchange!(connection, peer, limit);
+        if let Some(status) = wire::grpc::Status::of(&answer.headers.view())
+            && status.code != evidence::GrpcCode::OK
+        {
+            bail!("it answers {}", status.code);
         }
-        std::thread::sleep(ASK_EVERY);
+        // HealthCheckResponse { status = 1: enum }, where SERVING is 1.
+        let message = wire::grpc::single_message(&answer.body)?;
+        ensure!(message == [0x08, 0x01], "it does not say SERVING");
+        Ok(())
     }
 }
 
@@ -65,13 +198,6 @@ fn describe(probe: &ReadyProbe) -> String {
     match probe {
         ReadyProbe::Url(url) => url.clone(),
         ReadyProbe::GrpcHealth { authority, .. } => format!("gRPC health at {authority}"),
-    }
-}
-
-fn ask(probe: &ReadyProbe, limit: Duration) -> anyhow::Result<()> {
-    match probe {
-        ReadyProbe::Url(url) => ask_url(url, limit),
-        ReadyProbe::GrpcHealth { authority, service } => ask_grpc((authority, service), limit),
     }
 }
 
@@ -105,85 +231,6 @@ impl Answer {
     }
 }
 
-/// Drive a protocol's state machine over a blocking socket until its one request is answered.
-macro_rules! exchange {
-    ($connection:expr, $address:expr, $limit:expr) => {{
-        let until = Instant::now() + $limit;
-        let mut stream = TcpStream::connect_timeout(&$address, $limit)?;
-        stream.set_write_timeout(Some($limit))?;
-        let mut answer = Answer::default();
-        let mut buffer = [0; 4096];
-        while !answer.is_done {
-            while !$connection.outgoing().is_empty() {
-                let sent = stream.write($connection.outgoing())?;
-                $connection.sent(sent);
-            }
-            let left = until.saturating_duration_since(Instant::now());
-            ensure!(!left.is_zero(), "it gives no whole answer");
-            stream.set_read_timeout(Some(left))?;
-            let n = match stream.read(&mut buffer) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => bail!("it gives no whole answer"),
-                read => read?,
-            };
-            let mut take = |event: Event<'_>| answer.take(event);
-            match n {
-                0 => $connection.closed(&mut take)?,
-                n => $connection.receive(&buffer[..n], &mut take)?,
-            };
-            if let Some(error) = answer.failure {
-                return Err(error.into());
-            }
-            ensure!(n > 0 || answer.is_done, "it closes the connection without an answer");
-        }
-        answer
-    }};
-}
-
-fn ask_url(url: &str, limit: Duration) -> anyhow::Result<()> {
-    let rest = url.strip_prefix("http://").ok_or_else(|| anyhow!("`{url}` is no http:// URL"))?;
-    let (authority, path) = rest.find('/').map_or((rest, "/"), |slash| rest.split_at(slash));
-    let host_and_port =
-        if authority.contains(':') { authority.to_owned() } else { format!("{authority}:80") };
-    let request = Request {
-        method: b"GET",
-        path: path.as_bytes(),
-        authority: authority.as_bytes(),
-        scheme: Scheme::Http,
-        headers: &Headers::new(),
-        body: b"",
-    };
-    let mut connection = wire::h1::Connection::new(wire::h1::Config::default());
-    connection.start(0, &request)?;
-    let answer = exchange!(connection, look_up(&host_and_port)?, limit);
-    ensure!((200..300).contains(&answer.status), "it answers {}", answer.status);
-    Ok(())
-}
-
-fn ask_grpc((authority, service): (&str, &str), limit: Duration) -> anyhow::Result<()> {
-    let mut headers = Headers::new();
-    wire::grpc::push_headers(&mut headers, None);
-    let request = Request {
-        method: b"POST",
-        path: b"/grpc.health.v1.Health/Check",
-        authority: authority.as_bytes(),
-        scheme: Scheme::Http,
-        headers: &headers,
-        body: &health_request(service)?,
-    };
-    let mut connection = wire::h2::Connection::new(wire::h2::Config::default());
-    connection.start(0, &request)?;
-    let answer = exchange!(connection, look_up(authority)?, limit);
-    if let Some(status) = wire::grpc::Status::of(&answer.headers.view())
-        && status.code != evidence::GrpcCode::OK
-    {
-        bail!("it answers {}", status.code);
-    }
-    // HealthCheckResponse { status = 1: enum }, where SERVING is 1.
-    let message = wire::grpc::single_message(&answer.body)?;
-    ensure!(message == [0x08, 0x01], "it does not say SERVING");
-    Ok(())
-}
-
 /// `HealthCheckRequest { service = 1: string }`, framed.
 fn health_request(service: &str) -> anyhow::Result<Vec<u8>> {
     let mut body = Vec::new();
@@ -198,8 +245,9 @@ fn health_request(service: &str) -> anyhow::Result<Vec<u8>> {
     Ok(body)
 }
 
-fn look_up(host_and_port: &str) -> anyhow::Result<SocketAddr> {
-    let mut addresses =
-        host_and_port.to_socket_addrs().with_context(|| format!("cannot find {host_and_port}"))?;
-    addresses.next().ok_or_else(|| anyhow!("{host_and_port} has no address"))
+fn wire_scheme(scheme: UrlScheme) -> Scheme {
+    match scheme {
+        UrlScheme::Http => Scheme::Http,
+        UrlScheme::Https => Scheme::Https,
+    }
 }

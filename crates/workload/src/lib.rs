@@ -5,6 +5,7 @@
 //! a function of seed and arrival number. Start reading at [`model`], the resolved workload that
 //! everything else makes or uses; [`plan`] makes one from a file.
 
+pub mod connection;
 pub mod data;
 pub mod draw;
 mod executor;
@@ -21,12 +22,13 @@ pub mod timetable;
 mod units;
 pub mod vu_ramp;
 
+pub use connection::{Connecting, Dns, HttpVersion, IpVersion, Reuse, Scheme, TlsSettings};
 pub use data::Table;
 pub use draw::{Draw, RowPicker};
 pub use message::{MessageTemplate, Method, Schemas};
 pub use model::*;
 pub use objective::{Comparison, Filter, Measure, Objective, Statistic};
-pub use plan::{Files, LoadedPlan, Overrides, PlanErrors};
+pub use plan::{Files, LoadedPlan, Overrides, PlanErrors, TlsFiles};
 pub use redact::Redactor;
 pub use schedule::{Schedule, Segment};
 pub use template::Template;

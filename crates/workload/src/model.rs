@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 pub use crate::executor::{Arrivals, Executor, Stage, VuStage};
+use crate::connection::{Connecting, Scheme};
 use crate::objective::Objective;
 use crate::schedule::Segment;
 use crate::template::{Template, Value, templates_in};
@@ -64,11 +65,17 @@ pub struct Target {
     pub process: Option<ProcessRef>,
     /// What must answer before the load begins.
     pub wait_ready: Option<WaitReady>,
+    /// How it is connected to.
+    #[serde(default, skip_serializing_if = "Connecting::is_default")]
+    pub connecting: Connecting,
 }
 
 /// Where an HTTP target is, and the path all of its URLs begin with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HttpOrigin {
+    /// Under TLS or not.
+    #[serde(default)]
+    pub scheme: Scheme,
     /// Host name or address, without brackets.
     pub host: String,
     /// TCP port.
@@ -77,9 +84,12 @@ pub struct HttpOrigin {
     pub base_path: String,
 }
 
-/// Where a gRPC target is (cleartext HTTP/2).
+/// Where a gRPC target is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GrpcOrigin {
+    /// Under TLS or not.
+    #[serde(default)]
+    pub scheme: Scheme,
     /// Host name or address, without brackets.
     pub host: String,
     /// TCP port.
@@ -117,6 +127,9 @@ pub enum ReadyProbe {
     Url(String),
     /// `grpc.health.v1.Health/Check` at this host and port until it says SERVING.
     GrpcHealth {
+        /// Under TLS or not.
+        #[serde(default)]
+        scheme: Scheme,
         /// Host and port.
         authority: String,
         /// The service asked for; empty for the server as a whole.

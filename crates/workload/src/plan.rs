@@ -14,6 +14,7 @@ use scenarios::ScenarioDraft;
 use section::{Issues, Section, Span};
 use steps::StepDraft;
 
+mod connecting;
 mod data;
 mod errors;
 mod executors;
@@ -30,7 +31,9 @@ mod targets;
 mod tests;
 mod verify;
 
+pub use connecting::TlsFiles;
 pub use errors::{PlanError, PlanErrors};
+pub use targets::{authority_of, scheme_of};
 
 /// How files are read. This room reads none itself.
 pub trait Files {
@@ -64,6 +67,8 @@ pub struct LoadedPlan {
     pub tables: BTreeMap<String, Table>,
     /// The descriptions of gRPC targets.
     pub schemas: Schemas,
+    /// What the files of targets' `tls` tables hold, by target: secrets among them, never to be stored.
+    pub tls: BTreeMap<String, TlsFiles>,
     /// The environment variables the plan uses, with their values: secrets, never to be stored.
     pub env: BTreeMap<String, String>,
 }
@@ -151,7 +156,7 @@ impl Around<'_> {
         }
         workload.objectives = goals::read(root, &workload);
         root.finish();
-        LoadedPlan { workload, tables: data.tables, schemas: targets.schemas, env }
+        LoadedPlan { workload, tables: data.tables, schemas: targets.schemas, tls: targets.tls, env }
     }
 }
 

@@ -80,8 +80,8 @@ impl EventLoop {
             self.books.checked((endpoint, phase), *check, *held);
         }
         if let Some(kind) = self.keeper.wants(&exchange) {
-            let unsendable = operation.unsendable.map(|error| error.to_string());
-            let detail = match (unsendable.as_deref(), self.opinion.detail.as_str()) {
+            let reason = operation.reason();
+            let detail = match (reason.as_deref(), self.opinion.detail.as_str()) {
                 (Some(detail), _) => detail,
                 (None, "") if outcome.is_failure() => explain(outcome),
                 (None, detail) => detail,
@@ -127,7 +127,7 @@ impl EventLoop {
         }
         self.wants = wants;
         if progress == Progress::Done {
-            self.end_iteration(user, now);
+            self.end_iteration(user, now)?;
         }
         Ok(())
     }
@@ -142,8 +142,9 @@ impl EventLoop {
         Ok(self.network.submit(operation, &mut self.operations)?)
     }
 
-    fn end_iteration(&mut self, user: u32, now: Instant) {
+    fn end_iteration(&mut self, user: u32, now: Instant) -> Result<(), EngineError> {
         let scenario = self.users.get(user).scenario;
+        self.network.end_iteration(user, &mut self.operations)?;
         if let Some(active) = self.users.release(user, now) {
             let took = now.since(active.due).as_nanos() as u64;
             self.books.iteration_done((scenario, active.phase), (active.outcome, took));
@@ -151,6 +152,7 @@ impl EventLoop {
                 self.sources[scenario].seat_is_free(seat, now);
             }
         }
+        Ok(())
     }
 }
 
@@ -159,6 +161,7 @@ fn explain(outcome: Outcome) -> &'static str {
         Outcome::Timeout => "no complete response within the step's time limit",
         Outcome::Refused => "the connection was refused",
         Outcome::Reset => "the connection was reset or closed before the response was complete",
+        Outcome::Tls => "the TLS handshake failed",
         Outcome::Protocol => "the peer did not speak the protocol",
         _ => "",
     }

@@ -1,99 +1,135 @@
-//! One socket and the protocol spoken over it.
+//! One socket, TLS over it if its origin wants that, and the protocol spoken over both.
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, Read, Write};
 
 use evidence::Outcome;
-use mio::net::TcpStream;
-use mio::{Interest, Registry, Token};
-use wire::{Request, Scheme, StartError};
+use mio::{Registry, Token};
+use rustls::ClientConnection;
+use wire::{Request, StartError};
 
 use super::collector::Collector;
-use super::exhausted::outcome_of;
+use super::lost::Lost;
 use super::protocol::Wire;
+use super::transport::Transport;
 use crate::operation::{Ended, Operation, OperationToken, Operations};
-use crate::program::{Origin, Speaks};
+use crate::program::{Origin, Route, Speaks};
 
-/// Whether the socket can be used yet.
+/// Whether the connection can be used yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     Connecting,
+    Handshaking,
     Open,
 }
 
-/// One socket and the protocol spoken over it.
+/// One socket and what is spoken over it.
 #[derive(Debug)]
 pub(super) struct Connection {
-    stream: TcpStream,
+    transport: Transport,
+    session: Option<Box<ClientConnection>>,
+    /// What a handshake must agree on; none: what the peer chooses.
+    wanted: Option<Speaks>,
     pub(super) origin: usize,
     /// Tells it from connections that had the same place before.
     pub(super) serial: u32,
     /// Where it stands in its pool's list, if it carries many requests at once.
     pub(super) slot: usize,
+    /// Whether its pool counts it: until it is closed, or the peer says that it takes no more.
+    pub(super) is_counted: bool,
+    /// The virtual user it belongs to, where connections belong to iterations.
+    pub(super) owner: u32,
     pub(super) state: State,
     pub(super) wire: Wire,
     /// The request this connection was opened for.
     pub(super) queued: Option<u32>,
     pub(super) is_dirty: bool,
-    /// The one request an HTTP/1.1 connection carries.
+    /// The last request that an unshared connection was given, until its end is noticed.
     current: Option<u32>,
     /// Bytes received since the last response was complete: they belong to the next one.
     unclaimed: u64,
+    /// Which of the origin's addresses it goes to, counted on, and how many were tried.
+    address: usize,
+    tries: usize,
 }
 
 /// Why nothing could be read.
 pub(super) enum ReadError {
     WouldBlock,
-    Failed(Outcome),
+    Failed(Lost),
 }
 
 impl Connection {
+    /// Begin to connect to the origin's `nth` address, or the next that takes it.
     pub(super) fn open(
         origin: usize,
-        described: &Origin,
+        (described, nth): (&Origin, usize),
         (registry, token): (&Registry, Token),
     ) -> io::Result<Connection> {
-        let mut stream = TcpStream::connect(described.address)?;
-        stream.set_nodelay(true)?;
-        registry.register(&mut stream, token, Interest::READABLE | Interest::WRITABLE)?;
+        let mut tries = 1;
+        let transport = loop {
+            let opened = Transport::open(&described.route, nth + tries - 1);
+            match opened.and_then(|mut t| t.register(registry, token).map(|()| t)) {
+                Ok(transport) => break transport,
+                Err(error) if tries >= described.route.addresses() => return Err(error),
+                Err(_) => tries += 1,
+            }
+        };
         Ok(Connection {
-            stream,
+            transport,
+            session: None,
+            wanted: described.speaks,
             origin,
             serial: 0,
             slot: 0,
+            is_counted: true,
+            owner: 0,
             state: State::Connecting,
-            wire: Wire::new(described.speaks),
+            wire: Wire::new(described.speaks.unwrap_or(Speaks::Http1)),
             queued: None,
             is_dirty: false,
             current: None,
             unclaimed: 0,
+            address: nth + tries - 1,
+            tries,
         })
     }
 
     pub(super) fn deregister(&mut self, registry: &Registry) {
-        // Closing the socket would do; a failure here leaves nothing behind.
-        let _ = registry.deregister(&mut self.stream);
+        self.transport.deregister(registry);
     }
 
     pub(super) fn speaks(&self) -> Speaks {
-        match self.wire {
-            Wire::Http1(_) => Speaks::Http1,
-            Wire::Http2(_) => Speaks::Http2,
-        }
+        self.wire.speaks()
     }
 
-    /// Whether the connection is established now; an error when it never will be.
-    pub(super) fn establish(&mut self) -> io::Result<bool> {
-        if let Some(error) = self.stream.take_error()? {
-            return Err(error);
+    /// Whether the socket is connected now; an error when it never will be. A handshake, where there is one,
+    /// has then begun.
+    pub(super) fn establish(&mut self, origin: &Origin) -> Result<bool, Lost> {
+        if !self.transport.is_connected().map_err(|e| Lost::from(&e))? {
+            return Ok(false);
         }
-        match self.stream.peer_addr() {
-            Ok(_) => {
-                self.state = State::Open;
-                Ok(true)
+        self.state = State::Open;
+        if let Some(tls) = &origin.tls {
+            let session = ClientConnection::new(tls.config.clone(), tls.name.clone());
+            self.session = Some(Box::new(session.map_err(|e| Lost::from(&e))?));
+            self.state = State::Handshaking;
+        }
+        Ok(true)
+    }
+
+    /// Begin anew with the next address of the origin; false when all were tried.
+    pub(super) fn try_next(&mut self, route: &Route, (registry, token): (&Registry, Token)) -> bool {
+        while self.tries < route.addresses() {
+            self.tries += 1;
+            self.address += 1;
+            let opened = Transport::open(route, self.address);
+            if let Ok(transport) = opened.and_then(|mut t| t.register(registry, token).map(|()| t)) {
+                self.transport.deregister(registry);
+                self.transport = transport;
+                return true;
             }
-            Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(false),
-            Err(error) => Err(error),
         }
+        false
     }
 
     pub(super) fn start(
@@ -108,7 +144,7 @@ impl Connection {
             method: &draft.method,
             path: &draft.path,
             authority: origin.authority.as_bytes(),
-            scheme: Scheme::Http,
+            scheme: origin.scheme,
             headers: &draft.headers,
             body: &draft.body,
         };
@@ -128,20 +164,21 @@ impl Connection {
     }
 
     /// Write as much as the socket takes.
-    pub(super) fn write(&mut self) -> io::Result<()> {
+    pub(super) fn write(&mut self) -> Result<(), Lost> {
         if self.state == State::Connecting {
             return Ok(());
         }
-        while self.wire.has_outgoing() {
-            match self.stream.write(self.wire.outgoing()) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(n) => self.wire.sent(n),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+        let written = match &mut self.session {
+            None => write_plain(&mut self.transport, &mut self.wire),
+            Some(session) => {
+                let wire = (self.state == State::Open).then_some(&mut self.wire);
+                write_secret(&mut self.transport, session, wire)
             }
-        }
-        Ok(())
+        };
+        written.map_err(|error| match self.state {
+            State::Handshaking => self.cut_off(),
+            _ => Lost::from(&error),
+        })
     }
 
     /// Read once and let the protocol make sense of it. Zero bytes: the peer has closed its side.
@@ -152,29 +189,116 @@ impl Connection {
         ended: &mut Vec<Ended>,
     ) -> Result<usize, ReadError> {
         let n = loop {
-            match self.stream.read(buffer) {
+            match self.transport.read(buffer) {
                 Ok(n) => break n,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(ReadError::WouldBlock),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(ReadError::Failed(outcome_of(&error))),
+                Err(_) if self.state == State::Handshaking => return Err(ReadError::Failed(self.cut_off())),
+                Err(error) => return Err(ReadError::Failed(Lost::from(&error))),
             }
         };
         if n == 0 {
             return Ok(0);
         }
+        if self.session.is_some() {
+            return self.decrypt(&buffer[..n], operations, ended).map_err(ReadError::Failed);
+        }
         self.unclaimed += n as u64;
         let mut collector = Collector { operations, ended, unclaimed: &mut self.unclaimed };
-        self.wire.receive(&buffer[..n], &mut collector).map_err(|e| ReadError::Failed(e.outcome()))?;
+        let received = self.wire.receive(&buffer[..n], &mut collector);
+        received.map_err(|e| ReadError::Failed(e.outcome().into()))?;
         Ok(n)
     }
 
+    /// Take in what came under TLS. Zero: the peer has said that nothing more will come.
+    fn decrypt(
+        &mut self,
+        mut input: &[u8],
+        operations: &mut Operations,
+        ended: &mut Vec<Ended>,
+    ) -> Result<usize, Lost> {
+        let mut taken = input.len();
+        while !input.is_empty() {
+            let Some(session) = &mut self.session else { break };
+            let read = session.read_tls(&mut input).map_err(|e| Lost::tls(&e.to_string()))?;
+            let processed = session.process_new_packets();
+            if let Err(error) = &processed {
+                // The peer is told why, if it still listens.
+                let _ = session.write_tls(&mut self.transport);
+                return Err(Lost::from(error));
+            }
+            if self.state == State::Handshaking {
+                self.finish_handshake()?;
+            }
+            if self.state == State::Open {
+                self.deliver(operations, ended)?;
+            }
+            if read == 0 || processed.is_ok_and(|state| state.peer_has_closed()) {
+                taken = 0;
+                break;
+            }
+        }
+        Ok(taken)
+    }
+
+    /// Let the protocol make sense of what TLS has brought so far.
+    fn deliver(&mut self, operations: &mut Operations, ended: &mut Vec<Ended>) -> Result<(), Lost> {
+        let Some(session) = &mut self.session else { return Ok(()) };
+        loop {
+            let mut reader = session.reader();
+            // It would block when there is nothing more, and complains of an end that comes by surprise.
+            let Ok(chunk) = reader.fill_buf() else { return Ok(()) };
+            let n = chunk.len();
+            if n == 0 {
+                return Ok(());
+            }
+            self.unclaimed += n as u64;
+            let mut collector = Collector { operations, ended, unclaimed: &mut self.unclaimed };
+            self.wire.receive(chunk, &mut collector).map_err(|e| Lost::from(e.outcome()))?;
+            reader.consume(n);
+        }
+    }
+
+    /// When the handshake is over, the protocol is the one agreed on.
+    fn finish_handshake(&mut self) -> Result<(), Lost> {
+        let Some(session) = self.session.as_ref().filter(|session| !session.is_handshaking()) else {
+            return Ok(());
+        };
+        let agreed = match session.alpn_protocol() {
+            Some(b"h2") => Speaks::Http2,
+            _ => Speaks::Http1,
+        };
+        if self.wanted.is_some_and(|wanted| wanted != agreed) {
+            return Err(Lost::tls("the peer did not agree to HTTP/2 (by ALPN)"));
+        }
+        self.wire = Wire::new(agreed);
+        self.state = State::Open;
+        Ok(())
+    }
+
+    pub(super) fn has_outgoing(&self) -> bool {
+        self.wire.has_outgoing() || self.session.as_ref().is_some_and(|session| session.wants_write())
+    }
+
     /// The peer has closed its side: what becomes of requests that are still open.
-    pub(super) fn at_end(&mut self, operations: &mut Operations, ended: &mut Vec<Ended>) -> Outcome {
+    pub(super) fn at_end(&mut self, operations: &mut Operations, ended: &mut Vec<Ended>) -> Lost {
+        if self.state == State::Handshaking {
+            return self.cut_off();
+        }
+        // Under TLS an end that the peer did not announce may be anybody's doing: what it would complete
+        // is not complete.
+        if self.session.as_mut().is_some_and(|s| !has_said_goodbye(s)) {
+            return Outcome::Reset.into();
+        }
         let mut collector = Collector { operations, ended, unclaimed: &mut self.unclaimed };
         match self.wire.closed(&mut collector) {
-            Ok(()) => Outcome::Reset,
-            Err(error) => error.outcome(),
+            Ok(()) => Outcome::Reset.into(),
+            Err(error) => error.outcome().into(),
         }
+    }
+
+    fn cut_off(&self) -> Lost {
+        Lost::tls("the peer ended the connection during the TLS handshake")
     }
 
     /// Put the operations it carries, and the one it was opened for, into `tokens`.
@@ -188,8 +312,53 @@ impl Connection {
         std::mem::take(&mut self.unclaimed)
     }
 
-    /// Whether an HTTP/1.1 request has been answered since this was last asked.
+    /// Whether the request of an unshared connection has ended since this was last asked.
     pub(super) fn has_just_finished(&mut self) -> bool {
         self.wire.open_requests() == 0 && self.current.take().is_some()
+    }
+}
+
+fn has_said_goodbye(session: &mut ClientConnection) -> bool {
+    session.process_new_packets().is_ok_and(|state| state.peer_has_closed())
+}
+
+#[inline]
+fn write_plain(transport: &mut Transport, wire: &mut Wire) -> io::Result<()> {
+    while wire.has_outgoing() {
+        match transport.write(wire.outgoing()) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(n) => wire.sent(n),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// The same under TLS; before the end of the handshake there is no `wire` yet. More is encrypted only when
+/// all that was has gone, so that it is the protocol's buffer that grows and not both.
+fn write_secret(
+    transport: &mut Transport,
+    session: &mut ClientConnection,
+    mut wire: Option<&mut Wire>,
+) -> io::Result<()> {
+    loop {
+        while session.wants_write() {
+            match session.write_tls(transport) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        match wire.as_deref_mut().filter(|wire| wire.has_outgoing()) {
+            None => return Ok(()),
+            Some(wire) => {
+                let n = session.writer().write(wire.outgoing())?;
+                wire.sent(n);
+            }
+        }
     }
 }

@@ -3,21 +3,33 @@
 //! Every change costs the same however many there are: entries that no longer hold are passed over when
 //! their turn comes.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use slab::Slab;
 
-use super::connection::{Connection, State};
+use super::connection::Connection;
 use crate::operation::{OperationToken, Operations};
+use crate::program::Speaks;
+
+/// A connection by its place and serial; it may be gone meanwhile.
+type Ticket = (usize, u32);
 
 /// The connections of one origin.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
-    /// HTTP/1.1 connections without a request, by place and serial, the most recently used last. Closed
-    /// ones are among them. They are all passed over before another connection is opened, so that there are
-    /// never more than connections were open at once.
-    idle: Vec<(usize, u32)>,
-    /// Connections of a multiplexing protocol.
+    /// Which protocol its connections speak, once that is known.
+    pub(super) speaks: Option<Speaks>,
+    /// How many there are that take requests, now or when they are established.
+    pub(super) count: usize,
+    /// How many were ever opened.
+    pub(super) opened: usize,
+    /// Unshared connections without a request, the most recently used last. Closed ones are among them. They
+    /// are all passed over before another connection is opened, so that there are never more than connections
+    /// were open at once.
+    idle: Vec<Ticket>,
+    /// The same, of those that belong to a virtual user's iteration.
+    owned: HashMap<u32, Vec<Ticket>>,
+    /// Connections that carry many requests at once.
     shared: Vec<usize>,
     next: usize,
     /// Operations for which no connection has room.
@@ -25,17 +37,29 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    pub(super) fn put_idle(&mut self, connection: (usize, u32)) {
+    pub(super) fn new(speaks: Option<Speaks>) -> Self {
+        Pool { speaks, ..Pool::default() }
+    }
+
+    pub(super) fn put_idle(&mut self, connection: Ticket) {
         self.idle.push(connection);
     }
 
+    pub(super) fn put_owned(&mut self, owner: u32, connection: Ticket) {
+        self.owned.entry(owner).or_default().push(connection);
+    }
+
     pub(super) fn take_idle(&mut self, connections: &Slab<Connection>) -> Option<usize> {
-        while let Some((place, serial)) = self.idle.pop() {
-            if connections.get(place).is_some_and(|c| c.serial == serial) {
-                return Some(place);
-            }
+        take(&mut self.idle, connections)
+    }
+
+    pub(super) fn take_owned(&mut self, owner: u32, connections: &Slab<Connection>) -> Option<usize> {
+        let owned = self.owned.get_mut(&owner)?;
+        let taken = take(owned, connections);
+        if owned.is_empty() {
+            self.owned.remove(&owner);
         }
-        None
+        taken
     }
 
     /// Add a shared connection, and say where it stands.
@@ -56,23 +80,28 @@ impl Pool {
         }
     }
 
-    pub(super) fn shared_count(&self) -> usize {
-        self.shared.len()
-    }
-
     /// The next shared connection, in turn, that can take another request.
     pub(super) fn with_room(&mut self, connections: &Slab<Connection>) -> Option<usize> {
         let count = self.shared.len();
         for turn in 0..count {
             let at = (self.next + turn) % count;
             let connection = &connections[self.shared[at]];
-            if connection.state == State::Open && connection.wire.capacity() > 0 {
+            if connection.wire.capacity() > 0 {
                 self.next = (at + 1) % count;
                 return Some(self.shared[at]);
             }
         }
         None
     }
+}
+
+fn take(tickets: &mut Vec<Ticket>, connections: &Slab<Connection>) -> Option<usize> {
+    while let Some((place, serial)) = tickets.pop() {
+        if connections.get(place).is_some_and(|c| c.serial == serial) {
+            return Some(place);
+        }
+    }
+    None
 }
 
 /// Operations in the order in which they came. Those that have left are passed over.

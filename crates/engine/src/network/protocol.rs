@@ -28,6 +28,13 @@ impl Wire {
         }
     }
 
+    pub(super) fn speaks(&self) -> Speaks {
+        match self {
+            Wire::Http1(_) => Speaks::Http1,
+            Wire::Http2(_) => Speaks::Http2,
+        }
+    }
+
     pub(super) fn capacity(&self) -> usize {
         either!(self, c => c.capacity())
     }

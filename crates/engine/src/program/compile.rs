@@ -1,10 +1,15 @@
 //! From a loaded plan to a [`Program`].
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use evidence::GrpcCode;
-use workload::model::{Expect, Extract, ExtractFrom, Flow, Request, Scenario, Step, Workload};
-use workload::plan::LoadedPlan;
+use rustls::ClientConfig;
+use workload::connection::Scheme;
+use workload::model::{
+    Expect, Extract, ExtractFrom, Flow, ReadyProbe, Request, Scenario, Step, Target, Workload,
+};
+use workload::plan::{LoadedPlan, TlsFiles};
 use workload::redact::Redactor;
 use workload::template::Template;
 
@@ -12,8 +17,7 @@ use super::expectation::{Expectation, ExpectedStatus, Extraction, ExtractionFrom
 use super::lookup::Lookup;
 use super::text::{Names, Place, Text, UnknownName};
 use super::{
-    Content, Endpoint, FlowProgram, Origin, Program, ScenarioProgram, Speaks, StepProgram, phases,
-    shared_names,
+    Content, Endpoint, FlowProgram, Kind, Origin, Program, ScenarioProgram, StepProgram, phases, shared_names,
 };
 use crate::exemplars::KEPT_BODY_BYTES;
 use crate::operation::CHECKED_BODY_BYTES;
@@ -31,6 +35,14 @@ pub enum CompileError {
         host: String,
         /// Why.
         source: std::io::Error,
+    },
+    /// What TLS needs cannot be had.
+    #[error("target `{target}`: {what}")]
+    Tls {
+        /// The target's name.
+        target: String,
+        /// What is wrong.
+        what: String,
     },
     /// A step names a target that the workload has not, or that does not speak its protocol.
     #[error("step `{step}`: there is no {kind} target `{target}`")]
@@ -67,7 +79,8 @@ impl Program {
     /// # Errors
     /// [`CompileError`], chiefly hosts without an address.
     pub fn compile(plan: LoadedPlan, unix_ns: i128) -> Result<Program, CompileError> {
-        let LoadedPlan { workload, mut tables, schemas, env } = plan;
+        let LoadedPlan { workload, mut tables, schemas, tls: files, env } = plan;
+        let tls = tls_of(&workload, &files)?;
         let redactor = Redactor::new(&workload, &env);
         let mut data = Vec::new();
         for name in workload.data.keys() {
@@ -82,6 +95,7 @@ impl Program {
             origins: Vec::new(),
             endpoints: Vec::new(),
             schemas: &schemas,
+            tls: &tls,
         };
         let setup = compiler.steps(&workload.setup)?.into();
         let mut scenarios = Vec::with_capacity(workload.scenarios.len());
@@ -101,6 +115,7 @@ impl Program {
             shared: vec![Vec::new(); names.variables.len()],
             names,
             redactor,
+            tls,
             epoch_unix_ns: unix_ns,
         })
     }
@@ -114,6 +129,7 @@ struct Compiler<'a> {
     origins: Vec<Origin>,
     endpoints: Vec<Endpoint>,
     schemas: &'a workload::message::Schemas,
+    tls: &'a BTreeMap<String, Arc<ClientConfig>>,
 }
 
 impl Compiler<'_> {
@@ -192,13 +208,13 @@ impl Compiler<'_> {
         let in_step = |source| CompileError::Name { step: step.name.clone(), source };
         match &step.request {
             Request::Http { target, method, path, body, .. } => {
-                let origin = self.origin(&step.name, (target, Speaks::Http1))?;
+                let origin = self.origin(&step.name, (target, Kind::Http))?;
                 let path = self.text(path).map_err(in_step)?;
                 let body = self.text(body).map_err(in_step)?;
                 Ok((origin, Content::Http { method: method.clone().into_bytes(), path, body }))
             }
             Request::Grpc { target, method, message, .. } => {
-                let origin = self.origin(&step.name, (target, Speaks::Http2))?;
+                let origin = self.origin(&step.name, (target, Kind::Grpc))?;
                 let pattern = |e: &dyn std::fmt::Display| CompileError::Pattern {
                     step: step.name.clone(),
                     what: e.to_string(),
@@ -224,26 +240,18 @@ impl Compiler<'_> {
         self.names.compile(template, Place { workload: self.workload, scenario: self.place })
     }
 
-    fn origin(&mut self, step: &str, (target, speaks): (&str, Speaks)) -> Result<usize, CompileError> {
-        let known = self.origins.iter().position(|o| o.target == target && o.speaks == speaks);
+    fn origin(&mut self, step: &str, (target, kind): (&str, Kind)) -> Result<usize, CompileError> {
+        let known = self.origins.iter().position(|o| o.target == target && o.kind == kind);
         if let Some(place) = known {
             return Ok(place);
         }
-        let described = self.workload.targets.get(target);
-        let place = match speaks {
-            Speaks::Http1 => described.and_then(|t| t.http.as_ref()).map(|o| (&o.host, o.port, 1)),
-            Speaks::Http2 => {
-                described.and_then(|t| t.grpc.as_ref()).map(|o| (&o.host, o.port, o.connections))
-            }
+        let origin = match self.workload.targets.get(target) {
+            Some(described) => Origin::of((target, described), kind, self.tls.get(target))?,
+            None => None,
         };
-        let kind = if speaks == Speaks::Http1 { "HTTP" } else { "gRPC" };
-        let missing = || CompileError::NoTarget { step: step.into(), kind, target: target.into() };
-        let (host, port, connections) = place.ok_or_else(missing)?;
-        let address = look_up(target, (host, port))?;
-        let authority =
-            if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
-        let connections = connections.max(1) as usize;
-        self.origins.push(Origin { target: target.to_owned(), speaks, address, authority, connections });
+        let missing =
+            || CompileError::NoTarget { step: step.into(), kind: kind.name(), target: target.into() };
+        self.origins.push(origin.ok_or_else(missing)?);
         Ok(self.origins.len() - 1)
     }
 
@@ -292,9 +300,26 @@ fn pattern(step: &Step, what: &str) -> CompileError {
     CompileError::Pattern { step: step.name.clone(), what: what.to_owned() }
 }
 
-fn look_up(target: &str, (host, port): (&str, u16)) -> Result<SocketAddr, CompileError> {
-    let failed = |source| CompileError::Dns { target: target.into(), host: host.into(), source };
-    let mut addresses = (host, port).to_socket_addrs().map_err(failed)?;
-    let none = || failed(std::io::Error::new(std::io::ErrorKind::NotFound, "the name has no address"));
-    addresses.next().ok_or_else(none)
+/// The TLS configurations of all targets that are spoken to under TLS, or asked so whether they are ready.
+fn tls_of(
+    workload: &Workload,
+    files: &BTreeMap<String, TlsFiles>,
+) -> Result<BTreeMap<String, Arc<ClientConfig>>, CompileError> {
+    let mut all = BTreeMap::new();
+    for (name, target) in workload.targets.iter().filter(|(_, target)| is_secure(target)) {
+        let files = files.get(name).cloned().unwrap_or_default();
+        let config = super::tls::client_config(&target.connecting.tls, &files);
+        let config = config.map_err(|what| CompileError::Tls { target: name.clone(), what })?;
+        all.insert(name.clone(), Arc::new(config));
+    }
+    Ok(all)
+}
+
+fn is_secure(target: &Target) -> bool {
+    let asked = target.wait_ready.as_ref().is_some_and(|ready| match &ready.probe {
+        ReadyProbe::Url(url) => url.starts_with("https://"),
+        ReadyProbe::GrpcHealth { scheme, .. } => *scheme == Scheme::Https,
+    });
+    let http = target.http.as_ref().is_some_and(|o| o.scheme == Scheme::Https);
+    http || target.grpc.as_ref().is_some_and(|o| o.scheme == Scheme::Https) || asked
 }

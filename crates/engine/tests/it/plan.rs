@@ -10,7 +10,7 @@ use engine::Program;
 use workload::plan::{Files, LoadedPlan};
 use workload::{
     Arrivals, DataFrom, DataSource, Executor, Expect, Extract, ExtractFrom, Flow, GrpcOrigin, HttpOrigin,
-    Phase, Pick, Request, Scenario, Schemas, Stage, Step, Table, Target, Template, Weighted, Workload,
+    Phase, Pick, Request, Scenario, Schemas, Scheme, Stage, Step, Table, Target, Template, Weighted, Workload,
 };
 
 /// The target of [`get`] and [`post`].
@@ -58,7 +58,12 @@ impl Plan {
     }
 
     pub(crate) fn http(mut self, name: &str, addr: SocketAddr) -> Self {
-        let origin = HttpOrigin { host: addr.ip().to_string(), port: addr.port(), base_path: String::new() };
+        let origin = HttpOrigin {
+            scheme: Scheme::Http,
+            host: addr.ip().to_string(),
+            port: addr.port(),
+            base_path: String::new(),
+        };
         self.workload.targets.entry(name.to_owned()).or_default().http = Some(origin);
         self
     }
@@ -66,6 +71,7 @@ impl Plan {
     /// A gRPC target with the service `bed.Bed`, spoken to over one connection.
     pub(crate) fn grpc(mut self, name: &str, addr: SocketAddr) -> Self {
         let origin = GrpcOrigin {
+            scheme: Scheme::Http,
             host: addr.ip().to_string(),
             port: addr.port(),
             proto: vec!["bed.proto".to_owned()],
@@ -117,7 +123,11 @@ impl Plan {
     pub(crate) fn compile_with(self, env: &[(&str, &str)]) -> Program {
         let Plan { workload, tables, schemas } = self;
         let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Program::compile(LoadedPlan { workload, tables, schemas, env }, 1_795_255_871_000_000_000).unwrap()
+        Program::compile(
+            LoadedPlan { workload, tables, schemas, tls: BTreeMap::new(), env },
+            1_795_255_871_000_000_000,
+        )
+        .unwrap()
     }
 }
 

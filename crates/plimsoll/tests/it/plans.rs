@@ -82,12 +82,6 @@ fn too_little_data_for_unique_rows_says_how_much_is_needed() {
 }
 
 #[test]
-fn tls_is_refused_in_words() {
-    let plan = open(nowhere(), 1).replace("http://", "https://");
-    refused(&Place::new(&plan), &["plan.toml:3:", "TLS is not supported yet"]);
-}
-
-#[test]
 fn a_missing_environment_variable_is_named() {
     let plan = open(nowhere(), 1) + "headers = { authorization = \"${env.NO_SUCH_VARIABLE}\" }\n";
     refused(&Place::new(&plan), &["NO_SUCH_VARIABLE"]);

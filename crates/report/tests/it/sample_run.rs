@@ -247,6 +247,7 @@ pub(crate) fn workload() -> Workload {
     };
     let target = Target {
         http: Some(HttpOrigin {
+            scheme: workload::Scheme::Http,
             host: "127.0.0.1".to_owned(),
             port: 8000,
             base_path: "/challenge".to_owned(),

@@ -82,17 +82,17 @@ fn move_to(target: &mut Target, (name, url): (&str, &str)) -> Result<(), String>
             }
         }
         (_, Some(grpc)) => {
-            let (host, port) = grpc_authority(url)?;
+            let (scheme, host, port) = grpc_authority(url)?;
             let (was_at, old_port) = (authority(grpc), grpc.port);
-            (grpc.host, grpc.port) = (host, port);
+            (grpc.scheme, grpc.host, grpc.port) = (scheme, host, port);
             if target.process == Some(ProcessRef::Port(old_port)) {
                 target.process = Some(ProcessRef::Port(port));
             }
             let probe = target.wait_ready.as_mut().map(|ready| &mut ready.probe);
-            if let Some(ReadyProbe::GrpcHealth { authority: asked, .. }) = probe
+            if let Some(ReadyProbe::GrpcHealth { scheme, authority: asked, .. }) = probe
                 && *asked == was_at
             {
-                *asked = authority(grpc);
+                (*scheme, *asked) = (grpc.scheme, authority(grpc));
             }
         }
         _ => return Err(format!("target `{name}` has no url to replace")),

@@ -2,7 +2,8 @@
 
 use super::section::Item;
 use super::steps::StepReader;
-use super::targets::{authority_of, http_origin, is_target_text};
+use super::targets::{authority_of, http_origin, is_target_text, scheme_of};
+use crate::connection::Scheme;
 use crate::model::{HttpOrigin, Request, Target};
 use crate::nearest::nearest;
 use crate::template::{Part, Template, Value, json_template};
@@ -133,11 +134,13 @@ fn split_url(
             Some((set.clone(), origin.clone(), rest))
         }
         Some(Part::Literal(text)) if text.starts_with("http://") || text.starts_with("https://") => {
-            let (authority, rest) = implied_target(url, template.source())?;
-            let origin = url.issues.check(&url.span(), http_origin(&format!("http://{authority}")))?;
+            let (scheme, authority, rest) = implied_target(url, template.source())?;
+            let whole = format!("{}://{authority}", scheme.name());
+            let origin = url.issues.check(&url.span(), http_origin(&whole))?;
             let target = Target { http: Some(origin.clone()), ..Target::default() };
-            reader.targets.implied.borrow_mut().insert(authority.clone(), target);
-            Some((authority, origin, rest))
+            let name = if scheme == Scheme::Http { authority } else { whole };
+            reader.targets.implied.borrow_mut().insert(name.clone(), target);
+            Some((name, origin, rest))
         }
         _ => {
             url.wrong("a url begins with a target, `${NAME.url}/path`, or is `http://host:port/path`");
@@ -146,15 +149,12 @@ fn split_url(
     }
 }
 
-/// Authority and rest of a URL that names its host itself.
-fn implied_target(url: &Item<'_>, source: &str) -> Option<(String, String)> {
-    let Some(after) = source.strip_prefix("http://") else {
-        url.wrong("TLS is not supported yet; use `http://`");
-        return None;
-    };
+/// Scheme, authority and rest of a URL that names its host itself.
+fn implied_target(url: &Item<'_>, source: &str) -> Option<(Scheme, String, String)> {
+    let (scheme, after) = scheme_of(source)?;
     let (authority, rest) = after.split_at(after.find(['/', '?']).unwrap_or(after.len()));
-    url.issues.check(&url.span(), authority_of(authority, Some(80)))?;
-    Some((authority.to_owned(), rest.to_owned()))
+    url.issues.check(&url.span(), authority_of(authority, Some(scheme.default_port())))?;
+    Some((scheme, authority.to_owned(), rest.to_owned()))
 }
 
 pub(super) fn unknown_target<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {

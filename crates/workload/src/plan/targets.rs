@@ -6,7 +6,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::Files;
+use super::connecting::{self, TlsFiles};
 use super::section::{Item, Section};
+use crate::connection::Scheme;
 use crate::message::Schemas;
 use crate::model::{GrpcOrigin, HttpOrigin, ProcessRef, ReadyProbe, Target, WaitReady};
 use crate::template::is_name;
@@ -25,6 +27,8 @@ pub(super) struct Targets {
     /// Named by their authority, met in URLs.
     pub(super) implied: RefCell<BTreeMap<String, Target>>,
     pub(super) schemas: Schemas,
+    /// What the files of their `tls` tables hold.
+    pub(super) tls: BTreeMap<String, TlsFiles>,
     /// gRPC targets whose description could not be read: their methods are not complained about.
     pub(super) undescribed: BTreeSet<String>,
 }
@@ -51,6 +55,8 @@ pub(super) fn read(root: &Section<'_>, folder: &Path, files: &dyn Files) -> Targ
             root.issues.add(&section.span, format!("target `{name}` needs `url` or `grpc`"));
         }
         describe(&mut targets, (&name, &target), &section, (folder, files));
+        let tls = connecting::read_files(&section, &target.connecting.tls, (folder, files));
+        targets.tls.insert(name.clone(), tls);
         section.finish();
         targets.named.insert(name, target);
     }
@@ -90,16 +96,16 @@ fn read_target(section: &Section<'_>) -> Target {
         Some(item) => item.one_or_many().iter().filter_map(|i| i.text().map(str::to_owned)).collect(),
         None => Vec::new(),
     };
-    let connections = section.get("connections").and_then(|item| item.whole(1..=10_000));
-    let connections = connections.map_or(DEFAULT_CONNECTIONS, |n| n as u32);
+    let connecting = connecting::read(section);
+    let connections = connecting.connections.unwrap_or(DEFAULT_CONNECTIONS);
     let grpc = section.get("grpc").and_then(|item| {
         let text = item.text()?;
-        let (host, port) = section.issues.check(&item.span(), grpc_authority(text))?;
-        Some(GrpcOrigin { host, port, proto, connections })
+        let (scheme, host, port) = section.issues.check(&item.span(), grpc_authority(text))?;
+        Some(GrpcOrigin { scheme, host, port, proto, connections })
     });
     let process = section.get("process").and_then(|item| read_process(&item));
     let wait_ready = section.get("wait_ready").and_then(|item| read_ready(&item, grpc.as_ref()));
-    Target { http, grpc, process, wait_ready }
+    Target { http, grpc, process, wait_ready, connecting }
 }
 
 fn read_process(item: &Item<'_>) -> Option<ProcessRef> {
@@ -128,19 +134,19 @@ fn read_ready(item: &Item<'_>, grpc: Option<&GrpcOrigin>) -> Option<WaitReady> {
     });
     let service = section.get("service").and_then(|s| s.text()).unwrap_or_default().to_owned();
     let health = section.get("grpc_health").and_then(|health| {
-        let authority = if health.is_text() {
+        let (scheme, authority) = if health.is_text() {
             let text = health.text()?;
-            section.issues.check(&health.span(), grpc_authority(text))?;
-            text.to_owned()
+            let (scheme, host, port) = section.issues.check(&health.span(), grpc_authority(text))?;
+            (scheme, format!("{}:{port}", bracketed(&host)))
         } else {
             health.flag()?;
             let Some(grpc) = grpc else {
                 health.wrong("`grpc_health = true` asks the target's own `grpc`, which it has not");
                 return None;
             };
-            authority(grpc)
+            (grpc.scheme, authority(grpc))
         };
-        Some(ReadyProbe::GrpcHealth { authority, service })
+        Some(ReadyProbe::GrpcHealth { scheme, authority, service })
     });
     let within = section.get("within").map_or(Some(DEFAULT_WITHIN), |w| w.duration());
     let both = section.get("url").is_some() == section.get("grpc_health").is_some();
@@ -178,7 +184,10 @@ pub(super) fn resolve_ready(named: &mut BTreeMap<String, Target>) -> Vec<(String
         };
         match origins.get(of) {
             Some(origin) => {
-                *url = format!("http://{}:{}{}{rest}", bracketed(&origin.host), origin.port, origin.base_path)
+                *url = {
+                    let HttpOrigin { scheme, host, port, base_path } = origin;
+                    format!("{}://{}:{port}{base_path}{rest}", scheme.name(), bracketed(host))
+                }
             }
             None => wrong.push((name.clone(), format!("`{url}`: there is no target `{of}` with a `url`"))),
         }
@@ -190,22 +199,25 @@ fn bracketed(host: &str) -> String {
     if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
 }
 
-/// The origin and base path of `http://host:port/path`.
+/// The scheme a URL begins with, and what follows `://`; none for another scheme or none.
+pub fn scheme_of(text: &str) -> Option<(Scheme, &str)> {
+    [Scheme::Http, Scheme::Https]
+        .into_iter()
+        .find_map(|scheme| Some((scheme, text.strip_prefix(scheme.name())?.strip_prefix("://")?)))
+}
+
+/// The origin and base path of `http://host:port/path`, or the same with `https`.
 pub(super) fn http_origin(text: &str) -> Result<HttpOrigin, String> {
-    if text.starts_with("https://") {
-        return Err(format!("`{text}`: TLS is not supported yet; use `http://`"));
-    }
-    let rest = text
-        .strip_prefix("http://")
-        .ok_or_else(|| format!("`{text}` is no URL; write `http://host:port/path`"))?;
+    let (scheme, rest) =
+        scheme_of(text).ok_or_else(|| format!("`{text}` is no URL; write `http://host:port/path`"))?;
     let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
-    let (host, port) = authority_of(authority, Some(80))?;
+    let (host, port) = authority_of(authority, Some(scheme.default_port()))?;
     if path.contains(['?', '#', '$']) || !is_target_text(path) {
         return Err(format!(
             "`{text}`: the path of a target ends before `?` and `#` and has no blanks or `$`"
         ));
     }
-    Ok(HttpOrigin { host, port, base_path: path.trim_end_matches('/').to_owned() })
+    Ok(HttpOrigin { scheme, host, port, base_path: path.trim_end_matches('/').to_owned() })
 }
 
 /// Whether a path may be sent as it stands: visible ASCII only.
@@ -213,17 +225,19 @@ pub(super) fn is_target_text(path: &str) -> bool {
     path.chars().all(|c| c.is_ascii_graphic())
 }
 
-/// Host and port of a gRPC target.
-pub(super) fn grpc_authority(text: &str) -> Result<(String, u16), String> {
-    let text = text.strip_prefix("http://").unwrap_or(text).trim_end_matches('/');
-    if text.starts_with("https://") {
-        return Err(format!("`{text}`: TLS is not supported yet; write `host:port`"));
-    }
-    authority_of(text, None)
+/// Scheme, host and port of a gRPC target: `host:port`, or a URL without a path.
+pub(super) fn grpc_authority(text: &str) -> Result<(Scheme, String, u16), String> {
+    let (scheme, rest) = scheme_of(text).unwrap_or((Scheme::Http, text));
+    let default_port = (rest.len() < text.len()).then(|| scheme.default_port());
+    let (host, port) = authority_of(rest.trim_end_matches('/'), default_port)?;
+    Ok((scheme, host, port))
 }
 
 /// Host (without brackets) and port of `host:port`.
-pub(super) fn authority_of(text: &str, default_port: Option<u16>) -> Result<(String, u16), String> {
+///
+/// # Errors
+/// In words, when it is neither a name nor an address, or has no port and none is the default.
+pub fn authority_of(text: &str, default_port: Option<u16>) -> Result<(String, u16), String> {
     let form = || format!("`{text}` is no host and port; write `127.0.0.1:8000`");
     let (host, port) = match text.strip_prefix('[') {
         Some(rest) => {

@@ -8,6 +8,7 @@ use insta::assert_snapshot;
 use proptest::prelude::*;
 
 use super::*;
+use crate::connection::Scheme;
 use crate::model::{HttpOrigin, Pick, ProcessRef, ReadyProbe, Request};
 
 mod executors;
@@ -175,7 +176,7 @@ zzz = 1
 fn all_errors_are_reported_together() {
     let plan = r#"version = 2
 [targets.shop]
-url = "https://shop.test"
+url = "ftp://shop.test"
 [data.users]
 file = "users.csv"
 pick = "uniq"
@@ -200,7 +201,7 @@ fast = "p95(lisst, phase = upp) < 50"
 "#;
     assert_snapshot!(errors(plan, &[("users.csv", "id,name\n1,a\n2\n")]), @r#"
     plan.toml:1:11: only `version = 1` is known; this plan needs another version of the command
-    plan.toml:3:7: `https://shop.test`: TLS is not supported yet; use `http://`
+    plan.toml:3:7: `ftp://shop.test` is no URL; write `http://host:port/path`
     plan.toml:5:8: users.csv:3: this row has 1 field, the header line has 2; give every row a value for each column
     plan.toml:6:8: `pick` is sequential, random or unique; did you mean `unique`?
     plan.toml:9:12: `10` is no duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
@@ -337,7 +338,7 @@ fn stages_must_fit_their_phases() {
     assert_eq!(workload.scenarios[0].start, 15 * S);
     assert_eq!(
         workload.targets["[::1]:80"].http,
-        Some(HttpOrigin { host: "::1".into(), port: 80, base_path: String::new() })
+        Some(HttpOrigin { scheme: Scheme::Http, host: "::1".into(), port: 80, base_path: String::new() })
     );
     let constant = good(&plan("executor = \"constant-vus\"\nvus = 3\nphases = [\"b\"]"));
     assert_eq!((constant.scenarios[0].start, constant.scenarios[0].executor.duration()), (10 * S, 20 * S));
@@ -460,15 +461,13 @@ fn overrides_change_what_they_say_and_nothing_else() {
     ");
     assert_eq!(workload.scenarios[0].graceful_stop, 3 * S);
     let wrong = Overrides {
-        targets: [("chalenge", "http://x"), ("events", "https://x")]
-            .map(|(a, b)| (a.into(), b.into()))
-            .into(),
+        targets: [("chalenge", "http://x"), ("events", "x")].map(|(a, b)| (a.into(), b.into())).into(),
         time_scale: Some(f64::NAN),
         load: Some(-1.0),
         seed: None,
     };
     assert_snapshot!(demo(&wrong).expect_err("they are wrong"), @r"
-    command line: `https://x`: TLS is not supported yet; write `host:port`
+    command line: `x` is no host and port; write `127.0.0.1:8000`
     command line: a load of -1 is not above 0, or too high
     command line: a time scale of NaN is not above 0, or makes the run too long
     command line: there is no target `chalenge`; did you mean `challenge`?

@@ -1,0 +1,110 @@
+//! A stream of bytes to a peer: over TCP or a Unix socket.
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr};
+
+use mio::event::Source;
+use mio::net::{TcpStream, UnixStream};
+use mio::{Interest, Registry, Token};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with};
+
+use crate::program::Route;
+
+/// A socket that never blocks.
+#[derive(Debug)]
+pub(super) enum Transport {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+impl Transport {
+    /// Begin to connect. `nth` counts the connections of an origin, which are spread over its addresses.
+    pub(super) fn open(route: &Route, nth: usize) -> io::Result<Transport> {
+        let (addresses, local) = match route {
+            Route::Unix(path) => return UnixStream::connect(path).map(Transport::Unix),
+            Route::Tcp { addresses, local } => (addresses, local),
+        };
+        let address = addresses[nth % addresses.len()];
+        let stream = match local {
+            None => TcpStream::connect(address)?,
+            Some(local) => connect_from(*local, address)?,
+        };
+        stream.set_nodelay(true)?;
+        Ok(Transport::Tcp(stream))
+    }
+
+    pub(super) fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+        registry.register(self.source(), token, Interest::READABLE | Interest::WRITABLE)
+    }
+
+    pub(super) fn deregister(&mut self, registry: &Registry) {
+        // Closing the socket would do; a failure here leaves nothing behind.
+        let _ = registry.deregister(self.source());
+    }
+
+    /// Whether it is connected now; an error when it never will be.
+    pub(super) fn is_connected(&self) -> io::Result<bool> {
+        let (error, peer) = match self {
+            Transport::Tcp(stream) => (stream.take_error()?, stream.peer_addr().map(drop)),
+            Transport::Unix(stream) => (stream.take_error()?, stream.peer_addr().map(drop)),
+        };
+        if let Some(error) = error {
+            return Err(error);
+        }
+        match peer {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn source(&mut self) -> &mut dyn Source {
+        match self {
+            Transport::Tcp(stream) => stream,
+            Transport::Unix(stream) => stream,
+        }
+    }
+}
+
+impl Read for Transport {
+    #[inline]
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Transport::Tcp(stream) => stream.read(buffer),
+            Transport::Unix(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Transport {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Transport::Tcp(stream) => stream.write(bytes),
+            Transport::Unix(stream) => stream.write(bytes),
+        }
+    }
+
+    fn write_vectored(&mut self, parts: &[io::IoSlice<'_>]) -> io::Result<usize> {
+        match self {
+            Transport::Tcp(stream) => stream.write_vectored(parts),
+            Transport::Unix(stream) => stream.write_vectored(parts),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn connect_from(local: IpAddr, address: SocketAddr) -> io::Result<TcpStream> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = socket_with(family, SocketType::STREAM, flags, None)?;
+    bind(&socket, &SocketAddr::new(local, 0))?;
+    match connect(&socket, &address) {
+        Ok(()) | Err(rustix::io::Errno::INPROGRESS) => {}
+        Err(error) => return Err(error.into()),
+    }
+    Ok(TcpStream::from_std(socket.into()))
+}

@@ -1,0 +1,105 @@
+//! A blocking connection to whatever is asked whether it is ready.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, StreamOwned};
+use workload::connection::Connecting;
+
+/// Whom to ask: where it is, and what its certificate must be for if it is asked under TLS.
+pub(super) struct Peer<'a> {
+    /// Host name or address, without brackets.
+    pub(super) host: String,
+    pub(super) port: u16,
+    pub(super) tls: Option<Arc<ClientConfig>>,
+    pub(super) connecting: &'a Connecting,
+}
+
+/// A connection that gives up after a while.
+pub(super) enum Line {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+    Secret(Box<StreamOwned<ClientConnection, Line>>),
+}
+
+impl Line {
+    pub(super) fn connect(peer: &Peer<'_>, limit: Duration) -> anyhow::Result<Line> {
+        let mut line = match &peer.connecting.unix {
+            Some(path) => Line::Unix(UnixStream::connect(path).with_context(|| path.clone())?),
+            None => Line::Tcp(connect(peer, limit)?),
+        };
+        line.set_limit(limit)?;
+        let Some(config) = &peer.tls else { return Ok(line) };
+        let name = ServerName::try_from(peer.host.clone())?;
+        let session = ClientConnection::new(config.clone(), name)?;
+        Ok(Line::Secret(Box::new(StreamOwned::new(session, line))))
+    }
+
+    /// No read or write takes longer.
+    pub(super) fn set_limit(&mut self, limit: Duration) -> io::Result<()> {
+        match self {
+            Line::Tcp(stream) => {
+                stream.set_read_timeout(Some(limit)).and_then(|()| stream.set_write_timeout(Some(limit)))
+            }
+            Line::Unix(stream) => {
+                stream.set_read_timeout(Some(limit)).and_then(|()| stream.set_write_timeout(Some(limit)))
+            }
+            Line::Secret(stream) => stream.sock.set_limit(limit),
+        }
+    }
+}
+
+fn connect(peer: &Peer<'_>, limit: Duration) -> anyhow::Result<TcpStream> {
+    let (host, port) = match &peer.connecting.connect_to {
+        Some((host, port)) => (host.as_str(), *port),
+        None => (peer.host.as_str(), peer.port),
+    };
+    let addresses: Vec<SocketAddr> =
+        (host, port).to_socket_addrs().with_context(|| format!("cannot find {host}:{port}"))?.collect();
+    connect_to_any(&addresses, limit)?.ok_or_else(|| anyhow!("{host} has no address"))
+}
+
+/// Connect to the first address that takes it; the error is the last one's.
+pub(super) fn connect_to_any(addresses: &[SocketAddr], limit: Duration) -> io::Result<Option<TcpStream>> {
+    let mut failed = None;
+    for address in addresses {
+        match TcpStream::connect_timeout(address, limit) {
+            Ok(stream) => return Ok(Some(stream)),
+            Err(error) => failed = Some(error),
+        }
+    }
+    failed.map_or(Ok(None), Err)
+}
+
+impl Read for Line {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Line::Tcp(stream) => stream.read(buffer),
+            Line::Unix(stream) => stream.read(buffer),
+            Line::Secret(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Line {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Line::Tcp(stream) => stream.write(bytes),
+            Line::Unix(stream) => stream.write(bytes),
+            Line::Secret(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Line::Tcp(stream) => stream.flush(),
+            Line::Unix(stream) => stream.flush(),
+            Line::Secret(stream) => stream.flush(),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Reads the keys of `[targets.NAME]` that say how it is connected to.
+
+use std::path::Path;
+
+use super::Files;
+use super::section::{Item, Section};
+use super::targets::authority_of;
+use crate::connection::{Connecting, Dns, HttpVersion, IpVersion, Reuse, TlsSettings};
+
+/// The bytes of the files that `[targets.NAME.tls]` names. A private key among them: what is shown of it is
+/// its size.
+#[derive(Clone, Default)]
+pub struct TlsFiles {
+    /// Trusted authorities, PEM.
+    pub ca: Option<Vec<u8>>,
+    /// Our certificates, PEM.
+    pub cert: Option<Vec<u8>>,
+    /// The private key, PEM.
+    pub key: Option<Vec<u8>>,
+}
+
+impl std::fmt::Debug for TlsFiles {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let size = |file: &Option<Vec<u8>>| file.as_ref().map(Vec::len);
+        let (ca, cert, key) = (size(&self.ca), size(&self.cert), size(&self.key));
+        f.debug_struct("TlsFiles").field("ca", &ca).field("cert", &cert).field("key", &key).finish()
+    }
+}
+
+/// Read how a target is connected to.
+pub(super) fn read(section: &Section<'_>) -> Connecting {
+    let connecting = Connecting {
+        http: one_of(
+            section.get("http"),
+            &[("auto", HttpVersion::Auto), ("1.1", HttpVersion::Http1), ("2", HttpVersion::Http2)],
+        ),
+        connections: section.get("connections").and_then(|n| n.whole(1..=10_000)).map(|n| n as u32),
+        reuse: one_of(
+            section.get("reuse"),
+            &[("always", Reuse::Always), ("never", Reuse::Never), ("iteration", Reuse::Iteration)],
+        ),
+        tls: section.get("tls").map(|item| read_tls(&item)).unwrap_or_default(),
+        connect_to: section.get("connect_to").and_then(|item| {
+            let text = item.text()?;
+            item.issues.check(&item.span(), authority_of(text, None))
+        }),
+        unix: section.get("unix").and_then(|item| item.text().map(str::to_owned)),
+        local_address: section.get("local_address").and_then(|item| {
+            let text = item.text()?;
+            let wrong = |_| format!("`{text}` is no IP address of this machine: `\"127.0.0.2\"`");
+            item.issues.check(&item.span(), text.parse().map_err(wrong))
+        }),
+        dns: one_of(section.get("dns"), &[("spread", Dns::Spread), ("first", Dns::First)]),
+        ip: one_of(section.get("ip"), &[("any", IpVersion::Any), ("4", IpVersion::V4), ("6", IpVersion::V6)]),
+    };
+    if let Some(item) = section.get("unix") {
+        for key in ["connect_to", "local_address"] {
+            if section.get(key).is_some() {
+                item.issues.add(&item.key_span, format!("`unix` does not go with `{key}`; leave one out"));
+            }
+        }
+    }
+    if let Some(item) = section.get("http").filter(|_| section.get("url").is_none()) {
+        item.issues.add(&item.key_span, "`http` goes with `url`; gRPC always speaks HTTP/2");
+    }
+    connecting
+}
+
+/// The value of the word that is there; the default when none is.
+fn one_of<T: Copy + Default>(item: Option<Item<'_>>, words: &[(&str, T)]) -> T {
+    let Some(item) = item else { return T::default() };
+    let Some(text) = item.text() else { return T::default() };
+    match words.iter().find(|(word, _)| *word == text) {
+        Some((_, value)) => *value,
+        None => {
+            let known: Vec<_> = words.iter().map(|(word, _)| format!("`\"{word}\"`")).collect();
+            item.wrong(format!("`{}` is one of {}", item.key, known.join(", ")));
+            T::default()
+        }
+    }
+}
+
+fn read_tls(item: &Item<'_>) -> TlsSettings {
+    let Some(section) = item.section("`tls`") else { return TlsSettings::default() };
+    let text = |key| section.get(key).and_then(|item| item.text().map(str::to_owned));
+    let tls = TlsSettings {
+        ca: text("ca"),
+        cert: text("cert"),
+        key: text("key"),
+        insecure: section.get("insecure").and_then(|item| item.flag()).unwrap_or(false),
+    };
+    if tls.cert.is_some() != tls.key.is_some() {
+        section
+            .issues
+            .add(&section.span, "`cert` and `key` go together: our certificate and its private key");
+    }
+    section.finish();
+    tls
+}
+
+/// Read the files that the `tls` table of a target names.
+pub(super) fn read_files(
+    section: &Section<'_>,
+    tls: &TlsSettings,
+    (folder, files): (&Path, &dyn Files),
+) -> TlsFiles {
+    let read = |path: &Option<String>| {
+        let path = path.as_ref()?;
+        let span = section.get("tls").map_or(section.span.clone(), |item| item.span());
+        let bytes = files.read(&folder.join(path));
+        section.issues.check(&span, bytes.map_err(|e| format!("{path} cannot be read: {e}; check the path")))
+    };
+    TlsFiles { ca: read(&tls.ca), cert: read(&tls.cert), key: read(&tls.key) }
+}
