@@ -30,7 +30,7 @@ pub enum Outcome {
     Refused,
     /// The connection was reset or closed before the response was complete.
     Reset,
-    /// The TLS handshake failed.
+    /// TLS failed: chiefly its handshake.
     Tls,
     /// The name could not be resolved.
     Dns,

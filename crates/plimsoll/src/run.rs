@@ -71,6 +71,9 @@ fn prepare(plan: LoadedPlan, loops: u16) -> Outcome<Rehearsal> {
     let workload = plan.workload.clone();
     let mut program = Program::compile(plan, clock::now().as_nanosecond()).map_err(Failure::usage)?;
     require_descriptors(&program, loops)?;
+    for (name, _) in workload.targets.iter().filter(|(_, target)| target.connecting.tls.insecure) {
+        outputs::tell(format_args!("target `{name}`: any certificate is trusted (`insecure = true`)"));
+    }
     ready::wait(&workload, &program)?;
     program.begin_at(clock::now().as_nanosecond());
     Rehearsal::new(program).set_up().map_err(refused)

@@ -25,6 +25,7 @@
 mod behaviour;
 mod clock;
 mod freeze;
+mod front;
 mod grpc;
 mod http;
 mod log;
@@ -37,6 +38,7 @@ mod target;
 pub use behaviour::{Answer, Behaviour, Ending, Farewell, Framing};
 pub use clock::now_ns;
 pub use freeze::Freeze;
+pub use front::{Authority, Front, Identity, RunningFront, Validity};
 pub use grpc::behaviour::GrpcBehaviour;
 pub use grpc::{grpc, grpc_at};
 pub use http::{http, http_at};

@@ -1,4 +1,4 @@
-//! An HTTP/2 client connection over cleartext with prior knowledge (RFC 9113).
+//! An HTTP/2 client connection (RFC 9113), from its preface on: that HTTP/2 is spoken was agreed on before.
 //!
 //! Frames are handled whole: where the input cuts one, its bytes are gathered first, so that the same bytes
 //! yield the same events however they arrive. Responses are passed on at once and never kept, therefore the

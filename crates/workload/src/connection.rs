@@ -1,6 +1,6 @@
 //! How a target is connected to: as which protocol, under TLS or not, over how many connections, and where.
 
-use std::net::IpAddr;
+use core::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 

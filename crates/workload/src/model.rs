@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-pub use crate::executor::{Arrivals, Executor, Stage, VuStage};
 use crate::connection::{Connecting, Scheme};
+pub use crate::executor::{Arrivals, Executor, Stage, VuStage};
 use crate::objective::Objective;
 use crate::schedule::Segment;
 use crate::template::{Template, Value, templates_in};

@@ -22,4 +22,5 @@ mod recorder;
 mod stall;
 mod stopping;
 mod times;
+mod tls;
 mod together;

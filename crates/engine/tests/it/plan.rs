@@ -9,8 +9,9 @@ use std::time::Duration;
 use engine::Program;
 use workload::plan::{Files, LoadedPlan};
 use workload::{
-    Arrivals, DataFrom, DataSource, Executor, Expect, Extract, ExtractFrom, Flow, GrpcOrigin, HttpOrigin,
-    Phase, Pick, Request, Scenario, Schemas, Scheme, Stage, Step, Table, Target, Template, Weighted, Workload,
+    Arrivals, Connecting, DataFrom, DataSource, Executor, Expect, Extract, ExtractFrom, Flow, GrpcOrigin,
+    HttpOrigin, Phase, Pick, Request, Scenario, Schemas, Scheme, Stage, Step, Table, Target, Template,
+    TlsFiles, Weighted, Workload,
 };
 
 /// The target of [`get`] and [`post`].
@@ -32,6 +33,7 @@ pub(crate) struct Plan {
     pub(crate) workload: Workload,
     tables: BTreeMap<String, Table>,
     schemas: Schemas,
+    tls: BTreeMap<String, TlsFiles>,
 }
 
 impl Plan {
@@ -49,7 +51,7 @@ impl Plan {
             traceparent: false,
             secrets: Vec::new(),
         };
-        Plan { workload, tables: BTreeMap::new(), schemas: Schemas::default() }
+        Plan { workload, tables: BTreeMap::new(), schemas: Schemas::default(), tls: BTreeMap::new() }
     }
 
     /// A plan whose HTTP steps go to `web`.
@@ -79,6 +81,28 @@ impl Plan {
         };
         self.schemas.load(name, &[PathBuf::from("bed.proto")], &Proto).unwrap();
         self.workload.targets.insert(name.to_owned(), Target { grpc: Some(origin), ..Target::default() });
+        self
+    }
+
+    /// A target is spoken to under TLS, and trusted if this authority (PEM) vouches for it.
+    pub(crate) fn secure(mut self, name: &str, ca: &str) -> Self {
+        let target = self.workload.targets.get_mut(name).unwrap();
+        target.http.iter_mut().for_each(|origin| origin.scheme = Scheme::Https);
+        target.grpc.iter_mut().for_each(|origin| origin.scheme = Scheme::Https);
+        self.tls.entry(name.to_owned()).or_default().ca = Some(ca.as_bytes().to_vec());
+        self
+    }
+
+    /// We show this certificate with this key (PEM) to a target.
+    pub(crate) fn known_as(mut self, name: &str, (cert, key): (&str, &str)) -> Self {
+        let files = self.tls.entry(name.to_owned()).or_default();
+        (files.cert, files.key) = (Some(cert.as_bytes().to_vec()), Some(key.as_bytes().to_vec()));
+        self
+    }
+
+    /// Change how a target is connected to.
+    pub(crate) fn connecting(mut self, name: &str, change: impl FnOnce(&mut Connecting)) -> Self {
+        change(&mut self.workload.targets.get_mut(name).unwrap().connecting);
         self
     }
 
@@ -121,13 +145,10 @@ impl Plan {
 
     /// With these environment variables.
     pub(crate) fn compile_with(self, env: &[(&str, &str)]) -> Program {
-        let Plan { workload, tables, schemas } = self;
+        let Plan { workload, tables, schemas, tls } = self;
         let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Program::compile(
-            LoadedPlan { workload, tables, schemas, tls: BTreeMap::new(), env },
-            1_795_255_871_000_000_000,
-        )
-        .unwrap()
+        Program::compile(LoadedPlan { workload, tables, schemas, tls, env }, 1_795_255_871_000_000_000)
+            .unwrap()
     }
 }
 

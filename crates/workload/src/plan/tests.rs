@@ -11,6 +11,7 @@ use super::*;
 use crate::connection::Scheme;
 use crate::model::{HttpOrigin, Pick, ProcessRef, ReadyProbe, Request};
 
+mod connecting;
 mod executors;
 
 /// Files in memory; those of the repository, if asked for.

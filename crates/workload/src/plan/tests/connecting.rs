@@ -1,0 +1,69 @@
+//! How targets are connected to, as plans say it.
+
+use super::*;
+use crate::connection::{Connecting, Dns, HttpVersion, IpVersion, Reuse, TlsSettings};
+
+fn target(keys: &str) -> String {
+    around("")
+        .replace("url = \"http://127.0.0.1:8000/shop\"", &format!("url = \"https://shop.test/a\"\n{keys}"))
+}
+
+#[test]
+fn every_key_arrives() {
+    let plan = target(
+        r#"http = "2"
+connections = 7
+reuse = "iteration"
+connect_to = "[::1]:8443"
+local_address = "127.0.0.2"
+dns = "first"
+ip = "6"
+tls = { ca = "ca.pem", cert = "us.pem", key = "us.key", insecure = true }"#,
+    );
+    let others = [("ca.pem", "A"), ("us.pem", "B"), ("us.key", "CC")];
+    let loaded = load_with(&plan, &others, &Overrides::default()).unwrap_or_else(|errors| panic!("{errors}"));
+    let shop = &loaded.workload.targets["shop"];
+    let text = |text: &str| Some(text.to_owned());
+    let expected = Connecting {
+        http: HttpVersion::Http2,
+        connections: Some(7),
+        reuse: Reuse::Iteration,
+        tls: TlsSettings { ca: text("ca.pem"), cert: text("us.pem"), key: text("us.key"), insecure: true },
+        connect_to: Some(("::1".to_owned(), 8443)),
+        unix: None,
+        local_address: Some([127, 0, 0, 2].into()),
+        dns: Dns::First,
+        ip: IpVersion::V6,
+    };
+    assert_eq!(shop.connecting, expected);
+    let http = shop.http.as_ref().unwrap();
+    assert_eq!((http.scheme, http.host.as_str(), http.port), (Scheme::Https, "shop.test", 443));
+    assert_snapshot!(format!("{:?}", loaded.tls["shop"]), @"TlsFiles { ca: Some(1), cert: Some(1), key: Some(2) }");
+}
+
+#[test]
+fn what_cannot_be_meant_is_said() {
+    assert_snapshot!(errors(&target("http = \"3\"\nreuse = \"often\"\nconnect_to = \"x\"\nlocal_address = \"me\""), &[]), @r#"
+    plan.toml:4:8: `http` is one of `"auto"`, `"1.1"`, `"2"`
+    plan.toml:5:9: `reuse` is one of `"always"`, `"never"`, `"iteration"`
+    plan.toml:6:14: `x` is no host and port; write `127.0.0.1:8000`
+    plan.toml:7:17: `me` is no IP address of this machine: `"127.0.0.2"`
+    "#);
+    assert_snapshot!(errors(&target("unix = \"/s\"\nconnect_to = \"h:1\"\ntls = { cert = \"c\" }"), &[]), @r#"
+    plan.toml:4:1: `unix` does not go with `connect_to`; leave one out
+    plan.toml:6:1: `cert` and `key` go together: our certificate and its private key
+    plan.toml:6:7: c cannot be read: entity not found; check the path
+    "#);
+    let grpc = "version = 1\n[targets.a]\ngrpc = \"https://h:1\"\nproto = [\"shop.proto\"]\nhttp = \"2\"\n";
+    assert_snapshot!(errors(grpc, &[("shop.proto", PROTO)]), @r#"
+    plan.toml:1:1: a plan needs one scenario or more: `[[scenarios]]`
+    plan.toml:5:1: `http` goes with `url`; gRPC always speaks HTTP/2
+    "#);
+}
+
+#[test]
+fn a_step_may_name_its_own_place_under_tls() {
+    let workload = good(&around("").replace("${shop.url}/items", "https://[::1]/items"));
+    let http = workload.targets["https://[::1]"].http.as_ref().unwrap();
+    assert_eq!((http.scheme, http.host.as_str(), http.port), (Scheme::Https, "::1", 443));
+}
