@@ -40,6 +40,8 @@ pub(super) fn outcome_of(error: &io::Error) -> Outcome {
     match error.kind() {
         io::ErrorKind::ConnectionRefused => Outcome::Refused,
         io::ErrorKind::TimedOut => Outcome::Timeout,
+        // Of a Unix socket that is not there.
+        io::ErrorKind::NotFound => Outcome::Refused,
         io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => Outcome::Refused,
         _ => Outcome::Reset,
     }

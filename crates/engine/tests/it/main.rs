@@ -8,6 +8,7 @@
 
 mod attribution;
 mod balance;
+mod connections;
 mod drive;
 mod drops;
 mod executors;

@@ -1,0 +1,179 @@
+//! How connections are made and used: how many, for how long, as which protocol, and where they go.
+
+use std::net::SocketAddr;
+
+use evidence::{Metric, Outcome};
+use testbed::{Behaviour, GrpcBehaviour, Site, Target};
+use workload::{Connecting, HttpVersion, Reuse};
+
+use crate::balance::Books;
+use crate::drive::{Ran, drive};
+use crate::plan::{Plan, RPC, Tuned, WEB, at_rate, call, closed, get, ms, request, scenario, sequence};
+
+fn connections(target: &Target) -> Vec<u64> {
+    let mut numbers: Vec<_> = target.log().iter().map(|served| served.connection).collect();
+    numbers.dedup();
+    numbers
+}
+
+/// Two steps an iteration, ten iterations one after another, connected to as `change` says.
+fn run(target: &Target, change: impl FnOnce(&mut Connecting)) -> Ran {
+    let steps = sequence([get("a", "/a"), get("b", "/b")]);
+    let plan = Plan::of(target.addr()).connecting(WEB, change);
+    let ran = drive(plan.scenario(scenario("s", at_rate(20.0, ms(500)), steps)).compile());
+    assert_eq!(ran.assert_sound().outcomes("b"), [(Outcome::Ok, 10)].into());
+    ran
+}
+
+#[test]
+fn connections_live_as_long_as_the_plan_says() {
+    let count = |reuse| {
+        let target = testbed::http(Behaviour::ok()).unwrap();
+        run(&target, |c| c.reuse = reuse);
+        assert_eq!(target.requests(), 20);
+        let by_request = connections(&target);
+        (target.connections(), by_request.len())
+    };
+    let (always, _) = count(Reuse::Always);
+    assert!(always <= 10, "{always}");
+    assert_eq!(count(Reuse::Iteration), (10, 10));
+    assert_eq!(count(Reuse::Never), (20, 20));
+}
+
+#[test]
+fn http_2_connections_live_as_long_as_the_plan_says() {
+    let count = |reuse| {
+        let target = testbed::grpc(GrpcBehaviour::Http(200)).unwrap();
+        run(&target, |c| (c.reuse, c.http) = (reuse, HttpVersion::Http2));
+        assert_eq!(target.requests(), 20);
+        target.connections()
+    };
+    assert!(count(Reuse::Always) <= 4);
+    assert_eq!((count(Reuse::Iteration), count(Reuse::Never)), (10, 20));
+}
+
+#[test]
+fn a_cap_on_connections_makes_requests_wait_in_line() {
+    let target = testbed::http(Behaviour::after(ms(50))).unwrap();
+    let plan = Plan::of(target.addr()).connecting(WEB, |c| c.connections = Some(2));
+    let plan = plan.scenario(scenario("s", at_rate(100.0, ms(200)), sequence([get("get", "/")])));
+    let ran = drive(plan.compile());
+    let run = ran.assert_sound();
+    assert_eq!(run.outcomes("get"), [(Outcome::Ok, 20)].into());
+    assert_eq!(target.connections(), 2);
+    // Twenty requests of 50 ms over two connections: the last one waits for nine before it.
+    let (response, service) =
+        (run.times(Metric::ResponseTime, |_| true), run.times(Metric::ServiceTime, |_| true));
+    let waited = response.max_us().unwrap() - service.min_us().unwrap();
+    assert!(waited >= 200_000, "{waited} µs");
+}
+
+#[test]
+fn a_line_that_never_moves_is_left_by_time_limits() {
+    let target = testbed::http(Behaviour::never()).unwrap();
+    let plan = Plan::of(target.addr()).connecting(WEB, |c| c.connections = Some(1));
+    let step = get("get", "/").within(ms(200));
+    let ran = drive(plan.scenario(scenario("s", at_rate(100.0, ms(300)), sequence([step]))).compile());
+    assert_eq!(ran.assert_sound().outcomes("get"), [(Outcome::Timeout, 30)].into());
+}
+
+#[test]
+fn a_refusing_target_refuses_each_of_a_capped_line() {
+    for (reuse, cap) in [(Reuse::Always, 1), (Reuse::Never, 2), (Reuse::Iteration, 1)] {
+        let refusal = testbed::refuse().unwrap();
+        let plan = Plan::of(refusal.addr())
+            .connecting(WEB, |c| (c.connections, c.reuse) = (Some(cap), reuse))
+            .scenario(scenario("s", at_rate(200.0, ms(200)), sequence([get("get", "/")])));
+        let ran = drive(plan.compile());
+        assert_eq!(ran.assert_sound().outcomes("get"), [(Outcome::Refused, 40)].into());
+    }
+}
+
+#[test]
+fn calls_may_have_connections_of_their_own() {
+    let target = testbed::grpc(GrpcBehaviour::Echo).unwrap();
+    let plan = Plan::new().grpc(RPC, target.addr()).connecting(RPC, |c| c.reuse = Reuse::Never);
+    let plan = plan.scenario(scenario("s", at_rate(100.0, ms(200)), sequence([call("Good", "y")])));
+    assert_eq!(drive(plan.compile()).assert_sound().outcomes("Good"), [(Outcome::Ok, 20)].into());
+    assert_eq!((target.requests(), target.connections()), (20, 20));
+}
+
+#[test]
+fn http_2_in_cleartext_needs_no_upgrade() {
+    let site = Site::new().at("/teapot", GrpcBehaviour::Http(418)).otherwise(GrpcBehaviour::Http(200));
+    let target = testbed::grpc(site).unwrap();
+    let large = request("POST", "large", "/large").body(&"x".repeat(1 << 20));
+    let steps = sequence([large, request("PUT", "empty", "/e"), get("teapot", "/teapot")]);
+    let plan = Plan::of(target.addr())
+        .connecting(WEB, |c| (c.http, c.connections) = (HttpVersion::Http2, Some(1)))
+        .scenario(scenario("s", at_rate(50.0, ms(200)), steps));
+    let ran = drive(plan.compile());
+    let run = ran.assert_sound();
+    for (endpoint, outcome) in [("large", Outcome::Ok), ("empty", Outcome::Ok), ("teapot", Outcome::Http4xx)]
+    {
+        assert_eq!(run.outcomes(endpoint), [(outcome, 10)].into(), "{endpoint}");
+    }
+    assert_eq!((target.requests(), target.connections()), (30, 1));
+}
+
+#[test]
+fn an_http_1_target_that_is_spoken_to_in_http_2_is_a_breach_of_protocol() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let plan = Plan::of(target.addr()).connecting(WEB, |c| c.http = HttpVersion::Http2);
+    let step = get("get", "/").within(ms(1_000));
+    let ran = drive(plan.scenario(scenario("s", at_rate(50.0, ms(200)), sequence([step]))).compile());
+    let outcomes = ran.assert_sound().outcomes("get");
+    assert_eq!(outcomes.values().sum::<u64>(), 10);
+    assert!(!outcomes.contains_key(&Outcome::Ok), "{outcomes:?}");
+}
+
+#[test]
+fn connections_go_where_the_plan_says_and_name_the_target() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let nowhere: SocketAddr = ([192, 0, 2, 1], 8123).into();
+    let place = (target.addr().ip().to_string(), target.addr().port());
+    let plan = Plan::of(nowhere)
+        .connecting(WEB, |c| (c.connect_to, c.local_address) = (Some(place), Some([127, 0, 0, 9].into())))
+        .scenario(scenario("s", closed(1, ms(100)), sequence([get("get", "/")])));
+    let ran = drive(plan.compile());
+    assert!(ran.assert_sound().outcomes("get")[&Outcome::Ok] > 0);
+    let host = target.log()[0].headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("host")).cloned();
+    assert_eq!(host.map(|(_, value)| value), Some("192.0.2.1:8123".to_owned()));
+}
+
+#[test]
+fn a_unix_socket_is_as_good_as_a_port() {
+    let folder = std::env::temp_dir().join(format!("plimsoll-engine-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("web.sock");
+    let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    let server = std::thread::spawn(move || answer_once(&listener));
+    let web: SocketAddr = ([127, 0, 0, 1], 1).into();
+    let unix = path.to_str().unwrap().to_owned();
+    let plan = |path: String| {
+        Plan::of(web).connecting(WEB, |c| c.unix = Some(path)).scenario(scenario(
+            "s",
+            at_rate(20.0, ms(50)),
+            sequence([get("get", "/")]),
+        ))
+    };
+    let ran = drive(plan(unix.clone()).compile());
+    assert_eq!(ran.assert_sound().outcomes("get"), [(Outcome::Ok, 1)].into());
+    server.join().unwrap();
+    let ran = drive(plan(unix + ".gone").compile());
+    let outcomes = ran.assert_sound().outcomes("get");
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(outcomes, [(Outcome::Refused, 1)].into());
+}
+
+fn answer_once(listener: &std::os::unix::net::UnixListener) {
+    use std::io::{Read, Write};
+    let (mut stream, _) = listener.accept().unwrap();
+    let mut seen = Vec::new();
+    while !seen.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).unwrap();
+        seen.push(byte[0]);
+    }
+    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").unwrap();
+}
