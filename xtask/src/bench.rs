@@ -5,6 +5,7 @@ mod engine;
 mod machine;
 mod proc;
 mod stall;
+mod steady;
 mod table;
 
 use std::collections::BTreeMap;
@@ -18,12 +19,13 @@ use crate::workspace::Workspace;
 /// What may follow the verb.
 pub(crate) const USAGE: &str = "stall [--seconds N] [--write] | challenge [--store sqlite|postgres|both] [--only NAME,…] \
                                 [--seconds N] [--quick] [--write] | engine [--only NAME,…] [--rounds N] \
-                                [--seconds N] [--write]";
+                                [--seconds N] [--write] | steady [--minutes N] [--rate N] [--write]";
 /// What the verb is for.
 pub(crate) const ABOUT: &str = "figures to look at, nothing asserted\n\
     stall: a server that freezes 1 s in every 10, seen by an open and by a closed model, and by the peers\n\
     challenge: the challenge service's work per CPU-second, latency, memory and overload;\n\
     engine: the CPU that Plimsoll takes for a request, beside a bare epoll loop and the peers that are installed;\n    \
+    steady: the generator's memory over many minutes, with errors and a million URLs\n    \
     --write puts the tables into docs/challenge-bench.md or docs/benchmarks.md";
 
 /// Runs the benchmark that is named.
@@ -35,6 +37,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
         Some((name, rest)) if name == "stall" => stall::run(workspace, rest),
         Some((name, rest)) if name == "challenge" => challenge::run(workspace, rest),
         Some((name, rest)) if name == "engine" => engine::run(workspace, rest),
+        Some((name, rest)) if name == "steady" => steady::run(workspace, rest),
         _ => bail!("say which benchmark; usage: cargo xtask bench {USAGE}"),
     }
 }

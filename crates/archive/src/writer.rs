@@ -41,6 +41,14 @@ pub struct Writer {
     is_sealed: bool,
 }
 
+/// The log is folded into the file after so many pages, a megabyte: what folding takes in memory follows the log's length.
+const CHECKPOINT_PAGES: i64 = 256;
+/// SQLite's page cache of a run without keys, and for each key.
+const CACHE_KIB: i64 = 256;
+const CACHE_KIB_A_KEY: i64 = 8;
+/// The cache grows with every so many keys.
+const KEYS_A_STEP: usize = 16;
+
 impl Writer {
     /// Create the run file at `path`, with its tables and manifest on disk before this returns.
     ///
@@ -127,6 +135,9 @@ impl Writer {
     fn number_of(&mut self, key: &Key) -> Result<KeyId, Fault> {
         if let Some(id) = self.keys.get(key) {
             return Ok(*id);
+        }
+        if self.keys.len().is_multiple_of(KEYS_A_STEP) {
+            bound_cache(&self.connection, self.keys.len() + KEYS_A_STEP)?;
         }
         let id = KeyId(u32::try_from(self.keys.len()).map_err(|_| Fault::Bug("too many keys".to_owned()))?);
         let tags = serde_json::to_string(&key.tags).map_err(|e| Fault::Bug(e.to_string()))?;
@@ -318,7 +329,16 @@ fn begin(path: &Path, manifest: &Manifest) -> Result<Connection, Fault> {
     // Where the file system cannot share memory SQLite keeps its rollback journal: slower, as safe.
     connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
+    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+    bound_cache(&connection, 0)?;
     Ok(connection)
+}
+
+/// Each key is written to in a place of its own, a page or two a table; more of the file need not stay in memory. What
+/// SQLite takes by itself grows with the file for the first minutes of a run, and looks like a leak.
+fn bound_cache(connection: &Connection, keys: usize) -> rusqlite::Result<()> {
+    let kib = CACHE_KIB + CACHE_KIB_A_KEY * i64::try_from(keys).unwrap_or(i64::MAX / CACHE_KIB_A_KEY / 2);
+    connection.pragma_update(None, "cache_size", -kib)
 }
 
 fn write_manifest(connection: &Connection, manifest: &Manifest) -> Result<(), Fault> {

@@ -7,10 +7,10 @@
 
 mod contender;
 mod contest;
-mod measured;
+pub(super) mod measured;
 mod options;
 mod ratio;
-mod target;
+pub(super) mod target;
 
 use std::collections::BTreeMap;
 

@@ -15,7 +15,7 @@ use crate::workspace::Workspace;
 
 /// What is spoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lane {
+pub(in crate::bench) enum Lane {
     Http1,
     /// In cleartext, as known beforehand.
     Http2,

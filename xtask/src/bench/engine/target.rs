@@ -20,14 +20,14 @@ const ANSWER: &str = "hello from the target!\n";
 /// A gRPC frame, not compressed, of eight bytes: a message whose field 1 is the text `hello!`.
 const MESSAGE: &[u8] = b"\0\0\0\0\x08\x0a\x06hello!";
 /// What describes it, for generators that want a description.
-pub(super) const PROTO: &str = "syntax = \"proto3\";\npackage bench;\nmessage Note { string text = 1; }\n\
+pub(in crate::bench) const PROTO: &str = "syntax = \"proto3\";\npackage bench;\nmessage Note { string text = 1; }\n\
                                 service Echo { rpc Say (Note) returns (Note); }\n";
 const LISTENS_WITHIN: Duration = Duration::from_secs(10);
 
 /// The running nginx.
-pub(super) struct Target {
+pub(in crate::bench) struct Target {
     running: Running,
-    ports: [u16; 3],
+    ports: [u16; 4],
 }
 
 impl Target {
@@ -35,9 +35,9 @@ impl Target {
     ///
     /// # Errors
     /// When it is not installed or does not start.
-    pub(super) fn start(folder: &Path) -> Result<Self> {
+    pub(in crate::bench) fn start(folder: &Path) -> Result<Self> {
         let nginx = found("nginx").context("nginx is not installed (Debian's package `nginx-light`)")?;
-        let mut ports = [0; 3];
+        let mut ports = [0; 4];
         for port in &mut ports {
             let socket = TcpListener::bind(("127.0.0.1", 0)).and_then(|socket| socket.local_addr());
             *port = socket.context("the system has no free port")?.port();
@@ -60,19 +60,25 @@ impl Target {
     }
 
     /// Where a protocol is spoken, as `HOST:PORT`.
-    pub(super) fn authority(&self, lane: Lane) -> String {
+    pub(in crate::bench) fn authority(&self, lane: Lane) -> String {
         format!("127.0.0.1:{}", self.ports[lane as usize])
     }
 
+    /// Where five in a hundred paths, those whose number ends on an even ten, are answered with 503.
+    pub(in crate::bench) fn failing_authority(&self) -> String {
+        let [.., port] = self.ports;
+        format!("127.0.0.1:{port}")
+    }
+
     /// Ends it.
-    pub(super) fn stop(self) -> Result<()> {
+    pub(in crate::bench) fn stop(self) -> Result<()> {
         self.running.stop(LISTENS_WITHIN).map(drop)
     }
 }
 
 /// Paths without a leading `/` are in the folder that nginx is given. A file is no answer to a POST, hence the
 /// detour over 405.
-fn configuration([http1, http2, grpc]: [u16; 3]) -> String {
+fn configuration([http1, http2, grpc, failing]: [u16; 4]) -> String {
     let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .map(|kind| format!("  {kind}_temp_path {kind};\n"))
         .concat();
@@ -85,12 +91,14 @@ fn configuration([http1, http2, grpc]: [u16; 3]) -> String {
          server {{ listen 127.0.0.1:{http1} backlog=16000; {fixed} }}\n\
          server {{ listen 127.0.0.1:{http2} http2 backlog=16000; {fixed} }}\n\
          server {{ listen 127.0.0.1:{grpc} http2 backlog=16000; root .; error_page 405 =200 $uri;\n\
-         location / {{ default_type application/grpc; add_trailer grpc-status 0; }} }}\n}}\n"
+         location / {{ default_type application/grpc; add_trailer grpc-status 0; }} }}\n\
+         server {{ listen 127.0.0.1:{failing} backlog=16000; {fixed}\n\
+         location ~ [02468]0$ {{ return 503; }} }}\n}}\n"
     )
 }
 
 /// The command that starts a program on some processors, as long as there are several.
-pub(super) fn pinned(program: &Path, processors: Option<&str>) -> Command {
+pub(in crate::bench) fn pinned(program: &Path, processors: Option<&str>) -> Command {
     let Some(processors) = processors else { return Command::new(program) };
     let mut command = Command::new("taskset");
     command.args(["--cpu-list", processors]).arg(program);

@@ -10,6 +10,9 @@ use serde_json::Value;
 use super::Reported;
 use crate::bench::{found, say};
 
+/// How many requests, and their 50th, 95th, 99th percentile and longest, in milliseconds.
+type Figures = (f64, [Option<f64>; 4]);
+
 /// A way to ask.
 pub(super) struct Other {
     pub(super) name: &'static str,
@@ -18,7 +21,7 @@ pub(super) struct Other {
     arguments: fn(&str, u64) -> Vec<String>,
     /// A file that it needs there: name and content.
     file: fn(&str, u64) -> Option<(&'static str, String)>,
-    read: fn(&str, &Path) -> Option<(f64, [Option<f64>; 4])>,
+    read: fn(&str, &Path) -> Option<Figures>,
 }
 
 impl Other {
@@ -80,7 +83,7 @@ fn lua(_addr: &str, _seconds: u64) -> Option<(&'static str, String)> {
     Some(("quantiles.lua", text.to_owned()))
 }
 
-fn read_wrk(said: &str, _folder: &Path) -> Option<(f64, [Option<f64>; 4])> {
+fn read_wrk(said: &str, _folder: &Path) -> Option<Figures> {
     let line = said.lines().find_map(|line| line.strip_prefix("QUANTILES "))?;
     let figures: Vec<f64> = line.split(' ').filter_map(|word| word.parse().ok()).collect();
     let [count, times_us @ ..] = &figures[..] else { return None };
@@ -98,7 +101,7 @@ fn oha_corrected(addr: &str, seconds: u64) -> Vec<String> {
     words
 }
 
-fn read_oha(said: &str, _folder: &Path) -> Option<(f64, [Option<f64>; 4])> {
+fn read_oha(said: &str, _folder: &Path) -> Option<Figures> {
     let report: Value = serde_json::from_str(said).ok()?;
     let quantile = |name: &str| report["latencyPercentiles"][name].as_f64().map(|s| s * 1e3);
     let slowest = report["summary"]["slowest"].as_f64().map(|s| s * 1e3);
@@ -114,7 +117,7 @@ fn url(addr: &str, _seconds: u64) -> Option<(&'static str, String)> {
     Some(("vegeta.txt", format!("GET http://{addr}/\n")))
 }
 
-fn read_vegeta(_said: &str, folder: &Path) -> Option<(f64, [Option<f64>; 4])> {
+fn read_vegeta(_said: &str, folder: &Path) -> Option<Figures> {
     let report = ["report", "-type", "json", "vegeta.bin"];
     let output = Command::new("vegeta").args(report).current_dir(folder).output().ok()?;
     let report: Value = serde_json::from_slice(&output.stdout).ok()?;
@@ -138,7 +141,7 @@ fn script(addr: &str, seconds: u64) -> Option<(&'static str, String)> {
     Some(("k6.js", text))
 }
 
-fn read_k6(_said: &str, folder: &Path) -> Option<(f64, [Option<f64>; 4])> {
+fn read_k6(_said: &str, folder: &Path) -> Option<Figures> {
     let report: Value = serde_json::from_slice(&fs::read(folder.join("k6.json")).ok()?).ok()?;
     let times = &report["metrics"]["http_req_duration"];
     let figure = |name: &str| times[name].as_f64();
