@@ -5,6 +5,7 @@ use std::sync::Arc;
 use evidence::tick::{LoopState, ScenarioState};
 use evidence::{Exemplar, Instant, Key, KeyId, Metric, Name, Outcome, Tick};
 
+use crate::operation::{Opening, Phases};
 use crate::program::Program;
 
 /// What a row of the books is about: an endpoint, or a whole scenario's iterations.
@@ -34,6 +35,8 @@ pub(crate) struct Exchange {
     pub(crate) service_ns: Option<u64>,
     pub(crate) bytes_in: u64,
     pub(crate) bytes_out: u64,
+    /// None when no complete response came.
+    pub(crate) phases: Option<Phases>,
 }
 
 const NO_KEY: u32 = u32::MAX;
@@ -48,6 +51,8 @@ pub(crate) struct Books {
     grids: [Vec<u32>; Metric::ALL.len()],
     /// Key numbers of checks, by endpoint, then phase, check, and whether it held.
     checks: Vec<Vec<u32>>,
+    /// Key numbers of connection times, by origin: connecting, TLS handshaking.
+    openings: Vec<[u32; 2]>,
     stall: Option<KeyId>,
 }
 
@@ -62,6 +67,7 @@ impl Books {
             tick,
             keys: 0,
             grids: [const { Vec::new() }; Metric::ALL.len()],
+            openings: vec![[NO_KEY; 2]; program.origins.len()],
             stall: None,
             program,
         }
@@ -107,6 +113,42 @@ impl Books {
         let second = self.second();
         self.count(Metric::BytesIn, place, (second, exchange.bytes_in));
         self.count(Metric::BytesOut, place, (second, exchange.bytes_out));
+        if let Some(phases) = exchange.phases {
+            self.phases(place, (second, &phases));
+        }
+    }
+
+    /// Most requests over connections that are open already have two phases worth a number.
+    fn phases(&mut self, place: (Subject, usize), (second, phases): (u32, &Phases)) {
+        let sums = [
+            (Metric::BlockedNs, phases.blocked_ns),
+            (Metric::ConnectingNs, phases.opening.connecting_ns),
+            (Metric::TlsHandshakingNs, phases.opening.tls_handshaking_ns),
+            (Metric::SendingNs, phases.sending_ns),
+            (Metric::WaitingNs, phases.waiting_ns),
+            (Metric::ReceivingNs, phases.receiving_ns),
+        ];
+        for (metric, ns) in sums.into_iter().filter(|(_, ns)| *ns > 0) {
+            self.count(metric, place, (second, ns));
+        }
+    }
+
+    /// A connection to this origin was opened.
+    pub(crate) fn connected(&mut self, origin: usize, opening: Opening) {
+        let handshake = (opening.tls_handshaking_ns > 0).then_some(opening.tls_handshaking_ns);
+        let times = [(Metric::Connecting, Some(opening.connecting_ns)), (Metric::TlsHandshaking, handshake)];
+        for (nth, (metric, ns)) in times.into_iter().enumerate() {
+            let Some(ns) = ns else { continue };
+            let key = match self.openings[origin][nth] {
+                NO_KEY => {
+                    let target = &self.program.origins[origin].target;
+                    self.announce(Key::of(metric).tag("target", target))
+                }
+                known => KeyId(known),
+            };
+            self.openings[origin][nth] = key.0;
+            self.tick.record_ns(key, ns);
+        }
     }
 
     pub(crate) fn checked(&mut self, (endpoint, phase): (usize, usize), check: u16, held: bool) {

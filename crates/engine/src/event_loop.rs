@@ -177,6 +177,7 @@ impl EventLoop {
     }
 
     fn handle(&mut self, events: &Events) -> Result<(), EngineError> {
+        self.network.woke(self.sleeper.woke_at());
         for (count, event) in events.iter().enumerate() {
             if event.token().0 >= crate::network::FIRST_CONNECTION {
                 self.network.ready(event, &mut self.operations)?;
@@ -370,6 +371,9 @@ impl EventLoop {
 
     fn close_tick(&mut self, now: Instant) -> Box<evidence::Tick> {
         self.in_flight.change(0, now);
+        for (origin, opening) in self.network.established.drain(..) {
+            self.books.connected(origin, opening);
+        }
         let covered = now.since(self.tick_began);
         let cpu_ns = thread_cpu_ns();
         let state = LoopState {

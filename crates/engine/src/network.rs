@@ -15,13 +15,14 @@ mod transport;
 
 use std::sync::Arc;
 
+use evidence::Instant;
 use mio::Registry;
 use mio::event::Event;
 use slab::Slab;
 use workload::connection::Reuse;
 
 use crate::clock::Clock;
-use crate::operation::{Ended, OperationToken, Operations};
+use crate::operation::{Ended, Opening, OperationToken, Operations};
 use crate::program::Program;
 use connection::{Connection, State};
 pub use exhausted::Exhausted;
@@ -46,6 +47,10 @@ pub(crate) struct Network {
     dirty: Vec<usize>,
     /// Counts connections, so that each has a serial of its own.
     opened: u32,
+    /// When the loop learnt of the events that it handles now: what is read had come by then.
+    woke: Instant,
+    /// Connections that were opened since the loop last looked: their origin, and how long that took.
+    pub(crate) established: Vec<(usize, Opening)>,
     /// Origins whose connections live as long as an iteration.
     ephemeral: Vec<usize>,
     /// What a lost connection carried; empty but while one is killed.
@@ -67,6 +72,8 @@ impl Network {
             ended: Vec::new(),
             dirty: Vec::new(),
             opened: 0,
+            woke: Instant::EPOCH,
+            established: Vec::new(),
             ephemeral,
             lost: Vec::new(),
         }
@@ -76,6 +83,11 @@ impl Network {
         self.connections.len()
     }
 
+    /// The events that follow were learnt of at this instant.
+    pub(crate) fn woke(&mut self, at: Instant) {
+        self.woke = at;
+    }
+
     /// Write what `submit`, `ready` and `abandon` have left in outgoing buffers, and give the room that was
     /// left to operations that wait for it.
     pub(crate) fn flush(&mut self, operations: &mut Operations) -> Result<(), Exhausted> {
@@ -83,8 +95,10 @@ impl Network {
             self.start_waiting(place, operations);
             if let Some(connection) = self.connections.get_mut(place) {
                 connection.is_dirty = false;
-                if let Err(lost) = connection.write() {
-                    self.kill(place, (&lost, operations))?;
+                match connection.write() {
+                    Ok(()) if connection.has_outgoing() => {}
+                    Ok(()) => connection.note_written(operations, self.clock.now()),
+                    Err(lost) => self.kill(place, (&lost, operations))?,
                 }
             }
         }
@@ -99,7 +113,7 @@ impl Network {
             if !event.is_writable() && !event.is_error() && !event.is_write_closed() {
                 return Ok(());
             }
-            match connection.establish(&self.program.origins[connection.origin]) {
+            match connection.establish(&self.program.origins[connection.origin], self.clock.now()) {
                 Ok(false) => return Ok(()),
                 Ok(true) => self.established(place, operations)?,
                 Err(lost) => return self.failed_to_connect(place, (&lost, operations)),
@@ -129,9 +143,9 @@ impl Network {
         loop {
             let Some(connection) = self.connections.get_mut(place) else { return Ok(()) };
             let state = connection.state;
-            match connection.read(&mut self.buffer, operations, &mut self.ended) {
+            match connection.read(&mut self.buffer, (operations, self.woke), &mut self.ended) {
                 Ok(0) => {
-                    let lost = connection.at_end(operations, &mut self.ended);
+                    let lost = connection.at_end((operations, self.woke), &mut self.ended);
                     return self.kill(place, (&lost, operations));
                 }
                 Ok(n) => {

@@ -84,6 +84,23 @@ impl Response {
     }
 }
 
+/// How long a connection took to open.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Opening {
+    pub(crate) connecting_ns: u64,
+    pub(crate) tls_handshaking_ns: u64,
+}
+
+/// The phases of an answered request, in nanoseconds; one follows the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Phases {
+    pub(crate) blocked_ns: u64,
+    pub(crate) opening: Opening,
+    pub(crate) sending_ns: u64,
+    pub(crate) waiting_ns: u64,
+    pub(crate) receiving_ns: u64,
+}
+
 /// One request under way.
 #[derive(Debug)]
 pub(crate) struct Operation {
@@ -96,6 +113,13 @@ pub(crate) struct Operation {
     pub(crate) response: Response,
     /// When its first byte was sent; [`Instant::NEVER`] before.
     pub(crate) sent: Instant,
+    /// When it was begun, all of its bytes were sent, and the head of its response was read;
+    /// [`Instant::NEVER`] before.
+    pub(crate) begun: Instant,
+    pub(crate) written: Instant,
+    pub(crate) answered: Instant,
+    /// What its own connection cost it, if one was opened for it.
+    pub(crate) opening: Opening,
     /// The connection that carries it, by its place in the loop.
     pub(crate) connection: Option<usize>,
     /// Whether it stands in line for a connection.
@@ -118,6 +142,10 @@ impl Operation {
             draft: Draft::default(),
             response: Response::default(),
             sent: Instant::NEVER,
+            begun: Instant::NEVER,
+            written: Instant::NEVER,
+            answered: Instant::NEVER,
+            opening: Opening::default(),
             connection: None,
             is_waiting: false,
             unsendable: None,
@@ -125,6 +153,25 @@ impl Operation {
             bytes_out: 0,
             bytes_in: 0,
         }
+    }
+
+    /// Its phases, now that all of the response is here; none if it was never sent or has no response.
+    pub(crate) fn phases(&self, now: Instant) -> Option<Phases> {
+        if self.sent == Instant::NEVER || self.answered == Instant::NEVER {
+            return None;
+        }
+        let between = |from: Instant, to: Instant| to.since(from).as_nanos() as u64;
+        // A response may come before all of the request is sent.
+        let written = self.written.min(self.answered.max(self.sent));
+        let answered = self.answered.max(written);
+        let opening_ns = self.opening.connecting_ns + self.opening.tls_handshaking_ns;
+        Some(Phases {
+            blocked_ns: between(self.begun, self.sent).saturating_sub(opening_ns),
+            opening: self.opening,
+            sending_ns: between(self.sent, written),
+            waiting_ns: between(written, answered),
+            receiving_ns: between(answered, now),
+        })
     }
 
     /// What is known of a failure besides its outcome.
@@ -137,6 +184,9 @@ impl Operation {
         self.is_open = true;
         self.want = want;
         self.sent = Instant::NEVER;
+        self.written = Instant::NEVER;
+        self.answered = Instant::NEVER;
+        self.opening = Opening::default();
         self.connection = None;
         self.is_waiting = false;
         self.unsendable = None;

@@ -203,6 +203,8 @@ impl Stage {
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => return Ok(()),
             Err(error) => return Err(EngineError::Poll(error)),
         }
+        self.network.woke(self.clock.now());
+        self.network.established.clear();
         for event in events.iter().filter(|event| event.token().0 >= FIRST_CONNECTION) {
             self.network.ready(event, &mut self.operations)?;
         }
@@ -234,6 +236,7 @@ impl Stage {
                 .then(|| now.since(operation.sent).as_nanos() as u64),
             bytes_in: operation.bytes_in,
             bytes_out: operation.bytes_out,
+            phases: None,
         };
         let kind = if outcome.is_failure() { ExemplarKind::Failed } else { ExemplarKind::Slowest };
         let detail = match (operation.reason(), self.opinion.detail.as_str()) {

@@ -31,6 +31,22 @@ pub enum Metric {
     StartLag,
     /// Histogram, µs: how long one turn of the loop kept it from looking at the clock, or woke too late.
     LoopStall,
+    /// Histogram, µs: how long a connection took to be established, by the tag `target`.
+    Connecting,
+    /// Histogram, µs: how long its TLS handshake took, by the tag `target`.
+    TlsHandshaking,
+    /// Counter, ns: of answered requests, from their begin until a connection took them, less the next two.
+    BlockedNs,
+    /// Counter, ns: of answered requests for which a connection was opened, until it was established.
+    ConnectingNs,
+    /// Counter, ns: the same, from there to the end of the TLS handshake.
+    TlsHandshakingNs,
+    /// Counter, ns: of answered requests, from the first to the last byte sent.
+    SendingNs,
+    /// Counter, ns: of answered requests, from the last byte sent to the head of the response.
+    WaitingNs,
+    /// Counter, ns: of answered requests, from there to the last byte received.
+    ReceivingNs,
     /// Counter: arrivals due, in the second and phase they were due.
     Scheduled,
     /// Counter: arrivals whose iteration was started, in the second they were due.
@@ -66,12 +82,20 @@ pub enum Shape {
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Metric; 16] = [
+    pub const ALL: [Metric; 24] = [
         Metric::ResponseTime,
         Metric::ServiceTime,
         Metric::IterationTime,
         Metric::StartLag,
         Metric::LoopStall,
+        Metric::Connecting,
+        Metric::TlsHandshaking,
+        Metric::BlockedNs,
+        Metric::ConnectingNs,
+        Metric::TlsHandshakingNs,
+        Metric::SendingNs,
+        Metric::WaitingNs,
+        Metric::ReceivingNs,
         Metric::Scheduled,
         Metric::Started,
         Metric::DroppedCap,
@@ -93,6 +117,14 @@ impl Metric {
             Metric::IterationTime => "iteration_time",
             Metric::StartLag => "start_lag",
             Metric::LoopStall => "loop_stall",
+            Metric::Connecting => "connecting",
+            Metric::TlsHandshaking => "tls_handshaking",
+            Metric::BlockedNs => "blocked_ns",
+            Metric::ConnectingNs => "connecting_ns",
+            Metric::TlsHandshakingNs => "tls_handshaking_ns",
+            Metric::SendingNs => "sending_ns",
+            Metric::WaitingNs => "waiting_ns",
+            Metric::ReceivingNs => "receiving_ns",
             Metric::Scheduled => "scheduled",
             Metric::Started => "started",
             Metric::DroppedCap => "dropped_cap",
@@ -114,7 +146,9 @@ impl Metric {
             | Metric::ServiceTime
             | Metric::IterationTime
             | Metric::StartLag
-            | Metric::LoopStall => Shape::Histogram,
+            | Metric::LoopStall
+            | Metric::Connecting
+            | Metric::TlsHandshaking => Shape::Histogram,
             _ => Shape::Counter,
         }
     }

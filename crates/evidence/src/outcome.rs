@@ -86,6 +86,12 @@ impl Outcome {
         !matches!(self, Outcome::Ok | Outcome::Cancelled)
     }
 
+    /// Whether a complete response came, whatever it said.
+    pub fn is_answer(self) -> bool {
+        use Outcome::{Check, Grpc, Http4xx, Http5xx, Http429, Http503, Ok};
+        matches!(self, Ok | Check | Http4xx | Http429 | Http5xx | Http503 | Grpc(_))
+    }
+
     /// The outcome of an unexpected HTTP status; statuses below 400 are a failed check.
     pub fn of_http_status(status: u16) -> Outcome {
         match status {

@@ -4,8 +4,8 @@ use evidence::{Claim, Finding};
 use serde::Serialize;
 
 use crate::summary::{
-    Arrivals, Check, CpuUse, Generator, Header, Outcomes, PhaseSpan, Row, ScenarioTotal, SeriesSummary,
-    Summary,
+    Arrivals, Check, Connections, CpuUse, Generator, Header, Outcomes, PhaseSpan, Row, ScenarioTotal,
+    SeriesSummary, Summary,
 };
 
 /// The name and version of the schema. A field may be added within a version, never change its meaning.
@@ -25,6 +25,7 @@ struct Document<'a> {
     endpoints: &'a [Row],
     scenarios: &'a [ScenarioTotal],
     checks: &'a [Check],
+    connections: &'a [Connections],
     cpu: &'a [CpuUse],
     generator: &'a Generator,
     series: &'a [SeriesSummary],
@@ -64,6 +65,7 @@ pub fn json(summary: &Summary) -> String {
         endpoints: &summary.rows,
         scenarios: &summary.scenarios,
         checks: &summary.checks,
+        connections: &summary.connections,
         cpu: &summary.cpu,
         generator: &summary.generator,
         series: &summary.series,

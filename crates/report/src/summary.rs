@@ -8,6 +8,7 @@ mod claims;
 mod distribution;
 mod header;
 mod observed;
+mod phases;
 mod rows;
 mod sweep;
 mod timeline;
@@ -22,6 +23,7 @@ pub use claims::{Asked, Quantity};
 pub use distribution::{Curve, PhaseDistribution};
 pub use header::{End, Header, PhaseSpan};
 pub use observed::{CpuUse, Level, SeriesSummary};
+pub use phases::RequestPhase;
 pub use rows::{Arrivals, Check, Outcomes, Row, ScenarioTotal};
 pub use timeline::{EndpointLine, Line, Timeline};
 pub use users::VirtualUsers;
@@ -58,6 +60,8 @@ pub struct Summary {
     pub scenarios: Vec<ScenarioTotal>,
     /// Every named check, by endpoint.
     pub checks: Vec<Check>,
+    /// Connections that were opened, by target.
+    pub connections: Vec<Connections>,
     /// How the generator itself did.
     pub generator: Generator,
     /// CPU of the generator and of each target.
@@ -91,6 +95,17 @@ pub struct Generator {
     pub folded_ticks: Option<u64>,
     /// Endpoint names that were folded into one; none for a run that was not sealed.
     pub folded_endpoints: Option<u64>,
+}
+
+/// Connections that were opened to a target, and how long that took.
+#[derive(Debug, Clone, Serialize)]
+pub struct Connections {
+    /// The target's name.
+    pub target: String,
+    /// Until each was established.
+    pub connecting: Times,
+    /// From there to the end of its TLS handshake; nothing in cleartext.
+    pub tls_handshaking: Times,
 }
 
 /// What a histogram says, in milliseconds. All `None` when nothing was counted.
@@ -165,6 +180,7 @@ impl Summary {
             judgement: judgement.clone(),
             scenarios: rows::scenarios(&sweep, workload, users::of(run, workload, &sweep)?),
             checks: sweep.checks(),
+            connections: sweep.connections(),
             generator: sweep.generator(run.end()),
             cpu: observed::cpu(run, workload, books.answered())?,
             series: observed::series(run)?,

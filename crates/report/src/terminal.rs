@@ -1,6 +1,7 @@
 //! The report as text for a terminal: verdict first, then why, then the numbers.
 
 pub(crate) mod line;
+mod phases;
 mod table;
 
 use evidence::{Claim, Finding, Severity, Verdict};
@@ -34,6 +35,7 @@ pub fn terminal(summary: &Summary, style: Style, width: usize) -> String {
     for phase in summary.phases_with_rows() {
         page.phase(summary, phase);
     }
+    page.request_phases(summary);
     page.foot(summary);
     let mut out = String::new();
     for line in &page.lines {
@@ -175,6 +177,18 @@ impl Page {
         self.push(Line::new().add(Tone::Strong, &format!("Phase {name}")).add(Tone::Dim, &when));
         let table = endpoints(summary.rows_of(phase));
         self.lines.extend(table.lines(self.width));
+    }
+
+    fn request_phases(&mut self, summary: &Summary) {
+        if let Some(table) = phases::table(summary) {
+            self.gap();
+            self.push(
+                Line::new()
+                    .add(Tone::Strong, "Requests")
+                    .add(Tone::Dim, "  where their time goes: mean, share"),
+            );
+            self.lines.extend(table.lines(self.width));
+        }
     }
 
     fn legend(&mut self, summary: &Summary) {

@@ -74,6 +74,7 @@ impl EventLoop {
                 .then(|| now.since(operation.sent).as_nanos() as u64),
             bytes_in: operation.bytes_in,
             bytes_out: operation.bytes_out,
+            phases: operation.phases(now).filter(|_| outcome.is_answer()),
         };
         self.books.request_ended(&exchange);
         for (check, held) in &self.opinion.checks {
@@ -135,6 +136,7 @@ impl EventLoop {
     fn begin(&mut self, operation: u32, (user, now): (u32, Instant)) -> Result<(), EngineError> {
         let entry = self.operations.get_mut(operation);
         entry.owner = user;
+        entry.begun = now;
         let (endpoint, due, deadline) = (entry.draft.endpoint, entry.draft.due, entry.draft.deadline);
         self.earliest_deadline = self.earliest_deadline.min(deadline);
         self.in_flight.change(1, now);

@@ -1,6 +1,6 @@
 //! From what a protocol tells to the operations it concerns.
 
-use evidence::Outcome;
+use evidence::{Instant, Outcome};
 use wire::{Event, Events};
 
 use crate::operation::{Ended, OperationToken, Operations};
@@ -9,6 +9,8 @@ use crate::operation::{Ended, OperationToken, Operations};
 pub(super) struct Collector<'a> {
     pub(super) operations: &'a mut Operations,
     pub(super) ended: &'a mut Vec<Ended>,
+    /// When what is read now had come.
+    pub(super) at: Instant,
     /// Bytes received since the last response was complete.
     pub(super) unclaimed: &'a mut u64,
 }
@@ -30,6 +32,7 @@ impl Events for Collector<'_> {
         match event {
             Event::Head { token, head } => {
                 if let Some((_, operation)) = self.operations.find(token) {
+                    operation.answered = self.at;
                     operation.response.status = head.status;
                     operation.response.add_headers(head.headers.iter());
                 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, Read, Write};
 
-use evidence::Outcome;
+use evidence::{Instant, Outcome};
 use mio::{Registry, Token};
 use rustls::ClientConnection;
 use wire::{Request, StartError};
@@ -11,7 +11,7 @@ use super::collector::Collector;
 use super::lost::Lost;
 use super::protocol::Wire;
 use super::transport::Transport;
-use crate::operation::{Ended, Operation, OperationToken, Operations};
+use crate::operation::{Ended, Opening, Operation, OperationToken, Operations};
 use crate::program::{Origin, Route, Speaks};
 
 /// Whether the connection can be used yet.
@@ -45,6 +45,11 @@ pub(super) struct Connection {
     pub(super) is_dirty: bool,
     /// The last request that an unshared connection was given, until its end is noticed.
     current: Option<u32>,
+    /// Requests of which bytes may still wait to be sent.
+    unsent: Vec<OperationToken>,
+    /// When it was begun, and then when its handshake was.
+    since: Instant,
+    pub(super) opening: Opening,
     /// Bytes received since the last response was complete: they belong to the next one.
     unclaimed: u64,
     /// Which of the origin's addresses it goes to, counted on, and how many were tried.
@@ -62,7 +67,7 @@ impl Connection {
     /// Begin to connect to the origin's `nth` address, or the next that takes it.
     pub(super) fn open(
         origin: usize,
-        (described, nth): (&Origin, usize),
+        (described, nth, now): (&Origin, usize, Instant),
         (registry, token): (&Registry, Token),
     ) -> io::Result<Connection> {
         let mut tries = 1;
@@ -88,6 +93,9 @@ impl Connection {
             queued: None,
             is_dirty: false,
             current: None,
+            unsent: Vec::new(),
+            since: now,
+            opening: Opening::default(),
             unclaimed: 0,
             address: nth + tries - 1,
             tries,
@@ -104,10 +112,12 @@ impl Connection {
 
     /// Whether the socket is connected now; an error when it never will be. A handshake, where there is one,
     /// has then begun.
-    pub(super) fn establish(&mut self, origin: &Origin) -> Result<bool, Lost> {
+    pub(super) fn establish(&mut self, origin: &Origin, now: Instant) -> Result<bool, Lost> {
         if !self.transport.is_connected().map_err(|e| Lost::from(&e))? {
             return Ok(false);
         }
+        self.opening.connecting_ns = now.since(self.since).as_nanos() as u64;
+        self.since = now;
         self.state = State::Open;
         if let Some(tls) = &origin.tls {
             let session = ClientConnection::new(tls.config.clone(), tls.name.clone());
@@ -151,6 +161,7 @@ impl Connection {
         self.wire.start(token.0, &request)?;
         operation.bytes_out = (self.wire.outgoing().len() - before) as u64;
         self.current = Some(place);
+        self.unsent.push(token);
         Ok(())
     }
 
@@ -181,11 +192,20 @@ impl Connection {
         })
     }
 
+    /// All that was to be sent is sent: so are the requests among it.
+    pub(super) fn note_written(&mut self, operations: &mut Operations, now: Instant) {
+        for token in self.unsent.drain(..) {
+            if let Some((_, operation)) = operations.find(token.0) {
+                operation.written = now;
+            }
+        }
+    }
+
     /// Read once and let the protocol make sense of it. Zero bytes: the peer has closed its side.
     pub(super) fn read(
         &mut self,
         buffer: &mut [u8],
-        operations: &mut Operations,
+        (operations, at): (&mut Operations, Instant),
         ended: &mut Vec<Ended>,
     ) -> Result<usize, ReadError> {
         let n = loop {
@@ -201,10 +221,10 @@ impl Connection {
             return Ok(0);
         }
         if self.session.is_some() {
-            return self.decrypt(&buffer[..n], operations, ended).map_err(ReadError::Failed);
+            return self.decrypt(&buffer[..n], (operations, at), ended).map_err(ReadError::Failed);
         }
         self.unclaimed += n as u64;
-        let mut collector = Collector { operations, ended, unclaimed: &mut self.unclaimed };
+        let mut collector = Collector { operations, ended, at, unclaimed: &mut self.unclaimed };
         let received = self.wire.receive(&buffer[..n], &mut collector);
         received.map_err(|e| ReadError::Failed(e.outcome().into()))?;
         Ok(n)
@@ -214,7 +234,7 @@ impl Connection {
     fn decrypt(
         &mut self,
         mut input: &[u8],
-        operations: &mut Operations,
+        (operations, at): (&mut Operations, Instant),
         ended: &mut Vec<Ended>,
     ) -> Result<usize, Lost> {
         let mut taken = input.len();
@@ -228,10 +248,10 @@ impl Connection {
                 return Err(Lost::from(error));
             }
             if self.state == State::Handshaking {
-                self.finish_handshake()?;
+                self.finish_handshake(at)?;
             }
             if self.state == State::Open {
-                self.deliver(operations, ended)?;
+                self.deliver((operations, at), ended)?;
             }
             if read == 0 || processed.is_ok_and(|state| state.peer_has_closed()) {
                 taken = 0;
@@ -242,7 +262,11 @@ impl Connection {
     }
 
     /// Let the protocol make sense of what TLS has brought so far.
-    fn deliver(&mut self, operations: &mut Operations, ended: &mut Vec<Ended>) -> Result<(), Lost> {
+    fn deliver(
+        &mut self,
+        (operations, at): (&mut Operations, Instant),
+        ended: &mut Vec<Ended>,
+    ) -> Result<(), Lost> {
         let Some(session) = &mut self.session else { return Ok(()) };
         loop {
             let mut reader = session.reader();
@@ -253,14 +277,14 @@ impl Connection {
                 return Ok(());
             }
             self.unclaimed += n as u64;
-            let mut collector = Collector { operations, ended, unclaimed: &mut self.unclaimed };
+            let mut collector = Collector { operations, ended, at, unclaimed: &mut self.unclaimed };
             self.wire.receive(chunk, &mut collector).map_err(|e| Lost::from(e.outcome()))?;
             reader.consume(n);
         }
     }
 
     /// When the handshake is over, the protocol is the one agreed on.
-    fn finish_handshake(&mut self) -> Result<(), Lost> {
+    fn finish_handshake(&mut self, now: Instant) -> Result<(), Lost> {
         let Some(session) = self.session.as_ref().filter(|session| !session.is_handshaking()) else {
             return Ok(());
         };
@@ -271,6 +295,7 @@ impl Connection {
         if self.wanted.is_some_and(|wanted| wanted != agreed) {
             return Err(Lost::tls("the peer did not agree to HTTP/2 (by ALPN)"));
         }
+        self.opening.tls_handshaking_ns = now.since(self.since).as_nanos() as u64;
         self.wire = Wire::new(agreed);
         self.state = State::Open;
         Ok(())
@@ -281,7 +306,11 @@ impl Connection {
     }
 
     /// The peer has closed its side: what becomes of requests that are still open.
-    pub(super) fn at_end(&mut self, operations: &mut Operations, ended: &mut Vec<Ended>) -> Lost {
+    pub(super) fn at_end(
+        &mut self,
+        (operations, at): (&mut Operations, Instant),
+        ended: &mut Vec<Ended>,
+    ) -> Lost {
         if self.state == State::Handshaking {
             return self.cut_off();
         }
@@ -290,7 +319,7 @@ impl Connection {
         if self.session.as_mut().is_some_and(|s| !has_said_goodbye(s)) {
             return Outcome::Reset.into();
         }
-        let mut collector = Collector { operations, ended, unclaimed: &mut self.unclaimed };
+        let mut collector = Collector { operations, ended, at, unclaimed: &mut self.unclaimed };
         match self.wire.closed(&mut collector) {
             Ok(()) => Outcome::Reset.into(),
             Err(error) => error.outcome().into(),

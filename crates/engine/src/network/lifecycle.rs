@@ -21,7 +21,8 @@ impl Network {
         let entry = self.connections.vacant_entry();
         let place = entry.key();
         let token = Token(place + FIRST_CONNECTION);
-        let opened = Connection::open(origin, (described, pool.opened), (&self.registry, token));
+        let opened =
+            Connection::open(origin, (described, pool.opened, self.clock.now()), (&self.registry, token));
         pool.opened = pool.opened.wrapping_add(1);
         match opened {
             Ok(mut connection) => {
@@ -63,6 +64,11 @@ impl Network {
         self.mark_dirty(place);
         let connection = &mut self.connections[place];
         let (origin, queued, speaks) = (connection.origin, connection.queued.take(), connection.speaks());
+        let opening = connection.opening;
+        self.established.push((origin, opening));
+        if let Some(operation) = queued {
+            operations.get_mut(operation).opening = opening;
+        }
         let is_news = self.pools[origin].speaks.replace(speaks) != Some(speaks);
         if self.is_shared(place) {
             self.connections[place].slot = self.pools[origin].share(place);

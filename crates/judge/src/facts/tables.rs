@@ -231,7 +231,17 @@ impl Draft {
                 self.enter_by_second(key, &counts);
                 self.enter_sum(key, counts.iter().map(|(_, n)| n).sum());
             }
-            Metric::LoopStall | Metric::BytesIn | Metric::BytesOut => {}
+            Metric::LoopStall
+            | Metric::BytesIn
+            | Metric::BytesOut
+            | Metric::Connecting
+            | Metric::TlsHandshaking
+            | Metric::BlockedNs
+            | Metric::ConnectingNs
+            | Metric::TlsHandshakingNs
+            | Metric::SendingNs
+            | Metric::WaitingNs
+            | Metric::ReceivingNs => {}
             _ => {
                 let sum = run.total(id)?;
                 self.enter_sum(key, sum);

@@ -87,6 +87,16 @@ fn endpoint_row(row: &Row) -> EndpointRow {
     }
 }
 
+/// Where the time of each endpoint's requests goes, by phase of the run.
+pub(super) fn request_phases(summary: &Summary) -> Vec<Vec<String>> {
+    let row = |row: &Row| {
+        let label = visible(&format!("{} in {}", row.label(), row.phase));
+        let cells = row.request_phases.iter().map(|phase| phase.in_words());
+        std::iter::once(label).chain(cells).collect()
+    };
+    summary.rows.iter().filter(|row| !row.request_phases.is_empty()).take(MAX_ROWS).map(row).collect()
+}
+
 pub(super) fn scenarios(summary: &Summary) -> Vec<Vec<String>> {
     let row = |s: &crate::summary::ScenarioTotal| {
         let arrivals = |part: fn(&Arrivals) -> u64| number::count_or_none(s.arrivals.as_ref().map(part));

@@ -6,6 +6,7 @@ use evidence::Outcome;
 use serde::Serialize;
 use workload::Workload;
 
+use super::phases::RequestPhase;
 use super::sweep::{Place, Sweep, Tally};
 use super::{PhaseSpan, Times, VirtualUsers};
 
@@ -68,6 +69,11 @@ impl Outcomes {
         self.ok() + self.failed()
     }
 
+    /// Ended with a complete response, whatever it said.
+    pub fn with_answer(&self) -> u64 {
+        self.by_outcome.iter().filter(|(outcome, _)| outcome.is_answer()).map(|(_, n)| n).sum()
+    }
+
     /// Failures by outcome, the most frequent first.
     pub fn failures(&self) -> Vec<(Outcome, u64)> {
         let mut failures: Vec<_> = self
@@ -112,6 +118,9 @@ pub struct Row {
     pub service_time: Times,
     /// Due instant → end of a whole iteration.
     pub iteration_time: Times,
+    /// The phases of answered requests, in their order; empty where they were not measured.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub request_phases: Vec<RequestPhase>,
 }
 
 impl Row {
@@ -186,6 +195,7 @@ pub(super) fn of(sweep: &Sweep, workload: &Workload, phases: &[PhaseSpan]) -> Ve
             response_time: Times::of(&tally.response),
             service_time: Times::of(&tally.service),
             iteration_time: Times::of(&tally.iteration),
+            request_phases: tally.phases.of(tally.outcomes.with_answer()),
         }
     };
     places.into_iter().map(row).filter(is_worth_showing).collect()

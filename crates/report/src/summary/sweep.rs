@@ -6,9 +6,10 @@ use evidence::key::{Key, KeyId, Name};
 use evidence::run::ReadError;
 use evidence::{Histogram, Metric, Outcome, Run, RunEnd};
 
+use super::phases::PhaseSums;
 use super::rows::{Arrivals, Check, Outcomes};
 use super::timeline::Bins;
-use super::{Generator, Times};
+use super::{Connections, Generator, Times};
 
 /// Where a row's numbers belong.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,6 +31,8 @@ pub(super) struct Tally {
     /// Service times of successes.
     pub service: Histogram,
     pub iteration: Histogram,
+    /// Phases of answered requests.
+    pub phases: PhaseSums,
 }
 
 /// A check, by scenario, endpoint and name.
@@ -41,6 +44,8 @@ pub(super) struct Sweep {
     pub places: BTreeMap<Place, Tally>,
     pub bins: Bins,
     checks: BTreeMap<CheckName, (u64, u64)>,
+    /// How long connections took to be established, and their TLS handshakes, by target.
+    openings: BTreeMap<Name, (Histogram, Histogram)>,
     start_lag: Histogram,
     loop_stall: Histogram,
     bytes_in: Option<u64>,
@@ -52,6 +57,7 @@ pub(super) fn of(run: &dyn Run) -> Result<Sweep, ReadError> {
         places: BTreeMap::new(),
         bins: Bins::of(run.seconds()),
         checks: BTreeMap::new(),
+        openings: BTreeMap::new(),
         start_lag: Histogram::new(),
         loop_stall: Histogram::new(),
         bytes_in: None,
@@ -67,6 +73,13 @@ pub(super) fn of(run: &dyn Run) -> Result<Sweep, ReadError> {
                 sweep.at(key).service.merge(&histogram);
             }
             Metric::ServiceTime => {}
+            Metric::Connecting | Metric::TlsHandshaking => {
+                let target = key.tags.get("target").cloned().unwrap_or_else(|| "".into());
+                let histogram = run.histogram(*id, run.whole())?;
+                let (connecting, handshaking) = sweep.openings.entry(target).or_default();
+                let to = if key.metric == Metric::Connecting { connecting } else { handshaking };
+                to.merge(&histogram);
+            }
             Metric::IterationTime => {
                 let histogram = run.histogram(*id, run.whole())?;
                 sweep.at(key).iteration.merge(&histogram);
@@ -116,6 +129,12 @@ impl Sweep {
             Metric::Requests => add(&mut self.at(key).outcomes.requests),
             Metric::BytesIn => add(&mut self.bytes_in),
             Metric::BytesOut => add(&mut self.bytes_out),
+            Metric::BlockedNs
+            | Metric::ConnectingNs
+            | Metric::TlsHandshakingNs
+            | Metric::SendingNs
+            | Metric::WaitingNs
+            | Metric::ReceivingNs => self.at(key).phases.add(key.metric, total),
             Metric::CheckPassed => self.check(key).0 += total,
             Metric::CheckFailed => self.check(key).1 += total,
             _ => {}
@@ -151,6 +170,16 @@ impl Sweep {
             failed: *failed,
         };
         self.checks.iter().map(check).collect()
+    }
+
+    /// The connections that were opened to each target.
+    pub(super) fn connections(&self) -> Vec<Connections> {
+        let one = |(target, (connecting, handshaking)): (&Name, &(Histogram, Histogram))| Connections {
+            target: target.to_string(),
+            connecting: Times::of(connecting),
+            tls_handshaking: Times::of(handshaking),
+        };
+        self.openings.iter().map(one).collect()
     }
 
     /// How the generator itself did.

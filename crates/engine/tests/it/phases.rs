@@ -1,0 +1,92 @@
+//! Where the time of a request goes: each phase has at least what the target knows of it, and together they
+//! are no more than the whole.
+
+use evidence::Metric;
+use testbed::{Answer, Authority, Behaviour, Ending, Front, Validity};
+use workload::{HttpVersion, Reuse};
+
+use crate::balance::Books;
+use crate::drive::{Ran, drive};
+use crate::plan::{Plan, WEB, at_rate, get, ms, scenario, sequence};
+
+const COUNT: u64 = 10;
+const PHASES: [Metric; 6] = [
+    Metric::BlockedNs,
+    Metric::ConnectingNs,
+    Metric::TlsHandshakingNs,
+    Metric::SendingNs,
+    Metric::WaitingNs,
+    Metric::ReceivingNs,
+];
+
+fn load(plan: Plan) -> Ran {
+    let ran =
+        drive(plan.scenario(scenario("s", at_rate(50.0, ms(200)), sequence([get("get", "/")]))).compile());
+    let run = ran.assert_sound();
+    let phases_us: u64 = PHASES.iter().map(|metric| run.all(*metric) / 1_000).sum();
+    let response = run.times(Metric::ResponseTime, |_| true);
+    // The histogram keeps three digits.
+    let whole_us = response.mean_us().unwrap() * response.count() as f64 * 1.01;
+    assert!(phases_us as f64 <= whole_us, "{phases_us} of {whole_us} µs");
+    ran
+}
+
+fn sum_ms(ran: &Ran, metric: Metric) -> u64 {
+    ran.run.all(metric) / 1_000_000
+}
+
+#[test]
+fn waiting_is_for_the_target() {
+    let target = testbed::http(Behaviour::after(ms(20))).unwrap();
+    let ran = load(Plan::of(target.addr()));
+    assert!(sum_ms(&ran, Metric::WaitingNs) >= 20 * COUNT);
+    let connecting =
+        ran.run.times(Metric::Connecting, |key| key.tags.get("target").is_some_and(|t| &**t == WEB));
+    assert_eq!(connecting.count(), target.connections());
+    assert!(ran.run.times(Metric::TlsHandshaking, |_| true).is_empty());
+    assert_eq!(ran.run.all(Metric::TlsHandshakingNs), 0);
+}
+
+#[test]
+fn receiving_begins_with_the_head() {
+    let body = Behaviour::Trickle { answer: Answer::new(200).body("12345"), interval: ms(10) };
+    let target = testbed::http(body).unwrap();
+    let ran = load(Plan::of(target.addr()));
+    assert!(sum_ms(&ran, Metric::ReceivingNs) >= 40 * COUNT, "{}", sum_ms(&ran, Metric::ReceivingNs));
+}
+
+#[test]
+fn who_waits_for_a_connection_is_blocked() {
+    let target = testbed::http(Behaviour::after(ms(50))).unwrap();
+    let ran = load(Plan::of(target.addr()).connecting(WEB, |c| c.connections = Some(1)));
+    // Due every 20 ms and served every 50 ms: the nth waits for 30 ms more than the one before.
+    let least: u64 = (0..COUNT).map(|nth| nth * 30).sum();
+    assert!(sum_ms(&ran, Metric::BlockedNs) >= least * 9 / 10, "{}", sum_ms(&ran, Metric::BlockedNs));
+}
+
+#[test]
+fn handshakes_are_measured_by_connection_and_by_request() {
+    let web = testbed::http(Behaviour::ok()).unwrap();
+    let authority = Authority::new();
+    let identity = authority.vouch_for(&["127.0.0.1"], Validity::Now);
+    let front = Front::new(identity).speaks("http/1.1", web.addr()).start().unwrap();
+    let plan = Plan::of(front.addr())
+        .secure(WEB, &authority.pem())
+        .connecting(WEB, |c| (c.http, c.reuse) = (HttpVersion::Http1, Reuse::Never));
+    let ran = load(plan);
+    for metric in [Metric::Connecting, Metric::TlsHandshaking] {
+        assert_eq!(ran.run.times(metric, |_| true).count(), COUNT, "{metric}");
+    }
+    assert!(ran.run.all(Metric::ConnectingNs) > 0);
+    let handshakes = ran.run.times(Metric::TlsHandshaking, |_| true);
+    let sum_us = handshakes.mean_us().unwrap() * handshakes.count() as f64;
+    let by_request_us = ran.run.all(Metric::TlsHandshakingNs) as f64 / 1e3;
+    assert!((sum_us - by_request_us).abs() <= sum_us * 0.01 + 10.0, "{sum_us} {by_request_us}");
+}
+
+#[test]
+fn what_has_no_response_has_no_phases() {
+    let target = testbed::http(Behaviour::half_answer(Ending::Close)).unwrap();
+    let ran = load(Plan::of(target.addr()));
+    assert!(PHASES.iter().all(|metric| ran.run.all(*metric) == 0));
+}

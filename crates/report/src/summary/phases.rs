@@ -1,0 +1,87 @@
+//! Where the time of answered requests goes, phase by phase, named as k6 names them.
+
+use serde::Serialize;
+
+use evidence::Metric;
+
+use crate::number;
+
+/// The phases of a request, in the order in which they follow one another.
+const PHASES: [(Metric, &str); 6] = [
+    (Metric::BlockedNs, "blocked"),
+    (Metric::ConnectingNs, "connecting"),
+    (Metric::TlsHandshakingNs, "tls_handshaking"),
+    (Metric::SendingNs, "sending"),
+    (Metric::WaitingNs, "waiting"),
+    (Metric::ReceivingNs, "receiving"),
+];
+
+/// How long each phase took in all.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct PhaseSums {
+    ns: [u64; PHASES.len()],
+}
+
+/// One phase of the requests of a row.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RequestPhase {
+    /// `blocked`, `connecting`, `tls_handshaking`, `sending`, `waiting` or `receiving`.
+    pub name: &'static str,
+    /// Its mean over all answered requests, also those that had none of it.
+    pub avg_ms: f64,
+    /// Its share of all phases together, 0 to 1.
+    pub share: f64,
+}
+
+impl PhaseSums {
+    /// Add to the sum of a metric, if it is a phase's.
+    pub(super) fn add(&mut self, metric: Metric, ns: u64) {
+        if let Some(at) = PHASES.iter().position(|(of, _)| *of == metric) {
+            self.ns[at] += ns;
+        }
+    }
+
+    /// The phases of `answered` requests; empty when nothing was measured.
+    pub(super) fn of(&self, answered: u64) -> Vec<RequestPhase> {
+        let all: u64 = self.ns.iter().sum();
+        if all == 0 || answered == 0 {
+            return Vec::new();
+        }
+        let phase = |((_, name), ns): (&(Metric, &'static str), &u64)| RequestPhase {
+            name,
+            avg_ms: *ns as f64 / answered as f64 / 1e6,
+            share: *ns as f64 / all as f64,
+        };
+        PHASES.iter().zip(&self.ns).map(phase).collect()
+    }
+}
+
+impl RequestPhase {
+    /// Its mean, and its share in percent.
+    pub(crate) fn in_words(&self) -> String {
+        let percent = (self.share * 100.0).round();
+        match self.avg_ms {
+            0.0 => number::NOT_MEASURED.to_owned(),
+            avg_ms => format!("{} {percent:>3}%", number::time_or_none(Some(avg_ms))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phases_are_means_and_shares() {
+        let mut sums = PhaseSums::default();
+        assert_eq!(sums.of(3), []);
+        for (metric, ns) in
+            [(Metric::SendingNs, 1_000_000), (Metric::WaitingNs, 3_000_000), (Metric::Requests, 9)]
+        {
+            sums.add(metric, ns);
+        }
+        assert_eq!(sums.of(0), []);
+        let words: Vec<_> = sums.of(2).iter().map(|p| format!("{} {}", p.name, p.in_words())).collect();
+        assert_eq!(words.join(", "), "");
+    }
+}
