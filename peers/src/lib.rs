@@ -7,6 +7,7 @@
 
 mod error;
 mod guard;
+pub mod nginx;
 pub mod poll;
 mod port;
 pub mod postgres;

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
+use peers::nginx::Nginx;
 use peers::postgres::Installation;
 
 use crate::steps;
@@ -21,6 +22,13 @@ pub(crate) struct Need {
 pub(crate) const NEEDS: &[Need] = &[
     Need { binary: "cc", package: "build-essential", why: "compiles SQLite", is_there: in_path },
     Need { binary: "git", package: "git", why: "lists the files that `tidy` looks at", is_there: in_path },
+    Need {
+        binary: "nginx",
+        package: "nginx-light",
+        why: "is a server of others that the engine is held against",
+        // It lies outside the search path of most users.
+        is_there: |_| Nginx::is_installed(),
+    },
     Need {
         binary: "postgres",
         package: POSTGRESQL,
@@ -130,9 +138,9 @@ mod tests {
     fn what_is_missing_is_named_with_its_reason() {
         assert_eq!(
             request(&NEEDS.iter().collect::<Vec<_>>()),
-            "missing: `cc` (compiles SQLite); `git` (lists the files that `tidy` looks at); `postgres` (is the other \
-             store of the services; version 15 or newer); run `apt-get install build-essential git postgresql` or \
-             install them your system's way"
+            "missing: `cc` (compiles SQLite); `git` (lists the files that `tidy` looks at); `nginx` (is a server of \
+             others that the engine is held against); `postgres` (is the other store of the services; version 15 or \
+             newer); run `apt-get install build-essential git nginx-light postgresql` or install them your system's way"
         );
     }
 }

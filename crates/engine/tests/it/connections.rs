@@ -177,3 +177,53 @@ fn answer_once(listener: &std::os::unix::net::UnixListener) {
     }
     stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").unwrap();
 }
+
+/// A peer of HTTP/2 that says these frames and then reads on, whatever comes.
+fn says(frames: &'static [u8]) -> SocketAddr {
+    use std::io::{Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        while let Ok((mut stream, _)) = listener.accept() {
+            stream.write_all(frames).unwrap();
+            std::thread::spawn(move || while stream.read(&mut [0; 4096]).is_ok_and(|n| n > 0) {});
+        }
+    });
+    addr
+}
+
+/// Requests with a body, of which the peer lets nothing through if its windows are closed.
+fn upload_to(addr: SocketAddr) -> std::collections::BTreeMap<Outcome, u64> {
+    let plan = Plan::of(addr).connecting(WEB, |c| c.http = HttpVersion::Http2);
+    let step = request("POST", "post", "/").body("some body").within(ms(300));
+    let ran = drive(plan.scenario(scenario("s", at_rate(50.0, ms(200)), sequence([step]))).compile());
+    ran.assert_sound().outcomes("post")
+}
+
+#[test]
+fn http_2_peers_that_starve_or_babble_are_data() {
+    // SETTINGS with an initial window of zero, and never an update.
+    let starving = says(&[0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0]);
+    assert_eq!(upload_to(starving), [(Outcome::Timeout, 10)].into());
+    // SETTINGS, then WINDOW_UPDATE by zero, which the standard forbids on a connection.
+    let breach = says(&[0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(upload_to(breach), [(Outcome::Protocol, 10)].into());
+    // SETTINGS, then GOAWAY that takes nothing.
+    let leaving = says(&[0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    let outcomes = upload_to(leaving);
+    assert_eq!(outcomes.values().sum::<u64>(), 10, "{outcomes:?}");
+    assert!(outcomes.keys().all(|o| matches!(o, Outcome::Reset | Outcome::Timeout)), "{outcomes:?}");
+}
+
+#[test]
+fn addresses_that_do_not_answer_are_passed_over() {
+    // Both families of the name lead here, and only one of them listens.
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let mut plan = Plan::of(target.addr());
+    let origin = plan.workload.targets.get_mut(WEB).unwrap().http.as_mut().unwrap();
+    origin.host = "localhost".to_owned();
+    let plan = plan.connecting(WEB, |c| c.reuse = Reuse::Never);
+    let ran =
+        drive(plan.scenario(scenario("s", at_rate(50.0, ms(200)), sequence([get("get", "/")]))).compile());
+    assert_eq!(ran.assert_sound().outcomes("get"), [(Outcome::Ok, 10)].into());
+}

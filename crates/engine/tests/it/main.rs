@@ -18,6 +18,7 @@ mod extraction;
 mod grpc_outcomes;
 mod http_outcomes;
 mod loops;
+mod nginx;
 mod phases;
 mod plan;
 mod recorder;

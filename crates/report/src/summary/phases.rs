@@ -61,8 +61,8 @@ impl RequestPhase {
     pub(crate) fn in_words(&self) -> String {
         let percent = (self.share * 100.0).round();
         match self.avg_ms {
-            0.0 => number::NOT_MEASURED.to_owned(),
-            avg_ms => format!("{} {percent:>3}%", number::time_or_none(Some(avg_ms))),
+            0.0 => number::time(0.0),
+            avg_ms => format!("{} {percent:>3}%", number::time(avg_ms)),
         }
     }
 }
@@ -82,6 +82,8 @@ mod tests {
         }
         assert_eq!(sums.of(0), []);
         let words: Vec<_> = sums.of(2).iter().map(|p| format!("{} {}", p.name, p.in_words())).collect();
-        assert_eq!(words.join(", "), "");
+        let expected = "blocked 0 µs, connecting 0 µs, tls_handshaking 0 µs, sending 500 µs  25%, waiting 1.50 ms  75%, \
+                        receiving 0 µs";
+        assert_eq!(words.join(", "), expected);
     }
 }

@@ -1,0 +1,167 @@
+//! nginx, as it is installed on this machine: HTTP/1.1 and HTTP/2, in cleartext and under TLS, over a Unix socket
+//! too. What it answers is fixed; see [`Nginx::start`].
+
+use std::fs;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal};
+use tempfile::TempDir;
+
+use crate::error::{PeerError, Tried as _};
+use crate::guard::{Guard, Watched};
+use crate::{poll, port, processes};
+
+/// Others look for ports too, and may take the one we found before the server does.
+const START_ATTEMPTS: usize = 5;
+const READY_WITHIN: Duration = Duration::from_secs(20);
+const STOPPED_WITHIN: Duration = Duration::from_secs(10);
+const PLACES: [&str; 4] = ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"];
+const PID_FILE: &str = "nginx.pid";
+
+/// Bytes of `/large`.
+pub const LARGE_BYTES: usize = 5 << 20;
+
+/// A running server. Dropping it ends it and removes its folder; if this process ends without that, a guard does.
+pub struct Nginx {
+    child: Child,
+    ports: [u16; 3],
+    _guard: Guard,
+    folder: TempDir,
+}
+
+impl Nginx {
+    /// Whether it is installed.
+    pub fn is_installed() -> bool {
+        find().is_some()
+    }
+
+    /// Starts it with this certificate and key (PEM). Paths: `/` answers 200 with `hello`, `/empty` 204, `/moved` 302,
+    /// `/large` 200 with [`LARGE_BYTES`], `/upload` 200 once it has read the whole body, everything else 404.
+    ///
+    /// # Errors
+    /// When it is missing or does not start; with the end of its log.
+    pub fn start((certificate, key): (&str, &str)) -> Result<Self, PeerError> {
+        let program = find().ok_or_else(|| PeerError::Missing {
+            program: "nginx",
+            looked: PLACES.join(", "),
+            package: "nginx-light",
+        })?;
+        let folder = TempDir::with_prefix("peers-nginx-").tried(|| "make a temporary folder".to_owned())?;
+        let at = |name: &str| folder.path().join(name);
+        let write = |name: &str, bytes: &[u8]| {
+            fs::write(at(name), bytes).tried(|| format!("write {}", at(name).display()))
+        };
+        write("cert.pem", certificate.as_bytes())?;
+        write("key.pem", key.as_bytes())?;
+        write("large", &vec![b'x'; LARGE_BYTES])?;
+        let watched = Watched { folder: folder.path(), pid_file: PID_FILE, name: "nginx" };
+        let guard = Guard::start(Command::new("sh"), &watched)?;
+        for _ in 1..START_ATTEMPTS {
+            let ports = free_ports()?;
+            write("nginx.conf", configuration(folder.path(), ports).as_bytes())?;
+            if let Ok(child) = run(&program, folder.path()) {
+                return Ok(Nginx { child, ports, _guard: guard, folder });
+            }
+        }
+        let ports = free_ports()?;
+        write("nginx.conf", configuration(folder.path(), ports).as_bytes())?;
+        let child = run(&program, folder.path())?;
+        Ok(Nginx { child, ports, _guard: guard, folder })
+    }
+
+    /// The port of HTTP/1.1 in cleartext.
+    pub fn http1_port(&self) -> u16 {
+        self.ports[0]
+    }
+
+    /// The port of HTTP/2 in cleartext, with prior knowledge.
+    pub fn h2c_port(&self) -> u16 {
+        self.ports[1]
+    }
+
+    /// The port of TLS, where HTTP/2 and HTTP/1.1 can be agreed on.
+    pub fn tls_port(&self) -> u16 {
+        self.ports[2]
+    }
+
+    /// The Unix socket of HTTP/1.1 in cleartext.
+    pub fn socket(&self) -> PathBuf {
+        self.folder.path().join("http.sock")
+    }
+}
+
+impl Drop for Nginx {
+    fn drop(&mut self) {
+        processes::send(Pid::from_child(&self.child), Signal::TERM);
+        if !poll::until(STOPPED_WITHIN, || matches!(self.child.try_wait(), Ok(Some(_)) | Err(_))) {
+            processes::kill(Pid::from_child(&self.child));
+            let _reaped = self.child.wait();
+        }
+    }
+}
+
+fn find() -> Option<PathBuf> {
+    PLACES.iter().map(|place| Path::new(place).join("nginx")).find(|path| path.exists())
+}
+
+fn free_ports() -> Result<[u16; 3], PeerError> {
+    let mut ports = [0; 3];
+    for port in &mut ports {
+        *port = port::free().ok_or_else(|| PeerError::System {
+            what: "find a free port".to_owned(),
+            source: std::io::ErrorKind::AddrInUse.into(),
+        })?;
+    }
+    Ok(ports)
+}
+
+/// Starts it and waits for its process id, which it writes once it listens.
+fn run(program: &Path, folder: &Path) -> Result<Child, PeerError> {
+    let mut command = Command::new(program);
+    command.arg("-p").arg(folder).args(["-e", "error.log", "-c"]).arg(folder.join("nginx.conf"));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // Ctrl-C is for us alone.
+    command.process_group(0);
+    let mut child = command.spawn().tried(|| "start nginx".to_owned())?;
+    let ended = || -> PeerError {
+        let log = fs::read_to_string(folder.join("error.log")).unwrap_or_default();
+        PeerError::Server { what: "nginx ended before it was ready".to_owned(), log }
+    };
+    let ready = poll::find(READY_WITHIN, || match child.try_wait() {
+        Ok(None) => fs::read_to_string(folder.join(PID_FILE)).ok()?.trim().parse::<u32>().ok().map(Some),
+        _ => Some(None),
+    });
+    if ready.flatten() == Some(child.id()) { Ok(child) } else { Err(ended()) }
+}
+
+fn configuration(folder: &Path, [http1, h2c, tls]: [u16; 3]) -> String {
+    let folder = folder.display();
+    let places = format!(
+        "location = / {{ default_type text/plain; return 200 'hello'; }}\n\
+         location = /empty {{ return 204; }}\n\
+         location = /moved {{ return 302 /; }}\n\
+         location = /large {{ root {folder}; }}\n\
+         location = /upload {{ proxy_pass http://127.0.0.1:{http1}/; proxy_method GET; }}\n\
+         location / {{ return 404; }}\n"
+    );
+    let server = |listen: &str| format!("server {{ {listen}\n{places} }}\n");
+    // Only root may say who the workers are; others run them themselves.
+    let user = if rustix::process::geteuid().is_root() { "user root;\n" } else { "" };
+    let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+        .iter()
+        .map(|what| format!("{what}_temp_path {folder}/{what};\n"))
+        .collect();
+    format!(
+        "{user}daemon off;\npid {folder}/{PID_FILE};\nworker_processes 1;\nevents {{ worker_connections 512; }}\n\
+         http {{ access_log off; client_max_body_size 0; {temporary}{}{}{} }}\n",
+        server(&format!("listen 127.0.0.1:{http1}; listen unix:{folder}/http.sock;")),
+        server(&format!("listen 127.0.0.1:{h2c} http2;")),
+        server(&format!(
+            "listen 127.0.0.1:{tls} ssl http2;\nssl_certificate {folder}/cert.pem;\nssl_certificate_key \
+             {folder}/key.pem;"
+        ))
+    )
+}
