@@ -14,4 +14,5 @@ mod reports;
 mod secrets;
 mod selftest;
 mod signals;
+mod tls;
 mod trouble;

@@ -6,10 +6,10 @@ use testbed::{Answer, Behaviour, Ending, GrpcBehaviour, Site};
 
 use crate::command::{Place, closed, refusal, with_head};
 
-const PROTO: &str = "syntax = \"proto3\";\npackage demo;\nservice Events { rpc Send(Event) returns (Event); }\n\
+pub(crate) const PROTO: &str = "syntax = \"proto3\";\npackage demo;\nservice Events { rpc Send(Event) returns (Event); }\n\
                      message Event { string id = 1; }\n";
 
-fn grpc_plan(address: std::net::SocketAddr) -> String {
+pub(crate) fn grpc_plan(address: std::net::SocketAddr) -> String {
     format!(
         r#"version = 1
 [targets.events]
@@ -29,7 +29,7 @@ message = {{ id = "a" }}
 }
 
 /// The plan with a `wait_ready` of its target.
-fn waiting(plan: &str, wait: &str) -> String {
+pub(crate) fn waiting(plan: &str, wait: &str) -> String {
     plan.replacen("[[scenarios]]", &format!("wait_ready = {{ {wait} }}\n[[scenarios]]"), 1)
 }
 
