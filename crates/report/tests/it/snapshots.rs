@@ -197,6 +197,7 @@ fn json_carries_its_schema_and_the_books() {
     "books",
     "checks",
     "claims",
+    "connections",
     "cpu",
     "endpoints",
     "findings",
