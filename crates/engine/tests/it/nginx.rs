@@ -39,9 +39,9 @@ fn check((port, ca): (u16, Option<&str>), change: impl FnOnce(&mut Connecting)) 
         assert_eq!(run.outcomes(step), [(Outcome::Ok, COUNT)].into(), "{step}");
     }
     assert_eq!(run.outcomes("missing"), [(Outcome::Http4xx, COUNT)].into());
-    let bytes = |metric, step: &str| run.count(metric, |key| &*key.endpoint == step);
-    assert!(bytes(Metric::BytesIn, "large") >= COUNT * LARGE_BYTES as u64);
-    assert!(bytes(Metric::BytesIn, "head") < COUNT * 1_000);
+    // All that was large came once: not in answer to HEAD. On a shared connection it is known only in sum.
+    let (received, large) = (run.all(Metric::BytesIn), COUNT * LARGE_BYTES as u64);
+    assert!((large..large + large / 20).contains(&received), "{received} of {large}");
     assert!(run.times(Metric::Connecting, |_| true).count() > 0);
 }
 
