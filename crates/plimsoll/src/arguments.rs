@@ -4,6 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+mod line;
+
+pub(crate) use line::{GrpcArguments, HttpArguments, KeepArguments, PaceArguments, RequestArguments};
+
 const EXIT_CODES: &str = "\
 Exit codes:
   0  PASS, or MEASURED where nothing was asked
@@ -58,6 +62,12 @@ pub(crate) enum Verb {
     /// Offer the load of a plan to its targets, judge what was seen, and keep the evidence in one file
     #[command(after_help = RUN_EXAMPLES, after_long_help = RUN_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
     Run(Box<RunArguments>),
+    /// Send one HTTP request again and again: a load without a plan
+    #[command(after_help = line::HTTP_EXAMPLES, after_long_help = line::HTTP_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
+    Http(Box<HttpArguments>),
+    /// Make one gRPC call again and again: a load without a plan
+    #[command(after_help = line::GRPC_EXAMPLES, after_long_help = line::GRPC_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
+    Grpc(Box<GrpcArguments>),
     /// Validate a plan and print what would be offered, second by second, without sending anything
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArguments),
@@ -95,21 +105,28 @@ pub(crate) struct RunArguments {
     pub(crate) plan: PathBuf,
     #[command(flatten)]
     pub(crate) overrides: OverrideArguments,
-    /// Send each step once, show every exchange, and record nothing
-    #[arg(long, conflicts_with_all = ["output", "html", "md", "json", "junit"])]
-    pub(crate) once: bool,
     /// The run file to write [default: the plan's name with the time, `.plimsoll`]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Show no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) course: CourseArguments,
+}
+
+/// How a run goes, whatever it offers.
+#[derive(Debug, Args)]
+pub(crate) struct CourseArguments {
+    /// Send each step once, show every exchange, and record nothing
+    #[arg(long, conflicts_with_all = ["output", "html", "md", "json", "junit"])]
+    pub(crate) once: bool,
     /// Replace the run file if it is there
     #[arg(long)]
     pub(crate) force: bool,
     /// Loops that offer the load, each on a thread of its own and with an equal share of it
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) loops: u16,
-    /// Show no progress
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) outputs: OutputArguments,
 }

@@ -1,21 +1,33 @@
 //! Progress while a run goes on, drawn from the same ticks that are recorded.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 
 use ::report::{LiveView, Style};
 use evidence::sink::{Sink, SinkError};
 use evidence::{RunEnd, Sample, SeriesKey, Tick};
 use workload::Workload;
 
-use crate::outputs::{tell, width};
+use crate::outputs::{height, width};
+use crate::screen;
 
 /// How many seconds pass between two lines where there is no terminal to rewrite a line on.
 const LINE_EVERY_S: u32 = 5;
 
+/// What may be drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Canvas {
+    /// Lines, one after the other, for a file or a pipe.
+    Log,
+    /// One line, drawn over itself.
+    Line,
+    /// As many lines as the panel has, drawn over themselves.
+    Panel,
+}
+
 /// Draws progress on standard error.
 pub(crate) struct Live {
     view: LiveView,
-    is_terminal: bool,
+    canvas: Canvas,
     style: Style,
     last_line_s: u32,
 }
@@ -23,23 +35,36 @@ pub(crate) struct Live {
 impl Live {
     pub(crate) fn new(workload: &Workload) -> Live {
         let style = if std::env::var_os("NO_COLOR").is_none() { Style::Colour } else { Style::Plain };
-        let is_terminal = std::io::stderr().is_terminal();
-        Live { view: LiveView::new(workload), is_terminal, style, last_line_s: 0 }
+        let view = LiveView::new(workload);
+        Live { view, canvas: canvas(), style, last_line_s: 0 }
     }
 
     fn draw(&mut self) -> std::io::Result<()> {
-        let mut stderr = std::io::stderr().lock();
-        if self.is_terminal {
-            // Back to the line's start and clear to its end: the line is drawn over itself.
-            write!(stderr, "\r\x1b[K{}", self.view.line(self.style, width(&stderr)))?;
-            return stderr.flush();
+        let stderr = std::io::stderr();
+        let width = width(&stderr);
+        let has_room = height(&stderr).is_none_or(|rows| rows > LiveView::PANEL_LINES + 1);
+        match self.canvas {
+            Canvas::Panel if has_room => screen::draw(&self.view.panel(self.style, width)),
+            Canvas::Panel | Canvas::Line => screen::draw(&self.view.line(self.style, width)),
+            Canvas::Log => {
+                let now_s = self.view.now().elapsed_s;
+                if now_s < self.last_line_s + LINE_EVERY_S {
+                    return Ok(());
+                }
+                self.last_line_s = now_s;
+                screen::say(&(self.view.line(Style::Plain, width) + "\n"))
+            }
         }
-        let now_s = self.view.now().elapsed_s;
-        if now_s >= self.last_line_s + LINE_EVERY_S {
-            self.last_line_s = now_s;
-            writeln!(stderr, "{}", self.view.line(Style::Plain, width(&stderr)))?;
-        }
-        Ok(())
+    }
+}
+
+/// A panel is for who sees the report on the same screen; who reads it elsewhere gets the line.
+fn canvas() -> Canvas {
+    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    match (std::io::stderr().is_terminal() && !is_dumb, std::io::stdout().is_terminal()) {
+        (true, true) => Canvas::Panel,
+        (true, false) => Canvas::Line,
+        (false, _) => Canvas::Log,
     }
 }
 
@@ -57,10 +82,8 @@ impl Sink for Live {
         self.draw().map_err(|error| SinkError(format!("cannot draw progress: {error}")))
     }
 
+    /// The report follows, so the drawing goes.
     fn end(&mut self, _end: &RunEnd) -> Result<(), SinkError> {
-        if self.is_terminal {
-            tell("");
-        }
-        Ok(())
+        screen::say("").map_err(|error| SinkError(format!("cannot clear what was drawn: {error}")))
     }
 }

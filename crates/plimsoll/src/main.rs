@@ -8,7 +8,10 @@ mod check;
 mod clock;
 mod explain;
 mod failure;
+mod grpc;
+mod http;
 mod judged;
+mod line;
 mod live;
 mod manifest;
 mod once;
@@ -17,6 +20,8 @@ mod plan;
 mod ready;
 mod report;
 mod run;
+mod run_file;
+mod screen;
 mod selftest;
 mod signals;
 
@@ -29,6 +34,8 @@ use arguments::{Arguments, SelftestPart, Verb};
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().verb {
         Verb::Run(arguments) => run::run(&arguments),
+        Verb::Http(arguments) => http::http(&arguments),
+        Verb::Grpc(arguments) => grpc::grpc(&arguments),
         Verb::Check(arguments) => check::check(&arguments),
         Verb::Report(arguments) => report::report(&arguments),
         Verb::Explain(arguments) => explain::explain(&arguments),

@@ -12,6 +12,7 @@ use rustix::termios::tcgetwinsize;
 
 use crate::arguments::OutputArguments;
 use crate::failure::{Failure, Outcome};
+use crate::screen;
 
 /// Lays a summary out.
 type Render = fn(&Summary) -> String;
@@ -44,6 +45,11 @@ pub(crate) fn write(summary: &Summary, outputs: &OutputArguments) -> Outcome<()>
     Ok(())
 }
 
+/// How many lines the terminal behind `stream` has; none if it does not say.
+pub(crate) fn height(stream: &impl AsFd) -> Option<usize> {
+    tcgetwinsize(stream).ok().map(|size| usize::from(size.ws_row)).filter(|rows| *rows > 0)
+}
+
 /// How many columns the terminal behind `stream` has.
 pub(crate) fn width(stream: &impl AsFd) -> usize {
     let told = || std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
@@ -53,7 +59,7 @@ pub(crate) fn width(stream: &impl AsFd) -> usize {
 
 /// A line on standard error. Nothing is lost with a reader who has gone.
 pub(crate) fn tell(text: impl Display) {
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = screen::say(&format!("{text}\n"));
 }
 
 /// Text on standard output. A reader who has seen enough and gone is no failure.

@@ -8,7 +8,8 @@ use workload::plan::{Files, LoadedPlan, Overrides, load};
 use crate::arguments::OverrideArguments;
 use crate::failure::{Failure, Outcome};
 
-struct Disk;
+/// The files of this machine.
+pub(crate) struct Disk;
 
 impl Files for Disk {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
@@ -24,5 +25,10 @@ pub(crate) fn resolve(path: &Path, arguments: &OverrideArguments) -> Outcome<Loa
         load: arguments.load,
         seed: arguments.seed,
     };
-    load(path, &Disk, &|name| std::env::var(name).ok(), &overrides).map_err(Failure::usage)
+    load(path, &Disk, &environment, &overrides).map_err(Failure::usage)
+}
+
+/// The value of an environment variable.
+pub(crate) fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }

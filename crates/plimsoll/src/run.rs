@@ -1,13 +1,13 @@
-//! `plimsoll run`: the spine. Resolve the workload, prepare the target, begin the archive, start the
-//! observers, let the engine run, stop the observers, seal the archive, judge, report.
+//! `plimsoll run`, and the spine that every run goes along. Resolve the workload, prepare the target, begin
+//! the archive, start the observers, let the engine run, stop the observers, seal the archive, judge, report.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use archive::{ArchiveError, Overwrite, Recorder, Sinks, Writer};
+use archive::{Overwrite, Recorder, Sinks, Writer};
 use engine::{Clock, Control, Program, Rehearsal, RehearsalError, Remains, Setting};
 use evidence::exchange::exchange;
 use evidence::{Ending, Manifest, RunEnd};
@@ -15,10 +15,11 @@ use observe::{Observer, OwnProcess, ProcessObserver, Watch};
 use workload::Workload;
 use workload::plan::LoadedPlan;
 
-use crate::arguments::RunArguments;
+use crate::arguments::{CourseArguments, RunArguments};
 use crate::failure::{Failure, Outcome};
 use crate::live::Live;
 use crate::manifest::{manifest, watched};
+use crate::run_file::{Keep, RunFile};
 use crate::signals::Listener;
 use crate::{clock, judged, once, outputs, plan, ready};
 
@@ -27,10 +28,26 @@ const LEAD: Duration = Duration::from_millis(100);
 /// Descriptors that are not connections: the run file, timers, standard streams, observers.
 const OTHER_DESCRIPTORS: u64 = 64;
 
+/// What the command line says of a run besides what is offered.
+pub(crate) struct Course<'a> {
+    pub(crate) keep: Keep<'a>,
+    pub(crate) is_quiet: bool,
+    pub(crate) arguments: &'a CourseArguments,
+}
+
 pub(crate) fn run(arguments: &RunArguments) -> Outcome<u8> {
     let listener = Listener::start()?;
     let plan = plan::resolve(&arguments.plan, &arguments.overrides)?;
-    refuse_existing(arguments)?;
+    let keep = arguments.output.as_deref().map_or(Keep::ByName, Keep::At);
+    follow(&listener, plan, &Course { keep, is_quiet: arguments.quiet, arguments: &arguments.course })
+}
+
+/// From a workload to its verdict's exit code.
+pub(crate) fn follow(listener: &Listener, plan: LoadedPlan, course: &Course<'_>) -> Outcome<u8> {
+    let Course { keep, arguments, .. } = course;
+    if !arguments.force && !arguments.once {
+        keep.refuse_existing()?;
+    }
     let workload = plan.workload.clone();
     let rehearsal = prepare(plan, arguments.loops)?;
     if arguments.once {
@@ -42,27 +59,17 @@ pub(crate) fn run(arguments: &RunArguments) -> Outcome<u8> {
     listener.guard(control.clone());
     let epoch = clock::now() + LEAD;
     let manifest = manifest(&program.redactor().stored(&workload), (epoch, arguments.loops))?;
-    let path = run_file(arguments, &manifest);
-    let writer = begin_archive(&path, (&manifest, arguments.force))?;
-    let measured = measure(arguments, (&workload, program), (writer, control, &listener));
-    let aborted = conclude(&path, measured)?;
-    let judged = judged::judge_file(&path)?;
-    archive::append_judgement(&path, &judged.judgement, &clock::rfc3339(clock::now()))
+    let file = keep.file(&manifest)?;
+    let writer = begin_archive(file.path(), (&manifest, arguments.force))?;
+    let measured = measure(course, (&workload, program), (writer, control, listener));
+    let aborted = conclude(&file, measured)?;
+    let judged = judged::judge_file(file.path())?;
+    archive::append_judgement(file.path(), &judged.judgement, &clock::rfc3339(clock::now()))
         .map_err(Failure::own)?;
-    outputs::write(&judged.summary.with_files(&files(arguments, &path)), &arguments.outputs)?;
+    outputs::write(&judged.summary.with_files(&files(arguments, &file)), &arguments.outputs)?;
     match aborted {
         Some(reason) => Err(Failure::own(anyhow!("the run was broken off: {reason}"))),
         None => Ok(judge::exit_code(judged.judgement.verdict)),
-    }
-}
-
-/// Before anything is sent: a run file of this name is not to be lost, nor the work of a whole run.
-fn refuse_existing(arguments: &RunArguments) -> Outcome<()> {
-    match &arguments.output {
-        Some(path) if path.exists() && !arguments.force && !arguments.once => {
-            Err(Failure::usage(ArchiveError::Exists { path: path.clone() }))
-        }
-        _ => Ok(()),
     }
 }
 
@@ -109,11 +116,6 @@ fn require_descriptors(program: &Program, loops: u16) -> Outcome<()> {
     }
 }
 
-fn run_file(arguments: &RunArguments, manifest: &Manifest) -> PathBuf {
-    let default = || archive::file_name(&manifest.name, &manifest.started_at).into();
-    arguments.output.clone().unwrap_or_else(default)
-}
-
 fn begin_archive(path: &Path, (manifest, force): (&Manifest, bool)) -> Outcome<Writer> {
     let overwrite = if force { Overwrite::Replace } else { Overwrite::Refuse };
     Writer::create(path, manifest, overwrite).map_err(Failure::usage)
@@ -127,15 +129,15 @@ struct Measured {
 
 /// Offer the load and record what is seen.
 fn measure(
-    arguments: &RunArguments,
+    course: &Course<'_>,
     (workload, mut program): (&Workload, Program),
     (writer, control, listener): (Writer, Control, &Listener),
 ) -> Outcome<Measured> {
     let mut sinks = Sinks { recording: vec![Box::new(writer)], drawing: Vec::new() };
-    if !arguments.quiet {
+    if !course.is_quiet {
         sinks.drawing.push(Box::new(Live::new(workload)));
     }
-    let (outlets, inlets) = (0..arguments.loops).map(|_| exchange()).unzip();
+    let (outlets, inlets) = (0..course.arguments.loops).map(|_| exchange()).unzip();
     let (samples, sampled) = channel();
     let recorder = Recorder::start(sinks, inlets, sampled).map_err(Failure::own)?;
     let clock = Clock::starting_in(LEAD);
@@ -180,10 +182,11 @@ fn ending(remains: Result<Remains, engine::EngineError>, (listener, second): (&L
 }
 
 /// A failure to record always fails the run; a broken-off one is still judged and reported.
-fn conclude(path: &Path, measured: Outcome<Measured>) -> Outcome<Option<String>> {
+fn conclude(file: &RunFile, measured: Outcome<Measured>) -> Outcome<Option<String>> {
     let Measured { end, recorded } = measured?;
-    let path = path.display();
-    let lost = |error| anyhow!("the run was not recorded to its end: {error}; see `plimsoll report {path}`");
+    let see = file.kept().map(|path| format!("; see `plimsoll report {}`", path.display()));
+    let see = see.unwrap_or_default();
+    let lost = |error| anyhow!("the run was not recorded to its end: {error}{see}");
     let recorded = recorded.map_err(|error| Failure::own(lost(error)))?;
     for failure in recorded.drawing_failures {
         outputs::tell(failure);
@@ -194,9 +197,9 @@ fn conclude(path: &Path, measured: Outcome<Measured>) -> Outcome<Option<String>>
     })
 }
 
-fn files<'a>(arguments: &'a RunArguments, path: &'a Path) -> Vec<(&'a str, &'a str)> {
+fn files<'a>(arguments: &'a CourseArguments, file: &'a RunFile) -> Vec<(&'a str, &'a str)> {
     let outputs = &arguments.outputs;
     let asked =
-        [("evidence", Some(path)), ("HTML", outputs.html.as_deref()), ("Markdown", outputs.md.as_deref())];
+        [("evidence", file.kept()), ("HTML", outputs.html.as_deref()), ("Markdown", outputs.md.as_deref())];
     asked.into_iter().filter_map(|(what, path)| Some((what, path?.to_str()?))).collect()
 }

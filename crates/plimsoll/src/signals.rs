@@ -73,11 +73,11 @@ impl Heard {
         match &*control {
             None => end_by(signal),
             Some(control) if self.count.fetch_add(1, Ordering::Relaxed) == 0 => {
-                tell("\nstopping: no new arrivals, waiting for what is in flight; once more to end at once");
+                tell("stopping: no new arrivals, waiting for what is in flight; once more to end at once");
                 control.drain();
             }
             Some(control) => {
-                tell("\nending at once");
+                tell("ending at once");
                 control.abandon();
             }
         }

@@ -1,6 +1,8 @@
 //! The live progress display, from the same ticks the archive gets. It formats; whoever owns the terminal
 //! decides when to print.
 
+mod panel;
+
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use evidence::sink::{Sink, SinkError};
@@ -27,6 +29,11 @@ pub struct LiveView {
     ok: u64,
     failed: u64,
     dropped: u64,
+    /// Failures since the start, in the order in which each kind was first met.
+    failures: Vec<(Outcome, u64)>,
+    iterations: u64,
+    /// How many iterations end the run, where that is what does.
+    wanted: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -67,6 +74,12 @@ pub struct Now {
     pub dropped: u64,
     /// 95th percentile of response times of successes.
     pub p95_ms: Option<f64>,
+    /// Response times of successes.
+    pub response: Histogram,
+    /// Failures since the start by what they were, the most frequent first.
+    pub failures: Vec<(Outcome, u64)>,
+    /// Iterations done, of how many, where their number is what ends the run.
+    pub iterations: Option<(u64, u64)>,
 }
 
 impl LiveView {
@@ -74,6 +87,7 @@ impl LiveView {
     pub fn new(workload: &Workload) -> LiveView {
         let phases: Vec<_> = workload.phases.iter().map(|p| (p.name.clone(), p.end.as_secs_f64())).collect();
         let total = phases.last().map_or(0.0, |(_, end)| end.ceil());
+        let wanted = workload.scenarios.iter().map(|scenario| scenario.executor.iterations()).sum();
         LiveView {
             phases,
             total_s: total as u32,
@@ -83,6 +97,9 @@ impl LiveView {
             ok: 0,
             failed: 0,
             dropped: 0,
+            failures: Vec::new(),
+            iterations: 0,
+            wanted,
         }
     }
 
@@ -108,6 +125,7 @@ impl LiveView {
                     }
                 }
                 Some(Metric::DroppedCap | Metric::DroppedLate) => self.dropped += count.value,
+                Some(Metric::IterationsDone) => self.iterations += count.value,
                 _ => {}
             }
         }
@@ -118,7 +136,7 @@ impl LiveView {
         match outcome {
             Outcome::Cancelled => return,
             Outcome::Ok => self.ok += n,
-            _ => self.failed += n,
+            failure => self.failed(failure, n),
         }
         let Some(second) = self.second(second) else { return };
         if outcome == Outcome::Ok {
@@ -126,6 +144,14 @@ impl LiveView {
             second.response.merge(histogram);
         } else {
             second.failed += n;
+        }
+    }
+
+    fn failed(&mut self, outcome: Outcome, n: u64) {
+        self.failed += n;
+        match self.failures.iter_mut().find(|(known, _)| *known == outcome) {
+            Some((_, count)) => *count += n,
+            None => self.failures.push((outcome, n)),
         }
     }
 
@@ -157,6 +183,8 @@ impl LiveView {
             answered += second.ok + second.failed;
             response.merge(&second.response);
         }
+        let mut failures = self.failures.clone();
+        failures.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
         Now {
             elapsed_s,
             total_s: self.total_s,
@@ -168,6 +196,9 @@ impl LiveView {
             answered: self.ok + self.failed,
             dropped: self.dropped,
             p95_ms: response.quantile(0.95).finite_us().map(|us| us / 1_000.0),
+            response,
+            failures,
+            iterations: self.wanted.map(|wanted| (self.iterations, wanted)),
         }
     }
 
@@ -188,24 +219,6 @@ impl LiveView {
         let loads = format!("{} of {}/s", rate(now.achieved_per_s), rate(now.offered_per_s));
         let failures = format!("{} failed", number::count(now.failed + now.dropped));
         joined(&now, [loads, failures, String::new()]).render(style, width)
-    }
-
-    /// Three lines, none wider than `width` columns, joined by newlines, without one at the end: for a
-    /// terminal on which they are rewritten in place.
-    pub fn panel(&self, style: Style, width: usize) -> String {
-        let now = self.now();
-        let mut head = Line::new();
-        head.add(Tone::Strong, &progress(&now)).add(Tone::Normal, "  ");
-        head.add(Tone::Accent, &bar(&now, 24)).add(Tone::Normal, "  ");
-        head.add(Tone::Accent, &now.phase).add(Tone::Dim, &format!("  {}", left(&now)));
-        let mut load = Line::new();
-        load.add(Tone::Dim, "  load     ").add(Tone::Normal, &loads(&now));
-        load.add(Tone::Dim, " · ").add(Tone::Normal, &format!("{} in flight", number::count(now.in_flight)));
-        let mut answers = Line::new();
-        answers.add(Tone::Dim, "  answers  ");
-        answers.add(Tone::Normal, &format!("p95 {}", number::time_or_none(now.p95_ms)));
-        answers.add(Tone::Dim, " · ").add(failure_tone(&now), &failures(&now));
-        [head, load, answers].map(|line| line.render(style, width)).join("\n")
     }
 }
 
@@ -228,10 +241,16 @@ fn joined(now: &Now, [loads, failures, left]: [String; 3]) -> Line {
 
 fn progress(now: &Now) -> String {
     let clock = |s: u32| number::clock(u64::from(s));
-    format!("{} / {}", clock(now.elapsed_s), clock(now.total_s))
+    match now.iterations {
+        None => format!("{} / {}", clock(now.elapsed_s), clock(now.total_s)),
+        Some(_) => clock(now.elapsed_s),
+    }
 }
 
 fn left(now: &Now) -> String {
+    if let Some((done, wanted)) = now.iterations {
+        return format!("{} of {} done", number::count(done), number::count(wanted));
+    }
     match now.total_s.saturating_sub(now.elapsed_s) {
         0 => "waiting for the last answers".to_owned(),
         left => format!("{} left", number::span(u64::from(left))),
@@ -256,12 +275,6 @@ fn failures(now: &Now) -> String {
 
 fn failure_tone(now: &Now) -> Tone {
     if now.failed + now.dropped > 0 { Tone::Bad } else { Tone::Good }
-}
-
-fn bar(now: &Now, columns: usize) -> String {
-    let done = f64::from(now.elapsed_s) / f64::from(now.total_s.max(1));
-    let filled = ((done * columns as f64) as usize).min(columns);
-    "━".repeat(filled) + &"┄".repeat(columns - filled)
 }
 
 impl Sink for LiveView {

@@ -14,12 +14,13 @@ pub mod model;
 mod nearest;
 pub mod objective;
 pub mod offer;
+pub mod oneliner;
 pub mod plan;
 pub mod redact;
 pub mod schedule;
 pub mod template;
 pub mod timetable;
-mod units;
+pub mod units;
 pub mod vu_ramp;
 
 pub use connection::{Connecting, Dns, HttpVersion, IpVersion, Reuse, Scheme, TlsSettings};

@@ -34,6 +34,7 @@ mod verify;
 pub use connecting::TlsFiles;
 pub use errors::{PlanError, PlanErrors};
 pub use targets::{authority_of, scheme_of};
+pub(crate) use targets::{grpc_authority, http_origin, is_target_text};
 
 /// How files are read. This room reads none itself.
 pub trait Files {

@@ -27,7 +27,10 @@ fn unit_ns(unit: &str) -> Option<f64> {
 }
 
 /// A duration: one number with a unit, or several: `1m30s`.
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+///
+/// # Errors
+/// In words, when it is none or longer than 30 days.
+pub fn duration(text: &str) -> Result<Duration, String> {
     let form =
         || format!("`{text}` is no duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`");
     let mut rest = text.trim();
@@ -48,7 +51,10 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// A rate in events a second: `300/s`, `20/min`.
-pub(crate) fn rate(text: &str) -> Result<f64, String> {
+///
+/// # Errors
+/// In words, when it is none or beyond what a schedule takes.
+pub fn rate(text: &str) -> Result<f64, String> {
     let form =
         || format!("`{text}` is no rate; write a number and a unit of time, such as `300/s` or `20/min`");
     let (number, unit) = split_number(text).ok_or_else(form)?;

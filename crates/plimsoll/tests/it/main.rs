@@ -5,6 +5,7 @@
 mod archives;
 mod command;
 mod explain;
+mod lines;
 mod load;
 mod once;
 mod plans;
@@ -15,4 +16,5 @@ mod secrets;
 mod selftest;
 mod signals;
 mod tls;
+mod terminal;
 mod trouble;

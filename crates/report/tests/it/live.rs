@@ -44,11 +44,52 @@ fn the_line_joins_loops_and_never_hides_a_failure() {
     }
     insta::assert_snapshot!(view.line(Style::Plain, 160), @"0:36 / 1:45 · gameplay · offered 300.0/s, achieved 300.0/s · 1 failed (<0.01 %) · p95 4.00 ms · 8 in flight · 1 min 9 s left");
     insta::assert_snapshot!(view.line(Style::Plain, 80), @"0:36 / 1:45 · gameplay · 300.0 of 300.0/s · 1 failed · p95 4.00 ms · 8 in flight");
+}
+
+#[test]
+fn the_panel_shows_how_times_are_spread_and_what_failed() {
+    let mut view = LiveView::new(&sample_run::workload());
+    assert_eq!(view.panel(Style::Plain, 80).split('\n').count(), LiveView::PANEL_LINES);
+    insta::assert_snapshot!(view.panel(Style::Plain, 80), @r"
+0:00 / 1:45  ┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄  ramp  1 min 45 s left
+  load     offered 0/s, achieved 0/s · 0 in flight
+  answers  0 · 0 failed
+  times    p50 – · p90 – · p95 – · p99 – · max –
+");
+    for second in 0..36 {
+        let mut tick = tick(0, second, u64::from(second == 20));
+        (1..=100).for_each(|n| tick.record_ns(OK, n * 1_000_000));
+        (0..10).for_each(|_| tick.record_ns(OK, 900_000_000));
+        view.take(&tick);
+    }
     insta::assert_snapshot!(view.panel(Style::Plain, 80), @r"
 0:36 / 1:45  ━━━━━━━━┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄  gameplay  1 min 9 s left
-  load     offered 300.0/s, achieved 300.0/s · 8 in flight
-  answers  p95 4.00 ms · 1 failed (<0.01 %)
+  load     offered 150.0/s, achieved 260.0/s · 4 in flight
+  answers  9,360 · 1 failed (0.01 %)
+  times    p50 4.00 ms · p90 84.0 ms · p95 97.0 ms · p99 900 ms · max 900 ms
+           1.00 ms ▁  ▁ ▁█▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁         ▁ 900 ms
+  failed   1 timeout
 ");
+    let narrow = view.panel(Style::Plain, 40);
+    assert!(narrow.lines().all(|line| line.chars().count() <= 40), "{narrow}");
+    assert_eq!(narrow.split('\n').count(), LiveView::PANEL_LINES);
+}
+
+#[test]
+fn a_run_that_ends_by_number_counts_iterations() {
+    let mut workload = sample_run::workload();
+    for scenario in &mut workload.scenarios {
+        let max_duration = std::time::Duration::from_secs(600);
+        scenario.executor = workload::Executor::SharedIterations { vus: 1, iterations: 1_000, max_duration };
+    }
+    let mut view = LiveView::new(&workload);
+    let mut tick = tick(0, 0, 0);
+    let done = KeyId(4);
+    tick.new_keys.push((done, Key::of(Metric::IterationsDone).scenario("play")));
+    tick.add(done, 0, 150);
+    view.take(&tick);
+    assert!(view.line(Style::Plain, 200).starts_with("0:01 · "), "{}", view.line(Style::Plain, 200));
+    assert!(view.panel(Style::Plain, 120).contains("150 of 2,000 done"), "{}", view.panel(Style::Plain, 120));
 }
 
 #[test]

@@ -207,7 +207,7 @@ pub fn scheme_of(text: &str) -> Option<(Scheme, &str)> {
 }
 
 /// The origin and base path of `http://host:port/path`, or the same with `https`.
-pub(super) fn http_origin(text: &str) -> Result<HttpOrigin, String> {
+pub(crate) fn http_origin(text: &str) -> Result<HttpOrigin, String> {
     let (scheme, rest) =
         scheme_of(text).ok_or_else(|| format!("`{text}` is no URL; write `http://host:port/path`"))?;
     let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
@@ -221,12 +221,12 @@ pub(super) fn http_origin(text: &str) -> Result<HttpOrigin, String> {
 }
 
 /// Whether a path may be sent as it stands: visible ASCII only.
-pub(super) fn is_target_text(path: &str) -> bool {
+pub(crate) fn is_target_text(path: &str) -> bool {
     path.chars().all(|c| c.is_ascii_graphic())
 }
 
 /// Scheme, host and port of a gRPC target: `host:port`, or a URL without a path.
-pub(super) fn grpc_authority(text: &str) -> Result<(Scheme, String, u16), String> {
+pub(crate) fn grpc_authority(text: &str) -> Result<(Scheme, String, u16), String> {
     let (scheme, rest) = scheme_of(text).unwrap_or((Scheme::Http, text));
     let default_port = (rest.len() < text.len()).then(|| scheme.default_port());
     let (host, port) = authority_of(rest.trim_end_matches('/'), default_port)?;

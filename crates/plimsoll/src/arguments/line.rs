@@ -1,0 +1,168 @@
+//! The options of `plimsoll http` and `plimsoll grpc`. Short ones are those of other generators, so that a
+//! line that is known by heart works; long ones say what they mean.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use workload::units;
+
+use super::CourseArguments;
+
+pub(super) const HTTP_EXAMPLES: &str = "\
+Examples:
+  plimsoll http http://127.0.0.1:8000/              200 requests, 50 at a time
+  plimsoll http 127.0.0.1:8000/ -c 64 -z 30s        64 at a time, each answer followed by the next request
+  plimsoll http 127.0.0.1:8000/ -q 300 -z 30s       300 a second, however slow the answers are
+  plimsoll http 127.0.0.1:8000/users -m POST -T application/json -d '{\"id\": \"${uuid()}\"}' -n 10000
+  plimsoll http 127.0.0.1:8000/ -q 300 --ramp 10s -z 1m -o run.plimsoll --html report.html";
+
+pub(super) const GRPC_EXAMPLES: &str = "\
+Examples:
+  plimsoll grpc 127.0.0.1:6565 demo.Echo/Say --proto echo.proto -d '{\"text\": \"hello\"}'
+  plimsoll grpc 127.0.0.1:6565 demo.Echo/Say --proto echo.proto -q 500 -z 30s
+  plimsoll grpc 127.0.0.1:6565 demo.Echo/Say --proto echo.proto -c 64 --connections 8 -z 30s
+  plimsoll grpc 127.0.0.1:6565 demo.Echo/Say --proto echo.proto -H 'authorization: Bearer ${env.TOKEN}'
+  plimsoll grpc 127.0.0.1:6565 demo.Echo/Say --proto echo.proto --once";
+
+/// How much is sent.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Load")]
+pub(crate) struct PaceArguments {
+    /// How many requests in all [default: 200, unless -z, -q or --ramp says how long]
+    #[arg(short = 'n', long, value_name = "NUMBER")]
+    pub(crate) requests: Option<u64>,
+    /// For how long, such as 30s or 1m30s, after the ramp; with -n whichever ends first [default: 10s with -q or
+    /// --ramp; -n ends after 10m at the latest]
+    #[arg(short = 'z', long, value_name = "DURATION", value_parser = units::duration)]
+    pub(crate) duration: Option<Duration>,
+    /// Requests due a second, whatever the target does: an open model
+    #[arg(short = 'q', long, value_name = "RATE", value_parser = rate)]
+    pub(crate) rate: Option<f64>,
+    /// Get there from nothing within this time, which is reported as a phase of its own
+    #[arg(long, value_name = "DURATION", value_parser = units::duration)]
+    pub(crate) ramp: Option<Duration>,
+    /// Seed of every random choice
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+/// What becomes of a run without a plan.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Evidence and reports")]
+pub(crate) struct KeepArguments {
+    /// Keep the evidence in this run file [default: it is thrown away once it has been judged]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Show no progress
+    #[arg(long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) course: CourseArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HttpArguments {
+    /// Where to, such as http://127.0.0.1:8000/path; values like ${uuid()}, ${random(1, 100)} and ${iteration} may
+    /// stand in path, query, headers and body
+    pub(crate) url: String,
+    #[command(flatten)]
+    pub(crate) pace: PaceArguments,
+    /// Requests under way at once, each on a connection of its own: a closed model; with -q the most there may be
+    /// [default: 50; with -q as many as the rate needs, at most 10000]
+    #[arg(short = 'c', long, value_name = "NUMBER", help_heading = "Load")]
+    pub(crate) connections: Option<u32>,
+    #[command(flatten)]
+    pub(crate) request: RequestArguments,
+    #[command(flatten)]
+    pub(crate) keep: KeepArguments,
+}
+
+/// What is sent.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Request")]
+pub(crate) struct RequestArguments {
+    /// The method [default: GET, or POST with a body]
+    #[arg(short, long, value_name = "METHOD")]
+    pub(crate) method: Option<String>,
+    /// A header, such as 'x-id: 7'; may be given again
+    #[arg(short = 'H', long = "header", value_name = "HEADER", value_parser = header)]
+    pub(crate) headers: Vec<(String, String)>,
+    /// The body
+    #[arg(short = 'd', long, value_name = "TEXT", conflicts_with = "body_file")]
+    pub(crate) body: Option<String>,
+    /// The body, exactly as this file has it
+    #[arg(short = 'D', long, value_name = "FILE")]
+    pub(crate) body_file: Option<PathBuf>,
+    /// The header content-type
+    #[arg(short = 'T', long, value_name = "TYPE")]
+    pub(crate) content_type: Option<String>,
+    /// The header accept
+    #[arg(short = 'A', long, value_name = "TYPE")]
+    pub(crate) accept: Option<String>,
+    /// Basic authentication
+    #[arg(short = 'a', long, value_name = "USER:PASSWORD")]
+    pub(crate) basic_auth: Option<String>,
+    /// How long an answer may take from when its request was due
+    #[arg(short, long, value_name = "DURATION", default_value = "30s", value_parser = limit)]
+    pub(crate) timeout: Duration,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GrpcArguments {
+    /// Where to: HOST:PORT
+    pub(crate) address: String,
+    /// What is called: package.Service/Method
+    pub(crate) method: String,
+    #[command(flatten)]
+    pub(crate) pace: PaceArguments,
+    /// Calls under way at once: a closed model; with -q the most there may be [default: 50; with -q as many as the
+    /// rate needs, at most 10000]
+    #[arg(short = 'c', long, value_name = "NUMBER", help_heading = "Load")]
+    pub(crate) concurrency: Option<u32>,
+    #[command(flatten)]
+    pub(crate) call: CallArguments,
+    #[command(flatten)]
+    pub(crate) keep: KeepArguments,
+}
+
+/// What is called.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Call")]
+pub(crate) struct CallArguments {
+    /// The message as JSON; values like ${uuid()} may stand in its texts
+    #[arg(short = 'd', long, value_name = "JSON", default_value = "{}")]
+    pub(crate) data: String,
+    /// Metadata, such as 'x-id: 7'; may be given again
+    #[arg(short = 'H', long = "header", value_name = "HEADER", value_parser = header)]
+    pub(crate) headers: Vec<(String, String)>,
+    /// A .proto file that describes the service; may be given again. What it imports is looked for in the folders
+    /// above it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) proto: Vec<PathBuf>,
+    /// Connections that calls are spread over, and they over all addresses of a name: one connection would reach
+    /// one replica
+    #[arg(long, value_name = "NUMBER", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) connections: u32,
+    /// How long an answer may take from when its call was due
+    #[arg(short = 't', long, visible_alias = "timeout", value_name = "DURATION", default_value = "30s", value_parser = limit)]
+    pub(crate) deadline: Duration,
+}
+
+/// A rate: `300` a second, `300/s`, `20/min`.
+fn rate(text: &str) -> Result<f64, String> {
+    let is_bare = !text.contains('/');
+    units::rate(&if is_bare { format!("{text}/s") } else { text.to_owned() })
+}
+
+fn limit(text: &str) -> Result<Duration, String> {
+    match units::duration(text)? {
+        Duration::ZERO => Err("a time limit is longer than 0".to_owned()),
+        limit => Ok(limit),
+    }
+}
+
+fn header(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once(':').ok_or("write it as 'name: value'")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
+}

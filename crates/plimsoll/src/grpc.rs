@@ -1,0 +1,25 @@
+//! `plimsoll grpc`: one call again and again, without a plan.
+
+use workload::oneliner::{GrpcLine, grpc as plan_of};
+
+use crate::arguments::GrpcArguments;
+use crate::failure::Outcome;
+use crate::line;
+use crate::signals::Listener;
+
+pub(crate) fn grpc(arguments: &GrpcArguments) -> Outcome<u8> {
+    let listener = Listener::start()?;
+    let call = &arguments.call;
+    let line = GrpcLine {
+        address: arguments.address.clone(),
+        method: arguments.method.clone(),
+        message: call.data.clone(),
+        metadata: call.headers.clone(),
+        proto: call.proto.clone(),
+        connections: call.connections,
+        timeout: call.deadline,
+        seed: arguments.pace.seed,
+        pace: line::pace(&arguments.pace, arguments.concurrency),
+    };
+    line::follow(&listener, plan_of(&line, line::SOURCES), &arguments.keep)
+}

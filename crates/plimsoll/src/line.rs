@@ -1,0 +1,32 @@
+//! What `plimsoll http` and `plimsoll grpc` have in common: their options as a workload wants them, and the
+//! spine that they follow.
+
+use workload::LoadedPlan;
+use workload::oneliner::{LineError, Pace, Sources};
+
+use crate::arguments::{KeepArguments, PaceArguments};
+use crate::failure::{Failure, Outcome};
+use crate::plan::{Disk, environment};
+use crate::run::{self, Course};
+use crate::run_file::Keep;
+use crate::signals::Listener;
+
+/// This machine's files and environment.
+pub(crate) const SOURCES: Sources<'static> = Sources { files: &Disk, env: &environment };
+
+/// How much is sent, with `users` requests under way at once.
+pub(crate) fn pace(arguments: &PaceArguments, users: Option<u32>) -> Pace {
+    let PaceArguments { requests, duration, rate, ramp, .. } = *arguments;
+    Pace { rate, users, requests, duration, ramp }
+}
+
+/// Run what a line came to.
+pub(crate) fn follow(
+    listener: &Listener,
+    plan: Result<LoadedPlan, LineError>,
+    arguments: &KeepArguments,
+) -> Outcome<u8> {
+    let plan = plan.map_err(Failure::usage)?;
+    let keep = arguments.output.as_deref().map_or(Keep::Nothing, Keep::At);
+    run::follow(listener, plan, &Course { keep, is_quiet: arguments.quiet, arguments: &arguments.course })
+}

@@ -1,0 +1,181 @@
+//! Loads without a plan: what a line's options send, and what is left of it.
+
+use std::collections::BTreeSet;
+
+use testbed::{Answer, Behaviour, GrpcBehaviour, Target};
+
+use crate::command::{Place, Ran, refusal};
+
+const PROTO: &str = "syntax = \"proto3\";\npackage demo;\nservice Events { rpc Send(Event) returns (Event); }\n\
+                     message Event { string id = 1; }\n";
+
+fn target() -> Target {
+    testbed::http(Behaviour::ok()).unwrap()
+}
+
+fn url(target: &Target, path: &str) -> String {
+    format!("http://{}{path}", target.addr())
+}
+
+/// Run a line whose temporary files lie in the place's folder `tmp`.
+fn plimsoll(place: &Place, arguments: &[&str]) -> Ran {
+    place.plimsoll_after("mkdir -p tmp; export TMPDIR=$PWD/tmp", arguments)
+}
+
+#[test]
+fn a_bare_url_is_asked_two_hundred_times_and_leaves_nothing() {
+    let target = target();
+    let place = Place::new("");
+    let ran = plimsoll(&place, &["http", &url(&target, "/x?y=1"), "--quiet"]);
+    ran.ended(0).says(&["MEASURED", "GET /x"]);
+    assert_eq!((target.requests(), ran.stderr.as_str()), (200, ""));
+    assert!(target.connections() <= 60, "{}", target.connections());
+    assert_eq!(place.files(""), ["plan.toml", "stderr.txt", "stdout.txt", "tmp"]);
+    assert_eq!(std::fs::read_dir(place.path("tmp")).unwrap().count(), 0);
+    assert!(!ran.stdout.contains("run.plimsoll"), "a file that is gone is not told of: {}", ran.stdout);
+}
+
+#[test]
+fn a_rate_and_a_number_send_exactly_that_many() {
+    let target = target();
+    let place = Place::new("");
+    let line = ["http", &url(&target, "/"), "-q", "100", "-n", "50", "--quiet", "--json", "run.json"];
+    plimsoll(&place, &line).ended(0);
+    assert_eq!(target.requests(), 50);
+    let report = place.json("run.json");
+    assert_eq!(report["verdict"], "MEASURED");
+    assert_eq!(report["books"]["arrivals"]["scheduled"], 50);
+}
+
+#[test]
+fn connections_and_a_duration_are_a_closed_model() {
+    let target = testbed::http(Behaviour::after(std::time::Duration::from_millis(20))).unwrap();
+    let place = Place::new("");
+    let line = ["http", &url(&target, "/"), "-c", "3", "-z", "1s", "--quiet"];
+    plimsoll(&place, &line).ended(0).says(&["MEASURED"]);
+    assert_eq!(target.connections(), 4, "three, and the look whether anybody is there");
+    assert!(target.requests() > 3);
+}
+
+#[test]
+fn a_ramp_is_a_phase_of_its_own() {
+    let target = target();
+    let place = Place::new("");
+    let line = ["http", &url(&target, "/"), "--rate", "40/s", "--ramp", "1s", "--duration", "1s", "--quiet"];
+    plimsoll(&place, &line).ended(0).says(&["ramp", "steady"]);
+    assert_eq!(target.requests(), 60);
+}
+
+#[test]
+fn what_is_sent_is_what_the_options_say() {
+    let target = target();
+    let place = Place::new("");
+    place.write("body.json", "{\"cost\": \"${5}\"}");
+    let to = url(&target, "/things?n=${iteration}");
+    let common = [
+        "http",
+        &to,
+        "-n",
+        "2",
+        "-c",
+        "1",
+        "--quiet",
+        "-H",
+        "x-id: 7",
+        "-T",
+        "application/json",
+        "-A",
+        "*/*",
+    ];
+    plimsoll(&place, &[&common[..], &["-a", "me:5ecret-pass", "-D", "body.json"]].concat()).ended(0);
+    let log = target.log();
+    assert_eq!(log.len(), 2);
+    let first = &log[0];
+    assert_eq!((first.method.as_str(), first.path.as_str()), ("POST", "/things"));
+    assert_eq!(
+        log.iter().map(|served| served.query.as_str()).collect::<BTreeSet<_>>(),
+        ["n=0", "n=1"].into()
+    );
+    assert_eq!(first.body, b"{\"cost\": \"${5}\"}");
+    let header = |name| first.header(name).unwrap_or_default().to_owned();
+    assert_eq!((header("x-id"), header("content-type")), ("7".to_owned(), "application/json".to_owned()));
+    assert_eq!(
+        (header("accept"), header("authorization")),
+        ("*/*".to_owned(), "Basic bWU6NWVjcmV0LXBhc3M=".to_owned())
+    );
+}
+
+#[test]
+fn evidence_is_kept_where_it_is_asked_for_without_what_is_secret() {
+    let target = testbed::http(Behaviour::from(Answer::new(500).body("out of cheese"))).unwrap();
+    let place = Place::new("");
+    let to = url(&target, "/x");
+    let line = ["http", &to, "-n", "3", "-c", "1", "--quiet", "-a", "me:5ecret-pass", "-o", "run.plimsoll"];
+    let secret = ["-H", "x-api-key: ${env.TOKEN}"];
+    plimsoll(&place, &[&line[..], &secret].concat()).ended(0).says(&["MEASURED", "run.plimsoll"]);
+    let ran = place.plimsoll(&["report", "run.plimsoll", "--html", "run.html"]);
+    ran.ended(0).says(&["GET /x", "http_5xx"]);
+    let kept = std::fs::read(place.path("run.plimsoll")).unwrap();
+    for secret in ["5ecret-pass", "bWU6NWVjcmV0LXBhc3M", "env-5ecret-value"] {
+        assert!(!kept.windows(secret.len()).any(|window| window == secret.as_bytes()), "{secret}");
+        assert!(!place.read("run.html").contains(secret), "{secret}");
+    }
+    plimsoll(&place, &line).ended(2).complains(&["run.plimsoll", "--force"]);
+}
+
+#[test]
+fn once_shows_the_exchange() {
+    let target = target();
+    let place = Place::new("");
+    plimsoll(&place, &["http", &url(&target, "/x"), "--once"]).ended(0).says(&["> GET http://", "< 200"]);
+    assert_eq!(target.requests(), 1);
+}
+
+#[test]
+fn lines_that_make_no_sense_say_what_to_do() {
+    let place = Place::new("");
+    let nobody = refusal();
+    let free = format!("http://{}/", nobody.addr());
+    let refused = |arguments: &[&str], parts: &[&str]| {
+        plimsoll(&place, &[&["http"], arguments].concat()).ended(2).complains(parts);
+    };
+    refused(&[&free, "-q", "5", "-n", "5", "-z", "5s"], &["leave out one of"]);
+    refused(&[&free, "-n", "5", "--ramp", "5s"], &["`-z` instead of `-n`"]);
+    refused(&[&free, "-z", "5"], &["--duration", "number with a unit"]);
+    refused(&[&free, "-q", "fast"], &["--rate", "no rate"]);
+    refused(&[&free, "-H", "nothing"], &["name: value"]);
+    refused(&[&free, "-D", "no-such-file"], &["no-such-file", "cannot be read"]);
+    refused(&[&free, "-d", "a", "-D", "b"], &["cannot be used with"]);
+    refused(&["ftp://h/"], &["no URL"]);
+    refused(&[&free], &["nothing answers", &nobody.addr().to_string()]);
+}
+
+#[test]
+fn help_shows_five_examples() {
+    let place = Place::new("");
+    for verb in ["http", "grpc"] {
+        let help = place.plimsoll(&[verb, "--help"]);
+        let start = format!("  plimsoll {verb} ");
+        assert_eq!(help.ended(0).stdout.lines().filter(|line| line.starts_with(&start)).count(), 5);
+        help.says(&["[default: 200", "[default: 50"]);
+    }
+}
+
+#[test]
+fn a_call_is_made_by_its_name() {
+    let target = testbed::grpc(GrpcBehaviour::Echo).unwrap();
+    let place = Place::new("");
+    place.write("events.proto", PROTO);
+    let address = target.addr().to_string();
+    let line = ["grpc", &address, "demo.Events/Send", "-d", "{\"id\": \"a\"}", "--proto", "events.proto"];
+    let load = ["-n", "20", "-c", "2", "--connections", "2", "--quiet", "-H", "x-id: 7"];
+    plimsoll(&place, &[&line[..], &load].concat()).ended(0).says(&["MEASURED", "demo.Events/Send"]);
+    let log = target.log();
+    assert_eq!(log.len(), 20);
+    assert!(
+        log.iter().all(|served| served.path == "/demo.Events/Send" && served.header("x-id") == Some("7"))
+    );
+    assert!(log.iter().all(|served| served.body.ends_with(b"\n\x01a")), "{:?}", log[0].body);
+    let missing = plimsoll(&place, &["grpc", &address, "demo.Events/Sned", "--proto", "events.proto"]);
+    missing.ended(2).complains(&["did you mean `demo.Events/Send`?"]);
+}

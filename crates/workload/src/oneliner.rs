@@ -1,0 +1,172 @@
+//! Workloads that need no file: what the options of `plimsoll http` and `plimsoll grpc` ask for.
+//!
+//! A line has one target, one scenario and no objectives. What it makes is a [`LoadedPlan`] like any other,
+//! so that everything after it is the same as for a plan.
+
+use std::collections::BTreeMap;
+
+use crate::message::Schemas;
+use crate::model::{Arrivals, DataSource, Flow, Scenario, Target, Workload};
+use crate::plan::{Files, LoadedPlan};
+use crate::template::{Part, Template, Value};
+
+pub use grpc::{GrpcLine, grpc};
+pub use http::{Body, HttpLine, basic_auth, http};
+pub use pace::{DEFAULT_REQUESTS, DEFAULT_USERS, MAX_DURATION, Pace};
+
+mod grpc;
+mod http;
+mod pace;
+#[cfg(test)]
+mod tests;
+
+/// The name of a line's one target.
+const TARGET: &str = "target";
+/// The longest name of an endpoint, in characters.
+const MAX_NAME_CHARS: usize = 120;
+
+/// What is wrong with a line, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct LineError(pub String);
+
+/// Where a line gets what it does not say itself.
+#[derive(Clone, Copy)]
+pub struct Sources<'a> {
+    /// Reads files.
+    pub files: &'a dyn Files,
+    /// Yields environment variables.
+    pub env: &'a dyn Fn(&str) -> Option<String>,
+}
+
+/// Reads the texts of a line as templates and remembers which environment variables they use.
+struct Texts<'a> {
+    sources: Sources<'a>,
+    used: BTreeMap<String, String>,
+}
+
+impl<'a> Texts<'a> {
+    fn new(sources: Sources<'a>) -> Texts<'a> {
+        Texts { sources, used: BTreeMap::new() }
+    }
+
+    /// The template that `text` is; `option` is where the user wrote it.
+    fn template(&mut self, option: &str, text: &str) -> Result<Template, LineError> {
+        let template =
+            Template::parse(text).map_err(|error| LineError(format!("{option}: `{text}`: {error}")))?;
+        self.note(option, &template)?;
+        Ok(template)
+    }
+
+    /// Remember what `template` uses; a line has no data and extracts nothing.
+    fn note(&mut self, option: &str, template: &Template) -> Result<(), LineError> {
+        for value in template.values() {
+            match value {
+                Value::Data { .. } | Value::Variable(_) => {
+                    return Err(LineError(format!(
+                        "{option}: `${{{value}}}` stands for nothing here; write `$${{` where `${{` is meant, \
+                         or use a plan for data and extracted values"
+                    )));
+                }
+                Value::Env(name) => {
+                    let value = (self.sources.env)(name).ok_or_else(|| {
+                        LineError(format!("{option}: the environment variable `{name}` is not set; set it"))
+                    })?;
+                    self.used.insert(name.clone(), value);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// A header: its name in lower case, and its value.
+    fn header(&mut self, (name, value): &(String, String)) -> Result<(String, Template), LineError> {
+        let name = header_name(name)?;
+        let template = self.template("--header", value)?;
+        let is_steering = |part: &Part| matches!(part, Part::Literal(text) if text.chars().any(|c| c.is_control() && c != '\t'));
+        if template.parts().iter().any(is_steering) {
+            return Err(LineError(format!(
+                "the header `{name}` has a line break or another control character"
+            )));
+        }
+        Ok((name, template))
+    }
+}
+
+/// The name of a header that users may set, in lower case.
+fn header_name(name: &str) -> Result<String, LineError> {
+    let lower = name.trim().to_ascii_lowercase();
+    let is_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    if lower.is_empty() || !lower.bytes().all(is_token) {
+        return Err(LineError(format!("`{name}` is no header name; write `-H 'name: value'`")));
+    }
+    match lower.as_str() {
+        "host" => Err(LineError(
+            "the header `host` follows the URL; put the name into the URL, and say with `--connect-to` where to \
+             connect"
+                .to_owned(),
+        )),
+        "connection" | "content-length" | "keep-alive" | "proxy-connection" | "transfer-encoding" | "upgrade" => {
+            Err(LineError(format!("the header `{lower}` is written by the connection; leave it out")))
+        }
+        _ => Ok(lower),
+    }
+}
+
+/// What has no quotes and no control characters, and is not too long for a table: the name of an endpoint.
+fn endpoint_name(text: &str) -> String {
+    let plain = |c: char| match c {
+        '"' => '\'',
+        c if c.is_control() => '\u{fffd}',
+        c => c,
+    };
+    let mut name: String = text.chars().take(MAX_NAME_CHARS).map(plain).collect();
+    if text.chars().nth(MAX_NAME_CHARS).is_some() {
+        name.push('…');
+    }
+    name
+}
+
+/// The parts of a line's workload that both protocols have.
+struct Common {
+    name: String,
+    seed: u64,
+    target: Target,
+    flow: Flow,
+    shape: pace::Shape,
+    /// The longest that a request may take.
+    timeout: std::time::Duration,
+}
+
+impl Common {
+    fn plan(self, texts: Texts<'_>) -> LoadedPlan {
+        let scenario = Scenario {
+            name: "load".to_owned(),
+            max_vus: self.shape.cap(self.timeout),
+            executor: self.shape.executor,
+            arrivals: Arrivals::default(),
+            preallocated_vus: 0,
+            start: std::time::Duration::ZERO,
+            // What was due before the end has its whole time limit.
+            graceful_stop: self.timeout,
+            tags: BTreeMap::new(),
+            setup: Vec::new(),
+            flow: self.flow,
+        };
+        let workload = Workload {
+            name: self.name,
+            seed: self.seed,
+            targets: BTreeMap::from([(TARGET.to_owned(), self.target)]),
+            data: BTreeMap::<String, DataSource>::new(),
+            phases: self.shape.phases,
+            scenarios: vec![scenario],
+            setup: Vec::new(),
+            objectives: Vec::new(),
+            precheck: false,
+            traceparent: false,
+            secrets: Vec::new(),
+        };
+        LoadedPlan { workload, tables: BTreeMap::new(), schemas: Schemas::default(), env: texts.used }
+    }
+}
