@@ -59,7 +59,7 @@ pub enum Place<'a> {
 }
 
 /// A row of every table: one step of one scenario.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Endpoint {
     /// The place of its scenario; one past the last for the run's setup.
     pub(crate) scenario: usize,
@@ -104,6 +104,11 @@ pub(crate) enum FlowProgram {
         steps: Arc<[StepProgram]>,
     },
     Sequence(Arc<[StepProgram]>),
+    /// The step whose place stands in the row of the arrival.
+    InTurn {
+        places: Arc<[u32]>,
+        steps: Arc<[StepProgram]>,
+    },
     /// One step only, for a rehearsal.
     Single {
         steps: Arc<[StepProgram]>,
@@ -115,6 +120,7 @@ impl FlowProgram {
     pub(crate) fn steps(&self) -> &Arc<[StepProgram]> {
         match self {
             FlowProgram::Mix { steps, .. }
+            | FlowProgram::InTurn { steps, .. }
             | FlowProgram::Sequence(steps)
             | FlowProgram::Single { steps, .. } => steps,
         }

@@ -29,10 +29,10 @@ impl Behaviour for PlanBehaviour {
     }
 
     fn endpoint_of(&self, arrival: u64) -> Option<usize> {
-        let FlowProgram::Mix { steps, .. } = &self.program.scenarios[self.scenario].flow else { return None };
+        let flow = &self.program.scenarios[self.scenario].flow;
+        let (FlowProgram::Mix { steps, .. } | FlowProgram::InTurn { steps, .. }) = flow else { return None };
         let draw = Draw::new(self.program.seed, self.scenario, arrival);
-        let drawn = drawn_step(&self.program.scenarios[self.scenario].flow, &draw);
-        Some(steps[drawn].endpoint)
+        Some(steps[drawn_step(flow, &draw)].endpoint)
     }
 }
 
@@ -40,6 +40,9 @@ impl Behaviour for PlanBehaviour {
 fn drawn_step(flow: &FlowProgram, draw: &Draw) -> usize {
     match flow {
         FlowProgram::Mix { cumulative, salt, .. } => draw.weighted(*salt, cumulative),
+        FlowProgram::InTurn { places, .. } => {
+            places[(draw.arrival() % places.len() as u64) as usize] as usize
+        }
         FlowProgram::Sequence(_) => 0,
         FlowProgram::Single { only, .. } => *only,
     }

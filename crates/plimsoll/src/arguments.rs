@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+mod connect;
 mod line;
 
+pub(crate) use connect::ConnectArguments;
 pub(crate) use line::{GrpcArguments, HttpArguments, KeepArguments, PaceArguments, RequestArguments};
 
 const EXIT_CODES: &str = "\

@@ -1,5 +1,6 @@
 //! `plimsoll grpc`: one call again and again, without a plan.
 
+use workload::Connecting;
 use workload::oneliner::{GrpcLine, grpc as plan_of};
 
 use crate::arguments::GrpcArguments;
@@ -16,7 +17,10 @@ pub(crate) fn grpc(arguments: &GrpcArguments) -> Outcome<u8> {
         message: call.data.clone(),
         metadata: call.headers.clone(),
         proto: call.proto.clone(),
-        connections: call.connections,
+        connecting: Connecting {
+            connections: Some(call.connections.div_ceil(u32::from(arguments.keep.course.loops))),
+            ..line::connecting(&arguments.connect)
+        },
         timeout: call.deadline,
         seed: arguments.pace.seed,
         pace: line::pace(&arguments.pace, arguments.concurrency),

@@ -1,8 +1,15 @@
 //! `plimsoll http`: one request again and again, without a plan.
 
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
 use anyhow::Context;
-use workload::Template;
-use workload::oneliner::{Body, HttpLine, basic_auth, http as plan_of};
+use workload::oneliner::{
+    Body, DEFAULT_USERS, HttpLine, ListLine, basic_auth, http as plan_of, list as plan_of_list,
+};
+use workload::target_list::MAX_BYTES;
+use workload::{Connecting, HttpVersion, Reuse, Template};
 
 use crate::arguments::{HttpArguments, RequestArguments};
 use crate::failure::{Failure, Outcome};
@@ -11,16 +18,60 @@ use crate::signals::Listener;
 
 pub(crate) fn http(arguments: &HttpArguments) -> Outcome<u8> {
     let listener = Listener::start()?;
-    let line = HttpLine {
-        url: arguments.url.clone(),
-        method: arguments.request.method.clone(),
-        headers: headers(&arguments.request)?,
-        body: body(&arguments.request)?,
-        timeout: arguments.request.timeout,
-        seed: arguments.pace.seed,
-        pace: line::pace(&arguments.pace, arguments.connections),
+    let (headers, body) = (headers(&arguments.request)?, body(&arguments.request)?);
+    let (timeout, seed) = (arguments.request.timeout, arguments.pace.seed);
+    let connecting = connecting(arguments);
+    let pace = line::pace(&arguments.pace, users(arguments));
+    let plan = match &arguments.targets {
+        Some(path) => {
+            let (name, list) = read_list(path)?;
+            plan_of_list(
+                &ListLine { name, list, headers, body, connecting, timeout, seed, pace },
+                line::SOURCES,
+            )
+        }
+        None => {
+            let url = arguments.url.clone().unwrap_or_default();
+            let method = arguments.request.method.clone();
+            plan_of(&HttpLine { url, method, headers, body, connecting, timeout, seed, pace }, line::SOURCES)
+        }
     };
-    line::follow(&listener, plan_of(&line, line::SOURCES), &arguments.keep)
+    line::follow(&listener, plan, &arguments.keep)
+}
+
+/// Requests under way at once, where an option says so.
+fn users(arguments: &HttpArguments) -> Option<u32> {
+    match (arguments.connections, arguments.parallel) {
+        (connections, None) => connections,
+        (connections, Some(each)) => Some(connections.unwrap_or(DEFAULT_USERS).saturating_mul(each)),
+    }
+}
+
+/// How the target is connected to: whatever is spoken there, `-c` is the number of connections.
+fn connecting(arguments: &HttpArguments) -> Connecting {
+    let is_closed = arguments.pace.rate.is_none() || arguments.parallel.is_some();
+    let connections = arguments.connections.or(is_closed.then_some(DEFAULT_USERS));
+    let loops = u32::from(arguments.keep.course.loops);
+    Connecting {
+        http: if arguments.http2 { HttpVersion::Http2 } else { HttpVersion::Auto },
+        reuse: if arguments.disable_keepalive { Reuse::Never } else { Reuse::Always },
+        connections: connections.map(|all| all.div_ceil(loops)),
+        ..line::connecting(&arguments.connect)
+    }
+}
+
+/// The name of a list and what it holds; not much more than may be in one is read.
+fn read_list(path: &Path) -> Outcome<(String, Vec<u8>)> {
+    let is_stdin = path == Path::new("-");
+    let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
+    let mut list = Vec::new();
+    let most = MAX_BYTES as u64 + 1;
+    let read = match is_stdin {
+        true => std::io::stdin().lock().take(most).read_to_end(&mut list),
+        false => File::open(path).and_then(|file| file.take(most).read_to_end(&mut list)),
+    };
+    read.with_context(|| format!("{name} cannot be read")).map_err(Failure::usage)?;
+    Ok((name, list))
 }
 
 /// Every header that an option asks for.

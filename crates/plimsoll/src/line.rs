@@ -2,9 +2,10 @@
 //! spine that they follow.
 
 use workload::LoadedPlan;
+use workload::connection::{Connecting, IpVersion, TlsSettings};
 use workload::oneliner::{LineError, Pace, Sources};
 
-use crate::arguments::{KeepArguments, PaceArguments};
+use crate::arguments::{ConnectArguments, KeepArguments, PaceArguments};
 use crate::failure::{Failure, Outcome};
 use crate::plan::{Disk, environment};
 use crate::run::{self, Course};
@@ -20,6 +21,23 @@ pub(crate) fn pace(arguments: &PaceArguments, users: Option<u32>) -> Pace {
     Pace { rate, users, requests, duration, ramp }
 }
 
+/// How a target is connected to.
+pub(crate) fn connecting(arguments: &ConnectArguments) -> Connecting {
+    let ConnectArguments { insecure, cacert, cert, key, .. } = arguments.clone();
+    Connecting {
+        tls: TlsSettings { ca: cacert, cert, key, insecure },
+        connect_to: arguments.connect_to.clone(),
+        unix: arguments.unix_socket.clone(),
+        local_address: arguments.local_address,
+        ip: match (arguments.ipv4, arguments.ipv6) {
+            (true, _) => IpVersion::V4,
+            (_, true) => IpVersion::V6,
+            _ => IpVersion::Any,
+        },
+        ..Connecting::default()
+    }
+}
+
 /// Run what a line came to.
 pub(crate) fn follow(
     listener: &Listener,
@@ -28,5 +46,7 @@ pub(crate) fn follow(
 ) -> Outcome<u8> {
     let plan = plan.map_err(Failure::usage)?;
     let keep = arguments.output.as_deref().map_or(Keep::Nothing, Keep::At);
-    run::follow(listener, plan, &Course { keep, is_quiet: arguments.quiet, arguments: &arguments.course })
+    let elsewhere = |_: &str| String::new();
+    let course = Course { keep, is_quiet: arguments.quiet, arguments: &arguments.course, elsewhere };
+    run::follow(listener, plan, &course)
 }

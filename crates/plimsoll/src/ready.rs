@@ -25,8 +25,9 @@ const SHORTEST_TRY: Duration = Duration::from_millis(250);
 /// More of an answer is read, but not kept.
 const KEPT_BODY_BYTES: usize = 4096;
 
-/// Wait until every target that says how answers that it is ready, then see that all can be reached.
-pub(crate) fn wait(workload: &Workload, program: &Program) -> Outcome<()> {
+/// Wait until every target that says how answers that it is ready, then see that all can be reached. What is said
+/// of one that cannot ends with `elsewhere`, how to say that it is somewhere else.
+pub(crate) fn wait(workload: &Workload, program: &Program, elsewhere: fn(&str) -> String) -> Outcome<()> {
     for (name, target) in &workload.targets {
         if let Some(wait) = &target.wait_ready {
             let asker = Asker { connecting: &target.connecting, tls: program.tls(name) };
@@ -36,7 +37,8 @@ pub(crate) fn wait(workload: &Workload, program: &Program) -> Outcome<()> {
     for (name, place) in program.origins() {
         reach(place).map_err(|(at, error)| {
             Failure::usage(anyhow!(
-                "target `{name}`: nothing answers at {at} ({error}); start it, or say --target {name}=ADDRESS"
+                "target `{name}`: nothing answers at {at} ({error}); start it{}",
+                elsewhere(name)
             ))
         })?;
     }

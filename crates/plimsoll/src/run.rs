@@ -33,13 +33,17 @@ pub(crate) struct Course<'a> {
     pub(crate) keep: Keep<'a>,
     pub(crate) is_quiet: bool,
     pub(crate) arguments: &'a CourseArguments,
+    /// How the user says that a target is elsewhere, from its name.
+    pub(crate) elsewhere: fn(&str) -> String,
 }
 
 pub(crate) fn run(arguments: &RunArguments) -> Outcome<u8> {
     let listener = Listener::start()?;
     let plan = plan::resolve(&arguments.plan, &arguments.overrides)?;
     let keep = arguments.output.as_deref().map_or(Keep::ByName, Keep::At);
-    follow(&listener, plan, &Course { keep, is_quiet: arguments.quiet, arguments: &arguments.course })
+    let elsewhere = |name: &str| format!(", or say --target {name}=ADDRESS");
+    let course = Course { keep, is_quiet: arguments.quiet, arguments: &arguments.course, elsewhere };
+    follow(&listener, plan, &course)
 }
 
 /// From a workload to its verdict's exit code.
@@ -49,7 +53,7 @@ pub(crate) fn follow(listener: &Listener, plan: LoadedPlan, course: &Course<'_>)
         keep.refuse_existing()?;
     }
     let workload = plan.workload.clone();
-    let rehearsal = prepare(plan, arguments.loops)?;
+    let rehearsal = prepare(plan, course)?;
     if arguments.once {
         return once::once(&rehearsal);
     }
@@ -74,14 +78,14 @@ pub(crate) fn follow(listener: &Listener, plan: LoadedPlan, course: &Course<'_>)
 }
 
 /// See that the machine can carry the load, wait for the targets, make the run's setup.
-fn prepare(plan: LoadedPlan, loops: u16) -> Outcome<Rehearsal> {
+fn prepare(plan: LoadedPlan, course: &Course<'_>) -> Outcome<Rehearsal> {
     let workload = plan.workload.clone();
     let mut program = Program::compile(plan, clock::now().as_nanosecond()).map_err(Failure::usage)?;
-    require_descriptors(&program, loops)?;
+    require_descriptors(&program, course.arguments.loops)?;
     for (name, _) in workload.targets.iter().filter(|(_, target)| target.connecting.tls.insecure) {
         outputs::tell(format_args!("target `{name}`: any certificate is trusted (`insecure = true`)"));
     }
-    ready::wait(&workload, &program)?;
+    ready::wait(&workload, &program, course.elsewhere)?;
     program.begin_at(clock::now().as_nanosecond());
     Rehearsal::new(program).set_up().map_err(refused)
 }
@@ -150,6 +154,7 @@ fn measure(
         outputs::tell(format_args!("{}: {} (at {:.0?})", notice.observer, notice.text, notice.at.offset()));
     }
     let end = ending(remains, (listener, clock.now().second()));
+    let end = RunEnd { folded_endpoints: workload.folded_endpoints(), ..end };
     Ok(Measured { recorded: recorder.finish(&end), end })
 }
 

@@ -253,6 +253,11 @@ impl Page {
             number::time_or_none(lag.max_ms)
         );
         self.paragraph(("start lag", FOOT), Tone::Normal, &times);
+        if let Some(folded @ 1..) = summary.generator.folded_endpoints {
+            let text =
+                format!("{} names more than are told apart; they are counted as one", number::count(folded));
+            self.paragraph(("endpoints", FOOT), Tone::Warn, &text);
+        }
         let kept = summary.failed.len() + summary.slowest.len();
         if kept > 0 {
             let text = format!(

@@ -79,6 +79,22 @@ impl Table {
         Ok(Table { columns: vec!["id".to_owned()], rows })
     }
 
+    /// A table of these columns, and no rows yet.
+    pub fn with_columns(columns: Vec<String>) -> Table {
+        Table { columns, rows: Rows::Cells { text: String::new(), ends: Vec::new() } }
+    }
+
+    /// Append a row to a table that is no generator's; what it lacks of the columns is empty, what it has beyond
+    /// them is left out.
+    pub fn push(&mut self, row: &[&str]) {
+        if let Rows::Cells { text, ends } = &mut self.rows {
+            for column in 0..self.columns.len() {
+                text.push_str(row.get(column).copied().unwrap_or_default());
+                ends.push(text.len());
+            }
+        }
+    }
+
     /// The columns' names, in order.
     pub fn columns(&self) -> &[String] {
         &self.columns

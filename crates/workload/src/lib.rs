@@ -18,6 +18,7 @@ pub mod oneliner;
 pub mod plan;
 pub mod redact;
 pub mod schedule;
+pub mod target_list;
 pub mod template;
 pub mod timetable;
 pub mod units;

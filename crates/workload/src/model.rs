@@ -54,6 +54,17 @@ impl Workload {
     }
 }
 
+impl Workload {
+    /// How many names of endpoints are folded into others, because there are too many to tell apart.
+    pub fn folded_endpoints(&self) -> u64 {
+        let folded = |scenario: &Scenario| match &scenario.flow {
+            Flow::InTurn { folded, .. } => *folded,
+            Flow::Mix(_) | Flow::Sequence(_) => 0,
+        };
+        self.scenarios.iter().map(folded).sum()
+    }
+}
+
 /// A system under test.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Target {
@@ -230,6 +241,16 @@ pub enum Flow {
     Mix(Vec<Weighted>),
     /// All steps in order; an iteration ends at the first that fails.
     Sequence(Vec<Step>),
+    /// One step, the one that a row of a data file names: arrival after arrival row after row, and from the first
+    /// again after the last.
+    InTurn {
+        /// The data file's name; its column `step` holds the places of steps, from 0.
+        data: String,
+        /// What requests of the same kind have in common.
+        steps: Vec<Step>,
+        /// How many names of endpoints are folded into the last.
+        folded: u64,
+    },
 }
 
 impl Flow {
@@ -237,7 +258,7 @@ impl Flow {
     pub fn steps(&self) -> Box<dyn Iterator<Item = &Step> + '_> {
         match self {
             Flow::Mix(mix) => Box::new(mix.iter().map(|w| &w.step)),
-            Flow::Sequence(steps) => Box::new(steps.iter()),
+            Flow::Sequence(steps) | Flow::InTurn { steps, .. } => Box::new(steps.iter()),
         }
     }
 
@@ -245,7 +266,7 @@ impl Flow {
     pub fn steps_mut(&mut self) -> Box<dyn Iterator<Item = &mut Step> + '_> {
         match self {
             Flow::Mix(mix) => Box::new(mix.iter_mut().map(|w| &mut w.step)),
-            Flow::Sequence(steps) => Box::new(steps.iter_mut()),
+            Flow::Sequence(steps) | Flow::InTurn { steps, .. } => Box::new(steps.iter_mut()),
         }
     }
 }

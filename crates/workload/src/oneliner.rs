@@ -4,18 +4,23 @@
 //! so that everything after it is the same as for a plan.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
 
+use crate::connection::Connecting;
 use crate::message::Schemas;
 use crate::model::{Arrivals, DataSource, Flow, Scenario, Target, Workload};
-use crate::plan::{Files, LoadedPlan};
+use crate::plan::{Files, LoadedPlan, TlsFiles};
 use crate::template::{Part, Template, Value};
 
 pub use grpc::{GrpcLine, grpc};
 pub use http::{Body, HttpLine, basic_auth, http};
+pub use list::{ListLine, list};
 pub use pace::{DEFAULT_REQUESTS, DEFAULT_USERS, MAX_DURATION, Pace};
 
 mod grpc;
 mod http;
+mod list;
 mod pace;
 #[cfg(test)]
 mod tests;
@@ -128,26 +133,34 @@ fn endpoint_name(text: &str) -> String {
     name
 }
 
+/// A line's one target.
+fn one(target: Target) -> BTreeMap<String, Target> {
+    BTreeMap::from([(TARGET.to_owned(), target)])
+}
+
 /// The parts of a line's workload that both protocols have.
 struct Common {
     name: String,
     seed: u64,
-    target: Target,
+    targets: BTreeMap<String, Target>,
     flow: Flow,
     shape: pace::Shape,
     /// The longest that a request may take.
-    timeout: std::time::Duration,
+    timeout: Duration,
 }
 
 impl Common {
-    fn plan(self, texts: Texts<'_>) -> LoadedPlan {
+    fn plan(self, texts: Texts<'_>) -> Result<LoadedPlan, LineError> {
+        let read = |target: &Target| read_tls(&target.connecting, texts.sources.files);
+        let tls = self.targets.iter().map(|(name, target)| Ok((name.clone(), read(target)?)));
+        let tls = tls.collect::<Result<_, LineError>>()?;
         let scenario = Scenario {
             name: "load".to_owned(),
             max_vus: self.shape.cap(self.timeout),
             executor: self.shape.executor,
             arrivals: Arrivals::default(),
             preallocated_vus: 0,
-            start: std::time::Duration::ZERO,
+            start: Duration::ZERO,
             // What was due before the end has its whole time limit.
             graceful_stop: self.timeout,
             tags: BTreeMap::new(),
@@ -157,7 +170,7 @@ impl Common {
         let workload = Workload {
             name: self.name,
             seed: self.seed,
-            targets: BTreeMap::from([(TARGET.to_owned(), self.target)]),
+            targets: self.targets,
             data: BTreeMap::<String, DataSource>::new(),
             phases: self.shape.phases,
             scenarios: vec![scenario],
@@ -167,6 +180,20 @@ impl Common {
             traceparent: false,
             secrets: Vec::new(),
         };
-        LoadedPlan { workload, tables: BTreeMap::new(), schemas: Schemas::default(), env: texts.used }
+        let (tables, schemas) = (BTreeMap::new(), Schemas::default());
+        Ok(LoadedPlan { workload, tables, schemas, tls, env: texts.used })
     }
+}
+
+/// Read the files that name whom to trust and who we are.
+fn read_tls(connecting: &Connecting, files: &dyn Files) -> Result<TlsFiles, LineError> {
+    let read = |path: &Option<String>| {
+        let read = path.as_ref().map(|path| {
+            let wrong = |error| LineError(format!("{path} cannot be read: {error}; check the path"));
+            files.read(Path::new(path)).map_err(wrong)
+        });
+        read.transpose()
+    };
+    let tls = &connecting.tls;
+    Ok(TlsFiles { ca: read(&tls.ca)?, cert: read(&tls.cert)?, key: read(&tls.key)? })
 }

@@ -148,6 +148,7 @@ impl Compiler<'_> {
                 let steps = steps.collect::<Result<_, _>>()?;
                 FlowProgram::Mix { cumulative, salt: self.names.salt(), steps }
             }
+            Flow::InTurn { data, steps, .. } => self.in_turn(data, steps)?,
         };
         Ok(ScenarioProgram {
             name: scenario.name.as_str().into(),
@@ -161,6 +162,14 @@ impl Compiler<'_> {
             setup,
             flow,
         })
+    }
+
+    fn in_turn(&mut self, data: &str, steps: &[Step]) -> Result<FlowProgram, CompileError> {
+        let places = self.names.places(data, steps.len()).ok_or_else(|| CompileError::Name {
+            step: steps.first().map(|step| step.name.clone()).unwrap_or_default(),
+            source: UnknownName(format!("{data}.step")),
+        })?;
+        Ok(FlowProgram::InTurn { places, steps: self.steps(steps)?.into() })
     }
 
     fn steps(&mut self, steps: &[Step]) -> Result<Vec<StepProgram>, CompileError> {
@@ -190,9 +199,9 @@ impl Compiler<'_> {
             Content::Http { .. } => None,
         };
         let name = step.name.as_str().into();
-        self.endpoints.push(Endpoint { scenario: self.place, name, checks, method });
+        let endpoint = self.endpoint(Endpoint { scenario: self.place, name, checks, method });
         Ok(StepProgram {
-            endpoint: self.endpoints.len() - 1,
+            endpoint,
             origin,
             timeout: step.timeout,
             think: step.think,
@@ -201,6 +210,15 @@ impl Compiler<'_> {
             expectation,
             extractions,
             keep_body_bytes: if needs_body { CHECKED_BODY_BYTES } else { KEPT_BODY_BYTES },
+        })
+    }
+
+    /// The place of an endpoint. Steps of one name are one row of every table.
+    fn endpoint(&mut self, endpoint: Endpoint) -> usize {
+        let known = self.endpoints.iter().position(|known| *known == endpoint);
+        known.unwrap_or_else(|| {
+            self.endpoints.push(endpoint);
+            self.endpoints.len() - 1
         })
     }
 

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use evidence::Instant;
 use workload::data::Table;
@@ -174,6 +175,16 @@ impl Names {
             Value::Uuid => Piece::Uuid { salt: self.salt() },
             Value::Now => Piece::Now,
         })
+    }
+
+    /// The column `step` of a data file: places below `steps`, one a row. None if there is no such column, or it
+    /// holds anything else.
+    pub(crate) fn places(&self, set: &str, steps: usize) -> Option<Arc<[u32]>> {
+        let (_, table) = self.data.iter().find(|(name, _)| name == set)?;
+        let column = table.column("step")?;
+        let place = |row| table.value(row, column).parse().ok().filter(|place| (*place as usize) < steps);
+        let places: Option<Arc<[u32]>> = (0..table.rows()).map(place).collect();
+        places.filter(|places| !places.is_empty())
     }
 
     fn counter(&mut self, name: &str, start: u64) -> usize {

@@ -201,7 +201,7 @@ fn spans(run: &dyn Run, workload: &Workload, stretches: &[Stretch]) -> Vec<Span>
 pub(crate) fn steps_of_sequence<'a>(workload: &'a Workload, scenario: &str) -> &'a [Step] {
     match workload.scenarios.iter().find(|s| s.name == scenario).map(|s| &s.flow) {
         Some(Flow::Sequence(steps)) => steps,
-        Some(Flow::Mix(_)) | None => &[],
+        Some(Flow::Mix(_) | Flow::InTurn { .. }) | None => &[],
     }
 }
 

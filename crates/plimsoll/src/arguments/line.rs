@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use workload::units;
 
-use super::CourseArguments;
+use super::{ConnectArguments, CourseArguments};
 
 pub(super) const HTTP_EXAMPLES: &str = "\
 Examples:
@@ -65,15 +65,32 @@ pub(crate) struct KeepArguments {
 pub(crate) struct HttpArguments {
     /// Where to, such as http://127.0.0.1:8000/path; values like ${uuid()}, ${random(1, 100)} and ${iteration} may
     /// stand in path, query, headers and body
-    pub(crate) url: String,
+    #[arg(required_unless_present = "targets")]
+    pub(crate) url: Option<String>,
+    /// Requests one after the other instead of one URL: a list in vegeta's format, text or JSON; `-` is standard
+    /// input. Without -n, -z, -q and --ramp each is sent once
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "method"])]
+    pub(crate) targets: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) pace: PaceArguments,
     /// Requests under way at once, each on a connection of its own: a closed model; with -q the most there may be
     /// [default: 50; with -q as many as the rate needs, at most 10000]
     #[arg(short = 'c', long, value_name = "NUMBER", help_heading = "Load")]
     pub(crate) connections: Option<u32>,
+    /// Requests under way at once on each connection; goes with --http2
+    #[arg(short = 'p', long, value_name = "NUMBER", help_heading = "Load", requires = "http2",
+        value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) parallel: Option<u32>,
     #[command(flatten)]
     pub(crate) request: RequestArguments,
+    /// Speak HTTP/2; in cleartext with prior knowledge. Without it what is agreed on by ALPN, else HTTP/1.1
+    #[arg(long, help_heading = "Connections")]
+    pub(crate) http2: bool,
+    /// Make a new connection for each request
+    #[arg(long, help_heading = "Connections")]
+    pub(crate) disable_keepalive: bool,
+    #[command(flatten)]
+    pub(crate) connect: ConnectArguments,
     #[command(flatten)]
     pub(crate) keep: KeepArguments,
 }
@@ -110,7 +127,7 @@ pub(crate) struct RequestArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct GrpcArguments {
-    /// Where to: HOST:PORT
+    /// Where to: HOST:PORT, or https://HOST:PORT for TLS
     pub(crate) address: String,
     /// What is called: package.Service/Method
     pub(crate) method: String,
@@ -122,6 +139,8 @@ pub(crate) struct GrpcArguments {
     pub(crate) concurrency: Option<u32>,
     #[command(flatten)]
     pub(crate) call: CallArguments,
+    #[command(flatten)]
+    pub(crate) connect: ConnectArguments,
     #[command(flatten)]
     pub(crate) keep: KeepArguments,
 }

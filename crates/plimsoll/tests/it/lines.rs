@@ -124,6 +124,31 @@ fn evidence_is_kept_where_it_is_asked_for_without_what_is_secret() {
 }
 
 #[test]
+fn connections_are_made_as_the_options_say() {
+    let target = target();
+    let place = Place::new("");
+    let at = target.addr().to_string();
+    let line = ["http", "http://example.invalid/x", "--connect-to", &at, "--local-address", "127.0.0.1"];
+    let load = ["-n", "6", "-c", "2", "--disable-keepalive", "--quiet"];
+    plimsoll(&place, &[&line[..], &load].concat()).ended(0).says(&["MEASURED"]);
+    let log = target.log();
+    assert_eq!((log.len(), log[0].header("host")), (6, Some("example.invalid")));
+    assert_eq!(log.iter().map(|served| served.connection).collect::<BTreeSet<_>>().len(), 6);
+}
+
+#[test]
+fn http2_has_several_requests_on_each_connection() {
+    let target = testbed::grpc(GrpcBehaviour::Echo).unwrap();
+    let place = Place::new("");
+    let line = ["http", &url(&target, "/x"), "--http2", "-c", "2", "-p", "4", "-n", "80", "--quiet"];
+    plimsoll(&place, &line).ended(0).says(&["MEASURED"]);
+    let log = target.log();
+    assert_eq!(log.len(), 80);
+    assert!(log.iter().map(|served| served.connection).collect::<BTreeSet<_>>().len() <= 2);
+    plimsoll(&place, &["http", &url(&target, "/"), "-p", "4"]).ended(2).complains(&["--http2"]);
+}
+
+#[test]
 fn once_shows_the_exchange() {
     let target = target();
     let place = Place::new("");
@@ -148,6 +173,7 @@ fn lines_that_make_no_sense_say_what_to_do() {
     refused(&[&free, "-d", "a", "-D", "b"], &["cannot be used with"]);
     refused(&["ftp://h/"], &["no URL"]);
     refused(&[&free], &["nothing answers", &nobody.addr().to_string()]);
+    assert!(!plimsoll(&place, &["http", &free]).stderr.contains("--target"));
 }
 
 #[test]
@@ -159,6 +185,55 @@ fn help_shows_five_examples() {
         assert_eq!(help.ended(0).stdout.lines().filter(|line| line.starts_with(&start)).count(), 5);
         help.says(&["[default: 200", "[default: 50"]);
     }
+}
+
+#[test]
+fn a_list_is_sent_in_its_order_and_again_from_its_start() {
+    let target = target();
+    let place = Place::new("");
+    let at = target.addr();
+    place.write("body.txt", "hello");
+    place.write(
+        "list.txt",
+        format!(
+            "GET http://{at}/a\nx-id: 7\n\nPOST http://{at}/b?c=d\n@body.txt\n\nGET http://{at}/a\nx-id: 8\n"
+        ),
+    );
+    plimsoll(&place, &["http", "--targets", "list.txt", "-c", "1", "--quiet"])
+        .ended(0)
+        .says(&["GET /a", "POST /b"]);
+    let log = target.log();
+    let seen: Vec<_> = log
+        .iter()
+        .map(|served| (served.method.as_str(), served.path.as_str(), served.header("x-id").unwrap_or("")))
+        .collect();
+    assert_eq!(seen, [("GET", "/a", "7"), ("POST", "/b", ""), ("GET", "/a", "8")]);
+    assert_eq!((log[1].query.as_str(), log[1].body.as_slice()), ("c=d", b"hello".as_slice()));
+    let line = ["http", "--targets", "-", "-n", "8", "-c", "1", "--quiet"];
+    place.plimsoll_after("exec < list.txt", &line).ended(0).says(&["MEASURED"]);
+    let paths: String = target.log()[3..].iter().map(|served| served.path.replace('/', "")).collect();
+    assert_eq!(paths, "abaabaab");
+}
+
+#[test]
+fn a_list_of_more_names_than_are_told_apart_says_so() {
+    let target = target();
+    let place = Place::new("");
+    let list: String = (0..300).map(|n| format!("GET http://{}/{n}\n", target.addr())).collect();
+    place.write("list.txt", list);
+    let line = ["http", "--targets", "list.txt", "--quiet", "--json", "run.json", "--loops", "2"];
+    plimsoll(&place, &line).ended(0).says(&["all other paths", "44 names more than are told apart"]);
+    assert_eq!(target.requests(), 300);
+    assert_eq!(place.json("run.json")["generator"]["folded_endpoints"], 44);
+}
+
+#[test]
+fn lists_that_cannot_be_used_say_where() {
+    let place = Place::new("");
+    plimsoll(&place, &["http", "--targets", "none.txt"]).ended(2).complains(&["none.txt", "cannot be read"]);
+    place.write("bad.txt", "GET nowhere\nname\n");
+    plimsoll(&place, &["http", "--targets", "bad.txt"]).ended(2).complains(&["bad.txt:2:", "no header"]);
+    plimsoll(&place, &["http"]).ended(2).complains(&["<URL"]);
 }
 
 #[test]

@@ -3,11 +3,15 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{Common, LineError, Pace, Sources, TARGET, Texts, endpoint_name};
+use super::{Common, LineError, Pace, Sources, TARGET, Texts, endpoint_name, one};
+use crate::connection::Connecting;
 use crate::message::Schemas;
 use crate::model::{Expect, Flow, GrpcOrigin, Request, Step, Target};
 use crate::plan::{LoadedPlan, grpc_authority};
 use crate::template::Template;
+
+/// How many connections calls are spread over, unless the line says.
+const DEFAULT_CONNECTIONS: u32 = 4;
 
 /// What the options of `plimsoll grpc` say.
 #[derive(Debug, Clone)]
@@ -22,8 +26,8 @@ pub struct GrpcLine {
     pub metadata: Vec<(String, String)>,
     /// `.proto` files.
     pub proto: Vec<PathBuf>,
-    /// How many connections calls are spread over.
-    pub connections: u32,
+    /// How it is connected to.
+    pub connecting: Connecting,
     /// Due instant of a call → failure.
     pub timeout: Duration,
     /// Seed of every random choice.
@@ -38,7 +42,7 @@ pub struct GrpcLine {
 /// [`LineError`] says what is wrong and what to do.
 pub fn grpc(line: &GrpcLine, sources: Sources<'_>) -> Result<LoadedPlan, LineError> {
     let shape = line.pace.resolve()?;
-    let (host, port) = grpc_authority(&line.address).map_err(LineError)?;
+    let (scheme, host, port) = grpc_authority(&line.address).map_err(LineError)?;
     let mut schemas = Schemas::default();
     if line.proto.is_empty() {
         return Err(LineError(
@@ -62,18 +66,18 @@ pub fn grpc(line: &GrpcLine, sources: Sources<'_>) -> Result<LoadedPlan, LineErr
         expect: Expect::default(),
         extract: Vec::new(),
     };
-    let connections = line.connections;
+    let connections = line.connecting.connections.unwrap_or(DEFAULT_CONNECTIONS);
     let proto = line.proto.iter().map(|path| path.display().to_string()).collect();
-    let grpc = GrpcOrigin { host: host.clone(), port, proto, connections };
+    let grpc = GrpcOrigin { scheme, host: host.clone(), port, proto, connections };
     let common = Common {
         name: format!("{host}:{port}"),
         seed: line.seed,
-        target: Target { grpc: Some(grpc), ..Target::default() },
+        targets: one(Target { grpc: Some(grpc), connecting: line.connecting.clone(), ..Target::default() }),
         flow: Flow::Sequence(vec![step]),
         shape,
         timeout: line.timeout,
     };
-    let mut plan = common.plan(texts);
+    let mut plan = common.plan(texts)?;
     plan.schemas = schemas;
     Ok(plan)
 }

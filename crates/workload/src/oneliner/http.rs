@@ -5,7 +5,8 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::{Common, LineError, Pace, Sources, TARGET, Texts, endpoint_name};
+use super::{Common, LineError, Pace, Sources, TARGET, Texts, endpoint_name, one};
+use crate::connection::Connecting;
 use crate::model::{Expect, Flow, HttpOrigin, Request, Step, Target};
 use crate::plan::{LoadedPlan, http_origin, is_target_text};
 use crate::template::{Part, Template};
@@ -26,6 +27,8 @@ pub struct HttpLine {
     pub headers: Vec<(String, String)>,
     /// What is sent along.
     pub body: Option<Body>,
+    /// How it is connected to.
+    pub connecting: Connecting,
     /// Due instant of a request → failure.
     pub timeout: Duration,
     /// Seed of every random choice.
@@ -100,18 +103,23 @@ pub fn http(line: &HttpLine, sources: Sources<'_>) -> Result<LoadedPlan, LineErr
     let common = Common {
         name: format!("{}:{}", origin.host, origin.port),
         seed: line.seed,
-        target: Target { http: Some(origin), ..Target::default() },
+        targets: one(Target { http: Some(origin), connecting: line.connecting.clone(), ..Target::default() }),
         flow: Flow::Sequence(vec![step]),
         shape,
         timeout: line.timeout,
     };
-    Ok(common.plan(texts))
+    common.plan(texts)
 }
 
 fn method(line: &HttpLine) -> Result<String, LineError> {
     let Some(method) = &line.method else {
         return Ok(if line.body.is_some() { "POST" } else { "GET" }.to_owned());
     };
+    method_of(method)
+}
+
+/// A method, in capitals.
+pub(super) fn method_of(method: &str) -> Result<String, LineError> {
     let upper = method.to_ascii_uppercase();
     if upper.is_empty() || !upper.bytes().all(|b| b.is_ascii_uppercase() || b == b'-') || upper == "CONNECT" {
         return Err(LineError(format!("`{method}` is no method; write `GET`, `POST`, `PUT` …")));
@@ -137,7 +145,7 @@ pub(super) fn split_url(url: &str) -> Result<(HttpOrigin, String), LineError> {
     Ok((origin, path))
 }
 
-fn check_path(path: &Template) -> Result<(), LineError> {
+pub(super) fn check_path(path: &Template) -> Result<(), LineError> {
     let is_sound = |part: &Part| !matches!(part, Part::Literal(text) if !is_target_text(text));
     if path.parts().iter().all(is_sound) {
         return Ok(());

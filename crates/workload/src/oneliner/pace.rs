@@ -54,6 +54,11 @@ impl Shape {
 }
 
 impl Pace {
+    /// Whether nothing says how much is sent or for how long.
+    pub(super) fn is_open_ended(&self) -> bool {
+        self.rate.is_none() && self.requests.is_none() && self.duration.is_none() && self.ramp.is_none()
+    }
+
     /// The executor and the phases it runs in.
     pub(super) fn resolve(&self) -> Result<Shape, LineError> {
         self.check()?;

@@ -38,6 +38,7 @@ fn line(url: &str) -> HttpLine {
         method: None,
         headers: Vec::new(),
         body: None,
+        connecting: Connecting::default(),
         timeout: 30 * SECOND,
         seed: 1,
         pace: Pace::default(),
@@ -51,7 +52,7 @@ fn call(method: &str, message: &str) -> GrpcLine {
         message: message.to_owned(),
         metadata: Vec::new(),
         proto: vec!["echo.proto".into()],
-        connections: 4,
+        connecting: Connecting::default(),
         timeout: SECOND,
         seed: 1,
         pace: Pace::default(),
@@ -146,6 +147,7 @@ fn urls_are_split_into_target_and_path() {
     assert_eq!(at("http://h:81/a/b?c=d#e"), expected("h", 81, "/a/b?c=d"));
     assert_eq!(at("h"), expected("h", 80, "/"));
     assert_eq!(at("[::1]:9?x"), expected("::1", 9, "/?x"));
+    assert_eq!(at("https://h/${uuid()}").1, 443);
     assert_eq!(sent(&plan("h/a?q=1")).0, "GET /a");
     refused(&line("ftp://h/"), &["no URL"]);
     refused(&line("http://u:p@h/"), &["-a user:password"]);
@@ -195,6 +197,54 @@ fn a_call_is_checked_against_its_description() {
     assert!(
         error(&GrpcLine { address: "h".to_owned(), ..call("demo.Echo/Say", "{}") }).contains("host and port")
     );
+}
+
+fn listing(list: &str) -> ListLine {
+    ListLine {
+        name: "list".to_owned(),
+        list: list.as_bytes().to_vec(),
+        headers: vec![("x-id".to_owned(), "${iteration}".to_owned())],
+        body: None,
+        connecting: Connecting::default(),
+        timeout: SECOND,
+        seed: 1,
+        pace: Pace::default(),
+    }
+}
+
+#[test]
+fn requests_of_a_list_share_steps_and_are_rows() {
+    let text = "GET http://h/a?x=1\n\nGET http://h/a?x=2\n\nPOST http://h/a\nX-Id: 9\n@echo.proto\n\nGET http://i/a\n";
+    let plan = super::list(&listing(text), SOURCES).unwrap();
+    let scenario = &plan.workload.scenarios[0];
+    let names: Vec<_> = scenario.flow.steps().map(|step| step.name.as_str()).collect();
+    assert_eq!(names, ["GET /a", "POST /a", "GET /a"]);
+    assert_eq!(plan.workload.targets.keys().collect::<Vec<_>>(), ["http://h:80", "http://i:80"]);
+    let table = &plan.tables["list"];
+    let value = |row, name| table.value(row, table.column(name).unwrap());
+    assert_eq!([0, 1, 2, 3].map(|row| value(row, "step")), ["0", "0", "1", "2"]);
+    assert_eq!((value(1, "path"), value(2, "header0")), ("/a?x=2".to_owned(), "9".to_owned()));
+    assert!(value(2, "body").starts_with("syntax"));
+    let headers: Vec<_> = scenario.flow.steps().map(|step| step.request.headers()[0].1.source()).collect();
+    assert_eq!(headers, ["${iteration}", "${list.header0}", "${iteration}"]);
+    assert_eq!((scenario.executor.iterations(), plan.workload.data["list"].rows), (Some(4), 4));
+}
+
+#[test]
+fn names_beyond_those_that_are_told_apart_are_folded_into_one() {
+    let text: String = (0..1_000).map(|n| format!("GET http://h/{}\n", n % 300)).collect();
+    let plan = super::list(&listing(&text), SOURCES).unwrap();
+    assert_eq!(plan.workload.folded_endpoints(), 44);
+    assert_eq!(plan.workload.scenarios[0].flow.steps().count(), 257);
+}
+
+#[test]
+fn what_is_wrong_with_a_list_is_told_with_its_line() {
+    let error = |text: &str| super::list(&listing(text), SOURCES).unwrap_err().to_string();
+    assert!(error("GET http://h/\n\nGET ftp://h/\n").starts_with("list:3: `ftp://h`"));
+    assert!(error("GET http://h/\nHost: i\n").contains("list:1: the header `host`"));
+    assert!(error("POST http://h/\n@nowhere\n").contains("list:1: nowhere cannot be read"));
+    assert!(error("GET http://h/a b\n").contains("percent-encode"));
 }
 
 proptest! {
