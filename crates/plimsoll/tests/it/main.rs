@@ -15,6 +15,6 @@ mod reports;
 mod secrets;
 mod selftest;
 mod signals;
-mod tls;
 mod terminal;
+mod tls;
 mod trouble;
