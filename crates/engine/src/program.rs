@@ -21,6 +21,7 @@ use rustls::ClientConfig;
 use workload::connection::Reuse;
 use workload::message::{MessageTemplate, Method};
 use workload::model::{Arrivals, Executor, Phase};
+use workload::plan::LoadedPlan;
 use workload::redact::Redactor;
 
 pub use compile::CompileError;
@@ -186,6 +187,14 @@ impl Program {
     /// How a target that is spoken to under TLS is to be trusted; none for others.
     pub fn tls(&self, target: &str) -> Option<&Arc<ClientConfig>> {
         self.tls.get(target)
+    }
+
+    /// The same for every target of a plan that is not compiled yet.
+    ///
+    /// # Errors
+    /// [`CompileError::Tls`] when its certificates cannot be used.
+    pub fn tls_of(plan: &LoadedPlan) -> Result<BTreeMap<String, Arc<ClientConfig>>, CompileError> {
+        compile::tls_of(&plan.workload, &plan.tls)
     }
 
     /// What is hidden wherever an exchange is shown.

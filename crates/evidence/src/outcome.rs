@@ -171,6 +171,8 @@ impl GrpcCode {
     pub const COUNT: usize = 17;
     /// The call succeeded.
     pub const OK: GrpcCode = GrpcCode(0);
+    /// The peer does not know the method.
+    pub const UNIMPLEMENTED: GrpcCode = GrpcCode(12);
     const NAMES: [&'static str; Self::COUNT] = [
         "OK",
         "CANCELLED",

@@ -8,7 +8,12 @@ use crate::{outputs, plan};
 
 pub(crate) fn check(arguments: &CheckArguments) -> Outcome<u8> {
     let plan = plan::resolve(&arguments.plan, &arguments.overrides)?;
-    let text = offer(&plan.workload).render();
+    let mut text = offer(&plan.workload).render();
+    for target in plan.undescribed().keys() {
+        text.push_str(&format!(
+            "\ncalls of `{target}` are not checked: it has no `proto`, and is asked what it serves when a run begins\n"
+        ));
+    }
     outputs::print(&text)?;
     Ok(0)
 }

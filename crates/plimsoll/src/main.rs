@@ -18,6 +18,7 @@ mod once;
 mod outputs;
 mod plan;
 mod ready;
+mod reflection;
 mod report;
 mod run;
 mod run_file;

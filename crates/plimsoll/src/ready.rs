@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail, ensure};
 use engine::program::{Place, Program};
+use evidence::GrpcCode;
 use rustls::ClientConfig;
 use wire::{Event, Headers, Request, Scheme};
 use workload::connection::{Connecting, Scheme as UrlScheme};
@@ -22,7 +23,7 @@ use line::{Line, Peer, connect_to_any};
 const ASK_EVERY: Duration = Duration::from_millis(200);
 const ONE_TRY: Duration = Duration::from_secs(2);
 const SHORTEST_TRY: Duration = Duration::from_millis(250);
-/// More of an answer is read, but not kept.
+/// More of a probe's answer is read, but not kept.
 const KEPT_BODY_BYTES: usize = 4096;
 
 /// Wait until every target that says how answers that it is ready, then see that all can be reached. What is said
@@ -60,10 +61,10 @@ fn reach(place: Place<'_>) -> Result<(), (String, std::io::Error)> {
 
 /// Drive a protocol's state machine over a blocking socket until its one request is answered.
 macro_rules! exchange {
-    ($connection:expr, $peer:expr, $limit:expr) => {{
+    ($connection:expr, $peer:expr, $limit:expr, $keep_bytes:expr) => {{
         let until = Instant::now() + $limit;
         let mut stream = Line::connect(&$peer, $limit)?;
-        let mut answer = Answer::default();
+        let mut answer = Answer { keep_bytes: $keep_bytes, ..Answer::default() };
         let mut buffer = [0; 4096];
         while !answer.is_done {
             while !$connection.outgoing().is_empty() {
@@ -91,14 +92,14 @@ macro_rules! exchange {
     }};
 }
 
-/// Asks a target's probe, over connections like those that the load will use.
-struct Asker<'a> {
-    connecting: &'a Connecting,
-    tls: Option<&'a Arc<ClientConfig>>,
+/// Asks a target before the load, over connections like those that the load will use.
+pub(crate) struct Asker<'a> {
+    pub(crate) connecting: &'a Connecting,
+    pub(crate) tls: Option<&'a Arc<ClientConfig>>,
 }
 
 impl Asker<'_> {
-    fn wait_for(&self, wait: &WaitReady) -> anyhow::Result<()> {
+    pub(crate) fn wait_for(&self, wait: &WaitReady) -> anyhow::Result<()> {
         let began = Instant::now();
         let mut has_said = false;
         loop {
@@ -156,17 +157,34 @@ impl Asker<'_> {
         };
         let mut connection = wire::h1::Connection::new(wire::h1::Config::default());
         connection.start(0, &request)?;
-        let answer = exchange!(connection, peer, limit);
+        let answer = exchange!(connection, peer, limit, KEPT_BODY_BYTES);
         ensure!((200..300).contains(&answer.status), "it answers {}", answer.status);
         Ok(())
     }
 
-    fn ask_grpc(
+    fn ask_grpc(&self, origin: (UrlScheme, &str), service: &str, limit: Duration) -> anyhow::Result<()> {
+        let call = Call {
+            path: "/grpc.health.v1.Health/Check",
+            body: &health_request(service)?,
+            limit,
+            keep_bytes: KEPT_BODY_BYTES,
+        };
+        let answer = self.call(origin, &call)?;
+        if let Some(code) = answer.code().filter(|code| *code != GrpcCode::OK) {
+            bail!("it answers {code}");
+        }
+        // HealthCheckResponse { status = 1: enum }, where SERVING is 1.
+        let message = wire::grpc::single_message(&answer.body)?;
+        ensure!(message == [0x08, 0x01], "it does not say SERVING");
+        Ok(())
+    }
+
+    /// Make one gRPC call over a connection of its own.
+    pub(crate) fn call(
         &self,
         (scheme, authority): (UrlScheme, &str),
-        service: &str,
-        limit: Duration,
-    ) -> anyhow::Result<()> {
+        call: &Call<'_>,
+    ) -> anyhow::Result<Answer> {
         let mut peer = self.peer(scheme, authority)?;
         if let Some(config) = &mut peer.tls {
             Arc::make_mut(config).alpn_protocols = vec![b"h2".to_vec()];
@@ -175,25 +193,27 @@ impl Asker<'_> {
         wire::grpc::push_headers(&mut headers, None);
         let request = Request {
             method: b"POST",
-            path: b"/grpc.health.v1.Health/Check",
+            path: call.path.as_bytes(),
             authority: authority.as_bytes(),
             scheme: wire_scheme(scheme),
             headers: &headers,
-            body: &health_request(service)?,
+            body: call.body,
         };
         let mut connection = wire::h2::Connection::new(wire::h2::Config::default());
         connection.start(0, &request)?;
-        let answer = exchange!(connection, peer, limit);
-        if let Some(status) = wire::grpc::Status::of(&answer.headers.view())
-            && status.code != evidence::GrpcCode::OK
-        {
-            bail!("it answers {}", status.code);
-        }
-        // HealthCheckResponse { status = 1: enum }, where SERVING is 1.
-        let message = wire::grpc::single_message(&answer.body)?;
-        ensure!(message == [0x08, 0x01], "it does not say SERVING");
-        Ok(())
+        Ok(exchange!(connection, peer, call.limit, call.keep_bytes))
     }
+}
+
+/// One gRPC call.
+pub(crate) struct Call<'a> {
+    pub(crate) path: &'a str,
+    /// Framed messages, all that are sent.
+    pub(crate) body: &'a [u8],
+    /// How long it may take.
+    pub(crate) limit: Duration,
+    /// More of the answer is read, but not kept.
+    pub(crate) keep_bytes: usize,
 }
 
 fn describe(probe: &ReadyProbe) -> String {
@@ -203,17 +223,23 @@ fn describe(probe: &ReadyProbe) -> String {
     }
 }
 
-/// What a probe's answer was.
+/// What an answer was.
 #[derive(Default)]
-struct Answer {
+pub(crate) struct Answer {
     status: u16,
     headers: Headers,
-    body: Vec<u8>,
+    pub(crate) body: Vec<u8>,
+    keep_bytes: usize,
     is_done: bool,
     failure: Option<wire::WireError>,
 }
 
 impl Answer {
+    /// The status of a gRPC call, if it has one.
+    pub(crate) fn code(&self) -> Option<GrpcCode> {
+        wire::grpc::Status::of(&self.headers.view()).map(|status| status.code)
+    }
+
     fn take(&mut self, event: Event<'_>) {
         match event {
             Event::Head { head, .. } => {
@@ -221,7 +247,7 @@ impl Answer {
                 head.headers.iter().for_each(|(name, value)| self.headers.push(name, value));
             }
             Event::Body { chunk, .. } => {
-                let room = KEPT_BODY_BYTES.saturating_sub(self.body.len());
+                let room = self.keep_bytes.saturating_sub(self.body.len());
                 self.body.extend_from_slice(&chunk[..chunk.len().min(room)]);
             }
             Event::Trailers { headers, .. } => {

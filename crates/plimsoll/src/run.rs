@@ -21,7 +21,7 @@ use crate::live::Live;
 use crate::manifest::{manifest, watched};
 use crate::run_file::{Keep, RunFile};
 use crate::signals::Listener;
-use crate::{clock, judged, once, outputs, plan, ready};
+use crate::{clock, judged, once, outputs, plan, ready, reflection};
 
 /// Between the last preparation and the run's epoch: long enough for every loop to be at its start.
 const LEAD: Duration = Duration::from_millis(100);
@@ -77,8 +77,10 @@ pub(crate) fn follow(listener: &Listener, plan: LoadedPlan, course: &Course<'_>)
     }
 }
 
-/// See that the machine can carry the load, wait for the targets, make the run's setup.
-fn prepare(plan: LoadedPlan, course: &Course<'_>) -> Outcome<Rehearsal> {
+/// Learn what the targets serve, see that the machine can carry the load, wait for the targets, make the run's
+/// setup.
+fn prepare(mut plan: LoadedPlan, course: &Course<'_>) -> Outcome<Rehearsal> {
+    reflection::describe(&mut plan)?;
     let workload = plan.workload.clone();
     let mut program = Program::compile(plan, clock::now().as_nanosecond()).map_err(Failure::usage)?;
     require_descriptors(&program, course.arguments.loops)?;

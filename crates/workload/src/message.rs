@@ -1,9 +1,11 @@
-//! gRPC messages: descriptions read from `.proto` files, and a plan's JSON message compiled once into wire
-//! bytes with gaps.
+//! gRPC messages: descriptions read from `.proto` files, descriptor sets
+//! or a server's reflection, and a plan's JSON message compiled once into wire bytes with gaps.
 
 mod compile;
 mod encode;
+pub mod reflection;
 mod schemas;
+mod sources;
 #[cfg(test)]
 mod tests;
 

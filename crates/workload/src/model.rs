@@ -70,7 +70,7 @@ impl Workload {
 pub struct Target {
     /// For HTTP.
     pub http: Option<HttpOrigin>,
-    /// For gRPC: host and port, and the `.proto` files that describe it, relative to the plan.
+    /// For gRPC: host and port, and the files that describe it.
     pub grpc: Option<GrpcOrigin>,
     /// Whose CPU and memory is observed.
     pub process: Option<ProcessRef>,
@@ -105,10 +105,18 @@ pub struct GrpcOrigin {
     pub host: String,
     /// TCP port.
     pub port: u16,
-    /// Descriptions of its services, relative to the plan's folder.
+    /// Descriptions of its services, relative to the plan's folder; none: it is asked itself.
     pub proto: Vec<String>,
     /// How many connections requests are spread over.
     pub connections: u32,
+}
+
+impl GrpcOrigin {
+    /// `HOST:PORT` as it is written.
+    pub fn authority(&self) -> String {
+        let Self { host, port, .. } = self;
+        if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
+    }
 }
 
 /// Which process a target is.

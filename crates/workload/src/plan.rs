@@ -9,7 +9,7 @@ use toml::de::DeTable;
 
 use crate::data::Table;
 use crate::message::Schemas;
-use crate::model::{Flow, Phase, Scenario, Weighted, Workload};
+use crate::model::{Flow, Phase, Request, Scenario, Weighted, Workload};
 use scenarios::ScenarioDraft;
 use section::{Issues, Section, Span};
 use steps::StepDraft;
@@ -72,6 +72,25 @@ pub struct LoadedPlan {
     pub tls: BTreeMap<String, TlsFiles>,
     /// The environment variables the plan uses, with their values: secrets, never to be stored.
     pub env: BTreeMap<String, String>,
+}
+
+impl LoadedPlan {
+    /// The services that steps call at targets which nothing describes, by target: these are to be asked
+    /// themselves ([`crate::message::reflection`]) before the plan can be run.
+    pub fn undescribed(&self) -> BTreeMap<String, BTreeSet<String>> {
+        let mut all: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let steps =
+            self.workload.setup.iter().chain(self.workload.scenarios.iter().flat_map(Scenario::steps));
+        for step in steps {
+            if let Request::Grpc { target, method, .. } = &step.request
+                && !self.schemas.describes(target)
+            {
+                let service = method.split('/').next().unwrap_or_default();
+                all.entry(target.clone()).or_default().insert(service.to_owned());
+            }
+        }
+        all
+    }
 }
 
 /// The largest plan that is read, in bytes.

@@ -319,7 +319,7 @@ fn pattern(step: &Step, what: &str) -> CompileError {
 }
 
 /// The TLS configurations of all targets that are spoken to under TLS, or asked so whether they are ready.
-fn tls_of(
+pub(super) fn tls_of(
     workload: &Workload,
     files: &BTreeMap<String, TlsFiles>,
 ) -> Result<BTreeMap<String, Arc<ClientConfig>>, CompileError> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::Overrides;
 use super::request::unknown_target;
 use super::scenarios::MAX_VUS;
-use super::targets::{authority, grpc_authority, http_origin};
+use super::targets::{grpc_authority, http_origin};
 use crate::model::{Executor, ProcessRef, ReadyProbe, Scenario, Target, Workload};
 use crate::nearest::nearest;
 use crate::schedule::{MAX_RATE, MAX_STAGE};
@@ -83,7 +83,7 @@ fn move_to(target: &mut Target, (name, url): (&str, &str)) -> Result<(), String>
         }
         (_, Some(grpc)) => {
             let (scheme, host, port) = grpc_authority(url)?;
-            let (was_at, old_port) = (authority(grpc), grpc.port);
+            let (was_at, old_port) = (grpc.authority(), grpc.port);
             (grpc.scheme, grpc.host, grpc.port) = (scheme, host, port);
             if target.process == Some(ProcessRef::Port(old_port)) {
                 target.process = Some(ProcessRef::Port(port));
@@ -92,7 +92,7 @@ fn move_to(target: &mut Target, (name, url): (&str, &str)) -> Result<(), String>
             if let Some(ReadyProbe::GrpcHealth { scheme, authority: asked, .. }) = probe
                 && *asked == was_at
             {
-                (*scheme, *asked) = (grpc.scheme, authority(grpc));
+                (*scheme, *asked) = (grpc.scheme, grpc.authority());
             }
         }
         _ => return Err(format!("target `{name}` has no url to replace")),

@@ -29,7 +29,8 @@ pub(super) struct Targets {
     pub(super) schemas: Schemas,
     /// What the files of their `tls` tables hold.
     pub(super) tls: BTreeMap<String, TlsFiles>,
-    /// gRPC targets whose description could not be read: their methods are not complained about.
+    /// gRPC targets whose description is not known, or could not be read: their methods are not complained
+    /// about.
     pub(super) undescribed: BTreeSet<String>,
 }
 
@@ -63,7 +64,7 @@ pub(super) fn read(root: &Section<'_>, folder: &Path, files: &dyn Files) -> Targ
     targets
 }
 
-/// Read the `.proto` files of a gRPC target.
+/// Read the files that describe a gRPC target. One without any is asked itself when a run begins.
 fn describe(
     targets: &mut Targets,
     target: (&str, &Target),
@@ -71,17 +72,16 @@ fn describe(
     place: (&Path, &dyn Files),
 ) {
     let (name, target) = target;
+    let folders = section.get("import_paths").map(|item| item.one_or_many()).unwrap_or_default();
+    let folders: Vec<_> = folders.iter().filter_map(|i| Some(place.0.join(i.text()?))).collect();
     let Some(grpc) = &target.grpc else { return };
-    let span = section.get("proto").map_or(section.span.clone(), |item| item.span());
     if grpc.proto.is_empty() {
-        section
-            .issues
-            .add(&span, format!("target `{name}` needs `proto`: the `.proto` files that describe it"));
         targets.undescribed.insert(name.to_owned());
         return;
     }
+    let span = section.get("proto").map_or(section.span.clone(), |item| item.span());
     let paths: Vec<_> = grpc.proto.iter().map(|path| place.0.join(path)).collect();
-    if let Err(error) = targets.schemas.load(name, &paths, place.1) {
+    if let Err(error) = targets.schemas.load_with(name, (&paths, &folders), place.1) {
         section.issues.add(&span, error.to_string());
         targets.undescribed.insert(name.to_owned());
     }
@@ -144,7 +144,7 @@ fn read_ready(item: &Item<'_>, grpc: Option<&GrpcOrigin>) -> Option<WaitReady> {
                 health.wrong("`grpc_health = true` asks the target's own `grpc`, which it has not");
                 return None;
             };
-            (grpc.scheme, authority(grpc))
+            (grpc.scheme, grpc.authority())
         };
         Some(ReadyProbe::GrpcHealth { scheme, authority, service })
     });
@@ -156,11 +156,6 @@ fn read_ready(item: &Item<'_>, grpc: Option<&GrpcOrigin>) -> Option<WaitReady> {
         return None;
     }
     Some(WaitReady { probe: url.or(health)?, within: within? })
-}
-
-/// `HOST:PORT` as it is written.
-pub(super) fn authority(grpc: &GrpcOrigin) -> String {
-    format!("{}:{}", bracketed(&grpc.host), grpc.port)
 }
 
 /// Put the places of targets into readiness URLs that begin with `${NAME.url}`, once it is known where they
