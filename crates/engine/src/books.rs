@@ -35,6 +35,10 @@ pub(crate) struct Exchange {
     pub(crate) service_ns: Option<u64>,
     pub(crate) bytes_in: u64,
     pub(crate) bytes_out: u64,
+    /// When the first message of a stream had come, counted from when it was due.
+    pub(crate) first_message_ns: Option<u64>,
+    /// Messages of a stream that came, and that were sent; none of a call that has no stream.
+    pub(crate) messages: (u64, u64),
     /// None when no complete response came.
     pub(crate) phases: Option<Phases>,
 }
@@ -116,6 +120,19 @@ impl Books {
         if let Some(phases) = exchange.phases {
             self.phases(place, (second, &phases));
         }
+        if exchange.messages != (0, 0) {
+            self.messages_exchanged(exchange, place);
+        }
+    }
+
+    fn messages_exchanged(&mut self, exchange: &Exchange, place: (Subject, usize)) {
+        if let Some(ns) = exchange.first_message_ns {
+            let key = self.key(Metric::FirstMessageTime, place, Some(exchange.outcome));
+            self.tick.record_ns(key, ns);
+        }
+        let second = self.second();
+        self.count(Metric::MessagesIn, place, (second, exchange.messages.0));
+        self.count(Metric::MessagesOut, place, (second, exchange.messages.1));
     }
 
     /// Most requests over connections that are open already have two phases worth a number.

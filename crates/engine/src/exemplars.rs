@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use evidence::exemplar::{EXEMPLAR_BODY_BYTES, EXEMPLARS_PER_OUTCOME};
 use evidence::{Exemplar, ExemplarKind, Outcome};
+use wire::grpc::Framed;
 use workload::redact::Redactor;
 
 use crate::books::Exchange;
@@ -132,9 +133,9 @@ fn shown(bytes: &[u8], redactor: &Redactor) -> String {
     }
 }
 
-/// A body as it may be shown: one that `decode` makes JSON of, a gRPC message, as that.
+/// A body as it may be shown: one that `decode` makes JSON of, a gRPC message, as that. Of several the first.
 fn shown_message(body: &[u8], (redactor, decode): (&Redactor, Decode<'_>)) -> String {
-    match wire::grpc::single_message(body).ok().and_then(decode) {
+    match Framed::first(body).and_then(Framed::message).ok().and_then(decode) {
         Some(json) => cut(redactor.text(&json.to_string()).into_owned()),
         None => shown(body, redactor),
     }

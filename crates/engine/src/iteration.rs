@@ -6,7 +6,7 @@
 
 use evidence::{Instant, Outcome};
 
-use crate::operation::{Draft, Operations, Response};
+use crate::operation::{Draft, OperationToken, Operations, Response};
 use crate::program::Counters;
 
 /// One scheduled start.
@@ -74,6 +74,23 @@ pub(crate) enum Want {
     Request(u32),
     /// Wake it at this instant.
     Timer(WantId, Instant),
+    /// Send what is in this operation's outbox.
+    More(OperationToken),
+    /// End this operation, because it has lasted long enough.
+    Cut(OperationToken),
+}
+
+/// By which the loop knows a request, as long as it is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestId(OperationToken);
+
+/// What follows a part of a request's body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Then {
+    /// Another part.
+    More,
+    /// Nothing: the body is complete.
+    End,
 }
 
 /// Through which an iteration says what it wants and what it thinks of a response.
@@ -118,6 +135,31 @@ impl Context<'_> {
         let place = self.operations.open(want);
         self.wants.push(Want::Request(place));
         self.operations.draft_mut(place)
+    }
+
+    /// The request that was asked for last, since the iteration was resumed.
+    pub fn last_request(&self) -> Option<RequestId> {
+        let place = self.wants.iter().rev().find_map(|want| match want {
+            Want::Request(place) => Some(*place),
+            _ => None,
+        })?;
+        Some(RequestId(self.operations.token(place)))
+    }
+
+    /// Send a further message, which `fill` appends, of a request drafted with `sends_more`. Nothing happens
+    /// when the request is over.
+    pub fn send(&mut self, request: RequestId, then: Then, fill: impl FnOnce(&mut Vec<u8>)) {
+        let Some((_, operation)) = self.operations.find(request.0.0) else { return };
+        fill(&mut operation.outbox);
+        operation.draft.messages += 1;
+        operation.draft.sends_more = then == Then::More;
+        self.wants.push(Want::More(request.0));
+    }
+
+    /// End a request, because it has lasted long enough; it completes with what has come of its response. One
+    /// that was not sent yet goes on waiting.
+    pub fn cut(&mut self, request: RequestId) {
+        self.wants.push(Want::Cut(request.0));
     }
 
     /// Ask to be resumed at `at` under the name `want`.

@@ -10,6 +10,7 @@ mod lifecycle;
 mod lost;
 mod pool;
 mod protocol;
+mod streams;
 mod submit;
 mod transport;
 

@@ -6,6 +6,8 @@
 use std::sync::Arc;
 
 use evidence::{Instant, Outcome};
+use wire::grpc::{Deframer, MessageError};
+use wire::h2::StreamId;
 use wire::{Headers, StartError};
 
 use crate::iteration::WantId;
@@ -41,6 +43,25 @@ pub struct Draft {
     pub keep_body_bytes: usize,
     /// The trace id that was sent.
     pub trace_id: Option<[u8; 16]>,
+    /// Whether the body goes on after what is drafted: [`crate::iteration::Context::send`].
+    pub sends_more: bool,
+    /// What is made of the response's body.
+    pub reads: Reads,
+    /// How many messages of a stream the body holds.
+    pub messages: u64,
+}
+
+/// What is made of a response's body.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub enum Reads {
+    /// It is kept from its beginning.
+    #[default]
+    Whole,
+    /// It is a stream of gRPC messages: they are counted, and the last one is kept with its prefix.
+    Messages {
+        /// After this many the request is cancelled, and that is no failure.
+        cut_after: Option<u64>,
+    },
 }
 
 /// What has come back.
@@ -52,8 +73,14 @@ pub struct Response {
     pub headers: Headers,
     /// The kept part of the body.
     pub body: Vec<u8>,
-    /// Bytes of body in all.
+    /// Bytes of body in all; of a stream of messages those of the last.
     pub body_bytes: u64,
+    /// How many messages of a stream have come.
+    pub messages: u64,
+    /// When the first of them came.
+    pub first_message: Option<Instant>,
+    /// Whether the stream was cancelled because it had lasted long enough.
+    pub is_cut: bool,
 }
 
 impl Response {
@@ -130,9 +157,47 @@ pub(crate) struct Operation {
     pub(crate) trouble: Option<Arc<str>>,
     pub(crate) bytes_out: u64,
     pub(crate) bytes_in: u64,
+    /// By which the connection knows a request whose body goes on.
+    pub(crate) stream: Option<StreamId>,
+    /// What is to be sent of it next.
+    pub(crate) outbox: Vec<u8>,
+    deframer: Deframer,
 }
 
 impl Operation {
+    /// Take in a part of a stream of messages. True when as many have come as were asked for.
+    pub(crate) fn take_messages(
+        &mut self,
+        chunk: &[u8],
+        cut_after: Option<u64>,
+        at: Instant,
+    ) -> Result<bool, MessageError> {
+        let Operation { deframer, response, draft, .. } = self;
+        let is_enough = |count: u64| cut_after.is_some_and(|most| count >= most);
+        deframer.push(chunk, |framed| {
+            if is_enough(response.messages) {
+                return;
+            }
+            response.messages += 1;
+            response.body.clear();
+            response.body_bytes = 0;
+            response.add_body(framed.bytes(), draft.keep_body_bytes);
+        })?;
+        if response.first_message.is_none() && response.messages > 0 {
+            response.first_message = Some(at);
+        }
+        Ok(is_enough(response.messages))
+    }
+
+    /// Whether a stream of messages that has come to its end ended between two of them.
+    pub(crate) fn ends_well(&self) -> bool {
+        self.draft.reads == Reads::Whole || self.response.is_cut || self.deframer.finish().is_ok()
+    }
+
+    /// When the first message of a stream had come, counted from when it was due, in nanoseconds.
+    pub(crate) fn first_message_ns(&self) -> Option<u64> {
+        Some(self.response.first_message?.since(self.draft.due).as_nanos() as u64)
+    }
     fn new() -> Self {
         Operation {
             generation: 0,
@@ -152,6 +217,9 @@ impl Operation {
             trouble: None,
             bytes_out: 0,
             bytes_in: 0,
+            stream: None,
+            outbox: Vec::new(),
+            deframer: Deframer::default(),
         }
     }
 
@@ -198,10 +266,19 @@ impl Operation {
         self.draft.headers.clear();
         self.draft.body.clear();
         self.draft.trace_id = None;
+        self.draft.sends_more = false;
+        self.draft.reads = Reads::Whole;
+        self.draft.messages = 0;
+        self.stream = None;
+        self.outbox.clear();
+        self.deframer.clear();
         self.response.status = 0;
         self.response.headers.clear();
         self.response.body.clear();
         self.response.body_bytes = 0;
+        self.response.messages = 0;
+        self.response.first_message = None;
+        self.response.is_cut = false;
         for buffer in [&mut self.draft.body, &mut self.response.body] {
             buffer.shrink_to(KEPT_BUFFER_BYTES);
         }

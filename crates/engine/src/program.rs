@@ -2,6 +2,7 @@
 //!
 //! A program never changes while it runs, so loops share it without locks.
 
+mod call;
 mod compile;
 mod expectation;
 mod lookup;
@@ -19,11 +20,12 @@ use std::time::Duration;
 use evidence::{Instant, Name};
 use rustls::ClientConfig;
 use workload::connection::Reuse;
-use workload::message::{MessageTemplate, Method};
+use workload::message::Method;
 use workload::model::{Arrivals, Executor, Phase};
 use workload::plan::LoadedPlan;
 use workload::redact::Redactor;
 
+pub(crate) use call::CallProgram;
 pub use compile::CompileError;
 pub(crate) use expectation::{Expectation, Extraction, JsonBody};
 pub(crate) use origin::{Kind, Origin, Route, Speaks};
@@ -144,7 +146,7 @@ pub(crate) struct StepProgram {
 #[derive(Debug)]
 pub(crate) enum Content {
     Http { method: Vec<u8>, path: Text, body: Text },
-    Grpc { method: Method, path: Vec<u8>, message: MessageTemplate<Text> },
+    Grpc(Box<CallProgram>),
 }
 
 impl Program {

@@ -137,7 +137,8 @@ struct Stage {
     counters: Counters,
     wants: Vec<Want>,
     opinion: Opinion,
-    wake: Option<(u32, Instant)>,
+    /// Instants at which the iteration wants to be resumed, by the names it gave them.
+    wakes: Vec<(u32, Instant)>,
     exchanges: Vec<Exemplar>,
 }
 
@@ -154,7 +155,7 @@ impl Stage {
             operations: Operations::default(),
             wants: Vec::new(),
             opinion: Opinion::default(),
-            wake: None,
+            wakes: Vec::new(),
             exchanges: Vec::new(),
         })
     }
@@ -170,9 +171,8 @@ impl Stage {
                 continue;
             }
             let now = self.clock.now();
-            if let Some((want, at)) = self.wake.filter(|(_, at)| *at <= now) {
-                debug_assert!(at <= now);
-                self.wake = None;
+            if let Some(due) = self.wakes.iter().position(|(_, at)| *at <= now) {
+                let (want, _) = self.wakes.swap_remove(due);
                 progress = self.resume(&mut iteration, Event::Fired(want))?;
                 continue;
             }
@@ -195,7 +195,7 @@ impl Stage {
 
     fn wait(&mut self, events: &mut Events, now: Instant) -> Result<(), EngineError> {
         let deadline = self.operations.open_ones().map(|(_, o)| o.draft.deadline).min();
-        let wake = self.wake.map(|(_, at)| at).into_iter().chain(deadline).min();
+        let wake = self.wakes.iter().map(|(_, at)| *at).chain(deadline).min();
         // The poll rounds down to whole milliseconds, and a wait of zero would spin.
         let patience = wake.map(|wake| wake.since(now) + Duration::from_millis(1));
         match self.poll.poll(events, patience) {
@@ -213,6 +213,7 @@ impl Stage {
 
     fn complete(&mut self, iteration: &mut PlanIteration, ended: Ended) -> Result<Progress, EngineError> {
         let Some(place) = self.operations.place_of(ended.operation) else { return Ok(Progress::Waiting) };
+        self.network.let_go(place, &mut self.operations)?;
         let now = self.clock.now();
         let response = std::mem::take(&mut self.operations.get_mut(place).response);
         let want = self.operations.get(place).want;
@@ -236,6 +237,8 @@ impl Stage {
                 .then(|| now.since(operation.sent).as_nanos() as u64),
             bytes_in: operation.bytes_in,
             bytes_out: operation.bytes_out,
+            first_message_ns: operation.first_message_ns(),
+            messages: (operation.response.messages, operation.draft.messages),
             phases: None,
         };
         let kind = if outcome.is_failure() { ExemplarKind::Failed } else { ExemplarKind::Slowest };
@@ -262,7 +265,9 @@ impl Stage {
         }
         for want in std::mem::take(&mut self.wants) {
             match want {
-                Want::Timer(want, at) => self.wake = Some((want, at)),
+                Want::Timer(want, at) => self.wakes.push((want, at)),
+                Want::More(request) => self.network.send_more(request, &mut self.operations),
+                Want::Cut(request) => self.network.cut(request, &mut self.operations),
                 Want::Request(operation) => self.network.submit(operation, &mut self.operations)?,
             }
         }

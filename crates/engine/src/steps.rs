@@ -1,14 +1,17 @@
 //! Steps of a plan as an iteration: draw or walk the steps, render each request, judge each response.
 
+mod streaming;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use evidence::{Instant, Outcome};
 use workload::draw::Draw;
 
-use crate::iteration::{Arrival, Behaviour, Context, Event, Iteration, Progress};
+use crate::iteration::{Arrival, Behaviour, Context, Event, Iteration, Progress, WantId};
 use crate::operation::{Draft, Response};
 use crate::program::{Content, Counters, FlowProgram, JsonBody, Program, Scope, StepProgram, write_hex};
+use streaming::OpenCall;
 
 /// The steps of one scenario, as a behaviour of its virtual users.
 #[derive(Debug)]
@@ -74,8 +77,14 @@ pub(crate) struct PlanIteration {
     part: Part,
     step: usize,
     due: Instant,
+    /// The call under way, if it has more to send or is to be ended.
+    open: Option<OpenCall>,
+    /// Counts such calls, so that no timer is taken for another call's.
+    calls: u32,
 }
 
+/// The timer that ends a think time.
+const THOUGHT: WantId = 0;
 const NO_ARRIVAL: Arrival = Arrival { number: 0, due: Instant::EPOCH, virtual_user: 0 };
 
 impl PlanIteration {
@@ -113,6 +122,8 @@ impl PlanIteration {
             part: Part::Main,
             step: 0,
             due: Instant::EPOCH,
+            open: None,
+            calls: 0,
             program,
             setup,
             flow,
@@ -164,12 +175,17 @@ impl PlanIteration {
             self.send(context);
         } else {
             self.due = self.due + think;
-            context.timer(0, self.due);
+            context.timer(THOUGHT, self.due);
         }
         Progress::Waiting
     }
 
-    fn send(&self, context: &mut Context<'_>) {
+    fn send(&mut self, context: &mut Context<'_>) {
+        self.draft(context);
+        self.open_call(context);
+    }
+
+    fn draft(&self, context: &mut Context<'_>) {
         let (now, counters) = (context.now, context.counters);
         let draft = context.request(0);
         let scope = self.scope(now, counters);
@@ -228,7 +244,7 @@ impl PlanIteration {
         let decode = || decode(content, response);
         let body = match content {
             Content::Http { .. } => JsonBody::text(response),
-            Content::Grpc { .. } => JsonBody::decoded(response, &decode),
+            Content::Grpc(_) => JsonBody::decoded(response, &decode),
         };
         let scope = self.scope(context.now, context.counters);
         let opinion = &mut *context.opinion;
@@ -279,17 +295,21 @@ impl Iteration for PlanIteration {
     fn resume(&mut self, event: Event<'_>, context: &mut Context<'_>) -> Progress {
         match event {
             Event::Begin(arrival) => self.begin(arrival, context),
-            Event::Fired(_) => {
+            Event::Fired(THOUGHT) => {
                 self.send(context);
                 Progress::Waiting
             }
-            Event::Completed { transport: Some(_), .. } => Progress::Done,
+            Event::Fired(timer) => {
+                self.go_on(timer, context);
+                Progress::Waiting
+            }
+            Event::Completed { transport: Some(_), .. } => {
+                self.open = None;
+                Progress::Done
+            }
             Event::Completed { response, .. } => {
-                if self.accept(response, context) {
-                    self.advance(context)
-                } else {
-                    Progress::Done
-                }
+                self.open = None;
+                if self.accept(response, context) { self.advance(context) } else { Progress::Done }
             }
         }
     }
@@ -303,23 +323,13 @@ fn fill(content: &Content, scope: &Scope<'_>, draft: &mut Draft) -> Result<(), S
             body.render(scope, &mut draft.body);
             Ok(())
         }
-        Content::Grpc { path, message, .. } => {
-            draft.method.extend_from_slice(b"POST");
-            draft.path.extend_from_slice(path);
-            wire::grpc::push_headers(&mut draft.headers, None);
-            let frame = wire::grpc::begin_message(&mut draft.body);
-            message
-                .encode(&mut |text, out| text.render(scope, out), &mut draft.body)
-                .map_err(|e| e.to_string())?;
-            wire::grpc::end_message(&mut draft.body, frame);
-            Ok(())
-        }
+        Content::Grpc(call) => call.draft(scope, draft),
     }
 }
 
-/// A gRPC response's message as JSON.
+/// A gRPC response's message, the last of a stream, as JSON.
 fn decode(content: &Content, response: &Response) -> Result<serde_json::Value, String> {
-    let Content::Grpc { method, .. } = content else { return Err("it is no gRPC message".to_owned()) };
+    let Content::Grpc(call) = content else { return Err("it is no gRPC message".to_owned()) };
     let message = wire::grpc::single_message(&response.body).map_err(|e| e.to_string())?;
-    method.decode_to_json(message).map_err(|e| e.to_string())
+    call.method.decode_to_json(message).map_err(|e| e.to_string())
 }

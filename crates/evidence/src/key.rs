@@ -65,6 +65,12 @@ pub enum Metric {
     BytesIn,
     /// Counter: bytes sent, framing included, in the second the request completed.
     BytesOut,
+    /// Histogram, µs: due instant → first message of a stream received, by outcome.
+    FirstMessageTime,
+    /// Counter: messages of streams received, in the second the call completed.
+    MessagesIn,
+    /// Counter: messages of streams sent, in the second the call completed.
+    MessagesOut,
     /// Counter: responses for which the check named by the tag `check` held.
     CheckPassed,
     /// Counter: responses for which the check named by the tag `check` did not hold.
@@ -82,7 +88,7 @@ pub enum Shape {
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Metric; 24] = [
+    pub const ALL: [Metric; 27] = [
         Metric::ResponseTime,
         Metric::ServiceTime,
         Metric::IterationTime,
@@ -105,6 +111,9 @@ impl Metric {
         Metric::Requests,
         Metric::BytesIn,
         Metric::BytesOut,
+        Metric::FirstMessageTime,
+        Metric::MessagesIn,
+        Metric::MessagesOut,
         Metric::CheckPassed,
         Metric::CheckFailed,
     ];
@@ -134,6 +143,9 @@ impl Metric {
             Metric::Requests => "requests",
             Metric::BytesIn => "bytes_in",
             Metric::BytesOut => "bytes_out",
+            Metric::FirstMessageTime => "first_message_time",
+            Metric::MessagesIn => "messages_in",
+            Metric::MessagesOut => "messages_out",
             Metric::CheckPassed => "check_passed",
             Metric::CheckFailed => "check_failed",
         }
@@ -148,7 +160,8 @@ impl Metric {
             | Metric::StartLag
             | Metric::LoopStall
             | Metric::Connecting
-            | Metric::TlsHandshaking => Shape::Histogram,
+            | Metric::TlsHandshaking
+            | Metric::FirstMessageTime => Shape::Histogram,
             _ => Shape::Counter,
         }
     }

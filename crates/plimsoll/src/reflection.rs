@@ -70,7 +70,7 @@ fn converse(
         let answer =
             asker.call((grpc.scheme, &authority), &call).context("its reflection cannot be asked")?;
         let mut messages = Vec::new();
-        Deframer::default().push(&answer.body, |message| messages.push(message.to_vec()))?;
+        Deframer::default().push(&answer.body, |framed| messages.push(framed.payload().to_vec()))?;
         ensure!(messages.len() <= questions.len(), "its reflection answers what it was not asked");
         messages.iter().try_for_each(|message| inquiry.answer(message))?;
         match answer.code() {

@@ -6,6 +6,7 @@
 pub(crate) mod behaviour;
 mod connection;
 mod stream;
+mod streaming;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};

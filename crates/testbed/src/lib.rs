@@ -39,7 +39,7 @@ pub use behaviour::{Answer, Behaviour, Ending, Farewell, Framing};
 pub use clock::now_ns;
 pub use freeze::Freeze;
 pub use front::{Authority, Front, Identity, RunningFront, Validity};
-pub use grpc::behaviour::GrpcBehaviour;
+pub use grpc::behaviour::{GrpcBehaviour, StreamEnd};
 pub use grpc::{grpc, grpc_at};
 pub use http::{http, http_at};
 pub use log::{BODY_LIMIT, Fate, LOG_LIMIT, Served};

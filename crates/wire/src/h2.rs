@@ -24,7 +24,7 @@ use crate::outgoing::Outgoing;
 use crate::request_rules;
 use frame::{MAX_31_BITS, code};
 use settings::PeerSettings;
-use stream::{Progress, Streams};
+use stream::{Ending, Progress, Streams};
 
 /// What may differ between connections.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +39,10 @@ impl Default for Config {
         Config { max_open_requests: 100 }
     }
 }
+
+/// A request of one connection whose body goes on. No other request of the connection ever has the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StreamId(u32);
 
 /// The state of one connection.
 #[derive(Debug)]
@@ -102,8 +106,29 @@ impl Connection {
             return Err(StartError::NotReady);
         }
         request_rules::check(request)?;
-        self.send_request(token, request);
+        self.send_request(token, request, Ending::Known);
         Ok(())
+    }
+
+    /// The same for a request whose body goes on after `request.body`, by [`send`](Self::send) until
+    /// [`end_body`](Self::end_body).
+    pub fn start_open(&mut self, token: Token, request: &Request<'_>) -> Result<StreamId, StartError> {
+        if self.capacity() == 0 {
+            return Err(StartError::NotReady);
+        }
+        request_rules::check(request)?;
+        Ok(StreamId(self.send_request(token, request, Ending::Open)))
+    }
+
+    /// Append a further part of a request's body. What the peer's windows do not let go is kept, so the
+    /// caller bounds how much there is. Nothing happens when the request is over.
+    pub fn send(&mut self, stream: StreamId, part: &[u8]) {
+        self.send_part(stream.0, part);
+    }
+
+    /// The body of a request is complete. Nothing happens when the request is over.
+    pub fn end_body(&mut self, stream: StreamId) {
+        self.send_end(stream.0);
     }
 
     /// Bytes to be written to the socket.

@@ -5,6 +5,7 @@
 //! a function of seed and arrival number. Start reading at [`model`], the resolved workload that
 //! everything else makes or uses; [`plan`] makes one from a file.
 
+pub mod call;
 pub mod connection;
 pub mod data;
 pub mod draw;
@@ -24,6 +25,7 @@ pub mod timetable;
 pub mod units;
 pub mod vu_ramp;
 
+pub use call::{CallOptions, CancelAfter};
 pub use connection::{Connecting, Dns, HttpVersion, IpVersion, Reuse, Scheme, TlsSettings};
 pub use data::Table;
 pub use draw::{Draw, RowPicker};

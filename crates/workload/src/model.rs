@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::call::CallOptions;
 use crate::connection::{Connecting, Scheme};
 pub use crate::executor::{Arrivals, Executor, Stage, VuStage};
 use crate::objective::Objective;
@@ -332,7 +333,7 @@ pub enum Request {
         /// The body; empty for none.
         body: Template,
     },
-    /// A unary gRPC call.
+    /// A gRPC call.
     Grpc {
         /// The target's name.
         target: String,
@@ -340,8 +341,11 @@ pub enum Request {
         method: String,
         /// Metadata; names in lower case.
         metadata: Vec<(String, Template)>,
-        /// The message as JSON, in which strings are templates.
+        /// The message as JSON, in which strings are templates; the first, where several are sent.
         message: serde_json::Value,
+        /// How it goes on after that.
+        #[serde(default)]
+        call: CallOptions,
     },
 }
 
@@ -366,7 +370,10 @@ impl Request {
         let mut all: Vec<_> = self.headers().iter().map(|(_, value)| Cow::Borrowed(value)).collect();
         match self {
             Request::Http { path, body, .. } => all.extend([Cow::Borrowed(path), Cow::Borrowed(body)]),
-            Request::Grpc { message, .. } => all.extend(templates_in(message).into_iter().map(Cow::Owned)),
+            Request::Grpc { message, call, .. } => {
+                let messages = std::iter::once(message).chain(&call.then);
+                all.extend(messages.flat_map(templates_in).map(Cow::Owned));
+            }
         }
         all
     }
@@ -379,6 +386,9 @@ pub struct Expect {
     pub status: Vec<u16>,
     /// gRPC codes that are right, by name; empty: `OK`.
     pub grpc_status: Vec<String>,
+    /// How many messages must have come in answer to a gRPC call; none: as many as come.
+    #[serde(default)]
+    pub messages: Option<u64>,
     /// Headers (or metadata) that must be there, lower case, with this value.
     pub headers: Vec<(String, Template)>,
     /// RFC 9535 paths and the JSON value each must select (one node, equal). Strings in it are no templates.

@@ -14,6 +14,7 @@ use scenarios::ScenarioDraft;
 use section::{Issues, Section, Span};
 use steps::StepDraft;
 
+mod call;
 mod connecting;
 mod data;
 mod errors;

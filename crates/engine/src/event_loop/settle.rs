@@ -42,6 +42,7 @@ impl EventLoop {
     fn complete(&mut self, ended: Ended, now: Instant) -> Result<(), EngineError> {
         // It may have been ended for another reason since it was put into the list.
         let Some(place) = self.operations.place_of(ended.operation) else { return Ok(()) };
+        self.network.let_go(place, &mut self.operations)?;
         let operation = self.operations.get_mut(place);
         let (owner, want) = (operation.owner, operation.want);
         let response = std::mem::take(&mut operation.response);
@@ -74,6 +75,8 @@ impl EventLoop {
                 .then(|| now.since(operation.sent).as_nanos() as u64),
             bytes_in: operation.bytes_in,
             bytes_out: operation.bytes_out,
+            first_message_ns: operation.first_message_ns(),
+            messages: (operation.response.messages, operation.draft.messages),
             phases: operation.phases(now).filter(|_| outcome.is_answer()),
         };
         self.books.request_ended(&exchange);
@@ -124,6 +127,8 @@ impl EventLoop {
             match want {
                 Want::Timer(want, at) => self.timers.push(std::cmp::Reverse((at, user, serial, want))),
                 Want::Request(operation) => self.begin(operation, (user, now))?,
+                Want::More(request) => self.network.send_more(request, &mut self.operations),
+                Want::Cut(request) => self.network.cut(request, &mut self.operations),
             }
         }
         self.wants = wants;

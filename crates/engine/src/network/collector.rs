@@ -3,7 +3,7 @@
 use evidence::{Instant, Outcome};
 use wire::{Event, Events};
 
-use crate::operation::{Ended, OperationToken, Operations};
+use crate::operation::{Ended, OperationToken, Operations, Reads};
 
 /// Puts what the protocol learns into the operations it concerns.
 pub(super) struct Collector<'a> {
@@ -19,11 +19,32 @@ impl Collector<'_> {
     fn end(&mut self, token: wire::Token, transport: Option<Outcome>) {
         let received = std::mem::take(self.unclaimed);
         if let Some((_, operation)) = self.operations.find(token) {
-            operation.bytes_in = received;
+            operation.bytes_in += received;
             operation.connection = None;
+            let transport = transport.or((!operation.ends_well()).then_some(Outcome::Protocol));
             let operation = OperationToken(token);
             self.ended.push(Ended { operation, transport });
         }
+    }
+
+    fn body(&mut self, token: wire::Token, chunk: &[u8]) {
+        let Some((_, operation)) = self.operations.find(token) else { return };
+        let Reads::Messages { cut_after } = operation.draft.reads else {
+            let keep = operation.draft.keep_body_bytes;
+            return operation.response.add_body(chunk, keep);
+        };
+        if operation.response.is_cut {
+            return;
+        }
+        let transport = match operation.take_messages(chunk, cut_after, self.at) {
+            Ok(false) => return,
+            Ok(true) => None,
+            Err(_) => Some(Outcome::Protocol),
+        };
+        // The connection lets go of it when the loop hears of its end.
+        operation.response.is_cut = true;
+        operation.bytes_in += std::mem::take(self.unclaimed);
+        self.ended.push(Ended { operation: OperationToken(token), transport });
     }
 }
 
@@ -37,12 +58,7 @@ impl Events for Collector<'_> {
                     operation.response.add_headers(head.headers.iter());
                 }
             }
-            Event::Body { token, chunk } => {
-                if let Some((_, operation)) = self.operations.find(token) {
-                    let keep = operation.draft.keep_body_bytes;
-                    operation.response.add_body(chunk, keep);
-                }
-            }
+            Event::Body { token, chunk } => self.body(token, chunk),
             Event::Trailers { token, headers } => {
                 if let Some((_, operation)) = self.operations.find(token) {
                     operation.response.add_headers(headers.iter());

@@ -5,6 +5,7 @@ use std::io::{self, BufRead, Read, Write};
 use evidence::{Instant, Outcome};
 use mio::{Registry, Token};
 use rustls::ClientConnection;
+use wire::h2::StreamId;
 use wire::{Request, StartError};
 
 use super::collector::Collector;
@@ -158,11 +159,24 @@ impl Connection {
             headers: &draft.headers,
             body: &draft.body,
         };
-        self.wire.start(token.0, &request)?;
+        operation.stream = match draft.sends_more {
+            false => self.wire.start(token.0, &request).map(|()| None)?,
+            true => self.wire.start_open(token.0, &request).map(Some)?,
+        };
         operation.bytes_out = (self.wire.outgoing().len() - before) as u64;
         self.current = Some(place);
         self.unsent.push(token);
         Ok(())
+    }
+
+    /// Send what the operation's outbox holds.
+    pub(super) fn send_more(&mut self, stream: StreamId, operation: &mut Operation) {
+        self.wire.send(stream, &operation.outbox);
+        operation.bytes_out += operation.outbox.len() as u64;
+        operation.outbox.clear();
+        if !operation.draft.sends_more {
+            self.wire.end_body(stream);
+        }
     }
 
     /// The operation was given up; what still comes for it is to be ignored.

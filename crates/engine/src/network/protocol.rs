@@ -1,5 +1,6 @@
 //! HTTP/1.1 or HTTP/2, behind one face.
 
+use wire::h2::StreamId;
 use wire::{Events, Request, StartError, WireError};
 
 use crate::program::Speaks;
@@ -41,6 +42,30 @@ impl Wire {
 
     pub(super) fn start(&mut self, token: wire::Token, request: &Request<'_>) -> Result<(), StartError> {
         either!(self, c => c.start(token, request))
+    }
+
+    /// Start a request whose body goes on, which only HTTP/2 does here.
+    pub(super) fn start_open(
+        &mut self,
+        token: wire::Token,
+        request: &Request<'_>,
+    ) -> Result<StreamId, StartError> {
+        match self {
+            Wire::Http1(_) => Err(StartError::NotReady),
+            Wire::Http2(connection) => connection.start_open(token, request),
+        }
+    }
+
+    pub(super) fn send(&mut self, stream: StreamId, part: &[u8]) {
+        if let Wire::Http2(connection) = self {
+            connection.send(stream, part);
+        }
+    }
+
+    pub(super) fn end_body(&mut self, stream: StreamId) {
+        if let Wire::Http2(connection) = self {
+            connection.end_body(stream);
+        }
     }
 
     pub(super) fn outgoing(&self) -> &[u8] {

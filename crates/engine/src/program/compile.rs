@@ -6,6 +6,7 @@ use std::sync::Arc;
 use evidence::GrpcCode;
 use rustls::ClientConfig;
 use workload::connection::Scheme;
+use workload::message::{MessageTemplate, Method};
 use workload::model::{
     Expect, Extract, ExtractFrom, Flow, ReadyProbe, Request, Scenario, Step, Target, Workload,
 };
@@ -13,7 +14,8 @@ use workload::plan::{LoadedPlan, TlsFiles};
 use workload::redact::Redactor;
 use workload::template::Template;
 
-use super::expectation::{Expectation, ExpectedStatus, Extraction, ExtractionFrom};
+use super::call::CallProgram;
+use super::expectation::{Expectation, ExpectedStatus, Extraction, ExtractionFrom, GrpcAnswer};
 use super::lookup::Lookup;
 use super::text::{Names, Place, Text, UnknownName};
 use super::{
@@ -188,14 +190,13 @@ impl Compiler<'_> {
             .map(|(name, text)| Ok((name.clone().into_bytes(), self.text(text)?)))
             .collect::<Result<_, _>>()
             .map_err(in_step)?;
-        let is_grpc = matches!(content, Content::Grpc { .. });
-        let expectation = self.expectation(step, is_grpc)?;
+        let expectation = self.expectation(step, &content)?;
         let extractions =
             step.extract.iter().map(|e| self.extraction(step, e)).collect::<Result<Vec<_>, _>>()?;
         let needs_body = expectation.needs_body() || extractions.iter().any(Extraction::needs_body);
         let checks = expectation.checks().iter().map(|c| c.as_str().into()).collect();
         let method = match &content {
-            Content::Grpc { method, .. } => Some(method.clone()),
+            Content::Grpc(call) => Some(call.method.clone()),
             Content::Http { .. } => None,
         };
         let name = step.name.as_str().into();
@@ -231,26 +232,46 @@ impl Compiler<'_> {
                 let body = self.text(body).map_err(in_step)?;
                 Ok((origin, Content::Http { method: method.clone().into_bytes(), path, body }))
             }
-            Request::Grpc { target, method, message, .. } => {
+            Request::Grpc { target, method, message, call, .. } => {
                 let origin = self.origin(&step.name, (target, Kind::Grpc))?;
                 let pattern = |e: &dyn std::fmt::Display| CompileError::Pattern {
                     step: step.name.clone(),
                     what: e.to_string(),
                 };
                 let method = self.schemas.method(target, method).map_err(|e| pattern(&e))?;
-                let message = method.compile(message).map_err(|e| pattern(&e))?;
-                let mut unknown = None;
-                let message = message.map(|text| {
-                    self.text(&text).unwrap_or_else(|error| {
-                        unknown = Some(error);
-                        Text::default()
-                    })
-                });
-                if let Some(source) = unknown {
-                    return Err(in_step(source));
-                }
-                Ok((origin, Content::Grpc { path: method.path().into_bytes(), method, message }))
+                method.check(call).map_err(|e| pattern(&e))?;
+                let messages = std::iter::once(message).chain(&call.then);
+                let messages = messages.map(|message| self.message(step, (&method, message)));
+                let call = CallProgram {
+                    path: method.path().into_bytes(),
+                    messages: messages.collect::<Result<_, _>>()?,
+                    method,
+                    total: call.messages(),
+                    every: call.every,
+                    cancel_after: call.cancel_after,
+                    deadline: call.deadline.map(|limit| wire::grpc::timeout_value(limit).into_bytes()),
+                };
+                Ok((origin, Content::Grpc(Box::new(call))))
             }
+        }
+    }
+
+    fn message(
+        &mut self,
+        step: &Step,
+        (method, message): (&Method, &serde_json::Value),
+    ) -> Result<MessageTemplate<Text>, CompileError> {
+        let message = method.compile(message).map_err(|e| pattern(step, &e.to_string()))?;
+        let mut unknown = None;
+        let message = message.map(|text| {
+            self.text(&text).unwrap_or_else(|error| {
+                unknown = Some(error);
+                Text::default()
+            })
+        });
+        match unknown {
+            Some(source) => Err(CompileError::Name { step: step.name.clone(), source }),
+            None => Ok(message),
         }
     }
 
@@ -273,14 +294,16 @@ impl Compiler<'_> {
         Ok(self.origins.len() - 1)
     }
 
-    fn expectation(&mut self, step: &Step, is_grpc: bool) -> Result<Expectation, CompileError> {
+    fn expectation(&mut self, step: &Step, content: &Content) -> Result<Expectation, CompileError> {
         let in_step = |source| CompileError::Name { step: step.name.clone(), source };
-        let Expect { status, grpc_status, headers, json, body_contains } = &step.expect;
-        let status = if is_grpc {
+        let Expect { status, grpc_status, messages, headers, json, body_contains } = &step.expect;
+        let status = if let Content::Grpc(call) = content {
             let code = |name: &String| {
                 GrpcCode::from_name(name).ok_or_else(|| pattern(step, &format!("`{name}` is no gRPC status")))
             };
-            ExpectedStatus::Grpc(grpc_status.iter().map(code).collect::<Result<_, _>>()?)
+            let codes = grpc_status.iter().map(code).collect::<Result<_, _>>()?;
+            let answer = if call.method.gives_stream() { GrpcAnswer::Stream } else { GrpcAnswer::Message };
+            ExpectedStatus::Grpc(codes, answer)
         } else {
             ExpectedStatus::Http(status.clone())
         };
@@ -294,7 +317,7 @@ impl Compiler<'_> {
             .iter()
             .map(|(path, value)| Ok((json_path(step, path)?, value.clone())))
             .collect::<Result<_, CompileError>>()?;
-        Ok(Expectation { status, headers, json, contains: contains.map_err(in_step)? })
+        Ok(Expectation { status, messages: *messages, headers, json, contains: contains.map_err(in_step)? })
     }
 
     fn extraction(&mut self, step: &Step, extract: &Extract) -> Result<Extraction, CompileError> {

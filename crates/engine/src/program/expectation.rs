@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use evidence::{GrpcCode, Outcome};
 use regex::bytes::Regex;
-use wire::grpc::{MessageError, single_message};
+use wire::grpc::{Framed, MessageError};
 
 use super::lookup::{Found, Lookup};
 use super::text::{Scope, Text};
@@ -14,6 +14,8 @@ use crate::operation::Response;
 #[derive(Debug)]
 pub(crate) struct Expectation {
     pub(crate) status: ExpectedStatus,
+    /// How many messages a stream must have had.
+    pub(crate) messages: Option<u64>,
     pub(crate) headers: Vec<(Vec<u8>, Text)>,
     pub(crate) json: Vec<(Lookup, serde_json::Value)>,
     pub(crate) contains: Vec<Text>,
@@ -24,7 +26,16 @@ pub(crate) enum ExpectedStatus {
     /// Any of these; none named: 200 to 399.
     Http(Vec<u16>),
     /// Any of these; none named: `OK`.
-    Grpc(Vec<GrpcCode>),
+    Grpc(Vec<GrpcCode>, GrpcAnswer),
+}
+
+/// What a status of `OK` promises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GrpcAnswer {
+    /// One message.
+    Message,
+    /// Any number of them.
+    Stream,
 }
 
 /// A value taken out of a response.
@@ -116,6 +127,7 @@ impl Expectation {
     /// The names of its checks.
     pub(crate) fn checks(&self) -> Vec<String> {
         let mut names = vec!["status".to_owned()];
+        names.extend(self.messages.map(|count| format!("messages = {count}")));
         names.extend(self.headers.iter().map(|(n, _)| format!("header {}", String::from_utf8_lossy(n))));
         names.extend(self.json.iter().map(|(path, _)| format!("json {path}")));
         names.extend((1..=self.contains.len()).map(|n| format!("body contains ({n})")));
@@ -149,6 +161,12 @@ impl Expectation {
             verdict.fail(self.status.outcome_of(response), || self.status.complaint(response));
         } else if let Err(what) = self.status.holds_message(response) {
             verdict.fail(Outcome::Protocol, || format!("status OK, but no message: {what}"));
+        }
+        if let Some(wanted) = self.messages
+            && !note(response.messages == wanted)
+        {
+            let found = response.messages;
+            verdict.fail(Outcome::Check, || format!("{wanted} messages should have come, not {found}"));
         }
         self.judge_headers(response, scope, (&mut verdict, &mut note));
         self.judge_json(body, (&mut verdict, &mut note));
@@ -217,21 +235,22 @@ impl ExpectedStatus {
         match self {
             ExpectedStatus::Http(wanted) if wanted.is_empty() => (200..400).contains(&response.status),
             ExpectedStatus::Http(wanted) => wanted.contains(&response.status),
-            ExpectedStatus::Grpc(wanted) if wanted.is_empty() => grpc_code(response) == GrpcCode::OK,
-            ExpectedStatus::Grpc(wanted) => wanted.contains(&grpc_code(response)),
+            ExpectedStatus::Grpc(wanted, _) if wanted.is_empty() => grpc_code(response) == GrpcCode::OK,
+            ExpectedStatus::Grpc(wanted, _) => wanted.contains(&grpc_code(response)),
         }
     }
 
     /// Whether there is the one message that a gRPC status of `OK` promises. Of a body that was not kept whole
     /// the length is held against its prefix.
     fn holds_message(&self, response: &Response) -> Result<(), MessageError> {
-        if matches!(self, ExpectedStatus::Http(_)) || grpc_code(response) != GrpcCode::OK {
+        let promises = matches!(self, ExpectedStatus::Grpc(_, GrpcAnswer::Message));
+        if !promises || grpc_code(response) != GrpcCode::OK {
             return Ok(());
         }
         if response.is_whole() {
-            return single_message(&response.body).map(drop);
+            return Framed::single(&response.body).map(drop);
         }
-        let Some(([0, length @ ..], _)) = response.body.split_first_chunk::<5>() else {
+        let Some(([0 | 1, length @ ..], _)) = response.body.split_first_chunk::<5>() else {
             return Err(MessageError::Prefix);
         };
         let claimed = 5 + u64::from(u32::from_be_bytes(*length));
@@ -242,7 +261,7 @@ impl ExpectedStatus {
         match self {
             ExpectedStatus::Http(_) => Outcome::of_http_status(response.status),
             // An unexpected OK is a failed check: `grpc:OK` would read like a success.
-            ExpectedStatus::Grpc(_) => match grpc_code(response) {
+            ExpectedStatus::Grpc(..) => match grpc_code(response) {
                 GrpcCode::OK => Outcome::Check,
                 code => Outcome::Grpc(code),
             },
@@ -255,7 +274,7 @@ impl ExpectedStatus {
                 format!("status {}, expected 200 to 399", response.status)
             }
             ExpectedStatus::Http(wanted) => format!("status {}, expected {wanted:?}", response.status),
-            ExpectedStatus::Grpc(_) => {
+            ExpectedStatus::Grpc(..) => {
                 let mut text = format!("gRPC status {}", grpc_code(response));
                 if let Some(status) = wire::grpc::Status::of(&response.headers.view()) {
                     text.push_str(": ");
@@ -270,6 +289,8 @@ impl ExpectedStatus {
 fn grpc_code(response: &Response) -> GrpcCode {
     match wire::grpc::Status::of(&response.headers.view()) {
         Some(status) => status.code,
+        // Whoever ends a stream is told no status.
+        None if response.is_cut => GrpcCode::OK,
         None => wire::grpc::code_of_http(response.status),
     }
 }

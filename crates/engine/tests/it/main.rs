@@ -24,6 +24,7 @@ mod plan;
 mod recorder;
 mod stall;
 mod stopping;
+mod streams;
 mod times;
 mod tls;
 mod together;

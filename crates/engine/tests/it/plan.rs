@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use engine::Program;
+use workload::call::CallOptions;
 use workload::plan::{Files, LoadedPlan};
 use workload::{
     Arrivals, Connecting, DataFrom, DataSource, Executor, Expect, Extract, ExtractFrom, Flow, GrpcOrigin,
@@ -23,6 +24,10 @@ pub(crate) const METHODS: [&str; 12] = [
     "Good", "Slow", "Coded", "Trailers", "Reset", "Refused", "Leave", "Abort", "Never", "Half", "Garbage",
     "Proxy",
 ];
+
+/// Methods of `bed.Bed` that stream.
+const STREAMS: &str = "rpc Ticks(Text) returns (stream Text); rpc Talk(stream Text) returns (stream Text); \
+                       rpc Gather(stream Text) returns (Text);";
 
 pub(crate) const fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -162,7 +167,8 @@ impl Files for Proto {
         }
         let methods: String = METHODS.iter().map(|m| format!("rpc {m}(Text) returns (Text);")).collect();
         let text = format!(
-            "syntax = \"proto3\"; package bed; message Text {{ string text = 1; }} service Bed {{ {methods} }}"
+            "syntax = \"proto3\"; package bed; message Text {{ string text = 1; }} \
+             service Bed {{ {methods} {STREAMS} }}"
         );
         Ok(text.into_bytes())
     }
@@ -243,6 +249,7 @@ pub(crate) fn call(method: &str, text: &str) -> Step {
         method: format!("bed.Bed/{method}"),
         metadata: Vec::new(),
         message: serde_json::json!({ "text": text }),
+        call: CallOptions::default(),
     };
     step(method, request)
 }
@@ -253,6 +260,7 @@ pub(crate) trait Tuned {
     fn header(self, name: &str, value: &str) -> Step;
     fn body(self, text: &str) -> Step;
     fn within(self, timeout: Duration) -> Step;
+    fn going_on(self, options: CallOptions) -> Step;
     fn take(self, name: &str, path: &str) -> Step;
 }
 
@@ -277,6 +285,14 @@ impl Tuned for Step {
     fn body(mut self, text: &str) -> Step {
         if let Request::Http { body, .. } = &mut self.request {
             *body = template(text);
+        }
+        self
+    }
+
+    /// A call that streams.
+    fn going_on(mut self, options: CallOptions) -> Step {
+        if let Request::Grpc { call, .. } = &mut self.request {
+            *call = options;
         }
         self
     }

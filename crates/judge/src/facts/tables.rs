@@ -234,6 +234,9 @@ impl Draft {
             Metric::LoopStall
             | Metric::BytesIn
             | Metric::BytesOut
+            | Metric::FirstMessageTime
+            | Metric::MessagesIn
+            | Metric::MessagesOut
             | Metric::Connecting
             | Metric::TlsHandshaking
             | Metric::BlockedNs

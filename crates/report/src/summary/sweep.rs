@@ -84,6 +84,7 @@ pub(super) fn of(run: &dyn Run) -> Result<Sweep, ReadError> {
                 let histogram = run.histogram(*id, run.whole())?;
                 sweep.at(key).iteration.merge(&histogram);
             }
+            Metric::FirstMessageTime => {}
             _ => sweep.counter(key, run.counts(*id, run.whole())?),
         }
     }

@@ -51,8 +51,40 @@ pub enum GrpcBehaviour {
     },
     /// These bytes as data, which need not be a message with its prefix, then trailers with code 0.
     Garbage(Vec<u8>),
+    /// Headers at once, then this many messages whose field 1 is one letter, from `a` on, each `gap` after
+    /// the one before, then what `end` says.
+    Stream {
+        /// How many messages.
+        count: u8,
+        /// The pause before each message.
+        gap: Duration,
+        /// What follows the last one.
+        end: StreamEnd,
+    },
+    /// Headers that end the stream with this code, before any of the request is read.
+    EarlyStatus {
+        /// The code of `grpc-status`.
+        code: u16,
+    },
+    /// Sends each message back as it comes, and trailers with code 0 when the last has come.
+    EchoEach,
     /// Another HTTP status with a body of plain text, as a proxy in between answers.
     Http(u16),
+}
+
+/// What follows the last message of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StreamEnd {
+    /// Trailers with this code.
+    Code(u16),
+    /// Trailers without a status.
+    NoStatus,
+    /// The stream is reset with this HTTP/2 error code.
+    Reset(u32),
+    /// The first bytes of another message, then trailers with code 0.
+    Broken,
+    /// Nothing, ever.
+    Never,
 }
 
 impl GrpcBehaviour {

@@ -14,6 +14,7 @@ use crate::freeze::nanos;
 use crate::grpc::Server;
 use crate::grpc::behaviour::GrpcBehaviour;
 use crate::grpc::connection::Order;
+use crate::grpc::streaming;
 use crate::log::{BODY_LIMIT, Entry, Fate, Served};
 
 /// Most bytes of a request.
@@ -31,8 +32,23 @@ pub(super) struct Call {
 /// Serves a call to its end; a client that left before it is noted.
 pub(super) async fn serve(call: Call, request: Request<RecvStream>, mut respond: SendResponse<Bytes>) {
     let (head, body) = request.into_parts();
-    let Ok(body) = read(body).await else { return };
     let shared = &call.server.shared;
+    let behaviour = call.server.behaviour(head.uri.path());
+    if let GrpcBehaviour::EarlyStatus { code } = behaviour {
+        let entry = shared.log.received(served(&head, &[], now_ns(), call.connection));
+        // A client that has left already is its own matter.
+        let _ = answer(&call, entry, (behaviour, &[]), &mut respond).await;
+        shared.log.ending(entry, Some(code), Fate::Answered);
+        return;
+    }
+    if behaviour == GrpcBehaviour::EchoEach {
+        if let Ok(body) = streaming::echo(body, &mut respond).await {
+            let entry = shared.log.received(served(&head, &body, now_ns(), call.connection));
+            shared.log.ending(entry, Some(0), Fate::Answered);
+        }
+        return;
+    }
+    let Ok(body) = read(body).await else { return };
     let received_ns = now_ns();
     let entry = shared.log.received(served(&head, &body, received_ns, call.connection));
     let behaviour = call.server.behaviour(head.uri.path());
@@ -61,9 +77,13 @@ async fn answer(
             answered(code);
             unary(respond, framed(&message), trailers(code, ""))
         }
-        GrpcBehaviour::Echo => {
+        GrpcBehaviour::Echo | GrpcBehaviour::EchoEach => {
             answered(0);
             unary(respond, framed(request), trailers(0, ""))
+        }
+        GrpcBehaviour::EarlyStatus { code } => respond.send_response(early(code), true).map(drop),
+        GrpcBehaviour::Stream { count, gap, end } => {
+            streaming::stream(call, entry, (count, gap, end), respond).await
         }
         GrpcBehaviour::Status { code, message } => {
             answered(code);
@@ -113,6 +133,13 @@ async fn answer(
     }
 }
 
+fn early(code: u16) -> Response<()> {
+    let mut response = Response::new(());
+    *response.headers_mut() = trailers(code, "");
+    response.headers_mut().insert("content-type", HeaderValue::from_static("application/grpc"));
+    response
+}
+
 async fn until_left(call: &Call, entry: Entry, respond: &mut SendResponse<Bytes>) -> Result<(), h2::Error> {
     std::future::poll_fn(|cx| respond.poll_reset(cx)).await?;
     call.server.shared.log.gone(entry);
@@ -130,7 +157,7 @@ fn unary(respond: &mut SendResponse<Bytes>, data: Bytes, trailers: HeaderMap) ->
     stream.send_trailers(trailers)
 }
 
-fn headers(respond: &mut SendResponse<Bytes>) -> Result<SendStream<Bytes>, h2::Error> {
+pub(super) fn headers(respond: &mut SendResponse<Bytes>) -> Result<SendStream<Bytes>, h2::Error> {
     let mut response = Response::new(());
     response.headers_mut().insert("content-type", HeaderValue::from_static("application/grpc"));
     respond.send_response(response, false)
@@ -143,7 +170,7 @@ fn plain(respond: &mut SendResponse<Bytes>, status: u16) -> Result<(), h2::Error
     respond.send_response(response, false)?.send_data(Bytes::from_static(b"not a gRPC server\n"), true)
 }
 
-fn trailers(code: u16, message: &str) -> HeaderMap {
+pub(super) fn trailers(code: u16, message: &str) -> HeaderMap {
     let mut trailers = HeaderMap::new();
     trailers.insert("grpc-status", HeaderValue::from(code));
     if !message.is_empty() {
@@ -153,7 +180,7 @@ fn trailers(code: u16, message: &str) -> HeaderMap {
     trailers
 }
 
-fn framed(message: &[u8]) -> Bytes {
+pub(super) fn framed(message: &[u8]) -> Bytes {
     let mut bytes = BytesMut::with_capacity(message.len() + PREFIX_BYTES);
     bytes.put_u8(0);
     bytes.put_u32(u32::try_from(message.len()).expect("messages are bounded by MESSAGE_LIMIT"));

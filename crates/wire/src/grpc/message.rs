@@ -1,7 +1,5 @@
 //! The five-byte prefix around each message, written and read.
 
-use std::cmp::Ordering;
-
 /// The longest response message taken unless the caller says otherwise.
 pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
 const PREFIX_BYTES: usize = 5;
@@ -35,25 +33,71 @@ pub fn end_message(out: &mut [u8], start: usize) {
     out[start - 4..start].copy_from_slice(&length.to_be_bytes());
 }
 
-/// The one message that a whole response body of a unary call consists of.
+/// Say in the prefix of the message that begins at `start` that it is compressed.
+pub fn mark_compressed(out: &mut [u8], start: usize) {
+    out[start - PREFIX_BYTES] = 1;
+}
+
+/// A message with its prefix, as it came.
+#[derive(Debug, Clone, Copy)]
+pub struct Framed<'a>(&'a [u8]);
+
+impl<'a> Framed<'a> {
+    /// The one message that `body` consists of.
+    ///
+    /// # Errors
+    /// [`MessageError`] when the body is none or more than that one message.
+    pub fn single(body: &'a [u8]) -> Result<Framed<'a>, MessageError> {
+        let first = Framed::first(body)?;
+        if first.0.len() < body.len() { Err(MessageError::Surplus) } else { Ok(first) }
+    }
+
+    /// The first message of `body`.
+    ///
+    /// # Errors
+    /// [`MessageError`] when it does not begin with a whole message.
+    pub fn first(body: &'a [u8]) -> Result<Framed<'a>, MessageError> {
+        let prefix = body.first_chunk::<PREFIX_BYTES>().ok_or(MessageError::Truncated)?;
+        let claimed = read_prefix(prefix)? as usize;
+        body.get(..PREFIX_BYTES + claimed).map(Framed).ok_or(MessageError::Truncated)
+    }
+
+    /// With its prefix.
+    pub fn bytes(self) -> &'a [u8] {
+        self.0
+    }
+
+    /// Whether it was compressed, in the way that the header `grpc-encoding` says.
+    pub fn is_compressed(self) -> bool {
+        self.0[0] == 1
+    }
+
+    /// Without its prefix, compressed or not.
+    pub fn payload(self) -> &'a [u8] {
+        &self.0[PREFIX_BYTES..]
+    }
+
+    /// Without its prefix.
+    ///
+    /// # Errors
+    /// [`MessageError::Compressed`] when it is.
+    pub fn message(self) -> Result<&'a [u8], MessageError> {
+        if self.is_compressed() { Err(MessageError::Compressed) } else { Ok(self.payload()) }
+    }
+}
+
+/// The one message, not compressed, that a whole response body of a unary call consists of.
 ///
 /// # Errors
 /// [`MessageError`] when the body is none or more than that one message.
 pub fn single_message(body: &[u8]) -> Result<&[u8], MessageError> {
-    let (prefix, rest) = body.split_first_chunk::<PREFIX_BYTES>().ok_or(MessageError::Truncated)?;
-    let claimed = read_prefix(prefix)? as usize;
-    match rest.len().cmp(&claimed) {
-        Ordering::Less => Err(MessageError::Truncated),
-        Ordering::Equal => Ok(rest),
-        Ordering::Greater => Err(MessageError::Surplus),
-    }
+    Framed::single(body)?.message()
 }
 
 fn read_prefix(prefix: &[u8; PREFIX_BYTES]) -> Result<u32, MessageError> {
     let [flag, length @ ..] = *prefix;
     match flag {
-        0 => Ok(u32::from_be_bytes(length)),
-        1 => Err(MessageError::Compressed),
+        0 | 1 => Ok(u32::from_be_bytes(length)),
         _ => Err(MessageError::Prefix),
     }
 }
@@ -102,14 +146,18 @@ impl Deframer {
 
     /// Take a piece of the body; `on_message` gets each message that it completes. After an error the
     /// deframer must be `clear`ed.
-    pub fn push(&mut self, mut piece: &[u8], mut on_message: impl FnMut(&[u8])) -> Result<(), MessageError> {
+    pub fn push(
+        &mut self,
+        mut piece: &[u8],
+        mut on_message: impl FnMut(Framed<'_>),
+    ) -> Result<(), MessageError> {
         while !piece.is_empty() {
             if self.gathered.is_empty()
                 && let Some(length) = self.message_length(piece)?
-                && let Some(message) = piece.get(PREFIX_BYTES..PREFIX_BYTES + length)
+                && let Some(framed) = piece.get(..PREFIX_BYTES + length)
             {
                 self.messages += 1;
-                on_message(message);
+                on_message(Framed(framed));
                 piece = &piece[PREFIX_BYTES + length..];
                 continue;
             }
@@ -123,7 +171,7 @@ impl Deframer {
     fn gather<'a>(
         &mut self,
         piece: &'a [u8],
-        on_message: &mut impl FnMut(&[u8]),
+        on_message: &mut impl FnMut(Framed<'_>),
     ) -> Result<&'a [u8], MessageError> {
         let wanted = match self.message_length(&self.gathered)? {
             None => PREFIX_BYTES,
@@ -134,7 +182,7 @@ impl Deframer {
         let Some(length) = self.message_length(&self.gathered)? else { return Ok(&piece[taken..]) };
         if self.gathered.len() == PREFIX_BYTES + length {
             self.messages += 1;
-            on_message(&self.gathered[PREFIX_BYTES..]);
+            on_message(Framed(&self.gathered));
             self.gathered.clear();
         }
         Ok(&piece[taken..])
@@ -173,7 +221,8 @@ mod tests {
             let mut seen = Vec::new();
             let mut result = Ok(0);
             for piece in body.chunks(size) {
-                let push = deframer.push(piece, |m| seen.push(String::from_utf8(m.to_vec()).unwrap()));
+                let take = |m: Framed<'_>| seen.push(String::from_utf8(m.payload().to_vec()).unwrap());
+                let push = deframer.push(piece, take);
                 result = result.and(push.map(|()| 0));
             }
             let result = result.and(deframer.finish()).map(|_| &seen[..]);
@@ -203,6 +252,9 @@ mod tests {
         assert_eq!(single_message(b"<html>"), Err(MessageError::Prefix));
         frame_message(&mut body, b"");
         assert_eq!(single_message(&body), Err(MessageError::Surplus));
+        assert_eq!(Framed::first(&body).unwrap().payload(), b"hello");
+        mark_compressed(&mut body, 5);
+        assert!(Framed::first(&body).unwrap().is_compressed());
     }
 
     #[test]
@@ -211,7 +263,6 @@ mod tests {
         check(b"\0\0\0", Err(MessageError::Truncated));
         check(b"\0\0\0\0\x0b", Err(MessageError::TooLong(11)));
         check(b"\0\xff\xff\xff\xff", Err(MessageError::TooLong(u32::MAX)));
-        check(b"\x01\0\0\0\x01a", Err(MessageError::Compressed));
         check(b"<html>", Err(MessageError::Prefix));
     }
 }

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use crate::headers::Headers;
 
-/// Append the headers that every call has, in the order the specification lists them.
-pub fn push_headers(headers: &mut Headers, timeout: Option<Duration>) {
+/// Append the headers that every call has, in the order the specification lists them; `timeout` as
+/// [`timeout_value`] has it.
+pub fn push_headers(headers: &mut Headers, timeout: Option<&[u8]>) {
     headers.push(b"te", b"trailers");
     if let Some(timeout) = timeout {
-        headers.push(b"grpc-timeout", timeout_value(timeout).as_bytes());
+        headers.push(b"grpc-timeout", timeout);
     }
     headers.push(b"content-type", b"application/grpc+proto");
 }
@@ -62,7 +63,7 @@ mod tests {
     #[test]
     fn a_call_has_its_headers() {
         let mut headers = Headers::new();
-        push_headers(&mut headers, Some(Duration::from_secs(1)));
+        push_headers(&mut headers, Some(timeout_value(Duration::from_secs(1)).as_bytes()));
         assert_eq!(headers.view().get(b"te"), Some(&b"trailers"[..]));
         assert_eq!(headers.view().get(b"grpc-timeout"), Some(&b"1000000u"[..]));
         assert_eq!(headers.view().get(b"content-type"), Some(&b"application/grpc+proto"[..]));

@@ -3,7 +3,7 @@
 use super::Connection;
 use super::frame::{self, FrameHeader, HEADER_BYTES, MAX_31_BITS, flag, kind};
 use super::hpack::Encoder;
-use super::stream::{Progress, ResponseBody, Stream, Unsent};
+use super::stream::{Ending, Progress, ResponseBody, Stream, Unsent};
 use crate::decimal::Digits;
 use crate::error::WireError;
 use crate::event::{Request, Scheme, Token};
@@ -17,10 +17,10 @@ const SCHEME_HTTPS: u8 = 7;
 
 impl Connection {
     /// Open a stream. There is capacity, and the request has been checked.
-    pub(super) fn send_request(&mut self, token: Token, request: &Request<'_>) {
+    pub(super) fn send_request(&mut self, token: Token, request: &Request<'_>, ending: Ending) -> u32 {
         let id = self.next_id;
         self.next_id += 2;
-        self.send_head(id, request);
+        self.send_head(id, request, ending);
         let mut stream = Stream {
             token,
             body: if request.method == b"HEAD" { ResponseBody::Impossible } else { ResponseBody::Possible },
@@ -30,10 +30,11 @@ impl Connection {
             unreturned_bytes: 0,
             send_window: i64::from(self.peer.initial_window),
             unsent: Unsent::default(),
+            ending,
         };
         let mut rest = request.body;
         while !rest.is_empty() {
-            let count = self.send_data(id, stream.send_window, rest);
+            let count = self.send_data((id, stream.send_window), rest, ending);
             if count == 0 {
                 stream.unsent.hold(rest);
                 stream.unsent.queued = stream.may_send();
@@ -46,9 +47,38 @@ impl Connection {
             self.ready.push_back(id);
         }
         self.streams.insert(id, stream);
+        id
     }
 
-    fn send_head(&mut self, id: u32, request: &Request<'_>) {
+    /// Append a further part of a request's body; what the windows do not let go is kept until they do.
+    pub(super) fn send_part(&mut self, id: u32, part: &[u8]) {
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        stream.unsent.hold(part);
+        self.queue(id);
+        self.send_held();
+    }
+
+    /// No further part will come.
+    pub(super) fn send_end(&mut self, id: u32) {
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        if std::mem::replace(&mut stream.ending, Ending::Known) == Ending::Open && stream.unsent.is_empty() {
+            let header = FrameHeader { length: 0, kind: kind::DATA, flags: flag::END_STREAM, stream: id };
+            header.write(self.out.tail());
+        }
+    }
+
+    /// Put a stream that may send into the queue of those that do.
+    fn queue(&mut self, id: u32) {
+        if let Some(stream) = self.streams.get_mut(&id)
+            && stream.may_send()
+            && !stream.unsent.queued
+        {
+            stream.unsent.queued = true;
+            self.ready.push_back(id);
+        }
+    }
+
+    fn send_head(&mut self, id: u32, request: &Request<'_>, ending: Ending) {
         let out = self.out.tail();
         let start = out.len();
         out.extend_from_slice(&[0; HEADER_BYTES]);
@@ -56,7 +86,8 @@ impl Connection {
         let block_start = start + HEADER_BYTES;
         let length = out.len() - block_start;
         let most = self.peer.max_frame_bytes as usize;
-        let end_stream = if request.body.is_empty() { flag::END_STREAM } else { 0 };
+        let ends = request.body.is_empty() && ending == Ending::Known;
+        let end_stream = if ends { flag::END_STREAM } else { 0 };
         if length <= most {
             let flags = flag::END_HEADERS | end_stream;
             let header = FrameHeader { length, kind: kind::HEADERS, flags, stream: id };
@@ -76,15 +107,16 @@ impl Connection {
         }
     }
 
-    /// Append one DATA frame with as much of `rest` as the windows let go, and say how much that was. The
-    /// end of `rest` is the end of the stream.
-    fn send_data(&mut self, id: u32, stream_window: i64, rest: &[u8]) -> usize {
+    /// Append one DATA frame with as much of `rest` as the windows let go, and say how much that was. After
+    /// `rest` comes `ending`.
+    fn send_data(&mut self, (id, stream_window): (u32, i64), rest: &[u8], ending: Ending) -> usize {
         let window = self.send_window.min(stream_window).min(i64::from(self.peer.max_frame_bytes));
         let count = usize::try_from(window).unwrap_or(0).min(rest.len());
         if count == 0 {
             return 0;
         }
-        let flags = if count == rest.len() { flag::END_STREAM } else { 0 };
+        let ends = count == rest.len() && ending == Ending::Known;
+        let flags = if ends { flag::END_STREAM } else { 0 };
         let out = self.out.tail();
         FrameHeader { length: count, kind: kind::DATA, flags, stream: id }.write(out);
         out.extend_from_slice(&rest[..count]);
@@ -98,7 +130,7 @@ impl Connection {
             && let Some(id) = self.ready.pop_front()
         {
             let Some(mut stream) = self.streams.remove(&id) else { continue };
-            let count = self.send_data(id, stream.send_window, stream.unsent.rest());
+            let count = self.send_data((id, stream.send_window), stream.unsent.rest(), stream.ending);
             stream.send_window -= count as i64;
             stream.unsent.advance(count);
             stream.unsent.queued = stream.may_send();
@@ -116,10 +148,7 @@ impl Connection {
         if stream.send_window > i64::from(MAX_31_BITS) {
             return Err(WireError::FlowControl);
         }
-        if stream.may_send() && !stream.unsent.queued {
-            stream.unsent.queued = true;
-            self.ready.push_back(id);
-        }
+        self.queue(id);
         self.send_held();
         Ok(())
     }

@@ -20,6 +20,17 @@ pub(super) struct Stream {
     /// What the peer lets us send; below zero after it shrank its initial window.
     pub(super) send_window: i64,
     pub(super) unsent: Unsent,
+    /// Whether what is unsent is all that there will be.
+    pub(super) ending: Ending,
+}
+
+/// What comes after the part of a request's body that is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// The end of the stream.
+    Known,
+    /// Perhaps more.
+    Open,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +56,10 @@ pub(super) struct Unsent {
 
 impl Unsent {
     pub(super) fn hold(&mut self, rest: &[u8]) {
+        if self.is_empty() {
+            self.bytes.clear();
+            self.from = 0;
+        }
         self.bytes.extend_from_slice(rest);
     }
 

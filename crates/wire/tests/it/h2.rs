@@ -83,7 +83,7 @@ fn a_grpc_call_from_message_to_status() {
         let response = driver.take(token);
         assert_eq!(response.whole().0, 200);
         let mut deframer = grpc::Deframer::default();
-        deframer.push(&response.body, |message| assert_eq!(message, b"a message")).unwrap();
+        deframer.push(&response.body, |message| assert_eq!(message.payload(), b"a message")).unwrap();
         assert_eq!(deframer.finish(), Ok(1));
         let mut trailers = Headers::new();
         response.trailers.iter().for_each(|(name, value)| trailers.push(name, value));

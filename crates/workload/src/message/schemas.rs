@@ -9,6 +9,7 @@ use protox::file::{ChainFileResolver, GoogleFileResolver};
 use super::compile;
 use super::encode::MessageTemplate;
 use super::sources::Sources;
+use crate::call::CallOptions;
 use crate::nearest::nearest;
 use crate::plan::Files;
 use crate::template::Template;
@@ -24,7 +25,7 @@ pub struct Schemas {
     pools: BTreeMap<String, DescriptorPool>,
 }
 
-/// A unary method.
+/// A method.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Method {
     descriptor: MethodDescriptor,
@@ -85,7 +86,7 @@ impl Schemas {
     /// The method `package.Service/Method` of a target.
     ///
     /// # Errors
-    /// [`SchemaError`] when there is no such method, naming the nearest, or when it streams.
+    /// [`SchemaError`] when there is no such method, naming the nearest.
     pub fn method(&self, target: &str, name: &str) -> Result<Method, SchemaError> {
         let pool = self
             .pools
@@ -104,9 +105,6 @@ impl Schemas {
             };
             return Err(SchemaError(format!("target `{target}` has no method `{name}`; {hint}")));
         };
-        if descriptor.is_client_streaming() || descriptor.is_server_streaming() {
-            return Err(SchemaError(format!("`{name}` streams; only unary methods can be called")));
-        }
         Ok(Method { descriptor })
     }
 }
@@ -126,6 +124,32 @@ impl Method {
     /// The HTTP/2 path: `/package.Service/Method`.
     pub fn path(&self) -> String {
         format!("/{}", full_name(&self.descriptor))
+    }
+
+    /// Whether it takes a stream of messages, and not just one.
+    pub fn takes_stream(&self) -> bool {
+        self.descriptor.is_client_streaming()
+    }
+
+    /// Whether it answers with a stream of messages, and not just one.
+    pub fn gives_stream(&self) -> bool {
+        self.descriptor.is_server_streaming()
+    }
+
+    /// Whether it can be called like this.
+    ///
+    /// # Errors
+    /// [`SchemaError`] when streams are asked of a method that has none.
+    pub fn check(&self, call: &CallOptions) -> Result<(), SchemaError> {
+        let name = full_name(&self.descriptor);
+        if call.messages() != 1 && !self.takes_stream() {
+            let what = "it cannot be sent several, or none";
+            return Err(SchemaError(format!("`{name}` takes one message; {what}")));
+        }
+        if call.cancel_after.is_some() && !self.gives_stream() {
+            return Err(SchemaError(format!("`{name}` answers with one message; leave `cancel_after` out")));
+        }
+        Ok(())
     }
 
     /// What its requests are.

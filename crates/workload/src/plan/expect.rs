@@ -19,6 +19,12 @@ pub(super) fn read(reader: &mut StepReader<'_, '_>, is_http: bool) -> Option<Exp
         let right = if is_http { "status" } else { "grpc_status" };
         item.issues.add(&item.key_span, format!("this step answers with `{right}`, not with `{wrong_kind}`"));
     }
+    let messages = section.get("messages").and_then(|item| {
+        if is_http {
+            item.issues.add(&item.key_span, "`messages` are those of a gRPC stream; leave it out here");
+        }
+        item.whole(0..=u64::MAX)
+    });
     let headers = section.entries("headers").iter().filter_map(|item| reader.header(item)).collect();
     let json = section.entries("json").iter().filter_map(read_json).collect();
     let body_contains = match section.get("body_contains") {
@@ -26,7 +32,7 @@ pub(super) fn read(reader: &mut StepReader<'_, '_>, is_http: bool) -> Option<Exp
         None => Vec::new(),
     };
     section.finish();
-    Some(Expect { status, grpc_status, headers, json, body_contains })
+    Some(Expect { status, grpc_status, messages, headers, json, body_contains })
 }
 
 fn read_status(section: &Section<'_>) -> Vec<u16> {

@@ -1,5 +1,6 @@
 //! Reads what a step sends.
 
+use super::call;
 use super::section::Item;
 use super::steps::StepReader;
 use super::targets::{authority_of, http_origin, is_target_text, scheme_of};
@@ -37,7 +38,7 @@ pub(super) fn read(reader: &mut StepReader<'_, '_>) -> Option<Request> {
     match (short.into_iter().next(), long, grpc) {
         (Some((url, method)), _, _) => read_http(reader, &url, method),
         (None, Some(url), _) => read_http(reader, &url, method.unwrap_or_else(|| "GET".to_owned())),
-        (None, None, Some(grpc)) => read_grpc(reader, &grpc),
+        (None, None, Some(grpc)) => call::read(reader, &grpc),
         (None, None, None) => None,
     }
 }
@@ -55,13 +56,18 @@ fn read_http<'a>(reader: &mut StepReader<'a, '_>, url: &Item<'a>, method: String
     let place = read_url(reader, url);
     let mut headers = reader.headers("headers");
     let body = read_body(reader, &mut headers);
-    not_here(reader, "message", "goes with `grpc`; use `json` or `body` here");
+    for key in ["message", "messages"] {
+        not_here(reader, key, "goes with `grpc`; use `json` or `body` here");
+    }
+    for key in ["repeat", "every", "cancel_after", "deadline"] {
+        not_here(reader, key, "goes with `grpc`");
+    }
     let (target, path) = place?;
     Some(Request::Http { target, method, path, headers, body: body? })
 }
 
 /// Note that a key makes no sense in this kind of step.
-fn not_here(reader: &StepReader<'_, '_>, key: &'static str, why: &str) {
+pub(super) fn not_here(reader: &StepReader<'_, '_>, key: &'static str, why: &str) {
     if let Some(item) = reader.section.get(key) {
         item.issues.add(&item.key_span, format!("`{key}` {why}"));
     }
@@ -162,35 +168,4 @@ pub(super) fn unknown_target<'a>(name: &str, known: impl Iterator<Item = &'a str
         Some(near) => format!("there is no target `{name}`; did you mean `{near}`?"),
         None => format!("there is no target `{name}`; add `[targets.{name}]`"),
     }
-}
-
-fn read_grpc<'a>(reader: &mut StepReader<'a, '_>, grpc: &Item<'a>) -> Option<Request> {
-    let metadata = reader.headers("headers");
-    for key in ["json", "body"] {
-        not_here(reader, key, "goes with HTTP; use `message` here");
-    }
-    let item = reader.section.get("message");
-    let sound = item.as_ref().is_none_or(|item| reader.inner_templates(item).is_some());
-    let message = item.as_ref().map_or_else(|| serde_json::json!({}), Item::json);
-    let text = grpc.text()?;
-    let Some((target, method)) = text.split_once('/') else {
-        grpc.wrong("a call names target, service and method: `grpc = \"NAME/package.Service/Method\"`");
-        return None;
-    };
-    match reader.targets.named.get(target) {
-        None => grpc.wrong(unknown_target(target, reader.targets.names())),
-        Some(known) if known.grpc.is_none() => {
-            grpc.wrong(format!("target `{target}` has no `grpc`; add `grpc = \"host:port\"` to it"));
-        }
-        Some(_) if reader.targets.undescribed.contains(target) => {}
-        Some(_) => {
-            let method = grpc.issues.check(&grpc.span(), reader.targets.schemas.method(target, method));
-            let span = item.as_ref().map_or(grpc.span(), Item::span);
-            if let Some(method) = method.filter(|_| sound) {
-                grpc.issues.check(&span, method.compile(&message));
-            }
-        }
-    }
-    let (target, method) = (target.to_owned(), method.trim_start_matches('/').to_owned());
-    Some(Request::Grpc { target, method, metadata, message })
 }

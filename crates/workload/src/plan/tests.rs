@@ -295,7 +295,18 @@ fn grpc_calls_are_held_against_their_description() {
     let sound = "{ userId = \"${uuid()}\", amount = \"${random(1, 9)}\" }";
     assert_eq!(check("orders/shop.v1.Orders/Place", sound, PROTO), "nothing");
     assert_snapshot!(check("orders/shop.v1.Orders/Plce", "{}", PROTO), @"plan.toml:12:8: target `orders` has no method `shop.v1.Orders/Plce`; did you mean `shop.v1.Orders/Place`?");
-    assert_snapshot!(check("orders/shop.v1.Orders/Watch", "{}", PROTO), @"plan.toml:12:8: `shop.v1.Orders/Watch` streams; only unary methods can be called");
+    assert_eq!(
+        check("orders/shop.v1.Orders/Watch", "{}\ncancel_after = 3\nexpect = { messages = 3 }", PROTO),
+        "nothing"
+    );
+    assert_eq!(
+        check("orders/shop.v1.Orders/Watch", "{}\ncancel_after = \"5s\"\ndeadline = \"9s\"", PROTO),
+        "nothing"
+    );
+    assert_snapshot!(check("orders/shop.v1.Orders/Place", "{}\ncancel_after = 3", PROTO), @"");
+    assert_snapshot!(check("orders/shop.v1.Orders/Place", "{}\nrepeat = 3\nevery = \"1s\"", PROTO), @"");
+    assert_snapshot!(check("orders/shop.v1.Orders/Place", "{}\nmessages = [{}]", PROTO), @"");
+    assert_snapshot!(check("orders/shop.v1.Orders/Place", "{}\ndeadline = \"0s\"\ncompress = \"br\"", PROTO), @"");
     assert_snapshot!(check("order/shop.v1.Orders/Place", "{}", PROTO), @"plan.toml:12:8: there is no target `order`; did you mean `orders`?");
     assert_snapshot!(check("orders/shop.v1.Orders/Place", "{ usrId = \"a\" }", PROTO), @"plan.toml:13:11: shop.v1.Order has no field `usrId`; did you mean `userId`?");
     assert_snapshot!(check("orders/shop.v1.Orders/Place", "{ amount = \"many\" }", PROTO), @r#"plan.toml:13:11: field `amount` cannot be "many": not a shop.v1.Order: invalid digit found in string"#);

@@ -28,9 +28,9 @@ impl Redactor {
                 self.hide_in_text(path);
                 self.hide_in_text(body);
             }
-            Request::Grpc { metadata, message, .. } => {
+            Request::Grpc { metadata, message, call, .. } => {
                 self.hide_in_headers(metadata);
-                self.hide_in_json(message);
+                std::iter::once(message).chain(&mut call.then).for_each(|message| self.hide_in_json(message));
             }
         }
         self.hide_in_headers(&mut step.expect.headers);

@@ -8,7 +8,7 @@ use crate::h2::frame::{self, FrameHeader, code, flag, kind};
 use crate::h2::hpack::Fit;
 use crate::h2::response;
 use crate::h2::settings::{CONNECTION_WINDOW, STREAM_WINDOW};
-use crate::h2::stream::{Progress, ResponseBody};
+use crate::h2::stream::{Ending, Progress, ResponseBody};
 
 impl Connection {
     pub(super) fn on_headers(
@@ -197,7 +197,7 @@ impl Connection {
     /// The response is complete. If the request is not, the peer does not want the rest.
     pub(super) fn finish(&mut self, id: u32, events: &mut impl Events) {
         let Some(stream) = self.remove(id) else { return };
-        if !stream.unsent.is_empty() {
+        if !stream.unsent.is_empty() || stream.ending == Ending::Open {
             self.reset(id, code::CANCEL);
         }
         events.event(Event::Done { token: stream.token });

@@ -24,6 +24,40 @@ fn a_body_waits_for_the_windows() {
 }
 
 #[test]
+fn a_body_goes_on_until_it_is_ended() {
+    let mut peer = Peer::greeted(&[(INITIAL_WINDOW, 10)]);
+    let headers = &Headers::new();
+    let (method, path, authority) = (&b"POST"[..], &b"/"[..], &b"h"[..]);
+    let request = Request { method, path, authority, scheme: Scheme::Http, headers, body: b"" };
+    let first = peer.connection.start_open(1, &request).unwrap();
+    assert_eq!(peer.sent(), ["1 head"]);
+    peer.connection.send(first, b"1234");
+    peer.connection.send(first, b"56");
+    assert_eq!(peer.sent(), ["1 data 4", "1 data 2"]);
+    // What the window holds back goes with the end, if that is known by then.
+    peer.connection.send(first, b"7890-1234");
+    assert_eq!(peer.sent(), ["1 data 4"]);
+    peer.connection.end_body(first);
+    peer.connection.end_body(first);
+    assert_eq!(peer.sent(), [""; 0]);
+    peer.number(kind::WINDOW_UPDATE, 1, 100);
+    assert_eq!(peer.sent(), ["1 data 5 end"]);
+    // A body that is out already is ended by itself, whatever the windows are.
+    let second = peer.connection.start_open(2, &Request { body: b"1234567890", ..request }).unwrap();
+    assert_eq!(peer.sent(), ["3 head", "3 data 10"]);
+    peer.connection.end_body(second);
+    assert_eq!(peer.sent(), ["3 data 0 end"]);
+    // An answer ends a body that goes on, and whatever is sent after that is nobody's.
+    let third = peer.connection.start_open(3, &request).unwrap();
+    peer.sent();
+    peer.frame(kind::HEADERS, END, 5, OK);
+    assert_eq!(peer.sent(), ["5 reset 8"]);
+    peer.connection.send(third, b"late");
+    peer.connection.end_body(third);
+    assert_eq!(peer.sent(), [""; 0]);
+}
+
+#[test]
 fn streams_share_the_connection_window_in_turn() {
     let mut peer = Peer::greeted(&[]);
     for token in 1..=3 {

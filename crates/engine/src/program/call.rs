@@ -1,0 +1,72 @@
+//! What a gRPC step sends and how its call goes on, compiled.
+
+use std::time::Duration;
+
+use workload::call::CancelAfter;
+use workload::message::{MessageTemplate, Method};
+
+use super::text::{Scope, Text};
+use crate::operation::{Draft, Reads};
+
+/// A call, compiled.
+#[derive(Debug)]
+pub(crate) struct CallProgram {
+    pub(crate) method: Method,
+    pub(crate) path: Vec<u8>,
+    /// The messages that are sent in turn; at least one.
+    pub(crate) messages: Vec<MessageTemplate<Text>>,
+    /// How many messages are sent in all.
+    pub(crate) total: u64,
+    pub(crate) every: Duration,
+    pub(crate) cancel_after: Option<CancelAfter>,
+    /// The value of `grpc-timeout`.
+    pub(crate) deadline: Option<Vec<u8>>,
+}
+
+impl CallProgram {
+    /// Whether messages follow the first one later.
+    pub(crate) fn is_paced(&self) -> bool {
+        !self.every.is_zero() && self.total > 1
+    }
+
+    /// For how long a stream is read that does not end by itself.
+    pub(crate) fn lasts(&self) -> Option<Duration> {
+        match self.cancel_after {
+            Some(CancelAfter::Time(time)) => Some(time),
+            _ => None,
+        }
+    }
+
+    /// Draft the call, with all of its messages that are sent at once.
+    pub(crate) fn draft(&self, scope: &Scope<'_>, draft: &mut Draft) -> Result<(), String> {
+        draft.method.extend_from_slice(b"POST");
+        draft.path.extend_from_slice(&self.path);
+        wire::grpc::push_headers(&mut draft.headers, self.deadline.as_deref());
+        let at_once = if self.is_paced() { 1 } else { self.total };
+        for nth in 0..at_once {
+            self.push_message(nth, scope, &mut draft.body)?;
+        }
+        draft.sends_more = self.is_paced();
+        if self.method.gives_stream() {
+            let cut_after = match self.cancel_after {
+                Some(CancelAfter::Messages(count)) => Some(count),
+                _ => None,
+            };
+            draft.reads = Reads::Messages { cut_after };
+        }
+        if self.method.gives_stream() || self.method.takes_stream() {
+            draft.messages = at_once;
+        }
+        Ok(())
+    }
+
+    /// Append the message that is sent as the `nth`, from 0, with its prefix.
+    pub(crate) fn push_message(&self, nth: u64, scope: &Scope<'_>, out: &mut Vec<u8>) -> Result<(), String> {
+        let message = &self.messages[(nth % self.messages.len() as u64) as usize];
+        let start = wire::grpc::begin_message(out);
+        let encoded = message.encode(&mut |text, out| text.render(scope, out), out);
+        encoded.map_err(|error| error.to_string())?;
+        wire::grpc::end_message(out, start);
+        Ok(())
+    }
+}
