@@ -101,6 +101,8 @@ pub struct Context<'a> {
     pub(crate) wants: &'a mut Vec<Want>,
     pub(crate) opinion: &'a mut Opinion,
     pub(crate) counters: &'a Counters,
+    /// The operation that has just completed, by its place.
+    pub(crate) completed: Option<u32>,
 }
 
 /// What an iteration thinks of a completed request.
@@ -112,6 +114,8 @@ pub struct Opinion {
     pub(crate) detail: String,
     /// Checks by their place in the endpoint's list, and whether they held.
     pub(crate) checks: Vec<(u16, bool)>,
+    /// Whether the operation that has just completed goes on with another request.
+    pub(crate) goes_on: bool,
     /// Set when the measurement itself has become impossible.
     pub(crate) abort: Option<String>,
 }
@@ -119,6 +123,7 @@ pub struct Opinion {
 impl Opinion {
     pub(crate) fn clear(&mut self) {
         self.outcome = None;
+        self.goes_on = false;
         self.detail.clear();
         self.checks.clear();
     }
@@ -165,6 +170,20 @@ impl Context<'_> {
     /// Ask to be resumed at `at` under the name `want`.
     pub fn timer(&mut self, want: WantId, at: Instant) {
         self.wants.push(Want::Timer(want, at));
+    }
+
+    /// The request that has just completed, as it was drafted.
+    pub(crate) fn completed_draft(&self) -> Option<&Draft> {
+        Some(&self.operations.get(self.completed?).draft)
+    }
+
+    /// Go on with the request that has just completed, by another that `change` makes of its draft and that
+    /// belongs to it, its time too. When `change` fails nothing follows.
+    pub fn again<E>(&mut self, change: impl FnOnce(&mut Draft) -> Result<(), E>) -> Result<(), E> {
+        let Some(place) = self.completed else { return Ok(()) };
+        change(self.operations.draft_mut(place))?;
+        self.opinion.goes_on = true;
+        Ok(())
     }
 
     /// Say how the request that has just completed ended.

@@ -325,6 +325,19 @@ impl Operations {
         place
     }
 
+    /// The operation goes on with another request: what it had and got for the one before is forgotten, its
+    /// times and bytes are not.
+    pub(crate) fn renew(&mut self, place: u32) {
+        let operation = &mut self.all[place as usize];
+        operation.generation = operation.generation.wrapping_add(1);
+        operation.connection = None;
+        operation.is_waiting = false;
+        operation.response.status = 0;
+        operation.response.headers.clear();
+        operation.response.body.clear();
+        operation.response.body_bytes = 0;
+    }
+
     pub(crate) fn close(&mut self, place: u32) {
         let operation = &mut self.all[place as usize];
         debug_assert!(operation.is_open, "an operation is closed once");

@@ -5,6 +5,7 @@
 mod call;
 mod compile;
 mod expectation;
+mod http;
 mod lookup;
 mod origin;
 mod resolve;
@@ -28,6 +29,7 @@ use workload::redact::Redactor;
 pub(crate) use call::CallProgram;
 pub use compile::CompileError;
 pub(crate) use expectation::{Expectation, Extraction, JsonBody};
+pub(crate) use http::HttpProgram;
 pub(crate) use origin::{Kind, Origin, Route, Speaks};
 pub(crate) use text::{Counters, Names, Scope, Text, write_hex};
 
@@ -145,7 +147,7 @@ pub(crate) struct StepProgram {
 
 #[derive(Debug)]
 pub(crate) enum Content {
-    Http { method: Vec<u8>, path: Text, body: Text },
+    Http(Box<HttpProgram>),
     Grpc(Box<CallProgram>),
 }
 

@@ -137,6 +137,8 @@ struct Stage {
     counters: Counters,
     wants: Vec<Want>,
     opinion: Opinion,
+    /// The operation that has just completed.
+    completed: Option<u32>,
     /// Instants at which the iteration wants to be resumed, by the names it gave them.
     wakes: Vec<(u32, Instant)>,
     exchanges: Vec<Exemplar>,
@@ -155,6 +157,7 @@ impl Stage {
             operations: Operations::default(),
             wants: Vec::new(),
             opinion: Opinion::default(),
+            completed: None,
             wakes: Vec::new(),
             exchanges: Vec::new(),
         })
@@ -218,8 +221,14 @@ impl Stage {
         let response = std::mem::take(&mut self.operations.get_mut(place).response);
         let want = self.operations.get(place).want;
         let event = Event::Completed { want, response: &response, transport: ended.transport };
+        self.completed = Some(place);
         let progress = self.resume(iteration, event)?;
         self.operations.get_mut(place).response = response;
+        if std::mem::take(&mut self.opinion.goes_on) {
+            self.operations.renew(place);
+            self.network.submit(place, &mut self.operations)?;
+            return Ok(progress);
+        }
         self.keep(place, (ended.transport, now));
         self.operations.close(place);
         Ok(progress)
@@ -258,6 +267,7 @@ impl Stage {
             wants: &mut self.wants,
             opinion: &mut self.opinion,
             counters: &self.counters,
+            completed: self.completed.take(),
         };
         let progress = iteration.resume(event, &mut context);
         if let Some(why) = self.opinion.abort.take() {

@@ -1,16 +1,22 @@
 //! Steps of a plan as an iteration: draw or walk the steps, render each request, judge each response.
 
+mod cookies;
+mod decoded;
+mod redirect;
 mod streaming;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use evidence::{Instant, Outcome};
+use wire::grpc::Framed;
 use workload::draw::Draw;
 
 use crate::iteration::{Arrival, Behaviour, Context, Event, Iteration, Progress, WantId};
 use crate::operation::{Draft, Response};
 use crate::program::{Content, Counters, FlowProgram, JsonBody, Program, Scope, StepProgram, write_hex};
+use cookies::Jar;
+use decoded::decoded;
 use streaming::OpenCall;
 
 /// The steps of one scenario, as a behaviour of its virtual users.
@@ -79,6 +85,10 @@ pub(crate) struct PlanIteration {
     due: Instant,
     /// The call under way, if it has more to send or is to be ended.
     open: Option<OpenCall>,
+    /// How many redirects the request under way has followed.
+    hops: u32,
+    /// The cookies that targets have set.
+    jar: Jar,
     /// Counts such calls, so that no timer is taken for another call's.
     calls: u32,
 }
@@ -123,6 +133,8 @@ impl PlanIteration {
             step: 0,
             due: Instant::EPOCH,
             open: None,
+            hops: 0,
+            jar: Jar::default(),
             calls: 0,
             program,
             setup,
@@ -181,6 +193,7 @@ impl PlanIteration {
     }
 
     fn send(&mut self, context: &mut Context<'_>) {
+        self.hops = 0;
         self.draft(context);
         self.open_call(context);
     }
@@ -201,7 +214,9 @@ impl PlanIteration {
         if self.program.traceparent {
             self.trace(draft);
         }
-        if let Err(what) = fill(&step.content, &scope, draft) {
+        let filled = fill(&step.content, &scope, draft);
+        self.jar_out(draft, now);
+        if let Err(what) = filled {
             let endpoint = &self.program.endpoints[step.endpoint].name;
             context.abort(&format!("step `{endpoint}` cannot be sent: {what}"));
         }
@@ -240,10 +255,19 @@ impl PlanIteration {
     /// Judge the response to the current step and take out of it what later steps need. False when the
     /// step failed, which ends the iteration.
     fn accept(&mut self, response: &Response, context: &mut Context<'_>) -> bool {
+        let plain = decoded(self.current(), response);
+        if let Some(Err(why)) = &plain
+            && self.current().expectation.status.accepts(response)
+        {
+            context.set_outcome(Outcome::Protocol);
+            context.set_detail(&format!("the body cannot be read: {why}"));
+            return false;
+        }
+        let response = plain.as_ref().and_then(|plain| plain.as_ref().ok()).unwrap_or(response);
         let content = &self.current().content;
         let decode = || decode(content, response);
         let body = match content {
-            Content::Http { .. } => JsonBody::text(response),
+            Content::Http(_) => JsonBody::text(response),
             Content::Grpc(_) => JsonBody::decoded(response, &decode),
         };
         let scope = self.scope(context.now, context.counters);
@@ -309,6 +333,10 @@ impl Iteration for PlanIteration {
             }
             Event::Completed { response, .. } => {
                 self.open = None;
+                self.jar_in(response, context);
+                if let Some(progress) = self.redirected(response, context) {
+                    return progress;
+                }
                 if self.accept(response, context) { self.advance(context) } else { Progress::Done }
             }
         }
@@ -317,10 +345,8 @@ impl Iteration for PlanIteration {
 
 fn fill(content: &Content, scope: &Scope<'_>, draft: &mut Draft) -> Result<(), String> {
     match content {
-        Content::Http { method, path, body } => {
-            draft.method.extend_from_slice(method);
-            path.render(scope, &mut draft.path);
-            body.render(scope, &mut draft.body);
+        Content::Http(request) => {
+            request.draft(scope, draft);
             Ok(())
         }
         Content::Grpc(call) => call.draft(scope, draft),
@@ -330,6 +356,7 @@ fn fill(content: &Content, scope: &Scope<'_>, draft: &mut Draft) -> Result<(), S
 /// A gRPC response's message, the last of a stream, as JSON.
 fn decode(content: &Content, response: &Response) -> Result<serde_json::Value, String> {
     let Content::Grpc(call) = content else { return Err("it is no gRPC message".to_owned()) };
-    let message = wire::grpc::single_message(&response.body).map_err(|e| e.to_string())?;
-    call.method.decode_to_json(message).map_err(|e| e.to_string())
+    let framed = Framed::single(&response.body).map_err(|e| e.to_string())?;
+    let message = decoded::message(framed, response)?;
+    call.method.decode_to_json(&message).map_err(|e| e.to_string())
 }

@@ -300,6 +300,7 @@ fn steps() -> Vec<Step> {
             path: empty(),
             headers: Vec::new(),
             body: empty(),
+            options: Default::default(),
         },
         timeout: Duration::from_secs(10),
         think: Duration::ZERO,

@@ -86,6 +86,12 @@ impl Headers {
         self.fields.clear();
     }
 
+    /// Forget the fields whose names `keep` does not hold on to.
+    pub fn retain(&mut self, keep: impl Fn(&[u8]) -> bool) {
+        let Headers { bytes, fields } = self;
+        fields.retain(|field| keep(&bytes[field.start..field.start + field.name_len]));
+    }
+
     /// How many fields.
     pub fn len(&self) -> usize {
         self.fields.len()

@@ -19,6 +19,7 @@
 //! Start reading at [`event`], then [`h1`]; [`h2`] has the same outside and its own framing and HPACK
 //! inside; [`grpc`] sits on top of `h2`'s events and holds no state but a message in progress.
 
+pub mod coding;
 mod decimal;
 pub mod error;
 pub mod event;

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::call::CallOptions;
 use crate::connection::{Connecting, Scheme};
 pub use crate::executor::{Arrivals, Executor, Stage, VuStage};
+use crate::http::HttpOptions;
 use crate::objective::Objective;
 use crate::schedule::Segment;
 use crate::template::{Template, Value, templates_in};
@@ -80,6 +81,9 @@ pub struct Target {
     /// How it is connected to.
     #[serde(default, skip_serializing_if = "Connecting::is_default")]
     pub connecting: Connecting,
+    /// Whether each virtual user keeps the cookies that it sets, and sends them back.
+    #[serde(default)]
+    pub cookies: bool,
 }
 
 /// Where an HTTP target is, and the path all of its URLs begin with.
@@ -332,6 +336,9 @@ pub enum Request {
         headers: Vec<(String, Template)>,
         /// The body; empty for none.
         body: Template,
+        /// How it is sent and followed.
+        #[serde(default)]
+        options: HttpOptions,
     },
     /// A gRPC call.
     Grpc {
@@ -369,7 +376,10 @@ impl Request {
     pub fn templates(&self) -> Vec<Cow<'_, Template>> {
         let mut all: Vec<_> = self.headers().iter().map(|(_, value)| Cow::Borrowed(value)).collect();
         match self {
-            Request::Http { path, body, .. } => all.extend([Cow::Borrowed(path), Cow::Borrowed(body)]),
+            Request::Http { path, body, options, .. } => {
+                let texts = [path, body].into_iter().chain(&options.basic_auth);
+                all.extend(texts.map(Cow::Borrowed));
+            }
             Request::Grpc { message, call, .. } => {
                 let messages = std::iter::once(message).chain(&call.then);
                 all.extend(messages.flat_map(templates_in).map(Cow::Owned));

@@ -21,6 +21,7 @@ mod errors;
 mod executors;
 mod expect;
 mod goals;
+mod http;
 mod overrides;
 mod phases;
 mod request;

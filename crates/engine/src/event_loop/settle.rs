@@ -47,8 +47,13 @@ impl EventLoop {
         let (owner, want) = (operation.owner, operation.want);
         let response = std::mem::take(&mut operation.response);
         let event = Event::Completed { want, response: &response, transport: ended.transport };
-        let progress = self.ask(owner, (now, event));
+        let progress = self.ask(owner, (now, event), Some(place));
         self.operations.get_mut(place).response = response;
+        if std::mem::take(&mut self.opinion.goes_on) {
+            self.operations.renew(place);
+            self.network.submit(place, &mut self.operations)?;
+            return self.follow(owner, (progress, now));
+        }
         let outcome = ended.transport.or(self.opinion.outcome).unwrap_or(Outcome::Ok);
         self.record(place, (outcome, now));
         self.operations.close(place);
@@ -101,11 +106,11 @@ impl EventLoop {
         user: u32,
         (now, event): (Instant, Event<'_>),
     ) -> Result<(), EngineError> {
-        let progress = self.ask(user, (now, event));
+        let progress = self.ask(user, (now, event), None);
         self.follow(user, (progress, now))
     }
 
-    fn ask(&mut self, user: u32, (now, event): (Instant, Event<'_>)) -> Progress {
+    fn ask(&mut self, user: u32, (now, event): (Instant, Event<'_>), completed: Option<u32>) -> Progress {
         self.opinion.clear();
         let mut context = Context {
             now,
@@ -113,6 +118,7 @@ impl EventLoop {
             wants: &mut self.wants,
             opinion: &mut self.opinion,
             counters: &self.counters,
+            completed,
         };
         self.users.get_mut(user).iteration.resume(event, &mut context)
     }

@@ -163,7 +163,7 @@ impl Connection {
             false => self.wire.start(token.0, &request).map(|()| None)?,
             true => self.wire.start_open(token.0, &request).map(Some)?,
         };
-        operation.bytes_out = (self.wire.outgoing().len() - before) as u64;
+        operation.bytes_out += (self.wire.outgoing().len() - before) as u64;
         self.current = Some(place);
         self.unsent.push(token);
         Ok(())

@@ -134,7 +134,7 @@ impl Network {
         match self.connections[place].start((operation, token), described, entry) {
             Ok(()) => {
                 entry.connection = Some(place);
-                entry.sent = now;
+                entry.sent = entry.sent.min(now);
                 self.mark_dirty(place);
                 true
             }

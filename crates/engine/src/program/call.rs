@@ -18,6 +18,8 @@ pub(crate) struct CallProgram {
     /// How many messages are sent in all.
     pub(crate) total: u64,
     pub(crate) every: Duration,
+    /// Whether messages are sent compressed (gzip).
+    pub(crate) compresses: bool,
     pub(crate) cancel_after: Option<CancelAfter>,
     /// The value of `grpc-timeout`.
     pub(crate) deadline: Option<Vec<u8>>,
@@ -66,6 +68,11 @@ impl CallProgram {
         let start = wire::grpc::begin_message(out);
         let encoded = message.encode(&mut |text, out| text.render(scope, out), out);
         encoded.map_err(|error| error.to_string())?;
+        if self.compresses {
+            let plain = out.split_off(start);
+            wire::coding::gzip(&plain, out);
+            wire::grpc::mark_compressed(out, start);
+        }
         wire::grpc::end_message(out, start);
         Ok(())
     }

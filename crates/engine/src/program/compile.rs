@@ -16,6 +16,7 @@ use workload::template::Template;
 
 use super::call::CallProgram;
 use super::expectation::{Expectation, ExpectedStatus, Extraction, ExtractionFrom, GrpcAnswer};
+use super::http::HttpProgram;
 use super::lookup::Lookup;
 use super::text::{Names, Place, Text, UnknownName};
 use super::{
@@ -185,11 +186,18 @@ impl Compiler<'_> {
             Request::Http { headers, .. } => headers,
             Request::Grpc { metadata, .. } => metadata,
         };
-        let headers = headers
+        let mut headers = headers
             .iter()
             .map(|(name, text)| Ok((name.clone().into_bytes(), self.text(text)?)))
-            .collect::<Result<_, _>>()
+            .collect::<Result<Vec<_>, _>>()
             .map_err(in_step)?;
+        if is_compressed(&step.request) {
+            let (name, value) = match content {
+                Content::Http(_) => ("content-encoding", "gzip"),
+                Content::Grpc(_) => ("grpc-encoding", "gzip"),
+            };
+            headers.push((name.into(), Text::constant(value.as_bytes())));
+        }
         let expectation = self.expectation(step, &content)?;
         let extractions =
             step.extract.iter().map(|e| self.extraction(step, e)).collect::<Result<Vec<_>, _>>()?;
@@ -197,7 +205,7 @@ impl Compiler<'_> {
         let checks = expectation.checks().iter().map(|c| c.as_str().into()).collect();
         let method = match &content {
             Content::Grpc(call) => Some(call.method.clone()),
-            Content::Http { .. } => None,
+            Content::Http(_) => None,
         };
         let name = step.name.as_str().into();
         let endpoint = self.endpoint(Endpoint { scenario: self.place, name, checks, method });
@@ -226,11 +234,24 @@ impl Compiler<'_> {
     fn content(&mut self, step: &Step) -> Result<(usize, Content), CompileError> {
         let in_step = |source| CompileError::Name { step: step.name.clone(), source };
         match &step.request {
-            Request::Http { target, method, path, body, .. } => {
+            Request::Http { target, method, path, body, options, .. } => {
                 let origin = self.origin(&step.name, (target, Kind::Http))?;
-                let path = self.text(path).map_err(in_step)?;
                 let body = self.text(body).map_err(in_step)?;
-                Ok((origin, Content::Http { method: method.clone().into_bytes(), path, body }))
+                let compressed = body.as_constant().filter(|_| options.compress).map(|plain| {
+                    let mut out = Vec::new();
+                    wire::coding::gzip(plain, &mut out);
+                    Text::constant(&out)
+                });
+                let auth = options.basic_auth.as_ref().map(|auth| self.text(auth)).transpose();
+                let request = HttpProgram {
+                    method: method.clone().into_bytes(),
+                    path: self.text(path).map_err(in_step)?,
+                    compresses: options.compress && compressed.is_none(),
+                    body: compressed.unwrap_or(body),
+                    redirects: options.redirects,
+                    basic_auth: auth.map_err(in_step)?,
+                };
+                Ok((origin, Content::Http(Box::new(request))))
             }
             Request::Grpc { target, method, message, call, .. } => {
                 let origin = self.origin(&step.name, (target, Kind::Grpc))?;
@@ -249,6 +270,7 @@ impl Compiler<'_> {
                     total: call.messages(),
                     every: call.every,
                     cancel_after: call.cancel_after,
+                    compresses: call.compress,
                     deadline: call.deadline.map(|limit| wire::grpc::timeout_value(limit).into_bytes()),
                 };
                 Ok((origin, Content::Grpc(Box::new(call))))
@@ -330,6 +352,13 @@ impl Compiler<'_> {
             }
         };
         Ok(Extraction { name: extract.name.clone(), variable: self.names.variable(&extract.name), from })
+    }
+}
+
+fn is_compressed(request: &Request) -> bool {
+    match request {
+        Request::Http { options, .. } => options.compress,
+        Request::Grpc { call, .. } => call.compress,
     }
 }
 

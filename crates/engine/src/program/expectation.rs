@@ -231,7 +231,7 @@ fn describe(found: &Found) -> String {
 }
 
 impl ExpectedStatus {
-    fn accepts(&self, response: &Response) -> bool {
+    pub(crate) fn accepts(&self, response: &Response) -> bool {
         match self {
             ExpectedStatus::Http(wanted) if wanted.is_empty() => (200..400).contains(&response.status),
             ExpectedStatus::Http(wanted) => wanted.contains(&response.status),

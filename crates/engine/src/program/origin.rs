@@ -82,6 +82,8 @@ pub(crate) struct Origin {
     /// The plan's number of connections.
     pub(crate) connections: Option<usize>,
     pub(crate) reuse: Reuse,
+    /// Whether virtual users keep the cookies that it sets.
+    pub(crate) cookies: bool,
 }
 
 impl Origin {
@@ -140,6 +142,7 @@ impl Origin {
             authority,
             connections: connections.map(|n| n.max(1) as usize),
             reuse: connecting.reuse,
+            cookies: described.cookies && kind == Kind::Http,
         }))
     }
 }

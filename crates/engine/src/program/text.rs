@@ -197,6 +197,20 @@ impl Names {
 }
 
 impl Text {
+    /// A text without values.
+    pub(crate) fn constant(bytes: &[u8]) -> Text {
+        Text { pieces: vec![Piece::Literal(bytes.into())] }
+    }
+
+    /// What it always is; none if there is a value in it.
+    pub(crate) fn as_constant(&self) -> Option<&[u8]> {
+        match &self.pieces[..] {
+            [] => Some(b""),
+            [Piece::Literal(bytes)] => Some(bytes),
+            _ => None,
+        }
+    }
+
     /// Append the text with its values to `out`.
     pub(crate) fn render(&self, scope: &Scope<'_>, out: &mut Vec<u8>) {
         for piece in &self.pieces {

@@ -20,7 +20,7 @@ impl PlanIteration {
     fn call(&self) -> Option<&CallProgram> {
         match &self.current().content {
             Content::Grpc(call) => Some(call),
-            Content::Http { .. } => None,
+            Content::Http(_) => None,
         }
     }
 

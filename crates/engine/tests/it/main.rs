@@ -22,6 +22,7 @@ mod nginx;
 mod phases;
 mod plan;
 mod recorder;
+mod semantics;
 mod stall;
 mod stopping;
 mod streams;

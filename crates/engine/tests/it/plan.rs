@@ -234,6 +234,7 @@ pub(crate) fn request(method: &str, name: &str, path: &str) -> Step {
         path: template(path),
         headers: Vec::new(),
         body: Template::default(),
+        options: Default::default(),
     };
     step(name, request)
 }

@@ -102,3 +102,35 @@ fn imports_are_found_in_import_paths() {
     );
     place.plimsoll(&["run", "plan.toml", "--once"]).ended(0).says(&["\"SERVING\""]);
 }
+
+/// The plan with other keys instead of its message and expectation.
+fn with_step(plan: &str, keys: &str) -> String {
+    let (head, _) = plan.split_once("message =").unwrap();
+    format!("{head}{keys}\n")
+}
+
+#[test]
+fn streams_of_a_server_that_is_not_ours_are_read_sent_and_cut() {
+    let peer = start(Reflects::V1);
+    let watch = plan(peer.address, "grpc.health.v1.Health/Watch");
+    let cut = "cancel_after = 1\nexpect = { messages = 1, json = { \"$.status\" = \"SERVING\" } }";
+    let place = Place::new(&with_step(&watch, cut));
+    place.plimsoll(&["run", "plan.toml", "-q"]).ended(0);
+    let once = place.plimsoll(&["run", "plan.toml", "--once"]);
+    once.ended(0).says(&["\"SERVING\"", "1 exchanges, 0 failed"]);
+    let talk = plan(peer.address, "grpc.reflection.v1.ServerReflection/ServerReflectionInfo");
+    let both = "messages = [{ listServices = \"*\" }, { fileContainingSymbol = \"grpc.health.v1.Health\" }]\n\
+                every = \"20ms\"\ndeadline = \"5s\"\nexpect = { messages = 2 }";
+    let place = Place::new(&with_step(&talk, both));
+    place.plimsoll(&["run", "plan.toml", "-q"]).ended(0);
+    place.plimsoll(&["run", "plan.toml", "--once"]).ended(0).says(&["1 exchanges, 0 failed"]);
+}
+
+#[test]
+fn messages_are_compressed_both_ways() {
+    let peer = start(Reflects::V1);
+    let keys = "message = { service = \"\" }\ncompress = \"gzip\"\nheaders = { grpc-accept-encoding = \"gzip\" }\n\
+                expect = { json = { \"$.status\" = \"SERVING\" }, headers = { grpc-encoding = \"gzip\" } }";
+    let place = Place::new(&with_step(&plan(peer.address, CHECK), keys));
+    place.plimsoll(&["run", "plan.toml", "--once"]).ended(0).says(&["1 exchanges, 0 failed"]);
+}

@@ -286,6 +286,7 @@ fn scenario(name: &str, executor: Executor, steps: &[(&str, f64, f64)]) -> Scena
                 path: template("/challenge/v1/challenges"),
                 headers: Vec::new(),
                 body: template(""),
+                options: Default::default(),
             },
             timeout: Duration::from_secs(10),
             think: Duration::ZERO,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{Common, LineError, Pace, Sources, TARGET, Texts, endpoint_name, one};
+use crate::call::CallOptions;
 use crate::connection::Connecting;
 use crate::message::Schemas;
 use crate::model::{Expect, Flow, GrpcOrigin, Request, Step, Target};
@@ -60,7 +61,13 @@ pub fn grpc(line: &GrpcLine, sources: Sources<'_>) -> Result<LoadedPlan, LineErr
     let metadata = line.metadata.iter().map(|header| texts.header(header)).collect::<Result<_, _>>()?;
     let step = Step {
         name: endpoint_name(&method),
-        request: Request::Grpc { target: TARGET.to_owned(), method, metadata, message },
+        request: Request::Grpc {
+            target: TARGET.to_owned(),
+            method,
+            metadata,
+            message,
+            call: CallOptions::default(),
+        },
         timeout: line.timeout,
         think: Duration::ZERO,
         expect: Expect::default(),

@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::{Common, LineError, Pace, Sources, TARGET, Texts, endpoint_name, one};
 use crate::connection::Connecting;
+use crate::http::HttpOptions;
 use crate::model::{Expect, Flow, HttpOrigin, Request, Step, Target};
 use crate::plan::{LoadedPlan, http_origin, is_target_text};
 use crate::template::{Part, Template};
@@ -94,7 +95,14 @@ pub fn http(line: &HttpLine, sources: Sources<'_>) -> Result<LoadedPlan, LineErr
     let shown = path.source().split('?').next().unwrap_or_default();
     let step = Step {
         name: endpoint_name(&format!("{method} {shown}")),
-        request: Request::Http { target: TARGET.to_owned(), method, path, headers, body },
+        request: Request::Http {
+            target: TARGET.to_owned(),
+            method,
+            path,
+            headers,
+            body,
+            options: HttpOptions::default(),
+        },
         timeout: line.timeout,
         think: Duration::ZERO,
         expect: Expect::default(),

@@ -11,6 +11,7 @@ use super::http::{Body, check_path, method_of, split_url};
 use super::{Common, LineError, Pace, Sources, Texts, endpoint_name, header_name};
 use crate::connection::Connecting;
 use crate::data::Table;
+use crate::http::HttpOptions;
 use crate::model::{DataFrom, DataSource, Expect, Flow, Pick, Request, Step, Target};
 use crate::plan::LoadedPlan;
 use crate::target_list::{Listed, ListedBody, parse};
@@ -207,6 +208,7 @@ impl Drawer {
             path: cell("path"),
             headers: own.chain(default).collect(),
             body: if kind.has_body { cell("body") } else { self.defaults.body.clone() },
+            options: HttpOptions::default(),
         };
         self.steps.push(Step {
             name: kind.endpoint.clone(),

@@ -15,7 +15,7 @@ const MAX_MESSAGES: u64 = 1_000_000;
 /// Read a call of the method that `grpc` names.
 pub(super) fn read<'a>(reader: &mut StepReader<'a, '_>, grpc: &Item<'a>) -> Option<Request> {
     let metadata = reader.headers("headers");
-    for key in ["json", "body"] {
+    for key in ["json", "body", "auth", "redirects"] {
         not_here(reader, key, "goes with HTTP; use `message` here");
     }
     let messages = read_messages(reader);

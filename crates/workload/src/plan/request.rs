@@ -1,6 +1,7 @@
 //! Reads what a step sends.
 
 use super::call;
+use super::http;
 use super::section::Item;
 use super::steps::StepReader;
 use super::targets::{authority_of, http_origin, is_target_text, scheme_of};
@@ -62,8 +63,10 @@ fn read_http<'a>(reader: &mut StepReader<'a, '_>, url: &Item<'a>, method: String
     for key in ["repeat", "every", "cancel_after", "deadline"] {
         not_here(reader, key, "goes with `grpc`");
     }
+    let defaults = place.as_ref().and_then(|(target, _)| reader.targets.http.get(target));
+    let options = http::read_step(reader, defaults);
     let (target, path) = place?;
-    Some(Request::Http { target, method, path, headers, body: body? })
+    Some(Request::Http { target, method, path, headers, body: body?, options })
 }
 
 /// Note that a key makes no sense in this kind of step.

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use super::Files;
 use super::connecting::{self, TlsFiles};
-use super::section::{Item, Section};
+use super::http::{self, HttpDefaults};
+use super::section::{Item, Section, Span};
 use crate::connection::Scheme;
 use crate::message::Schemas;
 use crate::model::{GrpcOrigin, HttpOrigin, ProcessRef, ReadyProbe, Target, WaitReady};
@@ -29,6 +30,8 @@ pub(super) struct Targets {
     pub(super) schemas: Schemas,
     /// What the files of their `tls` tables hold.
     pub(super) tls: BTreeMap<String, TlsFiles>,
+    /// What targets say of all HTTP steps that go there.
+    pub(super) http: BTreeMap<String, HttpDefaults>,
     /// gRPC targets whose description is not known, or could not be read: their methods are not complained
     /// about.
     pub(super) undescribed: BTreeSet<String>,
@@ -51,7 +54,8 @@ pub(super) fn read(root: &Section<'_>, folder: &Path, files: &dyn Files) -> Targ
                 .add(&item.key_span, format!("`{name}` cannot name a target; use letters, digits, `_`, `-`"));
         }
         let Some(section) = item.section(&format!("target `{name}`")) else { continue };
-        let target = read_target(&section);
+        let (target, user) = read_target(&section);
+        targets.http.insert(name.clone(), http::read_target(&section, user));
         if section.get("url").is_none() && section.get("grpc").is_none() {
             root.issues.add(&section.span, format!("target `{name}` needs `url` or `grpc`"));
         }
@@ -87,10 +91,13 @@ fn describe(
     }
 }
 
-fn read_target(section: &Section<'_>) -> Target {
+/// A target, and the user that its URL names.
+fn read_target(section: &Section<'_>) -> (Target, Option<(String, Span)>) {
+    let mut user = None;
     let http = section.get("url").and_then(|item| {
-        let text = item.text()?;
-        section.issues.check(&item.span(), http_origin(text))
+        let (url, named) = http::split_user(item.text()?);
+        user = named.map(|named| (named, item.span()));
+        section.issues.check(&item.span(), http_origin(&url))
     });
     let proto = match section.get("proto") {
         Some(item) => item.one_or_many().iter().filter_map(|i| i.text().map(str::to_owned)).collect(),
@@ -105,7 +112,8 @@ fn read_target(section: &Section<'_>) -> Target {
     });
     let process = section.get("process").and_then(|item| read_process(&item));
     let wait_ready = section.get("wait_ready").and_then(|item| read_ready(&item, grpc.as_ref()));
-    Target { http, grpc, process, wait_ready, connecting }
+    let cookies = section.get("cookies").and_then(|item| item.flag()).unwrap_or(false);
+    (Target { http, grpc, process, wait_ready, connecting, cookies }, user)
 }
 
 fn read_process(item: &Item<'_>) -> Option<ProcessRef> {

@@ -13,6 +13,7 @@ use crate::model::{HttpOrigin, Pick, ProcessRef, ReadyProbe, Request};
 
 mod connecting;
 mod executors;
+mod http;
 
 /// Files in memory; those of the repository, if asked for.
 #[derive(Default)]
@@ -169,7 +170,7 @@ zzz = 1
     plan.toml:11:1: a scenario has no key `maxvus`; did you mean `max_vus`?
     plan.toml:15:1: a step has no key `expects`; did you mean `expect`?
     plan.toml:16:12: `expect` has no key `stat`; did you mean `status`?
-    plan.toml:17:1: a step has no key `zzz`; known are `name`, `weight`, `get`, `post`, `put`, `patch`, `delete`, `head`, `url`, `grpc`, `method`, `headers`, `json`, `body`, `message`, `expect`, `extract`, `timeout`, `think`
+    plan.toml:17:1: a step has no key `zzz`; known are `name`, `weight`, `get`, `post`, `put`, `patch`, `delete`, `head`, `url`, `grpc`, `method`, `headers`, `json`, `body`, `message`, `messages`, `repeat`, `every`, `cancel_after`, `deadline`, `auth`, `redirects`, `compress`, `expect`, `extract`, `timeout`, `think`
     ");
 }
 
@@ -303,10 +304,13 @@ fn grpc_calls_are_held_against_their_description() {
         check("orders/shop.v1.Orders/Watch", "{}\ncancel_after = \"5s\"\ndeadline = \"9s\"", PROTO),
         "nothing"
     );
-    assert_snapshot!(check("orders/shop.v1.Orders/Place", "{}\ncancel_after = 3", PROTO), @"");
-    assert_snapshot!(check("orders/shop.v1.Orders/Place", "{}\nrepeat = 3\nevery = \"1s\"", PROTO), @"");
-    assert_snapshot!(check("orders/shop.v1.Orders/Place", "{}\nmessages = [{}]", PROTO), @"");
-    assert_snapshot!(check("orders/shop.v1.Orders/Place", "{}\ndeadline = \"0s\"\ncompress = \"br\"", PROTO), @"");
+    assert_snapshot!(check("orders/shop.v1.Orders/Place", "{}\ncancel_after = 3", PROTO), @"plan.toml:12:8: `shop.v1.Orders/Place` answers with one message; leave `cancel_after` out");
+    assert_snapshot!(check("orders/shop.v1.Orders/Place", "{}\nrepeat = 3\nevery = \"1s\"", PROTO), @"plan.toml:12:8: `shop.v1.Orders/Place` takes one message; it cannot be sent several, or none");
+    assert_snapshot!(check("orders/shop.v1.Orders/Place", "{}\nmessages = [{}]", PROTO), @"plan.toml:14:12: a call has a `message` or several `messages`, not both");
+    assert_snapshot!(check("orders/shop.v1.Orders/Place", "{}\ndeadline = \"0s\"\ncompress = \"br\"", PROTO), @r#"
+    plan.toml:14:12: a deadline is longer than 0
+    plan.toml:15:12: `br` is not known; what is sent is compressed by `"gzip"`
+    "#);
     assert_snapshot!(check("order/shop.v1.Orders/Place", "{}", PROTO), @"plan.toml:12:8: there is no target `order`; did you mean `orders`?");
     assert_snapshot!(check("orders/shop.v1.Orders/Place", "{ usrId = \"a\" }", PROTO), @"plan.toml:13:11: shop.v1.Order has no field `usrId`; did you mean `userId`?");
     assert_snapshot!(check("orders/shop.v1.Orders/Place", "{ amount = \"many\" }", PROTO), @r#"plan.toml:13:11: field `amount` cannot be "many": not a shop.v1.Order: invalid digit found in string"#);

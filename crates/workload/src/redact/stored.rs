@@ -23,7 +23,10 @@ impl Redactor {
 
     fn hide_in_step(&self, step: &mut Step) {
         match &mut step.request {
-            Request::Http { path, headers, body, .. } => {
+            Request::Http { path, headers, body, options, .. } => {
+                if let Some(auth) = options.basic_auth.as_mut().filter(|auth| !is_all_by_name(auth)) {
+                    *auth = Template::literal(REDACTED);
+                }
                 self.hide_in_headers(headers);
                 self.hide_in_text(path);
                 self.hide_in_text(body);
@@ -81,6 +84,14 @@ impl Redactor {
 }
 
 /// Whether everything secret in a header stands there by its name: `Bearer ${env.TOKEN}`.
+/// Whether `USER:PASSWORD` has a password that is known by name only.
+fn is_all_by_name(auth: &Template) -> bool {
+    let after = |text: &str| text.split_once(':').is_none_or(|(_, password)| password.is_empty());
+    auth.as_literal().is_none()
+        && auth.parts().iter().all(|part| !matches!(part, Part::Literal(text) if !after(text)))
+        && matches!(auth.parts().last(), Some(Part::Value(_) | Part::JsonValue(_)))
+}
+
 fn is_by_name(value: &Template) -> bool {
     let is_scheme =
         |text: &str| text.trim_end().chars().all(|c| c.is_ascii_alphabetic()) && text.ends_with(' ');

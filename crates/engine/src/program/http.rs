@@ -1,0 +1,44 @@
+//! What an HTTP step sends, compiled.
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+
+use super::text::{Scope, Text};
+use crate::operation::Draft;
+
+/// An HTTP request, compiled.
+#[derive(Debug)]
+pub(crate) struct HttpProgram {
+    pub(crate) method: Vec<u8>,
+    pub(crate) path: Text,
+    pub(crate) body: Text,
+    /// Whether the body is still to be compressed when it is known.
+    pub(crate) compresses: bool,
+    /// How many redirects are followed.
+    pub(crate) redirects: u32,
+    /// `USER:PASSWORD`.
+    pub(crate) basic_auth: Option<Text>,
+}
+
+impl HttpProgram {
+    /// Draft the request; the step's own headers are there already.
+    pub(crate) fn draft(&self, scope: &Scope<'_>, draft: &mut Draft) {
+        draft.method.extend_from_slice(&self.method);
+        self.path.render(scope, &mut draft.path);
+        if self.compresses {
+            let mut plain = Vec::new();
+            self.body.render(scope, &mut plain);
+            wire::coding::gzip(&plain, &mut draft.body);
+        } else {
+            self.body.render(scope, &mut draft.body);
+        }
+        if let Some(auth) = &self.basic_auth {
+            let mut pair = Vec::new();
+            auth.render(scope, &mut pair);
+            draft.headers.push_with(b"authorization", |out| {
+                out.extend_from_slice(b"Basic ");
+                out.extend_from_slice(BASE64_STANDARD.encode(&pair).as_bytes());
+            });
+        }
+    }
+}

@@ -1,0 +1,84 @@
+use super::*;
+
+const NOW: Now = Now { at: Instant::from_nanos(5_000_000_000), epoch_unix_ns: 1_795_255_871_000_000_000 };
+
+fn at<'a>(host: &'a str, path: &'a str) -> Place<'a> {
+    Place { host, path, scheme: Scheme::Http }
+}
+
+fn sent(jar: &Jar, to: Place<'_>) -> String {
+    let mut out = Vec::new();
+    jar.write(to, NOW.at, &mut out);
+    String::from_utf8(out).unwrap()
+}
+
+/// What a jar that met these lines at `shop.test/a/b` sends to `to`.
+fn after(lines: &[&str], to: Place<'_>) -> String {
+    let mut jar = Jar::default();
+    lines.iter().for_each(|line| jar.set(line.as_bytes(), at("shop.test", "/a/b"), NOW));
+    sent(&jar, to)
+}
+
+#[test]
+fn a_cookie_goes_back_to_its_host_and_path_and_nowhere_else() {
+    let line = &["id=1"];
+    assert_eq!(after(line, at("shop.test", "/a/c")), "id=1");
+    assert_eq!(after(line, at("SHOP.test", "/a")), "id=1");
+    assert_eq!(after(line, at("shop.test", "/ab")), "");
+    assert_eq!(after(line, at("shop.test", "/")), "");
+    assert_eq!(after(line, at("www.shop.test", "/a")), "");
+    assert_eq!(after(&["id=1; Path=/"], at("shop.test", "/x")), "id=1");
+    assert_eq!(after(&["id=1; Domain=.Shop.Test; Path=/"], at("www.shop.test", "/")), "id=1");
+    assert_eq!(after(&["id=1; Domain=shop.test; Path=/"], at("myshop.test", "/")), "");
+    for foreign in ["id=1; Domain=other.test", "id=1; Domain=test", "id=1; Domain=www.shop.test"] {
+        assert_eq!(after(&[foreign], at("shop.test", "/a")), "", "{foreign}");
+    }
+}
+
+#[test]
+fn a_secure_cookie_goes_under_tls_only() {
+    let line = &["id=1; Secure"];
+    assert_eq!(after(line, at("shop.test", "/a")), "");
+    assert_eq!(after(line, Place { scheme: Scheme::Https, ..at("shop.test", "/a") }), "id=1");
+}
+
+#[test]
+fn a_cookie_lives_as_long_as_it_is_said_to() {
+    let to = at("shop.test", "/a");
+    assert_eq!(after(&["id=1; Max-Age=10"], to), "id=1");
+    assert_eq!(after(&["id=1", "id=2; Max-Age=0"], to), "");
+    assert_eq!(after(&["id=1", "id=; Expires=Thu, 01 Jan 1970 00:00:00 GMT"], to), "");
+    assert_eq!(after(&["id=1; Expires=Sat, 21 Nov 2026 10:11:20 GMT"], to), "id=1");
+    assert_eq!(after(&["id=1; Expires=Sat, 21-Nov-26 10:11:15 GMT"], to), "");
+    assert_eq!(after(&["id=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Max-Age=9"], to), "id=1");
+}
+
+#[test]
+fn a_newer_cookie_takes_the_place_of_the_older_and_longer_paths_go_first() {
+    let lines = ["a=1", "b=2; Path=/", "c=3; Path=/a/c", "a=4"];
+    assert_eq!(after(&lines, at("shop.test", "/a/c")), "c=3; a=4; b=2");
+}
+
+#[test]
+fn what_is_no_cookie_is_passed_over_and_no_jar_grows_without_end() {
+    for line in ["", "id", "=1", "id=1\u{1}", &format!("id={}", "x".repeat(MAX_COOKIE_BYTES))] {
+        assert_eq!(after(&[line], at("shop.test", "/a")), "", "{line}");
+    }
+    let mut jar = Jar::default();
+    for n in 0..1_000 {
+        jar.set(format!("c{n}=1").as_bytes(), at("shop.test", "/"), NOW);
+    }
+    assert_eq!(jar.cookies.len(), MAX_COOKIES);
+    assert!(sent(&jar, at("shop.test", "/")).contains("c999=1"));
+}
+
+#[test]
+fn dates_are_those_of_the_calendar() {
+    assert_eq!(date("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777));
+    assert_eq!(date("Sunday, 06-Nov-94 08:49:37 GMT"), Some(784_111_777));
+    assert_eq!(date("Tue, 29 Feb 2000 00:00:00 GMT"), Some(951_782_400));
+    for wrong in ["", "soon", "Sun, 06 Nov", "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 6 Nov 1994 25:00:00 GMT"]
+    {
+        assert_eq!(date(wrong), None, "{wrong}");
+    }
+}

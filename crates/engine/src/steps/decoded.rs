@@ -1,0 +1,35 @@
+//! Bodies and messages that came compressed, as they are checked.
+
+use std::borrow::Cow;
+
+use wire::coding::{CodingError, decode};
+use wire::grpc::Framed;
+
+use crate::operation::{CHECKED_BODY_BYTES, Response};
+use crate::program::{Content, StepProgram};
+
+/// The response with its body decoded, where the step looks at the body and it came coded; else none.
+pub(super) fn decoded(step: &StepProgram, response: &Response) -> Option<Result<Response, CodingError>> {
+    let is_looked_at = step.keep_body_bytes == CHECKED_BODY_BYTES && matches!(step.content, Content::Http(_));
+    if !is_looked_at || response.body.is_empty() || !response.is_whole() {
+        return None;
+    }
+    let codings = response.header(b"content-encoding")?;
+    Some(decode(codings, &response.body, CHECKED_BODY_BYTES).map(|body| Response {
+        status: response.status,
+        headers: response.headers.clone(),
+        body_bytes: body.len() as u64,
+        body,
+        ..Response::default()
+    }))
+}
+
+/// A gRPC message without its prefix, decoded as `grpc-encoding` says.
+pub(super) fn message<'a>(framed: Framed<'a>, response: &Response) -> Result<Cow<'a, [u8]>, String> {
+    if let Ok(message) = framed.message() {
+        return Ok(Cow::Borrowed(message));
+    }
+    let coding = response.header(b"grpc-encoding").unwrap_or(b"no `grpc-encoding`");
+    let decoded = decode(coding, framed.payload(), CHECKED_BODY_BYTES);
+    decoded.map(Cow::Owned).map_err(|error| format!("the message cannot be read: {error}"))
+}

@@ -1,0 +1,162 @@
+//! HTTP beyond one request and its response: redirects, cookies, basic authorization, coded bodies.
+
+use evidence::{Metric, Outcome};
+use testbed::{Answer, Behaviour, Served, Site, Target};
+use workload::{Expect, HttpOptions, Request, Step, Template};
+
+use crate::balance::Books;
+use crate::drive::{Ran, drive};
+use crate::plan::{Plan, Tuned, WEB, at_rate, closed, get, ms, request, scenario, sequence};
+
+const COUNT: u64 = 10;
+
+fn with(step: Step, change: impl FnOnce(&mut HttpOptions)) -> Step {
+    let mut step = step;
+    if let Request::Http { options, .. } = &mut step.request {
+        change(options);
+    }
+    step
+}
+
+fn following(step: Step, redirects: u32) -> Step {
+    with(step, |options| options.redirects = redirects)
+}
+
+fn redirect(status: u16, location: &str) -> Behaviour {
+    Answer::new(status).header("location", location).into()
+}
+
+fn run(site: Site<Behaviour>, step: Step) -> (Ran, Vec<Served>) {
+    let target = testbed::http(site).unwrap();
+    let ran = drive(
+        Plan::of(target.addr()).scenario(scenario("s", at_rate(50.0, ms(200)), sequence([step]))).compile(),
+    );
+    ran.assert_sound();
+    (ran, target.log())
+}
+
+fn outcome(site: Site<Behaviour>, step: Step) -> Outcome {
+    let name = step.name.clone();
+    let (ran, _) = run(site, step);
+    let outcomes = ran.assert_sound().outcomes(&name);
+    assert_eq!(outcomes.values().sum::<u64>(), COUNT, "{outcomes:?}");
+    *outcomes.first_key_value().unwrap().0
+}
+
+#[test]
+fn redirects_are_followed_within_one_request() {
+    let site = Site::new()
+        .at("/start", Answer::new(302).header("location", "sub/next?x=1").after(ms(30)).into())
+        .at("/sub/next", redirect(307, "/end"))
+        .at("/end", Answer::new(200).body("there").after(ms(30)).into());
+    let step = Step {
+        expect: Expect { body_contains: vec![Template::literal("there")], ..Expect::default() },
+        ..following(get("start", "/start"), 2)
+    };
+    let (ran, log) = run(site, step);
+    let books = ran.assert_sound();
+    assert_eq!(books.outcomes("start"), [(Outcome::Ok, COUNT)].into());
+    assert_eq!((books.all(Metric::Requests), log.len() as u64), (COUNT, 3 * COUNT));
+    let times = books.times(Metric::ResponseTime, |_| true);
+    assert!(times.quantile(0.0).finite_us().unwrap() >= 60_000.0, "both waits belong to the one request");
+    assert!(log.iter().filter(|s| s.path == "/sub/next").all(|s| s.query == "x=1"));
+}
+
+#[test]
+fn a_redirect_is_the_response_unless_it_is_followed() {
+    let site = || Site::new().at("/start", redirect(302, "/start"));
+    assert_eq!(outcome(site(), get("start", "/start")), Outcome::Ok);
+    assert_eq!(outcome(site(), following(get("start", "/start"), 3)), Outcome::Check);
+    let elsewhere = Site::new().at("/start", redirect(302, "http://127.0.0.1:9/"));
+    assert_eq!(outcome(elsewhere, following(get("start", "/start"), 3)), Outcome::Check);
+    let nowhere = Site::new().at("/start", Answer::new(302).into());
+    assert_eq!(outcome(nowhere, following(get("start", "/start"), 3)), Outcome::Ok);
+}
+
+#[test]
+fn the_method_follows_the_status() {
+    let sent = |status: u16| {
+        let site = Site::new().at("/start", redirect(status, "/end")).otherwise(Behaviour::ok());
+        let (_, log) = run(site, following(request("POST", "start", "/start").body("text"), 1));
+        let end = log.into_iter().find(|served| served.path == "/end").unwrap();
+        (end.method, String::from_utf8(end.body).unwrap())
+    };
+    let kept = ("POST".to_owned(), "text".to_owned());
+    let changed = ("GET".to_owned(), String::new());
+    assert_eq!([301, 302, 303].map(sent), [changed.clone(), changed.clone(), changed]);
+    assert_eq!([307, 308].map(sent), [kept.clone(), kept]);
+}
+
+#[test]
+fn authorization_stays_with_the_target_it_is_for() {
+    let other = testbed::http(Behaviour::ok()).unwrap();
+    let site = Site::new().at("/start", redirect(302, &format!("http://{}/x", other.addr())));
+    let target = testbed::http(site).unwrap();
+    let auth = |options: &mut HttpOptions| options.basic_auth = Some(Template::literal("user:pa:ss"));
+    let step = with(following(get("start", "/start"), 1), auth);
+    let plan = Plan::of(target.addr())
+        .http("other", other.addr())
+        .scenario(scenario("s", at_rate(50.0, ms(200)), sequence([step])))
+        .scenario(scenario("o", at_rate(5.0, ms(200)), sequence([get("own", "/own").at("other")])));
+    let ran = drive(plan.compile());
+    assert_eq!(ran.assert_sound().outcomes("start"), [(Outcome::Ok, COUNT)].into());
+    assert!(target.log().iter().all(|s| s.header("authorization") == Some("Basic dXNlcjpwYTpzcw==")));
+    let moved: Vec<_> = other.log().into_iter().filter(|served| served.path == "/x").collect();
+    assert_eq!(moved.len() as u64, COUNT);
+    assert!(moved.iter().all(|served| served.header("authorization").is_none()));
+}
+
+fn cookie_jar(target: &Target, keep: bool) -> Vec<Served> {
+    let mut plan = Plan::of(target.addr());
+    plan.workload.targets.get_mut(WEB).unwrap().cookies = keep;
+    let steps = [following(get("login", "/login"), 1), get("shop", "/shop")];
+    let ran = drive(plan.scenario(scenario("s", closed(2, ms(200)), sequence(steps))).compile());
+    ran.assert_sound();
+    target.log()
+}
+
+#[test]
+fn each_virtual_user_keeps_its_cookies() {
+    let site = || {
+        let login =
+            Answer::new(303).header("location", "/home").header("set-cookie", "id=7; Path=/; HttpOnly");
+        testbed::http(Site::new().at("/login", login.into()).otherwise(Behaviour::ok())).unwrap()
+    };
+    let log = cookie_jar(&site(), true);
+    let after: Vec<_> = log.iter().filter(|served| served.path != "/login").collect();
+    let is_sent = |served: &&Served| served.header("cookie") == Some("id=7");
+    assert!(!after.is_empty() && after.iter().all(is_sent), "{:?}", &after[..after.len().min(3)]);
+    let first = log.iter().filter(|s| s.path == "/login" && s.header("cookie").is_none()).count();
+    assert_eq!(first, 2, "each of the two logs in once without a cookie");
+    assert!(cookie_jar(&site(), false).iter().all(|served| served.header("cookie").is_none()));
+}
+
+#[test]
+fn coded_bodies_are_read_for_checks() {
+    let mut zipped = Vec::new();
+    wire::coding::gzip(br#"{"id": 7}"#, &mut zipped);
+    let answer = |body: &[u8]| {
+        let answer = Answer::new(200).header("content-encoding", "gzip").body(body);
+        Site::new().at("/x", answer.into())
+    };
+    let expect = Expect { json: vec![("$.id".to_owned(), 7.into())], ..Expect::default() };
+    let checked = Step { expect, ..get("x", "/x") };
+    assert_eq!(outcome(answer(&zipped), checked.clone()), Outcome::Ok);
+    assert_eq!(outcome(answer(&zipped[..20]), checked.clone()), Outcome::Protocol);
+    assert_eq!(outcome(answer(b"no gzip"), checked), Outcome::Protocol);
+    assert_eq!(outcome(answer(b"no gzip"), get("x", "/x")), Outcome::Ok, "nobody looks at the body");
+}
+
+#[test]
+fn bodies_are_sent_compressed_where_the_plan_says_so() {
+    for body in ["always the same", "number ${iteration}"] {
+        let step = with(request("POST", "x", "/x").body(body), |options| options.compress = true);
+        let (_, log) = run(Site::new().otherwise(Behaviour::ok()), step);
+        for (nth, served) in log.iter().enumerate() {
+            assert_eq!(served.header("content-encoding"), Some("gzip"));
+            let plain = wire::coding::decode(b"gzip", &served.body, 1_000).unwrap();
+            let wanted = body.replace("${iteration}", &nth.to_string());
+            assert_eq!(String::from_utf8(plain).unwrap(), wanted);
+        }
+    }
+}
