@@ -35,5 +35,6 @@ pub const TARGETS: &[Target] = &[
     plan::JSON_ROWS,
     plan::PATTERN,
     plan::PROTO,
+    plan::LIST,
     stored::HISTOGRAM,
 ];

@@ -2,9 +2,12 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use workload::Connecting;
 use workload::data::Table;
 use workload::message::Schemas;
+use workload::oneliner::{ListLine, Pace, Sources, list};
 use workload::plan::{Files, Overrides, load};
 use workload::template::Template;
 
@@ -151,5 +154,51 @@ pub(crate) const PROTO: Target = Target {
         let shown = method.decode_to_json(input);
         assert!(shown.is_ok() || shown.is_err_and(|error| !error.to_string().is_empty()));
         true
+    },
+};
+
+pub(crate) const LIST: Target = Target {
+    name: "list",
+    seeds: &[
+        b"GET http://127.0.0.1:1/a?b=c\nx-id: 7\n\nPOST https://h/\n@body\n# why\n\nGET http://h\n",
+        b"{\"method\": \"PUT\", \"url\": \"http://h/\", \"body\": \"aGk=\", \"header\": {\"a\": [\"b\"]}}\n",
+    ],
+    words: &[
+        b"GET ",
+        b"http://",
+        b"@body\n",
+        b"host: x\n",
+        b"\n\n",
+        b"#",
+        b"${",
+        b"[::1]:",
+        b"CONNECT ",
+        b"\"body\": \"\",",
+        b"\"header\": {\"\": []}",
+    ],
+    run: |input| {
+        let second = Duration::from_secs(1);
+        let line = ListLine {
+            name: "list".to_owned(),
+            list: input.to_vec(),
+            headers: Vec::new(),
+            body: None,
+            connecting: Connecting::default(),
+            timeout: second,
+            seed: 1,
+            pace: Pace::default(),
+        };
+        let sources = Sources { files: &Everywhere(b"hello"), env: &|_| None };
+        match list(&line, sources) {
+            Ok(plan) => {
+                let rows = plan.tables["list"].rows();
+                assert!(rows > 0 && rows == plan.workload.data["list"].rows, "a list has its rows");
+                true
+            }
+            Err(error) => {
+                assert!(!error.to_string().is_empty(), "an error says what is wrong");
+                false
+            }
+        }
     },
 };
