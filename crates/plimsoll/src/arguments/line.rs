@@ -20,10 +20,10 @@ Examples:
 pub(super) const GRPC_EXAMPLES: &str = "\
 Examples:
   plimsoll grpc 127.0.0.1:6565 demo.Echo/Say --proto echo.proto -d '{\"text\": \"hello\"}'
-  plimsoll grpc 127.0.0.1:6565 demo.Echo/Say --proto echo.proto -q 500 -z 30s
-  plimsoll grpc 127.0.0.1:6565 demo.Echo/Say --proto echo.proto -c 64 --connections 8 -z 30s
-  plimsoll grpc 127.0.0.1:6565 demo.Echo/Say --proto echo.proto -H 'authorization: Bearer ${env.TOKEN}'
-  plimsoll grpc 127.0.0.1:6565 demo.Echo/Say --proto echo.proto --once";
+  plimsoll grpc 127.0.0.1:6565 demo.Echo/Say -q 500 -z 30s
+  plimsoll grpc 127.0.0.1:6565 demo.Echo/Say -c 64 --connections 8 -z 30s
+  plimsoll grpc 127.0.0.1:6565 demo.Echo/Say -H 'authorization: Bearer ${env.TOKEN}'
+  plimsoll grpc 127.0.0.1:6565 demo.Echo/Say --once";
 
 /// How much is sent.
 #[derive(Debug, Args)]
@@ -156,7 +156,7 @@ pub(crate) struct CallArguments {
     #[arg(short = 'H', long = "header", value_name = "HEADER", value_parser = header)]
     pub(crate) headers: Vec<(String, String)>,
     /// A .proto file that describes the service; may be given again. What it imports is looked for in the folders
-    /// above it
+    /// above it [default: ask the target by server reflection]
     #[arg(long, value_name = "FILE")]
     pub(crate) proto: Vec<PathBuf>,
     /// Connections that calls are spread over, and they over all addresses of a name: one connection would reach

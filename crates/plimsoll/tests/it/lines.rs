@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use testbed::{Answer, Behaviour, GrpcBehaviour, Target};
 
 use crate::command::{Place, Ran, refusal};
+use crate::tonic_peer::{Reflects, start};
 
 const PROTO: &str = "syntax = \"proto3\";\npackage demo;\nservice Events { rpc Send(Event) returns (Event); }\n\
                      message Event { string id = 1; }\n";
@@ -253,4 +254,19 @@ fn a_call_is_made_by_its_name() {
     assert!(log.iter().all(|served| served.body.ends_with(b"\n\x01a")), "{:?}", log[0].body);
     let missing = plimsoll(&place, &["grpc", &address, "demo.Events/Sned", "--proto", "events.proto"]);
     missing.ended(2).complains(&["did you mean `demo.Events/Send`?"]);
+}
+
+#[test]
+fn a_target_that_reflects_needs_no_description() {
+    let peer = start(Reflects::V1);
+    let place = Place::new("");
+    let address = peer.address.to_string();
+    let line = ["grpc", &address, "grpc.health.v1.Health/Check", "-d", "{\"service\": \"\"}"];
+    plimsoll(&place, &[&line[..], &["--once"]].concat()).ended(0).says(&["SERVING", "1 exchanges, 0 failed"]);
+    plimsoll(&place, &[&line[..], &["-n", "5", "--quiet"]].concat())
+        .ended(0)
+        .says(&["MEASURED", "5 ended, 0 failed"]);
+    let silent = start(Reflects::Nothing);
+    let ran = plimsoll(&place, &["grpc", &silent.address.to_string(), "demo.Echo/Say"]);
+    ran.ended(2).complains(&["offers no reflection"]);
 }

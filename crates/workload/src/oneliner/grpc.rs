@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{Common, LineError, Pace, Sources, TARGET, Texts, endpoint_name, one};
 use crate::call::CallOptions;
 use crate::connection::Connecting;
-use crate::message::Schemas;
+use crate::message::{SchemaError, Schemas};
 use crate::model::{Expect, Flow, GrpcOrigin, Request, Step, Target};
 use crate::plan::{LoadedPlan, grpc_authority};
 use crate::template::Template;
@@ -25,7 +25,7 @@ pub struct GrpcLine {
     pub message: String,
     /// Names and values; values are templates.
     pub metadata: Vec<(String, String)>,
-    /// `.proto` files.
+    /// `.proto` files; none: the target is asked what it serves.
     pub proto: Vec<PathBuf>,
     /// How it is connected to.
     pub connecting: Connecting,
@@ -44,20 +44,15 @@ pub struct GrpcLine {
 pub fn grpc(line: &GrpcLine, sources: Sources<'_>) -> Result<LoadedPlan, LineError> {
     let shape = line.pace.resolve()?;
     let (scheme, host, port) = grpc_authority(&line.address).map_err(LineError)?;
-    let mut schemas = Schemas::default();
-    if line.proto.is_empty() {
-        return Err(LineError(
-            "name the `.proto` files that describe the service: `--proto FILE`".to_owned(),
-        ));
-    }
-    schemas.load(TARGET, &line.proto, sources.files).map_err(|error| LineError(error.to_string()))?;
     let method = line.method.trim_start_matches('/').to_owned();
-    let described = schemas.method(TARGET, &method).map_err(|error| LineError(error.to_string()))?;
+    if !method.contains('/') {
+        return Err(LineError(format!("`{method}` is no call; write `package.Service/Method`")));
+    }
     let message: serde_json::Value = serde_json::from_str(&line.message)
         .map_err(|error| LineError(format!("--data: no JSON: {error}")))?;
     let mut texts = Texts::new(sources);
     check_message(&message, &mut texts)?;
-    described.compile(&message).map_err(|error| LineError(format!("--data: {error}")))?;
+    let schemas = describe(line, (&method, &message), sources)?;
     let metadata = line.metadata.iter().map(|header| texts.header(header)).collect::<Result<_, _>>()?;
     let step = Step {
         name: endpoint_name(&method),
@@ -87,6 +82,23 @@ pub fn grpc(line: &GrpcLine, sources: Sources<'_>) -> Result<LoadedPlan, LineErr
     let mut plan = common.plan(texts)?;
     plan.schemas = schemas;
     Ok(plan)
+}
+
+/// What the line's `.proto` files say, which must fit the call; nothing where it names none: the target itself is
+/// asked before the load.
+fn describe(
+    line: &GrpcLine,
+    (method, message): (&str, &serde_json::Value),
+    sources: Sources<'_>,
+) -> Result<Schemas, LineError> {
+    let mut schemas = Schemas::default();
+    if !line.proto.is_empty() {
+        let wrong = |error: SchemaError| LineError(error.to_string());
+        schemas.load(TARGET, &line.proto, sources.files).map_err(wrong)?;
+        let described = schemas.method(TARGET, method).map_err(wrong)?;
+        described.compile(message).map_err(|error| LineError(format!("--data: {error}")))?;
+    }
+    Ok(schemas)
 }
 
 /// Check every text of a message, keys included.

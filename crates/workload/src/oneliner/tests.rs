@@ -193,7 +193,9 @@ fn a_call_is_checked_against_its_description() {
     assert!(error(&call("demo.Echo/Sey", "{}")).contains("did you mean `demo.Echo/Say`?"));
     assert!(error(&call("demo.Echo/Say", "{")).contains("no JSON"));
     assert!(error(&call("demo.Echo/Say", r#"{"nope": 1}"#)).contains("nope"));
-    assert!(error(&GrpcLine { proto: Vec::new(), ..call("demo.Echo/Say", "{}") }).contains("--proto"));
+    assert!(error(&call("Say", "{}")).contains("package.Service/Method"));
+    let undescribed = GrpcLine { proto: Vec::new(), ..call("demo.Echo/Say", "{}") };
+    assert!(grpc(&undescribed, SOURCES).unwrap().undescribed().contains_key(TARGET));
     assert!(
         error(&GrpcLine { address: "h".to_owned(), ..call("demo.Echo/Say", "{}") }).contains("host and port")
     );
