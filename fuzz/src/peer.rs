@@ -99,7 +99,8 @@ pub(crate) const GRPC_MESSAGES: Target = Target {
             let mut deframer = Deframer::new(1 << 16);
             let mut messages: Vec<Vec<u8>> = Vec::new();
             for piece in pieces {
-                if let Err(error) = deframer.push(piece, |message| messages.push(message.payload().to_vec())) {
+                if let Err(error) = deframer.push(piece, |message| messages.push(message.payload().to_vec()))
+                {
                     return (messages, Err(error));
                 }
             }
