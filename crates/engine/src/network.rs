@@ -10,9 +10,11 @@ mod lifecycle;
 mod lost;
 mod pool;
 mod protocol;
+mod relay;
 mod streams;
 mod submit;
 mod transport;
+mod tunnel;
 
 use std::sync::Arc;
 
@@ -151,7 +153,7 @@ impl Network {
                 }
                 Ok(n) => {
                     if state != connection.state {
-                        self.opened(place, operations)?;
+                        self.established(place, operations)?;
                     }
                     self.settle(place, operations)?;
                     // A short read has emptied the socket, so another would only say "would block"; but

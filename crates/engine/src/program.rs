@@ -30,7 +30,7 @@ pub(crate) use call::CallProgram;
 pub use compile::CompileError;
 pub(crate) use expectation::{Expectation, Extraction, JsonBody};
 pub(crate) use http::HttpProgram;
-pub(crate) use origin::{Kind, Origin, Route, Speaks};
+pub(crate) use origin::{Kind, Origin, Route, Speaks, Tls, Via};
 pub(crate) use text::{Counters, Names, Scope, Text, write_hex};
 
 /// Everything the loops need to know of a workload.

@@ -28,6 +28,7 @@ pub(crate) fn connecting(arguments: &ConnectArguments) -> Connecting {
         tls: TlsSettings { ca: cacert, cert, key, insecure },
         connect_to: arguments.connect_to.clone(),
         unix: arguments.unix_socket.clone(),
+        proxy: arguments.proxy.clone(),
         local_address: arguments.local_address,
         ip: match (arguments.ipv4, arguments.ipv6) {
             (true, _) => IpVersion::V4,

@@ -4,6 +4,8 @@ use core::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::proxy::Proxy;
+
 /// Whether what is said goes under TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -117,6 +119,9 @@ pub struct Connecting {
     pub connect_to: Option<(String, u16)>,
     /// Connect to this Unix socket instead.
     pub unix: Option<String>,
+    /// Go through this proxy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<Proxy>,
     /// Connect from this address of this machine.
     pub local_address: Option<IpAddr>,
     /// Which of the addresses of a name are used.

@@ -18,6 +18,7 @@ pub mod objective;
 pub mod offer;
 pub mod oneliner;
 pub mod plan;
+pub mod proxy;
 pub mod redact;
 pub mod schedule;
 pub mod target_list;

@@ -11,6 +11,7 @@ use crate::connection::Connecting;
 use crate::message::Schemas;
 use crate::model::{Arrivals, DataSource, Flow, Scenario, Target, Workload};
 use crate::plan::{Files, LoadedPlan, TlsFiles};
+use crate::proxy;
 use crate::template::{Part, Template, Value};
 
 pub use grpc::{GrpcLine, grpc};
@@ -150,7 +151,8 @@ struct Common {
 }
 
 impl Common {
-    fn plan(self, texts: Texts<'_>) -> Result<LoadedPlan, LineError> {
+    fn plan(mut self, texts: Texts<'_>) -> Result<LoadedPlan, LineError> {
+        self.targets.values_mut().try_for_each(|target| choose_proxy(target, texts.sources.env))?;
         let read = |target: &Target| read_tls(&target.connecting, texts.sources.files);
         let tls = self.targets.iter().map(|(name, target)| Ok((name.clone(), read(target)?)));
         let tls = tls.collect::<Result<_, LineError>>()?;
@@ -183,6 +185,20 @@ impl Common {
         let (tables, schemas) = (BTreeMap::new(), Schemas::default());
         Ok(LoadedPlan { workload, tables, schemas, tls, env: texts.used })
     }
+}
+
+/// Unless the line says how to get there, the environment may name a proxy.
+fn choose_proxy(target: &mut Target, env: &dyn Fn(&str) -> Option<String>) -> Result<(), LineError> {
+    let Connecting { proxy, unix, connect_to, .. } = &target.connecting;
+    if proxy.is_some() || unix.is_some() || connect_to.is_some() {
+        return Ok(());
+    }
+    let http = target.http.as_ref().map(|origin| (origin.scheme, origin.host.as_str(), origin.port));
+    let grpc = target.grpc.as_ref().map(|origin| (origin.scheme, origin.host.as_str(), origin.port));
+    if let Some(place) = http.or(grpc) {
+        target.connecting.proxy = proxy::from_environment(place, env).map_err(LineError)?;
+    }
+    Ok(())
 }
 
 /// Read the files that name whom to trust and who we are.

@@ -11,14 +11,18 @@ use wire::{Request, StartError};
 use super::collector::Collector;
 use super::lost::Lost;
 use super::protocol::Wire;
+use super::relay::Relayed;
 use super::transport::Transport;
+use super::tunnel::{Tunnel, refused};
 use crate::operation::{Ended, Opening, Operation, OperationToken, Operations};
-use crate::program::{Origin, Route, Speaks};
+use crate::program::{Origin, Route, Speaks, Tls, Via};
 
 /// Whether the connection can be used yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     Connecting,
+    /// Asking a proxy.
+    Tunnelling,
     Handshaking,
     Open,
 }
@@ -27,6 +31,8 @@ pub(super) enum State {
 #[derive(Debug)]
 pub(super) struct Connection {
     transport: Transport,
+    /// While a proxy is asked.
+    tunnel: Option<Box<Tunnel>>,
     session: Option<Box<ClientConnection>>,
     /// What a handshake must agree on; none: what the peer chooses.
     wanted: Option<Speaks>,
@@ -82,6 +88,7 @@ impl Connection {
         };
         Ok(Connection {
             transport,
+            tunnel: None,
             session: None,
             wanted: described.speaks,
             origin,
@@ -119,13 +126,24 @@ impl Connection {
         }
         self.opening.connecting_ns = now.since(self.since).as_nanos() as u64;
         self.since = now;
+        if let Via::Tunnel(request) = &origin.via {
+            self.tunnel = Some(Box::new(Tunnel::new(request.clone(), origin.tls.clone())));
+            self.state = State::Tunnelling;
+        } else {
+            self.secure(origin.tls.as_ref())?;
+        }
+        Ok(true)
+    }
+
+    /// The peer can be reached now: begin the handshake, where there is one.
+    fn secure(&mut self, tls: Option<&Tls>) -> Result<(), Lost> {
         self.state = State::Open;
-        if let Some(tls) = &origin.tls {
+        if let Some(tls) = tls {
             let session = ClientConnection::new(tls.config.clone(), tls.name.clone());
             self.session = Some(Box::new(session.map_err(|e| Lost::from(&e))?));
             self.state = State::Handshaking;
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Begin anew with the next address of the origin; false when all were tried.
@@ -151,12 +169,13 @@ impl Connection {
     ) -> Result<(), StartError> {
         let before = self.wire.outgoing().len();
         let draft = &operation.draft;
+        let relayed = Relayed::of(origin, draft);
         let request = Request {
             method: &draft.method,
-            path: &draft.path,
+            path: relayed.as_ref().map_or(&draft.path, |relayed| &relayed.url),
             authority: origin.authority.as_bytes(),
             scheme: origin.scheme,
-            headers: &draft.headers,
+            headers: relayed.as_ref().map_or(&draft.headers, |relayed| &relayed.headers),
             body: &draft.body,
         };
         operation.stream = match draft.sends_more {
@@ -192,6 +211,9 @@ impl Connection {
     pub(super) fn write(&mut self) -> Result<(), Lost> {
         if self.state == State::Connecting {
             return Ok(());
+        }
+        if let Some(tunnel) = &mut self.tunnel {
+            return tunnel.write(&mut self.transport).map_err(|error| Lost::from(&error));
         }
         let written = match &mut self.session {
             None => write_plain(&mut self.transport, &mut self.wire),
@@ -234,14 +256,40 @@ impl Connection {
         if n == 0 {
             return Ok(0);
         }
-        if self.session.is_some() {
-            return self.decrypt(&buffer[..n], (operations, at), ended).map_err(ReadError::Failed);
+        if let Some(tunnel) = &mut self.tunnel {
+            let Some(early) = tunnel.receive(&buffer[..n]).map_err(ReadError::Failed)? else { return Ok(n) };
+            self.enter(at).map_err(ReadError::Failed)?;
+            if !early.is_empty() {
+                self.take(&early, (operations, at), ended).map_err(ReadError::Failed)?;
+            }
+            return Ok(n);
         }
-        self.unclaimed += n as u64;
+        self.take(&buffer[..n], (operations, at), ended).map_err(ReadError::Failed)
+    }
+
+    /// The proxy has made the tunnel: go on as though it were not there.
+    fn enter(&mut self, now: Instant) -> Result<(), Lost> {
+        let tls = self.tunnel.take().and_then(|tunnel| tunnel.tls);
+        self.opening.connecting_ns += now.since(self.since).as_nanos() as u64;
+        self.since = now;
+        self.secure(tls.as_ref())
+    }
+
+    /// Take in what the peer sent. Zero: it has said that nothing more will come.
+    #[inline]
+    fn take(
+        &mut self,
+        input: &[u8],
+        (operations, at): (&mut Operations, Instant),
+        ended: &mut Vec<Ended>,
+    ) -> Result<usize, Lost> {
+        if self.session.is_some() {
+            return self.decrypt(input, (operations, at), ended);
+        }
+        self.unclaimed += input.len() as u64;
         let mut collector = Collector { operations, ended, at, unclaimed: &mut self.unclaimed };
-        let received = self.wire.receive(&buffer[..n], &mut collector);
-        received.map_err(|e| ReadError::Failed(e.outcome().into()))?;
-        Ok(n)
+        self.wire.receive(input, &mut collector).map_err(|e| Lost::from(e.outcome()))?;
+        Ok(input.len())
     }
 
     /// Take in what came under TLS. Zero: the peer has said that nothing more will come.
@@ -316,6 +364,9 @@ impl Connection {
     }
 
     pub(super) fn has_outgoing(&self) -> bool {
+        if let Some(tunnel) = &self.tunnel {
+            return tunnel.has_outgoing();
+        }
         self.wire.has_outgoing() || self.session.as_ref().is_some_and(|session| session.wants_write())
     }
 
@@ -325,8 +376,10 @@ impl Connection {
         (operations, at): (&mut Operations, Instant),
         ended: &mut Vec<Ended>,
     ) -> Lost {
-        if self.state == State::Handshaking {
-            return self.cut_off();
+        match self.state {
+            State::Tunnelling => return refused("ended the connection"),
+            State::Handshaking => return self.cut_off(),
+            State::Connecting | State::Open => {}
         }
         // Under TLS an end that the peer did not announce may be anybody's doing: what it would complete
         // is not complete.

@@ -54,7 +54,7 @@ impl Network {
         self.mark_dirty(place);
         match self.connections[place].state {
             State::Open => self.opened(place, operations),
-            State::Connecting | State::Handshaking => Ok(()),
+            State::Connecting | State::Tunnelling | State::Handshaking => Ok(()),
         }
     }
 

@@ -9,6 +9,7 @@ use rustls::pki_types::ServerName;
 use wire::Scheme;
 use workload::connection::{Connecting, HttpVersion, Reuse};
 use workload::model::Target;
+use workload::proxy::Proxy;
 
 use super::compile::CompileError;
 use super::resolve::{Host, resolve};
@@ -67,6 +68,27 @@ impl Route {
     }
 }
 
+/// What stands between us and the peer.
+#[derive(Debug, Clone)]
+pub(crate) enum Via {
+    /// Nothing.
+    Nobody,
+    /// A proxy that is given each request, with this for it.
+    Relay { authorization: Option<String> },
+    /// A proxy that is first asked, so, to make a tunnel.
+    Tunnel(Arc<[u8]>),
+}
+
+impl Via {
+    fn of(proxy: Option<&Proxy>, (host, port): (&str, u16), is_relayed: bool) -> Via {
+        let Some(proxy) = proxy else { return Via::Nobody };
+        match is_relayed {
+            true => Via::Relay { authorization: proxy.authorization() },
+            false => Via::Tunnel(proxy.tunnel_request((host, port)).into_bytes().into()),
+        }
+    }
+}
+
 /// Somewhere requests go.
 #[derive(Debug)]
 pub(crate) struct Origin {
@@ -77,6 +99,7 @@ pub(crate) struct Origin {
     pub(crate) speaks: Option<Speaks>,
     pub(crate) tls: Option<Tls>,
     pub(crate) route: Route,
+    pub(crate) via: Via,
     /// As it stands in `host` and `:authority`.
     pub(crate) authority: String,
     /// The plan's number of connections.
@@ -139,6 +162,11 @@ impl Origin {
             speaks,
             tls,
             route: route(name, (host, port), connecting)?,
+            via: Via::of(
+                connecting.proxy.as_ref(),
+                (host, port),
+                !is_secure && speaks == Some(Speaks::Http1),
+            ),
             authority,
             connections: connections.map(|n| n.max(1) as usize),
             reuse: connecting.reuse,
@@ -172,9 +200,10 @@ fn route(target: &str, (host, port): (&str, u16), connecting: &Connecting) -> Re
     if let Some(path) = &connecting.unix {
         return Ok(Route::Unix(path.into()));
     }
-    let (name, port) = match &connecting.connect_to {
-        Some((host, port)) => (host.as_str(), *port),
-        None => (host, port),
+    let (name, port) = match (&connecting.proxy, &connecting.connect_to) {
+        (Some(proxy), _) => (proxy.host.as_str(), proxy.port),
+        (None, Some((host, port))) => (host.as_str(), *port),
+        (None, None) => (host, port),
     };
     let host = Host { name, port, dns: connecting.dns, ip: connecting.ip, from: connecting.local_address };
     let addresses = resolve(host).map_err(|source| CompileError::Dns {

@@ -21,6 +21,7 @@ mod loops;
 mod nginx;
 mod phases;
 mod plan;
+mod proxy;
 mod recorder;
 mod semantics;
 mod stall;

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use clap::Args;
 use workload::plan::authority_of;
+use workload::proxy::Proxy;
 
 /// How connections are made.
 #[derive(Debug, Clone, Args)]
@@ -27,6 +28,9 @@ pub(crate) struct ConnectArguments {
     /// Connect to this Unix socket instead
     #[arg(long, value_name = "PATH", conflicts_with_all = ["connect_to", "local_address"])]
     pub(crate) unix_socket: Option<String>,
+    /// Go through this HTTP proxy instead of the one that HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY name
+    #[arg(short = 'x', long, value_name = "URL", value_parser = Proxy::parse, conflicts_with_all = ["connect_to", "unix_socket"])]
+    pub(crate) proxy: Option<Proxy>,
     /// Connect from this address of this machine
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) local_address: Option<IpAddr>,

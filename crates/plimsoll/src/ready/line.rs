@@ -55,13 +55,37 @@ impl Line {
 }
 
 fn connect(peer: &Peer<'_>, limit: Duration) -> anyhow::Result<TcpStream> {
-    let (host, port) = match &peer.connecting.connect_to {
-        Some((host, port)) => (host.as_str(), *port),
-        None => (peer.host.as_str(), peer.port),
+    let own = (peer.host.as_str(), peer.port);
+    let (host, port) = match (&peer.connecting.proxy, &peer.connecting.connect_to) {
+        (Some(proxy), _) => (proxy.host.as_str(), proxy.port),
+        (None, Some((host, port))) => (host.as_str(), *port),
+        (None, None) => own,
     };
     let addresses: Vec<SocketAddr> =
         (host, port).to_socket_addrs().with_context(|| format!("cannot find {host}:{port}"))?.collect();
-    connect_to_any(&addresses, limit)?.ok_or_else(|| anyhow!("{host} has no address"))
+    let mut stream = connect_to_any(&addresses, limit)?.ok_or_else(|| anyhow!("{host} has no address"))?;
+    if let Some(proxy) = &peer.connecting.proxy {
+        stream.set_read_timeout(Some(limit))?;
+        stream.write_all(proxy.tunnel_request(own).as_bytes())?;
+        through(&mut stream)?;
+    }
+    Ok(stream)
+}
+
+/// Wait until the proxy has made the tunnel. Byte by byte: what follows is not the proxy's.
+fn through(stream: &mut TcpStream) -> anyhow::Result<()> {
+    const MAX_ANSWER_BYTES: usize = 16 * 1024;
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"\r\n\r\n") && answer.len() < MAX_ANSWER_BYTES {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).context("the proxy made no tunnel")?;
+        answer.extend_from_slice(&byte);
+    }
+    let line = String::from_utf8_lossy(&answer).lines().next().unwrap_or_default().to_owned();
+    match line.split(' ').nth(1) {
+        Some(status) if status.len() == 3 && status.starts_with('2') => Ok(()),
+        _ => Err(anyhow!("the proxy made no tunnel: it answered `{line}`")),
+    }
 }
 
 /// Connect to the first address that takes it; the error is the last one's.

@@ -138,6 +138,26 @@ fn connections_are_made_as_the_options_say() {
 }
 
 #[test]
+fn a_proxy_is_the_one_that_is_named_or_that_of_the_environment() {
+    let proxy = target();
+    let place = Place::new("");
+    let at = format!("http://{}", proxy.addr());
+    plimsoll(&place, &["http", "http://far.example/x", "-n", "5", "--quiet", "-x", &at])
+        .ended(0)
+        .says(&["GET /x"]);
+    assert_eq!(proxy.requests(), 5);
+    let line = ["http", "http://far.example/x", "-n", "5", "--quiet"];
+    place.plimsoll_after(&format!("export HTTP_PROXY={at}"), &line).ended(0);
+    assert_eq!(proxy.requests(), 10);
+    let unless = format!("export HTTP_PROXY={at} NO_PROXY=.example");
+    place.plimsoll_after(&unless, &line).ended(2).complains(&["far.example"]);
+    let wrong = place.plimsoll_after("export HTTP_PROXY=socks5://ann:secret@h:1", &line);
+    wrong.ended(2).complains(&["HTTP_PROXY", "socks5"]);
+    assert!(!wrong.stderr.contains("secret"), "{}", wrong.stderr);
+    assert_eq!(proxy.requests(), 10);
+}
+
+#[test]
 fn http2_has_several_requests_on_each_connection() {
     let target = testbed::grpc(GrpcBehaviour::Echo).unwrap();
     let place = Place::new("");

@@ -6,6 +6,7 @@ use super::Files;
 use super::section::{Item, Section};
 use super::targets::authority_of;
 use crate::connection::{Connecting, Dns, HttpVersion, IpVersion, Reuse, TlsSettings};
+use crate::proxy::Proxy;
 
 /// The bytes of the files that `[targets.NAME.tls]` names. A private key among them: what is shown of it is
 /// its size.
@@ -45,6 +46,13 @@ pub(super) fn read(section: &Section<'_>) -> Connecting {
             item.issues.check(&item.span(), authority_of(text, None))
         }),
         unix: section.get("unix").and_then(|item| item.text().map(str::to_owned)),
+        proxy: section.get("proxy").and_then(|item| {
+            let proxy = item.issues.check(&item.span(), Proxy::parse(item.text()?))?;
+            if proxy.user.is_some() {
+                item.wrong("a plan holds no passwords; give the proxy without, or take one that needs none");
+            }
+            Some(proxy)
+        }),
         local_address: section.get("local_address").and_then(|item| {
             let text = item.text()?;
             let wrong = |_| format!("`{text}` is no IP address of this machine: `\"127.0.0.2\"`");
@@ -54,11 +62,14 @@ pub(super) fn read(section: &Section<'_>) -> Connecting {
         ip: one_of(section.get("ip"), &[("any", IpVersion::Any), ("4", IpVersion::V4), ("6", IpVersion::V6)]),
     };
     if let Some(item) = section.get("unix") {
-        for key in ["connect_to", "local_address"] {
+        for key in ["connect_to", "local_address", "proxy"] {
             if section.get(key).is_some() {
                 item.issues.add(&item.key_span, format!("`unix` does not go with `{key}`; leave one out"));
             }
         }
+    }
+    if let Some(item) = section.get("proxy").filter(|_| section.get("connect_to").is_some()) {
+        item.issues.add(&item.key_span, "`proxy` does not go with `connect_to`; leave one out");
     }
     if let Some(item) = section.get("http").filter(|_| section.get("url").is_none()) {
         item.issues.add(&item.key_span, "`http` goes with `url`; gRPC always speaks HTTP/2");

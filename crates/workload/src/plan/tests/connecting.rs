@@ -31,6 +31,7 @@ tls = { ca = "ca.pem", cert = "us.pem", key = "us.key", insecure = true }"#,
         tls: TlsSettings { ca: text("ca.pem"), cert: text("us.pem"), key: text("us.key"), insecure: true },
         connect_to: Some(("::1".to_owned(), 8443)),
         unix: None,
+        proxy: None,
         local_address: Some([127, 0, 0, 2].into()),
         dns: Dns::First,
         ip: IpVersion::V6,
@@ -54,6 +55,11 @@ fn what_cannot_be_meant_is_said() {
     plan.toml:6:1: `cert` and `key` go together: our certificate and its private key
     plan.toml:6:7: c cannot be read: entity not found; check the path
     "#);
+    assert_snapshot!(errors(&target("proxy = \"socks5://h:1\""), &[]), @"plan.toml:4:9: proxies are spoken to in cleartext HTTP, not in `socks5`; write `http://`");
+    assert_snapshot!(errors(&target("proxy = \"http://ann:secret@h:1\"\nconnect_to = \"h:1\""), &[]), @r"
+    plan.toml:4:1: `proxy` does not go with `connect_to`; leave one out
+    plan.toml:4:9: a plan holds no passwords; give the proxy without, or take one that needs none
+    ");
     let grpc = "version = 1\n[targets.a]\ngrpc = \"https://h:1\"\nproto = [\"shop.proto\"]\nhttp = \"2\"\n";
     assert_snapshot!(errors(grpc, &[("shop.proto", PROTO)]), @r#"
     plan.toml:1:1: a plan needs one scenario or more: `[[scenarios]]`
