@@ -21,6 +21,10 @@ const GLANCE: Duration = Duration::from_millis(20);
 /// A rate counts as kept when 99 of 100 arrivals start within this of their instant, and none is dropped.
 pub(super) const KEPT_WITHIN: Duration = Duration::from_millis(1);
 
+/// Each takes two descriptors of this process, one on either side, of the thousand that a process may have anywhere. A
+/// rate that needs more of them at once is not kept.
+const MOST_USERS: u32 = 400;
+
 /// What is asked of a stage.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ask {
@@ -127,7 +131,7 @@ impl Files for Only {
 fn plan(ask: Ask, target: &Target) -> Result<LoadedPlan> {
     let text = format!(
         "version = 1\n[targets.own]\nurl = \"http://{}\"\n[[scenarios]]\nname = \"probe\"\n\
-         executor = \"constant-arrival-rate\"\nrate = \"{}/s\"\nduration = \"{}s\"\ngraceful_stop = \"2s\"\n\
+         executor = \"constant-arrival-rate\"\nrate = \"{}/s\"\nduration = \"{}s\"\ngraceful_stop = \"2s\"\nmax_vus = {MOST_USERS}\n\
          [[scenarios.steps]]\nname = \"ask\"\nget = \"${{own.url}}/\"\n",
         target.addr(),
         ask.rate,
