@@ -9,11 +9,12 @@ pub const APPLICATION_ID: u32 = 0x506c_696d;
 pub(crate) const MAX_SECONDS: u32 = 31 * 86_400;
 
 /// The most that one key can count in one second. Together with [`MAX_A_RUN`] it keeps the sums that are
-/// formed of a hostile file far from 64 bits; honest runs stay far below.
-pub(crate) const MAX_A_SECOND: u64 = 1 << 40;
+/// formed of a hostile file from 64 bits. The largest honest counts are nanoseconds that requests spent in a phase: all
+/// those of the requests that end in a second count there, so ten thousand that waited for 28 s fit.
+pub(crate) const MAX_A_SECOND: u64 = 1 << 48;
 
 /// The most that one key can count in a run.
-pub(crate) const MAX_A_RUN: u64 = 1 << 50;
+pub(crate) const MAX_A_RUN: u64 = 1 << 54;
 
 /// Every table with the statement that creates it. A reader takes only files whose tables were created by
 /// these very statements, so that no view, trigger or generated column of a hostile file is ever run.
