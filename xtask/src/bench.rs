@@ -3,13 +3,15 @@
 mod challenge;
 mod engine;
 mod machine;
+mod nginx;
+mod options;
 mod proc;
 mod stall;
 mod steady;
 mod table;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
@@ -47,6 +49,31 @@ fn say(command: &Command) {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
     println!("$ {}", words.join(" "));
+}
+
+/// Which part of the machine a program is given, so that those who ask and those who answer do not push each other aside.
+#[derive(Clone, Copy)]
+enum Place {
+    Anywhere,
+    Processor(usize),
+}
+
+impl Place {
+    const SERVER: Place = Place::Processor(0);
+    const GENERATOR: Place = Place::Processor(1);
+
+    /// A command for `program` in this place; anywhere on a machine that has one processor, or cannot bind to one.
+    fn command(self, program: &Path) -> Command {
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        match self {
+            Place::Processor(number) if processors > 1 && found("taskset").is_some() => {
+                let mut command = Command::new("taskset");
+                command.args(["--cpu-list", &number.to_string()]).arg(program);
+                command
+            }
+            _ => Command::new(program),
+        }
+    }
 }
 
 /// Where a program lies; servers are often outside the search path of those who are not root.

@@ -96,9 +96,7 @@ const FLOOR: &str = "floor";
 pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let options = Options::read(arguments)?;
     let known: Vec<&str> = MEASUREMENTS.iter().map(|one| one.name).chain([FLOOR]).collect();
-    for name in &options.only {
-        ensure!(known.contains(&name.as_str()), "nothing is named `{name}`; there are: {}", known.join(", "));
-    }
+    options.only.check(&known)?;
     let mut build = workspace.cargo();
     build.args(["build", "--package", "plimsoll", "--package", "challenge", "--bins"]);
     build.args(workspace.profile());
@@ -106,7 +104,7 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let mut failures = Vec::new();
     let mut texts = BTreeMap::new();
     texts.insert("machine", machine::describe(workspace, ("challenge", arguments)).render());
-    if options.wants(FLOOR) {
+    if options.only.wants(FLOOR) {
         texts.insert(FLOOR, told(FLOOR, floor::measure(workspace, &options), &mut failures));
     }
     for &kind in &options.stores {
@@ -139,7 +137,7 @@ fn in_store(
     let version = store.version()?;
     let lab = Lab { workspace, options, store: &store, folder, prepared: OnceCell::new() };
     let mut all = Found::default();
-    for measurement in MEASUREMENTS.iter().filter(|one| options.wants(one.name)) {
+    for measurement in MEASUREMENTS.iter().filter(|one| options.only.wants(one.name)) {
         match steps::step(&format!("{} in {}", measurement.name, kind.word()), || (measurement.measure)(&lab))
         {
             Ok(found) => all.add(found),

@@ -7,7 +7,7 @@
 
 mod contender;
 mod contest;
-pub(super) mod measured;
+mod measured;
 mod options;
 mod ratio;
 pub(super) mod target;
@@ -57,10 +57,8 @@ enum Rounds {
 /// When an argument is not understood, nginx is missing, or a generator does not do what it should.
 pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let options = Options::read(arguments)?;
-    for name in &options.only {
-        let known: Vec<&str> = CONTESTS.iter().map(|one| one.name).collect();
-        ensure!(known.contains(&name.as_str()), "nothing is named `{name}`; there are: {}", known.join(", "));
-    }
+    let known: Vec<&str> = CONTESTS.iter().map(|one| one.name).collect();
+    options.only.check(&known)?;
     let mut build = workspace.cargo();
     build
         .args(["build", "--package", "plimsoll", "--package", "testbed", "--bins"])
@@ -71,11 +69,14 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let (present, missing): (Vec<_>, Vec<_>) = Contender::ALL.into_iter().partition(|one| one.is_there());
     let mut texts = BTreeMap::new();
     texts.insert("machine", conditions(workspace, (arguments, &present, &missing)).render());
-    for contest in CONTESTS.iter().filter(|one| options.wants(one.name)) {
+    let mut failures = Vec::new();
+    for contest in CONTESTS.iter().filter(|one| options.only.wants(one.name)) {
         let entrants: Vec<_> = present.iter().copied().filter(|one| one.takes_part(contest)).collect();
         let hold = || contest.hold((workspace, &options), (&target, &folder), &entrants);
-        let table = steps::step(contest.name, hold)?;
-        texts.insert(contest.name, table.render());
+        match steps::step(contest.name, hold) {
+            Ok(table) => drop(texts.insert(contest.name, table.render())),
+            Err(error) => failures.push(format!("{error:#}")),
+        }
     }
     target.stop()?;
     println!();
@@ -83,6 +84,8 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     if options.is_written {
         write_into(workspace, (DOCUMENT, &texts))?;
     }
+    // What was measured is worth keeping whatever became of the rest.
+    ensure!(failures.is_empty(), "not everything was carried out:\n  {}", failures.join("\n  "));
     Ok(())
 }
 

@@ -16,6 +16,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 
 use self::others::Other;
+use super::options::number;
 use super::table::{Table, figure};
 use super::{USAGE, machine, say, write_into};
 use crate::child::Running;
@@ -120,11 +121,8 @@ fn options(arguments: &[String]) -> Result<Options> {
         match word.as_str() {
             "--write" => options.is_written = true,
             "--seconds" => {
-                let number = words.next().context("--seconds wants a value")?;
-                let seconds =
-                    number.parse().with_context(|| format!("`{number}` is no number of seconds"))?;
-                ensure!((1..=MOST_SECONDS).contains(&seconds), "take 1 to {MOST_SECONDS} seconds");
-                options.seconds = seconds;
+                let value = words.next().context("--seconds wants a value")?;
+                options.seconds = number(value, "seconds", 1..=MOST_SECONDS)?;
             }
             _ => bail!("usage: cargo xtask bench {USAGE}"),
         }

@@ -10,10 +10,10 @@ use std::process::Stdio;
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 
-use super::engine::measured::GENERATOR;
 use super::engine::target::Target;
+use super::options::number;
 use super::table::{Table, count, figure};
-use super::{USAGE, machine, say, write_into};
+use super::{Place, USAGE, machine, say, write_into};
 use crate::child::Running;
 use crate::steps;
 use crate::workspace::Workspace;
@@ -58,15 +58,10 @@ fn options(arguments: &[String]) -> Result<Options> {
     let mut options = Options { minutes: DEFAULT_MINUTES, rate: DEFAULT_RATE, is_written: false };
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
-        let mut number = |most: u64| {
-            let word = words.next().with_context(|| format!("{word} wants a value"))?;
-            let number = word.parse().with_context(|| format!("`{word}` is no whole number"))?;
-            ensure!((2..=most).contains(&number), "take 2 to {most}, not {number}");
-            Ok(number)
-        };
+        let mut value = || words.next().with_context(|| format!("{word} wants a value"));
         match word.as_str() {
-            "--minutes" => options.minutes = number(MOST_MINUTES)?,
-            "--rate" => options.rate = number(MOST_RATE)?,
+            "--minutes" => options.minutes = number(value()?, "minutes", 2..=MOST_MINUTES)?,
+            "--rate" => options.rate = number(value()?, "arrivals a second", 2..=MOST_RATE)?,
             "--write" => options.is_written = true,
             _ => bail!("unknown argument `{word}`; usage: cargo xtask bench {USAGE}"),
         }
@@ -77,7 +72,7 @@ fn options(arguments: &[String]) -> Result<Options> {
 fn offer(workspace: &Workspace, (options, target): (&Options, &Target), folder: &Path) -> Result<Value> {
     std::fs::write(folder.join("steady.toml"), plan(options, &target.failing_authority()))
         .context("cannot write the plan")?;
-    let mut command = GENERATOR.command(&workspace.binary("plimsoll"));
+    let mut command = Place::GENERATOR.command(&workspace.binary("plimsoll"));
     command.args(["run", "steady.toml", "--force", "-o", "steady.plimsoll", "--json", "steady.json"]);
     command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null());
     say(&command);

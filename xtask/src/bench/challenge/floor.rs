@@ -3,25 +3,21 @@
 
 use std::cell::OnceCell;
 use std::fs;
-use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
-use peers::poll;
 
 use super::lab::{Lab, Setup};
 use super::options::Options;
 use super::player::Player;
 use super::store::{Kind, Store};
+use crate::bench::nginx::Nginx;
 use crate::bench::table::{Table, count, figure};
-use crate::bench::{found, proc, say};
-use crate::child::Running;
+use crate::bench::{Place, found, proc, say};
 use crate::workspace::Workspace;
 
 const ANSWER: &str = "{\"status\":\"is running\"}";
-const LISTENS_WITHIN: Duration = Duration::from_secs(10);
 
 /// Asks nginx in both ways, where both programs are there.
 ///
@@ -42,17 +38,8 @@ pub(super) fn measure(workspace: &Workspace, options: &Options) -> Result<Table>
     }
     let folder = workspace.scratch("bench-challenge-floor")?;
     fs::write(folder.join("list"), list(workspace, (options, &folder))?).context("cannot keep a list")?;
-    let port = TcpListener::bind(("127.0.0.1", 0)).and_then(|socket| socket.local_addr());
-    let port = port.context("the system has no free port")?.port();
-    fs::write(folder.join("nginx.conf"), configuration(port)).context("cannot write nginx's settings")?;
-    let mut command = Command::new(found("nginx").context("it was found")?);
-    command.arg("-p").arg(&folder).args(["-e", "error.log", "-c"]).arg(folder.join("nginx.conf"));
-    command.stdin(Stdio::null());
-    say(&command);
-    let mut nginx = Running::start("nginx", command)?;
-    let pid = nginx.child().id();
-    let listens = poll::until(LISTENS_WITHIN, || TcpStream::connect(("127.0.0.1", port)).is_ok());
-    ensure!(listens, "nginx did not listen within {} s", LISTENS_WITHIN.as_secs());
+    let mut nginx = Nginx::start(&folder, Place::Anywhere, &[server])?;
+    let (pid, port) = (nginx.pid(), nginx.port(0));
     let length = fs::metadata(folder.join("list")).context("it was written")?.len();
     let answers = [
         (format!("{} bytes, fixed", ANSWER.len()), "fixed"),
@@ -72,7 +59,7 @@ pub(super) fn measure(workspace: &Workspace, options: &Options) -> Result<Table>
             figure(Some(cores), 2),
         ]);
     }
-    nginx.stop(LISTENS_WITHIN)?;
+    nginx.stop()?;
     Ok(table)
 }
 
@@ -86,18 +73,10 @@ fn list(workspace: &Workspace, (options, folder): (&Options, &Path)) -> Result<V
     Ok(body)
 }
 
-/// Paths without a leading `/` are in the folder that nginx is given.
-fn configuration(port: u16) -> String {
-    let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-        .map(|kind| format!("  {kind}_temp_path {kind};\n"))
-        .concat();
+fn server(port: u16) -> String {
     format!(
-        "daemon off;\nworker_processes 1;\npid nginx.pid;\nerror_log error.log;\n\
-         events {{ worker_connections 1024; }}\n\
-         http {{\n  access_log off;\n  sendfile on;\n  tcp_nopush on;\n  keepalive_requests 100000000;\n\
-         open_file_cache max=10;\n  default_type application/json;\n{temporary}\
-         server {{\n    listen 127.0.0.1:{port};\n    root .;\n\
-         location = /fixed {{ return 200 '{ANSWER}'; }}\n  }}\n}}\n"
+        "server {{\n    listen 127.0.0.1:{port};\n    root .;\n    default_type application/json;\n    \
+         location = /fixed {{ return 200 '{ANSWER}'; }}\n  }}\n"
     )
 }
 

@@ -1,8 +1,9 @@
 //! What is measured, for how long, and where the figures go.
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, bail};
 
 use super::store::Kind;
+use crate::bench::options::{Only, number};
 
 /// Plans are written for this long a measurement; other lengths scale them.
 const PLANNED_SECONDS: u64 = 10;
@@ -13,8 +14,7 @@ const MOST_SECONDS: u64 = 120;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Options {
     pub(super) stores: Vec<Kind>,
-    /// Names of measurements; none means all.
-    pub(super) only: Vec<String>,
+    pub(super) only: Only,
     seconds: u64,
     /// Whether the tables go into the documentation too.
     pub(super) is_written: bool,
@@ -28,7 +28,7 @@ impl Options {
     pub(super) fn read(arguments: &[String]) -> Result<Self> {
         let mut options = Self {
             stores: Kind::ALL.to_vec(),
-            only: Vec::new(),
+            only: Only::default(),
             seconds: PLANNED_SECONDS,
             is_written: false,
         };
@@ -37,8 +37,8 @@ impl Options {
             let mut value = || words.next().with_context(|| format!("{word} wants a value"));
             match word.as_str() {
                 "--store" => options.stores = stores(value()?)?,
-                "--only" => options.only = value()?.split(',').map(|name| name.trim().to_owned()).collect(),
-                "--seconds" => options.seconds = seconds(value()?)?,
+                "--only" => options.only = Only::read(value()?),
+                "--seconds" => options.seconds = number(value()?, "seconds", 1..=MOST_SECONDS)?,
                 "--quick" => options.seconds = QUICK_SECONDS,
                 "--write" => options.is_written = true,
                 _ => bail!("unknown argument `{word}`; usage: cargo xtask bench {}", super::super::USAGE),
@@ -56,11 +56,6 @@ impl Options {
     pub(super) fn seconds(&self) -> u64 {
         self.seconds
     }
-
-    /// Whether this one is asked for.
-    pub(super) fn wants(&self, name: &str) -> bool {
-        self.only.is_empty() || self.only.iter().any(|wanted| wanted == name)
-    }
 }
 
 fn stores(word: &str) -> Result<Vec<Kind>> {
@@ -69,12 +64,6 @@ fn stores(word: &str) -> Result<Vec<Kind>> {
     }
     let kind = Kind::ALL.into_iter().find(|kind| kind.word() == word);
     Ok(vec![kind.with_context(|| format!("there is no store `{word}`; take sqlite, postgres or both"))?])
-}
-
-fn seconds(word: &str) -> Result<u64> {
-    let seconds = word.parse().with_context(|| format!("`{word}` is no number of seconds"))?;
-    ensure!((1..=MOST_SECONDS).contains(&seconds), "take 1 to {MOST_SECONDS} seconds");
-    Ok(seconds)
 }
 
 #[cfg(test)]
@@ -90,7 +79,7 @@ mod tests {
     fn all_is_measured_in_both_stores_when_nothing_is_said() {
         let options = read("").expect("the default");
         assert_eq!(options.stores, Kind::ALL);
-        assert!(options.wants("list") && !options.is_written);
+        assert!(options.only.wants("list") && !options.is_written);
         assert!((options.time_scale() - 1.0).abs() < 1e-9);
     }
 
@@ -98,7 +87,7 @@ mod tests {
     fn what_is_named_alone_is_measured() {
         let options = read("--store sqlite --only list,events --quick --write").expect("well formed");
         assert_eq!(options.stores, [Kind::Sqlite]);
-        assert!(options.wants("events") && !options.wants("mix") && options.is_written);
+        assert!(options.only.wants("events") && !options.only.wants("mix") && options.is_written);
         assert_eq!(options.seconds(), QUICK_SECONDS);
     }
 

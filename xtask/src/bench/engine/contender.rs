@@ -8,8 +8,8 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
 use super::contest::{Contest, Lane};
-use super::measured::{self, GENERATOR, Measured};
-use crate::bench::{found, say};
+use super::measured::{self, Measured};
+use crate::bench::{Place, found, say};
 use crate::workspace::Workspace;
 
 /// A generator.
@@ -104,7 +104,7 @@ impl Contender {
     /// # Errors
     /// When it does not end well, or does not say what it did.
     pub(super) fn run(self, offer: &Offer<'_>) -> Result<Measured> {
-        let mut command = GENERATOR.command(&match self.is_ours() {
+        let mut command = Place::GENERATOR.command(&match self.is_ours() {
             true => offer.workspace.binary(self.name()),
             false => found(self.name()).with_context(|| format!("{} is not installed", self.name()))?,
         });

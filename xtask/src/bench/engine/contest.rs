@@ -72,7 +72,7 @@ impl Contest {
         let authority = target.authority(self.lane);
         for round in 0..options.rounds(self.rounds) {
             for turn in 0..runs.len() {
-                let place = (round + turn) % runs.len();
+                let place = (round as usize + turn) % runs.len();
                 let is_first = round == 0;
                 let seconds = options.seconds;
                 let offer =

@@ -7,32 +7,12 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use super::target::pinned;
 use crate::bench::proc;
 use crate::child::Running;
 
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Besides the time for which load is offered: starting, thousands of connections, reports.
 const GRACE: Duration = Duration::from_secs(60);
-
-/// Which part of the machine a program is given, so that generator and target do not push each other aside.
-pub(in crate::bench) struct Place {
-    processor: usize,
-}
-
-/// Where the target runs.
-pub(in crate::bench) const SERVER: Place = Place { processor: 0 };
-/// Where the generators run.
-pub(in crate::bench) const GENERATOR: Place = Place { processor: 1 };
-
-impl Place {
-    /// A command for `program` in this place.
-    pub(in crate::bench) fn command(&self, program: &Path) -> Command {
-        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let is_apart = processors > 1 && super::super::found("taskset").is_some();
-        pinned(program, is_apart.then(|| self.processor.to_string()).as_deref())
-    }
-}
 
 /// What a run took.
 #[derive(Debug, Clone, Copy, PartialEq)]
