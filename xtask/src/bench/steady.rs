@@ -1,11 +1,11 @@
 //! The generator's memory over many minutes: errors, a million URLs, and everything recorded.
 //!
-//! The figures are from the run's own report: the plan asks for the extremes of the generator's resident memory in
-//! each phase, and the archive holds the series they are taken from.
+//! The figures are from the run's own file: the series of the generator's resident memory and the outcomes, asked for
+//! with `sqlite3` as any reader of the file would.
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
@@ -19,6 +19,7 @@ use crate::steps;
 use crate::workspace::Workspace;
 
 const DOCUMENT: &str = "docs/benchmarks.md";
+const ARCHIVE: &str = "steady.plimsoll";
 const DEFAULT_MINUTES: u64 = 20;
 const DEFAULT_RATE: u64 = 5_000;
 const MOST_MINUTES: u64 = 120;
@@ -42,9 +43,9 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     steps::run(build).context("cannot build the tool")?;
     let folder = workspace.scratch("bench-steady")?;
     let target = Target::start(&folder)?;
-    let report = offer(workspace, (&options, &target), &folder)?;
+    offer(workspace, (&options, &target), &folder)?;
     target.stop()?;
-    let mut table = table(&report)?;
+    let mut table = table(&ask(&folder)?)?;
     table.notes = machine::describe(workspace, ("steady", arguments)).notes;
     let text = table.render();
     println!("\n{text}");
@@ -69,63 +70,71 @@ fn options(arguments: &[String]) -> Result<Options> {
     Ok(options)
 }
 
-fn offer(workspace: &Workspace, (options, target): (&Options, &Target), folder: &Path) -> Result<Value> {
+fn offer(workspace: &Workspace, (options, target): (&Options, &Target), folder: &Path) -> Result<()> {
     std::fs::write(folder.join("steady.toml"), plan(options, &target.failing_authority()))
         .context("cannot write the plan")?;
     let mut command = Place::GENERATOR.command(&workspace.binary("plimsoll"));
-    command.args(["run", "steady.toml", "--force", "-o", "steady.plimsoll", "--json", "steady.json"]);
+    command.args(["run", "steady.toml", "--force", "-o", ARCHIVE]);
     command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null());
     say(&command);
     let status = Running::start("plimsoll", command)?.wait()?;
     ensure!(matches!(status.code(), Some(0 | 3..=5)), "plimsoll ended with {status}");
-    let text = std::fs::read(folder.join("steady.json")).context("cannot read the report")?;
-    serde_json::from_slice(&text).context("the report is no JSON")
+    Ok(())
 }
 
-/// The bounds cannot be missed: they are there so that the extremes are reported.
+/// One phase from beginning to end: every key that the run needs is there in its first seconds.
 fn plan(options: &Options, authority: &str) -> String {
-    let rest = options.minutes - 1;
-    let rate = options.rate;
+    let (minutes, rate) = (options.minutes, options.rate);
     format!(
-        "version = 1\n[targets.server]\nurl = \"http://{authority}\"\n[[phases]]\nname = \"first\"\nduration = \"1m\"\n\
-         [[phases]]\nname = \"rest\"\nduration = \"{rest}m\"\n[[scenarios]]\nname = \"ask\"\n\
+        "version = 1\n[targets.server]\nurl = \"http://{authority}\"\n\
+         [[phases]]\nname = \"all\"\nduration = \"{minutes}m\"\n[[scenarios]]\nname = \"ask\"\n\
          executor = \"constant-arrival-rate\"\nrate = \"{rate}/s\"\nmax_vus = 200\npreallocated_vus = 200\n\
-         phases = [\"first\", \"rest\"]\n\
-         [[scenarios.steps]]\nname = \"item\"\nget = \"${{server.url}}/item/${{random(1, 1000000)}}\"\n\
-         [objectives]\nleast = \"min(rss, target = generator, phase = rest) > 1MB\"\n\
-         most = \"max(rss, target = generator, phase = rest) < 10GB\"\n\
-         mean = \"mean(rss, target = generator, phase = rest) < 10GB\"\n\
-         first = \"max(rss, target = generator, phase = first) < 10GB\"\n"
+         [[scenarios.steps]]\nname = \"item\"\nget = \"${{server.url}}/item/${{random(1, 1000000)}}\"\n"
     )
 }
 
-fn table(report: &Value) -> Result<Table> {
-    let claims = report["claims"].as_array().context("the report has no claims")?;
-    let megabytes = |name: &str| -> Result<f64> {
-        let claim = claims.iter().find(|claim| claim["name"] == name);
-        let observed = claim.and_then(|claim| claim["observed"]["value"].as_f64());
-        observed.map(|bytes| bytes / 1e6).with_context(|| format!("the report has no figure for `{name}`"))
-    };
-    let (least, most, mean) = (megabytes("least")?, megabytes("most")?, megabytes("mean")?);
-    let endpoint =
-        report["endpoints"].as_array().and_then(|rows| rows.iter().find(|row| row["phase"] == "rest"));
-    let endpoint = endpoint.context("the report has no row of the phase `rest`")?;
-    let requests = endpoint["requests"].as_f64().context("the report counts no requests")?;
-    let succeeded = endpoint["by_outcome"]["ok"].as_f64().unwrap_or_default();
+/// Answers, those that failed, the share of arrivals that began; least, mean and most of resident memory in bytes.
+const QUESTION: &str = "\
+    WITH rss AS (SELECT value FROM samples JOIN series USING (series) \
+        WHERE name = 'rss' AND target = 'generator' AND at_ns >= 60e9), \
+    answers AS (SELECT count, outcome FROM histograms JOIN keys USING (key) \
+        WHERE metric = 'response_time' AND second >= 60), \
+    arrivals AS (SELECT metric, sum(value) AS n FROM counts JOIN keys USING (key) WHERE second >= 60 GROUP BY metric) \
+    SELECT (SELECT sum(count) FROM answers) AS answers, \
+        (SELECT sum(count) FROM answers WHERE outcome <> 'ok') AS failures, \
+        (SELECT n FROM arrivals WHERE metric = 'started') * 1.0 \
+            / (SELECT n FROM arrivals WHERE metric = 'scheduled') AS started, \
+        (SELECT min(value) FROM rss) AS least, (SELECT avg(value) FROM rss) AS mean, \
+        (SELECT max(value) FROM rss) AS most";
+
+fn ask(folder: &Path) -> Result<Value> {
+    let mut sqlite = Command::new("sqlite3");
+    sqlite.current_dir(folder).args(["-json", "-readonly", ARCHIVE, QUESTION]);
+    let output = sqlite.output().context("cannot run `sqlite3`")?;
+    ensure!(output.status.success(), "sqlite3: {}", String::from_utf8_lossy(&output.stderr).trim());
+    let rows: Value = serde_json::from_slice(&output.stdout).context("sqlite3 answers no JSON")?;
+    rows.get(0).cloned().context("sqlite3 answers no row")
+}
+
+fn table(row: &Value) -> Result<Table> {
+    let number =
+        |name: &str| row[name].as_f64().with_context(|| format!("the run file does not say `{name}`"));
+    let (least, mean, most) = (number("least")? / 1e6, number("mean")? / 1e6, number("most")? / 1e6);
+    let answers = number("answers")?;
     let row = vec![
-        count(requests),
-        figure(Some((1.0 - succeeded / requests) * 100.0), 2),
-        figure(Some(megabytes("first")?), 2),
+        count(answers),
+        figure(Some(number("failures")? / answers * 100.0), 2),
+        figure(Some(number("started")? * 100.0), 2),
         figure(Some(least), 2),
         figure(Some(mean), 2),
         figure(Some(most), 2),
         figure(Some((most - least) / mean * 100.0), 1),
     ];
     let head = &[
-        "requests after the first minute",
+        "answers after the first minute",
         "failed %",
-        "first minute: most MB",
-        "after it: least MB",
+        "arrivals started %",
+        "least MB",
         "mean MB",
         "most MB",
         "most − least, % of the mean",
@@ -149,13 +158,12 @@ mod tests {
 
     #[test]
     fn how_far_memory_moved_is_told_of_the_mean() {
-        let claim =
-            |name: &str, bytes: f64| serde_json::json!({ "name": name, "observed": { "value": bytes } });
-        let report = serde_json::json!({
-            "claims": [claim("least", 19e6), claim("most", 21e6), claim("mean", 20e6), claim("first", 18e6)],
-            "endpoints": [{ "phase": "rest", "requests": 1000, "by_outcome": { "ok": 950 } }],
+        let mut row = serde_json::json!({
+            "answers": 1000, "failures": 50, "started": 1.0, "least": 19e6, "mean": 20e6, "most": 21e6,
         });
-        let table = table(&report).expect("it is such a report");
-        assert_eq!(table.rows, [["1,000", "5.00", "18.00", "19.00", "20.00", "21.00", "10.0"]]);
+        let told = table(&row).expect("it is such a row");
+        assert_eq!(told.rows, [["1,000", "5.00", "100.00", "19.00", "20.00", "21.00", "10.0"]]);
+        row["most"] = Value::Null;
+        assert!(table(&row).is_err(), "a run without the series");
     }
 }
