@@ -6,6 +6,7 @@
 //! by its guard.
 
 mod error;
+pub mod go;
 mod guard;
 pub mod nginx;
 pub mod poll;

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
+use peers::go::Toolchain;
 use peers::nginx::Nginx;
 use peers::postgres::Installation;
 
@@ -22,6 +23,12 @@ pub(crate) struct Need {
 pub(crate) const NEEDS: &[Need] = &[
     Need { binary: "cc", package: "build-essential", why: "compiles SQLite", is_there: in_path },
     Need { binary: "git", package: "git", why: "lists the files that `tidy` looks at", is_there: in_path },
+    Need {
+        binary: "go",
+        package: "golang-go",
+        why: "builds a target whose profiles `go tool pprof` reads too",
+        is_there: |_| Toolchain::find().is_ok(),
+    },
     Need {
         binary: "nginx",
         package: "nginx-light",
@@ -138,9 +145,10 @@ mod tests {
     fn what_is_missing_is_named_with_its_reason() {
         assert_eq!(
             request(&NEEDS.iter().collect::<Vec<_>>()),
-            "missing: `cc` (compiles SQLite); `git` (lists the files that `tidy` looks at); `nginx` (is a server of \
-             others that the engine is held against); `postgres` (is the other store of the services; version 15 or \
-             newer); run `apt-get install build-essential git nginx-light postgresql` or install them your system's way"
+            "missing: `cc` (compiles SQLite); `git` (lists the files that `tidy` looks at); `go` (builds a target whose \
+             profiles `go tool pprof` reads too); `nginx` (is a server of others that the engine is held against); \
+             `postgres` (is the other store of the services; version 15 or newer); run `apt-get install \
+             build-essential git golang-go nginx-light postgresql` or install them your system's way"
         );
     }
 }

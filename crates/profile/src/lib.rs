@@ -1,0 +1,31 @@
+//! pprof profiles: where a program spent its processor time, its memory and its waiting.
+//!
+//! Pure: bytes go in, tables and trees come out; no clock, no files, no network. A profile is untrusted: reading is
+//! bounded in memory ([`Limits`]), never panics, and an error says which record at which byte is wrong.
+//!
+//! [`read`] makes a [`Profile`] of bytes; a [`View`] of it is one sample type with frames resolved to functions; from a
+//! view come [`top`], [`CallTree`], and, from two of them, a comparison. Numbers are those of `go tool pprof` on the
+//! same files; tests hold both side by side. Format: `profile.proto` of github.com/google/pprof.
+
+mod error;
+mod kind;
+mod merge;
+mod model;
+mod read;
+mod tally;
+mod text;
+mod top;
+mod tree;
+mod view;
+mod write;
+
+pub use error::{CompareError, MergeError, Problem, ReadError, Record, TypeError, ViewError};
+pub use kind::{Counting, Kind, Sampling};
+pub use merge::{merge, since};
+pub use model::{Function, Label, LabelValue, Line, Location, Mapping, Profile, Sample, ValueType};
+pub use read::{Limits, read, read_within};
+pub use text::Text;
+pub use top::{Row, Sort, Top, TopOptions, top};
+pub use tree::{CallTree, TreeNode};
+pub use view::{Node, View, ViewOptions};
+pub use write::write;

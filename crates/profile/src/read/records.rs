@@ -1,0 +1,75 @@
+//! The outer message as a row of records: key, then a number or bytes.
+
+use prost::encoding::{WireType, decode_key, decode_varint};
+
+use crate::error::ReadError;
+
+/// One field of the outer message.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Piece<'a> {
+    /// Its number in `profile.proto`.
+    pub(super) field: u32,
+    /// Where it begins.
+    pub(super) at: usize,
+    pub(super) body: Body<'a>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Body<'a> {
+    Number(u64),
+    Bytes(&'a [u8]),
+    /// Of a kind that this format has no use for.
+    Fixed,
+}
+
+/// Walks over the records; ends after the first error.
+pub(super) struct Pieces<'a> {
+    whole: &'a [u8],
+    rest: &'a [u8],
+}
+
+impl<'a> Pieces<'a> {
+    pub(super) fn of(whole: &'a [u8]) -> Self {
+        Pieces { whole, rest: whole }
+    }
+
+    fn piece(&mut self) -> Result<Piece<'a>, &'static str> {
+        let at = self.whole.len() - self.rest.len();
+        let (field, kind) = decode_key(&mut self.rest).map_err(|_| "no field can begin like this")?;
+        let body = match kind {
+            WireType::Varint => {
+                Body::Number(decode_varint(&mut self.rest).map_err(|_| "a number is cut off or too long")?)
+            }
+            WireType::LengthDelimited => {
+                let length = decode_varint(&mut self.rest).map_err(|_| "a length is cut off or too long")?;
+                Body::Bytes(self.take(length)?)
+            }
+            WireType::SixtyFourBit => self.take(8).map(|_| Body::Fixed)?,
+            WireType::ThirtyTwoBit => self.take(4).map(|_| Body::Fixed)?,
+            WireType::StartGroup | WireType::EndGroup => return Err("a group, which this format never has"),
+        };
+        Ok(Piece { field, at, body })
+    }
+
+    fn take(&mut self, length: u64) -> Result<&'a [u8], &'static str> {
+        let taken = usize::try_from(length).ok().and_then(|length| self.rest.split_at_checked(length));
+        let (taken, rest) = taken.ok_or("a field is longer than what is left: the file is cut off")?;
+        self.rest = rest;
+        Ok(taken)
+    }
+}
+
+impl<'a> Iterator for Pieces<'a> {
+    type Item = Result<Piece<'a>, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let at = self.whole.len() - self.rest.len();
+        Some(self.piece().map_err(|why| {
+            self.rest = &[];
+            ReadError::Broken { at, why }
+        }))
+    }
+}

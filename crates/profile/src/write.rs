@@ -1,0 +1,165 @@
+//! A [`Profile`] into bytes, as `go tool pprof` reads them.
+
+use std::io::{self, Write as _};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use prost::Message;
+use prost::encoding::{self, WireType};
+
+use crate::model::{LabelValue, Profile, ValueType};
+use crate::read::messages::{
+    FunctionRecord, LabelRecord, LineRecord, LocationRecord, MappingRecord, SampleRecord, ValueTypeRecord,
+    field,
+};
+use crate::text::Text;
+
+/// The profile in pprof's format, compressed by gzip; the same bytes for the same profile.
+///
+/// # Errors
+/// Never in practice: memory is written to.
+pub fn write(profile: &Profile) -> io::Result<Vec<u8>> {
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
+    gzip.write_all(&encode(profile))?;
+    gzip.finish()
+}
+
+/// The texts of the header have no place in the table of the profile, so they follow it.
+struct Encoder {
+    bytes: Vec<u8>,
+    texts: Vec<String>,
+    known: usize,
+}
+
+fn encode(profile: &Profile) -> Vec<u8> {
+    let mut encoder = Encoder { bytes: Vec::new(), texts: Vec::new(), known: profile.texts.len().max(1) };
+    for counted in &profile.sample_types {
+        let record = encoder.value_type(counted);
+        encoder.message(field::SAMPLE_TYPE, &record);
+    }
+    encoder.samples(profile);
+    encoder.program(profile);
+    let period_type = encoder.value_type(&profile.period_type);
+    encoder.message(field::PERIOD_TYPE, &period_type);
+    let default = profile.default_sample_type.clone().unwrap_or_default();
+    for (number, text) in [
+        (field::DROP_FRAMES, &profile.drop_frames),
+        (field::KEEP_FRAMES, &profile.keep_frames),
+        (field::DEFAULT_SAMPLE_TYPE, &default),
+        (field::DOC_URL, &profile.doc_url),
+    ] {
+        let index = encoder.text(text);
+        encoder.number(number, index);
+    }
+    for comment in &profile.comments {
+        let index = encoder.text(comment);
+        encoding::int64::encode(field::COMMENT, &index, &mut encoder.bytes);
+    }
+    encoder.number(field::TIME_NANOS, profile.time_ns);
+    encoder.number(field::DURATION_NANOS, profile.duration_ns);
+    encoder.number(field::PERIOD, profile.period);
+    encoder.table(profile);
+    encoder.bytes
+}
+
+impl Encoder {
+    fn text(&mut self, text: &str) -> i64 {
+        if text.is_empty() {
+            return 0;
+        }
+        self.texts.push(text.to_owned());
+        (self.known + self.texts.len() - 1) as i64
+    }
+
+    fn value_type(&mut self, counted: &ValueType) -> ValueTypeRecord {
+        ValueTypeRecord { name: self.text(&counted.name), unit: self.text(&counted.unit) }
+    }
+
+    fn message(&mut self, number: u32, record: &impl Message) {
+        encoding::message::encode(number, record, &mut self.bytes);
+    }
+
+    fn number(&mut self, number: u32, value: i64) {
+        if value != 0 {
+            encoding::int64::encode(number, &value, &mut self.bytes);
+        }
+    }
+
+    fn samples(&mut self, profile: &Profile) {
+        for sample in profile.samples() {
+            let record = SampleRecord {
+                location_id: sample.stack.iter().map(|at| u64::from(*at) + 1).collect(),
+                value: sample.values.to_vec(),
+                label: sample.labels.iter().map(|label| label_record(label.key, label.value)).collect(),
+            };
+            self.message(field::SAMPLE, &record);
+        }
+    }
+
+    fn program(&mut self, profile: &Profile) {
+        for (id, mapping) in (1..).zip(&profile.mappings) {
+            let [has_functions, has_filenames, has_line_numbers, has_inline_frames] = mapping.resolved;
+            let record = MappingRecord {
+                id,
+                start: mapping.start,
+                limit: mapping.limit,
+                offset: mapping.offset,
+                file: index(mapping.file),
+                build_id: index(mapping.build_id),
+                has_functions,
+                has_filenames,
+                has_line_numbers,
+                has_inline_frames,
+            };
+            self.message(field::MAPPING, &record);
+        }
+        for (number, location) in (0..).zip(&profile.locations) {
+            let line = profile.lines(number).iter().map(|line| LineRecord {
+                function_id: u64::from(line.function) + 1,
+                line: line.line,
+                column: line.column,
+            });
+            let record = LocationRecord {
+                id: u64::from(number) + 1,
+                mapping_id: location.mapping.map_or(0, |at| u64::from(at) + 1),
+                address: location.address,
+                line: line.collect(),
+                is_folded: location.is_folded,
+            };
+            self.message(field::LOCATION, &record);
+        }
+        for (id, function) in (1..).zip(&profile.functions) {
+            let record = FunctionRecord {
+                id,
+                name: index(function.name),
+                system_name: index(function.system_name),
+                file: index(function.file),
+                start_line: function.start_line,
+            };
+            self.message(field::FUNCTION, &record);
+        }
+    }
+
+    fn table(&mut self, profile: &Profile) {
+        let of_profile = profile.texts.iter().chain((profile.texts.len() == 0).then_some(""));
+        for text in of_profile.chain(self.texts.iter().map(String::as_str)) {
+            encoding::encode_key(field::STRING_TABLE, WireType::LengthDelimited, &mut self.bytes);
+            encoding::encode_varint(text.len() as u64, &mut self.bytes);
+            self.bytes.extend_from_slice(text.as_bytes());
+        }
+    }
+}
+
+fn index(text: Text) -> i64 {
+    i64::from(text.0)
+}
+
+fn label_record(key: Text, value: LabelValue) -> LabelRecord {
+    let key = index(key);
+    match value {
+        LabelValue::Text(text) => LabelRecord { key, text: index(text), ..LabelRecord::default() },
+        LabelValue::Number(number, unit) => {
+            LabelRecord { key, number, unit: index(unit), ..LabelRecord::default() }
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! A small service in Go, built from `peers/go`, with the endpoints by which services in Go are watched; and the Go
+//! toolchain, whose `go tool pprof` is what our own reading of profiles is held against.
+
+use std::ffi::OsStr;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use crate::error::{PeerError, Tried as _};
+
+/// Where the system or people put it, besides the search path.
+const PLACES: [&str; 3] = ["/usr/local/go/bin", "/usr/lib/go/bin", "/usr/local/bin"];
+/// No answer takes longer, a profile of the processor for some seconds neither.
+const ANSWER_WITHIN: Duration = Duration::from_secs(60);
+const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/go");
+
+/// The Go toolchain of this machine.
+#[derive(Debug, Clone)]
+pub struct Toolchain {
+    program: PathBuf,
+}
+
+impl Toolchain {
+    /// Looks for it.
+    ///
+    /// # Errors
+    /// When it is not there.
+    pub fn find() -> Result<Self, PeerError> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders: Vec<PathBuf> = std::env::split_paths(&path).chain(PLACES.map(PathBuf::from)).collect();
+        let program = folders.iter().map(|folder| folder.join("go")).find(|path| path.is_file());
+        program.map(|program| Toolchain { program }).ok_or_else(|| PeerError::Missing {
+            program: "go",
+            looked: format!("the search path, {}", PLACES.join(", ")),
+            package: "golang-go",
+        })
+    }
+
+    /// What `go tool pprof` prints on standard output with these arguments.
+    ///
+    /// # Errors
+    /// When it fails, with what it said.
+    pub fn pprof(&self, arguments: &[impl AsRef<OsStr>]) -> Result<String, PeerError> {
+        let mut command = self.command();
+        command.args(["tool", "pprof", "-symbolize=none"]).args(arguments);
+        self.run(command)
+    }
+
+    fn build(&self, output: &Path) -> Result<(), PeerError> {
+        let mut command = self.command();
+        command.current_dir(SOURCE).arg("build").arg("-o").arg(output).arg(".");
+        self.run(command).map(drop)
+    }
+
+    /// Needs nothing from the network, and takes the toolchain that is here.
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.env("GOTOOLCHAIN", "local").env("GOPROXY", "off").env("GOFLAGS", "-buildvcs=false");
+        command.stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, mut command: Command) -> Result<String, PeerError> {
+        let output = command.output().tried(|| format!("start {}", self.program.display()))?;
+        if !output.status.success() {
+            return Err(PeerError::Failed {
+                program: self.program.clone(),
+                status: output.status,
+                said: String::from_utf8_lossy(&output.stderr).into_owned(),
+            });
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+}
+
+/// What the target's runtime samples, and how slow it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// One in so many contentions; 0 is off, as in Go.
+    pub mutex_fraction: u32,
+    /// One sample in so many nanoseconds of waiting; 0 is off, as in Go.
+    pub block_rate_ns: u32,
+    /// One sample in so many allocated bytes; Go's own rate is 524,288.
+    pub memory_rate_bytes: u32,
+    /// How many times the function `heavy` does its work.
+    pub slowdown: u32,
+}
+
+impl Default for Settings {
+    /// Go's own.
+    fn default() -> Self {
+        Settings { mutex_fraction: 0, block_rate_ns: 0, memory_rate_bytes: 512 << 10, slowdown: 1 }
+    }
+}
+
+/// A running target. Dropping it ends it; it also ends when this process does, because its standard input ends.
+#[derive(Debug)]
+pub struct Target {
+    child: Child,
+    address: SocketAddr,
+    folder: TempDir,
+}
+
+impl Target {
+    /// Builds and starts it. Endpoints: see `peers/go/main.go`.
+    ///
+    /// # Errors
+    /// When there is no Go, or it does not build or start.
+    pub fn start(settings: Settings) -> Result<Self, PeerError> {
+        let toolchain = Toolchain::find()?;
+        let folder = TempDir::with_prefix("peers-go-").tried(|| "make a temporary folder".to_owned())?;
+        let binary = folder.path().join("gotarget");
+        toolchain.build(&binary)?;
+        let mut command = Command::new(&binary);
+        command.args(["-mutex-fraction", &settings.mutex_fraction.to_string()]);
+        command.args(["-block-rate", &settings.block_rate_ns.to_string()]);
+        command.args(["-memory-rate", &settings.memory_rate_bytes.to_string()]);
+        command.args(["-slowdown", &settings.slowdown.to_string()]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        // Ctrl-C is for us alone.
+        command.process_group(0);
+        let mut child = command.spawn().tried(|| "start the target in Go".to_owned())?;
+        let mut line = String::new();
+        if let Some(output) = child.stdout.take() {
+            let _ended = BufReader::new(output).read_line(&mut line);
+        }
+        match line.trim().strip_prefix("listening on ").and_then(|address| address.parse().ok()) {
+            Some(address) => Ok(Target { child, address, folder }),
+            None => {
+                let _gone = child.kill();
+                let _reaped = child.wait();
+                Err(PeerError::Server {
+                    what: "the target in Go did not say where it listens".to_owned(),
+                    log: line,
+                })
+            }
+        }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Its program.
+    pub fn binary(&self) -> PathBuf {
+        self.folder.path().join("gotarget")
+    }
+
+    /// The body that it answers at `path` with.
+    ///
+    /// # Errors
+    /// When it cannot be reached, or answers with anything but success.
+    pub fn get(&self, path: &str) -> Result<Vec<u8>, PeerError> {
+        let said = || format!("ask the target in Go for {path}");
+        let mut stream = TcpStream::connect(self.address).tried(said)?;
+        stream.set_read_timeout(Some(ANSWER_WITHIN)).tried(said)?;
+        // In HTTP/1.0 a body ends with its connection.
+        write!(stream, "GET {path} HTTP/1.0\r\nHost: {}\r\n\r\n", self.address).tried(said)?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).tried(said)?;
+        let end = answer.windows(4).position(|four| four == b"\r\n\r\n");
+        let head = String::from_utf8_lossy(&answer[..end.unwrap_or(answer.len())]).into_owned();
+        match end {
+            Some(end) if head.split(' ').nth(1).is_some_and(|status| status.starts_with('2')) => {
+                Ok(answer.split_off(end + 4))
+            }
+            _ => Err(PeerError::Server { what: format!("the target in Go failed at {path}"), log: head }),
+        }
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        let _gone = self.child.kill();
+        let _reaped = self.child.wait();
+    }
+}
