@@ -37,7 +37,8 @@ mod tests {
 
     #[test]
     fn tails_are_those_of_the_printed_tables() {
-        let table = [(0.0, 1.0), (1.0, 0.317_310_5), (1.959_964, 0.05), (3.290_527, 0.001), (6.0, 1.973_175e-9)];
+        let table =
+            [(0.0, 1.0), (1.0, 0.317_310_5), (1.959_964, 0.05), (3.290_527, 0.001), (6.0, 1.973_175e-9)];
         for (z, probability) in table {
             assert!((two_sided(z) / probability - 1.0).abs() < 1e-5, "{z}: {}", two_sided(z));
             assert_eq!(two_sided(-z), two_sided(z));

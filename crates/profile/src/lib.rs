@@ -4,13 +4,17 @@
 //! bounded in memory ([`Limits`]), never panics, and an error says which record at which byte is wrong.
 //!
 //! [`read`] makes a [`Profile`] of bytes; a [`View`] of it is one sample type with frames resolved to functions; from a
-//! view come [`top`], [`CallTree`], and, from two of them, a comparison. Numbers are those of `go tool pprof` on the
+//! view come [`top`], [`CallTree`], and, from two of them, [`compare`]. Numbers are those of `go tool pprof` on the
 //! same files; tests hold both side by side. Format: `profile.proto` of github.com/google/pprof.
 
+mod build;
+mod compare;
 mod error;
+mod gaussian;
 mod kind;
 mod merge;
 mod model;
+mod nets;
 mod read;
 mod tally;
 mod text;
@@ -19,6 +23,10 @@ mod tree;
 mod view;
 mod write;
 
+pub use build::{Builder, Frame};
+pub use compare::{
+    Amount, Basis, Caveat, Change, Comparison, Mover, Net, Side, Significance, Which, compare,
+};
 pub use error::{CompareError, MergeError, Problem, ReadError, Record, TypeError, ViewError};
 pub use kind::{Counting, Kind, Sampling};
 pub use merge::{merge, since};

@@ -43,3 +43,6 @@ pub fn read_within(bytes: &[u8], limits: Limits) -> Result<Profile, ReadError> {
     let inflated = inflate::inflate(bytes, limits.inflated_bytes)?;
     assemble::assemble(&inflated, limits.frames)
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,6 +21,14 @@ impl Default for SamplingError {
 }
 
 impl SamplingError {
+    /// The error of a sum.
+    pub(crate) fn with(self, other: SamplingError) -> SamplingError {
+        SamplingError {
+            samples: self.samples.zip(other.samples).map(|(sum, more)| sum + more),
+            variance: self.variance + other.variance,
+        }
+    }
+
     fn add(&mut self, value: i64, samples: Option<f64>) {
         self.samples = self.samples.zip(samples).map(|(sum, more)| sum + more);
         if let Some(samples) = samples.filter(|samples| *samples > 0.0) {

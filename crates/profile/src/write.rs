@@ -1,5 +1,6 @@
 //! A [`Profile`] into bytes, as `go tool pprof` reads them.
 
+use std::collections::HashMap;
 use std::io::{self, Write as _};
 
 use flate2::Compression;
@@ -24,15 +25,20 @@ pub fn write(profile: &Profile) -> io::Result<Vec<u8>> {
     gzip.finish()
 }
 
-/// The texts of the header have no place in the table of the profile, so they follow it.
-struct Encoder {
+/// Texts of the header that the table of the profile lacks follow it.
+struct Encoder<'p> {
     bytes: Vec<u8>,
-    texts: Vec<String>,
-    known: usize,
+    indices: HashMap<&'p str, i64>,
+    in_table: usize,
+    added: Vec<&'p str>,
 }
 
-fn encode(profile: &Profile) -> Vec<u8> {
-    let mut encoder = Encoder { bytes: Vec::new(), texts: Vec::new(), known: profile.texts.len().max(1) };
+pub(crate) fn encode(profile: &Profile) -> Vec<u8> {
+    let mut indices: HashMap<&str, i64> =
+        (0..).zip(profile.texts.iter()).map(|(at, text)| (text, at)).collect();
+    indices.insert("", 0);
+    let mut encoder =
+        Encoder { bytes: Vec::new(), indices, in_table: profile.texts.len().max(1), added: Vec::new() };
     for counted in &profile.sample_types {
         let record = encoder.value_type(counted);
         encoder.message(field::SAMPLE_TYPE, &record);
@@ -41,11 +47,11 @@ fn encode(profile: &Profile) -> Vec<u8> {
     encoder.program(profile);
     let period_type = encoder.value_type(&profile.period_type);
     encoder.message(field::PERIOD_TYPE, &period_type);
-    let default = profile.default_sample_type.clone().unwrap_or_default();
+    let default = profile.default_sample_type.as_deref().unwrap_or_default();
     for (number, text) in [
-        (field::DROP_FRAMES, &profile.drop_frames),
+        (field::DROP_FRAMES, profile.drop_frames.as_str()),
         (field::KEEP_FRAMES, &profile.keep_frames),
-        (field::DEFAULT_SAMPLE_TYPE, &default),
+        (field::DEFAULT_SAMPLE_TYPE, default),
         (field::DOC_URL, &profile.doc_url),
     ] {
         let index = encoder.text(text);
@@ -62,16 +68,16 @@ fn encode(profile: &Profile) -> Vec<u8> {
     encoder.bytes
 }
 
-impl Encoder {
-    fn text(&mut self, text: &str) -> i64 {
-        if text.is_empty() {
-            return 0;
-        }
-        self.texts.push(text.to_owned());
-        (self.known + self.texts.len() - 1) as i64
+impl<'p> Encoder<'p> {
+    fn text(&mut self, text: &'p str) -> i64 {
+        let next = (self.in_table + self.added.len()) as i64;
+        *self.indices.entry(text).or_insert_with(|| {
+            self.added.push(text);
+            next
+        })
     }
 
-    fn value_type(&mut self, counted: &ValueType) -> ValueTypeRecord {
+    fn value_type(&mut self, counted: &'p ValueType) -> ValueTypeRecord {
         ValueTypeRecord { name: self.text(&counted.name), unit: self.text(&counted.unit) }
     }
 
@@ -142,7 +148,7 @@ impl Encoder {
 
     fn table(&mut self, profile: &Profile) {
         let of_profile = profile.texts.iter().chain((profile.texts.len() == 0).then_some(""));
-        for text in of_profile.chain(self.texts.iter().map(String::as_str)) {
+        for text in of_profile.chain(self.added.iter().copied()) {
             encoding::encode_key(field::STRING_TABLE, WireType::LengthDelimited, &mut self.bytes);
             encoding::encode_varint(text.len() as u64, &mut self.bytes);
             self.bytes.extend_from_slice(text.as_bytes());

@@ -148,9 +148,7 @@ fn what_we_write_go_tool_pprof_reads() {
     for file in ["cpu", "heap", "mutex"] {
         let profile = captured().read(file);
         let bytes = profile::write(&profile).unwrap();
-        let again = profile::read(&bytes).unwrap();
-        assert!(again.samples().eq(profile.samples()), "{file}: the same samples");
-        assert_eq!(profile::read(&profile::write(&again).unwrap()).as_ref(), Ok(&again), "{file}");
+        assert_eq!(profile::read(&bytes).as_ref(), Ok(&profile), "{file} is itself when it is read again");
         let name = format!("{file}.written");
         fs::write(captured().path(&name), &bytes).unwrap();
         same_top(&View::of(&profile, ViewOptions::default()).unwrap(), &[], &name);
