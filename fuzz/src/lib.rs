@@ -8,6 +8,7 @@
 pub mod mutate;
 mod peer;
 mod plan;
+mod profile;
 mod stored;
 
 /// A parser under fire.
@@ -36,5 +37,6 @@ pub const TARGETS: &[Target] = &[
     plan::PATTERN,
     plan::PROTO,
     plan::LIST,
+    profile::PROFILE,
     stored::HISTOGRAM,
 ];

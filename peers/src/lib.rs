@@ -1,5 +1,5 @@
-//! Real peers for tests and benches: servers of other projects, each in a temporary folder on a free port, ended
-//! with whoever started it.
+//! Real peers for tests and benches: servers of other projects, and a target in another language, each in a temporary
+//! folder on a free port, ended with whoever started it.
 //!
 //! For tests, benches and trying things out; no service and no tool may need it to run. It installs nothing
 //! (`cargo xtask test` does), knows no service, and leaves nothing behind: a peer whose owner was killed is ended

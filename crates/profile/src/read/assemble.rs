@@ -16,6 +16,8 @@ use crate::text::Text;
 /// No profiler writes a record (but a string) of this size; decoding one takes a few times as much.
 const LONGEST_RECORD: usize = 1 << 20;
 const MOST_COMMENTS: usize = 1_024;
+/// Bytes of all comments.
+const LONGEST_COMMENTS: usize = 1 << 20;
 /// More than this make of every sample a table.
 const MOST_TYPES: usize = 256;
 /// How much of a file that is something else is quoted.
@@ -189,10 +191,10 @@ impl<'a> Assembly<'a> {
     }
 
     fn comment(&mut self, number: u64) -> Result<(), Problem> {
-        // As much text as the file itself has: one long string could be named again and again.
-        let room = self.bytes.len().saturating_sub(self.profile.comments.iter().map(String::len).sum());
+        let length: usize = self.profile.comments.iter().map(String::len).sum();
         let comment = self.owned("comment", number)?;
-        if comment.len() > room || self.profile.comments.len() >= MOST_COMMENTS {
+        // One long string could be named again and again.
+        if length + comment.len() > LONGEST_COMMENTS || self.profile.comments.len() >= MOST_COMMENTS {
             return Err(Problem::TooMany);
         }
         self.profile.comments.push(comment);

@@ -204,7 +204,7 @@ fn texts_that_are_no_utf8_are_shown_as_far_as_they_are() {
 
 #[test]
 fn a_long_comment_named_again_and_again_is_refused() {
-    let raw = Raw::usual().bytes(field::STRING_TABLE, &[b'x'; 500]);
+    let raw = Raw::usual().bytes(field::STRING_TABLE, &[b'x'; 200_000]);
     let raw = (0..10).fold(raw, |raw, _| raw.number(field::COMMENT, 3));
     assert!(raw.refused().contains("there are too many"));
 }
