@@ -7,12 +7,14 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
 use sha2::{Digest, Sha256};
 
-use crate::schema::DIGEST_TABLES;
+use crate::schema::{self, DIGEST_TABLES};
 
 /// The digest of the evidence tables, hexadecimal.
 pub(crate) fn of(connection: &Connection) -> rusqlite::Result<String> {
     let mut digest = Sha256::new();
-    for (table, order, columns) in DIGEST_TABLES {
+    let version = schema::version(connection)?;
+    for (table, order, columns) in DIGEST_TABLES.into_iter().filter(|(table, ..)| schema::has(version, table))
+    {
         add(&mut digest, b't', table.as_bytes());
         let mut statement = connection.prepare(&format!("SELECT {columns} FROM {table} ORDER BY {order}"))?;
         let width = statement.column_count();

@@ -12,6 +12,7 @@ mod exemplars;
 mod file_name;
 mod judgements;
 mod load;
+mod observed;
 mod open;
 mod recorder;
 mod schema;

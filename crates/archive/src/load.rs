@@ -11,7 +11,7 @@ use crate::schema::{MAX_A_RUN, MAX_SECONDS};
 
 type Headers = Vec<(String, String)>;
 
-fn damaged(what: impl std::fmt::Display) -> Fault {
+pub(crate) fn damaged(what: impl std::fmt::Display) -> Fault {
     Fault::Damaged(what.to_string())
 }
 

@@ -12,15 +12,12 @@ use std::time::Duration;
 
 use evidence::exchange::{Inlet, Taken};
 use evidence::sink::{Sink, SinkError};
-use evidence::{RunEnd, Sample, SeriesKey};
+use evidence::{Observed, RunEnd};
 
 /// How long it sleeps between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// After how many looks evidence is made durable though a loop has not delivered its second.
 const LOOKS_A_FLUSH: u32 = 20;
-
-/// A batch of values that an observer read.
-type Samples = Vec<(SeriesKey, Sample)>;
 
 /// Who receives the evidence.
 #[derive(Default)]
@@ -68,13 +65,13 @@ impl Recorder {
     pub fn start(
         sinks: Sinks,
         inlets: Vec<Inlet>,
-        samples: Receiver<Samples>,
+        observed: Receiver<Observed>,
     ) -> Result<Recorder, RecordError> {
         let (ends, ended) = channel();
         let has_failed = Arc::new(AtomicBool::new(false));
         let failure = Arc::clone(&has_failed);
         let thread = thread::Builder::new().name("recorder".to_owned()).spawn(move || {
-            let mut desk = Desk::new(sinks, inlets, samples);
+            let mut desk = Desk::new(sinks, inlets, observed);
             let recorded = desk.work(&ended);
             match recorded {
                 Err(error) => {
@@ -136,7 +133,7 @@ struct Source {
 struct Desk {
     sinks: Sinks,
     sources: Vec<Source>,
-    samples: Option<Receiver<Samples>>,
+    observed: Option<Receiver<Observed>>,
     drawing_failures: Vec<String>,
     is_dirty: bool,
     looks: u32,
@@ -145,11 +142,11 @@ struct Desk {
 }
 
 impl Desk {
-    fn new(sinks: Sinks, inlets: Vec<Inlet>, samples: Receiver<Samples>) -> Desk {
+    fn new(sinks: Sinks, inlets: Vec<Inlet>, observed: Receiver<Observed>) -> Desk {
         let sources = inlets.into_iter().map(|inlet| Source { inlet, has_delivered: false }).collect();
-        let samples = Some(samples);
+        let observed = Some(observed);
         let drawing_failures = Vec::new();
-        Desk { sinks, sources, samples, drawing_failures, is_dirty: false, looks: 0, end: None }
+        Desk { sinks, sources, observed, drawing_failures, is_dirty: false, looks: 0, end: None }
     }
 
     fn work(&mut self, ended: &Receiver<RunEnd>) -> Result<(), RecordError> {
@@ -181,7 +178,7 @@ impl Desk {
         });
         self.sources = sources;
         taken?;
-        self.take_samples()
+        self.take_observed()
     }
 
     /// Whether the loop is still going on.
@@ -200,10 +197,10 @@ impl Desk {
         }
     }
 
-    fn take_samples(&mut self) -> Result<(), SinkError> {
-        while let Some(batch) = self.samples.as_ref().and_then(|samples| samples.try_recv().ok()) {
+    fn take_observed(&mut self) -> Result<(), SinkError> {
+        while let Some(seen) = self.observed.as_ref().and_then(|observed| observed.try_recv().ok()) {
             self.is_dirty = true;
-            self.give(|sink| sink.samples(&batch))?;
+            self.give(|sink| sink.observed(&seen))?;
         }
         Ok(())
     }
@@ -255,7 +252,7 @@ impl Desk {
     /// and what draws is told how it ended.
     fn close(&mut self, ended: &Receiver<RunEnd>) {
         self.sources.clear();
-        self.samples = None;
+        self.observed = None;
         self.sinks.recording.clear();
         if let Some(end) = self.end.take().or_else(|| ended.recv().ok()) {
             // Nothing but drawing sinks is left, and those cannot fail a run.

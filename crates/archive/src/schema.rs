@@ -18,7 +18,7 @@ pub(crate) const MAX_A_RUN: u64 = 1 << 54;
 
 /// Every table with the statement that creates it. A reader takes only files whose tables were created by
 /// these very statements, so that no view, trigger or generated column of a hostile file is ever run.
-pub const TABLES: [(&str, &str); 12] = [
+pub const TABLES: [(&str, &str); 14] = [
     (
         "manifest",
         "CREATE TABLE manifest (
@@ -140,6 +140,29 @@ pub const TABLES: [(&str, &str); 12] = [
 ) STRICT",
     ),
     (
+        "notices",
+        "CREATE TABLE notices (
+  notice INTEGER PRIMARY KEY,
+  at_ns INTEGER NOT NULL,
+  observer TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  text TEXT NOT NULL
+) STRICT",
+    ),
+    (
+        "profiles",
+        "CREATE TABLE profiles (
+  profile INTEGER PRIMARY KEY,
+  target TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  mark TEXT NOT NULL,
+  begin_ns INTEGER NOT NULL,
+  end_ns INTEGER NOT NULL,
+  sampling TEXT NOT NULL,
+  pprof BLOB NOT NULL
+) STRICT",
+    ),
+    (
         "seal",
         "CREATE TABLE seal (
   one INTEGER PRIMARY KEY CHECK (one = 1),
@@ -160,9 +183,22 @@ pub const TABLES: [(&str, &str); 12] = [
     ),
 ];
 
+/// The tables that a file of an earlier version lacks, with the version that brought them. A reader takes them as empty.
+const LATER_TABLES: [(&str, u32); 2] = [("notices", 2), ("profiles", 2)];
+
+/// Whether files of `version` have `table`.
+pub(crate) fn has(version: u32, table: &str) -> bool {
+    LATER_TABLES.iter().all(|(later, since)| *later != table || version >= *since)
+}
+
+/// The version of an opened file, which its header said before.
+pub(crate) fn version(connection: &Connection) -> rusqlite::Result<u32> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
 /// The evidence tables in the order in which the digest runs over them: name, primary key by which the
 /// rows are ordered, columns in order.
-pub const DIGEST_TABLES: [(&str, &str, &str); 10] = [
+pub const DIGEST_TABLES: [(&str, &str, &str); 12] = [
     ("manifest", "name", "name, value"),
     ("keys", "key", "key, metric, scenario, endpoint, phase, outcome, tags"),
     ("ticks", "loop, second", "loop, second, covered_ns, in_flight, folded"),
@@ -183,6 +219,8 @@ pub const DIGEST_TABLES: [(&str, &str, &str); 10] = [
         "one, how, reason, last_second, requests_in_flight, iterations_in_flight, folded_endpoints, \
          folded_ticks",
     ),
+    ("notices", "notice", "notice, at_ns, observer, kind, text"),
+    ("profiles", "profile", "profile, target, kind, mark, begin_ns, end_ns, sampling, pprof"),
 ];
 
 /// Create every table in an empty file and mark it as ours.
@@ -201,16 +239,19 @@ pub(crate) fn widen_cache(connection: &Connection) -> rusqlite::Result<()> {
 
 /// What of the file's tables is not as [`create`] makes it; none when all is.
 pub(crate) fn deviation(connection: &Connection) -> rusqlite::Result<Option<String>> {
+    let version = version(connection)?;
     let mut statement =
         connection.prepare("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?1")?;
-    for (table, expected) in TABLES {
+    for (table, expected) in TABLES.into_iter().filter(|(table, _)| has(version, table)) {
         let mut rows = statement.query([table])?;
         let found: Option<String> = match rows.next()? {
             Some(row) => row.get(0)?,
             None => return Ok(Some(format!("its table `{table}` is missing"))),
         };
         if found.as_deref() != Some(expected) {
-            return Ok(Some(format!("its table `{table}` is not built as schema version 1 builds it")));
+            return Ok(Some(format!(
+                "its table `{table}` is not built as schema version {version} builds it"
+            )));
         }
     }
     Ok(None)

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use evidence::key::KeyId;
 use evidence::run::{ReadError, Run, Seconds};
-use evidence::{Exemplar, Histogram, Key, Manifest, RunEnd, Sample, SeriesKey};
+use evidence::{Exemplar, Histogram, Key, Manifest, Notice, Profile, RunEnd, Sample, SeriesKey};
 use rusqlite::{Connection, params};
 
 use crate::error::{ArchiveError, Fault, READ};
@@ -13,7 +13,7 @@ use crate::judgements::{self, Judged};
 use crate::open::{self, Purpose};
 use crate::schema::{MAX_A_RUN, MAX_A_SECOND};
 use crate::seal::Integrity;
-use crate::{digest, load};
+use crate::{digest, load, observed};
 
 /// A run file, opened. Keys, series and manifest are in memory; the rest is read when asked for.
 #[derive(Debug)]
@@ -200,5 +200,13 @@ impl Run for Stored {
 
     fn exemplars(&self) -> Result<Vec<Exemplar>, ReadError> {
         self.read(load::exemplars)
+    }
+
+    fn notices(&self) -> Result<Vec<Notice>, ReadError> {
+        self.read(observed::notices)
+    }
+
+    fn profiles(&self) -> Result<Vec<Profile>, ReadError> {
+        self.read(observed::profiles)
     }
 }

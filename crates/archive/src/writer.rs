@@ -9,12 +9,13 @@ use evidence::key::{KeyId, Shape};
 use evidence::manifest::SCHEMA_VERSION;
 use evidence::sink::{Sink, SinkError};
 use evidence::tick::{Count, Tick};
-use evidence::{Exemplar, Histogram, Key, Manifest, RunEnd, Sample, SeriesKey};
+use evidence::{Exemplar, Histogram, Key, Manifest, Observed, RunEnd, Sample, SeriesKey};
 use rusqlite::{Connection, OpenFlags, params};
 
 use crate::error::{ArchiveError, Fault, WRITE};
 use crate::exemplars::Shortlist;
 use crate::load::{self, histogram_of};
+use crate::observed::{put_notice, put_profile};
 use crate::open::{beside, version_in_header};
 use crate::schema::{self, MAX_A_SECOND, MAX_SECONDS};
 use crate::seal::{seal, whole};
@@ -274,9 +275,11 @@ impl Sink for Writer {
         self.write(|writer| writer.put_tick(tick))
     }
 
-    fn samples(&mut self, samples: &[(SeriesKey, Sample)]) -> Result<(), SinkError> {
+    fn observed(&mut self, observed: &Observed) -> Result<(), SinkError> {
         self.write(|writer| {
-            samples.iter().try_for_each(|(series, sample)| writer.put_sample(series, *sample))
+            observed.samples.iter().try_for_each(|(series, sample)| writer.put_sample(series, *sample))?;
+            observed.notices.iter().try_for_each(|notice| put_notice(&writer.connection, notice))?;
+            observed.profiles.iter().try_for_each(|profile| put_profile(&writer.connection, profile))
         })
     }
 

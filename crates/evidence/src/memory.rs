@@ -6,6 +6,7 @@ use crate::exemplar::Exemplar;
 use crate::histogram::Histogram;
 use crate::key::{Key, KeyId};
 use crate::manifest::{Manifest, RunEnd};
+use crate::observed::{Notice, Observed, Profile};
 use crate::run::{ReadError, Run, Seconds};
 use crate::series::{Sample, SeriesKey};
 use crate::sink::{Sink, SinkError};
@@ -26,6 +27,8 @@ pub struct MemoryRun {
     series: Vec<SeriesKey>,
     samples: BTreeMap<SeriesKey, Vec<Sample>>,
     exemplars: Vec<Exemplar>,
+    notices: Vec<Notice>,
+    profiles: Vec<Profile>,
 }
 
 impl MemoryRun {
@@ -43,6 +46,8 @@ impl MemoryRun {
             series: Vec::new(),
             samples: BTreeMap::new(),
             exemplars: Vec::new(),
+            notices: Vec::new(),
+            profiles: Vec::new(),
         }
     }
 
@@ -125,10 +130,12 @@ impl Sink for MemoryRun {
         Ok(())
     }
 
-    fn samples(&mut self, samples: &[(SeriesKey, Sample)]) -> Result<(), SinkError> {
-        for (series, sample) in samples {
+    fn observed(&mut self, observed: &Observed) -> Result<(), SinkError> {
+        for (series, sample) in &observed.samples {
             self.sample(series, *sample);
         }
+        self.notices.extend_from_slice(&observed.notices);
+        self.profiles.extend_from_slice(&observed.profiles);
         Ok(())
     }
 
@@ -188,5 +195,13 @@ impl Run for MemoryRun {
 
     fn exemplars(&self) -> Result<Vec<Exemplar>, ReadError> {
         Ok(self.exemplars.clone())
+    }
+
+    fn notices(&self) -> Result<Vec<Notice>, ReadError> {
+        Ok(self.notices.clone())
+    }
+
+    fn profiles(&self) -> Result<Vec<Profile>, ReadError> {
+        Ok(self.profiles.clone())
     }
 }

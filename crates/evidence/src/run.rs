@@ -9,6 +9,7 @@ use crate::exemplar::Exemplar;
 use crate::histogram::Histogram;
 use crate::key::{Key, KeyId, Metric};
 use crate::manifest::{Manifest, RunEnd};
+use crate::observed::{Notice, Profile};
 use crate::series::{Sample, SeriesKey};
 
 /// A half-open range of the run's seconds.
@@ -67,6 +68,18 @@ pub trait Run {
     /// # Errors
     /// [`ReadError`] when the evidence cannot be read.
     fn exemplars(&self) -> Result<Vec<Exemplar>, ReadError>;
+
+    /// What observers had to say, in order of time.
+    ///
+    /// # Errors
+    /// [`ReadError`] when the evidence cannot be read.
+    fn notices(&self) -> Result<Vec<Notice>, ReadError>;
+
+    /// The profiles that were captured, in the order of their ends.
+    ///
+    /// # Errors
+    /// [`ReadError`] when the evidence cannot be read.
+    fn profiles(&self) -> Result<Vec<Profile>, ReadError>;
 
     /// All seconds of the run.
     fn whole(&self) -> Seconds {

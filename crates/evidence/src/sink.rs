@@ -3,7 +3,7 @@
 //! All of them read the same ticks; there is no second path for "live".
 
 use crate::manifest::RunEnd;
-use crate::series::{Sample, SeriesKey};
+use crate::observed::Observed;
 use crate::tick::Tick;
 
 /// Evidence that could not be kept. A failure to record always fails the run.
@@ -19,11 +19,11 @@ pub trait Sink {
     /// [`SinkError`] when it could not be kept.
     fn tick(&mut self, tick: &Tick) -> Result<(), SinkError>;
 
-    /// Values of observed series.
+    /// What observers saw.
     ///
     /// # Errors
-    /// [`SinkError`] when they could not be kept.
-    fn samples(&mut self, samples: &[(SeriesKey, Sample)]) -> Result<(), SinkError>;
+    /// [`SinkError`] when it could not be kept.
+    fn observed(&mut self, observed: &Observed) -> Result<(), SinkError>;
 
     /// Everything given so far belongs together: make it durable. Called about once a second.
     ///

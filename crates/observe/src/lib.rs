@@ -16,13 +16,15 @@ mod proc;
 mod process;
 mod rates;
 mod reading;
+mod redis;
+mod remote;
 mod watch;
 
 pub use error::ObserveError;
 pub use identity::identify;
 pub use limits::{OpenFiles, limits, raise_open_files};
 pub use machine::environment;
-pub use notice::{Notice, NoticeKind};
 pub use own::OwnProcess;
 pub use process::{ProcessObserver, ProcessRef};
-pub use watch::{Batch, Clock, Observer, Watch};
+pub use redis::redis;
+pub use watch::{Clock, Observer, Watch};

@@ -1,65 +1,35 @@
-//! What an observer has to say besides numbers.
+//! What an observer has to say besides numbers, within bounds.
 
-use std::collections::VecDeque;
+use evidence::{Instant, Notice, NoticeKind};
 
-use evidence::Instant;
-
-/// Notices one observer keeps until they are taken; what comes after is dropped, and the last one says so.
+/// Notices that one observer gives in a run; what comes after is dropped, and the last one says so.
 const NOTICES_LIMIT: usize = 100;
-
-/// The kind of trouble.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum NoticeKind {
-    /// The process could not be found, or has ended: its series have a gap from here on.
-    Gone,
-    /// The process was found after it could not be: its series begin or go on here.
-    Appeared,
-    /// Another process took its place: rates begin anew, with a gap of one sample.
-    Restarted,
-    /// Part of what was asked for cannot be read.
-    Unreadable,
-    /// Several processes answer to the reference, and one of them is watched.
-    Several,
-    /// Samples were not taken when they were due.
-    Late,
-}
-
-/// A sentence about a series that its numbers cannot say.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Notice {
-    /// When it was noticed.
-    pub at: Instant,
-    /// The observer's name.
-    pub observer: String,
-    /// What kind of trouble it is.
-    pub kind: NoticeKind,
-    /// A sentence for the reader of the report, without a full stop.
-    pub text: String,
-}
 
 /// An observer's notices, bounded.
 #[derive(Debug)]
 pub(crate) struct Notices {
     observer: String,
-    kept: VecDeque<Notice>,
+    kept: Vec<Notice>,
+    said: usize,
 }
 
 impl Notices {
     pub(crate) fn new(observer: &str) -> Self {
-        Notices { observer: observer.to_owned(), kept: VecDeque::new() }
+        Notices { observer: observer.to_owned(), kept: Vec::new(), said: 0 }
     }
 
     pub(crate) fn say(&mut self, at: Instant, kind: NoticeKind, text: String) {
-        let text = match self.kept.len() {
+        let text = match self.said {
             NOTICES_LIMIT.. => return,
             count if count + 1 == NOTICES_LIMIT => format!("{text}; further notices are not kept"),
             _ => text,
         };
-        self.kept.push_back(Notice { at, observer: self.observer.clone(), kind, text });
+        self.said += 1;
+        self.kept.push(Notice { at, observer: self.observer.clone(), kind, text });
     }
 
     pub(crate) fn take(&mut self) -> Vec<Notice> {
-        std::mem::take(&mut self.kept).into()
+        std::mem::take(&mut self.kept)
     }
 }
 

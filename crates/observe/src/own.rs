@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use evidence::{Instant, Sample, SeriesKey};
+use evidence::{Instant, Notice, Sample, SeriesKey};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::notice::Notice;
 use crate::process::{ProcessObserver, ProcessRef};
 use crate::watch::Observer;
 
@@ -59,7 +58,16 @@ impl Observer for OwnProcess {
 
 /// CPU time of this process, all threads, since it began.
 fn own_cpu() -> Duration {
-    let spent = clock_gettime(ClockId::ProcessCPUTime);
+    spent(ClockId::ProcessCPUTime)
+}
+
+/// CPU time of the calling thread since it began.
+pub(crate) fn own_thread_cpu() -> Duration {
+    spent(ClockId::ThreadCPUTime)
+}
+
+fn spent(clock: ClockId) -> Duration {
+    let spent = clock_gettime(clock);
     let nanos = u32::try_from(spent.tv_nsec).unwrap_or(0);
     Duration::new(u64::try_from(spent.tv_sec).unwrap_or(0), nanos)
 }

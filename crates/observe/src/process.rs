@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use evidence::{Instant, Sample, SeriesKey};
+use evidence::{Instant, Notice, NoticeKind, Sample, SeriesKey};
 
 use crate::error::ObserveError;
 use crate::listener::{self, Socket};
-use crate::notice::{Notice, NoticeKind, Notices};
+use crate::notice::Notices;
 use crate::rates::{levels, rates};
 use crate::reading::{Reading, read, read_stat};
 use crate::watch::Observer;

@@ -7,34 +7,39 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use evidence::{Instant, Sample, SeriesKey};
+use evidence::{Instant, Notice, NoticeKind, Observed, Sample, SeriesKey};
 
-use crate::notice::{Notice, NoticeKind, Notices};
+use crate::notice::Notices;
+use crate::own::own_thread_cpu;
 
 /// The run's clock: monotonic time since the run's epoch, which this room does not know.
 pub type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
 
-/// Samples of all observers, taken for one second of the run.
-pub type Batch = Vec<(SeriesKey, Sample)>;
-
 /// Watches something from outside.
 pub trait Observer: Send {
-    /// What it watches, for notices.
+    /// What it watches, for notices and for the series of what watching costs.
     fn name(&self) -> &str;
 
-    /// Looks at the present instant `at`. The first look may be the base of rates that later looks yield;
-    /// what cannot be seen has no sample.
+    /// Looks at the present instant `at`, and returns soon: whoever asks over a network does it on a thread of its own
+    /// (see the module `remote`). The first look may be the base of rates that later looks yield; what cannot be seen has no
+    /// sample.
     fn sample(&mut self, at: Instant) -> Vec<(SeriesKey, Sample)>;
 
     /// What there is to say since this was last called.
     fn take_notices(&mut self) -> Vec<Notice>;
+
+    /// The processor time that watching took since this was last called, besides that of the calls to
+    /// [`Observer::sample`].
+    fn take_cost(&mut self) -> Duration {
+        Duration::ZERO
+    }
 }
 
 /// A running watch. Its thread's work is part of the process's own CPU time.
 #[derive(Debug)]
 pub struct Watch {
     stop: Sender<()>,
-    thread: Option<JoinHandle<Vec<Notice>>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Watch {
@@ -46,33 +51,33 @@ impl Watch {
     pub fn start(
         observers: Vec<Box<dyn Observer>>,
         clock: Clock,
-        batches: Sender<Batch>,
+        observed: Sender<Observed>,
     ) -> io::Result<Watch> {
         let (stop, stopped) = mpsc::channel();
         let thread = thread::Builder::new()
             .name("observe".to_owned())
-            .spawn(move || Round { observers, clock, batches, stopped }.run())?;
+            .spawn(move || Round { observers, clock, observed, stopped }.run())?;
         Ok(Watch { stop, thread: Some(thread) })
     }
 
-    /// Stops at once and hands over every notice, in order of time.
+    /// Stops at once.
     ///
     /// # Panics
     /// When an observer did: its samples are not to be trusted.
-    pub fn stop(mut self) -> Vec<Notice> {
-        self.join().unwrap_or_else(|payload| panic::resume_unwind(payload))
+    pub fn stop(mut self) {
+        self.join().unwrap_or_else(|payload| panic::resume_unwind(payload));
     }
 
-    fn join(&mut self) -> thread::Result<Vec<Notice>> {
+    fn join(&mut self) -> thread::Result<()> {
         // The thread may have ended of itself.
         let _ = self.stop.send(());
-        self.thread.take().map_or_else(|| Ok(Vec::new()), JoinHandle::join)
+        self.thread.take().map_or(Ok(()), JoinHandle::join)
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        // Whoever drops a watch without stopping it asked for no notices.
+        // Whoever drops a watch without stopping it has a failure of its own to tell.
         let _ = self.join();
     }
 }
@@ -80,31 +85,29 @@ impl Drop for Watch {
 struct Round {
     observers: Vec<Box<dyn Observer>>,
     clock: Clock,
-    batches: Sender<Batch>,
+    observed: Sender<Observed>,
     stopped: Receiver<()>,
 }
 
 impl Round {
-    fn run(mut self) -> Vec<Notice> {
-        let mut notices = Vec::new();
+    fn run(mut self) {
         let mut own = Notices::new("watch");
-        let mut at = (self.clock)();
+        let (mut at, mut last) = ((self.clock)(), None);
         loop {
-            let batch: Batch = self.observers.iter_mut().flat_map(|observer| observer.sample(at)).collect();
-            notices.extend(self.observers.iter_mut().flat_map(|observer| observer.take_notices()));
-            let received = batch.is_empty() || self.batches.send(batch).is_ok();
+            let mut seen = Observed { notices: own.take(), ..Observed::default() };
+            for observer in &mut self.observers {
+                seen.extend(look(observer.as_mut(), (last, at)));
+            }
+            let received = seen.is_empty() || self.observed.send(seen).is_ok();
             let due = next_second(at);
             if !received || self.wait_until(due).is_err() {
-                break;
+                return;
             }
-            at = (self.clock)();
+            (last, at) = (Some(at), (self.clock)());
             if let Some(missed) = missed(due, at) {
                 own.say(at, NoticeKind::Late, missed);
             }
         }
-        notices.extend(own.take());
-        notices.sort_by_key(|notice| notice.at);
-        notices
     }
 
     /// Waits until `due` has come; an error when the watch was stopped.
@@ -120,6 +123,19 @@ impl Round {
             }
         }
     }
+}
+
+/// What `observer` sees at the second of two instants, and from the second look on what watching cost since the first.
+fn look(observer: &mut dyn Observer, (last, at): (Option<Instant>, Instant)) -> Observed {
+    let before = own_thread_cpu();
+    let mut samples = observer.sample(at);
+    let notices = observer.take_notices();
+    let cost = own_thread_cpu().saturating_sub(before) + observer.take_cost();
+    if let Some(interval) = last.map(|last| at.since(last)).filter(|interval| !interval.is_zero()) {
+        let key = SeriesKey::new("observer_cpu", SeriesKey::GENERATOR, "cores").part(observer.name());
+        samples.push((key, Sample { at, value: cost.div_duration_f64(interval) }));
+    }
+    Observed { samples, notices, profiles: Vec::new() }
 }
 
 /// The first whole second of the run after `at`.

@@ -4,11 +4,11 @@ use std::io::IsTerminal;
 
 use ::report::{LiveView, Style};
 use evidence::sink::{Sink, SinkError};
-use evidence::{RunEnd, Sample, SeriesKey, Tick};
+use evidence::{Notice, Observed, RunEnd, Tick};
 use workload::Workload;
 
 use crate::outputs::{height, width};
-use crate::screen;
+use crate::{outputs, screen};
 
 /// How many seconds pass between two lines where there is no terminal to rewrite a line on.
 const LINE_EVERY_S: u32 = 5;
@@ -30,13 +30,15 @@ pub(crate) struct Live {
     canvas: Canvas,
     style: Style,
     last_line_s: u32,
+    /// What observers have to say, for the end: each keeps a bounded number.
+    notices: Vec<Notice>,
 }
 
 impl Live {
     pub(crate) fn new(workload: &Workload) -> Live {
         let style = if std::env::var_os("NO_COLOR").is_none() { Style::Colour } else { Style::Plain };
         let view = LiveView::new(workload);
-        Live { view, canvas: canvas(), style, last_line_s: 0 }
+        Live { view, canvas: canvas(), style, last_line_s: 0, notices: Vec::new() }
     }
 
     fn draw(&mut self) -> std::io::Result<()> {
@@ -74,7 +76,8 @@ impl Sink for Live {
         Ok(())
     }
 
-    fn samples(&mut self, _samples: &[(SeriesKey, Sample)]) -> Result<(), SinkError> {
+    fn observed(&mut self, observed: &Observed) -> Result<(), SinkError> {
+        self.notices.extend_from_slice(&observed.notices);
         Ok(())
     }
 
@@ -84,6 +87,15 @@ impl Sink for Live {
 
     /// The report follows, so the drawing goes.
     fn end(&mut self, _end: &RunEnd) -> Result<(), SinkError> {
-        screen::say("").map_err(|error| SinkError(format!("cannot clear what was drawn: {error}")))
+        screen::say("").map_err(|error| SinkError(format!("cannot clear what was drawn: {error}")))?;
+        for notice in &self.notices {
+            outputs::tell(format_args!(
+                "{}: {} (at {:.0?})",
+                notice.observer,
+                notice.text,
+                notice.at.offset()
+            ));
+        }
+        Ok(())
     }
 }

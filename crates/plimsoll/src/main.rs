@@ -25,6 +25,7 @@ mod run_file;
 mod screen;
 mod selftest;
 mod signals;
+mod watching;
 
 use std::process::ExitCode;
 

@@ -11,17 +11,17 @@ use archive::{Overwrite, Recorder, Sinks, Writer};
 use engine::{Clock, Control, Program, Rehearsal, RehearsalError, Remains, Setting};
 use evidence::exchange::exchange;
 use evidence::{Ending, Manifest, RunEnd};
-use observe::{Observer, OwnProcess, ProcessObserver, Watch};
+use observe::{Observer, Watch};
 use workload::Workload;
 use workload::plan::LoadedPlan;
 
 use crate::arguments::{CourseArguments, RunArguments};
 use crate::failure::{Failure, Outcome};
 use crate::live::Live;
-use crate::manifest::{manifest, watched};
+use crate::manifest::manifest;
 use crate::run_file::{Keep, RunFile};
 use crate::signals::Listener;
-use crate::{clock, judged, once, outputs, plan, ready, reflection};
+use crate::{clock, judged, once, outputs, plan, ready, reflection, watching};
 
 /// Between the last preparation and the run's epoch: long enough for every loop to be at its start.
 const LEAD: Duration = Duration::from_millis(100);
@@ -53,6 +53,7 @@ pub(crate) fn follow(listener: &Listener, plan: LoadedPlan, course: &Course<'_>)
         keep.refuse_existing()?;
     }
     let workload = plan.workload.clone();
+    let observers = watching::observers(&workload, &plan.env).map_err(Failure::own)?;
     let rehearsal = prepare(plan, course)?;
     if arguments.once {
         return once::once(&rehearsal);
@@ -65,7 +66,7 @@ pub(crate) fn follow(listener: &Listener, plan: LoadedPlan, course: &Course<'_>)
     let manifest = manifest(&program.redactor().stored(&workload), (epoch, arguments.loops))?;
     let file = keep.file(&manifest)?;
     let writer = begin_archive(file.path(), (&manifest, arguments.force))?;
-    let measured = measure(course, (&workload, program), (writer, control, listener));
+    let measured = measure(course, (&workload, program, observers), (writer, control, listener));
     let aborted = conclude(&file, measured)?;
     let judged = judged::judge_file(file.path())?;
     archive::append_judgement(file.path(), &judged.judgement, &clock::rfc3339(clock::now()))
@@ -136,7 +137,7 @@ struct Measured {
 /// Offer the load and record what is seen.
 fn measure(
     course: &Course<'_>,
-    (workload, mut program): (&Workload, Program),
+    (workload, mut program, observers): (&Workload, Program, Vec<Box<dyn Observer>>),
     (writer, control, listener): (Writer, Control, &Listener),
 ) -> Outcome<Measured> {
     let mut sinks = Sinks { recording: vec![Box::new(writer)], drawing: Vec::new() };
@@ -144,30 +145,17 @@ fn measure(
         sinks.drawing.push(Box::new(Live::new(workload)));
     }
     let (outlets, inlets) = (0..course.arguments.loops).map(|_| exchange()).unzip();
-    let (samples, sampled) = channel();
-    let recorder = Recorder::start(sinks, inlets, sampled).map_err(Failure::own)?;
+    let (seen, observed) = channel();
+    let recorder = Recorder::start(sinks, inlets, observed).map_err(Failure::own)?;
     let clock = Clock::starting_in(LEAD);
     program.begin_at((clock::now() + LEAD).as_nanosecond());
-    let watch =
-        Watch::start(observers(workload), Arc::new(move || clock.now()), samples).map_err(Failure::own)?;
+    let watch = Watch::start(observers, Arc::new(move || clock.now()), seen).map_err(Failure::own)?;
     let setting = Setting { program: Arc::new(program), clock, control, behaviour: None };
     let remains = engine::run(&setting, outlets);
-    for notice in watch.stop() {
-        outputs::tell(format_args!("{}: {} (at {:.0?})", notice.observer, notice.text, notice.at.offset()));
-    }
+    watch.stop();
     let end = ending(remains, (listener, clock.now().second()));
     let end = RunEnd { folded_endpoints: workload.folded_endpoints(), ..end };
     Ok(Measured { recorded: recorder.finish(&end), end })
-}
-
-fn observers(workload: &Workload) -> Vec<Box<dyn Observer>> {
-    let mut observers: Vec<Box<dyn Observer>> = vec![Box::new(OwnProcess::new())];
-    for (name, target) in &workload.targets {
-        if let Some(process) = &target.process {
-            observers.push(Box::new(ProcessObserver::new(name, watched(process))));
-        }
-    }
-    observers
 }
 
 fn ending(remains: Result<Remains, engine::EngineError>, (listener, second): (&Listener, u32)) -> RunEnd {

@@ -6,7 +6,7 @@ mod panel;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use evidence::sink::{Sink, SinkError};
-use evidence::{Histogram, Key, KeyId, Metric, Outcome, RunEnd, Sample, SeriesKey, Tick};
+use evidence::{Histogram, Key, KeyId, Metric, Observed, Outcome, RunEnd, Tick};
 use workload::Workload;
 
 use crate::number;
@@ -283,7 +283,7 @@ impl Sink for LiveView {
         Ok(())
     }
 
-    fn samples(&mut self, _samples: &[(SeriesKey, Sample)]) -> Result<(), SinkError> {
+    fn observed(&mut self, _observed: &Observed) -> Result<(), SinkError> {
         Ok(())
     }
 

@@ -15,6 +15,7 @@ pub mod message;
 pub mod model;
 mod nearest;
 pub mod objective;
+pub mod observation;
 pub mod offer;
 pub mod oneliner;
 pub mod plan;

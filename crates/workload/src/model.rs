@@ -14,6 +14,7 @@ use crate::connection::{Connecting, Scheme};
 pub use crate::executor::{Arrivals, Executor, Stage, VuStage};
 use crate::http::HttpOptions;
 use crate::objective::Objective;
+use crate::observation::{Observation, ProfileMark};
 use crate::schedule::Segment;
 use crate::template::{Template, Value, templates_in};
 use crate::timetable::{Planned, Timetable};
@@ -37,6 +38,9 @@ pub struct Workload {
     pub setup: Vec<Step>,
     /// What the run is asked to show.
     pub objectives: Vec<Objective>,
+    /// When targets are profiled.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub profiles: Vec<ProfileMark>,
     /// Send each step once before the load and stop if one fails.
     pub precheck: bool,
     /// Send a W3C `traceparent` header with each request.
@@ -81,6 +85,9 @@ pub struct Target {
     /// How it is connected to.
     #[serde(default, skip_serializing_if = "Connecting::is_default")]
     pub connecting: Connecting,
+    /// What is watched of it besides its process.
+    #[serde(default, skip_serializing_if = "Observation::is_empty")]
+    pub observe: Observation,
     /// Whether each virtual user keeps the cookies that it sets, and sends them back.
     #[serde(default)]
     pub cookies: bool,

@@ -170,6 +170,7 @@ impl Common {
             flow: self.flow,
         };
         let workload = Workload {
+            profiles: Vec::new(),
             name: self.name,
             seed: self.seed,
             targets: self.targets,

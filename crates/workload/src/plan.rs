@@ -22,6 +22,7 @@ mod executors;
 mod expect;
 mod goals;
 mod http;
+mod observation;
 mod overrides;
 mod phases;
 mod request;
@@ -160,6 +161,7 @@ impl Around<'_> {
         let capped: BTreeSet<_> =
             drafts.iter().filter(|d| d.max_vus.is_some()).filter_map(|d| d.name.clone()).collect();
         let mut workload = settings.workload(setup, phases, drafts);
+        workload.profiles = observation::read_marks(root, &workload.phases, &targets);
         workload.data = data.sources;
         workload.targets = targets.named;
         workload.targets.extend(targets.implied.into_inner());
@@ -237,6 +239,7 @@ impl Settings {
             scenarios,
             setup: setup.into_iter().filter_map(|draft| draft.step).collect(),
             objectives: Vec::new(),
+            profiles: Vec::new(),
             precheck: self.precheck,
             traceparent: self.traceparent,
             secrets: self.secrets,

@@ -10,7 +10,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use archive::{Overwrite, Writer};
 use evidence::Sink;
 
-use crate::sample::{cpu, manifest, tick};
+use crate::sample::{manifest, observed, tick};
 
 const FILE: &str = "ARCHIVE_TEST_CHILD_WRITES";
 
@@ -117,6 +117,6 @@ fn write_one(writer: &mut Writer, second: &mut u32) -> Result<String, evidence::
     let at = *second;
     *second += 1;
     writer.tick(&tick(at))?;
-    writer.samples(&[cpu(at)])?;
+    writer.observed(&observed(at))?;
     Ok(at.to_string())
 }

@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use archive::{ArchiveError, Overwrite, Stored, Writer};
-use evidence::Run;
+use archive::{ArchiveError, Integrity, Overwrite, Stored, Writer, append_judgement};
+use evidence::run::select;
+use evidence::{Metric, Run};
 use rusqlite::Connection;
 
 use crate::sample::{manifest, write_sealed};
@@ -54,7 +55,31 @@ fn a_newer_schema_is_refused_by_its_number() {
     Connection::open(&path).unwrap().pragma_update(None, "user_version", 7).unwrap();
     assert_eq!(
         message(&path, &folder),
-        "run.plimsoll has schema version 7, and this version of plimsoll reads up to 1: use a newer plimsoll"
+        "run.plimsoll has schema version 7, and this version of plimsoll reads up to 2: use a newer plimsoll"
+    );
+}
+
+/// A file as the first version wrote it: without the tables that came later.
+const VERSION_1: &[u8] = include_bytes!("../files/version-1.plimsoll");
+
+#[test]
+fn a_file_of_an_earlier_schema_is_read_and_added_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.plimsoll");
+    fs::write(&path, VERSION_1).unwrap();
+    let run = Stored::open(&path).unwrap();
+    assert_eq!((run.manifest().schema_version, run.verify_digest().unwrap()), (1, Integrity::Intact));
+    assert_eq!((run.notices().unwrap(), run.profiles().unwrap()), (Vec::new(), Vec::new()));
+    let requests = select(run.keys(), Metric::Requests, |_| true).map(|(key, _)| run.total(key).unwrap());
+    assert_eq!(requests.sum::<u64>(), 20);
+    let before = run.judgements().unwrap().len();
+    let again = run.judgements().unwrap().remove(0).judgement;
+    drop(run);
+    append_judgement(&path, &again, "2026-11-21T10:13:00Z").unwrap();
+    let run = Stored::open(&path).unwrap();
+    assert_eq!(
+        (run.judgements().unwrap().len(), run.verify_digest().unwrap()),
+        (before + 1, Integrity::Intact)
     );
 }
 

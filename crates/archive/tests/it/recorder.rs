@@ -7,9 +7,9 @@ use std::thread;
 use archive::{Overwrite, RecordError, Recorder, Sinks, Stored, Writer};
 use evidence::exchange::{Inlet, Offer, Outlet, exchange};
 use evidence::sink::{Sink, SinkError};
-use evidence::{KeyId, Run, RunEnd, Sample, SeriesKey, Tick};
+use evidence::{KeyId, Observed, Run, RunEnd, Tick};
 
-use crate::sample::{completed, cpu, manifest, tick};
+use crate::sample::{completed, cpu, manifest, observed, tick};
 
 fn archive_at(path: &Path) -> Sinks {
     let writer = Writer::create(path, &manifest(), Overwrite::Refuse).unwrap();
@@ -72,8 +72,8 @@ impl Sink for Notes {
         self.note("tick")
     }
 
-    fn samples(&mut self, _: &[(SeriesKey, Sample)]) -> Result<(), SinkError> {
-        self.note("samples")
+    fn observed(&mut self, _: &Observed) -> Result<(), SinkError> {
+        self.note("observed")
     }
 
     fn flush(&mut self) -> Result<(), SinkError> {
@@ -94,24 +94,24 @@ fn two_loops_and_an_observer_end_up_in_one_sealed_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.plimsoll");
     let (outlets, inlets) = exchanges::<2>();
-    let (observer, samples) = channel();
+    let (observer, seen) = channel();
     let (live, calls) = Notes::new(None);
     let mut sinks = archive_at(&path);
     sinks.drawing.push(live);
-    let recorder = Recorder::start(sinks, inlets, samples).unwrap();
+    let recorder = Recorder::start(sinks, inlets, seen).unwrap();
     thread::scope(|scope| {
         for (index, outlet) in (0..).zip(outlets) {
             scope.spawn(move || run_loop(&outlet, index, 0..20));
         }
         for second in 0..20 {
-            observer.send(vec![cpu(second)]).unwrap();
+            observer.send(observed(second)).unwrap();
         }
     });
     drop(observer);
     assert!(!recorder.is_failed());
     let recorded = recorder.finish(&completed(19)).unwrap();
     assert_eq!(recorded.drawing_failures, Vec::<String>::new());
-    assert_eq!(noted(&calls, ["tick", "samples", "end"]), [40, 20, 1]);
+    assert_eq!(noted(&calls, ["tick", "observed", "end"]), [40, 20, 1]);
 
     let run = Stored::open(&path).unwrap();
     assert_eq!((run.seconds(), run.end()), (20, Some(&completed(19))));
@@ -202,7 +202,7 @@ fn a_panic_is_an_error_and_not_a_hang() {
         fn tick(&mut self, _: &Tick) -> Result<(), SinkError> {
             panic!("on purpose")
         }
-        fn samples(&mut self, _: &[(SeriesKey, Sample)]) -> Result<(), SinkError> {
+        fn observed(&mut self, _: &Observed) -> Result<(), SinkError> {
             Ok(())
         }
         fn flush(&mut self) -> Result<(), SinkError> {

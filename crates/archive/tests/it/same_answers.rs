@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use archive::{Overwrite, Stored, Writer};
 use evidence::key::Shape;
 use evidence::memory::MemoryRun;
-use evidence::{Instant, Key, KeyId, Metric, Outcome, Run, Sample, SeriesKey, Sink, Tick};
+use evidence::{Instant, Key, KeyId, Metric, Observed, Outcome, Run, Sample, SeriesKey, Sink, Tick};
 use proptest::prelude::*;
 
 use crate::sample::{completed, empty_tick, manifest, slow};
@@ -60,7 +60,8 @@ fn feed(sinks: &mut [&mut dyn Sink], run: &[[Vec<Note>; 2]]) {
         }
         let at = Instant::from_nanos(second as u64 * 1_000_000_007);
         let sample = Sample { at, value: second as f64 };
-        sinks.iter_mut().for_each(|sink| sink.samples(&[(rss.clone(), sample)]).unwrap());
+        let seen = Observed { samples: vec![(rss.clone(), sample)], ..Observed::default() };
+        sinks.iter_mut().for_each(|sink| sink.observed(&seen).unwrap());
         if second % 3 == 0 {
             sinks.iter_mut().for_each(|sink| sink.flush().unwrap());
         }

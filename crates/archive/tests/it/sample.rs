@@ -4,17 +4,18 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use archive::{Overwrite, Stored, Writer};
+use evidence::manifest::SCHEMA_VERSION;
 use evidence::tick::ScenarioState;
 use evidence::{
-    Ending, Exemplar, ExemplarKind, Instant, Key, KeyId, Manifest, Metric, Outcome, Run, RunEnd, Sample,
-    SeriesKey, Sink, Tick,
+    Ending, Exemplar, ExemplarKind, Instant, Key, KeyId, Manifest, Metric, Notice, NoticeKind, Observed,
+    Outcome, Profile, ProfileKind, Run, RunEnd, Sample, Sampling, SeriesKey, Sink, Tick,
 };
 
 /// The manifest of a run named `demo`.
 pub(crate) fn manifest() -> Manifest {
     let facts = |name: &str, value: &str| BTreeMap::from([(name.to_owned(), value.to_owned())]);
     Manifest {
-        schema_version: 1,
+        schema_version: SCHEMA_VERSION,
         name: "demo".to_owned(),
         workload: serde_json::json!({ "scenarios": ["play"] }),
         workload_digest: "00ff".to_owned(),
@@ -116,12 +117,36 @@ pub(crate) fn cpu(second: u32) -> (SeriesKey, Sample) {
     (SeriesKey::new("cpu", "challenge", "cores"), Sample { at, value: 0.25 })
 }
 
+/// What observers see in `second`: the CPU always, a notice and a profile in the first.
+pub(crate) fn observed(second: u32) -> Observed {
+    let mut observed = Observed { samples: vec![cpu(second)], ..Observed::default() };
+    if second == 0 {
+        let (at, text) = (Instant::from_nanos(5), "no process listens on TCP port 8000".to_owned());
+        observed.notices.push(Notice { at, observer: "challenge".to_owned(), kind: NoticeKind::Gone, text });
+        observed.profiles.push(profile());
+    }
+    observed
+}
+
+/// A profile of the first second.
+pub(crate) fn profile() -> Profile {
+    Profile {
+        target: "challenge".to_owned(),
+        kind: ProfileKind::Cpu,
+        mark: "0s".to_owned(),
+        begin: Instant::EPOCH,
+        end: Instant::from_nanos(1_000_000_000),
+        sampling: Sampling::On,
+        bytes: vec![0x1f, 0x8b, 0],
+    }
+}
+
 /// A sealed run of `seconds` seconds at `path`.
 pub(crate) fn write_sealed(path: &Path, seconds: u32) {
     let mut writer = Writer::create(path, &manifest(), Overwrite::Refuse).unwrap();
     for second in 0..seconds {
         writer.tick(&tick(second)).unwrap();
-        writer.samples(&[cpu(second)]).unwrap();
+        writer.observed(&observed(second)).unwrap();
         writer.flush().unwrap();
     }
     writer.end(&completed(seconds - 1)).unwrap();
@@ -141,6 +166,8 @@ pub(crate) fn read_all(path: &Path) -> Result<String, String> {
         all += &format!("{series:?} {:?}", run.samples(series, run.whole()).map_err(|e| e.to_string())?);
     }
     all += &format!("{:?}", run.exemplars().map_err(|e| e.to_string())?);
+    all += &format!("{:?}", run.notices().map_err(|e| e.to_string())?);
+    all += &format!("{:?}", run.profiles().map_err(|e| e.to_string())?);
     all += &format!("{:?}", run.judgements().map_err(|e| e.to_string())?);
     all += &format!("{:?}", run.verify_digest().map_err(|e| e.to_string())?);
     Ok(all)

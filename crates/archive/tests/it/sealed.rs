@@ -5,7 +5,9 @@ use std::fs;
 use archive::{DIGEST_TABLES, Integrity, Overwrite, Stored, Writer};
 use evidence::exemplar::EXEMPLARS_PER_OUTCOME;
 use evidence::tick::{LoopState, ScenarioState};
-use evidence::{ExemplarKind, Instant, Key, KeyId, Metric, Outcome, Run, Sample, SeriesKey, Sink, Tick};
+use evidence::{
+    ExemplarKind, Instant, Key, KeyId, Metric, Observed, Outcome, Run, Sample, SeriesKey, Sink, Tick,
+};
 use rusqlite::Connection;
 
 use crate::sample::{completed, empty_tick, failure, manifest, slow, tick, write_sealed};
@@ -55,8 +57,10 @@ fn the_digest_notices_a_change_in_every_table() {
     for (table, _, columns) in DIGEST_TABLES {
         let last = columns.rsplit(", ").next().unwrap();
         let change = match (table, last) {
-            ("histograms" | "rollups", _) => format!("UPDATE {table} SET v2 = CAST(v2 || x'00' AS BLOB)"),
-            ("keys" | "series" | "exemplars" | "manifest", last) => {
+            ("histograms" | "rollups" | "profiles", last) => {
+                format!("UPDATE {table} SET {last} = CAST({last} || x'00' AS BLOB)")
+            }
+            ("keys" | "series" | "exemplars" | "manifest" | "notices", last) => {
                 format!("UPDATE {table} SET {last} = coalesce({last}, '') || ' '")
             }
             (_, last) => format!("UPDATE {table} SET {last} = {last} + 1"),
@@ -171,7 +175,7 @@ fn twenty_active_keys_take_at_most_ten_kilobytes_a_second() {
     for second in 0..SECONDS {
         let (tick, observed) = busy_second(second, &mut state);
         writer.tick(&tick).unwrap();
-        writer.samples(&observed).unwrap();
+        writer.observed(&Observed { samples: observed, ..Observed::default() }).unwrap();
         writer.flush().unwrap();
     }
     writer.end(&completed(SECONDS - 1)).unwrap();

@@ -44,6 +44,7 @@ pub(crate) struct Plan {
 impl Plan {
     pub(crate) fn new() -> Self {
         let workload = Workload {
+            profiles: Vec::new(),
             name: "truth".to_owned(),
             seed: 7,
             targets: BTreeMap::new(),

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use evidence::{Instant, Sample, SeriesKey};
-use observe::{NoticeKind, ObserveError, Observer, OwnProcess, ProcessObserver, ProcessRef, identify};
+use evidence::{Instant, NoticeKind, Sample, SeriesKey};
+use observe::{ObserveError, Observer, OwnProcess, ProcessObserver, ProcessRef, identify};
 
 use crate::child::Peer;
 

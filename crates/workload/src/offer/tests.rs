@@ -25,6 +25,7 @@ fn workload(scenarios: Vec<Scenario>) -> Workload {
         end: Duration::from_secs(end),
     };
     Workload {
+        profiles: Vec::new(),
         name: "w".into(),
         seed: 1,
         targets: Default::default(),

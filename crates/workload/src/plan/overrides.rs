@@ -9,10 +9,14 @@ use super::scenarios::MAX_VUS;
 use super::targets::{grpc_authority, http_origin};
 use crate::model::{Executor, ProcessRef, ReadyProbe, Scenario, Target, Workload};
 use crate::nearest::nearest;
+use crate::observation::Mark;
 use crate::schedule::{MAX_RATE, MAX_STAGE};
 
 /// Below this a scaled graceful stop would cut off what any service needs to answer.
 const MIN_GRACEFUL_STOP: Duration = Duration::from_secs(1);
+
+/// A profile of less says nothing.
+const MIN_PROFILE: Duration = Duration::from_secs(1);
 
 /// Apply `overrides`; yields what is wrong with them.
 pub(super) fn apply(workload: &mut Workload, overrides: &Overrides) -> Vec<String> {
@@ -109,6 +113,12 @@ fn scaled(time: Duration, factor: f64) -> Duration {
 fn scale_time(workload: &mut Workload, factor: f64) {
     for phase in &mut workload.phases {
         (phase.start, phase.end) = (scaled(phase.start, factor), scaled(phase.end, factor));
+    }
+    for mark in &mut workload.profiles {
+        if let Mark::At(time) | Mark::Every(time) = &mut mark.at {
+            *time = scaled(*time, factor);
+        }
+        mark.length = scaled(mark.length, factor).max(MIN_PROFILE.min(mark.length));
     }
     for scenario in &mut workload.scenarios {
         let begin = scenario.start;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::Files;
 use super::connecting::{self, TlsFiles};
 use super::http::{self, HttpDefaults};
+use super::observation::{self, Uses};
 use super::section::{Item, Section, Span};
 use crate::connection::Scheme;
 use crate::message::Schemas;
@@ -32,6 +33,8 @@ pub(super) struct Targets {
     pub(super) tls: BTreeMap<String, TlsFiles>,
     /// What targets say of all HTTP steps that go there.
     pub(super) http: BTreeMap<String, HttpDefaults>,
+    /// Values from the environment in the URLs of what is watched.
+    pub(super) uses: Uses,
     /// gRPC targets whose description is not known, or could not be read: their methods are not complained
     /// about.
     pub(super) undescribed: BTreeSet<String>,
@@ -54,9 +57,13 @@ pub(super) fn read(root: &Section<'_>, folder: &Path, files: &dyn Files) -> Targ
                 .add(&item.key_span, format!("`{name}` cannot name a target; use letters, digits, `_`, `-`"));
         }
         let Some(section) = item.section(&format!("target `{name}`")) else { continue };
-        let (target, user) = read_target(&section);
+        let (mut target, user) = read_target(&section);
+        let (observe, uses) = observation::read(&section);
+        target.observe = observe;
+        targets.uses.extend(uses);
         targets.http.insert(name.clone(), http::read_target(&section, user));
-        if section.get("url").is_none() && section.get("grpc").is_none() {
+        let is_watched = target.process.is_some() || !target.observe.is_empty();
+        if section.get("url").is_none() && section.get("grpc").is_none() && !is_watched {
             root.issues.add(&section.span, format!("target `{name}` needs `url` or `grpc`"));
         }
         describe(&mut targets, (&name, &target), &section, (folder, files));
@@ -113,7 +120,7 @@ fn read_target(section: &Section<'_>) -> (Target, Option<(String, Span)>) {
     let process = section.get("process").and_then(|item| read_process(&item));
     let wait_ready = section.get("wait_ready").and_then(|item| read_ready(&item, grpc.as_ref()));
     let cookies = section.get("cookies").and_then(|item| item.flag()).unwrap_or(false);
-    (Target { http, grpc, process, wait_ready, connecting, cookies }, user)
+    (Target { http, grpc, process, wait_ready, connecting, cookies, ..Target::default() }, user)
 }
 
 fn read_process(item: &Item<'_>) -> Option<ProcessRef> {

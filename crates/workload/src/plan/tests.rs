@@ -14,6 +14,7 @@ use crate::model::{HttpOrigin, Pick, ProcessRef, ReadyProbe, Request};
 mod connecting;
 mod executors;
 mod http;
+mod observation;
 
 /// Files in memory; those of the repository, if asked for.
 #[derive(Default)]

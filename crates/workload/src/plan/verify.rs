@@ -23,6 +23,11 @@ impl Names<'_> {
     /// Check every step of the plan; yields the environment variables used, with their values.
     pub(super) fn check(&self, setup: &[StepDraft], scenarios: &[ScenarioDraft]) -> BTreeMap<String, String> {
         let mut env = BTreeMap::new();
+        for (value, span) in &self.targets.uses {
+            if let Value::Env(name) = value {
+                self.check_env(name, span, &mut env);
+            }
+        }
         let mut known = BTreeSet::new();
         self.check_chain(setup, &mut known, &mut env);
         for scenario in scenarios {
@@ -60,17 +65,18 @@ impl Names<'_> {
                     self.issues.add(span, self.unknown_variable(name, known));
                 }
                 Value::Data { set, column } => self.check_data((set, column), span),
-                Value::Env(name) => match (self.env)(name) {
-                    Some(value) => {
-                        env.insert(name.clone(), value);
-                    }
-                    None => {
-                        self.issues
-                            .add(span, format!("the environment variable `{name}` is not set; set it"));
-                    }
-                },
+                Value::Env(name) => self.check_env(name, span, env),
                 _ => {}
             }
+        }
+    }
+
+    fn check_env(&self, name: &str, span: &Span, env: &mut BTreeMap<String, String>) {
+        match (self.env)(name) {
+            Some(value) => {
+                env.insert(name.to_owned(), value);
+            }
+            None => self.issues.add(span, format!("the environment variable `{name}` is not set; set it")),
         }
     }
 

@@ -4,6 +4,7 @@ use super::*;
 
 fn redactor(secrets: &[&str], env: &[(&str, &str)]) -> Redactor {
     let workload = Workload {
+        profiles: Vec::new(),
         name: String::new(),
         seed: 0,
         targets: BTreeMap::new(),
