@@ -8,7 +8,7 @@ use std::sync::Arc;
 use evidence::{Instant, Outcome};
 use wire::grpc::{Deframer, MessageError};
 use wire::h2::StreamId;
-use wire::{Headers, StartError};
+use wire::{HeaderView, Headers, StartError};
 
 use crate::iteration::WantId;
 
@@ -94,14 +94,8 @@ impl Response {
         self.body.len() as u64 == self.body_bytes
     }
 
-    pub(crate) fn add_headers<'h>(&mut self, headers: impl Iterator<Item = (&'h [u8], &'h [u8])>) {
-        let mut room = HEADER_BYTES;
-        for (name, value) in headers {
-            room = room.saturating_sub(name.len() + value.len());
-            if room > 0 {
-                self.headers.push(name, value);
-            }
-        }
+    pub(crate) fn add_headers(&mut self, headers: HeaderView<'_>) {
+        self.headers.extend(headers, HEADER_BYTES);
     }
 
     pub(crate) fn add_body(&mut self, chunk: &[u8], keep: usize) {
@@ -128,6 +122,17 @@ pub(crate) struct Phases {
     pub(crate) receiving_ns: u64,
 }
 
+/// Where a virtual user of a closed model sits.
+///
+/// It keeps to one connection as long as it can: what one read brings to an end then goes on with one write,
+/// instead of a write for each of the connections that would have their turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Seat {
+    pub(crate) nth: u32,
+    /// How many seats its scenario has in this loop.
+    pub(crate) of: u32,
+}
+
 /// One request under way.
 #[derive(Debug)]
 pub(crate) struct Operation {
@@ -135,6 +140,8 @@ pub(crate) struct Operation {
     pub(crate) is_open: bool,
     /// The virtual user it belongs to, by its place in the loop.
     pub(crate) owner: u32,
+    /// Where its owner sits; nowhere in an open model.
+    pub(crate) seat: Option<Seat>,
     pub(crate) want: WantId,
     pub(crate) draft: Draft,
     pub(crate) response: Response,
@@ -203,6 +210,7 @@ impl Operation {
             generation: 0,
             is_open: false,
             owner: 0,
+            seat: None,
             want: 0,
             draft: Draft::default(),
             response: Response::default(),

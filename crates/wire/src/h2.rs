@@ -7,6 +7,7 @@
 //! [`receive`](Connection::receive) dispatches in `receive.rs`; requests go out through `send.rs`; header
 //! compression is in `hpack`.
 
+mod block;
 mod frame;
 mod hpack;
 mod receive;
@@ -19,10 +20,11 @@ use std::collections::VecDeque;
 
 use crate::error::{StartError, WireError};
 use crate::event::{Events, Request, Token};
-use crate::headers::Headers;
 use crate::outgoing::Outgoing;
 use crate::request_rules;
+use block::LastBlock;
 use frame::{MAX_31_BITS, code};
+use response::Head;
 use settings::PeerSettings;
 use stream::{Ending, Progress, Streams};
 
@@ -60,8 +62,8 @@ pub struct Connection {
     ready: VecDeque<u32>,
     incoming: receive::Incoming,
     decoder: hpack::Decoder,
-    /// The fields of the block decoded last.
-    fields: Headers,
+    last_head: LastBlock<Head>,
+    last_trailers: LastBlock<()>,
     /// The last stream that a departing peer takes, and its error code.
     going_away: Option<(u32, u32)>,
     dead: Option<WireError>,
@@ -83,7 +85,8 @@ impl Connection {
             ready: VecDeque::new(),
             incoming: receive::Incoming::default(),
             decoder: hpack::Decoder::new(),
-            fields: Headers::new(),
+            last_head: LastBlock::new(),
+            last_trailers: LastBlock::new(),
             going_away: None,
             dead: None,
         }

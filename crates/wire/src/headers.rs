@@ -60,6 +60,27 @@ impl Headers {
         self.fields.push(Field { start, name_len: name.len(), end: self.bytes.len(), secrecy });
     }
 
+    /// Append the fields of `view`, from its first on, as far as their names and values fit into `room` bytes.
+    pub fn extend(&mut self, view: HeaderView<'_>, mut room: usize) {
+        if let Source::Flat(other, first) = view.0 {
+            let from = other.fields.get(first).map_or(other.bytes.len(), |field| field.start);
+            let bytes = &other.bytes[from..];
+            if bytes.len() <= room {
+                let to = self.bytes.len();
+                let moved = |at: usize| at - from + to;
+                let fields = other.fields.iter().skip(first);
+                self.bytes.extend_from_slice(bytes);
+                self.fields.extend(fields.map(|f| Field { start: moved(f.start), end: moved(f.end), ..*f }));
+                return;
+            }
+        }
+        for (name, value) in view.iter() {
+            let Some(left) = room.checked_sub(name.len() + value.len()) else { return };
+            room = left;
+            self.push(name, value);
+        }
+    }
+
     /// Append a field that `fill` writes, name then value; it returns the length of the name.
     pub(crate) fn build<E>(&mut self, fill: impl FnOnce(&mut Vec<u8>) -> Result<usize, E>) -> Result<(), E> {
         let start = self.bytes.len();
@@ -189,5 +210,29 @@ mod tests {
         assert_eq!(headers.view().get(b"c"), None);
         headers.clear();
         assert!(headers.is_empty() && headers.view().is_empty());
+    }
+
+    #[test]
+    fn fields_of_a_view_are_appended_as_far_as_there_is_room() {
+        let mut other = Headers::new();
+        for (name, value) in [(":status", "200"), ("drop", "x"), ("a", "1"), ("b", "22")] {
+            other.push(name.as_bytes(), value.as_bytes());
+        }
+        other.retain(|name| name != b"drop");
+        let appended = |room| {
+            let mut headers = Headers::new();
+            headers.push(b"z", b"0");
+            headers.extend(other.view_from(1), room);
+            headers.iter().map(|(n, v)| String::from_utf8([n, v].concat()).unwrap()).collect::<Vec<_>>()
+        };
+        assert_eq!(appended(100), ["z0", "a1", "b22"]);
+        assert_eq!(appended(5), ["z0", "a1", "b22"]);
+        assert_eq!(appended(4), ["z0", "a1"]);
+        assert_eq!(appended(0), ["z0"]);
+        let parsed =
+            [httparse::Header { name: "A", value: b"1" }, httparse::Header { name: "B", value: b"2" }];
+        let mut headers = Headers::new();
+        headers.extend(HeaderView::parsed(&parsed), 2);
+        assert_eq!(headers.iter().collect::<Vec<_>>(), [(&b"A"[..], &b"1"[..])]);
     }
 }

@@ -29,18 +29,23 @@ const DOCUMENT: &str = "docs/benchmarks.md";
 
 /// What is compared, each with its own table.
 const CONTESTS: &[Contest] = &[
-    Contest { name: "http1", lane: Lane::Http1, connections: 64, in_flight: 1, rounds: Rounds::All },
-    Contest { name: "http2", lane: Lane::Http2, connections: 16, in_flight: 16, rounds: Rounds::All },
-    Contest { name: "grpc", lane: Lane::Grpc, connections: 4, in_flight: 16, rounds: Rounds::All },
-    Contest { name: "http1-1000", lane: Lane::Http1, connections: 1_000, in_flight: 1, rounds: Rounds::Few },
-    Contest {
-        name: "http1-10000",
-        lane: Lane::Http1,
-        connections: 10_000,
-        in_flight: 1,
-        rounds: Rounds::Few,
-    },
+    Contest { connections: 64, ..HTTP1 },
+    Contest { name: "http2", lane: Lane::Http2, connections: 16, in_flight: 16, ..HTTP1 },
+    Contest { name: "grpc", lane: Lane::Grpc, connections: 4, in_flight: 16, ..HTTP1 },
+    Contest { name: "http1-1000", connections: 1_000, rounds: Rounds::Few, ..HTTP1 },
+    Contest { name: "http1-10000", connections: 10_000, rounds: Rounds::Few, ..HTTP1 },
+    Contest { name: "users-10000", connections: 10_000, rounds: Rounds::Few, think_s: 10, ..HTTP1 },
 ];
+
+/// What the others differ from: all users ask as soon as they are answered.
+const HTTP1: Contest = Contest {
+    name: "http1",
+    lane: Lane::Http1,
+    connections: 1,
+    in_flight: 1,
+    rounds: Rounds::All,
+    think_s: 0,
+};
 
 /// How often a contest is held.
 #[derive(Clone, Copy, PartialEq, Eq)]

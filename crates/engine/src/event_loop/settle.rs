@@ -147,6 +147,7 @@ impl EventLoop {
     fn begin(&mut self, operation: u32, (user, now): (u32, Instant)) -> Result<(), EngineError> {
         let entry = self.operations.get_mut(operation);
         entry.owner = user;
+        entry.seat = self.users.seat_of(user);
         entry.begun = now;
         let (endpoint, due, deadline) = (entry.draft.endpoint, entry.draft.due, entry.draft.deadline);
         self.earliest_deadline = self.earliest_deadline.min(deadline);
@@ -162,7 +163,7 @@ impl EventLoop {
             let took = now.since(active.due).as_nanos() as u64;
             self.books.iteration_done((scenario, active.phase), (active.outcome, took));
             if let Some(seat) = self.users.seat_of(user) {
-                self.sources[scenario].seat_is_free(seat, now);
+                self.sources[scenario].seat_is_free(seat.nth, now);
             }
         }
         Ok(())

@@ -55,13 +55,13 @@ impl Events for Collector<'_> {
                 if let Some((_, operation)) = self.operations.find(token) {
                     operation.answered = self.at;
                     operation.response.status = head.status;
-                    operation.response.add_headers(head.headers.iter());
+                    operation.response.add_headers(head.headers);
                 }
             }
             Event::Body { token, chunk } => self.body(token, chunk),
             Event::Trailers { token, headers } => {
                 if let Some((_, operation)) = self.operations.find(token) {
-                    operation.response.add_headers(headers.iter());
+                    operation.response.add_headers(headers);
                 }
             }
             Event::Done { token } => self.end(token, None),

@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use slab::Slab;
 
 use super::connection::Connection;
-use crate::operation::{OperationToken, Operations};
+use crate::operation::{OperationToken, Operations, Seat};
 use crate::program::Speaks;
 
 /// A connection by its place and serial; it may be gone meanwhile.
@@ -80,18 +80,19 @@ impl Pool {
         }
     }
 
-    /// The next shared connection, in turn, that can take another request.
-    pub(super) fn with_room(&mut self, connections: &Slab<Connection>) -> Option<usize> {
+    /// A shared connection that can take another request: that of the seat or, where nobody sits, the next in
+    /// turn. Where there are fewer seats than connections all take turns, so that every connection is used.
+    pub(super) fn with_room(&mut self, seat: Option<Seat>, connections: &Slab<Connection>) -> Option<usize> {
         let count = self.shared.len();
-        for turn in 0..count {
-            let at = (self.next + turn) % count;
-            let connection = &connections[self.shared[at]];
-            if connection.wire.capacity() > 0 {
-                self.next = (at + 1) % count;
-                return Some(self.shared[at]);
-            }
+        let seat = seat.filter(|seat| seat.of as usize >= count);
+        let first = seat.map_or(self.next, |seat| seat.nth as usize);
+        let at = (0..count)
+            .map(|turn| (first + turn) % count)
+            .find(|at| connections[self.shared[*at]].wire.capacity() > 0)?;
+        if seat.is_none() {
+            self.next = (at + 1) % count;
         }
-        None
+        Some(self.shared[at])
     }
 }
 

@@ -99,7 +99,7 @@ impl Network {
     ) -> Result<(), Exhausted> {
         let pool = &mut self.pools[origin];
         if pool.waiting.is_empty()
-            && let Some(place) = pool.with_room(&self.connections)
+            && let Some(place) = pool.with_room(operations.get(operation).seat, &self.connections)
         {
             self.start(place, operation, operations);
             return Ok(());

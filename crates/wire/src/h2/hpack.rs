@@ -11,7 +11,7 @@ mod integer;
 mod static_table;
 mod table;
 
-pub(super) use decoder::{Decoder, Fit};
+pub(super) use decoder::{Decoder, Effects, Fit};
 pub(super) use encoder::Encoder;
 
 /// The table size both sides start with, and the most that we use of what the peer offers.

@@ -4,7 +4,7 @@ use crate::decimal;
 use crate::headers::Headers;
 
 /// What the connection needs to know of a head.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) status: u16,
     pub(super) content_length: Option<u64>,

@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use super::frame::{FrameHeader, HEADER_BYTES, PREFACE, flag, kind};
 use super::*;
 use crate::event::Scheme;
+use crate::headers::Headers;
 use crate::recorded::Recorded;
 
 mod flow;

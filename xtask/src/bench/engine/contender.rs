@@ -91,6 +91,8 @@ impl Contender {
     pub(super) fn takes_part(self, contest: &Contest) -> bool {
         match (self, contest.lane) {
             (Contender::Plimsoll, _) => true,
+            // Only a script can think, and it hardly takes the processor while it does.
+            (one, _) if contest.think_s > 0 => one == Contender::K6,
             (Contender::Floor | Contender::Wrk | Contender::Hey, lane) => lane == Lane::Http1,
             (Contender::Vegeta, lane) => lane == Lane::Http1,
             (Contender::H2load | Contender::Oha, lane) => lane != Lane::Grpc,
@@ -121,7 +123,7 @@ impl Contender {
 
     /// Adds the arguments.
     fn tell(self, command: &mut Command, offer: &Offer<'_>) -> Result<()> {
-        let Contest { lane, connections, in_flight, .. } = offer.contest;
+        let &Contest { lane, connections, in_flight, think_s, .. } = offer.contest;
         let (users, authority) = (offer.contest.users().to_string(), offer.authority);
         let (connections, in_flight) = (connections.to_string(), in_flight.to_string());
         let seconds = format!("{}s", offer.seconds);
@@ -142,11 +144,11 @@ impl Contender {
             Contender::H2load => {
                 command.args(["-t", "1", "-c", &connections, "-m", &in_flight]);
                 command.args(["-D", &offer.seconds.to_string()]);
-                command.args((*lane == Lane::Http1).then_some("--h1")).arg(&url);
+                command.args((lane == Lane::Http1).then_some("--h1")).arg(&url);
             }
             Contender::Oha => {
                 command.args(["--no-tui", "--output-format", "json", "-z", &seconds, "-c", &connections]);
-                if *lane == Lane::Http2 {
+                if lane == Lane::Http2 {
                     command.args(["--http-version", "2", "-p", &in_flight]);
                 }
                 command.arg(&url);
@@ -168,7 +170,7 @@ impl Contender {
                 command.args(["-duration", &seconds, "-output", "vegeta.bin"]);
             }
             Contender::K6 => {
-                let script = if *lane == Lane::Grpc { k6_grpc(authority) } else { k6_http(&url) };
+                let script = if lane == Lane::Grpc { k6_grpc(authority) } else { k6_http(&url, think_s) };
                 write(offer.folder, ("k6.js", &script))?;
                 command.args(["run", "--quiet", "--no-usage-report", "--summary-export", "k6.json"]);
                 command.args(["--vus", &users, "--duration", &seconds, "k6.js"]);
@@ -260,13 +262,18 @@ fn plan(offer: &Offer<'_>) -> String {
     };
     format!(
         "version = 1\n[targets.server]\n{target}\n[[scenarios]]\nname = \"ask\"\nexecutor = \"constant-vus\"\n\
-         vus = {}\nduration = \"{seconds}s\"\n[[scenarios.steps]]\nname = \"ask\"\n{step}\n",
-        contest.users()
+         vus = {}\nduration = \"{seconds}s\"\n[[scenarios.steps]]\nname = \"ask\"\nthink = \"{}s\"\n{step}\n",
+        contest.users(),
+        contest.think_s
     )
 }
 
-fn k6_http(url: &str) -> String {
-    format!("import http from 'k6/http';\nexport default () => http.get('{url}');\n")
+fn k6_http(url: &str, think_s: u64) -> String {
+    let think = if think_s == 0 { String::new() } else { format!("sleep({think_s}); ") };
+    format!(
+        "import http from 'k6/http';\nimport {{ sleep }} from 'k6';\n\
+         export default () => {{ {think}http.get('{url}'); }};\n"
+    )
 }
 
 fn k6_grpc(authority: &str) -> String {

@@ -30,6 +30,8 @@ pub(super) struct Contest {
     /// Requests under way at once on each connection.
     pub(super) in_flight: u32,
     pub(super) rounds: Rounds,
+    /// How long users think before each request; then it is about memory alone, and lasts three such times.
+    pub(super) think_s: u64,
 }
 
 /// One generator's runs, round by round.
@@ -57,6 +59,11 @@ impl Contest {
         self.connections * self.in_flight
     }
 
+    /// For how long each generator offers load in each round.
+    fn seconds(&self, options: &Options) -> u64 {
+        if self.think_s == 0 { options.seconds } else { 3 * self.think_s + self.think_s / 2 }
+    }
+
     /// Holds all rounds and makes a table of them.
     ///
     /// # Errors
@@ -74,7 +81,7 @@ impl Contest {
             for turn in 0..runs.len() {
                 let place = (round as usize + turn) % runs.len();
                 let is_first = round == 0;
-                let seconds = options.seconds;
+                let seconds = self.seconds(options);
                 let offer =
                     Offer { workspace, contest: self, authority: &authority, seconds, folder, is_first };
                 let contender = runs[place].contender;
@@ -82,7 +89,7 @@ impl Contest {
                 runs[place].rounds.push(measured);
             }
         }
-        Ok(self.table(&runs, options))
+        Ok(if self.think_s == 0 { self.table(&runs, options) } else { self.memory_table(&runs, options) })
     }
 
     fn table(&self, runs: &[Runs], options: &Options) -> Table {
@@ -106,7 +113,7 @@ impl Contest {
                 ratio.map_or_else(|| "–".to_owned(), |ratio| ratio.with_interval()),
             ]
         };
-        let (rounds, seconds) = (options.rounds(self.rounds), options.seconds);
+        let (rounds, seconds) = (options.rounds(self.rounds), self.seconds(options));
         Table {
             title: String::new(),
             head: &[
@@ -119,6 +126,30 @@ impl Contest {
             ],
             rows: runs.iter().map(row).collect(),
             notes: vec![format!("{rounds} rounds of {seconds} s each, one generator after the other")],
+        }
+    }
+
+    /// What users that mostly think take.
+    fn memory_table(&self, runs: &[Runs], options: &Options) -> Table {
+        let users = f64::from(self.users());
+        let row = |one: &Runs| {
+            let memory = one.spread(|round| round.resident_mb);
+            let requests = median(one.rounds.iter().map(|round| round.requests as f64).collect());
+            vec![
+                one.contender.name().to_owned(),
+                count(users),
+                count(requests),
+                figure(Some(one.spread(|round| round.cpu_s).median), 2),
+                figure(Some(memory.most), 1),
+                figure(Some(memory.most * 1e3 / users), 1),
+            ]
+        };
+        let (rounds, seconds) = (options.rounds(self.rounds), self.seconds(options));
+        Table {
+            title: String::new(),
+            head: &["generator", "users", "requests", "CPU-s", "resident MB", "kB a user"],
+            rows: runs.iter().map(row).collect(),
+            notes: vec![format!("{rounds} rounds of {seconds} s each; users think for {} s", self.think_s)],
         }
     }
 }

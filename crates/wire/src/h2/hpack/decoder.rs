@@ -24,6 +24,19 @@ pub(in crate::h2) enum Fit {
 #[derive(Debug)]
 pub(in crate::h2) struct Decoder {
     table: Table,
+    /// Counts the changes of the table.
+    state: u64,
+    effects: Effects,
+}
+
+/// What a block has to do with the dynamic table.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::h2) struct Effects {
+    /// Whether its meaning depends on what the table holds.
+    pub(in crate::h2) reads: bool,
+    pub(in crate::h2) resizes: bool,
+    /// The fields that it inserts: the first one is the lowest bit.
+    pub(in crate::h2) inserts: u128,
 }
 
 /// How a field is represented, and what follows from it.
@@ -35,17 +48,44 @@ enum Literal {
 
 impl Decoder {
     pub(in crate::h2) fn new() -> Self {
-        Decoder { table: Table::new(TABLE_BYTES) }
+        Decoder { table: Table::new(TABLE_BYTES), state: 0, effects: Effects::default() }
+    }
+
+    /// As long as this is the same, the same block means the same fields.
+    pub(in crate::h2) fn state(&self) -> u64 {
+        self.state
+    }
+
+    /// What the block decoded last had to do with the table.
+    pub(in crate::h2) fn effects(&self) -> Effects {
+        self.effects
+    }
+
+    /// A block with these fields has come that inserts some of them.
+    pub(in crate::h2) fn insert(&mut self, fields: &Headers, inserts: u128) {
+        let mut left = inserts;
+        for (name, value) in fields.iter() {
+            if left == 0 {
+                return;
+            }
+            if left & 1 == 1 {
+                self.table.insert(name, value);
+                self.state += 1;
+            }
+            left >>= 1;
+        }
     }
 
     /// Append the fields of one block to `out`. After an error the connection cannot go on.
     pub(in crate::h2) fn decode(&mut self, mut block: &[u8], out: &mut Headers) -> Result<Fit, WireError> {
-        let mut list_bytes = 0;
+        let (mut list_bytes, before) = (0, out.len());
         let mut fit = Fit::Whole;
+        self.effects = Effects::default();
         self.read_size_updates(&mut block)?;
         while let Some(&first) = block.first() {
             if first & 0x80 != 0 {
                 let index = integer::read(&mut block, 7)?;
+                self.effects.reads |= index > ENTRIES.len();
                 let (name, value) = self.pair(index)?;
                 // Copies past the limit would let one byte cost thousands.
                 if fit == Fit::Cut {
@@ -54,7 +94,8 @@ impl Decoder {
                 list_bytes += pair_size(name, value);
                 out.push(name, value);
             } else {
-                let (name, value) = self.read_literal(&mut block, first, out)?;
+                let place = (out.len() - before) as u32;
+                let (name, value) = self.read_literal(&mut block, (first, place), out)?;
                 list_bytes += pair_size(name, value);
             }
             if out.len() > MAX_FIELDS || list_bytes > MAX_LIST_BYTES {
@@ -75,6 +116,8 @@ impl Decoder {
                 return Err(WireError::HpackError);
             }
             self.table.resize(size);
+            self.state += 1;
+            self.effects.resizes = true;
         }
         Ok(())
     }
@@ -82,7 +125,7 @@ impl Decoder {
     fn read_literal<'o>(
         &mut self,
         block: &mut &[u8],
-        first: u8,
+        (first, place): (u8, u32),
         out: &'o mut Headers,
     ) -> Result<(&'o [u8], &'o [u8]), WireError> {
         let (literal, prefix_bits) = match first {
@@ -91,6 +134,7 @@ impl Decoder {
             _ => (Literal::NotIndexed, 4),
         };
         let index = integer::read(block, prefix_bits)?;
+        self.effects.reads |= index > ENTRIES.len();
         let table = &self.table;
         out.build(|bytes| {
             let start = bytes.len();
@@ -105,6 +149,8 @@ impl Decoder {
         let (name, value) = out.last().ok_or(WireError::HpackError)?;
         if literal == Literal::Indexed {
             self.table.insert(name, value);
+            self.state += 1;
+            self.effects.inserts |= 1u128.checked_shl(place).unwrap_or_default();
         }
         Ok((name, value))
     }

@@ -5,8 +5,7 @@ use crate::error::WireError;
 use crate::event::{Event, Events, ResponseHead};
 use crate::h2::Connection;
 use crate::h2::frame::{self, FrameHeader, code, flag, kind};
-use crate::h2::hpack::Fit;
-use crate::h2::response;
+use crate::h2::response::{self, Head};
 use crate::h2::settings::{CONNECTION_WINDOW, STREAM_WINDOW};
 use crate::h2::stream::{Ending, Progress, ResponseBody};
 
@@ -66,22 +65,29 @@ impl Connection {
         block: &[u8],
         events: &mut impl Events,
     ) -> Result<(), WireError> {
-        self.fields.clear();
-        let fit = self.decoder.decode(block, &mut self.fields)?;
-        let Some(stream) = self.streams.get(&header.stream) else { return Ok(()) };
-        let progress = stream.progress;
-        let result = match (fit, progress) {
-            (Fit::Cut, _) => Err(WireError::HeadTooLarge),
-            (Fit::Whole, Progress::AwaitsHead) => self.on_head(header, events),
-            (Fit::Whole, Progress::HasHead) => self.on_trailers(header, events),
+        let decoder = &mut self.decoder;
+        let result = match self.streams.get(&header.stream).map(|stream| stream.progress) {
+            Some(Progress::AwaitsHead) => {
+                let head = self.last_head.read(block, decoder, response::head)?;
+                head.and_then(|head| self.on_head(header, head, events))
+            }
+            Some(Progress::HasHead) => {
+                let trailers = self.last_trailers.read(block, decoder, response::trailers)?;
+                self.on_trailers(header, trailers, events)
+            }
+            None => return self.last_trailers.read(block, decoder, response::trailers).map(drop),
         };
         self.fail_stream_on_error(header.stream, result, events);
         Ok(())
     }
 
     /// An error is the stream's, here and below.
-    fn on_head(&mut self, header: &FrameHeader, events: &mut impl Events) -> Result<(), WireError> {
-        let head = response::head(&self.fields).map_err(WireError::Malformed)?;
+    fn on_head(
+        &mut self,
+        header: &FrameHeader,
+        head: Head,
+        events: &mut impl Events,
+    ) -> Result<(), WireError> {
         let ends = header.has(flag::END_STREAM);
         if head.status < 200 {
             if ends || head.status == 101 {
@@ -98,7 +104,7 @@ impl Connection {
         if ends && stream.content_length.is_some_and(|length| length > 0) {
             return Err(WireError::BodyLength);
         }
-        let headers = self.fields.view_from(1);
+        let headers = self.last_head.fields().view_from(1);
         events.event(Event::Head { token, head: ResponseHead { status: head.status, headers } });
         if ends {
             if headers.get(b"grpc-status").is_some() {
@@ -109,16 +115,21 @@ impl Connection {
         Ok(())
     }
 
-    fn on_trailers(&mut self, header: &FrameHeader, events: &mut impl Events) -> Result<(), WireError> {
+    fn on_trailers(
+        &mut self,
+        header: &FrameHeader,
+        trailers: Result<(), WireError>,
+        events: &mut impl Events,
+    ) -> Result<(), WireError> {
         if !header.has(flag::END_STREAM) {
             return Err(WireError::Malformed("a second response head"));
         }
-        response::trailers(&self.fields).map_err(WireError::Malformed)?;
+        trailers?;
         let Some(stream) = self.streams.get(&header.stream) else { return Ok(()) };
         if stream.content_length.is_some_and(|length| length != stream.received_bytes) {
             return Err(WireError::BodyLength);
         }
-        events.event(Event::Trailers { token: stream.token, headers: self.fields.view() });
+        events.event(Event::Trailers { token: stream.token, headers: self.last_trailers.fields().view() });
         self.finish(header.stream, events);
         Ok(())
     }
