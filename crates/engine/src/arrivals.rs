@@ -95,6 +95,14 @@ impl Source {
         }
     }
 
+    /// How many virtual users of a closed model have a seat in this loop; none of an open one.
+    pub(crate) fn seats(&self) -> u32 {
+        match &self.kind {
+            Kind::Closed(seats) => seats.count(),
+            Kind::Open(_) => 0,
+        }
+    }
+
     pub(crate) fn is_open_model(&self) -> bool {
         matches!(self.kind, Kind::Open(_))
     }

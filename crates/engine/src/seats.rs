@@ -106,6 +106,11 @@ impl Seats {
         Some(Seats { seats: vec![seat; mine], ready, quota, numbers, taken: 0, ramp })
     }
 
+    /// How many seats there are.
+    pub(crate) fn count(&self) -> u32 {
+        self.seats.len() as u32
+    }
+
     /// The arrival of the seat that is ready first.
     pub(crate) fn next(&mut self) -> Option<Due> {
         if self.is_used_up() {

@@ -6,7 +6,6 @@ use evidence::tick::ScenarioState;
 use evidence::{Instant, Name, Outcome};
 
 use crate::iteration::{Arrival, Behaviour, Iteration};
-use crate::operation::Seat;
 
 /// One virtual user.
 pub(crate) struct User {
@@ -154,9 +153,8 @@ impl Users {
     }
 
     /// In a closed model: the seat of this virtual user.
-    pub(crate) fn seat_of(&self, place: u32) -> Option<Seat> {
-        let user = &self.all[place as usize];
-        Some(Seat { nth: user.seat?, of: self.crews[user.scenario].cap })
+    pub(crate) fn seat_of(&self, place: u32) -> Option<u32> {
+        self.all[place as usize].seat
     }
 
     /// Enter an arrival into a virtual user that was taken.

@@ -7,7 +7,7 @@ use crate::EngineError;
 use crate::books::Exchange;
 use crate::exemplars::exemplar;
 use crate::iteration::{Context, Event, Progress, Want};
-use crate::operation::{Ended, OperationToken};
+use crate::operation::{Ended, OperationToken, Seat};
 
 impl EventLoop {
     /// Settle everything that has ended on the wire; what follows from it may end at once too.
@@ -145,9 +145,11 @@ impl EventLoop {
     }
 
     fn begin(&mut self, operation: u32, (user, now): (u32, Instant)) -> Result<(), EngineError> {
+        let scenario = self.users.get(user).scenario;
+        let of = self.sources[scenario].seats();
         let entry = self.operations.get_mut(operation);
         entry.owner = user;
-        entry.seat = self.users.seat_of(user);
+        entry.seat = self.users.seat_of(user).map(|nth| Seat { nth, of });
         entry.begun = now;
         let (endpoint, due, deadline) = (entry.draft.endpoint, entry.draft.due, entry.draft.deadline);
         self.earliest_deadline = self.earliest_deadline.min(deadline);
@@ -163,7 +165,7 @@ impl EventLoop {
             let took = now.since(active.due).as_nanos() as u64;
             self.books.iteration_done((scenario, active.phase), (active.outcome, took));
             if let Some(seat) = self.users.seat_of(user) {
-                self.sources[scenario].seat_is_free(seat.nth, now);
+                self.sources[scenario].seat_is_free(seat, now);
             }
         }
         Ok(())

@@ -1,5 +1,6 @@
 //! How connections are made and used: how many, for how long, as which protocol, and where they go.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
 use evidence::{Metric, Outcome};
@@ -96,6 +97,28 @@ fn calls_may_have_connections_of_their_own() {
     let plan = plan.scenario(scenario("s", at_rate(100.0, ms(200)), sequence([call("Good", "y")])));
     assert_eq!(drive(plan.compile()).assert_sound().outcomes("Good"), [(Outcome::Ok, 20)].into());
     assert_eq!((target.requests(), target.connections()), (20, 20));
+}
+
+/// How many connections came, and how many pairs of a user and a connection, of those that came when all were open.
+fn connections_of_users(scenarios: &[(&str, u32)]) -> (usize, usize) {
+    let target = testbed::grpc(GrpcBehaviour::Http(200)).unwrap();
+    let mut plan =
+        Plan::of(target.addr()).connecting(WEB, |c| (c.http, c.connections) = (HttpVersion::Http2, Some(2)));
+    for (name, users) in scenarios {
+        plan = plan.scenario(scenario(name, closed(*users, ms(300)), sequence([get(name, "/${vu}")])));
+    }
+    drive(plan.compile()).assert_sound();
+    let log = target.log();
+    let late = || log[log.len() / 2..].iter();
+    let connections: BTreeSet<u64> = late().map(|served| served.connection).collect();
+    let pairs: BTreeSet<(u64, &str)> = late().map(|served| (served.connection, &*served.path)).collect();
+    (connections.len(), pairs.len())
+}
+
+#[test]
+fn users_of_a_closed_model_keep_to_a_connection_unless_that_leaves_one_unused() {
+    assert_eq!(connections_of_users(&[("four", 4)]), (2, 4));
+    assert_eq!(connections_of_users(&[("one", 1), ("other", 1)]).0, 2);
 }
 
 #[test]
