@@ -3,13 +3,15 @@
 //! The archive implements it, and so does [`crate::memory::MemoryRun`], which tests fill by hand. Nothing
 //! that reads through it can tell a live run from one of last year, because there is no live one.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::exemplar::Exemplar;
 use crate::histogram::Histogram;
-use crate::key::{Key, KeyId, Metric};
+use crate::key::{Key, KeyId, Metric, Name};
 use crate::manifest::{Manifest, RunEnd};
 use crate::observed::{Notice, Profile};
+use crate::outcome::Outcome;
 use crate::series::{Sample, SeriesKey};
 
 /// A half-open range of the run's seconds.
@@ -102,4 +104,30 @@ pub fn select<'a>(
     wanted: impl Fn(&Key) -> bool + 'a,
 ) -> impl Iterator<Item = (KeyId, &'a Key)> + 'a {
     keys.iter().filter(move |(_, key)| key.metric == metric && wanted(key)).map(|(id, key)| (*id, key))
+}
+
+/// Requests that were completed in a window, by endpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Completed {
+    /// The endpoint's name.
+    pub endpoint: Name,
+    /// Those that ended well.
+    pub ok: u64,
+    /// Those that did not.
+    pub failed: u64,
+}
+
+/// What was completed in `window`, by endpoint in the order of its name; endpoints without any are left out.
+///
+/// # Errors
+/// [`ReadError`] when the evidence cannot be read.
+pub fn completed(run: &dyn Run, window: &Seconds) -> Result<Vec<Completed>, ReadError> {
+    let mut by_endpoint: BTreeMap<Name, (u64, u64)> = BTreeMap::new();
+    for (id, key) in select(run.keys(), Metric::ResponseTime, |_| true) {
+        let count = run.histogram(id, window.clone())?.count();
+        let (ok, failed) = by_endpoint.entry(key.endpoint.clone()).or_default();
+        *if key.outcome == Some(Outcome::Ok) { ok } else { failed } += count;
+    }
+    let rows = by_endpoint.into_iter().filter(|(_, (ok, failed))| ok + failed > 0);
+    Ok(rows.map(|(endpoint, (ok, failed))| Completed { endpoint, ok, failed }).collect())
 }

@@ -6,6 +6,7 @@
 //! [`Notice`], never an error of the run. Start reading at [`Watch`], then [`ProcessObserver`].
 
 mod error;
+mod fetch;
 mod identity;
 mod limits;
 mod listener;
@@ -14,6 +15,7 @@ mod notice;
 mod own;
 mod proc;
 mod process;
+mod profiler;
 mod rates;
 mod reading;
 mod redis;
@@ -26,5 +28,6 @@ pub use limits::{OpenFiles, limits, raise_open_files};
 pub use machine::environment;
 pub use own::OwnProcess;
 pub use process::{ProcessObserver, ProcessRef};
+pub use profiler::{Capture, Profiler};
 pub use redis::redis;
 pub use watch::{Clock, Observer, Watch};

@@ -39,6 +39,12 @@ Examples:
   plimsoll report demo.plimsoll --html demo.html --md demo.md
   plimsoll report demo.plimsoll --json - | jq .verdict";
 
+const EXPORT_EXAMPLES: &str = "\
+Examples:
+  plimsoll export demo.plimsoll --profiles profiles
+  go tool pprof -top profiles/challenge-cpu-15m.pb.gz
+  go tool pprof -base profiles/challenge-heap-15m-begin.pb.gz profiles/challenge-heap-15m.pb.gz";
+
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   plimsoll explain                                list all rules
@@ -76,6 +82,9 @@ pub(crate) enum Verb {
     /// Judge a run file again and render its reports
     #[command(after_help = REPORT_EXAMPLES, after_long_help = REPORT_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
     Report(ReportArguments),
+    /// Write parts of a run file in the formats that other tools read
+    #[command(after_help = EXPORT_EXAMPLES)]
+    Export(ExportArguments),
     /// Explain a validity rule, or list them all
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainArguments),
@@ -99,6 +108,16 @@ pub(crate) struct OverrideArguments {
     /// Seed of every random choice
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
+}
+
+/// What of a run file is written where.
+#[derive(Debug, Args)]
+pub(crate) struct ExportArguments {
+    /// The run file
+    pub(crate) file: PathBuf,
+    /// The folder to write every profile to, as it was captured
+    #[arg(long, value_name = "DIR")]
+    pub(crate) profiles: PathBuf,
 }
 
 #[derive(Debug, Args)]

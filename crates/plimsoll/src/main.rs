@@ -7,6 +7,7 @@ mod arguments;
 mod check;
 mod clock;
 mod explain;
+mod export;
 mod failure;
 mod grpc;
 mod http;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Verb::Grpc(arguments) => grpc::grpc(&arguments),
         Verb::Check(arguments) => check::check(&arguments),
         Verb::Report(arguments) => report::report(&arguments),
+        Verb::Export(arguments) => export::export(&arguments),
         Verb::Explain(arguments) => explain::explain(&arguments),
         Verb::Selftest(arguments) => match arguments.part {
             SelftestPart::Engine => selftest::selftest(&arguments),

@@ -11,7 +11,7 @@ use archive::{Overwrite, Recorder, Sinks, Writer};
 use engine::{Clock, Control, Program, Rehearsal, RehearsalError, Remains, Setting};
 use evidence::exchange::exchange;
 use evidence::{Ending, Manifest, RunEnd};
-use observe::{Observer, Watch};
+use observe::{Capture, Observer, Profiler, Watch};
 use workload::Workload;
 use workload::plan::LoadedPlan;
 
@@ -54,6 +54,7 @@ pub(crate) fn follow(listener: &Listener, plan: LoadedPlan, course: &Course<'_>)
     }
     let workload = plan.workload.clone();
     let observers = watching::observers(&workload, &plan.env).map_err(Failure::own)?;
+    let captures = watching::captures(&workload, &plan.env);
     let rehearsal = prepare(plan, course)?;
     if arguments.once {
         return once::once(&rehearsal);
@@ -66,7 +67,7 @@ pub(crate) fn follow(listener: &Listener, plan: LoadedPlan, course: &Course<'_>)
     let manifest = manifest(&program.redactor().stored(&workload), (epoch, arguments.loops))?;
     let file = keep.file(&manifest)?;
     let writer = begin_archive(file.path(), (&manifest, arguments.force))?;
-    let measured = measure(course, (&workload, program, observers), (writer, control, listener));
+    let measured = measure(course, (&workload, program), (observers, captures), (writer, control, listener));
     let aborted = conclude(&file, measured)?;
     let judged = judged::judge_file(file.path())?;
     archive::append_judgement(file.path(), &judged.judgement, &clock::rfc3339(clock::now()))
@@ -137,7 +138,8 @@ struct Measured {
 /// Offer the load and record what is seen.
 fn measure(
     course: &Course<'_>,
-    (workload, mut program, observers): (&Workload, Program, Vec<Box<dyn Observer>>),
+    (workload, mut program): (&Workload, Program),
+    (observers, captures): (Vec<Box<dyn Observer>>, Vec<Capture>),
     (writer, control, listener): (Writer, Control, &Listener),
 ) -> Outcome<Measured> {
     let mut sinks = Sinks { recording: vec![Box::new(writer)], drawing: Vec::new() };
@@ -149,9 +151,12 @@ fn measure(
     let recorder = Recorder::start(sinks, inlets, observed).map_err(Failure::own)?;
     let clock = Clock::starting_in(LEAD);
     program.begin_at((clock::now() + LEAD).as_nanosecond());
-    let watch = Watch::start(observers, Arc::new(move || clock.now()), seen).map_err(Failure::own)?;
+    let watched: observe::Clock = Arc::new(move || clock.now());
+    let profiler = Profiler::start(captures, &watched, &seen).map_err(Failure::own)?;
+    let watch = Watch::start(observers, watched, seen).map_err(Failure::own)?;
     let setting = Setting { program: Arc::new(program), clock, control, behaviour: None };
     let remains = engine::run(&setting, outlets);
+    profiler.stop();
     watch.stop();
     let end = ending(remains, (listener, clock.now().second()));
     let end = RunEnd { folded_endpoints: workload.folded_endpoints(), ..end };

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::time::Duration;
 
-use observe::{Observer, OwnProcess, ProcessObserver};
+use observe::{Capture, Observer, OwnProcess, ProcessObserver};
 use workload::Workload;
-use workload::observation::{Observation, filled};
+use workload::observation::{Mark, Observation, ProfileMark, filled};
 
 use crate::manifest::watched;
 
@@ -36,4 +37,53 @@ fn watch_over_network(
         observers.push(observe::redis(target, &filled(&redis.url, env), redis.every)?);
     }
     Ok(())
+}
+
+/// Every profile that `workload` asks for, at its second of the run.
+pub(crate) fn captures(workload: &Workload, env: &BTreeMap<String, String>) -> Vec<Capture> {
+    let run_s = workload.phases.last().map_or(0, |phase| phase.end.as_secs());
+    workload.profiles.iter().flat_map(|mark| captures_of(mark, (workload, run_s), env)).collect()
+}
+
+fn captures_of(
+    asked: &ProfileMark,
+    (workload, run_s): (&Workload, u64),
+    env: &BTreeMap<String, String>,
+) -> Vec<Capture> {
+    let Some(url) = workload.targets.get(&asked.target).and_then(|target| target.observe.pprof.as_ref())
+    else {
+        return Vec::new();
+    };
+    let length_s = asked.length.as_secs_f64().round().max(1.0) as u64;
+    let whole = |time: Duration| time.as_secs_f64().ceil() as u64;
+    let begins: Vec<u64> = match &asked.at {
+        Mark::At(time) => vec![whole(*time)],
+        Mark::Every(every) => {
+            (1..).map(|n| whole(*every * n)).take_while(|begin| begin + length_s <= run_s).collect()
+        }
+        Mark::InPhase(name) => {
+            let phase = workload.phases.iter().find(|phase| phase.name == *name);
+            let middle = |from: u64, to: u64| from + to.saturating_sub(from + length_s) / 2;
+            phase.map(|phase| middle(whole(phase.start), phase.end.as_secs())).into_iter().collect()
+        }
+    };
+    let capture = |begin_s: u64| Capture {
+        target: asked.target.clone(),
+        mark: mark_of(&asked.at),
+        begin_s: u32::try_from(begin_s).unwrap_or(u32::MAX),
+        // What would outlast the run is cut to it: a window of less is better than none.
+        length_s: u32::try_from(length_s.min(run_s.saturating_sub(begin_s)).max(1)).unwrap_or(u32::MAX),
+        kinds: asked.kinds.clone(),
+        url: filled(url, env),
+    };
+    begins.into_iter().map(capture).collect()
+}
+
+/// A mark as the plan has it.
+fn mark_of(mark: &Mark) -> String {
+    match mark {
+        Mark::At(time) => format!("{time:?}"),
+        Mark::InPhase(name) => format!("in phase {name}"),
+        Mark::Every(every) => format!("every {every:?}"),
+    }
 }

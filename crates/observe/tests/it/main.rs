@@ -6,4 +6,5 @@
 
 mod child;
 mod process;
+mod profiles;
 mod watch;

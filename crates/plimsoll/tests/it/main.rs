@@ -10,6 +10,7 @@ mod load;
 mod once;
 mod plans;
 mod preparation;
+mod profiles;
 mod progress;
 mod reflection;
 mod reports;

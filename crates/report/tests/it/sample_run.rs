@@ -257,6 +257,7 @@ pub(crate) fn workload() -> Workload {
     };
     let ramp = vec![Stage { to: 300.0, over: seconds(10) }, Stage { to: 300.0, over: seconds(95) }];
     Workload {
+        profiles: Vec::new(),
         name: "demo".to_owned(),
         seed: 7,
         targets: BTreeMap::from([("challenge".to_owned(), target)]),

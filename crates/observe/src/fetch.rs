@@ -1,0 +1,89 @@
+//! Fetches a document over HTTP, within bounds of time and size.
+
+use std::io::{self, Read as _};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::crypto::aws_lc_rs;
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
+use ureq::{Agent, Body, Error};
+
+/// Fetches with kept connections. What it says never shows a URL, which may hold a password.
+#[derive(Debug, Clone)]
+pub(crate) struct Fetcher {
+    agent: Agent,
+    patience: Duration,
+}
+
+impl Fetcher {
+    /// Each document may take `patience` from the first byte sent to the last received.
+    pub(crate) fn new(patience: Duration) -> Fetcher {
+        let config = Agent::config_builder()
+            .timeout_global(Some(patience))
+            .http_status_as_error(false)
+            .proxy(None)
+            .user_agent("plimsoll")
+            .tls_config(trust_the_system())
+            .build();
+        Fetcher { agent: config.new_agent(), patience }
+    }
+
+    /// The body of `url`, of at most `most_bytes`; `accept` says in which form it is wanted.
+    ///
+    /// # Errors
+    /// In words.
+    pub(crate) fn whole(&self, (url, accept): (&str, &str), most_bytes: u64) -> Result<Vec<u8>, String> {
+        let mut body = self.get(url, accept)?;
+        body.with_config().limit(most_bytes).read_to_vec().map_err(|error| self.words(&error))
+    }
+
+    /// The first `most_bytes` of the body of `url`.
+    ///
+    /// # Errors
+    /// In words.
+    pub(crate) fn beginning(&self, url: &str, most_bytes: u64) -> Result<Vec<u8>, String> {
+        let body = self.get(url, "*/*")?;
+        let mut read = Vec::new();
+        body.into_reader().take(most_bytes).read_to_end(&mut read).map_err(|error| self.broken(&error))?;
+        Ok(read)
+    }
+
+    fn get(&self, url: &str, accept: &str) -> Result<Body, String> {
+        let response =
+            self.agent.get(url).header("accept", accept).call().map_err(|error| self.words(&error))?;
+        match response.status().as_u16() {
+            200 => Ok(response.into_body()),
+            status => Err(format!("it answers with status {status}")),
+        }
+    }
+
+    fn words(&self, error: &Error) -> String {
+        match error {
+            Error::Timeout(_) => format!("no answer within {:.0?}", self.patience),
+            Error::Io(error) => self.broken(error),
+            Error::BodyExceedsLimit(limit) => format!("its answer is larger than {limit} bytes"),
+            Error::BadUri(_) | Error::Http(_) => "its URL cannot be understood".to_owned(),
+            other => other.to_string(),
+        }
+    }
+
+    fn broken(&self, error: &io::Error) -> String {
+        match error.kind() {
+            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
+                format!("no answer within {:.0?}", self.patience)
+            }
+            io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
+            _ => format!("the connection broke: {error}"),
+        }
+    }
+}
+
+fn trust_the_system() -> TlsConfig {
+    let found = rustls_native_certs::load_native_certs();
+    let roots: Vec<Certificate<'static>> =
+        found.certs.iter().map(|der| Certificate::from_der(der).to_owned()).collect();
+    TlsConfig::builder()
+        .root_certs(RootCerts::new_with_certs(&roots))
+        .unversioned_rustls_crypto_provider(Arc::new(aws_lc_rs::default_provider()))
+        .build()
+}

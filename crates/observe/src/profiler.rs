@@ -1,0 +1,242 @@
+//! Captures profiles at marks of the run, from endpoints like those of Go's `net/http/pprof`.
+//!
+//! A capture covers whole seconds of the run, so that what was completed in it can be counted exactly. Profiles that
+//! accumulate since the process began are taken at both ends.
+
+use std::io;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use evidence::{Instant, Notice, NoticeKind, Observed, Profile, ProfileKind, Sampling};
+
+use crate::fetch::Fetcher;
+use crate::watch::Clock;
+
+/// How long a snapshot may take, and a CPU profile longer than its window.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The largest profile that is kept.
+const MOST_BYTES: u64 = 32 << 20;
+/// The beginning of a profile's text form, which says whether samples are taken.
+const HEAD_BYTES: u64 = 1024;
+
+/// Profiles to be captured at one mark.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capture {
+    /// The target's name.
+    pub target: String,
+    /// What asked for it, in words.
+    pub mark: String,
+    /// The second of the run in which the window begins.
+    pub begin_s: u32,
+    /// How long the window is.
+    pub length_s: u32,
+    /// Of what; several are captured side by side.
+    pub kinds: Vec<ProfileKind>,
+    /// The URL under which profiles are served: what comes before `/heap`. It may hold a password: it is not shown.
+    pub url: String,
+}
+
+/// Captures that are waited for or under way.
+#[derive(Debug)]
+pub struct Profiler {
+    stops: Vec<Sender<()>>,
+    ended: Receiver<()>,
+}
+
+impl Profiler {
+    /// Starts to wait for the marks, each on a thread of its own; what is captured is sent to `seen`.
+    ///
+    /// # Errors
+    /// When no thread can be had.
+    pub fn start(captures: Vec<Capture>, clock: &Clock, seen: &Sender<Observed>) -> io::Result<Profiler> {
+        let (end, ended) = channel();
+        let mut stops = Vec::with_capacity(captures.len());
+        for capture in captures {
+            let (stop, stopped) = channel();
+            let desk = Desk { capture, clock: clock.clone(), seen: seen.clone(), stopped };
+            let end = end.clone();
+            thread::Builder::new().name("profile".to_owned()).spawn(move || {
+                desk.work();
+                // Whoever no longer waits does not miss it.
+                let _ = end.send(());
+            })?;
+            stops.push(stop);
+        }
+        Ok(Profiler { stops, ended })
+    }
+
+    /// Waits for captures whose window is over, and leaves out the others.
+    pub fn stop(self) {
+        let count = self.stops.len();
+        drop(self.stops);
+        for _ in 0..count {
+            if self.ended.recv_timeout(PATIENCE).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// One mark, on its thread.
+struct Desk {
+    capture: Capture,
+    clock: Clock,
+    seen: Sender<Observed>,
+    stopped: Receiver<()>,
+}
+
+/// The run ended before the mark came, or before its window was over.
+struct Stopped;
+
+impl Desk {
+    fn work(&self) {
+        if self.wait_until(self.begin()).is_err() || self.carry_out().is_err() {
+            let why = "the run ended before its window was over".to_owned();
+            self.say(
+                NoticeKind::Unreadable,
+                format!("profiles at `{}` are missing: {why}", self.capture.mark),
+            );
+        }
+    }
+
+    fn begin(&self) -> Instant {
+        Instant::at(Duration::from_secs(self.capture.begin_s.into()))
+    }
+
+    fn end(&self) -> Instant {
+        self.begin() + Duration::from_secs(self.capture.length_s.into())
+    }
+
+    fn carry_out(&self) -> Result<(), Stopped> {
+        let has = |kind| self.capture.kinds.contains(&kind);
+        let (answer, cpu) = channel();
+        let asks_cpu = has(ProfileKind::Cpu);
+        if asks_cpu {
+            let (url, length_s) = (self.capture.url.clone(), self.capture.length_s);
+            let fetcher = Fetcher::new(PATIENCE + Duration::from_secs(length_s.into()));
+            // The target answers when the window is over; a run that ends sooner does not wait for it.
+            thread::spawn(move || {
+                answer.send(fetcher.whole((&format!("{url}/profile?seconds={length_s}"), "*/*"), MOST_BYTES))
+            });
+        }
+        let fetcher = Fetcher::new(PATIENCE);
+        let accumulating =
+            [ProfileKind::Heap, ProfileKind::Mutex, ProfileKind::Block].map(|kind| (kind, has(kind)));
+        let accumulating = accumulating.into_iter().filter(|(_, is_asked)| *is_asked).map(|(kind, _)| kind);
+        for kind in accumulating.clone() {
+            self.snapshot(&fetcher, kind, self.begin());
+        }
+        self.wait_until(self.end())?;
+        for kind in accumulating {
+            self.snapshot(&fetcher, kind, self.end());
+        }
+        if has(ProfileKind::Goroutine) {
+            self.snapshot(&fetcher, ProfileKind::Goroutine, self.end());
+        }
+        if asks_cpu {
+            let fetched = cpu.recv_timeout(PATIENCE).unwrap_or_else(|_| Err("no answer in time".to_owned()));
+            self.keep((ProfileKind::Cpu, Sampling::On), self.end(), fetched);
+        }
+        Ok(())
+    }
+
+    fn snapshot(&self, fetcher: &Fetcher, kind: ProfileKind, end: Instant) {
+        let url = format!("{}/{kind}", self.capture.url);
+        let fetched = fetcher.whole((&url, "*/*"), MOST_BYTES);
+        let sampling = match kind {
+            ProfileKind::Cpu | ProfileKind::Goroutine => Sampling::On,
+            ProfileKind::Heap | ProfileKind::Mutex | ProfileKind::Block => {
+                let head = fetcher.beginning(&format!("{url}?debug=1"), HEAD_BYTES).unwrap_or_default();
+                sampling_of(kind, &String::from_utf8_lossy(&head))
+            }
+        };
+        self.keep((kind, sampling), end, fetched);
+    }
+
+    fn keep(
+        &self,
+        (kind, sampling): (ProfileKind, Sampling),
+        end: Instant,
+        fetched: Result<Vec<u8>, String>,
+    ) {
+        let Capture { target, mark, .. } = &self.capture;
+        match fetched {
+            Ok(bytes) => {
+                let (target, mark) = (target.clone(), mark.clone());
+                let profile = Profile { target, kind, mark, begin: self.begin(), end, sampling, bytes };
+                self.send(Observed { profiles: vec![profile], ..Observed::default() });
+            }
+            Err(why) => {
+                self.say(NoticeKind::Unreadable, format!("the {kind} profile at `{mark}` is missing: {why}"))
+            }
+        }
+    }
+
+    fn say(&self, kind: NoticeKind, text: String) {
+        let observer = format!("{} pprof", self.capture.target);
+        let notice = Notice { at: (self.clock)(), observer, kind, text };
+        self.send(Observed { notices: vec![notice], ..Observed::default() });
+    }
+
+    fn send(&self, seen: Observed) {
+        // A recorder that is gone has told why by itself.
+        let _ = self.seen.send(seen);
+    }
+
+    fn wait_until(&self, due: Instant) -> Result<(), Stopped> {
+        loop {
+            let left = due.since((self.clock)());
+            if left.is_zero() {
+                return Ok(());
+            }
+            match self.stopped.recv_timeout(left) {
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(()) | Err(RecvTimeoutError::Disconnected) => return Err(Stopped),
+            }
+        }
+    }
+}
+
+/// What the text form of a profile (`?debug=1`) says of its sampling, in Go's words: the heap profile's first line ends
+/// with twice the rate, the mutex profile names its period, the block profile is silent unless something blocked.
+fn sampling_of(kind: ProfileKind, head: &str) -> Sampling {
+    let rate = match kind {
+        ProfileKind::Heap => number_after(head, "@ heap/"),
+        ProfileKind::Mutex => number_after(head, "sampling period="),
+        ProfileKind::Block => {
+            let has_samples = head.lines().any(|line| line.contains(" @ 0x"));
+            return if has_samples { Sampling::On } else { Sampling::Unknown };
+        }
+        ProfileKind::Cpu | ProfileKind::Goroutine => return Sampling::On,
+    };
+    match rate {
+        Some(0) => Sampling::Off,
+        Some(_) => Sampling::On,
+        None => Sampling::Unknown,
+    }
+}
+
+fn number_after(text: &str, words: &str) -> Option<u64> {
+    let rest = &text[text.find(words)? + words.len()..];
+    rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whether_samples_are_taken_is_read_from_the_text_form() {
+        use ProfileKind::{Block, Heap, Mutex};
+        let heap = "heap profile: 4: 1056 [97: 150256] @ heap/1048576\n";
+        let mutex = |period| format!("--- mutex:\ncycles/second=2400000000\nsampling period={period}\n");
+        assert_eq!(sampling_of(Heap, heap), Sampling::On);
+        assert_eq!(sampling_of(Heap, "heap profile: 0: 0 [0: 0] @ heap/0\n"), Sampling::Off);
+        assert_eq!(sampling_of(Mutex, &mutex(0)), Sampling::Off);
+        assert_eq!(sampling_of(Mutex, &mutex(5)), Sampling::On);
+        assert_eq!(sampling_of(Mutex, "not Go's"), Sampling::Unknown);
+        assert_eq!(sampling_of(Block, "--- contention:\ncycles/second=2400000000\n"), Sampling::Unknown);
+        assert_eq!(sampling_of(Block, "--- contention:\ncycles/second=1\n90 3 @ 0x40 0x41\n"), Sampling::On);
+    }
+}

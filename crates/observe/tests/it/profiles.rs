@@ -1,0 +1,112 @@
+//! Profiles at marks, from a program in Go.
+
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use evidence::{Instant, NoticeKind, Observed, Profile, ProfileKind, Sampling};
+use observe::{Capture, Clock, Profiler};
+use peers::go::{Settings, Target};
+
+const ALL: [ProfileKind; 5] =
+    [ProfileKind::Cpu, ProfileKind::Heap, ProfileKind::Goroutine, ProfileKind::Mutex, ProfileKind::Block];
+
+fn clock() -> Clock {
+    let start = std::time::Instant::now();
+    std::sync::Arc::new(move || Instant::at(start.elapsed()))
+}
+
+fn capture(address: std::net::SocketAddr, kinds: &[ProfileKind]) -> Capture {
+    let url = format!("http://{address}/debug/pprof");
+    Capture {
+        target: "shop".to_owned(),
+        mark: "0s".to_owned(),
+        begin_s: 0,
+        length_s: 1,
+        kinds: kinds.to_vec(),
+        url,
+    }
+}
+
+/// Everything that comes until `count` profiles and notices are there.
+fn collect(seen: &Receiver<Observed>, count: usize) -> Observed {
+    let mut all = Observed::default();
+    while all.profiles.len() + all.notices.len() < count {
+        all.extend(seen.recv_timeout(Duration::from_secs(60)).expect("something comes"));
+    }
+    all
+}
+
+fn sampling(profiles: &[Profile], kind: ProfileKind) -> Vec<Sampling> {
+    profiles.iter().filter(|profile| profile.kind == kind).map(|profile| profile.sampling).collect()
+}
+
+#[test]
+fn every_kind_is_captured_with_its_window_and_whether_it_was_sampled() {
+    let target = Target::start(Settings::default()).unwrap();
+    let (send, seen) = channel();
+    let profiler = Profiler::start(vec![capture(target.address(), &ALL)], &clock(), &send).unwrap();
+    let all = collect(&seen, 8);
+    profiler.stop();
+    assert_eq!(all.notices, []);
+    let second = |second| Instant::at(Duration::from_secs(second));
+    for profile in &all.profiles {
+        assert_eq!(
+            (profile.begin, profile.target.as_str(), profile.mark.as_str()),
+            (second(0), "shop", "0s")
+        );
+        assert!(profile.bytes.starts_with(&[0x1f, 0x8b]), "{:?} is no gzipped profile", profile.kind);
+    }
+    let ends = |kind| {
+        all.profiles.iter().filter(move |profile| profile.kind == kind).map(|profile| profile.end.second())
+    };
+    assert_eq!(ends(ProfileKind::Cpu).collect::<Vec<_>>(), [1]);
+    assert_eq!(ends(ProfileKind::Heap).collect::<Vec<_>>(), [0, 1]);
+    assert_eq!(sampling(&all.profiles, ProfileKind::Heap), [Sampling::On; 2]);
+    assert_eq!(sampling(&all.profiles, ProfileKind::Mutex), [Sampling::Off; 2], "Go's own setting");
+    assert_eq!(sampling(&all.profiles, ProfileKind::Block), [Sampling::Unknown; 2]);
+}
+
+#[test]
+fn a_runtime_that_samples_contention_says_so() {
+    let settings = Settings { mutex_fraction: 1, block_rate_ns: 1, ..Settings::default() };
+    let target = Target::start(settings).unwrap();
+    target.get("/lock?n=4").unwrap();
+    let (send, seen) = channel();
+    let kinds = [ProfileKind::Mutex, ProfileKind::Block];
+    let profiler = Profiler::start(vec![capture(target.address(), &kinds)], &clock(), &send).unwrap();
+    let all = collect(&seen, 4);
+    profiler.stop();
+    assert!(
+        all.profiles.iter().all(|profile| profile.sampling == Sampling::On),
+        "{:?}",
+        sampling(&all.profiles, ProfileKind::Block)
+    );
+}
+
+#[test]
+fn what_cannot_be_captured_is_a_notice() {
+    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let (send, seen) = channel();
+    let profiler = Profiler::start(vec![capture(gone, &ALL)], &clock(), &send).unwrap();
+    let all = collect(&seen, 8);
+    profiler.stop();
+    assert_eq!(all.profiles, []);
+    let texts: Vec<&str> = all.notices.iter().map(|notice| notice.text.as_str()).collect();
+    assert!(texts.contains(&"the cpu profile at `0s` is missing: connection refused"), "{texts:?}");
+    assert!(
+        all.notices
+            .iter()
+            .all(|notice| notice.kind == NoticeKind::Unreadable && notice.observer == "shop pprof")
+    );
+}
+
+#[test]
+fn a_run_that_ends_sooner_does_not_wait_for_a_mark() {
+    let target = Target::start(Settings::default()).unwrap();
+    let (send, seen) = channel();
+    let late = Capture { begin_s: 1_000, ..capture(target.address(), &ALL) };
+    let profiler = Profiler::start(vec![late], &clock(), &send).unwrap();
+    profiler.stop();
+    let all = collect(&seen, 1);
+    assert_eq!(all.notices[0].text, "profiles at `0s` are missing: the run ended before its window was over");
+}

@@ -1,0 +1,49 @@
+//! Profiles of a target in Go, captured by a run and read by Go's own tool.
+
+use peers::go::{Settings, Target, Toolchain};
+
+use crate::command::Place;
+
+fn plan(address: std::net::SocketAddr) -> String {
+    format!(
+        "version = 1\n[targets.shop]\nurl = \"http://{address}\"\n\
+         [targets.shop.observe]\npprof = \"http://{address}/debug/pprof\"\n\
+         [[phases]]\nname = \"steady\"\nduration = \"4s\"\n\
+         [[profiles]]\nat = \"in phase steady\"\nlength = \"2s\"\nkinds = [\"cpu\", \"heap\", \"mutex\"]\n\
+         [[scenarios]]\nname = \"play\"\nexecutor = \"constant-arrival-rate\"\nrate = \"50/s\"\n\
+         phases = [\"steady\"]\n[[scenarios.steps]]\nname = \"work\"\nget = \"${{shop.url}}/work?ms=2\"\n"
+    )
+}
+
+#[test]
+fn profiles_of_a_run_are_read_by_go_tool_pprof() {
+    let target = Target::start(Settings::default()).unwrap();
+    let place = Place::new(&plan(target.address()));
+    place.plimsoll(&["run", "plan.toml", "-q", "-o", "run.plimsoll"]).ended(0);
+    let exported = place.plimsoll(&["export", "run.plimsoll", "--profiles", "out"]);
+    exported.ended(0);
+    let lines: Vec<&str> = exported.stdout.lines().collect();
+    assert_eq!(lines.len(), 5, "{lines:?}");
+    let line = |name: &str| *lines.iter().find(|line| line.starts_with(name)).unwrap();
+    assert_eq!(
+        line("shop-mutex-in-phase-steady-begin.pb.gz"),
+        "shop-mutex-in-phase-steady-begin.pb.gz  since the process began, at 1 s; sampling was off: it says nothing"
+    );
+    let cpu = line("shop-cpu");
+    let words: Vec<&str> = cpu.split_whitespace().collect();
+    assert_eq!(words[1..6], ["1", "s", "to", "3", "s:"], "{cpu}");
+    let ok: u64 = words[6].parse().unwrap();
+    assert!((90..=110).contains(&ok), "100 requests were due in the window, and {ok} were counted");
+    let path = place.path("out/shop-cpu-in-phase-steady.pb.gz");
+    let top = Toolchain::find().unwrap().pprof(&["-top".as_ref(), path.as_os_str()]).unwrap();
+    assert!(top.contains("Type: cpu") && top.contains("Duration: 2"), "{top}");
+}
+
+#[test]
+fn a_run_without_profiles_says_how_to_ask_for_them() {
+    let target = testbed::http(testbed::Behaviour::ok()).unwrap();
+    let place = Place::new(&crate::command::open(target.addr(), 1));
+    place.plimsoll(&["run", "plan.toml", "-q", "-o", "run.plimsoll"]).ended(0);
+    let told = place.plimsoll(&["export", "run.plimsoll", "--profiles", "out"]);
+    told.ended(2).complains(&["run.plimsoll has no profiles: ask for some with `[[profiles]]`"]);
+}
