@@ -1,4 +1,4 @@
-//! Captures profiles at marks of the run, from endpoints like those of Go's `net/http/pprof`.
+//! Captures profiles at marks of the run, from endpoints like those of Go's `net/http/pprof`, or by `perf`.
 //!
 //! A capture covers whole seconds of the run, so that what was completed in it can be counted exactly. Profiles that
 //! accumulate since the process began are taken at both ends.
@@ -11,6 +11,8 @@ use std::time::Duration;
 use evidence::{Instant, Notice, NoticeKind, Observed, Profile, ProfileKind, Sampling};
 
 use crate::fetch::Fetcher;
+use crate::perf::Perf;
+use crate::process::ProcessRef;
 use crate::watch::Clock;
 
 /// How long a snapshot may take, and a CPU profile longer than its window.
@@ -33,9 +35,21 @@ pub struct Capture {
     pub length_s: u32,
     /// Of what; several are captured side by side.
     pub kinds: Vec<ProfileKind>,
-    /// The URL under which profiles are served: what comes before `/heap`. It may hold a password: it is not shown.
-    pub url: String,
+    /// Where they come from.
+    pub source: ProfileSource,
 }
+
+/// Where profiles come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProfileSource {
+    /// The URL under which the target serves them: what comes before `/heap`. It may hold a password: it is not shown.
+    Pprof(String),
+    /// Sampling of the process from outside, which gives profiles of the processor alone.
+    Perf(ProcessRef),
+}
+
+/// Makes pprof's format of what [`ProfileSource::Perf`] sampled, or says why not.
+pub type FromPerf = fn(&str) -> Result<Vec<u8>, String>;
 
 /// Captures that are waited for or under way.
 #[derive(Debug)]
@@ -49,12 +63,16 @@ impl Profiler {
     ///
     /// # Errors
     /// When no thread can be had.
-    pub fn start(captures: Vec<Capture>, clock: &Clock, seen: &Sender<Observed>) -> io::Result<Profiler> {
+    pub fn start(
+        captures: Vec<Capture>,
+        (clock, from_perf): (&Clock, FromPerf),
+        seen: &Sender<Observed>,
+    ) -> io::Result<Profiler> {
         let (end, ended) = channel();
         let mut stops = Vec::with_capacity(captures.len());
         for capture in captures {
             let (stop, stopped) = channel();
-            let desk = Desk { capture, clock: clock.clone(), seen: seen.clone(), stopped };
+            let desk = Desk { capture, clock: clock.clone(), from_perf, seen: seen.clone(), stopped };
             let end = end.clone();
             thread::Builder::new().name("profile".to_owned()).spawn(move || {
                 desk.work();
@@ -82,6 +100,7 @@ impl Profiler {
 struct Desk {
     capture: Capture,
     clock: Clock,
+    from_perf: FromPerf,
     seen: Sender<Observed>,
     stopped: Receiver<()>,
 }
@@ -109,11 +128,39 @@ impl Desk {
     }
 
     fn carry_out(&self) -> Result<(), Stopped> {
+        match &self.capture.source {
+            ProfileSource::Pprof(url) => self.ask(url),
+            ProfileSource::Perf(process) => self.sample(*process),
+        }
+    }
+
+    fn sample(&self, process: ProcessRef) -> Result<(), Stopped> {
+        let others: Vec<String> = self
+            .capture
+            .kinds
+            .iter()
+            .filter(|kind| **kind != ProfileKind::Cpu)
+            .map(ToString::to_string)
+            .collect();
+        if !others.is_empty() {
+            let text = format!("a process without pprof endpoints has no profiles of {}", others.join(", "));
+            self.say(NoticeKind::Unreadable, text);
+        }
+        if self.capture.kinds.contains(&ProfileKind::Cpu) {
+            let perf = Perf::start(process, self.capture.length_s);
+            self.wait_until(self.end())?;
+            let printed = perf.and_then(Perf::finish).and_then(|text| (self.from_perf)(&text));
+            self.keep((ProfileKind::Cpu, Sampling::On), self.end(), printed);
+        }
+        Ok(())
+    }
+
+    fn ask(&self, url: &str) -> Result<(), Stopped> {
         let has = |kind| self.capture.kinds.contains(&kind);
         let (answer, cpu) = channel();
         let asks_cpu = has(ProfileKind::Cpu);
         if asks_cpu {
-            let (url, length_s) = (self.capture.url.clone(), self.capture.length_s);
+            let (url, length_s) = (url.to_owned(), self.capture.length_s);
             let fetcher = Fetcher::new(PATIENCE + Duration::from_secs(length_s.into()));
             // The target answers when the window is over; a run that ends sooner does not wait for it.
             thread::spawn(move || {
@@ -125,14 +172,14 @@ impl Desk {
             [ProfileKind::Heap, ProfileKind::Mutex, ProfileKind::Block].map(|kind| (kind, has(kind)));
         let accumulating = accumulating.into_iter().filter(|(_, is_asked)| *is_asked).map(|(kind, _)| kind);
         for kind in accumulating.clone() {
-            self.snapshot(&fetcher, kind, self.begin());
+            self.snapshot((&fetcher, url), kind, self.begin());
         }
         self.wait_until(self.end())?;
         for kind in accumulating {
-            self.snapshot(&fetcher, kind, self.end());
+            self.snapshot((&fetcher, url), kind, self.end());
         }
         if has(ProfileKind::Goroutine) {
-            self.snapshot(&fetcher, ProfileKind::Goroutine, self.end());
+            self.snapshot((&fetcher, url), ProfileKind::Goroutine, self.end());
         }
         if asks_cpu {
             let fetched = cpu.recv_timeout(PATIENCE).unwrap_or_else(|_| Err("no answer in time".to_owned()));
@@ -141,8 +188,8 @@ impl Desk {
         Ok(())
     }
 
-    fn snapshot(&self, fetcher: &Fetcher, kind: ProfileKind, end: Instant) {
-        let url = format!("{}/{kind}", self.capture.url);
+    fn snapshot(&self, (fetcher, url): (&Fetcher, &str), kind: ProfileKind, end: Instant) {
+        let url = format!("{url}/{kind}");
         let fetched = fetcher.whole((&url, "*/*"), MOST_BYTES);
         let sampling = match kind {
             ProfileKind::Cpu | ProfileKind::Goroutine => Sampling::On,

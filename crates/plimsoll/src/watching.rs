@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
-use observe::{Capture, Observer, OwnProcess, ProcessObserver};
+use observe::{Capture, Observer, OwnProcess, ProcessObserver, ProfileSource};
 use workload::Workload;
 use workload::observation::{Mark, Observation, ProfileMark, filled};
 
@@ -50,10 +50,13 @@ fn captures_of(
     (workload, run_s): (&Workload, u64),
     env: &BTreeMap<String, String>,
 ) -> Vec<Capture> {
-    let Some(url) = workload.targets.get(&asked.target).and_then(|target| target.observe.pprof.as_ref())
-    else {
-        return Vec::new();
-    };
+    let target = workload.targets.get(&asked.target);
+    let source = target.and_then(|target| match (&target.observe.pprof, &target.process) {
+        (Some(url), _) => Some(ProfileSource::Pprof(filled(url, env))),
+        (None, Some(process)) => Some(ProfileSource::Perf(watched(process))),
+        (None, None) => None,
+    });
+    let Some(source) = source else { return Vec::new() };
     let length_s = asked.length.as_secs_f64().round().max(1.0) as u64;
     let whole = |time: Duration| time.as_secs_f64().ceil() as u64;
     let begins: Vec<u64> = match &asked.at {
@@ -74,7 +77,7 @@ fn captures_of(
         // What would outlast the run is cut to it: a window of less is better than none.
         length_s: u32::try_from(length_s.min(run_s.saturating_sub(begin_s)).max(1)).unwrap_or(u32::MAX),
         kinds: asked.kinds.clone(),
-        url: filled(url, env),
+        source: source.clone(),
     };
     begins.into_iter().map(capture).collect()
 }
@@ -86,4 +89,13 @@ fn mark_of(mark: &Mark) -> String {
         Mark::InPhase(name) => format!("in phase {name}"),
         Mark::Every(every) => format!("every {every:?}"),
     }
+}
+
+/// What `perf` sampled, in pprof's format.
+///
+/// # Errors
+/// In words.
+pub(crate) fn from_perf(text: &str) -> Result<Vec<u8>, String> {
+    let profile = profile::from_perf(text).map_err(|error| error.to_string())?;
+    profile::write(&profile).map_err(|error| error.to_string())
 }

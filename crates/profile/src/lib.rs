@@ -15,6 +15,7 @@ mod kind;
 mod merge;
 mod model;
 mod nets;
+mod perf;
 mod read;
 mod tally;
 mod text;
@@ -31,6 +32,7 @@ pub use error::{CompareError, MergeError, Problem, ReadError, Record, TypeError,
 pub use kind::{Counting, Kind, Sampling};
 pub use merge::{merge, since};
 pub use model::{Function, Label, LabelValue, Line, Location, Mapping, Profile, Sample, ValueType};
+pub use perf::from_perf;
 pub use read::{Limits, read, read_within};
 pub use text::Text;
 pub use top::{Row, Sort, Top, TopOptions, top};

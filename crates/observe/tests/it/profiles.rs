@@ -1,14 +1,18 @@
 //! Profiles at marks, from a program in Go.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use evidence::{Instant, NoticeKind, Observed, Profile, ProfileKind, Sampling};
-use observe::{Capture, Clock, Profiler};
+use observe::{Capture, Clock, FromPerf, ProcessRef, ProfileSource, Profiler};
 use peers::go::{Settings, Target};
 
 const ALL: [ProfileKind; 5] =
     [ProfileKind::Cpu, ProfileKind::Heap, ProfileKind::Goroutine, ProfileKind::Mutex, ProfileKind::Block];
+
+/// What perf printed, untouched.
+const AS_IT_IS: FromPerf = |text| Ok(text.as_bytes().to_vec());
 
 fn clock() -> Clock {
     let start = std::time::Instant::now();
@@ -16,14 +20,14 @@ fn clock() -> Clock {
 }
 
 fn capture(address: std::net::SocketAddr, kinds: &[ProfileKind]) -> Capture {
-    let url = format!("http://{address}/debug/pprof");
+    let source = ProfileSource::Pprof(format!("http://{address}/debug/pprof"));
     Capture {
         target: "shop".to_owned(),
         mark: "0s".to_owned(),
         begin_s: 0,
         length_s: 1,
         kinds: kinds.to_vec(),
-        url,
+        source,
     }
 }
 
@@ -44,7 +48,8 @@ fn sampling(profiles: &[Profile], kind: ProfileKind) -> Vec<Sampling> {
 fn every_kind_is_captured_with_its_window_and_whether_it_was_sampled() {
     let target = Target::start(Settings::default()).unwrap();
     let (send, seen) = channel();
-    let profiler = Profiler::start(vec![capture(target.address(), &ALL)], &clock(), &send).unwrap();
+    let profiler =
+        Profiler::start(vec![capture(target.address(), &ALL)], (&clock(), AS_IT_IS), &send).unwrap();
     let all = collect(&seen, 8);
     profiler.stop();
     assert_eq!(all.notices, []);
@@ -73,7 +78,8 @@ fn a_runtime_that_samples_contention_says_so() {
     target.get("/lock?n=4").unwrap();
     let (send, seen) = channel();
     let kinds = [ProfileKind::Mutex, ProfileKind::Block];
-    let profiler = Profiler::start(vec![capture(target.address(), &kinds)], &clock(), &send).unwrap();
+    let profiler =
+        Profiler::start(vec![capture(target.address(), &kinds)], (&clock(), AS_IT_IS), &send).unwrap();
     let all = collect(&seen, 4);
     profiler.stop();
     assert!(
@@ -87,7 +93,7 @@ fn a_runtime_that_samples_contention_says_so() {
 fn what_cannot_be_captured_is_a_notice() {
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let (send, seen) = channel();
-    let profiler = Profiler::start(vec![capture(gone, &ALL)], &clock(), &send).unwrap();
+    let profiler = Profiler::start(vec![capture(gone, &ALL)], (&clock(), AS_IT_IS), &send).unwrap();
     let all = collect(&seen, 8);
     profiler.stop();
     assert_eq!(all.profiles, []);
@@ -105,8 +111,39 @@ fn a_run_that_ends_sooner_does_not_wait_for_a_mark() {
     let target = Target::start(Settings::default()).unwrap();
     let (send, seen) = channel();
     let late = Capture { begin_s: 1_000, ..capture(target.address(), &ALL) };
-    let profiler = Profiler::start(vec![late], &clock(), &send).unwrap();
+    let profiler = Profiler::start(vec![late], (&clock(), AS_IT_IS), &send).unwrap();
     profiler.stop();
     let all = collect(&seen, 1);
     assert_eq!(all.notices[0].text, "profiles at `0s` are missing: the run ended before its window was over");
+}
+
+/// Where perf is there and may look at processes of one's own.
+#[test]
+fn a_process_without_endpoints_is_sampled_by_perf_or_it_is_said_why_not() {
+    let target = Target::start(Settings::default()).unwrap();
+    let source = ProfileSource::Perf(ProcessRef::Pid(target.pid()));
+    let asked = Capture { source, ..capture(target.address(), &[ProfileKind::Cpu, ProfileKind::Heap]) };
+    let (send, seen) = channel();
+    let profiler = Profiler::start(vec![asked], (&clock(), AS_IT_IS), &send).unwrap();
+    let is_over = AtomicBool::new(false);
+    let all = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                target.get("/work?ms=20").unwrap();
+            }
+        });
+        let all = collect(&seen, 2);
+        is_over.store(true, Ordering::Relaxed);
+        all
+    });
+    profiler.stop();
+    let heap = "a process without pprof endpoints has no profiles of heap";
+    assert!(all.notices.iter().any(|notice| notice.text == heap), "{:?}", all.notices);
+    match all.profiles.first() {
+        Some(profile) => {
+            let printed = String::from_utf8_lossy(&profile.bytes);
+            assert!(printed.contains("10101010") && printed.contains(" main.work ("), "{printed}");
+        }
+        None => assert!(all.notices.iter().any(|notice| notice.text.contains("`perf")), "{:?}", all.notices),
+    }
 }

@@ -47,3 +47,23 @@ fn a_run_without_profiles_says_how_to_ask_for_them() {
     let told = place.plimsoll(&["export", "run.plimsoll", "--profiles", "out"]);
     told.ended(2).complains(&["run.plimsoll has no profiles: ask for some with `[[profiles]]`"]);
 }
+
+/// The testbed serves no profiles. Where perf may not look, the run says so and goes on.
+#[test]
+fn a_target_without_endpoints_is_profiled_by_its_process() {
+    let target = Target::start(Settings::default()).unwrap();
+    let plan = plan(target.address())
+        .replace("[targets.shop.observe]\npprof", "process = { pid = 0 }\n#")
+        .replace("pid = 0", &format!("pid = {}", target.pid()))
+        .replace(", \"heap\", \"mutex\"", "");
+    let place = Place::new(&plan);
+    let ran = place.plimsoll(&["run", "plan.toml", "-o", "run.plimsoll"]);
+    ran.ended(0);
+    if ran.stderr.contains("the cpu profile at `in phase steady` is missing: `perf") {
+        return;
+    }
+    place.plimsoll(&["export", "run.plimsoll", "--profiles", "out"]).ended(0);
+    let path = place.path("out/shop-cpu-in-phase-steady.pb.gz");
+    let top = Toolchain::find().unwrap().pprof(&["-top".as_ref(), path.as_os_str()]).unwrap();
+    assert!(top.contains("Type: cpu") && top.contains("main.rounds"), "{top}");
+}
