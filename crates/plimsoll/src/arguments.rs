@@ -6,9 +6,11 @@ use clap::{Args, Parser, Subcommand};
 
 mod connect;
 mod line;
+mod profile;
 
 pub(crate) use connect::ConnectArguments;
 pub(crate) use line::{GrpcArguments, HttpArguments, KeepArguments, PaceArguments, RequestArguments};
+pub(crate) use profile::{ProfileArguments, SortBy};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -85,6 +87,9 @@ pub(crate) enum Verb {
     /// Write parts of a run file in the formats that other tools read
     #[command(after_help = EXPORT_EXAMPLES)]
     Export(ExportArguments),
+    /// Show what a pprof profile says: functions, call tree, flame graph; or what moved between two
+    #[command(after_help = profile::PROFILE_EXAMPLES)]
+    Profile(Box<ProfileArguments>),
     /// Explain a validity rule, or list them all
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainArguments),

@@ -18,6 +18,7 @@ mod manifest;
 mod once;
 mod outputs;
 mod plan;
+mod profile;
 mod ready;
 mod reflection;
 mod report;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Verb::Check(arguments) => check::check(&arguments),
         Verb::Report(arguments) => report::report(&arguments),
         Verb::Export(arguments) => export::export(&arguments),
+        Verb::Profile(arguments) => profile::profile(&arguments),
         Verb::Explain(arguments) => explain::explain(&arguments),
         Verb::Selftest(arguments) => match arguments.part {
             SelftestPart::Engine => selftest::selftest(&arguments),

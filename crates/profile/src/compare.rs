@@ -163,6 +163,8 @@ pub enum Caveat {
     RateUnknown,
     /// The sides were sampled at different rates.
     DifferentRates,
+    /// Both sides are the same profile.
+    Same,
     /// The total did not move, yet functions did: cost was moved, not added.
     TotalUnmoved,
 }
@@ -377,6 +379,9 @@ fn caveats(
     (total, movers): (&Change, &[Mover]),
 ) -> Vec<Caveat> {
     let mut caveats = vec![Caveat::OnePair];
+    if sides[0].view.profile() == sides[1].view.profile() {
+        caveats.push(Caveat::Same);
+    }
     if basis == Basis::Share {
         caveats.push(Caveat::NoRequests);
     }

@@ -39,7 +39,8 @@ pub(crate) fn nets<'m>(
         let size = |net: &Net| net.change.base.measure.abs().max(net.change.new.measure.abs());
         nets.sort_by(|left, right| {
             let nearest = size(left).total_cmp(&size(right));
-            right.is_shift.cmp(&left.is_shift).then(nearest).then(left.caller.cmp(&right.caller))
+            // Of callers that cost the same the deepest comes first, because the order is kept.
+            right.is_shift.cmp(&left.is_shift).then(nearest)
         });
         mover.under = nets.into_iter().next();
     }
@@ -52,8 +53,8 @@ fn net(caller: &str, measure: &Measure, values: &[(i64, SamplingError); 2], move
     Net { caller: caller.to_owned(), change, is_shift: is_still && is_small }
 }
 
-/// By mover and caller: how much of the mover's flat value is under the caller.
-type Under<'v> = Vec<HashMap<&'v str, i64>>;
+/// By mover and caller: how much of the mover's flat value is under the caller, and how deep in stacks the caller is.
+type Under<'v> = Vec<HashMap<&'v str, (i64, usize)>>;
 
 fn callers<'v>(view: &'v View<'_>, places: &HashMap<String, usize>) -> Under<'v> {
     let mut under: Under<'v> = vec![HashMap::new(); places.len()];
@@ -64,12 +65,13 @@ fn callers<'v>(view: &'v View<'_>, places: &HashMap<String, usize>) -> Under<'v>
     for (number, stack) in (1..).zip(view.stacks()) {
         let Some(leaf) = view.leaf(&stack) else { continue };
         let Some(place) = wanted[leaf.0 as usize] else { continue };
-        for frame in view.frames(&stack) {
+        for (depth, frame) in view.frames(&stack).enumerate() {
             let seen = &mut met[frame.0 as usize];
             if *seen != number && frame != leaf {
                 *seen = number;
-                let sum = under[place].entry(view.name(frame)).or_default();
+                let (sum, deepest) = under[place].entry(view.name(frame)).or_default();
                 *sum = sum.saturating_add(stack.value);
+                *deepest = depth.max(*deepest);
             }
         }
     }
@@ -80,16 +82,18 @@ fn names<'v>(view: &'v View<'_>, tallies: &Tallies) -> HashMap<&'v str, Tally> {
     (0..).zip(&tallies.nodes).map(|(node, tally)| (view.name(Node(node)), *tally)).collect()
 }
 
-/// The callers that hold most of the mover's cost on each side that has any.
+/// The callers that hold most of the mover's cost on each side that has any, the deepest first.
 fn common<'v>(under: &[Under<'v>; 2], place: usize, mover: &Mover) -> Vec<&'v str> {
     let flats = [mover.change.base.value, mover.change.new.value];
     let holds = |side: usize, caller: &str| {
-        let held = under[side][place].get(caller).copied().unwrap_or_default();
+        let held = under[side][place].get(caller).map_or(0, |(held, _)| *held);
         flats[side] == 0 || held as f64 / flats[side] as f64 >= MOST_OF_IT
     };
     let mut callers: Vec<&str> = under.iter().flat_map(|side| side[place].keys().copied()).collect();
     callers.sort_unstable();
     callers.dedup();
     callers.retain(|caller| holds(0, caller) && holds(1, caller));
+    let depth = |caller: &str| under.iter().filter_map(|side| Some(side[place].get(caller)?.1)).max();
+    callers.sort_by_key(|caller| std::cmp::Reverse(depth(caller)));
     callers
 }

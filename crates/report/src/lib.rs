@@ -11,6 +11,7 @@ pub mod junit;
 pub mod live;
 pub mod markdown;
 pub mod number;
+pub mod profiles;
 pub mod summary;
 pub mod terminal;
 

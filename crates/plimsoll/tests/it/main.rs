@@ -10,6 +10,7 @@ mod load;
 mod once;
 mod plans;
 mod preparation;
+mod profile_files;
 mod profiles;
 mod progress;
 mod reflection;

@@ -3,6 +3,7 @@
 mod books;
 mod hostile;
 mod live;
+mod profiles;
 mod sample_run;
 mod snapshots;
 mod well_formed;

@@ -1,0 +1,96 @@
+//! `plimsoll profile`: what any pprof file says, and what moved between two.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use ::profile::{
+    CallTree, Comparison, Limits, Profile, Side, Sort, TopOptions, View, ViewOptions, compare, read, since,
+    top,
+};
+use ::report::profiles;
+use anyhow::{Context, anyhow};
+
+use crate::arguments::{ProfileArguments, SortBy};
+use crate::failure::{Failure, Outcome};
+use crate::outputs;
+
+/// Calls below this share of the whole are counted in the tree and not shown.
+const LEAST_SHARE: f64 = 0.005;
+
+pub(crate) fn profile(arguments: &ProfileArguments) -> Outcome<u8> {
+    let profile = load(&arguments.file, arguments.since.as_deref())?;
+    let view = look(&profile, arguments, &arguments.file)?;
+    let sort = match arguments.sort {
+        SortBy::Flat => Sort::Flat,
+        SortBy::Cum => Sort::Cumulative,
+    };
+    let most = usize::try_from(arguments.top).unwrap_or(usize::MAX);
+    let listed = top(&view, TopOptions { sort, most, least_share: LEAST_SHARE });
+    let tree = CallTree::of(&view);
+    let comparison = compared(&view, arguments)?;
+    let is_taken =
+        [&arguments.json, &arguments.flame].into_iter().flatten().any(|path| path == Path::new("-"));
+    if !is_taken {
+        outputs::print(&match &comparison {
+            Some(comparison) => profiles::comparison(comparison, most),
+            None if arguments.tree => profiles::tree(&tree, LEAST_SHARE),
+            None => profiles::top(&listed),
+        })?;
+    }
+    if let Some(path) = &arguments.flame {
+        let title = arguments.file.file_name().unwrap_or_default().to_string_lossy();
+        outputs::put(path, &profiles::flame_page(&tree, &title))?;
+    }
+    if let Some(path) = &arguments.json {
+        let document = profiles::Document::new(&listed, &tree, comparison.as_ref());
+        outputs::put(path, &(document.json() + "\n"))?;
+    }
+    Ok(0)
+}
+
+/// The comparison with a baseline, if there is one.
+fn compared(view: &View<'_>, arguments: &ProfileArguments) -> Outcome<Option<Comparison>> {
+    let Some(path) = &arguments.base else { return Ok(None) };
+    let base = load(path, arguments.base_since.as_deref())?;
+    // What the new profile shows is what the baseline is asked for, whatever its own default is.
+    let wanted =
+        ViewOptions { sample_type: Some(&view.value_type().name), focus: arguments.focus.as_deref() };
+    let base = View::of(&base, wanted).map_err(|error| of_file(path, error))?;
+    let sides = [
+        Side { view: &base, requests: arguments.base_requests },
+        Side { view, requests: arguments.requests },
+    ];
+    compare(sides[0], sides[1]).map(Some).map_err(|error| {
+        Failure::usage(anyhow!("{} and {}: {error}", path.display(), arguments.file.display()))
+    })
+}
+
+fn look<'p>(profile: &'p Profile, arguments: &ProfileArguments, path: &Path) -> Outcome<View<'p>> {
+    let options =
+        ViewOptions { sample_type: arguments.sample_type.as_deref(), focus: arguments.focus.as_deref() };
+    View::of(profile, options).map_err(|error| of_file(path, error))
+}
+
+/// The profile at `path`, less an earlier one.
+fn load(path: &Path, earlier: Option<&Path>) -> Outcome<Profile> {
+    let profile = one(path)?;
+    let Some(earlier) = earlier else { return Ok(profile) };
+    since(&one(earlier)?, &profile)
+        .map_err(|error| Failure::usage(anyhow!("{} less {}: {error}", path.display(), earlier.display())))
+}
+
+fn one(path: &Path) -> Outcome<Profile> {
+    // No more is read than a profile may have.
+    let most = u64::try_from(Limits::default().inflated_bytes).unwrap_or(u64::MAX).saturating_add(1);
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(most).read_to_end(&mut bytes))
+        .with_context(|| format!("cannot read {}", path.display()))
+        .map_err(Failure::usage)?;
+    read(&bytes).map_err(|error| of_file(path, error))
+}
+
+fn of_file(path: &Path, error: impl std::error::Error + Send + Sync + 'static) -> Failure {
+    Failure::usage(anyhow::Error::new(error).context(path.display().to_string()))
+}

@@ -1,0 +1,112 @@
+//! `plimsoll profile`, on files that the test writes.
+
+use profile::{Builder, Frame, Profile, ValueType, write};
+
+use crate::command::Place;
+
+const MS: i64 = 1_000_000;
+
+/// A profile of the processor at 100 Hz: each stack, outermost first, with its number of samples.
+fn cpu(stacks: &[(&str, i64)]) -> Profile {
+    let named = |name: &str, unit: &str| ValueType { name: name.to_owned(), unit: unit.to_owned() };
+    let mut builder = Builder::new(vec![named("samples", "count"), named("cpu", "nanoseconds")]);
+    for (stack, samples) in stacks {
+        let frames: Vec<Frame<'_>> =
+            stack.split(';').map(|function| Frame { function, binary: "" }).collect();
+        builder.sample(&frames, &[*samples, samples * 10 * MS]).unwrap();
+    }
+    let mut profile = builder.finish();
+    profile.period_type = named("cpu", "nanoseconds");
+    profile.period = 10 * MS;
+    profile.duration_ns = 10_000 * MS;
+    profile
+}
+
+fn place(files: &[(&str, &[(&str, i64)])]) -> Place {
+    let place = Place::new("");
+    for (name, stacks) in files {
+        place.write(name, write(&cpu(stacks)).unwrap());
+    }
+    place
+}
+
+const OLD: &[(&str, i64)] = &[("main;serve;parse", 300), ("main;serve;store", 600), ("main;idle", 2)];
+const NEW: &[(&str, i64)] = &[("main;serve;parse", 600), ("main;serve;store", 600), ("main;idle", 2)];
+
+#[test]
+fn functions_are_listed_and_chosen() {
+    let place = place(&[("cpu.pb.gz", OLD)]);
+    let listed = place.plimsoll(&["profile", "cpu.pb.gz"]);
+    listed.ended(0).says(&[
+        "cpu in nanoseconds: 9.02 s in all, from 902 samples, over 10.0 s",
+        "66.5 %",
+        "store",
+    ]);
+    let by_cum =
+        place.plimsoll(&["profile", "cpu.pb.gz", "--sort", "cum", "--top", "1", "--type", "samples"]);
+    by_cum.ended(0).says(&["samples in count: 902 in all", "1 of 5 functions", "902  100.0 %", "main"]);
+    assert!(!by_cum.stdout.contains("store"), "{}", by_cum.stdout);
+    let focused = place.plimsoll(&["profile", "cpu.pb.gz", "--focus", "^par", "--tree"]);
+    focused.ended(0).says(&["| | | parse"]);
+    assert!(!focused.stdout.contains("store"), "{}", focused.stdout);
+}
+
+#[test]
+fn two_are_compared_per_request() {
+    let place = place(&[("old.pb.gz", OLD), ("new.pb.gz", NEW)]);
+    let shares = place.plimsoll(&["profile", "new.pb.gz", "--base", "old.pb.gz"]);
+    shares.ended(0).says(&["as shares of the total", "Give --requests and --base-requests"]);
+    let counts = ["--requests", "1000", "--base-requests", "1000", "--json", "-"];
+    let json = place.plimsoll(&[&["profile", "new.pb.gz", "--base", "old.pb.gz"], &counts[..]].concat());
+    let value: serde_json::Value = serde_json::from_str(&json.ended(0).stdout).unwrap();
+    let comparison = &value["comparison"];
+    assert_eq!(comparison["total"]["significance"], "moved");
+    assert_eq!(comparison["movers"][0]["name"], "parse");
+    assert_eq!(comparison["movers"][0]["change"]["difference"], 3.0 * MS as f64);
+    assert_eq!(comparison["basis"]["by"], "request");
+    let same = place.plimsoll(&["profile", "old.pb.gz", "--base", "old.pb.gz"]);
+    same.ended(0).says(&["Both are the same profile.", "None of 2 functions moved"]);
+}
+
+#[test]
+fn an_earlier_profile_is_subtracted_and_a_flame_graph_written() {
+    let place = place(&[("old.pb.gz", OLD), ("new.pb.gz", NEW)]);
+    let between = place.plimsoll(&["profile", "new.pb.gz", "--since", "old.pb.gz", "--flame", "flame.html"]);
+    between.ended(0).says(&["cpu in nanoseconds: 3.00 s in all", "parse"]);
+    assert!(!between.stdout.contains("store"), "{}", between.stdout);
+    let page = place.read("flame.html");
+    assert!(page.contains("<title>new.pb.gz</title>") && page.contains("parse: 3.00 s"), "{page}");
+}
+
+#[test]
+fn what_cannot_be_used_is_exit_2_and_says_why() {
+    let place = place(&[("cpu.pb.gz", OLD)]);
+    place.write("page.html", "<html>not found</html>");
+    let whole = write(&cpu(OLD)).unwrap();
+    place.write("cut.pb.gz", &whole[..whole.len() / 2]);
+    let cases: [(&[&str], &str); 8] = [
+        (&["absent.pb.gz"], "cannot read absent.pb.gz"),
+        (
+            &["page.html"],
+            "page.html: it is no pprof profile: it is text that begins with `<html>not found</html>`",
+        ),
+        (&["cut.pb.gz"], "cut.pb.gz: its gzip stream breaks off or is damaged"),
+        (
+            &["cpu.pb.gz", "--type", "alloc_space"],
+            "cpu.pb.gz: it has no sample type `alloc_space`; it has: samples, cpu",
+        ),
+        (&["cpu.pb.gz", "--focus", "("], "cpu.pb.gz: the focus is no regular expression"),
+        (&["cpu.pb.gz", "--base", "page.html"], "page.html: it is no pprof profile"),
+        (&["cpu.pb.gz", "--requests", "5"], "--base-requests"),
+        (&["cpu.pb.gz", "--top", "0"], "--top"),
+    ];
+    for (arguments, complaint) in cases {
+        place.plimsoll(&[&["profile"], arguments].concat()).ended(2).complains(&[complaint]);
+    }
+    place.plimsoll(&["profile", "--help"]).ended(0).says(&[
+        "Examples:",
+        "--flame",
+        "--base-since",
+        "Subtract",
+    ]);
+}

@@ -1,0 +1,197 @@
+//! Two profiles side by side as text: the total first, then what moved, then what may not be said.
+
+use ::profile::{Basis, Caveat, Change, Comparison, Kind, Mover, Significance, Which};
+
+use super::table::aligned;
+use super::{amount, counted, percent};
+use crate::number;
+use crate::terminal::line::visible;
+
+/// A comparison as text, with at most `most` functions that moved and as many that did not.
+pub fn comparison(comparison: &Comparison, most: usize) -> String {
+    let mut text = heading(comparison);
+    let (moved, others): (Vec<&Mover>, Vec<&Mover>) =
+        comparison.movers.iter().partition(|mover| mover.change.significance.is_difference());
+    let moved: Vec<&Mover> = moved.into_iter().filter(|mover| mover.change.difference != 0.0).collect();
+    text.push_str(&format!("\n{}\n", moved_heading(comparison, moved.len())));
+    text.push_str(&section(comparison, &moved, most));
+    let differing: Vec<&Mover> = others.into_iter().filter(|mover| mover.change.difference != 0.0).collect();
+    if !differing.is_empty() {
+        let few = differing.iter().filter(|mover| mover.change.significance == Significance::TooFew).count();
+        text.push_str(&format!(
+            "\n{} more differ by no more than sampling explains, or cannot be told ({few} with too few samples):\n",
+            differing.len()
+        ));
+        text.push_str(&section(comparison, &differing, most));
+    }
+    text.push_str("\nBefore you believe it:\n");
+    for caveat in &comparison.caveats {
+        text.push_str(&format!("- {}\n", words(*caveat, comparison.kind)));
+    }
+    text
+}
+
+fn heading(comparison: &Comparison) -> String {
+    let Change { base, new, .. } = &comparison.total;
+    let measured = |value: f64| measure(value, comparison);
+    let mut text = format!("{}, {}\n", counted(&comparison.sample_type), by(comparison.basis));
+    if comparison.basis == Basis::Share {
+        let all = |value: i64| amount(value as f64, &comparison.sample_type);
+        text.push_str(&format!("total: {} and {}, not compared\n", all(base.value), all(new.value)));
+        return text;
+    }
+    let change = &comparison.total;
+    text.push_str(&format!("total: {} -> {}", measured(base.measure), measured(new.measure)));
+    text.push_str(&format!(", {}", signed(change.difference, &measured)));
+    if base.measure != 0.0 {
+        text.push_str(&format!(" ({})", signed_percent(change.difference, base.measure)));
+    }
+    if let Some((low, high)) = change.interval {
+        text.push_str(&format!(", 95 % interval {} to {}", signed(low, &measured), signed(high, &measured)));
+    }
+    text.push_str(&format!(": {}\n", verdict(change.significance)));
+    text
+}
+
+fn moved_heading(comparison: &Comparison, moved: usize) -> String {
+    match (moved, comparison.tested) {
+        (0, 0) if comparison.kind != Kind::State => {
+            "No function has samples enough to be told from chance.".to_owned()
+        }
+        (0, tested) => format!(
+            "None of {} functions moved by more than sampling explains.",
+            tested.max(comparison.movers.len())
+        ),
+        (moved, 0) => format!("{moved} functions differ:"),
+        (moved, tested) => {
+            format!(
+                "{moved} of {tested} functions moved by more than sampling explains (own cost, without what they call):"
+            )
+        }
+    }
+}
+
+fn section(comparison: &Comparison, movers: &[&Mover], most: usize) -> String {
+    if movers.is_empty() {
+        return String::new();
+    }
+    let rows: Vec<Vec<String>> = movers.iter().take(most).map(|mover| row(comparison, mover)).collect();
+    let head = ["base", "new", "difference", "95 % interval", "of change", "samples", "function"];
+    let mut text = aligned(&head, &rows);
+    if movers.len() > most {
+        text.push_str(&format!("… and {} more\n", movers.len() - most));
+    }
+    text
+}
+
+fn row(comparison: &Comparison, mover: &Mover) -> Vec<String> {
+    let Change { base, new, difference, interval, .. } = &mover.change;
+    let measured = |value: f64| measure(value, comparison);
+    let differing = |value: f64| difference_of(value, comparison);
+    let none = || number::NOT_MEASURED.to_owned();
+    let samples = |count: Option<f64>| count.map_or_else(none, |count| format!("{count:.0}"));
+    let interval =
+        interval.map(|(low, high)| format!("{} to {}", signed(low, &differing), signed(high, &differing)));
+    let mut name = visible(&mover.name);
+    if mover.change.significance == Significance::OneSided {
+        name.push_str(if base.value.abs() < new.value.abs() {
+            " [hardly there before]"
+        } else {
+            " [hardly there any more]"
+        });
+    }
+    if let Some(net) = &mover.under {
+        let caller = visible(&net.caller);
+        let moved = if net.is_shift { "only moved within" } else { "under" };
+        name.push_str(&format!(" [{moved} {caller}: {}]", signed(net.change.difference, &differing)));
+    }
+    vec![
+        measured(base.measure),
+        measured(new.measure),
+        signed(*difference, &differing),
+        interval.unwrap_or_else(none),
+        mover.of_total_change.map_or_else(none, |share| percent(share, 1.0)),
+        format!("{} / {}", samples(base.samples), samples(new.samples)),
+        name,
+    ]
+}
+
+fn by(basis: Basis) -> String {
+    match basis {
+        Basis::Request { base, new } => {
+            format!("per request, of {} and {} requests", number::count(base), number::count(new))
+        }
+        Basis::Share => "as shares of the total".to_owned(),
+        Basis::Absolute => "as it stands".to_owned(),
+    }
+}
+
+fn measure(value: f64, comparison: &Comparison) -> String {
+    match comparison.basis {
+        Basis::Share => percent(value, 1.0),
+        _ => amount(value, &comparison.sample_type),
+    }
+}
+
+/// Shares differ by points: per cent of a share would be something else.
+fn difference_of(value: f64, comparison: &Comparison) -> String {
+    match comparison.basis {
+        Basis::Share => format!("{} points", number::significant(value * 100.0, 3)),
+        _ => measure(value, comparison),
+    }
+}
+
+fn signed(value: f64, measured: &dyn Fn(f64) -> String) -> String {
+    let text = measured(value);
+    if value > 0.0 { format!("+{text}") } else { text }
+}
+
+fn signed_percent(part: f64, whole: f64) -> String {
+    signed(part / whole, &|share| percent(share, 1.0))
+}
+
+fn verdict(significance: Significance) -> &'static str {
+    match significance {
+        Significance::Moved => "more than sampling explains",
+        Significance::OneSided => "more than sampling explains, with few samples on one side",
+        Significance::Noise => "no more than sampling explains",
+        Significance::TooFew => "too few samples to say",
+        Significance::Counted => "counted completely",
+        Significance::Unknown => "the profile does not say how it was sampled",
+    }
+}
+
+fn words(caveat: Caveat, kind: Kind) -> String {
+    let side = |side: Which| if side == Which::Base { "the baseline" } else { "the new profile" };
+    match caveat {
+        Caveat::OnePair => "One profile a side shows what moved by more than sampling error, no more: shares differ from run \
+                            to run by more than that. Take several pairs, in turn, before you call it a regression."
+            .to_owned(),
+        Caveat::NoRequests => "Without counts of requests only shares can be compared: one grows when any other shrinks, and \
+                               nothing is said of the total. Give --requests and --base-requests."
+            .to_owned(),
+        Caveat::SinceStart { side: which } => format!(
+            "What {} shows counts from the start of its process, so it has no window that requests could be counted in. \
+             Take it with ?seconds=N, or subtract an earlier one.",
+            side(which)
+        ),
+        Caveat::NotMeasured { side: which } => {
+            let what = if kind == Kind::Contention { "waiting" } else { "allocation" };
+            format!("In {} sampling was off or its rate is unknown: {what} was not measured, which is not the same as none.", side(which))
+        }
+        Caveat::Negative { side: which } => {
+            format!("{} has stacks below zero: a difference with the wrong profile, or across a restart.", capital(side(which)))
+        }
+        Caveat::RateUnknown => "The profile does not say at what rate it was sampled: errors are larger than shown.".to_owned(),
+        Caveat::DifferentRates => "The two were sampled at different rates.".to_owned(),
+        Caveat::Same => "Both are the same profile.".to_owned(),
+        Caveat::TotalUnmoved => "The total did not move by more than sampling explains: what functions gained others lost, as \
+                                 after a renaming, inlining, or a move of work."
+            .to_owned(),
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

@@ -1,0 +1,23 @@
+//! Columns of numbers with a name behind them, which may be as long as it likes.
+
+/// Lines of right-aligned cells; the last cell of each line is its name and stands as it is.
+pub(super) fn aligned(head: &[&str], rows: &[Vec<String>]) -> String {
+    let columns = head.len().saturating_sub(1);
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
+        cells.chain([head[column].chars().count()]).max().unwrap_or_default()
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut text = String::new();
+    let head: Vec<String> = head.iter().map(|cell| (*cell).to_owned()).collect();
+    for row in std::iter::once(&head).chain(rows) {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(&widths) {
+            line.push_str(&format!("{cell:>width$}  "));
+        }
+        line.push_str(row.get(columns).map_or("", String::as_str));
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
