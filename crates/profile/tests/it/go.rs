@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use peers::go::{Settings, Target};
-use profile::{CallTree, Kind, Profile, Sampling, Sort, TopOptions, View, ViewOptions};
+use profile::{CallTree, Kind, Profile, Sampling, Side, Sort, TopOptions, View, ViewOptions, compare};
 use tempfile::TempDir;
 
 use crate::oracle::{OracleRow, oracle_top, share};
@@ -141,6 +141,26 @@ fn the_sum_of_profiles_is_that_of_go_tool_pprof() {
     let second = captured().path("cpu.other").display().to_string();
     same_top(&View::of(&both, ViewOptions::default()).unwrap(), &[&second], "cpu");
     assert_eq!(both.duration_ns, one.duration_ns + other.duration_ns);
+}
+
+#[test]
+fn what_differs_from_a_baseline_is_what_go_tool_pprof_says() {
+    for (base_file, file) in [("cpu.other", "cpu"), ("allocs.start", "allocs"), ("mutex.start", "mutex")] {
+        let (base, new) = (captured().read(base_file), captured().read(file));
+        let [base, new] = [&base, &new].map(|profile| View::of(profile, ViewOptions::default()).unwrap());
+        let argument = format!("-diff_base={}", captured().path(base_file).display());
+        let theirs = oracle_top(&new.value_type().unit, &["-flat", &argument], &captured().path(file));
+        let side = |view| Side { view, requests: None };
+        let ours = compare(side(&base), side(&new)).unwrap();
+        assert_eq!(ours.total.base.value, theirs.total, "shares are of the baseline's total");
+        let mut seen = 0;
+        for row in theirs.rows.iter().filter(|row| row.flat != 0) {
+            let mover = ours.movers.iter().find(|mover| mover.name == row.name).unwrap();
+            assert_eq!(mover.change.new.value - mover.change.base.value, row.flat, "{file}: {}", row.name);
+            seen += 1;
+        }
+        assert!(seen > 0, "{file} does not differ from {base_file}");
+    }
 }
 
 #[test]

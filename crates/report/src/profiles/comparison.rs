@@ -58,10 +58,10 @@ fn moved_heading(comparison: &Comparison, moved: usize) -> String {
         (0, 0) if comparison.kind != Kind::State => {
             "No function has samples enough to be told from chance.".to_owned()
         }
-        (0, tested) => format!(
-            "None of {} functions moved by more than sampling explains.",
-            tested.max(comparison.movers.len())
-        ),
+        (0, tested) => {
+            let told = if tested == 0 { comparison.movers.len() } else { tested };
+            format!("None of {told} functions moved by more than sampling explains.")
+        }
         (moved, 0) => format!("{moved} functions differ:"),
         (moved, tested) => {
             format!(
