@@ -1,5 +1,6 @@
 //! The tables of a run file. `docs/archive.md` explains each; a test holds the two together.
 
+use evidence::Metric;
 use rusqlite::Connection;
 
 /// What marks an SQLite file as ours, in its header: `Plim` in ASCII.
@@ -9,12 +10,23 @@ pub const APPLICATION_ID: u32 = 0x506c_696d;
 pub(crate) const MAX_SECONDS: u32 = 31 * 86_400;
 
 /// The most that one key can count in one second. Together with [`MAX_A_RUN`] it keeps the sums that are
-/// formed of a hostile file from 64 bits. The largest honest counts are nanoseconds that requests spent in a phase: all
-/// those of the requests that end in a second count there, so ten thousand that waited for 28 s fit.
+/// formed of a hostile file from 64 bits.
 pub(crate) const MAX_A_SECOND: u64 = 1 << 48;
 
 /// The most that one key can count in a run.
 pub(crate) const MAX_A_RUN: u64 = 1 << 54;
+
+/// The most nanoseconds that the requests of one second can have spent in a phase: all of those that end in it
+/// count there, so these are 20,000 requests that waited for an hour.
+pub(crate) const MAX_NS_A_SECOND: u64 = 1 << 56;
+
+/// The most nanoseconds that the requests of a run can have spent in a phase: 10,000 at once for 32 hours.
+pub(crate) const MAX_NS_A_RUN: u64 = 1 << 60;
+
+/// The most that a key of this metric counts in a second, and in a run.
+pub(crate) fn most(metric: Metric) -> (u64, u64) {
+    if metric.is_in_ns() { (MAX_NS_A_SECOND, MAX_NS_A_RUN) } else { (MAX_A_SECOND, MAX_A_RUN) }
+}
 
 /// Every table with the statement that creates it. A reader takes only files whose tables were created by
 /// these very statements, so that no view, trigger or generated column of a hostile file is ever run.

@@ -11,7 +11,7 @@ use rusqlite::{Connection, params};
 use crate::error::{ArchiveError, Fault, READ};
 use crate::judgements::{self, Judged};
 use crate::open::{self, Purpose};
-use crate::schema::{MAX_A_RUN, MAX_A_SECOND};
+use crate::schema::{MAX_A_SECOND, most};
 use crate::seal::Integrity;
 use crate::{digest, load, observed};
 
@@ -119,7 +119,12 @@ fn histograms(
     Ok(())
 }
 
-fn counts(connection: &Connection, key: KeyId, window: &Seconds) -> Result<Vec<(u32, u64)>, Fault> {
+fn counts(
+    connection: &Connection,
+    key: KeyId,
+    window: &Seconds,
+    (most_a_second, most_a_run): (u64, u64),
+) -> Result<Vec<(u32, u64)>, Fault> {
     let mut statement = connection.prepare_cached(
         "SELECT second, value FROM counts WHERE key = ?1 AND second >= ?2 AND second < ?3 ORDER BY second",
     )?;
@@ -128,8 +133,8 @@ fn counts(connection: &Connection, key: KeyId, window: &Seconds) -> Result<Vec<(
     let mut total = 0;
     while let Some(row) = rows.next()? {
         let value = load::positive(row, 1)?;
-        total += value.min(MAX_A_RUN);
-        if value > MAX_A_SECOND || total > MAX_A_RUN {
+        total += value.min(most_a_run);
+        if value > most_a_second || total > most_a_run {
             return Err(Fault::Damaged(format!("its key {} counts more than any run", key.0)));
         }
         found.push((row.get(0)?, value));
@@ -174,7 +179,9 @@ impl Run for Stored {
     }
 
     fn counts(&self, key: KeyId, window: Seconds) -> Result<Vec<(u32, u64)>, ReadError> {
-        self.read(|connection| counts(connection, key, &window))
+        let named = usize::try_from(key.0).ok().and_then(|place| self.keys.get(place));
+        let Some((_, Key { metric, .. })) = named else { return Ok(Vec::new()) };
+        self.read(|connection| counts(connection, key, &window, most(*metric)))
     }
 
     fn series(&self) -> &[SeriesKey] {

@@ -17,7 +17,7 @@ use crate::exemplars::Shortlist;
 use crate::load::{self, histogram_of};
 use crate::observed::{put_notice, put_profile};
 use crate::open::{beside, version_in_header};
-use crate::schema::{self, MAX_A_SECOND, MAX_SECONDS};
+use crate::schema::{self, MAX_NS_A_SECOND, MAX_SECONDS};
 use crate::seal::{seal, whole};
 
 /// What to do when the file is there already.
@@ -187,7 +187,7 @@ impl Writer {
     }
 
     fn put_count(&self, count: Count) -> Result<(), Fault> {
-        if count.value > MAX_A_SECOND {
+        if count.value > MAX_NS_A_SECOND {
             return Err(Fault::Bug(format!("a count of {} in one second", count.value)));
         }
         let mut upsert = self.connection.prepare_cached(

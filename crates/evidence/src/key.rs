@@ -151,6 +151,11 @@ impl Metric {
         }
     }
 
+    /// Whether it is a sum of nanoseconds that requests spent.
+    pub fn is_in_ns(self) -> bool {
+        self.name().ends_with("_ns")
+    }
+
     /// Distribution or sum.
     pub fn shape(self) -> Shape {
         match self {

@@ -3,6 +3,7 @@
 mod line;
 
 use std::io::{ErrorKind, Read, Write};
+use std::net::{IpAddr, UdpSocket};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -30,6 +31,9 @@ const KEPT_BODY_BYTES: usize = 4096;
 /// of one that cannot ends with `elsewhere`, how to say that it is somewhere else.
 pub(crate) fn wait(workload: &Workload, program: &Program, elsewhere: fn(&str) -> String) -> Outcome<()> {
     for (name, target) in &workload.targets {
+        if let Some(from) = target.connecting.local_address {
+            check_ours(from).with_context(|| format!("target `{name}`")).map_err(Failure::usage)?;
+        }
         if let Some(wait) = &target.wait_ready {
             let asker = Asker { connecting: &target.connecting, tls: program.tls(name) };
             asker.wait_for(wait).with_context(|| format!("target `{name}`")).map_err(Failure::usage)?;
@@ -44,6 +48,16 @@ pub(crate) fn wait(workload: &Workload, program: &Program, elsewhere: fn(&str) -
         })?;
     }
     Ok(())
+}
+
+/// Connections can come from this address.
+fn check_ours(from: IpAddr) -> anyhow::Result<()> {
+    match UdpSocket::bind((from, 0)) {
+        Err(error) if error.kind() == ErrorKind::AddrNotAvailable => {
+            bail!("{from} is no address of this machine: no connection can come from there")
+        }
+        result => result.map(drop).with_context(|| format!("no connection can come from {from}")),
+    }
 }
 
 /// Whether anything takes a connection there; else where that was, and why not.

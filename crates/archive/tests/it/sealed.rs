@@ -182,3 +182,29 @@ fn twenty_active_keys_take_at_most_ten_kilobytes_a_second() {
     let bytes_a_second = fs::metadata(&path).unwrap().len() / u64::from(SECONDS);
     assert!(bytes_a_second <= 10_000, "{bytes_a_second} bytes a second");
 }
+
+#[test]
+fn the_time_that_thousands_of_requests_waited_is_kept() {
+    // Ten thousand answers in one second, each of which took 30 s, by each of two loops; and for two hours ten
+    // thousand at once.
+    const STALLED_NS: u64 = 10_000 * 30_000_000_000;
+    const WAITED_NS: u64 = 10_000 * 1_000_000_000;
+    const SECONDS: u32 = 7_200;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.plimsoll");
+    let mut writer = Writer::create(&path, &manifest(), Overwrite::Refuse).unwrap();
+    for second in 0..SECONDS {
+        for loop_index in 0..2 {
+            let mut tick = empty_tick(loop_index, second);
+            if second == 0 {
+                tick.new_keys = vec![(KeyId(0), Key::of(Metric::WaitingNs).endpoint("list"))];
+            }
+            tick.add(KeyId(0), second, if second == 9 { STALLED_NS } else { WAITED_NS / 2 });
+            writer.tick(&tick).unwrap();
+        }
+    }
+    writer.end(&completed(SECONDS - 1)).unwrap();
+    let run = Stored::open(&path).unwrap();
+    assert_eq!(run.counts(KeyId(0), 9..10).unwrap(), [(9, 2 * STALLED_NS)]);
+    assert_eq!(run.total(KeyId(0)).unwrap(), u64::from(SECONDS - 1) * WAITED_NS + 2 * STALLED_NS);
+}

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use evidence::{Metric, Outcome};
+use evidence::{Metric, Outcome, Tick};
 use testbed::{Behaviour, Served, Site};
 use workload::schedule::Segment;
 use workload::{Arrivals, Executor, Scenario, Timetable, VuStage};
 
 use crate::balance::Books;
-use crate::drive::{Drive, Ran, drive};
+use crate::drive::{Drive, Ran, drive, record_and};
 use crate::plan::{Plan, at_rate, get, ms, scenario, sequence};
 
 const MINUTES: Duration = ms(600_000);
@@ -226,5 +226,26 @@ fn arrivals_at_random_come_when_their_timetable_says_so() {
             let at = arrived(&ran, &log[&format!("/number/{number}")]);
             assert!(at >= due, "{number} was due at {due:?} and came at {at:?}");
         }
+    }
+}
+
+#[test]
+fn virtual_users_that_are_asked_for_exist_before_the_first_arrival() {
+    for loops in [1, 3] {
+        let target = testbed::http(Behaviour::ok()).unwrap();
+        let load = scenario("s", at_rate(50.0, ms(200)), sequence([get("s", "/")]));
+        let load = Scenario { start: ms(1_300), preallocated_vus: 7, ..load };
+        let plan = Plan::of(target.addr()).scenario(load);
+        let mut before: BTreeMap<u16, u32> = BTreeMap::new();
+        let mut note = |tick: &Tick| {
+            if tick.second == 0 {
+                before.insert(tick.loop_index, tick.state.virtual_users);
+            }
+        };
+        let drive = Drive::new(plan.compile()).loops(loops);
+        let ran = drive.run_recorded_by(|inlets| record_and(&inlets, &mut note));
+        assert_eq!(ran.assert_sound().outcomes("s"), [(Outcome::Ok, 10)].into());
+        assert!(target.log().iter().all(|served| arrived(&ran, served) >= ms(1_300)));
+        assert_eq!((before.len(), before.values().sum::<u32>()), (usize::from(loops), 7), "{before:?}");
     }
 }

@@ -16,6 +16,7 @@ mod exemplars;
 mod exhaustion;
 mod extraction;
 mod grpc_outcomes;
+mod http2_outcomes;
 mod http_outcomes;
 mod loops;
 mod nginx;

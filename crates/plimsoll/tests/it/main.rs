@@ -5,6 +5,7 @@
 mod archives;
 mod command;
 mod explain;
+mod line_connections;
 mod lines;
 mod load;
 mod once;

@@ -37,20 +37,20 @@ impl PhaseSums {
     /// Add to the sum of a metric, if it is a phase's.
     pub(super) fn add(&mut self, metric: Metric, ns: u64) {
         if let Some(at) = PHASES.iter().position(|(of, _)| *of == metric) {
-            self.ns[at] += ns;
+            self.ns[at] = self.ns[at].saturating_add(ns);
         }
     }
 
     /// The phases of `answered` requests; empty when nothing was measured.
     pub(super) fn of(&self, answered: u64) -> Vec<RequestPhase> {
-        let all: u64 = self.ns.iter().sum();
-        if all == 0 || answered == 0 {
+        let all: f64 = self.ns.iter().map(|ns| *ns as f64).sum();
+        if all == 0.0 || answered == 0 {
             return Vec::new();
         }
         let phase = |((_, name), ns): (&(Metric, &'static str), &u64)| RequestPhase {
             name,
             avg_ms: *ns as f64 / answered as f64 / 1e6,
-            share: *ns as f64 / all as f64,
+            share: *ns as f64 / all,
         };
         PHASES.iter().zip(&self.ns).map(phase).collect()
     }
