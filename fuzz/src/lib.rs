@@ -6,6 +6,7 @@
 //! target a fixed number; `cargo run --release -p fuzz` goes on for as long as it is let.
 
 pub mod mutate;
+mod network;
 mod peer;
 mod plan;
 mod profile;
@@ -38,5 +39,8 @@ pub const TARGETS: &[Target] = &[
     plan::PROTO,
     plan::LIST,
     profile::PROFILE,
+    network::PROXY,
+    network::CODING,
+    network::REFLECTION,
     stored::HISTOGRAM,
 ];

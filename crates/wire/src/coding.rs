@@ -10,6 +10,9 @@ use flate2::write::GzEncoder;
 /// The most codings that one body is expected to be in, one inside another.
 const MAX_NESTED: usize = 3;
 
+/// The largest window that a sender of `zstd` may count on (RFC 9659).
+const MAX_ZSTD_WINDOW_BYTES: u64 = 8 << 20;
+
 /// Why a body cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum CodingError {
@@ -72,6 +75,9 @@ fn decode_one(name: &str, input: &[u8], limit: usize) -> Result<Option<Vec<u8>>,
             coding: "zstd",
             source: io::Error::other(error.to_string()),
         };
+        if zstd_window_bytes(input).is_some_and(|window| window > MAX_ZSTD_WINDOW_BYTES.max(limit as u64)) {
+            return Err(CodingError::TooLong(limit));
+        }
         let mut input = input;
         let decoder = ruzstd::decoding::StreamingDecoder::new(&mut input).map_err(broken)?;
         read("zstd", decoder, limit)
@@ -79,6 +85,30 @@ fn decode_one(name: &str, input: &[u8], limit: usize) -> Result<Option<Vec<u8>>,
         return Err(CodingError::Unknown(name.chars().take(40).collect()));
     };
     decoded.map(Some)
+}
+
+/// How far back a zstd frame may refer, by its header (RFC 8878, section 3.1.1.1): a decoder holds as much before it
+/// gives anything out. None when there is no header.
+fn zstd_window_bytes(frame: &[u8]) -> Option<u64> {
+    const MAGIC_BYTES: usize = 4;
+    let (descriptor, rest) = frame.get(MAGIC_BYTES..)?.split_first()?;
+    if descriptor & 0x20 == 0 {
+        let window = rest.first()?;
+        let base = 1_u64 << (10 + (window >> 3));
+        return Some(base + base / 8 * u64::from(window & 7));
+    }
+    // One segment: the window is the content, whose length follows the number of the dictionary.
+    let after_dictionary = rest.get([0, 1, 2, 4][usize::from(descriptor & 3)]..)?;
+    let length = |bytes: usize| {
+        let digits = after_dictionary.get(..bytes)?;
+        Some(digits.iter().rev().fold(0, |sum, digit| sum << 8 | u64::from(*digit)))
+    };
+    match descriptor >> 6 {
+        0 => length(1),
+        1 => length(2).map(|short| short + 256),
+        2 => length(4),
+        _ => length(8),
+    }
 }
 
 fn read(coding: &'static str, decoder: impl Read, limit: usize) -> Result<Vec<u8>, CodingError> {
@@ -137,6 +167,28 @@ mod tests {
         let bomb = zipped(&vec![0; 50 << 20]);
         assert!(bomb.len() < 100_000);
         assert!(matches!(decode(b"gzip", &bomb, LIMIT), Err(CodingError::TooLong(LIMIT))));
+    }
+
+    /// A frame with this window, of `blocks` blocks that each say: 128 KiB of the same byte.
+    fn zstd_bomb(window: u8, blocks: usize) -> Vec<u8> {
+        let block = ((128_u32 << 10) << 3 | 1 << 1).to_le_bytes();
+        let blocks = [&block[..3], b"x"].concat().repeat(blocks);
+        [b"\x28\xb5\x2f\xfd\x00", &[window][..], &blocks].concat()
+    }
+
+    #[test]
+    fn a_bomb_of_zstd_is_not_unpacked() {
+        let window = |bytes: &[u8]| zstd_window_bytes(bytes);
+        assert_eq!(window(&zstd_bomb(0x00, 0)), Some(1 << 10));
+        assert_eq!(window(&zstd_bomb(0x6f, 0)), Some((8 << 20) / 8 * 15));
+        assert_eq!(window(b"\x28\xb5\x2f\xfd\x60\x01\x02"), Some(0x201 + 256));
+        assert_eq!(window(b"\x28\xb5\x2f\xfd\x23\0\0\0\0\x07"), Some(7));
+        assert_eq!(window(b"\x28\xb5\x2f\xfd\xe0\0\0\0\0\0\0\0\x80"), Some(1 << 63));
+        assert_eq!((window(b"\x28\xb5\x2f\xfd"), window(b"\x28\xb5\x2f\xfd\xe0\0")), (None, None));
+        for bomb in [zstd_bomb(0x68, 2_000), zstd_bomb(0x80, 2_000), zstd_bomb(0xff, 2_000)] {
+            assert!(bomb.len() < 10_000);
+            assert!(matches!(decode(b"zstd", &bomb, LIMIT), Err(CodingError::TooLong(LIMIT))));
+        }
     }
 
     proptest! {

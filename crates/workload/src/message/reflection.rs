@@ -172,7 +172,7 @@ impl Inquiry {
         self.asked_for.insert(name.clone());
         self.questions.retain(|question| *question != Question::File(name.clone()));
         self.files.insert(name, encoded);
-        if self.files.len() > MAX_FILES || self.bytes > MAX_BYTES {
+        if self.asked_for.len() > MAX_FILES || self.bytes > MAX_BYTES {
             return Err(SchemaError(format!(
                 "its reflection shows more than {MAX_FILES} files or {MAX_BYTES} bytes"
             )));

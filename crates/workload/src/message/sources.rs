@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::path::{Component, Path, PathBuf};
 
 use prost::Message as _;
-use prost_types::FileDescriptorSet;
+use prost_types::{FileDescriptorProto, FileDescriptorSet};
 use protox::file::{DescriptorSetFileResolver, File, FileResolver};
 
 use super::schemas::{SchemaError, described};
@@ -48,6 +48,14 @@ impl Sources {
         let names: Vec<String> = set.file.iter().map(|file| file.name().to_owned()).collect();
         if names.is_empty() || names.len() > MAX_FILES || names.iter().any(String::is_empty) {
             return Err(wrong(format!("it holds 1 to {MAX_FILES} files, each with a name")));
+        }
+        // Of any other syntax the library that links descriptions does not report but panics.
+        let is_known = |file: &&FileDescriptorProto| matches!(file.syntax(), "" | "proto2" | "proto3");
+        if let Some(strange) = set.file.iter().find(|file| !is_known(file)) {
+            let (name, syntax) = (strange.name(), strange.syntax());
+            return Err(wrong(format!(
+                "`{name}` is written in the syntax `{syntax}`, not in proto2 or proto3"
+            )));
         }
         let resolver = DescriptorSetFileResolver::decode(bytes).map_err(|error| wrong(error.to_string()))?;
         self.sets.push(resolver);

@@ -91,4 +91,19 @@ fn answers_that_are_none_are_refused() {
     assert!(inquiry.answer(&garbage.encode_to_vec()).is_err());
     assert!(Schemas::default().add_set("x", b"\x0a\x02hi").is_err());
     assert!(Schemas::default().add_set("x", b"").is_err());
+    let mut edition = FileDescriptorProto::decode(&file("base.proto", BASE)[..]).unwrap();
+    edition.syntax = Some("editions".to_owned());
+    let set = prost_types::FileDescriptorSet { file: vec![edition] }.encode_to_vec();
+    let error = Schemas::default().add_set("x", &set).unwrap_err().to_string();
+    assert!(error.contains("`base.proto` is written in the syntax `editions`"), "{error}");
+}
+
+#[test]
+fn a_server_that_names_ever_more_files_is_not_believed() {
+    let imports: Vec<_> = (0..=MAX_FILES).map(|n| format!("{n}.proto")).collect();
+    let greedy = FileDescriptorProto { dependency: imports, ..FileDescriptorProto::default() };
+    let files = Answer::Files(FilesAnswer { files: vec![greedy.encode_to_vec()] });
+    let mut inquiry = Inquiry::new(["bed.Bed".to_owned()]);
+    let error = inquiry.answer(&Response { answer: Some(files) }.encode_to_vec()).unwrap_err();
+    assert!(error.to_string().contains("more than"), "{error}");
 }
