@@ -5,7 +5,7 @@ use std::fmt::Write;
 use evidence::{Finding, Verdict};
 
 use crate::number;
-use crate::summary::{Asked, Row, Summary, quantile_text};
+use crate::summary::{Asked, Row, Streams, Summary, quantile_text};
 use crate::terminal::line::visible;
 
 /// What a report never exceeds, in bytes.
@@ -25,6 +25,7 @@ pub fn markdown(summary: &Summary) -> String {
     claims(&mut out, &summary.claims);
     findings(&mut out, &summary.judgement.findings);
     endpoints(&mut out, summary);
+    streams(&mut out, summary);
     foot(&mut out, summary);
     if out.len() > MAX_BYTES {
         const CUT: &str = "\n\n_The rest did not fit; the HTML report has all of it._\n";
@@ -146,6 +147,22 @@ fn endpoint(out: &mut String, row: &Row) {
         quantile_text(times, 0.99, times.p99_ms),
         number::time_or_none(times.max_ms),
     );
+}
+
+fn streams(out: &mut String, summary: &Summary) {
+    let rows: Vec<_> =
+        summary.rows.iter().filter_map(|row| Some((row, row.streams.as_ref()?))).take(MAX_ROWS).collect();
+    if rows.is_empty() {
+        return;
+    }
+    out.push_str("### Messages of streams, and the time until the first one came\n\n");
+    let _ = writeln!(out, "| phase | endpoint | {} |", Streams::COLUMNS.join(" | "));
+    let _ = writeln!(out, "| --- | --- |{}", " ---: |".repeat(Streams::COLUMNS.len()));
+    for (row, streams) in rows {
+        let (phase, label) = (text(&row.phase, MAX_NAME), text(row.label(), MAX_NAME));
+        let _ = writeln!(out, "| {phase} | {label} | {} |", streams.in_words().join(" | "));
+    }
+    out.push('\n');
 }
 
 fn foot(out: &mut String, summary: &Summary) {

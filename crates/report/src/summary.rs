@@ -10,6 +10,7 @@ mod header;
 mod observed;
 mod phases;
 mod rows;
+mod streams;
 mod sweep;
 mod timeline;
 mod users;
@@ -25,6 +26,7 @@ pub use header::{End, Header, PhaseSpan};
 pub use observed::{CpuUse, Level, SeriesSummary};
 pub use phases::RequestPhase;
 pub use rows::{Arrivals, Check, Outcomes, Row, ScenarioTotal};
+pub use streams::Streams;
 pub use timeline::{EndpointLine, Line, Timeline};
 pub use users::VirtualUsers;
 

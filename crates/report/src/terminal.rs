@@ -2,6 +2,7 @@
 
 pub(crate) mod line;
 mod phases;
+mod streams;
 mod table;
 
 use evidence::{Claim, Finding, Severity, Verdict};
@@ -36,6 +37,7 @@ pub fn terminal(summary: &Summary, style: Style, width: usize) -> String {
         page.phase(summary, phase);
     }
     page.request_phases(summary);
+    page.streams(summary);
     page.foot(summary);
     let mut out = String::new();
     for line in &page.lines {
@@ -186,6 +188,18 @@ impl Page {
                 Line::new()
                     .add(Tone::Strong, "Requests")
                     .add(Tone::Dim, "  where their time goes: mean, share"),
+            );
+            self.lines.extend(table.lines(self.width));
+        }
+    }
+
+    fn streams(&mut self, summary: &Summary) {
+        if let Some(table) = streams::table(summary) {
+            self.gap();
+            self.push(
+                Line::new()
+                    .add(Tone::Strong, "Streams")
+                    .add(Tone::Dim, "  messages, and the time until the first one came"),
             );
             self.lines.extend(table.lines(self.width));
         }

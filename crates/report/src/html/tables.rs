@@ -97,6 +97,15 @@ pub(super) fn request_phases(summary: &Summary) -> Vec<Vec<String>> {
     summary.rows.iter().filter(|row| !row.request_phases.is_empty()).take(MAX_ROWS).map(row).collect()
 }
 
+/// What went over the gRPC streams of each endpoint, by phase of the run.
+pub(super) fn streams(summary: &Summary) -> Vec<Vec<String>> {
+    let row = |row: &Row| {
+        let label = visible(&format!("{} in {}", row.label(), row.phase));
+        row.streams.as_ref().map(|streams| std::iter::once(label).chain(streams.in_words()).collect())
+    };
+    summary.rows.iter().filter_map(row).take(MAX_ROWS).collect()
+}
+
 pub(super) fn scenarios(summary: &Summary) -> Vec<Vec<String>> {
     let row = |s: &crate::summary::ScenarioTotal| {
         let arrivals = |part: fn(&Arrivals) -> u64| number::count_or_none(s.arrivals.as_ref().map(part));

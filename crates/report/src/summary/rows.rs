@@ -7,6 +7,7 @@ use serde::Serialize;
 use workload::Workload;
 
 use super::phases::RequestPhase;
+use super::streams::Streams;
 use super::sweep::{Place, Sweep, Tally};
 use super::{PhaseSpan, Times, VirtualUsers};
 
@@ -121,6 +122,9 @@ pub struct Row {
     /// The phases of answered requests, in their order; empty where they were not measured.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub request_phases: Vec<RequestPhase>,
+    /// What went over its gRPC streams; none where nothing streamed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub streams: Option<Streams>,
 }
 
 impl Row {
@@ -196,6 +200,7 @@ pub(super) fn of(sweep: &Sweep, workload: &Workload, phases: &[PhaseSpan]) -> Ve
             service_time: Times::of(&tally.service),
             iteration_time: Times::of(&tally.iteration),
             request_phases: tally.phases.of(tally.outcomes.with_answer()),
+            streams: tally.streams.told(),
         }
     };
     places.into_iter().map(row).filter(is_worth_showing).collect()

@@ -8,6 +8,7 @@ use evidence::{Histogram, Metric, Outcome, Run, RunEnd};
 
 use super::phases::PhaseSums;
 use super::rows::{Arrivals, Check, Outcomes};
+use super::streams::StreamTally;
 use super::timeline::Bins;
 use super::{Connections, Generator, Times};
 
@@ -33,6 +34,7 @@ pub(super) struct Tally {
     pub iteration: Histogram,
     /// Phases of answered requests.
     pub phases: PhaseSums,
+    pub streams: StreamTally,
 }
 
 /// A check, by scenario, endpoint and name.
@@ -84,6 +86,10 @@ pub(super) fn of(run: &dyn Run) -> Result<Sweep, ReadError> {
                 let histogram = run.histogram(*id, run.whole())?;
                 sweep.at(key).iteration.merge(&histogram);
             }
+            Metric::FirstMessageTime if key.outcome.is_none_or(|o| o == Outcome::Ok) => {
+                let histogram = run.histogram(*id, run.whole())?;
+                sweep.at(key).streams.first.merge(&histogram);
+            }
             Metric::FirstMessageTime => {}
             _ => sweep.counter(key, run.counts(*id, run.whole())?),
         }
@@ -128,6 +134,8 @@ impl Sweep {
             Metric::IterationsDone => add(&mut self.at(key).iterations_done),
             Metric::IterationsCancelled => add(&mut self.at(key).iterations_cancelled),
             Metric::Requests => add(&mut self.at(key).outcomes.requests),
+            Metric::MessagesIn => self.at(key).streams.received += total,
+            Metric::MessagesOut => self.at(key).streams.sent += total,
             Metric::BytesIn => add(&mut self.bytes_in),
             Metric::BytesOut => add(&mut self.bytes_out),
             Metric::BlockedNs

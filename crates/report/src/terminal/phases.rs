@@ -25,7 +25,7 @@ pub(super) fn table(summary: &Summary) -> Option<Table> {
     (!rows.is_empty()).then(|| Table { label: "endpoint", columns: COLUMNS.to_vec(), rows })
 }
 
-fn label(row: &Row, several_phases: bool) -> String {
+pub(super) fn label(row: &Row, several_phases: bool) -> String {
     if several_phases { format!("{} in {}", row.label(), row.phase) } else { row.label().to_owned() }
 }
 
