@@ -32,8 +32,6 @@ pub enum Outcome {
     Reset,
     /// TLS failed: chiefly its handshake.
     Tls,
-    /// The name could not be resolved.
-    Dns,
     /// The peer did not speak the protocol.
     Protocol,
     /// Given up by the generator itself: at the end of the run or on Ctrl-C.
@@ -42,7 +40,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// Every outcome but the gRPC ones, in the order in which tables show them.
-    pub const PLAIN: [Outcome; 13] = [
+    pub const PLAIN: [Outcome; 12] = [
         Outcome::Ok,
         Outcome::Check,
         Outcome::Http4xx,
@@ -53,7 +51,6 @@ impl Outcome {
         Outcome::Refused,
         Outcome::Reset,
         Outcome::Tls,
-        Outcome::Dns,
         Outcome::Protocol,
         Outcome::Cancelled,
     ];
@@ -73,9 +70,8 @@ impl Outcome {
             Outcome::Refused => 7,
             Outcome::Reset => 8,
             Outcome::Tls => 9,
-            Outcome::Dns => 10,
-            Outcome::Protocol => 11,
-            Outcome::Cancelled => 12,
+            Outcome::Protocol => 10,
+            Outcome::Cancelled => 11,
             Outcome::Grpc(code) => Self::PLAIN.len() + code.0 as usize,
         }
     }
@@ -116,7 +112,6 @@ impl Outcome {
             Outcome::Refused => "refused",
             Outcome::Reset => "reset",
             Outcome::Tls => "tls",
-            Outcome::Dns => "dns",
             Outcome::Protocol => "protocol",
             Outcome::Cancelled => "cancelled",
         }
