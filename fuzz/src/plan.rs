@@ -183,6 +183,7 @@ pub(crate) const LIST: Target = Target {
             list: input.to_vec(),
             headers: Vec::new(),
             body: None,
+            redirects: 0,
             connecting: Connecting::default(),
             timeout: second,
             seed: 1,

@@ -1,7 +1,7 @@
 //! `plimsoll grpc`: one call again and again, without a plan.
 
 use workload::Connecting;
-use workload::oneliner::{GrpcLine, grpc as plan_of};
+use workload::oneliner::{GrpcLine, StreamLine, grpc as plan_of};
 
 use crate::arguments::GrpcArguments;
 use crate::failure::Outcome;
@@ -14,7 +14,8 @@ pub(crate) fn grpc(arguments: &GrpcArguments) -> Outcome<u8> {
     let line = GrpcLine {
         address: arguments.address.clone(),
         method: arguments.method.clone(),
-        message: call.data.clone(),
+        messages: call.data.clone(),
+        stream: StreamLine { repeat: call.repeat, every: call.every, cancel_after: call.cancel_after },
         metadata: call.headers.clone(),
         proto: call.proto.clone(),
         connecting: Connecting {

@@ -19,21 +19,25 @@ use crate::signals::Listener;
 pub(crate) fn http(arguments: &HttpArguments) -> Outcome<u8> {
     let listener = Listener::start()?;
     let (headers, body) = (headers(&arguments.request)?, body(&arguments.request)?);
-    let (timeout, seed) = (arguments.request.timeout, arguments.pace.seed);
+    let (timeout, redirects) = (arguments.request.timeout, arguments.request.redirects);
+    let seed = arguments.pace.seed;
     let connecting = connecting(arguments);
     let pace = line::pace(&arguments.pace, users(arguments));
     let plan = match &arguments.targets {
         Some(path) => {
             let (name, list) = read_list(path)?;
             plan_of_list(
-                &ListLine { name, list, headers, body, connecting, timeout, seed, pace },
+                &ListLine { name, list, headers, body, redirects, connecting, timeout, seed, pace },
                 line::SOURCES,
             )
         }
         None => {
             let url = arguments.url.clone().unwrap_or_default();
             let method = arguments.request.method.clone();
-            plan_of(&HttpLine { url, method, headers, body, connecting, timeout, seed, pace }, line::SOURCES)
+            plan_of(
+                &HttpLine { url, method, headers, body, redirects, connecting, timeout, seed, pace },
+                line::SOURCES,
+            )
         }
     };
     line::follow(&listener, plan, &arguments.keep)

@@ -17,8 +17,8 @@ pub(crate) const SOURCES: Sources<'static> = Sources { files: &Disk, env: &envir
 
 /// How much is sent, with `users` requests under way at once.
 pub(crate) fn pace(arguments: &PaceArguments, users: Option<u32>) -> Pace {
-    let PaceArguments { requests, duration, rate, ramp, .. } = *arguments;
-    Pace { rate, users, requests, duration, ramp }
+    let PaceArguments { requests, duration, rate, ramp, arrivals, .. } = *arguments;
+    Pace { rate, users, requests, duration, ramp, arrivals }
 }
 
 /// How a target is connected to.

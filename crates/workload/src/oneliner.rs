@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use crate::connection::Connecting;
 use crate::message::Schemas;
-use crate::model::{Arrivals, DataSource, Flow, Scenario, Target, Workload};
+use crate::model::{DataSource, Flow, Scenario, Target, Workload};
 use crate::plan::{Files, LoadedPlan, TlsFiles};
 use crate::proxy;
 use crate::template::{Part, Template, Value};
 
-pub use grpc::{GrpcLine, grpc};
+pub use grpc::{GrpcLine, StreamLine, grpc};
 pub use http::{Body, HttpLine, basic_auth, http};
 pub use list::{ListLine, list};
 pub use pace::{DEFAULT_REQUESTS, DEFAULT_USERS, MAX_DURATION, Pace};
@@ -160,7 +160,7 @@ impl Common {
             name: "load".to_owned(),
             max_vus: self.shape.cap(self.timeout),
             executor: self.shape.executor,
-            arrivals: Arrivals::default(),
+            arrivals: self.shape.arrivals,
             preallocated_vus: 0,
             start: Duration::ZERO,
             // What was due before the end has its whole time limit.

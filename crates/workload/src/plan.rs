@@ -34,8 +34,10 @@ mod targets;
 mod tests;
 mod verify;
 
+pub(crate) use call::MAX_MESSAGES;
 pub use connecting::TlsFiles;
 pub use errors::{PlanError, PlanErrors};
+pub use http::MAX_REDIRECTS;
 pub use targets::{authority_of, scheme_of};
 pub(crate) use targets::{grpc_authority, http_origin, is_target_text};
 

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use workload::units;
+use workload::plan::MAX_REDIRECTS;
+use workload::{Arrivals, CancelAfter, units};
 
 use super::{ConnectArguments, CourseArguments};
 
@@ -42,6 +43,9 @@ pub(crate) struct PaceArguments {
     /// Get there from nothing within this time, which is reported as a phase of its own
     #[arg(long, value_name = "DURATION", value_parser = units::duration)]
     pub(crate) ramp: Option<Duration>,
+    /// How requests of a rate are spaced: even or poisson, at random as users who do not know of each other come
+    #[arg(long, value_name = "SPACING", default_value = "even", value_parser = arrivals)]
+    pub(crate) arrivals: Arrivals,
     /// Seed of every random choice
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) seed: u64,
@@ -120,6 +124,10 @@ pub(crate) struct RequestArguments {
     /// Basic authentication
     #[arg(short = 'a', long, value_name = "USER:PASSWORD")]
     pub(crate) basic_auth: Option<String>,
+    /// Follow up to so many redirects, as one request; they stay on the URL's host [default: a redirect is the answer]
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, hide_default_value = true,
+        value_parser = clap::value_parser!(u32).range(0..=MAX_REDIRECTS as i64))]
+    pub(crate) redirects: u32,
     /// How long an answer may take from when its request was due
     #[arg(short, long, value_name = "DURATION", default_value = "30s", value_parser = limit)]
     pub(crate) timeout: Duration,
@@ -149,9 +157,19 @@ pub(crate) struct GrpcArguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Call")]
 pub(crate) struct CallArguments {
-    /// The message as JSON; values like ${uuid()} may stand in its texts
-    #[arg(short = 'd', long, value_name = "JSON", default_value = "{}")]
-    pub(crate) data: String,
+    /// The message as JSON; values like ${uuid()} may stand in its texts. For a method that takes a stream several
+    /// messages: give it again, or an array, or one message after another [default: {}]
+    #[arg(short = 'd', long, value_name = "JSON")]
+    pub(crate) data: Vec<String>,
+    /// Send all messages so many times, to a method that takes a stream; 0 sends none [default: 1]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) repeat: Option<u32>,
+    /// Pause from one message that is sent to the next, counted from when the call is due
+    #[arg(long, value_name = "DURATION", value_parser = units::duration)]
+    pub(crate) every: Option<Duration>,
+    /// Cancel a stream of answers, which is no failure: after so many messages, or so long after the call was due
+    #[arg(long, value_name = "NUMBER|DURATION", value_parser = cancel_after)]
+    pub(crate) cancel_after: Option<CancelAfter>,
     /// Metadata, such as 'x-id: 7'; may be given again
     #[arg(short = 'H', long = "header", value_name = "HEADER", value_parser = header)]
     pub(crate) headers: Vec<(String, String)>,
@@ -172,6 +190,22 @@ pub(crate) struct CallArguments {
 fn rate(text: &str) -> Result<f64, String> {
     let is_bare = !text.contains('/');
     units::rate(&if is_bare { format!("{text}/s") } else { text.to_owned() })
+}
+
+fn arrivals(text: &str) -> Result<Arrivals, String> {
+    match text {
+        "even" => Ok(Arrivals::Even),
+        "poisson" => Ok(Arrivals::Poisson),
+        _ => Err("arrivals are `even` or `poisson`".to_owned()),
+    }
+}
+
+fn cancel_after(text: &str) -> Result<CancelAfter, String> {
+    match text.parse() {
+        Ok(0) => Err("a stream is read for one message at least".to_owned()),
+        Ok(messages) => Ok(CancelAfter::Messages(messages)),
+        Err(_) => units::duration(text).map(CancelAfter::Time),
+    }
 }
 
 fn limit(text: &str) -> Result<Duration, String> {

@@ -6,6 +6,7 @@ mod archives;
 mod command;
 mod explain;
 mod line_connections;
+mod line_options;
 mod lines;
 mod load;
 mod once;

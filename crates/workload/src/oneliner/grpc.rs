@@ -1,14 +1,16 @@
-//! One unary gRPC call, again and again.
+//! One gRPC call, again and again.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::{Common, LineError, Pace, Sources, TARGET, Texts, endpoint_name, one};
-use crate::call::CallOptions;
+use crate::call::{CallOptions, CancelAfter};
 use crate::connection::Connecting;
 use crate::message::{SchemaError, Schemas};
 use crate::model::{Expect, Flow, GrpcOrigin, Request, Step, Target};
-use crate::plan::{LoadedPlan, grpc_authority};
+use crate::plan::{LoadedPlan, MAX_MESSAGES, grpc_authority};
 use crate::template::Template;
 
 /// How many connections calls are spread over, unless the line says.
@@ -21,8 +23,11 @@ pub struct GrpcLine {
     pub address: String,
     /// `package.Service/Method`.
     pub method: String,
-    /// The message as JSON; strings in it are templates.
-    pub message: String,
+    /// The messages as JSON, one or several in a text (one after another, or as an array); strings in them are
+    /// templates. None: one that is empty.
+    pub messages: Vec<String>,
+    /// How the call streams.
+    pub stream: StreamLine,
     /// Names and values; values are templates.
     pub metadata: Vec<(String, String)>,
     /// `.proto` files; none: the target is asked what it serves.
@@ -37,6 +42,17 @@ pub struct GrpcLine {
     pub pace: Pace,
 }
 
+/// How a call streams, as far as a line says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StreamLine {
+    /// How many times all messages are sent; 1 unless said otherwise.
+    pub repeat: Option<u32>,
+    /// Pause from one message that is sent to the next.
+    pub every: Option<Duration>,
+    /// When a stream of responses has lasted long enough.
+    pub cancel_after: Option<CancelAfter>,
+}
+
 /// The plan that a line comes to.
 ///
 /// # Errors
@@ -48,21 +64,14 @@ pub fn grpc(line: &GrpcLine, sources: Sources<'_>) -> Result<LoadedPlan, LineErr
     if !method.contains('/') {
         return Err(LineError(format!("`{method}` is no call; write `package.Service/Method`")));
     }
-    let message: serde_json::Value = serde_json::from_str(&line.message)
-        .map_err(|error| LineError(format!("--data: no JSON: {error}")))?;
+    let (message, call) = messages(line)?;
     let mut texts = Texts::new(sources);
-    check_message(&message, &mut texts)?;
-    let schemas = describe(line, (&method, &message), sources)?;
+    std::iter::once(&message).chain(&call.then).try_for_each(|message| check_message(message, &mut texts))?;
+    let schemas = describe(line, (&method, &message, &call), sources)?;
     let metadata = line.metadata.iter().map(|header| texts.header(header)).collect::<Result<_, _>>()?;
     let step = Step {
         name: endpoint_name(&method),
-        request: Request::Grpc {
-            target: TARGET.to_owned(),
-            method,
-            metadata,
-            message,
-            call: CallOptions::default(),
-        },
+        request: Request::Grpc { target: TARGET.to_owned(), method, metadata, message, call },
         timeout: line.timeout,
         think: Duration::ZERO,
         expect: Expect::default(),
@@ -84,11 +93,42 @@ pub fn grpc(line: &GrpcLine, sources: Sources<'_>) -> Result<LoadedPlan, LineErr
     Ok(plan)
 }
 
+/// The first message, and how the call goes on after it.
+fn messages(line: &GrpcLine) -> Result<(Value, CallOptions), LineError> {
+    let mut all = Vec::new();
+    for text in &line.messages {
+        for value in serde_json::Deserializer::from_str(text).into_iter() {
+            match value.map_err(|error| LineError(format!("--data: no JSON: {error}")))? {
+                Value::Array(items) => all.extend(items),
+                one => all.push(one),
+            }
+        }
+    }
+    if line.messages.is_empty() {
+        all.push(Value::Object(serde_json::Map::new()));
+    }
+    let mut all = all.into_iter();
+    let first = all.next().ok_or_else(|| {
+        LineError("--data: a call has at least one message; `--repeat 0` sends none".to_owned())
+    })?;
+    let call = CallOptions {
+        then: all.collect(),
+        repeat: line.stream.repeat.unwrap_or(1),
+        every: line.stream.every.unwrap_or_default(),
+        cancel_after: line.stream.cancel_after,
+        ..CallOptions::default()
+    };
+    if call.messages() > MAX_MESSAGES {
+        return Err(LineError(format!("a call sends at most {MAX_MESSAGES} messages; lower `--repeat`")));
+    }
+    Ok((first, call))
+}
+
 /// What the line's `.proto` files say, which must fit the call; nothing where it names none: the target itself is
 /// asked before the load.
 fn describe(
     line: &GrpcLine,
-    (method, message): (&str, &serde_json::Value),
+    (method, message, call): (&str, &Value, &CallOptions),
     sources: Sources<'_>,
 ) -> Result<Schemas, LineError> {
     let mut schemas = Schemas::default();
@@ -96,17 +136,20 @@ fn describe(
         let wrong = |error: SchemaError| LineError(error.to_string());
         schemas.load(TARGET, &line.proto, sources.files).map_err(wrong)?;
         let described = schemas.method(TARGET, method).map_err(wrong)?;
-        described.compile(message).map_err(|error| LineError(format!("--data: {error}")))?;
+        described.check(call).map_err(wrong)?;
+        for message in std::iter::once(message).chain(&call.then) {
+            described.compile(message).map_err(|error| LineError(format!("--data: {error}")))?;
+        }
     }
     Ok(schemas)
 }
 
 /// Check every text of a message, keys included.
-fn check_message(message: &serde_json::Value, texts: &mut Texts<'_>) -> Result<(), LineError> {
+fn check_message(message: &Value, texts: &mut Texts<'_>) -> Result<(), LineError> {
     match message {
-        serde_json::Value::String(text) => texts.template("--data", text).map(|_: Template| ()),
-        serde_json::Value::Array(items) => items.iter().try_for_each(|item| check_message(item, texts)),
-        serde_json::Value::Object(fields) => fields.iter().try_for_each(|(key, value)| {
+        Value::String(text) => texts.template("--data", text).map(|_: Template| ()),
+        Value::Array(items) => items.iter().try_for_each(|item| check_message(item, texts)),
+        Value::Object(fields) => fields.iter().try_for_each(|(key, value)| {
             texts.template("--data", key)?;
             check_message(value, texts)
         }),

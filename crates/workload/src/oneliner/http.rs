@@ -28,6 +28,8 @@ pub struct HttpLine {
     pub headers: Vec<(String, String)>,
     /// What is sent along.
     pub body: Option<Body>,
+    /// How many redirects are followed; with 0 a redirect is the response.
+    pub redirects: u32,
     /// How it is connected to.
     pub connecting: Connecting,
     /// Due instant of a request → failure.
@@ -101,7 +103,7 @@ pub fn http(line: &HttpLine, sources: Sources<'_>) -> Result<LoadedPlan, LineErr
             path,
             headers,
             body,
-            options: HttpOptions::default(),
+            options: HttpOptions { redirects: line.redirects, ..HttpOptions::default() },
         },
         timeout: line.timeout,
         think: Duration::ZERO,

@@ -41,6 +41,8 @@ pub struct ListLine {
     pub headers: Vec<(String, String)>,
     /// What is sent along with requests that have no body themselves.
     pub body: Option<Body>,
+    /// How many redirects are followed; with 0 a redirect is the response.
+    pub redirects: u32,
     /// How it is connected to.
     pub connecting: Connecting,
     /// Due instant of a request → failure.
@@ -67,7 +69,13 @@ pub fn list(line: &ListLine, sources: Sources<'_>) -> Result<LoadedPlan, LineErr
         Some(Body::Exact(text)) => Template::literal(text),
     };
     let mut drawer = Drawer::new(
-        Defaults { headers, body, timeout: line.timeout, connecting: line.connecting.clone() },
+        Defaults {
+            headers,
+            body,
+            timeout: line.timeout,
+            redirects: line.redirects,
+            connecting: line.connecting.clone(),
+        },
         &listed,
     );
     let mut files = BodyFiles { sources, read: BTreeMap::new() };
@@ -98,6 +106,7 @@ struct Defaults {
     headers: Vec<(String, Template)>,
     body: Template,
     timeout: Duration,
+    redirects: u32,
     connecting: Connecting,
 }
 
@@ -208,7 +217,7 @@ impl Drawer {
             path: cell("path"),
             headers: own.chain(default).collect(),
             body: if kind.has_body { cell("body") } else { self.defaults.body.clone() },
-            options: HttpOptions::default(),
+            options: HttpOptions { redirects: self.defaults.redirects, ..HttpOptions::default() },
         };
         self.steps.push(Step {
             name: kind.endpoint.clone(),

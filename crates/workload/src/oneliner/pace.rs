@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::LineError;
-use crate::model::{Executor, Phase, Stage, VuStage};
+use crate::model::{Arrivals, Executor, Phase, Stage, VuStage};
 use crate::schedule::{MAX_RATE, MAX_STAGE, Schedule};
 
 /// Requests of a line that says neither how many nor how long.
@@ -33,6 +33,8 @@ pub struct Pace {
     pub duration: Option<Duration>,
     /// How long it takes to get there from nothing.
     pub ramp: Option<Duration>,
+    /// How arrivals at a rate are spaced.
+    pub arrivals: Arrivals,
 }
 
 /// What a pace comes to.
@@ -40,6 +42,7 @@ pub struct Pace {
 pub(super) struct Shape {
     pub(super) executor: Executor,
     pub(super) phases: Vec<Phase>,
+    pub(super) arrivals: Arrivals,
     /// The most virtual users, where the line says so.
     cap: Option<u32>,
 }
@@ -67,7 +70,7 @@ impl Pace {
             None => self.closed(),
         }?;
         let cap = self.rate.and(self.users);
-        Ok(Shape { phases: self.phases(executor.duration()), executor, cap })
+        Ok(Shape { phases: self.phases(executor.duration()), executor, arrivals: self.arrivals, cap })
     }
 
     fn check(&self) -> Result<(), LineError> {
@@ -86,6 +89,12 @@ impl Pace {
         }
         if self.ramp.is_some() && self.requests.is_some() {
             return wrong("a ramp goes with a duration: use `-z` instead of `-n`, or leave out `--ramp`");
+        }
+        if self.arrivals == Arrivals::Poisson && self.rate.is_none() {
+            return wrong("arrivals at random go with a rate: add `-q`");
+        }
+        if self.arrivals == Arrivals::Poisson && self.requests.is_some() {
+            return wrong("how many arrivals at random come is left to chance: use `-z` instead of `-n`");
         }
         if self.rate.is_some() && self.requests.is_some() && self.duration.is_some() {
             return wrong(

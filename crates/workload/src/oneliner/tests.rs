@@ -7,8 +7,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::Request;
-use crate::model::{Executor, Stage, VuStage};
+use crate::call::{CallOptions, CancelAfter};
+use crate::model::{Arrivals, Executor, Request, Stage, VuStage};
 use crate::schedule::Schedule;
 
 struct Shelf;
@@ -18,7 +18,8 @@ impl Files for Shelf {
         match path.to_str() {
             Some("echo.proto") => Ok(b"syntax = \"proto3\"; package demo;
                 message Ping { string text = 1; int32 n = 2; }
-                service Echo { rpc Say(Ping) returns (Ping); rpc Watch(Ping) returns (stream Ping); }"
+                service Echo { rpc Say(Ping) returns (Ping); rpc Watch(Ping) returns (stream Ping);
+                rpc Gather(stream Ping) returns (Ping); }"
                 .to_vec()),
             _ => Err(io::ErrorKind::NotFound.into()),
         }
@@ -38,6 +39,7 @@ fn line(url: &str) -> HttpLine {
         method: None,
         headers: Vec::new(),
         body: None,
+        redirects: 0,
         connecting: Connecting::default(),
         timeout: 30 * SECOND,
         seed: 1,
@@ -49,7 +51,8 @@ fn call(method: &str, message: &str) -> GrpcLine {
     GrpcLine {
         address: "127.0.0.1:6565".to_owned(),
         method: method.to_owned(),
-        message: message.to_owned(),
+        messages: vec![message.to_owned()],
+        stream: StreamLine::default(),
         metadata: Vec::new(),
         proto: vec!["echo.proto".into()],
         connecting: Connecting::default(),
@@ -201,12 +204,79 @@ fn a_call_is_checked_against_its_description() {
     );
 }
 
+/// Two methods of which one takes a stream, and one answers with one.
+fn streaming(messages: &[&str]) -> GrpcLine {
+    let messages = messages.iter().map(|text| (*text).to_owned()).collect();
+    GrpcLine { messages, ..call("demo.Echo/Gather", "") }
+}
+
+fn texts_of(plan: &LoadedPlan) -> (String, CallOptions) {
+    match &plan.workload.scenarios[0].flow.steps().next().unwrap().request {
+        Request::Grpc { message, call, .. } => (message.to_string(), call.clone()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn several_messages_are_given_in_turn_as_an_array_or_one_after_another() {
+    let ways: [&[&str]; 4] = [
+        &[r#"{"text": "a"}"#, r#"{"text": "b"}"#],
+        &[r#"[{"text": "a"}, {"text": "b"}]"#],
+        &["{\"text\": \"a\"}\n{\"text\": \"b\"}\n"],
+        &[r#"{"text": "a"} {"text": "b"}"#],
+    ];
+    for way in ways {
+        let (first, call) = texts_of(&grpc(&streaming(way), SOURCES).unwrap());
+        assert_eq!((first.as_str(), call.then.len()), (r#"{"text":"a"}"#, 1), "{way:?}");
+        assert_eq!(call.then[0].to_string(), r#"{"text":"b"}"#);
+    }
+    let (first, call) = texts_of(&grpc(&streaming(&[]), SOURCES).unwrap());
+    assert_eq!((first.as_str(), call), ("{}", CallOptions::default()));
+}
+
+#[test]
+fn streams_are_what_the_method_can_do() {
+    let error = |line: &GrpcLine| grpc(line, SOURCES).unwrap_err().to_string();
+    let stream = StreamLine { repeat: Some(3), every: Some(SECOND), ..StreamLine::default() };
+    let line = GrpcLine { stream, ..streaming(&[r#"{"text": "a"}"#]) };
+    let (_, thrice) = texts_of(&grpc(&line, SOURCES).unwrap());
+    assert_eq!((thrice.messages(), thrice.every), (3, SECOND));
+    assert!(error(&GrpcLine { stream, ..call_of_one() }).contains("takes one message"));
+    let stream = StreamLine { repeat: Some(0), ..StreamLine::default() };
+    assert_eq!(texts_of(&grpc(&GrpcLine { stream, ..streaming(&[]) }, SOURCES).unwrap()).1.messages(), 0);
+    let stream = StreamLine { repeat: Some(1_000_001), ..StreamLine::default() };
+    assert!(error(&GrpcLine { stream, ..streaming(&[]) }).contains("at most 1000000"));
+    let stream = StreamLine { cancel_after: Some(CancelAfter::Messages(2)), ..StreamLine::default() };
+    assert!(error(&GrpcLine { stream, ..call_of_one() }).contains("answers with one message"));
+    let watched = GrpcLine { stream, ..call("demo.Echo/Watch", "{}") };
+    assert_eq!(texts_of(&grpc(&watched, SOURCES).unwrap()).1.cancel_after, Some(CancelAfter::Messages(2)));
+    assert!(error(&streaming(&["[]"])).contains("at least one message"));
+    assert!(error(&streaming(&[r#"{"text": "a"} {"text""#])).contains("no JSON"));
+    assert!(error(&streaming(&[r#"{"text": "a"}"#, r#"{"nope": 1}"#])).contains("nope"));
+}
+
+fn call_of_one() -> GrpcLine {
+    call("demo.Echo/Say", "{}")
+}
+
+#[test]
+fn arrivals_at_random_are_those_of_a_rate() {
+    let pace = Pace { arrivals: Arrivals::Poisson, ..Pace::default() };
+    let plan = |pace| http(&HttpLine { pace, ..line("http://h/") }, SOURCES);
+    let open = plan(Pace { rate: Some(9.0), duration: Some(SECOND), ..pace }).unwrap();
+    assert_eq!(open.workload.scenarios[0].arrivals, Arrivals::Poisson);
+    assert!(plan(pace).unwrap_err().to_string().contains("go with a rate"));
+    let counted = plan(Pace { rate: Some(9.0), requests: Some(9), ..pace }).unwrap_err();
+    assert!(counted.to_string().contains("use `-z` instead of `-n`"));
+}
+
 fn listing(list: &str) -> ListLine {
     ListLine {
         name: "list".to_owned(),
         list: list.as_bytes().to_vec(),
         headers: vec![("x-id".to_owned(), "${iteration}".to_owned())],
         body: None,
+        redirects: 3,
         connecting: Connecting::default(),
         timeout: SECOND,
         seed: 1,

@@ -10,7 +10,7 @@ use crate::message::Method;
 use crate::model::Request;
 
 /// The most messages that one call sends.
-const MAX_MESSAGES: u64 = 1_000_000;
+pub(crate) const MAX_MESSAGES: u64 = 1_000_000;
 
 /// Read a call of the method that `grpc` names.
 pub(super) fn read<'a>(reader: &mut StepReader<'a, '_>, grpc: &Item<'a>) -> Option<Request> {

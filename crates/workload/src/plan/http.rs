@@ -7,7 +7,7 @@ use crate::http::HttpOptions;
 use crate::template::Template;
 
 /// The most redirects that a request may follow.
-const MAX_REDIRECTS: u64 = 50;
+pub const MAX_REDIRECTS: u64 = 50;
 
 /// What a target says of all steps that go there.
 #[derive(Default)]
