@@ -56,7 +56,7 @@ pub(crate) const PROXY: Target = Target {
                 let is_hidden = !place.contains("://")
                     && place.rsplit_once('@').is_some_and(|(_, place)| !place.contains(SECRET));
                 assert!(
-                    !why.is_empty() && !(is_hidden && why.contains(SECRET)),
+                    !(why.is_empty() || is_hidden && why.contains(SECRET)),
                     "a password is shown: {why}"
                 );
                 assert!(!matches!(named, Ok(Some(_))), "the environment is read otherwise");
