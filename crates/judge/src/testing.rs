@@ -329,6 +329,7 @@ fn workload() -> Workload {
         flow: Flow::Mix(steps().into_iter().map(|step| Weighted { weight: 1, step }).collect()),
     };
     Workload {
+        profiles: Vec::new(),
         name: "test".to_owned(),
         seed: 1,
         targets: BTreeMap::new(),
