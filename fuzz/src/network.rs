@@ -55,10 +55,7 @@ pub(crate) const PROXY: Target = Target {
                 let place = proxy.strip_prefix("http://").unwrap_or(proxy);
                 let is_hidden = !place.contains("://")
                     && place.rsplit_once('@').is_some_and(|(_, place)| !place.contains(SECRET));
-                assert!(
-                    !(why.is_empty() || is_hidden && why.contains(SECRET)),
-                    "a password is shown: {why}"
-                );
+                assert!(!(why.is_empty() || is_hidden && why.contains(SECRET)), "a password is shown: {why}");
                 assert!(!matches!(named, Ok(Some(_))), "the environment is read otherwise");
                 false
             }

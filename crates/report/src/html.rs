@@ -4,6 +4,7 @@
 
 mod charts;
 mod plot;
+mod profiles;
 mod tables;
 mod ticks;
 mod view;
@@ -12,6 +13,7 @@ use askama::Template;
 
 use crate::summary::Summary;
 use charts::Chart;
+use profiles::ProfileView;
 use tables::{FailureRow, PhaseTable};
 use view::{ClaimView, ExchangeView, Fact, FindingView, Tile};
 
@@ -43,6 +45,7 @@ struct Page<'a> {
     generator: Vec<Fact>,
     cpu: Vec<Vec<String>>,
     series: Vec<Vec<String>>,
+    profiles: Vec<ProfileView>,
     failed: Vec<ExchangeView>,
     slowest: Vec<ExchangeView>,
     environment: Vec<(String, Vec<Fact>)>,
@@ -74,6 +77,7 @@ pub fn html(summary: &Summary) -> String {
         generator: view::generator(summary),
         cpu: tables::cpu(summary),
         series: tables::series(summary),
+        profiles: profiles::views(summary),
         failed: summary.failed.iter().take(MAX_EXCHANGES).map(ExchangeView::of).collect(),
         slowest: summary.slowest.iter().take(MAX_EXCHANGES).map(ExchangeView::of).collect(),
         environment: view::environment(summary),

@@ -4,8 +4,8 @@ use evidence::{Claim, Finding};
 use serde::Serialize;
 
 use crate::summary::{
-    Arrivals, Check, Connections, CpuUse, Generator, Header, Outcomes, PhaseSpan, Row, ScenarioTotal,
-    SeriesSummary, Summary,
+    Arrivals, Check, Connections, CpuUse, Generator, Header, Outcomes, PhaseSpan, Profiled, Row,
+    ScenarioTotal, SeriesSummary, Summary,
 };
 
 /// The name and version of the schema. A field may be added within a version, never change its meaning.
@@ -29,6 +29,8 @@ struct Document<'a> {
     cpu: &'a [CpuUse],
     generator: &'a Generator,
     series: &'a [SeriesSummary],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    profiles: &'a [Profiled],
 }
 
 #[derive(Serialize)]
@@ -69,6 +71,7 @@ pub fn json(summary: &Summary) -> String {
         cpu: &summary.cpu,
         generator: &summary.generator,
         series: &summary.series,
+        profiles: &summary.profiles,
     };
     serde_json::to_string_pretty(&document).expect("a report's keys are strings, so it always serialises")
 }

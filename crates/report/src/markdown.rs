@@ -5,6 +5,7 @@ use std::fmt::Write;
 use evidence::{Finding, Verdict};
 
 use crate::number;
+use crate::profiles::window::in_words;
 use crate::summary::{Asked, Row, Streams, Summary, quantile_text};
 use crate::terminal::line::visible;
 
@@ -175,6 +176,9 @@ fn foot(out: &mut String, summary: &Summary) {
     let _ = writeln!(out, "CPU: {}\n", cpu.take(MAX_ROWS).collect::<Vec<_>>().join("; "));
     for (name, users) in summary.virtual_users().take(MAX_ROWS) {
         let _ = writeln!(out, "{}: {}\n", text(name, MAX_NAME), users.in_words());
+    }
+    for profiled in summary.profiles.iter().take(MAX_ROWS) {
+        let _ = writeln!(out, "Profile: {}\n", text(&in_words(profiled), MAX_TEXT));
     }
     let lag = &summary.generator.start_lag;
     let p99 = quantile_text(lag, 0.99, lag.p99_ms);

@@ -5,6 +5,7 @@ mod flame;
 mod table;
 mod top;
 mod tree;
+pub(crate) mod window;
 
 use ::profile::{CallTree, Comparison, Kind, Sampling, Top, ValueType};
 use serde::Serialize;

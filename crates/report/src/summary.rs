@@ -9,6 +9,7 @@ mod distribution;
 mod header;
 mod observed;
 mod phases;
+mod profiled;
 mod rows;
 mod streams;
 mod sweep;
@@ -25,6 +26,7 @@ pub use distribution::{Curve, PhaseDistribution};
 pub use header::{End, Header, PhaseSpan};
 pub use observed::{CpuUse, Level, SeriesSummary};
 pub use phases::RequestPhase;
+pub use profiled::Profiled;
 pub use rows::{Arrivals, Check, Outcomes, Row, ScenarioTotal};
 pub use streams::Streams;
 pub use timeline::{EndpointLine, Line, Timeline};
@@ -70,6 +72,8 @@ pub struct Summary {
     pub cpu: Vec<CpuUse>,
     /// Every observed series.
     pub series: Vec<SeriesSummary>,
+    /// Profiles that were captured, in the order of their windows' ends.
+    pub profiles: Vec<Profiled>,
     /// Exchanges that failed, as kept.
     pub failed: Vec<Exemplar>,
     /// The slowest exchanges, slowest first.
@@ -186,6 +190,7 @@ impl Summary {
             generator: sweep.generator(run.end()),
             cpu: observed::cpu(run, workload, books.answered())?,
             series: observed::series(run)?,
+            profiles: profiled::of(run)?,
             timeline: timeline::of(run, &sweep)?,
             distributions: distribution::of(&sweep, workload, &phases),
             arrivals: sweep.arrivals(),

@@ -8,6 +8,7 @@ mod table;
 use evidence::{Claim, Finding, Severity, Verdict};
 
 use crate::number;
+use crate::profiles::window::in_words;
 use crate::summary::{Arrivals, CpuUse, End, Row, Summary, Times, quantile_text};
 use line::{Line, MIN_WIDTH, Tone, fit, wrap};
 use table::{Cell, Column, Table};
@@ -280,6 +281,9 @@ impl Page {
                 summary.slowest.len()
             );
             self.paragraph(("exemplars", FOOT), Tone::Normal, &text);
+        }
+        for profiled in &summary.profiles {
+            self.paragraph(("profile", FOOT), Tone::Normal, &in_words(profiled));
         }
         for (what, path) in &summary.files {
             self.paragraph((what, FOOT.max(what.len() + 1)), Tone::Accent, path);

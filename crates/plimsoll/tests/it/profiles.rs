@@ -37,6 +37,20 @@ fn profiles_of_a_run_are_read_by_go_tool_pprof() {
     let path = place.path("out/shop-cpu-in-phase-steady.pb.gz");
     let top = Toolchain::find().unwrap().pprof(&["-top".as_ref(), path.as_os_str()]).unwrap();
     assert!(top.contains("Type: cpu") && top.contains("Duration: 2"), "{top}");
+
+    // The report counts by the same window.
+    let report = place.plimsoll(&["report", "run.plimsoll", "--json", "run.json", "--html", "run.html"]);
+    let told =
+        format!("shop cpu, in phase steady, 1 s to 3 s of the run: {ok} requests ended well, 0 did not.");
+    report.ended(0).says(&["main.rounds", "sampling was off at the target"]);
+    let line: String = report.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(line.contains(&told), "{told}\n{line}");
+    let profiles = place.json("run.json")["profiles"].as_array().unwrap().clone();
+    let found = |kind: &str| profiles.iter().find(|profile| profile["kind"] == kind).unwrap();
+    assert_eq!((&found("cpu")["ok"], profiles.len()), (&ok.into(), 3));
+    assert!(found("heap")["top"]["total"].as_i64().unwrap() >= 0, "what was allocated in the window");
+    let html = place.read("run.html");
+    assert!(html.contains("<svg class=\"flame\"") && html.contains("main.rounds"), "a flame graph");
 }
 
 #[test]
