@@ -150,6 +150,8 @@ fn without_default(scheme: Scheme, authority: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn resolved(reference: &str) -> String {
@@ -175,6 +177,24 @@ mod tests {
         ];
         for (reference, expected) in cases {
             assert_eq!(resolved(reference), expected, "{reference}");
+        }
+    }
+
+    proptest! {
+        /// Wherever a reference leads, it is a path from the root, without steps upwards.
+        #[test]
+        fn references_lead_to_paths(
+            reference in prop_oneof![
+                "[!-~]{0,40}",
+                "(http:|HTTPS:|//|/|\\.|\\.\\.|\\?|#|@|:|a|é){0,30}",
+            ],
+            base in "/[a-z./?]{0,20}",
+        ) {
+            let place = resolve((Scheme::Http, "h:1", &base), &reference);
+            let path = place.path.split('?').next().unwrap_or_default();
+            prop_assert!(path.starts_with('/') && !place.path.contains('#'), "{place:?}");
+            prop_assert!(!path.split('/').any(|part| matches!(part, "." | "..")), "{place:?}");
+            prop_assert!(!place.authority.contains(['/', '?', '@']), "{place:?}");
         }
     }
 

@@ -114,3 +114,30 @@ fn a_quantile_with_nineteen_answers_beyond_it_is_rough() {
     let times = |count| Times { count, ..Times::default() };
     assert!(times(1_999).is_rough(0.99) && !times(2_000).is_rough(0.99) && !times(0).is_rough(0.99));
 }
+
+#[test]
+fn streams_are_told_in_every_report_of_a_run_that_has_some() {
+    let mut run = MemoryRun::new(sample_run::manifest());
+    let call = key(Metric::Requests).endpoint("watch");
+    let of = |metric| Key { metric, ..call.clone() };
+    run.add(&of(Metric::Requests), 40, 3);
+    run.record(&of(Metric::ResponseTime).outcome(Outcome::Ok), 41, (90_000, 3));
+    run.record(&of(Metric::FirstMessageTime).outcome(Outcome::Ok), 41, (7_000, 3));
+    run.record(&of(Metric::FirstMessageTime).outcome(Outcome::Timeout), 41, (999_000, 1));
+    run.add(&of(Metric::MessagesIn), 41, 1_234);
+    run.add(&of(Metric::MessagesOut), 41, 3);
+    let told = summary(&run);
+    let streams = told.rows[0].streams.as_ref().expect("messages were counted");
+    assert_eq!((streams.messages_sent, streams.messages_received), (3, 1_234));
+    let first = &streams.first_message_time;
+    assert!(first.count == 3 && first.max_ms.is_some_and(|ms| (ms - 7.0).abs() < 0.01), "{first:?}");
+    let json: serde_json::Value = serde_json::from_str(&report::json(&told)).unwrap();
+    assert_eq!(json["endpoints"][0]["streams"]["messages_received"], 1_234);
+    for text in [report::terminal(&told, Style::Plain, 100), report::markdown(&told), report::html(&told)] {
+        assert!(text.contains("1,234") && text.contains("7.00 ms"), "{text}");
+    }
+    let without = summary(&sample_run::run(105, None));
+    assert!(without.rows.iter().all(|row| row.streams.is_none()));
+    assert!(!report::json(&without).contains("\"streams\""));
+    assert!(!report::html(&without).contains("Messages of streams"));
+}

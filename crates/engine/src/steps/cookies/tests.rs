@@ -1,3 +1,7 @@
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+
 use super::*;
 
 const NOW: Now = Now { at: Instant::from_nanos(5_000_000_000), epoch_unix_ns: 1_795_255_871_000_000_000 };
@@ -80,5 +84,32 @@ fn dates_are_those_of_the_calendar() {
     for wrong in ["", "soon", "Sun, 06 Nov", "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 6 Nov 1994 25:00:00 GMT"]
     {
         assert_eq!(date(wrong), None, "{wrong}");
+    }
+}
+
+proptest! {
+    /// Whatever a target sets, what goes back is one sound line, to where it belongs.
+    #[test]
+    fn nothing_that_a_target_sets_harms(
+        lines in vec(vec(prop_oneof![
+            "[ -~]{0,12}".prop_map(String::into_bytes),
+            vec(any::<u8>(), 0..8),
+            select(vec!["a=1", "; ", ";", "=", "Domain=", ".shop.test", "Path=/", "Max-Age=", "9223372036854775807",
+                "-1", "Expires=", "Sun, 06 Nov 1994 08:49:37 GMT", "31-Feb-99 23:59:60", "Secure"])
+                .prop_map(|word| word.as_bytes().to_vec()),
+        ], 0..12), 0..80),
+        path in "/[ -~]{0,20}",
+    ) {
+        let mut jar = Jar::default();
+        for line in &lines {
+            jar.set(&line.concat(), at("www.shop.test", &path), NOW);
+        }
+        prop_assert!(jar.cookies.len() <= MAX_COOKIES);
+        let mut out = Vec::new();
+        jar.write(at("www.shop.test", &path), NOW.at, &mut out);
+        prop_assert!(!out.iter().any(u8::is_ascii_control), "{}", out.escape_ascii());
+        out.clear();
+        jar.write(at("other.test", &path), NOW.at, &mut out);
+        prop_assert!(out.is_empty(), "{}", out.escape_ascii());
     }
 }
