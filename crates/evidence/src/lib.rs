@@ -4,6 +4,7 @@
 //! [`series`], the archive keeps both, and the judge reads them back through [`run::Run`]. This room is
 //! pure: no clock, no files, no threads of its own. Start reading at [`tick`], then [`run`].
 
+pub mod comparison;
 pub mod exchange;
 pub mod exemplar;
 pub mod histogram;
@@ -19,6 +20,7 @@ pub mod sink;
 pub mod tick;
 pub mod time;
 
+pub use comparison::{ComparisonJudgement, Refusal, SidedFinding};
 pub use exemplar::{Exemplar, ExemplarKind};
 pub use histogram::{Histogram, Quantile};
 pub use judgement::{Claim, Figure, Finding, Judgement, Scope, Severity, Verdict};

@@ -82,7 +82,7 @@ pub(crate) fn weight(facts: &Facts<'_>, asked: &Asked<'_>, finding: &Finding) ->
             asked.is_about_load() && (finding.severity == Severity::Invalid || !asked.is_a_rate())
         }
         Guard::Times => asked.is_about_times(),
-        Guard::Named => false,
+        Guard::Named | Guard::Differences => false,
     };
     let touches = is_guarded && (guard == Guard::Everything || asked.touches(&finding.scope, &facts.tables));
     let weight = match guard {

@@ -7,6 +7,7 @@
 //! [`verdict`] sums up. Start reading at [`judge()`].
 
 mod claims;
+mod compare;
 mod facts;
 mod measure;
 mod rule;
@@ -23,6 +24,7 @@ use evidence::run::ReadError;
 use evidence::{Judgement, Run};
 use workload::Workload;
 
+pub use compare::{Provenance, Side, compare};
 pub use rule::{RULES, RULES_VERSION, Rule, explain, nearest_rule, unknown_rule};
 pub use verdict::exit_code;
 

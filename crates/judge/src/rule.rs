@@ -10,7 +10,7 @@ pub use table::RULES;
 
 /// Counted up whenever a rule, a threshold or the meaning of a claim changes, so that a stored judgement
 /// can be told from one that today's rules would give.
-pub const RULES_VERSION: u32 = 1;
+pub const RULES_VERSION: u32 = 2;
 
 /// One validity rule, in words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +49,8 @@ pub(crate) enum Guard {
     Times,
     /// Only the objective it names.
     Named,
+    /// Differences between runs: no objective of a run.
+    Differences,
 }
 
 impl Rule {

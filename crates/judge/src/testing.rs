@@ -206,6 +206,18 @@ impl Bench {
         }
     }
 
+    /// Another manifest, under the same evidence.
+    pub(crate) fn edit(&mut self, change: impl FnOnce(&mut Manifest)) {
+        use evidence::Run;
+        let mut manifest = self.run.manifest().clone();
+        change(&mut manifest);
+        let end = self.run.end().cloned();
+        self.run = copied(&self.run, manifest);
+        if let Some(end) = end {
+            self.run.finish(end);
+        }
+    }
+
     /// What one rule finds, a line each.
     pub(crate) fn findings(&self, rule: fn(&Facts<'_>) -> Vec<Finding>) -> String {
         lines(&rule(&Facts::of(&self.run, &self.workload).unwrap()))
@@ -248,7 +260,12 @@ fn lines(findings: &[Finding]) -> String {
 /// The same run as a kill would have left it.
 fn without_end(run: MemoryRun) -> MemoryRun {
     use evidence::Run;
-    let mut copy = MemoryRun::new(run.manifest().clone());
+    copied(&run, run.manifest().clone())
+}
+
+fn copied(run: &MemoryRun, manifest: Manifest) -> MemoryRun {
+    use evidence::Run;
+    let mut copy = MemoryRun::new(manifest);
     for (id, key) in run.keys() {
         for (second, n) in run.counts(*id, run.whole()).unwrap() {
             copy.add(key, second, n);

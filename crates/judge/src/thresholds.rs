@@ -63,3 +63,16 @@ pub(crate) const WORKING: f64 = 0.50;
 
 /// Length of the batches of which intervals are made, in seconds.
 pub(crate) const BATCH_S: u32 = 10;
+
+/// C1: failed shares differ from this on …
+pub(crate) const ERRORS_APART: f64 = 0.001;
+/// C1: … if chance alone would show as much less often than this.
+pub(crate) const ERRORS_CHANCE: f64 = 0.001;
+/// C2: mixes of endpoints differ from this total variation on …
+pub(crate) const MIX_APART: f64 = 0.01;
+/// C2: … if chance alone would show as much less often than this.
+pub(crate) const MIX_CHANCE: f64 = 0.001;
+/// C2: by how much the size of an answer may differ.
+pub(crate) const BYTES_APART: f64 = 0.02;
+/// C6: by how much what is stored at the start may differ.
+pub(crate) const STATE_APART: f64 = 0.05;

@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+mod compare;
 mod connect;
 mod line;
 mod profile;
 
+pub(crate) use compare::CompareArguments;
 pub(crate) use connect::ConnectArguments;
 pub(crate) use line::{GrpcArguments, HttpArguments, KeepArguments, PaceArguments, RequestArguments};
 pub(crate) use profile::{ProfileArguments, SortBy};
@@ -84,6 +86,9 @@ pub(crate) enum Verb {
     /// Judge a run file again and render its reports
     #[command(after_help = REPORT_EXAMPLES, after_long_help = REPORT_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
     Report(ReportArguments),
+    /// Lay run files side by side: what differs, what may be said of it, and what may not
+    #[command(after_help = compare::EXAMPLES)]
+    Compare(CompareArguments),
     /// Write parts of a run file in the formats that other tools read
     #[command(after_help = EXPORT_EXAMPLES)]
     Export(ExportArguments),

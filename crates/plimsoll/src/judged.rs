@@ -6,7 +6,7 @@ use std::path::Path;
 use ::report::Summary;
 use anyhow::Context;
 use archive::Stored;
-use evidence::{Judgement, Run};
+use evidence::{Judgement, Manifest, Run};
 use workload::Workload;
 
 use crate::failure::{Failure, Outcome};
@@ -20,10 +20,15 @@ pub(crate) struct Judged {
 /// Read and judge the run file at `path`.
 pub(crate) fn judge_file(path: &Path) -> Outcome<Judged> {
     let run = Stored::open(path).map_err(Failure::usage)?;
-    let workload: Workload = serde_json::from_value(run.manifest().workload.clone())
-        .with_context(|| format!("{}: the workload in its manifest cannot be read", path.display()))
-        .map_err(Failure::usage)?;
+    let workload = workload_of(path, run.manifest())?;
     let judgement = judge::judge(&run, &workload).map_err(Failure::own)?;
     let summary = Summary::of(&run, &workload, &judgement).map_err(Failure::own)?;
     Ok(Judged { judgement, summary })
+}
+
+/// The workload that the run file at `path` says it offered.
+pub(crate) fn workload_of(path: &Path, manifest: &Manifest) -> Outcome<Workload> {
+    serde_json::from_value(manifest.workload.clone())
+        .with_context(|| format!("{}: the workload in its manifest cannot be read", path.display()))
+        .map_err(Failure::usage)
 }

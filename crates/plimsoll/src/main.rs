@@ -6,6 +6,7 @@
 mod arguments;
 mod check;
 mod clock;
+mod compare;
 mod explain;
 mod export;
 mod failure;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Verb::Grpc(arguments) => grpc::grpc(&arguments),
         Verb::Check(arguments) => check::check(&arguments),
         Verb::Report(arguments) => report::report(&arguments),
+        Verb::Compare(arguments) => compare::compare(&arguments),
         Verb::Export(arguments) => export::export(&arguments),
         Verb::Profile(arguments) => profile::profile(&arguments),
         Verb::Explain(arguments) => explain::explain(&arguments),

@@ -20,7 +20,7 @@ pub(crate) fn manifest(workload: &Workload, (epoch, loops): (Timestamp, u16)) ->
         schema_version: SCHEMA_VERSION,
         name: workload.name.clone(),
         workload: resolved,
-        workload_digest: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+        workload_digest: hexadecimal(&digest),
         seed: workload.seed,
         started_at: rfc3339(epoch),
         targets: workload.targets.iter().map(|(name, target)| (name.clone(), identity(target))).collect(),
@@ -39,13 +39,34 @@ fn identity(target: &workload::model::Target) -> BTreeMap<String, String> {
     }
     if let Some(process) = &target.process {
         match observe::identify(watched(process)) {
-            Ok(found) => identity.extend(found),
+            Ok(found) => {
+                let program = found.get("pid").and_then(|pid| program_digest(pid));
+                identity.extend(program.map(|digest| ("exe_sha256".to_owned(), digest)));
+                identity.extend(found);
+            }
             Err(error) => {
                 identity.insert("process".to_owned(), format!("not found: {error}"));
             }
         }
     }
     identity
+}
+
+/// SHA-256 of the program that a process runs, so that two runs can tell whether they met the same one; none where it
+/// may not be read, or is larger than any program.
+fn program_digest(pid: &str) -> Option<String> {
+    const LARGEST: u64 = 1 << 30;
+    let mut file = std::fs::File::open(format!("/proc/{pid}/exe")).ok()?;
+    if file.metadata().ok()?.len() > LARGEST {
+        return None;
+    }
+    let mut digest = Sha256::new();
+    std::io::copy(&mut file, &mut digest).ok()?;
+    Some(hexadecimal(&digest.finalize()))
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A process as the observers name it.

@@ -3,14 +3,15 @@
 use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::os::fd::AsFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use ::report::{Style, Summary};
+use ::report::summary::Comparison;
+use ::report::{Style, Summary, comparison};
 use anyhow::Context;
 
 use rustix::termios::tcgetwinsize;
 
-use crate::arguments::OutputArguments;
+use crate::arguments::{CompareArguments, OutputArguments};
 use crate::failure::{Failure, Outcome};
 use crate::screen;
 
@@ -29,13 +30,8 @@ pub(crate) fn write(summary: &Summary, outputs: &OutputArguments) -> Outcome<()>
         [(html, ::report::html), (md, ::report::markdown), (json, ::report::json), (junit, ::report::junit)];
     let is_taken = asked.iter().any(|(path, _)| path.as_deref() == Some(Path::new("-")));
     if !is_taken {
-        let stdout = std::io::stdout();
-        let style = if stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none() {
-            Style::Colour
-        } else {
-            Style::Plain
-        };
-        print(&::report::terminal(summary, style, width(&stdout)))?;
+        let (style, width) = terminal();
+        print(&::report::terminal(summary, style, width))?;
     }
     for (path, render) in asked {
         if let Some(path) = path {
@@ -43,6 +39,30 @@ pub(crate) fn write(summary: &Summary, outputs: &OutputArguments) -> Outcome<()>
         }
     }
     Ok(())
+}
+
+/// Write every report of a comparison that was asked for, and the one for the terminal unless standard output is taken.
+pub(crate) fn write_comparison(comparison: &Comparison, asked: &CompareArguments) -> Outcome<()> {
+    type Render = fn(&Comparison) -> String;
+    let asked: [(&Option<PathBuf>, Render); 3] =
+        [(&asked.html, comparison::html), (&asked.md, comparison::markdown), (&asked.json, comparison::json)];
+    if !asked.iter().any(|(path, _)| path.as_deref() == Some(Path::new("-"))) {
+        let (style, width) = terminal();
+        print(&comparison::terminal(comparison, style, width))?;
+    }
+    for (path, render) in asked {
+        if let Some(path) = path {
+            put(path, &render(comparison))?;
+        }
+    }
+    Ok(())
+}
+
+/// How text for standard output is laid out: colours on terminals alone, and its width.
+fn terminal() -> (Style, usize) {
+    let stdout = std::io::stdout();
+    let is_coloured = stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    (if is_coloured { Style::Colour } else { Style::Plain }, width(&stdout))
 }
 
 /// How many lines the terminal behind `stream` has; none if it does not say.

@@ -2,12 +2,12 @@
 //!
 //! The template escapes whatever it is given; only drawings made here go in as markup.
 
-mod charts;
+pub(crate) mod charts;
 mod plot;
 mod profiles;
 mod tables;
 mod ticks;
-mod view;
+pub(crate) mod view;
 
 use askama::Template;
 

@@ -5,6 +5,7 @@
 //! reports of one run can disagree. Nothing here judges: verdicts are taken as they come. Start reading
 //! at [`summary`].
 
+pub mod comparison;
 pub mod html;
 pub mod json;
 pub mod junit;

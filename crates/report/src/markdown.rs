@@ -16,8 +16,8 @@ const MAX_CLAIMS: usize = 60;
 const MAX_FINDINGS: usize = 25;
 const MAX_ROWS: usize = 120;
 /// Names and sentences longer than this are cut, in characters.
-const MAX_NAME: usize = 60;
-const MAX_TEXT: usize = 600;
+pub(crate) const MAX_NAME: usize = 60;
+pub(crate) const MAX_TEXT: usize = 600;
 
 /// The report as Markdown.
 pub fn markdown(summary: &Summary) -> String {
@@ -28,9 +28,14 @@ pub fn markdown(summary: &Summary) -> String {
     endpoints(&mut out, summary);
     streams(&mut out, summary);
     foot(&mut out, summary);
-    if out.len() > MAX_BYTES {
+    fitted(out, MAX_BYTES)
+}
+
+/// Markdown of at most `most` bytes, cut after a whole line.
+pub(crate) fn fitted(mut out: String, most: usize) -> String {
+    if out.len() > most {
         const CUT: &str = "\n\n_The rest did not fit; the HTML report has all of it._\n";
-        out.truncate(out.floor_char_boundary(MAX_BYTES - CUT.len()));
+        out.truncate(out.floor_char_boundary(most - CUT.len()));
         // A row that was cut in its middle would break the table it is in.
         out.truncate(out.rfind('\n').unwrap_or(0));
         out.push_str(CUT);
@@ -196,7 +201,7 @@ fn more(out: &mut String, all: usize, shown: usize, what: &str) {
 }
 
 /// Text of at most `max` characters in which nothing is markup.
-fn text(raw: &str, max: usize) -> String {
+pub(crate) fn text(raw: &str, max: usize) -> String {
     let shown = visible(&raw.replace(['\n', '\r', '\t'], " "));
     let is_cut = shown.chars().count() > max;
     let mut out = String::new();

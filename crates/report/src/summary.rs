@@ -5,6 +5,7 @@
 //! taken are `None`, never zero.
 
 mod claims;
+mod comparison;
 mod distribution;
 mod header;
 mod observed;
@@ -22,6 +23,9 @@ use serde::Serialize;
 use workload::Workload;
 
 pub use claims::{Asked, Quantity};
+pub use comparison::{
+    Comparison, Difference, EndpointTable, LETTERS, MAX_SIDES, Measure, PhaseTable, Side, SideSummary, Value,
+};
 pub use distribution::{Curve, PhaseDistribution};
 pub use header::{End, Header, PhaseSpan};
 pub use observed::{CpuUse, Level, SeriesSummary};

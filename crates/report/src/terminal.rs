@@ -3,7 +3,7 @@
 pub(crate) mod line;
 mod phases;
 mod streams;
-mod table;
+pub(crate) mod table;
 
 use evidence::{Claim, Finding, Severity, Verdict};
 
@@ -58,7 +58,7 @@ fn tone(verdict: Verdict) -> Tone {
     }
 }
 
-fn severity_tone(severity: Severity) -> Tone {
+pub(crate) fn severity_tone(severity: Severity) -> Tone {
     match severity {
         Severity::Fail => Tone::Bad,
         Severity::Invalid | Severity::Inconclusive | Severity::Caution => Tone::Warn,

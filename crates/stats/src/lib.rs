@@ -1,9 +1,12 @@
 //! Intervals and tests, each with its source and one worked number. Pure: numbers in, numbers out.
 
 pub mod batch;
+pub mod difference;
+pub mod gamma;
 pub mod sample;
 pub mod student;
 
 pub use batch::{Interval, batch_means, design_effect};
+pub use difference::{total_variation, two_mixes, two_shares};
 pub use sample::{mean, quantile, standard_deviation};
 pub use student::t_quantile;

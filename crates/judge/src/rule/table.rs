@@ -5,6 +5,7 @@ use evidence::Severity;
 use super::{Guard, Rule};
 
 const LOAD_CLAIMS: &str = "every objective on requests of the scenario and phase it fires in";
+const DIFFERENCES: &str = "differences between runs, within its scope; no objective of a run by itself";
 const TIME_CLAIMS: &str = "objectives on response, service and iteration time";
 
 /// Every rule, in the order in which findings of one severity are shown.
@@ -78,6 +79,108 @@ pub const RULES: &[Rule] = &[
         why: "If requests are missing from the books, nobody knows how they went.",
         next: "Do not use this run. Keep the run file: it is evidence of a fault in the generator.",
         guard: Guard::Everything,
+    },
+    Rule {
+        id: "C1",
+        title: "error-rates-differ",
+        severity: Severity::Invalid,
+        tests: "For each endpoint and phase that two runs have in common: shares of failed and dropped arrivals more \
+                than 0.1 percentage points apart, where the test of two shares gives chance less than 0.001.",
+        guards: DIFFERENCES,
+        why: "The run that fails more answers fewer requests and leaves out the slow ones: its survivors look faster. \
+              The error rate is the result.",
+        next: "Mend what fails, and run both again.",
+        guard: Guard::Differences,
+    },
+    Rule {
+        id: "C2",
+        title: "workload-mismatch",
+        severity: Severity::Invalid,
+        tests: "For each phase: mixes of endpoints a total variation of more than 1 % apart, where the chi-square test \
+                gives chance less than 0.001. For each endpoint with hardly any failure: bytes received for an answer \
+                more than 2 % apart. For the plans: other data files, rows or ways to pick them.",
+        guards: DIFFERENCES,
+        why: "Other requests, or other answers, take another time: the difference is the workload's.",
+        next: "Run both with the same plan, seed and data, against stores with the same content.",
+        guard: Guard::Differences,
+    },
+    Rule {
+        id: "C3",
+        title: "load-shape-mismatch",
+        severity: Severity::Invalid,
+        tests: "Phases, executors, rates, starts, spacing of arrivals, caps, steps, time limits or think times of two \
+                plans differ.",
+        guards: DIFFERENCES,
+        why: "Latency depends on load: effects of the target and of the load's shape cannot be told apart.",
+        next: "Run both with the same plan and the same `--load` and `--time-scale`.",
+        guard: Guard::Differences,
+    },
+    Rule {
+        id: "C4",
+        title: "environment-mismatch",
+        severity: Severity::Invalid,
+        tests: "Processor model, cores, CPU quota, memory, kernel or frequency governor of the generator's machine \
+                differ. Another machine of the same kind, or another version or number of loops of the generator, is a \
+                caution. What a manifest does not hold (the target's own machine, limits and flags) is not tested.",
+        guards: DIFFERENCES,
+        why: "A faster machine makes a faster run of the same program.",
+        next: "Run both on the same machine, one after the other, with the same generator.",
+        guard: Guard::Differences,
+    },
+    Rule {
+        id: "C5",
+        title: "not-the-shipped-config",
+        severity: Severity::Info,
+        tests: "Which targets were reached without TLS. Whether rate limits, authentication, logging and retries are \
+                those of production is not in a run file, and is told as unknown.",
+        guards: "claims on production",
+        why: "What is switched off in the test costs nothing there.",
+        next: "Run with the configuration that ships, and say so in the plan's name.",
+        guard: Guard::Differences,
+    },
+    Rule {
+        id: "C6",
+        title: "state-not-reset",
+        severity: Severity::Invalid,
+        tests: "First values, within 15 s, of series on rows, dead rows, table sizes, keys and memory of stores that \
+                both runs watched: more than 5 % apart. With no such series it is told as unknown.",
+        guards: DIFFERENCES,
+        why: "A larger table is slower to read, and a warm cache faster: what the run before left is in this one.",
+        next: "Reset the stores, or restore a snapshot, before each run.",
+        guard: Guard::Differences,
+    },
+    Rule {
+        id: "C7",
+        title: "baseline-provenance",
+        severity: Severity::Invalid,
+        tests: "Evidence that was changed after its seal, or imported as finished numbers, is invalid. Evidence that was \
+                never sealed, or imported in full, is a caution.",
+        guards: DIFFERENCES,
+        why: "A number that cannot be worked out again from its evidence is hearsay.",
+        next: "Run it again, and keep the run file.",
+        guard: Guard::Differences,
+    },
+    Rule {
+        id: "C8",
+        title: "not-one-change",
+        severity: Severity::Caution,
+        tests: "What the manifests tell apart: the program's digest, the load, the data, the seed, the machine, the \
+                generator's version. More than one is a caution; none is told as an A/A run, or as unknown.",
+        guards: DIFFERENCES,
+        why: "Of two changes at once nobody knows which one made the difference.",
+        next: "Change one thing at a time.",
+        guard: Guard::Differences,
+    },
+    Rule {
+        id: "S1",
+        title: "single-run",
+        severity: Severity::Inconclusive,
+        tests: "Runs are compared, and there is one of each.",
+        guards: DIFFERENCES,
+        why: "Starts of one and the same program differ, often by more than the change that is looked for; requests \
+              within a run, however many, say nothing of that.",
+        next: "Repeat both in random order, started afresh each time; and one against itself, to know the spread.",
+        guard: Guard::Differences,
     },
     Rule {
         id: "Q1",

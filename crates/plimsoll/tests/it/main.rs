@@ -4,6 +4,7 @@
 
 mod archives;
 mod command;
+mod compare;
 mod explain;
 mod line_connections;
 mod line_options;

@@ -1,9 +1,13 @@
 //! Which plots a report has, and what is in them.
 
+mod overlaid;
+
 use super::plot::{Axis, Band, Fill, Plot, Trace, Unit};
 use super::ticks::Scale;
 use crate::number;
 use crate::summary::{EndpointLine, Line, PhaseDistribution, Summary, Timeline};
+
+pub(crate) use overlaid::of as overlaid;
 
 /// How many colours the style sheet has; further lines repeat them dashed.
 const COLOURS: usize = 8;
@@ -13,14 +17,14 @@ const HEADROOM: f64 = 1.04;
 
 /// A plot with its words.
 #[derive(Debug)]
-pub(super) struct Chart {
-    pub(super) title: String,
+pub(crate) struct Chart {
+    pub(crate) title: String,
     /// What its y axis shows.
-    pub(super) unit: String,
-    pub(super) note: String,
+    pub(crate) unit: String,
+    pub(crate) note: String,
     /// (Class, label) of each line.
-    pub(super) legend: Vec<(String, String)>,
-    pub(super) svg: String,
+    pub(crate) legend: Vec<(String, String)>,
+    pub(crate) svg: String,
 }
 
 /// The class of the `i`th of several lines.

@@ -13,9 +13,9 @@ const MAX_WORKLOAD: usize = 100_000;
 
 /// A named value.
 #[derive(Debug)]
-pub(super) struct Fact {
-    pub(super) name: String,
-    pub(super) value: String,
+pub(crate) struct Fact {
+    pub(crate) name: String,
+    pub(crate) value: String,
 }
 
 impl Fact {
@@ -78,20 +78,20 @@ pub(super) fn verdict_class(verdict: Verdict) -> &'static str {
 
 /// A finding as its card shows it.
 #[derive(Debug)]
-pub(super) struct FindingView {
-    pub(super) severity: String,
-    pub(super) class: &'static str,
-    pub(super) rule: String,
-    pub(super) title: String,
-    pub(super) scope: String,
-    pub(super) what: String,
-    pub(super) why: String,
-    pub(super) next: String,
-    pub(super) figures: Vec<Fact>,
+pub(crate) struct FindingView {
+    pub(crate) severity: String,
+    pub(crate) class: &'static str,
+    pub(crate) rule: String,
+    pub(crate) title: String,
+    pub(crate) scope: String,
+    pub(crate) what: String,
+    pub(crate) why: String,
+    pub(crate) next: String,
+    pub(crate) figures: Vec<Fact>,
 }
 
 impl FindingView {
-    pub(super) fn of(finding: &Finding) -> FindingView {
+    pub(crate) fn of(finding: &Finding) -> FindingView {
         let figure = |f: &evidence::Figure| {
             Fact::new(&visible(&f.name), visible(&number::with_unit(f.value, &f.unit)))
         };

@@ -149,7 +149,7 @@ fn parts<'a>(run: &'a dyn Run, name: &str, target: &str) -> Vec<&'a SeriesKey> {
 
 /// The integral of a rate over the time its samples cover, and that time, in seconds. Each sample stands
 /// for the interval that it ends. Where samples are missing, nothing is made up.
-fn integral(samples: &[Sample]) -> (f64, f64) {
+pub(super) fn integral(samples: &[Sample]) -> (f64, f64) {
     let mut gaps: Vec<f64> = samples.windows(2).map(|w| w[1].at.since(w[0].at).as_secs_f64()).collect();
     gaps.sort_by(f64::total_cmp);
     let usual = gaps.get(gaps.len() / 2).copied().unwrap_or(1.0);

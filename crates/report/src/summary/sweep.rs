@@ -27,6 +27,8 @@ pub(super) struct Tally {
     pub outcomes: Outcomes,
     pub iterations_done: Option<u64>,
     pub iterations_cancelled: Option<u64>,
+    pub bytes_in: Option<u64>,
+    pub bytes_out: Option<u64>,
     /// Response times of successes.
     pub response: Histogram,
     /// Service times of successes.
@@ -136,8 +138,14 @@ impl Sweep {
             Metric::Requests => add(&mut self.at(key).outcomes.requests),
             Metric::MessagesIn => self.at(key).streams.received += total,
             Metric::MessagesOut => self.at(key).streams.sent += total,
-            Metric::BytesIn => add(&mut self.bytes_in),
-            Metric::BytesOut => add(&mut self.bytes_out),
+            Metric::BytesIn => {
+                add(&mut self.bytes_in);
+                add(&mut self.at(key).bytes_in);
+            }
+            Metric::BytesOut => {
+                add(&mut self.bytes_out);
+                add(&mut self.at(key).bytes_out);
+            }
             Metric::BlockedNs
             | Metric::ConnectingNs
             | Metric::TlsHandshakingNs

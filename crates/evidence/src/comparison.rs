@@ -1,0 +1,62 @@
+//! What the judge says of several runs laid side by side.
+
+use serde::{Deserialize, Serialize};
+
+use crate::judgement::{Claim, Finding, Scope, Verdict};
+
+/// A finding, and the runs it is about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SidedFinding {
+    /// The places of the runs it is about, from 0, ascending; 0 is the baseline.
+    pub sides: Vec<usize>,
+    /// What was found.
+    #[serde(flatten)]
+    pub finding: Finding,
+}
+
+/// Numbers of a run that must not be held against the baseline's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// The run's place; 0 is the baseline, whose refusals are those of every comparison with it.
+    pub side: usize,
+    /// The rule that refuses.
+    pub rule: String,
+    /// Where: nothing set is everywhere.
+    pub scope: Scope,
+}
+
+impl Refusal {
+    /// Whether it touches a comparison of the run `side` with the baseline in this phase, scenario and endpoint.
+    pub fn touches(&self, side: usize, place: (&str, &str, &str)) -> bool {
+        let same = |wanted: &Option<String>, name: &str| wanted.as_deref().is_none_or(|w| w == name);
+        let (phase, scenario, endpoint) = place;
+        (self.side == 0 || self.side == side)
+            && same(&self.scope.phase, phase)
+            && same(&self.scope.scenario, scenario)
+            && same(&self.scope.endpoint, endpoint)
+    }
+}
+
+/// Everything the judge says of several runs laid side by side.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ComparisonJudgement {
+    /// Version of the rules that judged.
+    pub rules_version: u32,
+    /// [`Verdict::Measured`] as long as nothing is claimed.
+    pub verdict: Verdict,
+    /// One sentence: what this comparison is.
+    pub because: String,
+    /// What was asked of the comparison, answered. Empty for runs that were not repeated and interleaved: only such a
+    /// series carries an answer.
+    pub claims: Vec<Claim>,
+    /// What the rules found, the gravest first.
+    pub findings: Vec<SidedFinding>,
+    /// Differences of times that must not be formed, and by which rule.
+    pub refusals: Vec<Refusal>,
+    /// What this comparison supports.
+    pub supports: Vec<String>,
+    /// What it does not.
+    pub does_not_support: Vec<String>,
+    /// Which run would settle it.
+    pub would_settle: Vec<String>,
+}

@@ -1,0 +1,24 @@
+//! The rules of pairs: each a small pure function from two runs to findings, one file each.
+
+mod c1;
+mod c2;
+mod c3;
+mod c4;
+mod c5;
+mod c6;
+mod c7;
+mod c8;
+mod s1;
+
+use evidence::Finding;
+
+use super::known::Pair;
+
+/// Every rule that looks at two runs.
+const PAIR_RULES: [fn(&Pair<'_, '_>) -> Vec<Finding>; 9] =
+    [c1::rule, c2::rule, c3::rule, c4::rule, c5::rule, c6::rule, c7::rule, c8::rule, s1::rule];
+
+/// What the rules find in two runs.
+pub(super) fn findings(pair: &Pair<'_, '_>) -> Vec<Finding> {
+    PAIR_RULES.iter().flat_map(|rule| rule(pair)).collect()
+}

@@ -1,0 +1,83 @@
+//! C3: the load had another shape.
+
+use evidence::{Finding, Scope, Severity};
+use workload::{Scenario, Step, Workload};
+
+use crate::compare::known::{Pair, difference};
+use crate::rule::named;
+
+/// No sentence names more differences.
+const MOST_NAMED: usize = 4;
+
+pub(crate) fn rule(pair: &Pair<'_, '_>) -> Vec<Finding> {
+    let [base, new] = pair.both().map(|known| known.workload);
+    let mut differences = phases(base, new);
+    for scenario in &base.scenarios {
+        match new.scenarios.iter().find(|other| other.name == scenario.name) {
+            Some(other) => differences.extend(scenarios(scenario, other)),
+            None => differences.push(format!("scenario `{}` is in the baseline alone", scenario.name)),
+        }
+    }
+    let is_new = |other: &&Scenario| base.scenarios.iter().all(|s| s.name != other.name);
+    differences.extend(
+        new.scenarios.iter().filter(is_new).map(|s| format!("scenario `{}` is not in the baseline", s.name)),
+    );
+    if differences.is_empty() {
+        return Vec::new();
+    }
+    let more = differences.len().saturating_sub(MOST_NAMED);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    differences.truncate(MOST_NAMED);
+    let what = format!(
+        "The load had another shape: {}{more}. Effects of the target and of the load cannot be told apart.",
+        differences.join("; ")
+    );
+    vec![named("C3").finding(Severity::Invalid, Scope::default(), what)]
+}
+
+fn phases(base: &Workload, new: &Workload) -> Vec<String> {
+    let said = |workload: &Workload| -> Vec<String> {
+        let one = |p: &workload::Phase| format!("{} {:?}", p.name, p.end.saturating_sub(p.start));
+        workload.phases.iter().map(one).collect()
+    };
+    let (base, new) = (said(base).join(", "), said(new).join(", "));
+    difference("phases", [Some(&base), Some(&new)]).into_iter().collect()
+}
+
+fn scenarios(base: &Scenario, new: &Scenario) -> Vec<String> {
+    let name = &base.name;
+    let compared = [
+        ("executor", format!("{:?}", base.executor), format!("{:?}", new.executor)),
+        ("start", format!("{:?}", base.start), format!("{:?}", new.start)),
+        ("arrivals", format!("{:?}", base.arrivals), format!("{:?}", new.arrivals)),
+        ("max_vus", base.max_vus.to_string(), new.max_vus.to_string()),
+    ];
+    let mut differences: Vec<String> = compared
+        .iter()
+        .filter_map(|(what, some, other)| {
+            difference(&format!("{what} of `{name}`"), [Some(some), Some(other)])
+        })
+        .collect();
+    for step in base.steps() {
+        if let Some(other) = new.steps().find(|other| other.name == step.name) {
+            differences.extend(steps(step, other));
+        }
+    }
+    let names =
+        |scenario: &Scenario| scenario.steps().map(|step| step.name.clone()).collect::<Vec<_>>().join(", ");
+    differences.extend(difference(&format!("steps of `{name}`"), [Some(&names(base)), Some(&names(new))]));
+    differences
+}
+
+fn steps(base: &Step, new: &Step) -> Vec<String> {
+    let times = [("timeout", base.timeout, new.timeout), ("think", base.think, new.think)];
+    let mut differences: Vec<String> = times
+        .iter()
+        .filter(|(_, some, other)| some != other)
+        .map(|(what, some, other)| format!("{what} of `{}` {some:?} against {other:?}", base.name))
+        .collect();
+    if base.request != new.request || base.expect != new.expect {
+        differences.push(format!("`{}` sends or expects something else", base.name));
+    }
+    differences
+}

@@ -1,0 +1,173 @@
+//! Every rule of pairs, firing and silent.
+
+use evidence::{Metric, SeriesKey};
+
+use super::{Provenance, Side, compare};
+use crate::testing::{Bench, Load};
+
+fn sound() -> Bench {
+    let mut bench = Bench::new().offer("steady", "list", Load::of(100));
+    bench.edit(|manifest| {
+        manifest.started_at = "2026-11-21T10:00:00Z".to_owned();
+        let known = [("cores", "2"), ("memory_bytes", "1024"), ("hostname", "one")];
+        manifest.environment = known.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    });
+    bench
+}
+
+/// The same as [`sound`], a minute later.
+fn later() -> Bench {
+    let mut bench = sound();
+    bench.edit(|manifest| manifest.started_at = "2026-11-21T10:01:00Z".to_owned());
+    bench
+}
+
+/// What one rule says of two runs, a line each.
+fn found(rule: &str, runs: [(&Bench, Provenance); 2]) -> String {
+    let sides = runs.map(|(bench, provenance)| Side {
+        name: "run",
+        run: &bench.run,
+        workload: &bench.workload,
+        provenance,
+    });
+    let judgement = compare(&sides).unwrap();
+    let of_rule = judgement.findings.iter().filter(|found| found.finding.rule == rule);
+    let lines: Vec<String> =
+        of_rule.map(|f| format!("{} {:?} {}", f.finding.severity, f.sides, f.finding.what)).collect();
+    let refused = judgement.refusals.iter().filter(|refusal| refusal.rule == rule).count();
+    if lines.is_empty() { "nothing".to_owned() } else { format!("{}\nrefusals: {refused}", lines.join("\n")) }
+}
+
+fn between(rule: &str, base: &Bench, new: &Bench) -> String {
+    found(rule, [(base, Provenance::Intact), (new, Provenance::Intact)])
+}
+
+#[test]
+fn other_error_rates_refuse_differences_of_latency() {
+    let failing = Bench::new().offer("steady", "list", Load { failed: 7, ..Load::of(93) });
+    insta::assert_snapshot!(between("C1", &sound(), &failing), @r"
+    invalid [0, 1] `list` in `steady`: 0 % of 6,000 failed against 7 % of 6,000. Latency of survivors is not comparable.
+    refusals: 1
+    ");
+    assert_eq!(between("C1", &sound(), &later()), "nothing");
+    assert_eq!(between("C1", &failing, &failing), "nothing");
+}
+
+#[test]
+fn another_mix_and_larger_answers_are_another_workload() {
+    let [mut small, mut large] = [40, 60].map(|share| sound().offer("steady", "claim", Load::of(share)));
+    small.count(Metric::BytesIn, "steady", "list", 6_000 * 100);
+    large.count(Metric::BytesIn, "steady", "list", 6_000 * 103);
+    insta::assert_snapshot!(between("C2", &small, &large), @r"
+    invalid [0, 1] The mix of endpoints in `steady` differs by 8.93 %: `claim` is 28.6 % of the requests against 37.5 %.
+    invalid [0, 1] An answer of `list` in `steady` has 100 bytes against 103.
+    refusals: 2
+    ");
+    assert_eq!(between("C2", &small, &small), "nothing");
+}
+
+#[test]
+fn another_shape_of_load_is_told_by_what_differs() {
+    let mut slower = later();
+    slower.plan_rate(50.0);
+    slower.workload.phases[1].end = std::time::Duration::from_secs(40);
+    insta::assert_snapshot!(between("C3", &sound(), &slower), @r"
+    invalid [0, 1] The load had another shape: phases warm-up 10s, steady 60s against warm-up 10s, steady 30s; executor of `play` ConstantArrivalRate { rate: 85.71428571428571, duration: 70s } against ConstantArrivalRate { rate: 50.0, duration: 70s }. Effects of the target and of the load cannot be told apart.
+    refusals: 1
+    ");
+    assert_eq!(between("C3", &sound(), &later()), "nothing");
+}
+
+#[test]
+fn another_machine_is_another_environment() {
+    let mut larger = later();
+    larger.edit(|manifest| drop(manifest.environment.insert("cores".to_owned(), "4".to_owned())));
+    insta::assert_snapshot!(between("C4", &sound(), &larger), @r"
+    invalid [0, 1] The machine of the generator differs: cores 2 against 4.
+    refusals: 1
+    ");
+    let mut twin = later();
+    twin.edit(|manifest| drop(manifest.environment.insert("hostname".to_owned(), "two".to_owned())));
+    insta::assert_snapshot!(between("C4", &sound(), &twin), @r"
+    caution [0, 1] Two machines of one kind are not one machine: hostname one against two.
+    refusals: 0
+    ");
+    assert_eq!(between("C4", &sound(), &later()), "nothing");
+}
+
+#[test]
+fn what_is_stored_at_the_start_is_held_side_by_side_or_unknown() {
+    let key = SeriesKey::new("postgres_rows", "web", "1").part("goals");
+    let [mut small, mut large] = [sound(), later()];
+    insta::assert_snapshot!(between("C6", &small, &large), @r"
+    info [0, 1] Whether both began with the same data is unknown: no store was watched on both sides.
+    refusals: 0
+    ");
+    small.observe(&key, 0..5, 100.0);
+    large.observe(&key, 0..5, 112.0);
+    insta::assert_snapshot!(between("C6", &small, &large), @r"
+    invalid [0, 1] At the start postgres_rows of web goals was 100 against 112.
+    refusals: 1
+    ");
+    assert_eq!(between("C6", &small, &small), "nothing");
+}
+
+#[test]
+fn evidence_must_be_as_it_was_sealed_and_its_own() {
+    let (base, new) = (sound(), later());
+    insta::assert_snapshot!(found("C7", [(&base, Provenance::Changed), (&new, Provenance::Unsealed)]), @r"
+    invalid [0, 1] The evidence of the baseline was changed after it was sealed: its digest is another one.
+    caution [0, 1] The other run was killed before it could be sealed: nothing says whether it is whole.
+    refusals: 1
+    ");
+    assert_eq!(between("C7", &base, &new), "nothing");
+}
+
+#[test]
+fn no_change_is_an_aa_run_and_two_changes_are_one_too_many() {
+    insta::assert_snapshot!(between("C8", &sound(), &sound()), @r"
+    info [0, 1] Both are the same run: no difference can show, and none means anything.
+    refusals: 0
+    ");
+    let program = |digest: &str| {
+        let mut bench = later();
+        let facts = [("exe_sha256".to_owned(), digest.to_owned())].into();
+        bench.edit(|manifest| drop(manifest.targets.insert("web".to_owned(), facts)));
+        bench
+    };
+    let mut same = program("one");
+    same.edit(|manifest| manifest.started_at = "2026-11-21T10:02:00Z".to_owned());
+    insta::assert_snapshot!(between("C8", &program("one"), &same), @r"
+    info [0, 1] The same program answered on both sides, under the same load: this is an A/A run. What differs is noise.
+    refusals: 0
+    ");
+    assert_eq!(between("C8", &program("one"), &program("two")), "nothing");
+    let mut seeded = program("two");
+    seeded.edit(|manifest| manifest.seed = 2);
+    insta::assert_snapshot!(between("C8", &program("one"), &seeded), @r"
+    caution [0, 1] More than one thing was changed: the target's program, the seed. Their effects cannot be told apart.
+    refusals: 0
+    ");
+}
+
+#[test]
+fn one_run_each_is_always_told_and_once_of_three() {
+    let (base, new) = (sound(), later());
+    let side = |bench| -> Side<'_> {
+        let bench: &Bench = bench;
+        Side { name: "run", run: &bench.run, workload: &bench.workload, provenance: Provenance::Intact }
+    };
+    let judgement = compare(&[side(&base), side(&new), side(&new)]).unwrap();
+    let single: Vec<_> = judgement.findings.iter().filter(|f| f.finding.rule == "S1").collect();
+    assert_eq!((single.len(), single[0].sides.as_slice()), (1, &[0, 1, 2][..]));
+    assert!(judgement.refusals.is_empty() && judgement.claims.is_empty(), "{:?}", judgement.refusals);
+}
+
+#[test]
+fn a_run_that_is_void_by_itself_has_no_differences() {
+    let short = Bench::new().offer("steady", "list", Load { late: 31, ..Load::of(99) });
+    insta::assert_snapshot!(between("L1", &short, &sound()), @r"
+    invalid [0] Asked for 130/s, delivered 99/s (76.2 %). These latencies describe 99/s.
+    refusals: 1
+    ");
+}

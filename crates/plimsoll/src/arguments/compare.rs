@@ -1,0 +1,29 @@
+//! The arguments of `plimsoll compare`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  plimsoll compare before.plimsoll after.plimsoll
+  plimsoll compare before.plimsoll after.plimsoll --html both.html --md both.md
+  plimsoll compare a.plimsoll b.plimsoll c.plimsoll --json - | jq .findings
+
+The comparison describes, and claims nothing: it ends with 0 whatever it finds, and with 2 where a file cannot be used.";
+
+#[derive(Debug, Args)]
+pub(crate) struct CompareArguments {
+    /// The run files; the first is the baseline
+    #[arg(required = true, num_args = 2..)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Write the comparison as one self-contained HTML file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Write the comparison as Markdown, for a CI job's summary
+    #[arg(long, value_name = "FILE")]
+    pub(crate) md: Option<PathBuf>,
+    /// Write the comparison as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}

@@ -1,0 +1,95 @@
+//! A comparison as Markdown for the summary of a CI job.
+
+use std::fmt::Write;
+
+use super::words;
+use crate::markdown::{MAX_BYTES, MAX_NAME, MAX_TEXT, fitted, text};
+use crate::summary::{Comparison, Measure, PhaseTable};
+
+const MAX_FINDINGS: usize = 40;
+/// What of an endpoint a summary shows.
+const SHOWN: [&str; 8] = ["offered", "achieved", "failed", "avg", "p50", "p95", "p99", "p95, failures as ∞"];
+
+/// The comparison as Markdown.
+pub fn markdown(comparison: &Comparison) -> String {
+    let mut out = String::new();
+    let judgement = &comparison.judgement;
+    // Writing to a String cannot fail, so the results of `write!` are dropped in this file.
+    let _ = writeln!(out, "## 📏 {}\n\n{}\n", judgement.verdict, text(&judgement.because, MAX_TEXT));
+    for side in &comparison.sides {
+        let (name, end) = (text(&side.name, MAX_TEXT), text(&side.run.end_in_words(), MAX_TEXT));
+        let _ =
+            writeln!(out, "- **{}** {name} · {} · {end}", side.letter, text(&side.run.started_at, MAX_NAME));
+    }
+    for told in &comparison.unmatched {
+        let _ = writeln!(out, "- {}", text(told, MAX_TEXT));
+    }
+    findings(&mut out, comparison);
+    for phase in &comparison.phases {
+        tables(&mut out, phase, comparison.sides.len());
+    }
+    for (head, list) in [
+        ("What this comparison supports", &judgement.supports),
+        ("What it does not", &judgement.does_not_support),
+        ("What would settle it", &judgement.would_settle),
+    ] {
+        let _ = writeln!(out, "\n### {head}\n");
+        for item in list {
+            let _ = writeln!(out, "- {}", text(item, MAX_TEXT));
+        }
+    }
+    fitted(out, MAX_BYTES)
+}
+
+fn findings(out: &mut String, comparison: &Comparison) {
+    let all = &comparison.judgement.findings;
+    out.push_str("\n### Findings\n\n");
+    for found in all.iter().take(MAX_FINDINGS) {
+        let finding = &found.finding;
+        let _ = writeln!(
+            out,
+            "- **{} {} {}** ({}): {} _Next:_ {}",
+            finding.severity,
+            text(&finding.rule, MAX_NAME),
+            text(&finding.title, MAX_NAME),
+            words::letters(&found.sides),
+            text(&finding.what, MAX_TEXT),
+            text(&finding.next, MAX_TEXT),
+        );
+    }
+    if all.len() > MAX_FINDINGS {
+        let _ = writeln!(out, "\n_{} more are in the HTML report._", all.len() - MAX_FINDINGS);
+    }
+}
+
+fn tables(out: &mut String, phase: &PhaseTable, sides: usize) {
+    if phase.endpoints.is_empty() && phase.costs.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n### Phase {}\n", text(&phase.name, MAX_NAME));
+    let heads: Vec<String> = (0..sides)
+        .map(|side| words::letter(side).to_owned())
+        .chain((1..sides).flat_map(|side| {
+            let letter = words::letter(side);
+            [format!("{letter} − A"), format!("{letter} ÷ A")]
+        }))
+        .collect();
+    let _ = writeln!(out, "| endpoint | | {} |", heads.join(" | "));
+    let _ = writeln!(out, "| --- | --- |{}", " ---: |".repeat(heads.len()));
+    for endpoint in &phase.endpoints {
+        for measure in endpoint.measures.iter().filter(|m| SHOWN.contains(&m.name.as_str())) {
+            row(out, &endpoint.label(), measure, sides);
+        }
+    }
+    for measure in &phase.costs {
+        row(out, "", measure, sides);
+    }
+}
+
+fn row(out: &mut String, label: &str, measure: &Measure, sides: usize) {
+    let values = measure.values.iter().map(|value| words::value(*value, &measure.unit));
+    let differences = (1..sides).flat_map(|side| words::difference(measure, side));
+    let cells: Vec<String> = values.chain(differences).collect();
+    let (label, name) = (text(label, MAX_NAME), text(&measure.name, MAX_NAME));
+    let _ = writeln!(out, "| {label} | {name} | {} |", cells.join(" | "));
+}

@@ -1,0 +1,58 @@
+//! Numbers of a comparison as text, the same in every report.
+
+use crate::number;
+use crate::summary::{Difference, LETTERS, MAX_SIDES, Measure, Value};
+
+/// The most tables of one kind that any report lays out.
+pub(super) const MOST_SERIES: usize = 60;
+
+/// A side's letter.
+pub(super) fn letter(side: usize) -> &'static str {
+    LETTERS[side % MAX_SIDES]
+}
+
+/// The letters of several sides: `A, B`.
+pub(super) fn letters(sides: &[usize]) -> String {
+    sides.iter().map(|side| letter(*side)).collect::<Vec<_>>().join(", ")
+}
+
+/// A value with its unit.
+pub(super) fn value(value: Value, unit: &str) -> String {
+    match value {
+        Value::Missing => number::NOT_MEASURED.to_owned(),
+        Value::Infinite => number::INFINITE.to_owned(),
+        Value::Finite(value) => number::with_unit(Some(value), unit),
+    }
+}
+
+/// A difference and a ratio: `+1.20 ms` and `1.31`.
+pub(super) fn difference(measure: &Measure, side: usize) -> [String; 2] {
+    let none = || number::NOT_MEASURED.to_owned();
+    match measure.differences.get(side.saturating_sub(1)) {
+        Some(Difference::Known { difference, ratio }) => {
+            let unit = if measure.unit == "%" { "pp" } else { &measure.unit };
+            let sign = if *difference > 0.0 { "+" } else { "" };
+            let ratio = ratio.map_or_else(none, |ratio| number::significant(ratio, 3));
+            [format!("{sign}{}", number::with_unit(Some(*difference), unit)), ratio]
+        }
+        Some(Difference::Refused { rules }) => ["refused".to_owned(), rules.join(", ")],
+        Some(Difference::Unknown) | None => [none(), none()],
+    }
+}
+
+/// Whether rules refuse the difference of a side.
+pub(super) fn is_refused(measure: &Measure, side: usize) -> bool {
+    matches!(measure.differences.get(side.saturating_sub(1)), Some(Difference::Refused { .. }))
+}
+
+/// What of the observed series is worth a line where there is little room: those of targets that differ by a tenth.
+pub(super) fn is_striking(measure: &Measure) -> bool {
+    let of_the_generator = measure.name.starts_with(evidence::SeriesKey::GENERATOR);
+    let far = |difference: &Difference| match difference {
+        Difference::Known { ratio: Some(ratio), .. } => !(0.9..=1.1).contains(ratio),
+        Difference::Known { difference, ratio: None } => *difference != 0.0,
+        _ => false,
+    };
+    let one_sided = measure.values.contains(&Value::Missing);
+    !of_the_generator && (one_sided || measure.differences.iter().any(far))
+}
