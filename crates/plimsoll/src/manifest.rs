@@ -1,6 +1,7 @@
 //! What is written into a run file before the load begins.
 
 use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
 
 use evidence::Manifest;
 use evidence::manifest::SCHEMA_VERSION;
@@ -56,12 +57,22 @@ fn identity(target: &workload::model::Target) -> BTreeMap<String, String> {
 /// may not be read, or is larger than any program.
 fn program_digest(pid: &str) -> Option<String> {
     const LARGEST: u64 = 1 << 30;
-    let mut file = std::fs::File::open(format!("/proc/{pid}/exe")).ok()?;
+    const PIECE: usize = 1 << 16;
+    let file = std::fs::File::open(format!("/proc/{pid}/exe")).ok()?;
     if file.metadata().ok()?.len() > LARGEST {
         return None;
     }
     let mut digest = Sha256::new();
-    std::io::copy(&mut file, &mut digest).ok()?;
+    let mut reader = BufReader::with_capacity(PIECE, file);
+    loop {
+        let piece = reader.fill_buf().ok()?;
+        if piece.is_empty() {
+            break;
+        }
+        digest.update(piece);
+        let read = piece.len();
+        reader.consume(read);
+    }
     Some(hexadecimal(&digest.finalize()))
 }
 
