@@ -59,7 +59,7 @@ fn another_mix_and_larger_answers_are_another_workload() {
     small.count(Metric::BytesIn, "steady", "list", 6_000 * 100);
     large.count(Metric::BytesIn, "steady", "list", 6_000 * 103);
     insta::assert_snapshot!(between("C2", &small, &large), @r"
-    invalid [0, 1] The mix of endpoints in `steady` differs by 8.93 %: `claim` is 28.6 % of the requests against 37.5 %.
+    invalid [0, 1] The mix of endpoints in `steady` differs by 8.93 %: `list` is 71.4 % of the requests against 62.5 %.
     invalid [0, 1] An answer of `list` in `steady` has 100 bytes against 103.
     refusals: 2
     ");

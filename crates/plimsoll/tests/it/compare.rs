@@ -28,7 +28,7 @@ fn differences_of_latency_are_refused_where_error_rates_differ() {
     ran.ended(0).says(&[
         "MEASURED",
         "C1 error-rates-differ",
-        "Latency of survivors is not comparable",
+        "Latency of survivors is not",
         "refused",
         "http_503: A 0, B ",
         "S1 single-run",
