@@ -20,7 +20,7 @@ fn a_run_file_of_a_newer_version_is_refused_with_both_versions() {
     file.pragma_update(None, "user_version", 99).unwrap();
     drop(file);
     let ran = place.plimsoll(&["report", "run.plimsoll"]);
-    ran.ended(2).complains(&["run.plimsoll has schema version 99", "reads up to 1", "use a newer plimsoll"]);
+    ran.ended(2).complains(&["run.plimsoll has schema version 99", "reads up to 2", "use a newer plimsoll"]);
     assert!(ran.stdout.is_empty());
 }
 
