@@ -18,9 +18,12 @@ pub(crate) fn rule(pair: &Pair<'_, '_>) -> Vec<Finding> {
     findings
 }
 
+/// Requests of the baseline and of the other run, by scenario and endpoint.
+type Mix<'a> = BTreeMap<(&'a str, &'a str), (u64, u64)>;
+
 /// The share of each endpoint, phase by phase, where both have the phase.
 fn mixes(pair: &Pair<'_, '_>) -> Vec<Finding> {
-    let mut phases: BTreeMap<&str, BTreeMap<(&str, &str), (u64, u64)>> = BTreeMap::new();
+    let mut phases: BTreeMap<&str, Mix<'_>> = BTreeMap::new();
     for (side, known) in pair.both().into_iter().enumerate() {
         for cell in &known.facts.tables.cells {
             let endpoints = phases.entry(&cell.place.phase).or_default();
@@ -31,7 +34,7 @@ fn mixes(pair: &Pair<'_, '_>) -> Vec<Finding> {
     phases.into_iter().filter_map(|(phase, endpoints)| mix(phase, &endpoints)).collect()
 }
 
-fn mix(phase: &str, endpoints: &BTreeMap<(&str, &str), (u64, u64)>) -> Option<Finding> {
+fn mix(phase: &str, endpoints: &Mix<'_>) -> Option<Finding> {
     let counts: Vec<(u64, u64)> = endpoints.values().copied().collect();
     let apart = total_variation(&counts)?;
     if apart <= MIX_APART || two_mixes(&counts) >= MIX_CHANCE {

@@ -37,7 +37,7 @@ impl EndpointTable {
 pub(super) fn of(sides: &[Swept<'_>], phase: &str, judgement: &ComparisonJudgement) -> Vec<EndpointTable> {
     let mut places: Vec<Place> = Vec::new();
     for side in sides {
-        let mut own: Vec<&Place> = side.sweep.places.iter().filter(|p| is_worth(p)).map(|(p, _)| p).collect();
+        let mut own: Vec<&Place> = side.sweep.places.iter().filter(is_worth).map(|(p, _)| p).collect();
         own.sort_by_key(|place| super::super::rows::plan_order(side.side.workload, place));
         for place in own.into_iter().filter(|place| &*place.phase == phase) {
             if !places.contains(place) {
