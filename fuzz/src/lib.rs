@@ -5,6 +5,7 @@
 //! [`mutation`](mutate::Mutator), as a function of one number, so that a finding can be had again. Tests feed each
 //! target a fixed number; `cargo run --release -p fuzz` goes on for as long as it is let.
 
+mod metrics;
 pub mod mutate;
 mod network;
 mod peer;
@@ -26,6 +27,7 @@ pub struct Target {
 
 /// All of them.
 pub const TARGETS: &[Target] = &[
+    metrics::METRICS,
     peer::HTTP1,
     peer::HTTP2,
     peer::GRPC_MESSAGES,

@@ -103,6 +103,7 @@ impl Default for Settings {
 pub struct Target {
     child: Child,
     address: SocketAddr,
+    settings: Settings,
     folder: TempDir,
 }
 
@@ -116,30 +117,25 @@ impl Target {
         let folder = TempDir::with_prefix("peers-go-").tried(|| "make a temporary folder".to_owned())?;
         let binary = folder.path().join("gotarget");
         toolchain.build(&binary)?;
-        let mut command = Command::new(&binary);
-        command.args(["-mutex-fraction", &settings.mutex_fraction.to_string()]);
-        command.args(["-block-rate", &settings.block_rate_ns.to_string()]);
-        command.args(["-memory-rate", &settings.memory_rate_bytes.to_string()]);
-        command.args(["-slowdown", &settings.slowdown.to_string()]);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        // Ctrl-C is for us alone.
-        command.process_group(0);
-        let mut child = command.spawn().tried(|| "start the target in Go".to_owned())?;
-        let mut line = String::new();
-        if let Some(output) = child.stdout.take() {
-            let _ended = BufReader::new(output).read_line(&mut line);
-        }
-        match line.trim().strip_prefix("listening on ").and_then(|address| address.parse().ok()) {
-            Some(address) => Ok(Target { child, address, folder }),
-            None => {
-                let _gone = child.kill();
-                let _reaped = child.wait();
-                Err(PeerError::Server {
-                    what: "the target in Go did not say where it listens".to_owned(),
-                    log: line,
-                })
-            }
-        }
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let (child, address) = spawn(&binary, settings, any)?;
+        Ok(Target { child, address, settings, folder })
+    }
+
+    /// Ends it, and starts it anew where it listened: another process, whose counters begin at 0.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn restart(&mut self) -> Result<(), PeerError> {
+        self.end();
+        (self.child, self.address) = spawn(&self.binary(), self.settings, self.address)?;
+        Ok(())
+    }
+
+    /// Ends it; it can be started anew.
+    pub fn end(&mut self) {
+        let _gone = self.child.kill();
+        let _reaped = self.child.wait();
     }
 
     /// Where it listens.
@@ -182,7 +178,33 @@ impl Target {
 
 impl Drop for Target {
     fn drop(&mut self) {
-        let _gone = self.child.kill();
-        let _reaped = self.child.wait();
+        self.end();
+    }
+}
+
+/// Starts the program and waits until it says where it listens.
+fn spawn(binary: &Path, settings: Settings, listen: SocketAddr) -> Result<(Child, SocketAddr), PeerError> {
+    let mut command = Command::new(binary);
+    command.args(["-listen", &listen.to_string()]);
+    command.args(["-mutex-fraction", &settings.mutex_fraction.to_string()]);
+    command.args(["-block-rate", &settings.block_rate_ns.to_string()]);
+    command.args(["-memory-rate", &settings.memory_rate_bytes.to_string()]);
+    command.args(["-slowdown", &settings.slowdown.to_string()]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    // Ctrl-C is for us alone.
+    command.process_group(0);
+    let mut child = command.spawn().tried(|| "start the target in Go".to_owned())?;
+    let mut line = String::new();
+    if let Some(output) = child.stdout.take() {
+        let _ended = BufReader::new(output).read_line(&mut line);
+    }
+    match line.trim().strip_prefix("listening on ").and_then(|address| address.parse().ok()) {
+        Some(address) => Ok((child, address)),
+        None => {
+            let _gone = child.kill();
+            let _reaped = child.wait();
+            let what = "the target in Go did not say where it listens".to_owned();
+            Err(PeerError::Server { what, log: line })
+        }
     }
 }

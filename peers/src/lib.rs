@@ -13,5 +13,6 @@ pub mod poll;
 mod port;
 pub mod postgres;
 mod processes;
+pub mod redis;
 
 pub use error::PeerError;

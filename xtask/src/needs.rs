@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use peers::go::Toolchain;
 use peers::nginx::Nginx;
 use peers::postgres::Installation;
+use peers::redis::Redis;
 
 use crate::steps;
 
@@ -42,6 +43,13 @@ pub(crate) const NEEDS: &[Need] = &[
         why: "is the other store of the services; version 15 or newer",
         // It lies outside the search path; tests look for it in the same way.
         is_there: |_| Installation::find().is_ok(),
+    },
+    Need {
+        binary: "redis-server",
+        package: "redis-server",
+        why: "is watched by the tool's observers",
+        // It may lie outside the search path; tests look for it in the same way.
+        is_there: |_| Redis::is_installed(),
     },
 ];
 
@@ -147,8 +155,9 @@ mod tests {
             request(&NEEDS.iter().collect::<Vec<_>>()),
             "missing: `cc` (compiles SQLite); `git` (lists the files that `tidy` looks at); `go` (builds a target whose \
              profiles `go tool pprof` reads too); `nginx` (is a server of others that the engine is held against); \
-             `postgres` (is the other store of the services; version 15 or newer); run `apt-get install \
-             build-essential git golang-go nginx-light postgresql` or install them your system's way"
+             `postgres` (is the other store of the services; version 15 or newer); `redis-server` (is watched by the \
+             tool's observers); run `apt-get install build-essential git golang-go nginx-light postgresql \
+             redis-server` or install them your system's way"
         );
     }
 }

@@ -2,6 +2,7 @@
 //! generator's own state, and what each objective comes to. Rules see this and nothing else.
 
 mod generator;
+mod observers;
 mod tables;
 
 use evidence::run::ReadError;
@@ -9,6 +10,7 @@ use evidence::{Ending, Histogram, Run, RunEnd, Scope};
 use workload::{Filter, Measure, Objective, Scenario, Workload};
 
 pub(crate) use generator::{AtCap, Generator, LoopUse, samples_in};
+pub(crate) use observers::Watcher;
 pub(crate) use tables::{Cell, Place, Span, Stretch, Tables, steps_of_sequence};
 
 use crate::measure::{self, Observed};
@@ -22,6 +24,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) seconds: u32,
     pub(crate) tables: Tables,
     pub(crate) generator: Generator,
+    /// Observers that had something to say.
+    pub(crate) watchers: Vec<Watcher>,
     /// Each objective, with what it comes to, in the plan's order.
     pub(crate) asked: Vec<Asked<'a>>,
 }
@@ -66,7 +70,8 @@ impl<'a> Facts<'a> {
             Ok(Asked { objective, observed })
         };
         let asked = workload.objectives.iter().map(asked).collect::<Result<_, ReadError>>()?;
-        Ok(Facts { workload, end: run.end(), seconds: run.seconds(), tables, generator, asked })
+        let watchers = observers::watchers(run)?;
+        Ok(Facts { workload, end: run.end(), seconds: run.seconds(), tables, generator, watchers, asked })
     }
 
     /// Whether every scenario ran its course.

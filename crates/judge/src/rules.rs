@@ -9,6 +9,7 @@ mod l3;
 mod l4;
 mod l6;
 pub(crate) mod m6;
+mod o1;
 mod q1;
 mod q2;
 mod q3;
@@ -21,7 +22,7 @@ use evidence::Finding;
 use crate::facts::Facts;
 
 /// Every rule that looks at the evidence; M6 looks at the claims instead, when there are any.
-const EVIDENCE_RULES: [fn(&Facts<'_>) -> Vec<Finding>; 11] = [
+const EVIDENCE_RULES: [fn(&Facts<'_>) -> Vec<Finding>; 12] = [
     l1::rule,
     l2::rule,
     l3::rule,
@@ -33,6 +34,7 @@ const EVIDENCE_RULES: [fn(&Facts<'_>) -> Vec<Finding>; 11] = [
     q4::rule,
     s4::rule,
     t4::rule,
+    o1::rule,
 ];
 
 /// What the rules find in the evidence.

@@ -5,8 +5,11 @@
 //! is offered or what the samples are for, and whatever happens to the target is a gap in a series and a
 //! [`Notice`], never an error of the run. Start reading at [`Watch`], then [`ProcessObserver`].
 
+mod cgroup;
 mod error;
+pub mod exposition;
 mod fetch;
+mod host;
 mod identity;
 mod limits;
 mod listener;
@@ -14,21 +17,27 @@ mod machine;
 mod notice;
 mod own;
 mod perf;
+mod postgres;
 mod proc;
 mod process;
 mod profiler;
+mod prometheus;
 mod rates;
 mod reading;
 mod redis;
 mod remote;
 mod watch;
 
+pub use cgroup::{CgroupRef, cgroup};
 pub use error::ObserveError;
+pub use host::Host;
 pub use identity::identify;
 pub use limits::{OpenFiles, limits, raise_open_files};
 pub use machine::environment;
 pub use own::OwnProcess;
+pub use postgres::{identify_postgres, postgres};
 pub use process::{ProcessObserver, ProcessRef};
 pub use profiler::{Capture, FromPerf, ProfileSource, Profiler};
+pub use prometheus::prometheus;
 pub use redis::redis;
 pub use watch::{Clock, Observer, Watch};

@@ -3,7 +3,7 @@
 use evidence::{Instant, Notice, NoticeKind};
 
 /// Notices that one observer gives in a run; what comes after is dropped, and the last one says so.
-const NOTICES_LIMIT: usize = 100;
+pub(crate) const NOTICES_LIMIT: usize = 100;
 
 /// An observer's notices, bounded.
 #[derive(Debug)]

@@ -4,11 +4,15 @@
 //! here panics, whatever the text.
 
 mod cgroup;
+mod host;
 mod net;
 mod stat;
 mod status;
 
-pub(crate) use cgroup::{cpu_cores_of_quota, cpu_max_cores, own_cgroup};
+pub(crate) use cgroup::{count_of, cpu_cores_of_quota, cpu_max_cores, own_cgroup};
+pub(crate) use host::{
+    CpuTicks, parse_available_bytes, parse_cpu_ticks, parse_frequency_hz, parse_pressure_us,
+};
 pub(crate) use net::{listening_inodes, socket_inode};
 pub(crate) use stat::{Stat, parse_stat};
 pub(crate) use status::parse_status;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use evidence::{Instant, Notice, NoticeKind, Sample, SeriesKey};
 
-use crate::notice::Notices;
+use crate::notice::{NOTICES_LIMIT, Notices};
 use crate::own::own_thread_cpu;
 use crate::watch::Observer;
 
@@ -101,7 +101,10 @@ impl Remote {
         for (kind, text) in looked.remarks {
             if !self.remarks.contains(&text) {
                 self.notices.say(at, kind, text.clone());
-                self.remarks.push(text);
+                // Once so many were said, notices are not kept any more.
+                if self.remarks.len() < NOTICES_LIMIT {
+                    self.remarks.push(text);
+                }
             }
         }
         looked.values.into_iter().map(move |(key, value)| (key, Sample { at, value }))

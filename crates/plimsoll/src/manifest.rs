@@ -13,8 +13,15 @@ use workload::model::ProcessRef;
 use crate::clock::rfc3339;
 use crate::failure::{Failure, Outcome};
 
-/// The manifest of a run of `workload` whose epoch is `epoch`.
-pub(crate) fn manifest(workload: &Workload, (epoch, loops): (Timestamp, u16)) -> Outcome<Manifest> {
+/// What there is to know of each target, by name.
+pub(crate) type Identities = BTreeMap<String, BTreeMap<String, String>>;
+
+/// The manifest of a run of `workload` whose epoch is `epoch`; `servers` is what servers said of themselves.
+pub(crate) fn manifest(
+    workload: &Workload,
+    mut servers: Identities,
+    (epoch, loops): (Timestamp, u16),
+) -> Outcome<Manifest> {
     let resolved = serde_json::to_value(workload).map_err(Failure::own)?;
     let digest = Sha256::digest(resolved.to_string().as_bytes());
     Ok(Manifest {
@@ -24,14 +31,18 @@ pub(crate) fn manifest(workload: &Workload, (epoch, loops): (Timestamp, u16)) ->
         workload_digest: hexadecimal(&digest),
         seed: workload.seed,
         started_at: rfc3339(epoch),
-        targets: workload.targets.iter().map(|(name, target)| (name.clone(), identity(target))).collect(),
+        targets: (workload.targets.iter())
+            .map(|(name, target)| (name.clone(), identity(target, servers.remove(name).unwrap_or_default())))
+            .collect(),
         environment: observe::environment(),
         generator: generator(loops),
     })
 }
 
-fn identity(target: &workload::model::Target) -> BTreeMap<String, String> {
-    let mut identity = BTreeMap::new();
+fn identity(
+    target: &workload::model::Target,
+    mut identity: BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
     if let Some(http) = &target.http {
         identity.insert("http".to_owned(), format!("{}:{}{}", http.host, http.port, http.base_path));
     }

@@ -55,16 +55,19 @@ pub(crate) fn follow(listener: &Listener, plan: LoadedPlan, course: &Course<'_>)
     let workload = plan.workload.clone();
     let observers = watching::observers(&workload, &plan.env).map_err(Failure::own)?;
     let captures = watching::captures(&workload, &plan.env);
+    let env = plan.env.clone();
     let rehearsal = prepare(plan, course)?;
     if arguments.once {
         return once::once(&rehearsal);
     }
     let program = check_first(&workload, rehearsal)?;
+    // Asking over the network may take seconds, which the run's beginning does not have.
+    let servers = watching::identities(&workload, &env);
     // Until here a signal ends the process as it ends any other: nothing has been begun.
     let control = Control::new();
     listener.guard(control.clone());
     let epoch = clock::now() + LEAD;
-    let manifest = manifest(&program.redactor().stored(&workload), (epoch, arguments.loops))?;
+    let manifest = manifest(&program.redactor().stored(&workload), servers, (epoch, arguments.loops))?;
     let file = keep.file(&manifest)?;
     let writer = begin_archive(file.path(), (&manifest, arguments.force))?;
     let measured = measure(course, (&workload, program), (observers, captures), (writer, control, listener));

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
-use observe::{Capture, Observer, OwnProcess, ProcessObserver, ProfileSource};
+use observe::{Capture, Host, Observer, OwnProcess, ProcessObserver, ProfileSource};
 use workload::Workload;
-use workload::observation::{Mark, Observation, ProfileMark, filled};
+use workload::observation::{CgroupRef, Mark, Observation, ProfileMark, filled};
 
-use crate::manifest::watched;
+use crate::manifest::{Identities, watched};
 
 /// Every observer that `workload` asks for; `env` has the values that URLs leave out.
 ///
@@ -18,25 +18,50 @@ pub(crate) fn observers(
     workload: &Workload,
     env: &BTreeMap<String, String>,
 ) -> io::Result<Vec<Box<dyn Observer>>> {
-    let mut observers: Vec<Box<dyn Observer>> = vec![Box::new(OwnProcess::new())];
+    let mut observers: Vec<Box<dyn Observer>> = vec![Box::new(OwnProcess::new()), Box::new(Host::new())];
     for (name, target) in &workload.targets {
         if let Some(process) = &target.process {
             observers.push(Box::new(ProcessObserver::new(name, watched(process))));
         }
-        watch_over_network(&mut observers, (name, &target.observe), env)?;
+        watch_besides(&mut observers, (name, &target.observe), env)?;
     }
     Ok(observers)
 }
 
-fn watch_over_network(
+fn watch_besides(
     observers: &mut Vec<Box<dyn Observer>>,
     (target, observe): (&str, &Observation),
     env: &BTreeMap<String, String>,
 ) -> io::Result<()> {
+    if let Some(group) = &observe.cgroup {
+        let group = match group {
+            CgroupRef::Path(path) => observe::CgroupRef::Path(path.clone()),
+            CgroupRef::Container(name) => observe::CgroupRef::Container(name.clone()),
+        };
+        observers.push(observe::cgroup(target, group)?);
+    }
+    if let Some(page) = &observe.prometheus {
+        observers.push(observe::prometheus(target, (&filled(&page.url, env), &page.keep), page.every)?);
+    }
+    if let Some(server) = &observe.postgres {
+        observers.push(observe::postgres(target, (&filled(&server.url, env), &server.tables), server.every)?);
+    }
     if let Some(redis) = &observe.redis {
         observers.push(observe::redis(target, &filled(&redis.url, env), redis.every)?);
     }
     Ok(())
+}
+
+/// What servers say of themselves that targets are, or use.
+pub(crate) fn identities(workload: &Workload, env: &BTreeMap<String, String>) -> Identities {
+    let servers = workload.targets.iter().filter_map(|(name, target)| {
+        let url = filled(&target.observe.postgres.as_ref()?.url, env);
+        let about = observe::identify_postgres(&url).unwrap_or_else(|why| {
+            BTreeMap::from([("postgres".to_owned(), format!("not identified: {why}"))])
+        });
+        Some((name.clone(), about))
+    });
+    servers.collect()
 }
 
 /// Every profile that `workload` asks for, at its second of the run.

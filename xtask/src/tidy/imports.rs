@@ -62,7 +62,7 @@ const ROOMS: &[Room] = &[
     service("challenge", &["kit"]),
     service("listings", &["kit"]),
     service("gateway", &["kit"]),
-    beside("fuzz", &["evidence", "profile", "wire", "workload"]),
+    beside("fuzz", &["evidence", "observe", "profile", "wire", "workload"]),
     beside("peers", &[]),
     beside("xtask", &["peers"]),
 ];

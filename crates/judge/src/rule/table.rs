@@ -255,6 +255,17 @@ pub const RULES: &[Rule] = &[
         guard: Guard::Times,
     },
     Rule {
+        id: "O1",
+        title: "observation-gap",
+        severity: Severity::Caution,
+        tests: "Every observer that had something to say: with the seconds of the run that its series do not cover, and \
+                its first notices. What was gone, not readable, late or restarted is a caution, the rest for information.",
+        guards: "nothing by itself: an objective on a series that was not measured is not decided for that reason",
+        why: "A gap is no zero: what a target did while nobody saw it is not known.",
+        next: "Look at `notices` in the run file, and mend what kept the observer from seeing.",
+        guard: Guard::Named,
+    },
+    Rule {
         id: "M6",
         title: "partial-pass",
         severity: Severity::Fail,

@@ -30,6 +30,11 @@ pub(crate) fn cpu_cores_of_quota(quota_us: &str, period_us: &str) -> Option<f64>
     Some(f64::from(quota_us) / f64::from(period_us))
 }
 
+/// The number in the line `name NUMBER` of `cpu.stat`, `memory.events` and their like.
+pub(crate) fn count_of(text: &str, name: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?.trim().parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -50,11 +55,19 @@ mod tests {
         assert_eq!(cpu_cores_of_quota("100", "0"), None);
     }
 
+    #[test]
+    fn counts_are_found_by_their_whole_name() {
+        let text = "low 0\noom_kill_group 7\noom_kill 3\nmax many\n";
+        assert_eq!(count_of(text, "oom_kill"), Some(3));
+        assert_eq!((count_of(text, "oom"), count_of(text, "max")), (None, None));
+    }
+
     proptest! {
         #[test]
         fn never_panics(text in "(?s).{0,200}") {
             let _ = own_cgroup(&text);
             let _ = cpu_max_cores(&text);
+            let _ = count_of(&text, "usage_usec");
         }
     }
 }

@@ -4,7 +4,13 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod cgroup;
 mod child;
+mod host;
+mod looking;
+mod postgres;
 mod process;
 mod profiles;
+mod prometheus;
+mod redis;
 mod watch;

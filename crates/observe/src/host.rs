@@ -1,0 +1,138 @@
+//! Watches the machine that the generator runs on: what is left of it for everybody, and what is taken away.
+
+use std::fs;
+use std::time::Duration;
+
+use evidence::{Instant, Notice, NoticeKind, Sample, SeriesKey};
+
+use crate::notice::Notices;
+use crate::proc::{CpuTicks, parse_available_bytes, parse_cpu_ticks, parse_frequency_hz, parse_pressure_us};
+use crate::reading::of_ticks;
+use crate::watch::Observer;
+
+/// The name of the machine's series, as of a target.
+const HOST: &str = "host";
+/// Files below `/proc/pressure`, and the series of each.
+const PRESSURES: [(&str, &str); 3] =
+    [("cpu", "host_pressure_cpu"), ("memory", "host_pressure_memory"), ("io", "host_pressure_io")];
+
+/// Samples the whole machine from `/proc`. A container sees the machine there too, and not itself.
+#[derive(Debug)]
+pub struct Host {
+    base: Option<(Instant, Counters)>,
+    notices: Notices,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Counters {
+    cpu: Option<CpuTicks>,
+    pressures_us: [Option<u64>; 3],
+}
+
+impl Host {
+    /// Watches the machine that this process runs on.
+    pub fn new() -> Host {
+        Host { base: None, notices: Notices::new(HOST) }
+    }
+}
+
+impl Default for Host {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Observer for Host {
+    fn name(&self) -> &str {
+        HOST
+    }
+
+    fn sample(&mut self, at: Instant) -> Vec<(SeriesKey, Sample)> {
+        let counters = Counters {
+            cpu: text("/proc/stat").and_then(|text| parse_cpu_ticks(&text)),
+            pressures_us: PRESSURES
+                .map(|(file, _)| parse_pressure_us(&text(&format!("/proc/pressure/{file}"))?)),
+        };
+        if self.base.is_none() && counters.cpu.is_none() {
+            self.notices.say(at, NoticeKind::Unreadable, "/proc/stat cannot be read".to_owned());
+        }
+        let mut values = levels();
+        if let Some((base_at, base)) = &self.base {
+            values.extend(rates(base, &counters, at.since(*base_at)));
+        }
+        self.base = Some((at, counters));
+        let sample = |(name, unit, value)| (SeriesKey::new(name, HOST, unit), Sample { at, value });
+        values.into_iter().map(sample).collect()
+    }
+
+    fn take_notices(&mut self) -> Vec<Notice> {
+        self.notices.take()
+    }
+}
+
+/// Name, unit and value.
+type Value = (&'static str, &'static str, f64);
+
+fn levels() -> Vec<Value> {
+    let available = text("/proc/meminfo").and_then(|text| parse_available_bytes(&text));
+    let frequency = text("/proc/cpuinfo").and_then(|text| parse_frequency_hz(&text));
+    let levels = [
+        available.map(|bytes| ("host_memory_available", "bytes", bytes as f64)),
+        frequency.map(|hertz| ("host_frequency", "Hz", hertz)),
+    ];
+    levels.into_iter().flatten().collect()
+}
+
+fn rates(base: &Counters, now: &Counters, interval: Duration) -> Vec<Value> {
+    let mut values = Vec::new();
+    if interval.is_zero() {
+        return values;
+    }
+    if let (Some(before), Some(after)) = (base.cpu, now.cpu) {
+        let busy = of_ticks(after.busy.saturating_sub(before.busy));
+        values.push(("host_cpu", "cores", busy.div_duration_f64(interval)));
+        let total = after.total.saturating_sub(before.total);
+        if total > 0 {
+            let stolen = after.steal.saturating_sub(before.steal) as f64;
+            values.push(("host_steal", "1", stolen / total as f64));
+        }
+    }
+    let pressures = PRESSURES.iter().zip(base.pressures_us.iter().zip(now.pressures_us));
+    values.extend(pressures.filter_map(|((_, name), (before, after))| {
+        let waited = Duration::from_micros(after?.saturating_sub((*before)?));
+        Some((*name, "1", waited.div_duration_f64(interval)))
+    }));
+    values
+}
+
+fn text(path: &str) -> Option<String> {
+    fs::read_to_string(path).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_shares_of_the_interval() {
+        let hertz = rustix::param::clock_ticks_per_second();
+        let counters = |busy, steal, total, cpu_us| Counters {
+            cpu: Some(CpuTicks { busy: busy * hertz, steal: steal * hertz, total: total * hertz }),
+            pressures_us: [Some(cpu_us), None, Some(5)],
+        };
+        let values = rates(
+            &counters(100, 10, 1_000, 1_000_000),
+            &counters(103, 11, 1_004, 1_500_000),
+            Duration::from_secs(2),
+        );
+        let expect = [
+            ("host_cpu", "cores", 1.5),
+            ("host_steal", "1", 0.25),
+            ("host_pressure_cpu", "1", 0.25),
+            ("host_pressure_io", "1", 0.0),
+        ];
+        assert_eq!(values, expect);
+        let same = counters(1, 1, 1, 1);
+        assert_eq!(rates(&same, &same, Duration::ZERO), []);
+    }
+}

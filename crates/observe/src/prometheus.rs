@@ -1,0 +1,156 @@
+//! Watches what a target shows of itself for Prometheus.
+
+mod change;
+mod keep;
+mod page;
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use evidence::{NoticeKind, SeriesKey};
+
+use crate::fetch::Fetcher;
+use crate::remote::{Look, Looked, Remote};
+use crate::watch::Observer;
+use change::{Change, change};
+use keep::Keep;
+use page::{Id, Known, MOST_SERIES, Page};
+
+/// How long a page may take.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// The largest page that is read.
+const MOST_BYTES: u64 = 8 << 20;
+const ACCEPT: &str = "text/plain;version=0.0.4,application/openmetrics-text;version=1.0.0;q=0.5,*/*;q=0.1";
+
+/// Watches the metrics at `url` whose names fit one of the patterns `keep`, or the usual ones when there are none, as
+/// part of the target named `target`, once in `every`.
+///
+/// # Errors
+/// When no thread can be had.
+pub fn prometheus(
+    target: &str,
+    (url, keep): (&str, &[String]),
+    every: Duration,
+) -> io::Result<Box<dyn Observer>> {
+    let look = PrometheusLook {
+        target: target.to_owned(),
+        url: url.to_owned(),
+        fetcher: Fetcher::new(PATIENCE),
+        keep: Keep::new(keep),
+        known: Known::default(),
+        base: None,
+        is_interrupted: false,
+        restarts: 0,
+    };
+    Ok(Box::new(Remote::start(&format!("{target} prometheus"), every, look)?))
+}
+
+struct PrometheusLook {
+    target: String,
+    /// May hold a password: never shown.
+    url: String,
+    fetcher: Fetcher,
+    keep: Keep,
+    known: Known,
+    base: Option<(Instant, Page)>,
+    /// Whether it could not be seen since the base: whether it was restarted and counted on is not known.
+    is_interrupted: bool,
+    restarts: usize,
+}
+
+impl Look for PrometheusLook {
+    fn look(&mut self) -> Result<Looked, String> {
+        match self.page() {
+            Ok((at, page)) => Ok(self.told(at, page)),
+            Err(why) => {
+                self.is_interrupted = true;
+                Err(format!("its metrics cannot be read: {why}"))
+            }
+        }
+    }
+}
+
+impl PrometheusLook {
+    fn page(&mut self) -> Result<(Instant, Page), String> {
+        let bytes = self.fetcher.whole((&self.url, ACCEPT), MOST_BYTES)?;
+        let at = Instant::now();
+        Ok((at, Page::read(&String::from_utf8_lossy(&bytes), &self.keep, &mut self.known)?))
+    }
+
+    fn told(&mut self, at: Instant, page: Page) -> Looked {
+        let mut changed = match &self.base {
+            Some((base_at, base)) => change(base, &page, at.duration_since(*base_at).as_secs_f64()),
+            None => Change::default(),
+        };
+        if std::mem::take(&mut self.is_interrupted) {
+            changed.rates.clear();
+            changed.quantiles.clear();
+        }
+        let remarks = self.remarks(&page, &changed);
+        let key = |id: &Id, unit: &str| SeriesKey::new(&id.name, &self.target, unit).part(&id.part);
+        let level = |(id, value): (&Id, &f64)| (key(id, unit_of(&id.name)), *value);
+        let mut values: Vec<_> = page.levels.iter().map(level).collect();
+        values.extend(changed.rates.iter().map(|(id, value)| (key(id, rate_unit_of(&id.name)), *value)));
+        let quantile = |(id, value): &(Id, f64)| (key(id, unit_of(&id.name[..id.name.len() - 4])), *value);
+        values.extend(changed.quantiles.iter().map(quantile));
+        self.base = Some((at, page));
+        Looked { values, remarks }
+    }
+
+    fn remarks(&mut self, page: &Page, changed: &Change) -> Vec<(NoticeKind, String)> {
+        let mut remarks = Vec::new();
+        if let Some((name, count)) = &changed.fallen {
+            self.restarts += 1;
+            // Numbered, so that each is told.
+            let others = if *count > 1 { format!(" and {} others", count - 1) } else { String::new() };
+            let text = format!("restart {}: `{name}`{others} began anew; rates have a gap", self.restarts);
+            remarks.push((NoticeKind::Restarted, text));
+        }
+        if page.left_out > 0 && self.base.is_none() {
+            let text = format!(
+                "{} series are left out: {MOST_SERIES} are kept at most; name fewer with `keep`",
+                page.left_out
+            );
+            remarks.push((NoticeKind::Unreadable, text));
+        }
+        if page.is_empty() && self.base.is_none() {
+            let text = "none of its metrics is among those to keep: it has no series".to_owned();
+            remarks.push((NoticeKind::Unreadable, text));
+        }
+        if let Some((line, why)) = &page.wrong
+            && self.base.as_ref().is_none_or(|(_, base)| base.wrong.is_none())
+        {
+            let others = match page.wrong_count {
+                1 => String::new(),
+                count => format!("; {} lines after it too", count - 1),
+            };
+            remarks.push((NoticeKind::Unreadable, format!("line {line} is left out: {why}{others}")));
+        }
+        if let Some((name, bound)) = &changed.beyond {
+            let text =
+                format!("`{name}` is beyond the largest bound, {bound}: it has a gap where that is so");
+            remarks.push((NoticeKind::Remark, text));
+        }
+        remarks
+    }
+}
+
+/// The unit that a name ends in, by Prometheus' own custom.
+fn unit_of(name: &str) -> &'static str {
+    match name {
+        name if name.ends_with("_bytes") => "bytes",
+        name if name.ends_with("_seconds") => "s",
+        _ => "1",
+    }
+}
+
+/// The same of a counter, a second.
+fn rate_unit_of(name: &str) -> &'static str {
+    let name = name.strip_suffix("_total").or_else(|| name.strip_suffix("_sum")).unwrap_or(name);
+    match unit_of(name) {
+        "s" if name.ends_with("cpu_seconds") => "cores",
+        "s" => "s/s",
+        "bytes" => "bytes/s",
+        _ => "1/s",
+    }
+}

@@ -1,0 +1,101 @@
+//! Which metrics are kept: names in which `*` stands for any part.
+
+/// What is kept when nothing is named: the runtime of Go, and what clients of most languages say of their process.
+const USUAL: [&str; 4] = ["go_goroutines", "go_memstats_heap_*", "go_gc_duration_seconds*", "process_*"];
+
+/// Patterns of names.
+#[derive(Debug, Clone)]
+pub(super) struct Keep(Vec<String>);
+
+impl Keep {
+    /// Keep these, or what is usual when there are none.
+    pub(super) fn new(patterns: &[String]) -> Keep {
+        match patterns {
+            [] => Keep(USUAL.map(str::to_owned).to_vec()),
+            named => Keep(named.to_vec()),
+        }
+    }
+
+    /// Whether a metric of this name is kept.
+    pub(super) fn keeps(&self, name: &str) -> bool {
+        self.0.iter().any(|pattern| matches(pattern.as_bytes(), name.as_bytes()))
+    }
+}
+
+/// Goes back to the last star alone, which is enough and takes no more steps than pattern times name.
+fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut at, mut of_name) = (0, 0);
+    let mut star = None;
+    while of_name < name.len() {
+        match pattern.get(at) {
+            Some(b'*') => {
+                star = Some((at, of_name));
+                at += 1;
+            }
+            Some(byte) if *byte == name[of_name] => {
+                at += 1;
+                of_name += 1;
+            }
+            _ => {
+                let Some((star_at, from)) = star else { return false };
+                star = Some((star_at, from + 1));
+                (at, of_name) = (star_at + 1, from + 1);
+            }
+        }
+    }
+    pattern[at..].iter().all(|byte| *byte == b'*')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn is_kept(pattern: &str, name: &str) -> bool {
+        Keep::new(&[pattern.to_owned()]).keeps(name)
+    }
+
+    #[test]
+    fn a_star_stands_for_any_part() {
+        for pattern in
+            ["go_gc_seconds", "*", "go_*", "*_seconds", "go_*_seconds", "*gc*", "go_gc_seconds*", "**"]
+        {
+            assert!(is_kept(pattern, "go_gc_seconds"), "{pattern}");
+        }
+        for pattern in ["", "go", "go_*_second", "*_sec", "x*", "go_gc_seconds_*"] {
+            assert!(!is_kept(pattern, "go_gc_seconds"), "{pattern}");
+        }
+        assert!(is_kept("*ab*ab", "abxabab"));
+    }
+
+    #[test]
+    fn the_runtime_is_kept_when_nothing_is_named() {
+        let usual = Keep::new(&[]);
+        for name in
+            ["go_goroutines", "go_memstats_heap_objects", "process_open_fds", "go_gc_duration_seconds"]
+        {
+            assert!(usual.keeps(name), "{name}");
+        }
+        assert!(!usual.keeps("http_requests_total"));
+    }
+
+    proptest! {
+        #[test]
+        fn the_pieces_of_a_name_keep_it(name in "[a-c]{0,12}", cuts in proptest::collection::vec(0..12_usize, 0..4)) {
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(name.len())).collect();
+            cuts.sort_unstable();
+            // Every other piece is replaced by a star.
+            let mut pattern = String::new();
+            let mut from = 0;
+            for (index, cut) in cuts.iter().chain([&name.len()]).enumerate() {
+                match index % 2 {
+                    0 => pattern.push_str(&name[from..*cut]),
+                    _ => pattern.push('*'),
+                }
+                from = *cut;
+            }
+            prop_assert!(is_kept(&pattern, &name), "{} does not keep {}", pattern, name);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! A PostgreSQL server under the observer's eyes: at work, locked, restarted, and with secrets of its own.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::Duration;
+
+use evidence::NoticeKind;
+use peers::poll;
+use peers::postgres::{ADMIN, Cluster, DATABASE, Options, USER};
+
+use crate::looking::{Looking, Seen};
+
+fn url(cluster: &Cluster, user: &str, database: &str) -> String {
+    format!("postgresql://{user}@{}/{database}", cluster.address())
+}
+
+fn watch(url: &str, tables: &[&str]) -> Looking {
+    let tables: Vec<String> = tables.iter().map(|name| (*name).to_owned()).collect();
+    Looking::new(observe::postgres("shop", (url, &tables), Duration::from_secs(1)).unwrap())
+}
+
+/// Looks until `is_so`: PostgreSQL shows what sessions did a moment after they did it.
+fn look_until(looking: &mut Looking, is_so: impl Fn(&Seen) -> bool) -> Seen {
+    poll::find(Duration::from_secs(30), || Some(looking.look()).filter(|seen| is_so(seen)))
+        .expect("it is seen in time")
+}
+
+/// A session that does what it is told and then waits; ended when dropped.
+struct Held {
+    psql: Child,
+    orders: ChildStdin,
+}
+
+impl Held {
+    fn new(cluster: &Cluster, sql: &str) -> Held {
+        let mut psql = Command::new("psql")
+            .args([
+                "-XAtq",
+                "-U",
+                ADMIN,
+                "-d",
+                DATABASE,
+                "-h",
+                &cluster.host(),
+                "-p",
+                &cluster.port().to_string(),
+            ])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut orders = psql.stdin.take().unwrap();
+        writeln!(orders, "{sql}").unwrap();
+        Held { psql, orders }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let _ = self.orders.flush();
+        let _ = self.psql.kill();
+        let _ = self.psql.wait();
+    }
+}
+
+#[test]
+fn work_tables_and_statements_are_seen() {
+    let cluster = Cluster::start().unwrap();
+    cluster
+        .sql(DATABASE, "CREATE EXTENSION pg_stat_statements; CREATE TABLE orders (id int, note text)")
+        .unwrap();
+    let mut looking = watch(&url(&cluster, ADMIN, DATABASE), &["orders", "no_such_table"]);
+    let first = looking.look();
+    assert_eq!(first.value("pg_connections_limit", ""), Some(100.0));
+    assert_eq!(first.texts(), ["no table is named no_such_table"]);
+    assert!(first.value("pg_commits", "").is_none(), "the first look has no rates");
+    let insert = "INSERT INTO orders SELECT n, 'x' FROM generate_series(1, 500) n;";
+    cluster.sql(DATABASE, &format!("{insert} {insert} DELETE FROM orders WHERE id <= 100;")).unwrap();
+    cluster.sql(DATABASE, "CREATE ROLE somebody PASSWORD 'not for others'").unwrap();
+    let rows = |seen: &Seen| seen.value("pg_table_rows", "orders");
+    let dead = |seen: &Seen| seen.value("pg_table_dead_rows", "orders");
+    let mut statements = BTreeMap::new();
+    look_until(&mut looking, |seen| rows(seen) == Some(800.0) && dead(seen) == Some(200.0));
+    let seen = look_until(&mut looking, |seen| !seen.parts("pg_statement_calls").is_empty());
+    statements.extend(seen.parts("pg_statement_calls"));
+    assert!(seen.value("pg_table_size", "orders").unwrap() > 8_000.0);
+    let texts = statements.keys().copied().collect::<Vec<_>>().join("\n");
+    assert!(texts.contains("INSERT INTO orders SELECT n, $1 FROM generate_series($2, $3) n"), "{texts}");
+    assert!(!texts.contains("plimsoll") && !texts.contains("not for others"), "{texts}");
+}
+
+#[test]
+fn waiting_for_a_lock_is_seen() {
+    let cluster = Cluster::start().unwrap();
+    cluster.sql(DATABASE, "CREATE TABLE orders (id int)").unwrap();
+    let mut looking = watch(&url(&cluster, ADMIN, DATABASE), &[]);
+    let quiet = looking.look();
+    assert_eq!(
+        (quiet.value("pg_locks_waiting", ""), quiet.value("pg_waits", "Lock")),
+        (Some(0.0), Some(0.0))
+    );
+    assert_eq!(quiet.value("pg_connections", "active"), Some(0.0), "the observer's own session is left out");
+    let holder = Held::new(&cluster, "BEGIN; LOCK TABLE orders;");
+    look_until(&mut looking, |seen| seen.value("pg_connections", "idle in transaction") == Some(1.0));
+    let _waiter = Held::new(&cluster, "LOCK TABLE orders;\n");
+    let waiter = Held::new(&cluster, "SELECT * FROM orders;");
+    let seen = look_until(&mut looking, |seen| seen.value("pg_locks_waiting", "") == Some(1.0));
+    assert_eq!(
+        (seen.value("pg_waits", "Lock"), seen.value("pg_connections", "active")),
+        (Some(1.0), Some(1.0))
+    );
+    drop((holder, waiter));
+    look_until(&mut looking, |seen| seen.value("pg_locks_waiting", "") == Some(0.0));
+}
+
+#[test]
+fn a_role_without_rights_sees_what_it_may_and_says_what_not() {
+    let cluster = Cluster::start().unwrap();
+    let mut looking = watch(&url(&cluster, USER, DATABASE), &[]);
+    let _other = Held::new(&cluster, "SELECT 1;");
+    let seen = look_until(&mut looking, |seen| seen.value("pg_connections", "unknown") == Some(1.0));
+    assert!(seen.value("pg_locks_waiting", "").is_some());
+    let mut texts = seen.texts();
+    if texts.is_empty() {
+        texts = vec!["told before"];
+    }
+    assert!(
+        texts.iter().all(|text| text.contains("hidden")
+            || *text == "told before"
+            || text.contains("pg_stat_statements")),
+        "{texts:?}"
+    );
+    let mut looking = watch(&url(&cluster, USER, DATABASE), &[]);
+    let first = looking.look();
+    assert!(
+        first.texts().contains(&"pg_stat_statements is not there in this database: no statements are seen"),
+        "{:?}",
+        first.texts()
+    );
+    assert!(first.kinds().iter().all(|kind| *kind == NoticeKind::Unreadable));
+}
+
+#[test]
+fn what_is_refused_is_told_once_and_the_rest_goes_on() {
+    let cluster = Cluster::start().unwrap();
+    cluster.sql(DATABASE, "CREATE EXTENSION pg_stat_statements SCHEMA pg_catalog").err();
+    cluster.sql(DATABASE, "REVOKE ALL ON FUNCTION pg_database_size(oid) FROM public; CREATE SCHEMA hidden; CREATE EXTENSION IF NOT EXISTS pg_stat_statements SCHEMA hidden").unwrap();
+    let mut looking = watch(&url(&cluster, USER, DATABASE), &[]);
+    let seen = looking.look();
+    assert!(seen.value("pg_connections_limit", "").is_some());
+    assert_eq!(seen.texts(), ["statements cannot be seen: permission denied for schema hidden"]);
+    assert_eq!(looking.look().texts(), Vec::<&str>::new());
+}
+
+#[test]
+fn a_restart_is_a_gap_and_no_rate() {
+    let mut cluster = Cluster::start_with(&Options { fsync: false, ..Options::default() }).unwrap();
+    let mut looking = watch(&url(&cluster, ADMIN, ADMIN), &[]);
+    looking.look();
+    assert!(looking.look().value("pg_commits", "").is_some());
+    cluster.stop().unwrap();
+    let gone = looking.look();
+    assert_eq!((gone.kinds(), gone.names()), (vec![NoticeKind::Gone], vec![]));
+    cluster.start_again().unwrap();
+    let back = looking.look();
+    assert_eq!(back.kinds(), [NoticeKind::Appeared, NoticeKind::Restarted], "{:?}", back.texts());
+    assert_eq!((back.value("pg_commits", ""), back.value("pg_connections_limit", "")), (None, Some(100.0)));
+    assert!(looking.look().value("pg_commits", "").is_some());
+}
+
+#[test]
+fn what_cannot_be_asked_shows_no_password() {
+    let cluster = Cluster::start().unwrap();
+    let address = cluster.address();
+    let seen = watch(&format!("postgresql://nobody:s3cret@{address}/service"), &[]).look();
+    assert_eq!(seen.texts(), ["PostgreSQL cannot be asked: role \"nobody\" does not exist"]);
+    let seen = watch("postgresql://me:s3cret@host:port:/x", &[]).look();
+    assert_eq!(seen.texts(), ["PostgreSQL cannot be asked: its URL cannot be understood"]);
+}
+
+#[test]
+fn a_server_is_known_by_its_version_and_settings() {
+    let cluster = |work_mem: &str| {
+        let settings = vec![("work_mem".to_owned(), work_mem.to_owned())];
+        let cluster = Cluster::start_with(&Options { fsync: false, settings, ..Options::default() }).unwrap();
+        observe::identify_postgres(&url(&cluster, ADMIN, DATABASE)).unwrap()
+    };
+    let (one, same, other) = (cluster("8MB"), cluster("8MB"), cluster("9MB"));
+    assert_eq!(one, same, "where a server lies makes no difference");
+    assert_ne!(one["postgres_settings"], other["postgres_settings"]);
+    assert_eq!((one["postgres_database"].as_str(), one["postgres_settings"].len()), (DATABASE, 64));
+    assert!(one["postgres_version"].starts_with(|c: char| c.is_ascii_digit()));
+    let gone = observe::identify_postgres("postgresql://me:s3cret@127.0.0.1:1/x").unwrap_err();
+    assert!(!gone.contains("s3cret"), "{gone}");
+}
