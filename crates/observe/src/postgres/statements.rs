@@ -161,7 +161,7 @@ mod tests {
         let old: Vec<_> = (0..30).map(|id| (id, 1_000, 1e6)).collect();
         assert_eq!(statements.take(begin, &rows(&old)), []);
         let grown: Vec<_> =
-            (0..30).map(|id| (id, 1_010, 1e6 + if id < 12 { id as f64 } else { 0.0 })).collect();
+            (0..30).map(|id| (id, 1_010, 1e6 + if id < 12 { id as f64 * 1.25 } else { 0.0 })).collect();
         let top = statements.take(begin + Duration::from_secs(2), &rows(&grown));
         assert_eq!(statements.followed.keys().copied().collect::<Vec<_>>(), (2..12).collect::<Vec<_>>());
         let values = statements.values(&top);
@@ -169,7 +169,7 @@ mod tests {
             values.iter().filter(|value| value.2 == "11").map(|value| (value.0, value.3)).collect();
         assert_eq!(
             of_11,
-            [("pg_statement_calls", 5.0), ("pg_statement_busy", 0.0055), ("pg_statement_time", 0.0011)]
+            [("pg_statement_calls", 5.0), ("pg_statement_busy", 0.006875), ("pg_statement_time", 0.001375)]
         );
         let idle = statements.take(begin + Duration::from_secs(3), &rows(&grown));
         assert_eq!(statements.values(&idle).len(), 20, "what is idle has calls of 0 a second and no time");
