@@ -17,7 +17,7 @@ pub struct SeriesKey {
     pub name: Name,
     /// The target it describes, by its name in the plan.
     pub target: Name,
-    /// The unit of its values: `cores`, `bytes`, `1`, `1/s`, `s`.
+    /// The unit of its values: `cores`, `bytes`, `bytes/s`, `1`, `1/s`, `s`, `s/s`, `Hz`.
     pub unit: Name,
     /// What tells several of one name apart: a loop, a scenario, a process. Empty when there is one.
     pub part: Name,

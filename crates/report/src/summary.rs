@@ -74,7 +74,7 @@ pub struct Summary {
     pub generator: Generator,
     /// CPU of the generator and of each target.
     pub cpu: Vec<CpuUse>,
-    /// Every observed series.
+    /// Every observed series, over the whole run and in each phase.
     pub series: Vec<SeriesSummary>,
     /// Profiles that were captured, in the order of their windows' ends.
     pub profiles: Vec<Profiled>,
@@ -193,7 +193,7 @@ impl Summary {
             connections: sweep.connections(),
             generator: sweep.generator(run.end()),
             cpu: observed::cpu(run, workload, books.answered())?,
-            series: observed::series(run)?,
+            series: observed::series(run, &phases)?,
             profiles: profiled::of(run)?,
             timeline: timeline::of(run, &sweep)?,
             distributions: distribution::of(&sweep, workload, &phases),

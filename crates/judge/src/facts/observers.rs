@@ -61,7 +61,7 @@ fn uncovered_s(looks: impl Iterator<Item = Instant>, run_s: f64) -> f64 {
     let usual = between.get(between.len() / 2).copied().unwrap_or(1.0).max(1.0);
     let (Some(first), Some(last)) = (times.first(), times.last()) else { return run_s };
     let gaps = between.iter().copied().chain([*first, run_s - last]);
-    let missing: f64 = gaps.filter(|gap| *gap > GAP * usual).map(|gap| gap - usual).sum();
+    let missing = gaps.filter(|gap| *gap > GAP * usual).fold(0.0, |sum, gap| sum + gap - usual);
     missing.min(run_s)
 }
 

@@ -15,16 +15,18 @@ pub(crate) fn rule(facts: &Facts<'_>) -> Vec<Finding> {
 fn look_at(watcher: &Watcher) -> Finding {
     let is_gap = watcher.notices.iter().any(|notice| is_trouble(notice.kind));
     let severity = if is_gap { Severity::Caution } else { Severity::Info };
-    let missing = match watcher.missing_s {
-        Some(seconds) if seconds >= 0.5 => format!("{seconds:.0} s of its series are missing. "),
-        _ => String::new(),
-    };
-    let said: Vec<String> = watcher.notices.iter().take(TOLD).map(words).collect();
+    let told: Vec<String> = watcher.notices.iter().take(TOLD).map(words).collect();
     let more = match watcher.notices.len().saturating_sub(TOLD) {
         0 => String::new(),
         more => format!("; and {more} more"),
     };
-    let what = format!("{}: {missing}{}{more}.", watcher.name, said.join("; "));
+    let told = format!("{}{more}", told.join("; "));
+    let what = match watcher.missing_s {
+        Some(seconds) if seconds >= 0.5 => {
+            format!("{}: {seconds:.0} s of its series are missing ({told}).", watcher.name)
+        }
+        _ => format!("{}: {told}.", watcher.name),
+    };
     let finding = named("O1").finding(severity, Scope::default(), what);
     match watcher.missing_s {
         Some(seconds) => with_figures(finding, &[("missing", seconds, "s")]),
@@ -80,19 +82,28 @@ mod tests {
             (30, NoticeKind::Restarted, "its counters began anew"),
             (40, NoticeKind::Remark, "something else"),
         ];
-        insta::assert_snapshot!(bench([0..20, 30..70], &notices).findings(rule), @"");
+        insta::assert_snapshot!(bench([0..20, 30..70], &notices).findings(rule), @r"
+        caution [] web redis: 10 s of its series are missing (at 20 s: connection refused; at 30 s: answers again; at 30 s: its counters began anew; and 1 more).
+          missing Some(10.0) s
+        ");
     }
 
     #[test]
     fn an_observer_that_never_saw_anything_is_told() {
         let notices = [(0, NoticeKind::Gone, "connection refused")];
-        insta::assert_snapshot!(bench([], &notices).findings(rule), @"");
+        insta::assert_snapshot!(bench([], &notices).findings(rule), @r"
+        caution [] web redis: 70 s of its series are missing (at 0 s: connection refused).
+          missing Some(70.0) s
+        ");
     }
 
     #[test]
     fn what_stands_in_the_way_of_nothing_is_for_information() {
         let notices = [(5, NoticeKind::Remark, "`t_p99` is beyond the largest bound, 1")];
-        insta::assert_snapshot!(bench([0..70], &notices).findings(rule), @"");
+        insta::assert_snapshot!(bench([0..70], &notices).findings(rule), @r"
+        info [] web redis: at 5 s: `t_p99` is beyond the largest bound, 1.
+          missing Some(0.0) s
+        ");
     }
 
     #[test]
@@ -104,6 +115,10 @@ mod tests {
     fn no_claim_is_touched() {
         let notices = [(0, NoticeKind::Gone, "connection refused")];
         let bench = bench([], &notices).asks("fast", "p95(list) < 50ms");
-        insta::assert_snapshot!(bench.verdict(), @"");
+        insta::assert_snapshot!(bench.verdict(), @r"
+        PASS: The objective is kept.
+        PASS fast
+          10.5 ms over 6,000 observations keeps < 50 ms.
+        ");
     }
 }

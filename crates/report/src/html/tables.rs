@@ -6,6 +6,8 @@ use crate::terminal::line::visible;
 
 /// The most rows a table has.
 const MAX_ROWS: usize = 300;
+/// More phases than this have no columns in the table of series.
+const MAX_SERIES_PHASES: usize = 6;
 
 /// The table of one phase.
 #[derive(Debug)]
@@ -182,12 +184,19 @@ pub(super) fn cpu(summary: &Summary) -> Vec<Vec<String>> {
     summary.cpu.iter().map(row).collect()
 }
 
+/// Phases that have a column of their own in the table of series; of a single phase it would say nothing new.
+pub(super) fn series_phases(summary: &Summary) -> Vec<String> {
+    let phases = if summary.phases.len() > 1 { summary.phases.as_slice() } else { &[] };
+    phases.iter().take(MAX_SERIES_PHASES).map(|phase| visible(&phase.name)).collect()
+}
+
 pub(super) fn series(summary: &Summary) -> Vec<Vec<String>> {
+    let phases = series_phases(summary).len();
     let row = |s: &crate::summary::SeriesSummary| {
         let value = |v: f64| visible(&number::with_unit(Some(v), &s.unit));
         let name = if s.part.is_empty() { s.name.clone() } else { format!("{} ({})", s.name, s.part) };
         let level = &s.level;
-        vec![
+        let mut row = vec![
             visible(&s.target),
             visible(&name),
             value(level.mean),
@@ -195,7 +204,12 @@ pub(super) fn series(summary: &Summary) -> Vec<Vec<String>> {
             value(level.max),
             value(level.last),
             number::count(level.samples),
-        ]
+        ];
+        row.extend(s.phases.iter().take(phases).map(|level| match level {
+            Some(level) => format!("{} (max {})", value(level.mean), value(level.max)),
+            None => number::NOT_MEASURED.to_owned(),
+        }));
+        row
     };
     summary.series.iter().take(MAX_ROWS).map(row).collect()
 }

@@ -1,6 +1,6 @@
 //! What the page's template shows, as text: the template lays out and decides nothing.
 
-use evidence::{Exemplar, Finding, Severity, Verdict};
+use evidence::{Exemplar, Finding, SeriesKey, Severity, Verdict};
 
 use crate::number;
 use crate::summary::{Asked, End, Summary, quantile_text};
@@ -189,7 +189,7 @@ pub(super) fn generator(summary: &Summary) -> Vec<Fact> {
     let bytes =
         |n: Option<u64>| n.map_or_else(|| number::NOT_MEASURED.to_owned(), |n| number::bytes(n as f64));
     let (lag, stall) = (&generator.start_lag, &generator.loop_stall);
-    vec![
+    let mut facts = vec![
         Fact::new("start lag p50", number::time_or_none(lag.p50_ms)),
         Fact::new("start lag p99", quantile_text(lag, 0.99, lag.p99_ms)),
         Fact::new("start lag max", number::time_or_none(lag.max_ms)),
@@ -201,7 +201,26 @@ pub(super) fn generator(summary: &Summary) -> Vec<Fact> {
         Fact::new("in flight at the end", number::count_or_none(summary.header.requests_in_flight)),
         Fact::new("seconds folded", number::count_or_none(generator.folded_ticks)),
         Fact::new("endpoints folded", number::count_or_none(generator.folded_endpoints)),
-    ]
+    ];
+    facts.extend(observers(summary));
+    facts
+}
+
+/// Observers that are named by what they cost; the table of series has all.
+const MAX_OBSERVERS: usize = 5;
+
+/// What watching cost, the dearest first.
+fn observers(summary: &Summary) -> Option<Fact> {
+    let costs =
+        summary.series.iter().filter(|s| s.name == "observer_cpu" && s.target == SeriesKey::GENERATOR);
+    let mut costs: Vec<(&str, f64)> = costs.map(|s| (s.part.as_str(), s.level.mean)).collect();
+    costs.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
+    let sum: f64 = costs.iter().map(|(_, cores)| cores).sum();
+    let cores = |cores: f64| format!("{} cores", number::significant(cores, 2));
+    let named = costs.iter().take(MAX_OBSERVERS).map(|(name, cost)| format!("{name} {}", cores(*cost)));
+    let named: Vec<String> = named.collect();
+    (!costs.is_empty())
+        .then(|| Fact::new("watching", visible(&format!("{}: {}", cores(sum), named.join(", ")))))
 }
 
 /// A kept exchange.

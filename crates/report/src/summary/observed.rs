@@ -7,6 +7,7 @@ use evidence::{Run, Sample, SeriesKey};
 use serde::Serialize;
 use workload::Workload;
 
+use super::header::PhaseSpan;
 use super::timeline::Line;
 
 /// Below this share of the run, CPU-seconds are not held against requests: part of the work was not seen.
@@ -45,6 +46,9 @@ pub struct SeriesSummary {
     /// What its values were.
     #[serde(flatten)]
     pub level: Level,
+    /// What they were in each phase, in the phases' order; none where nothing was sampled.
+    #[serde(skip)]
+    pub phases: Vec<Option<Level>>,
 }
 
 /// What values were.
@@ -76,22 +80,32 @@ impl Level {
     }
 }
 
-pub(super) fn series(run: &dyn Run) -> Result<Vec<SeriesSummary>, ReadError> {
+pub(super) fn series(run: &dyn Run, phases: &[PhaseSpan]) -> Result<Vec<SeriesSummary>, ReadError> {
     let mut all = Vec::new();
     for key in run.series() {
-        if let Some(level) = Level::of(&run.samples(key, run.whole())?) {
+        let samples = run.samples(key, run.whole())?;
+        if let Some(level) = Level::of(&samples) {
             all.push(SeriesSummary {
                 target: key.target.to_string(),
                 name: key.name.to_string(),
                 part: key.part.to_string(),
                 unit: key.unit.to_string(),
                 level,
+                phases: phases.iter().map(|phase| in_phase(&samples, phase)).collect(),
             });
         }
     }
     let is_generator = |s: &SeriesSummary| s.target == SeriesKey::GENERATOR;
     all.sort_by_key(|s| (is_generator(s), s.target.clone(), s.name.clone(), s.part.clone()));
     Ok(all)
+}
+
+/// A sample stands at the end of the interval it covers, so the one at the phase's end belongs to it.
+fn in_phase(samples: &[Sample], phase: &PhaseSpan) -> Option<Level> {
+    let second = |sample: &Sample| sample.at.offset().as_secs_f64();
+    let from = samples.partition_point(|sample| second(sample) <= phase.start_s);
+    let to = samples.partition_point(|sample| second(sample) <= phase.end_s);
+    Level::of(samples.get(from..to)?)
 }
 
 /// CPU of the generator first, then of every target whose process the plan names or somebody observed.
@@ -225,6 +239,17 @@ mod tests {
 
     fn at(second: u64, value: f64) -> Sample {
         Sample { at: Instant::from_nanos(second * 1_000_000_000), value }
+    }
+
+    #[test]
+    fn a_phase_has_the_samples_that_end_in_it() {
+        let phase =
+            |start_s, end_s| PhaseSpan { name: String::new(), start_s, end_s, covered_s: end_s - start_s };
+        let samples: Vec<_> = (1..=10).map(|s| at(s, s as f64)).collect();
+        let shown = |phase| in_phase(&samples, &phase).map(|level| (level.mean, level.max));
+        assert_eq!(shown(phase(0.0, 4.0)), Some((2.5, 4.0)));
+        assert_eq!(shown(phase(4.0, 6.0)), Some((5.5, 6.0)));
+        assert_eq!(shown(phase(20.0, 30.0)), None);
     }
 
     #[test]

@@ -8,12 +8,17 @@ use crate::nearest::nearest;
 use crate::objective::{self, Measure, Objective, is_series};
 use evidence::SeriesKey;
 
+/// The name of the machine's own series, as of a target.
+const HOST: &str = "host";
+
 /// The names that objectives may use.
 struct Known {
     endpoints: BTreeSet<String>,
     scenarios: BTreeSet<String>,
     phases: BTreeSet<String>,
     targets: BTreeSet<String>,
+    /// Those of the targets whose series have names that the plan cannot know.
+    watched: BTreeSet<String>,
 }
 
 /// Read all objectives against a workload that is complete but for them.
@@ -41,7 +46,14 @@ impl Known {
             endpoints: scenarios.iter().flat_map(every_step).filter_map(|step| name(&step)).collect(),
             scenarios: scenarios.iter().filter_map(name).collect(),
             phases: workload.phases.iter().map(|p| p.name.clone()).collect(),
-            targets: workload.targets.keys().cloned().chain([SeriesKey::GENERATOR.to_owned()]).collect(),
+            targets: (workload.targets.keys().cloned())
+                .chain([SeriesKey::GENERATOR, HOST].map(str::to_owned))
+                .collect(),
+            watched: (workload.targets.iter())
+                .filter(|(_, target)| !target.observe.is_empty())
+                .map(|(name, _)| name.clone())
+                .chain([HOST.to_owned()])
+                .collect(),
         }
     }
 
@@ -54,7 +66,8 @@ impl Known {
         ];
         if let Measure::Series { target, name, .. } = &objective.measure {
             must.push(("target", target, &self.targets));
-            if !is_series(name) {
+            let is_watched = target.as_ref().is_some_and(|target| self.watched.contains(target));
+            if !is_series(name) && !is_watched {
                 issues.add(span, unknown("series", name, objective::SERIES.into_iter()));
             }
         }
