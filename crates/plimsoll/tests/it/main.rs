@@ -25,3 +25,4 @@ mod terminal;
 mod tls;
 mod tonic_peer;
 mod trouble;
+mod watching;
