@@ -4,6 +4,7 @@
 //! not balance.
 
 mod books;
+pub(crate) mod rehearse;
 mod service;
 
 use std::path::{Path, PathBuf};

@@ -9,8 +9,7 @@ use crate::workspace::Workspace;
 use crate::{demo, needs, steps, tidy};
 
 /// What the verb is for.
-pub(crate) const ABOUT: &str =
-    "all checks: format, tidy, lints, tests, the demo in small; ends with `N passed, N failed`";
+pub(crate) const ABOUT: &str = "all checks: format, tidy, lints, tests, the demo and the plans of `examples/` in small; ends with `N passed, N failed`";
 /// What its stricter form is for.
 pub(crate) const ABOUT_CI: &str = "the same, with the lock file taken as it is";
 
@@ -65,6 +64,7 @@ fn checks(workspace: &Workspace, arguments: &[String], lock: Lock) -> Result<()>
         tests(cargo(&["test", "--workspace", "--no-fail-fast"]), &mut std::io::stdout())
     })?;
     steps::step("demo --check", || demo::check(workspace))?;
+    steps::step("rehearse", || demo::rehearse::all(workspace))?;
     println!("{tally}");
     Ok(())
 }

@@ -1,0 +1,133 @@
+//! The scenario library in small: each plan of `examples/` against its service, seconds in the place of minutes.
+//!
+//! What is held is that each plan runs to its end and that its books balance. Its objectives are for the real length.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, ensure};
+
+use super::service::{Ports, Service};
+use super::{books, build, meaning};
+use crate::child::Running;
+use crate::signals;
+use crate::workspace::Workspace;
+
+/// What may follow the verb.
+pub(crate) const USAGE: &str = "";
+/// What the verb is for.
+pub(crate) const ABOUT: &str =
+    "the plans of `examples/` in small, each against its service; their books must balance";
+
+/// A plan, how much shorter, and how much less of it.
+struct Rehearsal {
+    plan: &'static str,
+    time_scale: &'static str,
+    load: &'static str,
+}
+
+const fn rehearsal(plan: &'static str, time_scale: &'static str, load: &'static str) -> Rehearsal {
+    Rehearsal { plan, time_scale, load }
+}
+
+/// Against the challenge service.
+const CHALLENGE: [Rehearsal; 4] = [
+    rehearsal("new-players-300", "0.05", "1"),
+    rehearsal("new-players-600", "0.05", "1"),
+    rehearsal("new-players-ramp", "0.02", "1"),
+    rehearsal("combined", "0.005", "1"),
+];
+/// Against a target that answers every gRPC method.
+const GRPC: [Rehearsal; 2] =
+    [rehearsal("grpc-bursts", "0.02", "0.1"), rehearsal("thinking-users", "0.03", "1")];
+
+/// Rehearses every plan.
+///
+/// # Errors
+/// When something cannot be built or started, or a plan does not run to its end with books that balance.
+pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    ensure!(arguments.is_empty(), "rehearse takes no arguments");
+    // As in the check of the demo: the very selection that the tests were built with.
+    build(workspace, &["--workspace", "--all-targets"])?;
+    all(workspace)
+}
+
+/// Rehearses every plan with what has been built.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn all(workspace: &Workspace) -> Result<()> {
+    signals::outlive();
+    let folder = workspace.scratch("rehearse")?;
+    let service = Service::start(workspace, Ports::Free)?;
+    let mut targets = service.targets()?;
+    let rehearsed = CHALLENGE.iter().try_for_each(|plan| rehearse(workspace, &folder, (plan, &targets)));
+    let stopped = service.stop();
+    rehearsed?;
+    stopped?;
+    let (testbed, address) = grpc_target(workspace)?;
+    targets = vec![format!("service={address}")];
+    let rehearsed = GRPC.iter().try_for_each(|plan| rehearse(workspace, &folder, (plan, &targets)));
+    drop(testbed);
+    rehearsed
+}
+
+/// A target that ends by itself, and its address.
+fn grpc_target(workspace: &Workspace) -> Result<(Running, String)> {
+    let mut command = Command::new(workspace.binary("testbed"));
+    command.args(["grpc", "--for", "120s"]).stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut running = Running::start("testbed", command)?;
+    let output = running.child().stdout.take().context("its output was asked for")?;
+    let mut address = String::new();
+    BufReader::new(output).read_line(&mut address).context("testbed says no address")?;
+    ensure!(!address.trim().is_empty(), "testbed ended before it said its address");
+    Ok((running, address.trim().to_owned()))
+}
+
+fn rehearse(workspace: &Workspace, folder: &Path, (plan, targets): (&Rehearsal, &[String])) -> Result<()> {
+    let archive = folder.join(format!("{}.plimsoll", plan.plan));
+    let file = format!("examples/{}.toml", plan.plan);
+    let mut command = Command::new(workspace.binary("plimsoll"));
+    command.current_dir(workspace.root()).stdin(Stdio::null()).stdout(Stdio::null());
+    command.args(["run", &file, "-q", "--force", "--time-scale", plan.time_scale, "--load", plan.load, "-o"]);
+    command.arg(&archive);
+    for target in targets.iter().filter(|target| is_named(workspace, &file, target)) {
+        command.args(["--target", target]);
+    }
+    let status = Running::start("plimsoll run", command)?.wait()?;
+    let code = status.code().with_context(|| format!("{file}: plimsoll run ended with {status}"))?;
+    ensure!(matches!(code, 0 | 3 | 4 | 5), "{file}: exit code {code}, {}", meaning(code));
+    let judged = books::read(&workspace.binary("plimsoll"), &archive)?;
+    books::require_balance(&judged).with_context(|| file.clone())?;
+    println!("{file}: exit code {code}, the books balance");
+    Ok(())
+}
+
+/// Whether the plan has the target of `NAME=ADDRESS`.
+fn is_named(workspace: &Workspace, plan: &str, target: &str) -> bool {
+    let text = std::fs::read_to_string(workspace.root().join(plan)).unwrap_or_default();
+    target.split_once('=').is_some_and(|(name, _)| text.contains(&format!("[targets.{name}]")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_plan_of_the_library_is_rehearsed() {
+        let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+        // The demo has a check of its own, and the other shows the shapes of loads that `check` prints.
+        let others = ["demo", "load-shapes"];
+        let files = std::fs::read_dir(examples).unwrap().map(|entry| entry.unwrap().path());
+        let mut plans: Vec<String> = files
+            .filter(|path| path.extension().is_some_and(|end| end == "toml"))
+            .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
+            .filter(|name| !others.contains(&name.as_str()))
+            .collect();
+        plans.sort();
+        let mut rehearsed: Vec<&str> = CHALLENGE.iter().chain(&GRPC).map(|plan| plan.plan).collect();
+        rehearsed.sort_unstable();
+        assert_eq!(plans, rehearsed);
+    }
+}
