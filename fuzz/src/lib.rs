@@ -5,6 +5,7 @@
 //! [`mutation`](mutate::Mutator), as a function of one number, so that a finding can be had again. Tests feed each
 //! target a fixed number; `cargo run --release -p fuzz` goes on for as long as it is let.
 
+mod import;
 mod metrics;
 pub mod mutate;
 mod network;
@@ -40,6 +41,7 @@ pub const TARGETS: &[Target] = &[
     plan::PATTERN,
     plan::PROTO,
     plan::LIST,
+    import::IMPORT,
     profile::PROFILE,
     network::PROXY,
     network::CODING,

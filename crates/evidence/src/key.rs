@@ -55,6 +55,8 @@ pub enum Metric {
     DroppedCap,
     /// Counter: arrivals due and never started through the generator's own fault.
     DroppedLate,
+    /// Counter: arrivals never started, in imported runs whose source does not say why.
+    Dropped,
     /// Counter: iterations that ran to their end.
     IterationsDone,
     /// Counter: iterations given up by the generator at the end of the run or on Ctrl-C.
@@ -88,7 +90,7 @@ pub enum Shape {
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Metric; 27] = [
+    pub const ALL: [Metric; 28] = [
         Metric::ResponseTime,
         Metric::ServiceTime,
         Metric::IterationTime,
@@ -106,6 +108,7 @@ impl Metric {
         Metric::Started,
         Metric::DroppedCap,
         Metric::DroppedLate,
+        Metric::Dropped,
         Metric::IterationsDone,
         Metric::IterationsCancelled,
         Metric::Requests,
@@ -138,6 +141,7 @@ impl Metric {
             Metric::Started => "started",
             Metric::DroppedCap => "dropped_cap",
             Metric::DroppedLate => "dropped_late",
+            Metric::Dropped => "dropped",
             Metric::IterationsDone => "iterations_done",
             Metric::IterationsCancelled => "iterations_cancelled",
             Metric::Requests => "requests",

@@ -25,7 +25,7 @@ pub use exemplar::{Exemplar, ExemplarKind};
 pub use histogram::{Histogram, Quantile};
 pub use judgement::{Claim, Figure, Finding, Judgement, Scope, Severity, Verdict};
 pub use key::{Key, KeyId, Metric, Name};
-pub use manifest::{Ending, Manifest, RunEnd};
+pub use manifest::{Ending, Manifest, Missing, RunEnd, Source, SourceFigure};
 pub use observed::{Notice, NoticeKind, Observed, Profile, ProfileKind, Sampling};
 pub use outcome::{GrpcCode, Outcome};
 pub use run::{Run, Seconds};

@@ -1,6 +1,6 @@
 //! What a run was: workload, targets, machine, generator, seeds, times.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +28,96 @@ pub struct Manifest {
     pub environment: BTreeMap<String, String>,
     /// The generator: `version`, `loops`, `open_files_limit` …
     pub generator: BTreeMap<String, String>,
+    /// Of a run that another tool made: what is known of that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
+}
+
+/// Where an imported run comes from, and what that source could not know.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Source {
+    /// The tool that offered the load, such as `k6`.
+    pub tool: String,
+    /// What its files are, such as `k6 NDJSON`.
+    pub format: String,
+    /// The files' names.
+    pub files: Vec<String>,
+    /// What it did not keep; rules that need it say that it is unknown.
+    pub missing: BTreeSet<Missing>,
+    /// Numbers that it worked out itself, for which there is no evidence here.
+    pub figures: Vec<SourceFigure>,
+    /// What it says of itself besides, by name.
+    pub facts: BTreeMap<String, String>,
+    /// What was found wrong with its files and what was left out, in sentences.
+    pub remarks: Vec<String>,
+    /// How many lines or records could not be read.
+    pub malformed: u64,
+    /// The first of them: where it is, and what is wrong with it.
+    pub first_malformed: Option<String>,
+}
+
+impl Source {
+    /// Whether it did not keep this.
+    pub fn lacks(&self, what: Missing) -> bool {
+        self.missing.contains(&what)
+    }
+}
+
+/// What a source may not have kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Missing {
+    /// When each request was due: response times begin where it was sent.
+    DueTimes,
+    /// How many arrivals were due, and how many of them began.
+    Arrivals,
+    /// Whether arrivals were dropped, or why.
+    Drops,
+    /// Whether arrivals depended on completions.
+    Model,
+    /// How busy the generator was.
+    GeneratorLoad,
+    /// The time limit of a request.
+    TimeLimits,
+    /// What answered: version, process, machine.
+    TargetIdentity,
+    /// The generator's machine.
+    Environment,
+    /// How requests ended.
+    Outcomes,
+    /// Single values: there are percentiles and sums alone.
+    Distributions,
+}
+
+impl Missing {
+    /// What is not known, in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Missing::DueTimes => "when requests were due",
+            Missing::Arrivals => "how many arrivals were due and begun",
+            Missing::Drops => "what was dropped, and why",
+            Missing::Model => "whether arrivals waited for completions",
+            Missing::GeneratorLoad => "how busy the generator was",
+            Missing::TimeLimits => "the time limits of requests",
+            Missing::TargetIdentity => "what answered",
+            Missing::Environment => "on which machine the generator ran",
+            Missing::Outcomes => "how requests ended",
+            Missing::Distributions => "single values, of which percentiles could be formed anew",
+        }
+    }
+}
+
+/// A number that a source worked out itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SourceFigure {
+    /// What it is about: a metric or an endpoint, as the source calls it.
+    pub of: String,
+    /// Such as `avg`, `p95`, `max`, `count`, `rate`.
+    pub name: String,
+    /// In `unit`.
+    pub value: f64,
+    /// `ms`, `bytes`, `1/s`, or `1` for shares and counts.
+    pub unit: String,
 }
 
 /// How a run ended.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::exemplar::Exemplar;
 use crate::histogram::Histogram;
 use crate::key::{Key, KeyId};
-use crate::manifest::{Manifest, RunEnd};
+use crate::manifest::{Manifest, RunEnd, Source};
 use crate::observed::{Notice, Observed, Profile};
 use crate::run::{ReadError, Run, Seconds};
 use crate::series::{Sample, SeriesKey};
@@ -49,6 +49,11 @@ impl MemoryRun {
             notices: Vec::new(),
             profiles: Vec::new(),
         }
+    }
+
+    /// Say that another tool made the run.
+    pub fn imported_from(&mut self, source: Source) {
+        self.manifest.source = Some(source);
     }
 
     /// The number of `key`, given now if it is new.

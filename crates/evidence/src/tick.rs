@@ -111,6 +111,22 @@ impl Tick {
         histogram.record_ns(nanos);
     }
 
+    /// Count every value of `times` under `key`.
+    pub fn merge(&mut self, key: KeyId, times: &Histogram) {
+        if times.is_empty() {
+            return;
+        }
+        let at = key.0 as usize;
+        if at >= self.histograms.len() {
+            self.histograms.resize_with(at + 1, || None);
+        }
+        let histogram = self.histograms[at].get_or_insert_default();
+        if histogram.is_empty() {
+            self.touched.push(key);
+        }
+        histogram.merge(times);
+    }
+
     /// Add `value` to the sum of `key` in `second`.
     pub fn add(&mut self, key: KeyId, second: u32, value: u64) {
         let at = key.0 as usize;
@@ -139,8 +155,12 @@ impl Tick {
     }
 
     /// What the tick says of the generator itself, as samples at its end: how the loop stood, and each
-    /// scenario's `active` and `at_cap` against its `cap`.
+    /// scenario's `active` and `at_cap` against its `cap`. A tick that covers no time was made from what another
+    /// tool kept, and says nothing of a loop.
     pub fn own_samples(&self) -> Vec<(SeriesKey, Sample)> {
+        if self.state.covered_ns == 0 {
+            return Vec::new();
+        }
         let at = Instant::from_nanos(u64::from(self.second) * 1_000_000_000 + 999_999_999);
         let part = format!("loop {}", self.loop_index);
         let series = |name, unit, part: &str| SeriesKey::new(name, SeriesKey::GENERATOR, unit).part(part);

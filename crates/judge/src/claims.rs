@@ -148,7 +148,7 @@ fn quantity(asked: &Asked<'_>, value: f64) -> String {
 
 /// ` with 10 virtual users`, for an objective on closed models alone.
 fn users(facts: &Facts<'_>, asked: &Asked<'_>) -> String {
-    if !asked.is_about_load() || speaks_of_a_rate(facts, asked) {
+    if !asked.is_about_load() || facts.source.is_some() || speaks_of_a_rate(facts, asked) {
         return String::new();
     }
     let scenarios = facts.workload.scenarios.iter().filter(|s| {

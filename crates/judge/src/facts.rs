@@ -6,7 +6,7 @@ mod observers;
 mod tables;
 
 use evidence::run::ReadError;
-use evidence::{Ending, Histogram, Run, RunEnd, Scope};
+use evidence::{Ending, Histogram, Run, RunEnd, Scope, Source};
 use workload::{Filter, Measure, Objective, Scenario, Workload};
 
 pub(crate) use generator::{AtCap, Generator, LoopUse, samples_in};
@@ -18,6 +18,8 @@ use crate::measure::{self, Observed};
 /// Everything the rules may know of a run.
 pub(crate) struct Facts<'a> {
     pub(crate) workload: &'a Workload,
+    /// Where an imported run comes from.
+    pub(crate) source: Option<&'a Source>,
     /// How it ended; none when it was killed.
     pub(crate) end: Option<&'a RunEnd>,
     /// How many seconds of evidence there are.
@@ -71,7 +73,8 @@ impl<'a> Facts<'a> {
         };
         let asked = workload.objectives.iter().map(asked).collect::<Result<_, ReadError>>()?;
         let watchers = observers::watchers(run)?;
-        Ok(Facts { workload, end: run.end(), seconds: run.seconds(), tables, generator, watchers, asked })
+        let source = run.manifest().source.as_ref();
+        Ok(Facts { workload, source, end: run.end(), seconds: run.seconds(), tables, generator, watchers, asked })
     }
 
     /// Whether every scenario ran its course.

@@ -9,6 +9,7 @@
 mod claims;
 mod compare;
 mod facts;
+pub mod leaks;
 mod measure;
 mod rule;
 mod rules;

@@ -3,6 +3,7 @@
 //! A rule states what it sees and how grave it is; which claims that touches is decided in `claims`, by
 //! the guard that the rule's row in the table names. Add a rule as a file here and a row there.
 
+mod imported;
 mod l1;
 mod l2;
 mod l3;
@@ -22,7 +23,8 @@ use evidence::Finding;
 use crate::facts::Facts;
 
 /// Every rule that looks at the evidence; M6 looks at the claims instead, when there are any.
-const EVIDENCE_RULES: [fn(&Facts<'_>) -> Vec<Finding>; 12] = [
+const EVIDENCE_RULES: [fn(&Facts<'_>) -> Vec<Finding>; 13] = [
+    imported::rule,
     l1::rule,
     l2::rule,
     l3::rule,

@@ -164,6 +164,12 @@ impl Bench {
         self
     }
 
+    /// Made by another tool, whose plan nobody knows.
+    pub(crate) fn import(&mut self, source: evidence::Source) {
+        self.run.imported_from(source);
+        self.workload.scenarios.clear();
+    }
+
     /// An entry in the books that nothing matches.
     pub(crate) fn count(&mut self, metric: Metric, phase: &str, endpoint: &str, n: u64) {
         let key = Key::of(metric).scenario(SCENARIO).phase(phase).endpoint(endpoint);
@@ -304,6 +310,7 @@ fn manifest() -> Manifest {
         targets: BTreeMap::new(),
         environment: BTreeMap::new(),
         generator: BTreeMap::new(),
+        source: None,
     }
 }
 
@@ -346,7 +353,6 @@ fn workload() -> Workload {
         flow: Flow::Mix(steps().into_iter().map(|step| Weighted { weight: 1, step }).collect()),
     };
     Workload {
-        profiles: Vec::new(),
         name: "test".to_owned(),
         seed: 1,
         targets: BTreeMap::new(),
@@ -355,6 +361,7 @@ fn workload() -> Workload {
         scenarios: vec![scenario],
         setup: Vec::new(),
         objectives: Vec::new(),
+        profiles: Vec::new(),
         precheck: false,
         traceparent: false,
         secrets: Vec::new(),

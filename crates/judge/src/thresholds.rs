@@ -32,6 +32,9 @@ pub(crate) const CAP_USE: f64 = 0.90;
 /// L6: by how much arrivals may differ from the plan's, for rounding.
 pub(crate) const PLAN_GAP: u64 = 1;
 
+/// L6: a larger gap in the books of an imported run is invalid, a smaller one a caution.
+pub(crate) const IMPORTED_GAP: f64 = 0.001;
+
 /// Q1: the largest difference of failure rates in one pool.
 pub(crate) const POOLED_FAILURES: f64 = 0.01;
 /// Q1: the largest ratio of medians in one pool.

@@ -6,13 +6,17 @@ use clap::{Args, Parser, Subcommand};
 
 mod compare;
 mod connect;
+mod import;
 mod line;
 mod profile;
+mod watching;
 
 pub(crate) use compare::CompareArguments;
 pub(crate) use connect::ConnectArguments;
+pub(crate) use import::ImportArguments;
 pub(crate) use line::{GrpcArguments, HttpArguments, KeepArguments, PaceArguments, RequestArguments};
 pub(crate) use profile::{ProfileArguments, SortBy};
+pub(crate) use watching::{LeaksArguments, MonitorArguments, QuickArguments};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -95,6 +99,18 @@ pub(crate) enum Verb {
     /// Show what a pprof profile says: functions, call tree, flame graph; or what moved between two
     #[command(after_help = profile::PROFILE_EXAMPLES)]
     Profile(Box<ProfileArguments>),
+    /// Make a run file of what k6, ghz, vegeta or an HdrHistogram wrote, and judge it
+    #[command(after_help = import::EXAMPLES, after_long_help = import::EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
+    Import(ImportArguments),
+    /// Within a minute: is a target reachable, right, unlimited, quick?
+    #[command(after_help = watching::QUICK_EXAMPLES)]
+    Quick(QuickArguments),
+    /// Watch processes without any load, a line a second
+    #[command(after_help = watching::MONITOR_EXAMPLES)]
+    Monitor(MonitorArguments),
+    /// Say whether a target holds on to memory, threads, descriptors or connections
+    #[command(after_help = watching::LEAKS_EXAMPLES)]
+    Leaks(LeaksArguments),
     /// Explain a validity rule, or list them all
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainArguments),

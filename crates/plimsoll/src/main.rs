@@ -12,14 +12,18 @@ mod export;
 mod failure;
 mod grpc;
 mod http;
+mod import;
 mod judged;
+mod leaks;
 mod line;
 mod live;
 mod manifest;
+mod monitor;
 mod once;
 mod outputs;
 mod plan;
 mod profile;
+mod quick;
 mod ready;
 mod reflection;
 mod report;
@@ -46,6 +50,10 @@ fn main() -> ExitCode {
         Verb::Compare(arguments) => compare::compare(&arguments),
         Verb::Export(arguments) => export::export(&arguments),
         Verb::Profile(arguments) => profile::profile(&arguments),
+        Verb::Import(arguments) => import::import(&arguments),
+        Verb::Quick(arguments) => quick::quick(&arguments),
+        Verb::Monitor(arguments) => monitor::monitor(&arguments),
+        Verb::Leaks(arguments) => leaks::leaks(&arguments),
         Verb::Explain(arguments) => explain::explain(&arguments),
         Verb::Selftest(arguments) => match arguments.part {
             SelftestPart::Engine => selftest::selftest(&arguments),

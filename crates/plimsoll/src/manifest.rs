@@ -36,6 +36,7 @@ pub(crate) fn manifest(
             .collect(),
         environment: observe::environment(),
         generator: generator(loops),
+        source: None,
     })
 }
 

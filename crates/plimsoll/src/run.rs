@@ -48,19 +48,39 @@ pub(crate) fn run(arguments: &RunArguments) -> Outcome<u8> {
 
 /// From a workload to its verdict's exit code.
 pub(crate) fn follow(listener: &Listener, plan: LoadedPlan, course: &Course<'_>) -> Outcome<u8> {
+    let arguments = course.arguments;
+    if arguments.once {
+        return once::once(&prepare(plan, course)?);
+    }
+    let Recorded { file, aborted } = record(listener, plan, course)?;
+    let judged = judged::judge_file(file.path())?;
+    archive::append_judgement(file.path(), &judged.judgement, &clock::rfc3339(clock::now()))
+        .map_err(Failure::own)?;
+    outputs::write(&judged.summary.with_files(&files(arguments, &file)), &arguments.outputs)?;
+    match aborted {
+        Some(reason) => Err(Failure::own(anyhow!("the run was broken off: {reason}"))),
+        None => Ok(judge::exit_code(judged.judgement.verdict)),
+    }
+}
+
+/// A run that is over and in its file.
+pub(crate) struct Recorded {
+    pub(crate) file: RunFile,
+    /// Why it was broken off, if it was.
+    pub(crate) aborted: Option<String>,
+}
+
+/// From a workload to a sealed run file.
+pub(crate) fn record(listener: &Listener, plan: LoadedPlan, course: &Course<'_>) -> Outcome<Recorded> {
     let Course { keep, arguments, .. } = course;
-    if !arguments.force && !arguments.once {
+    if !arguments.force {
         keep.refuse_existing()?;
     }
     let workload = plan.workload.clone();
     let observers = watching::observers(&workload, &plan.env).map_err(Failure::own)?;
     let captures = watching::captures(&workload, &plan.env);
     let env = plan.env.clone();
-    let rehearsal = prepare(plan, course)?;
-    if arguments.once {
-        return once::once(&rehearsal);
-    }
-    let program = check_first(&workload, rehearsal)?;
+    let program = check_first(&workload, prepare(plan, course)?)?;
     // Asking over the network may take seconds, which the run's beginning does not have.
     let servers = watching::identities(&workload, &env);
     // Until here a signal ends the process as it ends any other: nothing has been begun.
@@ -72,14 +92,7 @@ pub(crate) fn follow(listener: &Listener, plan: LoadedPlan, course: &Course<'_>)
     let writer = begin_archive(file.path(), (&manifest, arguments.force))?;
     let measured = measure(course, (&workload, program), (observers, captures), (writer, control, listener));
     let aborted = conclude(&file, measured)?;
-    let judged = judged::judge_file(file.path())?;
-    archive::append_judgement(file.path(), &judged.judgement, &clock::rfc3339(clock::now()))
-        .map_err(Failure::own)?;
-    outputs::write(&judged.summary.with_files(&files(arguments, &file)), &arguments.outputs)?;
-    match aborted {
-        Some(reason) => Err(Failure::own(anyhow!("the run was broken off: {reason}"))),
-        None => Ok(judge::exit_code(judged.judgement.verdict)),
-    }
+    Ok(Recorded { file, aborted })
 }
 
 /// Learn what the targets serve, see that the machine can carry the load, wait for the targets, make the run's

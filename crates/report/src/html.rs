@@ -11,6 +11,7 @@ pub(crate) mod view;
 
 use askama::Template;
 
+use crate::source;
 use crate::summary::Summary;
 use charts::Chart;
 use profiles::ProfileView;
@@ -32,6 +33,9 @@ struct Page<'a> {
     tiles: Vec<Tile>,
     claims: Vec<ClaimView>,
     findings: Vec<FindingView>,
+    /// Of an imported run: where it comes from.
+    source_title: Option<String>,
+    source: Vec<(String, String)>,
     load: Vec<Chart>,
     latency: Vec<Chart>,
     distributions: Vec<Chart>,
@@ -65,6 +69,8 @@ pub fn html(summary: &Summary) -> String {
         tiles: view::tiles(summary),
         claims: summary.claims.iter().map(ClaimView::of).collect(),
         findings: summary.judgement.findings.iter().map(FindingView::of).collect(),
+        source_title: summary.header.source.as_ref().map(source::title),
+        source: summary.header.source.as_ref().map(source::lines).unwrap_or_default(),
         load: charts::load(summary),
         latency: charts::response_times(summary),
         distributions: charts::distributions(summary),

@@ -13,6 +13,7 @@ pub mod live;
 pub mod markdown;
 pub mod number;
 pub mod profiles;
+mod source;
 pub mod summary;
 pub mod terminal;
 

@@ -6,6 +6,7 @@ use evidence::{Finding, Verdict};
 
 use crate::number;
 use crate::profiles::window::in_words;
+use crate::source;
 use crate::summary::{Asked, Row, Streams, Summary, quantile_text};
 use crate::terminal::line::visible;
 
@@ -25,6 +26,7 @@ pub fn markdown(summary: &Summary) -> String {
     head(&mut out, summary);
     claims(&mut out, &summary.claims);
     findings(&mut out, &summary.judgement.findings);
+    source_of(&mut out, summary);
     endpoints(&mut out, summary);
     streams(&mut out, summary);
     foot(&mut out, summary);
@@ -64,6 +66,16 @@ fn head(out: &mut String, summary: &Summary) {
     let span = number::span(u64::from(header.seconds));
     let end = text(&header.end_in_words(), MAX_TEXT);
     let _ = writeln!(out, "{} · {span} · {end}\n", text(&header.started_at, MAX_NAME));
+}
+
+/// Where an imported run comes from.
+fn source_of(out: &mut String, summary: &Summary) {
+    let Some(source) = &summary.header.source else { return };
+    let _ = writeln!(out, "\n{}\n", text(&source::title(source), MAX_TEXT));
+    for (label, line) in source::lines(source).iter().take(MAX_ROWS) {
+        let _ = writeln!(out, "- **{}** {}", text(label, MAX_NAME), text(line, MAX_TEXT));
+    }
+    out.push('\n');
 }
 
 fn claims(out: &mut String, claims: &[Asked]) {

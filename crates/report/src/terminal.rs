@@ -9,12 +9,15 @@ use evidence::{Claim, Finding, Severity, Verdict};
 
 use crate::number;
 use crate::profiles::window::in_words;
+use crate::source;
 use crate::summary::{Arrivals, CpuUse, End, Row, Summary, Times, quantile_text};
 use line::{Line, MIN_WIDTH, Tone, fit, wrap};
 use table::{Cell, Column, Table};
 
 /// Where the text of the last lines begins.
 const FOOT: usize = 11;
+/// Where what the source of an imported run says begins.
+const SOURCE: usize = 28;
 
 /// How many findings of one rule and severity are told one by one.
 const FINDINGS_OF_A_RULE: usize = 6;
@@ -34,6 +37,7 @@ pub fn terminal(summary: &Summary, style: Style, width: usize) -> String {
     page.verdict(summary);
     page.claims(summary);
     page.findings(&summary.judgement.findings);
+    page.source(summary);
     for phase in summary.phases_with_rows() {
         page.phase(summary, phase);
     }
@@ -231,6 +235,15 @@ impl Page {
         );
         let tone = if arrivals.dropped() > 0 { Tone::Warn } else { Tone::Normal };
         self.paragraph((label, FOOT), tone, &text);
+    }
+
+    /// Where an imported run comes from.
+    fn source(&mut self, summary: &Summary) {
+        let Some(source) = &summary.header.source else { return };
+        self.heading(&source::title(source));
+        for (label, text) in source::lines(source) {
+            self.paragraph((&fit(&label, SOURCE - 2), SOURCE), Tone::Normal, &text);
+        }
     }
 
     fn foot(&mut self, summary: &Summary) {

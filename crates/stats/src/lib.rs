@@ -5,8 +5,10 @@ pub mod difference;
 pub mod gamma;
 pub mod sample;
 pub mod student;
+pub mod trend;
 
 pub use batch::{Interval, batch_means, design_effect};
 pub use difference::{total_variation, two_mixes, two_shares};
 pub use sample::{mean, quantile, standard_deviation};
 pub use student::t_quantile;
+pub use trend::{Slope, Trend, mann_kendall, theil_sen};

@@ -42,6 +42,7 @@ const ROOMS: &[Room] = &[
     room("workload", Nature::Pure, &["evidence"]),
     room("stats", Nature::Pure, &["evidence"]),
     room("profile", Nature::Pure, &[]),
+    room("import", Nature::Pure, &["evidence"]),
     room("wire", Nature::OnTheLoop, &["evidence"]),
     room("engine", Nature::OnTheLoop, &["workload", "evidence", "wire"]),
     room("k6", Nature::OnTheLoop, &["workload", "evidence", "engine", "wire"]),
@@ -53,8 +54,8 @@ const ROOMS: &[Room] = &[
         "plimsoll",
         Nature::Free,
         &[
-            "evidence", "workload", "stats", "profile", "wire", "engine", "k6", "observe", "archive",
-            "judge", "report",
+            "evidence", "workload", "stats", "profile", "import", "wire", "engine", "k6", "observe",
+            "archive", "judge", "report",
         ],
     ),
     room("testbed", Nature::Free, &[]),
@@ -62,7 +63,7 @@ const ROOMS: &[Room] = &[
     service("challenge", &["kit"]),
     service("listings", &["kit"]),
     service("gateway", &["kit"]),
-    beside("fuzz", &["evidence", "observe", "profile", "wire", "workload"]),
+    beside("fuzz", &["evidence", "import", "observe", "profile", "wire", "workload"]),
     beside("peers", &[]),
     beside("xtask", &["peers"]),
 ];

@@ -24,6 +24,7 @@ pub(crate) fn manifest() -> Manifest {
         targets: BTreeMap::from([("challenge".to_owned(), facts("server", "challenge/0.1.0"))]),
         environment: facts("cpu_model", "Example 3000"),
         generator: facts("version", "0.1.0"),
+        source: None,
     }
 }
 

@@ -132,5 +132,6 @@ pub(crate) fn empty_run() -> MemoryRun {
         targets: Default::default(),
         environment: Default::default(),
         generator: Default::default(),
+        source: None,
     })
 }

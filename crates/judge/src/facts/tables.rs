@@ -1,10 +1,10 @@
 //! Tables by phase, scenario and endpoint: one pass over the run's keys.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use evidence::run::ReadError;
-use evidence::{Histogram, Key, KeyId, Metric, Name, Outcome, Run, Scope, Seconds};
+use evidence::{Histogram, Key, KeyId, Metric, Missing, Name, Outcome, Run, Scope, Seconds};
 use workload::{Flow, Step, Workload};
 
 /// Where a number belongs.
@@ -89,6 +89,8 @@ pub(crate) struct Stretch {
     pub(crate) started: u64,
     pub(crate) dropped_cap: u64,
     pub(crate) dropped_late: u64,
+    /// Dropped in an imported run, whose source does not say why.
+    pub(crate) dropped_unknown: u64,
     pub(crate) done: u64,
     pub(crate) cancelled: u64,
     /// Scheduled and dropped late, by second.
@@ -142,6 +144,8 @@ pub(crate) struct Tables {
     pub(crate) cells: Vec<Cell>,
     pub(crate) stretches: Vec<Stretch>,
     pub(crate) spans: Vec<Span>,
+    /// What the source of an imported run did not keep.
+    pub(crate) missing: BTreeSet<Missing>,
 }
 
 #[derive(Default)]
@@ -169,13 +173,15 @@ impl Tables {
         let mut stretches: Vec<Stretch> = draft.stretches.into_values().collect();
         stretches.sort_by_key(|stretch| order(&stretch.place));
         let spans = spans(run, workload, &stretches);
-        Ok(Tables { cells, stretches, spans })
+        let missing = run.manifest().source.as_ref().map(|source| source.missing.clone()).unwrap_or_default();
+        Ok(Tables { cells, stretches, spans, missing })
     }
 }
 
 /// The phases. Those of a run that did not run its course end with the last whole second in which anything
 /// was due: what it did not get to do must not count as slowness. A run that ends when its iterations are made
-/// ends with the last second in which anything was due, whole or not: nothing of what was asked is missing.
+/// ends with the last second in which anything was due, whole or not: nothing of what was asked is missing. The
+/// phase of an imported run was made from its evidence.
 fn spans(run: &dyn Run, workload: &Workload, stretches: &[Stretch]) -> Vec<Span> {
     let is_complete = run.end().is_some_and(|end| end.ending == evidence::Ending::Completed);
     let last_due =
@@ -183,8 +189,9 @@ fn spans(run: &dyn Run, workload: &Workload, stretches: &[Stretch]) -> Vec<Span>
     let last_due = Duration::from_secs(u64::from(last_due.unwrap_or(0)));
     let over = last_due + Duration::from_secs(1);
     let ends_when_done = workload.scenarios.iter().any(|s| s.executor.iterations().is_some());
+    let is_imported = run.manifest().source.is_some();
     let cut = |at: Duration| match is_complete {
-        _ if at <= over => at,
+        _ if is_imported || at <= over => at,
         true if ends_when_done => over,
         true => at,
         false => last_due,
@@ -298,6 +305,7 @@ impl Draft {
         match key.metric {
             Metric::Scheduled => self.stretch(key).scheduled += sum,
             Metric::Started => self.stretch(key).started += sum,
+            Metric::Dropped => self.stretch(key).dropped_unknown += sum,
             Metric::IterationsDone => self.stretch(key).done += sum,
             Metric::IterationsCancelled => self.stretch(key).cancelled += sum,
             Metric::DroppedCap => {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use evidence::Missing;
 use workload::Filter;
 
 use super::{Observed, Value};
@@ -10,6 +11,12 @@ use crate::facts::{Cell, Tables, matches};
 fn cells<'t>(tables: &'t Tables, filter: &'t Filter) -> impl Iterator<Item = &'t Cell> {
     let is_planned = |cell: &Cell| tables.spans.iter().any(|span| *span.name == *cell.place.phase);
     tables.cells.iter().filter(move |cell| matches(filter, &cell.place) && is_planned(cell))
+}
+
+/// Why nothing about failures can be said of an imported run whose source does not tell them from successes.
+fn without_outcomes(tables: &Tables) -> Option<Value> {
+    let lacks = tables.missing.contains(&Missing::Outcomes);
+    lacks.then(|| Value::Missing("The source does not say how requests ended.".to_owned()))
 }
 
 fn share(part: u64, all: u64, missing: &str) -> Observed {
@@ -24,6 +31,9 @@ fn share(part: u64, all: u64, missing: &str) -> Observed {
 /// generator gave up or dropped through its own fault says nothing of the target and stays out of both.
 pub(super) fn error_rate(tables: &Tables, filter: &Filter) -> Observed {
     let (missed, asked) = cells(tables, filter).fold((0, 0), |(m, a), c| (m + c.missed(), a + c.asked()));
+    if let Some(missing) = without_outcomes(tables) {
+        return Observed::new(missing, "1", asked);
+    }
     share(missed, asked, "No request it counts was due: not measured is not zero.")
 }
 
@@ -35,7 +45,11 @@ pub(super) fn goodput(tables: &Tables, filter: &Filter, within: Option<Duration>
         let buckets = cell.ok.buckets().filter(|(_, high, _)| u128::from(*high) <= limit_us);
         buckets.map(|(_, _, count)| count).sum()
     };
-    a_second(tables, filter, good)
+    let seen = a_second(tables, filter, good);
+    match without_outcomes(tables) {
+        Some(value) => Observed { value, ..seen },
+        None => seen,
+    }
 }
 
 /// Completions a second, right or wrong.

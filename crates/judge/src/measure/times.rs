@@ -1,7 +1,7 @@
 //! Quantiles, means and extremes of times, with the interval that this run alone supports.
 
 use evidence::run::ReadError;
-use evidence::{Histogram, Key, KeyId, Metric, Outcome, Quantile, Run, Seconds};
+use evidence::{Histogram, Key, KeyId, Metric, Missing, Outcome, Quantile, Run, Seconds};
 use workload::{Filter, Measure, Objective, Statistic, Workload};
 
 use super::{Observed, Tail, Value};
@@ -26,6 +26,9 @@ pub(super) fn observe(
     }
     let samples = times.count() + missed;
     let value = match (statistic, samples) {
+        (_, 0) if tables.missing.contains(&Missing::Distributions) => Value::Missing(
+            "The source kept no single times, only figures of its own, which cannot be checked.".to_owned(),
+        ),
         (_, 0) => Value::Missing("Nothing it counts was due: not measured is not zero.".to_owned()),
         (Statistic::Quantile(q), _) => match times.quantile_with(q, missed) {
             Quantile::Finite(us) => Value::Finite(us / MS),

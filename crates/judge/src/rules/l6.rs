@@ -3,12 +3,16 @@
 use evidence::{Finding, Metric, Scope, Severity};
 use workload::Scenario;
 
+use super::imported;
 use crate::facts::{Cell, Facts, Stretch};
 use crate::rule::{named, with_figures};
 use crate::thresholds::PLAN_GAP;
 use crate::words;
 
 pub(crate) fn rule(facts: &Facts<'_>) -> Vec<Finding> {
+    if facts.source.is_some() {
+        return imported::books(facts);
+    }
     let mut findings: Vec<Finding> = facts.tables.stretches.iter().filter_map(arrivals).collect();
     findings.extend(iterations(facts));
     findings.extend(requests(facts));

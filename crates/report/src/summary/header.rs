@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use evidence::{Ending, Run};
+use evidence::{Ending, Run, Source};
 use serde::Serialize;
 use workload::Workload;
 
@@ -45,6 +45,9 @@ pub struct Header {
     pub environment: BTreeMap<String, String>,
     /// The generator.
     pub generator: BTreeMap<String, String>,
+    /// Where an imported run comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
     /// The resolved workload as indented JSON.
     #[serde(skip)]
     pub workload: String,
@@ -96,6 +99,7 @@ pub(super) fn of(run: &dyn Run, workload: &Workload) -> Header {
         targets: manifest.targets.clone(),
         environment: manifest.environment.clone(),
         generator: manifest.generator.clone(),
+        source: manifest.source.clone(),
         workload: serde_json::to_string_pretty(&manifest.workload).unwrap_or_default(),
     }
 }

@@ -234,6 +234,7 @@ pub(crate) fn manifest() -> Manifest {
             ("kernel", "Linux 6.12"),
         ]),
         generator: map(&[("version", "0.1.0"), ("loops", "1"), ("open_files_limit", "65536")]),
+        source: None,
     }
 }
 

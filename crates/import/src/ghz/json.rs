@@ -1,0 +1,203 @@
+//! `ghz -O json`: one document, whose `details` hold every call and are read one by one.
+
+use std::fmt;
+use std::io::BufRead;
+
+use evidence::{GrpcCode, Metric, Outcome, SinkError};
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+
+use super::figure;
+use crate::ImportError;
+use crate::event::{Event, Place, Receive};
+use crate::lines::Reading;
+use crate::survey::rfc3339;
+
+const MS: f64 = 1e-6;
+/// Endpoint of calls whose document does not name it before them.
+const UNNAMED: &str = "call";
+
+pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Result<Reading, ImportError> {
+    let mut state = State { receiver, reading: Reading::default(), call: UNNAMED.to_owned(), failed: None };
+    let mut deserializer = serde_json::Deserializer::from_reader(input);
+    let outcome = deserializer.deserialize_map(Document(&mut state));
+    if let Some(error) = state.failed {
+        return Err(error.into());
+    }
+    match outcome {
+        Ok(()) => Ok(state.reading),
+        Err(error) if error.is_io() => Err(ImportError::Read(error.into())),
+        Err(error) if error.is_eof() && state.reading.records > 0 => {
+            state.reading.cut = Some(state.reading.records + 1);
+            Ok(state.reading)
+        }
+        Err(error) => Err(ImportError::Refused(format!("is no JSON of ghz: {error}"))),
+    }
+}
+
+struct State<'a> {
+    receiver: &'a mut dyn Receive,
+    reading: Reading,
+    call: String,
+    failed: Option<SinkError>,
+}
+
+impl State<'_> {
+    /// Serde carries only its own errors; ours waits where it is found again.
+    fn receive<E: serde::de::Error>(&mut self, event: Event<'_>) -> Result<(), E> {
+        self.receiver.receive(event).map_err(|error| {
+            self.failed = Some(error);
+            E::custom("could not be kept")
+        })
+    }
+
+    fn figure<E: serde::de::Error>(&mut self, name: &str, value: f64, unit: &str) -> Result<(), E> {
+        if value.is_finite() { self.receive(Event::Figure(figure(name, value, unit))) } else { Ok(()) }
+    }
+
+    fn detail(&mut self, detail: &Detail) -> Result<(), Option<SinkError>> {
+        self.reading.records += 1;
+        let Ok(end) = rfc3339(&detail.timestamp) else {
+            self.reading
+                .malformed(format!("`{}` is no time", detail.timestamp.chars().take(40).collect::<String>()));
+            return Ok(());
+        };
+        let Ok(nanos) = u64::try_from(detail.latency) else {
+            self.reading.malformed(format!("{} ns is no duration", detail.latency));
+            return Ok(());
+        };
+        let place = Place { scenario: "", endpoint: &self.call };
+        let outcome = Some(outcome(&detail.status));
+        let metric = Metric::ResponseTime;
+        self.receiver.receive(Event::Times { metric, place, outcome, end, nanos }).map_err(Some)?;
+        let requests = Event::Count { metric: Metric::Requests, place, check: None, at: end, value: 1 };
+        self.receiver.receive(requests).map_err(Some)
+    }
+}
+
+#[derive(Deserialize)]
+struct Detail {
+    timestamp: String,
+    latency: i64,
+    #[serde(default)]
+    status: String,
+}
+
+/// A status by ghz's name, `DeadlineExceeded` for `DEADLINE_EXCEEDED`.
+pub(super) fn outcome(status: &str) -> Outcome {
+    let mut name = String::new();
+    for (at, c) in status.chars().take(40).enumerate() {
+        if at > 0 && c.is_ascii_uppercase() && status != "OK" {
+            name.push('_');
+        }
+        name.push(c.to_ascii_uppercase());
+    }
+    let name = if name == "CANCELED" { "CANCELLED" } else { &name };
+    match GrpcCode::from_name(name) {
+        Some(GrpcCode::OK) => Outcome::Ok,
+        Some(code) => Outcome::Grpc(code),
+        None => Outcome::Protocol,
+    }
+}
+
+struct Document<'s, 'a>(&'s mut State<'a>);
+
+impl<'de> Visitor<'de> for Document<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the report of ghz")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let state = self.0;
+        while let Some(key) = map.next_key::<String>()? {
+            match key.as_str() {
+                "options" => options(state, &map.next_value()?)?,
+                "details" => map.next_value_seed(Details(state))?,
+                "average" => state.figure("avg", map.next_value::<f64>()? * MS, "ms")?,
+                "fastest" => state.figure("min", map.next_value::<f64>()? * MS, "ms")?,
+                "slowest" => state.figure("max", map.next_value::<f64>()? * MS, "ms")?,
+                "count" => state.figure("count", map.next_value()?, "1")?,
+                "rps" => state.figure("rate", map.next_value()?, "1/s")?,
+                "latencyDistribution" => distribution(state, &map.next_value()?)?,
+                "statusCodeDistribution" => {
+                    for (status, count) in map.next_value::<serde_json::Map<String, Value>>()? {
+                        state.figure(&format!("status {status}"), count.as_f64().unwrap_or(f64::NAN), "1")?;
+                    }
+                }
+                "endReason" => {
+                    let reason: Value = map.next_value()?;
+                    state.receive(Event::Fact("end_reason", plain(&reason)))?;
+                }
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn options<E: serde::de::Error>(state: &mut State<'_>, options: &Value) -> Result<(), E> {
+    if let Some(call) = options.get("call").and_then(Value::as_str).filter(|call| !call.is_empty()) {
+        call.clone_into(&mut state.call);
+    }
+    for (name, key) in
+        [("concurrency", "concurrency"), ("asked_rate", "rps"), ("timeout_ns", "timeout"), ("host", "host")]
+    {
+        if let Some(value) = options.get(key) {
+            state.receive(Event::Fact(name, plain(value)))?;
+        }
+    }
+    Ok(())
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned).chars().take(200).collect()
+}
+
+fn distribution<E: serde::de::Error>(state: &mut State<'_>, distribution: &Value) -> Result<(), E> {
+    for entry in distribution.as_array().into_iter().flatten().take(100) {
+        let number = |key: &str| entry.get(key).and_then(Value::as_f64);
+        if let (Some(percentage), Some(latency)) = (number("percentage"), number("latency")) {
+            state.figure(&format!("p{percentage}"), latency * MS, "ms")?;
+        }
+    }
+    Ok(())
+}
+
+/// The calls, each taken and let go before the next is read.
+struct Details<'s, 'a>(&'s mut State<'a>);
+
+impl<'de> DeserializeSeed<'de> for Details<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Details<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of calls")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut calls: A) -> Result<(), A::Error> {
+        let state = self.0;
+        while let Some(detail) = calls.next_element::<Detail>()? {
+            if let Err(error) = state.detail(&detail) {
+                state.failed = error;
+                return Err(serde::de::Error::custom("could not be kept"));
+            }
+        }
+        Ok(())
+    }
+}

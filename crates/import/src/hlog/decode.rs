@@ -1,0 +1,129 @@
+//! HdrHistogram's V2 encoding in any layout, compressed or not, bounded against hostile input.
+
+use std::io::Read;
+
+use flate2::read::ZlibDecoder;
+
+use crate::lines::Fault;
+
+const COOKIE: u32 = 0x1c84_9303;
+const COMPRESSED_COOKIE: u32 = 0x1c84_9304;
+/// The low byte of a cookie's second half says how wide words are, which V2 does not use.
+const COOKIE_MASK: u32 = !0xf0;
+const HEADER: usize = 40;
+/// Longer than any layout of five digits over 64 bits needs.
+const MAX_BYTES: u64 = 16 << 20;
+/// More values in one interval than any run has.
+const MAX_COUNT: u64 = 1 << 40;
+
+/// A histogram as (highest value that its bucket stands for, count), ascending; values are at least 1.
+pub(super) struct Decoded {
+    pub(super) buckets: Vec<(u64, u64)>,
+}
+
+pub(super) fn decode(bytes: &[u8]) -> Result<Decoded, Fault> {
+    let (cookie, rest) = word(bytes)?;
+    match cookie & COOKIE_MASK {
+        COOKIE => plain(bytes),
+        COMPRESSED_COOKIE => {
+            let (length, rest) = word(rest)?;
+            let packed =
+                rest.get(..length as usize).ok_or_else(|| Fault::from("its histogram is cut off"))?;
+            let mut text = Vec::new();
+            let unpacked = ZlibDecoder::new(packed).take(MAX_BYTES + 1).read_to_end(&mut text);
+            if unpacked.is_err() {
+                return Err("its histogram cannot be inflated".into());
+            }
+            if text.len() as u64 > MAX_BYTES {
+                return Err("its histogram is larger than any".into());
+            }
+            plain(&text)
+        }
+        other => Err(Fault::Malformed(format!(
+            "its histogram is of a version that is not read (cookie {other:#x})"
+        ))),
+    }
+}
+
+fn word(bytes: &[u8]) -> Result<(u32, &[u8]), Fault> {
+    let (word, rest) =
+        bytes.split_first_chunk::<4>().ok_or_else(|| Fault::from("its histogram is cut off"))?;
+    Ok((u32::from_be_bytes(*word), rest))
+}
+
+/// How values of a layout are divided into buckets.
+struct Layout {
+    unit_magnitude: u32,
+    half_magnitude: u32,
+}
+
+impl Layout {
+    fn of(lowest: u64, digits: u32) -> Option<Layout> {
+        if !(1..1 << 40).contains(&lowest) || digits > 5 {
+            return None;
+        }
+        let finest = 2 * 10u64.pow(digits);
+        Some(Layout {
+            unit_magnitude: lowest.ilog2(),
+            half_magnitude: finest.next_power_of_two().ilog2() - 1,
+        })
+    }
+
+    /// The highest value that falls into this slot; none past 63 bits.
+    fn highest(&self, slot: u64) -> Option<u64> {
+        let half = 1u64 << self.half_magnitude;
+        let (bucket, sub) = match slot >> self.half_magnitude {
+            0 => (0, slot),
+            bucket => (bucket - 1, (slot & (half - 1)) + half),
+        };
+        let shift = u32::try_from(bucket).ok()?.checked_add(self.unit_magnitude)?;
+        let above = (u128::from(sub) + 1).checked_shl(shift).filter(|_| shift < 64)?;
+        u64::try_from(above - 1).ok().filter(|highest| *highest < 1 << 63)
+    }
+}
+
+fn plain(bytes: &[u8]) -> Result<Decoded, Fault> {
+    let malformed = || Fault::from("its histogram is no V2 histogram");
+    let (header, rest) = bytes.split_at_checked(HEADER).ok_or_else(malformed)?;
+    let word = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+    if word(0) & COOKIE_MASK != COOKIE {
+        return Err(malformed());
+    }
+    let lowest = (u64::from(word(16)) << 32) | u64::from(word(20));
+    let layout = Layout::of(lowest, word(12)).ok_or_else(malformed)?;
+    let mut rest = rest.get(..word(4) as usize).ok_or_else(|| Fault::from("its histogram is cut off"))?;
+    let mut buckets = Vec::new();
+    let (mut slot, mut total) = (0u64, 0u64);
+    while !rest.is_empty() {
+        let number = zigzag(&mut rest).ok_or_else(malformed)?;
+        if number <= 0 {
+            slot = slot.checked_add(number.unsigned_abs().max(1)).ok_or_else(malformed)?;
+            continue;
+        }
+        total = total.saturating_add(number.unsigned_abs());
+        if total > MAX_COUNT {
+            return Err("its histogram counts more than any run has".into());
+        }
+        buckets.push((layout.highest(slot).ok_or_else(malformed)?, number.unsigned_abs()));
+        slot += 1;
+    }
+    Ok(Decoded { buckets })
+}
+
+/// ZigZag LEB128 of at most nine bytes, the ninth whole.
+fn zigzag(rest: &mut &[u8]) -> Option<i64> {
+    let mut value = 0u64;
+    for at in 0..9 {
+        let (&byte, tail) = rest.split_first()?;
+        *rest = tail;
+        if at == 8 {
+            value |= u64::from(byte) << 56;
+        } else {
+            value |= u64::from(byte & 0x7f) << (7 * at);
+            if byte & 0x80 == 0 {
+                break;
+            }
+        }
+    }
+    Some((value >> 1) as i64 ^ -((value & 1) as i64))
+}

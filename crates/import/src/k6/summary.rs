@@ -1,0 +1,98 @@
+//! k6's end-of-test summary: `--summary-export FILE`, or what `handleSummary` was given, as JSON.
+
+use std::io::{BufRead, Read};
+
+use evidence::SourceFigure;
+use serde_json::{Map, Value};
+
+use crate::ImportError;
+use crate::event::{Event, Receive};
+use crate::lines::Reading;
+
+/// The longest summary that is read.
+const MAX_BYTES: u64 = 64 << 20;
+
+pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Result<Reading, ImportError> {
+    let document = document(input, MAX_BYTES)?;
+    let Some(metrics) = document.get("metrics").and_then(Value::as_object) else {
+        return Err(ImportError::Refused("has no `metrics`, as a summary of k6 has".to_owned()));
+    };
+    if let Some(ms) = document.pointer("/state/testRunDurationMs").and_then(Value::as_f64) {
+        receiver.receive(Event::Fact("duration_ms", ms.to_string()))?;
+    }
+    for (name, metric) in metrics {
+        let Some(metric) = metric.as_object() else { continue };
+        self::metric(name, metric, receiver)?;
+    }
+    Ok(Reading { records: metrics.len() as u64, ..Reading::default() })
+}
+
+/// A JSON document that is read as a whole.
+pub(crate) fn document(input: &mut dyn BufRead, max_bytes: u64) -> Result<Value, ImportError> {
+    let mut text = Vec::new();
+    input.take(max_bytes + 1).read_to_end(&mut text)?;
+    if text.len() as u64 > max_bytes {
+        return Err(ImportError::Refused(format!("is longer than {} MiB", max_bytes >> 20)));
+    }
+    serde_json::from_slice(&text).map_err(|error| {
+        ImportError::Refused(if error.is_eof() {
+            "ends in the middle: a summary is one document, of which a part says nothing".to_owned()
+        } else {
+            format!("is no JSON: {error}")
+        })
+    })
+}
+
+fn metric(name: &str, metric: &Map<String, Value>, receiver: &mut dyn Receive) -> Result<(), ImportError> {
+    let values = metric.get("values").and_then(Value::as_object).unwrap_or(metric);
+    let contains = metric.get("contains").and_then(Value::as_str);
+    let is_trend = values.contains_key("avg") || values.keys().any(|key| key.starts_with("p("));
+    let is_time = contains.map_or(is_trend && is_known_time(name), |contains| contains == "time");
+    let is_counter = values.contains_key("count");
+    for (key, value) in values {
+        let Some(number) = value.as_f64().filter(|number| number.is_finite()) else { continue };
+        let unit = match key.as_str() {
+            "passes" | "fails" => "1",
+            "count" if contains == Some("data") || name.starts_with("data_") => "bytes",
+            "rate" if is_counter => "1/s",
+            _ if is_time => "ms",
+            _ => "1",
+        };
+        let figure = SourceFigure {
+            of: name.to_owned(),
+            name: figure_name(key),
+            value: number,
+            unit: unit.to_owned(),
+        };
+        receiver.receive(Event::Figure(figure))?;
+    }
+    for (threshold, outcome) in metric.get("thresholds").and_then(Value::as_object).into_iter().flatten() {
+        // The exported summary says whether it was crossed, the other one whether it is kept.
+        let is_kept = match outcome {
+            Value::Bool(is_crossed) => !is_crossed,
+            outcome => outcome.get("ok").and_then(Value::as_bool).unwrap_or(false),
+        };
+        let how = if is_kept { "kept" } else { "crossed" };
+        receiver.receive(Event::Remark(format!(
+            "k6 says that its threshold `{threshold}` of `{name}` was {how}"
+        )))?;
+    }
+    Ok(())
+}
+
+/// Metrics whose values are milliseconds, where the summary does not say so.
+fn is_known_time(name: &str) -> bool {
+    let metric = name.split('{').next().unwrap_or(name);
+    metric.ends_with("_duration") || metric.starts_with("http_req_")
+}
+
+/// k6's names as other tools have them: `p(95)` is `p95`.
+fn figure_name(key: &str) -> String {
+    match key {
+        "med" => "p50".to_owned(),
+        key => match key.strip_prefix("p(").and_then(|rest| rest.strip_suffix(')')) {
+            Some(percent) => format!("p{percent}"),
+            None => key.to_owned(),
+        },
+    }
+}

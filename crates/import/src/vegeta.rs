@@ -1,0 +1,135 @@
+//! vegeta: each hit as `vegeta encode` writes it, and the figures of `vegeta report -type=json`.
+
+use std::borrow::Cow;
+use std::io::BufRead;
+
+use evidence::{Metric, Outcome, SourceFigure};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::ImportError;
+use crate::event::{Event, Place, Receive};
+use crate::k6::summary::document;
+use crate::lines::{Fault, Reading, each};
+use crate::survey::rfc3339;
+
+const MAX_REPORT_BYTES: u64 = 16 << 20;
+
+#[derive(Deserialize)]
+struct Hit<'a> {
+    #[serde(borrow, default)]
+    attack: Cow<'a, str>,
+    code: u16,
+    #[serde(borrow)]
+    timestamp: Cow<'a, str>,
+    latency: u64,
+    #[serde(default)]
+    bytes_out: u64,
+    #[serde(default)]
+    bytes_in: u64,
+    #[serde(borrow, default)]
+    error: Cow<'a, str>,
+    #[serde(borrow, default)]
+    method: Cow<'a, str>,
+    #[serde(borrow, default)]
+    url: Cow<'a, str>,
+}
+
+impl Hit<'_> {
+    /// vegeta takes statuses from 200 to 399 for successes.
+    fn outcome(&self) -> Outcome {
+        match self.code {
+            200..=399 => Outcome::Ok,
+            0 => self.transport(),
+            code => Outcome::of_http_status(code),
+        }
+    }
+
+    /// How a hit without a status ended, from the words of Go's errors.
+    fn transport(&self) -> Outcome {
+        let says = |words: &[&str]| words.iter().any(|word| self.error.contains(word));
+        if says(&["Timeout exceeded", "deadline exceeded", "i/o timeout"]) {
+            Outcome::Timeout
+        } else if says(&["connection refused", "no such host", "lookup "]) {
+            Outcome::Refused
+        } else if says(&["x509:", "tls:"]) {
+            Outcome::Tls
+        } else if says(&["connection reset", "broken pipe", "EOF"]) {
+            Outcome::Reset
+        } else {
+            Outcome::Protocol
+        }
+    }
+}
+
+pub(crate) fn results(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Result<Reading, ImportError> {
+    each(input, |line| {
+        let hit: Hit<'_> =
+            serde_json::from_slice(line).map_err(|error| Fault::Malformed(error.to_string()))?;
+        let latency = i64::try_from(hit.latency).map_err(|_| Fault::from("`latency` is out of range"))?;
+        let end = rfc3339(&hit.timestamp)?.saturating_add(latency);
+        let endpoint = match (&*hit.method, &*hit.url) {
+            ("", "") => Cow::Borrowed("hit"),
+            ("", url) => Cow::Borrowed(url),
+            (method, url) => Cow::Owned(format!("{method} {url}")),
+        };
+        let place = Place { scenario: &hit.attack, endpoint: &endpoint };
+        let (metric, outcome) = (Metric::ResponseTime, Some(hit.outcome()));
+        receiver.receive(Event::Times { metric, place, outcome, end, nanos: hit.latency })?;
+        for (metric, value) in
+            [(Metric::Requests, 1), (Metric::BytesIn, hit.bytes_in), (Metric::BytesOut, hit.bytes_out)]
+        {
+            let value = value.min(1 << 40);
+            receiver.receive(Event::Count { metric, place, check: None, at: end, value })?;
+        }
+        Ok(())
+    })
+}
+
+pub(crate) fn report(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Result<Reading, ImportError> {
+    let document = document(input, MAX_REPORT_BYTES)?;
+    let mut records = 0;
+    let mut put = |name: &str, value: Option<f64>, unit: &str| -> Result<(), ImportError> {
+        let Some(value) = value.filter(|value| value.is_finite()) else { return Ok(()) };
+        records += 1;
+        let figure =
+            SourceFigure { of: "all hits".to_owned(), name: name.to_owned(), value, unit: unit.to_owned() };
+        Ok(receiver.receive(Event::Figure(figure))?)
+    };
+    let number = |at: &str| document.pointer(at).and_then(Value::as_f64);
+    for (at, name) in [
+        ("mean", "avg"),
+        ("min", "min"),
+        ("50th", "p50"),
+        ("90th", "p90"),
+        ("95th", "p95"),
+        ("99th", "p99"),
+        ("max", "max"),
+    ] {
+        put(name, number(&format!("/latencies/{at}")).map(|ns| ns / 1e6), "ms")?;
+    }
+    for (at, name, unit) in [
+        ("/requests", "count", "1"),
+        ("/rate", "rate", "1/s"),
+        ("/throughput", "throughput", "1/s"),
+        ("/success", "success", "1"),
+        ("/bytes_in/total", "bytes in", "bytes"),
+        ("/bytes_out/total", "bytes out", "bytes"),
+    ] {
+        put(name, number(at), unit)?;
+    }
+    for (status, count) in
+        document.get("status_codes").and_then(Value::as_object).into_iter().flatten().take(100)
+    {
+        put(&format!("status {status}"), count.as_f64(), "1")?;
+    }
+    for (name, at) in [("earliest", "/earliest"), ("end", "/end")] {
+        if let Some(text) = document.pointer(at).and_then(Value::as_str) {
+            receiver.receive(Event::Fact(name, text.chars().take(60).collect()))?;
+        }
+    }
+    if records == 0 {
+        return Err(ImportError::Refused("has no figures, as a report of vegeta has".to_owned()));
+    }
+    Ok(Reading { records, ..Reading::default() })
+}

@@ -1,0 +1,220 @@
+//! Each format as its tool wrote it, read into a run.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use evidence::memory::MemoryRun;
+use evidence::{Metric, Outcome, Run as _};
+use import::{Filler, Format, Reading, Survey};
+
+fn fixture(name: &str) -> Vec<u8> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// What there is of a file in its two passes.
+struct Imported {
+    survey: Survey,
+    reading: Reading,
+    run: MemoryRun,
+}
+
+fn import(format: Format, bytes: &[u8]) -> Imported {
+    assert_eq!(import::recognise(&bytes[..bytes.len().min(import::HEAD_BYTES)]).unwrap(), format);
+    let mut survey = Survey::default();
+    let reading = import::read(format, &mut &bytes[..], &mut survey).unwrap();
+    let manifest = serde_json::json!({
+        "schema_version": 2, "name": "", "workload": null, "workload_digest": "", "seed": 0, "started_at": "",
+        "targets": {}, "environment": {}, "generator": {},
+    });
+    let mut run = MemoryRun::new(serde_json::from_value(manifest).unwrap());
+    let epoch = survey.span.map_or(0, |(first, _)| first.div_euclid(1_000_000_000) * 1_000_000_000);
+    let mut filler = Filler::new(&mut run, epoch);
+    assert_eq!(
+        import::read(format, &mut &bytes[..], &mut filler).unwrap(),
+        reading,
+        "the second pass differs"
+    );
+    assert_eq!(filler.finish().unwrap(), 0);
+    Imported { survey, reading, run }
+}
+
+impl Imported {
+    /// Totals by metric, endpoint and outcome.
+    fn totals(&self) -> Vec<String> {
+        let mut totals: BTreeMap<String, u64> = BTreeMap::new();
+        for (id, key) in self.run.keys() {
+            let outcome = key.outcome.map(|outcome| format!(" {outcome}")).unwrap_or_default();
+            let total = match key.metric.shape() {
+                evidence::key::Shape::Histogram => self.run.histogram(*id, self.run.whole()).unwrap().count(),
+                evidence::key::Shape::Counter if key.metric.name().ends_with("_ns") => continue,
+                evidence::key::Shape::Counter => self.run.total(*id).unwrap(),
+            };
+            let of = format!("{} {}/{}{outcome}", key.metric, key.scenario, key.endpoint);
+            *totals.entry(of).or_default() += total;
+        }
+        totals.into_iter().map(|(of, total)| format!("{of}: {total}")).collect()
+    }
+
+    fn figure(&self, of: &str, name: &str) -> f64 {
+        let found = self.survey.figures.iter().find(|figure| figure.of == of && figure.name == name);
+        found.unwrap_or_else(|| panic!("no {name} of {of}")).value
+    }
+}
+
+#[test]
+fn k6_says_the_same_in_both_of_its_streams() {
+    let ndjson = import(Format::K6Ndjson, &fixture("k6.ndjson"));
+    let csv = import(Format::K6Csv, &fixture("k6.csv"));
+    assert_eq!((ndjson.reading.malformed, csv.reading.malformed), (0, 0));
+    assert_eq!(ndjson.totals(), csv.totals());
+    let text = ndjson.totals().join("\n");
+    insta::assert_snapshot!(text, @r"
+    bytes_in browse/: 2014
+    bytes_in stalled/: 0
+    bytes_out browse/: 2327
+    bytes_out stalled/: 0
+    check_failed browse/(checks): 1
+    check_passed browse/(checks): 12
+    dropped stalled/: 5
+    iteration_time browse/: 13
+    iteration_time stalled/: 4
+    iterations_done browse/: 13
+    iterations_done stalled/: 4
+    requests browse/GET list: 13
+    requests browse/POST http://127.0.0.1:43781/buy: 13
+    requests stalled/GET http://127.0.0.1:1/gone: 4
+    response_time browse/GET list http_5xx: 1
+    response_time browse/GET list ok: 12
+    response_time browse/POST http://127.0.0.1:43781/buy http_5xx: 1
+    response_time browse/POST http://127.0.0.1:43781/buy ok: 12
+    response_time stalled/GET http://127.0.0.1:1/gone refused: 4
+    ");
+    // The very values, and in the very second: a stream's sum is that of its summary.
+    let summary = import(Format::K6Summary, &fixture("k6-summary.json"));
+    let requests: u64 = ndjson
+        .run
+        .keys()
+        .iter()
+        .filter(|(_, key)| key.metric == Metric::Requests)
+        .map(|(id, _)| ndjson.run.total(*id).unwrap())
+        .sum();
+    assert_eq!(requests as f64, summary.figure("http_reqs", "count"));
+    assert!(ndjson.survey.has_drops);
+}
+
+#[test]
+fn k6s_summaries_give_figures_and_nothing_else() {
+    for file in ["k6-summary.json", "k6-summary-export.json"] {
+        let summary = import(Format::K6Summary, &fixture(file));
+        assert_eq!((summary.survey.dated, summary.run.keys().len()), (0, 0), "{file}");
+        let p95 = summary.figure("http_req_duration", "p95");
+        let unit =
+            summary.survey.figures.iter().find(|f| f.of == "http_req_duration").map(|f| f.unit.as_str());
+        assert!(p95 > 0.0 && unit == Some("ms"), "{file}: {p95} {unit:?}");
+        let mut remarks = summary.survey.remarks.clone();
+        remarks.sort();
+        assert_eq!(
+            remarks,
+            [
+                "k6 says that its threshold `p(95)<500` of `http_req_duration` was kept",
+                "k6 says that its threshold `rate>0.99` of `checks` was crossed",
+            ],
+            "{file}"
+        );
+    }
+}
+
+#[test]
+fn ghz_gives_every_call_or_its_figures() {
+    let json = import(Format::GhzJson, &fixture("ghz.json"));
+    assert_eq!(json.totals(), ["requests /demo.Echo.Say: 60", "response_time /demo.Echo.Say ok: 60"]);
+    assert_eq!(json.figure("all calls", "count"), 60.0);
+    let text = import(Format::GhzText, &fixture("ghz.txt"));
+    assert_eq!((text.figure("all calls", "count"), text.reading.malformed, text.survey.dated), (60.0, 0, 0));
+    for name in ["avg", "p95", "p99", "max"] {
+        let (a, b) = (json.figure("all calls", name), text.figure("all calls", name));
+        assert!(a > 0.5 && a < 100.0 && b > 0.5 && b < 100.0, "{name}: {a} and {b} ms");
+    }
+}
+
+#[test]
+fn vegetas_hits_end_when_they_were_answered() {
+    let results = import(Format::VegetaResults, &fixture("vegeta-results.json"));
+    let text = results.totals().join("\n");
+    insta::assert_snapshot!(text, @r"
+    bytes_in list/GET http://127.0.0.1:8000/list: 192
+    bytes_out list/GET http://127.0.0.1:8000/list: 0
+    requests list/GET http://127.0.0.1:8000/list: 100
+    response_time list/GET http://127.0.0.1:8000/list http_503: 10
+    response_time list/GET http://127.0.0.1:8000/list ok: 86
+    response_time list/GET http://127.0.0.1:8000/list timeout: 4
+    ");
+    let (timeouts, _) =
+        results.run.keys().iter().find(|(_, key)| key.outcome == Some(Outcome::Timeout)).unwrap();
+    let seconds: Vec<u32> = results
+        .run
+        .histograms(*timeouts, results.run.whole())
+        .unwrap()
+        .iter()
+        .map(|(second, _)| *second)
+        .collect();
+    assert_eq!(seconds, [30, 31]);
+    let report = import(Format::VegetaReport, &fixture("vegeta-report.json"));
+    assert_eq!((report.figure("all hits", "p99"), report.figure("all hits", "success")), (30_000.0, 0.86));
+}
+
+#[test]
+fn a_file_that_ends_in_the_middle_is_read_up_to_there() {
+    for (format, file, whole) in [
+        (Format::K6Ndjson, "k6.ndjson", 391),
+        (Format::K6Csv, "k6.csv", 374),
+        (Format::VegetaResults, "vegeta-results.json", 100),
+    ] {
+        let bytes = fixture(file);
+        let cut = import(format, &bytes[..bytes.len() - 20]);
+        assert_eq!((cut.reading.cut, cut.reading.malformed), (Some(whole), 0), "{file}");
+    }
+    let bytes = fixture("ghz.json");
+    let cut = import(Format::GhzJson, &bytes[..bytes.len() - 200]);
+    assert_eq!(cut.reading.cut, Some(cut.reading.records + 1));
+    assert!(cut.reading.records > 50);
+}
+
+#[test]
+fn lines_out_of_order_lose_nothing() {
+    let text = String::from_utf8(fixture("vegeta-results.json")).unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.reverse();
+    let reversed = import(Format::VegetaResults, (lines.join("\n") + "\n").as_bytes());
+    assert_eq!(reversed.totals(), import(Format::VegetaResults, text.as_bytes()).totals());
+}
+
+#[test]
+fn too_many_names_are_counted_as_one() {
+    let line = |n: u32| {
+        format!(
+            "{{\"code\":200,\"timestamp\":\"2026-11-21T09:30:00Z\",\"latency\":5,\"method\":\"GET\",\"url\":\"/{n}\"}}\n"
+        )
+    };
+    let text: String = (0..1_500).map(line).collect();
+    let mut run = MemoryRun::new(import(Format::VegetaResults, line(0).as_bytes()).run.manifest().clone());
+    let mut filler = Filler::new(&mut run, 0);
+    import::read(Format::VegetaResults, &mut text.as_bytes(), &mut filler).unwrap();
+    assert_eq!(filler.finish().unwrap(), 501);
+    let others = run.keys().iter().filter(|(_, key)| &*key.endpoint == "(others)").count();
+    assert_eq!((others, run.keys().len()), (4, 1_000 * 4));
+}
+
+#[test]
+fn what_is_not_read_is_refused_with_what_to_do() {
+    let said = |head: &[u8]| import::recognise(head).unwrap_err().to_string();
+    assert!(said(b"\x3f\xff\x81\x03\x01\x01\x06Result\x01\xff\x82\x00\x01\x0a\x01\x06Attack\x01\x0c\x00\x01\x07Latency").contains("vegeta encode"));
+    assert!(said(b"hello").contains("in none of the formats"));
+    assert!(said(b"{\"a\": 1}").contains("is JSON, but"));
+    assert!(said(b"\x89PNG\r\n\x1a\n\0\0").contains("is not text"));
+    let bomb = "[".repeat(100_000);
+    assert!(import::read(Format::K6Summary, &mut bomb.as_bytes(), &mut Survey::default()).is_err());
+}

@@ -1,0 +1,153 @@
+//! Whether a target holds on to what it was given: memory, goroutines, threads, descriptors, connections over time.
+//!
+//! A trend alone is never a leak, because whatever saturates rises too: it is `GROWING`. A leak is shown by idle floors
+//! that rise from load cycle to load cycle, and its absence only by a series that is long enough, with the growth that
+//! it excludes. Start reading at [`of`].
+
+mod blocks;
+mod ratchet;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use evidence::run::{ReadError, select};
+use evidence::{Metric, Run, Sample, SeriesKey};
+use workload::Workload;
+
+use crate::words;
+use blocks::{Blocks, MIN_BLOCKS};
+
+/// Shorter than this, in seconds, nothing shows that there is no leak.
+const MIN_LENGTH_S: f64 = 1_800.0;
+/// One-sided level of the trend test.
+const ALPHA: f64 = 0.005;
+/// Memory must rise by more than this share and these bytes over the window.
+const MEMORY_SHARE: f64 = 0.02;
+const MEMORY_BYTES: f64 = 1_048_576.0;
+/// Numbers of things must rise by more than this share and so many.
+const COUNT_SHARE: f64 = 0.01;
+const COUNT: f64 = 5.0;
+
+/// What is looked at of a target, by the beginning of a series' name.
+const WATCHED: [&str; 9] =
+    ["rss", "memory", "heap_live", "heap", "goroutines", "threads", "fds", "connections", "go_goroutines"];
+
+/// What a series shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Leak {
+    /// Idle floors rise from load cycle to load cycle.
+    Leak,
+    /// It rises, and whether it would stop is not known.
+    Growing,
+    /// Too little to tell.
+    Undetermined,
+    /// It does not rise, as far as said.
+    NoLeak,
+}
+
+impl fmt::Display for Leak {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Leak::Leak => "LEAK",
+            Leak::Growing => "GROWING",
+            Leak::Undetermined => "UNDETERMINED",
+            Leak::NoLeak => "NO_LEAK",
+        })
+    }
+}
+
+/// The answer for one series.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LeakAnswer {
+    /// Which series.
+    pub series: SeriesKey,
+    /// What it shows.
+    pub answer: Leak,
+    /// One sentence with the numbers.
+    pub because: String,
+}
+
+/// The answer for each series of a target that could show a leak, the gravest first. Empty when none was observed.
+///
+/// # Errors
+/// [`ReadError`] when the evidence cannot be read.
+pub fn of(run: &dyn Run, workload: &Workload) -> Result<Vec<LeakAnswer>, ReadError> {
+    let idle = idle_phases(run, workload)?;
+    let mut answers = Vec::new();
+    for series in run.series().iter().filter(|series| is_watched(series)) {
+        let samples = run.samples(series, 0..u32::MAX)?;
+        let (answer, because) = answer(series, &samples, &idle);
+        answers.push(LeakAnswer { series: series.clone(), answer, because });
+    }
+    answers.sort_by(|a, b| (a.answer, &a.series).cmp(&(b.answer, &b.series)));
+    Ok(answers)
+}
+
+fn is_watched(series: &SeriesKey) -> bool {
+    &*series.target != SeriesKey::GENERATOR && WATCHED.iter().any(|name| *series.name == **name)
+}
+
+/// Where nothing was due, in seconds of the run: between the load cycles of a plan.
+fn idle_phases(run: &dyn Run, workload: &Workload) -> Result<Vec<(f64, f64)>, ReadError> {
+    let mut due: BTreeMap<&str, u64> = BTreeMap::new();
+    for (id, key) in select(run.keys(), Metric::Scheduled, |_| true) {
+        *due.entry(&key.phase).or_default() += run.total(id)?;
+    }
+    let is_idle =
+        |phase: &&workload::Phase| !due.is_empty() && due.get(phase.name.as_str()).is_none_or(|n| *n == 0);
+    let span = |phase: &workload::Phase| (phase.start.as_secs_f64(), phase.end.as_secs_f64());
+    Ok(workload.phases.iter().filter(is_idle).map(span).collect())
+}
+
+fn answer(series: &SeriesKey, samples: &[Sample], idle: &[(f64, f64)]) -> (Leak, String) {
+    if let Some(because) = ratchet::leak(samples, idle) {
+        return (Leak::Leak, because);
+    }
+    let Some(blocks) = Blocks::of(samples) else {
+        return (Leak::Undetermined, "A single look says nothing of what is held on to.".to_owned());
+    };
+    let length = words::ms(blocks.length_s * 1e3);
+    if blocks.medians.len() < MIN_BLOCKS {
+        let because = format!(
+            "{length} of it act like {} independent values; {MIN_BLOCKS} are needed.",
+            blocks.medians.len()
+        );
+        return (Leak::Undetermined, because);
+    }
+    let (Some(slope), Some(trend)) =
+        (stats::theil_sen(&blocks.medians), stats::mann_kendall(&blocks.medians))
+    else {
+        return (Leak::Undetermined, "It has values that are no numbers.".to_owned());
+    };
+    let steps = (blocks.medians.len() - 1) as f64;
+    let growth = slope.per_step * steps;
+    let per_hour = 3_600.0 / blocks.block_s();
+    let unit = &*series.unit;
+    if trend.p_rising <= ALPHA && is_large(unit, growth, blocks.medians[0]) {
+        let because = format!(
+            "It rose by {} in {length}, {} an hour; a trend alone does not tell a leak from a warm-up: run longer, or \
+             in load cycles with idle phases between.",
+            words::quantity(growth, unit),
+            words::quantity(slope.per_step * per_hour, unit)
+        );
+        return (Leak::Growing, because);
+    }
+    if blocks.length_s < MIN_LENGTH_S {
+        let needed = words::number(MIN_LENGTH_S / 60.0);
+        return (
+            Leak::Undetermined,
+            format!("No growth was seen in {length}; {needed} min are needed to say more."),
+        );
+    }
+    let bound = words::quantity(slope.upper.max(0.0) * per_hour, unit);
+    (Leak::NoLeak, format!("No growth was seen in {length}; more than {bound} an hour is excluded at 95 %."))
+}
+
+/// Whether a rise is large enough to care.
+fn is_large(unit: &str, growth: f64, start: f64) -> bool {
+    let (share, least) = if unit == "bytes" { (MEMORY_SHARE, MEMORY_BYTES) } else { (COUNT_SHARE, COUNT) };
+    growth > least && growth > share * start.abs()
+}
+
+#[cfg(test)]
+mod tests;

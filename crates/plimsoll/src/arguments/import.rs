@@ -1,0 +1,45 @@
+//! What `plimsoll import` takes.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use import::Format;
+
+use super::OutputArguments;
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  plimsoll import k6.ndjson                       what `k6 run --out json=k6.ndjson` wrote
+  plimsoll import k6.csv --ask 'p95(list) < 50ms' --ask 'error_rate(all) < 0.1%'
+  plimsoll import ghz.json -o yesterday.plimsoll --html yesterday.html
+  vegeta encode results.bin > results.json && plimsoll import results.json
+  plimsoll import run-1.hlog run-2.hlog           one run, of several files";
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportArguments {
+    /// The files of one run, all by one tool; each is read twice
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The run file to write [default: the first file's name with the time, `.plimsoll`]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// The files' format [default: told from their content]
+    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    pub(crate) format: Option<Format>,
+    /// An objective to judge the run by, as plans have them; may be given several times
+    #[arg(long = "ask", value_name = "OBJECTIVE")]
+    pub(crate) asks: Vec<String>,
+    /// Replace the run file if it is there
+    #[arg(long)]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) outputs: OutputArguments,
+}
+
+fn format(text: &str) -> Result<Format, String> {
+    let known = Format::ALL.iter().find(|(_, name)| *name == text);
+    known.map(|(format, _)| *format).ok_or_else(|| {
+        let names: Vec<&str> = Format::ALL.iter().map(|(_, name)| *name).collect();
+        format!("expected one of {}", names.join(", "))
+    })
+}

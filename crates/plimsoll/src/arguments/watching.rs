@@ -1,0 +1,75 @@
+//! What `plimsoll quick`, `plimsoll monitor` and `plimsoll leaks` take.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use workload::units;
+
+pub(crate) const MONITOR_EXAMPLES: &str = "\
+Examples:
+  plimsoll monitor :8000                          the process that listens on this port, a line a second
+  plimsoll monitor 1234 5678 --for 30m -o watched.plimsoll
+  plimsoll monitor --plan plan.toml               what the plan's targets are watched by, without its load";
+
+pub(crate) const LEAKS_EXAMPLES: &str = "\
+Examples:
+  plimsoll leaks soak.plimsoll                    what a run of an hour shows
+  plimsoll leaks --for 30m :8000                  watch a process, then say
+
+Exit codes: 0 no series shows a leak, 3 one does, 4 undecided: it grows, or was watched for too short.";
+
+pub(crate) const QUICK_EXAMPLES: &str = "\
+Examples:
+  plimsoll quick http://127.0.0.1:8000/list       5 requests a second for 10 s, then a burst of 300
+  plimsoll quick 127.0.0.1:9090                   a gRPC server, by its health service
+  plimsoll quick challenge --plan plan.toml       the plan's requests to this target
+
+Exit codes: 0 no check failed, 2 nothing answers, 3 a check failed.";
+
+#[derive(Debug, Args)]
+pub(crate) struct QuickArguments {
+    /// A URL, HOST:PORT of a gRPC server, or with --plan the name of a target
+    pub(crate) target: String,
+    /// Make the requests of this plan
+    #[arg(long, value_name = "PLAN")]
+    pub(crate) plan: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MonitorArguments {
+    /// Process ids (`1234`) and ports that a process listens on (`:8000`)
+    #[arg(value_name = "TARGET", conflicts_with = "plan")]
+    pub(crate) subjects: Vec<String>,
+    /// Watch what this plan says of its targets
+    #[arg(long, value_name = "PLAN")]
+    pub(crate) plan: Option<PathBuf>,
+    /// For how long, such as 30m [default: until interrupted]
+    #[arg(long = "for", value_name = "TIME", value_parser = length)]
+    pub(crate) length: Option<Duration>,
+    /// Keep what is seen in this run file
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LeaksArguments {
+    /// A run file; with --for process ids (`1234`) and ports (`:8000`)
+    #[arg(required = true, value_name = "FILE|TARGET")]
+    pub(crate) subjects: Vec<String>,
+    /// Watch the targets for so long first, such as 30m
+    #[arg(long = "for", value_name = "TIME", value_parser = length)]
+    pub(crate) length: Option<Duration>,
+    /// Keep what is seen in this run file
+    #[arg(short, long, value_name = "FILE", requires = "length")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+fn length(text: &str) -> Result<Duration, String> {
+    let length = units::duration(text).map_err(|error| error.to_string())?;
+    let longest = Duration::from_secs(30 * 86_400);
+    if length < Duration::from_secs(1) || length > longest {
+        return Err("from a second to 30 days".to_owned());
+    }
+    Ok(length)
+}

@@ -1,0 +1,89 @@
+//! What an imported run's manifest says of where it comes from.
+
+use std::collections::BTreeSet;
+
+use anyhow::ensure;
+use evidence::{Missing, Source};
+use import::Format;
+
+use super::Surveyed;
+
+/// No tool that is read keeps any of these.
+const ALWAYS: [Missing; 8] = [
+    Missing::DueTimes,
+    Missing::Arrivals,
+    Missing::Drops,
+    Missing::Model,
+    Missing::GeneratorLoad,
+    Missing::TimeLimits,
+    Missing::TargetIdentity,
+    Missing::Environment,
+];
+
+/// The source that `files` are; at least one.
+pub(super) fn of(files: &[Surveyed]) -> anyhow::Result<Source> {
+    let tools: BTreeSet<&str> = files.iter().map(|file| file.format.tool()).collect();
+    ensure!(
+        tools.len() == 1,
+        "these files are by different tools ({}): import each run by itself",
+        tools.into_iter().collect::<Vec<_>>().join(", ")
+    );
+    let formats: BTreeSet<String> = files.iter().map(|file| file.format.to_string()).collect();
+    let mut source = Source {
+        tool: files[0].format.tool().to_owned(),
+        format: formats.into_iter().collect::<Vec<_>>().join(" and "),
+        files: files.iter().map(name).collect(),
+        missing: missing(files),
+        ..Source::default()
+    };
+    for file in files {
+        let Surveyed { survey, reading, .. } = file;
+        source.figures.extend(survey.figures.iter().cloned());
+        source.facts.extend(survey.facts.clone());
+        source.remarks.extend(survey.remarks.iter().cloned());
+        if survey.figures_left_out > 0 {
+            source.remarks.push(format!(
+                "{} figures of {} are left out",
+                survey.figures_left_out,
+                name(file)
+            ));
+        }
+        if !survey.unknown.is_empty() {
+            let names: Vec<&str> = survey.unknown.iter().map(String::as_str).collect();
+            source.remarks.push(format!("metrics that are not imported: {}", names.join(", ")));
+        }
+        source.malformed += reading.malformed;
+        if let (None, Some((at, why))) = (&source.first_malformed, &reading.first_malformed) {
+            source.first_malformed = Some(format!("line {at} of {}: {why}", name(file)));
+        }
+    }
+    source.remarks.extend(cut(files));
+    Ok(source)
+}
+
+fn missing(files: &[Surveyed]) -> BTreeSet<Missing> {
+    let mut missing = BTreeSet::from(ALWAYS);
+    let is_rolled_up =
+        |file: &Surveyed| matches!(file.format, Format::K6Summary | Format::GhzText | Format::VegetaReport);
+    if files.iter().all(|file| is_rolled_up(file) || file.survey.dated == 0) {
+        missing.extend([Missing::Distributions, Missing::Outcomes]);
+    }
+    if files[0].format == Format::HdrLog {
+        missing.insert(Missing::Outcomes);
+    }
+    missing
+}
+
+/// What to say of a file that ends in the middle of a record.
+pub(super) fn cut(files: &[Surveyed]) -> Option<String> {
+    let cut = files.iter().find_map(|file| Some((file, file.reading.cut?)));
+    cut.map(|(file, at)| {
+        format!("{} ends in the middle of line {at}; what came after is not here", name(file))
+    })
+}
+
+fn name(file: &Surveyed) -> String {
+    file.path
+        .file_name()
+        .map_or_else(|| file.path.display().to_string(), |name| name.to_string_lossy().into_owned())
+}

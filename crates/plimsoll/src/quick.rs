@@ -1,0 +1,160 @@
+//! `plimsoll quick`: within a minute, is a target fit to be loaded? Two short runs along the spine, a slow one and a
+//! burst, and a table of checks.
+
+mod checks;
+
+use std::time::Duration;
+
+use anyhow::anyhow;
+use archive::Stored;
+use workload::model::{ProcessRef, Workload};
+use workload::oneliner::{GrpcLine, HttpLine, Pace, StreamLine, grpc, http};
+use workload::plan::LoadedPlan;
+use workload::{Arrivals, Connecting, Executor, Phase};
+
+use crate::arguments::{CourseArguments, OutputArguments, OverrideArguments, QuickArguments};
+use crate::failure::{Failure, Outcome};
+use crate::run::{self, Course, Recorded};
+use crate::run_file::Keep;
+use crate::signals::Listener;
+use crate::{line, outputs, plan};
+use checks::{Check, State};
+
+/// A check failed.
+const FAILED: u8 = 3;
+/// Requests a second, and for how long: slow enough to wait for nobody.
+const SLOW: (f64, Duration) = (5.0, Duration::from_secs(10));
+/// Short, and more than any limiter for people lets through.
+const BURST: (f64, Duration) = (100.0, Duration::from_secs(3));
+const TIMEOUT: Duration = Duration::from_secs(10);
+const HEALTH: &str = "grpc.health.v1.Health/Check";
+
+pub(crate) fn quick(arguments: &QuickArguments) -> Outcome<u8> {
+    let listener = Listener::start()?;
+    let slow = match measured(&listener, arguments, SLOW) {
+        Ok(slow) => slow,
+        // What is wrong with the arguments is no finding about a target.
+        Err(Failure::Usage(error)) if error.to_string().contains("nothing answers") => {
+            outputs::print(&checks::table(&checks::unreachable(&error.to_string())))?;
+            return Err(Failure::Usage(error));
+        }
+        Err(failure) => return Err(failure),
+    };
+    let burst = measured(&listener, arguments, BURST)?;
+    let slow = Stored::open(slow.file.path()).map_err(Failure::own)?;
+    let burst = Stored::open(burst.file.path()).map_err(Failure::own)?;
+    let checks = checks::of(&slow, &burst).map_err(Failure::own)?;
+    outputs::print(&checks::table(&checks))?;
+    Ok(if checks.iter().any(|Check { state, .. }| *state == State::Fail) { FAILED } else { 0 })
+}
+
+/// A short run of the target at this rate, in a file that is gone afterwards.
+fn measured(
+    listener: &Listener,
+    arguments: &QuickArguments,
+    (rate, length): (f64, Duration),
+) -> Outcome<Recorded> {
+    let mut plan = match &arguments.plan {
+        Some(path) => of_plan(path, (&arguments.target, rate, length))?,
+        None => of_address(&arguments.target, (rate, length))?,
+    };
+    for target in plan.workload.targets.values_mut() {
+        watch_if_local(target);
+    }
+    let outputs = OutputArguments { html: None, md: None, json: None, junit: None };
+    let arguments = CourseArguments { once: false, force: false, loops: 1, outputs };
+    let elsewhere = |_: &str| String::new();
+    let course = Course { keep: Keep::Nothing, is_quiet: true, arguments: &arguments, elsewhere };
+    let recorded = run::record(listener, plan, &course)?;
+    match &recorded.aborted {
+        Some(reason) => Err(Failure::own(anyhow!("the run was broken off: {reason}"))),
+        None if listener.has_heard() => Err(Failure::own(anyhow!("interrupted"))),
+        None => Ok(recorded),
+    }
+}
+
+fn of_address(target: &str, (rate, length): (f64, Duration)) -> Outcome<LoadedPlan> {
+    let pace = Pace {
+        rate: Some(rate),
+        users: None,
+        requests: None,
+        duration: Some(length),
+        ramp: None,
+        arrivals: Arrivals::Even,
+    };
+    let is_url = target.starts_with("http://") || target.starts_with("https://");
+    let made = if is_url {
+        let line = HttpLine {
+            url: target.to_owned(),
+            method: None,
+            headers: Vec::new(),
+            body: None,
+            redirects: 0,
+            connecting: Connecting::default(),
+            timeout: TIMEOUT,
+            seed: 1,
+            pace,
+        };
+        http(&line, line::SOURCES)
+    } else {
+        let line = GrpcLine {
+            address: target.to_owned(),
+            method: HEALTH.to_owned(),
+            messages: Vec::new(),
+            stream: StreamLine::default(),
+            metadata: Vec::new(),
+            proto: Vec::new(),
+            connecting: Connecting::default(),
+            timeout: TIMEOUT,
+            seed: 1,
+            pace,
+        };
+        grpc(&line, line::SOURCES)
+    };
+    made.map_err(Failure::usage)
+}
+
+/// The scenarios of a plan that go to `target` and nowhere else, at this rate each.
+fn of_plan(path: &std::path::Path, (target, rate, length): (&str, f64, Duration)) -> Outcome<LoadedPlan> {
+    let none = OverrideArguments { targets: Vec::new(), time_scale: None, load: None, seed: None };
+    let mut plan = plan::resolve(path, &none)?;
+    let workload = &mut plan.workload;
+    if !workload.targets.contains_key(target) {
+        let known: Vec<&str> = workload.targets.keys().map(String::as_str).collect();
+        return Err(Failure::usage(anyhow!(
+            "the plan has no target `{target}`; it has {}",
+            known.join(", ")
+        )));
+    }
+    workload.scenarios.retain(|scenario| scenario.steps().all(|step| step.request.target() == target));
+    if workload.scenarios.is_empty() {
+        return Err(Failure::usage(anyhow!(
+            "no scenario of the plan goes to `{target}` alone; give its address"
+        )));
+    }
+    shorten(workload, (rate, length));
+    Ok(plan)
+}
+
+fn shorten(workload: &mut Workload, (rate, length): (f64, Duration)) {
+    let each = rate / workload.scenarios.len() as f64;
+    for scenario in &mut workload.scenarios {
+        scenario.executor = Executor::ConstantArrivalRate { rate: each, duration: length };
+        scenario.start = Duration::ZERO;
+        scenario.max_vus = scenario.max_vus.max(100);
+    }
+    workload.phases = vec![Phase { name: "quick".to_owned(), start: Duration::ZERO, end: length }];
+    workload.objectives.clear();
+    workload.profiles.clear();
+}
+
+/// The process behind a port of this machine is watched, as long as it can be found.
+fn watch_if_local(target: &mut workload::model::Target) {
+    let place = target.http.as_ref().map(|http| (http.host.as_str(), http.port));
+    let place = place.or(target.grpc.as_ref().map(|grpc| (grpc.host.as_str(), grpc.port)));
+    let Some((host, port)) = place else { return };
+    let is_local = matches!(host, "localhost" | "127.0.0.1" | "::1");
+    if is_local && target.process.is_none() && observe::identify(observe::ProcessRef::Port(port)).is_ok() {
+        target.process = Some(ProcessRef::Port(port));
+    }
+}

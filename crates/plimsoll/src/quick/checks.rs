@@ -1,0 +1,184 @@
+//! What two short runs show, check by check. What was not seen is unknown, and never fine.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use evidence::run::{ReadError, select};
+use evidence::{GrpcCode, Histogram, Metric, Outcome, Run, SeriesKey};
+use report::number;
+
+/// How a check went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    Pass,
+    Fail,
+    Unknown,
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            State::Pass => "pass",
+            State::Fail => "FAIL",
+            State::Unknown => "unknown",
+        })
+    }
+}
+
+/// One row of the table.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Check {
+    pub(super) name: &'static str,
+    pub(super) state: State,
+    pub(super) what: String,
+}
+
+fn check(name: &'static str, state: State, what: impl Into<String>) -> Check {
+    Check { name, state, what: what.into() }
+}
+
+/// Nobody answered at all.
+pub(super) fn unreachable(why: &str) -> Vec<Check> {
+    let others = ["ready", "status", "rate limiter", "latency", "resources"];
+    let mut checks = vec![check("reachable", State::Fail, why)];
+    checks.extend(others.map(|name| check(name, State::Unknown, "nothing answered")));
+    checks
+}
+
+/// What a slow run and a burst show.
+pub(super) fn of(slow: &dyn Run, burst: &dyn Run) -> Result<Vec<Check>, ReadError> {
+    let calm = Seen::of(slow)?;
+    let reachable = if calm.answers() > 0 {
+        check("reachable", State::Pass, format!("{} requests were answered", calm.answers()))
+    } else {
+        check("reachable", State::Fail, format!("nobody answered: {}", calm.failures()))
+    };
+    Ok(vec![
+        reachable,
+        ready(slow, &calm),
+        status(&calm),
+        limiter(slow, &Seen::of(burst)?, burst)?,
+        latency(&calm),
+        resources(slow)?,
+    ])
+}
+
+/// How requests of a run ended.
+struct Seen {
+    outcomes: BTreeMap<Outcome, u64>,
+    ok: Histogram,
+}
+
+impl Seen {
+    fn of(run: &dyn Run) -> Result<Seen, ReadError> {
+        let mut seen = Seen { outcomes: BTreeMap::new(), ok: Histogram::new() };
+        for (id, key) in select(run.keys(), Metric::ResponseTime, |key| &*key.phase != "setup") {
+            let times = run.histogram(id, run.whole())?;
+            let outcome = key.outcome.unwrap_or(Outcome::Ok);
+            *seen.outcomes.entry(outcome).or_default() += times.count();
+            if outcome == Outcome::Ok {
+                seen.ok.merge(&times);
+            }
+        }
+        Ok(seen)
+    }
+
+    fn count(&self, is_wanted: impl Fn(Outcome) -> bool) -> u64 {
+        self.outcomes.iter().filter(|(outcome, _)| is_wanted(**outcome)).map(|(_, n)| n).sum()
+    }
+
+    fn answers(&self) -> u64 {
+        self.count(Outcome::is_answer)
+    }
+
+    fn failures(&self) -> String {
+        let failed = self.outcomes.iter().filter(|(outcome, n)| outcome.is_failure() && **n > 0);
+        let texts: Vec<String> = failed.map(|(outcome, n)| format!("{n} ended in {outcome}")).collect();
+        if texts.is_empty() { "nothing ended".to_owned() } else { texts.join(", ") }
+    }
+}
+
+/// A run begins when the target has said that it is ready, where it was asked.
+fn ready(slow: &dyn Run, calm: &Seen) -> Check {
+    let targets = &slow.manifest().workload["targets"];
+    let is_asked =
+        targets.as_object().is_some_and(|all| all.values().any(|target| !target["wait_ready"].is_null()));
+    match is_asked {
+        true => check("ready", State::Pass, "it said so before the first request"),
+        false if calm.answers() == 0 => check("ready", State::Unknown, "nobody answered"),
+        false => check("ready", State::Unknown, "nothing to ask; `wait_ready` in a plan says where"),
+    }
+}
+
+fn status(calm: &Seen) -> Check {
+    let (ok, failed) = (calm.count(|outcome| outcome == Outcome::Ok), calm.count(Outcome::is_failure));
+    match (ok, failed) {
+        (0, 0) => check("status", State::Unknown, "nothing ended"),
+        (ok, 0) => check("status", State::Pass, format!("all {ok} as expected")),
+        (ok, failed) => check("status", State::Fail, format!("of {}: {}", ok + failed, calm.failures())),
+    }
+}
+
+/// Headers by which limiters tell of themselves.
+fn tells_of_limit(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name == "retry-after"
+        || name.starts_with("x-ratelimit")
+        || name.starts_with("x-rate-limit")
+        || name.starts_with("ratelimit")
+}
+
+fn limiter(slow: &dyn Run, seen: &Seen, burst: &dyn Run) -> Result<Check, ReadError> {
+    let name = "rate limiter";
+    let exhausted = GrpcCode::from_name("RESOURCE_EXHAUSTED").map(Outcome::Grpc);
+    let refused = seen.count(|o| matches!(o, Outcome::Http429 | Outcome::Http503) || Some(o) == exhausted);
+    let all = seen.count(|_| true);
+    if refused > 0 {
+        let what = format!("{refused} of {all} requests of a short burst were refused: {}", seen.failures());
+        return Ok(check(name, State::Fail, what));
+    }
+    let exemplars = [slow.exemplars()?, burst.exemplars()?].concat();
+    let header =
+        exemplars.iter().flat_map(|kept| &kept.response_headers).find(|(name, _)| tells_of_limit(name));
+    Ok(match header {
+        Some((header, value)) => check(name, State::Fail, format!("it says `{header}: {value}`")),
+        None if seen.answers() == 0 => check(name, State::Unknown, "nobody answered the burst"),
+        None => check(name, State::Pass, format!("a burst of {all} requests at 100/s was not refused")),
+    })
+}
+
+fn latency(calm: &Seen) -> Check {
+    let at = |q| number::time_or_none(calm.ok.quantile(q).finite_us().map(|us| us / 1e3));
+    match calm.ok.count() {
+        0 => check("latency", State::Unknown, "no request went well"),
+        n => {
+            let what = format!("p50 {}, p95 {} of {n} requests at 5/s", at(0.5), at(0.95));
+            check("latency", State::Pass, what)
+        }
+    }
+}
+
+fn resources(slow: &dyn Run) -> Result<Check, ReadError> {
+    let mut texts = Vec::new();
+    for name in ["cpu", "rss", "threads", "fds"] {
+        let is_it = |series: &&SeriesKey| &*series.name == name && &*series.target != SeriesKey::GENERATOR;
+        let Some(series) = slow.series().iter().find(is_it) else { continue };
+        let values: Vec<f64> =
+            slow.samples(series, slow.whole())?.iter().map(|sample| sample.value).collect();
+        if let Some(highest) = values.into_iter().reduce(f64::max) {
+            texts.push(format!("{name} at most {}", number::with_unit(Some(highest), &series.unit)));
+        }
+    }
+    Ok(match texts.is_empty() {
+        true => {
+            check("resources", State::Unknown, "its process is not one of this machine's that can be watched")
+        }
+        false => check("resources", State::Pass, texts.join(", ")),
+    })
+}
+
+/// The checks, a line each.
+pub(super) fn table(checks: &[Check]) -> String {
+    let row = |Check { name, state, what }: &Check| format!("{name:<14}{:<9}{what}\n", state.to_string());
+    checks.iter().map(row).collect()
+}

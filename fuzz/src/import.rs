@@ -1,0 +1,69 @@
+//! Files of other tools: whatever they hold, two passes over them agree, and nothing panics.
+
+use ::import::{Event, Filler, Format, Receive, Survey};
+use evidence::memory::MemoryRun;
+use evidence::{Run as _, SinkError};
+
+use crate::Target;
+
+/// Any format, told from the content as users' files are.
+pub(crate) const IMPORT: Target = Target {
+    name: "import",
+    seeds: &[
+        br#"{"metric":"http_req_duration","type":"Point","data":{"time":"2026-11-21T21:01:25.3Z","value":2.5,"tags":{"expected_response":"true","method":"GET","name":"list","scenario":"a","status":"200","url":"http://h/"}}}
+{"metric":"checks","type":"Point","data":{"time":"2026-11-21T21:01:26Z","value":1,"tags":{"check":"ok"}}}
+{"metric":"vus","type":"Point","data":{"time":"2026-11-21T21:01:26Z","value":3,"tags":{}}}
+"#,
+        b"metric_name,timestamp,metric_value,check,error,error_code,expected_response,group,method,name,scenario,status,url\nhttp_req_duration,1795294885,2.5,,,1212,false,,GET,list,a,0,http://h/\nhttp_reqs,1795294885,1,,\"a, \"\"b\"\"\",,true,,GET,list,a,200,http://h/\n",
+        br#"{"metrics":{"http_req_duration":{"type":"trend","contains":"time","values":{"avg":2.3,"med":2.1,"p(95)":4.0},"thresholds":{"p(95)<5":{"ok":true}}}},"root_group":{}}"#,
+        br#"{"date":"2026-11-21T21:01:31Z","endReason":"normal","options":{"call":"a.B.C"},"average":2973824,"fastest":1,"details":[{"timestamp":"2026-11-21T21:01:29Z","latency":3636357,"error":"","status":"OK"},{"timestamp":"2026-11-21T21:01:29Z","latency":5,"status":"DeadlineExceeded"}]}"#,
+        b"\nSummary:\n  Count:\t60\n  Slowest:\t6.73 ms\n  Requests/sec:\t59.81\n\nLatency distribution:\n  10 % in 2.58 ms \n\nStatus code distribution:\n  [OK]   60 responses   \n",
+        br#"{"attack":"a","seq":0,"code":200,"timestamp":"2026-11-21T09:30:00Z","latency":1500000,"bytes_out":0,"bytes_in":2,"error":"","method":"GET","url":"http://h/"}
+"#,
+        br#"{"latencies":{"mean":3,"50th":2,"95th":4,"99th":5,"max":6},"requests":100,"status_codes":{"200":100}}"#,
+        b"#[StartTime: 1441812279.474 (seconds since epoch), Wed]\n0.127,1.007,2.769,HISTFAAAAEV42pNpmSzMwMCgyAABTBDKT4GBgdnNYMcCBvsPEBEJISEuATEZMQ4uASkhIR4nrxg9v2lMaxhvMekILGZkKmcCAEf2CsI=\n",
+    ],
+    words: &[b"NaN", b"1e309", b"-1", b"\"", b"9999-12-31T23:59:59Z", b"details", b"Tag=A,", b"18446744073709551615"],
+    run: |input| {
+        let Ok(format) = ::import::recognise(&input[..input.len().min(::import::HEAD_BYTES)]) else { return false };
+        let mut survey = Survey::default();
+        let Ok(reading) = ::import::read(format, &mut &input[..], &mut survey) else { return false };
+        again(format, input, &reading);
+        survey.dated > 0 || !survey.figures.is_empty()
+    },
+};
+
+fn again(format: Format, input: &[u8], reading: &::import::Reading) {
+    let manifest = serde_json::json!({
+        "schema_version": 2, "name": "", "workload": null, "workload_digest": "", "seed": 0, "started_at": "",
+        "targets": {}, "environment": {}, "generator": {},
+    });
+    let mut run = MemoryRun::new(serde_json::from_value(manifest).expect("these are all its fields"));
+    let mut filler = Filler::new(&mut run, 0);
+    let mut counted = Counted { filler: &mut filler, values: 0 };
+    let second = ::import::read(format, &mut &input[..], &mut counted).expect("it was read once");
+    let values = counted.values;
+    assert_eq!(second, *reading, "the second pass differs");
+    filler.finish().expect("memory takes everything");
+    let kept = run.keys().iter().filter(|(_, key)| key.metric.shape() == evidence::key::Shape::Histogram);
+    let kept: u64 =
+        kept.map(|(id, _)| run.histogram(*id, run.whole()).map_or(0, |times| times.count())).sum();
+    assert_eq!(kept, values, "times were lost");
+}
+
+/// Counts the times that go by.
+struct Counted<'f, 's> {
+    filler: &'f mut Filler<'s>,
+    values: u64,
+}
+
+impl Receive for Counted<'_, '_> {
+    fn receive(&mut self, event: Event<'_>) -> Result<(), SinkError> {
+        self.values += match &event {
+            Event::Times { .. } => 1,
+            Event::Interval { times, .. } => times.count(),
+            _ => 0,
+        };
+        self.filler.receive(event)
+    }
+}
