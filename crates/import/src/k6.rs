@@ -48,7 +48,7 @@ impl Tags<'_> {
     fn endpoint(&self) -> Cow<'_, str> {
         match &*self.name {
             "" => Cow::Borrowed(&self.url),
-            name if name == self.url && !self.method.is_empty() => {
+            name if name.contains("://") && !self.method.is_empty() => {
                 Cow::Owned(format!("{} {name}", self.method))
             }
             name => Cow::Borrowed(name),

@@ -214,8 +214,12 @@ impl Page {
         if summary.rows.is_empty() {
             return;
         }
-        let mut text =
-            "Times run from the instant a request was due to its last byte, of successes.".to_owned();
+        let mut text = match &summary.header.source {
+            None => "Times run from the instant a request was due to its last byte, of successes.".to_owned(),
+            Some(source) => {
+                format!("Times are those of {}, from when a request was sent, of successes.", source.tool)
+            }
+        };
         let rough = |row: &Row| [0.9, 0.95, 0.99].into_iter().any(|q| row.response_time.is_rough(q));
         if summary.rows.iter().any(rough) {
             text.push_str(" ~ marks a quantile with fewer than 20 answers beyond it.");

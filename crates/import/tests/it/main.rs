@@ -83,13 +83,13 @@ fn k6_says_the_same_in_both_of_its_streams() {
     iteration_time stalled/: 4
     iterations_done browse/: 13
     iterations_done stalled/: 4
-    requests browse/GET list: 13
     requests browse/POST http://127.0.0.1:43781/buy: 13
+    requests browse/list: 13
     requests stalled/GET http://127.0.0.1:1/gone: 4
-    response_time browse/GET list http_5xx: 1
-    response_time browse/GET list ok: 12
     response_time browse/POST http://127.0.0.1:43781/buy http_5xx: 1
     response_time browse/POST http://127.0.0.1:43781/buy ok: 12
+    response_time browse/list http_5xx: 1
+    response_time browse/list ok: 12
     response_time stalled/GET http://127.0.0.1:1/gone refused: 4
     ");
     // The very values, and in the very second: a stream's sum is that of its summary.

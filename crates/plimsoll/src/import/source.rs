@@ -57,6 +57,9 @@ pub(super) fn of(files: &[Surveyed]) -> anyhow::Result<Source> {
             source.first_malformed = Some(format!("line {at} of {}: {why}", name(file)));
         }
     }
+    if files.iter().all(|file| file.survey.span.is_none()) {
+        source.remarks.push("when the run was is not in the file; its date here means nothing".to_owned());
+    }
     source.remarks.extend(cut(files));
     Ok(source)
 }

@@ -33,7 +33,13 @@ fn a_stream_is_measured_with_its_doubts_and_judged_where_asked() {
     ran.ended(0);
     says(
         &ran.stdout,
-        &["MEASURED", "GET list", "L1 offered-load-not-reached", "is unknown", "Imported from k6 NDJSON"],
+        &[
+            "MEASURED",
+            "POST http://127.0.0.1",
+            "L1 offered-load-not-reached",
+            "is unknown",
+            "Imported from k6 NDJSON",
+        ],
     );
     let again = place.plimsoll(&["report", "k6.plimsoll"]);
     again.ended(0);
@@ -66,7 +72,7 @@ fn a_file_that_ends_in_the_middle_or_has_bad_lines_says_so() {
     place.write("cut.csv", &text[..text.len() - 20]);
     let ran = place.plimsoll(&["import", "cut.csv", "-o", "cut.plimsoll"]);
     ran.ended(4);
-    says(&ran.stdout, &["cut.csv ends in the middle of line 374", "GET list"]);
+    says(&ran.stdout, &["cut.csv ends in the middle of line 374", "POST http://127.0.0.1"]);
     let bad = text.replacen("\nhttp_reqs,", "\nhttp_reqs;", 1);
     place.write("bad.csv", bad);
     let ran = place.plimsoll(&["import", "bad.csv", "-o", "bad.plimsoll"]);
