@@ -1,6 +1,7 @@
 //! What the rules share, drawn up once from the evidence: tables by phase, scenario and endpoint, the
 //! generator's own state, and what each objective comes to. Rules see this and nothing else.
 
+mod captured;
 mod generator;
 mod observers;
 mod tables;
@@ -9,6 +10,7 @@ use evidence::run::ReadError;
 use evidence::{Ending, Histogram, Run, RunEnd, Scope, Source};
 use workload::{Filter, Measure, Objective, Scenario, Workload};
 
+pub(crate) use captured::{Captured, LastSecond};
 pub(crate) use generator::{AtCap, Generator, LoopUse, samples_in};
 pub(crate) use observers::Watcher;
 pub(crate) use tables::{Cell, Place, Span, Stretch, Tables, steps_of_sequence};
@@ -28,6 +30,10 @@ pub(crate) struct Facts<'a> {
     pub(crate) generator: Generator,
     /// Observers that had something to say.
     pub(crate) watchers: Vec<Watcher>,
+    /// Profiles that were captured over a window.
+    pub(crate) profiles: Vec<Captured>,
+    /// Its last second; none where nobody counted what was in flight.
+    pub(crate) last_second: Option<LastSecond>,
     /// Each objective, with what it comes to, in the plan's order.
     pub(crate) asked: Vec<Asked<'a>>,
 }
@@ -72,9 +78,18 @@ impl<'a> Facts<'a> {
             Ok(Asked { objective, observed })
         };
         let asked = workload.objectives.iter().map(asked).collect::<Result<_, ReadError>>()?;
-        let watchers = observers::watchers(run)?;
-        let source = run.manifest().source.as_ref();
-        Ok(Facts { workload, source, end: run.end(), seconds: run.seconds(), tables, generator, watchers, asked })
+        Ok(Facts {
+            workload,
+            source: run.manifest().source.as_ref(),
+            end: run.end(),
+            seconds: run.seconds(),
+            tables,
+            generator,
+            watchers: observers::watchers(run)?,
+            profiles: captured::profiles(run)?,
+            last_second: captured::last_second(run)?,
+            asked,
+        })
     }
 
     /// Whether every scenario ran its course.
