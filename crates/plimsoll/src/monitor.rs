@@ -104,7 +104,7 @@ pub(crate) fn watch(watched: Watched, length: Option<Duration>, keep: Keep<'_>) 
     workload.phases = vec![Phase { name: "watch".to_owned(), start: Duration::ZERO, end }];
     let listener = Listener::start()?;
     listener.guard(Control::new());
-    let manifest = manifest::manifest(&workload, (clock::now(), 0))?;
+    let manifest = manifest::manifest(&workload, BTreeMap::new(), (clock::now(), 0))?;
     let file = keep.file(&manifest)?;
     let mut writer = Writer::create(file.path(), &manifest, Overwrite::Refuse).map_err(Failure::usage)?;
     let clock = Clock::starting_in(Duration::ZERO);
