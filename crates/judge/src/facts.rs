@@ -1,6 +1,7 @@
 //! What the rules share, drawn up once from the evidence: tables by phase, scenario and endpoint, the
 //! generator's own state, and what each objective comes to. Rules see this and nothing else.
 
+mod captured;
 mod generator;
 mod tables;
 
@@ -8,6 +9,7 @@ use evidence::run::ReadError;
 use evidence::{Ending, Histogram, Run, RunEnd, Scope};
 use workload::{Filter, Measure, Objective, Scenario, Workload};
 
+pub(crate) use captured::{Captured, LastSecond};
 pub(crate) use generator::{AtCap, Generator, LoopUse, samples_in};
 pub(crate) use tables::{Cell, Place, Span, Stretch, Tables, steps_of_sequence};
 
@@ -22,6 +24,10 @@ pub(crate) struct Facts<'a> {
     pub(crate) seconds: u32,
     pub(crate) tables: Tables,
     pub(crate) generator: Generator,
+    /// Profiles that were captured over a window.
+    pub(crate) profiles: Vec<Captured>,
+    /// Its last second; none where nobody counted what was in flight.
+    pub(crate) last_second: Option<LastSecond>,
     /// Each objective, with what it comes to, in the plan's order.
     pub(crate) asked: Vec<Asked<'a>>,
 }
@@ -66,7 +72,16 @@ impl<'a> Facts<'a> {
             Ok(Asked { objective, observed })
         };
         let asked = workload.objectives.iter().map(asked).collect::<Result<_, ReadError>>()?;
-        Ok(Facts { workload, end: run.end(), seconds: run.seconds(), tables, generator, asked })
+        Ok(Facts {
+            workload,
+            end: run.end(),
+            seconds: run.seconds(),
+            tables,
+            generator,
+            profiles: captured::profiles(run)?,
+            last_second: captured::last_second(run)?,
+            asked,
+        })
     }
 
     /// Whether every scenario ran its course.

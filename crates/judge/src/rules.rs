@@ -8,11 +8,14 @@ mod l2;
 mod l3;
 mod l4;
 mod l6;
+mod l7;
 pub(crate) mod m6;
 mod q1;
 mod q2;
 mod q3;
 mod q4;
+mod q7;
+mod q9;
 mod s4;
 mod t4;
 
@@ -21,16 +24,19 @@ use evidence::Finding;
 use crate::facts::Facts;
 
 /// Every rule that looks at the evidence; M6 looks at the claims instead, when there are any.
-const EVIDENCE_RULES: [fn(&Facts<'_>) -> Vec<Finding>; 11] = [
+const EVIDENCE_RULES: [fn(&Facts<'_>) -> Vec<Finding>; 14] = [
     l1::rule,
     l2::rule,
     l3::rule,
     l4::rule,
     l6::rule,
+    l7::rule,
     q1::rule,
     q2::rule,
     q3::rule,
     q4::rule,
+    q7::rule,
+    q9::rule,
     s4::rule,
     t4::rule,
 ];

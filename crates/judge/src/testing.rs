@@ -5,7 +5,10 @@ use std::ops::Range;
 use std::time::Duration;
 
 use evidence::memory::MemoryRun;
-use evidence::{Ending, Finding, Judgement, Key, Manifest, Metric, Outcome, RunEnd, SeriesKey};
+use evidence::{
+    Ending, Finding, Instant, Judgement, Key, Manifest, Metric, Observed, Outcome, Profile, ProfileKind,
+    RunEnd, Sampling, SeriesKey,
+};
 use workload::{
     Arrivals, Executor, Expect, Flow, Phase, Request, Scenario, Step, Template, Weighted, Workload,
 };
@@ -216,6 +219,27 @@ impl Bench {
         if let Some(end) = end {
             self.run.finish(end);
         }
+    }
+
+    /// A profile over a window.
+    pub(crate) fn profile(&mut self, what: (ProfileKind, Sampling), window: Range<u32>) {
+        let mark = format!("{}s", window.start);
+        self.keep_profile(what, window, mark);
+    }
+
+    /// What was captured at the beginning of a window.
+    pub(crate) fn profile_at_begin(&mut self, what: (ProfileKind, Sampling), second: u32) {
+        self.keep_profile(what, second..second, format!("{second}s"));
+    }
+
+    fn keep_profile(&mut self, (kind, sampling): (ProfileKind, Sampling), window: Range<u32>, mark: String) {
+        use evidence::Sink;
+        let [begin, end] =
+            [window.start, window.end].map(|second| Instant::from_nanos(u64::from(second) * 1_000_000_000));
+        let target = "web".to_owned();
+        let profile = Profile { target, kind, mark, begin, end, sampling, bytes: Vec::new() };
+        let observed = Observed { profiles: vec![profile], ..Observed::default() };
+        self.run.observed(&observed).unwrap();
     }
 
     /// What one rule finds, a line each.

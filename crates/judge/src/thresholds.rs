@@ -76,3 +76,8 @@ pub(crate) const MIX_CHANCE: f64 = 0.001;
 pub(crate) const BYTES_APART: f64 = 0.02;
 /// C6: by how much what is stored at the start may differ.
 pub(crate) const STATE_APART: f64 = 0.05;
+
+/// L7: fewer failures in the last second are nothing to speak of.
+pub(crate) const CUTOFF_FAILURES: u64 = 10;
+/// L7: how near to the number in flight failures of the last second are its cut-off.
+pub(crate) const CUTOFF_NEAR: f64 = 0.15;

@@ -24,7 +24,8 @@ use workload::Workload;
 
 pub use claims::{Asked, Quantity};
 pub use comparison::{
-    Comparison, Difference, EndpointTable, LETTERS, MAX_SIDES, Measure, PhaseTable, Side, SideSummary, Value,
+    Comparison, Difference, EndpointTable, LETTERS, MAX_SIDES, Measure, PhaseTable, ProfilePair, Side,
+    SideSummary, Value,
 };
 pub use distribution::{Curve, PhaseDistribution};
 pub use header::{End, Header, PhaseSpan};

@@ -81,6 +81,16 @@ pub const RULES: &[Rule] = &[
         guard: Guard::Everything,
     },
     Rule {
+        id: "L7",
+        title: "end-of-run-cutoff",
+        severity: Severity::Caution,
+        tests: "At least 10 failures in the last second, as many as there were requests in flight before it, within 15 %.",
+        guards: "error rates and times of the last phase",
+        why: "What the end of the run cut off did not fail: it was not given the time to end.",
+        next: "Give scenarios a `graceful_stop` that is as long as their longest answer.",
+        guard: Guard::Named,
+    },
+    Rule {
         id: "C1",
         title: "error-rates-differ",
         severity: Severity::Invalid,
@@ -228,6 +238,28 @@ pub const RULES: &[Rule] = &[
               them moves with their shares.",
         next: "Look at the latency distribution in the report, and at the slowest exchanges.",
         guard: Guard::Times,
+    },
+    Rule {
+        id: "Q7",
+        title: "profile-window-or-denominator",
+        severity: Severity::Invalid,
+        tests: "No request ended in the window of a profile; or a heap, mutex or block profile has no snapshot from the \
+                beginning of its window, so that it counts from the start of the process.",
+        guards: "costs for each request in that profile",
+        why: "A cost for each request needs the requests of that very window, and no others.",
+        next: "Set the mark inside a phase with load, and look why the first snapshot is missing.",
+        guard: Guard::Named,
+    },
+    Rule {
+        id: "Q9",
+        title: "not-measured-is-not-zero",
+        severity: Severity::Invalid,
+        tests: "A profile was captured while the target took no samples for it; where the target does not tell, it is a \
+                caution.",
+        guards: "that there was nothing to see: no contention, no allocation",
+        why: "A profiler that is off sees nothing, whatever there is.",
+        next: "Switch it on in the target: in Go, `runtime.SetMutexProfileFraction` and `runtime.SetBlockProfileRate`.",
+        guard: Guard::Named,
     },
     Rule {
         id: "S4",

@@ -9,8 +9,8 @@ fn a_rule_is_found_by_either_name_in_any_case() {
 
 #[test]
 fn an_unknown_rule_is_answered_with_the_nearest() {
-    insta::assert_snapshot!(unknown_rule("censored-quantiles"), @r#"there is no rule `censored-quantiles`. Did you mean `Q2` (censored-quantile)? Known are L1, L2, L3, L4, L6, C1, C2, C3, C4, C5, C6, C7, C8, S1, Q1, Q2, Q3, Q4, S4, T4, M6."#);
-    insta::assert_snapshot!(unknown_rule("?"), @r#"there is no rule `?`. Known are L1, L2, L3, L4, L6, C1, C2, C3, C4, C5, C6, C7, C8, S1, Q1, Q2, Q3, Q4, S4, T4, M6."#);
+    insta::assert_snapshot!(unknown_rule("censored-quantiles"), @r#"there is no rule `censored-quantiles`. Did you mean `Q2` (censored-quantile)? Known are L1, L2, L3, L4, L6, L7, C1, C2, C3, C4, C5, C6, C7, C8, S1, Q1, Q2, Q3, Q4, Q7, Q9, S4, T4, M6."#);
+    insta::assert_snapshot!(unknown_rule("?"), @r#"there is no rule `?`. Known are L1, L2, L3, L4, L6, L7, C1, C2, C3, C4, C5, C6, C7, C8, S1, Q1, Q2, Q3, Q4, Q7, Q9, S4, T4, M6."#);
 }
 
 #[test]
@@ -44,6 +44,7 @@ fn the_words_name_the_thresholds_that_are_used() {
         ("L3", vec![percent(t::LOOP_CPU), ms(t::STALL_MS), format!("{} s", t::WINDOW_S)]),
         ("L4", vec![percent(t::AT_CAP), percent(t::CAP_USE)]),
         ("L6", vec![format!("within {}", t::PLAN_GAP)]),
+        ("L7", vec![percent(t::CUTOFF_NEAR), number(t::CUTOFF_FAILURES as f64)]),
         ("C1", vec![number(t::ERRORS_APART * 100.0), number(t::ERRORS_CHANCE)]),
         ("C2", vec![percent(t::MIX_APART), number(t::MIX_CHANCE), percent(t::BYTES_APART)]),
         ("C6", vec![percent(t::STATE_APART)]),

@@ -51,6 +51,7 @@ struct Page<'a> {
     findings: Vec<Sided>,
     charts: Vec<Chart>,
     phases: Vec<Phase>,
+    profiles: Vec<(String, String)>,
     closing: [(&'static str, &'a [String]); 3],
 }
 
@@ -71,6 +72,11 @@ pub fn html(comparison: &Comparison) -> String {
         findings: judgement.findings.iter().map(sided).collect(),
         charts: charts::overlaid(comparison),
         phases: comparison.phases.iter().map(|phase| phase_of(phase, sides)).collect(),
+        profiles: comparison
+            .profiles
+            .iter()
+            .map(|pair| (visible(&words::profile_title(pair)), words::profile_text(pair)))
+            .collect(),
         closing: [
             ("What this comparison supports", &judgement.supports),
             ("What it does not", &judgement.does_not_support),

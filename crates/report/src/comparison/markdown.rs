@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::words;
 use crate::markdown::{MAX_BYTES, MAX_NAME, MAX_TEXT, fitted, text};
 use crate::summary::{Comparison, Measure, PhaseTable};
+use crate::terminal::line::visible;
 
 const MAX_FINDINGS: usize = 40;
 /// What of an endpoint a summary shows.
@@ -27,6 +28,13 @@ pub fn markdown(comparison: &Comparison) -> String {
     findings(&mut out, comparison);
     for phase in &comparison.phases {
         tables(&mut out, phase, comparison.sides.len());
+    }
+    for pair in &comparison.profiles {
+        let title = text(&words::profile_title(pair), MAX_TEXT);
+        // No fence that a function's name could close.
+        let indented: String =
+            words::profile_text(pair).lines().map(|line| format!("    {}\n", visible(line))).collect();
+        let _ = writeln!(out, "\n### Profile {title}\n\n{indented}");
     }
     for (head, list) in [
         ("What this comparison supports", &judgement.supports),

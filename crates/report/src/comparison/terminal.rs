@@ -36,6 +36,12 @@ pub fn terminal(comparison: &Comparison, style: Style, width: usize) -> String {
     for phase in &comparison.phases {
         page.phase(phase, comparison.sides.len());
     }
+    for pair in &comparison.profiles {
+        page.heading(&format!("Profile {}", words::profile_title(pair)));
+        for line in words::profile_text(pair).lines() {
+            page.line(&[(Tone::Normal, line)]);
+        }
+    }
     page.foot(comparison);
     let lines = page.lines.iter().map(|line| line.render(style, page.width) + "\n");
     lines.collect()

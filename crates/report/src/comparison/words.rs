@@ -1,7 +1,8 @@
 //! Numbers of a comparison as text, the same in every report.
 
 use crate::number;
-use crate::summary::{Difference, LETTERS, MAX_SIDES, Measure, Value};
+use crate::profiles;
+use crate::summary::{Difference, LETTERS, MAX_SIDES, Measure, ProfilePair, Value};
 
 /// The most tables of one kind that any report lays out.
 pub(super) const MOST_SERIES: usize = 60;
@@ -55,4 +56,20 @@ pub(super) fn is_striking(measure: &Measure) -> bool {
     };
     let one_sided = measure.values.contains(&Value::Missing);
     !of_the_generator && (one_sided || measure.differences.iter().any(far))
+}
+
+/// How many functions that moved are shown.
+const MOVERS: usize = 12;
+
+/// What a pair of profiles is: `cpu of api at 15m: B against A`.
+pub(super) fn profile_title(pair: &ProfilePair) -> String {
+    format!("{} of {} at {}: {} against A", pair.kind, pair.target, pair.mark, letter(pair.side))
+}
+
+/// What moved between a pair of profiles, or why that cannot be told.
+pub(super) fn profile_text(pair: &ProfilePair) -> String {
+    match &pair.moved {
+        Some(moved) => profiles::comparison(moved, MOVERS),
+        None => format!("Not compared: {}.\n", pair.note),
+    }
 }

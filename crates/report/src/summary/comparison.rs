@@ -5,6 +5,7 @@
 
 mod costs;
 mod endpoints;
+mod movers;
 mod series;
 
 use std::collections::BTreeSet;
@@ -19,6 +20,7 @@ use super::{Header, PhaseSpan};
 use super::{ReportError, Timeline, header, timeline};
 
 pub use endpoints::EndpointTable;
+pub use movers::ProfilePair;
 
 /// How many runs may be laid side by side.
 pub const MAX_SIDES: usize = 10;
@@ -158,6 +160,8 @@ pub struct Comparison {
     pub judgement: ComparisonJudgement,
     /// Phase by phase.
     pub phases: Vec<PhaseTable>,
+    /// Profiles of the same target, kind and mark, and what moved between them.
+    pub profiles: Vec<ProfilePair>,
     /// What only some sides have, in sentences.
     pub unmatched: Vec<String>,
 }
@@ -196,6 +200,7 @@ impl Comparison {
         };
         Ok(Comparison {
             phases: phases(&sides).iter().map(phase).collect::<Result<_, _>>()?,
+            profiles: movers::of(&sides)?,
             unmatched: unmatched(&sides),
             sides: sides.iter().enumerate().map(summary).collect::<Result<_, _>>()?,
             judgement: judgement.clone(),
