@@ -1,6 +1,7 @@
 //! Every report of made-up runs: what they say, that they are well-formed, that nothing hostile gets out.
 
 mod books;
+mod comparison;
 mod hostile;
 mod live;
 mod profiles;

@@ -6,7 +6,7 @@ use profile::{
 use report::profiles;
 
 /// A profile of the processor at 100 Hz: stacks with their samples, the outermost function first.
-fn cpu(stacks: &[(&[&str], i64)]) -> Profile {
+pub(crate) fn cpu(stacks: &[(&[&str], i64)]) -> Profile {
     const PERIOD_NS: i64 = 10_000_000;
     let named = |name: &str, unit: &str| ValueType { name: name.to_owned(), unit: unit.to_owned() };
     let types = vec![named("samples", "count"), named("cpu", "nanoseconds")];
