@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn what_stands_in_the_way_of_nothing_is_for_information() {
         let notices = [(5, NoticeKind::Remark, "`t_p99` is beyond the largest bound, 1")];
-        insta::assert_snapshot!(bench(std::iter::once(0..70), &notices).findings(rule), @r"
+        insta::assert_snapshot!(bench(Some(0..70), &notices).findings(rule), @r"
         info [] web redis: at 5 s: `t_p99` is beyond the largest bound, 1.
           missing Some(0.0) s
         ");
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn observers_that_saw_all_say_nothing() {
-        insta::assert_snapshot!(bench(std::iter::once(0..70), &[]).findings(rule), @"nothing");
+        insta::assert_snapshot!(bench(Some(0..70), &[]).findings(rule), @"nothing");
     }
 
     #[test]
