@@ -145,6 +145,8 @@ fn impossible(of: &str, numbers: &BTreeMap<&str, f64>) -> Option<Finding> {
 /// L6 of an imported run: only what is known on both sides can be balanced, and a small gap may be the file's.
 pub(crate) fn books(facts: &Facts<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
+    // A line that could not be read, or that was cut, is a gap whose reason is known.
+    let unread_records = facts.source.map_or(0, |source| source.malformed) + u64::from(!facts.is_complete());
     for cell in facts.tables.cells.iter().filter(|cell| cell.requests > 0) {
         let (begun, ended) = (cell.requests, cell.responses());
         let gap = begun.abs_diff(ended);
@@ -152,7 +154,8 @@ pub(crate) fn books(facts: &Facts<'_>) -> Vec<Finding> {
             continue;
         }
         let share = gap as f64 / begun.max(ended) as f64;
-        let severity = if share > IMPORTED_GAP { Severity::Invalid } else { Severity::Caution };
+        let is_void = share > IMPORTED_GAP && gap > unread_records;
+        let severity = if is_void { Severity::Invalid } else { Severity::Caution };
         let what = format!(
             "{} has {} requests and {} times of requests.",
             cell.place.words(),

@@ -48,7 +48,15 @@ fn a_stream_is_measured_with_its_doubts_and_judged_where_asked() {
         says(&fs::read_to_string(place.path(file)).unwrap(), &["Imported from k6 NDJSON", "not known"]);
     }
     place.plimsoll(&["import", "k6.ndjson", "-o", "k6.plimsoll"]).ended(2).complains(&["k6.plimsoll"]);
-    let asked = ["import", "k6.ndjson", "-o", "k6.plimsoll", "--force", "--ask", "error_rate(all) < 1%"];
+    let asked = [
+        "import",
+        "k6.ndjson",
+        "-o",
+        "k6.plimsoll",
+        "--force",
+        "--ask",
+        "error_rate(scenario = browse) < 1%",
+    ];
     place.plimsoll(&asked).ended(3);
 }
 

@@ -92,6 +92,21 @@ fn books_balance_as_far_as_they_are_kept() {
 }
 
 #[test]
+fn a_gap_that_unread_records_explain_voids_nothing() {
+    let verdict = |malformed| {
+        let mut bench = imported();
+        bench.import(Source {
+            malformed,
+            first_malformed: Some("line 2 of a: no JSON".to_owned()),
+            ..source()
+        });
+        bench.count(Metric::Requests, "steady", "list", 20);
+        bench.judge().verdict
+    };
+    assert_eq!((verdict(19), verdict(20)), (Verdict::Invalid, Verdict::Measured));
+}
+
+#[test]
 fn figures_of_the_source_are_held_against_each_other() {
     let with = |figures: &[(&str, f64)]| {
         let figure = |(name, value): &(&str, f64)| SourceFigure {
