@@ -28,18 +28,25 @@ pub(crate) const IMPORT: Target = Target {
         let Ok(format) = ::import::recognise(&input[..input.len().min(::import::HEAD_BYTES)]) else { return false };
         let mut survey = Survey::default();
         let Ok(reading) = ::import::read(format, &mut &input[..], &mut survey) else { return false };
-        again(format, input, &reading);
+        let (first, last) = survey.span.unwrap_or_default();
+        // The command refuses what no run file can hold.
+        if last.saturating_sub(first) < LONGEST_NS {
+            again((format, first), input, &reading);
+        }
         survey.dated > 0 || !survey.figures.is_empty()
     },
 };
 
-fn again(format: Format, input: &[u8], reading: &::import::Reading) {
+/// 31 days.
+const LONGEST_NS: i64 = 31 * 86_400 * 1_000_000_000;
+
+fn again((format, epoch): (Format, i64), input: &[u8], reading: &::import::Reading) {
     let manifest = serde_json::json!({
         "schema_version": 2, "name": "", "workload": null, "workload_digest": "", "seed": 0, "started_at": "",
         "targets": {}, "environment": {}, "generator": {},
     });
     let mut run = MemoryRun::new(serde_json::from_value(manifest).expect("these are all its fields"));
-    let mut filler = Filler::new(&mut run, 0);
+    let mut filler = Filler::new(&mut run, epoch);
     let mut counted = Counted { filler: &mut filler, values: 0 };
     let second = ::import::read(format, &mut &input[..], &mut counted).expect("it was read once");
     let values = counted.values;
