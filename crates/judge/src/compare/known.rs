@@ -48,7 +48,7 @@ impl<'a> Known<'a> {
 
     /// What the evidence was imported from, if another tool took it.
     pub(crate) fn imported_from(&self) -> Option<&'a str> {
-        self.manifest().generator.get(IMPORTED_FROM).map(String::as_str)
+        self.manifest().source.as_ref().map(|source| source.format.as_str())
     }
 
     /// Whether anything in `scope` came at a rate of its own.
@@ -61,9 +61,6 @@ impl<'a> Known<'a> {
         self.facts.tables.cells.iter().find(|cell| cell.place == *place)
     }
 }
-
-/// The key under which an importer says in the manifest, among what is known of the generator, whose evidence it is.
-const IMPORTED_FROM: &str = "imported_from";
 
 /// Two runs, the baseline and another.
 pub(crate) struct Pair<'p, 'a> {

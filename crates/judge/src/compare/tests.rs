@@ -97,7 +97,7 @@ fn another_machine_is_another_environment() {
 
 #[test]
 fn what_is_stored_at_the_start_is_held_side_by_side_or_unknown() {
-    let key = SeriesKey::new("postgres_rows", "web", "1").part("goals");
+    let key = SeriesKey::new("pg_table_rows", "web", "1").part("goals");
     let [mut small, mut large] = [sound(), later()];
     insta::assert_snapshot!(between("C6", &small, &large), @r"
     info [0, 1] Whether both began with the same data is unknown: no store was watched on both sides.
@@ -106,7 +106,7 @@ fn what_is_stored_at_the_start_is_held_side_by_side_or_unknown() {
     small.observe(&key, 0..5, 100.0);
     large.observe(&key, 0..5, 112.0);
     insta::assert_snapshot!(between("C6", &small, &large), @r"
-    invalid [0, 1] At the start postgres_rows of web goals was 100 against 112.
+    invalid [0, 1] At the start pg_table_rows of web goals was 100 against 112.
     refusals: 1
     ");
     assert_eq!(between("C6", &small, &small), "nothing");
@@ -121,6 +121,22 @@ fn evidence_must_be_as_it_was_sealed_and_its_own() {
     refusals: 1
     ");
     assert_eq!(between("C7", &base, &new), "nothing");
+}
+
+#[test]
+fn what_another_tool_took_is_its_word_and_another_generator() {
+    let mut imported = later();
+    let source =
+        evidence::Source { tool: "k6".to_owned(), format: "k6 NDJSON".to_owned(), ..Default::default() };
+    imported.import(source);
+    insta::assert_snapshot!(between("C7", &sound(), &imported), @r"
+    caution [0, 1] The other run was imported from k6 NDJSON: how its times were taken is that tool's word.
+    refusals: 0
+    ");
+    insta::assert_snapshot!(between("C4", &sound(), &imported), @r"
+    caution [0, 1] The generator differs: imported from not known against k6 NDJSON.
+    refusals: 0
+    ");
 }
 
 #[test]

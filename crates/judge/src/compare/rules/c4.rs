@@ -2,14 +2,14 @@
 
 use evidence::{Finding, Scope, Severity};
 
-use crate::compare::known::{Pair, difference};
+use crate::compare::known::{Known, Pair, difference};
 use crate::rule::named;
 
 /// What of a machine changes how fast it is. Its name does not.
 const DECISIVE: [&str; 7] =
     ["cpu_model", "cores", "cores_usable", "memory_bytes", "kernel", "governor", "cpu_quota_cores"];
 /// What of the generator changes what it can do.
-const GENERATOR: [&str; 3] = ["version", "loops", "imported_from"];
+const GENERATOR: [&str; 2] = ["version", "loops"];
 
 pub(crate) fn rule(pair: &Pair<'_, '_>) -> Vec<Finding> {
     let manifests = pair.both().map(|known| known.manifest());
@@ -26,7 +26,8 @@ pub(crate) fn rule(pair: &Pair<'_, '_>) -> Vec<Finding> {
         let what = format!("Two machines of one kind are not one machine: {host}.");
         findings.push(named("C4").finding(Severity::Caution, Scope::default(), what));
     }
-    let differences: Vec<String> = GENERATOR.iter().filter_map(generator).collect();
+    let mut differences: Vec<String> = GENERATOR.iter().filter_map(generator).collect();
+    differences.extend(difference("imported from", pair.both().map(Known::imported_from)));
     if !differences.is_empty() {
         let what = format!("The generator differs: {}.", differences.join("; "));
         findings.push(named("C4").finding(Severity::Caution, Scope::default(), what));

@@ -7,17 +7,14 @@ use crate::rule::{named, with_figures};
 use crate::thresholds::STATE_APART;
 use crate::words;
 
-/// What the names of series about stored state have in them.
-const STATE: [&str; 5] = ["rows", "dead_tuples", "table_bytes", "redis_memory", "redis_keys"];
+/// The series about what is stored.
+const STATE: [&str; 4] = ["pg_table_rows", "pg_table_dead_rows", "pg_table_size", "redis_memory"];
 /// A first value from later on says nothing of the start.
 const AT_START_S: u32 = 15;
 
 pub(crate) fn rule(pair: &Pair<'_, '_>) -> Vec<Finding> {
     let [base, new] = pair.both();
-    let is_state = |key: &&SeriesKey| {
-        let name = key.name.strip_prefix("postgres_").unwrap_or(&key.name);
-        STATE.iter().any(|known| name.starts_with(known)) && !name.ends_with("limit")
-    };
+    let is_state = |key: &&SeriesKey| STATE.contains(&&*key.name);
     let shared: Vec<&SeriesKey> =
         base.run.series().iter().filter(is_state).filter(|key| new.run.series().contains(key)).collect();
     let compared: Vec<(&SeriesKey, f64, f64)> =
