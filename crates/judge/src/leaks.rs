@@ -29,8 +29,20 @@ const COUNT_SHARE: f64 = 0.01;
 const COUNT: f64 = 5.0;
 
 /// What is looked at of a target, by the beginning of a series' name.
-const WATCHED: [&str; 9] =
-    ["rss", "memory", "heap_live", "heap", "goroutines", "threads", "fds", "connections", "go_goroutines"];
+const WATCHED: [&str; 12] = [
+    "rss",
+    "threads",
+    "fds",
+    "cgroup_memory",
+    "go_goroutines",
+    "go_memstats_heap_alloc_bytes",
+    "go_memstats_heap_inuse_bytes",
+    "process_resident_memory_bytes",
+    "process_open_fds",
+    "pg_connections",
+    "redis_clients",
+    "redis_memory",
+];
 
 /// What a series shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
