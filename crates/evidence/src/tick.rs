@@ -100,22 +100,19 @@ pub struct Tick {
 impl Tick {
     /// Count one duration of `nanos` nanoseconds under `key`.
     pub fn record_ns(&mut self, key: KeyId, nanos: u64) {
-        let at = key.0 as usize;
-        if at >= self.histograms.len() {
-            self.histograms.resize_with(at + 1, || None);
-        }
-        let histogram = self.histograms[at].get_or_insert_default();
-        if histogram.is_empty() {
-            self.touched.push(key);
-        }
-        histogram.record_ns(nanos);
+        self.touch(key).record_ns(nanos);
     }
 
     /// Count every value of `times` under `key`.
     pub fn merge(&mut self, key: KeyId, times: &Histogram) {
-        if times.is_empty() {
-            return;
+        if !times.is_empty() {
+            self.touch(key).merge(times);
         }
+    }
+
+    /// The histogram of `key`, to be added to at once: an empty one counts as touched now.
+    #[inline]
+    fn touch(&mut self, key: KeyId) -> &mut Histogram {
         let at = key.0 as usize;
         if at >= self.histograms.len() {
             self.histograms.resize_with(at + 1, || None);
@@ -124,7 +121,7 @@ impl Tick {
         if histogram.is_empty() {
             self.touched.push(key);
         }
-        histogram.merge(times);
+        histogram
     }
 
     /// Add `value` to the sum of `key` in `second`.

@@ -4,7 +4,7 @@
 //! accumulate since the process began are taken at both ends.
 
 use std::io;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use evidence::{Instant, Notice, NoticeKind, Observed, Profile, ProfileKind, Samp
 use crate::fetch::Fetcher;
 use crate::perf::Perf;
 use crate::process::ProcessRef;
-use crate::watch::Clock;
+use crate::watch::{Clock, Stopped, wait_until};
 
 /// How long a snapshot may take, and a CPU profile longer than its window.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -104,9 +104,6 @@ struct Desk {
     seen: Sender<Observed>,
     stopped: Receiver<()>,
 }
-
-/// The run ended before the mark came, or before its window was over.
-struct Stopped;
 
 impl Desk {
     fn work(&self) {
@@ -232,16 +229,7 @@ impl Desk {
     }
 
     fn wait_until(&self, due: Instant) -> Result<(), Stopped> {
-        loop {
-            let left = due.since((self.clock)());
-            if left.is_zero() {
-                return Ok(());
-            }
-            match self.stopped.recv_timeout(left) {
-                Err(RecvTimeoutError::Timeout) => {}
-                Ok(()) | Err(RecvTimeoutError::Disconnected) => return Err(Stopped),
-            }
-        }
+        wait_until(due, &self.clock, &self.stopped)
     }
 }
 

@@ -100,7 +100,7 @@ impl Round {
             }
             let received = seen.is_empty() || self.observed.send(seen).is_ok();
             let due = next_second(at);
-            if !received || self.wait_until(due).is_err() {
+            if !received || wait_until(due, &self.clock, &self.stopped).is_err() {
                 return;
             }
             (last, at) = (Some(at), (self.clock)());
@@ -109,18 +109,21 @@ impl Round {
             }
         }
     }
+}
 
-    /// Waits until `due` has come; an error when the watch was stopped.
-    fn wait_until(&self, due: Instant) -> Result<(), ()> {
-        loop {
-            let left = due.since((self.clock)());
-            if left.is_zero() {
-                return Ok(());
-            }
-            match self.stopped.recv_timeout(left) {
-                Err(RecvTimeoutError::Timeout) => {}
-                Ok(()) | Err(RecvTimeoutError::Disconnected) => return Err(()),
-            }
+/// Whoever waited was stopped.
+pub(crate) struct Stopped;
+
+/// Waits until `due` has come by `clock`, or something is sent to `stopped`, or its sender is gone.
+pub(crate) fn wait_until(due: Instant, clock: &Clock, stopped: &Receiver<()>) -> Result<(), Stopped> {
+    loop {
+        let left = due.since(clock());
+        if left.is_zero() {
+            return Ok(());
+        }
+        match stopped.recv_timeout(left) {
+            Err(RecvTimeoutError::Timeout) => {}
+            Ok(()) | Err(RecvTimeoutError::Disconnected) => return Err(Stopped),
         }
     }
 }
