@@ -4,11 +4,13 @@ pub mod batch;
 pub mod difference;
 pub mod gamma;
 pub mod sample;
+pub mod steady;
 pub mod student;
 pub mod trend;
 
 pub use batch::{Interval, batch_means, design_effect};
 pub use difference::{total_variation, two_mixes, two_shares};
 pub use sample::{mean, quantile, standard_deviation};
+pub use steady::{NotSteady, Steady, mser_5, steady};
 pub use student::t_quantile;
 pub use trend::{Slope, Trend, mann_kendall, theil_sen};

@@ -1,0 +1,115 @@
+//! A series cut into segments of one level each.
+
+use super::clean::Batches;
+use crate::sample::quantile;
+
+/// What a further segment must gain, in noise variances.
+const PENALTY: f64 = 30.0;
+/// Noise is never taken to be less than this: histograms tell no smaller shares apart.
+const LEAST_NOISE: f64 = 0.005;
+/// The shortest segment, in seconds.
+const SHORTEST_S: usize = 10;
+/// The median of the size of a standard normal number.
+const MEDIAN_SIZE: f64 = 0.674_49;
+
+/// Batches of one level.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Segment {
+    /// The first of its batches.
+    pub(super) from: usize,
+    /// Their mean.
+    pub(super) level: f64,
+}
+
+/// The segments of least squared error, each of which costs [`PENALTY`].
+pub(super) fn of(batches: &Batches) -> Vec<Segment> {
+    let values = &batches.cleaned;
+    let shortest = SHORTEST_S.div_ceil(batches.width_s).max(1);
+    let sums = Sums::of(values);
+    let penalty = PENALTY * noise_variance(values);
+    let n = values.len();
+    // The least cost of the first so many batches, and where the last segment of that begins.
+    let mut costs = vec![f64::INFINITY; n + 1];
+    let mut begins = vec![0; n + 1];
+    costs[0] = -penalty;
+    for end in shortest.min(n)..=n {
+        for begin in 0..=end.saturating_sub(shortest) {
+            let cost = costs[begin] + sums.error(begin, end) + penalty;
+            if cost < costs[end] {
+                (costs[end], begins[end]) = (cost, begin);
+            }
+        }
+    }
+    let mut segments = Vec::new();
+    let mut end = n;
+    while end > 0 {
+        let from = begins[end];
+        segments.push(Segment { from, level: sums.mean(from, end) });
+        end = from;
+    }
+    segments.reverse();
+    segments
+}
+
+/// The variance of noise, from the median size of differences between neighbours: a level that changes once does not
+/// count as noise.
+fn noise_variance(values: &[f64]) -> f64 {
+    let differences: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
+    let deviation = quantile(&differences, 0.5).unwrap_or(0.0) / MEDIAN_SIZE / std::f64::consts::SQRT_2;
+    deviation.max(LEAST_NOISE).powi(2)
+}
+
+/// Running sums of values and of their squares.
+struct Sums {
+    values: Vec<f64>,
+    squares: Vec<f64>,
+}
+
+impl Sums {
+    fn of(values: &[f64]) -> Sums {
+        // Differences from the middle, so that squares of a high level drown nothing.
+        let middle = quantile(values, 0.5).unwrap_or(0.0);
+        let mut sums = Sums { values: vec![middle], squares: vec![0.0] };
+        let (mut sum, mut squares) = (0.0, 0.0);
+        for value in values {
+            sum += value - middle;
+            squares += (value - middle).powi(2);
+            sums.values.push(sum);
+            sums.squares.push(squares);
+        }
+        sums
+    }
+
+    fn sum(&self, from: usize, to: usize) -> f64 {
+        let before = if from == 0 { 0.0 } else { self.values[from] };
+        self.values[to] - before
+    }
+
+    fn mean(&self, from: usize, to: usize) -> f64 {
+        self.values[0] + self.sum(from, to) / (to - from) as f64
+    }
+
+    fn error(&self, from: usize, to: usize) -> f64 {
+        let sum = self.sum(from, to);
+        (self.squares[to] - self.squares[from] - sum * sum / (to - from) as f64).max(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(values: Vec<f64>) -> Vec<Segment> {
+        of(&Batches { width_s: 5, means: values.clone(), cleaned: values })
+    }
+
+    #[test]
+    fn a_level_that_changes_is_cut_where_it_does() {
+        let segments =
+            cut((0..60).map(|n| if n < 23 { 7.0 } else { 7.3 } + f64::from(n % 2) * 0.01).collect());
+        assert_eq!(segments.iter().map(|s| s.from).collect::<Vec<_>>(), [0, 23]);
+        assert!((segments[0].level - 7.005).abs() < 0.001 && (segments[1].level - 7.305).abs() < 0.001);
+        assert_eq!(cut(vec![3.0; 40]), [Segment { from: 0, level: 3.0 }]);
+        assert_eq!(cut(vec![3.0]), [Segment { from: 0, level: 3.0 }]);
+    }
+}
