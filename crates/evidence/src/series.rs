@@ -8,7 +8,7 @@ use crate::time::Instant;
 /// What a series is about: `cpu` of target `challenge`, in cores.
 ///
 /// The names observers and objectives share: `cpu` (cores: CPU-seconds a second), `rss` (bytes),
-/// `threads`, `fds` (open file descriptors), `ctx_voluntary` and `ctx_involuntary` (context switches a
+/// `processes`, `threads`, `fds` (open file descriptors), `ctx_voluntary` and `ctx_involuntary` (context switches a
 /// second). The generator's own are kept under the target [`SeriesKey::GENERATOR`], with `in_flight`,
 /// `virtual_users`, `connections`, `loop_cpu` (share of a core) and `recorder_lag` (seconds) besides.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -26,6 +26,7 @@ mod rates;
 mod reading;
 mod redis;
 mod remote;
+mod tree;
 mod watch;
 
 pub use cgroup::{CgroupRef, cgroup};

@@ -21,7 +21,7 @@ pub struct OwnProcess {
 impl OwnProcess {
     /// Watches the process that calls.
     pub fn new() -> Self {
-        let process = ProcessObserver::new(SeriesKey::GENERATOR, ProcessRef::Pid(std::process::id()));
+        let process = ProcessObserver::alone(SeriesKey::GENERATOR, ProcessRef::Pid(std::process::id()));
         OwnProcess { process, base: None }
     }
 }
@@ -39,7 +39,7 @@ impl Observer for OwnProcess {
 
     fn sample(&mut self, at: Instant) -> Vec<(SeriesKey, Sample)> {
         let mut samples = self.process.sample(at);
-        samples.retain(|(key, _)| &*key.name != "cpu");
+        samples.retain(|(key, _)| !matches!(&*key.name, "cpu" | "processes"));
         let cpu = own_cpu();
         let (base_at, base_cpu) = *self.base.get_or_insert((at, cpu));
         if at > base_at {

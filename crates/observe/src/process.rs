@@ -1,4 +1,4 @@
-//! Watches one process: its CPU, memory, threads, descriptors and context switches.
+//! Watches a process with its descendants: their CPU, memory, threads, descriptors and context switches.
 
 use std::fmt;
 
@@ -9,6 +9,7 @@ use crate::listener::{self, Socket};
 use crate::notice::Notices;
 use crate::rates::{levels, rates};
 use crate::reading::{Reading, read, read_stat};
+use crate::tree::{MOST_PROCESSES, are_children_told, read_family};
 use crate::watch::Observer;
 
 /// How a process is named.
@@ -61,53 +62,101 @@ impl ProcessRef {
 struct Watched {
     found: Found,
     base: (Instant, Reading),
+    /// Whether less was used at the last look than at the base.
+    is_short: bool,
 }
 
-/// Samples one target's process. It looks for the process when it is first asked, and again whenever the
+/// Who is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    Alone,
+    Family,
+}
+
+/// Samples one target's process and all its descendants. It looks for the process when it is first asked, and again whenever the
 /// process is gone.
 #[derive(Debug)]
 pub struct ProcessObserver {
     target: String,
     process: ProcessRef,
+    scope: Scope,
     watched: Option<Watched>,
     /// The last process watched: its number and its start.
     last: Option<(u32, u64)>,
     /// What was said of a search that found nothing, so that it is said once and not each second.
     said: Option<String>,
+    /// Whether it was said that there are too many processes.
+    are_many_told: bool,
     notices: Notices,
 }
 
 impl ProcessObserver {
-    /// Watches `process` as the target named `target`.
+    /// Watches `process` with its descendants as the target named `target`.
     pub fn new(target: &str, process: ProcessRef) -> Self {
-        let (watched, last, said) = (None, None, None);
-        let notices = Notices::new(target);
-        ProcessObserver { target: target.to_owned(), process, watched, last, said, notices }
+        ProcessObserver {
+            target: target.to_owned(),
+            process,
+            scope: Scope::Family,
+            watched: None,
+            last: None,
+            said: None,
+            are_many_told: false,
+            notices: Notices::new(target),
+        }
+    }
+
+    /// Watches `process` by itself.
+    pub(crate) fn alone(target: &str, process: ProcessRef) -> Self {
+        ProcessObserver { scope: Scope::Alone, ..ProcessObserver::new(target, process) }
+    }
+
+    fn read(&self, found: &Found) -> Result<Reading, ObserveError> {
+        match self.scope {
+            Scope::Alone => read(found.pid, found.start_ticks),
+            Scope::Family => read_family(found.pid, found.start_ticks),
+        }
     }
 
     /// Samples of the process watched so far; none when it is gone or another took its place.
     fn follow(&mut self, at: Instant) -> Option<Vec<(SeriesKey, Sample)>> {
-        let watched = self.watched.as_mut()?;
+        let watched = self.watched.take()?;
         if let Some(successor) = successor(self.process, &watched.found) {
-            self.watched = None;
             self.begin(at, successor);
             return None;
         }
-        match read(watched.found.pid, watched.found.start_ticks) {
-            Ok(reading) => {
-                let mut samples = levels(&self.target, at, &reading);
-                let (base_at, base) = &watched.base;
-                samples.extend(rates(&self.target, (*base_at, base), (at, &reading)));
-                if at > *base_at {
-                    watched.base = (at, reading);
-                }
-                Some(samples)
-            }
+        match self.read(&watched.found) {
+            Ok(reading) => Some(self.compare(at, watched, reading)),
             Err(error) => {
-                self.watched = None;
                 self.lost(at, &error);
                 None
             }
+        }
+    }
+
+    /// Samples of a look at what has been looked at before. What a child used that ended during the look is missing
+    /// from it alone, so that it is held against the base by the next one. If that is short too, the time is gone with
+    /// a child that left the family or that nobody waited for, and rates begin anew.
+    fn compare(&mut self, at: Instant, mut watched: Watched, reading: Reading) -> Vec<(SeriesKey, Sample)> {
+        self.tell_of_many(at, &reading);
+        let mut samples = levels(&self.target, at, &reading);
+        let (base_at, base) = &watched.base;
+        samples.extend(rates(&self.target, (*base_at, base), (at, &reading)));
+        let is_short = reading.cpu < base.cpu && !watched.is_short;
+        if at > *base_at && !is_short {
+            watched.base = (at, reading);
+        }
+        watched.is_short = is_short;
+        self.watched = Some(watched);
+        samples
+    }
+
+    fn tell_of_many(&mut self, at: Instant, reading: &Reading) {
+        if reading.processes >= MOST_PROCESSES && !std::mem::replace(&mut self.are_many_told, true) {
+            let text = format!(
+                "{} has more than {MOST_PROCESSES} descendants: the others are left out",
+                self.process
+            );
+            self.notices.say(at, NoticeKind::Unreadable, text);
         }
     }
 
@@ -130,14 +179,15 @@ impl ProcessObserver {
     }
 
     fn begin(&mut self, at: Instant, found: Found) {
-        let reading = match read(found.pid, found.start_ticks) {
+        let reading = match self.read(&found) {
             Ok(reading) => reading,
             Err(error) => return self.lost(at, &error),
         };
         self.introduce(at, &found, &reading);
         self.last = Some((found.pid, found.start_ticks));
         self.said = None;
-        self.watched = Some(Watched { found, base: (at, reading) });
+        self.tell_of_many(at, &reading);
+        self.watched = Some(Watched { found, base: (at, reading), is_short: false });
     }
 
     fn introduce(&mut self, at: Instant, found: &Found, reading: &Reading) {
@@ -162,7 +212,9 @@ impl ProcessObserver {
             );
             self.notices.say(at, NoticeKind::Several, text);
         }
+        let are_children_hidden = self.scope == Scope::Family && !are_children_told(pid);
         for (absent, what) in [
+            (are_children_hidden, "this system does not list children: they are not part of it"),
             (reading.fds.is_none(), "open files of another user's process cannot be counted"),
             (reading.switches.is_none(), "context switches cannot be read, or there are too many threads"),
         ] {
@@ -215,5 +267,39 @@ impl Observer for ProcessObserver {
 
     fn take_notices(&mut self) -> Vec<Notice> {
         self.notices.take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Rates of CPU at each second in which a family has used so many milliseconds; none where there is a gap.
+    fn cpu_of(used_ms: &[u64]) -> Vec<Option<f64>> {
+        let pid = std::process::id();
+        let mut observer = ProcessObserver::new("web", ProcessRef::Pid(pid));
+        let found = ProcessRef::Pid(pid).find().unwrap();
+        let reading =
+            |ms: u64| Reading { cpu: Duration::from_millis(ms), ..read(pid, found.start_ticks).unwrap() };
+        let base = (Instant::EPOCH, reading(used_ms[0]));
+        observer.watched = Some(Watched { found: found.clone(), base, is_short: false });
+        let rates = used_ms[1..].iter().zip(1..).map(|(ms, second)| {
+            let watched = observer.watched.take().unwrap();
+            let samples = observer.compare(Instant::at(Duration::from_secs(second)), watched, reading(*ms));
+            samples.iter().find(|(key, _)| &*key.name == "cpu").map(|(_, sample)| sample.value)
+        });
+        rates.collect()
+    }
+
+    #[test]
+    fn what_one_look_missed_is_in_the_next() {
+        assert_eq!(cpu_of(&[1_000, 300, 1_600, 1_700]), [None, Some(0.3), Some(0.1)]);
+    }
+
+    #[test]
+    fn what_left_the_family_is_a_gap_and_rates_begin_anew() {
+        assert_eq!(cpu_of(&[1_000, 300, 400, 600]), [None, None, Some(0.2)]);
     }
 }

@@ -1,4 +1,4 @@
-//! From looks at a process to values of its series.
+//! From looks at a process, or a family of them, to values of its series.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,30 +7,31 @@ use evidence::{Instant, Sample, SeriesKey};
 
 use crate::reading::{Reading, Switches};
 
-/// What holds at the instant of one look: memory, threads, descriptors.
+/// What holds at the instant of one look: processes, memory, threads, descriptors.
 pub(crate) fn levels(target: &str, at: Instant, reading: &Reading) -> Vec<(SeriesKey, Sample)> {
-    let mut samples = vec![sample(SeriesKey::new("threads", target, "1"), at, reading.threads as f64)];
+    let count = |name: &str, count: u64| sample(SeriesKey::new(name, target, "1"), at, count as f64);
+    let mut samples = vec![count("processes", reading.processes), count("threads", reading.threads)];
     if let Some(rss_bytes) = reading.rss_bytes {
         samples.push(sample(SeriesKey::new("rss", target, "bytes"), at, rss_bytes as f64));
     }
     if let Some(fds) = reading.fds {
-        samples.push(sample(SeriesKey::new("fds", target, "1"), at, fds as f64));
+        samples.push(count("fds", fds));
     }
     samples
 }
 
-/// What happened a second between two looks at the same process: CPU time, context switches. Nothing when
-/// no time passed between them.
+/// What happened a second between two looks at the same process: CPU time, context switches. Nothing when no time
+/// passed between them, and nothing when less was used than before: who used it is not in sight.
 pub(crate) fn rates(
     target: &str,
     (base_at, base): (Instant, &Reading),
     (at, reading): (Instant, &Reading),
 ) -> Vec<(SeriesKey, Sample)> {
     let interval = at.since(base_at);
-    if interval.is_zero() {
+    let Some(used) = reading.cpu.checked_sub(base.cpu).filter(|_| !interval.is_zero()) else {
         return Vec::new();
-    }
-    let cores = reading.cpu.saturating_sub(base.cpu).div_duration_f64(interval);
+    };
+    let cores = used.div_duration_f64(interval);
     let mut samples = vec![sample(SeriesKey::new("cpu", target, "cores"), at, cores)];
     if let (Some(before), Some(after)) = (&base.switches, &reading.switches) {
         let (voluntary, involuntary) = switched(before, after);
@@ -75,6 +76,7 @@ mod tests {
             cpu: Duration::from_millis(cpu_ms),
             rss_bytes: Some(4096),
             threads: 2,
+            processes: 1,
             fds: None,
             switches: Some(switches.iter().map(of).collect()),
         }
@@ -108,6 +110,7 @@ mod tests {
     fn what_cannot_be_seen_has_no_sample() {
         let samples = levels("t", Instant::from_nanos(SECOND), &reading(0, &[]));
         insta::assert_snapshot!(shown(&samples), @r"
+        1 processes 1 1
         1 threads 2 1
         1 rss 4096 bytes
         ");

@@ -1,4 +1,4 @@
-//! One look at a process.
+//! One look at a process by itself.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,20 +11,22 @@ use crate::proc::{Stat, parse_stat, parse_status};
 /// Threads whose context switches are read; of a process with more they are left out.
 const THREADS_LIMIT: u64 = 1024;
 
-/// What a process was at one instant.
+/// What a process, or a family of them, was at one instant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reading {
-    /// CPU time since the process began.
+    /// CPU time since the process began, with that of children it has waited for.
     ///
-    /// From `utime + stime` of `/proc/PID/stat`: printed in clock ticks (10 ms), so that a rate over one
+    /// From `utime + stime + cutime + cstime` of `/proc/PID/stat`: printed in clock ticks (10 ms), so that a rate over one
     /// second is off by at most 0.02 cores, and errors of successive seconds cancel. The sum of
     /// `/proc/PID/task/*/schedstat` has nanoseconds, and loses a thread's time when the thread ends, which
     /// does not cancel; a pool that sheds threads would look idle.
     pub(crate) cpu: Duration,
-    /// Resident memory, bytes.
+    /// Resident memory, bytes. Of a family the sum: what several share counts for each.
     pub(crate) rss_bytes: Option<u64>,
     /// Threads that live.
     pub(crate) threads: u64,
+    /// Processes that live.
+    pub(crate) processes: u64,
     /// Open file descriptors; none when they may not be looked at.
     pub(crate) fds: Option<u64>,
     /// Context switches of each thread; none when there are too many threads to ask each second.
@@ -47,13 +49,14 @@ pub(crate) fn read(pid: u32, start_ticks: u64) -> Result<Reading, ObserveError> 
         return Err(ObserveError::Replaced { pid });
     }
     let status = parse_status(&text(pid, "status")?);
-    Ok(Reading {
-        cpu: of_ticks(stat.cpu_ticks),
-        rss_bytes: status.rss_bytes,
-        threads: stat.threads,
-        fds: count_fds(pid),
-        switches: if stat.threads <= THREADS_LIMIT { read_switches(pid) } else { None },
-    })
+    let switches = if stat.threads <= THREADS_LIMIT { read_switches(pid) } else { None };
+    Ok(Reading { rss_bytes: status.rss_bytes, fds: count_fds(pid), switches, ..of_stat(&stat) })
+}
+
+/// What `stat` alone tells.
+pub(crate) fn of_stat(stat: &Stat) -> Reading {
+    let cpu = of_ticks(stat.cpu_ticks.saturating_add(stat.waited_ticks));
+    Reading { cpu, rss_bytes: None, threads: stat.threads, processes: 1, fds: None, switches: None }
 }
 
 /// The `stat` of a process that lives.

@@ -7,6 +7,8 @@ pub(crate) struct Stat {
     pub(crate) state: char,
     /// CPU time in user mode and in the kernel, of all threads that live or have ended, in clock ticks.
     pub(crate) cpu_ticks: u64,
+    /// The same of children that have ended and were waited for, and of theirs.
+    pub(crate) waited_ticks: u64,
     /// Threads that live.
     pub(crate) threads: u64,
     /// When it started, in clock ticks since the machine did: tells a process from a later one of the same
@@ -32,6 +34,7 @@ pub(crate) fn parse_stat(text: &str) -> Result<Stat, &'static str> {
     Ok(Stat {
         state: field(3)?.chars().next().ok_or("there is no state")?,
         cpu_ticks: count(14)?.saturating_add(count(15)?),
+        waited_ticks: count(16)?.saturating_add(count(17)?),
         threads: count(20)?,
         start_ticks: count(22)?,
     })
@@ -43,11 +46,11 @@ mod tests {
 
     use super::*;
 
-    const TAIL: &str = "S 1 4242 4242 0 -1 4194560 1853 0 12 0 157 43 0 0 20 0 9 0 123456 \
+    const TAIL: &str = "S 1 4242 4242 0 -1 4194560 1853 0 12 0 157 43 5 2 20 0 9 0 123456 \
                         227180544 5120 18446744073709551615 1 1 0 0 0 0 0 4096 17475 0 0 0 17 1 0 0 0 0 0";
 
     fn check(name: &str) {
-        let expect = Stat { state: 'S', cpu_ticks: 200, threads: 9, start_ticks: 123_456 };
+        let expect = Stat { state: 'S', cpu_ticks: 200, waited_ticks: 7, threads: 9, start_ticks: 123_456 };
         assert_eq!(parse_stat(&format!("4242 ({name}) {TAIL}")), Ok(expect), "{name}");
     }
 

@@ -22,7 +22,7 @@ fn serves_its_parent() {
     if std::env::var_os(ROLE).is_none() {
         return;
     }
-    let mut listener = None;
+    let (mut listener, mut child) = (None, None::<Child>);
     for line in io::stdin().lock().lines() {
         let line = line.unwrap();
         let (order, argument) = line.split_once(' ').unwrap_or((&line, ""));
@@ -38,6 +38,20 @@ fn serves_its_parent() {
                 listener = Some(socket);
                 port.to_string()
             }
+            // A child of its own, which works and then waits to be told to end.
+            "child" => {
+                let shell = shell(argument);
+                let pid = shell.id();
+                child = Some(shell);
+                pid.to_string()
+            }
+            "bury" => {
+                // Its input ends, and so does it.
+                let mut shell = child.take().unwrap();
+                drop(shell.stdin.take());
+                shell.wait().unwrap();
+                String::new()
+            }
             "close" => {
                 drop(listener.take());
                 String::new()
@@ -48,6 +62,20 @@ fn serves_its_parent() {
         writeln!(out, "\n{MARK}{answer}").unwrap();
         out.flush().unwrap();
     }
+}
+
+/// A shell that has counted to `count` when this returns, and waits.
+fn shell(count: &str) -> Child {
+    let script = format!("i=0; while [ $i -lt {count} ]; do i=$((i+1)); done; echo done; read -r line");
+    let mut shell = Command::new("sh")
+        .args(["-c", &script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(shell.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    shell
 }
 
 fn cpu_time() -> Duration {

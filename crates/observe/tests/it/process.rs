@@ -24,8 +24,8 @@ fn names(samples: &[(SeriesKey, Sample)]) -> Vec<&str> {
     names
 }
 
-const LEVELS: [&str; 3] = ["fds", "rss", "threads"];
-const ALL: [&str; 6] = ["cpu", "ctx_involuntary", "ctx_voluntary", "fds", "rss", "threads"];
+const LEVELS: [&str; 4] = ["fds", "processes", "rss", "threads"];
+const ALL: [&str; 7] = ["cpu", "ctx_involuntary", "ctx_voluntary", "fds", "processes", "rss", "threads"];
 
 fn kinds(observer: &mut ProcessObserver) -> Vec<NoticeKind> {
     observer.take_notices().into_iter().map(|notice| notice.kind).collect()
@@ -60,6 +60,52 @@ fn memory_threads_and_descriptors_are_those_of_the_process() {
     assert_eq!(value(&after, "fds").unwrap() - value(&before, "fds").unwrap(), 1.0);
     assert_eq!(value(&after, "threads"), value(&before, "threads"));
     assert!(value(&after, "rss").unwrap() > 100_000.0);
+}
+
+#[test]
+fn children_are_part_of_their_parent_and_their_work_stays_when_they_end() {
+    let mut peer = Peer::new();
+    let before = peer.cpu("cpu");
+    let mut observer = ProcessObserver::new("peer", ProcessRef::Pid(peer.pid()));
+    let alone = observer.sample(at(0));
+    let child: u32 = peer.order("child 300000").parse().unwrap();
+    let used_by_child = used_so_far(child);
+    let with_child = observer.sample(at(1));
+    let more = |name: &str| value(&with_child, name).unwrap() - value(&alone, name).unwrap();
+    assert_eq!((more("processes"), more("threads")), (1.0, 1.0));
+    assert!(more("fds") >= 3.0 && more("rss") > 100_000.0);
+    let used = Duration::from_secs_f64(value(&with_child, "cpu").unwrap());
+    assert!(used >= used_by_child, "{used:?} are seen, the child alone used {used_by_child:?}");
+
+    peer.order("bury");
+    let own = peer.cpu("cpu") - before;
+    let buried = observer.sample(at(2));
+    assert_eq!(value(&buried, "processes"), Some(1.0));
+    // Its time is counted once: what comes now is the parent's little.
+    let whole = used + Duration::from_secs_f64(value(&buried, "cpu").unwrap());
+    let expect = own + used_by_child;
+    assert!(whole.abs_diff(expect) <= 2 * GRANULARITY, "{whole:?} are seen, {expect:?} were used");
+    assert_eq!(observer.take_notices(), []);
+}
+
+/// CPU time that a process used so far.
+fn used_so_far(pid: u32) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
+    let ticks: u64 = fields[11..13].iter().map(|field| field.parse::<u64>().unwrap()).sum();
+    Duration::from_millis(ticks * 1_000 / rustix::param::clock_ticks_per_second())
+}
+
+#[test]
+fn the_servers_of_postgresql_are_one_target_with_those_that_ended() {
+    let cluster = peers::postgres::Cluster::start().unwrap();
+    let mut observer = ProcessObserver::new("db", ProcessRef::Port(cluster.port()));
+    assert!(value(&observer.sample(at(0)), "processes").unwrap() > 3.0);
+    let work = "SELECT count(DISTINCT md5(i::text)) FROM generate_series(1, 200000) i";
+    cluster.sql("postgres", work).unwrap();
+    // The connection is over, and so is the process that served it.
+    let cpu = value(&observer.sample(at(1)), "cpu").unwrap();
+    assert!(cpu > 0.05, "{cpu} s are seen of what a connection did that has ended");
 }
 
 #[test]
@@ -161,11 +207,12 @@ fn a_process_is_identified_by_its_port() {
 
 #[test]
 fn the_generator_watches_itself_by_the_nanosecond() {
+    const OWN: [&str; 3] = ["fds", "rss", "threads"];
     let mut own = OwnProcess::new();
-    assert_eq!(names(&own.sample(at(0))), LEVELS);
+    assert_eq!(names(&own.sample(at(0))), OWN);
     let samples = own.sample(at(1));
-    assert_eq!(names(&samples), ALL);
+    assert_eq!(names(&samples).len(), ALL.len() - 1);
     assert!(value(&samples, "cpu").unwrap() > 0.0, "taking a sample takes time");
     assert!(samples.iter().all(|(key, _)| &*key.target == SeriesKey::GENERATOR));
-    assert_eq!(names(&own.sample(at(1))), LEVELS, "no time passed, so there are no rates");
+    assert_eq!(names(&own.sample(at(1))), OWN, "no time passed, so there are no rates");
 }

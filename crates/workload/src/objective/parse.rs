@@ -5,9 +5,10 @@ use crate::nearest::nearest;
 use crate::units;
 
 /// The series that observers yield, those of the generator itself last.
-pub const SERIES: [&str; 16] = [
+pub const SERIES: [&str; 17] = [
     "cpu",
     "rss",
+    "processes",
     "threads",
     "fds",
     "ctx_voluntary",

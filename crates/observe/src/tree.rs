@@ -1,0 +1,79 @@
+//! One look at a process and all its descendants, added up.
+
+use std::fs;
+
+use crate::error::ObserveError;
+use crate::proc::parse_stat;
+use crate::reading::{Reading, of_stat, read, text};
+
+/// Processes that are looked at; of a larger family the rest is left out.
+pub(crate) const MOST_PROCESSES: u64 = 512;
+/// Threads of each process whose children are looked for.
+const MOST_THREADS: usize = 256;
+
+/// Looks at process `pid`, which must be the one that started at `start_ticks`, and at its descendants.
+///
+/// What a child that has ended used is part of its parent's time once the parent has waited for it. Parents are read
+/// before their children: of one that ends in between nothing is seen in this look, and everything in the next; the
+/// other way around it would be seen twice.
+pub(crate) fn read_family(pid: u32, start_ticks: u64) -> Result<Reading, ObserveError> {
+    let mut whole = read(pid, start_ticks)?;
+    let mut next = children(pid);
+    while let Some(child) = next.pop().filter(|_| whole.processes < MOST_PROCESSES) {
+        // A generator that its own target started is no part of the target.
+        if child == std::process::id() {
+            continue;
+        }
+        if let Some(member) = read_member(child) {
+            add(&mut whole, member);
+            next.extend(children(child));
+        }
+    }
+    Ok(whole)
+}
+
+/// Whether the system tells whose child a process is.
+pub(crate) fn are_children_told(pid: u32) -> bool {
+    fs::metadata(format!("/proc/{pid}/task/{pid}/children")).is_ok()
+}
+
+fn children(pid: u32) -> Vec<u32> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().filter_map(Result::ok);
+    let lists = threads.take(MOST_THREADS).map(|thread| fs::read_to_string(thread.path().join("children")));
+    let numbers = |list: String| -> Vec<u32> {
+        list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+    };
+    lists.filter_map(Result::ok).flat_map(numbers).collect()
+}
+
+/// None of one that has ended and was waited for.
+fn read_member(pid: u32) -> Option<Reading> {
+    let stat = parse_stat(&text(pid, "stat").ok()?).ok()?;
+    if !stat.has_ended() {
+        return read(pid, stat.start_ticks).ok();
+    }
+    // Its time is nowhere else until its parent waits for it; beside that it has nothing any more.
+    Some(Reading {
+        threads: 0,
+        processes: 0,
+        fds: Some(0),
+        switches: Some(Default::default()),
+        ..of_stat(&stat)
+    })
+}
+
+fn add(whole: &mut Reading, member: Reading) {
+    whole.cpu += member.cpu;
+    whole.threads += member.threads;
+    whole.processes += member.processes;
+    whole.rss_bytes = match (whole.rss_bytes, member.rss_bytes) {
+        (Some(sum), Some(bytes)) => Some(sum.saturating_add(bytes)),
+        (sum, bytes) => sum.or(bytes),
+    };
+    // A sum that lacks somebody would look like a change.
+    whole.fds = whole.fds.zip(member.fds).map(|(sum, fds)| sum + fds);
+    whole.switches = whole.switches.take().zip(member.switches).map(|(mut all, more)| {
+        all.extend(more);
+        all
+    });
+}
