@@ -5,6 +5,7 @@
 //! it excludes. Start reading at [`of`].
 
 mod blocks;
+mod collections;
 mod ratchet;
 
 use std::collections::BTreeMap;
@@ -16,9 +17,12 @@ use workload::Workload;
 
 use crate::words;
 use blocks::{Blocks, MIN_BLOCKS};
+use collections::Collections;
 
 /// Shorter than this, in seconds, nothing shows that there is no leak.
 const MIN_LENGTH_S: f64 = 1_800.0;
+/// Fewer collections of garbage than this show nothing of the kind for memory either.
+const MIN_COLLECTIONS: u64 = 30;
 /// One-sided level of the trend test.
 const ALPHA: f64 = 0.005;
 /// Memory must rise by more than this share and these bytes over the window.
@@ -29,7 +33,7 @@ const COUNT_SHARE: f64 = 0.01;
 const COUNT: f64 = 5.0;
 
 /// What is looked at of a target, by the beginning of a series' name.
-const WATCHED: [&str; 12] = [
+const WATCHED: [&str; 14] = [
     "rss",
     "threads",
     "fds",
@@ -37,6 +41,8 @@ const WATCHED: [&str; 12] = [
     "go_goroutines",
     "go_memstats_heap_alloc_bytes",
     "go_memstats_heap_inuse_bytes",
+    "go_memstats_next_gc_bytes",
+    "go_gc_heap_live_bytes",
     "process_resident_memory_bytes",
     "process_open_fds",
     "pg_connections",
@@ -88,7 +94,8 @@ pub fn of(run: &dyn Run, workload: &Workload) -> Result<Vec<LeakAnswer>, ReadErr
     let mut answers = Vec::new();
     for series in run.series().iter().filter(|series| is_watched(series)) {
         let samples = run.samples(series, 0..u32::MAX)?;
-        let (answer, because) = answer(series, &samples, &idle);
+        let collections = Collections::of(run, &series.target)?;
+        let (answer, because) = answer(series, &samples, (&idle, &collections));
         answers.push(LeakAnswer { series: series.clone(), answer, because });
     }
     answers.sort_by(|a, b| (a.answer, &a.series).cmp(&(b.answer, &b.series)));
@@ -111,8 +118,13 @@ fn idle_phases(run: &dyn Run, workload: &Workload) -> Result<Vec<(f64, f64)>, Re
     Ok(workload.phases.iter().filter(is_idle).map(span).collect())
 }
 
-fn answer(series: &SeriesKey, samples: &[Sample], idle: &[(f64, f64)]) -> (Leak, String) {
-    if let Some(because) = ratchet::leak(samples, idle) {
+fn answer(
+    series: &SeriesKey,
+    samples: &[Sample],
+    (idle, collections): (&[(f64, f64)], &Collections),
+) -> (Leak, String) {
+    let floors = ratchet::floors(samples, idle, is_collected(series, collections).then_some(collections));
+    if let Some(because) = floors.and_then(|floors| ratchet::leak(&floors, idle)) {
         return (Leak::Leak, because);
     }
     let Some(blocks) = Blocks::of(samples) else {
@@ -151,8 +163,33 @@ fn answer(series: &SeriesKey, samples: &[Sample], idle: &[(f64, f64)]) -> (Leak,
             format!("No growth was seen in {length}; {needed} min are needed to say more."),
         );
     }
+    if let Some(missing) = too_few_collections(series, samples, collections) {
+        return (Leak::Undetermined, format!("No growth was seen in {length}; {missing}"));
+    }
     let bound = words::quantity(slope.upper.max(0.0) * per_hour, unit);
     (Leak::NoLeak, format!("No growth was seen in {length}; more than {bound} an hour is excluded at 95 %."))
+}
+
+/// Whether what is held on to shows after a collection of garbage alone: memory of a target that collects any.
+fn is_collected(series: &SeriesKey, collections: &Collections) -> bool {
+    &*series.unit == "bytes" && (collections.are_told() || series.name.starts_with("go_"))
+}
+
+/// What of collections is missing to say more, if anything.
+fn too_few_collections(series: &SeriesKey, samples: &[Sample], collections: &Collections) -> Option<String> {
+    if !is_collected(series, collections) {
+        return None;
+    }
+    let (first, last) = (samples.first()?.at.offset(), samples.last()?.at.offset());
+    match collections.within(first.as_secs_f64(), last.as_secs_f64()) {
+        None => {
+            Some("when garbage was collected is not known: keep `go_gc_duration_seconds*` of it.".to_owned())
+        }
+        Some(count) if count < MIN_COLLECTIONS => Some(format!(
+            "of {MIN_COLLECTIONS} collections of garbage that are needed to say more there were {count}."
+        )),
+        Some(_) => None,
+    }
 }
 
 /// Whether a rise is large enough to care.

@@ -2,6 +2,7 @@
 
 use evidence::Sample;
 
+use super::collections::Collections;
 use crate::words;
 
 /// Load cycles that are needed.
@@ -19,10 +20,25 @@ const FLOOR_SHARE: f64 = 0.5;
 /// Cycles may differ in length by this share and still be equal.
 const ALIKE: f64 = 0.1;
 
+/// The floor of each idle phase, where `collections` are given after the first one in it. None when a phase has none.
+pub(super) fn floors(
+    samples: &[Sample],
+    idle: &[(f64, f64)],
+    collections: Option<&Collections>,
+) -> Option<Vec<f64>> {
+    let floor_of = |&(start, end): &(f64, f64)| {
+        let collected = match collections {
+            Some(collections) => collections.first_after(start, end)?,
+            None => start,
+        };
+        floor(samples, (collected.max(end - (end - start) * FLOOR_SHARE), end))
+    };
+    idle.iter().map(floor_of).collect()
+}
+
 /// Why the idle floors show a leak; none if they do not, or there are too few.
-pub(super) fn leak(samples: &[Sample], idle: &[(f64, f64)]) -> Option<String> {
-    let floors: Vec<f64> = idle.iter().filter_map(|span| floor(samples, *span)).collect();
-    if floors.len() != idle.len() || floors.len() < MIN_CYCLES || !are_equal(idle) {
+pub(super) fn leak(floors: &[f64], idle: &[(f64, f64)]) -> Option<String> {
+    if floors.len() < MIN_CYCLES || !are_equal(idle) {
         return None;
     }
     let steps: Vec<f64> = floors.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -39,9 +55,8 @@ pub(super) fn leak(samples: &[Sample], idle: &[(f64, f64)]) -> Option<String> {
     })
 }
 
-/// The lowest value in the end of an idle phase.
-fn floor(samples: &[Sample], (start, end): (f64, f64)) -> Option<f64> {
-    let from = end - (end - start) * FLOOR_SHARE;
+/// The lowest value between two seconds.
+fn floor(samples: &[Sample], (from, end): (f64, f64)) -> Option<f64> {
     let inside = samples.iter().filter(|sample| {
         let at = sample.at.offset().as_secs_f64();
         from <= at && at <= end

@@ -17,7 +17,7 @@ fn series(minutes: u32, value: impl Fn(f64) -> f64) -> Vec<Sample> {
 }
 
 fn judged(samples: &[Sample], idle: &[(f64, f64)]) -> (Leak, String) {
-    answer(&SeriesKey::new("rss", "web", "bytes"), samples, idle)
+    answer(&SeriesKey::new("rss", "web", "bytes"), samples, (idle, &Collections::default()))
 }
 
 #[test]
@@ -91,11 +91,96 @@ fn idle_floors_that_rise_after_every_cycle_are_a_leak() {
     assert_ne!(leak, Leak::Leak, "three cycles are too few");
 }
 
+/// Collections at these seconds of so many minutes, seen every two seconds.
+fn collected(minutes: u32, is_collected: impl Fn(f64) -> bool) -> Collections {
+    let rate = |n: u32| {
+        let at = f64::from(n) * 2.0;
+        Sample {
+            at: Instant::at(Duration::from_secs_f64(at)),
+            value: if is_collected(at) { 0.5 } else { 0.0 },
+        }
+    };
+    Collections::from_rates(&(0..minutes * 30).map(rate).collect::<Vec<_>>())
+}
+
+fn heap(samples: &[Sample], (idle, collections): (&[(f64, f64)], &Collections)) -> (Leak, String) {
+    answer(&SeriesKey::new("go_memstats_heap_alloc_bytes", "web", "bytes"), samples, (idle, collections))
+}
+
+#[test]
+fn memory_that_was_hardly_collected_is_never_cleared() {
+    let flat = series(40, |_| 100.0 * MIB);
+    let (leak, because) = heap(&flat, (&[], &Collections::default()));
+    assert_eq!((leak, because.contains("go_gc_duration_seconds")), (Leak::Undetermined, true), "{because}");
+    let (leak, because) = heap(&flat, (&[], &collected(40, |at| at % 100.0 == 0.0)));
+    assert_eq!(leak, Leak::Undetermined, "{because}");
+    assert!(
+        because.contains("of 30 collections of garbage that are needed to say more there were 23"),
+        "{because}"
+    );
+    let often = collected(40, |at| at % 20.0 == 0.0);
+    assert_eq!(heap(&flat, (&[], &often)).0, Leak::NoLeak);
+    let resident = SeriesKey::new("rss", "web", "bytes");
+    let seldom = collected(40, |at| at == 600.0);
+    assert_eq!(
+        answer(&resident, &flat, (&[], &seldom)).0,
+        Leak::Undetermined,
+        "it is the same target's memory"
+    );
+    let threads = SeriesKey::new("threads", "web", "1");
+    let still: Vec<Sample> = flat.iter().map(|s| Sample { value: s.value / MIB, ..*s }).collect();
+    assert_eq!(answer(&threads, &still, (&[], &seldom)).0, Leak::NoLeak, "threads are not collected");
+}
+
+#[test]
+fn floors_count_after_a_collection_alone() {
+    let held = |minute: f64| (100.0 + 5.0 * (minute / 12.0).floor()) * MIB;
+    let rising = series(60, held);
+    // Idle are the last two of each twelve minutes.
+    let in_idle = collected(60, |at| at % 720.0 == 640.0);
+    let (leak, because) = heap(&rising, (&cycles(), &in_idle));
+    assert_eq!(leak, Leak::Leak, "{because}");
+    let under_load = collected(60, |at| at % 720.0 < 600.0 && at % 20.0 == 0.0);
+    assert_ne!(heap(&rising, (&cycles(), &under_load)).0, Leak::Leak, "what rose may be garbage");
+    assert_ne!(heap(&rising, (&cycles(), &Collections::default())).0, Leak::Leak);
+}
+
+#[test]
+fn a_gap_is_not_taken_for_collections() {
+    let mut rates: Vec<Sample> =
+        (0..20_u64).map(|n| Sample { at: Instant::at(Duration::from_secs(n)), value: 1.0 }).collect();
+    rates.push(Sample { at: Instant::at(Duration::from_secs(1_000)), value: 1.0 });
+    assert_eq!(Collections::from_rates(&rates).within(0.0, 2_000.0), Some(20));
+    assert_eq!(Collections::from_rates(&rates[..1]).within(0.0, 2_000.0), Some(0));
+    assert_eq!(Collections::default().within(0.0, 2_000.0), None);
+}
+
+#[test]
+fn collections_are_those_of_the_same_target() {
+    let mut bench = crate::testing::Bench::unwatched();
+    let run = &mut bench.run;
+    for second in 0..2_400 {
+        run.observe(&SeriesKey::new("go_gc_duration_seconds_count", "web", "1/s"), second, 0.1);
+        for target in ["web", "other"] {
+            let noise = f64::from(second.wrapping_mul(2_654_435_761) >> 16) / 65_536.0;
+            run.observe(
+                &SeriesKey::new("go_memstats_heap_alloc_bytes", target, "bytes"),
+                second,
+                (50.0 + noise) * MIB,
+            );
+        }
+    }
+    let answers = of(&bench.run, &bench.workload).unwrap();
+    let shown: Vec<(&str, Leak)> = answers.iter().map(|a| (&*a.series.target, a.answer)).collect();
+    assert_eq!(shown, [("other", Leak::Undetermined), ("web", Leak::NoLeak)], "{answers:#?}");
+}
+
 #[test]
 fn a_handful_of_threads_is_not_worth_a_word() {
     let samples = series(40, |_| 0.0);
     let few: Vec<Sample> =
         samples.iter().map(|s| Sample { value: 20.0 + s.at.offset().as_secs_f64() / 800.0, ..*s }).collect();
-    let (leak, because) = answer(&SeriesKey::new("threads", "web", "1"), &few, &[]);
+    let (leak, because) =
+        answer(&SeriesKey::new("threads", "web", "1"), &few, (&[], &Collections::default()));
     assert_eq!(leak, Leak::NoLeak, "{because}");
 }

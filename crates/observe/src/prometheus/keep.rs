@@ -1,7 +1,14 @@
 //! Which metrics are kept: names in which `*` stands for any part.
 
 /// What is kept when nothing is named: the runtime of Go, and what clients of most languages say of their process.
-const USUAL: [&str; 4] = ["go_goroutines", "go_memstats_heap_*", "go_gc_duration_seconds*", "process_*"];
+const USUAL: [&str; 6] = [
+    "go_goroutines",
+    "go_memstats_heap_*",
+    "go_memstats_next_gc_bytes",
+    "go_gc_heap_live_bytes",
+    "go_gc_duration_seconds*",
+    "process_*",
+];
 
 /// Patterns of names.
 #[derive(Debug, Clone)]
