@@ -2,6 +2,7 @@
 //! generator's own state, and what each objective comes to. Rules see this and nothing else.
 
 mod captured;
+mod courses;
 mod generator;
 mod observers;
 mod tables;
@@ -11,6 +12,7 @@ use evidence::{Ending, Histogram, Run, RunEnd, Scope, Source};
 use workload::{Filter, Measure, Objective, Scenario, Workload};
 
 pub(crate) use captured::{Captured, LastSecond};
+pub(crate) use courses::{Course, Kept, Settled, Unsettled, after};
 pub(crate) use generator::{AtCap, Generator, LoopUse, samples_in};
 pub(crate) use observers::Watcher;
 pub(crate) use tables::{Cell, Place, Span, Stretch, Tables, steps_of_sequence};
@@ -34,6 +36,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) profiles: Vec<Captured>,
     /// Its last second; none where nobody counted what was in flight.
     pub(crate) last_second: Option<LastSecond>,
+    /// How endpoints went through phases whose load does not change on purpose.
+    pub(crate) courses: Vec<Course>,
     /// Each objective, with what it comes to, in the plan's order.
     pub(crate) asked: Vec<Asked<'a>>,
 }
@@ -77,6 +81,7 @@ impl<'a> Facts<'a> {
             let observed = measure::observe(run, (workload, &tables), objective)?;
             Ok(Asked { objective, observed })
         };
+        let courses = courses::courses(run, (workload, &tables))?;
         let asked = workload.objectives.iter().map(asked).collect::<Result<_, ReadError>>()?;
         Ok(Facts {
             workload,
@@ -88,6 +93,7 @@ impl<'a> Facts<'a> {
             watchers: observers::watchers(run)?,
             profiles: captured::profiles(run)?,
             last_second: captured::last_second(run)?,
+            courses,
             asked,
         })
     }

@@ -10,7 +10,7 @@ pub use table::RULES;
 
 /// Counted up whenever a rule, a threshold or the meaning of a claim changes, so that a stored judgement
 /// can be told from one that today's rules would give.
-pub const RULES_VERSION: u32 = 2;
+pub const RULES_VERSION: u32 = 3;
 
 /// One validity rule, in words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

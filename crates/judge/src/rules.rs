@@ -19,6 +19,8 @@ mod q4;
 mod q7;
 mod q9;
 mod s4;
+mod t1;
+mod t2;
 mod t4;
 
 use evidence::Finding;
@@ -26,7 +28,7 @@ use evidence::Finding;
 use crate::facts::Facts;
 
 /// Every rule that looks at the evidence; M6 looks at the claims instead, when there are any.
-const EVIDENCE_RULES: [fn(&Facts<'_>) -> Vec<Finding>; 16] = [
+const EVIDENCE_RULES: [fn(&Facts<'_>) -> Vec<Finding>; 18] = [
     imported::rule,
     l1::rule,
     l2::rule,
@@ -41,6 +43,8 @@ const EVIDENCE_RULES: [fn(&Facts<'_>) -> Vec<Finding>; 16] = [
     q7::rule,
     q9::rule,
     s4::rule,
+    t1::rule,
+    t2::rule,
     t4::rule,
     o1::rule,
 ];

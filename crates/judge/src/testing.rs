@@ -18,6 +18,8 @@ use crate::facts::Facts;
 /// `warm-up`, then `steady`.
 const PHASES: [(&str, u32, u32); 2] = [("warm-up", 0, 10), ("steady", 10, 70)];
 const SECONDS: u32 = 70;
+/// What [`minutes`] makes, in seconds.
+const MINUTES_S: u32 = 300;
 const SCENARIO: &str = "play";
 
 /// What happens in one second.
@@ -76,6 +78,10 @@ impl Bench {
     /// In one second, besides what else happens in it.
     pub(crate) fn offer_once(&mut self, second: u32, endpoint: &str, load: Load) {
         let (phase, ..) = *PHASES.iter().find(|(_, from, to)| (*from..*to).contains(&second)).unwrap();
+        self.offer_in(phase, (second, endpoint), load);
+    }
+
+    fn offer_in(&mut self, phase: &str, (second, endpoint): (u32, &str), load: Load) {
         let key = |metric| Key::of(metric).scenario(SCENARIO).phase(phase).endpoint(endpoint);
         let whole = |metric| Key::of(metric).scenario(SCENARIO).phase(phase);
         let started = load.ok + load.failed;
@@ -273,6 +279,23 @@ impl Bench {
         }
         text
     }
+}
+
+/// Five minutes in one phase, `steady`, of one endpoint, `list`.
+pub(crate) fn minutes(load: impl Fn(u32) -> Load) -> Bench {
+    let mut bench = Bench::unwatched();
+    bench.workload.phases = vec![Phase {
+        name: "steady".to_owned(),
+        start: Duration::ZERO,
+        end: Duration::from_secs(u64::from(MINUTES_S)),
+    }];
+    for second in 0..MINUTES_S {
+        bench.offer_in("steady", (second, "list"), load(second));
+    }
+    let rate = bench.scheduled as f64 / f64::from(MINUTES_S);
+    let duration = Duration::from_secs(u64::from(MINUTES_S));
+    bench.workload.scenarios[0].executor = Executor::ConstantArrivalRate { rate, duration };
+    bench
 }
 
 fn lines(findings: &[Finding]) -> String {

@@ -61,6 +61,19 @@ pub(crate) const TAIL_SHOWN: f64 = 20.0;
 /// clear of the bound.
 pub(crate) const CLEAR_WIDTHS: f64 = 3.0;
 
+/// T1, T2: endpoints with fewer requests in a usual second are not looked at.
+pub(crate) const COURSE_RATE: f64 = 10.0;
+/// T1, T2: the 95th percentile of a second is looked at from so many requests a second on.
+pub(crate) const COURSE_P95_RATE: f64 = 40.0;
+/// T1: half of the margin within which quantiles are called equal; a warm-up that moves one by more is in the way.
+pub(crate) const WARM_UP_MOVES: f64 = 0.025;
+/// T1: another way to find the cut disagrees from this share of the phase on.
+pub(crate) const MSER_APART: f64 = 0.2;
+/// T2: failures in a few seconds are a burst from this many beyond the mean on, as a share.
+pub(crate) const BURST: f64 = 0.05;
+/// T2: how many seconds these are.
+pub(crate) const BURST_BATCH_S: u32 = 5;
+
 /// T4: a smaller share of successes voids the latency of a phase.
 pub(crate) const WORKING: f64 = 0.50;
 

@@ -9,14 +9,27 @@ mod c6;
 mod c7;
 mod c8;
 mod s1;
+mod t1;
+mod t2;
 
 use evidence::Finding;
 
 use super::known::Pair;
 
 /// Every rule that looks at two runs.
-const PAIR_RULES: [fn(&Pair<'_, '_>) -> Vec<Finding>; 9] =
-    [c1::rule, c2::rule, c3::rule, c4::rule, c5::rule, c6::rule, c7::rule, c8::rule, s1::rule];
+const PAIR_RULES: [fn(&Pair<'_, '_>) -> Vec<Finding>; 11] = [
+    c1::rule,
+    c2::rule,
+    c3::rule,
+    c4::rule,
+    c5::rule,
+    c6::rule,
+    c7::rule,
+    c8::rule,
+    s1::rule,
+    t1::rule,
+    t2::rule,
+];
 
 /// What the rules find in two runs.
 pub(super) fn findings(pair: &Pair<'_, '_>) -> Vec<Finding> {

@@ -1,5 +1,7 @@
 //! Every rule of pairs, firing and silent.
 
+mod steadiness;
+
 use evidence::{Metric, SeriesKey};
 
 use super::{Provenance, Side, compare};

@@ -4,6 +4,8 @@ use evidence::Severity;
 
 use super::{Guard, Rule};
 
+mod steadiness;
+
 const LOAD_CLAIMS: &str = "every objective on requests of the scenario and phase it fires in";
 const DIFFERENCES: &str = "differences between runs, within its scope; no objective of a run by itself";
 const TIME_CLAIMS: &str = "objectives on response, service and iteration time";
@@ -274,6 +276,8 @@ pub const RULES: &[Rule] = &[
         next: "Run longer, offer more, or ask for a lower quantile.",
         guard: Guard::Named,
     },
+    steadiness::T1,
+    steadiness::T2,
     Rule {
         id: "T4",
         title: "functional-failure-phase",

@@ -9,8 +9,8 @@ fn a_rule_is_found_by_either_name_in_any_case() {
 
 #[test]
 fn an_unknown_rule_is_answered_with_the_nearest() {
-    insta::assert_snapshot!(unknown_rule("censored-quantiles"), @r#"there is no rule `censored-quantiles`. Did you mean `Q2` (censored-quantile)? Known are L1, L2, L3, L4, L6, L7, C1, C2, C3, C4, C5, C6, C7, C8, S1, Q1, Q2, Q3, Q4, Q7, Q9, S4, T4, O1, M6."#);
-    insta::assert_snapshot!(unknown_rule("?"), @r#"there is no rule `?`. Known are L1, L2, L3, L4, L6, L7, C1, C2, C3, C4, C5, C6, C7, C8, S1, Q1, Q2, Q3, Q4, Q7, Q9, S4, T4, O1, M6."#);
+    insta::assert_snapshot!(unknown_rule("censored-quantiles"), @"there is no rule `censored-quantiles`. Did you mean `Q2` (censored-quantile)? Known are L1, L2, L3, L4, L6, L7, C1, C2, C3, C4, C5, C6, C7, C8, S1, Q1, Q2, Q3, Q4, Q7, Q9, S4, T1, T2, T4, O1, M6.");
+    insta::assert_snapshot!(unknown_rule("?"), @"there is no rule `?`. Known are L1, L2, L3, L4, L6, L7, C1, C2, C3, C4, C5, C6, C7, C8, S1, Q1, Q2, Q3, Q4, Q7, Q9, S4, T1, T2, T4, O1, M6.");
 }
 
 #[test]
@@ -53,6 +53,8 @@ fn the_words_name_the_thresholds_that_are_used() {
         ("Q3", vec![percent(t::SURVIVORS_INVALID), percent(t::SURVIVORS_CAUTION)]),
         ("Q4", vec![whole(t::BIMODAL_SAMPLES)]),
         ("S4", vec![number(t::TAIL_GATED), number(t::TAIL_SHOWN), format!("{} s", t::BATCH_S)]),
+        ("T1", vec![number(t::COURSE_RATE), number(t::COURSE_P95_RATE), percent(t::WARM_UP_MOVES)]),
+        ("T2", vec![number(t::BURST * 100.0), format!("{} s", t::BURST_BATCH_S)]),
         ("T4", vec![percent(t::WORKING)]),
     ];
     for (rule, words) in named {
