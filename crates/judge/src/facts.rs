@@ -1,23 +1,31 @@
 //! What the rules share, drawn up once from the evidence: tables by phase, scenario and endpoint, the
 //! generator's own state, and what each objective comes to. Rules see this and nothing else.
 
+mod backlog;
 mod captured;
+mod concurrency;
 mod courses;
 mod generator;
+mod host;
 mod observers;
 mod tables;
 
 use evidence::run::ReadError;
-use evidence::{Ending, Histogram, Run, RunEnd, Scope, Source};
+use evidence::{Ending, Histogram, Run, RunEnd, Scope, SeriesKey, Source};
 use workload::{Filter, Measure, Objective, Scenario, Workload};
 
+pub(crate) use backlog::Backlog;
 pub(crate) use captured::{Captured, LastSecond};
+pub(crate) use concurrency::Concurrency;
 pub(crate) use courses::{Course, Kept, Settled, Unsettled, after};
 pub(crate) use generator::{AtCap, Generator, LoopUse, samples_in};
+pub(crate) use host::Host;
 pub(crate) use observers::Watcher;
 pub(crate) use tables::{Cell, Place, Span, Stretch, Tables, steps_of_sequence};
 
+use crate::leaks::{self, LeakAnswer};
 use crate::measure::{self, Observed};
+use crate::rules::m4;
 
 /// Everything the rules may know of a run.
 pub(crate) struct Facts<'a> {
@@ -36,6 +44,16 @@ pub(crate) struct Facts<'a> {
     pub(crate) profiles: Vec<Captured>,
     /// Its last second; none where nobody counted what was in flight.
     pub(crate) last_second: Option<LastSecond>,
+    /// Phases that began with what the one before had left.
+    pub(crate) backlogs: Vec<Backlog>,
+    /// Iterations under way, as seen and as rate and times make them.
+    pub(crate) concurrencies: Vec<Concurrency>,
+    /// The mean number of virtual users that an imported run tells of.
+    pub(crate) virtual_users: Option<f64>,
+    /// The generator's machine; none where nobody watched it.
+    pub(crate) host: Option<Host>,
+    /// What series show of leaks, where an objective speaks of one.
+    pub(crate) leaks: Vec<LeakAnswer>,
     /// How endpoints went through phases whose load does not change on purpose.
     pub(crate) courses: Vec<Course>,
     /// Each objective, with what it comes to, in the plan's order.
@@ -77,6 +95,9 @@ impl<'a> Facts<'a> {
     pub(crate) fn of(run: &'a dyn Run, workload: &'a Workload) -> Result<Facts<'a>, ReadError> {
         let tables = Tables::of(run, workload)?;
         let generator = Generator::of(run, workload, &tables)?;
+        let backlogs = backlog::backlogs(run, &tables.spans)?;
+        let speaks_of_a_leak = workload.objectives.iter().any(|o| m4::speaks_of_a_leak(&o.name));
+        let leaks = if speaks_of_a_leak { leaks::of(run, workload)? } else { Vec::new() };
         let asked = |objective| {
             let observed = measure::observe(run, (workload, &tables), objective)?;
             Ok(Asked { objective, observed })
@@ -94,6 +115,11 @@ impl<'a> Facts<'a> {
             profiles: captured::profiles(run)?,
             last_second: captured::last_second(run)?,
             courses,
+            backlogs,
+            concurrencies: concurrency::concurrencies(run, workload)?,
+            virtual_users: virtual_users(run)?,
+            host: host::host(run)?,
+            leaks,
             asked,
         })
     }
@@ -174,6 +200,16 @@ impl Asked<'_> {
         };
         tables.cells.iter().any(|cell| is_in(&cell.place)) || tables.stretches.iter().any(|s| is_in(&s.place))
     }
+}
+
+/// How many virtual users another tool had, in the mean.
+fn virtual_users(run: &dyn Run) -> Result<Option<f64>, ReadError> {
+    let is_it = |s: &&SeriesKey| &*s.name == "virtual_users" && &*s.target == SeriesKey::GENERATOR;
+    let Some(series) = run.series().iter().find(is_it).filter(|_| run.manifest().source.is_some()) else {
+        return Ok(None);
+    };
+    let values: Vec<f64> = run.samples(series, run.whole())?.iter().map(|sample| sample.value).collect();
+    Ok(stats::mean(&values))
 }
 
 /// Whether a measure is about times.

@@ -185,6 +185,14 @@ impl Bench {
         self.run.add(&key, 30, n);
     }
 
+    /// Requests of the warm-up that end as late as in `second`.
+    pub(crate) fn end_late(&mut self, second: u32, n: u64) {
+        let key = Key::of(Metric::ResponseTime).scenario(SCENARIO).phase("warm-up").endpoint("list");
+        if n > 0 {
+            self.run.record(&key.outcome(Outcome::Ok), second, (3_000_000, n));
+        }
+    }
+
     /// Responses that nothing matches.
     pub(crate) fn respond(&mut self, phase: &str, endpoint: &str, outcome: Outcome, n: u64) {
         let key = Key::of(Metric::ResponseTime).scenario(SCENARIO).phase(phase).endpoint(endpoint);

@@ -29,6 +29,13 @@ pub(crate) const AT_CAP: f64 = 0.01;
 /// L4: the largest share of the cap that rate × iteration time may come to.
 pub(crate) const CAP_USE: f64 = 0.90;
 
+/// L5: fewer whole seconds say nothing.
+pub(crate) const LEAST_WINDOW_S: u32 = 20;
+/// L5: what was under way and what rate and times make of it may be this far apart, as a share …
+pub(crate) const LITTLE_CAUTION: f64 = 0.02;
+/// L5: … and from here on one of them is wrong.
+pub(crate) const LITTLE_INVALID: f64 = 0.05;
+
 /// L6: by how much arrivals may differ from the plan's, for rounding.
 pub(crate) const PLAN_GAP: u64 = 1;
 
@@ -76,6 +83,24 @@ pub(crate) const BURST_BATCH_S: u32 = 5;
 
 /// T4: a smaller share of successes voids the latency of a phase.
 pub(crate) const WORKING: f64 = 0.50;
+
+/// T5: seconds in which fewer of the responses were due in an earlier phase are not spent on a backlog.
+pub(crate) const CARRIED_SHARE: f64 = 0.10;
+/// T5: fewer than this are no backlog.
+pub(crate) const CARRIED: u64 = 10;
+/// T5: working the backlog off took so much of the phase that it is in its 95th percentile.
+pub(crate) const CARRIED_INVALID: f64 = 0.05;
+
+/// S9: the most that neighbours may take of the processors, in the mean …
+pub(crate) const STEAL_MEAN: f64 = 0.01;
+/// S9: … and in any window of [`WINDOW_S`].
+pub(crate) const STEAL_WINDOW: f64 = 0.05;
+/// S9: how far apart frequencies may be.
+pub(crate) const FREQUENCY_APART: f64 = 0.05;
+/// S9: the most that anybody may wait for memory or a processor, as a share of [`WINDOW_S`].
+pub(crate) const PRESSURE: f64 = 0.05;
+/// S9: the most that others may use while somebody waits for a processor.
+pub(crate) const OTHERS_CORES: f64 = 0.25;
 
 /// Length of the batches of which intervals are made, in seconds.
 pub(crate) const BATCH_S: u32 = 10;

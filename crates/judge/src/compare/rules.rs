@@ -9,6 +9,7 @@ mod c6;
 mod c7;
 mod c8;
 mod s1;
+mod s9;
 mod t1;
 mod t2;
 
@@ -17,7 +18,7 @@ use evidence::Finding;
 use super::known::Pair;
 
 /// Every rule that looks at two runs.
-const PAIR_RULES: [fn(&Pair<'_, '_>) -> Vec<Finding>; 11] = [
+const PAIR_RULES: [fn(&Pair<'_, '_>) -> Vec<Finding>; 12] = [
     c1::rule,
     c2::rule,
     c3::rule,
@@ -27,6 +28,7 @@ const PAIR_RULES: [fn(&Pair<'_, '_>) -> Vec<Finding>; 11] = [
     c7::rule,
     c8::rule,
     s1::rule,
+    s9::rule,
     t1::rule,
     t2::rule,
 ];

@@ -4,6 +4,7 @@ use evidence::Severity;
 
 use super::{Guard, Rule};
 
+mod doubts;
 mod steadiness;
 
 const LOAD_CLAIMS: &str = "every objective on requests of the scenario and phase it fires in";
@@ -68,6 +69,7 @@ pub const RULES: &[Rule] = &[
                users.",
         guard: Guard::LoadUnlessMissed,
     },
+    doubts::L5,
     Rule {
         id: "L6",
         title: "accounting-identity",
@@ -241,6 +243,7 @@ pub const RULES: &[Rule] = &[
         next: "Look at the latency distribution in the report, and at the slowest exchanges.",
         guard: Guard::Times,
     },
+    doubts::Q5,
     Rule {
         id: "Q7",
         title: "profile-window-or-denominator",
@@ -276,6 +279,7 @@ pub const RULES: &[Rule] = &[
         next: "Run longer, offer more, or ask for a lower quantile.",
         guard: Guard::Named,
     },
+    doubts::S9,
     steadiness::T1,
     steadiness::T2,
     Rule {
@@ -290,6 +294,7 @@ pub const RULES: &[Rule] = &[
         next: "Run the plan with `--once`, and look at the failed exchanges in the report.",
         guard: Guard::Times,
     },
+    steadiness::T5,
     Rule {
         id: "O1",
         title: "observation-gap",
@@ -301,6 +306,7 @@ pub const RULES: &[Rule] = &[
         next: "Look at `notices` in the run file, and mend what kept the observer from seeing.",
         guard: Guard::Named,
     },
+    doubts::M4,
     Rule {
         id: "M6",
         title: "partial-pass",

@@ -9,8 +9,8 @@ fn a_rule_is_found_by_either_name_in_any_case() {
 
 #[test]
 fn an_unknown_rule_is_answered_with_the_nearest() {
-    insta::assert_snapshot!(unknown_rule("censored-quantiles"), @"there is no rule `censored-quantiles`. Did you mean `Q2` (censored-quantile)? Known are L1, L2, L3, L4, L6, L7, C1, C2, C3, C4, C5, C6, C7, C8, S1, Q1, Q2, Q3, Q4, Q7, Q9, S4, T1, T2, T4, O1, M6.");
-    insta::assert_snapshot!(unknown_rule("?"), @"there is no rule `?`. Known are L1, L2, L3, L4, L6, L7, C1, C2, C3, C4, C5, C6, C7, C8, S1, Q1, Q2, Q3, Q4, Q7, Q9, S4, T1, T2, T4, O1, M6.");
+    insta::assert_snapshot!(unknown_rule("censored-quantiles"), @"there is no rule `censored-quantiles`. Did you mean `Q2` (censored-quantile)? Known are L1, L2, L3, L4, L5, L6, L7, C1, C2, C3, C4, C5, C6, C7, C8, S1, Q1, Q2, Q3, Q4, Q5, Q7, Q9, S4, S9, T1, T2, T4, T5, O1, M4, M6.");
+    insta::assert_snapshot!(unknown_rule("?"), @"there is no rule `?`. Known are L1, L2, L3, L4, L5, L6, L7, C1, C2, C3, C4, C5, C6, C7, C8, S1, Q1, Q2, Q3, Q4, Q5, Q7, Q9, S4, S9, T1, T2, T4, T5, O1, M4, M6.");
 }
 
 #[test]
@@ -48,6 +48,11 @@ fn the_words_name_the_thresholds_that_are_used() {
         ("C1", vec![number(t::ERRORS_APART * 100.0), number(t::ERRORS_CHANCE)]),
         ("C2", vec![percent(t::MIX_APART), number(t::MIX_CHANCE), percent(t::BYTES_APART)]),
         ("C6", vec![percent(t::STATE_APART)]),
+        ("L5", [t::LITTLE_CAUTION, t::LITTLE_INVALID].map(percent).to_vec()),
+        ("L5", vec![format!("{} at least", t::LEAST_WINDOW_S)]),
+        ("S9", [t::STEAL_MEAN, t::STEAL_WINDOW, t::FREQUENCY_APART, t::PRESSURE].map(percent).to_vec()),
+        ("S9", vec![format!("{} cores", number(t::OTHERS_CORES))]),
+        ("T5", vec![percent(t::CARRIED_SHARE), number(t::CARRIED as f64), percent(t::CARRIED_INVALID)]),
         ("Q1", vec![whole(t::POOLED_GROUP), number(t::POOLED_FAILURES * 100.0), number(t::POOLED_MEDIANS)]),
         ("Q2", vec![percent(t::NEAR_TIMEOUT)]),
         ("Q3", vec![percent(t::SURVIVORS_INVALID), percent(t::SURVIVORS_CAUTION)]),

@@ -1,4 +1,4 @@
-//! T1 and T2 of two runs.
+//! T1, T2 and S9 of two runs.
 
 use super::between;
 use crate::testing::{Bench, Load, minutes};
@@ -51,4 +51,28 @@ fn a_phase_too_short_to_tell_is_told() {
     info [0, 1] Whether anything was steady is unknown: what load k6 was to offer, and when, is not in its files.
     refusals: 0
     ");
+}
+
+#[test]
+fn neighbours_on_one_side_alone_void_differences() {
+    let stolen = |share: f64| {
+        let mut bench = slow_until(0, 0, 10_000);
+        bench.observe(&evidence::SeriesKey::new("host_steal", "host", "1"), 0..300, share);
+        bench
+    };
+    let (calm, noisy) = (stolen(0.001), stolen(0.03));
+    insta::assert_snapshot!(between("S9", &calm, &noisy), @r"
+    invalid [0, 1] The other run's machine alone was noisy. Neighbours took 3 % of the machine's processors in the mean, and 3 % in the worst 10 s.
+    caution [1] Neighbours took 3 % of the machine's processors in the mean, and 3 % in the worst 10 s.
+    refusals: 1
+    ");
+    insta::assert_snapshot!(between("S9", &noisy, &noisy), @r"
+    caution [0, 1] Neighbours took 3 % of the machine's processors in the mean, and 3 % in the worst 10 s.
+    refusals: 0
+    ");
+    insta::assert_snapshot!(between("S9", &calm, &slow_until(0, 0, 10_000)), @r"
+    info [0, 1] Whether others slowed a machine down is unknown: it was not watched on both sides.
+    refusals: 0
+    ");
+    assert_eq!(between("S9", &calm, &calm), "nothing");
 }

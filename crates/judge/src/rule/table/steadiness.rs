@@ -34,3 +34,16 @@ pub(super) const T2: Rule = Rule {
     next: "Run longer, and find out what grows, recurs or breaks: plots and observed series show when.",
     guard: Guard::Differences,
 };
+
+pub(super) const T5: Rule = Rule {
+    id: "T5",
+    title: "carry-over",
+    severity: Severity::Invalid,
+    tests: "Responses to requests that were due in an earlier phase and ended from the second second of a phase on, for as \
+            long as they are at least 10 % of what ends: at least 10 of them are a caution, and invalid where working \
+            them off took 5 % of the phase or more.",
+    guards: "objectives on times of that phase",
+    why: "The queue of one phase is in the times of the next: they describe both.",
+    next: "Leave time between the two for what is under way to end, or begin the phase later.",
+    guard: Guard::Times,
+};
