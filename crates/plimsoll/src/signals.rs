@@ -25,8 +25,8 @@ pub(crate) struct Listener {
 /// What the thread that hears shares with the run.
 #[derive(Default)]
 struct Heard {
-    /// The run under way.
-    control: Mutex<Option<Control>>,
+    /// The run under way, and what the first signal is answered with.
+    control: Mutex<Option<(Control, &'static str)>>,
     /// Signals that it was told of.
     count: AtomicUsize,
 }
@@ -47,7 +47,19 @@ impl Listener {
 
     /// From now on signals are passed on to `control`.
     pub(crate) fn guard(&self, control: Control) {
-        *self.heard.control.lock().unwrap_or_else(PoisonError::into_inner) = Some(control);
+        self.pass_to(
+            control,
+            "stopping: no new arrivals, waiting for what is in flight; once more to end at once",
+        );
+    }
+
+    /// The same of a watch without load.
+    pub(crate) fn guard_watch(&self, control: Control) {
+        self.pass_to(control, "stopping: the watch ends here");
+    }
+
+    fn pass_to(&self, control: Control, answer: &'static str) {
+        *self.heard.control.lock().unwrap_or_else(PoisonError::into_inner) = Some((control, answer));
     }
 
     /// Whether the run under way was told of any signal.
@@ -72,11 +84,11 @@ impl Heard {
         let control = self.control.lock().unwrap_or_else(PoisonError::into_inner);
         match &*control {
             None => end_by(signal),
-            Some(control) if self.count.fetch_add(1, Ordering::Relaxed) == 0 => {
-                tell("stopping: no new arrivals, waiting for what is in flight; once more to end at once");
+            Some((control, answer)) if self.count.fetch_add(1, Ordering::Relaxed) == 0 => {
+                tell(answer);
                 control.drain();
             }
-            Some(control) => {
+            Some((control, _)) => {
                 tell("ending at once");
                 control.abandon();
             }

@@ -20,7 +20,7 @@ pub mod terminal;
 pub use html::html;
 pub use json::json;
 pub use junit::junit;
-pub use live::LiveView;
+pub use live::{LiveView, WatchView};
 pub use markdown::markdown;
 pub use summary::{ReportError, Summary};
 pub use terminal::{Style, terminal};

@@ -2,6 +2,7 @@
 //! decides when to print.
 
 mod panel;
+mod watched;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -12,6 +13,7 @@ use workload::Workload;
 use crate::number;
 use crate::terminal::Style;
 use crate::terminal::line::{Line, Tone};
+pub use watched::WatchView;
 
 /// Over how many whole seconds rates and percentiles are taken.
 const WINDOW_S: u32 = 5;

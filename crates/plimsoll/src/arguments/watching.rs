@@ -8,28 +8,33 @@ use workload::units;
 
 pub(crate) const MONITOR_EXAMPLES: &str = "\
 Examples:
-  plimsoll monitor :8000                          the process that listens on this port, a line a second
+  plimsoll monitor :8000                          the process that listens on this port, with its descendants
   plimsoll monitor 1234 5678 --for 30m -o watched.plimsoll
+  plimsoll monitor web=:8000 web=http://127.0.0.1:8000/metrics 'db=postgresql://me:${env.PW}@127.0.0.1/shop'
+  plimsoll monitor container:web redis://127.0.0.1:6379
   plimsoll monitor --plan plan.toml               what the plan's targets are watched by, without its load";
 
 pub(crate) const LEAKS_EXAMPLES: &str = "\
 Examples:
   plimsoll leaks soak.plimsoll                    what a run of an hour shows
   plimsoll leaks --for 30m :8000                  watch a process, then say
+  plimsoll leaks --for 1h web=:8000 web=http://127.0.0.1:8000/metrics
 
 Exit codes: 0 no series shows a leak, 3 one does, 4 undecided: it grows, or was watched for too short.";
 
 pub(crate) const QUICK_EXAMPLES: &str = "\
 Examples:
   plimsoll quick http://127.0.0.1:8000/list       5 requests a second for 10 s, then a burst of 300
-  plimsoll quick 127.0.0.1:9090                   a gRPC server, by its health service
+  plimsoll quick grpc://127.0.0.1:9090            a gRPC server, by its health service
+  plimsoll quick grpc://127.0.0.1:9090/shop.Orders/List
+                                                  by a call with an empty message; grpcs:// under TLS
   plimsoll quick challenge --plan plan.toml       the plan's requests to this target
 
 Exit codes: 0 no check failed, 2 nothing answers, 3 a check failed.";
 
 #[derive(Debug, Args)]
 pub(crate) struct QuickArguments {
-    /// A URL, HOST:PORT of a gRPC server, or with --plan the name of a target
+    /// A URL (`http`, `https`, `grpc`, `grpcs`), HOST:PORT of a gRPC server, or with --plan the name of a target
     pub(crate) target: String,
     /// Make the requests of this plan
     #[arg(long, value_name = "PLAN")]
@@ -38,7 +43,8 @@ pub(crate) struct QuickArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct MonitorArguments {
-    /// Process ids (`1234`) and ports that a process listens on (`:8000`)
+    /// `1234` (process), `:8000` (who listens there), `cgroup:PATH`, `container:NAME`, a Prometheus page's URL,
+    /// `postgresql://…`, `redis://…`; with a name of its own: `NAME=TARGET`
     #[arg(value_name = "TARGET", conflicts_with = "plan")]
     pub(crate) subjects: Vec<String>,
     /// Watch what this plan says of its targets
@@ -47,14 +53,14 @@ pub(crate) struct MonitorArguments {
     /// For how long, such as 30m [default: until interrupted]
     #[arg(long = "for", value_name = "TIME", value_parser = length)]
     pub(crate) length: Option<Duration>,
-    /// Keep what is seen in this run file
+    /// The run file to write [default: `monitor-TARGET` with the time, `.plimsoll`]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct LeaksArguments {
-    /// A run file; with --for process ids (`1234`) and ports (`:8000`)
+    /// A run file; with --for what to watch, as `plimsoll monitor` takes it
     #[arg(required = true, value_name = "FILE|TARGET")]
     pub(crate) subjects: Vec<String>,
     /// Watch the targets for so long first, such as 30m

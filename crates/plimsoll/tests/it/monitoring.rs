@@ -2,6 +2,9 @@
 
 use std::process;
 
+use peers::go::{Settings, Target};
+use peers::postgres::{ADMIN, Cluster, DATABASE};
+use peers::redis::Redis;
 use rustix::process::Signal;
 use testbed::Behaviour;
 
@@ -37,15 +40,50 @@ fn an_interrupt_ends_an_open_watch_well() {
     let log = place.path("seen.plimsoll-wal");
     running.until("something is kept", || std::fs::metadata(&log).is_ok_and(|file| file.len() > 0));
     running.signal(Signal::INT);
-    running.end().ended(0);
-    place.plimsoll(&["report", "seen.plimsoll"]).ended(0);
+    let ran = running.end();
+    ran.ended(0).complains(&["stopping: the watch ends here", "what was seen is in seen.plimsoll"]);
+    assert!(!ran.stderr.contains("arrivals"), "{}", ran.stderr);
+    let report = place.plimsoll(&["report", "seen.plimsoll"]);
+    report.ended(0);
+    assert!(report.stdout.starts_with("MEASURED"), "{}", report.stdout);
+}
+
+#[test]
+fn everything_that_is_watched_says_who_it_is_and_no_password_is_kept() {
+    let shop = Target::start(Settings::default()).unwrap();
+    let cluster = Cluster::start().unwrap();
+    let redis = Redis::start(&[]).unwrap();
+    let place = Place::new("");
+    let database = format!("db=postgresql://{ADMIN}:geheim3000@{}/{DATABASE}", cluster.address());
+    let (process, page) =
+        (format!("shop=:{}", shop.address().port()), format!("http://{}/metrics", shop.address()));
+    let (cache, group) = (format!("redis://{}", redis.address()), "cgroup:/no/such/group");
+    let page = format!("shop={page}");
+    let ran = place.plimsoll(&["monitor", &process, &page, &database, &cache, group, "--for", "4s"]);
+    ran.ended(0).says(&[
+        "shop  ",
+        "go_goroutines",
+        "pg_connections",
+        "redis_clients",
+        "no control group of version 2",
+    ]);
+    let file = place.files(".plimsoll").pop().unwrap();
+    assert!(file.starts_with("monitor-"), "a run file of its own name is kept: {file}");
+    place.plimsoll(&["report", &file, "--json", "seen.json"]).ended(0);
+    let targets = &place.json("seen.json")["run"]["targets"];
+    assert_eq!(targets["shop"]["pid"], shop.pid().to_string());
+    assert!(targets["db"]["postgres_version"].is_string(), "{targets}");
+    let bytes = std::fs::read(place.path(&file)).unwrap();
+    assert!(!bytes.windows(10).any(|window| window == b"geheim3000") && !ran.stdout.contains("geheim3000"));
+    let leaks = place.plimsoll(&["leaks", &file]);
+    leaks.ended(4).says(&["UNDETERMINED  go_memstats_heap_alloc_bytes of shop", "UNDETERMINED  rss of shop"]);
 }
 
 #[test]
 fn what_cannot_be_watched_is_refused_in_words() {
     let place = Place::new("");
     for (target, why) in
-        [("web", "neither a process id"), (":0", "neither a process id"), ("4294967294", "4294967294")]
+        [("web", "neither a process"), (":0", "neither a process"), ("4294967294", "4294967294")]
     {
         place.plimsoll(&["monitor", target, "--for", "1s"]).ended(2).complains(&[why]);
     }

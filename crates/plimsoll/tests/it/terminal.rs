@@ -113,3 +113,22 @@ fn an_interrupt_leaves_what_was_said_and_the_report() {
     assert!(left[1].contains("INCONCLUSIVE"), "{left:#?}");
     assert!(left.iter().all(|line| !line.contains("  load ")), "{left:#?}");
 }
+
+#[test]
+fn what_is_watched_is_drawn_in_place_and_stays_at_the_end() {
+    let pid = std::process::id().to_string();
+    let (seen, code) = run(&["monitor", &pid, "--for", "3s"], None);
+    assert_eq!(code, Some(0));
+    assert!(seen.matches("watching").count() >= 3, "it is drawn again and again: {seen:?}");
+    let left = screen(&seen);
+    assert!(left[0].contains("watching") && left[0].contains("left"), "{left:#?}");
+    assert_eq!(left.iter().filter(|line| line.contains("watching")).count(), 1, "{left:#?}");
+    assert!(left.iter().any(|line| line.starts_with("  rss")), "{left:#?}");
+    assert!(left.iter().any(|line| line.starts_with("what was seen is in monitor-")), "{left:#?}");
+
+    let (seen, code) = run(&["monitor", &pid], Some("until Ctrl-C"));
+    let left = screen(&seen);
+    assert_eq!(code, Some(0));
+    assert!(left[0].starts_with("stopping: the watch ends here"), "{left:#?}");
+    assert_eq!(left.iter().filter(|line| line.contains("watching")).count(), 1, "{left:#?}");
+}

@@ -12,7 +12,7 @@ const BAR: usize = 24;
 /// Columns of the histogram.
 const COLUMNS: usize = 32;
 /// How full a column of the histogram is, from barely to wholly.
-const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+pub(super) const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// As many kinds of failures are named.
 const KINDS: usize = 5;
 /// The percentiles shown.

@@ -1,0 +1,95 @@
+//! What is watched, while it is watched: on a terminal a view that is drawn over itself, elsewhere a line a second.
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use ::report::{Style, WatchView, number};
+use evidence::{Notice, Observed, Sample, SeriesKey};
+
+use crate::failure::Outcome;
+use crate::outputs::{self, height, width};
+use crate::screen;
+
+/// Values on the line of one target; a page of metrics may have a thousand.
+const MOST_VALUES: usize = 12;
+/// Lines of a terminal that does not say how many it has.
+const ROWS: usize = 24;
+/// The series of the machine: told on a terminal and in the run file, and too much for a line a second.
+const HOST: &str = "host";
+
+pub(super) enum Shown {
+    Terminal(WatchView, Style),
+    Lines,
+}
+
+impl Shown {
+    /// Of a watch that lasts so long, if that is known.
+    pub(super) fn new(length: Option<Duration>) -> Shown {
+        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        if is_dumb || !std::io::stdout().is_terminal() || !std::io::stderr().is_terminal() {
+            return Shown::Lines;
+        }
+        let style = if std::env::var_os("NO_COLOR").is_none() { Style::Colour } else { Style::Plain };
+        Shown::Terminal(WatchView::new(length), style)
+    }
+
+    pub(super) fn show(&mut self, seen: &Observed) -> Outcome<()> {
+        match self {
+            Shown::Lines => outputs::print(&lines(seen))?,
+            Shown::Terminal(view, style) => {
+                view.take(seen);
+                seen.notices.iter().for_each(|notice| outputs::tell(told(notice)));
+                // A failure to draw fails nothing.
+                let _ = screen::draw(&panel(view, *style));
+            }
+        }
+        Ok(())
+    }
+
+    /// What was seen last stays on the screen.
+    pub(super) fn end(&self) {
+        if let Shown::Terminal(view, style) = self {
+            outputs::tell(panel(view, *style));
+        }
+    }
+}
+
+fn panel(view: &WatchView, style: Style) -> String {
+    let stderr = std::io::stderr();
+    view.panel(style, (width(&stderr), height(&stderr).unwrap_or(ROWS)))
+}
+
+/// A line for each target, and one for each notice.
+fn lines(seen: &Observed) -> String {
+    let mut by_target: BTreeMap<&str, (u32, Vec<String>)> = BTreeMap::new();
+    // What has parts comes last: it is the first to be too much.
+    let mut samples: Vec<&(SeriesKey, Sample)> = seen.samples.iter().collect();
+    samples.sort_by_key(|(series, _)| !series.part.is_empty());
+    for (series, sample) in samples {
+        if matches!(&*series.target, SeriesKey::GENERATOR | HOST) {
+            continue;
+        }
+        let (second, values) = by_target.entry(&series.target).or_default();
+        *second = sample.at.second().max(*second);
+        values.push(value(series, sample));
+    }
+    let mut text = String::new();
+    for (target, (second, mut values)) in by_target {
+        let others = values.len().saturating_sub(MOST_VALUES);
+        values.truncate(MOST_VALUES);
+        let others = if others > 0 { format!("  and {others} more") } else { String::new() };
+        text.push_str(&format!("{second:>6} s  {target}  {}{others}\n", values.join("  ")));
+    }
+    text.extend(seen.notices.iter().map(|notice| told(notice) + "\n"));
+    text
+}
+
+fn told(Notice { at, observer, kind, text }: &Notice) -> String {
+    format!("{:>6} s  {observer}  {kind}: {text}", at.second())
+}
+
+fn value(series: &SeriesKey, sample: &Sample) -> String {
+    let part = if series.part.is_empty() { String::new() } else { format!("[{}]", series.part) };
+    format!("{}{part} {}", series.name, number::with_unit(Some(sample.value), &series.unit))
+}
