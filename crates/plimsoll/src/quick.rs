@@ -2,13 +2,14 @@
 //! burst, and a table of checks.
 
 mod checks;
+mod health;
 
 use std::time::Duration;
 
 use anyhow::anyhow;
 use archive::Stored;
 use workload::model::{ProcessRef, Workload};
-use workload::oneliner::{GrpcLine, HttpLine, Pace, StreamLine, grpc, http};
+use workload::oneliner::{GrpcLine, HttpLine, Pace, Sources, StreamLine, grpc, http};
 use workload::plan::LoadedPlan;
 use workload::{Arrivals, Connecting, Executor, Phase};
 
@@ -27,15 +28,14 @@ const SLOW: (f64, Duration) = (5.0, Duration::from_secs(10));
 /// Short, and more than any limiter for people lets through.
 const BURST: (f64, Duration) = (100.0, Duration::from_secs(3));
 const TIMEOUT: Duration = Duration::from_secs(10);
-const HEALTH: &str = "grpc.health.v1.Health/Check";
 
 pub(crate) fn quick(arguments: &QuickArguments) -> Outcome<u8> {
     let listener = Listener::start()?;
     let slow = match measured(&listener, arguments, SLOW) {
         Ok(slow) => slow,
         // What is wrong with the arguments is no finding about a target.
-        Err(Failure::Usage(error)) if error.to_string().contains("nothing answers") => {
-            outputs::print(&checks::table(&checks::unreachable(&error.to_string())))?;
+        Err(Failure::Usage(error)) if is_unreachable(&error) => {
+            outputs::print(&checks::table(&checks::unreachable(&format!("{error:#}"))))?;
             return Err(Failure::Usage(error));
         }
         Err(failure) => return Err(failure),
@@ -46,6 +46,12 @@ pub(crate) fn quick(arguments: &QuickArguments) -> Outcome<u8> {
     let checks = checks::of(&slow, &burst).map_err(Failure::own)?;
     outputs::print(&checks::table(&checks))?;
     Ok(if checks.iter().any(|Check { state, .. }| *state == State::Fail) { FAILED } else { 0 })
+}
+
+/// Whether nobody was there to be looked at: the run's own words for it, or those of its questions before the run.
+fn is_unreachable(error: &anyhow::Error) -> bool {
+    let words = format!("{error:#}");
+    words.contains("nothing answers") || words.contains("its reflection cannot be asked")
 }
 
 /// A short run of the target at this rate, in a file that is gone afterwards.
@@ -82,36 +88,52 @@ fn of_address(target: &str, (rate, length): (f64, Duration)) -> Outcome<LoadedPl
         ramp: None,
         arrivals: Arrivals::Even,
     };
-    let is_url = target.starts_with("http://") || target.starts_with("https://");
-    let made = if is_url {
-        let line = HttpLine {
-            url: target.to_owned(),
-            method: None,
-            headers: Vec::new(),
-            body: None,
-            redirects: 0,
-            connecting: Connecting::default(),
-            timeout: TIMEOUT,
-            seed: 1,
-            pace,
-        };
-        http(&line, line::SOURCES)
-    } else {
-        let line = GrpcLine {
-            address: target.to_owned(),
-            method: HEALTH.to_owned(),
-            messages: Vec::new(),
-            stream: StreamLine::default(),
-            metadata: Vec::new(),
-            proto: Vec::new(),
-            connecting: Connecting::default(),
-            timeout: TIMEOUT,
-            seed: 1,
-            pace,
-        };
-        grpc(&line, line::SOURCES)
+    if !(target.starts_with("http://") || target.starts_with("https://")) {
+        return of_grpc(target, pace);
+    }
+    let line = HttpLine {
+        url: target.to_owned(),
+        method: None,
+        headers: Vec::new(),
+        body: None,
+        redirects: 0,
+        connecting: Connecting::default(),
+        timeout: TIMEOUT,
+        seed: 1,
+        pace,
     };
-    made.map_err(Failure::usage)
+    http(&line, line::SOURCES).map_err(Failure::usage)
+}
+
+/// `HOST:PORT` and `grpc://HOST:PORT` by its health service; `grpc://HOST:PORT/SERVICE/METHOD` by a call with an empty
+/// message; `grpcs://` under TLS.
+fn of_grpc(target: &str, pace: Pace) -> Outcome<LoadedPlan> {
+    let (is_secure, rest) = match (target.strip_prefix("grpc://"), target.strip_prefix("grpcs://")) {
+        (_, Some(rest)) => (true, rest),
+        (rest, None) => (false, rest.unwrap_or(target)),
+    };
+    let (place, method) = rest.split_once('/').unwrap_or((rest, ""));
+    let is_health = method.is_empty();
+    let line = GrpcLine {
+        address: if is_secure { format!("https://{place}") } else { place.to_owned() },
+        method: if is_health { health::CHECK.to_owned() } else { method.to_owned() },
+        messages: Vec::new(),
+        stream: StreamLine::default(),
+        metadata: Vec::new(),
+        // It is known without asking, and by servers that do not tell what they serve.
+        proto: if is_health { vec![health::FILE.into()] } else { Vec::new() },
+        connecting: Connecting::default(),
+        timeout: TIMEOUT,
+        seed: 1,
+        pace,
+    };
+    let sources = Sources { files: &health::WithHealth, ..line::SOURCES };
+    let mut plan = grpc(&line, sources).map_err(Failure::usage)?;
+    if is_health {
+        let steps = plan.workload.scenarios.iter_mut().flat_map(|scenario| scenario.flow.steps_mut());
+        steps.for_each(|step| step.expect.json.push(("$.status".to_owned(), health::SERVING.into())));
+    }
+    Ok(plan)
 }
 
 /// The scenarios of a plan that go to `target` and nowhere else, at this rate each.

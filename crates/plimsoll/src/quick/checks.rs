@@ -98,8 +98,27 @@ impl Seen {
     }
 }
 
+/// Whether the requests of a run are the question itself: gRPC's health service.
+fn asks_for_health(run: &dyn Run) -> bool {
+    let scenarios = run.manifest().workload["scenarios"].to_string();
+    scenarios.contains(super::health::CHECK)
+}
+
 /// A run begins when the target has said that it is ready, where it was asked.
 fn ready(slow: &dyn Run, calm: &Seen) -> Check {
+    if asks_for_health(slow) && calm.answers() > 0 {
+        let unimplemented = GrpcCode::from_name("UNIMPLEMENTED").map(Outcome::Grpc);
+        let (ok, all) = (calm.count(|outcome| outcome == Outcome::Ok), calm.answers());
+        return match calm.count(|outcome| Some(outcome) == unimplemented) {
+            0 if ok == all => check("ready", State::Pass, "it says SERVING"),
+            0 => check("ready", State::Fail, format!("it said SERVING {ok} times of {all}")),
+            _ => check(
+                "ready",
+                State::Unknown,
+                "it has no health service; name a call: grpc://HOST:PORT/SERVICE/METHOD",
+            ),
+        };
+    }
     let targets = &slow.manifest().workload["targets"];
     let is_asked =
         targets.as_object().is_some_and(|all| all.values().any(|target| !target["wait_ready"].is_null()));

@@ -1,0 +1,37 @@
+//! The health service that gRPC servers have, described here so that none of them need be asked.
+
+use std::io;
+use std::path::Path;
+
+use workload::plan::Files;
+
+use crate::plan::Disk;
+
+/// What is called.
+pub(super) const CHECK: &str = "grpc.health.v1.Health/Check";
+/// What a server says that is ready.
+pub(super) const SERVING: &str = "SERVING";
+/// The file that describes it, which is nowhere else.
+pub(super) const FILE: &str = "grpc/health/v1/health.proto";
+
+const TEXT: &str = r#"syntax = "proto3";
+package grpc.health.v1;
+service Health { rpc Check(HealthCheckRequest) returns (HealthCheckResponse); }
+message HealthCheckRequest { string service = 1; }
+message HealthCheckResponse {
+  enum ServingStatus { UNKNOWN = 0; SERVING = 1; NOT_SERVING = 2; SERVICE_UNKNOWN = 3; }
+  ServingStatus status = 1;
+}
+"#;
+
+/// This machine's files, and that one.
+pub(super) struct WithHealth;
+
+impl Files for WithHealth {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        match path.ends_with(FILE) {
+            true => Ok(TEXT.as_bytes().to_vec()),
+            false => Disk.read(path),
+        }
+    }
+}
