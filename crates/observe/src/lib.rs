@@ -38,7 +38,7 @@ pub use machine::environment;
 pub use own::OwnProcess;
 pub use postgres::{identify_postgres, postgres};
 pub use process::{ProcessObserver, ProcessRef};
-pub use profiler::{Capture, FromPerf, ProfileSource, Profiler};
+pub use profiler::{Capture, Formats, ProfileSource, Profiler};
 pub use prometheus::prometheus;
 pub use redis::redis;
 pub use watch::{Clock, Observer, Watch};

@@ -6,6 +6,7 @@ mod identity;
 mod part;
 mod session;
 mod statements;
+mod tls;
 
 use std::collections::BTreeSet;
 use std::io;

@@ -48,8 +48,14 @@ pub enum ProfileSource {
     Perf(ProcessRef),
 }
 
-/// Makes pprof's format of what [`ProfileSource::Perf`] sampled, or says why not.
-pub type FromPerf = fn(&str) -> Result<Vec<u8>, String>;
+/// What is known of formats, which this room does not know.
+#[derive(Debug, Clone, Copy)]
+pub struct Formats {
+    /// Makes pprof's format of what [`ProfileSource::Perf`] sampled, or says why not.
+    pub from_perf: fn(&str) -> Result<Vec<u8>, String>,
+    /// Whether bytes are a profile in pprof's format; if not, why.
+    pub check: fn(&[u8]) -> Result<(), String>,
+}
 
 /// Captures that are waited for or under way.
 #[derive(Debug)]
@@ -65,14 +71,14 @@ impl Profiler {
     /// When no thread can be had.
     pub fn start(
         captures: Vec<Capture>,
-        (clock, from_perf): (&Clock, FromPerf),
+        (clock, formats): (&Clock, Formats),
         seen: &Sender<Observed>,
     ) -> io::Result<Profiler> {
         let (end, ended) = channel();
         let mut stops = Vec::with_capacity(captures.len());
         for capture in captures {
             let (stop, stopped) = channel();
-            let desk = Desk { capture, clock: clock.clone(), from_perf, seen: seen.clone(), stopped };
+            let desk = Desk { capture, clock: clock.clone(), formats, seen: seen.clone(), stopped };
             let end = end.clone();
             thread::Builder::new().name("profile".to_owned()).spawn(move || {
                 desk.work();
@@ -100,7 +106,7 @@ impl Profiler {
 struct Desk {
     capture: Capture,
     clock: Clock,
-    from_perf: FromPerf,
+    formats: Formats,
     seen: Sender<Observed>,
     stopped: Receiver<()>,
 }
@@ -146,7 +152,7 @@ impl Desk {
         if self.capture.kinds.contains(&ProfileKind::Cpu) {
             let perf = Perf::start(process, self.capture.length_s);
             self.wait_until(self.end())?;
-            let printed = perf.and_then(Perf::finish).and_then(|text| (self.from_perf)(&text));
+            let printed = perf.and_then(Perf::finish).and_then(|text| (self.formats.from_perf)(&text));
             self.keep((ProfileKind::Cpu, Sampling::On), self.end(), printed);
         }
         Ok(())
@@ -207,6 +213,11 @@ impl Desk {
         let Capture { target, mark, .. } = &self.capture;
         match fetched {
             Ok(bytes) => {
+                // It is kept as it came all the same.
+                if let Err(why) = (self.formats.check)(&bytes) {
+                    let text = format!("the {kind} profile at `{mark}` cannot be read: {why}");
+                    self.say(NoticeKind::Unreadable, text);
+                }
                 let (target, mark) = (target.clone(), mark.clone());
                 let profile = Profile { target, kind, mark, begin: self.begin(), end, sampling, bytes };
                 self.send(Observed { profiles: vec![profile], ..Observed::default() });

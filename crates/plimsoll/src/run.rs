@@ -168,7 +168,7 @@ fn measure(
     let clock = Clock::starting_in(LEAD);
     program.begin_at((clock::now() + LEAD).as_nanosecond());
     let watched: observe::Clock = Arc::new(move || clock.now());
-    let profiler = Profiler::start(captures, (&watched, watching::from_perf), &seen).map_err(Failure::own)?;
+    let profiler = Profiler::start(captures, (&watched, watching::FORMATS), &seen).map_err(Failure::own)?;
     let watch = Watch::start(observers, watched, seen).map_err(Failure::own)?;
     let setting = Setting { program: Arc::new(program), clock, control, behaviour: None };
     let remains = engine::run(&setting, outlets);

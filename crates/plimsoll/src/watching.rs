@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
-use observe::{Capture, Host, Observer, OwnProcess, ProcessObserver, ProfileSource};
+use observe::{Capture, Formats, Host, Observer, OwnProcess, ProcessObserver, ProfileSource};
 use workload::Workload;
 use workload::observation::{CgroupRef, Mark, Observation, ProfileMark, filled};
 
@@ -116,11 +116,15 @@ fn mark_of(mark: &Mark) -> String {
     }
 }
 
+/// What the room `profile` knows of formats.
+pub(crate) const FORMATS: Formats = Formats { from_perf, check };
+
+fn check(bytes: &[u8]) -> Result<(), String> {
+    profile::read(bytes).map(drop).map_err(|error| error.to_string())
+}
+
 /// What `perf` sampled, in pprof's format.
-///
-/// # Errors
-/// In words.
-pub(crate) fn from_perf(text: &str) -> Result<Vec<u8>, String> {
+fn from_perf(text: &str) -> Result<Vec<u8>, String> {
     let profile = profile::from_perf(text).map_err(|error| error.to_string())?;
     profile::write(&profile).map_err(|error| error.to_string())
 }

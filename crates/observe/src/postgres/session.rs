@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use ::postgres::{Client, Config, Error, NoTls, SimpleQueryMessage};
+use ::postgres::{Client, Config, Error, SimpleQueryMessage};
 
 use super::part::Part;
+use super::tls::Asked;
 
 /// How long connecting and each statement may take.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -35,9 +36,11 @@ pub(super) struct Session {
 impl Session {
     pub(super) fn connect(url: &str) -> Result<Session, AskError> {
         // Its own words may show parts of the URL.
-        let mut config: Config = url.parse().map_err(|_| AskError::Url)?;
+        let asked = Asked::of(url);
+        let mut config: Config = asked.url.parse().map_err(|_| AskError::Url)?;
         config.connect_timeout(PATIENCE).tcp_user_timeout(PATIENCE).application_name("plimsoll");
-        let client = config.connect(NoTls).map_err(|error| broken(&error))?;
+        let client =
+            config.connect(asked.connector().map_err(AskError::Broken)?).map_err(|error| broken(&error))?;
         let mut session = Session { client, statements_schema: None };
         session.rows(&format!(
             "SET statement_timeout = {}; SET standard_conforming_strings = on",

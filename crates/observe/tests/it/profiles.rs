@@ -5,14 +5,14 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use evidence::{Instant, NoticeKind, Observed, Profile, ProfileKind, Sampling};
-use observe::{Capture, Clock, FromPerf, ProcessRef, ProfileSource, Profiler};
+use observe::{Capture, Clock, Formats, ProcessRef, ProfileSource, Profiler};
 use peers::go::{Settings, Target};
 
 const ALL: [ProfileKind; 5] =
     [ProfileKind::Cpu, ProfileKind::Heap, ProfileKind::Goroutine, ProfileKind::Mutex, ProfileKind::Block];
 
-/// What perf printed, untouched.
-const AS_IT_IS: FromPerf = |text| Ok(text.as_bytes().to_vec());
+/// What perf printed, untouched; everything is a profile.
+const AS_IT_IS: Formats = Formats { from_perf: |text| Ok(text.as_bytes().to_vec()), check: |_| Ok(()) };
 
 fn clock() -> Clock {
     let start = std::time::Instant::now();
@@ -104,6 +104,25 @@ fn what_cannot_be_captured_is_a_notice() {
             .iter()
             .all(|notice| notice.kind == NoticeKind::Unreadable && notice.observer == "shop pprof")
     );
+}
+
+#[test]
+fn what_is_larger_than_any_profile_or_is_none_is_a_notice() {
+    let giant = crate::prometheus::serve(vec![0; (32 << 20) + 1]);
+    let page = crate::prometheus::serve(b"<html>not found</html>".to_vec());
+    let formats = Formats { check: |_| Err("it is text".to_owned()), ..AS_IT_IS };
+    for (address, comes, told) in [
+        (giant, 2, "the heap profile at `0s` is missing: its answer is larger than 33554432 bytes"),
+        (page, 4, "the heap profile at `0s` cannot be read: it is text"),
+    ] {
+        let (send, seen) = channel();
+        let heap = capture(address, &[ProfileKind::Heap]);
+        let profiler = Profiler::start(vec![heap], (&clock(), formats), &send).unwrap();
+        let all = collect(&seen, comes);
+        profiler.stop();
+        let texts: Vec<&str> = all.notices.iter().map(|notice| notice.text.as_str()).collect();
+        assert_eq!(texts, [told; 2], "once at each end of the window");
+    }
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn watch(address: SocketAddr, keep: &[&str]) -> Looking {
 }
 
 /// Answers every request with `body`.
-fn serve(body: Vec<u8>) -> SocketAddr {
+pub(crate) fn serve(body: Vec<u8>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {

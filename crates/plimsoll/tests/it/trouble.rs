@@ -1,6 +1,6 @@
 //! What goes wrong in mid-run is data, and the run is judged; what cannot be recorded is our failure.
 
-use testbed::{Behaviour, Target};
+use testbed::{Answer, Behaviour, Site, Target};
 
 use crate::command::{HANG, Place, closed, open, recorded_seconds};
 
@@ -27,6 +27,52 @@ fn a_target_that_dies_in_mid_run_fails_its_objective() {
     let sealed = place.plimsoll(&["report", "run.plimsoll"]);
     sealed.ended(3).says(&["FAIL", "refused"]);
     assert_eq!(place.files("-wal"), [""; 0], "a sealed run is one file");
+}
+
+/// Whoever is watched ends and comes again on the same port, with counters at 0.
+#[test]
+fn a_target_that_restarts_in_mid_run_leaves_gaps_and_no_rate_below_zero() {
+    let mut target = peers::go::Target::start(peers::go::Settings::default()).unwrap();
+    let (address, port) = (target.address(), target.address().port());
+    let watched = format!(
+        "process = {{ port = {port} }}\n[targets.api.observe]\n\
+         prometheus = {{ url = \"http://{address}/metrics\", keep = [\"go_memstats_*_total\"] }}\n[[scenarios]]"
+    );
+    let place = Place::new(&open(address, 12).replacen("[[scenarios]]", &watched, 1));
+    let mut running = place.start(&["run", "plan.toml", "-q", "-o", "run.plimsoll", "--json", "run.json"]);
+    let file = place.path("run.plimsoll");
+    running.until("rates are seen", || recorded_seconds(&file) >= 5);
+    let before = target.pid();
+    target.restart().unwrap();
+    running.end().ended(0);
+    let findings = place.json("run.json")["findings"].to_string();
+    let restarted = format!("was {before} and is {} now: it was restarted", target.pid());
+    assert!(findings.contains(&restarted) && findings.contains("began anew"), "{findings}");
+    let file = rusqlite::Connection::open(&file).unwrap();
+    let count = |sql: &str| file.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(count("SELECT count(*) FROM samples WHERE value < 0"), 0);
+    let rates =
+        "SELECT count(*) FROM samples JOIN series USING (series) WHERE name = 'cpu' AND target = 'api'";
+    assert!((5..12).contains(&count(rates)), "{} looks have a rate", count(rates));
+}
+
+/// Bytes that are no profile, at a mark: they are kept and named, and the run goes on.
+#[test]
+fn profiles_that_are_none_are_a_finding() {
+    let cut = Answer::new(200).body([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff, 1, 2, 3]);
+    let site = Site::new().at("/debug/pprof/heap", cut.into()).otherwise(Behaviour::ok());
+    let target = testbed::http(site).unwrap();
+    let asked = format!(
+        "[targets.api.observe]\npprof = \"http://{}/debug/pprof\"\n\
+         [[profiles]]\nat = \"1s\"\nlength = \"1s\"\nkinds = [\"cpu\", \"heap\"]\n[[scenarios]]",
+        target.addr()
+    );
+    let place = Place::new(&open(target.addr(), 3).replacen("[[scenarios]]", &asked, 1));
+    place.plimsoll(&["run", "plan.toml", "-q", "-o", "run.plimsoll", "--json", "run.json"]).ended(0);
+    let findings = place.json("run.json")["findings"].to_string();
+    for kind in ["cpu", "heap"] {
+        assert!(findings.contains(&format!("the {kind} profile at `1s` cannot be read")), "{findings}");
+    }
 }
 
 #[test]

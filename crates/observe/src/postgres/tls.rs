@@ -1,0 +1,221 @@
+//! TLS to a server, as the URL's `sslmode` and `sslrootcert` ask for it, by libpq's meaning of them.
+
+use std::future::Future;
+use std::io;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use ::postgres::Socket;
+use ::postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, InvalidDnsNameError, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_rustls::TlsConnector;
+
+/// What a URL asks of the connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Asked {
+    /// The URL as the driver understands it.
+    pub(super) url: String,
+    /// Whether the server's certificate must prove its name.
+    is_verified: bool,
+    /// The authorities that are trusted; none are the system's.
+    authorities: Option<String>,
+}
+
+impl Asked {
+    /// `verify-ca` and `verify-full` both want the name proven too; the driver itself knows neither.
+    pub(super) fn of(url: &str) -> Asked {
+        let (base, query) = url.split_once('?').unwrap_or((url, ""));
+        let mut asked = Asked { url: String::new(), is_verified: false, authorities: None };
+        let mut rest = Vec::new();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            match pair.split_once('=') {
+                Some(("sslmode", "verify-ca" | "verify-full")) => {
+                    asked.is_verified = true;
+                    rest.push("sslmode=require");
+                }
+                // There are no weaker ones between.
+                Some(("sslmode", "allow")) => rest.push("sslmode=prefer"),
+                Some(("sslrootcert", path)) => {
+                    asked.authorities = Some(path.replace("%2F", "/")).filter(|path| path != "system");
+                }
+                _ => rest.push(pair),
+            }
+        }
+        let mark = if rest.is_empty() { "" } else { "?" };
+        asked.url = format!("{base}{mark}{}", rest.join("&"));
+        asked
+    }
+
+    /// What makes handshakes.
+    ///
+    /// # Errors
+    /// In words, when the authorities cannot be read.
+    pub(super) fn connector(&self) -> Result<Tls, String> {
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let builder =
+            ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions();
+        let builder = builder.map_err(|error| error.to_string())?;
+        let builder = match self.is_verified {
+            true => builder.with_root_certificates(self.roots()?),
+            false => builder.dangerous().with_custom_certificate_verifier(Arc::new(TrustAnybody(provider))),
+        };
+        Ok(Tls(Arc::new(builder.with_no_client_auth())))
+    }
+
+    fn roots(&self) -> Result<RootCertStore, String> {
+        let mut store = RootCertStore::empty();
+        let Some(path) = &self.authorities else {
+            store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            return Ok(store);
+        };
+        let unreadable = |why: String| format!("`sslrootcert` {path} cannot be used: {why}");
+        let pem =
+            CertificateDer::pem_file_iter(Path::new(path)).map_err(|error| unreadable(error.to_string()))?;
+        for certificate in pem {
+            let certificate = certificate.map_err(|error| unreadable(error.to_string()))?;
+            store.add(certificate).map_err(|error| unreadable(error.to_string()))?;
+        }
+        if store.is_empty() { Err(unreadable("it holds no certificate".to_owned())) } else { Ok(store) }
+    }
+}
+
+/// Makes a handshake for each connection.
+#[derive(Clone)]
+pub(super) struct Tls(Arc<ClientConfig>);
+
+pub(super) struct Handshake {
+    connector: TlsConnector,
+    name: ServerName<'static>,
+}
+
+impl MakeTlsConnect<Socket> for Tls {
+    type Stream = Stream;
+    type TlsConnect = Handshake;
+    type Error = InvalidDnsNameError;
+
+    fn make_tls_connect(&mut self, domain: &str) -> Result<Handshake, InvalidDnsNameError> {
+        let name = ServerName::try_from(domain)?.to_owned();
+        Ok(Handshake { connector: TlsConnector::from(Arc::clone(&self.0)), name })
+    }
+}
+
+impl TlsConnect<Socket> for Handshake {
+    type Stream = Stream;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Stream>> + Send>>;
+
+    fn connect(self, socket: Socket) -> Self::Future {
+        Box::pin(async move { self.connector.connect(self.name, socket).await.map(Stream) })
+    }
+}
+
+/// A connection inside TLS.
+pub(super) struct Stream(tokio_rustls::client::TlsStream<Socket>);
+
+/// Passwords are not bound to the channel.
+impl TlsStream for Stream {
+    fn channel_binding(&self) -> ChannelBinding {
+        ChannelBinding::none()
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(context)
+    }
+}
+
+/// Takes any certificate, as `sslmode=require` does: it hides what is said from who listens, and not from who answers
+/// in the server's place. Signatures are still checked.
+#[derive(Debug)]
+struct TrustAnybody(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for TrustAnybody {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, cert, dss, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, cert, dss, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_driver_does_not_know_is_taken_out_of_the_url() {
+        let asked = |url: &str| {
+            let asked = Asked::of(url);
+            (asked.url, asked.is_verified, asked.authorities)
+        };
+        assert_eq!(asked("postgresql://a@b/c"), ("postgresql://a@b/c".to_owned(), false, None));
+        let url = "postgresql://a@b/c?sslrootcert=/x/ca.pem&sslmode=verify-full&connect_timeout=1";
+        let kept = "postgresql://a@b/c?sslmode=require&connect_timeout=1".to_owned();
+        assert_eq!(asked(url), (kept, true, Some("/x/ca.pem".to_owned())));
+        let system = asked("postgresql://b?sslmode=verify-ca&sslrootcert=system");
+        assert_eq!(system, ("postgresql://b?sslmode=require".to_owned(), true, None));
+        assert_eq!(asked("postgresql://b?sslmode=disable").0, "postgresql://b?sslmode=disable");
+    }
+
+    #[test]
+    fn authorities_that_cannot_be_read_are_named() {
+        let asked = Asked::of("postgresql://b?sslmode=verify-full&sslrootcert=/no/such/file.pem");
+        assert!(asked.connector().err().unwrap().contains("/no/such/file.pem"));
+    }
+}
