@@ -27,6 +27,25 @@ func heavy(sum uint64) uint64 {
 	return sum
 }
 
+// order is a request's fixed work: what price costs more in it, the request costs more.
+func order(times int) uint64 {
+	sum := uint64(1)
+	for ; times > 0; times-- {
+		sum = light(price(sum))
+	}
+	return sum
+}
+
+// price is as much more as heavy, and all of it its own.
+//
+//go:noinline
+func price(sum uint64) uint64 {
+	for i := 0; i < 4000*heavyRounds; i++ {
+		sum = sum*0x9e3779b97f4a7c15 ^ sum>>7
+	}
+	return sum
+}
+
 //go:noinline
 func light(sum uint64) uint64 {
 	return rounds(sum)

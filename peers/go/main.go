@@ -6,6 +6,7 @@
 //
 //	/            204
 //	/work?ms=N   burns N milliseconds (20) of processor time, three parts in heavy to one in light
+//	/order?n=N   N times (200) a fixed piece of work, three parts in price to one in light
 //	/alloc?kb=N  allocates N KiB (1024) in small and large pieces; the last few calls' pieces stay in use
 //	/lock?n=N    N goroutines (4) take one lock in turn, each holding it for 1 ms
 //	/leak?n=N    N goroutines (1) that wait for ever
@@ -31,7 +32,7 @@ func main() {
 	mutexFraction := flag.Int("mutex-fraction", 0, "one in so many contentions is sampled; 0 is off")
 	blockRate := flag.Int("block-rate", 0, "one sample in so many nanoseconds of waiting; 0 is off")
 	memoryRate := flag.Int("memory-rate", runtime.MemProfileRate, "one sample in so many bytes; 0 is off")
-	slowdown := flag.Int("slowdown", 1, "heavy does its work so many times")
+	slowdown := flag.Int("slowdown", 1, "heavy and price do their work so many times")
 	flag.Parse()
 	runtime.MemProfileRate = *memoryRate
 	runtime.SetMutexProfileFraction(*mutexFraction)
@@ -43,6 +44,7 @@ func main() {
 		log.Fatal(err)
 	}
 	http.HandleFunc("/work", counted("work", workEndpoint))
+	http.HandleFunc("/order", counted("order", orderEndpoint))
 	http.HandleFunc("/alloc", counted("alloc", allocEndpoint))
 	http.HandleFunc("/lock", counted("lock", lockEndpoint))
 	http.HandleFunc("/leak", counted("leak", leakEndpoint))
@@ -71,6 +73,10 @@ func number(r *http.Request, name string, usual, most int) int {
 func workEndpoint(w http.ResponseWriter, r *http.Request) {
 	until := time.Duration(number(r, "ms", 20, 60_000)) * time.Millisecond
 	fmt.Fprintln(w, work(until))
+}
+
+func orderEndpoint(w http.ResponseWriter, r *http.Request) {
+	fmt.Fprintln(w, order(number(r, "n", 200, 100_000)))
 }
 
 func allocEndpoint(w http.ResponseWriter, r *http.Request) {

@@ -87,7 +87,7 @@ pub struct Settings {
     pub block_rate_ns: u32,
     /// One sample in so many allocated bytes; Go's own rate is 524,288.
     pub memory_rate_bytes: u32,
-    /// How many times the function `heavy` does its work.
+    /// How many times the functions `heavy` and `price` do their work.
     pub slowdown: u32,
 }
 

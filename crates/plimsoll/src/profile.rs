@@ -8,7 +8,7 @@ use ::profile::{
     CallTree, Comparison, Limits, Profile, Side, Sort, TopOptions, View, ViewOptions, compare, read, since,
     top,
 };
-use ::report::profiles;
+use ::report::profiles::{self, Against};
 use anyhow::{Context, anyhow};
 
 use crate::arguments::{ProfileArguments, SortBy};
@@ -28,7 +28,8 @@ pub(crate) fn profile(arguments: &ProfileArguments) -> Outcome<u8> {
     let most = usize::try_from(arguments.top).unwrap_or(usize::MAX);
     let listed = top(&view, TopOptions { sort, most, least_share: LEAST_SHARE });
     let tree = CallTree::of(&view);
-    let comparison = compared(&view, arguments)?;
+    let against = against(&view, arguments)?;
+    let (comparison, base_tree) = against.unzip();
     let is_taken =
         [&arguments.json, &arguments.flame].into_iter().flatten().any(|path| path == Path::new("-"));
     if !is_taken {
@@ -40,7 +41,12 @@ pub(crate) fn profile(arguments: &ProfileArguments) -> Outcome<u8> {
     }
     if let Some(path) = &arguments.flame {
         let title = arguments.file.file_name().unwrap_or_default().to_string_lossy();
-        outputs::put(path, &profiles::flame_page(&tree, &title))?;
+        let requests = arguments.base_requests.zip(arguments.requests);
+        let page = match &base_tree {
+            Some(base) => profiles::differential_page(&tree, Against { tree: base, requests }, &title),
+            None => profiles::flame_page(&tree, &title),
+        };
+        outputs::put(path, &page)?;
     }
     if let Some(path) = &arguments.json {
         let document = profiles::Document::new(&listed, &tree, comparison.as_ref());
@@ -49,8 +55,8 @@ pub(crate) fn profile(arguments: &ProfileArguments) -> Outcome<u8> {
     Ok(0)
 }
 
-/// The comparison with a baseline, if there is one.
-fn compared(view: &View<'_>, arguments: &ProfileArguments) -> Outcome<Option<Comparison>> {
+/// The comparison with a baseline and its call tree, if there is one.
+fn against(view: &View<'_>, arguments: &ProfileArguments) -> Outcome<Option<(Comparison, CallTree)>> {
     let Some(path) = &arguments.base else { return Ok(None) };
     let base = load(path, arguments.base_since.as_deref())?;
     // What the new profile shows is what the baseline is asked for, whatever its own default is.
@@ -61,9 +67,10 @@ fn compared(view: &View<'_>, arguments: &ProfileArguments) -> Outcome<Option<Com
         Side { view: &base, requests: arguments.base_requests },
         Side { view, requests: arguments.requests },
     ];
-    compare(sides[0], sides[1]).map(Some).map_err(|error| {
+    let comparison = compare(sides[0], sides[1]).map_err(|error| {
         Failure::usage(anyhow!("{} and {}: {error}", path.display(), arguments.file.display()))
-    })
+    })?;
+    Ok(Some((comparison, CallTree::of(&base))))
 }
 
 fn look<'p>(profile: &'p Profile, arguments: &ProfileArguments, path: &Path) -> Outcome<View<'p>> {

@@ -17,6 +17,7 @@ mod model;
 mod nets;
 mod perf;
 mod read;
+mod symbol;
 mod tally;
 mod text;
 mod top;

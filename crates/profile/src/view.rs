@@ -1,6 +1,7 @@
 //! A profile seen through one sample type: frames are functions, inlined ones included, and stacks are pruned as the
 //! profile asks.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use regex::Regex;
@@ -8,6 +9,7 @@ use regex::Regex;
 use crate::error::{TypeError, ViewError};
 use crate::kind::{Counting, Kind, Sampling};
 use crate::model::{Line, Profile, Sample, ValueType};
+use crate::symbol::shown;
 
 /// A function, or a binary whose functions are not known; its number within a [`View`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -174,16 +176,17 @@ impl<'p> View<'p> {
     fn node_of(&mut self, nodes: &mut HashMap<Key<'p>, Node>, file: &'p str, line: Option<&Line>) -> Node {
         let function = line.and_then(|line| self.profile.functions.get(line.function as usize));
         let name = function.map_or("", |function| self.profile.text(function.name));
+        let name = shown(name);
         let key = if name.is_empty() {
-            Key { name, file, start_line: function.map_or(0, |function| function.start_line) }
+            Key { name: name.clone(), file, start_line: function.map_or(0, |function| function.start_line) }
         } else {
-            Key { name, file: "", start_line: 0 }
+            Key { name: name.clone(), file: "", start_line: 0 }
         };
         let next = Node(u32::try_from(self.names.len()).unwrap_or(u32::MAX));
         let names = &mut self.names;
         *nodes.entry(key).or_insert_with(|| {
             let base = file.rsplit('/').next().unwrap_or_default();
-            names.push(match (name, base) {
+            names.push(match (&*name, base) {
                 ("", "") => "<unknown>".to_owned(),
                 ("", base) => format!("[{base}]"),
                 (name, _) => name.to_owned(),
@@ -214,7 +217,11 @@ impl<'p> View<'p> {
             .profile
             .functions
             .iter()
-            .map(|function| text(function.name) || text(function.file))
+            .map(|function| {
+                text(function.name)
+                    || focus.is_match(&shown(self.profile.text(function.name)))
+                    || text(function.file)
+            })
             .collect();
         let mappings: Vec<bool> = self.profile.mappings.iter().map(|mapping| text(mapping.file)).collect();
         let locations = (0..).zip(&self.profile.locations);
@@ -231,7 +238,8 @@ impl<'p> View<'p> {
 /// What makes two frames the same.
 #[derive(PartialEq, Eq, Hash)]
 struct Key<'p> {
-    name: &'p str,
+    /// As it is shown: what one function became for each of its types is one.
+    name: Cow<'p, str>,
     file: &'p str,
     start_line: i64,
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::number;
 
 pub use comparison::comparison;
-pub use flame::{flame, flame_page};
+pub use flame::{Against, differential_page, flame, flame_page};
 pub use top::top;
 pub use tree::tree;
 

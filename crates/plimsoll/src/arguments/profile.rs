@@ -48,7 +48,7 @@ pub(crate) struct ProfileArguments {
     /// Successful requests while the baseline was taken
     #[arg(long, value_name = "NUMBER", requires_all = ["base", "requests"], value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) base_requests: Option<u64>,
-    /// Write a flame graph as one self-contained HTML file
+    /// Write a flame graph as one self-contained HTML file; with --base in the colours of what costs more or less
     #[arg(long, value_name = "FILE")]
     pub(crate) flame: Option<PathBuf>,
     /// Write everything as JSON; `-` is standard output

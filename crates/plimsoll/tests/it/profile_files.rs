@@ -79,6 +79,27 @@ fn an_earlier_profile_is_subtracted_and_a_flame_graph_written() {
 }
 
 #[test]
+fn a_flame_graph_against_a_baseline_is_coloured_by_the_difference() {
+    let place = place(&[("old.pb.gz", OLD), ("new.pb.gz", NEW)]);
+    let arguments = ["profile", "new.pb.gz", "--base", "old.pb.gz", "--flame", "diff.html"];
+    place.plimsoll(&[&arguments[..], &["--requests", "1000", "--base-requests", "1000"]].concat()).ended(0);
+    let page = place.read("diff.html");
+    let class_of = |title: &str| {
+        let before = &page[..page.find(title).unwrap_or_else(|| panic!("no {title:?} in {page}"))];
+        let class = before.rsplit_once("<svg class=\"").unwrap().1;
+        class.split('"').next().unwrap().to_owned()
+    };
+    assert_eq!(class_of("parse: 6.00 ms a request, before 3.00 ms: +3.00 ms"), "more4");
+    assert_eq!(class_of("store: 6.00 ms a request, before 6.00 ms: 0"), "same");
+    assert!(page.contains("Red boxes cost more for each request") && !page.contains("src=\"http"));
+
+    place.plimsoll(&arguments).ended(0);
+    let page = place.read("diff.html");
+    assert!(page.contains("parse: 49.9 %, before 33.3 %: +16.7 points"), "{page}");
+    assert!(page.contains("store: 49.9 %, before 66.5 %: -16.6 points"), "{page}");
+}
+
+#[test]
 fn what_cannot_be_used_is_exit_2_and_says_why() {
     let place = place(&[("cpu.pb.gz", OLD)]);
     place.write("page.html", "<html>not found</html>");

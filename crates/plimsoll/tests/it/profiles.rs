@@ -53,6 +53,38 @@ fn profiles_of_a_run_are_read_by_go_tool_pprof() {
     assert!(html.contains("<svg class=\"flame\"") && html.contains("main.rounds"), "a flame graph");
 }
 
+/// Two runs of the same load, the second of a program in which one function does four times its work.
+#[test]
+fn a_function_that_became_costlier_leads_what_moved() {
+    let place = Place::new("");
+    for (slowdown, file) in [(1, "before.plimsoll"), (4, "after.plimsoll")] {
+        let target = Target::start(Settings { slowdown, ..Settings::default() }).unwrap();
+        let plan = plan(target.address())
+            .replace("/work?ms=2", "/order?n=200")
+            .replace("[\"cpu\", \"heap\", \"mutex\"]", "[\"cpu\"]")
+            .replace("length = \"2s\"", "length = \"4s\"")
+            .replace("duration = \"4s\"", "duration = \"6s\"")
+            .replace("50/s", "40/s");
+        place.write("plan.toml", plan);
+        place.plimsoll(&["run", "plan.toml", "-q", "-o", file]).ended(0);
+    }
+    place.plimsoll(&["compare", "before.plimsoll", "after.plimsoll", "--json", "c.json"]).ended(0);
+    let moved = place.json("c.json")["profiles"][0]["moved"].clone();
+    assert_eq!(moved["basis"]["by"], "request", "{moved}");
+    assert_eq!(moved["total"]["significance"], "moved", "{moved}");
+    let first = &moved["movers"][0];
+    assert_eq!(
+        (&first["name"], &first["change"]["significance"]),
+        (&"main.price".into(), &"moved".into()),
+        "{moved}"
+    );
+    let times = first["change"]["new"]["measure"].as_f64().unwrap()
+        / first["change"]["base"]["measure"].as_f64().unwrap();
+    assert!((2.0..8.0).contains(&times), "four times the work cost {times} times as much");
+    place.plimsoll(&["compare", "before.plimsoll", "before.plimsoll", "--json", "same.json"]).ended(0);
+    assert_eq!(place.json("same.json")["profiles"][0]["moved"]["total"]["significance"], "noise");
+}
+
 #[test]
 fn a_run_without_profiles_says_how_to_ask_for_them() {
     let target = testbed::http(testbed::Behaviour::ok()).unwrap();
