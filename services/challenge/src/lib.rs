@@ -10,6 +10,8 @@ pub mod events;
 pub mod grpc;
 pub mod http;
 pub mod identity;
+#[cfg(feature = "lab")]
+pub mod lab;
 pub mod operations;
 pub mod probe;
 pub mod proto;

@@ -11,6 +11,8 @@ pub mod clock;
 pub mod drain;
 pub mod env;
 pub mod health;
+#[cfg(feature = "lab")]
+pub mod lab;
 pub mod limit;
 pub mod logs;
 pub mod metrics;

@@ -11,7 +11,7 @@ fn plan(address: std::net::SocketAddr) -> String {
          [[phases]]\nname = \"steady\"\nduration = \"4s\"\n\
          [[profiles]]\nat = \"in phase steady\"\nlength = \"2s\"\nkinds = [\"cpu\", \"heap\", \"mutex\"]\n\
          [[scenarios]]\nname = \"play\"\nexecutor = \"constant-arrival-rate\"\nrate = \"50/s\"\n\
-         phases = [\"steady\"]\n[[scenarios.steps]]\nname = \"work\"\nget = \"${{shop.url}}/work?ms=2\"\n"
+         phases = [\"steady\"]\n[[scenarios.steps]]\nname = \"work\"\nget = \"${{shop.url}}/work?ms=10\"\n"
     )
 }
 

@@ -6,6 +6,8 @@
 
 mod caretaker;
 mod connect;
+#[cfg(feature = "lab")]
+mod lab;
 #[cfg(test)]
 mod plans;
 mod reader;

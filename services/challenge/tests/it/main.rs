@@ -19,6 +19,7 @@ mod home;
 mod identity;
 mod issuer;
 mod killed;
+mod lab;
 mod openapi;
 mod pitfalls;
 mod players;

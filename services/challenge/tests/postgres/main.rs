@@ -23,6 +23,8 @@ mod home;
 mod issuer;
 #[path = "../it/killed.rs"]
 mod killed;
+#[cfg(feature = "lab")]
+mod lab;
 #[path = "../it/pitfalls.rs"]
 mod pitfalls;
 #[path = "../it/players.rs"]
