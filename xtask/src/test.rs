@@ -9,9 +9,12 @@ use crate::workspace::Workspace;
 use crate::{demo, needs, steps, tidy};
 
 /// What the verb is for.
-pub(crate) const ABOUT: &str = "all checks: format, tidy, lints, tests, the demo and the plans of `examples/` in small; ends with `N passed, N failed`";
+pub(crate) const ABOUT: &str = "all checks: format, tidy, lints, tests (those of lab builds too), the demo and the plans of `examples/` in small; ends with `N passed, N failed`";
 /// What its stricter form is for.
 pub(crate) const ABOUT_CI: &str = "the same, with the lock file taken as it is";
+
+/// The services that can be started with known faults, built so.
+const LAB: &[&str] = &["--package", "kit", "--package", "challenge", "--features", "kit/lab,challenge/lab"];
 
 /// How the lock file is treated.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -60,8 +63,17 @@ fn checks(workspace: &Workspace, arguments: &[String], lock: Lock) -> Result<()>
         command.args(["--", "-D", "warnings"]);
         steps::run(command)
     })?;
-    let tally = steps::step("tests", || {
+    let mut tally = steps::step("tests", || {
         tests(cargo(&["test", "--workspace", "--no-fail-fast"]), &mut std::io::stdout())
+    })?;
+    // Built again with what the others must not contain.
+    tally += steps::step("lab", || {
+        let mut command = cargo(&["clippy", "--all-targets"]);
+        command.args(LAB).args(["--", "-D", "warnings"]);
+        steps::run(command)?;
+        let mut command = cargo(&["test", "--no-fail-fast"]);
+        command.args(LAB).arg("lab");
+        tests(command, &mut std::io::stdout())
     })?;
     steps::step("demo --check", || demo::check(workspace))?;
     steps::step("rehearse", || demo::rehearse::all(workspace))?;

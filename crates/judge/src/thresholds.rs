@@ -115,6 +115,8 @@ pub(crate) const MIX_APART: f64 = 0.01;
 pub(crate) const MIX_CHANCE: f64 = 0.001;
 /// C2: by how much the size of an answer may differ.
 pub(crate) const BYTES_APART: f64 = 0.02;
+/// C2: … and by how many at all: a header that a connection has carried before takes a few bytes less.
+pub(crate) const BYTES_OF_FRAMING: f64 = 32.0;
 /// C6: by how much what is stored at the start may differ.
 pub(crate) const STATE_APART: f64 = 0.05;
 

@@ -24,8 +24,8 @@ use workload::Workload;
 
 pub use claims::{Asked, Quantity};
 pub use comparison::{
-    Comparison, Difference, EndpointTable, LETTERS, MAX_SIDES, Measure, PhaseTable, ProfilePair, Side,
-    SideSummary, Value,
+    Comparison, Difference, EndpointTable, LETTERS, MAX_SIDES, Measure, PhaseTable, ProfilePair, SeriesPair,
+    Side, SideSummary, TargetSeries, Value,
 };
 pub use distribution::{Curve, PhaseDistribution};
 pub use header::{End, Header, PhaseSpan};

@@ -10,6 +10,9 @@ use crate::number;
 use crate::summary::{Comparison, Measure};
 use crate::terminal::line::visible;
 
+/// Series of a target that moved most, which are shown unfolded.
+const MOVED: usize = 12;
+
 /// A finding with the letters of its runs.
 struct Sided {
     letters: String,
@@ -33,12 +36,21 @@ struct Block {
     rows: Vec<Row>,
 }
 
+/// What was seen of a target.
+struct Observed {
+    target: String,
+    /// Mean and highest of each series.
+    rows: Vec<Row>,
+    /// Means that moved by a tenth, furthest first.
+    moved: Vec<Row>,
+}
+
 struct Phase {
     name: String,
     lengths: String,
     endpoints: Vec<Block>,
     costs: Vec<Row>,
-    series: Vec<Row>,
+    series: Vec<Observed>,
 }
 
 #[derive(Template)]
@@ -118,7 +130,21 @@ fn phase_of(phase: &crate::summary::PhaseTable, sides: usize) -> Phase {
         lengths: phase.covered_s.iter().map(length).collect::<Vec<_>>().join(", "),
         endpoints: phase.endpoints.iter().map(block).collect(),
         costs: rows(&phase.costs),
-        series: rows(&phase.series[..phase.series.len().min(words::MOST_SERIES * 2)]),
+        series: phase.series.iter().map(|target| observed(target, sides)).collect(),
+    }
+}
+
+fn observed(target: &crate::summary::TargetSeries, sides: usize) -> Observed {
+    let named = |measure: &Measure, which: &str| {
+        let row = row(measure, sides);
+        Row { name: format!("{} {which}", row.name), ..row }
+    };
+    let both = |pair: &crate::summary::SeriesPair| [named(&pair.mean, "mean"), named(&pair.max, "highest")];
+    let striking = words::striking(target, MOVED).into_iter();
+    Observed {
+        target: visible(&target.target),
+        rows: target.series.iter().flat_map(both).collect(),
+        moved: striking.map(|pair| row(&pair.mean, sides)).collect(),
     }
 }
 

@@ -11,8 +11,8 @@ use crate::terminal::{Style, severity_tone};
 
 /// How many findings of one rule are told one by one.
 const FINDINGS_OF_A_RULE: usize = 6;
-/// How many lines of observed series are shown; the other reports have more.
-const SERIES: usize = 16;
+/// How many observed series of a target are shown; the other reports have more.
+const SERIES: usize = 10;
 
 /// The heads of the columns of each side: its value, its difference from A, its ratio to A.
 const HEADS: [[&str; 3]; 10] = [
@@ -140,11 +140,13 @@ impl Page {
         if !phase.costs.is_empty() {
             self.table("What a request cost", phase.costs.iter(), sides);
         }
-        let striking: Vec<&Measure> = phase.series.iter().filter(|m| words::is_striking(m)).collect();
-        if !striking.is_empty() {
-            let shown = striking.len().min(SERIES);
-            let of = format!("Series that differ by a tenth ({shown} of {})", phase.series.len());
-            self.table(&of, striking.into_iter().take(SERIES), sides);
+        for target in &phase.series {
+            let striking = words::striking(target, SERIES);
+            if !striking.is_empty() {
+                let (shown, all) = (striking.len(), target.series.len());
+                let title = format!("{}: means that moved most ({shown} of {all} series)", target.target);
+                self.table(&title, striking.into_iter().map(|pair| &pair.mean), sides);
+            }
         }
     }
 

@@ -2,10 +2,7 @@
 
 use crate::number;
 use crate::profiles;
-use crate::summary::{Difference, LETTERS, MAX_SIDES, Measure, ProfilePair, Value};
-
-/// The most tables of one kind that any report lays out.
-pub(super) const MOST_SERIES: usize = 60;
+use crate::summary::{Difference, LETTERS, MAX_SIDES, Measure, ProfilePair, SeriesPair, TargetSeries, Value};
 
 /// A side's letter.
 pub(super) fn letter(side: usize) -> &'static str {
@@ -46,16 +43,14 @@ pub(super) fn is_refused(measure: &Measure, side: usize) -> bool {
     matches!(measure.differences.get(side.saturating_sub(1)), Some(Difference::Refused { .. }))
 }
 
-/// What of the observed series is worth a line where there is little room: those of targets that differ by a tenth.
-pub(super) fn is_striking(measure: &Measure) -> bool {
-    let of_the_generator = measure.name.starts_with(evidence::SeriesKey::GENERATOR);
-    let far = |difference: &Difference| match difference {
-        Difference::Known { ratio: Some(ratio), .. } => !(0.9..=1.1).contains(ratio),
-        Difference::Known { difference, ratio: None } => *difference != 0.0,
-        _ => false,
-    };
-    let one_sided = measure.values.contains(&Value::Missing);
-    !of_the_generator && (one_sided || measure.differences.iter().any(far))
+/// Series of a target that moved less are left to the reports with more room.
+const STRIKING: f64 = 1.1;
+
+/// Those of a target's series, the generator's apart, that differ by a tenth, furthest first; `most` of them.
+pub(super) fn striking(target: &TargetSeries, most: usize) -> Vec<&SeriesPair> {
+    let of_the_generator = target.target == evidence::SeriesKey::GENERATOR;
+    let far = target.series.iter().filter(|pair| !of_the_generator && pair.factor() > STRIKING);
+    far.take(most).collect()
 }
 
 /// How many functions that moved are shown.

@@ -21,6 +21,7 @@ use super::{ReportError, Timeline, header, timeline};
 
 pub use endpoints::EndpointTable;
 pub use movers::ProfilePair;
+pub use series::{SeriesPair, TargetSeries};
 
 /// How many runs may be laid side by side.
 pub const MAX_SIDES: usize = 10;
@@ -147,8 +148,8 @@ pub struct PhaseTable {
     pub endpoints: Vec<EndpointTable>,
     /// What a request cost.
     pub costs: Vec<Measure>,
-    /// What observers saw: mean and highest of each series.
-    pub series: Vec<Measure>,
+    /// What observers saw of each target.
+    pub series: Vec<TargetSeries>,
 }
 
 /// Several runs side by side.

@@ -8,7 +8,7 @@ use stats::{total_variation, two_mixes};
 use crate::compare::known::{Known, Pair, difference};
 use crate::facts::Cell;
 use crate::rule::{named, with_figures};
-use crate::thresholds::{BYTES_APART, ERRORS_APART, MIX_APART, MIX_CHANCE};
+use crate::thresholds::{BYTES_APART, BYTES_OF_FRAMING, ERRORS_APART, MIX_APART, MIX_CHANCE};
 use crate::words;
 
 pub(crate) fn rule(pair: &Pair<'_, '_>) -> Vec<Finding> {
@@ -64,7 +64,7 @@ fn bytes(pair: &Pair<'_, '_>, (base, new): (&Cell, &Cell)) -> Option<Finding> {
     };
     let (size, other) = (size((pair.base, base))?, size((pair.new, new))?);
     let apart = (other / size.max(f64::MIN_POSITIVE)).ln().abs();
-    if apart <= BYTES_APART.ln_1p() {
+    if apart <= BYTES_APART.ln_1p() || (other - size).abs() <= BYTES_OF_FRAMING {
         return None;
     }
     let what = format!(
