@@ -5,6 +5,7 @@
 //! carries no verdict on a difference, so there are no claims.
 
 mod closing;
+mod expectation;
 mod known;
 mod rules;
 #[cfg(test)]
@@ -15,6 +16,7 @@ use workload::Workload;
 
 use crate::JudgeError;
 use crate::rule::{Guard, RULES, RULES_VERSION, named};
+pub use expectation::{Expectation, ExpectationError, Expected};
 use known::{Known, Pair};
 
 /// Whether the evidence of a run is as it was sealed.
@@ -41,11 +43,11 @@ pub struct Side<'a> {
     pub provenance: Provenance,
 }
 
-/// What `sides`, of which the first is the baseline, show of each other.
+/// What `sides`, of which the first is the baseline, show of each other, and beside it what was `expected`.
 ///
 /// # Errors
 /// [`JudgeError::Read`] when the evidence of one cannot be read.
-pub fn compare(sides: &[Side<'_>]) -> Result<ComparisonJudgement, JudgeError> {
+pub fn compare(sides: &[Side<'_>], expected: &[Expectation]) -> Result<ComparisonJudgement, JudgeError> {
     let known: Vec<Known<'_>> = sides.iter().map(Known::of).collect::<Result<_, _>>()?;
     let mut findings: Vec<SidedFinding> = Vec::new();
     for (side, known) in known.iter().enumerate() {
@@ -59,8 +61,14 @@ pub fn compare(sides: &[Side<'_>]) -> Result<ComparisonJudgement, JudgeError> {
     }
     let place = |rule: &str| RULES.iter().position(|known| known.id == rule);
     findings.sort_by_key(|f| (f.finding.severity, place(&f.finding.rule), f.sides.clone()));
-    let findings = closing::joined(findings);
+    let mut findings = closing::joined(findings);
     let refusals = refusals(&known, &findings);
+    for side in 1..known.len() {
+        let pair = Pair { base: &known[0], new: &known[side] };
+        let told = rules::m5::rule(&pair, (expected, &refusals), side);
+        findings.extend(told.into_iter().map(|finding| SidedFinding { sides: vec![0, side], finding }));
+    }
+    findings.sort_by_key(|f| (f.finding.severity, place(&f.finding.rule), f.sides.clone()));
     let closing = closing::of(&known, (&findings, &refusals));
     Ok(ComparisonJudgement {
         rules_version: RULES_VERSION,

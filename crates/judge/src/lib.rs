@@ -25,7 +25,7 @@ use evidence::run::ReadError;
 use evidence::{Judgement, Run};
 use workload::Workload;
 
-pub use compare::{Provenance, Side, compare};
+pub use compare::{Expectation, ExpectationError, Expected, Provenance, Side, compare};
 pub use rule::{RULES, RULES_VERSION, Rule, explain, nearest_rule, unknown_rule};
 pub use verdict::exit_code;
 

@@ -27,7 +27,7 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Outcome<u8> {
     }
     let opened: Vec<Opened> = arguments.files.iter().map(|path| open(path)).collect::<Outcome<_>>()?;
     let sides: Vec<judge::Side<'_>> = opened.iter().map(judged_side).collect();
-    let judgement = judge::compare(&sides).map_err(Failure::own)?;
+    let judgement = judge::compare(&sides, &arguments.expect).map_err(Failure::own)?;
     let shown: Vec<summary::Side<'_>> = opened.iter().map(shown_side).collect();
     let comparison = Comparison::of(&shown, &judgement).map_err(Failure::own)?;
     outputs::write_comparison(&comparison, arguments)?;

@@ -52,6 +52,9 @@ fn told(answers: &[LeakAnswer]) -> Outcome<u8> {
             series.target
         ));
     }
+    if answers.iter().any(|answer| answer.answer == Leak::Undetermined) {
+        text.push_str("M4 leak-claim: what is UNDETERMINED shows no leak and excludes none.\n");
+    }
     outputs::print(&text)?;
     // The gravest comes first.
     Ok(match answers[0].answer {

@@ -7,7 +7,7 @@ mod top;
 mod tree;
 pub(crate) mod window;
 
-use ::profile::{CallTree, Comparison, Kind, Sampling, Top, ValueType};
+use ::profile::{CallTree, Comparison, Kind, Row, Sampling, Top, ValueType};
 use serde::Serialize;
 
 use crate::number;
@@ -84,6 +84,14 @@ pub(crate) fn counted(counted: &ValueType) -> String {
         crate::terminal::line::visible(&counted.name),
         crate::terminal::line::visible(&counted.unit)
     )
+}
+
+/// What is beside a function with too few samples to say anything of it (rule Q8).
+pub(crate) const TOO_FEW: &str = "too few samples";
+
+/// Whether a function was seen too rarely to say what it cost itself. One that was not sampled itself costs nothing itself.
+pub(crate) fn is_too_few(kind: Kind, row: &Row) -> bool {
+    row.flat != 0 && row.samples.is_some_and(|samples| samples < kind.least_samples())
 }
 
 /// What an empty profile means, and what to do; nothing where there are samples.

@@ -8,6 +8,7 @@ mod c5;
 mod c6;
 mod c7;
 mod c8;
+pub(super) mod m5;
 mod s1;
 mod s9;
 mod t1;

@@ -1,5 +1,6 @@
 //! Every rule of pairs, firing and silent.
 
+mod claims;
 mod steadiness;
 
 use evidence::{Metric, SeriesKey};
@@ -8,7 +9,11 @@ use super::{Provenance, Side, compare};
 use crate::testing::{Bench, Load};
 
 fn sound() -> Bench {
-    let mut bench = Bench::new().offer("steady", "list", Load::of(100));
+    answering(Load::of(100))
+}
+
+fn answering(load: Load) -> Bench {
+    let mut bench = Bench::new().offer("steady", "list", load);
     bench.edit(|manifest| {
         manifest.started_at = "2026-11-21T10:00:00Z".to_owned();
         let known = [("cores", "2"), ("memory_bytes", "1024"), ("hostname", "one")];
@@ -32,7 +37,7 @@ fn found(rule: &str, runs: [(&Bench, Provenance); 2]) -> String {
         workload: &bench.workload,
         provenance,
     });
-    let judgement = compare(&sides).unwrap();
+    let judgement = compare(&sides, &[]).unwrap();
     let of_rule = judgement.findings.iter().filter(|found| found.finding.rule == rule);
     let lines: Vec<String> =
         of_rule.map(|f| format!("{} {:?} {}", f.finding.severity, f.sides, f.finding.what)).collect();
@@ -180,7 +185,7 @@ fn one_run_each_is_always_told_and_once_of_three() {
         let bench: &Bench = bench;
         Side { name: "run", run: &bench.run, workload: &bench.workload, provenance: Provenance::Intact }
     };
-    let judgement = compare(&[side(&base), side(&new), side(&new)]).unwrap();
+    let judgement = compare(&[side(&base), side(&new), side(&new)], &[]).unwrap();
     let single: Vec<_> = judgement.findings.iter().filter(|f| f.finding.rule == "S1").collect();
     assert_eq!((single.len(), single[0].sides.as_slice()), (1, &[0, 1, 2][..]));
     assert!(judgement.refusals.is_empty() && judgement.claims.is_empty(), "{:?}", judgement.refusals);

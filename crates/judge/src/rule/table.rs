@@ -135,7 +135,9 @@ pub const RULES: &[Rule] = &[
         severity: Severity::Invalid,
         tests: "Processor model, cores, CPU quota, memory, kernel or frequency governor of the generator's machine \
                 differ. Another machine of the same kind, or another version or number of loops of the generator, is a \
-                caution. What a manifest does not hold (the target's own machine, limits and flags) is not tested.",
+                caution. Of targets: version or settings of the database behind one, limits of its container or of its \
+                database's connections, where both runs tell of them, are invalid; reached at another host is a caution. \
+                Flags and log levels are not in a run file.",
         guards: DIFFERENCES,
         why: "A faster machine makes a faster run of the same program.",
         next: "Run both on the same machine, one after the other, with the same generator.",
@@ -189,7 +191,7 @@ pub const RULES: &[Rule] = &[
         id: "S1",
         title: "single-run",
         severity: Severity::Inconclusive,
-        tests: "Runs are compared, and there is one of each.",
+        tests: "Runs are compared, and there is one of each. Silent where a run stands beside itself.",
         guards: DIFFERENCES,
         why: "Starts of one and the same program differ, often by more than the change that is looked for; requests \
               within a run, however many, say nothing of that.",
@@ -255,6 +257,7 @@ pub const RULES: &[Rule] = &[
         next: "Set the mark inside a phase with load, and look why the first snapshot is missing.",
         guard: Guard::Named,
     },
+    doubts::Q8,
     Rule {
         id: "Q9",
         title: "not-measured-is-not-zero",
@@ -307,6 +310,7 @@ pub const RULES: &[Rule] = &[
         guard: Guard::Named,
     },
     doubts::M4,
+    doubts::M5,
     Rule {
         id: "M6",
         title: "partial-pass",

@@ -8,6 +8,7 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   plimsoll compare before.plimsoll after.plimsoll
   plimsoll compare before.plimsoll after.plimsoll --html both.html --md both.md
+  plimsoll compare before.plimsoll after.plimsoll --expect 'p95(list) -30%'
   plimsoll compare a.plimsoll b.plimsoll c.plimsoll --json - | jq .findings
 
 The comparison describes, and claims nothing: it ends with 0 whatever it finds, and with 2 where a file cannot be used.";
@@ -17,6 +18,10 @@ pub(crate) struct CompareArguments {
     /// The run files; the first is the baseline
     #[arg(required = true, num_args = 2..)]
     pub(crate) files: Vec<PathBuf>,
+    /// A change of response time that is expected, such as `p95 -30%` or `avg(list) +5%`; told beside what was measured,
+    /// and as never measured. May be given again
+    #[arg(long, value_name = "CHANGE", allow_hyphen_values = true)]
+    pub(crate) expect: Vec<judge::Expectation>,
     /// Write the comparison as one self-contained HTML file
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,

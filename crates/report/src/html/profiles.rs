@@ -1,7 +1,7 @@
 //! Profiles in the HTML report: what each covers, its flame graph, its functions.
 
 use crate::profiles::window::facts;
-use crate::profiles::{amount, flame, percent};
+use crate::profiles::{TOO_FEW, amount, flame, is_too_few, percent};
 use crate::summary::{Profiled, Summary};
 
 /// A profile, ready for the template.
@@ -25,7 +25,11 @@ fn view(profiled: &Profiled) -> ProfileView {
         let value = |value: i64| amount(value as f64, &top.sample_type);
         let share = |value: i64| percent(value as f64, top.total as f64);
         let row = |row: &::profile::Row| {
-            [row.name.clone(), value(row.flat), share(row.flat), value(row.cumulative), share(row.cumulative)]
+            let name = match is_too_few(top.kind, row) {
+                true => format!("{} [{TOO_FEW}]", row.name),
+                false => row.name.clone(),
+            };
+            [name, value(row.flat), share(row.flat), value(row.cumulative), share(row.cumulative)]
         };
         top.rows.iter().map(row).collect()
     });

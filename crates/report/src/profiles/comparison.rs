@@ -19,7 +19,7 @@ pub fn comparison(comparison: &Comparison, most: usize) -> String {
     if !differing.is_empty() {
         let few = differing.iter().filter(|mover| mover.change.significance == Significance::TooFew).count();
         text.push_str(&format!(
-            "\n{} more differ by no more than sampling explains, or cannot be told ({few} with too few samples):\n",
+            "\n{} more differ by no more than sampling explains, or cannot be told ({few} with too few samples, rule Q8):\n",
             differing.len()
         ));
         text.push_str(&section(comparison, &differing, most));

@@ -1,9 +1,9 @@
 //! The table of functions.
 
-use ::profile::{Kind, Sort, Top};
+use ::profile::{Kind, Row, Sort, Top};
 
 use super::table::aligned;
-use super::{amount, counted, emptiness, percent};
+use super::{TOO_FEW, amount, counted, emptiness, is_too_few, percent};
 use crate::number;
 use crate::terminal::line::visible;
 
@@ -50,12 +50,24 @@ pub fn top(top: &Top) -> String {
                 amount(row.cumulative as f64, &top.sample_type),
                 percent(row.cumulative as f64, total),
                 row.samples.map_or_else(|| number::NOT_MEASURED.to_owned(), |count| format!("{count:.0}")),
-                visible(&row.name),
+                named(top, row),
             ]
         })
         .collect();
     text.push_str(&aligned(&["flat", "flat %", "sum %", "cum", "cum %", "samples", "function"], &rows));
+    if top.rows.iter().any(|row| is_too_few(top.kind, row)) {
+        let least = top.kind.least_samples();
+        text.push_str(&format!(
+            "\n[{TOO_FEW}]: fewer than {least} say where to look, and no more (rule Q8)\n"
+        ));
+    }
     text
+}
+
+/// The function's name, with what to know of it.
+fn named(top: &Top, row: &Row) -> String {
+    let name = visible(&row.name);
+    if is_too_few(top.kind, row) { format!("{name} [{TOO_FEW}]") } else { name }
 }
 
 /// What was measured, how much of it, and how long.

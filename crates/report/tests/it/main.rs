@@ -2,6 +2,7 @@
 
 mod books;
 mod comparison;
+mod comparison_pages;
 mod hostile;
 mod live;
 mod profiles;

@@ -44,6 +44,26 @@ fn the_top_names_what_was_measured_and_each_number() {
 }
 
 #[test]
+fn a_function_that_was_seen_a_few_times_is_marked() {
+    let profile = cpu(&[(&["main", "parse"], 300), (&["main", "rare"], 24), (&["main", "enough"], 25)]);
+    insta::assert_snapshot!(profiles::top(&top(&view(&profile), TopOptions::default())), @r"
+    cpu in nanoseconds: 3.49 s in all, from 349 samples, over 10.0 s: 34.9 % of a core
+    4 of 4 functions, by what they cost themselves; their own values are 100.0 % of the total
+
+      flat  flat %    sum %     cum    cum %  samples  function
+    3.00 s  86.0 %   86.0 %  3.00 s   86.0 %      300  parse
+    250 ms  7.16 %   93.1 %  250 ms   7.16 %       25  enough
+    240 ms  6.88 %  100.0 %  240 ms   6.88 %       24  rare [too few samples]
+      0 µs  0.00 %  100.0 %  3.49 s  100.0 %        0  main
+
+    [too few samples]: fewer than 25 say where to look, and no more (rule Q8)
+    ");
+    let plenty = cpu(&[(&["main", "parse"], 300), (&["main", "enough"], 25)]);
+    let text = profiles::top(&top(&view(&plenty), TopOptions::default()));
+    assert!(!text.contains("too few") && !text.contains("Q8"), "{text}");
+}
+
+#[test]
 fn the_tree_counts_what_it_does_not_show() {
     let profile =
         cpu(&[(&["main", "serve", "parse"], 300), (&["main", "serve"], 100), (&["main", "rare"], 1)]);
@@ -76,7 +96,7 @@ fn a_comparison_leads_with_the_total_and_ends_with_what_it_cannot_say() {
        base      new  difference         95 % interval  of change    samples  function
     3.00 ms  6.00 ms    +3.00 ms  +2.41 ms to +3.59 ms     99.0 %  300 / 600  parse [under serve: +3.03 ms]
 
-    1 more differ by no more than sampling explains, or cannot be told (0 with too few samples):
+    1 more differ by no more than sampling explains, or cannot be told (0 with too few samples, rule Q8):
        base      new  difference       95 % interval  of change    samples  function
     3.00 ms  3.03 ms      +30 µs  -451 µs to +511 µs     0.99 %  300 / 303  store
 

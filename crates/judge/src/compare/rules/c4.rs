@@ -1,4 +1,6 @@
-//! C4: the machines or the generators were not the same.
+//! C4: the machines, the generators or what stands behind the targets were not the same.
+
+mod targets;
 
 use evidence::{Finding, Scope, Severity};
 
@@ -32,5 +34,6 @@ pub(crate) fn rule(pair: &Pair<'_, '_>) -> Vec<Finding> {
         let what = format!("The generator differs: {}.", differences.join("; "));
         findings.push(named("C4").finding(Severity::Caution, Scope::default(), what));
     }
+    findings.extend(targets::findings(pair));
     findings
 }

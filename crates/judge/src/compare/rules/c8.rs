@@ -45,7 +45,8 @@ pub(crate) fn rule(pair: &Pair<'_, '_>) -> Vec<Finding> {
     }
 }
 
-fn is_same_run(base: &Known<'_>, new: &Known<'_>) -> bool {
+/// Whether a run stands beside itself.
+pub(super) fn is_same_run(base: &Known<'_>, new: &Known<'_>) -> bool {
     let (base, new) = (base.manifest(), new.manifest());
     base == new && !base.started_at.is_empty()
 }

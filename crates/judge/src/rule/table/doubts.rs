@@ -58,3 +58,28 @@ pub(super) const M4: Rule = Rule {
     next: "Run for 30 min or longer, in load cycles with idle phases between, and ask `plimsoll leaks`.",
     guard: Guard::Named,
 };
+
+pub(super) const Q8: Rule = Rule {
+    id: "Q8",
+    title: "profile-sample-too-small",
+    severity: Severity::Inconclusive,
+    tests: "Functions of a profile with fewer than 25 samples of CPU or of waiting, or fewer than 20 of the heap (about \
+            10 MiB at one sample in 512 KiB). They are marked in tables of functions, and are not tested for having moved \
+            between two profiles. Where a profile does not say how it was sampled, that is told instead.",
+    guards: "what is said of that function",
+    why: "A function seen twice may as well have been seen five times, or not at all.",
+    next: "Profile for longer, or under more load.",
+    guard: Guard::Named,
+};
+
+pub(super) const M5: Rule = Rule {
+    id: "M5",
+    title: "prediction-as-result",
+    severity: Severity::Caution,
+    tests: "A change was expected of a comparison (`plimsoll compare --expect \"p95 -30%\"`): it is told as expected, beside what \
+            was measured of the same endpoints, and not at all where differences are refused.",
+    guards: "nothing by itself: what is expected is no evidence",
+    why: "An expected gain that stands in a table of results is soon read as one of them.",
+    next: "Measure it: repeated runs in random order, of the program with and without the change.",
+    guard: Guard::Named,
+};

@@ -1,0 +1,233 @@
+//! Every page of one small comparison: two runs of ten seconds with one endpoint.
+
+use std::time::Duration;
+
+use evidence::memory::MemoryRun;
+use evidence::{
+    ComparisonJudgement, Figure, Finding, Key, Metric, Outcome, Refusal, Run, Scope, Severity, SidedFinding,
+    Verdict,
+};
+use report::summary::{Comparison, Side};
+use report::{Style, comparison};
+
+use crate::sample_run;
+
+/// `claim` of `play` ten times a second, one in ten of which fails if it is `failing`.
+fn run(us: u64, is_failing: bool) -> MemoryRun {
+    let mut run = MemoryRun::new(sample_run::run(1, None).manifest().clone());
+    for second in 0..10 {
+        let key = |metric| Key::of(metric).scenario("play").phase("ramp").endpoint("claim");
+        for metric in [Metric::Scheduled, Metric::Started, Metric::Requests] {
+            run.add(&key(metric), second, 10);
+        }
+        let failed = u64::from(is_failing);
+        run.record(&key(Metric::ResponseTime).outcome(Outcome::Ok), second, (us, 10 - failed));
+        if is_failing {
+            run.record(&key(Metric::ResponseTime).outcome(Outcome::Http5xx), second, (900, 1));
+        }
+    }
+    run
+}
+
+fn judgement() -> ComparisonJudgement {
+    let scope = Scope { phase: Some("ramp".to_owned()), ..Scope::default() };
+    let finding = Finding {
+        rule: "C1".to_owned(),
+        title: "error-rates-differ".to_owned(),
+        severity: Severity::Invalid,
+        scope: scope.clone(),
+        what: "`claim` in `ramp`: 0 % of 100 failed against 10 % of 100.".to_owned(),
+        figures: vec![Figure::new("failed", 10.0, "%")],
+        why: "Survivors look faster.".to_owned(),
+        next: "Mend what fails.".to_owned(),
+    };
+    ComparisonJudgement {
+        rules_version: 3,
+        verdict: Verdict::Measured,
+        because: "Two runs side by side: a description.".to_owned(),
+        claims: Vec::new(),
+        findings: vec![SidedFinding { sides: vec![0, 1], finding }],
+        refusals: vec![Refusal { side: 1, rule: "C1".to_owned(), scope }],
+        supports: vec!["What each run shows of itself.".to_owned()],
+        does_not_support: vec!["That one is faster.".to_owned()],
+        would_settle: vec!["Six pairs.".to_owned()],
+    }
+}
+
+fn small(refused: bool) -> Comparison {
+    let mut workload = sample_run::workload();
+    workload.phases.truncate(1);
+    workload.phases[0].end = Duration::from_secs(10);
+    let mut judgement = judgement();
+    if !refused {
+        judgement.findings.clear();
+        judgement.refusals.clear();
+    }
+    let (base, new) = (run(5_000, false), run(6_000, refused));
+    let side = |name, run| Side { name, run, workload: &workload };
+    Comparison::of(&[side("a.plimsoll", &base), side("b.plimsoll", &new)], &judgement).expect("memory")
+}
+
+/// What stands between two marks of a page.
+fn between<'p>(page: &'p str, from: &str, to: &str) -> &'p str {
+    let start = page.find(from).expect("the page has it");
+    let end = page[start..].find(to).expect("it ends");
+    &page[start..start + end]
+}
+
+#[test]
+fn the_terminal_lays_two_runs_side_by_side() {
+    insta::assert_snapshot!(comparison::terminal(&small(true), Style::Plain, 100), @r"
+    MEASURED  Two runs side by side: a description.
+    A  a.plimsoll · demo · 2026-11-21T10:40:19Z · 10 s · killed at second 10 of 10
+    B  b.plimsoll · demo · 2026-11-21T10:40:19Z · 10 s · killed at second 10 of 10
+
+    Findings
+    invalid  C1 error-rates-differ
+      –   [A, B] `claim` in `ramp`: 0 % of 100 failed against 10 % of 100.
+    why   Survivors look faster.
+    next  Mend what fails.
+
+    Phase ramp  10 s
+    claim of play
+                              A        B     B − A  B ÷ A
+    offered             10.00/s  10.00/s       0/s   1.00
+    achieved            10.00/s  10.00/s       0/s   1.00
+    failed                  0 %   10.0 %  +10.0 pp      –
+    avg                 5.00 ms  6.00 ms   refused     C1
+    p50                 5.00 ms  6.00 ms   refused     C1
+    p90                 5.00 ms  6.00 ms   refused     C1
+    p95                 5.00 ms  6.00 ms   refused     C1
+    p99                 5.00 ms  6.00 ms   refused     C1
+    max                 5.00 ms  6.00 ms   refused     C1
+    p95, failures as ∞  5.00 ms        ∞   refused     C1
+    p99, failures as ∞  5.00 ms        ∞   refused     C1
+      http_5xx: A 0, B 10
+
+    Differences
+    Times run from the instant a request was due to its last byte, of successes; ∞ is beyond all
+    answers. A refused difference is not formed: the rule beside it says why.
+    No claim on a difference was made: that takes repeated runs in random order.
+
+    What this comparison supports
+    – What each run shows of itself.
+
+    What it does not
+    – That one is faster.
+
+    What would settle it
+    – Six pairs.
+    ");
+}
+
+#[test]
+fn differences_that_nothing_refuses_are_formed() {
+    let page = comparison::terminal(&small(false), Style::Plain, 100);
+    insta::assert_snapshot!(between(&page, "Phase ramp", "Differences"), @r"
+    Phase ramp  10 s
+    claim of play
+                              A        B     B − A  B ÷ A
+    offered             10.00/s  10.00/s       0/s   1.00
+    achieved            10.00/s  10.00/s       0/s   1.00
+    failed                  0 %      0 %      0 pp      –
+    avg                 5.00 ms  6.00 ms  +1.00 ms   1.20
+    p50                 5.00 ms  6.00 ms  +1.00 ms   1.20
+    p90                 5.00 ms  6.00 ms  +1.00 ms   1.20
+    p95                 5.00 ms  6.00 ms  +1.00 ms   1.20
+    p99                 5.00 ms  6.00 ms  +1.00 ms   1.20
+    max                 5.00 ms  6.00 ms  +1.00 ms   1.20
+    p95, failures as ∞  5.00 ms  6.00 ms  +1.00 ms   1.20
+    p99, failures as ∞  5.00 ms  6.00 ms  +1.00 ms   1.20
+    ");
+}
+
+#[test]
+fn markdown_lays_two_runs_side_by_side() {
+    insta::assert_snapshot!(comparison::markdown(&small(true)), @r"
+    ## 📏 MEASURED
+
+    Two runs side by side: a description.
+
+    - **A** a.plimsoll · 2026-11-21T10:40:19Z · killed at second 10 of 10
+    - **B** b.plimsoll · 2026-11-21T10:40:19Z · killed at second 10 of 10
+
+    ### Findings
+
+    - **invalid C1 error-rates-differ** (A, B): \`claim\` in \`ramp\`: 0 % of 100 failed against 10 % of 100. _Next:_ Mend what fails.
+
+    ### Phase ramp
+
+    | endpoint | | A | B | B − A | B ÷ A |
+    | --- | --- | ---: | ---: | ---: | ---: |
+    | claim | offered | 10.00/s | 10.00/s | 0/s | 1.00 |
+    | claim | achieved | 10.00/s | 10.00/s | 0/s | 1.00 |
+    | claim | failed | 0 % | 10.0 % | +10.0 pp | – |
+    | claim | avg | 5.00 ms | 6.00 ms | refused | C1 |
+    | claim | p50 | 5.00 ms | 6.00 ms | refused | C1 |
+    | claim | p95 | 5.00 ms | 6.00 ms | refused | C1 |
+    | claim | p99 | 5.00 ms | 6.00 ms | refused | C1 |
+    | claim | p95, failures as ∞ | 5.00 ms | ∞ | refused | C1 |
+
+    ### What this comparison supports
+
+    - What each run shows of itself.
+
+    ### What it does not
+
+    - That one is faster.
+
+    ### What would settle it
+
+    - Six pairs.
+    ");
+}
+
+#[test]
+fn html_has_findings_and_numbers() {
+    let page = comparison::html(&small(true));
+    insta::assert_snapshot!(between(&page, "<section id=\"claims\">", "<section id=\"plots\">"), @r#"
+    <section id="claims">
+    <h2>Claims</h2>
+    <p class="none">None: a claim on a difference takes repeated runs in random order.</p>
+
+    </section>
+    <section id="findings">
+    <h2>Findings</h2>
+    <div class="cards">
+    <article class="card invalid">
+    <h3><span class="badge invalid">invalid</span> <span class="rule">C1</span> error-rates-differ</h3>
+    <p class="scope">A, B · phase ramp</p>
+    <p class="what">`claim` in `ramp`: 0 % of 100 failed against 10 % of 100.</p>
+    <dl class="figures"><div><dt>failed</dt><dd>10.0 %</dd></div></dl>
+    <p><b>Why it matters.</b> Survivors look faster.</p>
+    <p><b>What next.</b> Mend what fails.</p>
+    </article>
+    </div>
+    </section>
+    "#);
+    insta::assert_snapshot!(between(&page, "<section id=\"phases\">", "<p class=\"hint\">Times run"), @r#"
+    <section id="phases">
+    <h2>Phase by phase</h2>
+
+    <h3>Phase ramp <span class="rule">10 s, 10 s</span></h3>
+
+    <div class="scroll" tabindex="0" role="region" aria-label="claim of play"><table>
+    <caption><b>claim of play</b> http_5xx 0 / 10</caption>
+    <thead><tr><th scope="col"></th><th scope="col" class="n">A</th><th scope="col" class="n">B</th><th scope="col" class="n">B − A</th><th scope="col" class="n">B ÷ A</th></tr></thead>
+    <tbody><tr><th scope="row">offered</th><td class="n ">10.00/s</td><td class="n ">10.00/s</td><td class="n ">0/s</td><td class="n ">1.00</td></tr><tr><th scope="row">achieved</th><td class="n ">10.00/s</td><td class="n ">10.00/s</td><td class="n ">0/s</td><td class="n ">1.00</td></tr><tr><th scope="row">failed</th><td class="n ">0 %</td><td class="n ">10.0 %</td><td class="n ">+10.0 pp</td><td class="n ">–</td></tr><tr><th scope="row">avg</th><td class="n ">5.00 ms</td><td class="n ">6.00 ms</td><td class="n refused">refused</td><td class="n refused">C1</td></tr><tr><th scope="row">p50</th><td class="n ">5.00 ms</td><td class="n ">6.00 ms</td><td class="n refused">refused</td><td class="n refused">C1</td></tr><tr><th scope="row">p90</th><td class="n ">5.00 ms</td><td class="n ">6.00 ms</td><td class="n refused">refused</td><td class="n refused">C1</td></tr><tr><th scope="row">p95</th><td class="n ">5.00 ms</td><td class="n ">6.00 ms</td><td class="n refused">refused</td><td class="n refused">C1</td></tr><tr><th scope="row">p99</th><td class="n ">5.00 ms</td><td class="n ">6.00 ms</td><td class="n refused">refused</td><td class="n refused">C1</td></tr><tr><th scope="row">max</th><td class="n ">5.00 ms</td><td class="n ">6.00 ms</td><td class="n refused">refused</td><td class="n refused">C1</td></tr><tr><th scope="row">p95, failures as ∞</th><td class="n ">5.00 ms</td><td class="n ">∞</td><td class="n refused">refused</td><td class="n refused">C1</td></tr><tr><th scope="row">p99, failures as ∞</th><td class="n ">5.00 ms</td><td class="n ">∞</td><td class="n refused">refused</td><td class="n refused">C1</td></tr></tbody></table></div>
+    "#);
+}
+
+#[test]
+fn json_has_the_judgement_and_the_numbers() {
+    let json: serde_json::Value = serde_json::from_str(&comparison::json(&small(true))).expect("it is JSON");
+    assert_eq!(json["schema"], "plimsoll.comparison/1");
+    let found = &json["judgement"]["findings"][0];
+    let measures = json["phases"][0]["endpoints"][0]["measures"].as_array().expect("a list");
+    let p95 = measures.iter().find(|measure| measure["name"] == "p95").expect("it has one");
+    insta::assert_snapshot!(format!("{}\n{}\n{p95}", found, json["judgement"]["refusals"]), @r#"
+    {"figures":[{"name":"failed","unit":"%","value":10.0}],"next":"Mend what fails.","rule":"C1","scope":{"phase":"ramp"},"severity":"invalid","sides":[0,1],"title":"error-rates-differ","what":"`claim` in `ramp`: 0 % of 100 failed against 10 % of 100.","why":"Survivors look faster."}
+    [{"rule":"C1","scope":{"phase":"ramp"},"side":1}]
+    {"differences":[{"is":"refused","rules":["C1"]}],"name":"p95","unit":"ms","values":[{"is":"finite","value":5.0028500000000005},{"is":"finite","value":6.0028500000000005}]}
+    "#);
+}
