@@ -82,9 +82,13 @@ pub(crate) fn series(connection: &Connection) -> Result<Vec<(SeriesKey, i64)>, F
     Ok(all)
 }
 
-/// One past the last second that was recorded.
+/// One past the last second that was recorded: of the load, or where there was none, of what was watched.
 pub(crate) fn seconds(connection: &Connection) -> Result<u32, Fault> {
-    let last: Option<u32> = connection.query_row("SELECT max(second) FROM ticks", [], |row| row.get(0))?;
+    let last = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, Option<u32>>(0));
+    let last = match last("SELECT max(second) FROM ticks")? {
+        None => last("SELECT max(at_ns) / 1000000000 FROM samples")?,
+        of_load => of_load,
+    };
     match last {
         None => Ok(0),
         Some(last) if last < MAX_SECONDS => Ok(last + 1),

@@ -164,7 +164,11 @@ impl Run for MemoryRun {
     }
 
     fn seconds(&self) -> u32 {
-        self.seconds
+        if self.seconds > 0 {
+            return self.seconds;
+        }
+        let watched = self.samples.values().filter_map(|samples| samples.last());
+        watched.map(|sample| sample.at.second() + 1).max().unwrap_or(0)
     }
 
     fn keys(&self) -> &[(KeyId, Key)] {

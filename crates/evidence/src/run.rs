@@ -32,7 +32,8 @@ pub trait Run {
     /// How it ended; none when it was killed before it could be sealed.
     fn end(&self) -> Option<&RunEnd>;
 
-    /// The number of seconds for which there is evidence: one past the last second recorded.
+    /// The number of seconds for which there is evidence: one past the last second of the load that was recorded. Without
+    /// any load it is one past the last second in which something was watched.
     fn seconds(&self) -> u32;
 
     /// Every key, with its number in this run.

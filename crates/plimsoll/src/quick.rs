@@ -31,21 +31,23 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(crate) fn quick(arguments: &QuickArguments) -> Outcome<u8> {
     let listener = Listener::start()?;
-    let slow = match measured(&listener, arguments, SLOW) {
-        Ok(slow) => slow,
-        // What is wrong with the arguments is no finding about a target.
-        Err(Failure::Usage(error)) if is_unreachable(&error) => {
-            outputs::print(&checks::table(&checks::unreachable(&format!("{error:#}"))))?;
-            return Err(Failure::Usage(error));
-        }
-        Err(failure) => return Err(failure),
-    };
-    let burst = measured(&listener, arguments, BURST)?;
+    let slow = reached(measured(&listener, arguments, SLOW))?;
+    let burst = reached(measured(&listener, arguments, BURST))?;
     let slow = Stored::open(slow.file.path()).map_err(Failure::own)?;
     let burst = Stored::open(burst.file.path()).map_err(Failure::own)?;
     let checks = checks::of(&slow, &burst).map_err(Failure::own)?;
     outputs::print(&checks::table(&checks))?;
     Ok(if checks.iter().any(|Check { state, .. }| *state == State::Fail) { FAILED } else { 0 })
+}
+
+/// That nobody is there is a finding too, told before the failure; what is wrong with the arguments is none.
+fn reached(measured: Outcome<Recorded>) -> Outcome<Recorded> {
+    if let Err(Failure::Usage(error)) = &measured
+        && is_unreachable(error)
+    {
+        outputs::print(&checks::table(&checks::unreachable(&format!("{error:#}"))))?;
+    }
+    measured
 }
 
 /// Whether nobody was there to be looked at: the run's own words for it, or those of its questions before the run.

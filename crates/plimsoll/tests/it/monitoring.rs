@@ -24,6 +24,10 @@ fn a_process_is_watched_a_line_a_second_and_kept() {
     let report = place.plimsoll(&["report", "seen.plimsoll"]);
     report.ended(0);
     assert!(report.stdout.starts_with("MEASURED"), "{}", report.stdout);
+    place.plimsoll(&["report", "seen.plimsoll", "--json", "seen.json"]).ended(0);
+    let seen = place.json("seen.json");
+    let memory = seen["series"].as_array().unwrap().iter().find(|series| series["name"] == "rss");
+    assert!(memory.is_some_and(|rss| rss["samples"].as_u64().unwrap() >= 2), "{seen}");
     let leaks = place.plimsoll(&["leaks", "seen.plimsoll"]);
     leaks.ended(4);
     assert!(leaks.stdout.contains("UNDETERMINED") && !leaks.stdout.contains("NO_LEAK"), "{}", leaks.stdout);

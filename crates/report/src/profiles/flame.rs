@@ -100,9 +100,10 @@ impl<'t> Drawing<'t> {
         }
         self.depth = self.depth.max(depth);
         self.one((node, base), (depth, left), width);
+        let bases = self.against.map(|against| against.children(base)).unwrap_or_default();
         let mut from = left;
         for child in self.tree.children(node).filter(|child| child.value > 0) {
-            let its_base = self.against.and_then(|against| against.child(base, self.tree.name(child)));
+            let its_base = bases.get(self.tree.name(child)).copied();
             self.node((child, its_base), (depth + 1, from));
             from += child.value as f64 / whole * 100.0;
         }

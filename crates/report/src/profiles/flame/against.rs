@@ -1,5 +1,7 @@
 //! What a flame graph is held against: the same calls in a baseline, for the colours of a differential one.
 
+use std::collections::HashMap;
+
 use ::profile::{CallTree, TreeNode};
 
 use super::super::{amount, percent};
@@ -18,9 +20,10 @@ pub struct Against<'t> {
 }
 
 impl<'t> Against<'t> {
-    /// The baseline's call of the same function under the same callers.
-    pub(super) fn child(&self, parent: Option<&'t TreeNode>, name: &str) -> Option<&'t TreeNode> {
-        self.tree.children(parent?).find(|child| self.tree.name(child) == name)
+    /// The baseline's calls under the same callers, by their functions.
+    pub(super) fn children(&self, parent: Option<&'t TreeNode>) -> HashMap<&'t str, &'t TreeNode> {
+        let children = parent.into_iter().flat_map(|parent| self.tree.children(parent));
+        children.map(|child| (self.tree.name(child), child)).collect()
     }
 
     /// What a call costs in the baseline and now: for each request, or as a share of the whole.
