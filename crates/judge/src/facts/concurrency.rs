@@ -9,6 +9,8 @@ use crate::thresholds::LEAST_WINDOW_S;
 
 /// Iterations may take this share of the window at most: what is cut off at its ends is then small.
 const LONGEST: f64 = 0.01;
+/// So many seconds at each end of the window tell what was under way there, and for how long.
+const END: u32 = 3;
 /// Below this many under way rounding is all.
 const LEAST: f64 = 1.0;
 /// The part of all time that may be start lag: of two numbers that are nearly alike the difference is noise.
@@ -22,6 +24,8 @@ pub(crate) struct Concurrency {
     pub(crate) seen: f64,
     /// Iterations a second × their mean time, without what they waited to be started.
     pub(crate) implied: f64,
+    /// How far apart both may be because the window cuts through what is under way at its ends.
+    pub(crate) cut: f64,
 }
 
 /// Each scenario of a run whose whole seconds allow to tell.
@@ -34,10 +38,12 @@ pub(super) fn concurrencies(run: &dyn Run, workload: &Workload) -> Result<Vec<Co
     }
     let mut all = Vec::new();
     for scenario in &workload.scenarios {
-        if let Some(implied) = implied(run, &scenario.name, &window)?
-            && let Some(seen) = seen(run, &scenario.name, &window)?.filter(|seen| *seen >= LEAST)
+        let name = &*scenario.name;
+        if let Some(implied) = implied(run, name, &window)?
+            && let Some(seen) = seen(run, name, &window)?.filter(|seen| *seen >= LEAST)
         {
-            all.push(Concurrency { scenario: scenario.name.clone(), seen, implied });
+            let cut = cut(run, name, &window)?;
+            all.push(Concurrency { scenario: name.to_owned(), seen, implied, cut });
         }
     }
     Ok(all)
@@ -58,6 +64,22 @@ fn seen(run: &dyn Run, scenario: &str, window: &Seconds) -> Result<Option<f64>, 
         sum = Some(sum.unwrap_or(0.0) + under_way / window.len() as f64);
     }
     Ok(sum)
+}
+
+/// Iterations under way at either end are wholly on one side of the account and in part on the other.
+fn cut(run: &dyn Run, scenario: &str, window: &Seconds) -> Result<f64, ReadError> {
+    let mut sum = 0.0;
+    for end in [window.start..window.start + END, window.end - END..window.end] {
+        let under_way = seen(run, scenario, &end)?.unwrap_or(0.0);
+        let (mut took_s, mut count) = (0.0, 0);
+        for (id, _) in select(run.keys(), Metric::IterationTime, |key| &*key.scenario == scenario) {
+            let times = run.histogram(id, end.clone())?;
+            took_s += times.mean_us().unwrap_or(0.0) * times.count() as f64 / 1e6;
+            count += times.count();
+        }
+        sum += under_way * took_s / count.max(1) as f64;
+    }
+    Ok(sum / window.len() as f64)
 }
 
 fn implied(run: &dyn Run, scenario: &str, window: &Seconds) -> Result<Option<f64>, ReadError> {
