@@ -11,8 +11,9 @@ use crate::reading::{Reading, Switches};
 pub(crate) fn levels(target: &str, at: Instant, reading: &Reading) -> Vec<(SeriesKey, Sample)> {
     let count = |name: &str, count: u64| sample(SeriesKey::new(name, target, "1"), at, count as f64);
     let mut samples = vec![count("processes", reading.processes), count("threads", reading.threads)];
-    if let Some(rss_bytes) = reading.rss_bytes {
-        samples.push(sample(SeriesKey::new("rss", target, "bytes"), at, rss_bytes as f64));
+    if let Some(memory) = reading.memory {
+        let rss_bytes = memory.own as f64 + memory.shared as f64;
+        samples.push(sample(SeriesKey::new("rss", target, "bytes"), at, rss_bytes));
     }
     if let Some(fds) = reading.fds {
         samples.push(count("fds", fds));
@@ -67,6 +68,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::proc::Memory;
 
     fn reading(cpu_ms: u64, switches: &[(u32, u64, u64)]) -> Reading {
         let of = |(tid, voluntary, involuntary): &(u32, u64, u64)| {
@@ -74,7 +76,7 @@ mod tests {
         };
         Reading {
             cpu: Duration::from_millis(cpu_ms),
-            rss_bytes: Some(4096),
+            memory: Some(Memory { own: 4000, shared: 96 }),
             threads: 2,
             processes: 1,
             fds: None,

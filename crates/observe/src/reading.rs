@@ -6,7 +6,7 @@ use std::io;
 use std::time::Duration;
 
 use crate::error::ObserveError;
-use crate::proc::{Stat, parse_stat, parse_status};
+use crate::proc::{Memory, Stat, parse_stat, parse_status};
 
 /// Threads whose context switches are read; of a process with more they are left out.
 const THREADS_LIMIT: u64 = 1024;
@@ -21,8 +21,9 @@ pub(crate) struct Reading {
     /// `/proc/PID/task/*/schedstat` has nanoseconds, and loses a thread's time when the thread ends, which
     /// does not cancel; a pool that sheds threads would look idle.
     pub(crate) cpu: Duration,
-    /// Resident memory, bytes. Of a family the sum: what several share counts for each.
-    pub(crate) rss_bytes: Option<u64>,
+    /// Resident memory. Of a family, what is shared is that of the member who shares most: it is not told who shares
+    /// what with whom.
+    pub(crate) memory: Option<Memory>,
     /// Threads that live.
     pub(crate) threads: u64,
     /// Processes that live.
@@ -50,13 +51,13 @@ pub(crate) fn read(pid: u32, start_ticks: u64) -> Result<Reading, ObserveError> 
     }
     let status = parse_status(&text(pid, "status")?);
     let switches = if stat.threads <= THREADS_LIMIT { read_switches(pid) } else { None };
-    Ok(Reading { rss_bytes: status.rss_bytes, fds: count_fds(pid), switches, ..of_stat(&stat) })
+    Ok(Reading { memory: status.memory, fds: count_fds(pid), switches, ..of_stat(&stat) })
 }
 
 /// What `stat` alone tells.
 pub(crate) fn of_stat(stat: &Stat) -> Reading {
     let cpu = of_ticks(stat.cpu_ticks.saturating_add(stat.waited_ticks));
-    Reading { cpu, rss_bytes: None, threads: stat.threads, processes: 1, fds: None, switches: None }
+    Reading { cpu, memory: None, threads: stat.threads, processes: 1, fds: None, switches: None }
 }
 
 /// The `stat` of a process that lives.
@@ -127,7 +128,7 @@ mod tests {
         let pid = std::process::id();
         let start_ticks = read_stat(pid).unwrap().start_ticks;
         let reading = read(pid, start_ticks).unwrap();
-        assert!(reading.rss_bytes.unwrap() > 0 && reading.threads > 0 && reading.fds.unwrap() > 0);
+        assert!(reading.memory.unwrap().own > 0 && reading.threads > 0 && reading.fds.unwrap() > 0);
         assert!(!reading.switches.unwrap().is_empty());
         assert!(matches!(read(pid, start_ticks + 1), Err(ObserveError::Replaced { .. })));
     }

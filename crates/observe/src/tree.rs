@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::error::ObserveError;
-use crate::proc::parse_stat;
+use crate::proc::{Memory, parse_stat};
 use crate::reading::{Reading, of_stat, read, text};
 
 /// Processes that are looked at; of a larger family the rest is left out.
@@ -66,9 +66,11 @@ fn add(whole: &mut Reading, member: Reading) {
     whole.cpu += member.cpu;
     whole.threads += member.threads;
     whole.processes += member.processes;
-    whole.rss_bytes = match (whole.rss_bytes, member.rss_bytes) {
-        (Some(sum), Some(bytes)) => Some(sum.saturating_add(bytes)),
-        (sum, bytes) => sum.or(bytes),
+    whole.memory = match (whole.memory, member.memory) {
+        (Some(sum), Some(more)) => {
+            Some(Memory { own: sum.own.saturating_add(more.own), shared: sum.shared.max(more.shared) })
+        }
+        (sum, more) => sum.or(more),
     };
     // A sum that lacks somebody would look like a change.
     whole.fds = whole.fds.zip(member.fds).map(|(sum, fds)| sum + fds);

@@ -105,7 +105,10 @@ fn generator(loops: u16) -> BTreeMap<String, String> {
     BTreeMap::from([
         ("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
         ("loops".to_owned(), loops.to_string()),
-        ("open_files_soft".to_owned(), format!("{:?}", open_files.soft)),
+        (
+            "open_files_soft".to_owned(),
+            open_files.soft.map_or_else(|| "unlimited".to_owned(), |n| n.to_string()),
+        ),
         ("pid".to_owned(), std::process::id().to_string()),
     ])
 }

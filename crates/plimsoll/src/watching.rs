@@ -110,9 +110,19 @@ fn captures_of(
 /// A mark as the plan has it.
 fn mark_of(mark: &Mark) -> String {
     match mark {
-        Mark::At(time) => format!("{time:?}"),
+        Mark::At(time) => spelled(*time),
         Mark::InPhase(name) => format!("in phase {name}"),
-        Mark::Every(every) => format!("every {every:?}"),
+        Mark::Every(every) => format!("every {}", spelled(*every)),
+    }
+}
+
+/// A time as plans spell it: `15m`, `90s`.
+fn spelled(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match time.subsec_nanos() {
+        0 if seconds > 0 && seconds.is_multiple_of(3_600) => format!("{}h", seconds / 3_600),
+        0 if seconds > 0 && seconds.is_multiple_of(60) => format!("{}m", seconds / 60),
+        _ => format!("{time:?}"),
     }
 }
 

@@ -1,10 +1,19 @@
 //! `/proc/PID/status` and `/proc/PID/task/TID/status`.
 
+/// Resident memory by whose it is, in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Memory {
+    /// `RssAnon`: the process's own. What a fork has not written yet counts for both.
+    pub(crate) own: u64,
+    /// `RssFile` and `RssShmem`: of files and of memory that processes share.
+    pub(crate) shared: u64,
+}
+
 /// What is taken from a `status`. Absent lines are absent values: a process that has ended has no memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Status {
-    /// `VmRSS`: resident memory, in bytes.
-    pub(crate) rss_bytes: Option<u64>,
+    /// Resident memory.
+    pub(crate) memory: Option<Memory>,
     /// `voluntary_ctxt_switches`, of one thread: the file of a process has those of its first thread only.
     pub(crate) voluntary: Option<u64>,
     /// `nonvoluntary_ctxt_switches`, likewise.
@@ -14,15 +23,22 @@ pub(crate) struct Status {
 /// Reads `status`; lines of no interest or no sense are passed over.
 pub(crate) fn parse_status(text: &str) -> Status {
     let mut status = Status::default();
+    let mut memory = [None; 3];
     for line in text.lines() {
         let Some((name, value)) = line.split_once(':') else { continue };
+        let bytes = || value.split_ascii_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024);
         let number = || value.split_ascii_whitespace().next()?.parse::<u64>().ok();
         match name {
-            "VmRSS" => status.rss_bytes = number().and_then(|kib| kib.checked_mul(1024)),
+            "RssAnon" => memory[0] = bytes(),
+            "RssFile" => memory[1] = bytes(),
+            "RssShmem" => memory[2] = bytes(),
             "voluntary_ctxt_switches" => status.voluntary = number(),
             "nonvoluntary_ctxt_switches" => status.involuntary = number(),
             _ => {}
         }
+    }
+    if let [Some(own), Some(file), Some(shmem)] = memory {
+        status.memory = Some(Memory { own, shared: file.saturating_add(shmem) });
     }
     status
 }
@@ -35,9 +51,11 @@ mod tests {
 
     #[test]
     fn takes_memory_and_switches() {
-        let text = "Name:\tVmRSS: 1\nVmHWM:\t   9000 kB\nVmRSS:\t    5120 kB\nThreads:\t9\n\
+        let text = "Name:\tRssAnon: 1\nVmHWM:\t   9000 kB\nVmRSS:\t    5120 kB\nRssAnon:\t    4000 kB\n\
+                    RssFile:\t    1100 kB\nRssShmem:\t      20 kB\nThreads:\t9\n\
                     voluntary_ctxt_switches:\t150\nnonvoluntary_ctxt_switches:\t7\n";
-        let expect = Status { rss_bytes: Some(5120 * 1024), voluntary: Some(150), involuntary: Some(7) };
+        let memory = Some(Memory { own: 4000 * 1024, shared: 1120 * 1024 });
+        let expect = Status { memory, voluntary: Some(150), involuntary: Some(7) };
         assert_eq!(parse_status(text), expect);
     }
 
@@ -45,7 +63,7 @@ mod tests {
     fn what_is_not_there_is_absent() {
         assert_eq!(parse_status("Name:\tx\nState:\tZ (zombie)\n"), Status::default());
         assert_eq!(
-            parse_status("VmRSS:\t99999999999999999999 kB\nvoluntary_ctxt_switches:\n"),
+            parse_status("RssAnon:\t99999999999999999999 kB\nvoluntary_ctxt_switches:\n"),
             Status::default()
         );
     }
@@ -54,7 +72,7 @@ mod tests {
         #[test]
         fn never_panics(text in "(?s).{0,200}", number in any::<u64>()) {
             let _ = parse_status(&text);
-            let _ = parse_status(&format!("VmRSS:{number} kB\n{text}"));
+            let _ = parse_status(&format!("RssAnon:{number} kB\nRssFile:{number} kB\nRssShmem:{number} kB\n{text}"));
         }
     }
 }
