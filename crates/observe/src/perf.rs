@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
 use crate::process::ProcessRef;
+use crate::tree::family;
 
 /// Samples a second and processor, not a round number: it would fall in step with what happens once in 10 ms.
 const FREQUENCY: &str = "99";
@@ -20,7 +21,7 @@ pub(crate) struct Perf {
 }
 
 impl Perf {
-    /// Starts to sample the process for `seconds`.
+    /// Starts to sample the process and those that descend from it now, for `seconds`.
     ///
     /// # Errors
     /// In words, when the process cannot be found or `perf` not be started.
@@ -30,7 +31,8 @@ impl Perf {
             .map_err(|error| format!("no temporary folder: {error}"))?;
         let mut command = Command::new("perf");
         command.args(["record", "--quiet", "--event", "cpu-clock", "--freq", FREQUENCY, "-g"]);
-        command.args(["--pid", &found.pid.to_string(), "--output"]).arg(folder.path().join("perf.data"));
+        let family: Vec<String> = family(found.pid).iter().map(u32::to_string).collect();
+        command.args(["--pid", &family.join(","), "--output"]).arg(folder.path().join("perf.data"));
         command.args(["--", "sleep", &seconds.to_string()]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let child = command.spawn().map_err(|error| match error.kind() {

@@ -151,7 +151,7 @@ impl ProcessObserver {
     }
 
     fn tell_of_many(&mut self, at: Instant, reading: &Reading) {
-        if reading.processes >= MOST_PROCESSES && !std::mem::replace(&mut self.are_many_told, true) {
+        if reading.processes >= MOST_PROCESSES as u64 && !std::mem::replace(&mut self.are_many_told, true) {
             let text = format!(
                 "{} has more than {MOST_PROCESSES} descendants: the others are left out",
                 self.process

@@ -7,7 +7,7 @@ use crate::proc::{Memory, parse_stat};
 use crate::reading::{Reading, of_stat, read, text};
 
 /// Processes that are looked at; of a larger family the rest is left out.
-pub(crate) const MOST_PROCESSES: u64 = 512;
+pub(crate) const MOST_PROCESSES: usize = 512;
 /// Threads of each process whose children are looked for.
 const MOST_THREADS: usize = 256;
 
@@ -17,19 +17,23 @@ const MOST_THREADS: usize = 256;
 /// before their children: of one that ends in between nothing is seen in this look, and everything in the next; the
 /// other way around it would be seen twice.
 pub(crate) fn read_family(pid: u32, start_ticks: u64) -> Result<Reading, ObserveError> {
+    let family = family(pid);
     let mut whole = read(pid, start_ticks)?;
-    let mut next = children(pid);
-    while let Some(child) = next.pop().filter(|_| whole.processes < MOST_PROCESSES) {
-        // A generator that its own target started is no part of the target.
-        if child == std::process::id() {
-            continue;
-        }
-        if let Some(member) = read_member(child) {
-            add(&mut whole, member);
-            next.extend(children(child));
-        }
-    }
+    family.iter().skip(1).filter_map(|child| read_member(*child)).for_each(|member| add(&mut whole, member));
     Ok(whole)
+}
+
+/// The process and its descendants, parents before their children.
+pub(crate) fn family(pid: u32) -> Vec<u32> {
+    let mut family = vec![pid];
+    let mut asked = 0;
+    while asked < family.len() && family.len() < MOST_PROCESSES {
+        // A generator that its own target started is no part of the target.
+        family.extend(children(family[asked]).into_iter().filter(|child| *child != std::process::id()));
+        asked += 1;
+    }
+    family.truncate(MOST_PROCESSES);
+    family
 }
 
 /// Whether the system tells whose child a process is.
