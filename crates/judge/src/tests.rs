@@ -37,6 +37,13 @@ fn a_run_of_which_nothing_was_asked_is_measured() {
 }
 
 #[test]
+fn a_phase_that_never_began_is_empty() {
+    let mut bench = Bench::new().offer("warm-up", "list", Load::of(40)).interrupted();
+    bench.stall(0..70, 1_000);
+    assert_eq!(bench.judge().verdict, Verdict::Inconclusive);
+}
+
+#[test]
 fn an_interrupted_run_of_which_nothing_was_asked_is_inconclusive() {
     let bench = Bench::new().offer("steady", "list", Load::of(40)).interrupted();
     insta::assert_snapshot!(bench.verdict(), @r#"INCONCLUSIVE: Nothing was asked. The run was interrupted after 70 s of 70 s: what held so far is not shown to hold."#);

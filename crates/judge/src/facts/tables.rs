@@ -199,7 +199,8 @@ fn spans(run: &dyn Run, workload: &Workload, stretches: &[Stretch]) -> Vec<Span>
     let span = |phase: &workload::Phase| Span {
         name: phase.name.clone(),
         start: cut(phase.start),
-        end: cut(phase.end),
+        // A run that ended before this phase began has nothing of it, and no less than nothing.
+        end: cut(phase.end).max(cut(phase.start)),
     };
     workload.phases.iter().map(span).collect()
 }
