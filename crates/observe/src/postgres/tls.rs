@@ -1,21 +1,14 @@
 //! TLS to a server, as the URL's `sslmode` and `sslrootcert` ask for it, by libpq's meaning of them.
 
-use std::future::Future;
-use std::io;
 use std::path::Path;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
-use ::postgres::Socket;
-use ::postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, InvalidDnsNameError, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio_rustls::TlsConnector;
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// What a URL asks of the connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +50,7 @@ impl Asked {
     ///
     /// # Errors
     /// In words, when the authorities cannot be read.
-    pub(super) fn connector(&self) -> Result<Tls, String> {
+    pub(super) fn connector(&self) -> Result<MakeRustlsConnect, String> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let builder =
             ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions();
@@ -66,7 +59,7 @@ impl Asked {
             true => builder.with_root_certificates(self.roots()?),
             false => builder.dangerous().with_custom_certificate_verifier(Arc::new(TrustAnybody(provider))),
         };
-        Ok(Tls(Arc::new(builder.with_no_client_auth())))
+        Ok(MakeRustlsConnect::new(builder.with_no_client_auth()))
     }
 
     fn roots(&self) -> Result<RootCertStore, String> {
@@ -83,74 +76,6 @@ impl Asked {
             store.add(certificate).map_err(|error| unreadable(error.to_string()))?;
         }
         if store.is_empty() { Err(unreadable("it holds no certificate".to_owned())) } else { Ok(store) }
-    }
-}
-
-/// Makes a handshake for each connection.
-#[derive(Clone)]
-pub(super) struct Tls(Arc<ClientConfig>);
-
-pub(super) struct Handshake {
-    connector: TlsConnector,
-    name: ServerName<'static>,
-}
-
-impl MakeTlsConnect<Socket> for Tls {
-    type Stream = Stream;
-    type TlsConnect = Handshake;
-    type Error = InvalidDnsNameError;
-
-    fn make_tls_connect(&mut self, domain: &str) -> Result<Handshake, InvalidDnsNameError> {
-        let name = ServerName::try_from(domain)?.to_owned();
-        Ok(Handshake { connector: TlsConnector::from(Arc::clone(&self.0)), name })
-    }
-}
-
-impl TlsConnect<Socket> for Handshake {
-    type Stream = Stream;
-    type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<Stream>> + Send>>;
-
-    fn connect(self, socket: Socket) -> Self::Future {
-        Box::pin(async move { self.connector.connect(self.name, socket).await.map(Stream) })
-    }
-}
-
-/// A connection inside TLS.
-pub(super) struct Stream(tokio_rustls::client::TlsStream<Socket>);
-
-/// Passwords are not bound to the channel.
-impl TlsStream for Stream {
-    fn channel_binding(&self) -> ChannelBinding {
-        ChannelBinding::none()
-    }
-}
-
-impl AsyncRead for Stream {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(context, buffer)
-    }
-}
-
-impl AsyncWrite for Stream {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(context, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(context)
     }
 }
 
