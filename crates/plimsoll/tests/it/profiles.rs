@@ -60,7 +60,7 @@ fn a_function_that_became_costlier_leads_what_moved() {
     for (slowdown, file) in [(1, "before.plimsoll"), (4, "after.plimsoll")] {
         let target = Target::start(Settings { slowdown, ..Settings::default() }).unwrap();
         let plan = plan(target.address())
-            .replace("/work?ms=2", "/order?n=200")
+            .replace("/work?ms=10", "/order?n=200")
             .replace("[\"cpu\", \"heap\", \"mutex\"]", "[\"cpu\"]")
             .replace("length = \"2s\"", "length = \"4s\"")
             .replace("duration = \"4s\"", "duration = \"6s\"")
