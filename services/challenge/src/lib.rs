@@ -13,7 +13,6 @@ pub mod identity;
 #[cfg(feature = "lab")]
 pub mod lab;
 pub mod operations;
-pub mod probe;
 pub mod proto;
 pub mod refusal;
 pub mod render;

@@ -2,12 +2,12 @@
 
 use challenge::catalog::{Catalog, Counts, generate};
 use challenge::identity::TestHeader;
-use challenge::probe;
 use challenge::server::{self, Role};
 use challenge::settings::{Settings, admin_address};
 use clap::{Parser, Subcommand};
 use kit::drain::Signals;
 use kit::env::Env;
+use kit::probe;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -16,4 +16,5 @@ pub mod lab;
 pub mod limit;
 pub mod logs;
 pub mod metrics;
+pub mod probe;
 pub mod serve;

@@ -13,7 +13,7 @@ use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use std::net::SocketAddr;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -41,6 +41,10 @@ pub struct Listener {
 
 /// Connections that the kernel keeps until they are accepted: a thousand clients may come at the same moment.
 const BACKLOG: u32 = 4096;
+
+/// After the last answer, what still comes is read for so long, and so much of it.
+const LINGER: Duration = Duration::from_secs(1);
+const LINGER_BYTES: usize = 1 << 20;
 
 /// Binds `address`; `purpose` names the port in the error, for example `HTTP (HTTP_PORT)`.
 ///
@@ -165,13 +169,25 @@ impl Connection {
     async fn http1(mut self) {
         let mut builder = http1::Builder::new();
         builder.timer(TokioTimer::new()).header_read_timeout(self.bounds.header);
-        let mut connection = pin!(builder.serve_connection(TokioIo::new(self.stream), self.routes));
+        let mut connection = builder.serve_connection(TokioIo::new(self.stream), self.routes);
+        let ended = tokio::select! {
+            ended = &mut connection => Some(ended),
+            () = self.draining.begun() => None,
+        };
+        let rest = async {
+            let ended = match ended {
+                Some(ended) => ended,
+                None => {
+                    Pin::new(&mut connection).graceful_shutdown();
+                    (&mut connection).await
+                }
+            };
+            if ended.is_ok() {
+                linger(&connection.into_parts().io.into_inner()).await;
+            }
+        };
         tokio::select! {
-            _ended = connection.as_mut() => return,
-            () = self.draining.begun() => connection.as_mut().graceful_shutdown(),
-        }
-        tokio::select! {
-            _ended = connection => {}
+            () = rest => {}
             () = self.draining.cut() => {}
         }
     }
@@ -194,4 +210,22 @@ impl Connection {
             () = self.draining.cut() => {}
         }
     }
+}
+
+/// Closing a connection on which something is unread resets it, and an answer that was given before the request was read
+/// may be lost with it. So what still comes is read for a moment.
+async fn linger(stream: &TcpStream) {
+    let rest = async {
+        let mut unread = vec![0; 16 * 1024];
+        let mut bytes = 0;
+        while bytes < LINGER_BYTES && stream.readable().await.is_ok() {
+            match stream.try_read(&mut unread) {
+                Ok(0) => return,
+                Ok(read) => bytes += read,
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                Err(_) => return,
+            }
+        }
+    };
+    let _in_time = tokio::time::timeout(LINGER, rest).await;
 }

@@ -68,6 +68,7 @@ fn is_of_type(told: &Value, value: &Value) -> bool {
         "string" => value.is_string(),
         "boolean" => value.is_boolean(),
         "integer" => value.is_i64(),
+        "number" => value.is_number(),
         "null" => value.is_null(),
         _ => panic!("{name:?} is no type"),
     };

@@ -4,6 +4,7 @@ use crate::backlog::Backlog;
 use crate::limit::Limit;
 use crate::metrics::Metrics;
 use axum::Router;
+use axum::http::HeaderMap;
 use axum::response::Response;
 use hyper::Request;
 use hyper::body::Incoming;
@@ -13,6 +14,7 @@ use prometheus_client::metrics::counter::Counter;
 use std::convert::Infallible;
 use std::future::{Ready, ready};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 /// Refuses while the process is behind, or while a limit has no place.
@@ -21,8 +23,12 @@ pub struct Gate {
     backlog: Backlog,
     limit: Limit,
     words: Words,
+    exception: Option<Arc<Exception>>,
     refused: Counter,
 }
+
+/// Which requests, told by their headers, are let in although the limit is full.
+type Exception = dyn Fn(&HeaderMap) -> bool + Send + Sync;
 
 /// A service's own words.
 #[derive(Clone, Copy)]
@@ -44,11 +50,22 @@ impl Gate {
         metrics.register(|registry| {
             registry.register(words.metric, "Requests refused before they were routed", counted);
         });
-        Self { backlog: backlog.clone(), limit: limit.clone(), words, refused }
+        Self { backlog: backlog.clone(), limit: limit.clone(), words, exception: None, refused }
     }
 
-    fn refusal(&self, path: &str) -> Option<Response> {
-        if (self.words.is_exempt)(path) || (!self.limit.is_full() && self.backlog.admits()) {
+    /// The same, through which requests pass for whose headers `exception` holds although the limit is full.
+    #[must_use]
+    pub fn unless(mut self, exception: impl Fn(&HeaderMap) -> bool + Send + Sync + 'static) -> Self {
+        self.exception = Some(Arc::new(exception));
+        self
+    }
+
+    fn refusal(&self, request: &Request<Incoming>) -> Option<Response> {
+        if (self.words.is_exempt)(request.uri().path()) {
+            return None;
+        }
+        let may_pass = || self.exception.as_ref().is_some_and(|exception| exception(request.headers()));
+        if (!self.limit.is_full() || may_pass()) && self.backlog.admits() {
             return None;
         }
         self.refused.inc();
@@ -88,7 +105,7 @@ impl Service<Request<Incoming>> for Gated {
     type Future = Answer;
 
     fn call(&self, request: Request<Incoming>) -> Answer {
-        match self.gate.as_ref().and_then(|gate| gate.refusal(request.uri().path())) {
+        match self.gate.as_ref().and_then(|gate| gate.refusal(&request)) {
             Some(refusal) => Answer::Refused(ready(Ok(refusal))),
             None => Answer::Routed(Box::pin(self.routes.call(request))),
         }
