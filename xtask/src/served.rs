@@ -36,7 +36,7 @@ impl Served {
         command.stderr(file.try_clone().context("cannot share the log")?);
         // Ctrl-C is for the run alone: the service must answer until the run has drained.
         command.process_group(0);
-        let mut running = Running::start("challenge", command)?;
+        let mut running = Running::start("the service", command)?;
         let pid = running.child().id();
         let output = running.child().stdout.take().context("its output was asked for")?;
         let ready = ready_line(&listen(output, file)).map_err(|why| anyhow!("{why}; {}", tail(&log)))?;

@@ -14,11 +14,29 @@ struct Soak {
     environment: &'static [(&'static str, &'static str)],
 }
 
-const SOAKS: &[Soak] = &[Soak {
-    name: "challenge kill rounds",
-    cargo: &["test", "-p", "challenge", "--test", "it", "--test", "postgres", "killed", "--", "--nocapture"],
-    environment: &[("CHALLENGE_KILL_ROUNDS", "50")],
-}];
+const SOAKS: &[Soak] = &[
+    Soak {
+        name: "challenge kill rounds",
+        cargo: &[
+            "test",
+            "-p",
+            "challenge",
+            "--test",
+            "it",
+            "--test",
+            "postgres",
+            "killed",
+            "--",
+            "--nocapture",
+        ],
+        environment: &[("CHALLENGE_KILL_ROUNDS", "50")],
+    },
+    Soak {
+        name: "gateway kill rounds",
+        cargo: &["test", "-p", "gateway", "--test", "it", "killed", "--", "--nocapture"],
+        environment: &[("GATEWAY_KILL_ROUNDS", "30")],
+    },
+];
 
 /// Runs the long forms whose name contains what was asked for.
 ///
@@ -50,6 +68,9 @@ mod tests {
     fn an_unknown_soak_lists_the_known_ones() {
         let workspace = Workspace::find().expect("tests run in the workspace");
         let error = run(&workspace, &["nothing".to_owned()]).expect_err("no such soak");
-        assert_eq!(error.to_string(), "no soak is named `nothing`; there are: challenge kill rounds");
+        assert_eq!(
+            error.to_string(),
+            "no soak is named `nothing`; there are: challenge kill rounds, gateway kill rounds"
+        );
     }
 }

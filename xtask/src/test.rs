@@ -14,7 +14,16 @@ pub(crate) const ABOUT: &str = "all checks: format, tidy, lints, tests (those of
 pub(crate) const ABOUT_CI: &str = "the same, with the lock file taken as it is";
 
 /// The services that can be started with known faults, built so.
-const LAB: &[&str] = &["--package", "kit", "--package", "challenge", "--features", "kit/lab,challenge/lab"];
+const LAB: &[&str] = &[
+    "--package",
+    "kit",
+    "--package",
+    "challenge",
+    "--package",
+    "gateway",
+    "--features",
+    "kit/lab,challenge/lab,gateway/lab",
+];
 
 /// How the lock file is treated.
 #[derive(Clone, Copy, PartialEq, Eq)]

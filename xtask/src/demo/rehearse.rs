@@ -11,6 +11,7 @@ use anyhow::{Context as _, Result, ensure};
 use super::service::{Ports, Service};
 use super::{books, build, meaning};
 use crate::child::Running;
+use crate::served::Served;
 use crate::signals;
 use crate::workspace::Workspace;
 
@@ -39,8 +40,9 @@ const CHALLENGE: [Rehearsal; 4] = [
     rehearsal("combined", "0.005", "1"),
 ];
 /// Against a target that answers every gRPC method.
-const GRPC: [Rehearsal; 2] =
-    [rehearsal("grpc-bursts", "0.02", "0.1"), rehearsal("thinking-users", "0.03", "1")];
+const GRPC: [Rehearsal; 1] = [rehearsal("grpc-bursts", "0.02", "0.1")];
+/// Against the telemetry gateway.
+const GATEWAY: [Rehearsal; 1] = [rehearsal("thinking-users", "0.03", "1")];
 
 /// Rehearses every plan.
 ///
@@ -70,7 +72,20 @@ pub(crate) fn all(workspace: &Workspace) -> Result<()> {
     targets = vec![format!("service={address}")];
     let rehearsed = GRPC.iter().try_for_each(|plan| rehearse(workspace, &folder, (plan, &targets)));
     drop(testbed);
-    rehearsed
+    rehearsed?;
+    let gateway = gateway(workspace, &folder)?;
+    targets = vec![format!("gateway=http://{}", gateway.address("http")?)];
+    let rehearsed = GATEWAY.iter().try_for_each(|plan| rehearse(workspace, &folder, (plan, &targets)));
+    let stopped = gateway.stop();
+    rehearsed?;
+    stopped
+}
+
+/// The telemetry gateway on ports that the system chose.
+fn gateway(workspace: &Workspace, folder: &Path) -> Result<Served> {
+    let mut command = Command::new(workspace.binary("gateway"));
+    command.arg("serve").current_dir(folder).envs([("HTTP_PORT", "0"), ("ADMIN_PORT", "0")]);
+    Served::start(command, folder.join("gateway.log"))
 }
 
 /// A target that ends by itself, and its address.
@@ -126,7 +141,8 @@ mod tests {
             .filter(|name| !others.contains(&name.as_str()))
             .collect();
         plans.sort();
-        let mut rehearsed: Vec<&str> = CHALLENGE.iter().chain(&GRPC).map(|plan| plan.plan).collect();
+        let mut rehearsed: Vec<&str> =
+            CHALLENGE.iter().chain(&GRPC).chain(&GATEWAY).map(|plan| plan.plan).collect();
         rehearsed.sort_unstable();
         assert_eq!(plans, rehearsed);
     }

@@ -1,0 +1,77 @@
+//! Answers: JSON, with `{"error": …}` for what is refused.
+
+use crate::accept::{NO_ROOM, Refused, Taken};
+use crate::intake::Unreadable;
+use axum::body::Body;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::Response;
+use bytes::Bytes;
+use serde_json::json as value;
+use std::sync::LazyLock;
+
+/// Seconds after which a refused request may be tried again.
+const RETRY_AFTER_S: &str = "1";
+
+pub(super) fn json(status: StatusCode, body: impl Into<Body>) -> Response {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+pub(super) fn error(status: StatusCode, why: &str) -> Response {
+    let mut response = json(status, value!({ "error": why }).to_string());
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_S));
+    }
+    response
+}
+
+/// What a request is told that there is no room for; made once.
+#[must_use]
+pub fn overloaded() -> Response {
+    static BODY: LazyLock<Bytes> = LazyLock::new(|| value!({ "error": NO_ROOM }).to_string().into());
+    let mut response = json(StatusCode::SERVICE_UNAVAILABLE, BODY.clone());
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_S));
+    response
+}
+
+const RECEIVED: &str = "Telemetry received";
+
+pub(super) fn taken(taken: &Taken) -> Response {
+    static ONE: LazyLock<Bytes> = LazyLock::new(|| accepted(1).into());
+    let refused = || {
+        let refused = taken.refused.iter().map(|(index, invalid)| {
+            value!({ "index": index, "member": invalid.member, "reason": invalid.to_string() })
+        });
+        refused.collect::<Vec<_>>()
+    };
+    match (taken.accepted, taken.refused.is_empty()) {
+        (1, true) => json(StatusCode::ACCEPTED, ONE.clone()),
+        (0, true) => error(StatusCode::BAD_REQUEST, "there is no sample in the body"),
+        (0, false) => {
+            let body =
+                value!({ "error": "no sample could be accepted", "accepted": 0, "refused": refused() });
+            json(StatusCode::BAD_REQUEST, body.to_string())
+        }
+        (count, true) => json(StatusCode::ACCEPTED, accepted(count)),
+        (count, false) => {
+            let body = value!({ "ok": true, "message": RECEIVED, "accepted": count, "refused": refused() });
+            json(StatusCode::ACCEPTED, body.to_string())
+        }
+    }
+}
+
+fn accepted(count: usize) -> String {
+    value!({ "ok": true, "message": RECEIVED, "accepted": count, "refused": [] }).to_string()
+}
+
+pub(super) fn refused(why: &Refused) -> Response {
+    let status = match why {
+        Refused::NoRoom => return overloaded(),
+        Refused::Unreadable(Unreadable::TooMany(_)) => StatusCode::PAYLOAD_TOO_LARGE,
+        Refused::Unreadable(_) => StatusCode::BAD_REQUEST,
+        Refused::NotKept(_) | Refused::Late => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    error(status, &why.to_string())
+}

@@ -1,0 +1,37 @@
+//! `GET /openapi.json`: what this API is. The document is written by hand; tests hold it against the routes and against
+//! real answers.
+
+use super::answer::json;
+use axum::http::StatusCode;
+use axum::response::Response;
+
+const DOCUMENT: &str = include_str!("../../openapi.json");
+
+pub(super) async fn handle() -> Response {
+    json(StatusCode::OK, DOCUMENT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::routes;
+    use serde_json::Value;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn it_describes_every_route_and_no_other() {
+        let document: Value = serde_json::from_str(DOCUMENT).unwrap();
+        let paths = document["paths"].as_object().unwrap().iter();
+        let described: BTreeSet<(String, String)> = paths
+            .flat_map(|(path, methods)| {
+                let methods = methods.as_object().unwrap().keys();
+                methods.map(move |method| (path.clone(), method.to_uppercase()))
+            })
+            .collect();
+        let routed: BTreeSet<(String, String)> = routes::all()
+            .into_iter()
+            .map(|route| (route.path.to_owned(), route.method.to_string()))
+            .collect();
+        assert_eq!(described, routed);
+    }
+}

@@ -1,0 +1,77 @@
+//! The `gateway` command: one process that takes telemetry in, and a question after its health.
+
+use clap::{Parser, Subcommand};
+use gateway::server;
+use gateway::settings::{Settings, admin_address};
+use kit::drain::Signals;
+use kit::env::Env;
+use kit::probe;
+use std::io::Write;
+use std::process::ExitCode;
+
+type Failure = Box<dyn std::error::Error>;
+
+#[derive(Parser)]
+#[command(about = "Takes in telemetry of devices and hands it on", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Take telemetry in; configured by the environment.
+    Serve,
+    /// Ask the process that was started with the same environment whether it is ready: exit code 0, or 1 with the
+    /// reason.
+    Health,
+}
+
+/// 0 when all went well, 1 when the process that was asked after is not ready, 2 when the settings, a port, the journal
+/// or the sink cannot be used.
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Serve => run(),
+        Command::Health => health(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            let _nobody_reads = writeln!(std::io::stderr(), "gateway: {failure}");
+            ExitCode::from(if failure.is::<probe::NotReady>() { 1 } else { 2 })
+        }
+    }
+}
+
+fn health() -> Result<(), Failure> {
+    Ok(probe::ask(admin_address(&Env::of_process())?)?)
+}
+
+fn run() -> Result<(), Failure> {
+    let env = Env::of_process();
+    kit::logs::start(&env)?;
+    #[cfg(feature = "lab")]
+    kit::lab::start(&env, gateway::lab::FAULTS)?;
+    let settings = Settings::read(&env)?;
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
+    let threads = env.within("RUNTIME_THREADS", cores.min(4), 1..=64)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(usize::try_from(threads)?)
+        .enable_all()
+        .build()?;
+    runtime.block_on(serve(&settings))
+}
+
+async fn serve(settings: &Settings) -> Result<(), Failure> {
+    let mut signals = Signals::catch()?;
+    let running = server::start(settings).await?;
+    tracing::info!(addresses = %running.addresses, "ready");
+    let mut out = std::io::stdout();
+    writeln!(out, "ready {}", running.addresses)?;
+    out.flush()?;
+    let signal = signals.first().await;
+    tracing::info!(signal, "draining");
+    running.stop().await;
+    tracing::info!("stopped");
+    Ok(())
+}

@@ -1,0 +1,226 @@
+//! What the environment says about one process. The table in `docs/gateway.md` lists every variable.
+
+use crate::intake::Limits;
+use crate::journal::JournalOptions;
+use crate::sample;
+use crate::sink::{ListOptions, SinkOptions};
+use kit::env::{Env, EnvError};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What an acknowledgement promises.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DurabilityOptions {
+    /// A place in memory.
+    Memory,
+    /// On disk.
+    Disk(JournalOptions),
+    /// Handed on, within this time.
+    HandedOn(Duration),
+}
+
+/// Settings of one process.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Where each port listens.
+    pub ports: Ports,
+    /// What is understood.
+    pub limits: Limits,
+    /// Samples accepted and not handed on.
+    pub queue_size: usize,
+    /// Who hands on.
+    pub workers: usize,
+    /// What an acknowledgement promises.
+    pub durability: DurabilityOptions,
+    /// Where samples go.
+    pub sink: SinkOptions,
+    /// Bodies: of one, of all together, and how long one may take.
+    pub bodies: (usize, usize, Duration),
+    /// How many devices are remembered, which is meant when none is named, and after how many samples one is faulty.
+    pub devices: (usize, String, u64),
+    /// Connections held at once, and how long a request's head may take.
+    pub connections: (usize, Duration),
+    /// How long a task that is ready may wait for its turn before requests are refused; zero for ever.
+    pub wait_target: Duration,
+    /// Time to finish on SIGTERM.
+    pub drain: Duration,
+}
+
+/// Addresses; port 0 asks for any free one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ports {
+    /// Devices' HTTP.
+    pub http: SocketAddr,
+    /// Operators' HTTP.
+    pub admin: SocketAddr,
+}
+
+impl Settings {
+    /// Reads them all.
+    ///
+    /// # Errors
+    /// When a variable cannot be used.
+    pub fn read(env: &Env) -> Result<Self, EnvError> {
+        let batch = count(env, "MAX_BATCH", 1_000, 1..=10_000)?;
+        let body_bytes = count(env, "MAX_BODY_BYTES", 1 << 20, 1_024..=64 << 20)?;
+        Ok(Self {
+            ports: ports(env)?,
+            limits: Limits { batch, value: value_limit(env)? },
+            // A request of the longest kind must fit at all.
+            queue_size: count(env, "QUEUE_SIZE", 50_000, batch as u64..=10_000_000)?,
+            workers: count(env, "WORKERS", 8, 1..=1_024)?,
+            durability: durability(env)?,
+            sink: sink(env)?,
+            bodies: (
+                body_bytes,
+                count(env, "BODIES_BYTES", 64 << 20, body_bytes as u64..=4 << 30)?,
+                Duration::from_millis(env.within("BODY_TIMEOUT_MS", 10_000, 1..=3_600_000)?),
+            ),
+            devices: (
+                count(env, "MAX_DEVICES", 10_000, 1..=10_000_000)?,
+                default_device(env)?,
+                env.within("FAULT_AFTER_SAMPLES", 0, 0..=u64::MAX)?,
+            ),
+            connections: (
+                count(env, "MAX_CONNECTIONS", 16_384, 1..=1_000_000)?,
+                Duration::from_millis(env.within("HEAD_TIMEOUT_MS", 30_000, 1..=3_600_000)?),
+            ),
+            wait_target: Duration::from_millis(env.within("WAIT_TARGET_MS", 10, 0..=10_000)?),
+            drain: Duration::from_secs(env.within("DRAIN_TIMEOUT_S", 10, 1..=3600)?),
+        })
+    }
+}
+
+fn count(
+    env: &Env,
+    name: &'static str,
+    default: u64,
+    range: std::ops::RangeInclusive<u64>,
+) -> Result<usize, EnvError> {
+    env.within(name, default.max(*range.start()), range)
+        .map(|number| usize::try_from(number).unwrap_or(usize::MAX))
+}
+
+fn refused(name: &'static str, value: &str, expected: &str) -> EnvError {
+    EnvError { name, value: value.to_owned(), expected: expected.to_owned() }
+}
+
+fn value_limit(env: &Env) -> Result<f64, EnvError> {
+    let limit: f64 = env.parsed("VALUE_LIMIT", 1e9)?;
+    if limit.is_finite() && limit > 0.0 {
+        return Ok(limit);
+    }
+    Err(refused("VALUE_LIMIT", &limit.to_string(), "a number above 0"))
+}
+
+fn default_device(env: &Env) -> Result<String, EnvError> {
+    let id = env.text("DEFAULT_DEVICE").unwrap_or("default");
+    match sample::name("DEFAULT_DEVICE", id.into()) {
+        Ok(id) => Ok(id.into_owned()),
+        Err(why) => Err(refused("DEFAULT_DEVICE", id, &why.reason)),
+    }
+}
+
+fn durability(env: &Env) -> Result<DurabilityOptions, EnvError> {
+    let kinds = [("memory", 0), ("disk", 1), ("handed-on", 2)];
+    match env.choice("DURABILITY", &kinds)? {
+        0 => Ok(DurabilityOptions::Memory),
+        1 => {
+            let segment_bytes = env.within("JOURNAL_SEGMENT_BYTES", 4 << 20, 4_096..=1 << 30)?;
+            // The file that is being written and what follows it.
+            let least = segment_bytes * 2;
+            let most_bytes = env.within("JOURNAL_MAX_BYTES", least.max(256 << 20), least..=1 << 40)?;
+            let folder = PathBuf::from(env.text("JOURNAL_DIR").unwrap_or("gateway-journal"));
+            Ok(DurabilityOptions::Disk(JournalOptions { folder, segment_bytes, most_bytes }))
+        }
+        _ => {
+            let within = env.within("HANDED_ON_WITHIN_MS", 5_000, 1..=3_600_000)?;
+            Ok(DurabilityOptions::HandedOn(Duration::from_millis(within)))
+        }
+    }
+}
+
+fn sink(env: &Env) -> Result<SinkOptions, EnvError> {
+    let needed = |name: &'static str, what: &str| env.text(name).ok_or_else(|| refused(name, "", what));
+    Ok(match env.choice("SINK", &[("none", 0), ("file", 1), ("redis", 2)])? {
+        0 => SinkOptions::None,
+        1 => SinkOptions::File(needed("SINK_FILE", "a path, with SINK=file")?.into()),
+        _ => SinkOptions::Redis(ListOptions {
+            url: needed("REDIS_URL", "redis://HOST:PORT, with SINK=redis")?.to_owned(),
+            key: env.text("REDIS_KEY").unwrap_or("telemetry:tasks").to_owned(),
+            within: Duration::from_millis(env.within("SINK_TIMEOUT_MS", 2_000, 1..=600_000)?),
+        }),
+    })
+}
+
+/// Where a process with this environment has its admin port.
+///
+/// # Errors
+/// When a variable cannot be used.
+pub fn admin_address(env: &Env) -> Result<SocketAddr, EnvError> {
+    ports(env).map(|ports| ports.admin)
+}
+
+fn ports(env: &Env) -> Result<Ports, EnvError> {
+    let address: IpAddr = env.parsed("BIND_ADDRESS", Ipv4Addr::LOCALHOST.into())?;
+    let at = |name, default| env.port(name, default).map(|port| SocketAddr::new(address, port));
+    Ok(Ports { http: at("HTTP_PORT", 8080)?, admin: at("ADMIN_PORT", 8081)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_name_the_variable() {
+        for (name, value, more) in [
+            ("HTTP_PORT", "-1", ("", "")),
+            ("BIND_ADDRESS", "localhost", ("", "")),
+            ("DURABILITY", "paper", ("", "")),
+            ("SINK", "kafka", ("", "")),
+            ("SINK_FILE", "", ("SINK", "file")),
+            ("REDIS_URL", "", ("SINK", "redis")),
+            ("VALUE_LIMIT", "NaN", ("", "")),
+            ("VALUE_LIMIT", "-1", ("", "")),
+            ("DEFAULT_DEVICE", "a b", ("", "")),
+            ("QUEUE_SIZE", "99", ("MAX_BATCH", "100")),
+            ("BODIES_BYTES", "2000", ("MAX_BODY_BYTES", "4000")),
+            ("JOURNAL_MAX_BYTES", "8191", ("DURABILITY", "disk")),
+        ] {
+            let said = Settings::read(&Env::of([(name, value), more])).unwrap_err().to_string();
+            assert!(said.starts_with(name), "{name}={value}: {said}");
+        }
+    }
+
+    #[test]
+    fn defaults_are_the_documented_ones() {
+        let settings = Settings::read(&Env::of([])).unwrap();
+        assert_eq!(settings.ports.http.to_string(), "127.0.0.1:8080");
+        assert_eq!(settings.ports.admin.to_string(), "127.0.0.1:8081");
+        assert_eq!((settings.workers, settings.queue_size), (8, 50_000));
+        assert_eq!((settings.durability, settings.sink), (DurabilityOptions::Memory, SinkOptions::None));
+        let url = "redis://:secret@127.0.0.1:6379/0";
+        let settings = Settings::read(&Env::of([("SINK", "redis"), ("REDIS_URL", url)])).unwrap();
+        assert!(!format!("{settings:?}").contains("secret"));
+        assert!(matches!(settings.sink, SinkOptions::Redis(list) if list.key == "telemetry:tasks"));
+    }
+
+    /// Every variable that this file, the command or the logs read, found by its shape in their sources.
+    #[test]
+    fn every_variable_is_documented() {
+        let documentation = include_str!("../../../docs/gateway.md");
+        let sources =
+            [include_str!("settings.rs"), include_str!("main.rs"), include_str!("../../kit/src/logs.rs")];
+        let is_name = |text: &&str| {
+            (text.contains('_') || ["SINK", "DURABILITY", "WORKERS"].contains(text))
+                && text.len() > 3
+                && text.chars().all(|c| c.is_ascii_uppercase() || c == '_')
+        };
+        let names: Vec<&str> = sources.iter().flat_map(|source| source.split('"')).filter(is_name).collect();
+        assert!(names.len() > 25);
+        for name in names {
+            assert!(documentation.contains(&format!("`{name}`")), "{name}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The real binary: its commands, its exit codes, and how it ends.
+
+use crate::process::{BINARY, Process, serving};
+use crate::support::Home;
+use std::process::{Command, Output};
+
+fn refused(command: &mut Command) -> String {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    assert_eq!(status.code(), Some(2), "{}", String::from_utf8_lossy(&stdout));
+    String::from_utf8(stderr).unwrap()
+}
+
+#[test]
+fn what_cannot_be_used_is_refused_by_name() {
+    let home = Home::new();
+    let blocker = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = blocker.local_addr().unwrap().port().to_string();
+    let folder = home.path().display().to_string();
+    for (settings, expect) in [
+        (
+            vec![("HTTP_PORT", port.as_str())],
+            format!("cannot listen on 127.0.0.1:{port} for HTTP (HTTP_PORT)"),
+        ),
+        (vec![("WORKERS", "0")], "WORKERS=\"0\" cannot be used: a whole number from 1 to 1024".to_owned()),
+        (vec![("RUNTIME_THREADS", "none")], "RUNTIME_THREADS=\"none\" cannot be used".to_owned()),
+        (
+            vec![("SINK", "file"), ("SINK_FILE", folder.as_str())],
+            format!("{folder} (SINK_FILE) cannot be appended to"),
+        ),
+        (vec![("SINK", "redis"), ("REDIS_URL", "amqp://x")], "REDIS_URL cannot be used".to_owned()),
+        (
+            vec![("DURABILITY", "disk"), ("JOURNAL_DIR", "/proc/none")],
+            "(JOURNAL_DIR) cannot be used".to_owned(),
+        ),
+    ] {
+        let said = refused(&mut serving(&settings));
+        assert!(said.contains(&expect), "{said}");
+    }
+}
+
+#[test]
+fn a_journal_in_use_is_refused() {
+    let home = Home::new();
+    let folder = home.at("journal");
+    let settings = [("DURABILITY", "disk"), ("JOURNAL_DIR", folder.as_str())];
+    let process = Process::start(&settings);
+    let said = refused(&mut serving(&settings));
+    assert!(said.contains("another process uses it"), "{said}");
+    process.kill();
+    assert!(Process::start(&settings).terminate().success(), "a lock does not outlive its process");
+}
+
+#[test]
+fn health_tells_a_ready_process_from_none() {
+    let process = Process::start(&[]);
+    let port = process.admin.address.port().to_string();
+    let ask = || Command::new(BINARY).arg("health").env_clear().env("ADMIN_PORT", &port).output().unwrap();
+    assert_eq!(ask().status.code(), Some(0));
+    process.kill();
+    let told = ask();
+    assert_eq!(told.status.code(), Some(1));
+    let said = String::from_utf8(told.stderr).unwrap();
+    assert!(said.contains(&format!("127.0.0.1:{port} does not answer")), "{said}");
+}

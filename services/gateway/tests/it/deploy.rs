@@ -1,0 +1,73 @@
+//! What `deploy/gateway` says, held against what the gateway does.
+
+#[path = "../../../challenge/tests/it/deploy/yaml.rs"]
+mod yaml;
+
+use crate::process::BINARY;
+use gateway::settings::{DurabilityOptions, Settings};
+use gateway::sink::SinkOptions;
+use kit::env::Env;
+use serde_json::{Value, json};
+use std::process::Command;
+
+fn settings(service: &Value) -> Settings {
+    let variables = service["environment"].as_object().unwrap().iter();
+    let pairs: Vec<_> = variables.map(|(name, value)| (name.as_str(), value.as_str().unwrap())).collect();
+    let documentation = include_str!("../../../../docs/gateway.md");
+    for (name, _) in &pairs {
+        assert!(documentation.contains(&format!("`{name}`")), "{name} is not documented");
+    }
+    Settings::read(&Env::of(pairs)).unwrap()
+}
+
+fn assert_command(name: &str) {
+    let help = Command::new(BINARY).args([name, "--help"]).output().unwrap();
+    assert!(help.status.success(), "there is no command `{name}`");
+}
+
+#[test]
+fn the_image_offers_every_port_and_starts_what_exists() {
+    let text = yaml::text("gateway/Containerfile");
+    let after = |word: &str| text.lines().find_map(|line| line.strip_prefix(word)).unwrap().trim();
+    let ports = Settings::read(&Env::of([])).unwrap().ports;
+    assert_eq!(after("EXPOSE"), format!("{} {}", ports.http.port(), ports.admin.port()));
+    assert_command(after("CMD").trim_matches(['[', ']', '"']));
+    assert!(after("HEALTHCHECK").ends_with("CMD [\"/gateway\", \"health\"]"));
+    assert_command("health");
+    assert!(after("USER").starts_with("65532"));
+}
+
+#[test]
+fn compose_starts_two_gateways_that_share_redis_and_no_disk() {
+    let compose = yaml::documents("gateway/compose.yaml").remove(0);
+    let mut disks = Vec::new();
+    for name in ["one", "two"] {
+        let service = &compose["services"][name];
+        let settings = settings(service);
+        assert!(settings.ports.http.ip().is_unspecified());
+        assert!(matches!(&settings.sink, SinkOptions::Redis(list) if list.key == "telemetry:tasks"));
+        let volume = service["volumes"][0].as_str().unwrap();
+        let (disk, at) = volume.split_once(':').unwrap();
+        assert!(
+            matches!(&settings.durability, DurabilityOptions::Disk(journal) if journal.folder.to_str() == Some(at))
+        );
+        disks.push(disk.to_owned());
+        let inside: Vec<&str> = service["ports"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|port| port.as_str().unwrap().rsplit(':').next().unwrap())
+            .collect();
+        assert_eq!(inside, [settings.ports.http.port().to_string(), settings.ports.admin.port().to_string()]);
+        assert!(
+            service["ports"][1].as_str().unwrap().starts_with("127.0.0.1:"),
+            "operators' ports are local"
+        );
+        let grace = service["stop_grace_period"].as_str().unwrap().strip_suffix('s').unwrap();
+        assert!(grace.parse::<u64>().unwrap() > 2 * settings.drain.as_secs());
+        assert_eq!(service["healthcheck"]["test"], json!(["CMD", "/gateway", "health"]));
+        assert_eq!((&service["read_only"], &service["cap_drop"][0]), (&true.into(), &"ALL".into()));
+        assert_command(service["command"][0].as_str().unwrap());
+    }
+    assert_ne!(disks[0], disks[1]);
+}

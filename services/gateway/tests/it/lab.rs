@@ -1,0 +1,86 @@
+//! Known faults: absent from builds that did not ask for them, and doing what is said of them in those that did.
+
+#[cfg(not(feature = "lab"))]
+#[test]
+fn a_build_without_the_lab_contains_no_fault() {
+    let binary = std::fs::read(crate::process::BINARY).unwrap();
+    let has = |text: &str| binary.windows(text.len()).any(|window| window == text.as_bytes());
+    assert!(has("JOURNAL_SEGMENT_BYTES"), "this is how a variable's name looks");
+    for text in ["LAB_FAULTS", "leak-descriptors", "boundless"] {
+        assert!(!has(text), "{text}");
+    }
+}
+
+#[cfg(feature = "lab")]
+mod built_in {
+    use crate::process::{Process, serving};
+    use crate::support::{sample, until};
+    use hyper::StatusCode;
+    use serde_json::Value;
+    use std::time::{Duration, Instant};
+    use tokio::task::JoinSet;
+
+    fn start(faults: &str) -> Process {
+        Process::start(&[("LAB_FAULTS", faults)])
+    }
+
+    /// Sends so many samples, all at once; returns how long it took.
+    async fn send(process: &Process, count: u32) -> Duration {
+        let began = Instant::now();
+        let mut sent = JoinSet::new();
+        for value in 0..count {
+            let client = process.client;
+            sent.spawn(async move { client.send(&sample("a", f64::from(value), "LOW")).await });
+        }
+        sent.join_all().await;
+        began.elapsed()
+    }
+
+    #[test]
+    fn an_unknown_fault_is_refused() {
+        let told = serving(&[("LAB_FAULTS", "mess=1")]).output().unwrap();
+        assert_eq!(told.status.code(), Some(2));
+        let said = String::from_utf8(told.stderr).unwrap();
+        assert!(
+            said.contains("LAB_FAULTS=\"mess=1\" cannot be used") && said.contains("slow-sink"),
+            "{said}"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_sleep_a_lock_and_a_narrow_place_hold_requests_up() {
+        for (faults, at_least) in [("sleep=50", 50), ("lock=10", 100), ("narrow=2,sleep=20", 100)] {
+            let took = send(&start(faults), 10).await;
+            assert!(took >= Duration::from_millis(at_least), "{faults}: {took:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_leak_grows_with_the_requests() {
+        let process = start("leak-memory=1000000");
+        send(&process, 1).await;
+        let before = process.told("VmRSS:");
+        send(&process, 100).await;
+        assert!(process.told("VmRSS:") - before >= 95_000, "in kB, from {before}");
+    }
+
+    /// Handing on takes a minute, so that everything waits.
+    #[tokio::test]
+    async fn without_a_bound_more_is_taken_than_fits() {
+        let small = [("QUEUE_SIZE", "1000"), ("WORKERS", "1"), ("DRAIN_TIMEOUT_S", "1")];
+        let batch: Vec<Value> = (0..1000).map(|value| sample("a", f64::from(value), "LOW")).collect();
+        let batch = Value::from(batch);
+        for (faults, fits) in [("slow-sink=60000", false), ("slow-sink=60000,boundless=1000000", true)] {
+            let process = Process::start(&[small[0], small[1], small[2], ("LAB_FAULTS", faults)]);
+            assert_eq!(process.client.send(&batch).await.0, StatusCode::ACCEPTED);
+            let more = process.client.send(&batch).await.0;
+            assert_eq!(more == StatusCode::ACCEPTED, fits, "{faults}: {more}");
+            if fits {
+                process.client.send(&batch).await;
+                let deep =
+                    async || process.client.get("/metrics").await.1["queue_depth"].as_u64() > Some(2_000);
+                until("it grows without bound", deep).await;
+            }
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! The gateway from outside: real ports, real files, a real Redis; and the real binary, killed.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+
+mod bad_input;
+mod binary;
+mod clients;
+mod clock;
+mod deploy;
+mod devices;
+mod disk;
+mod full;
+mod killed;
+mod lab;
+mod openapi;
+mod pitfalls;
+mod process;
+mod redis;
+#[path = "../../../challenge/tests/it/schema.rs"]
+mod schema;
+mod support;
+mod telemetry;

@@ -1,0 +1,40 @@
+//! Mistakes that are easy to make here, and that no other test shows to be absent. The table in the service's README
+//! names the tests of all of them.
+
+use std::path::{Path, PathBuf};
+
+pub(crate) fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// A name in the table that no test has any more would promise what nobody checks.
+#[test]
+fn every_test_that_the_readme_names_exists() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let mut files = Vec::new();
+    ["src", "tests"].into_iter().for_each(|folder| sources(&root.join(folder), &mut files));
+    let code: String = files.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    let mut named = 0;
+    for title in ["## Faults, and what is left of the data", "## Mistakes that are not made"] {
+        let table = readme.split(title).nth(1).unwrap().split("\n## ").next().unwrap();
+        for row in table.lines().filter(|line| line.starts_with("| ")).skip(2) {
+            let tests =
+                row.split('`').filter(|word| word.len() > 20 && word.contains('_') && !word.contains(' '));
+            let before = named;
+            for test in tests {
+                assert!(code.contains(&format!("fn {test}(")), "{test} in {row}");
+                named += 1;
+            }
+            assert!(named > before, "{row}");
+        }
+    }
+    assert!(named > 25, "{named}");
+}

@@ -1,0 +1,146 @@
+//! Samples from a request to what the sink has of them.
+
+use crate::support::{Home, Server, metric, request, sample, until};
+use gateway::proto::{TelemetryBatch, TelemetrySample};
+use hyper::{Method, StatusCode};
+use prost::Message as _;
+use serde_json::{Value, json};
+
+const PROTOBUF: &[(&str, &str)] = &[("content-type", "application/x-protobuf")];
+
+async fn with_a_file(home: &Home) -> Server {
+    Server::start(&[("SINK", "file"), ("SINK_FILE", &home.at("tasks"))]).await
+}
+
+async fn handed_on(home: &Home, count: usize) -> Vec<Value> {
+    until("everything is handed on", async || home.tasks().len() >= count).await;
+    home.tasks()
+}
+
+#[tokio::test]
+async fn a_sample_becomes_a_task_with_everything_it_told() {
+    let home = Home::new();
+    let server = with_a_file(&home).await;
+    let told = sample("sensor-1", 21.5, "HIGH");
+    let (status, answer) = server.client().send(&told).await;
+    let expect = json!({ "ok": true, "message": "Telemetry received", "accepted": 1, "refused": [] });
+    assert_eq!((status, answer), (StatusCode::ACCEPTED, expect));
+    let task = handed_on(&home, 1).await.remove(0);
+    assert_eq!(task["payload"], told);
+    assert_eq!(
+        (&task["type"], &task["priority"], &task["max_retries"]),
+        (&"telemetry.analyze".into(), &"HIGH".into(), &3.into())
+    );
+    assert!(kit::clock::UtcMs::parse(task["created_at"].as_str().unwrap()).is_some());
+    assert!(task["id"].as_str().unwrap().len() > 16);
+}
+
+#[tokio::test]
+async fn of_a_batch_the_valid_are_taken_and_the_others_told_by_index_and_reason() {
+    let home = Home::new();
+    let server = with_a_file(&home).await;
+    let mut wrong = sample("a", 2.0, "LOW");
+    wrong["value"] = "high".into();
+    let batch = json!([sample("a", 1.0, "LOW"), wrong, sample("b", 3.0, "URGENT"), sample("c", 4.0, "HIGH")]);
+    let (status, answer) = server.client().send(&batch).await;
+    assert_eq!(status, StatusCode::ACCEPTED);
+    let refused = json!([
+        { "index": 1, "member": "value", "reason": "value must be a finite number" },
+        { "index": 2, "member": "priority", "reason": "priority must be HIGH, MEDIUM or LOW" },
+    ]);
+    assert_eq!((&answer["accepted"], &answer["refused"]), (&2.into(), &refused));
+    let tasks = handed_on(&home, 2).await;
+    let values: Vec<&Value> = tasks.iter().map(|task| &task["payload"]["value"]).collect();
+    assert_eq!(values, [&json!(4.0), &json!(1.0)], "the important one first");
+    let (status, answer) = server.client().send(&json!([7, {}])).await;
+    assert_eq!((status, &answer["accepted"]), (StatusCode::BAD_REQUEST, &0.into()));
+    assert_eq!(answer["refused"].as_array().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn a_protobuf_batch_is_taken_like_a_json_one() {
+    let home = Home::new();
+    let server = with_a_file(&home).await;
+    let told = |value, timestamp_us| TelemetrySample {
+        timestamp_us,
+        value,
+        unit: "C".to_owned(),
+        sequence_id: 9,
+        ..TelemetrySample::default()
+    };
+    let samples = vec![told(1.5, 1_767_225_600_000_000), told(2.5, 0)];
+    let batch = TelemetryBatch { samples, device_id: "p-1".to_owned(), batch_timestamp_us: 0 };
+    let (status, answer) =
+        server.client().ask(Method::POST, "/telemetry", PROTOBUF, batch.encode_to_vec()).await;
+    assert_eq!((status, &answer["accepted"]), (StatusCode::ACCEPTED, &1.into()));
+    assert_eq!(answer["refused"][0]["member"], "timestamp_us");
+    let expect = json!({
+        "device_id": "p-1", "type": "measurement", "value": 1.5, "unit": "C", "priority": "MEDIUM",
+        "timestamp": "2026-01-01T00:00:00.000000Z", "sequence_id": 9,
+    });
+    assert_eq!(handed_on(&home, 1).await[0]["payload"], expect);
+}
+
+#[tokio::test]
+async fn the_metrics_are_true_in_both_forms() {
+    let home = Home::new();
+    let server = with_a_file(&home).await;
+    let client = server.client();
+    for (value, priority) in [(1.0, "HIGH"), (2.0, "LOW"), (3.0, "LOW"), (1e12, "LOW")] {
+        client.send(&sample("a", value, priority)).await;
+    }
+    handed_on(&home, 3).await;
+    until("the workers have counted", async || client.get("/metrics").await.1["samples_processed"] == 3)
+        .await;
+    let (_, told) = client.get("/metrics").await;
+    assert_eq!((&told["samples_dropped"], &told["queue_depth"]), (&0.into(), &0.into()));
+    assert!(told["latency_p99_ms"].as_f64().unwrap() > 0.0, "{told}");
+    let pool = &told["thread_pool"];
+    assert_eq!(
+        (&pool["jobs_processed"], &pool["jobs_queued"], &pool["num_threads"]),
+        (&3.into(), &0.into(), &8.into())
+    );
+    assert!(pool["avg_processing_ms"].as_f64().unwrap() > 0.0 && told["uptime_seconds"].is_u64());
+    let asked = request(Method::GET, "/metrics", &[("accept", "application/openmetrics-text;q=0.9,*/*")], "");
+    let answer = client.exchange(asked).await.unwrap();
+    assert!(answer.headers["content-type"].to_str().unwrap().starts_with("application/openmetrics-text"));
+    let device_port = String::from_utf8(answer.body).unwrap();
+    let asked = request(Method::GET, "/metrics", &[], "");
+    let admin_port = String::from_utf8(server.admin().exchange(asked).await.unwrap().body).unwrap();
+    for text in [device_port, admin_port] {
+        for (name, expect) in [
+            ("gateway_samples_accepted_total{priority=\"HIGH\"}", 1.0),
+            ("gateway_samples_accepted_total{priority=\"LOW\"}", 2.0),
+            ("gateway_samples_shed_total{priority=\"LOW\"}", 0.0),
+            ("gateway_samples_handed_on_total", 3.0),
+            ("gateway_samples_invalid_total", 1.0),
+            ("gateway_queue_depth", 0.0),
+            ("gateway_queue_wait_seconds_count", 3.0),
+            ("gateway_requests_total{endpoint=\"telemetry\",outcome=\"202\"}", 3.0),
+        ] {
+            assert_eq!(metric(&text, name), Some(expect), "{name} in\n{text}");
+        }
+        assert!(metric(&text, "gateway_latency_seconds{quantile=\"0.99\"}").unwrap() > 0.0, "{text}");
+    }
+}
+
+/// The acknowledgement itself says that the sink has it.
+#[tokio::test]
+async fn handed_on_means_that_the_sink_has_it_when_the_answer_comes() {
+    let home = Home::new();
+    let file = home.at("tasks");
+    let server = Server::start(&[("SINK", "file"), ("SINK_FILE", &file), ("DURABILITY", "handed-on")]).await;
+    let batch: Vec<Value> = (0..50).map(|value| sample("a", f64::from(value), "LOW")).collect();
+    let (status, _) = server.client().send(&batch.into()).await;
+    assert_eq!((status, home.tasks().len()), (StatusCode::ACCEPTED, 50));
+}
+
+#[tokio::test]
+async fn what_was_accepted_is_handed_on_before_the_end() {
+    let home = Home::new();
+    let server = with_a_file(&home).await;
+    let batch: Vec<Value> = (0..900).map(|value| sample("a", f64::from(value), "LOW")).collect();
+    assert_eq!(server.client().send(&batch.into()).await.0, StatusCode::ACCEPTED);
+    server.running.stop().await;
+    assert_eq!(home.tasks().len(), 900);
+}
