@@ -1,11 +1,17 @@
 //! Benchmarks: figures to look at, printed with the commands that gave them. Nothing is asserted of a speed.
 
+mod cage;
 mod challenge;
+mod climb;
 mod engine;
+mod gateway;
 mod machine;
 mod nginx;
 mod options;
+mod overload;
 mod proc;
+mod row;
+mod seen;
 mod stall;
 mod steady;
 mod table;
@@ -20,15 +26,17 @@ use crate::workspace::Workspace;
 
 /// What may follow the verb.
 pub(crate) const USAGE: &str = "stall [--seconds N] [--write] | challenge [--store sqlite|postgres|both] [--only NAME,…] \
-                                [--seconds N] [--quick] [--write] | engine [--only NAME,…] [--rounds N] \
+                                [--seconds N] [--quick] [--write] | gateway [--only NAME,…] [--seconds N] \
+                                [--quick] [--write] | engine [--only NAME,…] [--rounds N] \
                                 [--seconds N] [--write] | steady [--minutes N] [--rate N] [--write]";
 /// What the verb is for.
 pub(crate) const ABOUT: &str = "figures to look at, nothing asserted\n\
     stall: a server that freezes 1 s in every 10, seen by an open and by a closed model, and by the peers\n\
     challenge: the challenge service's work per CPU-second, latency, memory and overload;\n\
+    gateway: the telemetry gateway's work per CPU-second by form and number of workers, and overload;\n    \
     engine: the CPU that Plimsoll takes for a request, beside a bare epoll loop and the peers that are installed;\n    \
     steady: the generator's memory over many minutes, with errors and a million URLs\n    \
-    --write puts the tables into docs/challenge-bench.md or docs/benchmarks.md";
+    --write puts the tables into docs/challenge-bench.md, docs/gateway-bench.md or docs/benchmarks.md";
 
 /// Runs the benchmark that is named.
 ///
@@ -38,6 +46,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     match arguments.split_first() {
         Some((name, rest)) if name == "stall" => stall::run(workspace, rest),
         Some((name, rest)) if name == "challenge" => challenge::run(workspace, rest),
+        Some((name, rest)) if name == "gateway" => gateway::run(workspace, rest),
         Some((name, rest)) if name == "engine" => engine::run(workspace, rest),
         Some((name, rest)) if name == "steady" => steady::run(workspace, rest),
         _ => bail!("say which benchmark; usage: cargo xtask bench {USAGE}"),

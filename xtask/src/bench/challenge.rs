@@ -5,7 +5,6 @@
 //! the data afterwards. Nothing is asserted of a speed; it fails when something could not be carried out, or when
 //! what was acknowledged is not what is stored. Start reading at [`MEASUREMENTS`].
 
-mod cage;
 mod capacity;
 mod floor;
 mod lab;
@@ -13,8 +12,6 @@ mod options;
 mod overload;
 mod player;
 mod replicas;
-mod row;
-mod seen;
 mod situations;
 mod store;
 
@@ -25,9 +22,9 @@ use anyhow::{Context as _, Result, ensure};
 
 use self::lab::Lab;
 use self::options::Options;
-use self::row::{HEAD, Row};
-use self::seen::{Claim, Seen};
 use self::store::{Kind, Store};
+use super::row::{HEAD, Row};
+use super::seen::{Claim, Seen};
 use super::table::{self, Table};
 use super::{machine, write_into};
 use crate::steps;

@@ -6,8 +6,8 @@ use anyhow::{Result, ensure};
 use super::Found;
 use super::lab::{Lab, Load, PLAYERS, PREPARATION, Setup, Stand};
 use super::player::Player;
-use super::row::Row;
-use super::seen::Seen;
+use crate::bench::row::Row;
+use crate::bench::seen::Seen;
 
 /// What the events of the plans move: the one default goal that watches `damage_dealt`.
 const MOVED_GOAL: &str = "goal-004-01";

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use anyhow::{Context as _, Result, ensure};
 
 use super::options::Options;
-use super::seen::Seen;
 use super::store::{Database, Store};
 use crate::bench::say;
+use crate::bench::seen::Seen;
 use crate::child::Running;
 use crate::served::Served;
 use crate::workspace::Workspace;

@@ -8,8 +8,8 @@ use anyhow::Result;
 
 use super::Found;
 use super::lab::{Lab, Setup};
-use super::seen::Seen;
 use super::store::Store;
+use crate::bench::seen::Seen;
 use crate::bench::table::{Table, figure};
 
 const TARGETS: [&str; 3] = ["a", "b", "c"];

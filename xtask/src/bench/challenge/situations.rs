@@ -8,8 +8,8 @@ use anyhow::{Context as _, Result, ensure};
 use super::Found;
 use super::capacity::require_last_values;
 use super::lab::{Lab, Load, Setup};
-use super::row::Row;
-use super::seen::Seen;
+use crate::bench::row::Row;
+use crate::bench::seen::{Endpoint, Seen};
 
 /// 300 requests and 500 events a second over ten thousand players.
 pub(super) fn mix(lab: &Lab<'_>) -> Result<Found> {
@@ -23,7 +23,7 @@ pub(super) fn mix(lab: &Lab<'_>) -> Result<Found> {
     Ok(found)
 }
 
-fn named(row: &super::seen::Endpoint<'_>) -> String {
+fn named(row: &Endpoint<'_>) -> String {
     format!("{} ({})", row.name(), row.scenario())
 }
 
@@ -69,7 +69,7 @@ pub(super) fn connections(lab: &Lab<'_>) -> Result<Found> {
     let seen = stand.offer(&lab.load("connections"))?;
     stand.end()?;
     let mut found = Found::row(Row::of_run("2 × 1,000 connections held", (&seen, "challenge")));
-    let row_of = |row: super::seen::Endpoint<'_>| row.name() != "health";
+    let row_of = |row: Endpoint<'_>| row.name() != "health";
     let rows = seen.endpoints().filter(|row| row_of(*row));
     found.rows.extend(rows.map(|row| Row::of_endpoint(format!("connections: {}", row.name()), row)));
     found.claim(("connections", &seen));
@@ -112,7 +112,6 @@ pub(super) fn cold(lab: &Lab<'_>) -> Result<Found> {
 
 fn lines(name: &str, seen: &Seen) -> Vec<Row> {
     let whole = Row::of_run(format!("{name} start"), (seen, "challenge"));
-    let of_endpoint =
-        |row: super::seen::Endpoint<'_>| Row::of_endpoint(format!("{name}: {}", row.name()), row);
+    let of_endpoint = |row: Endpoint<'_>| Row::of_endpoint(format!("{name}: {}", row.name()), row);
     std::iter::once(whole).chain(seen.endpoints().map(of_endpoint)).collect()
 }

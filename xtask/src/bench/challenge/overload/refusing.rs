@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result};
 
 use super::Kind;
 use crate::bench::challenge::lab::{Lab, Load, Setup, Stand};
-use crate::bench::challenge::seen::Seen;
+use crate::bench::seen::Seen;
 
 /// Loads of the staircase's plan, in thousands a second: enough for the cost to stand out.
 const LOADS: [f64; 2] = [4.0, 12.0];

@@ -1,0 +1,131 @@
+//! How many samples one CPU-second of the gateway takes in, by form and by what is promised; and users who think, who
+//! do not, and who only hold a connection.
+
+use anyhow::Result;
+
+use super::lab::{Lab, Load};
+use crate::bench::seen::{Endpoint, Seen};
+use crate::bench::table::{Table, count, figure};
+
+const TARGET: &str = "gateway";
+
+const HEAD: &[&str] = &[
+    "load",
+    "promise",
+    "samples a second",
+    "per CPU-second of the gateway",
+    "asked",
+    "p50 ms",
+    "p95 ms",
+    "p99 ms",
+    "errors",
+    "gateway cores",
+    "generator cores",
+    "resident MB",
+];
+
+/// A plan, how many samples a request of it has, and how many a CPU-second is asked to take in.
+struct Form {
+    plan: &'static str,
+    samples: f64,
+    asked: Option<f64>,
+}
+
+const FORMS: [Form; 4] = [
+    Form { plan: "gateway/json", samples: 1.0, asked: Some(40_000.0) },
+    Form { plan: "gateway/protobuf", samples: 1.0, asked: None },
+    Form { plan: "gateway/json-batch", samples: 100.0, asked: Some(400_000.0) },
+    Form { plan: "gateway/protobuf-batch", samples: 100.0, asked: None },
+];
+
+/// Each form in memory, then what keeping costs.
+pub(super) fn forms(lab: &Lab<'_>) -> Result<Table> {
+    let mut table = Table { head: HEAD, ..Table::default() };
+    for form in &FORMS {
+        table.rows.push(of_form(lab, (form, "memory"), &[])?);
+    }
+    for form in [&FORMS[0], &FORMS[2]] {
+        let folder = lab.fresh()?;
+        let at = |name: &str| folder.join(name).display().to_string();
+        let disk = [
+            ("DURABILITY", "disk".to_owned()),
+            ("JOURNAL_DIR", at("journal")),
+            ("SINK", "file".to_owned()),
+            ("SINK_FILE", at("tasks")),
+        ];
+        table.rows.push(of_form(lab, (form, "disk, handed on to a file"), &disk)?);
+    }
+    Ok(table)
+}
+
+fn of_form(
+    lab: &Lab<'_>,
+    (form, promise): (&Form, &str),
+    environment: &[(&str, String)],
+) -> Result<Vec<String>> {
+    let stand = lab.stand(environment)?;
+    let seen = stand.offer(&lab.load(form.plan))?;
+    stand.end()?;
+    let per_s = seen.completed_per_s() * form.samples;
+    let cores = seen.cores(TARGET).filter(|cores| *cores > 0.0);
+    let dash = || "–".to_owned();
+    let mut cells = vec![
+        form.plan.trim_start_matches("gateway/").replace('-', ", ") + " of " + &count(form.samples),
+        promise.to_owned(),
+        count(per_s),
+        cores.map_or_else(dash, |cores| count(per_s / cores)),
+        form.asked.map_or_else(dash, |asked| format!("≥ {}", count(asked))),
+    ];
+    let row = seen.endpoints().next();
+    cells.extend(times(row));
+    cells.extend([count(seen.errors() as f64)]);
+    cells.extend(cost(&seen));
+    Ok(cells)
+}
+
+fn times(row: Option<Endpoint<'_>>) -> [String; 3] {
+    let times = row.map(|row| row.response_time()).unwrap_or_default();
+    [times.p50_ms, times.p95_ms, times.p99_ms].map(|ms| figure(ms, 2))
+}
+
+fn cost(seen: &Seen) -> [String; 3] {
+    [
+        figure(seen.cores(TARGET), 2),
+        figure(seen.cores("generator"), 2),
+        figure(seen.most((TARGET, "rss")).map(|bytes| bytes / 1e6), 0),
+    ]
+}
+
+/// Users who think for half a second, who do not, and ten thousand connections; each phase a line.
+pub(super) fn users(lab: &Lab<'_>) -> Result<Table> {
+    const HEAD: &[&str] =
+        &["plan", "phase", "endpoint", "answers a second", "p50 ms", "p95 ms", "p99 ms", "errors"];
+    let mut table = Table { head: HEAD, ..Table::default() };
+    // A minute of thinking is for people; a sixth of it shows the same. Connections need their time to be opened.
+    let time_scale = lab.options.time_scale();
+    for (plan, time_scale) in [
+        ("thinking-users", time_scale / 6.0),
+        ("gateway/users-flat-out", time_scale),
+        ("gateway/connections", time_scale.max(0.5)),
+    ] {
+        let stand = lab.stand(&[])?;
+        let seen = stand.offer(&Load::of(plan).for_time(time_scale))?;
+        stand.end()?;
+        for row in seen.endpoints().filter(|row| row.ended() > 0) {
+            let mut cells = vec![plan.to_owned(), row.phase().to_owned(), row.name().to_owned()];
+            cells.push(count(row.completed_per_s()));
+            cells.extend(times(Some(row)));
+            cells.push(count((row.ended() - row.outcome("ok")) as f64));
+            table.rows.push(cells);
+        }
+        let [cores, generator, resident] = cost(&seen);
+        let connections = seen.most(("generator", "connections")).unwrap_or(0.0);
+        table.notes.push(format!(
+            "`{plan}`: {} connections at most; gateway {cores} cores, generator {generator}, {resident} MB resident; {} \
+             arrivals dropped",
+            count(connections),
+            count(seen.dropped() as f64)
+        ));
+    }
+    Ok(table)
+}

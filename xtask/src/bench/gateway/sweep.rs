@@ -1,0 +1,73 @@
+//! One, two, four and eight workers: towards nobody, where the processor is the limit, and towards a file, where each
+//! waits for the disk.
+
+use anyhow::Result;
+
+use super::lab::Lab;
+use crate::bench::seen::Seen;
+use crate::bench::table::{Table, count, figure};
+
+const HEAD: &[&str] = &[
+    "sink",
+    "workers",
+    "samples a second",
+    "per CPU-second of the gateway",
+    "p50 ms",
+    "p99 ms",
+    "refused",
+    "gateway cores",
+    "what limits it",
+];
+const WORKERS: [u32; 4] = [1, 2, 4, 8];
+/// The processor that the gateway has is busy.
+const BUSY: f64 = 0.9;
+
+/// The sweep. `handed-on` makes the answer wait for the sink, so that workers are in its way.
+pub(super) fn workers(lab: &Lab<'_>) -> Result<Table> {
+    let mut table = Table { head: HEAD, ..Table::default() };
+    for sink in ["none", "file"] {
+        for workers in WORKERS {
+            let file = lab.fresh()?.join("tasks").display().to_string();
+            let environment = [
+                ("WORKERS", workers.to_string()),
+                ("DURABILITY", "handed-on".to_owned()),
+                ("SINK", sink.to_owned()),
+                ("SINK_FILE", file),
+            ];
+            let stand = lab.stand(&environment)?;
+            let seen = stand.offer(&lab.load("gateway/json"))?;
+            stand.end()?;
+            table.rows.push(line((sink, workers), &seen));
+        }
+    }
+    table.notes.push(
+        "64 devices that send a sample as soon as the last was handed on; the gateway has one processor, the generator \
+         the other"
+            .to_owned(),
+    );
+    Ok(table)
+}
+
+fn line((sink, workers): (&str, u32), seen: &Seen) -> Vec<String> {
+    let per_s = seen.completed_per_s();
+    let cores = seen.cores("gateway");
+    let times = seen.endpoints().next().map(|row| row.response_time()).unwrap_or_default();
+    let limit = match cores {
+        Some(cores) if cores >= BUSY => "the gateway's processor",
+        Some(_) if seen.cores("generator").is_some_and(|cores| cores >= BUSY) => "the generator",
+        Some(_) if sink == "file" => "the disk: each hand-over waits for its sync",
+        Some(_) => "the devices wait for each other",
+        None => "–",
+    };
+    vec![
+        sink.to_owned(),
+        workers.to_string(),
+        count(per_s),
+        cores.filter(|cores| *cores > 0.0).map_or_else(|| "–".to_owned(), |cores| count(per_s / cores)),
+        figure(times.p50_ms, 2),
+        figure(times.p99_ms, 2),
+        count(seen.errors() as f64),
+        figure(cores, 2),
+        limit.to_owned(),
+    ]
+}

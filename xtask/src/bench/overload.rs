@@ -1,0 +1,193 @@
+//! More than a service can do, whichever it is: how the highest good load is found, and how a run above it is read.
+//!
+//! The plans have a half that comes all the time (`steady`), a part that wants answers (`answered`) and one as large
+//! that wants refusals (`refused`), then a phase for each second after the load.
+
+use anyhow::Result;
+
+use super::seen::{Seen, Times};
+use super::table::{count, figure};
+
+/// Hundredths of a processor for the service.
+pub(super) const SHARE_PERCENT: u32 = 20;
+/// The load of the plans at `--load 1`, a second.
+pub(super) const PLANNED_PER_S: f64 = 1_000.0;
+/// The phase before the load.
+const BEFORE: &str = "before";
+/// The phase of the load.
+const OVERLOAD: &str = "overload";
+/// Phases of a second each after it.
+const AFTER: u32 = 8;
+
+/// The columns of [`cells`].
+pub(super) const HEAD: &[&str] = &[
+    "load",
+    "offered a second",
+    "good a second",
+    "of its best",
+    "less the cost of refusing",
+    "refused a second",
+    "refused in ms: p50",
+    "p95",
+    "p99",
+    "unanswered",
+    "MB before",
+    "most",
+    "after",
+    "back after s",
+    "service cores",
+    "generator cores",
+];
+
+/// What is known of the service before it is overloaded.
+pub(super) struct Best {
+    /// Answers within 100 ms a second, at the highest good load.
+    pub(super) good_per_s: f64,
+    /// CPU-seconds that one refusal costs.
+    pub(super) refusal_cpu_s: Option<f64>,
+}
+
+/// What was offered.
+pub(super) struct Offered {
+    /// How many times the best.
+    pub(super) times: f64,
+    /// The plan's name for the service.
+    pub(super) target: &'static str,
+    /// The outcome of a refusal.
+    pub(super) refused: &'static str,
+}
+
+/// A line below [`HEAD`]; with the service's resident memory before and after, in MB.
+///
+/// # Errors
+/// When the run has not what the plans have.
+pub(super) fn cells(
+    (seen, of): (&Seen, &Offered),
+    best: &Best,
+    [before_mb, after_mb]: [f64; 2],
+) -> Result<Vec<String>> {
+    let refusals = seen.endpoint((OVERLOAD, "refused"))?;
+    let [steady, answered] = ["steady", "answered"].map(|name| seen.observed(name));
+    // The share that wants refusals is as large as the one that wants answers, and gets as many of them.
+    let good_per_s = steady? + 2.0 * answered?;
+    let ended = seen.endpoints().filter(|row| row.phase() == OVERLOAD);
+    let refused_per_s = refused_per_s(seen, of.refused);
+    let unanswered: u64 = ended.map(|row| row.outcome("timeout")).sum::<u64>() + seen.dropped();
+    let share = good_per_s / best.good_per_s;
+    let refused_ms: Times = refusals.service_time();
+    Ok(vec![
+        format!("{:.0} ×", of.times),
+        count(best.good_per_s * of.times),
+        count(good_per_s),
+        format!("{:.1} %", share * 100.0),
+        best.left_for_work(best.good_per_s * of.times - good_per_s)
+            .map_or_else(|| "–".to_owned(), |left| format!("{:.1} %", share / left * 100.0)),
+        count(refused_per_s),
+        figure(refused_ms.p50_ms, 2),
+        figure(refused_ms.p95_ms, 2),
+        figure(refused_ms.p99_ms, 2),
+        count(unanswered as f64),
+        figure(Some(before_mb), 0),
+        figure(seen.most((of.target, "rss")).map(|bytes| bytes / 1e6), 0),
+        figure(Some(after_mb), 0),
+        recovered_after_s(seen).map_or_else(|| "not seen".to_owned(), |seconds| format!("{seconds:.1}")),
+        figure(seen.cores(of.target), 2),
+        figure(seen.cores("generator"), 2),
+    ])
+}
+
+impl Best {
+    /// The share of the service's time that is left for work when all the rest is refused; `None` when refusing
+    /// alone takes more than there is.
+    fn left_for_work(&self, rest_per_s: f64) -> Option<f64> {
+        let share = f64::from(SHARE_PERCENT) / 100.0;
+        let left = 1.0 - rest_per_s * self.refusal_cpu_s? / share;
+        (left > 0.0).then_some(left)
+    }
+}
+
+/// Refusals a second over the phase of the load, of those that wanted them and of those that did not.
+fn refused_per_s(seen: &Seen, outcome: &str) -> f64 {
+    let rows = seen.endpoints().filter(|row| row.phase() == OVERLOAD && row.ended() > 0);
+    rows.map(|row| {
+        let refused = if row.name() == "refused" { row.outcome("ok") } else { row.outcome(outcome) };
+        row.completed_per_s() * refused as f64 / row.ended() as f64
+    })
+    .sum()
+}
+
+/// Seconds from the end of the load to the end of the first phase from which on p95 stayed within twice its value
+/// before, failures counting as slow.
+fn recovered_after_s(seen: &Seen) -> Option<f64> {
+    let healthy_ms = seen.endpoint((BEFORE, "steady")).ok()?.response_time().p95_ms? * 2.0;
+    let is_back = |phase: &str| {
+        seen.endpoint((phase, "steady")).is_ok_and(|row| {
+            let is_right = row.ended() > 0 && row.outcome("ok") == row.ended();
+            is_right && row.response_time().p95_ms.is_some_and(|p95_ms| p95_ms <= healthy_ms)
+        })
+    };
+    let last_bad = (1..=AFTER).rev().find(|second| !is_back(&format!("after-{second}")));
+    let back = last_bad.map_or(1, |second| second + 1);
+    let end_s = seen.phase_end_s(&format!("after-{back}"))?;
+    Some(end_s - seen.phase_end_s(OVERLOAD)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn row(phase: &str, endpoint: &str, p95_ms: f64, by_outcome: Value) -> Value {
+        json!({ "phase": phase, "endpoint": endpoint, "completed_per_s": 100.0, "by_outcome": by_outcome,
+            "response_time": { "p95_ms": p95_ms } })
+    }
+
+    /// A run whose seconds after the load had these p95s.
+    fn seen(after_ms: [f64; AFTER as usize]) -> Seen {
+        let mut report = super::super::seen::tests::report();
+        let ok = || json!({ "ok": 100 });
+        let mut rows = vec![
+            row(BEFORE, "steady", 2.0, ok()),
+            row(OVERLOAD, "steady", 90.0, json!({ "ok": 40, "http_503": 60 })),
+            row(OVERLOAD, "answered", 90.0, json!({ "ok": 50, "http_503": 25, "timeout": 25 })),
+            row(OVERLOAD, "refused", 1.0, json!({ "ok": 80, "check": 20 })),
+        ];
+        let mut phases = vec![json!({ "name": OVERLOAD, "end_s": 15.0 })];
+        for (place, p95_ms) in after_ms.into_iter().enumerate() {
+            let name = format!("after-{}", place + 1);
+            rows.push(row(&name, "steady", p95_ms, ok()));
+            phases.push(json!({ "name": name, "end_s": 16.0 + place as f64 }));
+        }
+        report["endpoints"] = rows.into();
+        report["phases"] = phases.into();
+        Seen::new(report, None).expect("a sound report")
+    }
+
+    #[test]
+    fn recovery_counts_from_the_last_bad_second() {
+        let expect = [
+            ([3.0; 8], Some(1.0)),
+            ([50.0, 5.0, 3.0, 3.0, 3.0, 3.0, 3.0, 3.0], Some(3.0)),
+            ([3.0, 3.0, 9.0, 3.0, 3.0, 3.0, 3.0, 3.0], Some(4.0)),
+            ([9.0; 8], None),
+        ];
+        for (after_ms, seconds) in expect {
+            assert_eq!(recovered_after_s(&seen(after_ms)), seconds, "{after_ms:?}");
+        }
+    }
+
+    #[test]
+    fn refusals_are_counted_whether_they_were_wanted_or_not() {
+        let per_s = refused_per_s(&seen([3.0; 8]), "http_503");
+        assert!((per_s - (60.0 + 25.0 + 80.0)).abs() < 1e-9, "{per_s}");
+    }
+
+    #[test]
+    fn refusing_takes_its_part_of_the_time() {
+        let best = Best { good_per_s: 1_000.0, refusal_cpu_s: Some(10e-6) };
+        let left = best.left_for_work(2_000.0).expect("there is some");
+        assert!((left - 0.9).abs() < 1e-9, "{left}");
+        assert_eq!(best.left_for_work(1e6), None);
+        assert_eq!(Best { refusal_cpu_s: None, ..best }.left_for_work(1.0), None);
+    }
+}
