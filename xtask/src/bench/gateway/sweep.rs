@@ -21,6 +21,8 @@ const HEAD: &[&str] = &[
 const WORKERS: [u32; 4] = [1, 2, 4, 8];
 /// The processor that the gateway has is busy.
 const BUSY: f64 = 0.9;
+/// Cores that others were busy on, from which on they are in the way.
+const OTHERS: f64 = 0.5;
 
 /// The sweep. `handed-on` makes the answer wait for the sink, so that workers are in its way.
 pub(super) fn workers(lab: &Lab<'_>) -> Result<Table> {
@@ -52,11 +54,14 @@ fn line((sink, workers): (&str, u32), seen: &Seen) -> Vec<String> {
     let per_s = seen.completed_per_s();
     let cores = seen.cores("gateway");
     let times = seen.endpoints().next().map(|row| row.response_time()).unwrap_or_default();
+    let generator = seen.cores("generator").unwrap_or(0.0);
+    let others = seen.most(("host", "host_cpu")).unwrap_or(0.0) - generator - cores.unwrap_or(0.0);
     let limit = match cores {
         Some(cores) if cores >= BUSY => "the gateway's processor",
-        Some(_) if seen.cores("generator").is_some_and(|cores| cores >= BUSY) => "the generator",
+        Some(_) if generator >= BUSY => "the generator",
+        Some(_) if others >= OTHERS => "others, who had the processors",
         Some(_) if sink == "file" => "the disk: each hand-over waits for its sync",
-        Some(_) => "the devices wait for each other",
+        Some(_) => "nothing that was seen: the devices wait for their answers",
         None => "–",
     };
     vec![
