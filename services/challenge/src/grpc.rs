@@ -10,7 +10,6 @@ mod health;
 mod initialize;
 mod list;
 mod messages;
-pub mod reflection;
 mod set_active;
 mod status;
 
@@ -69,7 +68,7 @@ pub async fn router(
     let (reporter, health) = tonic_health::server::health_reporter();
     reporter.set_serving::<ServiceServer<Players>>().await;
     let service = ServiceServer::new(players).max_decoding_message_size(MAX_MESSAGE_BYTES);
-    let routes = reflection::add(Routes::new(health).add_service(service), PLAYERS);
+    let routes = kit::grpc::with_reflection(Routes::new(health).add_service(service), PLAYERS);
     let guard = Guard::new(limit.clone(), identity, metrics);
     let router = routes
         .prepare()

@@ -2,7 +2,7 @@
 
 use crate::user::UserId;
 use http::{HeaderMap, header};
-use kit::auth::{TokenError, Verifier};
+use kit::auth::{Denied, Verifier, by_token, single};
 
 /// The test identity header, and gRPC metadata key. It counts only where the settings switch it on.
 pub const TEST_HEADER: &str = "x-mock-user-id";
@@ -14,20 +14,6 @@ pub enum TestHeader {
     Off,
     /// Whoever sends it is taken to be that user; for tests only.
     On,
-}
-
-/// Why nobody is served.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Denied {
-    /// Nobody is named, or what names somebody cannot be believed: HTTP 401, gRPC 16.
-    #[error("{0}")]
-    Unauthenticated(&'static str),
-    /// It is known who asks, and that they may not: HTTP 403, gRPC 7.
-    #[error("{0}")]
-    Forbidden(&'static str),
-    /// What is needed to know is not there now; trying again may help: HTTP 503, gRPC 14.
-    #[error("{0}")]
-    Unavailable(&'static str),
 }
 
 /// Knows who asks.
@@ -72,7 +58,11 @@ impl Identity {
         };
         let Some(tokens) = &self.tokens else { return by_test_header(named) };
         match single(headers, header::AUTHORIZATION.as_str())? {
-            Some(authorization) => agreed(by_token(tokens, authorization).await?, named),
+            Some(authorization) => {
+                let claims = by_token(tokens, authorization).await?;
+                let unfit = Denied::Unauthenticated("the token's subject cannot be a user");
+                agreed(UserId::new(&claims.subject).ok_or(unfit)?, named)
+            }
             None if self.test_header == TestHeader::On => by_test_header(named),
             None => Err(Denied::Unauthenticated("a bearer token must name the user")),
         }
@@ -85,43 +75,12 @@ fn by_test_header(named: Option<&str>) -> Result<UserId, Denied> {
     ))
 }
 
-async fn by_token(tokens: &Verifier, authorization: &str) -> Result<UserId, Denied> {
-    let token = bearer(authorization).ok_or(Denied::Unauthenticated("only bearer tokens name a user"))?;
-    let claims = tokens.verify(token).await?;
-    UserId::new(&claims.subject).ok_or(Denied::Unauthenticated("the token's subject cannot be a user"))
-}
-
 fn agreed(user: UserId, named: Option<&str>) -> Result<UserId, Denied> {
     match named {
         Some(other) if other != user.as_str() => {
             Err(Denied::Forbidden("x-mock-user-id names another user than the token"))
         }
         _ => Ok(user),
-    }
-}
-
-fn bearer(authorization: &str) -> Option<&str> {
-    let (scheme, token) = authorization.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim_matches(' '))
-}
-
-impl From<TokenError> for Denied {
-    fn from(error: TokenError) -> Self {
-        match error {
-            TokenError::Namespace => Self::Forbidden(error.reason()),
-            TokenError::NoKeys | TokenError::Busy => Self::Unavailable(error.reason()),
-            _ => Self::Unauthenticated(error.reason()),
-        }
-    }
-}
-
-/// The text of a header that may be there once: two of them could be read differently by two readers.
-fn single<'a>(headers: &'a HeaderMap, name: &'static str) -> Result<Option<&'a str>, Denied> {
-    let mut values = headers.get_all(name).iter();
-    let first = values.next().map(|value| value.to_str().unwrap_or_default());
-    match values.next() {
-        None => Ok(first),
-        Some(_) => Err(Denied::Unauthenticated("what names the user is there twice")),
     }
 }
 
@@ -148,19 +107,6 @@ mod tests {
     async fn the_test_header_counts_only_when_switched_on() {
         check(TestHeader::On, &[(TEST_HEADER, "ann")], Ok("ann")).await;
         check(TestHeader::Off, &[(TEST_HEADER, "ann")], Err("must name a user")).await;
-    }
-
-    #[test]
-    fn only_the_bearer_scheme_is_read() {
-        for (authorization, expect) in [
-            ("Bearer a.b.c", Some("a.b.c")),
-            ("bearer  a.b.c ", Some("a.b.c")),
-            ("Basic a.b.c", None),
-            ("Bearer", None),
-            ("Bearera.b.c", None),
-        ] {
-            assert_eq!(bearer(authorization), expect, "{authorization}");
-        }
     }
 
     #[tokio::test]

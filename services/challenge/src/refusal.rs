@@ -1,9 +1,9 @@
 //! Every way to refuse, and what each is called over HTTP and over gRPC: one table, so that both say the same.
 
-use crate::identity::Denied;
 use crate::operations::Refusal;
 use crate::rules::ClaimRefusal;
 use http::StatusCode;
+use kit::auth::Denied;
 
 /// Said when there is no room.
 pub const NO_ROOM: &str = "too many requests at once; try again";

@@ -278,7 +278,7 @@ async fn event_routes(intake: Arc<Intake>, metrics: &Metrics) -> (Router, Health
     reporter.set_serving::<UserAuthenticationUserLoggedInServiceServer<EventServices>>().await;
     reporter.set_serving::<StatisticStatItemUpdatedServiceServer<EventServices>>().await;
     let routes = Routes::new(health).add_service(login).add_service(statistic);
-    let routes = grpc::reflection::add(routes, EVENTS).prepare().into_axum_router();
+    let routes = kit::grpc::with_reflection(routes, EVENTS).prepare().into_axum_router();
     (routes.layer(axum::middleware::from_fn(grpc::edge::run)), reporter)
 }
 

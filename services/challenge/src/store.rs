@@ -24,6 +24,7 @@ use crate::user::UserId;
 use command::{Command, Reply};
 use kit::clock::UtcMs;
 use kit::metrics::Metrics;
+pub use kit::store::StoreError;
 use postgres::Postgres;
 use sqlite::Sqlite;
 use std::sync::Arc;
@@ -32,24 +33,6 @@ use tokio::sync::oneshot;
 
 /// Longest wait for a commit. Past it the caller is told that the outcome is unknown instead of waiting on.
 const COMMIT_WAIT: Duration = Duration::from_secs(10);
-
-/// Why the store did not answer.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum StoreError {
-    /// It is closed, or its writer has died.
-    #[error("the store is closed")]
-    Closed,
-    /// A commit took longer than the longest wait; whether it happened is unknown.
-    #[error("the store did not commit in time")]
-    Slow,
-    /// The database cannot be reached.
-    #[error("the database cannot be reached: {0}")]
-    Unreachable(Arc<str>),
-    /// The database refused. Nothing of the transaction was kept, unless the connection broke while it was being
-    /// committed: then it is unknown, and repeating the write is safe.
-    #[error("the store failed: {0}")]
-    Failed(Arc<str>),
-}
 
 /// Which store, and how it is set up.
 #[derive(Debug, Clone)]

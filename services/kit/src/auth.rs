@@ -3,6 +3,7 @@
 //! What a token says is believed only after its signature was found good with a key that fits its algorithm. No token and
 //! no claim may ever reach a log or an error. Start reading at [`Verifier::verify`].
 
+mod bearer;
 mod cache;
 mod claims;
 mod jws;
@@ -11,6 +12,7 @@ mod ring;
 mod settings;
 mod source;
 
+pub use bearer::{Denied, by_token, single};
 pub use claims::{Claims, Policy};
 pub use settings::Settings;
 

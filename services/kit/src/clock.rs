@@ -2,11 +2,12 @@
 //!
 //! Rules take an instant as an argument; only the edges of a service ask for the time.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// An instant in UTC, in milliseconds since 1970-01-01T00:00:00Z.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct UtcMs(pub i64);
 
 impl UtcMs {

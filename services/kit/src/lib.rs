@@ -10,6 +10,7 @@ pub mod client;
 pub mod clock;
 pub mod drain;
 pub mod env;
+pub mod grpc;
 pub mod health;
 #[cfg(feature = "lab")]
 pub mod lab;
@@ -18,3 +19,5 @@ pub mod logs;
 pub mod metrics;
 pub mod probe;
 pub mod serve;
+pub mod sqlite;
+pub mod store;

@@ -62,6 +62,10 @@ pub async fn listen(purpose: &'static str, address: SocketAddr) -> Result<Listen
     bound.await.map_err(|source| BindError { purpose, address, source })
 }
 
+/// Who a request came from, among its extensions: the address at the other end of the connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Peer(pub SocketAddr);
+
 /// What a port speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
@@ -105,7 +109,7 @@ pub async fn serve(
     Port { routes, gate, bounds }: Port,
     mut draining: Draining,
 ) {
-    let routes = Gated { gate, routes: TowerToHyperService::new(routes) };
+    let routes = Gated { gate, routes: TowerToHyperService::new(routes), peer: listener.address };
     let places = Arc::new(Semaphore::new(bounds.connections));
     loop {
         // The semaphore is never closed, so a place always comes.
@@ -114,8 +118,9 @@ pub async fn serve(
             accepted = listener.socket.accept() => accepted,
             () = draining.begun() => break,
         };
-        let Some(stream) = usable(stream).await else { continue };
-        let connection = Connection { stream, bounds, routes: routes.clone(), draining: draining.clone() };
+        let Some((stream, peer)) = usable(stream).await else { continue };
+        let routes = Gated { peer, ..routes.clone() };
+        let connection = Connection { stream, bounds, routes, draining: draining.clone() };
         tokio::spawn(async move {
             connection.serve(protocol).await;
             drop(place);
@@ -127,9 +132,9 @@ pub async fn serve(
 }
 
 /// Out of file descriptors, `accept` fails at once for as long as that lasts: waiting keeps the loop from spinning.
-async fn usable(accepted: std::io::Result<(TcpStream, SocketAddr)>) -> Option<TcpStream> {
+async fn usable(accepted: std::io::Result<(TcpStream, SocketAddr)>) -> Option<(TcpStream, SocketAddr)> {
     match accepted {
-        Ok((stream, _)) => stream.set_nodelay(true).ok().map(|()| stream),
+        Ok((stream, peer)) => stream.set_nodelay(true).ok().map(|()| (stream, peer)),
         Err(error) => {
             tracing::warn!(%error, "a connection could not be accepted");
             tokio::time::sleep(Duration::from_millis(20)).await;

@@ -4,9 +4,9 @@
 use super::status::{ERROR_CODE, answer};
 use crate::refusal::Code;
 use axum::extract::Request;
-use axum::http::HeaderMap;
 use axum::middleware::Next;
 use axum::response::Response;
+use kit::grpc::asked;
 use std::time::Duration;
 use tonic::Status;
 
@@ -22,25 +22,6 @@ pub async fn run(request: Request, next: Next) -> Response {
 async fn within(wait: Duration, call: impl Future<Output = Response>) -> Response {
     let late = |_| answer(Code::TooSlow, "the deadline has passed; what was asked may have been done");
     tokio::time::timeout(wait, call).await.unwrap_or_else(late)
-}
-
-/// The time that the caller gives: up to eight digits and a unit, as gRPC has it.
-fn asked(headers: &HeaderMap) -> Option<Duration> {
-    let text = headers.get("grpc-timeout")?.to_str().ok()?;
-    let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
-    if digits.len() > 8 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let count: u64 = digits.parse().ok()?;
-    Some(match unit {
-        "H" => Duration::from_secs(count * 3600),
-        "M" => Duration::from_secs(count * 60),
-        "S" => Duration::from_secs(count),
-        "m" => Duration::from_millis(count),
-        "u" => Duration::from_micros(count),
-        "n" => Duration::from_nanos(count),
-        _ => return None,
-    })
 }
 
 /// The framing below the rpcs reports messages that it cannot read as internal errors, and larger ones as out of
@@ -79,19 +60,5 @@ mod tests {
         }
         assert_eq!(code(&readable(answer(Code::RewardGrantFailed, "later"))), "13");
         assert_eq!(code(&read(Status::unavailable("later"))), "14");
-    }
-
-    #[test]
-    fn deadlines_are_read_as_grpc_writes_them() {
-        let read = |text: &str| {
-            asked(&HeaderMap::from_iter([("grpc-timeout".parse().unwrap(), text.parse().unwrap())]))
-        };
-        for (text, ms) in [("5S", 5_000), ("250m", 250), ("99999999H", 99_999_999 * 3_600_000), ("2000u", 2)]
-        {
-            assert_eq!(read(text), Some(Duration::from_millis(ms)), "{text}");
-        }
-        for text in ["", "S", "5", "5s", "-5S", "100000000S", "5 S"] {
-            assert_eq!(read(text), None, "{text}");
-        }
     }
 }

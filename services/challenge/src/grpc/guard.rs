@@ -9,6 +9,7 @@ use crate::user::UserId;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
+use kit::grpc::outcome;
 use kit::limit::Limit;
 use kit::metrics::{Endpoint, Metrics};
 use std::collections::HashMap;
@@ -79,26 +80,6 @@ pub(super) async fn run(State(guard): State<Guard>, request: Request, next: Next
     };
     endpoint.answered(outcome(&response), started);
     response
-}
-
-/// A refusal's code stands in the head; what was answered tells `OK` only after its message.
-fn outcome(response: &Response) -> &'static str {
-    let code = response.headers().get(Status::GRPC_STATUS).map_or(&b"0"[..], |value| value.as_bytes());
-    match code {
-        b"0" => "ok",
-        b"3" => "invalid_argument",
-        b"4" => "deadline_exceeded",
-        b"5" => "not_found",
-        b"6" => "already_exists",
-        b"7" => "permission_denied",
-        b"8" => "resource_exhausted",
-        b"9" => "failed_precondition",
-        b"12" => "unimplemented",
-        b"13" => "internal",
-        b"14" => "unavailable",
-        b"16" => "unauthenticated",
-        _ => "other",
-    }
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! Refusals over HTTP: `{"errorCode","message","code"}`, the last being the gRPC code.
 
-use crate::identity::Denied;
 use crate::operations::Refusal;
 use crate::refusal::{Code, NO_ROOM};
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use kit::auth::Denied;
 use std::sync::LazyLock;
 
 /// Seconds after which a refused request may be tried again.
@@ -52,10 +52,9 @@ impl IntoResponse for Refusal {
     }
 }
 
-impl IntoResponse for Denied {
-    fn into_response(self) -> Response {
-        answer(self.into(), &self.to_string())
-    }
+/// To somebody who is not known, or may not.
+pub(super) fn denied(denied: Denied) -> Response {
+    answer(denied.into(), &denied.to_string())
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! Around every operation: a bound on how many run at once, who asks, and its rate, errors and duration.
 
-use super::error::overloaded;
+use super::error::{denied, overloaded};
 use super::identity::identify;
 use crate::identity::Identity;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use kit::limit::Limit;
 use kit::metrics::Endpoint;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(super) async fn run(State(guard): State<Guard>, mut request: Request, next: 
     let response = match guard.limit.enter() {
         Some(_place) => match identify(&guard.identity, &mut request).await {
             Ok(()) => next.run(request).await,
-            Err(denied) => denied.into_response(),
+            Err(reason) => denied(reason),
         },
         None => overloaded(),
     };

@@ -1,10 +1,12 @@
 //! Who asks, over HTTP. The decision is [`crate::identity`]'s; here it becomes a part of the request or a refusal.
 
-use crate::identity::{Denied, Identity};
+use super::error::denied;
+use crate::identity::Identity;
 use crate::user::UserId;
 use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
+use kit::auth::Denied;
 
 /// The user whose goals a request is about. Only [`identify`] puts one into a request.
 #[derive(Clone)]
@@ -21,7 +23,7 @@ impl<S: Sync> FromRequestParts<S> for Caller {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Response> {
-        let unknown = || Denied::Unauthenticated("this route knows no user").into_response();
+        let unknown = || denied(Denied::Unauthenticated("this route knows no user"));
         parts.extensions.get::<Self>().cloned().ok_or_else(unknown)
     }
 }

@@ -3,13 +3,12 @@
 //! One process holds the database. Start at [`Sqlite::open`].
 
 mod claims;
-mod readers;
 mod rows;
 mod schema;
 mod seen;
 mod writer;
 
-pub use schema::{OpenError, Sync};
+pub use kit::sqlite::{OpenError, Sync};
 pub use seen::Window;
 
 use super::StoreError;
@@ -20,7 +19,7 @@ use crate::rules::UserGoals;
 use crate::user::UserId;
 use kit::clock::UtcMs;
 use kit::metrics::Metrics;
-use readers::Readers;
+use kit::sqlite::{Place, Readers, open_writer};
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -50,7 +49,7 @@ pub(super) struct Sqlite {
     readers: Readers,
     writer: Mutex<Option<JoinHandle<()>>>,
     /// Held for as long as the store is open; dropped last.
-    _place: schema::Place,
+    _place: Place,
 }
 
 impl Sqlite {
@@ -60,8 +59,8 @@ impl Sqlite {
         catalog: Arc<Catalog>,
         metrics: &Metrics,
     ) -> Result<Self, OpenError> {
-        let place = schema::Place::take(options.path.as_deref())?;
-        let connection = schema::open_writer(&place, options.sync)?;
+        let place = Place::take(options.path.as_deref(), "challenge.db")?;
+        let connection = open_writer(&place, options.sync, &schema::MIGRATIONS)?;
         let readers = Readers::open(&place, options.readers)?;
         let seen = seen::Seen::load(&connection, options.window, UtcMs::now())?;
         let writer = Writer::new((connection, seen), Arc::clone(&catalog), options.linger, metrics);
@@ -72,11 +71,11 @@ impl Sqlite {
     /// Reads on the calling thread: the rows of a user lie together on one or two pages, mostly in memory, and
     /// handing the read to another thread would cost more than the read.
     pub(super) fn user(&self, user: &UserId) -> Result<UserGoals, StoreError> {
-        self.readers.with(|connection| rows::load(connection, &self.catalog, user))
+        Ok(self.readers.with(|connection| rows::load(connection, &self.catalog, user))?)
     }
 
     pub(super) fn pending_claims(&self, begun_before: UtcMs) -> Result<Vec<ClaimIntent>, StoreError> {
-        self.readers.with(|connection| claims::pending(connection, begun_before))
+        Ok(self.readers.with(|connection| claims::pending(connection, begun_before))?)
     }
 
     pub(super) fn probe(&self) -> Result<(), StoreError> {
@@ -84,7 +83,7 @@ impl Sqlite {
         if writer.as_ref().is_none_or(JoinHandle::is_finished) {
             return Err(StoreError::Closed);
         }
-        self.readers.with(|connection| connection.query_row("SELECT 1", [], |_| Ok(())))
+        Ok(self.readers.with(|connection| connection.query_row("SELECT 1", [], |_| Ok(())))?)
     }
 
     pub(super) fn send(&self, command: Command) -> Result<(), StoreError> {
@@ -105,11 +104,5 @@ impl Sqlite {
 impl Drop for Sqlite {
     fn drop(&mut self) {
         self.close();
-    }
-}
-
-impl From<rusqlite::Error> for StoreError {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Failed(error.to_string().into())
     }
 }

@@ -1,5 +1,6 @@
 //! The first thing that a request meets: when it would be refused anyway, that costs as little as can be.
 
+use super::Peer;
 use crate::backlog::Backlog;
 use crate::limit::Limit;
 use crate::metrics::Metrics;
@@ -13,6 +14,7 @@ use hyper_util::service::TowerToHyperService;
 use prometheus_client::metrics::counter::Counter;
 use std::convert::Infallible;
 use std::future::{Ready, ready};
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -78,6 +80,8 @@ impl Gate {
 pub(super) struct Gated {
     pub(super) gate: Option<Gate>,
     pub(super) routes: TowerToHyperService<Router>,
+    /// The other end of the connection.
+    pub(super) peer: SocketAddr,
 }
 
 type Routed = <TowerToHyperService<Router> as Service<Request<Incoming>>>::Future;
@@ -104,10 +108,13 @@ impl Service<Request<Incoming>> for Gated {
     type Error = Infallible;
     type Future = Answer;
 
-    fn call(&self, request: Request<Incoming>) -> Answer {
+    fn call(&self, mut request: Request<Incoming>) -> Answer {
         match self.gate.as_ref().and_then(|gate| gate.refusal(&request)) {
             Some(refusal) => Answer::Refused(ready(Ok(refusal))),
-            None => Answer::Routed(Box::pin(self.routes.call(request))),
+            None => {
+                request.extensions_mut().insert(Peer(self.peer));
+                Answer::Routed(Box::pin(self.routes.call(request)))
+            }
         }
     }
 }

@@ -118,7 +118,8 @@ fn ms(duration: Duration) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::sqlite::schema::{Place, Sync, open_writer};
+    use crate::store::sqlite::schema::MIGRATIONS;
+    use kit::sqlite::{Place, Sync, open_writer};
 
     fn keys(range: std::ops::Range<u128>) -> Vec<EventKey> {
         range.map(EventKey).collect()
@@ -130,8 +131,8 @@ mod tests {
 
     /// Writes groups of 10 ids, one every `every_ms`, and returns what a reopened store remembers of them.
     fn after_restart(window: Window, groups: u128, every_ms: i64) -> (Seen, i64) {
-        let place = Place::take(None).unwrap();
-        let connection = open_writer(&place, Sync::Normal).unwrap();
+        let place = Place::take(None, "challenge.db").unwrap();
+        let connection = open_writer(&place, Sync::Normal, &MIGRATIONS).unwrap();
         let mut seen = Seen::load(&connection, window, UtcMs(0)).unwrap();
         let mut now = UtcMs(0);
         for group in 0..groups {

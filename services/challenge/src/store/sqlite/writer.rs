@@ -1,6 +1,5 @@
 //! The one thread that writes. It takes what has come in, runs it in one transaction, commits, then answers all.
 
-use super::schema::OpenError;
 use super::seen::Seen;
 use super::{claims, rows};
 use crate::catalog::Catalog;
@@ -12,6 +11,7 @@ use crate::store::needs::{Complete, Held, Needs};
 use crate::user::UserId;
 use kit::clock::UtcMs;
 use kit::metrics::Metrics;
+use kit::sqlite::OpenError;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,0 +1,88 @@
+//! What gRPC ports share: reflection, the caller's deadline, and the words for how a call ended.
+
+use axum::http::HeaderMap;
+use axum::response::Response;
+use std::time::Duration;
+use tonic::Status;
+use tonic::service::Routes;
+use tonic_reflection::server::Builder;
+
+const DESCRIPTORS: &str = "the build wrote the descriptors";
+
+/// Adds both versions of server reflection, so that `grpcurl` and its like need no files. They show `services` (an
+/// encoded `FileDescriptorSet`), health and themselves.
+///
+/// # Panics
+/// When `services` is no descriptor set: it is written by the build.
+#[must_use]
+pub fn with_reflection(routes: Routes, services: &'static [u8]) -> Routes {
+    let shown = || {
+        Builder::configure()
+            .register_encoded_file_descriptor_set(services)
+            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+    };
+    let now = shown().build_v1().expect(DESCRIPTORS);
+    let before = shown().build_v1alpha().expect(DESCRIPTORS);
+    routes.add_service(now).add_service(before)
+}
+
+/// The time that the caller gives: up to eight digits and a unit, as gRPC has it.
+#[must_use]
+pub fn asked(headers: &HeaderMap) -> Option<Duration> {
+    let text = headers.get("grpc-timeout")?.to_str().ok()?;
+    let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    if digits.len() > 8 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let count: u64 = digits.parse().ok()?;
+    Some(match unit {
+        "H" => Duration::from_secs(count * 3600),
+        "M" => Duration::from_secs(count * 60),
+        "S" => Duration::from_secs(count),
+        "m" => Duration::from_millis(count),
+        "u" => Duration::from_micros(count),
+        "n" => Duration::from_nanos(count),
+        _ => return None,
+    })
+}
+
+/// How a call ended, for metrics. A refusal's code stands in the head; what was answered tells `OK` only after its
+/// message.
+#[must_use]
+pub fn outcome(response: &Response) -> &'static str {
+    let code = response.headers().get(Status::GRPC_STATUS).map_or(&b"0"[..], |value| value.as_bytes());
+    match code {
+        b"0" => "ok",
+        b"3" => "invalid_argument",
+        b"4" => "deadline_exceeded",
+        b"5" => "not_found",
+        b"6" => "already_exists",
+        b"7" => "permission_denied",
+        b"8" => "resource_exhausted",
+        b"9" => "failed_precondition",
+        b"12" => "unimplemented",
+        b"13" => "internal",
+        b"14" => "unavailable",
+        b"16" => "unauthenticated",
+        _ => "other",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deadlines_are_read_as_grpc_writes_them() {
+        let read = |text: &str| {
+            asked(&HeaderMap::from_iter([("grpc-timeout".parse().unwrap(), text.parse().unwrap())]))
+        };
+        for (text, ms) in [("5S", 5_000), ("250m", 250), ("99999999H", 99_999_999 * 3_600_000), ("2000u", 2)]
+        {
+            assert_eq!(read(text), Some(Duration::from_millis(ms)), "{text}");
+        }
+        for text in ["", "S", "5", "5s", "-5S", "100000000S", "5 S"] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The embedded database as the services use it: SQLite in WAL mode, one process, one connection that writes, and a
+//! few that only read. The schema goes forward only, one step a version.
+
+mod readers;
+
+pub use readers::Readers;
+
+use rusqlite::{Connection, OpenFlags};
+use std::fs::{File, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Pages (of 4 KiB) in the write-ahead log at which it is copied into the database: rarely enough that a page
+/// written many times is copied once, often enough that reading stays quick and the log stays under about 32 MiB.
+const CHECKPOINT_PAGES: u32 = 8_000;
+const WRITER_CACHE_KIB: i32 = 32 * 1024;
+const READER_CACHE_KIB: i32 = 2 * 1024;
+
+/// What a commit waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sync {
+    /// The disk: an acknowledged write survives a power cut.
+    Full,
+    /// The operating system: it survives the end of the process, not of the machine.
+    Normal,
+}
+
+/// Why the store could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The file or its folder cannot be used.
+    #[error("{path}: {source}")]
+    File {
+        /// The file.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Another process has it.
+    #[error("{path} is in use by another process")]
+    InUse {
+        /// The database.
+        path: String,
+    },
+    /// A newer version of this program wrote it.
+    #[error("the database has schema version {found}, this program knows up to {known}")]
+    Newer {
+        /// The file's version.
+        found: usize,
+        /// The newest version known here.
+        known: usize,
+    },
+    /// SQLite refused.
+    #[error("the database cannot be used: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+}
+
+/// The database's place on disk, held against other processes.
+#[derive(Debug)]
+pub struct Place {
+    path: PathBuf,
+    /// One process only: what is kept in memory beside the file would go stale.
+    _lock: File,
+    /// Removes a temporary database when dropped.
+    _temporary: Option<tempfile::TempDir>,
+}
+
+impl Place {
+    /// Takes the database at `path`, or a temporary one of this file name that is removed when this is dropped.
+    ///
+    /// # Errors
+    /// When another process has it, or the folder cannot be used.
+    pub fn take(path: Option<&Path>, name: &str) -> Result<Self, OpenError> {
+        let (path, temporary) = match path {
+            Some(path) => (path.to_owned(), None),
+            None => {
+                let folder = tempfile::tempdir().map_err(|e| file_error(&std::env::temp_dir(), e))?;
+                (folder.path().join(name), Some(folder))
+            }
+        };
+        let mut lock_path = path.clone().into_os_string();
+        lock_path.push(".lock");
+        let opened = OpenOptions::new().create(true).truncate(false).write(true).open(&lock_path);
+        let lock = opened.map_err(|e| file_error(Path::new(&lock_path), e))?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self { path, _lock: lock, _temporary: temporary }),
+            Err(std::fs::TryLockError::WouldBlock) => {
+                Err(OpenError::InUse { path: path.display().to_string() })
+            }
+            Err(std::fs::TryLockError::Error(e)) => Err(file_error(Path::new(&lock_path), e)),
+        }
+    }
+}
+
+impl Place {
+    /// The database file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+fn file_error(path: &Path, source: std::io::Error) -> OpenError {
+    OpenError::File { path: path.display().to_string(), source }
+}
+
+/// Opens the one connection that writes, and brings the schema up to date: each of `migrations` brings it from its
+/// place to the next.
+///
+/// # Errors
+/// When SQLite refuses, or a newer program wrote the schema.
+pub fn open_writer(place: &Place, sync: Sync, migrations: &[&str]) -> Result<Connection, OpenError> {
+    let connection = Connection::open(&place.path)?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    let sync = match sync {
+        Sync::Full => "FULL",
+        Sync::Normal => "NORMAL",
+    };
+    connection.pragma_update(None, "synchronous", sync)?;
+    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+    connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
+    connection.busy_timeout(Duration::from_secs(5))?;
+    connection.set_prepared_statement_cache_capacity(64);
+    migrate(&connection, migrations)?;
+    Ok(connection)
+}
+
+/// Opens a connection that only reads.
+///
+/// # Errors
+/// When SQLite refuses.
+pub fn open_reader(place: &Place) -> Result<Connection, OpenError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(&place.path, flags)?;
+    connection.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
+    connection.busy_timeout(Duration::from_secs(2))?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(connection)
+}
+
+fn migrate(connection: &Connection, migrations: &[&str]) -> Result<(), OpenError> {
+    let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let found = usize::try_from(version).unwrap_or(usize::MAX);
+    if found > migrations.len() {
+        return Err(OpenError::Newer { found, known: migrations.len() });
+    }
+    for (step, sql) in migrations.iter().enumerate().skip(found) {
+        connection
+            .execute_batch(&format!("BEGIN IMMEDIATE; {sql}; PRAGMA user_version = {}; COMMIT;", step + 1))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,27 @@
+//! Why a store gave no answer: the same four reasons whatever it stands on.
+
+use std::sync::Arc;
+
+/// Why the store did not answer.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum StoreError {
+    /// It is closed, or its writer has died.
+    #[error("the store is closed")]
+    Closed,
+    /// A commit took longer than the longest wait; whether it happened is unknown.
+    #[error("the store did not commit in time")]
+    Slow,
+    /// The database cannot be reached.
+    #[error("the database cannot be reached: {0}")]
+    Unreachable(Arc<str>),
+    /// The database refused. Nothing of the transaction was kept, unless the connection broke while it was being
+    /// committed: then it is unknown, and repeating the write is safe.
+    #[error("the store failed: {0}")]
+    Failed(Arc<str>),
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Failed(error.to_string().into())
+    }
+}

@@ -1,0 +1,42 @@
+//! What is remembered.
+
+use crate::categories::Category;
+use crate::find::Page;
+use crate::listing::Listing;
+use crate::stats::Stats;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// An answer of the store.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Value {
+    /// There is nothing.
+    Nothing,
+    /// A listing.
+    Listing(Arc<Listing>),
+    /// A storefront's sums.
+    Stats(Stats),
+    /// What filters find.
+    Page(Arc<Page>),
+    /// All categories.
+    Categories(Arc<Vec<Category>>),
+}
+
+impl Value {
+    /// About how much memory it takes, in bytes.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        match self {
+            Self::Nothing => 32,
+            Self::Stats(_) => 128,
+            Self::Page(page) => 64 + page.ids.len() * 8,
+            Self::Categories(all) => all.len() * 160,
+            Self::Listing(listing) => {
+                let texts = listing.title.len() + listing.description.as_ref().map_or(0, String::len);
+                let images: usize = listing.images.iter().map(|image| 80 + image.url.len()).sum();
+                let translation = |t: &crate::listing::Translation| 96 + t.title.len() + t.description.len();
+                512 + texts + images + listing.translations.values().map(translation).sum::<usize>()
+            }
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Messages and the service made from `proto/listings` at build time, and the descriptors that reflection shows.
+
+#![allow(missing_docs, clippy::pedantic, reason = "generated from the .proto file, which is documented")]
+
+tonic::include_proto!("listingssvc.v1");
+
+/// The service in both of its packages, as an encoded `FileDescriptorSet`.
+pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/listings.bin"));
+
+/// The package under which clients call now, and the one before it.
+pub const NAMES: [&str; 2] = ["listingssvc.v1.ListingsService", "listings.v1.ListingsService"];

@@ -1,0 +1,181 @@
+//! Reading rows.
+
+use crate::categories::Category;
+use crate::find::{Filters, Page, Slice, Sql, Value};
+use crate::listing::{Image, Listing, Status, Visibility};
+use crate::price::Price;
+use crate::stats::Stats;
+use crate::write::OrderLine;
+use kit::clock::UtcMs;
+use rusqlite::types::{FromSqlError, ToSqlOutput};
+use rusqlite::{Connection, OptionalExtension, Result, Row, ToSql, params_from_iter};
+use std::collections::BTreeMap;
+
+const COLUMNS: &str = "id, uuid, user_id, storefront_id, title, description, price_hundredths, currency, category_id, \
+     status, visibility, quantity, sku, view_count, favorites_count, sold_count, created_at, updated_at, published_at, \
+     translations, original_language";
+
+/// The listings of these ids that were not deleted, in no order: two queries, however many there are.
+pub(super) fn listings(connection: &Connection, ids: &[i64]) -> Result<Vec<Listing>> {
+    let (which, ids) = match ids {
+        [] => return Ok(Vec::new()),
+        [id] => ("= ?1", Value::Int(*id)),
+        ids => ("IN (SELECT value FROM json_each(?1))", Value::Text(json(ids))),
+    };
+    let text = format!("SELECT {COLUMNS} FROM listings WHERE id {which} AND deleted_at IS NULL");
+    let mut found: Vec<Listing> =
+        connection.prepare_cached(&text)?.query_map([&ids], listing)?.collect::<Result<_>>()?;
+    let text = format!(
+        "SELECT listing_id, id, url, display_order, is_primary FROM listing_images WHERE listing_id {which}
+         ORDER BY listing_id, display_order"
+    );
+    let mut statement = connection.prepare_cached(&text)?;
+    let mut images = statement.query([&ids])?;
+    while let Some(row) = images.next()? {
+        let of: i64 = row.get(0)?;
+        if let Some(listing) = found.iter_mut().find(|listing| listing.id == of) {
+            listing.images.push(image(row)?);
+        }
+    }
+    Ok(found)
+}
+
+pub(super) fn json(ids: &[i64]) -> String {
+    format!("[{}]", ids.iter().map(i64::to_string).collect::<Vec<_>>().join(","))
+}
+
+fn image(row: &Row<'_>) -> Result<Image> {
+    Ok(Image { id: row.get(1)?, url: row.get(2)?, display_order: row.get(3)?, is_primary: row.get(4)? })
+}
+
+fn listing(row: &Row<'_>) -> Result<Listing> {
+    let word = |column: usize| row.get_ref(column)?.as_str().map_err(rusqlite::Error::from);
+    let unknown = || rusqlite::Error::from(FromSqlError::InvalidType);
+    let translations = match row.get_ref(19)?.as_str_or_null()? {
+        Some(text) => serde_json::from_str(text).map_err(|_| unknown())?,
+        None => BTreeMap::new(),
+    };
+    Ok(Listing {
+        id: row.get(0)?,
+        uuid: row.get(1)?,
+        user_id: row.get(2)?,
+        storefront_id: row.get(3)?,
+        title: row.get(4)?,
+        description: row.get(5)?,
+        price: Price::of_hundredths(row.get(6)?),
+        currency: row.get(7)?,
+        category_id: row.get(8)?,
+        status: Status::of_word(word(9)?).ok_or_else(unknown)?,
+        visibility: Visibility::of_word(word(10)?).ok_or_else(unknown)?,
+        quantity: row.get(11)?,
+        sku: row.get(12)?,
+        views: row.get(13)?,
+        favorites: row.get(14)?,
+        sold: row.get(15)?,
+        created_at: UtcMs(row.get(16)?),
+        updated_at: UtcMs(row.get(17)?),
+        published_at: row.get::<_, Option<i64>>(18)?.map(UtcMs),
+        deleted_at: None,
+        translations,
+        original_language: row.get(20)?,
+        images: Vec::new(),
+    })
+}
+
+impl ToSql for Value {
+    fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
+        match self {
+            Self::Int(number) => number.to_sql(),
+            Self::Text(text) => text.to_sql(),
+        }
+    }
+}
+
+/// Both statements see the same moment.
+pub(super) fn page(connection: &Connection, filters: &Filters, slice: Slice) -> Result<Page> {
+    let moment = connection.unchecked_transaction()?;
+    let run = |sql: Sql| -> Result<Vec<i64>> {
+        let mut statement = connection.prepare_cached(&sql.text)?;
+        statement.query_map(params_from_iter(sql.values), |row| row.get(0))?.collect()
+    };
+    let ids = run(filters.select(slice, '?'))?;
+    let total = run(filters.count('?'))?.first().copied().unwrap_or_default();
+    moment.finish()?;
+    Ok(Page { ids, total })
+}
+
+pub(super) fn stats(connection: &Connection, storefront_id: i64) -> Result<Stats> {
+    let text = "SELECT total, active, out_of_stock, low_stock, value_hundredths, sold FROM storefront_stats
+                WHERE storefront_id = ?1";
+    let stats = |row: &Row<'_>| {
+        let value = row.get_ref(4)?.as_str()?.parse().map_err(|_| FromSqlError::InvalidType)?;
+        Ok(Stats {
+            total: row.get(0)?,
+            active: row.get(1)?,
+            out_of_stock: row.get(2)?,
+            low_stock: row.get(3)?,
+            value,
+            sold: row.get(5)?,
+        })
+    };
+    let found = connection.prepare_cached(text)?.query_row([storefront_id], stats).optional()?;
+    Ok(found.unwrap_or_default())
+}
+
+pub(super) fn categories(connection: &Connection) -> Result<Vec<Category>> {
+    let text = "SELECT id, name, slug, parent_id, sort_order,
+                    coalesce((SELECT listings FROM category_counts WHERE category_id = id AND status = 'active'), 0)
+                FROM categories ORDER BY sort_order, id";
+    let category = |row: &Row<'_>| {
+        Ok(Category {
+            id: row.get(0)?,
+            name: row.get(1)?,
+            slug: row.get(2)?,
+            parent_id: row.get(3)?,
+            sort_order: row.get(4)?,
+            listings: row.get(5)?,
+        })
+    };
+    connection.prepare_cached(text)?.query_map([], category)?.collect()
+}
+
+/// Listings that were deleted have no marks.
+pub(super) fn favorites(connection: &Connection, user_id: i64, slice: Slice) -> Result<Page> {
+    let moment = connection.unchecked_transaction()?;
+    let text = "SELECT listing_id FROM listing_favorites WHERE user_id = ?1
+                ORDER BY marked_at DESC, listing_id DESC LIMIT ?2 OFFSET ?3";
+    let mut statement = connection.prepare_cached(text)?;
+    let ids = statement
+        .query_map([user_id, slice.limit, slice.offset], |row| row.get(0))?
+        .collect::<Result<Vec<i64>>>()?;
+    let text = "SELECT count(*) FROM listing_favorites WHERE user_id = ?1";
+    let total = connection.prepare_cached(text)?.query_row([user_id], |row| row.get(0))?;
+    moment.finish()?;
+    Ok(Page { ids, total })
+}
+
+pub(super) fn favored_by(connection: &Connection, listing_id: i64, limit: i64) -> Result<Vec<i64>> {
+    let text = "SELECT user_id FROM listing_favorites WHERE listing_id = ?1 ORDER BY user_id LIMIT ?2";
+    connection.prepare_cached(text)?.query_map([listing_id, limit], |row| row.get(0))?.collect()
+}
+
+pub(super) fn is_favorite(connection: &Connection, user_id: i64, listing_id: i64) -> Result<bool> {
+    let text = "SELECT 1 FROM listing_favorites WHERE user_id = ?1 AND listing_id = ?2";
+    connection.prepare_cached(text)?.exists([user_id, listing_id])
+}
+
+pub(super) fn of_sku(connection: &Connection, sku: &str) -> Result<Vec<i64>> {
+    let text = "SELECT id FROM listings WHERE sku = ?1 AND deleted_at IS NULL AND storefront_id IS NOT NULL
+                ORDER BY id LIMIT 1000";
+    connection.prepare_cached(text)?.query_map([sku], |row| row.get(0))?.collect()
+}
+
+pub(super) fn order(connection: &Connection, order_id: &str) -> Result<Vec<(i64, OrderLine)>> {
+    let text = "SELECT listing_id, quantity, stock_before, stock_after, is_returned FROM stock_orders
+                WHERE order_id = ?1";
+    let line = |row: &Row<'_>| {
+        let stock = (row.get(2)?, row.get(3)?);
+        Ok((row.get(0)?, OrderLine { quantity: row.get(1)?, stock, is_returned: row.get(4)? }))
+    };
+    connection.prepare_cached(text)?.query_map([order_id], line)?.collect()
+}

@@ -1,0 +1,162 @@
+//! Writing what follows from a group of writes, inside the caller's transaction.
+
+use super::rows;
+use crate::listing::Listing;
+use crate::write::Changes;
+use kit::clock::UtcMs;
+use rusqlite::{Connection, Result, params};
+
+pub(super) fn save(connection: &Connection, changes: &Changes, now: UtcMs) -> Result<()> {
+    changes.inserted.iter().try_for_each(|listing| insert(connection, listing))?;
+    changes.updated.iter().try_for_each(|listing| update(connection, listing))?;
+    words(connection, changes)?;
+    marks(connection, changes, now)?;
+    movements(connection, changes, now)?;
+    sums(connection, changes)
+}
+
+fn translations(listing: &Listing) -> Option<String> {
+    let is_there = !listing.translations.is_empty();
+    is_there.then(|| serde_json::to_string(&listing.translations).unwrap_or_default())
+}
+
+fn insert(connection: &Connection, listing: &Listing) -> Result<()> {
+    let text =
+        "INSERT INTO listings VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
+                ?17, ?18, ?19, ?20, ?21, ?22)";
+    connection.prepare_cached(text)?.execute(params![
+        listing.id,
+        listing.uuid,
+        listing.user_id,
+        listing.storefront_id,
+        listing.title,
+        listing.description,
+        listing.price.hundredths(),
+        listing.currency,
+        listing.category_id,
+        listing.status.word(),
+        listing.visibility.word(),
+        listing.quantity,
+        listing.sku,
+        listing.views,
+        listing.favorites,
+        listing.sold,
+        listing.created_at.0,
+        listing.updated_at.0,
+        listing.published_at.map(|at| at.0),
+        listing.deleted_at.map(|at| at.0),
+        translations(listing),
+        listing.original_language,
+    ])?;
+    let text = "INSERT INTO listing_images (listing_id, display_order, id, url, is_primary)
+                VALUES (?1, ?2, ?3, ?4, ?5)";
+    for image in &listing.images {
+        let row = params![listing.id, image.display_order, image.id, image.url, image.is_primary];
+        connection.prepare_cached(text)?.execute(row)?;
+    }
+    Ok(())
+}
+
+/// All that a write can change.
+fn update(connection: &Connection, listing: &Listing) -> Result<()> {
+    let text =
+        "UPDATE listings SET title = ?2, description = ?3, price_hundredths = ?4, status = ?5, quantity = ?6,
+                view_count = ?7, favorites_count = ?8, sold_count = ?9, updated_at = ?10, published_at = ?11,
+                deleted_at = ?12 WHERE id = ?1";
+    connection.prepare_cached(text)?.execute(params![
+        listing.id,
+        listing.title,
+        listing.description,
+        listing.price.hundredths(),
+        listing.status.word(),
+        listing.quantity,
+        listing.views,
+        listing.favorites,
+        listing.sold,
+        listing.updated_at.0,
+        listing.published_at.map(|at| at.0),
+        listing.deleted_at.map(|at| at.0),
+    ])?;
+    Ok(())
+}
+
+fn words(connection: &Connection, changes: &Changes) -> Result<()> {
+    let (delete, insert) = (
+        "DELETE FROM listing_words WHERE word = ?1 AND listing_id = ?2",
+        "INSERT INTO listing_words (word, listing_id, category_id, price_hundredths) VALUES (?1, ?2, ?3, ?4)",
+    );
+    for entry in &changes.reworded {
+        for word in &entry.before {
+            connection.prepare_cached(delete)?.execute(params![word, entry.id])?;
+        }
+        for word in &entry.now {
+            let row = params![word, entry.id, entry.category_id, entry.price];
+            connection.prepare_cached(insert)?.execute(row)?;
+        }
+    }
+    Ok(())
+}
+
+fn marks(connection: &Connection, changes: &Changes, now: UtcMs) -> Result<()> {
+    let text = "INSERT INTO listing_favorites (user_id, listing_id, marked_at) VALUES (?1, ?2, ?3)";
+    for (user, listing) in &changes.marked {
+        connection.prepare_cached(text)?.execute([*user, *listing, now.0])?;
+    }
+    let text = "DELETE FROM listing_favorites WHERE user_id = ?1 AND listing_id = ?2";
+    for (user, listing) in &changes.unmarked {
+        connection.prepare_cached(text)?.execute([user, listing])?;
+    }
+    for listing in &changes.forgotten {
+        let text = "DELETE FROM listing_favorites WHERE listing_id = ?1";
+        connection.prepare_cached(text)?.execute([listing])?;
+    }
+    Ok(())
+}
+
+fn movements(connection: &Connection, changes: &Changes, now: UtcMs) -> Result<()> {
+    let text = "INSERT INTO inventory_movements (listing_id, movement_type, quantity, stock_before, stock_after, reason,
+                notes, user_id, moved_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    for line in &changes.movements {
+        connection.prepare_cached(text)?.execute(params![
+            line.listing_id,
+            line.direction.word(),
+            line.quantity,
+            line.stock.0,
+            line.stock.1,
+            line.reason,
+            line.notes,
+            line.user_id,
+            now.0,
+        ])?;
+    }
+    let text = "INSERT INTO stock_orders VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+                ON CONFLICT (order_id, listing_id) DO UPDATE SET is_returned = excluded.is_returned";
+    for (order, listing, line) in &changes.orders {
+        let row = params![order, listing, line.quantity, line.stock.0, line.stock.1, line.is_returned];
+        connection.prepare_cached(text)?.execute(row)?;
+    }
+    Ok(())
+}
+
+/// There is no other writer, so what is read here still holds when it is written.
+fn sums(connection: &Connection, changes: &Changes) -> Result<()> {
+    let text = "INSERT OR REPLACE INTO storefront_stats VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    for (storefront, moved) in &changes.stats {
+        let stats = rows::stats(connection, *storefront)? + *moved;
+        connection.prepare_cached(text)?.execute(params![
+            storefront,
+            stats.total,
+            stats.active,
+            stats.out_of_stock,
+            stats.low_stock,
+            stats.value.to_string(),
+            stats.sold,
+        ])?;
+    }
+    let text = "INSERT INTO category_counts VALUES (?1, ?2, ?3)
+                ON CONFLICT (category_id, status) DO UPDATE SET listings = listings + excluded.listings";
+    for ((category, status), moved) in &changes.counts {
+        connection.prepare_cached(text)?.execute(params![category, status.word(), moved])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,106 @@
+//! The schema: forward only, one step a version.
+
+/// Each entry brings the schema from its place to the next. Entries are never changed, only added.
+///
+/// Amounts are hundredths and times UTC milliseconds. `listing_words` has an entry for each word of each listing that
+/// searches find, with what they filter by beside it, in the order in which they are shown: finding a page and
+/// counting all of it touch no listing. `storefront_stats` and `category_counts` are kept by every write.
+pub(super) const MIGRATIONS: [&str; 1] = ["
+    CREATE TABLE categories (
+        id INTEGER PRIMARY KEY,
+        name TEXT NOT NULL,
+        slug TEXT NOT NULL UNIQUE,
+        parent_id INTEGER,
+        sort_order INTEGER NOT NULL DEFAULT 0
+    ) STRICT;
+    CREATE TABLE listings (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        uuid TEXT NOT NULL,
+        user_id INTEGER NOT NULL CHECK (user_id > 0),
+        storefront_id INTEGER,
+        title TEXT NOT NULL CHECK (length(title) >= 3),
+        description TEXT,
+        price_hundredths INTEGER NOT NULL CHECK (price_hundredths > 0),
+        currency TEXT NOT NULL DEFAULT 'RSD',
+        category_id INTEGER NOT NULL,
+        status TEXT NOT NULL CHECK (status IN ('draft', 'active', 'inactive', 'sold', 'archived')),
+        visibility TEXT NOT NULL CHECK (visibility IN ('public', 'private', 'unlisted')),
+        quantity INTEGER NOT NULL CHECK (quantity >= 0),
+        sku TEXT,
+        view_count INTEGER NOT NULL DEFAULT 0,
+        favorites_count INTEGER NOT NULL DEFAULT 0,
+        sold_count INTEGER NOT NULL DEFAULT 0,
+        created_at INTEGER NOT NULL,
+        updated_at INTEGER NOT NULL,
+        published_at INTEGER,
+        deleted_at INTEGER,
+        translations TEXT,
+        original_language TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX listings_of_storefront ON listings (storefront_id, id, status, category_id, price_hundredths)
+        WHERE deleted_at IS NULL AND storefront_id IS NOT NULL;
+    CREATE INDEX listings_of_user ON listings (user_id, id, status, category_id, price_hundredths)
+        WHERE deleted_at IS NULL;
+    CREATE INDEX listings_of_category ON listings (category_id, status, id, price_hundredths)
+        WHERE deleted_at IS NULL;
+    CREATE INDEX listings_of_sku ON listings (sku) WHERE deleted_at IS NULL AND sku IS NOT NULL;
+    CREATE TABLE listing_images (
+        listing_id INTEGER NOT NULL,
+        display_order INTEGER NOT NULL,
+        id INTEGER NOT NULL,
+        url TEXT NOT NULL,
+        is_primary INTEGER NOT NULL,
+        PRIMARY KEY (listing_id, display_order)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE listing_words (
+        word TEXT NOT NULL,
+        listing_id INTEGER NOT NULL,
+        category_id INTEGER NOT NULL,
+        price_hundredths INTEGER NOT NULL,
+        PRIMARY KEY (word, listing_id)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE listing_favorites (
+        user_id INTEGER NOT NULL,
+        listing_id INTEGER NOT NULL,
+        marked_at INTEGER NOT NULL,
+        PRIMARY KEY (user_id, listing_id)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX favorites_of_listing ON listing_favorites (listing_id, user_id);
+    CREATE INDEX favorites_in_order ON listing_favorites (user_id, marked_at, listing_id);
+    CREATE TABLE inventory_movements (
+        id INTEGER PRIMARY KEY,
+        listing_id INTEGER NOT NULL,
+        movement_type TEXT NOT NULL,
+        quantity INTEGER NOT NULL,
+        stock_before INTEGER NOT NULL,
+        stock_after INTEGER NOT NULL,
+        reason TEXT,
+        notes TEXT,
+        user_id INTEGER NOT NULL,
+        moved_at INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE stock_orders (
+        order_id TEXT NOT NULL,
+        listing_id INTEGER NOT NULL,
+        quantity INTEGER NOT NULL,
+        stock_before INTEGER NOT NULL,
+        stock_after INTEGER NOT NULL,
+        is_returned INTEGER NOT NULL,
+        PRIMARY KEY (order_id, listing_id)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE storefront_stats (
+        storefront_id INTEGER PRIMARY KEY,
+        total INTEGER NOT NULL,
+        active INTEGER NOT NULL,
+        out_of_stock INTEGER NOT NULL,
+        low_stock INTEGER NOT NULL,
+        value_hundredths TEXT NOT NULL,
+        sold INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE category_counts (
+        category_id INTEGER NOT NULL,
+        status TEXT NOT NULL,
+        listings INTEGER NOT NULL,
+        PRIMARY KEY (category_id, status)
+    ) STRICT, WITHOUT ROWID;
+"];
