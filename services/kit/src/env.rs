@@ -39,6 +39,19 @@ impl Env {
         Self { values: owned.filter(|(_, v)| !v.is_empty()).collect() }
     }
 
+    /// The same in which every name that begins with one of these prefixes stands for the bare name as well, the
+    /// first of them before the others and all before the bare name itself.
+    #[must_use]
+    pub fn with_prefixes(mut self, prefixes: &[&str]) -> Self {
+        for prefix in prefixes.iter().rev() {
+            let named =
+                self.values.iter().filter_map(|(name, value)| Some((name.strip_prefix(prefix)?, value)));
+            let named: Vec<_> = named.map(|(name, value)| (name.to_owned(), value.clone())).collect();
+            self.values.extend(named);
+        }
+        self
+    }
+
     /// The text of `name`, when set.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {

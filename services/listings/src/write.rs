@@ -127,6 +127,8 @@ pub struct Movement {
     pub notes: Option<String>,
     /// Who moved it.
     pub user_id: i64,
+    /// Whose product alone it may be, when the mover may not touch others'.
+    pub owner: Option<i64>,
 }
 
 /// Some of a product.
@@ -149,6 +151,8 @@ pub struct StockSet {
     pub items: Vec<(Item, Option<String>)>,
     /// Who counted.
     pub user_id: i64,
+    /// As of a movement.
+    pub owner: Option<i64>,
 }
 
 /// What an order takes or gives back.

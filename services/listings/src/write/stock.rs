@@ -9,6 +9,9 @@ use kit::clock::UtcMs;
 
 pub(super) fn move_one(held: &mut Held, movement: &Movement, now: UtcMs) -> Result<Written, Refused> {
     let product = product(held, (movement.product_id, Some(movement.storefront_id)))?;
+    if movement.owner.is_some_and(|owner| owner != product.user_id) {
+        return Err(Refused::NotOwner);
+    }
     let before = product.quantity;
     let after = moved(before, movement.direction, movement.quantity).map_err(Refused::Precondition)?;
     product.quantity = after;
@@ -51,6 +54,7 @@ pub(super) fn set_all(held: &mut Held, set: &StockSet, now: UtcMs) -> Written {
                 reason: reason.clone(),
                 notes: None,
                 user_id: set.user_id,
+                owner: set.owner,
             };
             match move_one(held, &movement, now) {
                 Ok(Written::Moved(before, after)) => {

@@ -22,6 +22,7 @@ fn movement(direction: Direction, quantity: i32) -> Write {
         reason: None,
         notes: None,
         user_id: 7,
+        owner: None,
     }))
 }
 
@@ -140,6 +141,7 @@ fn a_write() -> impl Strategy<Value = Write> {
             reason: None,
             notes: None,
             user_id: 7,
+            owner: None,
         }))),
         (id.clone(), any::<bool>()).prop_map(|(id, sold)| Write::Update(Box::new(Edit {
             id,

@@ -1,0 +1,173 @@
+//! From what is kept to the messages that show it, field by field.
+
+use crate::categories::{Category, Node, level};
+use crate::listing::{Image, Listing, Status};
+use crate::price::double_of;
+use crate::proto;
+use crate::stats::Stats;
+use crate::write::ItemOutcome;
+use kit::clock::UtcMs;
+
+/// A number that a message has 32 bits for.
+pub(super) fn short(number: i64) -> i32 {
+    i32::try_from(number).unwrap_or(if number < 0 { i32::MIN } else { i32::MAX })
+}
+
+/// Title and description, in a language where they are there.
+fn worded(listing: &Listing, lang: Option<&str>) -> (String, Option<String>) {
+    match lang.and_then(|lang| listing.translations.get(lang)) {
+        Some(translation) => {
+            let description = Some(translation.description.clone()).filter(|text| !text.is_empty());
+            (translation.title.clone(), description.or_else(|| listing.description.clone()))
+        }
+        None => (listing.title.clone(), listing.description.clone()),
+    }
+}
+
+pub(super) fn listing(listing: &Listing, lang: Option<&str>) -> proto::Listing {
+    let (title, description) = worded(listing, lang);
+    let translation = |(tag, translation): (&String, &crate::listing::Translation)| {
+        let (title, description) = (translation.title.clone(), translation.description.clone());
+        (tag.clone(), proto::ListingTranslation { title, description })
+    };
+    proto::Listing {
+        id: listing.id,
+        uuid: listing.uuid.clone(),
+        user_id: listing.user_id,
+        storefront_id: listing.storefront_id,
+        title,
+        description,
+        price: listing.price.to_double(),
+        currency: listing.currency.clone(),
+        category_id: listing.category_id,
+        status: listing.status.word().to_owned(),
+        visibility: listing.visibility.word().to_owned(),
+        quantity: listing.quantity,
+        sku: listing.sku.clone(),
+        views_count: listing.views,
+        favorites_count: listing.favorites,
+        created_at: listing.created_at.to_string(),
+        updated_at: listing.updated_at.to_string(),
+        published_at: listing.published_at.map(|at| at.to_string()),
+        deleted_at: listing.deleted_at.map(|at| at.to_string()),
+        is_deleted: listing.deleted_at.is_some(),
+        images: listing.images.iter().map(|one| image(listing, one)).collect(),
+        attributes: Vec::new(),
+        tags: Vec::new(),
+        location: None,
+        variants: Vec::new(),
+        translations: listing.translations.iter().map(translation).collect(),
+        original_language: listing.original_language.clone(),
+    }
+}
+
+fn image(listing: &Listing, image: &Image) -> proto::ListingImage {
+    let at = listing.created_at.to_string();
+    proto::ListingImage {
+        id: image.id,
+        listing_id: listing.id,
+        url: image.url.clone(),
+        display_order: image.display_order,
+        is_primary: image.is_primary,
+        created_at: at.clone(),
+        updated_at: at,
+        ..proto::ListingImage::default()
+    }
+}
+
+pub(super) fn product(listing: &Listing, lang: Option<&str>) -> proto::Product {
+    let (name, description) = worded(listing, lang);
+    let image = |image: &Image| {
+        let at = listing.created_at.to_string();
+        proto::ProductImage {
+            id: image.id,
+            product_id: listing.id,
+            url: image.url.clone(),
+            display_order: image.display_order,
+            is_primary: image.is_primary,
+            created_at: at.clone(),
+            updated_at: at,
+            ..proto::ProductImage::default()
+        }
+    };
+    proto::Product {
+        id: listing.id,
+        storefront_id: listing.storefront_id.unwrap_or_default(),
+        name,
+        description: description.unwrap_or_default(),
+        price: listing.price.to_double(),
+        currency: listing.currency.clone(),
+        category_id: listing.category_id,
+        sku: listing.sku.clone(),
+        stock_quantity: listing.quantity,
+        stock_status: listing.stock_status().to_owned(),
+        is_active: listing.status == Status::Active,
+        view_count: listing.views,
+        sold_count: listing.sold,
+        created_at: Some(timestamp(listing.created_at)),
+        updated_at: Some(timestamp(listing.updated_at)),
+        images: listing.images.iter().map(image).collect(),
+        ..proto::Product::default()
+    }
+}
+
+fn timestamp(at: UtcMs) -> prost_types::Timestamp {
+    let nanos = i32::try_from(at.0.rem_euclid(1_000) * 1_000_000).unwrap_or_default();
+    prost_types::Timestamp { seconds: at.0.div_euclid(1_000), nanos }
+}
+
+pub(super) fn stats(stats: &Stats) -> proto::ProductStats {
+    proto::ProductStats {
+        total_products: short(stats.total),
+        active_products: short(stats.active),
+        out_of_stock: short(stats.out_of_stock),
+        low_stock: short(stats.low_stock),
+        total_value: double_of(stats.value),
+        total_sold: short(stats.sold),
+    }
+}
+
+/// Categories are part of the schema and as old as it is.
+const CATEGORIES_MADE_AT: &str = "2026-01-01T00:00:00Z";
+
+pub(super) fn category(all: &[Category], category: &Category) -> proto::Category {
+    proto::Category {
+        id: category.id,
+        name: category.name.clone(),
+        slug: category.slug.clone(),
+        parent_id: category.parent_id,
+        is_active: true,
+        listing_count: short(category.listings),
+        sort_order: category.sort_order,
+        level: level(all, category),
+        created_at: CATEGORIES_MADE_AT.to_owned(),
+        ..proto::Category::default()
+    }
+}
+
+pub(super) fn node(node: &Node<'_>) -> proto::CategoryTreeNode {
+    proto::CategoryTreeNode {
+        id: node.category.id,
+        name: node.category.name.clone(),
+        slug: node.category.slug.clone(),
+        parent_id: node.category.parent_id,
+        level: node.level,
+        path: node.path.clone(),
+        listing_count: short(node.category.listings),
+        children_count: short(node.children.len() as i64),
+        children: node.children.iter().map(self::node).collect(),
+        created_at: CATEGORIES_MADE_AT.to_owned(),
+        ..proto::CategoryTreeNode::default()
+    }
+}
+
+pub(super) fn stock_result(outcome: &ItemOutcome) -> proto::StockResult {
+    proto::StockResult {
+        product_id: outcome.item.product_id,
+        variant_id: outcome.item.variant_id,
+        stock_before: outcome.stock.0,
+        stock_after: outcome.stock.1,
+        success: outcome.error.is_none(),
+        error: outcome.error.clone(),
+    }
+}

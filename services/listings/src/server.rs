@@ -1,0 +1,194 @@
+//! One process: store, cache, ports, readiness, and its end.
+
+mod health;
+
+use crate::cache::{Cache, Local, Remembered};
+use crate::grpc::{self, Before};
+use crate::identity::Identity;
+use crate::limiter::Limiter;
+use crate::operations::Operations;
+use crate::proto::NAMES;
+use crate::settings::Settings;
+use crate::store::{Store, StoreOpenError};
+use crate::views::Views;
+use kit::auth::Verifier;
+use kit::backlog::Backlog;
+use kit::drain::Drain;
+use kit::health::Health;
+use kit::limit::Limit;
+use kit::metrics::Metrics;
+use kit::serve::{BindError, Bounds, Gate, Listener, Port, Protocol, Words, listen, serve};
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinSet;
+use tonic_health::server::HealthReporter;
+
+const GATE: Words = Words {
+    metric: "grpc_refused_early",
+    is_exempt: |path| path.starts_with("/grpc.health."),
+    refusal: grpc::refusal_for_overload,
+};
+
+/// Why a process could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A port is taken or an address is not ours.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// The database cannot be used.
+    #[error(transparent)]
+    Open(#[from] StoreOpenError),
+}
+
+/// Where a running process listens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Addresses {
+    /// Callers' gRPC.
+    pub grpc: SocketAddr,
+    /// Operators' HTTP.
+    pub http: SocketAddr,
+}
+
+impl fmt::Display for Addresses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "grpc={} http={}", self.grpc, self.http)
+    }
+}
+
+/// A process that serves.
+pub struct Running {
+    /// Where it listens.
+    pub addresses: Addresses,
+    store: Arc<Store>,
+    views: Arc<Views>,
+    identity: Arc<Identity>,
+    health: Arc<Health>,
+    reporter: HealthReporter,
+    callers: JoinSet<()>,
+    operators: JoinSet<()>,
+    drain: Drain,
+    operators_drain: Drain,
+    drain_within: Duration,
+}
+
+/// Opens the store with its cache, as the settings say.
+///
+/// # Errors
+/// When the database cannot be used.
+pub async fn open(settings: &Settings, metrics: &Metrics) -> Result<(Arc<Store>, Cache), StoreOpenError> {
+    let cache = match settings.cache_bytes {
+        0 => Cache::Off,
+        bytes => Cache::Local(Arc::new(Local::new(bytes))),
+    };
+    let store = Store::open(&settings.store, cache.clone(), metrics).await?;
+    Ok((Arc::new(store), cache))
+}
+
+/// Starts everything. It is ready when the keys that callers are known by are there: [`Running::ready`].
+///
+/// # Errors
+/// When the database or a port cannot be used.
+pub async fn start(settings: &Settings) -> Result<Running, StartError> {
+    let grpc_port = listen("gRPC (GRPC_PORT)", settings.grpc).await?;
+    let http_port = listen("health and metrics (HTTP_PORT)", settings.http).await?;
+    let addresses = Addresses { grpc: grpc_port.address, http: http_port.address };
+    let metrics = Metrics::new("listings");
+    let (store, cache) = open(settings, &metrics).await?;
+    let (drain, draining) = Drain::new();
+    let (operators_drain, operators_draining) = Drain::new();
+    let views = Arc::new(Views::default());
+    let mut callers = JoinSet::new();
+    callers.spawn(Arc::clone(&views).run(Arc::clone(&store), draining.clone()));
+    let identity = Arc::new(identity(settings, &metrics));
+    let limiter = Arc::new(Limiter::new(settings.limits.clone(), &metrics));
+    let health = health_of(&store, &identity);
+
+    let limit = Limit::new(settings.in_flight);
+    metrics.watch("in_flight", "Calls worked on now", &limit);
+    let gate = Gate::new(&Backlog::watch(settings.wait_target), &limit, GATE, &metrics);
+    let remembered = Remembered::new(cache, &metrics);
+    let operations = Operations::new(Arc::clone(&store), remembered, Arc::clone(&views));
+    let before = Before { identity: Arc::clone(&identity), limiter: Arc::clone(&limiter), limit };
+    let (routes, reporter) = grpc::router(Arc::new(operations), before, &metrics).await;
+    let bounds = Bounds { connections: settings.connections, ..Bounds::default() };
+    callers.spawn(serve(grpc_port, Protocol::Http2, Port { routes, gate: Some(gate), bounds }, draining));
+
+    let shown = health::Shown {
+        health: Arc::clone(&health),
+        store: Arc::clone(&store),
+        identity: Arc::clone(&identity),
+        limiter,
+    };
+    let routes = kit::admin::router(Arc::clone(&health), metrics).merge(health::router(shown));
+    let operators = serve_operators(http_port, Port { routes, gate: None, bounds }, operators_draining);
+    health.set_ready();
+    Ok(Running {
+        addresses,
+        store,
+        views,
+        identity,
+        health,
+        reporter,
+        callers,
+        operators,
+        drain,
+        operators_drain,
+        drain_within: settings.drain,
+    })
+}
+
+/// Operators are answered whatever the load.
+fn serve_operators(listener: Listener, port: Port, draining: kit::drain::Draining) -> JoinSet<()> {
+    let mut operators = JoinSet::new();
+    operators.spawn(serve(listener, Protocol::Http1, port, draining));
+    operators
+}
+
+fn identity(settings: &Settings, metrics: &Metrics) -> Identity {
+    match settings.tokens.clone() {
+        None => Identity::Believed,
+        Some(tokens) => {
+            let verifier = Box::new(Verifier::start(tokens, metrics));
+            Identity::Tokens { verifier, admins: settings.admins.clone() }
+        }
+    }
+}
+
+fn health_of(store: &Arc<Store>, identity: &Arc<Identity>) -> Arc<Health> {
+    let (store, identity) = (Arc::clone(store), Arc::clone(identity));
+    Arc::new(Health::new(move || {
+        store.probe().map_err(|error| error.to_string()).and_then(|()| identity.probe())
+    }))
+}
+
+impl Running {
+    /// Returns once it is known who calls; until then calls are refused and readiness says what is missing.
+    pub async fn ready(&self) {
+        self.identity.ready().await;
+    }
+
+    /// Stops taking in, finishes what was begun within the drain's bound, writes what was counted, and closes the
+    /// store. Operators are answered until the end.
+    pub async fn stop(mut self) {
+        self.health.set_draining();
+        for name in NAMES.into_iter().chain([""]) {
+            self.reporter.set_service_status(name, tonic_health::ServingStatus::NotServing).await;
+        }
+        self.drain.begin();
+        finish(&mut self.callers, &self.drain, self.drain_within).await;
+        self.views.finish(&self.store).await;
+        self.store.close().await;
+        self.operators_drain.begin();
+        finish(&mut self.operators, &self.operators_drain, Duration::from_secs(1)).await;
+    }
+}
+
+async fn finish(servers: &mut JoinSet<()>, drain: &Drain, within: Duration) {
+    let all = async { while servers.join_next().await.is_some() {} };
+    if tokio::time::timeout(within, all).await.is_err() {
+        tracing::warn!(?within, "connections that did not finish in time are cut");
+        drain.cut();
+    }
+}

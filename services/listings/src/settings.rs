@@ -1,0 +1,143 @@
+//! What the environment says about one process. The table in the README lists every variable. Each may carry one of two
+//! prefixes that existing deployments use; the newer one counts first, and the bare name last.
+
+use crate::limiter::{LimitSettings, SettingsError as LimitError};
+use crate::store::{SqliteOptions, StoreOptions, Sync};
+use kit::env::{Env, EnvError};
+use std::collections::BTreeSet;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What variables may begin with, first come first served.
+pub const PREFIXES: [&str; 2] = ["SVETULISTINGS_", "VONDILISTINGS_"];
+
+/// `DATABASE_PATH` for a database that is gone after the process has ended.
+const TEMPORARY: &str = ":temporary:";
+
+/// Why the settings cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// A variable cannot be used.
+    #[error(transparent)]
+    Env(#[from] EnvError),
+    /// The limits cannot be used.
+    #[error(transparent)]
+    Limits(#[from] LimitError),
+    /// Nobody could be told from anybody.
+    #[error(
+        "there is no way to know who calls: AUTH_JWKS_URL does not name the keys of bearer tokens. AUTH_ENABLED=false \
+         lets whoever calls be whom they say they are"
+    )]
+    NoIdentity,
+}
+
+/// Settings of one process.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// How bearer tokens are verified; `None` when callers are believed.
+    pub tokens: Option<kit::auth::Settings>,
+    /// Subjects of tokens who may do everything.
+    pub admins: BTreeSet<String>,
+    /// Callers' gRPC.
+    pub grpc: SocketAddr,
+    /// Operators' HTTP.
+    pub http: SocketAddr,
+    /// Where listings are kept.
+    pub store: StoreOptions,
+    /// Bytes of answers remembered in the process; 0 remembers nothing.
+    pub cache_bytes: usize,
+    /// How often each caller may call.
+    pub limits: LimitSettings,
+    /// Calls worked on at once.
+    pub in_flight: usize,
+    /// How long a task that is ready may wait for its turn before calls are refused; zero for ever.
+    pub wait_target: Duration,
+    /// Connections held at once on each port.
+    pub connections: usize,
+    /// Time to finish on SIGTERM.
+    pub drain: Duration,
+}
+
+impl Settings {
+    /// Reads them all.
+    ///
+    /// # Errors
+    /// When a variable cannot be used, or callers could not be known.
+    pub fn read(env: &Env) -> Result<Self, SettingsError> {
+        let is_on = env.choice("AUTH_ENABLED", &[("true", true), ("false", false)])?;
+        let namespace = env.text("AUTH_NAMESPACE").unwrap_or("listings");
+        let tokens = if is_on { kit::auth::Settings::read(env, namespace)? } else { None };
+        if is_on && tokens.is_none() {
+            return Err(SettingsError::NoIdentity);
+        }
+        let admins = env.text("ADMIN_SUBJECTS").unwrap_or_default().split(',').map(str::trim);
+        Ok(Self {
+            tokens,
+            admins: admins.filter(|name| !name.is_empty()).map(str::to_owned).collect(),
+            grpc: address(env, "GRPC_PORT", 50_053)?,
+            http: http_address(env)?,
+            store: StoreOptions::Sqlite(sqlite(env)?),
+            cache_bytes: usize::try_from(env.within("CACHE_MB", 128, 0..=65_536)?).unwrap_or(0) << 20,
+            limits: LimitSettings::read(env)?,
+            in_flight: count(env, "MAX_IN_FLIGHT", 1_024, 100_000)?,
+            wait_target: Duration::from_millis(env.within("WAIT_TARGET_MS", 10, 0..=10_000)?),
+            connections: count(env, "MAX_CONNECTIONS", 8_192, 100_000)?,
+            drain: Duration::from_secs(env.within("DRAIN_TIMEOUT_S", 10, 1..=3600)?),
+        })
+    }
+}
+
+fn sqlite(env: &Env) -> Result<SqliteOptions, EnvError> {
+    let path = match env.text("DATABASE_PATH").unwrap_or("listings.db") {
+        TEMPORARY => None,
+        path => Some(PathBuf::from(path)),
+    };
+    Ok(SqliteOptions {
+        path,
+        sync: env.choice("DATABASE_SYNC", &[("full", Sync::Full), ("normal", Sync::Normal)])?,
+        readers: count(env, "DATABASE_READERS", 4, 64)?,
+    })
+}
+
+fn count(env: &Env, name: &'static str, default: u64, max: u64) -> Result<usize, EnvError> {
+    env.within(name, default, 1..=max).map(|number| usize::try_from(number).unwrap_or(usize::MAX))
+}
+
+fn address(env: &Env, name: &'static str, default: u16) -> Result<SocketAddr, EnvError> {
+    let ip: IpAddr = env.parsed("BIND_ADDRESS", Ipv4Addr::LOCALHOST.into())?;
+    Ok(SocketAddr::new(ip, env.port(name, default)?))
+}
+
+/// Where a process with this environment has its operators' port.
+///
+/// # Errors
+/// When a variable cannot be used.
+pub fn http_address(env: &Env) -> Result<SocketAddr, EnvError> {
+    address(env, "HTTP_PORT", 8086)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_way_to_know_callers_nothing_starts_unless_told_to() {
+        assert!(matches!(Settings::read(&Env::of([])), Err(SettingsError::NoIdentity)));
+        let settings = Settings::read(&Env::of([("AUTH_ENABLED", "false")])).unwrap();
+        assert!(settings.tokens.is_none() && settings.limits.is_on);
+        assert_eq!((settings.grpc.port(), settings.http.port()), (50_053, 8086));
+    }
+
+    #[test]
+    fn the_newer_prefix_counts_before_the_older_and_both_before_none() {
+        let read = |pairs: &[(&str, &str)]| {
+            let env = Env::of(pairs.iter().copied().chain([("AUTH_ENABLED", "false")]));
+            Settings::read(&env.with_prefixes(&PREFIXES)).unwrap()
+        };
+        let old = ("VONDILISTINGS_RATE_LIMIT_ENABLED", "false");
+        assert!(!read(&[old]).limits.is_on);
+        assert!(read(&[old, ("SVETULISTINGS_RATE_LIMIT_ENABLED", "true")]).limits.is_on);
+        assert!(!read(&[old, ("RATE_LIMIT_ENABLED", "true")]).limits.is_on);
+    }
+}
