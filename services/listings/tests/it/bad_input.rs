@@ -1,0 +1,181 @@
+//! Whatever comes in: a clear answer, and nothing half done.
+
+use crate::support::{Server, a_product, code, connect};
+use axum::http::uri::PathAndQuery;
+use listings::proto::{
+    BatchUpdateStockRequest, CreateListingRequest, DecrementStockRequest, GetListingRequest,
+    GetProductsByIDsRequest, ListListingsRequest, SearchListingsRequest, StockItem, StockUpdateItem,
+    UpdateListingRequest,
+};
+use prost::bytes::{Buf, BufMut};
+use tonic::client::Grpc;
+use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
+use tonic::{Code, Request, Status};
+
+#[tokio::test]
+async fn listings_that_cannot_be_meant_are_refused_by_the_name_of_the_field() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let base = a_product;
+    let long = "x".repeat(6_000);
+    for (asked, field) in [
+        (CreateListingRequest { user_id: 0, ..base() }, "user_id"),
+        (CreateListingRequest { user_id: -5, ..base() }, "user_id"),
+        (CreateListingRequest { storefront_id: Some(0), ..base() }, "storefront_id"),
+        (CreateListingRequest { title: "ab".to_owned(), ..base() }, "title"),
+        (CreateListingRequest { title: "  a  ".to_owned(), ..base() }, "title"),
+        (CreateListingRequest { title: "a\0bcd".to_owned(), ..base() }, "title"),
+        (CreateListingRequest { title: long.clone(), ..base() }, "title"),
+        (CreateListingRequest { description: Some(long.clone()), ..base() }, "description"),
+        (CreateListingRequest { price: f64::NAN, ..base() }, "price"),
+        (CreateListingRequest { price: f64::NEG_INFINITY, ..base() }, "price"),
+        (CreateListingRequest { price: 0.0, ..base() }, "price"),
+        (CreateListingRequest { price: -1.0, ..base() }, "price"),
+        (CreateListingRequest { price: 1e300, ..base() }, "price"),
+        (CreateListingRequest { price: 1.005, ..base() }, "price"),
+        (CreateListingRequest { currency: "dinar".to_owned(), ..base() }, "currency"),
+        (CreateListingRequest { category_id: i64::MIN, ..base() }, "category_id"),
+        (CreateListingRequest { quantity: -1, ..base() }, "quantity"),
+        (CreateListingRequest { sku: Some(long.clone()), ..base() }, "sku"),
+        (CreateListingRequest { original_language: Some("'; --".to_owned()), ..base() }, "original_language"),
+    ] {
+        let refused = client.rpc.create_listing(asked).await.unwrap_err();
+        assert_eq!(refused.code(), Code::InvalidArgument, "{field}");
+        assert!(refused.message().starts_with(field), "{}", refused.message());
+    }
+    assert_eq!(server.count("SELECT count(*) FROM listings"), 0);
+    let huge = CreateListingRequest { title: "x".repeat(300_000), ..base() };
+    assert_eq!(code(client.rpc.create_listing(huge).await), Code::InvalidArgument);
+}
+
+#[tokio::test]
+async fn questions_that_cannot_be_meant_are_refused() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let id = client.create(a_product()).await.id;
+    let search = SearchListingsRequest::default;
+    for asked in [
+        SearchListingsRequest { limit: -1, ..search() },
+        SearchListingsRequest { offset: -1, ..search() },
+        SearchListingsRequest { offset: i32::MAX, ..search() },
+        SearchListingsRequest { min_price: Some(f64::NAN), ..search() },
+        SearchListingsRequest { max_price: Some(-0.01), ..search() },
+        SearchListingsRequest { query: "x".repeat(501), ..search() },
+        SearchListingsRequest { query: ('a'..='q').map(|c| format!("{c} ")).collect(), ..search() },
+        SearchListingsRequest { category_id: Some(-1), ..search() },
+    ] {
+        let text = format!("{asked:?}");
+        assert_eq!(code(client.rpc.search_listings(asked).await), Code::InvalidArgument, "{text}");
+    }
+    let list = ListListingsRequest { status: Some("gone".to_owned()), ..Default::default() };
+    assert_eq!(code(client.rpc.list_listings(list).await), Code::InvalidArgument);
+    for bad in [0, -1, i64::MIN] {
+        let asked = GetListingRequest { id: bad, lang: None };
+        assert_eq!(code(client.rpc.get_listing(asked).await), Code::InvalidArgument);
+    }
+    let asked = GetListingRequest { id: i64::MAX, lang: None };
+    assert_eq!(code(client.rpc.get_listing(asked).await), Code::NotFound);
+    let many = GetProductsByIDsRequest { product_ids: vec![1; 1_001], storefront_id: None };
+    assert_eq!(code(client.rpc.get_products_by_i_ds(many).await), Code::InvalidArgument);
+    let edit =
+        UpdateListingRequest { id, user_id: 7, status: Some("ACTIVE".to_owned()), ..Default::default() };
+    assert_eq!(code(client.rpc.update_listing(edit).await), Code::InvalidArgument);
+}
+
+#[tokio::test]
+async fn stock_that_cannot_be_meant_changes_nothing() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let id = client.create(a_product()).await.id;
+    let item = |product_id, quantity| StockItem { product_id, variant_id: None, quantity };
+    for (items, expect) in [
+        (vec![], Code::InvalidArgument),
+        (vec![item(id, 0)], Code::InvalidArgument),
+        (vec![item(id, -3)], Code::InvalidArgument),
+        (vec![item(id, 1), item(id, 1)], Code::InvalidArgument),
+        (vec![item(id, 1), item(999, 1)], Code::NotFound),
+        (vec![StockItem { variant_id: Some(4), ..item(id, 1) }], Code::NotFound),
+    ] {
+        let asked = DecrementStockRequest { items, order_id: None };
+        assert_eq!(code(client.rpc.decrement_stock(asked).await), expect);
+    }
+    for movement in [("in", 0), ("out", -1), ("adjustment", -1), ("sideways", 1), ("", 1)] {
+        assert_eq!(code(client.move_stock(id, movement).await), Code::InvalidArgument, "{movement:?}");
+    }
+    let set = |product_id, quantity| StockUpdateItem { product_id, variant_id: None, quantity, reason: None };
+    let asked = BatchUpdateStockRequest {
+        storefront_id: 3,
+        items: vec![set(id, 1), set(id, i32::MIN)],
+        reason: None,
+        user_id: 7,
+    };
+    assert_eq!(code(client.rpc.batch_update_stock(asked).await), Code::InvalidArgument);
+    assert_eq!(client.product(id).await.unwrap().stock_quantity, 10);
+    assert_eq!(server.count("SELECT count(*) FROM inventory_movements"), 0);
+}
+
+/// Bytes as they are.
+#[derive(Default)]
+struct Raw;
+
+impl Codec for Raw {
+    type Encode = Vec<u8>;
+    type Decode = Vec<u8>;
+    type Encoder = Self;
+    type Decoder = Self;
+
+    fn encoder(&mut self) -> Self {
+        Self
+    }
+
+    fn decoder(&mut self) -> Self {
+        Self
+    }
+}
+
+impl Encoder for Raw {
+    type Item = Vec<u8>;
+    type Error = Status;
+
+    fn encode(&mut self, item: Vec<u8>, into: &mut EncodeBuf<'_>) -> Result<(), Status> {
+        into.put_slice(&item);
+        Ok(())
+    }
+}
+
+impl Decoder for Raw {
+    type Item = Vec<u8>;
+    type Error = Status;
+
+    fn decode(&mut self, from: &mut DecodeBuf<'_>) -> Result<Option<Vec<u8>>, Status> {
+        let mut bytes = vec![0; from.remaining()];
+        from.copy_to_slice(&mut bytes);
+        Ok(Some(bytes))
+    }
+}
+
+/// Garbage, texts that are no UTF-8, messages cut off, groups nested without end.
+#[tokio::test]
+async fn bytes_that_are_no_message_are_the_callers_mistake() {
+    let server = Server::start().await;
+    let nested: Vec<u8> = std::iter::repeat_n(0x0b, 20_000).collect();
+    let mut bodies = vec![vec![0xff; 40], vec![0x1a, 0x02, 0xc3, 0x28], vec![0x1a, 0x7f, b'x'], nested];
+    let mut state = 1_u64;
+    for length in 0..60 {
+        let random = std::iter::repeat_with(|| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as u8
+        });
+        bodies.push(random.take(length).collect());
+    }
+    let mut grpc = Grpc::new(connect(server.running.addresses.grpc).await);
+    for body in bodies {
+        for method in ["CreateListing", "UpdateListing", "BatchUpdateStock"] {
+            grpc.ready().await.unwrap();
+            let path = format!("/listingssvc.v1.ListingsService/{method}").parse::<PathAndQuery>().unwrap();
+            let refused = grpc.unary(Request::new(body.clone()), path, Raw).await.unwrap_err();
+            assert_eq!(refused.code(), Code::InvalidArgument, "{method} {body:?}: {}", refused.message());
+        }
+    }
+    assert_eq!(server.count("SELECT count(*) FROM listings"), 0);
+}

@@ -1,0 +1,88 @@
+//! Categories and products.
+
+use crate::support::{Server, a_product, code};
+use listings::proto::{
+    CategoryIdRequest, CreateListingRequest, GetProductRequest, GetProductsByIDsRequest,
+    GetProductsBySkUsRequest, PopularCategoriesRequest,
+};
+use tonic::Code;
+
+#[tokio::test]
+async fn categories_are_a_tree_with_true_numbers() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    for category_id in [20, 20, 21] {
+        client.create(CreateListingRequest { category_id, ..a_product() }).await;
+    }
+    let all = client.rpc.get_all_categories(()).await.unwrap().into_inner().categories;
+    let roots = client.rpc.get_root_categories(()).await.unwrap().into_inner().categories;
+    assert!(all.len() > roots.len() && roots.iter().all(|root| root.parent_id.is_none() && root.level == 0));
+    let popular = client.rpc.get_popular_categories(PopularCategoriesRequest { limit: 2 }).await.unwrap();
+    let popular: Vec<_> =
+        popular.into_inner().categories.iter().map(|one| (one.id, one.listing_count)).collect();
+    assert_eq!(popular, [(20, 2), (21, 1)]);
+    let tree = client.rpc.get_category_tree(CategoryIdRequest { category_id: 5 }).await.unwrap().into_inner();
+    let tree = tree.tree.unwrap();
+    assert_eq!((tree.slug.as_str(), tree.children_count), ("sport", 3));
+    let child = tree.children.iter().find(|child| child.id == 20).unwrap();
+    assert_eq!((child.path.as_str(), child.level, child.listing_count), ("sport/bicycles", 1, 2));
+    let unknown = || CategoryIdRequest { category_id: 999 };
+    assert_eq!(code(client.rpc.get_category(unknown()).await), Code::NotFound);
+    assert_eq!(code(client.rpc.get_category_tree(unknown()).await), Code::NotFound);
+    let asked = CreateListingRequest { category_id: 999, ..a_product() };
+    assert_eq!(code(client.rpc.create_listing(asked).await), Code::NotFound);
+}
+
+#[tokio::test]
+async fn products_are_the_listings_of_storefronts() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let of = |storefront_id, sku: &str| CreateListingRequest {
+        storefront_id,
+        sku: Some(sku.to_owned()),
+        ..a_product()
+    };
+    let first = client.create(of(Some(3), "A")).await.id;
+    let second = client.create(of(Some(4), "A")).await.id;
+    let private = client.create(of(None, "A")).await.id;
+    let product = client.product(first).await.unwrap();
+    assert_eq!((product.name.as_str(), product.price, product.storefront_id), ("Red bike", 19.99, 3));
+    assert_eq!((product.stock_status.as_str(), product.is_active), ("in_stock", true));
+    assert_eq!(code(client.product(private).await), Code::NotFound, "a listing without a storefront");
+    let other = GetProductRequest { product_id: first, storefront_id: Some(4), lang: None };
+    assert_eq!(code(client.rpc.get_product(other).await), Code::NotFound);
+    let asked =
+        GetProductsByIDsRequest { product_ids: vec![second, 999, private, first], storefront_id: None };
+    let found = client.rpc.get_products_by_i_ds(asked).await.unwrap().into_inner();
+    let ids: Vec<i64> = found.products.iter().map(|product| product.id).collect();
+    assert_eq!((ids, found.total_count), (vec![second, first], 2));
+    for (storefront_id, expect) in [(None, vec![first, second]), (Some(4), vec![second])] {
+        let asked = GetProductsBySkUsRequest { skus: vec!["A".to_owned(), "B".to_owned()], storefront_id };
+        let found = client.rpc.get_products_by_sk_us(asked).await.unwrap().into_inner();
+        assert_eq!(found.products.iter().map(|product| product.id).collect::<Vec<_>>(), expect);
+    }
+}
+
+#[tokio::test]
+async fn sums_follow_every_write() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    assert_eq!(client.stats(3).await, Default::default());
+    let ids = [client.create(a_product()).await.id, client.create(a_product()).await.id];
+    client.move_stock(ids[0], ("adjustment", 5)).await.unwrap();
+    client.move_stock(ids[1], ("adjustment", 0)).await.unwrap();
+    let stats = client.stats(3).await;
+    assert_eq!((stats.total_products, stats.out_of_stock, stats.low_stock), (2, 1, 1));
+    assert!((stats.total_value - 5.0 * 19.99).abs() < 1e-9);
+    let edit = listings::proto::UpdateListingRequest {
+        id: ids[0],
+        user_id: 7,
+        price: Some(1.0),
+        status: Some("inactive".to_owned()),
+        ..Default::default()
+    };
+    client.rpc.update_listing(edit).await.unwrap();
+    let stats = client.stats(3).await;
+    assert_eq!((stats.active_products, stats.total_value), (1, 5.0));
+    assert_eq!(client.stats(99).await.total_products, 0);
+}

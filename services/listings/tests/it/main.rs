@@ -1,0 +1,19 @@
+//! The service from outside: real ports, real SQLite, a real gRPC client; and the real binary, killed.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+
+use home::Kind;
+
+/// The embedded store; `tests/postgres` runs the same tests against the other one.
+const STORE: Kind = Kind::Sqlite;
+
+mod bad_input;
+mod catalogue;
+mod favorites;
+mod home;
+mod limits;
+mod listings;
+mod search;
+mod stock;
+mod support;
+mod surface;

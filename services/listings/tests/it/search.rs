@@ -1,0 +1,154 @@
+//! Searches and lists: what they find, in what order, and how many.
+
+use crate::support::{Client, Server, a_product};
+use listings::proto::{
+    CreateListingRequest, ListListingsRequest, SearchListingsRequest, UpdateListingRequest,
+};
+
+async fn with_titles(client: &mut Client, titles: &[&str]) -> Vec<i64> {
+    let mut ids = Vec::new();
+    for title in titles {
+        let asked = CreateListingRequest { title: (*title).to_owned(), description: None, ..a_product() };
+        ids.push(client.create(asked).await.id);
+    }
+    ids
+}
+
+#[tokio::test]
+async fn a_search_finds_what_has_every_word_newest_first() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let ids =
+        with_titles(&mut client, &["Red bike", "Blue BIKE, red saddle", "Red car", "Žuta bicikla"]).await;
+    assert_eq!(client.search("red").await, (vec![ids[2], ids[1], ids[0]], 3));
+    assert_eq!(client.search("Bike  RED!").await, (vec![ids[1], ids[0]], 2));
+    assert_eq!(client.search("žuta").await, (vec![ids[3]], 1));
+    assert_eq!(client.search("bik").await, (vec![], 0));
+    assert_eq!(client.search("").await.1, 4);
+    assert_eq!(client.search("'; DROP TABLE listings --").await.1, 0);
+}
+
+/// Answers are remembered, so each filter must tell one question from another.
+#[tokio::test]
+async fn every_filter_counts_also_when_the_answer_is_remembered() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let mut ids = Vec::new();
+    for (price, category_id) in [(10.0, 20), (20.0, 20), (30.0, 21)] {
+        ids.push(client.create(CreateListingRequest { price, category_id, ..a_product() }).await.id);
+    }
+    let asked = |category_id, min_price, max_price| SearchListingsRequest {
+        query: "bike".to_owned(),
+        category_id,
+        min_price,
+        max_price,
+        ..SearchListingsRequest::default()
+    };
+    for _ in 0..3 {
+        for (asked, expect) in [
+            (asked(None, None, None), vec![ids[2], ids[1], ids[0]]),
+            (asked(Some(20), None, None), vec![ids[1], ids[0]]),
+            (asked(None, Some(15.0), None), vec![ids[2], ids[1]]),
+            (asked(None, Some(10.01), Some(20.0)), vec![ids[1]]),
+            (asked(Some(21), None, Some(29.99)), vec![]),
+        ] {
+            let found = client.rpc.search_listings(asked).await.unwrap().into_inner();
+            let found_ids: Vec<i64> = found.listings.iter().map(|listing| listing.id).collect();
+            assert_eq!((found_ids, found.total), (expect.clone(), expect.len() as i32));
+        }
+    }
+}
+
+#[tokio::test]
+async fn totals_are_of_all_pages_also_when_the_answer_is_remembered() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let titles: Vec<String> = (0..45).map(|n| format!("Bike number {n}")).collect();
+    let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
+    let mut ids = with_titles(&mut client, &titles).await;
+    ids.reverse();
+    for _ in 0..2 {
+        for (limit, offset, expect) in [(0, 0, 0..20), (100, 0, 0..45), (10, 40, 40..45), (10, 45, 45..45)] {
+            let asked = SearchListingsRequest {
+                query: "bike".to_owned(),
+                limit,
+                offset,
+                ..SearchListingsRequest::default()
+            };
+            let found = client.rpc.search_listings(asked).await.unwrap().into_inner();
+            let found_ids: Vec<i64> = found.listings.iter().map(|listing| listing.id).collect();
+            assert_eq!((found_ids.as_slice(), found.total), (&ids[expect.clone()], 45));
+            let asked = ListListingsRequest {
+                storefront_id: Some(3),
+                limit,
+                offset,
+                ..ListListingsRequest::default()
+            };
+            assert_eq!(client.list(asked).await, (ids[expect].to_vec(), 45));
+        }
+    }
+}
+
+/// Each write must make the searches forget that it touches, and no write may leave an old answer behind.
+#[tokio::test]
+async fn a_search_after_a_write_shows_it() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    assert_eq!(client.search("lamp").await, (vec![], 0));
+    let id = with_titles(&mut client, &["Old lamp"]).await[0];
+    assert_eq!(client.search("lamp").await, (vec![id], 1));
+    let edit = |title: Option<&str>, status: Option<&str>| UpdateListingRequest {
+        id,
+        user_id: 7,
+        title: title.map(str::to_owned),
+        status: status.map(str::to_owned),
+        ..UpdateListingRequest::default()
+    };
+    client.rpc.update_listing(edit(Some("Old desk"), None)).await.unwrap();
+    assert_eq!(client.search("lamp").await, (vec![], 0));
+    assert_eq!(client.search("desk").await, (vec![id], 1));
+    client.rpc.update_listing(edit(None, Some("sold"))).await.unwrap();
+    assert_eq!(client.search("desk").await, (vec![], 0));
+    let of = |status: &str| ListListingsRequest {
+        status: Some(status.to_owned()),
+        ..ListListingsRequest::default()
+    };
+    assert_eq!(client.list(of("sold")).await, (vec![id], 1));
+    assert_eq!(client.list(of("active")).await, (vec![], 0));
+    client.rpc.update_listing(edit(None, Some("active"))).await.unwrap();
+    assert_eq!(client.search("desk").await, (vec![id], 1));
+    client.move_stock(id, ("in", 5)).await.unwrap();
+    let asked = SearchListingsRequest { query: "desk".to_owned(), ..SearchListingsRequest::default() };
+    let found = client.rpc.search_listings(asked).await.unwrap().into_inner();
+    assert_eq!(found.listings[0].quantity, 15, "what a found listing shows is as new as the listing");
+}
+
+#[tokio::test]
+async fn images_come_with_every_listing_in_their_order() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let ids = with_titles(&mut client, &["Bike one", "Bike two"]).await;
+    let home = server.stop().await;
+    for (place, id) in [(1, ids[0]), (0, ids[0]), (0, ids[1])] {
+        let primary = i32::from(place == 0);
+        let primary = if crate::STORE == crate::home::Kind::Sqlite {
+            primary.to_string()
+        } else {
+            (primary == 1).to_string()
+        };
+        home.run(&format!(
+            "INSERT INTO listing_images (listing_id, display_order, id, url, is_primary)
+             VALUES ({id}, {place}, {}, 'https://img/{id}/{place}', {primary})",
+            id * 10 + place
+        ));
+    }
+    let server = Server::start_in(home, &[]).await;
+    let mut client = server.client().await;
+    let found = client.rpc.list_listings(ListListingsRequest::default()).await.unwrap().into_inner();
+    let urls = |at: usize| -> Vec<&str> {
+        found.listings[at].images.iter().map(|image| image.url.as_str()).collect()
+    };
+    assert_eq!(urls(0), [format!("https://img/{}/0", ids[1])]);
+    assert_eq!(urls(1), [format!("https://img/{}/0", ids[0]), format!("https://img/{}/1", ids[0])]);
+    assert!(found.listings[1].images[0].is_primary && !found.listings[1].images[1].is_primary);
+}
