@@ -192,7 +192,7 @@ mod tests {
         let settings = Settings::read(&env, Role::Events).unwrap();
         assert!(!format!("{settings:?}").contains("secret"));
         assert!(
-            matches!(settings.store, StoreOptions::Postgres(options) if options.at() == "127.0.0.1:5432/challenge")
+            matches!(settings.store, StoreOptions::Postgres(options) if options.server.at() == "127.0.0.1:5432/challenge")
         );
     }
 

@@ -14,7 +14,7 @@ mod sqlite;
 
 pub use claims::{ClaimEnd, ClaimIntent, ClaimStart};
 pub use command::{EventKey, EventOutcome, EventWrite, Initialized};
-pub use postgres::{ConnectError, Password, PostgresOptions, Protection};
+pub use postgres::{ConnectError, Password, PostgresOptions, Protection, ServerOptions};
 pub use sqlite::{OpenError, SqliteOptions, Sync, Window};
 
 use crate::catalog::{Catalog, GoalIx};

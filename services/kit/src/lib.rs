@@ -17,6 +17,7 @@ pub mod lab;
 pub mod limit;
 pub mod logs;
 pub mod metrics;
+pub mod postgres;
 pub mod probe;
 pub mod serve;
 pub mod sqlite;

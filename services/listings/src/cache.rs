@@ -2,9 +2,12 @@
 
 mod flights;
 mod local;
+mod shared;
 mod value;
 
 pub use local::{Local, Number};
+pub(crate) use shared::until_nobody_believes;
+pub use shared::{BELIEVED_FOR, Closing, Shared};
 pub use value::Value;
 
 use crate::scope::{Kind, Scope};
@@ -24,6 +27,8 @@ pub enum Cache {
     Off,
     /// In this process, for a store that this process alone writes.
     Local(Arc<Local>),
+    /// In Redis, for a database that several processes share.
+    Shared(Arc<Shared>),
 }
 
 /// With what an answer may be added after a miss.
@@ -31,6 +36,7 @@ pub enum Cache {
 pub(crate) enum Ticket {
     None,
     Local(Number),
+    Shared(shared::Ticket),
 }
 
 impl Cache {
@@ -41,16 +47,57 @@ impl Cache {
         }
     }
 
-    async fn look(&self, scope: &Scope, key: &str) -> Result<Value, Ticket> {
+    /// Before the commit of a write that touches these, in a database that is shared.
+    pub(crate) async fn close(&self, scopes: &BTreeSet<Scope>) -> Closing {
         match self {
-            Self::Off => Err(Ticket::None),
-            Self::Local(local) => local.look(scope, key).map_err(Ticket::Local),
+            Self::Shared(shared) if !scopes.is_empty() => shared.close(scopes).await,
+            _ => Closing::default(),
+        }
+    }
+
+    /// After the commit; whether nobody can find any more what was there before.
+    pub(crate) async fn open(&self, closing: &Closing) -> bool {
+        match self {
+            Self::Shared(shared) if !closing.is_empty() => shared.open(closing).await,
+            _ => true,
+        }
+    }
+
+    /// Believes the generation that a look at the database has found, and when the look began.
+    pub(crate) fn believe(&self, seen: (i64, std::time::Instant)) {
+        if let Self::Shared(shared) = self {
+            shared.believe(seen);
+        }
+    }
+
+    /// Whether it works: a cache that is off does.
+    ///
+    /// # Errors
+    /// Says what is missing.
+    pub fn probe(&self) -> Result<(), String> {
+        match self {
+            Self::Shared(shared) if !shared.is_up() => Err("Redis does not answer".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
+    async fn look(&self, scopes: &[Scope], key: &str) -> Vec<Result<Value, Ticket>> {
+        match self {
+            Self::Off => vec![Err(Ticket::None); scopes.len()],
+            Self::Local(local) => {
+                scopes.iter().map(|scope| local.look(scope, key).map_err(Ticket::Local)).collect()
+            }
+            Self::Shared(shared) => {
+                let ticket = |ticket: Option<shared::Ticket>| ticket.map_or(Ticket::None, Ticket::Shared);
+                shared.look(scopes, key).await.into_iter().map(|found| found.map_err(ticket)).collect()
+            }
         }
     }
 
     async fn add(&self, scope: &Scope, (key, ticket): (&str, Ticket), value: &Value) {
         match (self, ticket) {
             (Self::Local(local), Ticket::Local(number)) => local.add(scope, (key, number), value.clone()),
+            (Self::Shared(shared), Ticket::Shared(ticket)) => shared.add(scope, (key, ticket), value).await,
             _ => {}
         }
     }
@@ -100,7 +147,8 @@ impl Remembered {
         (scope, key): (Scope, &str),
         ask: impl Future<Output = Result<Value, StoreError>>,
     ) -> Result<Value, StoreError> {
-        let ticket = match self.look(&scope, key).await {
+        let mut looked = self.look(std::slice::from_ref(&scope), key).await;
+        let ticket = match looked.pop().unwrap_or(Err(Ticket::None)) {
             Ok(value) => return Ok(value),
             Err(ticket) => ticket,
         };
@@ -113,11 +161,14 @@ impl Remembered {
         self.flights.share(asked, query).await
     }
 
-    pub(crate) async fn look(&self, scope: &Scope, key: &str) -> Result<Value, Ticket> {
-        let found = self.cache.look(scope, key).await;
-        let counters = if found.is_ok() { &self.hits } else { &self.misses };
-        counters[scope.kind() as usize].inc();
-        found
+    /// Of each scope what is remembered under `key`, or with what it may be added.
+    pub(crate) async fn look(&self, scopes: &[Scope], key: &str) -> Vec<Result<Value, Ticket>> {
+        let looked = self.cache.look(scopes, key).await;
+        for (scope, found) in scopes.iter().zip(&looked) {
+            let counters = if found.is_ok() { &self.hits } else { &self.misses };
+            counters[scope.kind() as usize].inc();
+        }
+        looked
     }
 
     pub(crate) async fn add(&self, scope: &Scope, entry: (&str, Ticket), value: &Value) {

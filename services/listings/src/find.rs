@@ -60,16 +60,17 @@ pub enum Value {
 pub struct Sql {
     /// The text; values stand in it by their number after `mark`.
     pub text: String,
-    /// From number 1.
+    /// From number 1, or from where another statement's end.
     pub values: Vec<Value>,
     mark: char,
+    before: usize,
 }
 
 impl Sql {
     fn add(&mut self, sql: &str, value: Value) {
         self.values.push(value);
         // Writing to a string cannot fail.
-        let _ = write!(self.text, "{sql}{}{}", self.mark, self.values.len());
+        let _ = write!(self.text, "{sql}{}{}", self.mark, self.before + self.values.len());
     }
 }
 
@@ -114,7 +115,7 @@ impl Filters {
     /// The ids of a slice; `mark` is what the store writes before a value's number.
     #[must_use]
     pub fn select(&self, slice: Slice, mark: char) -> Sql {
-        let mut sql = self.matching(if self.words.is_empty() { "id" } else { "w.listing_id" }, mark);
+        let mut sql = self.matching(if self.words.is_empty() { "id" } else { "w.listing_id" }, (mark, 0));
         sql.text += if self.words.is_empty() { " ORDER BY id DESC" } else { " ORDER BY w.listing_id DESC" };
         sql.add(" LIMIT ", Value::Int(slice.limit));
         sql.add(" OFFSET ", Value::Int(slice.offset));
@@ -124,17 +125,23 @@ impl Filters {
     /// How many there are.
     #[must_use]
     pub fn count(&self, mark: char) -> Sql {
+        self.count_after(0, mark)
+    }
+
+    /// The same with its values numbered after those of another statement.
+    #[must_use]
+    pub fn count_after(&self, before: usize, mark: char) -> Sql {
         if self.is_counted() {
             let text = "SELECT coalesce(sum(listings), 0) FROM category_counts WHERE 1 = 1".to_owned();
-            let mut sql = Sql { text, values: Vec::new(), mark };
+            let mut sql = Sql { text, values: Vec::new(), mark, before };
             self.add_kind(&mut sql);
             return sql;
         }
-        self.matching("count(*)", mark)
+        self.matching("count(*)", (mark, before))
     }
 
-    fn matching(&self, what: &str, mark: char) -> Sql {
-        let mut sql = Sql { text: format!("SELECT {what} FROM "), values: Vec::new(), mark };
+    fn matching(&self, what: &str, (mark, before): (char, usize)) -> Sql {
+        let mut sql = Sql { text: format!("SELECT {what} FROM "), values: Vec::new(), mark, before };
         if self.words.is_empty() {
             sql.text += "listings WHERE deleted_at IS NULL";
             self.add_kind(&mut sql);

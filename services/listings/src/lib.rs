@@ -13,6 +13,7 @@ pub mod listing;
 pub mod operations;
 pub mod price;
 pub mod proto;
+pub mod redis_link;
 pub mod scope;
 pub mod server;
 pub mod settings;

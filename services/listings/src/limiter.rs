@@ -10,6 +10,7 @@ pub use settings::{LimitSettings, OnFailure, SettingsError};
 
 use crate::grpc::{By, Method};
 use crate::identity::Caller;
+use crate::redis_link::{RedisLink, TAKE, Unreachable};
 use http::Request;
 use kit::metrics::Metrics;
 use kit::serve::Peer;
@@ -46,6 +47,7 @@ struct DecisionLabel {
 enum Counts {
     Nowhere,
     Here(Local),
+    InRedis(RedisLink),
 }
 
 /// Bounds how often rpcs are called.
@@ -58,10 +60,14 @@ pub struct Limiter {
 }
 
 impl Limiter {
-    /// A limiter that counts in this process.
+    /// A limiter that counts in this Redis, or in the process where there is none.
     #[must_use]
-    pub fn new(settings: LimitSettings, metrics: &Metrics) -> Self {
-        let counts = if settings.is_on { Counts::Here(Local::default()) } else { Counts::Nowhere };
+    pub fn new(settings: LimitSettings, redis: Option<RedisLink>, metrics: &Metrics) -> Self {
+        let counts = match redis {
+            _ if !settings.is_on => Counts::Nowhere,
+            Some(link) => Counts::InRedis(link),
+            None => Counts::Here(Local::default()),
+        };
         let limiter = Self {
             settings,
             counts,
@@ -89,6 +95,17 @@ impl Limiter {
         self.settings.is_on
     }
 
+    /// Whether it can be known how often callers have called.
+    ///
+    /// # Errors
+    /// Says what is missing.
+    pub fn probe(&self) -> Result<(), String> {
+        match &self.counts {
+            Counts::InRedis(link) if !link.is_up() => Err("Redis does not answer".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
     /// Under what name a caller's calls of a method are counted.
     #[must_use]
     pub fn identify<B>(&self, method: &Method, caller: &Caller, request: &Request<B>) -> String {
@@ -111,6 +128,7 @@ impl Limiter {
         let taken = match &self.counts {
             Counts::Nowhere => return Verdict::Admitted,
             Counts::Here(local) => Ok(local.take(method.name, (identity, per_minute))),
+            Counts::InRedis(link) => in_redis(link, (method.name, identity), per_minute).await,
         };
         match taken {
             Ok(None) => {
@@ -135,9 +153,18 @@ impl Limiter {
     }
 }
 
-/// Where the counts are does not answer.
-#[derive(Debug, Clone, Copy)]
-struct Unreachable;
+/// One script counts, by the clock of Redis: `None`, or after what time another call will be counted.
+async fn in_redis(
+    link: &RedisLink,
+    (method, identity): (&str, &str),
+    per_minute: u32,
+) -> Result<Option<Duration>, Unreachable> {
+    let key = |run: &str| vec![format!("rate_limit:{run}:{method}:{identity}")];
+    let arguments = [per_minute.to_string(), window::STEP_MS.to_string(), window::STEPS.to_string()];
+    let arguments: Vec<&[u8]> = arguments.iter().map(String::as_bytes).collect();
+    let wait: u64 = link.run(TAKE, key, &arguments).await?;
+    Ok((wait > 0).then(|| Duration::from_millis(wait)))
+}
 
 /// The other end of the connection; behind proxies that are trusted, whom the outermost of them has seen. What stands
 /// before that in `x-forwarded-for` is the caller's own invention.

@@ -2,14 +2,14 @@
 
 mod health;
 
-use crate::cache::{Cache, Local, Remembered};
+use crate::cache::{Cache, Local, Remembered, Shared};
 use crate::grpc::{self, Before};
 use crate::identity::Identity;
 use crate::limiter::Limiter;
 use crate::operations::Operations;
 use crate::proto::NAMES;
 use crate::settings::Settings;
-use crate::store::{Store, StoreOpenError};
+use crate::store::{Store, StoreOpenError, StoreOptions};
 use crate::views::Views;
 use kit::auth::Verifier;
 use kit::backlog::Backlog;
@@ -73,15 +73,20 @@ pub struct Running {
     drain_within: Duration,
 }
 
-/// Opens the store with its cache, as the settings say.
+/// Opens the store with its cache, as the settings say: in the process for the embedded store, in Redis for a database
+/// that others may write to as well, and none where such a database has no Redis beside it.
 ///
 /// # Errors
 /// When the database cannot be used.
 pub async fn open(settings: &Settings, metrics: &Metrics) -> Result<(Arc<Store>, Cache), StoreOpenError> {
-    let cache = match settings.cache_bytes {
-        0 => Cache::Off,
-        bytes => Cache::Local(Arc::new(Local::new(bytes))),
+    let cache = match (&settings.store, settings.cache_bytes, &settings.redis) {
+        (_, 0, _) | (StoreOptions::Postgres(_), _, None) => Cache::Off,
+        (StoreOptions::Sqlite(_), bytes, _) => Cache::Local(Arc::new(Local::new(bytes))),
+        (StoreOptions::Postgres(_), _, Some(link)) => Cache::Shared(Arc::new(Shared::new(link.clone()))),
     };
+    if let Some(link) = &settings.redis {
+        link.warm_up().await;
+    }
     let store = Store::open(&settings.store, cache.clone(), metrics).await?;
     Ok((Arc::new(store), cache))
 }
@@ -102,13 +107,13 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
     let mut callers = JoinSet::new();
     callers.spawn(Arc::clone(&views).run(Arc::clone(&store), draining.clone()));
     let identity = Arc::new(identity(settings, &metrics));
-    let limiter = Arc::new(Limiter::new(settings.limits.clone(), &metrics));
+    let limiter = Arc::new(Limiter::new(settings.limits.clone(), settings.redis.clone(), &metrics));
     let health = health_of(&store, &identity);
 
     let limit = Limit::new(settings.in_flight);
     metrics.watch("in_flight", "Calls worked on now", &limit);
     let gate = Gate::new(&Backlog::watch(settings.wait_target), &limit, GATE, &metrics);
-    let remembered = Remembered::new(cache, &metrics);
+    let remembered = Remembered::new(cache.clone(), &metrics);
     let operations = Operations::new(Arc::clone(&store), remembered, Arc::clone(&views));
     let before = Before { identity: Arc::clone(&identity), limiter: Arc::clone(&limiter), limit };
     let (routes, reporter) = grpc::router(Arc::new(operations), before, &metrics).await;
@@ -120,6 +125,7 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
         store: Arc::clone(&store),
         identity: Arc::clone(&identity),
         limiter,
+        cache,
     };
     let routes = kit::admin::router(Arc::clone(&health), metrics).merge(health::router(shown));
     let operators = serve_operators(http_port, Port { routes, gate: None, bounds }, operators_draining);

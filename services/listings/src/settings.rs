@@ -2,7 +2,8 @@
 //! prefixes that existing deployments use; the newer one counts first, and the bare name last.
 
 use crate::limiter::{LimitSettings, SettingsError as LimitError};
-use crate::store::{SqliteOptions, StoreOptions, Sync};
+use crate::redis_link::RedisLink;
+use crate::store::{Password, PostgresOptions, Protection, ServerOptions, SqliteOptions, StoreOptions, Sync};
 use kit::env::{Env, EnvError};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -45,6 +46,8 @@ pub struct Settings {
     pub http: SocketAddr,
     /// Where listings are kept.
     pub store: StoreOptions,
+    /// Where replicas share what they remember and count.
+    pub redis: Option<RedisLink>,
     /// Bytes of answers remembered in the process; 0 remembers nothing.
     pub cache_bytes: usize,
     /// How often each caller may call.
@@ -77,7 +80,11 @@ impl Settings {
             admins: admins.filter(|name| !name.is_empty()).map(str::to_owned).collect(),
             grpc: address(env, "GRPC_PORT", 50_053)?,
             http: http_address(env)?,
-            store: StoreOptions::Sqlite(sqlite(env)?),
+            store: match env.text("DB_HOST") {
+                Some(host) => StoreOptions::Postgres(postgres(env, host)?),
+                None => StoreOptions::Sqlite(sqlite(env)?),
+            },
+            redis: redis(env)?,
             cache_bytes: usize::try_from(env.within("CACHE_MB", 128, 0..=65_536)?).unwrap_or(0) << 20,
             limits: LimitSettings::read(env)?,
             in_flight: count(env, "MAX_IN_FLIGHT", 1_024, 100_000)?,
@@ -98,6 +105,38 @@ fn sqlite(env: &Env) -> Result<SqliteOptions, EnvError> {
         sync: env.choice("DATABASE_SYNC", &[("full", Sync::Full), ("normal", Sync::Normal)])?,
         readers: count(env, "DATABASE_READERS", 4, 64)?,
     })
+}
+
+fn postgres(env: &Env, host: &str) -> Result<PostgresOptions, EnvError> {
+    let modes = [("disable", Protection::Plain), ("verify-full", Protection::VerifiedTls)];
+    let text = |name: &str, default: &str| env.text(name).unwrap_or(default).to_owned();
+    let server = ServerOptions {
+        application: "listings",
+        host: host.to_owned(),
+        port: env.port("DB_PORT", 5432)?,
+        database: text("DB_NAME", "listings"),
+        user: text("DB_USER", "listings"),
+        password: Password(text("DB_PASSWORD", "")),
+        protection: env.choice("DB_SSLMODE", &modes)?,
+        statement_timeout: Duration::from_millis(env.within("DB_STATEMENT_TIMEOUT_MS", 5000, 10..=60_000)?),
+        start_within: Duration::from_secs(env.within("DB_START_WITHIN_S", 30, 0..=600)?),
+    };
+    Ok(PostgresOptions {
+        server,
+        writers: count(env, "DB_WRITERS", 4, 64)?,
+        readers: count(env, "DB_READERS", 8, 64)?,
+    })
+}
+
+fn redis(env: &Env) -> Result<Option<RedisLink>, EnvError> {
+    let Some(url) = env.text("REDIS_URL") else { return Ok(None) };
+    // An address may hold a password, so it is not repeated.
+    let refused = |error: redis::RedisError| EnvError {
+        name: "REDIS_URL",
+        value: "(hidden)".to_owned(),
+        expected: format!("redis://HOST:PORT/: {error}"),
+    };
+    RedisLink::new(url).map(Some).map_err(refused)
 }
 
 fn count(env: &Env, name: &'static str, default: u64, max: u64) -> Result<usize, EnvError> {

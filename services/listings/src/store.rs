@@ -6,11 +6,13 @@
 
 mod command;
 mod counted;
+mod postgres;
 mod sqlite;
 
 pub use command::WriteError;
 pub use kit::sqlite::{OpenError, Sync};
 pub use kit::store::StoreError;
+pub use postgres::{ConnectError, Password, PostgresOptions, Protection, ServerOptions};
 pub use sqlite::SqliteOptions;
 
 use crate::cache::Cache;
@@ -21,6 +23,7 @@ use crate::stats::Stats;
 use crate::write::{Write, Written};
 use command::Command;
 use kit::metrics::Metrics;
+use postgres::Postgres;
 use sqlite::Sqlite;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -33,6 +36,8 @@ const COMMIT_WAIT: Duration = Duration::from_secs(20);
 pub enum StoreOptions {
     /// The embedded one.
     Sqlite(SqliteOptions),
+    /// PostgreSQL 15 or newer.
+    Postgres(PostgresOptions),
 }
 
 /// Why a store could not be opened.
@@ -41,6 +46,9 @@ pub enum StoreOpenError {
     /// The embedded one.
     #[error(transparent)]
     Sqlite(#[from] OpenError),
+    /// PostgreSQL.
+    #[error(transparent)]
+    Postgres(#[from] ConnectError),
 }
 
 /// A store.
@@ -50,6 +58,7 @@ pub struct Store {
 
 enum Kind {
     Sqlite(Sqlite),
+    Postgres(Box<Postgres>),
 }
 
 /// Asks the store that there is.
@@ -57,6 +66,7 @@ macro_rules! ask {
     ($self:ident, $method:ident($($argument:expr),*)) => {
         match &$self.kind {
             Kind::Sqlite(store) => store.$method($($argument),*).await,
+            Kind::Postgres(store) => store.$method($($argument),*).await,
         }
     };
 }
@@ -74,6 +84,9 @@ impl Store {
     ) -> Result<Self, StoreOpenError> {
         let kind = match options {
             StoreOptions::Sqlite(options) => Kind::Sqlite(Sqlite::open(options, cache, metrics)?),
+            StoreOptions::Postgres(options) => {
+                Kind::Postgres(Box::new(Postgres::open(options, cache, metrics).await?))
+            }
         };
         Ok(Self { kind })
     }
@@ -158,6 +171,7 @@ impl Store {
     fn send(&self, command: Command) -> Result<(), StoreError> {
         match &self.kind {
             Kind::Sqlite(store) => store.send(command),
+            Kind::Postgres(store) => store.send(command),
         }
     }
 
@@ -168,6 +182,7 @@ impl Store {
     pub fn probe(&self) -> Result<(), StoreError> {
         match &self.kind {
             Kind::Sqlite(store) => store.probe(),
+            Kind::Postgres(store) => store.probe(),
         }
     }
 
@@ -175,6 +190,7 @@ impl Store {
     pub async fn close(&self) {
         match &self.kind {
             Kind::Sqlite(store) => store.close(),
+            Kind::Postgres(store) => store.close().await,
         }
     }
 }

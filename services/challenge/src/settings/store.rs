@@ -2,7 +2,9 @@
 
 use super::{SettingsError, count};
 use crate::server::Role;
-use crate::store::{Password, PostgresOptions, Protection, SqliteOptions, StoreOptions, Sync, Window};
+use crate::store::{
+    Password, PostgresOptions, Protection, ServerOptions, SqliteOptions, StoreOptions, Sync, Window,
+};
 use kit::env::{Env, EnvError};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -38,19 +40,23 @@ fn sqlite(env: &Env) -> Result<SqliteOptions, EnvError> {
 fn postgres(env: &Env, host: &str) -> Result<PostgresOptions, EnvError> {
     let modes = [("disable", Protection::Plain), ("verify-full", Protection::VerifiedTls)];
     let text = |name: &str, default: &str| env.text(name).unwrap_or(default).to_owned();
-    Ok(PostgresOptions {
+    let server = ServerOptions {
+        application: "challenge",
         host: host.to_owned(),
         port: env.port("DB_PORT", 5432)?,
         database: text("DB_NAME", "challenge"),
         user: text("DB_USER", "challenge"),
         password: Password(text("DB_PASSWORD", "")),
         protection: env.choice("DB_SSLMODE", &modes)?,
+        statement_timeout: Duration::from_millis(env.within("DB_STATEMENT_TIMEOUT_MS", 5000, 10..=60_000)?),
+        start_within: Duration::from_secs(env.within("DB_START_WITHIN_S", 30, 0..=600)?),
+    };
+    Ok(PostgresOptions {
+        server,
         writers: count(env, "DB_WRITERS", 4, 64)?,
         readers: count(env, "DB_READERS", 2, 64)?,
-        statement_timeout: Duration::from_millis(env.within("DB_STATEMENT_TIMEOUT_MS", 5000, 10..=60_000)?),
         linger: linger(env)?,
         event_ids_for: ids_for(env)?,
-        start_within: Duration::from_secs(env.within("DB_START_WITHIN_S", 30, 0..=600)?),
     })
 }
 

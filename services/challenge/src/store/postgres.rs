@@ -5,7 +5,6 @@
 //! Start at [`Postgres::open`].
 
 mod caretaker;
-mod connect;
 #[cfg(feature = "lab")]
 mod lab;
 #[cfg(test)]
@@ -14,12 +13,11 @@ mod reader;
 mod rows;
 mod schema;
 mod statements;
-mod tls;
 mod transaction;
 mod types;
 mod writer;
 
-pub use connect::{ConnectError, Password, PostgresOptions, Protection};
+pub use kit::postgres::{ConnectError, Password, Protection, ServerOptions};
 
 use super::StoreError;
 use super::claims::ClaimIntent;
@@ -29,18 +27,33 @@ use crate::catalog::Catalog;
 use crate::rules::UserGoals;
 use crate::user::UserId;
 use caretaker::Caretaker;
-use connect::Connector;
 use kit::clock::UtcMs;
 use kit::metrics::Metrics;
+use kit::postgres::{Connector, connect_patiently};
 use reader::{Ask, Reader, Reads};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use writer::{Message, Writer};
+
+/// Which database, and how it is used.
+#[derive(Debug, Clone)]
+pub struct PostgresOptions {
+    /// The server.
+    pub server: ServerOptions,
+    /// Connections that write, each for its part of the users; at least 1.
+    pub writers: usize,
+    /// Connections that read; at least 1.
+    pub readers: usize,
+    /// How long the first command of a group waits for others before the group is written.
+    pub linger: Duration,
+    /// Event ids are remembered for at least this long.
+    pub event_ids_for: Duration,
+}
 
 /// A store in PostgreSQL.
 pub(super) struct Postgres {
@@ -60,11 +73,12 @@ impl Postgres {
         catalog: Arc<Catalog>,
         metrics: &Metrics,
     ) -> Result<Self, ConnectError> {
-        let connector = Connector::new(options)?;
-        let first = connect::connect_patiently(&connector).await?;
-        schema::migrate(&first, options).await?;
+        let connector = Connector::new(&options.server)?;
+        let first = connect_patiently(&connector).await?;
+        kit::postgres::migrate(&first, &options.server, &schema::MIGRATIONS).await?;
         drop(first);
-        let not_warm = |error: StoreError| ConnectError::Refused { at: options.at(), why: error.to_string() };
+        let not_warm =
+            |error: StoreError| ConnectError::Refused { at: options.server.at(), why: error.to_string() };
 
         let counted = Counted::register(metrics);
         let mut writing = JoinSet::new();

@@ -46,9 +46,10 @@ impl Operations {
     /// # Errors
     /// When the store fails.
     pub async fn listings(&self, ids: &[i64]) -> Result<Vec<Arc<Listing>>, Refusal> {
+        let scopes: Vec<Scope> = ids.iter().copied().map(Scope::Listing).collect();
         let (mut found, mut missing) = (HashMap::new(), HashMap::new());
-        for id in ids {
-            match self.remembered.look(&Scope::Listing(*id), "").await {
+        for (id, looked) in ids.iter().zip(self.remembered.look(&scopes, "").await) {
+            match looked {
                 Ok(value) => found.extend(listing_of(value).map(|listing| (*id, listing))),
                 Err(ticket) => drop(missing.insert(*id, ticket)),
             }

@@ -1,6 +1,7 @@
 //! Health over HTTP, in the shape that existing probes read. Whether calls are limited stands in every answer, so that
 //! nobody measures a service without knowing.
 
+use crate::cache::Cache;
 use crate::identity::Identity;
 use crate::limiter::Limiter;
 use crate::store::Store;
@@ -19,6 +20,7 @@ pub(super) struct Shown {
     pub(super) store: Arc<Store>,
     pub(super) identity: Arc<Identity>,
     pub(super) limiter: Arc<Limiter>,
+    pub(super) cache: Cache,
 }
 
 /// `/health` and, of its parts, `/live`, `/ready`, `/startup` and `/deep`.
@@ -64,15 +66,21 @@ fn startup(shown: &Shown) -> (StatusCode, Value) {
 fn deep(shown: &Shown) -> (StatusCode, Value) {
     let worded = |outcome: Result<(), String>| outcome.map_or_else(|why| why, |()| "healthy".to_owned());
     let database = shown.store.probe().map_err(|error| error.to_string());
-    let identity = shown.identity.probe();
+    let (identity, cache) = (shown.identity.probe(), shown.cache.probe());
+    let limiter = shown.limiter.probe();
     let status = if database.is_err() {
         "unhealthy"
-    } else if identity.is_err() {
+    } else if identity.is_err() || cache.is_err() || limiter.is_err() {
         "degraded"
     } else {
         "healthy"
     };
     let code = if database.is_err() { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
-    let checks = json!({ "database": worded(database), "identity": worded(identity) });
+    let checks = json!({
+        "database": worded(database),
+        "identity": worded(identity),
+        "cache": worded(cache),
+        "rate_limiter": worded(limiter),
+    });
     (code, answer(shown, (status, checks)))
 }

@@ -8,11 +8,14 @@ use home::Kind;
 const STORE: Kind = Kind::Sqlite;
 
 mod bad_input;
+mod binary;
 mod catalogue;
 mod favorites;
 mod home;
+mod killed;
 mod limits;
 mod listings;
+mod process;
 mod search;
 mod stock;
 mod support;

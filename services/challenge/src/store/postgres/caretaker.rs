@@ -1,13 +1,13 @@
 //! What is to be done now and then on a connection of its own: see whether the server answers, forget expired event
 //! ids, look for open claims.
 
-use super::connect::{Connector, Link, within};
 use super::rows;
 use super::statements::Chores;
-use super::types::Stamp;
 use crate::store::StoreError;
 use crate::store::claims::ClaimIntent;
 use kit::clock::UtcMs;
+use kit::postgres::Stamp;
+use kit::postgres::{Connector, Link, within};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::MissedTickBehavior;

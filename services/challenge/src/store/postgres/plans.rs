@@ -1,8 +1,8 @@
 //! What PostgreSQL does for each statement on a table of some size: every one finds its rows by an index, and every
 //! index is there for a statement.
 
-use super::connect::{Connector, Password, PostgresOptions, Protection, connect_patiently};
 use super::{schema, statements};
+use kit::postgres::{Connector, Password, Protection, ServerOptions, connect_patiently, migrate};
 use peers::postgres::{Cluster, Options};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -50,7 +50,7 @@ async fn every_statement_uses_an_index_and_every_index_has_its_statement() {
     let cluster = Cluster::start_with(&Options { fsync: false, ..Options::default() }).unwrap();
     let options = options(&cluster);
     let connected = connect_patiently(&Connector::new(&options).unwrap()).await.unwrap();
-    schema::migrate(&connected, &options).await.unwrap();
+    migrate(&connected, &options, &schema::MIGRATIONS).await.unwrap();
     connected.client.batch_execute("SET statement_timeout = 0").await.unwrap();
     connected.client.batch_execute(FILL).await.unwrap();
     let mut all = String::new();
@@ -87,19 +87,16 @@ async fn explained(client: &tokio_postgres::Client, (statement, parameters): (&s
     lines.iter().filter_map(line).collect()
 }
 
-fn options(cluster: &Cluster) -> PostgresOptions {
-    PostgresOptions {
+fn options(cluster: &Cluster) -> ServerOptions {
+    ServerOptions {
+        application: "challenge",
         host: cluster.host(),
         port: cluster.port(),
         database: peers::postgres::DATABASE.to_owned(),
         user: peers::postgres::USER.to_owned(),
         password: Password::default(),
         protection: Protection::Plain,
-        writers: 1,
-        readers: 1,
         statement_timeout: Duration::from_secs(30),
-        linger: Duration::ZERO,
-        event_ids_for: Duration::from_secs(3600),
         start_within: Duration::from_secs(5),
     }
 }

@@ -1,7 +1,6 @@
 //! A reader: one task, one connection. Requests that come in while it waits for an answer are asked together, so
 //! that a busy service asks less often and an idle one does not wait.
 
-use super::connect::{Connector, Link, within};
 use super::rows;
 use super::statements::Reading;
 use crate::catalog::Catalog;
@@ -9,6 +8,7 @@ use crate::rules::UserGoals;
 use crate::store::StoreError;
 use crate::user::UserId;
 use kit::metrics::{Metrics, seconds_histogram};
+use kit::postgres::{Connector, Link, within};
 use prometheus_client::metrics::histogram::Histogram;
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,12 +1,12 @@
 //! Rows to and from PostgreSQL: a group's rows travel as one array a column.
 
-use super::types::Stamp;
 use crate::catalog::Catalog;
 use crate::rewards::Grant;
 use crate::rules::{GoalRow, UserGoals};
 use crate::store::claims::{ClaimIntent, Recorded};
 use crate::user::UserId;
 use kit::clock::UtcMs;
+use kit::postgres::Stamp;
 use std::collections::HashMap;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row};

@@ -1,7 +1,4 @@
-//! The schema in PostgreSQL: forward only, one step a version, and one replica at a time.
-
-use super::connect::{ConnectError, Connected, PostgresOptions};
-use tokio_postgres::Client;
+//! The schema in PostgreSQL: forward only, one step a version.
 
 /// Each entry brings the schema from its place to the next. Entries are never changed, only added.
 ///
@@ -9,7 +6,7 @@ use tokio_postgres::Client;
 /// `players` has a row for each user who was ever written: locking it makes the user's writes take turns over all
 /// replicas. `user_goal_progress` has no index besides its key, so that an update of a row stays on its page.
 /// `event_ids` is written in the order of time, so a block-range index finds what has expired at no cost to writes.
-const MIGRATIONS: [&str; 1] = ["
+pub(super) const MIGRATIONS: [&str; 1] = ["
     CREATE TABLE players (
         user_id TEXT PRIMARY KEY
     );
@@ -58,40 +55,3 @@ const MIGRATIONS: [&str; 1] = ["
         PRIMARY KEY (user_id, idempotency_key)
     );
 "];
-
-/// Held while migrating; any number that nobody else uses in this database.
-const LOCK: i64 = 0x706c_696d_736f_6c6c;
-const OLDEST_SERVER: i32 = 150_000;
-
-/// Brings the schema up to date. Replicas that start at once wait for each other; all of it happens or nothing.
-pub(super) async fn migrate(connected: &Connected, options: &PostgresOptions) -> Result<(), ConnectError> {
-    let client = &connected.client;
-    let refused = |error: tokio_postgres::Error| options.refused(&error);
-    check_version(client, options).await?;
-    let begin = format!(
-        "BEGIN; SET LOCAL statement_timeout = 0; SELECT pg_advisory_xact_lock({LOCK});
-         CREATE TABLE IF NOT EXISTS schema_steps (step INTEGER PRIMARY KEY, applied_at TIMESTAMPTZ NOT NULL)"
-    );
-    client.batch_execute(&begin).await.map_err(refused)?;
-    let newest =
-        client.query_one("SELECT coalesce(max(step), 0) FROM schema_steps", &[]).await.map_err(refused)?;
-    let found: i32 = newest.get(0);
-    let known = i32::try_from(MIGRATIONS.len()).unwrap_or(i32::MAX);
-    if found > known {
-        return Err(ConnectError::Newer { at: options.at(), found, known });
-    }
-    for (step, sql) in (1..).zip(MIGRATIONS).filter(|(step, _)| *step > found) {
-        let recorded = format!("{sql}; INSERT INTO schema_steps VALUES ({step}, now())");
-        client.batch_execute(&recorded).await.map_err(refused)?;
-    }
-    client.batch_execute("COMMIT").await.map_err(refused)
-}
-
-async fn check_version(client: &Client, options: &PostgresOptions) -> Result<(), ConnectError> {
-    let asked = "SELECT current_setting('server_version_num')::int, current_setting('server_version')";
-    let row = client.query_one(asked, &[]).await.map_err(|error| options.refused(&error))?;
-    if row.get::<_, i32>(0) < OLDEST_SERVER {
-        return Err(ConnectError::Old { at: options.at(), found: row.get(1) });
-    }
-    Ok(())
-}

@@ -1,7 +1,7 @@
 //! Every statement, as text and prepared. A user is part of each but three: two are chores that look for what is
 //! old (`EXPIRED_IDS`, `PENDING`), one asks whether the server is there.
 
-use super::connect::Prepared;
+use kit::postgres::Prepared;
 use tokio_postgres::{Client, Error, Statement};
 
 /// Makes the missing rows of `players` and locks all of them, in the order given: two groups that share users can

@@ -3,7 +3,6 @@
 
 use super::rows::{self, ClaimColumns, Columns, GrantColumns};
 use super::statements::Writing;
-use super::types::Stamp;
 use crate::catalog::Catalog;
 use crate::rewards::Grant;
 use crate::store::batch::{Changes, Loaded};
@@ -12,6 +11,7 @@ use crate::store::command::EventKey;
 use crate::store::needs::Needs;
 use crate::user::UserId;
 use kit::clock::UtcMs;
+use kit::postgres::Stamp;
 use std::collections::HashSet;
 use tokio_postgres::{Client, Error, Row};
 

@@ -1,7 +1,6 @@
 //! A writer: one task, one connection, one part of the users. It takes what has come in, runs it in one transaction,
 //! commits, then answers all. Two round trips a group, however many commands are in it.
 
-use super::connect::{Connector, Link, within};
 use super::statements::Writing;
 use super::transaction::{load, write};
 use crate::catalog::Catalog;
@@ -11,6 +10,7 @@ use crate::store::command::Command;
 use crate::store::counted::{Counted, Tally};
 use crate::store::needs::{Complete, Needs};
 use kit::clock::UtcMs;
+use kit::postgres::{Connector, Link, within};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use tokio_postgres::config::SslMode;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::tls::TlsStream;
-use tokio_postgres::{Client, Config, Connection, NoTls, Socket};
+use tokio_postgres::{CancelToken, Client, Config, Connection, NoTls, Socket};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// After a connection failed, requests are refused at once for this long instead of each trying again.
@@ -38,7 +38,9 @@ pub enum Protection {
 
 /// Which database, and within what bounds it is used.
 #[derive(Debug, Clone)]
-pub struct PostgresOptions {
+pub struct ServerOptions {
+    /// What the server shows of whoever is connected.
+    pub application: &'static str,
     /// A host name, an address, or the folder of a socket.
     pub host: String,
     /// Its port.
@@ -51,16 +53,8 @@ pub struct PostgresOptions {
     pub password: Password,
     /// How connections are protected.
     pub protection: Protection,
-    /// Connections that write, each for its part of the users; at least 1.
-    pub writers: usize,
-    /// Connections that read; at least 1.
-    pub readers: usize,
     /// The server ends a statement that takes longer.
     pub statement_timeout: Duration,
-    /// How long the first command of a group waits for others before the group is written.
-    pub linger: Duration,
-    /// Event ids are remembered for at least this long.
-    pub event_ids_for: Duration,
     /// How long a start waits for a server that cannot be reached yet.
     pub start_within: Duration,
 }
@@ -96,21 +90,23 @@ pub enum ConnectError {
     },
 }
 
-impl PostgresOptions {
+impl ServerOptions {
     /// For people: where the database is.
     #[must_use]
     pub fn at(&self) -> String {
         format!("{}:{}/{}", self.host, self.port, self.database)
     }
 
-    pub(super) fn refused(&self, error: &tokio_postgres::Error) -> ConnectError {
+    /// What a start says of an error.
+    #[must_use]
+    pub fn refused(&self, error: &tokio_postgres::Error) -> ConnectError {
         ConnectError::Refused { at: self.at(), why: told(error) }
     }
 
     fn config(&self) -> Config {
         let mut config = Config::new();
         config.host(&self.host).port(self.port).dbname(&self.database).user(&self.user);
-        config.application_name("challenge").connect_timeout(CONNECT_TIMEOUT);
+        config.application_name(self.application).connect_timeout(CONNECT_TIMEOUT);
         config.keepalives_idle(Duration::from_secs(30)).tcp_user_timeout(Duration::from_secs(30));
         if !self.password.0.is_empty() {
             config.password(&self.password.0);
@@ -134,8 +130,9 @@ fn told(error: &tokio_postgres::Error) -> String {
 }
 
 /// One connection and the task that moves its bytes, which ends with it.
-pub(super) struct Connected {
-    pub(super) client: Client,
+pub struct Connected {
+    /// Sends statements.
+    pub client: Client,
     driver: JoinHandle<()>,
 }
 
@@ -147,30 +144,51 @@ impl Drop for Connected {
 
 /// Connections are made with what was found at the start: the authorities are read once.
 #[derive(Clone)]
-pub(super) struct Connector {
-    options: PostgresOptions,
+pub struct Connector {
+    options: ServerOptions,
     tls: Option<Tls>,
 }
 
 impl Connector {
-    pub(super) fn new(options: &PostgresOptions) -> Result<Self, ConnectError> {
-        let no_authorities = |error: kit::client::ClientError| ConnectError::Refused {
+    /// A maker of connections.
+    ///
+    /// # Errors
+    /// When TLS is asked for and there are no authorities.
+    pub fn new(options: &ServerOptions) -> Result<Self, ConnectError> {
+        let no_authorities = |error: crate::client::ClientError| ConnectError::Refused {
             at: options.at(),
             why: error.to_string(),
         };
         let tls = match options.protection {
             Protection::Plain => None,
-            Protection::VerifiedTls => Some(Tls(kit::client::tls().map_err(no_authorities)?)),
+            Protection::VerifiedTls => Some(Tls(crate::client::tls().map_err(no_authorities)?)),
         };
         Ok(Self { options: options.clone(), tls })
     }
 
-    pub(super) async fn connect(&self) -> Result<Connected, tokio_postgres::Error> {
+    /// A new connection.
+    ///
+    /// # Errors
+    /// What the driver or the server says.
+    pub async fn connect(&self) -> Result<Connected, tokio_postgres::Error> {
         let mut config = self.options.config();
         match self.tls.clone() {
             None => config.ssl_mode(SslMode::Disable).connect(NoTls).await.map(Connected::drive),
             Some(tls) => config.ssl_mode(SslMode::Require).connect(tls).await.map(Connected::drive),
         }
+    }
+}
+
+impl Connector {
+    /// Asks the server to end what a connection is doing. That it has ended is not told.
+    pub async fn cancel(&self, token: CancelToken) {
+        let asked = async {
+            match self.tls.clone() {
+                None => token.cancel_query(NoTls).await,
+                Some(tls) => token.cancel_query(tls).await,
+            }
+        };
+        let _asked_in_time = tokio::time::timeout(CONNECT_TIMEOUT, asked).await;
     }
 }
 
@@ -189,7 +207,10 @@ impl Connected {
 }
 
 /// The first connection of a start: a server that is still starting, or has no connection free, is waited for.
-pub(super) async fn connect_patiently(connector: &Connector) -> Result<Connected, ConnectError> {
+///
+/// # Errors
+/// When it refuses for good, or does not answer in time.
+pub async fn connect_patiently(connector: &Connector) -> Result<Connected, ConnectError> {
     let options = &connector.options;
     let give_up_at = Instant::now() + options.start_within;
     loop {
@@ -214,36 +235,44 @@ fn is_passing(error: &tokio_postgres::Error) -> bool {
 }
 
 /// What a connection is prepared for: the statements of one kind of task.
-pub(super) trait Prepared: Sized + Send {
+pub trait Prepared: Sized + Send {
+    /// Prepares them on a new connection.
     fn prepare(client: &Client) -> impl Future<Output = Result<Self, tokio_postgres::Error>> + Send;
 }
 
 /// A connection with its statements.
-pub(super) struct Session<S> {
+pub struct Session<S> {
     connected: Connected,
-    pub(super) statements: S,
+    /// The statements.
+    pub statements: S,
 }
 
 impl<S> Session<S> {
-    pub(super) fn client(&self) -> &Client {
+    /// Sends statements.
+    pub fn client(&self) -> &Client {
         &self.connected.client
     }
 }
 
 /// A connection that is remade when it is broken.
-pub(super) struct Link<S> {
+pub struct Link<S> {
     connector: Connector,
     session: Option<Session<S>>,
     failed: Option<(Instant, StoreError)>,
 }
 
 impl<S: Prepared> Link<S> {
-    pub(super) fn new(connector: Connector) -> Self {
+    /// A connection that is made when it is first needed.
+    #[must_use]
+    pub fn new(connector: Connector) -> Self {
         Self { connector, session: None, failed: None }
     }
 
     /// The session, made now if there is none that works.
-    pub(super) async fn session(&mut self) -> Result<&Session<S>, StoreError> {
+    ///
+    /// # Errors
+    /// When none can be made, or could a moment ago.
+    pub async fn session(&mut self) -> Result<&Session<S>, StoreError> {
         if self.session.as_ref().is_some_and(|session| session.client().is_closed()) {
             self.session = None;
         }
@@ -280,7 +309,7 @@ impl<S: Prepared> Link<S> {
 
     /// After work that failed: a connection on which the server said no is made usable again, any other is given up,
     /// as what it may still be doing is not known.
-    pub(super) async fn recover(&mut self, error: &StoreError) {
+    pub async fn recover(&mut self, error: &StoreError) {
         let rolled_back = match (&self.session, error) {
             (Some(session), StoreError::Failed(_)) => {
                 within(GRACE, session.client().batch_execute("ROLLBACK")).await.is_ok()
@@ -293,13 +322,17 @@ impl<S: Prepared> Link<S> {
     }
 
     /// The longest that an answer is waited for.
-    pub(super) fn patience(&self) -> Duration {
+    #[must_use]
+    pub fn patience(&self) -> Duration {
         self.connector.options.statement_timeout + GRACE
     }
 }
 
 /// Waits for the database within bounds.
-pub(super) async fn within<T>(
+///
+/// # Errors
+/// What became of the work, or that it took too long.
+pub async fn within<T>(
     patience: Duration,
     work: impl Future<Output = Result<T, tokio_postgres::Error>>,
 ) -> Result<T, StoreError> {

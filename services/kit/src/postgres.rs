@@ -1,0 +1,14 @@
+//! PostgreSQL as the services use it: connections made within bounds and remade when they break, TLS or none, schemas
+//! that replicas bring up to date one at a time.
+
+mod connect;
+mod schema;
+mod tls;
+mod types;
+
+pub use connect::{
+    ConnectError, Connected, Connector, Link, Password, Prepared, Protection, ServerOptions, Session,
+    connect_patiently, within,
+};
+pub use schema::migrate;
+pub use types::Stamp;

@@ -1,0 +1,201 @@
+//! Every statement but searches, whose text depends on what is asked for.
+
+use kit::postgres::Prepared;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use tokio_postgres::{Client, Error, Statement};
+
+macro_rules! listing_columns {
+    () => {
+        "id, uuid::text, user_id, storefront_id, title, description, price_hundredths, currency, category_id, status,
+         visibility, quantity, sku, view_count, favorites_count, sold_count, created_at, updated_at, published_at,
+         translations, original_language"
+    };
+}
+
+pub(super) const LISTINGS: &str =
+    concat!("SELECT ", listing_columns!(), " FROM listings WHERE id = ANY($1) AND deleted_at IS NULL");
+/// Locked in the order of their ids, so that two writers can wait for each other, never in a circle.
+pub(super) const LOCK: &str = concat!(
+    "SELECT ",
+    listing_columns!(),
+    " FROM listings WHERE id = ANY($1) AND deleted_at IS NULL ORDER BY id FOR NO KEY UPDATE"
+);
+pub(super) const IMAGES: &str = "
+    SELECT listing_id, id, url, display_order, is_primary FROM listing_images WHERE listing_id = ANY($1)
+    ORDER BY listing_id, display_order";
+pub(super) const STATS: &str = "
+    SELECT total, active, out_of_stock, low_stock, value_hundredths::text, sold FROM storefront_stats
+    WHERE storefront_id = $1";
+pub(super) const CATEGORIES: &str = "
+    SELECT id, name, slug, parent_id, sort_order, coalesce(listings, 0) FROM categories
+    LEFT JOIN category_counts ON category_id = id AND status = 'active' ORDER BY sort_order, id";
+/// Both in one statement, so that they are of one moment.
+pub(super) const FAVORITES: &str = "
+    SELECT array(SELECT listing_id FROM listing_favorites WHERE user_id = $1
+                 ORDER BY marked_at DESC, listing_id DESC LIMIT $2 OFFSET $3),
+           (SELECT count(*) FROM listing_favorites WHERE user_id = $1)";
+pub(super) const FAVORED_BY: &str =
+    "SELECT user_id FROM listing_favorites WHERE listing_id = $1 ORDER BY user_id LIMIT $2";
+pub(super) const IS_FAVORITE: &str =
+    "SELECT EXISTS (SELECT 1 FROM listing_favorites WHERE user_id = $1 AND listing_id = $2)";
+pub(super) const OF_SKU: &str = "
+    SELECT id FROM listings WHERE sku = $1 AND deleted_at IS NULL AND storefront_id IS NOT NULL
+    ORDER BY id LIMIT 1000";
+
+const MARKS: &str = "
+    SELECT user_id, listing_id FROM listing_favorites
+    WHERE (user_id, listing_id) IN (SELECT * FROM unnest($1::bigint[], $2::bigint[]))";
+const ORDERS: &str = "
+    SELECT order_id, listing_id, quantity, stock_before, stock_after, is_returned FROM stock_orders
+    WHERE order_id = ANY($1)";
+const NEW_IDS: &str = "SELECT nextval('listings_id_seq') FROM generate_series(1, $1::bigint)";
+const NEW_IMAGE_IDS: &str = "SELECT nextval('listing_images_id_seq') FROM generate_series(1, $1::bigint)";
+const INSERT: &str = "
+    INSERT INTO listings (id, uuid, user_id, storefront_id, title, description, price_hundredths, currency, category_id,
+        status, visibility, quantity, sku, view_count, favorites_count, sold_count, created_at, updated_at, published_at,
+        deleted_at, translations, original_language)
+    SELECT id, uuid::uuid, user_id, storefront_id, title, description, price, currency, category_id, status, visibility,
+        quantity, sku, views, favorites, sold, created_at, updated_at, published_at, deleted_at, translations, language
+    FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::bigint[], $8::text[],
+        $9::bigint[], $10::text[], $11::text[], $12::int[], $13::text[], $14::int[], $15::int[], $16::int[],
+        $17::timestamptz[], $18::timestamptz[], $19::timestamptz[], $20::timestamptz[], $21::text[], $22::text[])
+        AS new (id, uuid, user_id, storefront_id, title, description, price, currency, category_id, status, visibility,
+        quantity, sku, views, favorites, sold, created_at, updated_at, published_at, deleted_at, translations, language)";
+const INSERT_IMAGES: &str = "
+    INSERT INTO listing_images (listing_id, display_order, id, url, is_primary)
+    SELECT * FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::text[], $5::bool[])";
+const UPDATE: &str = "
+    UPDATE listings AS row SET title = new.title, description = new.description, price_hundredths = new.price,
+        status = new.status, quantity = new.quantity, view_count = new.views, favorites_count = new.favorites,
+        sold_count = new.sold, updated_at = new.updated_at, published_at = new.published_at,
+        deleted_at = new.deleted_at
+    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::int[], $7::int[], $8::int[],
+        $9::int[], $10::timestamptz[], $11::timestamptz[], $12::timestamptz[])
+        AS new (id, title, description, price, status, quantity, views, favorites, sold, updated_at, published_at,
+        deleted_at)
+    WHERE row.id = new.id";
+const DELETE_WORDS: &str = "
+    DELETE FROM listing_words WHERE (word, listing_id) IN (SELECT * FROM unnest($1::text[], $2::bigint[]))";
+const INSERT_WORDS: &str = "
+    INSERT INTO listing_words (word, listing_id, category_id, price_hundredths)
+    SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[])";
+const MARK: &str = "
+    INSERT INTO listing_favorites (user_id, listing_id, marked_at)
+    SELECT user_id, listing_id, $3 FROM unnest($1::bigint[], $2::bigint[]) AS new (user_id, listing_id)";
+const UNMARK: &str = "
+    DELETE FROM listing_favorites WHERE (user_id, listing_id) IN (SELECT * FROM unnest($1::bigint[], $2::bigint[]))";
+const FORGET: &str = "DELETE FROM listing_favorites WHERE listing_id = ANY($1)";
+const MOVEMENTS: &str = "
+    INSERT INTO inventory_movements (listing_id, movement_type, quantity, stock_before, stock_after, reason, notes,
+        user_id, moved_at)
+    SELECT listing_id, kind, quantity, before, after, reason, notes, user_id, $9
+    FROM unnest($1::bigint[], $2::text[], $3::int[], $4::int[], $5::int[], $6::text[], $7::text[], $8::bigint[])
+        AS new (listing_id, kind, quantity, before, after, reason, notes, user_id)";
+const SAVE_ORDERS: &str = "
+    INSERT INTO stock_orders (order_id, listing_id, quantity, stock_before, stock_after, is_returned)
+    SELECT * FROM unnest($1::text[], $2::bigint[], $3::int[], $4::int[], $5::int[], $6::bool[])
+    ON CONFLICT (order_id, listing_id) DO UPDATE SET is_returned = excluded.is_returned";
+/// In the order of their keys, as all that locks.
+const MOVE_STATS: &str = "
+    INSERT INTO storefront_stats AS kept (storefront_id, total, active, out_of_stock, low_stock, value_hundredths, sold)
+    SELECT id, total, active, out, low, value::numeric, sold
+    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[])
+        AS new (id, total, active, out, low, value, sold)
+    ORDER BY id
+    ON CONFLICT (storefront_id) DO UPDATE SET total = kept.total + excluded.total,
+        active = kept.active + excluded.active, out_of_stock = kept.out_of_stock + excluded.out_of_stock,
+        low_stock = kept.low_stock + excluded.low_stock,
+        value_hundredths = kept.value_hundredths + excluded.value_hundredths, sold = kept.sold + excluded.sold";
+const MOVE_COUNTS: &str = "
+    INSERT INTO category_counts AS kept (category_id, status, listings)
+    SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[]) AS new (category_id, status, listings)
+    ORDER BY category_id, status
+    ON CONFLICT (category_id, status) DO UPDATE SET listings = kept.listings + excluded.listings";
+const NEW_GENERATION: &str = "UPDATE cache_generation SET generation = generation + 1";
+const GENERATION: &str = "SELECT generation FROM cache_generation";
+
+macro_rules! prepared {
+    ($(#[$doc:meta])* $name:ident { $($field:ident = $text:ident,)* }) => {
+        $(#[$doc])*
+        pub(super) struct $name { $(pub(super) $field: Statement,)* }
+
+        impl Prepared for $name {
+            async fn prepare(client: &Client) -> Result<Self, Error> {
+                Ok(Self { $($field: client.prepare($text).await?,)* })
+            }
+        }
+    };
+}
+
+prepared! {
+    /// What a reader asks whatever is asked for.
+    Fixed {
+        listings = LISTINGS,
+        images = IMAGES,
+        stats = STATS,
+        categories = CATEGORIES,
+        favorites = FAVORITES,
+        favored_by = FAVORED_BY,
+        is_favorite = IS_FAVORITE,
+        of_sku = OF_SKU,
+    }
+}
+
+prepared! {
+    /// A writer's.
+    Writing {
+        lock = LOCK,
+        images = IMAGES,
+        marks = MARKS,
+        orders = ORDERS,
+        new_ids = NEW_IDS,
+        new_image_ids = NEW_IMAGE_IDS,
+        insert = INSERT,
+        insert_images = INSERT_IMAGES,
+        update = UPDATE,
+        delete_words = DELETE_WORDS,
+        insert_words = INSERT_WORDS,
+        mark = MARK,
+        unmark = UNMARK,
+        forget = FORGET,
+        movements = MOVEMENTS,
+        save_orders = SAVE_ORDERS,
+        move_stats = MOVE_STATS,
+        move_counts = MOVE_COUNTS,
+        new_generation = NEW_GENERATION,
+    }
+}
+
+prepared! {
+    /// The caretaker's.
+    Care {
+        generation = GENERATION,
+    }
+}
+
+/// A reader's.
+pub(super) struct Reading {
+    pub(super) fixed: Fixed,
+    /// Searches by their texts, of which there are as many as there are kinds of filters.
+    pages: Mutex<HashMap<String, Statement>>,
+}
+
+impl Prepared for Reading {
+    async fn prepare(client: &Client) -> Result<Self, Error> {
+        Ok(Self { fixed: Fixed::prepare(client).await?, pages: Mutex::default() })
+    }
+}
+
+impl Reading {
+    /// The statement of this text, prepared the first time that it is asked for.
+    pub(super) async fn page(&self, client: &Client, text: &str) -> Result<Statement, Error> {
+        let known = || self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(statement) = known().get(text) {
+            return Ok(statement.clone());
+        }
+        let statement = client.prepare(text).await?;
+        known().insert(text.to_owned(), statement.clone());
+        Ok(statement)
+    }
+}

@@ -1,0 +1,226 @@
+//! Several processes on one database, and Redis beside them: they start at once, take turns at a row, and each shows
+//! what another has written, also while Redis comes and goes.
+
+use crate::home::Home;
+use crate::support::{Client, a_product, until};
+use listings::proto::{CreateListingRequest, UpdateListingRequest};
+use listings::server::{Running, start};
+use peers::redis::Redis;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::task::JoinSet;
+use tonic::Code;
+
+async fn replicas(home: &Home, count: usize, more: &[(&str, &str)]) -> Vec<Running> {
+    let mut starting = JoinSet::new();
+    for _ in 0..count {
+        let settings = home.settings(more);
+        starting.spawn(async move { start(&settings).await.unwrap() });
+    }
+    starting.join_all().await
+}
+
+async fn clients(replicas: &[Running]) -> Vec<Client> {
+    let mut clients = Vec::new();
+    for running in replicas {
+        clients.push(Client::connect(running.addresses.grpc).await);
+    }
+    clients
+}
+
+async fn stop(replicas: Vec<Running>) {
+    for running in replicas {
+        running.stop().await;
+    }
+}
+
+fn url(redis: &Redis) -> String {
+    format!("redis://{}", redis.address())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn four_replicas_that_start_at_once_migrate_once() {
+    let home = Home::new();
+    let replicas = replicas(&home, 4, &[]).await;
+    assert_eq!(home.count("SELECT count(*) FROM schema_steps"), 1);
+    let mut clients = clients(&replicas).await;
+    let id = clients[0].create(a_product()).await.id;
+    assert_eq!(clients[3].product(id).await.unwrap().stock_quantity, 10);
+    stop(replicas).await;
+}
+
+/// Every write on one replica, every read on the others, again and again: no answer is older than the write.
+async fn every_write_shows(clients: &mut [Client], id: i64, rounds: i32) {
+    let count = clients.len();
+    for round in 1..=rounds {
+        let at = round as usize;
+        clients[at % count].move_stock(id, ("adjustment", round)).await.unwrap();
+        for step in 1..count {
+            let reader = &mut clients[(at + step) % count];
+            assert_eq!(reader.product(id).await.unwrap().stock_quantity, round);
+            assert!((reader.stats(3).await.total_value - 19.99 * f64::from(round)).abs() < 1e-6);
+        }
+        let edit = UpdateListingRequest {
+            id,
+            user_id: 7,
+            title: Some(format!("Thing number w{round}")),
+            ..UpdateListingRequest::default()
+        };
+        clients[at % count].rpc.update_listing(edit).await.unwrap();
+        let reader = &mut clients[(at + 1) % count];
+        assert_eq!(reader.search(&format!("w{round}")).await, (vec![id], 1));
+        assert_eq!(reader.search(&format!("w{}", round - 1)).await, (vec![], 0));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_that_was_answered_shows_on_every_replica_with_redis_and_without() {
+    let redis = Redis::start(&[]).unwrap();
+    for more in [vec![], vec![("REDIS_URL", url(&redis))]] {
+        let more: Vec<(&str, &str)> = more.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let home = Home::new();
+        let replicas = replicas(&home, 3, &more).await;
+        let mut clients = clients(&replicas).await;
+        let id = clients[0].create(a_product()).await.id;
+        every_write_shows(&mut clients, id, 40).await;
+        stop(replicas).await;
+    }
+}
+
+/// Readers everywhere fill the cache while one writes: what a reader sees never goes back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_late_answer_puts_back_what_was_there_before() {
+    let redis = Redis::start(&[]).unwrap();
+    let home = Home::new();
+    let replicas = replicas(&home, 2, &[("REDIS_URL", &url(&redis))]).await;
+    let mut clients = clients(&replicas).await;
+    let id = clients[0].create(CreateListingRequest { quantity: 0, ..a_product() }).await.id;
+    let is_over = Arc::new(AtomicBool::new(false));
+    let mut readers = JoinSet::new();
+    for reader in 0..8 {
+        let (mut client, is_over) = (clients[reader % 2].clone(), Arc::clone(&is_over));
+        readers.spawn(async move {
+            let mut newest = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                let seen = client.product(id).await.unwrap().stock_quantity;
+                assert!(seen >= newest, "{seen} after {newest}");
+                newest = seen;
+            }
+        });
+    }
+    for quantity in 1..=300 {
+        clients[0].move_stock(id, ("adjustment", quantity)).await.unwrap();
+        assert_eq!(clients[1].product(id).await.unwrap().stock_quantity, quantity);
+    }
+    is_over.store(true, Ordering::Relaxed);
+    readers.join_all().await;
+    stop(replicas).await;
+}
+
+/// Redis is ended and started, and stands still and goes on, while replicas write and read: slower, never wrong, never
+/// down.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn redis_may_come_and_go() {
+    let mut redis = Redis::start(&[]).unwrap();
+    let home = Home::new();
+    let replicas = replicas(&home, 2, &[("REDIS_URL", &url(&redis))]).await;
+    let mut clients = clients(&replicas).await;
+    let id = clients[0].create(a_product()).await.id;
+    every_write_shows(&mut clients, id, 5).await;
+    redis.stop();
+    every_write_shows(&mut clients, id, 3).await;
+    let generation = home.count("SELECT generation FROM cache_generation");
+    assert!(generation > 1, "writes that Redis was not told of raise the generation");
+    redis.start_again().unwrap();
+    every_write_shows(&mut clients, id, 10).await;
+    redis.pause();
+    every_write_shows(&mut clients, id, 2).await;
+    redis.resume();
+    every_write_shows(&mut clients, id, 10).await;
+    let health = replicas[0].addresses.http;
+    until("Redis is in use again", async || {
+        crate::support::get(health, "/health/deep").await.1.contains("\"cache\":\"healthy\"")
+    })
+    .await;
+    stop(replicas).await;
+}
+
+/// One replica cannot reach Redis while the other can, with answers in it from before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_of_a_replica_that_cannot_reach_redis_shows_on_one_that_can() {
+    let redis = Redis::start(&[]).unwrap();
+    let home = Home::new();
+    let mut replicas = replicas(&home, 1, &[("REDIS_URL", &url(&redis))]).await;
+    replicas.extend(self::replicas(&home, 1, &[("REDIS_URL", "redis://127.0.0.1:1")]).await);
+    let mut clients = clients(&replicas).await;
+    let id = clients[0].create(a_product()).await.id;
+    for quantity in 1..=5 {
+        for _ in 0..3 {
+            clients[0].product(id).await.unwrap();
+        }
+        clients[1].move_stock(id, ("adjustment", quantity)).await.unwrap();
+        assert_eq!(clients[0].product(id).await.unwrap().stock_quantity, quantity);
+    }
+    stop(replicas).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn movements_on_several_replicas_lose_nothing() {
+    let home = Home::new();
+    let replicas = replicas(&home, 3, &[]).await;
+    let mut clients = clients(&replicas).await;
+    let id = clients[0].create(CreateListingRequest { quantity: 0, ..a_product() }).await.id;
+    let mut movements = JoinSet::new();
+    for number in 0..600_usize {
+        let mut client = clients[number % 3].clone();
+        movements.spawn(async move { client.move_stock(id, ("in", 2)).await.unwrap() });
+    }
+    movements.join_all().await;
+    assert_eq!(clients[0].product(id).await.unwrap().stock_quantity, 1_200);
+    stop(replicas).await;
+}
+
+/// Replicas count together, and say what they do when nobody can be asked.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn limits_are_of_all_replicas_together_and_open_or_closed_without_redis() {
+    let mut redis = Redis::start(&[]).unwrap();
+    let home = Home::new();
+    let table = home.path().join("limits.toml");
+    std::fs::write(&table, "GetProductStats = { per_minute = 10 }\nGetProduct = { per_minute = 1000 }")
+        .unwrap();
+    let on = |failure: &'static str| {
+        [
+            ("REDIS_URL", url(&redis)),
+            ("RATE_LIMIT_ENABLED", "true".to_owned()),
+            ("RATE_LIMIT_TABLE", table.display().to_string()),
+            ("RATE_LIMIT_ON_FAILURE", failure.to_owned()),
+        ]
+    };
+    let mut replicas = Vec::new();
+    for failure in ["open", "closed"] {
+        let more = on(failure);
+        let more: Vec<(&str, &str)> = more.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        replicas.extend(self::replicas(&home, 1, &more).await);
+    }
+    let mut clients = clients(&replicas).await;
+    let asked = listings::proto::GetProductStatsRequest { storefront_id: 3 };
+    let mut passed = 0;
+    for number in 0..30 {
+        passed += i32::from(clients[number % 2].rpc.get_product_stats(asked).await.is_ok());
+    }
+    assert_eq!(passed, 10);
+    redis.stop();
+    let codes = |answer: Result<_, tonic::Status>| answer.map(drop).map_err(|status| status.code());
+    assert_eq!(codes(clients[0].rpc.get_product_stats(asked).await.map(drop)), Ok(()), "open");
+    assert_eq!(
+        codes(clients[1].rpc.get_product_stats(asked).await.map(drop)),
+        Err(Code::Unavailable),
+        "closed"
+    );
+    for (running, decision) in replicas.iter().zip(["admitted", "refused"]) {
+        let metrics = crate::support::get(running.addresses.http, "/metrics").await.1;
+        let line = format!("listings_rate_limit_failed_total{{decision=\"{decision}\"}} 1");
+        assert!(metrics.contains(&line), "{metrics}");
+    }
+    stop(replicas).await;
+}
