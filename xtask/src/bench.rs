@@ -5,6 +5,7 @@ mod challenge;
 mod climb;
 mod engine;
 mod gateway;
+mod listings;
 mod machine;
 mod nginx;
 mod options;
@@ -27,13 +28,15 @@ use crate::workspace::Workspace;
 /// What may follow the verb.
 pub(crate) const USAGE: &str = "stall [--seconds N] [--write] | challenge [--store sqlite|postgres|both] [--only NAME,…] \
                                 [--seconds N] [--quick] [--write] | gateway [--only NAME,…] [--seconds N] \
-                                [--quick] [--write] | engine [--only NAME,…] [--rounds N] \
+                                [--quick] [--write] | listings [--store sqlite|postgres|both] [--only NAME,…] \
+                                [--seconds N] | engine [--only NAME,…] [--rounds N] \
                                 [--seconds N] [--write] | steady [--minutes N] [--rate N] [--write]";
 /// What the verb is for.
 pub(crate) const ABOUT: &str = "figures to look at, nothing asserted\n\
     stall: a server that freezes 1 s in every 10, seen by an open and by a closed model, and by the peers\n\
     challenge: the challenge service's work per CPU-second, latency, memory and overload;\n\
     gateway: the telemetry gateway's work per CPU-second by form and number of workers, and overload;\n    \
+    listings: the listings service's work per CPU-second and the rates that it holds, on 100,000 listings;\n\
     engine: the CPU that Plimsoll takes for a request, beside a bare epoll loop and the peers that are installed;\n    \
     steady: the generator's memory over many minutes, with errors and a million URLs\n    \
     --write puts the tables into docs/challenge-bench.md, docs/gateway-bench.md or docs/benchmarks.md";
@@ -47,6 +50,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
         Some((name, rest)) if name == "stall" => stall::run(workspace, rest),
         Some((name, rest)) if name == "challenge" => challenge::run(workspace, rest),
         Some((name, rest)) if name == "gateway" => gateway::run(workspace, rest),
+        Some((name, rest)) if name == "listings" => listings::run(workspace, rest),
         Some((name, rest)) if name == "engine" => engine::run(workspace, rest),
         Some((name, rest)) if name == "steady" => steady::run(workspace, rest),
         _ => bail!("say which benchmark; usage: cargo xtask bench {USAGE}"),

@@ -15,6 +15,7 @@ pub mod price;
 pub mod proto;
 pub mod redis_link;
 pub mod scope;
+pub mod seed;
 pub mod server;
 pub mod settings;
 pub mod stats;

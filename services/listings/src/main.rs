@@ -3,7 +3,9 @@
 use clap::{Parser, Subcommand};
 use kit::drain::Signals;
 use kit::env::Env;
+use kit::metrics::Metrics;
 use kit::probe;
+use listings::seed::{self, Counts};
 use listings::server;
 use listings::settings::{PREFIXES, Settings, http_address};
 use std::io::Write;
@@ -25,6 +27,32 @@ enum Command {
     /// Ask the process that was started with the same environment whether it is ready: exit code 0, or 1 with the
     /// reason.
     Health,
+    /// Fill the store that the environment names with listings, the same every time; nobody else may use it meanwhile.
+    Seed(Size),
+    /// Print a table of which seeded listings people look at, a few often and most rarely.
+    Popularity {
+        #[command(flatten)]
+        size: Size,
+        /// Rows.
+        #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+        rows: u32,
+    },
+}
+
+#[derive(clap::Args, Clone, Copy)]
+struct Size {
+    /// Listings in all.
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    listings: u32,
+    /// Storefronts that they are spread over.
+    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    storefronts: u32,
+}
+
+impl Size {
+    fn counts(self) -> Counts {
+        Counts { listings: self.listings, storefronts: self.storefronts }
+    }
 }
 
 /// 0 when all went well, 1 when the process that was asked after is not ready, 2 when the settings, a port or the
@@ -34,6 +62,8 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Serve => run(&env),
         Command::Health => health(&env),
+        Command::Seed(size) => seed(&env, size.counts()),
+        Command::Popularity { size, rows } => print(&seed::popularity(size.counts(), rows)),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -54,16 +84,35 @@ fn say(line: &str) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
+fn print(text: &str) -> Result<(), Failure> {
+    Ok(std::io::stdout().write_all(text.as_bytes())?)
+}
+
 fn run(env: &Env) -> Result<(), Failure> {
     kit::logs::start(env)?;
     let settings = Settings::read(env)?;
+    runtime(env)?.block_on(serve(&settings))
+}
+
+fn seed(env: &Env, counts: Counts) -> Result<(), Failure> {
+    kit::logs::start(env)?;
+    let settings = Settings::read(env)?;
+    runtime(env)?.block_on(async {
+        let (store, _cache) = server::open(&settings, &Metrics::new("listings")).await?;
+        seed::fill(&store, counts).await?;
+        store.close().await;
+        say(&format!("{} listings of {} storefronts", counts.listings, counts.storefronts))
+    })
+}
+
+fn runtime(env: &Env) -> Result<tokio::runtime::Runtime, Failure> {
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
     let workers = env.within("WORKER_THREADS", cores.min(4), 1..=64)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(usize::try_from(workers)?)
         .enable_all()
         .build()?;
-    runtime.block_on(serve(&settings))
+    Ok(runtime)
 }
 
 async fn serve(settings: &Settings) -> Result<(), Failure> {

@@ -8,12 +8,12 @@
 mod capacity;
 mod floor;
 mod lab;
-mod options;
+pub(super) mod options;
 mod overload;
 mod player;
 mod replicas;
 mod situations;
-mod store;
+pub(super) mod store;
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;

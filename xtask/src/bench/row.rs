@@ -4,7 +4,7 @@ use super::seen::{Endpoint, Seen, Times};
 use crate::bench::table::{count, figure};
 
 /// The columns of [`Row::cells`].
-pub(super) const HEAD: &[&str] = &[
+pub(in crate::bench) const HEAD: &[&str] = &[
     "measurement",
     "done a second",
     "per CPU-second of the service",
@@ -21,7 +21,7 @@ pub(super) const HEAD: &[&str] = &[
 
 /// What one line tells; what was not measured is absent.
 #[derive(Default)]
-pub(super) struct Row {
+pub(in crate::bench) struct Row {
     what: String,
     done_per_s: f64,
     /// How many of them one CPU-second of the service is asked to do.
@@ -36,7 +36,7 @@ pub(super) struct Row {
 
 impl Row {
     /// The whole of a run with one phase whose service is the plan's `target`.
-    pub(super) fn of_run(what: impl Into<String>, (seen, target): (&Seen, &str)) -> Self {
+    pub(in crate::bench) fn of_run(what: impl Into<String>, (seen, target): (&Seen, &str)) -> Self {
         let mut endpoints = seen.endpoints();
         let times = match (endpoints.next(), endpoints.next()) {
             (Some(only), None) => only.response_time(),
@@ -56,7 +56,7 @@ impl Row {
     }
 
     /// One endpoint of a run whose whole has a line of its own.
-    pub(super) fn of_endpoint(what: impl Into<String>, endpoint: Endpoint<'_>) -> Self {
+    pub(in crate::bench) fn of_endpoint(what: impl Into<String>, endpoint: Endpoint<'_>) -> Self {
         let failed = endpoint.ended() - endpoint.outcome("ok");
         Self {
             what: what.into(),
@@ -68,17 +68,17 @@ impl Row {
     }
 
     /// With what one CPU-second of the service is asked to do.
-    pub(super) fn asked(self, per_cpu_s: Option<f64>) -> Self {
+    pub(in crate::bench) fn asked(self, per_cpu_s: Option<f64>) -> Self {
         Self { asked: per_cpu_s, ..self }
     }
 
     /// Work for each CPU-second of the service.
-    pub(super) fn per_cpu_s(&self) -> Option<f64> {
+    pub(in crate::bench) fn per_cpu_s(&self) -> Option<f64> {
         self.service_cores.filter(|cores| *cores > 0.0).map(|cores| self.done_per_s / cores)
     }
 
     /// As a line below [`HEAD`].
-    pub(super) fn cells(&self) -> Vec<String> {
+    pub(in crate::bench) fn cells(&self) -> Vec<String> {
         let dash = || "–".to_owned();
         vec![
             self.what.clone(),

@@ -4,32 +4,32 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
 /// A report of one run.
-pub(super) struct Seen {
+pub(in crate::bench) struct Seen {
     report: Value,
     /// CPU-seconds of the database's processes while it ran.
-    pub(super) database_cpu_s: Option<f64>,
+    pub(in crate::bench) database_cpu_s: Option<f64>,
 }
 
 /// Quantiles in milliseconds; what was not measured is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Times {
-    pub(super) p50_ms: Option<f64>,
-    pub(super) p95_ms: Option<f64>,
-    pub(super) p99_ms: Option<f64>,
+pub(in crate::bench) struct Times {
+    pub(in crate::bench) p50_ms: Option<f64>,
+    pub(in crate::bench) p95_ms: Option<f64>,
+    pub(in crate::bench) p99_ms: Option<f64>,
 }
 
 /// One row of the report's endpoints.
 #[derive(Clone, Copy)]
-pub(super) struct Endpoint<'a>(&'a Value);
+pub(in crate::bench) struct Endpoint<'a>(&'a Value);
 
 /// What an objective asked and what was seen.
 #[derive(Debug, PartialEq)]
-pub(super) struct Claim {
-    pub(super) name: String,
-    pub(super) text: String,
-    pub(super) observed: Option<f64>,
-    pub(super) unit: String,
-    pub(super) verdict: String,
+pub(in crate::bench) struct Claim {
+    pub(in crate::bench) name: String,
+    pub(in crate::bench) text: String,
+    pub(in crate::bench) observed: Option<f64>,
+    pub(in crate::bench) unit: String,
+    pub(in crate::bench) verdict: String,
 }
 
 impl Seen {
@@ -37,7 +37,7 @@ impl Seen {
     ///
     /// # Errors
     /// Says what is wrong with it.
-    pub(super) fn new(report: Value, database_cpu_s: Option<f64>) -> Result<Self> {
+    pub(in crate::bench) fn new(report: Value, database_cpu_s: Option<f64>) -> Result<Self> {
         ensure!(report["schema"] == "plimsoll.report/1", "the report is of another version");
         let how = report["run"]["end"]["how"].as_str().unwrap_or("unknown");
         ensure!(how == "completed", "the run did not complete, it was {how}");
@@ -48,33 +48,33 @@ impl Seen {
     }
 
     /// Requests that were answered as expected.
-    pub(super) fn ok(&self) -> u64 {
+    pub(in crate::bench) fn ok(&self) -> u64 {
         self.report["books"]["ok"].as_u64().unwrap_or(0)
     }
 
     /// Everything that went wrong: failed requests and arrivals that never began.
-    pub(super) fn errors(&self) -> u64 {
+    pub(in crate::bench) fn errors(&self) -> u64 {
         self.report["books"]["failed"].as_u64().unwrap_or(0) + self.dropped()
     }
 
     /// Arrivals that never began, for want of virtual users or because the generator was late.
-    pub(super) fn dropped(&self) -> u64 {
+    pub(in crate::bench) fn dropped(&self) -> u64 {
         let arrivals = &self.report["books"]["arrivals"];
         ["dropped_cap", "dropped_late"].iter().filter_map(|kind| arrivals[kind].as_u64()).sum()
     }
 
     /// The kinds of failures with their counts, for a message.
-    pub(super) fn outcomes(&self) -> String {
+    pub(in crate::bench) fn outcomes(&self) -> String {
         self.report["books"]["by_outcome"].to_string()
     }
 
     /// Seconds with evidence.
-    pub(super) fn seconds(&self) -> f64 {
+    pub(in crate::bench) fn seconds(&self) -> f64 {
         self.report["run"]["seconds"].as_f64().unwrap_or(0.0)
     }
 
     /// Every endpoint in every phase, whole iterations left out.
-    pub(super) fn endpoints(&self) -> impl Iterator<Item = Endpoint<'_>> {
+    pub(in crate::bench) fn endpoints(&self) -> impl Iterator<Item = Endpoint<'_>> {
         let rows = self.report["endpoints"].as_array().into_iter().flatten();
         rows.map(Endpoint).filter(|row| !row.name().is_empty())
     }
@@ -83,29 +83,29 @@ impl Seen {
     ///
     /// # Errors
     /// When there is no such row.
-    pub(super) fn endpoint(&self, (phase, name): (&str, &str)) -> Result<Endpoint<'_>> {
+    pub(in crate::bench) fn endpoint(&self, (phase, name): (&str, &str)) -> Result<Endpoint<'_>> {
         let found = self.endpoints().find(|row| row.name() == name && row.phase() == phase);
         found.with_context(|| format!("the report has no row of `{name}` in phase `{phase}`"))
     }
 
     /// Completed requests a second of everything: meaningful for plans with one phase.
-    pub(super) fn completed_per_s(&self) -> f64 {
+    pub(in crate::bench) fn completed_per_s(&self) -> f64 {
         self.endpoints().map(|row| row.completed_per_s()).sum()
     }
 
     /// Mean cores that a target, or `generator`, was busy on.
-    pub(super) fn cores(&self, target: &str) -> Option<f64> {
+    pub(in crate::bench) fn cores(&self, target: &str) -> Option<f64> {
         let rows = self.report["cpu"].as_array()?;
         rows.iter().find(|row| row["target"] == target)?["mean_cores"].as_f64()
     }
 
     /// Mean cores that the database's processes were busy on.
-    pub(super) fn database_cores(&self) -> Option<f64> {
+    pub(in crate::bench) fn database_cores(&self) -> Option<f64> {
         (self.seconds() > 0.0).then(|| self.database_cpu_s.map(|cpu_s| cpu_s / self.seconds()))?
     }
 
     /// The most that a target's series showed, such as `rss` in bytes.
-    pub(super) fn most(&self, (target, series): (&str, &str)) -> Option<f64> {
+    pub(in crate::bench) fn most(&self, (target, series): (&str, &str)) -> Option<f64> {
         let rows = self.report["series"].as_array()?.iter();
         rows.filter(|row| row["target"] == target && row["name"] == series)
             .filter_map(|row| row["max"].as_f64())
@@ -113,13 +113,13 @@ impl Seen {
     }
 
     /// When a phase ended, in seconds of the run.
-    pub(super) fn phase_end_s(&self, phase: &str) -> Option<f64> {
+    pub(in crate::bench) fn phase_end_s(&self, phase: &str) -> Option<f64> {
         let phases = self.report["phases"].as_array()?;
         phases.iter().find(|row| row["name"] == phase)?["end_s"].as_f64()
     }
 
     /// What the plan asked.
-    pub(super) fn claims(&self) -> Vec<Claim> {
+    pub(in crate::bench) fn claims(&self) -> Vec<Claim> {
         let text = |value: &Value| value.as_str().unwrap_or("").to_owned();
         let claim = |row: &Value| Claim {
             name: text(&row["name"]),
@@ -135,47 +135,47 @@ impl Seen {
     ///
     /// # Errors
     /// When the plan has none of this name, or it saw nothing.
-    pub(super) fn observed(&self, claim: &str) -> Result<f64> {
+    pub(in crate::bench) fn observed(&self, claim: &str) -> Result<f64> {
         let found = self.claims().into_iter().find(|one| one.name == claim).and_then(|one| one.observed);
         found.with_context(|| format!("the report has no figure for the objective `{claim}`"))
     }
 }
 
 impl Endpoint<'_> {
-    pub(super) fn name(&self) -> &str {
+    pub(in crate::bench) fn name(&self) -> &str {
         self.0["endpoint"].as_str().unwrap_or("")
     }
 
-    pub(super) fn scenario(&self) -> &str {
+    pub(in crate::bench) fn scenario(&self) -> &str {
         self.0["scenario"].as_str().unwrap_or("")
     }
 
-    pub(super) fn phase(&self) -> &str {
+    pub(in crate::bench) fn phase(&self) -> &str {
         self.0["phase"].as_str().unwrap_or("")
     }
 
-    pub(super) fn completed_per_s(&self) -> f64 {
+    pub(in crate::bench) fn completed_per_s(&self) -> f64 {
         self.0["completed_per_s"].as_f64().unwrap_or(0.0)
     }
 
     /// How many ended in one outcome.
-    pub(super) fn outcome(&self, name: &str) -> u64 {
+    pub(in crate::bench) fn outcome(&self, name: &str) -> u64 {
         self.0["by_outcome"][name].as_u64().unwrap_or(0)
     }
 
     /// How many ended in all, right or wrong.
-    pub(super) fn ended(&self) -> u64 {
+    pub(in crate::bench) fn ended(&self) -> u64 {
         let outcomes = self.0["by_outcome"].as_object();
         outcomes.into_iter().flatten().filter_map(|(_, count)| count.as_u64()).sum()
     }
 
     /// From the instant a request was due, of successes.
-    pub(super) fn response_time(&self) -> Times {
+    pub(in crate::bench) fn response_time(&self) -> Times {
         times(&self.0["response_time"])
     }
 
     /// From the first byte sent, of successes.
-    pub(super) fn service_time(&self) -> Times {
+    pub(in crate::bench) fn service_time(&self) -> Times {
         times(&self.0["service_time"])
     }
 }
@@ -186,7 +186,7 @@ fn times(set: &Value) -> Times {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(in crate::bench) mod tests {
     use super::*;
     use serde_json::json;
 

@@ -12,6 +12,9 @@ mod binary;
 mod catalogue;
 mod favorites;
 mod home;
+#[path = "../../../challenge/tests/it/issuer.rs"]
+#[allow(dead_code, reason = "the other service asks more of it")]
+mod issuer;
 mod killed;
 mod limits;
 mod listings;
@@ -20,3 +23,4 @@ mod search;
 mod stock;
 mod support;
 mod surface;
+mod tokens;

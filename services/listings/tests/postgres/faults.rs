@@ -65,7 +65,10 @@ async fn under_load(cluster: &mut Cluster, fault: impl AsyncFnOnce(&mut Cluster,
 async fn a_server_that_is_killed_and_comes_back_loses_and_doubles_nothing() {
     under_load(&mut cluster(), async |cluster, running, _id| {
         cluster.kill();
-        until("readiness says so", async || !get(running.addresses.http, "/health/ready").await.0.is_success()).await;
+        until("readiness says so", async || {
+            !get(running.addresses.http, "/health/ready").await.0.is_success()
+        })
+        .await;
         let deep = get(running.addresses.http, "/health/deep").await.1;
         assert!(deep.contains("\"status\":\"unhealthy\""), "{deep}");
         cluster.start_again().unwrap();

@@ -11,13 +11,12 @@ const STORE: Kind = Kind::Postgres;
 mod bad_input;
 #[path = "../it/catalogue.rs"]
 mod catalogue;
-#[path = "../it/favorites.rs"]
 mod faults;
 #[path = "../it/favorites.rs"]
 mod favorites;
 #[path = "../it/home.rs"]
 mod home;
-#[path = "../it/limits.rs"]
+#[path = "../it/killed.rs"]
 mod killed;
 #[path = "../it/limits.rs"]
 mod limits;

@@ -12,12 +12,12 @@ const MOST_SECONDS: u64 = 120;
 
 /// The arguments, checked.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Options {
-    pub(super) stores: Vec<Kind>,
-    pub(super) only: Only,
+pub(in crate::bench) struct Options {
+    pub(in crate::bench) stores: Vec<Kind>,
+    pub(in crate::bench) only: Only,
     seconds: u64,
     /// Whether the tables go into the documentation too.
-    pub(super) is_written: bool,
+    pub(in crate::bench) is_written: bool,
 }
 
 impl Options {
@@ -25,7 +25,7 @@ impl Options {
     ///
     /// # Errors
     /// Names what is not understood.
-    pub(super) fn read(arguments: &[String]) -> Result<Self> {
+    pub(in crate::bench) fn read(arguments: &[String]) -> Result<Self> {
         let mut options = Self {
             stores: Kind::ALL.to_vec(),
             only: Only::default(),
@@ -48,12 +48,12 @@ impl Options {
     }
 
     /// How much longer than planned each phase is.
-    pub(super) fn time_scale(&self) -> f64 {
+    pub(in crate::bench) fn time_scale(&self) -> f64 {
         self.seconds as f64 / PLANNED_SECONDS as f64
     }
 
     /// The length of a measurement that no plan describes.
-    pub(super) fn seconds(&self) -> u64 {
+    pub(in crate::bench) fn seconds(&self) -> u64 {
         self.seconds
     }
 }

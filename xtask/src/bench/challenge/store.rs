@@ -9,23 +9,23 @@ use peers::postgres::{ADMIN, Cluster, USER};
 use crate::bench::proc;
 
 /// One database: its name in the store, and what a service must find in its environment to use it.
-pub(super) struct Database {
+pub(in crate::bench) struct Database {
     name: String,
-    pub(super) environment: Vec<(&'static str, String)>,
+    pub(in crate::bench) environment: Vec<(&'static str, String)>,
 }
 
 /// Which store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(in crate::bench) enum Kind {
     Sqlite,
     Postgres,
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 2] = [Self::Sqlite, Self::Postgres];
+    pub(in crate::bench) const ALL: [Self; 2] = [Self::Sqlite, Self::Postgres];
 
     /// As on the command line and in the documentation's markers.
-    pub(super) fn word(self) -> &'static str {
+    pub(in crate::bench) fn word(self) -> &'static str {
         match self {
             Self::Sqlite => "sqlite",
             Self::Postgres => "postgres",
@@ -34,7 +34,7 @@ impl Kind {
 }
 
 /// Where databases are made.
-pub(super) enum Store {
+pub(in crate::bench) enum Store {
     /// Files in this folder.
     Sqlite(PathBuf),
     /// Databases of one server, and the process that is its head.
@@ -46,7 +46,7 @@ impl Store {
     ///
     /// # Errors
     /// When PostgreSQL cannot be started.
-    pub(super) fn start(kind: Kind, folder: PathBuf) -> Result<Self> {
+    pub(in crate::bench) fn start(kind: Kind, folder: PathBuf) -> Result<Self> {
         match kind {
             Kind::Sqlite => Ok(Self::Sqlite(folder)),
             Kind::Postgres => {
@@ -62,7 +62,7 @@ impl Store {
     ///
     /// # Errors
     /// When PostgreSQL refuses.
-    pub(super) fn database(&self) -> Result<Database> {
+    pub(in crate::bench) fn database(&self) -> Result<Database> {
         let name = name();
         if let Self::Postgres { cluster, .. } = self {
             cluster.create_database(&name)?;
@@ -74,7 +74,7 @@ impl Store {
     ///
     /// # Errors
     /// When PostgreSQL refuses.
-    pub(super) fn settle(&self, database: &Database) -> Result<()> {
+    pub(in crate::bench) fn settle(&self, database: &Database) -> Result<()> {
         if let Self::Postgres { cluster, .. } = self {
             cluster.sql(&database.name, "VACUUM ANALYZE")?;
         }
@@ -85,7 +85,7 @@ impl Store {
     ///
     /// # Errors
     /// When PostgreSQL refuses, or a file cannot be copied.
-    pub(super) fn copy(&self, original: &Database) -> Result<Database> {
+    pub(in crate::bench) fn copy(&self, original: &Database) -> Result<Database> {
         let name = name();
         match self {
             Self::Sqlite(folder) => {
@@ -121,7 +121,7 @@ impl Store {
     ///
     /// # Errors
     /// When the server has ended.
-    pub(super) fn cpu_s(&self) -> Result<Option<f64>> {
+    pub(in crate::bench) fn cpu_s(&self) -> Result<Option<f64>> {
         match self {
             Self::Sqlite(_) => Ok(None),
             Self::Postgres { head, .. } => proc::family_cpu_s(*head).map(Some),
@@ -132,7 +132,7 @@ impl Store {
     ///
     /// # Errors
     /// When the server does not answer.
-    pub(super) fn version(&self) -> Result<String> {
+    pub(in crate::bench) fn version(&self) -> Result<String> {
         match self {
             Self::Sqlite(_) => Ok("SQLite in the service, `synchronous=FULL`".to_owned()),
             Self::Postgres { cluster, .. } => {

@@ -4,9 +4,9 @@
 use super::queries::Query;
 use super::statements::Reading;
 use crate::store::StoreError;
-use kit::limit::Limit;
 use kit::metrics::Metrics;
 use kit::postgres::{Connector, Link, within};
+use prometheus_client::metrics::gauge::Gauge;
 use std::sync::{Mutex, PoisonError};
 use tokio::sync::Semaphore;
 use tokio_postgres::CancelToken;
@@ -15,8 +15,8 @@ pub(super) struct Pool {
     connector: Connector,
     free: Mutex<Vec<Link<Reading>>>,
     places: Semaphore,
-    /// For metrics: connections in use.
-    in_use: Limit,
+    /// For metrics: how many of them nobody uses.
+    idle: Gauge,
 }
 
 impl Pool {
@@ -32,10 +32,15 @@ impl Pool {
             link.session().await?;
             free.push(link);
         }
-        let in_use = Limit::new(free.len());
-        metrics.watch("db_connections_in_use", "Connections that read something now", &in_use);
+        let (open, idle) = (Gauge::default(), Gauge::default());
+        [&open, &idle].map(|gauge: &Gauge| gauge.set(free.len() as i64));
+        let shown = idle.clone();
+        metrics.register(|registry| {
+            registry.register("db_connections_open", "Connections that read", open);
+            registry.register("db_connections_idle", "Connections that read and have nothing to do", shown);
+        });
         let places = Semaphore::new(free.len());
-        Ok(Self { connector: connector.clone(), free: Mutex::new(free), places, in_use })
+        Ok(Self { connector: connector.clone(), free: Mutex::new(free), places, idle })
     }
 
     /// Runs a query on a connection. Reading twice does no harm, so a connection that broke while it was idle costs
@@ -43,7 +48,7 @@ impl Pool {
     pub(super) async fn read<Q: Query>(&self, query: &Q) -> Result<Q::Answer, StoreError> {
         // The semaphore is never closed, so a place always comes.
         let _place = self.places.acquire().await.map_err(|_| StoreError::Closed)?;
-        let _counted = self.in_use.enter();
+        self.idle.dec();
         let link = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let link = link.unwrap_or_else(|| Link::new(self.connector.clone()));
         let mut taken = Taken { pool: self, link: Some(link), running: None };
@@ -92,6 +97,7 @@ impl Drop for Taken<'_> {
                 Link::new(self.pool.connector.clone())
             }
         };
+        self.pool.idle.inc();
         self.pool.free.lock().unwrap_or_else(PoisonError::into_inner).push(link);
     }
 }
