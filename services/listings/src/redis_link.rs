@@ -74,7 +74,7 @@ impl RedisLink {
 
     /// Connects now, if it can be done.
     pub async fn warm_up(&self) {
-        let _told_when_asked = self.live().await;
+        self.connect_once().await;
     }
 
     /// Runs a script. `keys` gets the name of the process of Redis that is asked, which every key must begin with.
@@ -84,7 +84,7 @@ impl RedisLink {
         keys: impl FnOnce(&str) -> Vec<String>,
         arguments: &[&[u8]],
     ) -> Result<T, Unreachable> {
-        let live = self.live().await?;
+        let live = self.live()?;
         let keys = keys(&live.run);
         let mut command = cmd("EVALSHA");
         command.arg(&live.digests[script]).arg(keys.len()).arg(&keys);
@@ -113,28 +113,29 @@ impl RedisLink {
         }
     }
 
-    async fn live(&self) -> Result<Live, Unreachable> {
-        if let Some(known) = self.known() {
-            return known;
-        }
-        let _one_at_a_time = self.connecting.lock().await;
-        if let Some(known) = self.known() {
-            return known;
+    /// The connection, if there is one. Nobody waits for a new one: it is made beside, for those who come later.
+    fn live(&self) -> Result<Live, Unreachable> {
+        self.known().unwrap_or_else(|| {
+            let link = self.clone();
+            tokio::spawn(async move { link.connect_once().await });
+            Err(Unreachable)
+        })
+    }
+
+    /// Makes a connection, unless somebody is at it.
+    async fn connect_once(&self) {
+        let Ok(_alone) = self.connecting.try_lock() else { return };
+        if self.known().is_some() {
+            return;
         }
         let made = tokio::time::timeout(2 * CONNECT_WITHIN, self.connect()).await;
         let mut state = self.lock();
-        match made {
-            Ok(Ok((connection, run, digests))) => {
-                state.connections += 1;
-                let live = Live { number: state.connections, connection, run, digests };
-                state.live = Some(live.clone());
-                state.failed = None;
-                Ok(live)
-            }
-            _ => {
-                state.failed = Some(Instant::now());
-                Err(Unreachable)
-            }
+        if let Ok(Ok((connection, run, digests))) = made {
+            state.connections += 1;
+            state.live = Some(Live { number: state.connections, connection, run, digests });
+            state.failed = None;
+        } else {
+            state.failed = Some(Instant::now());
         }
     }
 

@@ -22,6 +22,7 @@ use crate::listing::Listing;
 use crate::stats::Stats;
 use crate::write::{Write, Written};
 use command::Command;
+use kit::limit::Limit;
 use kit::metrics::Metrics;
 use postgres::Postgres;
 use sqlite::Sqlite;
@@ -30,6 +31,9 @@ use tokio::sync::oneshot;
 
 /// Longest wait for a commit. Past it the caller is told that the outcome is unknown instead of waiting on.
 const COMMIT_WAIT: Duration = Duration::from_secs(20);
+
+/// Writes taken in that are not answered yet: callers who went away do not make room for more.
+const MAX_WAITING: usize = 16_384;
 
 /// Which store, and how it is set up.
 #[derive(Debug, Clone)]
@@ -54,6 +58,7 @@ pub enum StoreOpenError {
 /// A store.
 pub struct Store {
     kind: Kind,
+    waiting: Limit,
 }
 
 enum Kind {
@@ -88,7 +93,9 @@ impl Store {
                 Kind::Postgres(Box::new(Postgres::open(options, cache, metrics).await?))
             }
         };
-        Ok(Self { kind })
+        let waiting = Limit::new(MAX_WAITING);
+        metrics.watch("store_writes_waiting", "Writes that are not answered yet", &waiting);
+        Ok(Self { kind, waiting })
     }
 
     /// The listings of these ids that were not deleted, with their images, in no order.
@@ -161,7 +168,8 @@ impl Store {
     /// When it was refused, or the database failed. Who stops waiting does not stop it.
     pub async fn write(&self, write: Write) -> Result<Written, WriteError> {
         let (reply, answer) = oneshot::channel();
-        self.send(Command { write, reply })?;
+        let place = self.waiting.enter().ok_or(StoreError::Slow)?;
+        self.send(Command { write, reply, _place: place })?;
         match tokio::time::timeout(COMMIT_WAIT, answer).await {
             Ok(answered) => answered.unwrap_or(Err(StoreError::Closed.into())),
             Err(_elapsed) => Err(StoreError::Slow.into()),

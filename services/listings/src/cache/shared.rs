@@ -96,7 +96,9 @@ impl Shared {
 
     /// Of each scope the answer under `key`, or with what one may be added.
     pub(crate) async fn look(&self, scopes: &[Scope], key: &str) -> Vec<Result<Value, Option<Ticket>>> {
-        let Some(generation) = self.believed() else { return vec![Err(None); scopes.len()] };
+        let Some(generation) = self.believed().filter(|_| !scopes.is_empty()) else {
+            return vec![Err(None); scopes.len()];
+        };
         let ticket = self.new_ticket("");
         let keys = |run: &str| scopes.iter().map(|scope| named(run, &scope.to_string())).collect();
         let arguments = [key.as_bytes(), ticket.as_bytes(), REMEMBERED_FOR_MS];

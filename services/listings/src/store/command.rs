@@ -3,6 +3,7 @@
 use super::StoreError;
 use crate::write::{Changes, Held, Refused, Write, Written};
 use kit::clock::UtcMs;
+use kit::limit::Permit;
 use tokio::sync::oneshot;
 
 /// Why a write was not done.
@@ -20,6 +21,8 @@ pub enum WriteError {
 pub(super) struct Command {
     pub(super) write: Write,
     pub(super) reply: oneshot::Sender<Result<Written, WriteError>>,
+    /// Given back once the write is answered, also when nobody waits for it any more.
+    pub(super) _place: Permit,
 }
 
 /// What a group has decided, before anything of it is kept.

@@ -32,8 +32,10 @@ impl Pool {
             link.session().await?;
             free.push(link);
         }
-        let (open, idle) = (Gauge::default(), Gauge::default());
-        [&open, &idle].map(|gauge: &Gauge| gauge.set(free.len() as i64));
+        let (open, idle) = (Gauge::<i64>::default(), Gauge::<i64>::default());
+        for gauge in [&open, &idle] {
+            gauge.set(free.len() as i64);
+        }
         let shown = idle.clone();
         metrics.register(|registry| {
             registry.register("db_connections_open", "Connections that read", open);
