@@ -97,6 +97,7 @@ fn run(env: &Env) -> Result<(), Failure> {
 fn seed(env: &Env, counts: Counts) -> Result<(), Failure> {
     kit::logs::start(env)?;
     let settings = Settings::read(env)?;
+    let settings = Settings { store: settings.store.in_order(), ..settings };
     runtime(env)?.block_on(async {
         let (store, _cache) = server::open(&settings, &Metrics::new("listings")).await?;
         seed::fill(&store, counts).await?;

@@ -4,9 +4,8 @@
 use crate::price::Price;
 use crate::store::{Store, WriteError};
 use crate::write::{NewListing, Write};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
-use tokio::task::JoinSet;
 
 /// Writes on their way at once: enough for large groups, few enough for memory.
 const TOGETHER: usize = 2_000;
@@ -68,22 +67,24 @@ fn listing(number: u32, counts: Counts) -> NewListing {
     }
 }
 
-/// Fills a store. An empty one gives the listings the ids from 1.
+/// Fills a store. An empty one that writes in order gives the listings the ids from 1.
 ///
 /// # Errors
 /// When the store does not take one of them.
-pub async fn fill(store: &std::sync::Arc<Store>, counts: Counts) -> Result<(), WriteError> {
-    let mut writing = JoinSet::new();
+pub async fn fill(store: &Store, counts: Counts) -> Result<(), WriteError> {
+    let mut writing = VecDeque::new();
     for number in 1..=counts.listings {
-        let (store, write) = (std::sync::Arc::clone(store), Write::Create(Box::new(listing(number, counts))));
-        writing.spawn(async move { store.write(write).await });
-        while writing.len() >= TOGETHER {
-            if let Some(Ok(outcome)) = writing.join_next().await {
-                outcome?;
-            }
+        writing.push_back(Box::pin(store.begin(Write::Create(Box::new(listing(number, counts))))?));
+        if writing.len() >= TOGETHER
+            && let Some(first) = writing.pop_front()
+        {
+            first.await?;
         }
     }
-    writing.join_all().await.into_iter().try_for_each(|outcome| outcome.map(drop))
+    for one in writing {
+        one.await?;
+    }
+    Ok(())
 }
 
 /// A table of what people look at: as often as a listing stands in it, so often it is looked at. The listing of rank r
@@ -111,7 +112,6 @@ pub fn popularity(counts: Counts, rows: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeMap;
 
     #[test]
     fn a_few_are_looked_at_often_and_every_row_names_what_there_is() {

@@ -179,4 +179,27 @@ mod tests {
         assert!(read(&[old, ("SVETULISTINGS_RATE_LIMIT_ENABLED", "true")]).limits.is_on);
         assert!(!read(&[old, ("RATE_LIMIT_ENABLED", "true")]).limits.is_on);
     }
+
+    /// Every variable that the sources read, found by its shape.
+    #[test]
+    fn every_variable_is_documented() {
+        let documentation = include_str!("../README.md");
+        let sources = [
+            include_str!("settings.rs"),
+            include_str!("limiter/settings.rs"),
+            include_str!("main.rs"),
+            include_str!("../../kit/src/logs.rs"),
+            include_str!("../../kit/src/auth/settings.rs"),
+        ];
+        let is_name = |text: &&str| {
+            text.len() > 3 && text.contains('_') && text.chars().all(|c| c.is_ascii_uppercase() || c == '_')
+        };
+        let names: Vec<&str> = sources.iter().flat_map(|source| source.split('"')).filter(is_name).collect();
+        assert!(names.len() > 30);
+        for name in names {
+            let bare = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)).filter(|n| !n.is_empty());
+            let name = bare.unwrap_or(name);
+            assert!(documentation.contains(&format!("`{name}`")), "{name}");
+        }
+    }
 }

@@ -44,6 +44,17 @@ pub enum StoreOptions {
     Postgres(PostgresOptions),
 }
 
+impl StoreOptions {
+    /// The same with one writer, which does everything in the order in which it comes.
+    #[must_use]
+    pub fn in_order(self) -> Self {
+        match self {
+            Self::Postgres(options) => Self::Postgres(PostgresOptions { writers: 1, ..options }),
+            embedded @ Self::Sqlite(_) => embedded,
+        }
+    }
+}
+
 /// Why a store could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreOpenError {
@@ -167,13 +178,27 @@ impl Store {
     /// # Errors
     /// When it was refused, or the database failed. Who stops waiting does not stop it.
     pub async fn write(&self, write: Write) -> Result<Written, WriteError> {
+        self.begin(write)?.await
+    }
+
+    /// The same; it is taken in when this returns, so that writes are done in the order in which they were begun,
+    /// as far as one writer does them.
+    ///
+    /// # Errors
+    /// When it cannot be taken in.
+    pub fn begin(
+        &self,
+        write: Write,
+    ) -> Result<impl Future<Output = Result<Written, WriteError>> + Send + use<>, StoreError> {
         let (reply, answer) = oneshot::channel();
         let place = self.waiting.enter().ok_or(StoreError::Slow)?;
         self.send(Command { write, reply, _place: place })?;
-        match tokio::time::timeout(COMMIT_WAIT, answer).await {
-            Ok(answered) => answered.unwrap_or(Err(StoreError::Closed.into())),
-            Err(_elapsed) => Err(StoreError::Slow.into()),
-        }
+        Ok(async move {
+            match tokio::time::timeout(COMMIT_WAIT, answer).await {
+                Ok(answered) => answered.unwrap_or(Err(StoreError::Closed.into())),
+                Err(_elapsed) => Err(StoreError::Slow.into()),
+            }
+        })
     }
 
     fn send(&self, command: Command) -> Result<(), StoreError> {
