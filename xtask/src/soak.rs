@@ -36,6 +36,11 @@ const SOAKS: &[Soak] = &[
         cargo: &["test", "-p", "gateway", "--test", "it", "killed", "--", "--nocapture"],
         environment: &[("GATEWAY_KILL_ROUNDS", "30")],
     },
+    Soak {
+        name: "listings kill rounds",
+        cargo: &["test", "-p", "listings", "--test", "it", "--test", "postgres", "killed"],
+        environment: &[("LISTINGS_KILL_ROUNDS", "30")],
+    },
 ];
 
 /// Runs the long forms whose name contains what was asked for.
@@ -70,7 +75,7 @@ mod tests {
         let error = run(&workspace, &["nothing".to_owned()]).expect_err("no such soak");
         assert_eq!(
             error.to_string(),
-            "no soak is named `nothing`; there are: challenge kill rounds, gateway kill rounds"
+            "no soak is named `nothing`; there are: challenge kill rounds, gateway kill rounds, listings kill rounds"
         );
     }
 }
