@@ -8,9 +8,9 @@ use anyhow::{Context as _, Result, ensure};
 use peers::redis::Redis;
 
 use super::challenge::options::Options;
+use super::challenge::store::{Database, Kind, Store};
 use super::row::{HEAD, Row};
 use super::seen::Seen;
-use super::challenge::store::{Database, Kind, Store};
 use super::table::{self, Table};
 use super::{machine, say};
 use crate::child::Running;
