@@ -46,7 +46,7 @@ struct DecisionLabel {
 /// Where calls are counted.
 enum Counts {
     Nowhere,
-    Here(Local),
+    Here(Box<Local>),
     InRedis(RedisLink),
 }
 
@@ -66,7 +66,7 @@ impl Limiter {
         let counts = match redis {
             _ if !settings.is_on => Counts::Nowhere,
             Some(link) => Counts::InRedis(link),
-            None => Counts::Here(Local::default()),
+            None => Counts::Here(Box::default()),
         };
         let limiter = Self {
             settings,
@@ -117,7 +117,7 @@ impl Limiter {
             (By::User, Caller::Admin(name)) => format!("admin:{name}"),
             _ => {
                 let address = address(request, self.settings.trusted_proxies);
-                address.map_or_else(|| "unknown".to_owned(), |address| named(address))
+                address.map_or_else(|| "unknown".to_owned(), named)
             }
         }
     }
