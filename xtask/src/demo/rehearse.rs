@@ -2,7 +2,6 @@
 //!
 //! What is held is that each plan runs to its end and that its books balance. Its objectives are for the real length.
 
-use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -39,8 +38,8 @@ const CHALLENGE: [Rehearsal; 4] = [
     rehearsal("new-players-ramp", "0.02", "1"),
     rehearsal("combined", "0.005", "1"),
 ];
-/// Against a target that answers every gRPC method.
-const GRPC: [Rehearsal; 1] = [rehearsal("grpc-bursts", "0.02", "0.1")];
+/// Against the listings service.
+const LISTINGS: [Rehearsal; 1] = [rehearsal("grpc-bursts", "0.02", "0.1")];
 /// Against the telemetry gateway.
 const GATEWAY: [Rehearsal; 1] = [rehearsal("thinking-users", "0.03", "1")];
 
@@ -68,11 +67,12 @@ pub(crate) fn all(workspace: &Workspace) -> Result<()> {
     let stopped = service.stop();
     rehearsed?;
     stopped?;
-    let (testbed, address) = grpc_target(workspace)?;
-    targets = vec![format!("service={address}")];
-    let rehearsed = GRPC.iter().try_for_each(|plan| rehearse(workspace, &folder, (plan, &targets)));
-    drop(testbed);
+    let listings = listings(workspace, &folder)?;
+    targets = vec![format!("service={}", listings.address("grpc")?)];
+    let rehearsed = LISTINGS.iter().try_for_each(|plan| rehearse(workspace, &folder, (plan, &targets)));
+    let stopped = listings.stop();
     rehearsed?;
+    stopped?;
     let gateway = gateway(workspace, &folder)?;
     targets = vec![format!("gateway=http://{}", gateway.address("http")?)];
     let rehearsed = GATEWAY.iter().try_for_each(|plan| rehearse(workspace, &folder, (plan, &targets)));
@@ -88,16 +88,27 @@ fn gateway(workspace: &Workspace, folder: &Path) -> Result<Served> {
     Served::start(command, folder.join("gateway.log"))
 }
 
-/// A target that ends by itself, and its address.
-fn grpc_target(workspace: &Workspace) -> Result<(Running, String)> {
-    let mut command = Command::new(workspace.binary("testbed"));
-    command.args(["grpc", "--for", "120s"]).stdin(Stdio::null()).stdout(Stdio::piped());
-    let mut running = Running::start("testbed", command)?;
-    let output = running.child().stdout.take().context("its output was asked for")?;
-    let mut address = String::new();
-    BufReader::new(output).read_line(&mut address).context("testbed says no address")?;
-    ensure!(!address.trim().is_empty(), "testbed ended before it said its address");
-    Ok((running, address.trim().to_owned()))
+/// The listings service on ports that the system chose, with a small marketplace in it.
+fn listings(workspace: &Workspace, folder: &Path) -> Result<Served> {
+    let database = folder.join("listings.db");
+    let command = || {
+        let mut command = Command::new(workspace.binary("listings"));
+        command.env("DATABASE_PATH", &database).envs([("GRPC_PORT", "0"), ("HTTP_PORT", "0")]);
+        command.envs([("AUTH_ENABLED", "false"), ("RATE_LIMIT_ENABLED", "false")]);
+        command.current_dir(folder).stdin(Stdio::null());
+        command
+    };
+    for file in ["listings.db", "listings.db-wal", "listings.db-shm"] {
+        // Of an earlier rehearsal, if there was one.
+        let _not_there = std::fs::remove_file(folder.join(file));
+    }
+    let mut seed = command();
+    seed.args(["seed", "--listings", "3000"]).stdout(Stdio::null());
+    let seeded = Running::start("listings seed", seed)?.wait()?;
+    ensure!(seeded.success(), "listings seed ended with {seeded}");
+    let mut serve = command();
+    serve.arg("serve");
+    Served::start(serve, folder.join("listings.log"))
 }
 
 fn rehearse(workspace: &Workspace, folder: &Path, (plan, targets): (&Rehearsal, &[String])) -> Result<()> {
@@ -142,7 +153,7 @@ mod tests {
             .collect();
         plans.sort();
         let mut rehearsed: Vec<&str> =
-            CHALLENGE.iter().chain(&GRPC).chain(&GATEWAY).map(|plan| plan.plan).collect();
+            CHALLENGE.iter().chain(&LISTINGS).chain(&GATEWAY).map(|plan| plan.plan).collect();
         rehearsed.sort_unstable();
         assert_eq!(plans, rehearsed);
     }
