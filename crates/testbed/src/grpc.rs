@@ -18,6 +18,7 @@ use tokio::sync::watch;
 use tokio::task::LocalSet;
 
 use crate::grpc::behaviour::GrpcBehaviour;
+use crate::refusal::listen_at;
 use crate::shared::Shared;
 use crate::site::Site;
 use crate::target::Target;
@@ -48,14 +49,14 @@ pub fn grpc(site: impl Into<Site<GrpcBehaviour>>) -> io::Result<Target> {
     grpc_at(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), site)
 }
 
-/// Starts a gRPC target at an address that a [`crate::Refusal`] or an earlier target has given up.
+/// Starts a gRPC target at an address that a [`crate::Refusal`] has given up, or that nobody has taken.
 ///
 /// # Errors
 /// When the address is taken, or no thread can be had.
 pub fn grpc_at(addr: SocketAddr, site: impl Into<Site<GrpcBehaviour>>) -> io::Result<Target> {
     let site = site.into();
     let shared = Shared::new(site.freeze);
-    let listener = std::net::TcpListener::bind(addr)?;
+    let (listener, port) = listen_at(addr)?;
     listener.set_nonblocking(true)?;
     let addr = listener.local_addr()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -68,7 +69,7 @@ pub fn grpc_at(addr: SocketAddr, site: impl Into<Site<GrpcBehaviour>>) -> io::Re
     let wake = move || {
         let _ = wake.send(());
     };
-    Ok(Target::new(addr, shared, Box::new(wake), thread))
+    Ok(Target::new(addr, shared, Box::new(wake), thread, port))
 }
 
 /// Accepts until the target is stopped. Connections end with the runtime that drives them.

@@ -13,12 +13,10 @@ use std::thread;
 use crate::behaviour::Behaviour;
 use crate::http::connection::Connection;
 use crate::http::handler::Handlers;
+use crate::refusal::listen_at;
 use crate::shared::Shared;
 use crate::site::Site;
 use crate::target::Target;
-
-/// Connections the kernel may hold ready; the machine's own limit may be lower.
-const BACKLOG: i32 = 4096;
 
 /// Stack of a connection's thread: small, since a target may have a thousand of them.
 const STACK_BYTES: usize = 128 * 1024;
@@ -31,7 +29,7 @@ pub fn http(site: impl Into<Site<Behaviour>>) -> io::Result<Target> {
     http_at(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), site)
 }
 
-/// Starts an HTTP target at an address that a [`crate::Refusal`] or an earlier target has given up.
+/// Starts an HTTP target at an address that a [`crate::Refusal`] has given up, or that nobody has taken.
 ///
 /// # Errors
 /// When the address is taken, or no thread can be had.
@@ -39,8 +37,7 @@ pub fn http_at(addr: SocketAddr, site: impl Into<Site<Behaviour>>) -> io::Result
     let site = site.into();
     let shared = Shared::new(site.freeze);
     let handlers = Arc::new(Handlers::new(site));
-    let listener = TcpListener::bind(addr)?;
-    rustix::net::listen(&listener, BACKLOG)?;
+    let (listener, port) = listen_at(addr)?;
     let addr = listener.local_addr()?;
     let acceptor = thread::Builder::new().name("testbed-accept".to_owned()).spawn({
         let shared = shared.clone();
@@ -48,7 +45,7 @@ pub fn http_at(addr: SocketAddr, site: impl Into<Site<Behaviour>>) -> io::Result
     })?;
     // The acceptor sleeps in `accept`: a connection of our own makes it look at the flag.
     let wake = move || drop(TcpStream::connect(addr));
-    Ok(Target::new(addr, shared, Box::new(wake), acceptor))
+    Ok(Target::new(addr, shared, Box::new(wake), acceptor, port))
 }
 
 fn accept(listener: &TcpListener, shared: &Arc<Shared>, handlers: &Arc<Handlers>) {

@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::log::Served;
+use crate::refusal::Refusal;
 use crate::shared::Shared;
 
 /// A target that runs until it is stopped or dropped.
@@ -15,6 +16,7 @@ pub struct Target {
     shared: Arc<Shared>,
     wake: Box<dyn Fn() + Send + Sync>,
     thread: Option<JoinHandle<()>>,
+    _port: Option<Refusal>,
 }
 
 impl Target {
@@ -23,8 +25,9 @@ impl Target {
         shared: Arc<Shared>,
         wake: Box<dyn Fn() + Send + Sync>,
         thread: JoinHandle<()>,
+        port: Option<Refusal>,
     ) -> Self {
-        Target { addr, shared, wake, thread: Some(thread) }
+        Target { addr, shared, wake, thread: Some(thread), _port: port }
     }
 
     /// The address it listens on.
@@ -54,7 +57,8 @@ impl Target {
         self.shared.log.wait(limit, enough)
     }
 
-    /// Stops as a killed process would: closes the port and every connection. The log stays readable.
+    /// Stops as a killed process would: closes the port and every connection. The log stays readable, and nobody
+    /// else gets a port that the kernel chose until the target is dropped.
     pub fn stop(&mut self) {
         if let Some(thread) = self.thread.take() {
             self.shared.stop.set();

@@ -1,7 +1,7 @@
 //! What each behaviour of the HTTP target puts on the wire and into the log.
 
 use std::io;
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
 use serde_json::json;
@@ -202,6 +202,11 @@ fn stopping_closes_port_and_connections_and_keeps_the_log() {
     assert_eq!(client.rest().0, b"");
     assert_eq!(TcpStream::connect(target.addr()).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
     assert_eq!(target.log()[0].fate, Fate::Held);
+    // Nobody else answers in its place while somebody may still ask for it.
+    assert_eq!(TcpListener::bind(target.addr()).unwrap_err().kind(), io::ErrorKind::AddrInUse);
+    let addr = target.addr();
+    drop(target);
+    TcpListener::bind(addr).unwrap();
 }
 
 #[test]
