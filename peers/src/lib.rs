@@ -6,6 +6,7 @@
 //! by its guard.
 
 mod error;
+pub mod faketime;
 pub mod go;
 mod guard;
 pub mod nginx;

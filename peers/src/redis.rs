@@ -90,6 +90,11 @@ impl Redis {
         processes::send(Pid::from_child(&self.child), Signal::CONT);
     }
 
+    /// Its process, as the system numbers it.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         (Ipv4Addr::LOCALHOST, self.port).into()

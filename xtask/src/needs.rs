@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
+use peers::faketime::Clock;
 use peers::go::Toolchain;
 use peers::nginx::Nginx;
 use peers::postgres::Installation;
@@ -29,6 +30,13 @@ pub(crate) const NEEDS: &[Need] = &[
         package: "golang-go",
         why: "builds a target whose profiles `go tool pprof` reads too",
         is_there: |_| Toolchain::find().is_ok(),
+    },
+    Need {
+        binary: "libfaketime",
+        package: "libfaketime",
+        why: "sets the clock of a service while it runs",
+        // It is no program: tests look for the library in the same way.
+        is_there: |_| Clock::is_installed(),
     },
     Need {
         binary: "nginx",
@@ -154,9 +162,9 @@ mod tests {
         assert_eq!(
             request(&NEEDS.iter().collect::<Vec<_>>()),
             "missing: `cc` (compiles SQLite); `git` (lists the files that `tidy` looks at); `go` (builds a target whose \
-             profiles `go tool pprof` reads too); `nginx` (is a server of others that the engine is held against); \
+             profiles `go tool pprof` reads too); `libfaketime` (sets the clock of a service while it runs); `nginx` (is a server of others that the engine is held against); \
              `postgres` (is the other store of the services; version 15 or newer); `redis-server` (is watched by the \
-             tool's observers); run `apt-get install build-essential git golang-go nginx-light postgresql \
+             tool's observers); run `apt-get install build-essential git golang-go libfaketime nginx-light postgresql \
              redis-server` or install them your system's way"
         );
     }
