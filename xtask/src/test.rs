@@ -21,8 +21,10 @@ const LAB: &[&str] = &[
     "challenge",
     "--package",
     "gateway",
+    "--package",
+    "listings",
     "--features",
-    "kit/lab,challenge/lab,gateway/lab",
+    "kit/lab,challenge/lab,gateway/lab,listings/lab",
 ];
 
 /// How the lock file is treated.

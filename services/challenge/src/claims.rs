@@ -4,7 +4,7 @@
 use crate::catalog::{Catalog, GoalIx};
 use crate::rewards::{GrantError, RewardClient};
 use crate::rules::ClaimRefusal;
-use crate::store::{ClaimEnd, ClaimIntent, ClaimStart, Store, StoreError};
+use crate::store::{ClaimEnd, ClaimIntent, ClaimStart, OnTheirWay, Store, StoreError};
 use crate::user::UserId;
 use kit::clock::UtcMs;
 use kit::drain::Draining;
@@ -86,11 +86,10 @@ impl Claims {
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         // The first tick comes at once, and the start has just looked.
         looks.tick().await;
-        let age_ms = i64::try_from(tending.age.as_millis()).unwrap_or(i64::MAX);
         let every_look = async {
             loop {
                 looks.tick().await;
-                if let Err(error) = self.resume(UtcMs(UtcMs::now().0.saturating_sub(age_ms))).await {
+                if let Err(error) = self.resume(OnTheirWay::at(UtcMs::now(), tending.age)).await {
                     tracing::error!(%error, "claims left open could not be looked for");
                 }
             }
@@ -101,13 +100,13 @@ impl Claims {
         }
     }
 
-    /// Ends the claims that were begun before an instant and left open; returns how many it ended. When none of a
-    /// group has an answer, the rest is left for the next look.
+    /// Ends the claims that were left open, which none that may be on its way is; returns how many it ended. When none
+    /// of a group has an answer, the rest is left for the next look.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn resume(self: &Arc<Self>, begun_before: UtcMs) -> Result<usize, StoreError> {
-        let open = self.store.pending_claims(begun_before).await?;
+    pub async fn resume(self: &Arc<Self>, but: OnTheirWay) -> Result<usize, StoreError> {
+        let open = self.store.pending_claims(but).await?;
         let mut outcomes = Vec::new();
         for group in open.chunks(AT_ONCE) {
             let asked = self.all_again(group).await;

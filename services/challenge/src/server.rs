@@ -18,7 +18,7 @@ use crate::proto::account::user_authentication_user_logged_in_service_server::Us
 use crate::proto::statistic::statistic_stat_item_updated_service_server::StatisticStatItemUpdatedServiceServer;
 use crate::rewards::{HttpRewards, Ledger, RewardClient};
 use crate::settings::Settings;
-use crate::store::{Store, StoreError, StoreOpenError, StoreOptions};
+use crate::store::{OnTheirWay, Store, StoreError, StoreOpenError, StoreOptions};
 use axum::Router;
 use kit::auth::Verifier;
 use kit::backlog::Backlog;
@@ -246,12 +246,11 @@ pub async fn start(settings: &Settings, role: Role) -> Result<Running, StartErro
 /// Ends the claims that an earlier process left open. Nobody else has the embedded database; in PostgreSQL another
 /// replica may be at a claim this very moment, so only those are taken up that are older than any claim takes.
 async fn resume(claims: &Arc<Claims>, settings: &Settings) -> Result<(), StoreError> {
-    let age_ms = match settings.store {
-        StoreOptions::Sqlite(_) => -1,
-        StoreOptions::Postgres(_) => i64::try_from(settings.tending.age.as_millis()).unwrap_or(i64::MAX),
+    let on_their_way = match settings.store {
+        StoreOptions::Sqlite(_) => OnTheirWay::NONE,
+        StoreOptions::Postgres(_) => OnTheirWay::at(UtcMs::now(), settings.tending.age),
     };
-    let begun_before = UtcMs(UtcMs::now().0.saturating_sub(age_ms));
-    match tokio::time::timeout(FIRST_LOOK, claims.resume(begun_before)).await {
+    match tokio::time::timeout(FIRST_LOOK, claims.resume(on_their_way)).await {
         Ok(looked) => looked.map(drop),
         Err(_elapsed) => {
             tracing::warn!("claims left open by an earlier process are ended later");

@@ -12,9 +12,9 @@ mod needs;
 mod postgres;
 mod sqlite;
 
-pub use claims::{ClaimEnd, ClaimIntent, ClaimStart};
+pub use claims::{ClaimEnd, ClaimIntent, ClaimStart, OnTheirWay};
 pub use command::{EventKey, EventOutcome, EventWrite, Initialized};
-pub use postgres::{ConnectError, Password, PostgresOptions, Protection, ServerOptions};
+pub use postgres::PostgresOptions;
 pub use sqlite::{OpenError, SqliteOptions, Sync, Window};
 
 use crate::catalog::{Catalog, GoalIx};
@@ -22,8 +22,8 @@ use crate::rewards::Grant;
 use crate::rules::{Activation, GoalRow, UserGoals};
 use crate::user::UserId;
 use command::{Command, Reply};
-use kit::clock::UtcMs;
 use kit::metrics::Metrics;
+use kit::postgres::ConnectError;
 pub use kit::store::StoreError;
 use postgres::Postgres;
 use sqlite::Sqlite;
@@ -94,14 +94,14 @@ impl Store {
         }
     }
 
-    /// Claims that were begun before an instant and not ended, oldest first.
+    /// Claims that were begun and not ended, but for those that may still be; oldest first.
     ///
     /// # Errors
     /// When the database fails or cannot be reached.
-    pub async fn pending_claims(&self, begun_before: UtcMs) -> Result<Vec<ClaimIntent>, StoreError> {
+    pub async fn pending_claims(&self, but: OnTheirWay) -> Result<Vec<ClaimIntent>, StoreError> {
         match &self.kind {
-            Kind::Sqlite(store) => store.pending_claims(begun_before),
-            Kind::Postgres(store) => store.pending_claims(begun_before).await,
+            Kind::Sqlite(store) => store.pending_claims(but),
+            Kind::Postgres(store) => store.pending_claims(but).await,
         }
     }
 

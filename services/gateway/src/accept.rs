@@ -7,7 +7,7 @@ use crate::entry::{Kept, Receipt, entries};
 use crate::intake::{self, Form, Limits, Unreadable};
 use crate::journal::{Journal, NotKept};
 use crate::meters::Meters;
-use crate::queue::Queue;
+use crate::queue::{Full, Queue};
 use crate::sample::{Invalid, Priority, Sample};
 use crate::task::Ids;
 use kit::clock::UtcMs;
@@ -72,14 +72,17 @@ pub enum Refused {
 pub const NO_ROOM: &str = "no room for more samples now";
 
 impl Acceptor {
-    /// Whether a request could be taken now that carries nothing above this priority.
+    /// Whether a request could be taken now that says this of its samples.
     #[must_use]
-    pub fn has_room_for(&self, priority: Priority) -> bool {
-        let is_kept = match &self.durability {
-            Durability::Disk(journal) => !journal.is_full(),
+    pub fn has_room_for(&self, announced: Option<Priority>) -> bool {
+        self.fits_on_disk(announced.unwrap_or(Priority::High)) && self.queue.has_room_for(announced)
+    }
+
+    fn fits_on_disk(&self, priority: Priority) -> bool {
+        match &self.durability {
+            Durability::Disk(journal) => journal.has_room_for(priority),
             Durability::Memory | Durability::HandedOn(_) => true,
-        };
-        is_kept && self.queue.has_room_for(priority)
+        }
     }
 
     /// Takes a body in; returns when it is kept as promised. `began` is when the request did.
@@ -103,7 +106,9 @@ impl Acceptor {
     }
 
     async fn keep(&self, samples: &[Sample<'_>]) -> Result<(), Refused> {
-        let reserved = self.queue.reserve(samples.iter().map(|sample| sample.priority));
+        let priorities = samples.iter().map(|sample| sample.priority);
+        let fits = priorities.clone().min().is_none_or(|lowest| self.fits_on_disk(lowest));
+        let reserved = if fits { self.queue.reserve(priorities) } else { Err(Full) };
         let Ok(places) = reserved else {
             self.meters.no_room(samples.len());
             return Err(Refused::NoRoom);

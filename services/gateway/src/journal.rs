@@ -14,7 +14,8 @@ mod writer;
 pub use replay::Left;
 pub use segment::Segment;
 
-use crate::queue::Queue;
+use crate::queue::{self, Queue};
+use crate::sample::Priority;
 use crate::task::Tasks;
 use file::Folder;
 use kit::limit::Permit;
@@ -105,10 +106,10 @@ impl Journal {
         kept.await.unwrap_or(Err(NotKept::Failed))
     }
 
-    /// Whether nothing more fits.
+    /// Whether something of this priority fits: of its bytes, too, the last are kept for what matters more.
     #[must_use]
-    pub fn is_full(&self) -> bool {
-        self.bytes() >= self.most_bytes
+    pub fn has_room_for(&self, priority: Priority) -> bool {
+        self.bytes() < queue::share(priority, self.most_bytes)
     }
 
     /// Bytes of all files.

@@ -1,5 +1,6 @@
 //! What was accepted and is not handed on yet: bounded, the highest priority first, and in the order of arrival within
-//! one. When it is full, what matters least makes room for what matters more, if it may be shed at all.
+//! one. When it is full, what matters least makes room for what matters more, if it may be shed at all. Where it may
+//! not, the last places are kept for what matters more, so that the lowest is refused first.
 
 use crate::entry::Entry;
 use crate::sample::Priority;
@@ -18,6 +19,17 @@ pub enum Shedding {
     Never,
 }
 
+/// How many of so many places may be taken when something of a priority comes that can never be shed: a tenth is kept
+/// for what is above `MEDIUM`, another for what is above `LOW`.
+#[must_use]
+pub fn share(priority: Priority, of: u64) -> u64 {
+    match priority {
+        Priority::Low => of - of / 5,
+        Priority::Medium => of - of / 10,
+        Priority::High => of,
+    }
+}
+
 /// The queue of one process.
 #[derive(Debug)]
 pub struct Queue {
@@ -28,7 +40,7 @@ pub struct Queue {
     shed: [AtomicU64; 3],
 }
 
-/// There is no room, also when everything that matters less were shed.
+/// There is no room, also when everything that matters less were shed, or what is left is kept for what matters more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Full;
 
@@ -48,6 +60,9 @@ impl Queue {
         &self,
         wanted: impl ExactSizeIterator<Item = Priority> + Clone,
     ) -> Result<Vec<Permit>, Full> {
+        if self.shedding == Shedding::Never {
+            return self.reserve_shares(wanted);
+        }
         let mut places = Vec::with_capacity(wanted.len());
         places.extend(wanted.clone().map_while(|_| self.places.enter()));
         let missing = wanted.len() - places.len();
@@ -57,11 +72,20 @@ impl Queue {
         Ok(places)
     }
 
+    /// Places of the shares of these priorities, the lowest first: they have the fewest to choose from.
+    fn reserve_shares(&self, wanted: impl Iterator<Item = Priority> + Clone) -> Result<Vec<Permit>, Full> {
+        let of = |level: Priority| wanted.clone().filter(move |priority| *priority == level);
+        let lowest_first = Priority::ALL.into_iter().flat_map(of);
+        lowest_first.map(|priority| self.places.enter_within(self.share(priority)).ok_or(Full)).collect()
+    }
+
+    fn share(&self, priority: Priority) -> usize {
+        // No more than there are places.
+        share(priority, self.places.max() as u64) as usize
+    }
+
     /// Sheds so many, each for one that matters more.
     fn make_room(&self, mut wanted: Vec<Priority>, missing: usize) -> Result<Vec<Permit>, Full> {
-        if self.shedding == Shedding::Never {
-            return Err(Full);
-        }
         wanted.sort_unstable_by(|a, b| b.cmp(a));
         let mut levels = self.lock();
         let held = |priority: Priority| std::iter::repeat_n(priority, levels[priority.level()].len());
@@ -130,11 +154,18 @@ impl Queue {
         self.lock().iter().map(VecDeque::len).sum()
     }
 
-    /// Whether somebody of a priority would find room.
+    /// Whether a request may find room that says this of its samples. Who says nothing is taken to carry the lowest
+    /// where something would have to be shed for it, and anything where all that counts is what it carries.
     #[must_use]
-    pub fn has_room_for(&self, priority: Priority) -> bool {
-        let can_shed = || self.lock()[..priority.level()].iter().any(|level| !level.is_empty());
-        !self.places.is_full() || (self.shedding == Shedding::Allowed && can_shed())
+    pub fn has_room_for(&self, announced: Option<Priority>) -> bool {
+        match (self.shedding, announced) {
+            (Shedding::Never, Some(priority)) => self.places.taken() < self.share(priority),
+            (Shedding::Never, None) => !self.places.is_full(),
+            (Shedding::Allowed, _) => {
+                let below = ..announced.unwrap_or(Priority::Low).level();
+                !self.places.is_full() || self.lock()[below].iter().any(|level| !level.is_empty())
+            }
+        }
     }
 
     /// How many of a priority were dropped for ones that mattered more.

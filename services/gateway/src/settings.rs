@@ -64,13 +64,18 @@ impl Settings {
     pub fn read(env: &Env) -> Result<Self, EnvError> {
         let batch = count(env, "MAX_BATCH", 1_000, 1..=10_000)?;
         let body_bytes = count(env, "MAX_BODY_BYTES", 1 << 20, 1_024..=64 << 20)?;
+        let durability = durability(env)?;
         Ok(Self {
             ports: ports(env)?,
             limits: Limits { batch, value: value_limit(env)? },
-            // A request of the longest kind must fit at all.
-            queue_size: count(env, "QUEUE_SIZE", 50_000, batch as u64..=10_000_000)?,
+            queue_size: count(
+                env,
+                "QUEUE_SIZE",
+                50_000,
+                least_queue(&durability, batch as u64)..=10_000_000,
+            )?,
             workers: count(env, "WORKERS", 8, 1..=1_024)?,
-            durability: durability(env)?,
+            durability,
             sink: sink(env)?,
             bodies: (
                 body_bytes,
@@ -100,6 +105,15 @@ fn count(
 ) -> Result<usize, EnvError> {
     env.within(name, default.max(*range.start()), range)
         .map(|number| usize::try_from(number).unwrap_or(usize::MAX))
+}
+
+/// A request of the longest kind must fit at all, whatever it carries: where places are kept for what matters more,
+/// into those that are not.
+fn least_queue(durability: &DurabilityOptions, batch: u64) -> u64 {
+    match durability {
+        DurabilityOptions::Memory => batch,
+        DurabilityOptions::Disk(_) | DurabilityOptions::HandedOn(_) => batch + batch.div_ceil(4),
+    }
 }
 
 fn refused(name: &'static str, value: &str, expected: &str) -> EnvError {
@@ -171,6 +185,8 @@ fn ports(env: &Env) -> Result<Ports, EnvError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queue;
+    use crate::sample::Priority;
 
     #[test]
     fn refusals_name_the_variable() {
@@ -185,6 +201,7 @@ mod tests {
             ("VALUE_LIMIT", "-1", ("", "")),
             ("DEFAULT_DEVICE", "a b", ("", "")),
             ("QUEUE_SIZE", "99", ("MAX_BATCH", "100")),
+            ("QUEUE_SIZE", "1249", ("DURABILITY", "disk")),
             ("BODIES_BYTES", "2000", ("MAX_BODY_BYTES", "4000")),
             ("JOURNAL_MAX_BYTES", "8191", ("DURABILITY", "disk")),
         ] {
@@ -195,6 +212,8 @@ mod tests {
 
     #[test]
     fn defaults_are_the_documented_ones() {
+        let least = Settings::read(&Env::of([("QUEUE_SIZE", "1250"), ("DURABILITY", "handed-on")])).unwrap();
+        assert!(queue::share(Priority::Low, least.queue_size as u64) >= least.limits.batch as u64);
         let settings = Settings::read(&Env::of([])).unwrap();
         assert_eq!(settings.ports.http.to_string(), "127.0.0.1:8080");
         assert_eq!(settings.ports.admin.to_string(), "127.0.0.1:8081");

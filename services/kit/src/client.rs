@@ -171,12 +171,12 @@ fn connector(destination: &Uri, timeout: Duration) -> Result<HttpsConnector<Http
 ///
 /// # Errors
 /// When the system has none.
-pub fn tls() -> Result<Arc<ClientConfig>, ClientError> {
+pub(crate) fn tls() -> Result<ClientConfig, ClientError> {
     let none = |error: &dyn std::error::Error| ClientError::NoAuthorities(error.to_string());
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     let builder = builder.map_err(|error| none(&error))?.with_native_roots().map_err(|error| none(&error))?;
-    Ok(Arc::new(builder.with_no_client_auth()))
+    Ok(builder.with_no_client_auth())
 }
 
 /// In-cluster calls without TLS need no authorities, and a system may have none.
@@ -197,7 +197,7 @@ fn chain(error: &dyn std::error::Error) -> String {
 mod tests {
     use super::*;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    use tokio::net::TcpListener;
+    use tokio::net::{TcpListener, TcpSocket};
 
     const BOUNDS: Bounds = Bounds { timeout: Duration::from_secs(10), body_bytes: 100 };
 
@@ -227,8 +227,11 @@ mod tests {
 
     #[tokio::test]
     async fn errors_tell_whether_the_other_side_may_have_acted() {
-        let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-        let unsent = Client::to(&format!("http://{gone}/"), BOUNDS).unwrap().get().await;
+        // A port that is held and not listened on refuses.
+        let held = TcpSocket::new_v4().unwrap();
+        held.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let gone = format!("http://{}/", held.local_addr().unwrap());
+        let unsent = Client::to(&gone, BOUNDS).unwrap().get().await;
         assert!(matches!(unsent, Err(CallError::NotSent(_))), "{unsent:?}");
         let brief = Bounds { timeout: Duration::from_millis(50), ..BOUNDS };
         let silent = told(None, brief).await;

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// An instant in UTC, in milliseconds since 1970-01-01T00:00:00Z.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -22,6 +22,28 @@ impl UtcMs {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         text.parse::<jiff::Timestamp>().ok().map(|instant| Self(instant.as_millisecond()))
+    }
+}
+
+/// The time of day when it was started, and from there on evenly: setting the system clock does not move it.
+#[derive(Debug, Clone, Copy)]
+pub struct Steady {
+    from: UtcMs,
+    since: Instant,
+}
+
+impl Steady {
+    /// Starts it at the present.
+    #[must_use]
+    pub fn start() -> Self {
+        Self { from: UtcMs::now(), since: Instant::now() }
+    }
+
+    /// What it shows.
+    #[must_use]
+    pub fn now(&self) -> UtcMs {
+        let passed_ms = i64::try_from(self.since.elapsed().as_millis()).unwrap_or(i64::MAX);
+        UtcMs(self.from.0.saturating_add(passed_ms))
     }
 }
 

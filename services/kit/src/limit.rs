@@ -31,8 +31,14 @@ impl Limit {
     /// Takes a place, or says at once that there is none.
     #[must_use]
     pub fn enter(&self) -> Option<Permit> {
+        self.enter_within(self.inner.max)
+    }
+
+    /// Takes one of the first `most` places: the others are kept for somebody else.
+    #[must_use]
+    pub fn enter_within(&self, most: usize) -> Option<Permit> {
         let before = self.inner.taken.fetch_add(1, Ordering::Relaxed);
-        if before >= self.inner.max {
+        if before >= self.inner.max.min(most) {
             self.inner.taken.fetch_sub(1, Ordering::Relaxed);
             return None;
         }
@@ -43,6 +49,12 @@ impl Limit {
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.taken() >= self.inner.max
+    }
+
+    /// Places in all.
+    #[must_use]
+    pub fn max(&self) -> usize {
+        self.inner.max
     }
 
     /// Places taken now.
@@ -70,6 +82,7 @@ mod tests {
         assert!(limit.enter().is_none());
         assert_eq!(limit.taken(), 2);
         drop(first);
-        assert!(limit.enter().is_some());
+        assert!(limit.enter_within(1).is_none());
+        assert!(limit.enter_within(9).is_some());
     }
 }

@@ -2,13 +2,11 @@
 //! that replicas bring up to date one at a time.
 
 mod connect;
+mod options;
 mod schema;
-mod tls;
 mod types;
 
-pub use connect::{
-    ConnectError, Connected, Connector, Link, Password, Prepared, Protection, ServerOptions, Session,
-    connect_patiently, within,
-};
+pub use connect::{ConnectError, Connected, Connector, Link, Prepared, Session, connect_patiently, within};
+pub use options::ServerOptions;
 pub use schema::migrate;
 pub use types::Stamp;

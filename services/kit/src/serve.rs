@@ -2,12 +2,15 @@
 //!
 //! One accept loop serves HTTP/1.1 and HTTP/2 (gRPC) alike, so that every port drains the same way.
 
+mod door;
 mod gate;
+mod wire;
 
 pub use gate::{Gate, Words};
 
 use crate::drain::Draining;
 use axum::Router;
+use door::{BACKLOG, Door};
 use gate::Gated;
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -18,6 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Semaphore;
+use wire::Wire;
 
 /// Why an address could not be listened on.
 #[derive(Debug, thiserror::Error)]
@@ -38,9 +42,6 @@ pub struct Listener {
     /// The address with the port that was in fact given.
     pub address: SocketAddr,
 }
-
-/// Connections that the kernel keeps until they are accepted: a thousand clients may come at the same moment.
-const BACKLOG: u32 = 4096;
 
 /// After the last answer, what still comes is read for so long, and so much of it.
 const LINGER: Duration = Duration::from_secs(1);
@@ -109,13 +110,14 @@ pub async fn serve(
     Port { routes, gate, bounds }: Port,
     mut draining: Draining,
 ) {
-    let routes = Gated { gate, routes: TowerToHyperService::new(routes), peer: listener.address };
+    let routes = Gated { gate, routes: TowerToHyperService::new(routes), peer: listener.address, wire: None };
     let places = Arc::new(Semaphore::new(bounds.connections));
+    let mut door = Door::new(listener.socket);
     loop {
         // The semaphore is never closed, so a place always comes.
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
         let stream = tokio::select! {
-            accepted = listener.socket.accept() => accepted,
+            accepted = door.next(routes.gate.as_ref()) => accepted,
             () = draining.begun() => break,
         };
         let Some((stream, peer)) = usable(stream).await else { continue };
@@ -126,7 +128,7 @@ pub async fn serve(
             drop(place);
         });
     }
-    drop(listener);
+    drop(door);
     let everyone = u32::try_from(bounds.connections).unwrap_or(u32::MAX);
     let _all_finished = places.acquire_many(everyone).await;
 }
@@ -163,18 +165,22 @@ impl Connection {
     /// was greeted. Such a connection is dropped, also when the greeting takes longer than a head may.
     async fn has_spoken(&mut self) -> bool {
         let mut first_byte = [0];
-        tokio::select! {
+        let has_spoken = tokio::select! {
             spoken = tokio::time::timeout(self.bounds.header, self.stream.peek(&mut first_byte)) => {
                 matches!(spoken, Ok(Ok(1)))
             }
             () = self.draining.begun() => false,
-        }
+        };
+        // While there is a line, many have given up before their connection was taken in.
+        has_spoken && !(self.routes.gate.as_ref().is_some_and(Gate::has_line) && wire::has_left(&self.stream))
     }
 
     async fn http1(mut self) {
         let mut builder = http1::Builder::new();
         builder.timer(TokioTimer::new()).header_read_timeout(self.bounds.header);
-        let mut connection = builder.serve_connection(TokioIo::new(self.stream), self.routes);
+        let wire = Wire::new(self.stream);
+        self.routes.wire = Some(wire.clone());
+        let mut connection = builder.serve_connection(TokioIo::new(wire), self.routes);
         let ended = tokio::select! {
             ended = &mut connection => Some(ended),
             () = self.draining.begun() => None,
@@ -188,7 +194,8 @@ impl Connection {
                 }
             };
             if ended.is_ok() {
-                linger(&connection.into_parts().io.into_inner()).await;
+                let wire = connection.into_parts().io.into_inner();
+                linger(wire).await;
             }
         };
         tokio::select! {
@@ -219,12 +226,13 @@ impl Connection {
 
 /// Closing a connection on which something is unread resets it, and an answer that was given before the request was read
 /// may be lost with it. So what still comes is read for a moment.
-async fn linger(stream: &TcpStream) {
+async fn linger(wire: Wire) {
+    // The routes have gone with the protocol, so nobody else has a part in it any more.
+    let Some(stream) = wire.into_inner() else { return };
     let rest = async {
-        let mut unread = vec![0; 16 * 1024];
         let mut bytes = 0;
         while bytes < LINGER_BYTES && stream.readable().await.is_ok() {
-            match stream.try_read(&mut unread) {
+            match discard(&stream) {
                 Ok(0) => return,
                 Ok(read) => bytes += read,
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
@@ -233,4 +241,9 @@ async fn linger(stream: &TcpStream) {
         }
     };
     let _in_time = tokio::time::timeout(LINGER, rest).await;
+}
+
+/// Reads into memory that no connection has to hold.
+fn discard(stream: &TcpStream) -> std::io::Result<usize> {
+    stream.try_read(&mut [0; 16 * 1024])
 }

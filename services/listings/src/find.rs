@@ -3,6 +3,10 @@
 //! With words, entries of `listing_words` are read, which hold active listings alone together with what searches
 //! filter by; without, the listings themselves. Every filter is in the key of a cached answer, and in the count.
 
+mod similar;
+
+pub use similar::Similar;
+
 use crate::listing::Status;
 use crate::price::Price;
 use crate::scope::Scope;

@@ -8,6 +8,8 @@ pub mod categories;
 pub mod find;
 pub mod grpc;
 pub mod identity;
+#[cfg(feature = "lab")]
+pub mod lab;
 pub mod limiter;
 pub mod listing;
 pub mod operations;

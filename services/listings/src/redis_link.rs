@@ -218,29 +218,36 @@ const OPEN_TEXT: &str = "
         end
     end
     return 1";
-/// As `limiter::window`, by the clock of Redis. Arguments: calls in a window, milliseconds of a step, steps. Returns 0,
+/// As `limiter::window`, by the clock of Redis; what was counted before that was set back counts as of now. Arguments: calls in a window, milliseconds of a step, steps. Returns 0,
 /// or after how many milliseconds another call will be counted.
 const TAKE_TEXT: &str = "
     local time = redis.call('TIME')
     local now = time[1] * 1000 + math.floor(time[2] / 1000)
     local max, step, steps = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
     local current = math.floor(now / step)
-    local sum, oldest, gone = 0, nil, {}
+    local sum, late, oldest, gone = 0, 0, nil, {}
     local held = redis.call('HGETALL', KEYS[1])
     for place = 1, #held, 2 do
-        local at = tonumber(held[place])
+        local at, count = tonumber(held[place]), tonumber(held[place + 1])
         if at <= current - steps then
             gone[#gone + 1] = held[place]
+        elseif at > current then
+            gone[#gone + 1] = held[place]
+            late = late + count
         else
-            sum = sum + tonumber(held[place + 1])
+            sum = sum + count
             if not oldest or at < oldest then oldest = at end
-            if at > current then current = at end
         end
     end
+    sum = sum + late
     if #gone > 0 then redis.call('HDEL', KEYS[1], unpack(gone)) end
-    if sum < max then
-        redis.call('HINCRBY', KEYS[1], string.format('%d', current), 1)
+    local more = late
+    if sum < max then more = late + 1 end
+    if more > 0 then
+        redis.call('HINCRBY', KEYS[1], string.format('%d', current), more)
         redis.call('PEXPIRE', KEYS[1], step * (steps + 1))
+    end
+    if sum < max then
         return 0
     end
     return math.max(1, ((oldest or current) + steps) * step - now)";

@@ -19,6 +19,8 @@ pub enum Scope {
     OfStorefront(i64),
     /// Lists of one category.
     OfCategory(i64),
+    /// What is for sale of one category, by price.
+    Offers(i64),
     /// Searches for this word.
     Word(String),
     /// Products of one stock-keeping unit.
@@ -33,6 +35,7 @@ impl Scope {
             Self::Listing(_) => Kind::Listing,
             Self::Stats(_) => Kind::Stats,
             Self::Categories => Kind::Categories,
+            Self::Offers(_) => Kind::Similar,
             Self::Word(_) => Kind::Search,
             Self::All | Self::OfUser(_) | Self::OfStorefront(_) | Self::OfCategory(_) | Self::Sku(_) => {
                 Kind::List
@@ -52,13 +55,16 @@ pub enum Kind {
     Categories,
     /// Of lists.
     List,
+    /// Of what is like a listing.
+    Similar,
     /// Of searches.
     Search,
 }
 
 impl Kind {
     /// All of them, each at its place.
-    pub const ALL: [Self; 5] = [Self::Listing, Self::Stats, Self::Categories, Self::List, Self::Search];
+    pub const ALL: [Self; 6] =
+        [Self::Listing, Self::Stats, Self::Categories, Self::List, Self::Similar, Self::Search];
 
     /// Its name in the metrics.
     #[must_use]
@@ -68,6 +74,7 @@ impl Kind {
             Self::Stats => "stats",
             Self::Categories => "categories",
             Self::List => "list",
+            Self::Similar => "similar",
             Self::Search => "search",
         }
     }
@@ -84,6 +91,7 @@ impl fmt::Display for Scope {
             Self::OfUser(id) => write!(f, "list:user:{id}"),
             Self::OfStorefront(id) => write!(f, "list:storefront:{id}"),
             Self::OfCategory(id) => write!(f, "list:category:{id}"),
+            Self::Offers(id) => write!(f, "offers:category:{id}"),
             Self::Word(word) => write!(f, "search:{word}"),
             Self::Sku(sku) => write!(f, "sku:{sku}"),
         }

@@ -129,4 +129,11 @@ mod tests {
         assert!((350..=450).contains(most), "{most}");
         assert!(times.len() > 1_500, "{} listings", times.len());
     }
+
+    #[test]
+    fn the_table_beside_the_plans_is_this_one() {
+        let counts = Counts { listings: 100_000, storefronts: 1_000 };
+        let beside = include_str!("../../../examples/listings/popular.csv");
+        assert!(popularity(counts, 5_000) == beside, "make it again: listings popularity");
+    }
 }

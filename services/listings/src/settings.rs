@@ -3,8 +3,9 @@
 
 use crate::limiter::{LimitSettings, SettingsError as LimitError};
 use crate::redis_link::RedisLink;
-use crate::store::{Password, PostgresOptions, Protection, ServerOptions, SqliteOptions, StoreOptions, Sync};
+use crate::store::{PostgresOptions, SqliteOptions, StoreOptions, Sync};
 use kit::env::{Env, EnvError};
+use kit::postgres::ServerOptions;
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -80,8 +81,8 @@ impl Settings {
             admins: admins.filter(|name| !name.is_empty()).map(str::to_owned).collect(),
             grpc: address(env, "GRPC_PORT", 50_053)?,
             http: http_address(env)?,
-            store: match env.text("DB_HOST") {
-                Some(host) => StoreOptions::Postgres(postgres(env, host)?),
+            store: match ServerOptions::read(env, "listings")? {
+                Some(server) => StoreOptions::Postgres(postgres(env, server)?),
                 None => StoreOptions::Sqlite(sqlite(env)?),
             },
             redis: redis(env)?,
@@ -107,20 +108,7 @@ fn sqlite(env: &Env) -> Result<SqliteOptions, EnvError> {
     })
 }
 
-fn postgres(env: &Env, host: &str) -> Result<PostgresOptions, EnvError> {
-    let modes = [("disable", Protection::Plain), ("verify-full", Protection::VerifiedTls)];
-    let text = |name: &str, default: &str| env.text(name).unwrap_or(default).to_owned();
-    let server = ServerOptions {
-        application: "listings",
-        host: host.to_owned(),
-        port: env.port("DB_PORT", 5432)?,
-        database: text("DB_NAME", "listings"),
-        user: text("DB_USER", "listings"),
-        password: Password(text("DB_PASSWORD", "")),
-        protection: env.choice("DB_SSLMODE", &modes)?,
-        statement_timeout: Duration::from_millis(env.within("DB_STATEMENT_TIMEOUT_MS", 5000, 10..=60_000)?),
-        start_within: Duration::from_secs(env.within("DB_START_WITHIN_S", 30, 0..=600)?),
-    };
+fn postgres(env: &Env, server: ServerOptions) -> Result<PostgresOptions, EnvError> {
     Ok(PostgresOptions {
         server,
         writers: count(env, "DB_WRITERS", 4, 64)?,
@@ -190,6 +178,7 @@ mod tests {
             include_str!("main.rs"),
             include_str!("../../kit/src/logs.rs"),
             include_str!("../../kit/src/auth/settings.rs"),
+            include_str!("../../kit/src/postgres/options.rs"),
         ];
         let is_name = |text: &&str| {
             text.len() > 3 && text.contains('_') && text.chars().all(|c| c.is_ascii_uppercase() || c == '_')

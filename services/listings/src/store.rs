@@ -6,24 +6,27 @@
 
 mod command;
 mod counted;
+#[cfg(feature = "lab")]
+mod lab;
 mod postgres;
 mod sqlite;
 
 pub use command::WriteError;
 pub use kit::sqlite::{OpenError, Sync};
 pub use kit::store::StoreError;
-pub use postgres::{ConnectError, Password, PostgresOptions, Protection, ServerOptions};
+pub use postgres::PostgresOptions;
 pub use sqlite::SqliteOptions;
 
 use crate::cache::Cache;
 use crate::categories::Category;
-use crate::find::{Filters, Page, Slice};
+use crate::find::{Filters, Page, Similar, Slice};
 use crate::listing::Listing;
 use crate::stats::Stats;
 use crate::write::{Write, Written};
 use command::Command;
 use kit::limit::Limit;
 use kit::metrics::Metrics;
+use kit::postgres::ConnectError;
 use postgres::Postgres;
 use sqlite::Sqlite;
 use std::time::Duration;
@@ -123,6 +126,14 @@ impl Store {
     /// As [`Store::listings`].
     pub async fn page(&self, filters: &Filters, slice: Slice) -> Result<Page, StoreError> {
         ask!(self, page(filters, slice))
+    }
+
+    /// The ids of at most `limit` that are like a listing, nearest first.
+    ///
+    /// # Errors
+    /// As [`Store::listings`].
+    pub async fn similar(&self, similar: &Similar, limit: i64) -> Result<Vec<i64>, StoreError> {
+        ask!(self, similar(similar, limit))
     }
 
     /// A storefront's sums.

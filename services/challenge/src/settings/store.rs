@@ -2,10 +2,9 @@
 
 use super::{SettingsError, count};
 use crate::server::Role;
-use crate::store::{
-    Password, PostgresOptions, Protection, ServerOptions, SqliteOptions, StoreOptions, Sync, Window,
-};
+use crate::store::{PostgresOptions, SqliteOptions, StoreOptions, Sync, Window};
 use kit::env::{Env, EnvError};
+use kit::postgres::ServerOptions;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,8 +12,8 @@ use std::time::Duration;
 const TEMPORARY: &str = ":temporary:";
 
 pub(super) fn read(env: &Env, role: Role) -> Result<StoreOptions, SettingsError> {
-    match env.text("DB_HOST") {
-        Some(host) => Ok(StoreOptions::Postgres(postgres(env, host)?)),
+    match ServerOptions::read(env, "challenge")? {
+        Some(server) => Ok(StoreOptions::Postgres(postgres(env, server)?)),
         None if role == Role::All => Ok(StoreOptions::Sqlite(sqlite(env)?)),
         None => Err(SettingsError::Embedded),
     }
@@ -37,20 +36,7 @@ fn sqlite(env: &Env) -> Result<SqliteOptions, EnvError> {
     })
 }
 
-fn postgres(env: &Env, host: &str) -> Result<PostgresOptions, EnvError> {
-    let modes = [("disable", Protection::Plain), ("verify-full", Protection::VerifiedTls)];
-    let text = |name: &str, default: &str| env.text(name).unwrap_or(default).to_owned();
-    let server = ServerOptions {
-        application: "challenge",
-        host: host.to_owned(),
-        port: env.port("DB_PORT", 5432)?,
-        database: text("DB_NAME", "challenge"),
-        user: text("DB_USER", "challenge"),
-        password: Password(text("DB_PASSWORD", "")),
-        protection: env.choice("DB_SSLMODE", &modes)?,
-        statement_timeout: Duration::from_millis(env.within("DB_STATEMENT_TIMEOUT_MS", 5000, 10..=60_000)?),
-        start_within: Duration::from_secs(env.within("DB_START_WITHIN_S", 30, 0..=600)?),
-    };
+fn postgres(env: &Env, server: ServerOptions) -> Result<PostgresOptions, EnvError> {
     Ok(PostgresOptions {
         server,
         writers: count(env, "DB_WRITERS", 4, 64)?,

@@ -6,6 +6,7 @@ use crate::rewards::Grant;
 use crate::rules::ClaimRefusal;
 use crate::user::UserId;
 use kit::clock::UtcMs;
+use std::time::Duration;
 
 /// A claim that was begun: what to grant, under which key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +19,28 @@ pub struct ClaimIntent {
     pub period: i64,
     /// What to grant.
     pub grant: Grant,
+}
+
+/// Claims that may still be on their way: begun within some time of now. By a clock that was set back since, those that
+/// were left open long ago begin after now.
+#[derive(Debug, Clone, Copy)]
+pub struct OnTheirWay {
+    /// What began before is none.
+    pub(super) from: UtcMs,
+    /// What began later is none.
+    pub(super) until: UtcMs,
+}
+
+impl OnTheirWay {
+    /// None is: whoever began one is gone.
+    pub const NONE: Self = Self { from: UtcMs(i64::MAX / 4), until: UtcMs(i64::MAX / 4) };
+
+    /// A claim ends, or is given up, within `longest`.
+    #[must_use]
+    pub fn at(now: UtcMs, longest: Duration) -> Self {
+        let longest_ms = i64::try_from(longest.as_millis()).unwrap_or(i64::MAX);
+        Self { from: UtcMs(now.0.saturating_sub(longest_ms)), until: UtcMs(now.0.saturating_add(longest_ms)) }
+    }
 }
 
 /// How a claim begins.

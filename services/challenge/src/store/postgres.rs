@@ -17,19 +17,16 @@ mod transaction;
 mod types;
 mod writer;
 
-pub use kit::postgres::{ConnectError, Password, Protection, ServerOptions};
-
 use super::StoreError;
-use super::claims::ClaimIntent;
+use super::claims::{ClaimIntent, OnTheirWay};
 use super::command::Command;
 use super::counted::Counted;
 use crate::catalog::Catalog;
 use crate::rules::UserGoals;
 use crate::user::UserId;
 use caretaker::Caretaker;
-use kit::clock::UtcMs;
 use kit::metrics::Metrics;
-use kit::postgres::{Connector, connect_patiently};
+use kit::postgres::{ConnectError, Connector, ServerOptions, connect_patiently};
 use reader::{Ask, Reader, Reads};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -114,8 +111,8 @@ impl Postgres {
         answer.await.unwrap_or(Err(StoreError::Closed))
     }
 
-    pub(super) async fn pending_claims(&self, begun_before: UtcMs) -> Result<Vec<ClaimIntent>, StoreError> {
-        self.caretaker.pending_claims(begun_before).await
+    pub(super) async fn pending_claims(&self, but: OnTheirWay) -> Result<Vec<ClaimIntent>, StoreError> {
+        self.caretaker.pending_claims(but).await
     }
 
     pub(super) fn probe(&self) -> Result<(), StoreError> {

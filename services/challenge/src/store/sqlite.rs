@@ -12,7 +12,7 @@ pub use kit::sqlite::{OpenError, Sync};
 pub use seen::Window;
 
 use super::StoreError;
-use super::claims::ClaimIntent;
+use super::claims::{ClaimIntent, OnTheirWay};
 use super::command::Command;
 use crate::catalog::Catalog;
 use crate::rules::UserGoals;
@@ -74,8 +74,8 @@ impl Sqlite {
         Ok(self.readers.with(|connection| rows::load(connection, &self.catalog, user))?)
     }
 
-    pub(super) fn pending_claims(&self, begun_before: UtcMs) -> Result<Vec<ClaimIntent>, StoreError> {
-        Ok(self.readers.with(|connection| claims::pending(connection, begun_before))?)
+    pub(super) fn pending_claims(&self, but: OnTheirWay) -> Result<Vec<ClaimIntent>, StoreError> {
+        Ok(self.readers.with(|connection| claims::pending(connection, but))?)
     }
 
     pub(super) fn probe(&self) -> Result<(), StoreError> {

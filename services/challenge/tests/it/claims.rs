@@ -6,10 +6,9 @@ use challenge::catalog::{Catalog, GoalIx};
 use challenge::claims::{ClaimError, Claims};
 use challenge::rewards::{Grant, GrantError, Granting, RewardClient};
 use challenge::rules::{Activation, ClaimRefusal};
-use challenge::store::{ClaimStart, Store};
+use challenge::store::{ClaimStart, OnTheirWay, Store};
 use challenge::user::UserId;
 use hyper::StatusCode;
-use kit::clock::UtcMs;
 use kit::metrics::Metrics;
 use serde_json::json;
 use std::sync::{Arc, Mutex};
@@ -164,7 +163,7 @@ async fn no_transaction_is_open_while_a_reward_is_granted() {
     rewards.asked.notified().await;
     store.set_active(ann(), GoalIx(3), Activation::On).await.unwrap();
     assert_eq!(
-        store.pending_claims(UtcMs(i64::MAX / 4)).await.unwrap().len(),
+        store.pending_claims(OnTheirWay::NONE).await.unwrap().len(),
         1,
         "the intent was recorded before the call"
     );

@@ -10,6 +10,7 @@ const STORE: Kind = Kind::Sqlite;
 mod bad_input;
 mod binary;
 mod claims;
+mod clock;
 mod deploy;
 mod disk;
 mod events;

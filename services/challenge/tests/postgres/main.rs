@@ -10,6 +10,8 @@ const STORE: Kind = Kind::Postgres;
 mod bad_input;
 #[path = "../it/claims.rs"]
 mod claims;
+#[path = "../it/clock.rs"]
+mod clock;
 #[path = "../it/events.rs"]
 mod events;
 mod faults;

@@ -1,6 +1,7 @@
 //! Several processes on one database: they start at once, take turns at a user, and show each other's writes.
 
 use crate::home::Home;
+use crate::process::Process;
 use crate::support::{Player, Publisher};
 use challenge::server::{Role, Running, start};
 use hyper::StatusCode;
@@ -94,6 +95,44 @@ async fn a_thousand_first_initializes_assign_once_and_a_thousand_claims_grant_on
     assert_eq!((of(StatusCode::OK), of(StatusCode::CONFLICT)), (1, 999));
     assert_eq!(home.count("SELECT count(*) FROM reward_ledger"), 1);
     stop(replicas).await;
+}
+
+/// Two processes of the real binary, each of which is told everything: all of it counts once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_processes_count_and_grant_once_and_show_each_others_writes() {
+    let home = Home::new();
+    let processes = ["all", "all"].map(|role| Process::start_as(&home, role));
+    let mut publishers = Vec::new();
+    for process in &processes {
+        publishers.push(Publisher::connect(process.addresses).await);
+    }
+    let ann = processes.each_ref().map(|process| Player::new(process.addresses.http.unwrap(), "ann"));
+    for turn in 0..20 {
+        publishers[turn % 2].log_in("ann", &turn.to_string()).await.unwrap();
+        assert_eq!(ann[(turn + 1) % 2].goal(LOGIN_GOAL).await["progress"], turn + 1);
+    }
+    let mut deliveries = JoinSet::new();
+    for id in 0..100 {
+        for publisher in &publishers {
+            let mut publisher = publisher.clone();
+            deliveries.spawn(async move { publisher.log_in("ann", &id.to_string()).await });
+        }
+    }
+    assert!(deliveries.join_all().await.into_iter().all(|delivered| delivered.is_ok()));
+    let mut claims = JoinSet::new();
+    for turn in 0..100 {
+        let ann = ann[turn % 2].clone();
+        claims.spawn(async move { ann.claim(LOGIN_GOAL).await.0 });
+    }
+    let answers = claims.join_all().await;
+    assert_eq!(answers.iter().filter(|status| **status == StatusCode::OK).count(), 1);
+    for ann in &ann {
+        assert_eq!(ann.goal(LOGIN_GOAL).await["progress"], 100);
+    }
+    assert_eq!(home.count("SELECT count(*) FROM reward_ledger"), 1);
+    for process in processes {
+        assert!(process.terminate().success());
+    }
 }
 
 /// Every goal is everybody's, so each replica reads only what a write may touch; each write builds on the other's.

@@ -35,10 +35,9 @@ pub(super) async fn handle(State(api): State<Arc<Api>>, headers: HeaderMap, body
     }
 }
 
-/// What a request says of its samples; the lowest when it says nothing.
-pub(crate) fn announced(headers: &HeaderMap) -> Priority {
-    let word = headers.get(PRIORITY).and_then(|word| word.to_str().ok());
-    word.and_then(Priority::of).unwrap_or(Priority::Low)
+/// What a request says of its samples, when that can be understood.
+pub(crate) fn announced(headers: &HeaderMap) -> Option<Priority> {
+    headers.get(PRIORITY).and_then(|word| word.to_str().ok()).and_then(Priority::of)
 }
 
 fn form(headers: &HeaderMap) -> Option<Form> {
@@ -78,14 +77,14 @@ mod tests {
     }
 
     #[test]
-    fn who_announces_nothing_is_taken_to_carry_the_lowest() {
+    fn what_a_request_says_of_its_samples_is_read() {
         let read = |value: &str| {
             announced(&HeaderMap::from_iter([(PRIORITY.parse().unwrap(), value.parse().unwrap())]))
         };
         assert_eq!(
             [read("HIGH"), read("MEDIUM"), read("urgent")],
-            [Priority::High, Priority::Medium, Priority::Low]
+            [Some(Priority::High), Some(Priority::Medium), None]
         );
-        assert_eq!(announced(&HeaderMap::new()), Priority::Low);
+        assert_eq!(announced(&HeaderMap::new()), None);
     }
 }

@@ -45,7 +45,7 @@ fn a_full_queue_sheds_the_lowest_for_what_matters_more_and_for_nothing_else() {
     add(&queue, High, "h1").unwrap();
     assert_eq!(add(&queue, Medium, "m3"), Err(Full), "nothing below it is left");
     add(&queue, High, "h2").unwrap();
-    assert!(queue.has_room_for(High) && !queue.has_room_for(Medium));
+    assert!(queue.has_room_for(Some(High)) && !queue.has_room_for(Some(Medium)) && !queue.has_room_for(None));
     assert_eq!([Low, Medium, High].map(|priority| queue.shed(priority)), [2, 1, 0]);
     assert_eq!(names(&queue.take(9)), ["h1", "h2", "m1"]);
 }
@@ -68,11 +68,18 @@ fn a_request_has_room_for_all_of_its_samples_or_for_none() {
 }
 
 #[test]
-fn what_was_promised_is_never_shed() {
-    let queue = Queue::new(Limit::new(1), Shedding::Never);
-    add(&queue, Low, "l1").unwrap();
-    assert!(!queue.has_room_for(High));
-    assert_eq!(add(&queue, High, "h1"), Err(Full));
+fn what_was_promised_is_never_shed_and_the_lowest_is_refused_first() {
+    let queue = Queue::new(Limit::new(10), Shedding::Never);
+    let fill = |priority| (0..10).take_while(|_| add(&queue, priority, "").is_ok()).count();
+    assert_eq!(fill(Low), 8);
+    assert!(!queue.has_room_for(Some(Low)) && queue.has_room_for(Some(Medium)), "a place is kept for it");
+    assert_eq!(queue.reserve([Medium, High, Low].into_iter()).unwrap_err(), Full);
+    assert_eq!(fill(Medium), 1);
+    assert!(!queue.has_room_for(Some(Medium)) && queue.has_room_for(Some(High)));
+    assert!(queue.has_room_for(None), "it may carry what there is a place for");
+    assert_eq!(fill(High), 1);
+    assert!(!queue.has_room_for(Some(High)) && !queue.has_room_for(None));
+    assert_eq!((queue.depth(), Priority::ALL.map(|priority| queue.shed(priority))), (10, [0; 3]));
 }
 
 fn priority() -> impl Strategy<Value = Priority> {
@@ -80,6 +87,28 @@ fn priority() -> impl Strategy<Value = Priority> {
 }
 
 proptest! {
+    /// Whatever comes, where nothing may be shed: a request that is refused leaves no place taken, and whoever is
+    /// refused alone would be so if he mattered less.
+    #[test]
+    fn who_matters_more_is_never_refused_before_who_matters_less(
+        size in 1_usize..40,
+        requests in prop::collection::vec((prop::collection::vec(priority(), 1..6), 0_usize..4), 1..60)
+    ) {
+        let limit = Limit::new(size);
+        let queue = Queue::new(limit.clone(), Shedding::Never);
+        for (wanted, take) in requests {
+            let before = limit.taken();
+            match queue.reserve(wanted.iter().copied()) {
+                Ok(places) => queue.push(wanted.iter().zip(places).map(|(priority, place)| entry(*priority, "", place))),
+                Err(Full) => prop_assert_eq!(limit.taken(), before),
+            }
+            let is_let_in = Priority::ALL.map(|priority| queue.reserve([priority].into_iter()).is_ok());
+            prop_assert!(is_let_in.is_sorted(), "{:?}", is_let_in);
+            prop_assert_eq!(is_let_in, Priority::ALL.map(|priority| queue.has_room_for(Some(priority))));
+            drop(queue.take(take));
+        }
+    }
+
     /// Whatever comes and goes: never more than fit, each taken in order, and none lost without being counted.
     #[test]
     fn it_is_bounded_ordered_and_every_drop_is_counted(

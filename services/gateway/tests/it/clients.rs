@@ -7,14 +7,14 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-async fn saying(address: SocketAddr, bytes: &str) -> TcpStream {
+pub(crate) async fn saying(address: SocketAddr, bytes: &str) -> TcpStream {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(bytes.as_bytes()).await.unwrap();
     stream
 }
 
 /// Everything that comes until the other side ends; nothing when it cut the connection.
-async fn rest(stream: &mut TcpStream) -> String {
+pub(crate) async fn rest(stream: &mut TcpStream) -> String {
     let mut answer = Vec::new();
     let ended = tokio::time::timeout(Duration::from_secs(30), stream.read_to_end(&mut answer)).await;
     let _reset = ended.expect("the connection is ended");

@@ -10,9 +10,8 @@ const NOBODY: [(&str, &str); 2] = [("SINK", "redis"), ("REDIS_URL", "redis://127
 const SMALL: [(&str, &str); 3] = [("QUEUE_SIZE", "10"), ("MAX_BATCH", "10"), ("DRAIN_TIMEOUT_S", "1")];
 const UNAVAILABLE: StatusCode = StatusCode::SERVICE_UNAVAILABLE;
 
-async fn filled(more: &[(&str, &str)], priority: &str) -> (Server, Client) {
-    let settings: Vec<_> = NOBODY.into_iter().chain(SMALL).chain(more.iter().copied()).collect();
-    let server = Server::start(&settings).await;
+async fn filled(priority: &str) -> (Server, Client) {
+    let server = Server::start(&[NOBODY.as_slice(), &SMALL].concat()).await;
     let client = server.client();
     let batch: Vec<Value> = (0..10).map(|value| sample("a", f64::from(value), priority)).collect();
     assert_eq!(client.send(&batch.into()).await.0, StatusCode::ACCEPTED);
@@ -36,7 +35,7 @@ async fn refused_without_a_body(client: Client) -> String {
 
 #[tokio::test]
 async fn a_full_queue_refuses_before_a_body_is_read_and_says_when_to_come_again() {
-    let (server, client) = filled(&[], "LOW").await;
+    let (server, client) = filled("LOW").await;
     let answer = refused_without_a_body(client).await;
     assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("retry-after: 1"), "{answer}");
     assert!(answer.ends_with(r#"{"error":"no room for more samples now"}"#), "{answer}");
@@ -48,7 +47,7 @@ async fn a_full_queue_refuses_before_a_body_is_read_and_says_when_to_come_again(
 
 #[tokio::test]
 async fn what_says_that_it_matters_more_is_taken_and_the_lowest_is_shed_and_counted() {
-    let (server, client) = filled(&[], "LOW").await;
+    let (server, client) = filled("LOW").await;
     assert_eq!(client.send(&sample("a", 1.0, "HIGH")).await.0, UNAVAILABLE, "it did not say so");
     let high = sample("a", 1.0, "HIGH").to_string();
     let announced = [("x-telemetry-priority", "HIGH")];
@@ -73,16 +72,42 @@ async fn what_says_that_it_matters_more_is_taken_and_the_lowest_is_shed_and_coun
     );
 }
 
-/// Nothing that was promised to outlive the process is dropped for anything.
+/// Sends samples of a priority until one is refused; yields how many had a place, also when nobody knows yet whether
+/// they were handed on.
+async fn fill(client: Client, priority: &str) -> usize {
+    let mut places = 0;
+    while client.send(&sample("a", 1.0, priority)).await.1["error"] != "no room for more samples now" {
+        places += 1;
+        assert!(places < 100, "nothing is refused");
+    }
+    places
+}
+
+/// Nothing that was promised is dropped for anything; so the last places are kept for what matters more.
 #[tokio::test]
-async fn what_is_on_disk_is_never_shed() {
+async fn what_was_promised_is_never_shed_and_the_lowest_is_refused_first_on_disk_and_handed_on() {
     let home = Home::new();
     let folder = home.at("journal");
-    let (_server, client) = filled(&[("DURABILITY", "disk"), ("JOURNAL_DIR", &folder)], "LOW").await;
-    let high = sample("a", 1.0, "HIGH").to_string();
-    for _ in 0..20 {
-        let announced = [("x-telemetry-priority", "HIGH")];
-        assert_eq!(client.ask(Method::POST, "/telemetry", &announced, high.clone()).await.0, UNAVAILABLE);
+    let disk = [("DURABILITY", "disk"), ("JOURNAL_DIR", folder.as_str())];
+    let handed_on = [("DURABILITY", "handed-on"), ("HANDED_ON_WITHIN_MS", "20")];
+    for durable in [disk, handed_on] {
+        let small = [("QUEUE_SIZE", "20"), ("MAX_BATCH", "10"), ("DRAIN_TIMEOUT_S", "1")];
+        let server = Server::start(&[NOBODY.as_slice(), &small, &durable].concat()).await;
+        let client = server.client();
+        assert_eq!(fill(client, "LOW").await, 16, "{durable:?}");
+        let low = sample("a", 1.0, "LOW").to_string();
+        let says_so = [("x-telemetry-priority", "LOW")];
+        assert_eq!(client.ask(Method::POST, "/telemetry", &says_so, low).await.0, UNAVAILABLE);
+        assert_eq!(fill(client, "MEDIUM").await, 2, "{durable:?}");
+        assert_eq!(fill(client, "HIGH").await, 2, "{durable:?}");
+        assert_eq!(fill(client, "HIGH").await, 0, "{durable:?}");
+        let answer = refused_without_a_body(client).await;
+        assert!(answer.starts_with("HTTP/1.1 503"), "full for everybody: {answer}");
+        let text = metrics(&server).await;
+        for priority in ["LOW", "MEDIUM", "HIGH"] {
+            let shed = metric(&text, &format!("gateway_samples_shed_total{{priority=\"{priority}\"}}"));
+            assert_eq!(shed, Some(0.0), "{priority}, {durable:?}");
+        }
     }
 }
 

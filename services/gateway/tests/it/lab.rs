@@ -6,7 +6,7 @@ fn a_build_without_the_lab_contains_no_fault() {
     let binary = std::fs::read(crate::process::BINARY).unwrap();
     let has = |text: &str| binary.windows(text.len()).any(|window| window == text.as_bytes());
     assert!(has("JOURNAL_SEGMENT_BYTES"), "this is how a variable's name looks");
-    for text in ["LAB_FAULTS", "leak-descriptors", "boundless"] {
+    for text in ["LAB_FAULTS", "leak-memory", "leak-descriptors", "boundless", "slow-sink"] {
         assert!(!has(text), "{text}");
     }
 }
@@ -56,12 +56,30 @@ mod built_in {
     }
 
     #[tokio::test]
-    async fn a_leak_grows_with_the_requests() {
-        let process = start("leak-memory=1000000");
+    async fn burnt_cpu_is_the_processes_own() {
+        let process = start("burn=10000");
         send(&process, 1).await;
-        let before = process.told("VmRSS:");
+        let before = cpu_ticks(&process);
+        send(&process, 40).await;
+        // 400 ms of it, at 100 ticks a second; others may have held the processor while it burnt.
+        assert!(cpu_ticks(&process) - before >= 10);
+    }
+
+    fn cpu_ticks(process: &Process) -> u64 {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.child.id())).unwrap();
+        let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
+        fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+    }
+
+    #[tokio::test]
+    async fn leaks_grow_with_the_requests() {
+        let process = start("leak-memory=1000000,leak-descriptors=2");
+        let descriptors = || std::fs::read_dir(format!("/proc/{}/fd", process.child.id())).unwrap().count();
+        send(&process, 1).await;
+        let before = (process.told("VmRSS:"), descriptors());
         send(&process, 100).await;
-        assert!(process.told("VmRSS:") - before >= 95_000, "in kB, from {before}");
+        assert!(process.told("VmRSS:") - before.0 >= 95_000, "in kB, from {before:?}");
+        assert!(descriptors() - before.1 >= 45, "{} from {before:?}", descriptors());
     }
 
     /// Handing on takes a minute, so that everything waits.

@@ -16,6 +16,7 @@ mod openapi;
 mod pitfalls;
 mod process;
 mod redis;
+mod replicas;
 #[path = "../../../challenge/tests/it/schema.rs"]
 mod schema;
 mod support;

@@ -6,6 +6,16 @@ use peers::redis::Redis;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
+/// The tasks in the list, the first one first.
+pub(crate) fn listed(redis: &Redis) -> Vec<Value> {
+    let client = redis::Client::open(format!("redis://{}", redis.address())).unwrap();
+    let Ok(mut connection) = client.get_connection() else { return Vec::new() };
+    let mut command = redis::cmd("LRANGE");
+    command.arg("telemetry:tasks").arg(0).arg(-1);
+    let tasks: Vec<String> = command.query(&mut connection).unwrap();
+    tasks.iter().map(|task| serde_json::from_str(task).unwrap()).collect()
+}
+
 struct Stand {
     redis: Redis,
     server: Server,
@@ -37,13 +47,8 @@ impl Stand {
 
     /// The values of the tasks in the list.
     fn listed(&self) -> Vec<u32> {
-        let client = redis::Client::open(format!("redis://{}", self.redis.address())).unwrap();
-        let Ok(mut connection) = client.get_connection() else { return Vec::new() };
-        let mut command = redis::cmd("LRANGE");
-        command.arg("telemetry:tasks").arg(0).arg(-1);
-        let tasks: Vec<String> = command.query(&mut connection).unwrap();
-        let value = |task: &String| serde_json::from_str::<Value>(task).unwrap()["payload"]["value"].as_f64();
-        tasks.iter().map(|task| value(task).unwrap() as u32).collect()
+        let tasks = listed(&self.redis);
+        tasks.iter().map(|task| task["payload"]["value"].as_f64().unwrap() as u32).collect()
     }
 
     async fn has(&self, values: std::ops::Range<u32>) {

@@ -1,63 +1,21 @@
 //! Connections: made with a bound on time, remade when they break, never shared between tasks.
 
-use super::tls::Tls;
+use super::options::{Protection, ServerOptions};
 use crate::store::StoreError;
-use std::fmt;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_postgres::config::SslMode;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::tls::TlsStream;
-use tokio_postgres::{CancelToken, Client, Config, Connection, NoTls, Socket};
+use tokio_postgres::{CancelToken, Client, Connection, NoTls, Socket};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// After a connection failed, requests are refused at once for this long instead of each trying again.
 const PAUSE: Duration = Duration::from_millis(250);
 /// Past the server's own limit on a statement, an answer is not waited for much longer: the server may be frozen.
 const GRACE: Duration = Duration::from_secs(1);
-
-/// A password, shown to nobody.
-#[derive(Clone, Default)]
-pub struct Password(pub String);
-
-impl fmt::Debug for Password {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Password(…)")
-    }
-}
-
-/// How a connection is protected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Protection {
-    /// Not at all: for a socket, or a network that nobody else is on.
-    Plain,
-    /// By TLS, with a server whose certificate proves its name.
-    VerifiedTls,
-}
-
-/// Which database, and within what bounds it is used.
-#[derive(Debug, Clone)]
-pub struct ServerOptions {
-    /// What the server shows of whoever is connected.
-    pub application: &'static str,
-    /// A host name, an address, or the folder of a socket.
-    pub host: String,
-    /// Its port.
-    pub port: u16,
-    /// The database's name.
-    pub database: String,
-    /// Who connects.
-    pub user: String,
-    /// With what; empty for none.
-    pub password: Password,
-    /// How connections are protected.
-    pub protection: Protection,
-    /// The server ends a statement that takes longer.
-    pub statement_timeout: Duration,
-    /// How long a start waits for a server that cannot be reached yet.
-    pub start_within: Duration,
-}
 
 /// Why PostgreSQL cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -91,32 +49,10 @@ pub enum ConnectError {
 }
 
 impl ServerOptions {
-    /// For people: where the database is.
-    #[must_use]
-    pub fn at(&self) -> String {
-        format!("{}:{}/{}", self.host, self.port, self.database)
-    }
-
     /// What a start says of an error.
     #[must_use]
     pub fn refused(&self, error: &tokio_postgres::Error) -> ConnectError {
         ConnectError::Refused { at: self.at(), why: told(error) }
-    }
-
-    fn config(&self) -> Config {
-        let mut config = Config::new();
-        config.host(&self.host).port(self.port).dbname(&self.database).user(&self.user);
-        config.application_name(self.application).connect_timeout(CONNECT_TIMEOUT);
-        config.keepalives_idle(Duration::from_secs(30)).tcp_user_timeout(Duration::from_secs(30));
-        if !self.password.0.is_empty() {
-            config.password(&self.password.0);
-        }
-        let ms = self.statement_timeout.as_millis();
-        // A plan made while a table is nearly empty reads all of it, and is kept while the table grows.
-        let whole_tables = "-c enable_seqscan=off";
-        let limits = format!("-c statement_timeout={ms} -c idle_in_transaction_session_timeout={}", 2 * ms);
-        config.options(format!("{whole_tables} {limits}"));
-        config
     }
 }
 
@@ -146,7 +82,7 @@ impl Drop for Connected {
 #[derive(Clone)]
 pub struct Connector {
     options: ServerOptions,
-    tls: Option<Tls>,
+    tls: Option<MakeRustlsConnect>,
 }
 
 impl Connector {
@@ -161,7 +97,9 @@ impl Connector {
         };
         let tls = match options.protection {
             Protection::Plain => None,
-            Protection::VerifiedTls => Some(Tls(crate::client::tls().map_err(no_authorities)?)),
+            Protection::VerifiedTls => {
+                Some(MakeRustlsConnect::new(crate::client::tls().map_err(no_authorities)?))
+            }
         };
         Ok(Self { options: options.clone(), tls })
     }
@@ -172,6 +110,7 @@ impl Connector {
     /// What the driver or the server says.
     pub async fn connect(&self) -> Result<Connected, tokio_postgres::Error> {
         let mut config = self.options.config();
+        config.connect_timeout(CONNECT_TIMEOUT);
         match self.tls.clone() {
             None => config.ssl_mode(SslMode::Disable).connect(NoTls).await.map(Connected::drive),
             Some(tls) => config.ssl_mode(SslMode::Require).connect(tls).await.map(Connected::drive),

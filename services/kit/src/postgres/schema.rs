@@ -1,6 +1,7 @@
 //! Bringing a schema up to date: forward only, one step a version, and one replica at a time.
 
-use super::connect::{ConnectError, Connected, ServerOptions};
+use super::connect::{ConnectError, Connected};
+use super::options::ServerOptions;
 use tokio_postgres::Client;
 
 /// Held while migrating; any number that nobody else uses in this database.

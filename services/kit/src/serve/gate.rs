@@ -1,7 +1,8 @@
 //! The first thing that a request meets: when it would be refused anyway, that costs as little as can be.
 
 use super::Peer;
-use crate::backlog::Backlog;
+use super::wire::Wire;
+use crate::backlog::{Backlog, Place, Turn};
 use crate::limit::Limit;
 use crate::metrics::Metrics;
 use axum::Router;
@@ -12,14 +13,13 @@ use hyper::body::Incoming;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use prometheus_client::metrics::counter::Counter;
-use std::convert::Infallible;
-use std::future::{Ready, ready};
+use std::future::{self, Ready};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
-/// Refuses while the process is behind, or while a limit has no place.
+/// Refuses while a limit has no place; while the process is behind, requests stand in line before it.
 #[derive(Clone)]
 pub struct Gate {
     backlog: Backlog,
@@ -62,16 +62,34 @@ impl Gate {
         self
     }
 
-    fn refusal(&self, request: &Request<Incoming>) -> Option<Response> {
-        if (self.words.is_exempt)(request.uri().path()) {
-            return None;
-        }
+    fn is_exempt(&self, request: &Request<Incoming>) -> bool {
+        (self.words.is_exempt)(request.uri().path())
+    }
+
+    /// Whether nothing can be done for a request now.
+    fn is_closed(&self, request: &Request<Incoming>) -> bool {
         let may_pass = || self.exception.as_ref().is_some_and(|exception| exception(request.headers()));
-        if (!self.limit.is_full() || may_pass()) && self.backlog.admits() {
-            return None;
-        }
+        self.limit.is_full() && !may_pass()
+    }
+
+    fn refusal(&self) -> Response {
         self.refused.inc();
-        Some((self.words.refusal)())
+        (self.words.refusal)()
+    }
+
+    /// Whether requests stand in line now.
+    pub(super) fn has_line(&self) -> bool {
+        self.backlog.is_behind()
+    }
+
+    /// Whether few new connections are taken in now.
+    pub(super) fn is_overloaded(&self) -> bool {
+        self.backlog.is_overloaded()
+    }
+
+    /// Returns when there is time to take in another connection.
+    pub(super) async fn has_time_for_a_connection(&self) {
+        self.backlog.has_time_for_a_connection().await;
     }
 }
 
@@ -82,39 +100,94 @@ pub(super) struct Gated {
     pub(super) routes: TowerToHyperService<Router>,
     /// The other end of the connection.
     pub(super) peer: SocketAddr,
+    /// Tells whether it still waits, where the protocol does not.
+    pub(super) wire: Option<Wire>,
 }
+
+/// Nobody waits for the answer any more.
+#[derive(Debug, thiserror::Error)]
+#[error("the client has left")]
+pub(super) struct HasLeft;
 
 type Routed = <TowerToHyperService<Router> as Service<Request<Incoming>>>::Future;
 
 /// An answer, now or later.
 pub(super) enum Answer {
-    Refused(Ready<Result<Response, Infallible>>),
+    Refused(Ready<Result<Response, HasLeft>>),
+    InLine(Box<InLine>),
     Routed(Pin<Box<Routed>>),
 }
 
+/// A request whose turn has not come. Its body is not read meanwhile.
+pub(super) struct InLine {
+    place: Place,
+    /// Taken when its turn has come.
+    request: Option<Request<Incoming>>,
+    gated: Gated,
+}
+
+impl InLine {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Answer> {
+        let turn = ready!(Pin::new(&mut self.place).poll(context));
+        let Some(request) = self.request.take() else { return Poll::Pending };
+        if self.gated.wire.as_ref().is_some_and(Wire::has_left) {
+            return Poll::Ready(Answer::Refused(future::ready(Err(HasLeft))));
+        }
+        Poll::Ready(match (&self.gated.gate, turn) {
+            (Some(gate), Turn::Refused) => Answer::refused(gate),
+            _ => self.gated.enter(request),
+        })
+    }
+}
+
+impl Answer {
+    fn refused(gate: &Gate) -> Self {
+        Self::Refused(future::ready(Ok(gate.refusal())))
+    }
+}
+
 impl Future for Answer {
-    type Output = Result<Response, Infallible>;
+    type Output = Result<Response, HasLeft>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        if let Self::InLine(in_line) = &mut *self {
+            *self = ready!(in_line.poll(context));
+        }
         match &mut *self {
             Self::Refused(refused) => Pin::new(refused).poll(context),
-            Self::Routed(routed) => routed.as_mut().poll(context),
+            Self::Routed(routed) => routed.as_mut().poll(context).map_err(|never| match never {}),
+            // Whose turn has come stands in line no more.
+            Self::InLine(_) => Poll::Pending,
+        }
+    }
+}
+
+impl Gated {
+    /// What becomes of a request whose turn it is.
+    fn enter(&self, mut request: Request<Incoming>) -> Answer {
+        match &self.gate {
+            Some(gate) if !gate.is_exempt(&request) && gate.is_closed(&request) => Answer::refused(gate),
+            _ => {
+                request.extensions_mut().insert(Peer(self.peer));
+                Answer::Routed(Box::pin(self.routes.call(request)))
+            }
         }
     }
 }
 
 impl Service<Request<Incoming>> for Gated {
     type Response = Response;
-    type Error = Infallible;
+    type Error = HasLeft;
     type Future = Answer;
 
-    fn call(&self, mut request: Request<Incoming>) -> Answer {
-        match self.gate.as_ref().and_then(|gate| gate.refusal(&request)) {
-            Some(refusal) => Answer::Refused(ready(Ok(refusal))),
-            None => {
-                request.extensions_mut().insert(Peer(self.peer));
-                Answer::Routed(Box::pin(self.routes.call(request)))
+    fn call(&self, request: Request<Incoming>) -> Answer {
+        let gate = self.gate.as_ref().filter(|gate| gate.has_line() && !gate.is_exempt(&request));
+        match gate.and_then(|gate| gate.backlog.join()) {
+            Some(place) => {
+                let (request, gated) = (Some(request), self.clone());
+                Answer::InLine(Box::new(InLine { place, request, gated }))
             }
+            None => self.enter(request),
         }
     }
 }

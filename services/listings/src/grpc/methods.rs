@@ -47,6 +47,7 @@ methods! {
     "DeleteListing", 15, 20, User;
     "SearchListings", 8, 300, Ip;
     "ListListings", 5, 200, Ip;
+    "GetSimilarListings", 30, 100, Ip;
     "GetRootCategories", 30, 100, Ip;
     "GetAllCategories", 30, 100, Ip;
     "GetPopularCategories", 30, 100, Ip;
@@ -60,6 +61,7 @@ methods! {
     "GetProduct", 30, 100, Ip;
     "GetProductsBySKUs", 30, 100, Ip;
     "GetProductsByIDs", 30, 100, Ip;
+    "ListProducts", 30, 100, Ip;
     "GetProductStats", 5, 300, Ip;
     "IncrementProductViews", 3, 100, Ip;
     "DecrementStock", 30, 100, Ip;

@@ -1,6 +1,7 @@
 //! Products: the listings of storefronts.
 
 use super::{Answer, Shop, asked, messages};
+use crate::find::Filters;
 use crate::listing::Listing;
 use crate::proto;
 use std::sync::Arc;
@@ -40,6 +41,18 @@ fn several(products: Vec<Arc<Listing>>) -> Response<proto::ProductsResponse> {
     let total_count = messages::short(products.len() as i64);
     let products = products.iter().map(|product| messages::product(product, None)).collect();
     Response::new(proto::ProductsResponse { products, total_count })
+}
+
+pub(super) async fn list(
+    shop: &Shop,
+    request: Request<proto::ListProductsRequest>,
+) -> Answer<proto::ListProductsResponse> {
+    let asked = request.get_ref();
+    let storefront_id = Some(asked::id("storefront_id", asked.storefront_id)?);
+    let filters = Filters { storefront_id, ..Filters::default() };
+    let (found, total) = shop.operations.find(&filters, asked::slice(asked.limit, asked.offset)?).await?;
+    let products = found.iter().map(|product| messages::product(product, None)).collect();
+    Ok(Response::new(proto::ListProductsResponse { products, total: messages::short(total) }))
 }
 
 pub(super) async fn stats(

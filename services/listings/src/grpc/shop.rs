@@ -84,6 +84,18 @@ impl ListingsService for Shop {
         Ok(Response::new(proto::ListListingsResponse { listings, total: messages::short(total) }))
     }
 
+    async fn get_similar_listings(
+        &self,
+        request: Request<proto::GetSimilarListingsRequest>,
+    ) -> Answer<proto::GetSimilarListingsResponse> {
+        let asked = request.get_ref();
+        let (id, limit) = (asked::id("listing_id", asked.listing_id)?, asked::slice(asked.limit, 0)?.limit);
+        let found = self.operations.similar(id, limit).await?;
+        let listings = found.iter().map(|listing| messages::listing(listing, None)).collect();
+        let total = messages::short(found.len() as i64);
+        Ok(Response::new(proto::GetSimilarListingsResponse { listings, total }))
+    }
+
     async fn get_root_categories(&self, _request: Request<()>) -> Answer<proto::CategoriesResponse> {
         let all = self.operations.categories().await?;
         let roots = all.iter().filter(|category| category.parent_id.is_none());
@@ -201,6 +213,13 @@ impl ListingsService for Shop {
         request: Request<proto::GetProductsByIDsRequest>,
     ) -> Answer<proto::ProductsResponse> {
         products::by_ids(self, request).await
+    }
+
+    async fn list_products(
+        &self,
+        request: Request<proto::ListProductsRequest>,
+    ) -> Answer<proto::ListProductsResponse> {
+        products::list(self, request).await
     }
 
     async fn get_product_stats(

@@ -3,7 +3,7 @@
 use super::{Operations, Refusal};
 use crate::cache::Value;
 use crate::categories::Category;
-use crate::find::{Filters, Page, Slice};
+use crate::find::{Filters, Page, Similar, Slice};
 use crate::listing::Listing;
 use crate::scope::Scope;
 use crate::stats::Stats;
@@ -113,6 +113,20 @@ impl Operations {
         let ask = async { Ok(Value::Page(Arc::new(self.store.page(filters, slice).await?))) };
         let page = page_of(self.remembered.get((filters.scope(), &filters.key(slice)), ask).await?);
         Ok((self.listings(&page.ids).await?, page.total))
+    }
+
+    /// At most `limit` that are like a listing.
+    ///
+    /// # Errors
+    /// When there is no such listing, or the store fails.
+    pub async fn similar(&self, id: i64, limit: i64) -> Result<Vec<Arc<Listing>>, Refusal> {
+        let similar = Similar::to(&*self.listing(id).await?);
+        let ask = async {
+            let ids = self.store.similar(&similar, limit).await?;
+            Ok(Value::Page(Arc::new(Page { total: ids.len() as i64, ids })))
+        };
+        let page = page_of(self.remembered.get((similar.scope(), &similar.key(limit)), ask).await?);
+        self.listings(&page.ids).await
     }
 
     /// A storefront's sums.

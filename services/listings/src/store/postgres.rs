@@ -6,6 +6,8 @@
 
 mod caretaker;
 mod columns;
+#[cfg(feature = "lab")]
+mod lab;
 mod pool;
 mod queries;
 mod rows;
@@ -13,20 +15,18 @@ mod schema;
 mod statements;
 mod writer;
 
-pub use kit::postgres::{ConnectError, Password, Protection, ServerOptions};
-
 use super::StoreError;
 use super::command::Command;
 use super::counted::Counted;
 use crate::cache::Cache;
 use crate::categories::{Category, insert_built_in};
-use crate::find::{Filters, Page, Slice};
+use crate::find::{Filters, Page, Similar, Slice};
 use crate::listing::Listing;
 use crate::stats::Stats;
 use crate::write::Write;
 use caretaker::Caretaker;
 use kit::metrics::Metrics;
-use kit::postgres::{Connected, Connector, connect_patiently, migrate};
+use kit::postgres::{ConnectError, Connected, Connector, ServerOptions, connect_patiently, migrate};
 use pool::Pool;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -81,7 +81,10 @@ impl Postgres {
             writing.spawn(writer.run(messages));
             writers.push(sender);
         }
-        let pool = Pool::open(&connector, options.readers, metrics).await.map_err(not_warm)?;
+        let readers = options.readers;
+        #[cfg(feature = "lab")]
+        let readers = lab::readers(readers);
+        let pool = Pool::open(&connector, readers, metrics).await.map_err(not_warm)?;
         let caretaker = Arc::new(Caretaker::new(&connector, cache));
         caretaker.look().await.map_err(not_warm)?;
         let mut others = JoinSet::new();
@@ -96,6 +99,10 @@ impl Postgres {
 
     pub(super) async fn page(&self, filters: &Filters, slice: Slice) -> Result<Page, StoreError> {
         self.pool.read(&queries::Pages::of(filters, slice)).await
+    }
+
+    pub(super) async fn similar(&self, similar: &Similar, limit: i64) -> Result<Vec<i64>, StoreError> {
+        self.pool.read(&queries::Ids(similar.select(limit, '$'))).await
     }
 
     pub(super) async fn stats(&self, storefront_id: i64) -> Result<Stats, StoreError> {
@@ -128,7 +135,10 @@ impl Postgres {
 
     /// Writes of one listing all go to one writer, so that they are written together instead of waiting for each other.
     pub(super) fn send(&self, command: Command) -> Result<(), StoreError> {
-        let part = match first_listing(&command.write) {
+        let listing = first_listing(&command.write);
+        #[cfg(feature = "lab")]
+        let listing = lab::together(listing);
+        let part = match listing {
             Some(id) => id.unsigned_abs(),
             None => self.next_writer.fetch_add(1, Ordering::Relaxed),
         };

@@ -12,7 +12,7 @@ use super::command::Command;
 use super::counted::Counted;
 use crate::cache::Cache;
 use crate::categories::{Category, insert_built_in};
-use crate::find::{Filters, Page, Slice};
+use crate::find::{Filters, Page, Similar, Slice};
 use crate::listing::Listing;
 use crate::stats::Stats;
 use kit::metrics::Metrics;
@@ -64,6 +64,10 @@ impl Sqlite {
     pub(super) async fn page(&self, filters: &Filters, slice: Slice) -> Result<Page, StoreError> {
         let filters = filters.clone();
         self.aside(move |connection| rows::page(connection, &filters, slice)).await
+    }
+
+    pub(super) async fn similar(&self, similar: &Similar, limit: i64) -> Result<Vec<i64>, StoreError> {
+        Ok(self.readers.with(|connection| rows::ids(connection, similar.select(limit, '?')))?)
     }
 
     pub(super) async fn stats(&self, storefront_id: i64) -> Result<Stats, StoreError> {
@@ -150,5 +154,30 @@ fn begin(connection: &Connection) -> Result<(), OpenError> {
 impl Drop for Sqlite {
     fn drop(&mut self) {
         self.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::sync::oneshot;
+
+    /// There is one connection that reads: as long as the query runs, nobody else gets an answer.
+    #[tokio::test]
+    async fn the_query_of_a_caller_who_went_away_is_ended() {
+        let options = SqliteOptions { path: None, sync: Sync::Normal, readers: 1 };
+        let store = Sqlite::open(&options, Cache::Off, &Metrics::new("listings")).unwrap();
+        let endless =
+            "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n";
+        let (begin, begun) = oneshot::channel();
+        let query = store.aside(move |connection| {
+            begin.send(()).unwrap();
+            connection.query_row(endless, [], |row| row.get::<_, i64>(0))
+        });
+        tokio::select! {
+            outcome = query => panic!("it has no end: {outcome:?}"),
+            begun = begun => begun.unwrap(),
+        }
+        assert_eq!(store.categories().await.unwrap().len(), 26);
     }
 }

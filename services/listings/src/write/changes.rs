@@ -120,7 +120,8 @@ impl Changes {
         }
     }
 
-    /// Lists depend on who it belongs to, its category, status and price; searches on its words besides.
+    /// Lists depend on who it belongs to, its category, status and price, what is like another on its price while it is
+    /// for sale; searches on its words besides. No write changes a category.
     fn find(&mut self, before: Option<&Listing>, now: &Listing) {
         let listed = |listing: &Listing| (listing.deleted_at.is_some(), listing.status, listing.price);
         if before.map(listed) != Some(listed(now)) {
@@ -129,6 +130,10 @@ impl Changes {
         }
         if before.map(|before| &before.sku) != Some(&now.sku) || before.map(listed) != Some(listed(now)) {
             self.touched.extend(now.sku.clone().map(Scope::Sku));
+        }
+        let offered = |listing: &Listing| listing.is_searchable().then_some(listing.price);
+        if before.and_then(offered) != offered(now) {
+            self.touched.insert(Scope::Offers(now.category_id));
         }
         let words = before.map(Listing::search_words).unwrap_or_default();
         let entry = |listing: &Listing| (listing.category_id, listing.price);

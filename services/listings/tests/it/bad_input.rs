@@ -77,9 +77,21 @@ async fn questions_that_cannot_be_meant_are_refused() {
     assert_eq!(code(client.rpc.get_listing(asked).await), Code::NotFound);
     let many = GetProductsByIDsRequest { product_ids: vec![1; 1_001], storefront_id: None };
     assert_eq!(code(client.rpc.get_products_by_i_ds(many).await), Code::InvalidArgument);
-    let edit =
-        UpdateListingRequest { id, user_id: 7, status: Some("ACTIVE".to_owned()), ..Default::default() };
-    assert_eq!(code(client.rpc.update_listing(edit).await), Code::InvalidArgument);
+    let edit = || UpdateListingRequest { id, user_id: 7, ..UpdateListingRequest::default() };
+    for asked in [
+        UpdateListingRequest { status: Some("ACTIVE".to_owned()), ..edit() },
+        UpdateListingRequest { price: Some(f64::NAN), ..edit() },
+        UpdateListingRequest { price: Some(f64::INFINITY), ..edit() },
+        UpdateListingRequest { price: Some(-19.99), ..edit() },
+        UpdateListingRequest { price: Some(1e300), ..edit() },
+        UpdateListingRequest { quantity: Some(i32::MIN), ..edit() },
+        UpdateListingRequest { title: Some(String::new()), ..edit() },
+    ] {
+        let text = format!("{asked:?}");
+        assert_eq!(code(client.rpc.update_listing(asked).await), Code::InvalidArgument, "{text}");
+    }
+    let product = client.product(id).await.unwrap();
+    assert_eq!((product.price, product.stock_quantity), (19.99, 10));
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use crate::support::{Server, a_product, code};
 use listings::proto::{
     CategoryIdRequest, CreateListingRequest, GetProductRequest, GetProductsByIDsRequest,
-    GetProductsBySkUsRequest, PopularCategoriesRequest,
+    GetProductsBySkUsRequest, ListProductsRequest, PopularCategoriesRequest,
 };
 use tonic::Code;
 
@@ -61,6 +61,30 @@ async fn products_are_the_listings_of_storefronts() {
         let found = client.rpc.get_products_by_sk_us(asked).await.unwrap().into_inner();
         assert_eq!(found.products.iter().map(|product| product.id).collect::<Vec<_>>(), expect);
     }
+}
+
+#[tokio::test]
+async fn products_are_listed_by_storefront_newest_first() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let mut ids = Vec::new();
+    for storefront in [3, 3, 4, 3] {
+        let asked = CreateListingRequest { storefront_id: Some(storefront), ..a_product() };
+        ids.push(client.create(asked).await.id);
+    }
+    for _ in 0..2 {
+        for (storefront_id, limit, offset, expect) in
+            [(3, 0, 0, vec![ids[3], ids[1], ids[0]]), (3, 1, 1, vec![ids[1]]), (9, 0, 0, vec![])]
+        {
+            let asked = ListProductsRequest { storefront_id, limit, offset };
+            let found = client.rpc.list_products(asked).await.unwrap().into_inner();
+            let total = if storefront_id == 3 { 3 } else { 0 };
+            assert_eq!(found.products.iter().map(|product| product.id).collect::<Vec<_>>(), expect);
+            assert_eq!(found.total, total);
+        }
+    }
+    let asked = ListProductsRequest { storefront_id: 0, limit: 0, offset: 0 };
+    assert_eq!(code(client.rpc.list_products(asked).await), Code::InvalidArgument);
 }
 
 #[tokio::test]

@@ -136,3 +136,18 @@ async fn sums_are_exact() {
     client.create(CreateListingRequest { price: 9_999_999_999_999.99, quantity: 1, ..a_product() }).await;
     assert_eq!(client.stats(3).await.total_value, 9_999_999_999_999.99 + 30.0);
 }
+
+/// As many as there can be of the dearest that there can be.
+#[tokio::test]
+async fn enormous_sums_are_sums_all_the_same() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let dearest = CreateListingRequest { price: 9_999_999_999_999.99, quantity: i32::MAX, ..a_product() };
+    for _ in 0..3 {
+        client.create(dearest.clone()).await;
+    }
+    let one = 999_999_999_999_999_i128 * i128::from(i32::MAX);
+    assert_eq!(client.stats(3).await.total_value, (3 * one) as f64 / 100.0);
+    assert_eq!(code(client.move_stock(1, ("in", i32::MAX)).await), Code::FailedPrecondition);
+    assert_eq!(client.stats(3).await.total_products, 3);
+}

@@ -10,16 +10,21 @@ const STORE: Kind = Kind::Sqlite;
 mod bad_input;
 mod binary;
 mod catalogue;
+mod clock;
+mod deadline;
 mod favorites;
 mod home;
 #[path = "../../../challenge/tests/it/issuer.rs"]
 #[allow(dead_code, reason = "the other service asks more of it")]
 mod issuer;
 mod killed;
+mod lab;
 mod limits;
 mod listings;
+mod plans;
 mod process;
 mod search;
+mod similar;
 mod stock;
 mod support;
 mod surface;

@@ -1,6 +1,6 @@
 //! Bearer tokens: who calls is whom the token names, and nobody else.
 
-use crate::issuer::{KeyServer, Signer, claims_with};
+use crate::issuer::{KeyServer, Signer, claims_with, unsigned};
 use crate::support::{Client, Server, a_product, code};
 use listings::proto::{
     CreateListingRequest, DecrementStockRequest, DeleteListingRequest, GetListingRequest,
@@ -29,6 +29,25 @@ impl Known {
         Self { server, signer, client, _keys: keys }
     }
 
+    /// A good token with another's claims, tokens that nobody signed or that were signed with the public key as a shared
+    /// secret, one that is over, and what is no token.
+    fn forged(&self) -> [String; 6] {
+        let good = self.signer.token(&claims_with("7", json!({})));
+        let (signed, signature) = good.rsplit_once('.').unwrap();
+        let (head, _) = signed.split_once('.').unwrap();
+        let admin = claims_with("support", json!({}));
+        let none = unsigned(&json!({"alg": "none", "kid": "k1"}), &admin);
+        let (_, others) = none.split_once('.').unwrap();
+        [
+            format!("{head}.{others}.{signature}"),
+            format!("{none}."),
+            format!("{none}.{signature}"),
+            self.signer.token_by_hmac(&self.signer.public(), &admin),
+            self.signer.token(&claims_with("support", json!({"exp": 1_000_000_000}))),
+            "x".repeat(4_000),
+        ]
+    }
+
     fn by<T>(&self, subject: &str, message: T) -> Request<T> {
         let mut request = Request::new(message);
         let token = self.signer.token(&claims_with(subject, json!({})));
@@ -47,6 +66,11 @@ async fn without_a_token_that_is_believed_nothing_is_answered_but_health() {
     let stranger = Signer::ec("k1").token(&claims_with("7", json!({})));
     forged.metadata_mut().insert("authorization", format!("Bearer {stranger}").parse().unwrap());
     assert_eq!(code(rpc.get_listing(forged).await), Code::Unauthenticated);
+    for token in known.forged() {
+        let mut request = Request::new(asked());
+        request.metadata_mut().insert("authorization", format!("Bearer {token}").parse().unwrap());
+        assert_eq!(code(rpc.get_listing(request).await), Code::Unauthenticated, "{token}");
+    }
     for subject in ["nobody", "0", "-7", "7.0"] {
         assert_eq!(
             code(rpc.get_listing(known.by(subject, asked())).await),

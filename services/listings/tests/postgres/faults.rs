@@ -11,11 +11,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tonic::Code;
 
 async fn serve(cluster: &Cluster) -> Running {
+    let quick = [("DB_WRITERS", "2"), ("DB_READERS", "2"), ("DB_STATEMENT_TIMEOUT_MS", "500")];
+    start(&settings(cluster, quick)).await.unwrap()
+}
+
+fn settings<const N: usize>(cluster: &Cluster, more: [(&str, &str); N]) -> Settings {
     let own = cluster.env();
     let own = own.iter().map(|(name, value)| (*name, value.as_str()));
-    let quick = [("DB_WRITERS", "2"), ("DB_READERS", "2"), ("DB_STATEMENT_TIMEOUT_MS", "500")];
-    let env = Env::of(crate::home::PORTS.into_iter().chain(own).chain(quick));
-    start(&Settings::read(&env).unwrap()).await.unwrap()
+    Settings::read(&Env::of(crate::home::PORTS.into_iter().chain(own).chain(more))).unwrap()
 }
 
 fn cluster() -> Cluster {
@@ -104,4 +107,16 @@ async fn a_statement_that_takes_too_long_is_ended_and_the_caller_told() {
         driver.abort();
     })
     .await;
+}
+
+/// Without its database a process does not start, and says which one it has not found.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_start_without_a_database_is_refused_by_its_name() {
+    let cluster = cluster();
+    let nowhere = start(&settings(&cluster, [("DB_NAME", "nowhere"), ("DB_START_WITHIN_S", "30")])).await;
+    let said = nowhere.err().unwrap().to_string();
+    assert!(said.contains("/nowhere cannot be used") && said.contains("(3D000)"), "{said}");
+    let nobody = start(&settings(&cluster, [("DB_PORT", "1"), ("DB_START_WITHIN_S", "0")])).await;
+    let said = nobody.err().unwrap().to_string();
+    assert!(said.contains(":1/") && said.contains("cannot be used"), "{said}");
 }

@@ -11,25 +11,37 @@ const STORE: Kind = Kind::Postgres;
 mod bad_input;
 #[path = "../it/catalogue.rs"]
 mod catalogue;
+#[path = "../it/clock.rs"]
+mod clock;
 mod faults;
 #[path = "../it/favorites.rs"]
 mod favorites;
 #[path = "../it/home.rs"]
 mod home;
+#[path = "../../../challenge/tests/it/issuer.rs"]
+#[allow(dead_code, reason = "the other service asks more of it")]
+mod issuer;
 #[path = "../it/killed.rs"]
 mod killed;
+#[cfg(feature = "lab")]
+mod lab;
+mod late;
 #[path = "../it/limits.rs"]
 mod limits;
 #[path = "../it/listings.rs"]
 mod listings;
+mod locked;
 #[path = "../it/process.rs"]
 mod process;
 mod replicas;
 #[path = "../it/search.rs"]
 mod search;
+#[path = "../it/similar.rs"]
+mod similar;
 #[path = "../it/stock.rs"]
 mod stock;
 #[path = "../it/support.rs"]
 mod support;
 #[path = "../it/surface.rs"]
 mod surface;
+mod vanished;

@@ -2,12 +2,16 @@
 //! what another has written, also while Redis comes and goes.
 
 use crate::home::Home;
+use crate::late::Late;
+use crate::process::{Process, serving};
 use crate::support::{Client, a_product, until};
 use listings::proto::{CreateListingRequest, UpdateListingRequest};
 use listings::server::{Running, start};
 use peers::redis::Redis;
+use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use tokio::task::JoinSet;
 use tonic::Code;
 
@@ -42,7 +46,7 @@ fn url(redis: &Redis) -> String {
 async fn four_replicas_that_start_at_once_migrate_once() {
     let home = Home::new();
     let replicas = replicas(&home, 4, &[]).await;
-    assert_eq!(home.count("SELECT count(*) FROM schema_steps"), 1);
+    assert_eq!(home.count("SELECT count(*) FROM schema_steps"), 2);
     let mut clients = clients(&replicas).await;
     let id = clients[0].create(a_product()).await.id;
     assert_eq!(clients[3].product(id).await.unwrap().stock_quantity, 10);
@@ -145,6 +149,32 @@ async fn redis_may_come_and_go() {
     stop(replicas).await;
 }
 
+/// Answers of Redis that come late are waited for up to a bound, and done without past it: never wrong, never down.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn redis_may_be_slow() {
+    let redis = Redis::start(&[]).unwrap();
+    let late = Late::to(redis.address()).await;
+    let home = Home::new();
+    let through = format!("redis://{}", late.address);
+    let mut replicas = replicas(&home, 1, &[("REDIS_URL", &through)]).await;
+    replicas.extend(self::replicas(&home, 1, &[("REDIS_URL", &url(&redis))]).await);
+    let mut clients = clients(&replicas).await;
+    let id = clients[0].create(a_product()).await.id;
+    for by_ms in [20, 400, 0] {
+        late.delay(Duration::from_millis(by_ms));
+        every_write_shows(&mut clients, id, 3).await;
+    }
+    let generation = home.count("SELECT generation FROM cache_generation");
+    assert!(generation > 1, "writes whose word to Redis came too late raise the generation");
+    let health = replicas[0].addresses.http;
+    until("Redis is in use again", async || {
+        crate::support::get(health, "/health/deep").await.1.contains("\"cache\":\"healthy\"")
+    })
+    .await;
+    every_write_shows(&mut clients, id, 3).await;
+    stop(replicas).await;
+}
+
 /// One replica cannot reach Redis while the other can, with answers in it from before.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_write_of_a_replica_that_cannot_reach_redis_shows_on_one_that_can() {
@@ -177,6 +207,73 @@ async fn movements_on_several_replicas_lose_nothing() {
     }
     movements.join_all().await;
     assert_eq!(clients[0].product(id).await.unwrap().stock_quantity, 1_200);
+    stop(replicas).await;
+}
+
+/// Two processes of the real binary take turns at one row and one list, and share what they remember.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_processes_lose_no_movement_and_show_each_others_writes() {
+    let redis = Redis::start(&[]).unwrap();
+    let home = Home::new();
+    let processes =
+        [0, 1].map(|_| Process::started(serving(&home).env("REDIS_URL", url(&redis)), Stdio::null()));
+    let mut clients = Vec::new();
+    for process in &processes {
+        clients.push(Client::connect(process.addresses.grpc).await);
+    }
+    let id = clients[0].create(CreateListingRequest { quantity: 0, ..a_product() }).await.id;
+    every_write_shows(&mut clients, id, 20).await;
+    let before = clients[0].product(id).await.unwrap().stock_quantity;
+    let mut movements = JoinSet::new();
+    for number in 0..400_usize {
+        let mut client = clients[number % 2].clone();
+        movements.spawn(async move { client.move_stock(id, ("in", 2)).await.unwrap() });
+    }
+    movements.join_all().await;
+    for client in &mut clients {
+        assert_eq!(client.product(id).await.unwrap().stock_quantity, before + 800);
+    }
+    drop(clients);
+    for process in processes {
+        assert!(process.terminate().success());
+    }
+}
+
+/// Dates what was counted an hour later: so it looks to a Redis whose clock has been set back by an hour.
+const AN_HOUR_LATER: &str = "
+    for _, key in ipairs(redis.call('KEYS', 'rate_limit:*')) do
+        local held = redis.call('HGETALL', key)
+        redis.call('DEL', key)
+        for place = 1, #held, 2 do
+            redis.call('HSET', key, string.format('%d', tonumber(held[place]) + 720), held[place + 1])
+        end
+    end
+    return 1";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_redis_whose_clock_is_set_back_forgets_no_call_and_keeps_nobody_out() {
+    let redis = Redis::start(&[]).unwrap();
+    let home = Home::new();
+    let table = home.path().join("limits.toml");
+    std::fs::write(&table, "GetProductStats = { per_minute = 10 }").unwrap();
+    let (url, table) = (url(&redis), table.display().to_string());
+    let on = [("REDIS_URL", url.as_str()), ("RATE_LIMIT_ENABLED", "true"), ("RATE_LIMIT_TABLE", &table)];
+    let replicas = replicas(&home, 1, &on).await;
+    let mut clients = clients(&replicas).await;
+    let asked = listings::proto::GetProductStatsRequest { storefront_id: 3 };
+    for _ in 0..7 {
+        clients[0].rpc.get_product_stats(asked).await.unwrap();
+    }
+    let client = redis::Client::open(url.as_str()).unwrap();
+    let mut connection = client.get_connection().unwrap();
+    let _moved: i64 = redis::cmd("EVAL").arg(AN_HOUR_LATER).arg(0).query(&mut connection).unwrap();
+    for _ in 0..3 {
+        clients[0].rpc.get_product_stats(asked).await.unwrap();
+    }
+    let refused = clients[0].rpc.get_product_stats(asked).await.unwrap_err();
+    assert_eq!(refused.code(), Code::ResourceExhausted);
+    let again_in = refused.metadata().get("grpc-retry-pushback-ms").unwrap().to_str().unwrap();
+    assert!((1..=65_000).contains(&again_in.parse::<u64>().unwrap()), "{again_in} ms");
     stop(replicas).await;
 }
 

@@ -4,13 +4,13 @@
 use super::rows;
 use super::statements::Chores;
 use crate::store::StoreError;
-use crate::store::claims::ClaimIntent;
-use kit::clock::UtcMs;
+use crate::store::claims::{ClaimIntent, OnTheirWay};
 use kit::postgres::Stamp;
 use kit::postgres::{Connector, Link, within};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::MissedTickBehavior;
+use tokio_postgres::types::ToSql;
 
 /// Between two looks whether the server answers.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -69,12 +69,11 @@ impl Caretaker {
     /// Deletes some; true when there may be more. Replicas may do this at the same time: each deletes what the
     /// others have not.
     async fn forget_expired(&self) -> Result<bool, StoreError> {
-        let age_ms = i64::try_from(self.event_ids_for.as_millis()).unwrap_or(i64::MAX);
-        let expired = Stamp(UtcMs(UtcMs::now().0.saturating_sub(age_ms)));
+        let age_s = self.event_ids_for.as_secs_f64();
         let mut link = self.link.lock().await;
         let patience = link.patience();
         let session = link.session().await?;
-        let deleting = async { session.client().execute(&session.statements.expired_ids, &[&expired]).await };
+        let deleting = async { session.client().execute(&session.statements.expired_ids, &[&age_s]).await };
         let outcome = within(patience, deleting).await;
         if let Err(error) = &outcome {
             link.recover(error).await;
@@ -82,12 +81,13 @@ impl Caretaker {
         outcome.map(|ids| ids == DELETED_AT_ONCE)
     }
 
-    pub(super) async fn pending_claims(&self, begun_before: UtcMs) -> Result<Vec<ClaimIntent>, StoreError> {
+    pub(super) async fn pending_claims(&self, but: OnTheirWay) -> Result<Vec<ClaimIntent>, StoreError> {
         let mut link = self.link.lock().await;
         let patience = link.patience();
         let session = link.session().await?;
         let reading = async {
-            let rows = session.client().query(&session.statements.pending, &[&Stamp(begun_before)]).await?;
+            let edges: [&(dyn ToSql + Sync); 2] = [&Stamp(but.from), &Stamp(but.until)];
+            let rows = session.client().query(&session.statements.pending, &edges).await?;
             let claims = rows.iter().filter_map(|row| rows::claim(row).transpose());
             claims.map(|claim| claim.map(|recorded| recorded.intent)).collect::<Result<Vec<_>, _>>()
         };

@@ -2,10 +2,10 @@
 //! index is there for a statement.
 
 use super::{schema, statements};
-use kit::postgres::{Connector, Password, Protection, ServerOptions, connect_patiently, migrate};
+use kit::env::Env;
+use kit::postgres::{Connector, ServerOptions, connect_patiently, migrate};
 use peers::postgres::{Cluster, Options};
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 /// Enough users that reading a whole table is never the cheaper way.
 const FILL: &str = "
@@ -22,11 +22,7 @@ const FILL: &str = "
 /// Each statement with a group of two users, as a server plans it when it knows the parameters.
 const ASKED: [(&str, &str, &str); 10] = [
     ("lock players", statements::LOCK_PLAYERS, "'{user-1,user-2}'"),
-    (
-        "take ids",
-        statements::TAKE_IDS,
-        "'{user-1}', '{00000000-0000-0000-0000-000000000001}', '2026-01-01T00:00:00Z'",
-    ),
+    ("take ids", statements::TAKE_IDS, "'{user-1}', '{00000000-0000-0000-0000-000000000001}'"),
     ("users", statements::USERS, "'{user-1,user-2}'"),
     ("goals", statements::GOALS, "'{user-1,user-1,user-2}', '{goal-1,goal-2,goal-1}'"),
     ("claims", statements::CLAIMS, "'{user-1,user-2}', '{goal-1,goal-1}'"),
@@ -42,7 +38,7 @@ const ASKED: [(&str, &str, &str); 10] = [
     ),
     ("mark claimed", statements::MARK_CLAIMED, "'{user-1}', '{goal-1}', '{0}', 'now'"),
     ("enter grants", statements::ENTER_GRANTS, "'{user-1}', '{k}', '{ITEM}', '{x}', '{1}', 'now'"),
-    ("pending claims", statements::PENDING, "'now'"),
+    ("pending claims", statements::PENDING, "'now', 'now'"),
 ];
 
 #[tokio::test]
@@ -62,8 +58,9 @@ async fn every_statement_uses_an_index_and_every_index_has_its_statement() {
     // By the whole key: by the user alone, a few goals would cost as much as all of them.
     assert!(all.contains("Index Cond: ((user_id = unnest.unnest) AND (goal_id = unnest.unnest_1))"), "{all}");
     // What has expired is found by its index; how it is then deleted by key depends on how much that is.
-    let an_hour_of_ten = "now() - interval '590 minutes'";
-    let plan = explained(&connected.client, (statements::EXPIRED_IDS, an_hour_of_ten)).await;
+    let all_but_the_last_590_minutes = "35400";
+    let asked = (statements::EXPIRED_IDS, all_but_the_last_590_minutes);
+    let plan = explained(&connected.client, asked).await;
     assert!(plan.contains("Bitmap Index Scan on event_ids_seen_at"), "{plan}");
     all += &plan;
     let indexes = connected.client.query("SELECT indexname FROM pg_indexes WHERE schemaname = 'public'", &[]);
@@ -88,15 +85,7 @@ async fn explained(client: &tokio_postgres::Client, (statement, parameters): (&s
 }
 
 fn options(cluster: &Cluster) -> ServerOptions {
-    ServerOptions {
-        application: "challenge",
-        host: cluster.host(),
-        port: cluster.port(),
-        database: peers::postgres::DATABASE.to_owned(),
-        user: peers::postgres::USER.to_owned(),
-        password: Password::default(),
-        protection: Protection::Plain,
-        statement_timeout: Duration::from_secs(30),
-        start_within: Duration::from_secs(5),
-    }
+    let pairs = cluster.env();
+    let env = Env::of(pairs.iter().map(|(name, value)| (*name, value.as_str())));
+    ServerOptions::read(&env, "challenge").unwrap().unwrap()
 }

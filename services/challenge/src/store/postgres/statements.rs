@@ -9,10 +9,10 @@ use tokio_postgres::{Client, Error, Statement};
 pub(super) const LOCK_PLAYERS: &str = "
     INSERT INTO players (user_id) SELECT unnest($1::text[])
     ON CONFLICT (user_id) DO UPDATE SET user_id = excluded.user_id WHERE false";
-/// Remembers events; returns those that were not known.
+/// Remembers events, at the server's time of day: replicas have clocks of their own. Returns those that were not known.
 pub(super) const TAKE_IDS: &str = "
     INSERT INTO event_ids (user_id, event_key, seen_at)
-    SELECT user_id, event_key, $3 FROM unnest($1::text[], $2::uuid[]) AS taken (user_id, event_key)
+    SELECT user_id, event_key, now() FROM unnest($1::text[], $2::uuid[]) AS taken (user_id, event_key)
     ON CONFLICT (user_id, event_key) DO NOTHING RETURNING event_key";
 pub(super) const USERS: &str = "
     SELECT user_id, goal_id, value, baseline_value, is_active, assigned_at, completed_at, claimed_at, period,
@@ -58,11 +58,13 @@ pub(super) const ENTER_GRANTS: &str = "
     ON CONFLICT (user_id, idempotency_key) DO NOTHING";
 pub(super) const PENDING: &str = "
     SELECT user_id, goal_id, period, idempotency_key, reward_type, reward_id, quantity, false
-    FROM claims WHERE granted_at IS NULL AND requested_at < $1 ORDER BY requested_at LIMIT 1000";
-/// A bounded number at a time, so that any backlog is worked off within the limit on a statement.
+    FROM claims WHERE granted_at IS NULL AND (requested_at < $1 OR requested_at > $2)
+    ORDER BY requested_at LIMIT 1000";
+/// What was seen so many seconds ago. A bounded number at a time, so that any backlog is worked off within the limit on
+/// a statement.
 pub(super) const EXPIRED_IDS: &str = "
     DELETE FROM event_ids WHERE (user_id, event_key) IN
-        (SELECT user_id, event_key FROM event_ids WHERE seen_at < $1 LIMIT 20000)";
+        (SELECT user_id, event_key FROM event_ids WHERE seen_at < now() - make_interval(secs => $1) LIMIT 20000)";
 
 /// A writer's.
 pub(super) struct Writing {

@@ -22,12 +22,11 @@ pub(super) async fn load(
     client: &Client,
     statements: &Writing,
     (needs, catalog): (&mut Needs<'_>, &Catalog),
-    now: UtcMs,
 ) -> Result<Loaded, Error> {
     let users: Vec<&str> = needs.users.keys().map(|user| user.as_str()).collect();
     let begin = client.batch_execute("BEGIN");
     let lock = async { client.execute(&statements.lock_players, &[&users]).await };
-    let applied = take_ids(client, statements, (needs, now));
+    let applied = take_ids(client, statements, needs);
     let whole = load_whole(client, statements, needs.whole().collect());
     let parts = load_parts(client, statements, (needs, catalog));
     let claims = load_claims(client, statements, needs);
@@ -49,7 +48,7 @@ pub(super) async fn load(
 async fn take_ids(
     client: &Client,
     statements: &Writing,
-    (needs, now): (&Needs<'_>, UtcMs),
+    needs: &Needs<'_>,
 ) -> Result<HashSet<EventKey>, Error> {
     let keys: Vec<EventKey> = needs.keys.iter().map(|(_, key)| *key).collect();
     let mut known: HashSet<EventKey> = keys.iter().copied().collect();
@@ -57,7 +56,7 @@ async fn take_ids(
         return Ok(known);
     }
     let users: Vec<&str> = needs.keys.iter().map(|(user, _)| user.as_str()).collect();
-    for fresh in client.query(&statements.take_ids, &[&users, &keys, &Stamp(now)]).await? {
+    for fresh in client.query(&statements.take_ids, &[&users, &keys]).await? {
         known.remove(&fresh.try_get(0)?);
     }
     Ok(known)

@@ -119,7 +119,7 @@ impl Writer {
         }
         let began = (group.len(), std::time::Instant::now());
         let now = UtcMs::now();
-        let loaded = match self.load(&group, now).await {
+        let loaded = match self.load(&group).await {
             Ok(loaded) => loaded,
             Err(error) => {
                 self.counted.group(began, None);
@@ -139,19 +139,19 @@ impl Writer {
 
     /// Begins the transaction, makes the users' other writers wait, and reads. Nothing has been asked to be kept
     /// yet, so on a connection that broke while it was idle all of it is done once more on a new one.
-    async fn load(&mut self, group: &[Command], now: UtcMs) -> Result<Loaded, StoreError> {
+    async fn load(&mut self, group: &[Command]) -> Result<Loaded, StoreError> {
         let catalog = Arc::clone(&self.catalog);
         let mut needs = Needs::of(group, &catalog, &self.complete);
-        match self.load_once(&mut needs, now).await {
-            Err(StoreError::Unreachable(_)) => self.load_once(&mut needs, now).await,
+        match self.load_once(&mut needs).await {
+            Err(StoreError::Unreachable(_)) => self.load_once(&mut needs).await,
             outcome => outcome,
         }
     }
 
-    async fn load_once(&mut self, needs: &mut Needs<'_>, now: UtcMs) -> Result<Loaded, StoreError> {
+    async fn load_once(&mut self, needs: &mut Needs<'_>) -> Result<Loaded, StoreError> {
         let patience = self.link.patience();
         let session = self.link.session().await?;
-        let reading = load(session.client(), &session.statements, (needs, &self.catalog), now);
+        let reading = load(session.client(), &session.statements, (needs, &self.catalog));
         let outcome = within(patience, reading).await;
         if let Err(error) = &outcome {
             self.link.recover(error).await;

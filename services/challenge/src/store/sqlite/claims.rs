@@ -1,7 +1,7 @@
 //! Claims and the reward ledger in SQLite.
 
 use crate::rewards::Grant;
-use crate::store::claims::{ClaimIntent, Recorded};
+use crate::store::claims::{ClaimIntent, OnTheirWay, Recorded};
 use crate::user::UserId;
 use kit::clock::UtcMs;
 use rusqlite::{Connection, Row, params};
@@ -20,12 +20,13 @@ pub(super) fn load(
     claims.collect()
 }
 
-/// Claims begun before an instant and not ended, oldest first.
-pub(super) fn pending(connection: &Connection, begun_before: UtcMs) -> rusqlite::Result<Vec<ClaimIntent>> {
+/// Claims that were left open, oldest first.
+pub(super) fn pending(connection: &Connection, but: OnTheirWay) -> rusqlite::Result<Vec<ClaimIntent>> {
     let mut select = connection.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM claims WHERE granted_at IS NULL AND requested_at < ?1 ORDER BY requested_at"
+        "SELECT {COLUMNS} FROM claims WHERE granted_at IS NULL AND (requested_at < ?1 OR requested_at > ?2)
+         ORDER BY requested_at"
     ))?;
-    let claims = select.query_map([begun_before.0], read)?;
+    let claims = select.query_map([but.from.0, but.until.0], read)?;
     claims.map(|recorded| recorded.map(|recorded| recorded.intent)).collect()
 }
 

@@ -9,7 +9,7 @@ use crate::store::command::{Command, EventKey};
 use crate::store::counted::{Counted, Tally};
 use crate::store::needs::{Complete, Held, Needs};
 use crate::user::UserId;
-use kit::clock::UtcMs;
+use kit::clock::{Steady, UtcMs};
 use kit::metrics::Metrics;
 use kit::sqlite::OpenError;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -36,6 +36,8 @@ pub(super) struct Writer {
     connection: Connection,
     catalog: Arc<Catalog>,
     seen: Seen,
+    /// Ids are forgotten by their age, which must not jump with the time of day.
+    steady: Steady,
     complete: Complete,
     linger: Duration,
     counted: Counted,
@@ -49,7 +51,7 @@ impl Writer {
         metrics: &Metrics,
     ) -> Self {
         let (complete, counted) = (Complete::default(), Counted::register(metrics));
-        Self { connection, catalog, seen, complete, linger, counted }
+        Self { connection, catalog, seen, steady: Steady::start(), complete, linger, counted }
     }
 
     /// The channel is not bounded itself: what enters it holds a place in a limit of its caller.
@@ -114,7 +116,7 @@ impl Writer {
             return group;
         }
         let began = (group.len(), Instant::now());
-        let now = UtcMs::now();
+        let (now, seen_at) = (UtcMs::now(), self.steady.now());
         let loaded = match self.load(&group) {
             Ok(loaded) => loaded,
             Err(error) => {
@@ -123,12 +125,12 @@ impl Writer {
             }
         };
         let done = batch::run(&self.catalog, group, loaded, now);
-        let written = self.write(&done.changes, now);
+        let written = self.write(&done.changes, (now, seen_at));
         self.counted.group(began, written.is_ok().then(|| Tally::of(&done)).as_ref());
         match written {
             Ok(()) => {
                 let keys: Vec<EventKey> = done.changes.keys.iter().map(|(_, key)| *key).collect();
-                self.seen.committed(&keys, now);
+                self.seen.committed(&keys, seen_at);
                 self.complete.remember(&done.complete);
                 batch::answer(done.answers, None)
             }
@@ -163,13 +165,13 @@ impl Writer {
     }
 
     /// All of the changes, or none.
-    fn write(&self, changes: &Changes, now: UtcMs) -> rusqlite::Result<()> {
+    fn write(&self, changes: &Changes, (now, seen_at): (UtcMs, UtcMs)) -> rusqlite::Result<()> {
         let connection = &self.connection;
         let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
         for (user, row) in &changes.rows {
             rows::save(connection, &self.catalog, (user, row))?;
         }
-        self.seen.store(connection, &changes.keys, now)?;
+        self.seen.store(connection, &changes.keys, seen_at)?;
         changes.claims.iter().try_for_each(|claim| claims::save(connection, claim, now))?;
         changes.unlisted.iter().try_for_each(|intent| claims::mark_unlisted(connection, intent, now))?;
         changes.grants.iter().try_for_each(|grant| claims::enter(connection, grant, now))?;

@@ -78,6 +78,24 @@ fn compose_publishes_the_ports_that_the_settings_open_and_keeps_operators_ports_
     assert!(api.http.ip().is_unspecified() && events.admin.ip().is_unspecified());
 }
 
+/// Replicas differ in the host's ports alone.
+#[test]
+fn compose_starts_two_replicas_of_each_half_on_one_database() {
+    let compose = compose();
+    for (name, other) in [("api", "api-two"), ("events", "events-two")] {
+        let [mut one, mut two] = [name, other].map(|name| compose["services"][name].clone());
+        assert_eq!(
+            published(&one).iter().map(|(port, address)| (*port, address.is_some())).collect::<Vec<_>>(),
+            published(&two).iter().map(|(port, address)| (*port, address.is_some())).collect::<Vec<_>>()
+        );
+        let [first, second] =
+            [&mut one, &mut two].map(|service| service.as_object_mut().unwrap().remove("ports").unwrap());
+        let first = first.as_array().unwrap();
+        assert!(second.as_array().unwrap().iter().all(|port| !first.contains(port)));
+        assert_eq!(one, two);
+    }
+}
+
 #[test]
 fn compose_starts_commands_that_exist_after_the_database_and_waits_for_their_drain() {
     let compose = compose();

@@ -6,9 +6,10 @@ use super::statements::Reading;
 use crate::store::StoreError;
 use kit::metrics::Metrics;
 use kit::postgres::{Connector, Link, within};
+use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use std::sync::{Mutex, PoisonError};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_postgres::CancelToken;
 
 pub(super) struct Pool {
@@ -17,6 +18,8 @@ pub(super) struct Pool {
     places: Semaphore,
     /// For metrics: how many of them nobody uses.
     idle: Gauge,
+    /// For metrics: reads that had to wait for one.
+    waits: Counter,
 }
 
 impl Pool {
@@ -36,20 +39,21 @@ impl Pool {
         for gauge in [&open, &idle] {
             gauge.set(free.len() as i64);
         }
-        let shown = idle.clone();
+        let waits = Counter::default();
+        let (shown, counted) = (idle.clone(), waits.clone());
         metrics.register(|registry| {
             registry.register("db_connections_open", "Connections that read", open);
             registry.register("db_connections_idle", "Connections that read and have nothing to do", shown);
+            registry.register("db_waits", "Reads that found no connection free", counted);
         });
         let places = Semaphore::new(free.len());
-        Ok(Self { connector: connector.clone(), free: Mutex::new(free), places, idle })
+        Ok(Self { connector: connector.clone(), free: Mutex::new(free), places, idle, waits })
     }
 
     /// Runs a query on a connection. Reading twice does no harm, so a connection that broke while it was idle costs
     /// nobody a refusal.
     pub(super) async fn read<Q: Query>(&self, query: &Q) -> Result<Q::Answer, StoreError> {
-        // The semaphore is never closed, so a place always comes.
-        let _place = self.places.acquire().await.map_err(|_| StoreError::Closed)?;
+        let _place = self.place().await?;
         self.idle.dec();
         let link = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let link = link.unwrap_or_else(|| Link::new(self.connector.clone()));
@@ -58,6 +62,15 @@ impl Pool {
             Err(StoreError::Unreachable(_)) => taken.run(query).await,
             outcome => outcome,
         }
+    }
+
+    async fn place(&self) -> Result<SemaphorePermit<'_>, StoreError> {
+        if let Ok(place) = self.places.try_acquire() {
+            return Ok(place);
+        }
+        self.waits.inc();
+        // The semaphore is never closed, so a place always comes.
+        self.places.acquire().await.map_err(|_| StoreError::Closed)
     }
 }
 

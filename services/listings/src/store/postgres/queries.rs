@@ -3,7 +3,7 @@
 use super::rows;
 use super::statements::Reading;
 use crate::categories::Category;
-use crate::find::{Filters, Page, Slice, Value};
+use crate::find::{Filters, Page, Slice, Sql, Value};
 use crate::listing::Listing;
 use crate::stats::Stats;
 use kit::postgres::Session;
@@ -58,6 +58,19 @@ impl Query for Pages {
     }
 }
 
+/// The ids that a statement finds.
+pub(super) struct Ids(pub(super) Sql);
+
+impl Query for Ids {
+    type Answer = Vec<i64>;
+
+    async fn run(&self, session: &Session<Reading>) -> Result<Vec<i64>, Error> {
+        let statement = session.statements.page(session.client(), &self.0.text).await?;
+        let values: Vec<&(dyn ToSql + Sync)> = self.0.values.iter().map(rows::parameter).collect();
+        rows::ids(&session.client().query(&statement, &values).await?)
+    }
+}
+
 /// A storefront's sums.
 pub(super) struct Sums(pub(super) i64);
 
@@ -66,6 +79,10 @@ impl Query for Sums {
 
     async fn run(&self, session: &Session<Reading>) -> Result<Stats, Error> {
         let statement = &session.statements.fixed.stats;
+        #[cfg(feature = "lab")]
+        let added_up = super::lab::sums(session).await?;
+        #[cfg(feature = "lab")]
+        let statement = added_up.as_ref().unwrap_or(statement);
         rows::stats(session.client().query_opt(statement, &[&self.0]).await?.as_ref())
     }
 }

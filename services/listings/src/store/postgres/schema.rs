@@ -4,7 +4,8 @@
 ///
 /// As in the embedded store; `price` shows the exact amount to whoever looks in. `cache_generation` has one row, which
 /// says which generation of answers in Redis may be believed.
-pub(super) const MIGRATIONS: [&str; 1] = ["
+pub(super) const MIGRATIONS: [&str; 2] = [
+    "
     CREATE TABLE categories (
         id BIGINT PRIMARY KEY,
         name TEXT NOT NULL,
@@ -107,4 +108,9 @@ pub(super) const MIGRATIONS: [&str; 1] = ["
         generation BIGINT NOT NULL
     ) WITH (fillfactor = 50);
     INSERT INTO cache_generation (generation) VALUES (1);
-"];
+",
+    "
+    CREATE INDEX listings_by_price ON listings (category_id, price_hundredths, id)
+        WHERE deleted_at IS NULL AND status = 'active' AND visibility = 'public';
+",
+];

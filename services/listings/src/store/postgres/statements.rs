@@ -80,9 +80,12 @@ const DELETE_WORDS: &str = "
 const INSERT_WORDS: &str = "
     INSERT INTO listing_words (word, listing_id, category_id, price_hundredths)
     SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[])";
+/// After the user's last mark, also when the clock has been set back since.
 const MARK: &str = "
     INSERT INTO listing_favorites (user_id, listing_id, marked_at)
-    SELECT user_id, listing_id, $3 FROM unnest($1::bigint[], $2::bigint[]) AS new (user_id, listing_id)";
+    SELECT user_id, listing_id, greatest($3, (SELECT max(marked_at) + interval '1 ms' FROM listing_favorites AS held
+                                              WHERE held.user_id = new.user_id))
+    FROM unnest($1::bigint[], $2::bigint[]) AS new (user_id, listing_id)";
 const UNMARK: &str = "
     DELETE FROM listing_favorites WHERE (user_id, listing_id) IN (SELECT * FROM unnest($1::bigint[], $2::bigint[]))";
 const FORGET: &str = "DELETE FROM listing_favorites WHERE listing_id = ANY($1)";
@@ -116,13 +119,13 @@ const NEW_GENERATION: &str = "UPDATE cache_generation SET generation = generatio
 const GENERATION: &str = "SELECT generation FROM cache_generation";
 
 macro_rules! prepared {
-    ($(#[$doc:meta])* $name:ident { $($field:ident = $text:ident,)* }) => {
+    ($(#[$doc:meta])* $name:ident { $($(#[$when:meta])* $field:ident = $text:ident,)* }) => {
         $(#[$doc])*
-        pub(super) struct $name { $(pub(super) $field: Statement,)* }
+        pub(super) struct $name { $($(#[$when])* pub(super) $field: Statement,)* }
 
         impl Prepared for $name {
             async fn prepare(client: &Client) -> Result<Self, Error> {
-                Ok(Self { $($field: client.prepare($text).await?,)* })
+                Ok(Self { $($(#[$when])* $field: client.prepare($text).await?,)* })
             }
         }
     };
@@ -146,6 +149,8 @@ prepared! {
     /// A writer's.
     Writing {
         lock = LOCK,
+        #[cfg(feature = "lab")]
+        without_lock = LISTINGS,
         images = IMAGES,
         marks = MARKS,
         orders = ORDERS,

@@ -175,10 +175,13 @@ async fn load(client: &Client, statements: &Writing, needs: &Needs) -> Result<He
     let by_mark: Parameters<'_, 2> = [&users, &listings];
     let by_order: Parameters<'_, 1> = [&orders];
     let counts: [Parameters<'_, 1>; 2] = [[&new], [&new_images]];
+    let lock = &statements.lock;
+    #[cfg(feature = "lab")]
+    let lock = if is_none { lock } else { super::lab::read(statements) };
     let (_, rows, images, marks, lines, new_ids, new_image_ids) = tokio::try_join!(
         biased;
         client.batch_execute("BEGIN"),
-        unless(is_none, client.query(&statements.lock, &by_id)),
+        unless(is_none, client.query(lock, &by_id)),
         unless(is_none, client.query(&statements.images, &by_id)),
         unless(no_marks, client.query(&statements.marks, &by_mark)),
         unless(no_orders, client.query(&statements.orders, &by_order)),

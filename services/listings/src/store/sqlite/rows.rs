@@ -5,6 +5,8 @@ use crate::find::{Filters, Page, Slice, Sql, Value};
 use crate::listing::{Image, Listing, Status, Visibility};
 use crate::price::Price;
 use crate::stats::Stats;
+#[cfg(feature = "lab")]
+use crate::store::lab::{is_unindexed, sums_of_all, unindexed};
 use crate::write::OrderLine;
 use kit::clock::UtcMs;
 use rusqlite::types::{FromSqlError, ToSqlOutput};
@@ -94,19 +96,29 @@ impl ToSql for Value {
 /// Both statements see the same moment.
 pub(super) fn page(connection: &Connection, filters: &Filters, slice: Slice) -> Result<Page> {
     let moment = connection.unchecked_transaction()?;
-    let run = |sql: Sql| -> Result<Vec<i64>> {
-        let mut statement = connection.prepare_cached(&sql.text)?;
-        statement.query_map(params_from_iter(sql.values), |row| row.get(0))?.collect()
-    };
-    let ids = run(filters.select(slice, '?'))?;
-    let total = run(filters.count('?'))?.first().copied().unwrap_or_default();
+    let (select, count) = (filters.select(slice, '?'), filters.count('?'));
+    #[cfg(feature = "lab")]
+    let (select, count) =
+        if is_unindexed() { (unindexed(select), unindexed(count)) } else { (select, count) };
+    let found = ids(connection, select)?;
+    let total = ids(connection, count)?.first().copied().unwrap_or_default();
     moment.finish()?;
-    Ok(Page { ids, total })
+    Ok(Page { ids: found, total })
+}
+
+/// What a statement of one number a row finds.
+pub(super) fn ids(connection: &Connection, sql: Sql) -> Result<Vec<i64>> {
+    let mut statement = connection.prepare_cached(&sql.text)?;
+    statement.query_map(params_from_iter(sql.values), |row| row.get(0))?.collect()
 }
 
 pub(super) fn stats(connection: &Connection, storefront_id: i64) -> Result<Stats> {
     let text = "SELECT total, active, out_of_stock, low_stock, value_hundredths, sold FROM storefront_stats
                 WHERE storefront_id = ?1";
+    #[cfg(feature = "lab")]
+    let added_up = sums_of_all('?');
+    #[cfg(feature = "lab")]
+    let text = if is_unindexed() { added_up.as_str() } else { text };
     let stats = |row: &Row<'_>| {
         let value = row.get_ref(4)?.as_str()?.parse().map_err(|_| FromSqlError::InvalidType)?;
         Ok(Stats {
@@ -178,4 +190,48 @@ pub(super) fn order(connection: &Connection, order_id: &str) -> Result<Vec<(i64,
         Ok((row.get(0)?, OrderLine { quantity: row.get(1)?, stock, is_returned: row.get(4)? }))
     };
     connection.prepare_cached(text)?.query_map([order_id], line)?.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::find::Similar;
+    use crate::store::sqlite::schema::MIGRATIONS;
+
+    /// How SQLite would answer.
+    fn plan(connection: &Connection, sql: Sql) -> String {
+        let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", sql.text)).unwrap();
+        let steps = statement.query_map(params_from_iter(sql.values), |row| row.get::<_, String>(3)).unwrap();
+        steps.collect::<Result<Vec<_>>>().unwrap().join("; ")
+    }
+
+    fn empty() -> Connection {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(&MIGRATIONS.concat()).unwrap();
+        connection
+    }
+
+    #[test]
+    fn what_is_similar_is_read_from_both_sides_of_its_price() {
+        let plan = plan(&empty(), Similar::to(&crate::listing::example(1)).select(20, '?'));
+        let by_price = "SEARCH listings USING INDEX listings_by_price (category_id=? AND price_hundredths";
+        assert_eq!(plan.matches(by_price).count(), 2, "{plan}");
+        assert!(!plan.contains("SCAN listings"), "{plan}");
+    }
+
+    #[cfg(feature = "lab")]
+    #[test]
+    fn in_the_lab_no_index_serves_what_was_turned_into_an_expression() {
+        let connection = empty();
+        let of_storefront = Filters { storefront_id: Some(3), ..Filters::default() }.count('?');
+        let with_word = Filters { words: vec!["bike".to_owned()], ..Filters::default() }.count('?');
+        for usual in [of_storefront.clone(), with_word] {
+            let slow = plan(&connection, unindexed(usual.clone()));
+            let usual = plan(&connection, usual);
+            assert!(usual.starts_with("SEARCH") && slow.starts_with("SCAN"), "{usual} {slow}");
+        }
+        let mut sums = of_storefront;
+        sums.text = sums_of_all('?');
+        assert!(plan(&connection, sums).starts_with("SCAN listings"));
+    }
 }

@@ -98,7 +98,9 @@ fn words(connection: &Connection, changes: &Changes) -> Result<()> {
 }
 
 fn marks(connection: &Connection, changes: &Changes, now: UtcMs) -> Result<()> {
-    let text = "INSERT INTO listing_favorites (user_id, listing_id, marked_at) VALUES (?1, ?2, ?3)";
+    // After the user's last mark, also when the clock has been set back since.
+    let text = "INSERT INTO listing_favorites (user_id, listing_id, marked_at) VALUES (?1, ?2, max(?3, 1 +
+                coalesce((SELECT max(marked_at) FROM listing_favorites WHERE user_id = ?1), 0)))";
     for (user, listing) in &changes.marked {
         connection.prepare_cached(text)?.execute([*user, *listing, now.0])?;
     }

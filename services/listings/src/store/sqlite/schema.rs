@@ -5,7 +5,8 @@
 /// Amounts are hundredths and times UTC milliseconds. `listing_words` has an entry for each word of each listing that
 /// searches find, with what they filter by beside it, in the order in which they are shown: finding a page and
 /// counting all of it touch no listing. `storefront_stats` and `category_counts` are kept by every write.
-pub(super) const MIGRATIONS: [&str; 1] = ["
+pub(super) const MIGRATIONS: [&str; 2] = [
+    "
     CREATE TABLE categories (
         id INTEGER PRIMARY KEY,
         name TEXT NOT NULL,
@@ -103,4 +104,9 @@ pub(super) const MIGRATIONS: [&str; 1] = ["
         listings INTEGER NOT NULL,
         PRIMARY KEY (category_id, status)
     ) STRICT, WITHOUT ROWID;
-"];
+",
+    "
+    CREATE INDEX listings_by_price ON listings (category_id, price_hundredths, id)
+        WHERE deleted_at IS NULL AND status = 'active' AND visibility = 'public';
+",
+];

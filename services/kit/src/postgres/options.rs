@@ -1,0 +1,136 @@
+//! Which PostgreSQL, as the environment says it.
+
+use crate::env::{Env, EnvError};
+use std::fmt;
+use std::time::Duration;
+use tokio_postgres::Config;
+
+/// Which database, and within what bounds it is used.
+#[derive(Debug, Clone)]
+pub struct ServerOptions {
+    /// What the server shows of whoever is connected.
+    application: &'static str,
+    /// A host name, an address, or the folder of a socket.
+    host: String,
+    port: u16,
+    database: String,
+    user: String,
+    password: Option<Password>,
+    pub(super) protection: Protection,
+    /// The server ends a statement that takes longer.
+    pub(super) statement_timeout: Duration,
+    /// How long a start waits for a server that cannot be reached yet.
+    pub(super) start_within: Duration,
+}
+
+/// How a connection is protected. There is nothing in between, as encryption towards whoever answers protects from
+/// nobody who can answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Protection {
+    /// Not at all: for a socket, or a network that nobody else is on.
+    Plain,
+    /// By TLS, with a server whose certificate proves its name.
+    VerifiedTls,
+}
+
+/// Shown to nobody.
+#[derive(Clone)]
+struct Password(String);
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Password(…)")
+    }
+}
+
+impl ServerOptions {
+    /// The server that `DB_HOST` names, if it does. `application` is who connects, and what its database and its user
+    /// there are called unless the environment says otherwise.
+    ///
+    /// # Errors
+    /// When a variable cannot be used.
+    pub fn read(env: &Env, application: &'static str) -> Result<Option<Self>, EnvError> {
+        let Some(host) = env.text("DB_HOST") else { return Ok(None) };
+        let modes = [("disable", Protection::Plain), ("verify-full", Protection::VerifiedTls)];
+        let or_ours = |name: &str| env.text(name).unwrap_or(application).to_owned();
+        let statement_ms = env.within("DB_STATEMENT_TIMEOUT_MS", 5000, 10..=60_000)?;
+        Ok(Some(Self {
+            application,
+            host: host.to_owned(),
+            port: env.port("DB_PORT", 5432)?,
+            database: or_ours("DB_NAME"),
+            user: or_ours("DB_USER"),
+            password: env.text("DB_PASSWORD").map(|text| Password(text.to_owned())),
+            protection: env.choice("DB_SSLMODE", &modes)?,
+            statement_timeout: Duration::from_millis(statement_ms),
+            start_within: Duration::from_secs(env.within("DB_START_WITHIN_S", 30, 0..=600)?),
+        }))
+    }
+
+    /// For people: where the database is.
+    #[must_use]
+    pub fn at(&self) -> String {
+        format!("{}:{}/{}", self.host, self.port, self.database)
+    }
+
+    /// The same for the driver.
+    pub(super) fn config(&self) -> Config {
+        let mut config = Config::new();
+        config.host(&self.host).port(self.port).dbname(&self.database).user(&self.user);
+        config.application_name(self.application);
+        config.keepalives_idle(Duration::from_secs(30)).tcp_user_timeout(Duration::from_secs(30));
+        if let Some(Password(password)) = &self.password {
+            config.password(password);
+        }
+        let ms = self.statement_timeout.as_millis();
+        // A plan made while a table is nearly empty reads all of it, and is kept while the table grows.
+        let whole_tables = "-c enable_seqscan=off";
+        let limits = format!("-c statement_timeout={ms} -c idle_in_transaction_session_timeout={}", 2 * ms);
+        config.options(format!("{whole_tables} {limits}"));
+        config
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(pairs: &[(&str, &str)]) -> Result<Option<ServerOptions>, EnvError> {
+        ServerOptions::read(&Env::of(pairs.iter().copied()), "shop")
+    }
+
+    #[test]
+    fn without_a_host_there_is_no_server() {
+        assert!(read(&[("DB_PORT", "1"), ("DB_NAME", "a")]).unwrap().is_none());
+    }
+
+    #[test]
+    fn what_is_not_said_is_named_after_the_application() {
+        let options = read(&[("DB_HOST", "there")]).unwrap().unwrap();
+        assert_eq!((options.at().as_str(), options.user.as_str()), ("there:5432/shop", "shop"));
+        assert_eq!(options.protection, Protection::Plain);
+        let said =
+            [("DB_HOST", "/run/pg"), ("DB_PORT", "1"), ("DB_NAME", "a"), ("DB_SSLMODE", "verify-full")];
+        let options = read(&said).unwrap().unwrap();
+        assert_eq!((options.at().as_str(), options.protection), ("/run/pg:1/a", Protection::VerifiedTls));
+    }
+
+    #[test]
+    fn passwords_are_shown_to_nobody_and_given_to_the_driver() {
+        let options = read(&[("DB_HOST", "there"), ("DB_PASSWORD", "secret")]).unwrap().unwrap();
+        assert!(!format!("{options:?}").contains("secret"));
+        assert_eq!(options.config().get_password(), Some("secret".as_bytes()));
+    }
+
+    #[test]
+    fn refusals_name_the_variable() {
+        for (name, value) in [
+            ("DB_PORT", "70000"),
+            ("DB_SSLMODE", "require"),
+            ("DB_STATEMENT_TIMEOUT_MS", "9"),
+            ("DB_START_WITHIN_S", "601"),
+        ] {
+            assert_eq!(read(&[("DB_HOST", "there"), (name, value)]).unwrap_err().name, name);
+        }
+    }
+}

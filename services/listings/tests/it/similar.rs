@@ -1,0 +1,80 @@
+//! What is like a listing.
+
+use crate::support::{Client, Server, a_product, code};
+use listings::proto::{
+    CreateListingRequest, DeleteListingRequest, GetSimilarListingsRequest, UpdateListingRequest,
+};
+use tonic::Code;
+
+async fn priced(client: &mut Client, prices: &[f64]) -> Vec<i64> {
+    let mut ids = Vec::new();
+    for price in prices {
+        ids.push(client.create(CreateListingRequest { price: *price, ..a_product() }).await.id);
+    }
+    ids
+}
+
+async fn similar(client: &mut Client, listing_id: i64, limit: i32) -> Vec<i64> {
+    let asked = GetSimilarListingsRequest { listing_id, limit };
+    let found = client.rpc.get_similar_listings(asked).await.unwrap().into_inner();
+    assert_eq!(found.total as usize, found.listings.len());
+    found.listings.iter().map(|listing| listing.id).collect()
+}
+
+#[tokio::test]
+async fn nearest_in_price_of_the_same_category_come_first() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let ids = priced(&mut client, &[10.0, 12.0, 9.0, 50.0, 1.0, 10.0, 8.0]).await;
+    client.create(CreateListingRequest { category_id: 21, price: 10.0, ..a_product() }).await;
+    for _ in 0..2 {
+        assert_eq!(
+            similar(&mut client, ids[0], 0).await,
+            [ids[5], ids[2], ids[6], ids[1], ids[4], ids[3]],
+            "the newer first of two as near"
+        );
+        assert_eq!(similar(&mut client, ids[0], 2).await, [ids[5], ids[2]]);
+        assert_eq!(similar(&mut client, ids[3], 3).await, [ids[1], ids[5], ids[0]]);
+    }
+}
+
+/// Answers are remembered, so each write must make them be forgotten that it touches.
+#[tokio::test]
+async fn every_write_shows_in_what_is_similar() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let ids = priced(&mut client, &[10.0, 11.0, 13.0]).await;
+    assert_eq!(similar(&mut client, ids[0], 0).await, [ids[1], ids[2]]);
+    let edit = |id, price, status: Option<&str>| UpdateListingRequest {
+        id,
+        user_id: 7,
+        price,
+        status: status.map(str::to_owned),
+        ..UpdateListingRequest::default()
+    };
+    client.rpc.update_listing(edit(ids[1], Some(20.0), None)).await.unwrap();
+    assert_eq!(similar(&mut client, ids[0], 0).await, [ids[2], ids[1]]);
+    client.rpc.update_listing(edit(ids[0], Some(19.0), None)).await.unwrap();
+    assert_eq!(similar(&mut client, ids[0], 0).await, [ids[1], ids[2]], "its own price counts");
+    client.rpc.update_listing(edit(ids[1], None, Some("sold"))).await.unwrap();
+    assert_eq!(similar(&mut client, ids[0], 0).await, [ids[2]]);
+    client.rpc.update_listing(edit(ids[1], None, Some("active"))).await.unwrap();
+    assert_eq!(similar(&mut client, ids[0], 0).await, [ids[1], ids[2]]);
+    let delete = DeleteListingRequest { id: ids[2], user_id: 7, is_admin: false };
+    client.rpc.delete_listing(delete).await.unwrap();
+    assert_eq!(similar(&mut client, ids[0], 0).await, [ids[1]]);
+    let newer = priced(&mut client, &[18.5]).await[0];
+    assert_eq!(similar(&mut client, ids[0], 0).await, [newer, ids[1]]);
+}
+
+#[tokio::test]
+async fn nothing_is_like_what_is_not_there() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    for (listing_id, limit, expect) in
+        [(0, 0, Code::InvalidArgument), (1, -1, Code::InvalidArgument), (999, 0, Code::NotFound)]
+    {
+        let asked = GetSimilarListingsRequest { listing_id, limit };
+        assert_eq!(code(client.rpc.get_similar_listings(asked).await), expect);
+    }
+}
