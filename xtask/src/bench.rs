@@ -29,7 +29,7 @@ use crate::workspace::Workspace;
 pub(crate) const USAGE: &str = "stall [--seconds N] [--write] | challenge [--store sqlite|postgres|both] [--only NAME,…] \
                                 [--seconds N] [--quick] [--write] | gateway [--only NAME,…] [--seconds N] \
                                 [--quick] [--write] | listings [--store sqlite|postgres|both] [--only NAME,…] \
-                                [--seconds N] | engine [--only NAME,…] [--rounds N] \
+                                [--seconds N] [--quick] [--write] | engine [--only NAME,…] [--rounds N] \
                                 [--seconds N] [--write] | steady [--minutes N] [--rate N] [--write]";
 /// What the verb is for.
 pub(crate) const ABOUT: &str = "figures to look at, nothing asserted\n\
@@ -39,7 +39,8 @@ pub(crate) const ABOUT: &str = "figures to look at, nothing asserted\n\
     listings: the listings service's work per CPU-second and the rates that it holds, on 100,000 listings;\n\
     engine: the CPU that Plimsoll takes for a request, beside a bare epoll loop and the peers that are installed;\n    \
     steady: the generator's memory over many minutes, with errors and a million URLs\n    \
-    --write puts the tables into docs/challenge-bench.md, docs/gateway-bench.md or docs/benchmarks.md";
+    --write puts the tables into docs/challenge-bench.md, docs/gateway-bench.md, docs/listings-bench.md \
+    or docs/benchmarks.md";
 
 /// Runs the benchmark that is named.
 ///

@@ -9,6 +9,7 @@ mod capacity;
 mod lab;
 mod options;
 mod overload;
+mod sink;
 mod sweep;
 
 use std::collections::BTreeMap;

@@ -1,26 +1,44 @@
 //! The listings service measured by Plimsoll, with the plans of `examples/listings` on a seeded marketplace: what a
-//! CPU-second of the service is worth, and whether the promised rates are held. Nothing is asserted of a speed.
+//! CPU-second of the service is worth, whether the promised rates are held, and which is the highest that is. Nothing
+//! is asserted of a speed. Start reading at [`MEASUREMENTS`].
 
-use std::path::Path;
-use std::process::{Command, Stdio};
+mod lab;
+
+use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, ensure};
-use peers::redis::Redis;
 
+use self::lab::{Lab, Load, Offered};
 use super::challenge::options::Options;
-use super::challenge::store::{Database, Kind, Store};
+use super::challenge::store::Kind;
+use super::climb::highest;
 use super::row::{HEAD, Row};
-use super::seen::Seen;
-use super::table::{self, Table};
-use super::{machine, say};
-use crate::child::Running;
-use crate::served::Served;
+use super::table::{Table, count, figure};
+use super::{machine, write_into};
 use crate::steps;
 use crate::workspace::Workspace;
 
+const DOCUMENT: &str = "docs/listings-bench.md";
 /// A plan, and what one CPU-second of the service is asked to do in it.
-const PLANS: [(&str, Option<f64>); 4] =
-    [("stats-flat-out", Some(20_000.0)), ("mix-flat-out", Some(10_000.0)), ("stats", None), ("mix", None)];
+const FLAT_OUT: [(&str, f64); 2] = [("stats-flat-out", 20_000.0), ("mix-flat-out", 10_000.0)];
+/// Plans with the promised rates.
+const RATES: [&str; 2] = ["stats", "mix"];
+/// Their phases, and how many requests a second each offers.
+const PHASES: [(&str, f64); 2] = [("busy", 10_000.0), ("burst", 15_000.0)];
+/// The part of a plan's time for which each step of a search lasts.
+const STEP: f64 = 0.05;
+
+/// One thing to measure in each store.
+struct Measurement {
+    name: &'static str,
+    measure: fn(&Lab<'_>) -> Result<Vec<Table>>,
+}
+
+const MEASUREMENTS: [Measurement; 3] = [
+    Measurement { name: "capacity", measure: capacity },
+    Measurement { name: "rates", measure: rates },
+    Measurement { name: "highest", measure: highest_held },
+];
 
 /// Measures what is asked for and prints it as Markdown.
 ///
@@ -28,93 +46,148 @@ const PLANS: [(&str, Option<f64>); 4] =
 /// When an argument is not understood, or a measurement could not be carried out.
 pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let options = Options::read(arguments)?;
-    let known: Vec<&str> = PLANS.iter().map(|(plan, _)| *plan).collect();
+    let known: Vec<&str> = MEASUREMENTS.iter().map(|one| one.name).collect();
     options.only.check(&known)?;
     let mut build = workspace.cargo();
     build.args(["build", "--package", "plimsoll", "--package", "listings", "--bins"]);
     build.args(workspace.profile());
     steps::run(build).context("cannot build the tool and the service")?;
-    println!("{}", machine::describe(workspace, ("listings", arguments)).render());
+    let mut texts = BTreeMap::new();
+    texts.insert("machine", machine::describe(workspace, ("listings", arguments)).render());
+    let mut failures = Vec::new();
     for &kind in &options.stores {
-        let text = in_store(workspace, &options, kind)?;
-        println!("{text}");
+        texts.insert(kind.word(), in_store(workspace, (&options, kind), &mut failures)?);
     }
+    println!();
+    texts.values().for_each(|text| println!("{text}"));
+    if options.is_written {
+        write_into(workspace, (DOCUMENT, &texts))?;
+    }
+    ensure!(failures.is_empty(), "not everything was carried out:\n  {}", failures.join("\n  "));
     Ok(())
 }
 
-fn in_store(workspace: &Workspace, options: &Options, kind: Kind) -> Result<String> {
-    let folder = workspace.scratch(&format!("bench-listings-{}", kind.word()))?;
-    let store = Store::start(kind, folder.clone())?;
-    let redis = match kind {
-        Kind::Sqlite => None,
-        Kind::Postgres => Some(Redis::start(&[]).context("cannot start Redis")?),
-    };
-    let mut database = store.database()?;
-    database
-        .environment
-        .extend(redis.iter().map(|redis| ("REDIS_URL", format!("redis://{}", redis.address()))));
-    steps::step(&format!("seed {}", kind.word()), || seed(workspace, &database))?;
-    let mut table = Table { title: store.version()?, head: HEAD, ..Table::default() };
-    let mut claims = Table { head: &["plan", "objective", "observed", "verdict"], ..Table::default() };
-    for (plan, asked) in PLANS.into_iter().filter(|(plan, _)| options.only.wants(plan)) {
-        let seen = steps::step(&format!("{plan} on {}", kind.word()), || {
-            let service = serve(workspace, &folder, &database)?;
-            let seen = offer(workspace, (&folder, options), (plan, &service, &store));
-            service.stop()?;
-            seen
-        })?;
-        table.rows.push(Row::of_run(plan, (&seen, "listings")).asked(asked).cells());
-        for claim in seen.claims() {
-            let observed = format!("{} {}", table::figure(claim.observed, 3), claim.unit.replace('1', ""));
-            let row = [plan, &format!("`{}`", claim.text), observed.trim_end(), &claim.verdict];
-            claims.rows.push(row.map(str::to_owned).to_vec());
+/// Every measurement in one store, as Markdown.
+fn in_store(
+    workspace: &Workspace,
+    (options, kind): (&Options, Kind),
+    failures: &mut Vec<String>,
+) -> Result<String> {
+    let lab = Lab::new(workspace, (options, kind))?;
+    let mut text = format!("## {}\n\n", lab.stores()?);
+    for measurement in MEASUREMENTS.iter().filter(|one| options.only.wants(one.name)) {
+        let step = format!("{} in {}", measurement.name, kind.word());
+        match steps::step(&step, || (measurement.measure)(&lab)) {
+            Ok(tables) => tables.iter().for_each(|table| text += &table.render()),
+            Err(error) => {
+                text += &format!("- `{}` could not be carried out: {error:#}\n\n", measurement.name);
+                failures.push(format!("{step}: {error:#}"));
+            }
         }
     }
-    Ok(table.render() + &claims.render())
+    Ok(text)
 }
 
-fn service(workspace: &Workspace, database: &Database) -> Command {
-    let mut command = Command::new(workspace.binary("listings"));
-    command.env("AUTH_ENABLED", "false").env("RATE_LIMIT_ENABLED", "false").env("LOG_LEVEL", "error");
-    command.env("GRPC_PORT", "0").env("HTTP_PORT", "0");
-    command.envs(database.environment.iter().map(|(name, value)| (name, value)));
-    command
+fn capacity(lab: &Lab<'_>) -> Result<Vec<Table>> {
+    let mut table =
+        Table { title: "As fast as 64 callers get answers".to_owned(), head: HEAD, ..Table::default() };
+    let mut costs = costs();
+    for (plan, asked) in FLAT_OUT {
+        let offered = lab.offer(Load { plan, time_scale: lab.options.time_scale(), load: 1.0 })?;
+        table.rows.push(Row::of_run(plan, (&offered.seen, "listings")).asked(Some(asked)).cells());
+        costs.rows.push(cost(plan, &offered));
+    }
+    Ok(vec![table, costs])
 }
 
-fn seed(workspace: &Workspace, database: &Database) -> Result<()> {
-    let mut command = service(workspace, database);
-    command.arg("seed").stdin(Stdio::null());
-    say(&command);
-    let status = command.status().context("cannot start the service")?;
-    ensure!(status.success(), "listings seed ended with {status}");
-    Ok(())
+fn rates(lab: &Lab<'_>) -> Result<Vec<Table>> {
+    let head = &["plan", "asked a second", "answered well a second", "p50 ms", "p95 ms", "p99 ms", "failed"];
+    let mut table = Table { title: "The promised rates".to_owned(), head, ..Table::default() };
+    let mut costs = costs();
+    for plan in RATES {
+        let offered = lab.offer(Load { plan, time_scale: lab.options.time_scale(), load: 1.0 })?;
+        for (phase, per_s) in PHASES {
+            table.rows.push(Held::read(&offered, phase)?.cells((plan, phase), per_s));
+        }
+        let mut verdicts: BTreeMap<String, usize> = BTreeMap::new();
+        offered.seen.claims().into_iter().for_each(|claim| *verdicts.entry(claim.verdict).or_default() += 1);
+        let verdicts: Vec<_> = verdicts.iter().map(|(verdict, count)| format!("{count} {verdict}")).collect();
+        let dropped = offered.seen.dropped();
+        table
+            .notes
+            .push(format!("`{plan}`: objectives: {}; {dropped} arrivals never began", verdicts.join(", ")));
+        costs.rows.push(cost(plan, &offered));
+    }
+    table.notes.push("times are those of the slowest call of the phase".to_owned());
+    Ok(vec![table, costs])
 }
 
-fn serve(workspace: &Workspace, folder: &Path, database: &Database) -> Result<Served> {
-    let mut command = service(workspace, database);
-    command.arg("serve");
-    Served::start(command, folder.join("listings.log"))
+fn highest_held(lab: &Lab<'_>) -> Result<Vec<Table>> {
+    let head = &["plan", "highest rate held"];
+    let mut table = Table { title: "The highest rate held".to_owned(), head, ..Table::default() };
+    let (phase, planned_per_s) = PHASES[0];
+    for plan in RATES {
+        let per_s = highest(|load| {
+            let held = Held::read(&lab.offer(Load { plan, time_scale: STEP, load })?, phase)?;
+            println!("  {:.0} offered a second, {:.0} answered well", load * planned_per_s, held.ok_per_s);
+            Ok(held.is_good(load * planned_per_s).then_some(held.ok_per_s))
+        })?;
+        table.rows.push(vec![plan.to_owned(), count(per_s)]);
+    }
+    table.notes.push(
+        "held: of all that was due, 99.9 % answered well; p50 < 50, p95 < 100, p99 < 200 ms of every call"
+            .to_owned(),
+    );
+    Ok(vec![table])
 }
 
-fn offer(
-    workspace: &Workspace,
-    (folder, options): (&Path, &Options),
-    (plan, service, store): (&str, &Served, &Store),
-) -> Result<Seen> {
-    let json = folder.join(format!("{plan}.json"));
-    let mut command = Command::new(workspace.binary("plimsoll"));
-    command.arg("run").arg(format!("examples/listings/{plan}.toml"));
-    command.arg("--target").arg(format!("listings={}", service.address("grpc")?));
-    command.args(["--time-scale", &options.time_scale().to_string(), "--quiet"]);
-    command.arg("-o").arg(folder.join(format!("{plan}.plimsoll"))).arg("--json").arg(&json);
-    command.current_dir(workspace.root()).stdin(Stdio::null()).stdout(Stdio::null());
-    say(&command);
-    let before = store.cpu_s()?;
-    let status = Running::start("plimsoll", command)?.wait()?;
-    let after = store.cpu_s()?;
-    ensure!(matches!(status.code(), Some(0 | 3..=5)), "plimsoll run {plan} ended with {status}");
-    let report = std::fs::read(&json).context("cannot read the report")?;
-    let report = serde_json::from_slice(&report).context("the report is no JSON")?;
-    Seen::new(report, before.zip(after).map(|(before, after)| after - before))
-        .with_context(|| plan.to_owned())
+fn costs() -> Table {
+    let head = &["plan", "service", "database", "Redis", "generator", "all"];
+    Table { title: "What one request costs, in µs of CPU".to_owned(), head, ..Table::default() }
+}
+
+fn cost(plan: &str, offered: &Offered) -> Vec<String> {
+    let costs_us = offered.cost_us();
+    let all_us = costs_us.iter().flatten().sum::<f64>();
+    let cells = costs_us.map(|us| figure(us, 1)).into_iter();
+    std::iter::once(plan.to_owned()).chain(cells).chain([figure(Some(all_us), 1)]).collect()
+}
+
+/// How one phase of a plan with the promised rates went.
+struct Held {
+    ok_per_s: f64,
+    failed: u64,
+    /// The median, 95 and 99 %, each of the call for which it is longest.
+    quantiles_ms: [f64; 3],
+}
+
+impl Held {
+    fn read(offered: &Offered, phase: &str) -> Result<Self> {
+        let (mut ok, mut ended, mut quantiles_ms) = (0, 0, [0.0_f64; 3]);
+        for row in offered.seen.endpoints().filter(|row| row.phase() == phase) {
+            ok += row.outcome("ok");
+            ended += row.ended();
+            let times = row.response_time();
+            for (longest_ms, ms) in quantiles_ms.iter_mut().zip([times.p50_ms, times.p95_ms, times.p99_ms]) {
+                // Too few for a quantile; whether they were answered well is counted.
+                *longest_ms = longest_ms.max(ms.unwrap_or(0.0));
+            }
+        }
+        let seconds = offered.seen.phase_s(phase).filter(|seconds| *seconds > 0.0);
+        let seconds = seconds.with_context(|| format!("the report has no phase `{phase}`"))?;
+        Ok(Self { ok_per_s: ok as f64 / seconds, failed: ended - ok, quantiles_ms })
+    }
+
+    fn cells(&self, (plan, phase): (&str, &str), asked_per_s: f64) -> Vec<String> {
+        let [p50, p95, p99] = self.quantiles_ms.map(|ms| figure(Some(ms), 2));
+        let [asked, answered] = [asked_per_s, self.ok_per_s].map(count);
+        vec![format!("{plan}, {phase}"), asked, answered, p50, p95, p99, count(self.failed as f64)]
+    }
+
+    /// Whether that is what was promised at this many a second.
+    fn is_good(&self, offered_per_s: f64) -> bool {
+        let bounds_ms = [50.0, 100.0, 200.0];
+        let quick = self.quantiles_ms.iter().zip(bounds_ms).all(|(ms, bound)| *ms < bound);
+        quick && self.ok_per_s >= 0.999 * offered_per_s
+    }
 }

@@ -45,6 +45,17 @@ pub(super) struct Best {
     pub(super) good_per_s: f64,
     /// CPU-seconds that one refusal costs.
     pub(super) refusal_cpu_s: Option<f64>,
+    /// What bounds it.
+    pub(super) bound: Bound,
+}
+
+/// What keeps a service from doing more.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bound {
+    /// So many hundredths of a processor, which refusing takes a part of.
+    Processor(u32),
+    /// Something behind it that refusing takes nothing of.
+    Sink,
 }
 
 /// What was offered.
@@ -80,7 +91,7 @@ pub(super) fn cells(
         count(best.good_per_s * of.times),
         count(good_per_s),
         format!("{:.1} %", share * 100.0),
-        best.left_for_work(best.good_per_s * of.times - good_per_s)
+        best.left_for_work(refused_per_s)
             .map_or_else(|| "–".to_owned(), |left| format!("{:.1} %", share / left * 100.0)),
         count(refused_per_s),
         figure(refused_ms.p50_ms, 2),
@@ -97,11 +108,11 @@ pub(super) fn cells(
 }
 
 impl Best {
-    /// The share of the service's time that is left for work when all the rest is refused; `None` when refusing
-    /// alone takes more than there is.
-    fn left_for_work(&self, rest_per_s: f64) -> Option<f64> {
-        let share = f64::from(SHARE_PERCENT) / 100.0;
-        let left = 1.0 - rest_per_s * self.refusal_cpu_s? / share;
+    /// The share of what the service has that is left for work beside so many refusals; `None` when their cost is not
+    /// known, or takes more than there is.
+    fn left_for_work(&self, refused_per_s: f64) -> Option<f64> {
+        let Bound::Processor(percent) = self.bound else { return Some(1.0) };
+        let left = 1.0 - refused_per_s * self.refusal_cpu_s? / (f64::from(percent) / 100.0);
         (left > 0.0).then_some(left)
     }
 }
@@ -184,10 +195,12 @@ mod tests {
 
     #[test]
     fn refusing_takes_its_part_of_the_time() {
-        let best = Best { good_per_s: 1_000.0, refusal_cpu_s: Some(10e-6) };
+        let bound = Bound::Processor(SHARE_PERCENT);
+        let best = Best { good_per_s: 1_000.0, refusal_cpu_s: Some(10e-6), bound };
         let left = best.left_for_work(2_000.0).expect("there is some");
         assert!((left - 0.9).abs() < 1e-9, "{left}");
         assert_eq!(best.left_for_work(1e6), None);
+        assert_eq!(Best { bound: Bound::Sink, ..best }.left_for_work(1e6), Some(1.0));
         assert_eq!(Best { refusal_cpu_s: None, ..best }.left_for_work(1.0), None);
     }
 }

@@ -118,6 +118,13 @@ impl Seen {
         phases.iter().find(|row| row["name"] == phase)?["end_s"].as_f64()
     }
 
+    /// How long a phase lasted, in seconds.
+    pub(in crate::bench) fn phase_s(&self, phase: &str) -> Option<f64> {
+        let phases = self.report["phases"].as_array()?;
+        let row = phases.iter().find(|row| row["name"] == phase)?;
+        Some(row["end_s"].as_f64()? - row["start_s"].as_f64()?)
+    }
+
     /// What the plan asked.
     pub(in crate::bench) fn claims(&self) -> Vec<Claim> {
         let text = |value: &Value| value.as_str().unwrap_or("").to_owned();

@@ -33,6 +33,8 @@ const SLEEPING_TESTS: &[&str] = &[
     "crates/plimsoll/tests/it/command.rs",
     // The time for which a generator stands still is what the test is about.
     "crates/plimsoll/tests/it/signals.rs",
+    // How late answers come is what its tests are about.
+    "services/listings/tests/postgres/late.rs",
 ];
 
 const CALLS: &[Call] = &[

@@ -13,7 +13,7 @@ use anyhow::{Context as _, Result};
 use super::Found;
 use super::lab::{Lab, Load, Setup, Stand};
 use crate::bench::cage::Cage;
-use crate::bench::overload::{Best, HEAD, Offered, PLANNED_PER_S, SHARE_PERCENT, cells};
+use crate::bench::overload::{Best, Bound, HEAD, Offered, PLANNED_PER_S, SHARE_PERCENT, cells};
 use crate::bench::proc;
 use crate::bench::table::{Table, count};
 
@@ -70,7 +70,7 @@ fn of_kind(lab: &Lab<'_>, kind: &Kind) -> Result<Table> {
         ),
     };
     let climbed = staircase::climb(lab, (&stand, kind))?;
-    let best = Best { good_per_s: climbed, refusal_cpu_s };
+    let best = Best { good_per_s: climbed, refusal_cpu_s, bound: Bound::Processor(SHARE_PERCENT) };
     let mut table = Table { title: format!("Overload: {}", kind.name), head: HEAD, ..Table::default() };
     for (times, plan) in kind.overloads {
         let line = offer(lab, (&stand, kind), (times, plan, &best));
@@ -85,8 +85,8 @@ fn of_kind(lab: &Lab<'_>, kind: &Kind) -> Result<Table> {
     table.notes = vec![
         format!("its best: {} a second, 99 % of them within 100 ms; {refusal}", count(climbed)),
         format!(
-            "{caged}; good means right and within 100 ms; a dash under *less the cost of refusing*: refusing all the \
-             rest would alone take more than the service was given"
+            "{caged}; good means right and within 100 ms; *less the cost of refusing*: as a share of what the \
+             refusals that were given left of the processor; a dash where they took all of it"
         ),
     ];
     Ok(table)

@@ -1,15 +1,17 @@
 //! Three and ten times the highest good load: how much of its best the gateway still does, what it costs to refuse,
-//! and how soon it is itself again.
+//! and how soon it is itself again. Once where the processor is the limit, once where the sink is.
 //!
-//! The generator shares the machine, so the gateway is held to a part of a processor; its best is then low enough for
-//! ten times of it to be within reach.
+//! The generator shares the machine, so in the first case the gateway is held to a part of a processor; its best is
+//! then low enough for ten times of it to be within reach. In the second it has a processor, and a sink that takes a
+//! stated number of samples a second.
 
 use anyhow::{Context as _, Result, ensure};
 
 use super::lab::{Lab, Load, Stand};
+use super::sink::Sink;
 use crate::bench::cage::Cage;
 use crate::bench::climb::{GOOD, highest};
-use crate::bench::overload::{Best, HEAD, Offered, PLANNED_PER_S, SHARE_PERCENT, cells};
+use crate::bench::overload::{Best, Bound, HEAD, Offered, PLANNED_PER_S, SHARE_PERCENT, cells};
 use crate::bench::proc;
 use crate::bench::table::{Table, count};
 
@@ -17,35 +19,84 @@ const STAIRCASE: &str = "gateway/staircase";
 const OVERLOADS: [(f64, &str); 2] = [(3.0, "gateway/overload-3"), (10.0, "gateway/overload-10")];
 /// The load at which a refusal's cost is taken, in thousands a second.
 const REFUSALS: f64 = 4.0;
+/// What even a fifth of a processor answers within a quarter of a second: connections that it cannot answer before their
+/// clients give up cost it more than what they ask for.
+const CONNECTIONS: u32 = 1_000;
+/// Samples a second that the sink takes where it is the limit.
+const SINK_PER_S: u32 = 1_000;
 
-/// Both, in one gateway.
+/// Both, in both situations.
 pub(super) fn overload(lab: &Lab<'_>) -> Result<Table> {
     let refusal_cpu_s = refusal_cpu_s(lab)?;
-    let stand = lab.stand(&[])?;
-    let cage = Cage::hold((stand.gateway.pid(), SHARE_PERCENT));
-    let caged = match &cage {
-        Ok(_) => format!("the gateway was held to {SHARE_PERCENT} % of a processor by a control group"),
-        Err(error) => format!(
-            "the gateway was not held to a part of a processor ({error:#}): the generator may be the limit"
-        ),
-    };
-    let best = Best { good_per_s: climb(lab, &stand)?, refusal_cpu_s };
-    let mut table = Table { head: HEAD, ..Table::default() };
-    for (times, plan) in OVERLOADS {
-        let row = offer(lab, (&stand, &best), (times, plan));
-        table.rows.push(row.with_context(|| format!("{times} times the best"))?);
-    }
-    drop(cage);
-    stand.end()?;
     let refusal = refusal_cpu_s.map_or_else(
         || "what a refusal costs could not be told".to_owned(),
         |cpu_s| format!("one refusal costs {:.1} µs of CPU", cpu_s * 1e6),
     );
-    table.notes = vec![
-        format!("its best: {} a second, 99 % of them within 100 ms; {refusal}", count(best.good_per_s)),
-        format!("{caged}; good means accepted and within 100 ms"),
-    ];
+    let mut table = Table { head: HEAD, ..Table::default() };
+    table.notes.push(format!("good means accepted and within 100 ms; {refusal}"));
+    by_processor(lab, refusal_cpu_s, &mut table).context("limited by the processor")?;
+    by_sink(lab, refusal_cpu_s, &mut table).context("limited by the sink")?;
     Ok(table)
+}
+
+fn by_processor(lab: &Lab<'_>, refusal_cpu_s: Option<f64>, table: &mut Table) -> Result<()> {
+    let stand = lab.stand(&[("MAX_CONNECTIONS", CONNECTIONS.to_string())])?;
+    let cage = Cage::hold((stand.gateway.pid(), SHARE_PERCENT));
+    let caged = match &cage {
+        Ok(_) => format!("held to {SHARE_PERCENT} % of a processor by a control group"),
+        Err(error) => {
+            format!("not held to a part of a processor ({error:#}), so that the generator may be the limit")
+        }
+    };
+    let best =
+        Best { good_per_s: climb(lab, &stand)?, refusal_cpu_s, bound: Bound::Processor(SHARE_PERCENT) };
+    offer_all(lab, ("processor", &stand, &best), table)?;
+    drop(cage);
+    stand.end()?;
+    let per_s = count(best.good_per_s);
+    table.notes.push(format!(
+        "processor: {caged}, with `MAX_CONNECTIONS={CONNECTIONS}`; its best: {per_s} a second, 99 % of them within 100 ms"
+    ));
+    Ok(())
+}
+
+/// The queue is full, and the gateway has all the time that it needs to say so.
+fn by_sink(lab: &Lab<'_>, refusal_cpu_s: Option<f64>, table: &mut Table) -> Result<()> {
+    let sink = Sink::start(SINK_PER_S)?;
+    let slow = [
+        ("SINK", "redis".to_owned()),
+        ("REDIS_URL", sink.url()),
+        ("WORKERS", "1".to_owned()),
+        // Twice what a worker takes at once.
+        ("QUEUE_SIZE", "512".to_owned()),
+        ("MAX_BATCH", "1".to_owned()),
+        ("MAX_CONNECTIONS", CONNECTIONS.to_string()),
+        ("DRAIN_TIMEOUT_S", "2".to_owned()),
+    ];
+    let stand = lab.stand(&slow)?;
+    let best = Best { good_per_s: f64::from(SINK_PER_S), refusal_cpu_s, bound: Bound::Sink };
+    offer_all(lab, ("sink", &stand, &best), table)?;
+    stand.end()?;
+    let per_s = count(best.good_per_s);
+    table.notes.push(format!(
+        "sink: a whole processor, one worker and a Redis that takes {per_s} samples a second, which is its best; \
+         refusing takes nothing of that"
+    ));
+    Ok(())
+}
+
+fn offer_all(
+    lab: &Lab<'_>,
+    (limit, stand, best): (&str, &Stand<'_>, &Best),
+    table: &mut Table,
+) -> Result<()> {
+    for (times, plan) in OVERLOADS {
+        let cells = offer(lab, (stand, best), (times, plan));
+        let mut cells = cells.with_context(|| format!("{times} times the best"))?;
+        cells[0] += &format!(", {limit}");
+        table.rows.push(cells);
+    }
+    Ok(())
 }
 
 /// What one refusal costs where everything is refused: one place, taken by a sample that nobody hands on.
