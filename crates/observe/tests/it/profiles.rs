@@ -91,9 +91,9 @@ fn a_runtime_that_samples_contention_says_so() {
 
 #[test]
 fn what_cannot_be_captured_is_a_notice() {
-    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let gone = testbed::refuse().unwrap();
     let (send, seen) = channel();
-    let profiler = Profiler::start(vec![capture(gone, &ALL)], (&clock(), AS_IT_IS), &send).unwrap();
+    let profiler = Profiler::start(vec![capture(gone.addr(), &ALL)], (&clock(), AS_IT_IS), &send).unwrap();
     let all = collect(&seen, 8);
     profiler.stop();
     assert_eq!(all.profiles, []);

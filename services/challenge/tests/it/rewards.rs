@@ -159,10 +159,10 @@ async fn a_crash_between_intent_and_end_grants_once() {
 /// Nobody claims again; the reward is granted all the same once the service is back.
 #[tokio::test]
 async fn a_service_that_is_down_for_a_while_costs_nobody_a_reward() {
-    let socket = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = socket.local_addr().unwrap();
-    drop(socket);
-    let url = format!("http://{address}/v1/grants");
+    // As long as nobody listens on it, it refuses.
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let url = format!("http://{}/v1/grants", socket.local_addr().unwrap());
     let settings = [
         ("REWARD_URL", url.as_str()),
         ("REWARD_TOKEN", "t"),
@@ -179,8 +179,8 @@ async fn a_service_that_is_down_for_a_while_costs_nobody_a_reward() {
         assert_eq!((status, &body["errorCode"]), (StatusCode::BAD_GATEWAY, &json!("REWARD_GRANT_FAILED")));
     }
     assert_eq!(server.count(OPEN), 3);
-    let back = tokio::net::TcpListener::bind(address).await.unwrap();
-    let rewards = RewardServer::start_on(back, &[Act::Say(500, None), Act::Say(403, None)]);
+    let rewards =
+        RewardServer::start_on(socket.listen(64).unwrap(), &[Act::Say(500, None), Act::Say(403, None)]);
     until("all are granted", async || server.count(OPEN) == 0).await;
     assert_eq!((keys(&rewards).len(), rewards.granted().len()), (3, 3));
     for user in users {
