@@ -39,8 +39,7 @@ mod tests {
     fn every_fault_is_documented() {
         let documentation = include_str!("../../../docs/lab.md");
         for fault in FAULTS {
-            let row = format!("| `{}` | {} | {} | {} |", fault.name, fault.amount, fault.does, fault.shows);
-            assert!(documentation.contains(&row), "docs/lab.md lacks\n{row}");
+            assert!(documentation.contains(&fault.row()), "docs/lab.md lacks\n{}", fault.row());
         }
     }
 }

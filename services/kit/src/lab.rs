@@ -8,6 +8,7 @@ use crate::env::{Env, EnvError};
 use std::collections::HashMap;
 use std::hint::black_box;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::{Mutex, MutexGuard, Semaphore, SemaphorePermit};
 
@@ -25,6 +26,31 @@ pub struct Fault {
     pub does: &'static str,
     /// What an observer should see.
     pub shows: &'static str,
+}
+
+impl Fault {
+    /// Its row in the table of faults that documentation has.
+    #[must_use]
+    pub fn row(&self) -> String {
+        format!("| `{}` | {} | {} | {} |", self.name, self.amount, self.does, self.shows)
+    }
+}
+
+/// Counts what a fault may strike, and tells whose turn it is.
+#[derive(Debug, Default)]
+pub struct Turns(AtomicU64);
+
+impl Turns {
+    /// The first one that is counted has it.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    /// Whether this is the one of as many as the fault's amount that has it; nobody without the fault.
+    pub fn strike(&self, fault: &str) -> bool {
+        amount(fault).is_some_and(|every| self.0.fetch_add(1, Ordering::Relaxed).is_multiple_of(every))
+    }
 }
 
 /// What any service can be started with.
@@ -157,14 +183,12 @@ fn leak(active: &Active) {
         // Written, or the pages would not be there.
         std::mem::forget(vec![1_u8; usize::try_from(*bytes).unwrap_or(usize::MAX)]);
     }
-    if let Some(requests) = active.amounts.get("leak-descriptors")
-        && REQUESTS.fetch_add(1, std::sync::atomic::Ordering::Relaxed).is_multiple_of(*requests)
-    {
+    if REQUESTS.strike("leak-descriptors") {
         std::mem::forget(std::fs::File::open("/dev/null"));
     }
 }
 
-static REQUESTS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+static REQUESTS: Turns = Turns::new();
 
 #[cfg(test)]
 mod tests {
@@ -192,8 +216,7 @@ mod tests {
     fn every_common_fault_is_documented() {
         let documentation = include_str!("../../../docs/lab.md");
         for fault in &COMMON {
-            let row = format!("| `{}` | {} | {} | {} |", fault.name, fault.amount, fault.does, fault.shows);
-            assert!(documentation.contains(&row), "docs/lab.md lacks\n{row}");
+            assert!(documentation.contains(&fault.row()), "docs/lab.md lacks\n{}", fault.row());
         }
     }
 }

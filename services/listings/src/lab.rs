@@ -1,7 +1,6 @@
 //! The faults that only this service can be started with. This module exists in builds with the feature `lab` alone.
 
-use kit::lab::{Fault, amount};
-use std::sync::atomic::{AtomicU64, Ordering};
+use kit::lab::Fault;
 
 /// Forgets everything at once, again and again.
 pub(crate) const STAMPEDE: &str = "stampede";
@@ -40,20 +39,6 @@ pub const FAULTS: &[Fault] = &[
     },
 ];
 
-/// Counts up to a fault's amount, and tells whose turn it is.
-pub(crate) struct Turns(AtomicU64);
-
-impl Turns {
-    pub(crate) const fn new() -> Self {
-        Self(AtomicU64::new(0))
-    }
-
-    /// Whether this is the one of so many that has the fault.
-    pub(crate) fn strike(&self, fault: &str) -> bool {
-        amount(fault).is_some_and(|every| self.0.fetch_add(1, Ordering::Relaxed).is_multiple_of(every))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,8 +47,7 @@ mod tests {
     fn every_fault_is_documented() {
         let documentation = include_str!("../../../docs/lab.md");
         for fault in FAULTS {
-            let row = format!("| `{}` | {} | {} | {} |", fault.name, fault.amount, fault.does, fault.shows);
-            assert!(documentation.contains(&row), "docs/lab.md lacks\n{row}");
+            assert!(documentation.contains(&fault.row()), "docs/lab.md lacks\n{}", fault.row());
         }
     }
 }

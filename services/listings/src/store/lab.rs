@@ -1,7 +1,8 @@
 //! Questions asked in a way that no index serves, put in on purpose. Their answers are the same.
 
 use crate::find::Sql;
-use crate::lab::{Turns, UNINDEXED};
+use crate::lab::UNINDEXED;
+use kit::lab::Turns;
 
 static ASKED: Turns = Turns::new();
 

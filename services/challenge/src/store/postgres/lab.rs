@@ -3,13 +3,12 @@
 use super::statements::Writing;
 use crate::lab::{GOAL_BY_GOAL, UNINDEXED};
 use crate::store::needs::Needs;
-use kit::lab::amount;
+use kit::lab::{Turns, amount};
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU64, Ordering};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error};
 
-static GROUPS: AtomicU64 = AtomicU64::new(0);
+static GROUPS: Turns = Turns::new();
 
 /// Puts them into a transaction that writes events.
 pub(super) async fn strike(client: &Client, statements: &Writing, needs: &Needs<'_>) -> Result<(), Error> {
@@ -20,9 +19,7 @@ pub(super) async fn strike(client: &Client, statements: &Writing, needs: &Needs<
     for _ in 0..amount(GOAL_BY_GOAL).unwrap_or(0) {
         goal_by_goal(client, statements, &users).await?;
     }
-    if let Some(every) = amount(UNINDEXED)
-        && GROUPS.fetch_add(1, Ordering::Relaxed).is_multiple_of(every)
-    {
+    if GROUPS.strike(UNINDEXED) {
         unindexed(client, &users).await?;
     }
     Ok(())

@@ -1,9 +1,9 @@
 //! Ways in which PostgreSQL could be used badly, put in on purpose.
 
 use super::statements::{Reading, Writing};
-use crate::lab::{NARROW_STORE, READ_THEN_WRITE, Turns};
+use crate::lab::{NARROW_STORE, READ_THEN_WRITE};
 use crate::store::lab::{is_unindexed, sums_of_all};
-use kit::lab::amount;
+use kit::lab::{Turns, amount};
 use kit::postgres::Session;
 use tokio_postgres::{Error, Statement};
 
