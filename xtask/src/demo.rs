@@ -80,9 +80,7 @@ fn show(workspace: &Workspace, extra: Vec<String>) -> Result<()> {
 /// # Errors
 /// As `run`, and when a count or a file is not what the plan promises.
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
-    // The very selection that the tests were built with: another one would unify features another way and
-    // compile half the tree again.
-    build(workspace, &["--workspace", "--all-targets"])?;
+    build(workspace, AS_FOR_TESTS)?;
     rehearse(workspace, &["--time-scale", "0.1"])
 }
 
@@ -100,6 +98,10 @@ fn rehearse(workspace: &Workspace, extra: &[&str]) -> Result<()> {
     println!("`plimsoll run` gave exit code {code}: {}; the books balance", meaning(code));
     Ok(())
 }
+
+/// The very selection and profile that the tests were built with: another one would unify features another way and
+/// compile half the tree again.
+const AS_FOR_TESTS: &[&str] = &["--workspace", "--all-targets", "--profile", "test"];
 
 fn build(workspace: &Workspace, selection: &[&str]) -> Result<()> {
     let mut command = workspace.cargo();

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result, ensure};
 
 use super::service::{Ports, Service};
-use super::{books, build, meaning};
+use super::{AS_FOR_TESTS, books, build, meaning};
 use crate::child::Running;
 use crate::served::Served;
 use crate::signals;
@@ -49,8 +49,7 @@ const GATEWAY: [Rehearsal; 1] = [rehearsal("thinking-users", "0.03", "1")];
 /// When something cannot be built or started, or a plan does not run to its end with books that balance.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     ensure!(arguments.is_empty(), "rehearse takes no arguments");
-    // As in the check of the demo: the very selection that the tests were built with.
-    build(workspace, &["--workspace", "--all-targets"])?;
+    build(workspace, AS_FOR_TESTS)?;
     all(workspace)
 }
 
