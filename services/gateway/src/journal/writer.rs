@@ -44,20 +44,25 @@ impl Writer {
             {
                 add(&mut group, &mut bytes, next);
             }
-            let kept = self.keep(&bytes, &group);
+            let outcome = self.keep(&bytes, &group).map(|segment| self.pass_on(&mut group, segment));
             for write in group.drain(..) {
-                let outcome = kept.as_ref().map(|segment| {
-                    let kept = Kept::Disk(Arc::clone(segment));
-                    self.queue.push(entries((&write.tasks, write.places), &kept));
-                });
                 // A sender that is gone has its tasks kept all the same.
-                let _gone = write.done.send(outcome.map_err(|why| *why));
+                let _gone = write.done.send(outcome);
             }
             bytes.clear();
         }
         if let Some((_, segment)) = self.current.take() {
             segment.seal();
         }
+    }
+
+    /// The whole group joins the queue at once: one worker is woken, and finds as much as it can hand on.
+    fn pass_on(&self, group: &mut [Write], segment: Arc<Segment>) {
+        let kept = Kept::Disk(segment);
+        self.queue.push(group.iter_mut().flat_map(|write| {
+            let places = std::mem::take(&mut write.places);
+            entries((&write.tasks, places), &kept)
+        }));
     }
 
     /// Makes the group durable, as a whole or not at all.
