@@ -5,7 +5,7 @@ use crate::breaker::{Ask, Breaker, Stand};
 use crate::entry::Entry;
 use crate::meters::Meters;
 use crate::queue::Queue;
-use crate::sink::Sink;
+use crate::sink::{Sink, Turn};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
@@ -62,20 +62,21 @@ impl Work {
         if let Ask::After(pause) = asked {
             return tokio::time::sleep(pause).await;
         }
+        let turn = self.sink.turn().await;
         // Before anything is taken: whoever waits for the end must see it in the queue or here.
         let _busy = self.meters.busy();
         let entries = self.queue.take(BATCH);
         if entries.is_empty() {
             return self.lock().gave_up(Instant::now());
         }
-        self.hand_on(entries).await;
+        self.hand_on(entries, turn).await;
     }
 
-    async fn hand_on(&self, entries: Vec<Entry>) {
+    async fn hand_on(&self, entries: Vec<Entry>, turn: Option<Turn>) {
         let began = Instant::now();
         #[cfg(feature = "lab")]
         crate::lab::slow_sink().await;
-        let outcome = self.sink.hand_on(&entries).await;
+        let outcome = self.sink.hand_on(&entries, turn).await;
         match outcome {
             Ok(()) => {
                 self.lock().succeeded();

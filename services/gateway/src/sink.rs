@@ -4,7 +4,7 @@ mod file;
 mod list;
 
 use crate::entry::Entry;
-pub use file::FileSink;
+pub use file::{FileSink, Turn};
 pub use list::{ListOptions, ListSink};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -77,15 +77,25 @@ impl Sink {
         })
     }
 
+    /// Waits until a worker may hand something on, where one may at a time. Taken before the entries, so that what
+    /// arrives meanwhile is handed on together.
+    pub async fn turn(&self) -> Option<Turn> {
+        match self {
+            Self::File(file) => Some(file.turn().await),
+            Self::None | Self::Redis(_) => None,
+        }
+    }
+
     /// Hands these on, in their order; returns when they are.
     ///
     /// # Errors
     /// When it is not known that all were.
-    pub async fn hand_on(&self, entries: &[Entry]) -> Result<(), SinkError> {
-        match self {
-            Self::None => Ok(()),
-            Self::File(file) => file.append(entries).await,
-            Self::Redis(list) => list.push(entries).await,
+    pub async fn hand_on(&self, entries: &[Entry], turn: Option<Turn>) -> Result<(), SinkError> {
+        match (self, turn) {
+            (Self::None, _) => Ok(()),
+            (Self::File(file), Some(turn)) => file.append(entries, turn).await,
+            (Self::File(file), None) => file.append(entries, file.turn().await).await,
+            (Self::Redis(list), _) => list.push(entries).await,
         }
     }
 }

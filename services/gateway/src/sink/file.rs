@@ -6,7 +6,8 @@ use crate::entry::Entry;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
 /// A file that is appended to.
 #[derive(Debug)]
@@ -14,6 +15,12 @@ pub struct FileSink {
     path: Arc<PathBuf>,
     /// Lines of two workers must not mix.
     turn: Arc<Mutex<()>>,
+}
+
+/// Held by the one worker who may write.
+#[derive(Debug)]
+pub struct Turn {
+    _mine: OwnedMutexGuard<()>,
 }
 
 impl FileSink {
@@ -24,15 +31,20 @@ impl FileSink {
         Ok(Self { path: Arc::new(path.to_owned()), turn: Arc::default() })
     }
 
-    pub(super) async fn append(&self, entries: &[Entry]) -> Result<(), SinkError> {
+    pub(super) async fn turn(&self) -> Turn {
+        Turn { _mine: Arc::clone(&self.turn).lock_owned().await }
+    }
+
+    pub(super) async fn append(&self, entries: &[Entry], turn: Turn) -> Result<(), SinkError> {
         let mut lines = Vec::with_capacity(entries.iter().map(|entry| entry.task.len() + 1).sum());
         for entry in entries {
             lines.extend_from_slice(&entry.task);
             lines.push(b'\n');
         }
-        let (path, turn) = (Arc::clone(&self.path), Arc::clone(&self.turn));
+        let path = Arc::clone(&self.path);
+        // The turn lasts until all is written, also when nobody waits for that any more.
         let written = tokio::task::spawn_blocking(move || {
-            let _mine = turn.lock().unwrap_or_else(PoisonError::into_inner);
+            let _turn = turn;
             append(&path, &lines)
         });
         Ok(written.await.map_err(|_| SinkError::Fault)??)
@@ -79,10 +91,10 @@ mod tests {
         let path = folder.path().join("tasks");
         std::fs::write(&path, "{\"a\":1}\n{\"b\"").unwrap();
         let sink = FileSink::open(&path).unwrap();
-        sink.append(&[entry(b"{}"), entry(b"[]")]).await.unwrap();
+        sink.append(&[entry(b"{}"), entry(b"[]")], sink.turn().await).await.unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "{\"a\":1}\n{\"b\"\n{}\n[]\n");
         std::fs::rename(&path, folder.path().join("yesterday")).unwrap();
-        sink.append(&[entry(b"{}")]).await.unwrap();
+        sink.append(&[entry(b"{}")], sink.turn().await).await.unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "{}\n");
         assert!(FileSink::open(folder.path()).is_err());
     }
