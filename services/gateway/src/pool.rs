@@ -72,7 +72,7 @@ impl Work {
         self.hand_on(entries, turn).await;
     }
 
-    async fn hand_on(&self, entries: Vec<Entry>, turn: Option<Turn>) {
+    async fn hand_on(&self, entries: Vec<Entry>, turn: Turn) {
         let began = Instant::now();
         #[cfg(feature = "lab")]
         crate::lab::slow_sink().await;
@@ -125,5 +125,36 @@ impl Workers {
         let _in_time = tokio::time::timeout(within, done).await;
         // What a worker holds now may or may not be handed on; it counts as waiting.
         self.work.queue.depth() + self.work.meters.workers_busy() * BATCH
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::Kept;
+    use crate::queue::Shedding;
+    use crate::sample::Priority;
+    use crate::sink::SinkOptions;
+    use kit::limit::Limit;
+
+    #[tokio::test]
+    async fn while_one_writes_to_a_file_the_others_leave_what_arrives_in_the_queue() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tasks");
+        let queue = Arc::new(Queue::new(Limit::new(100), Shedding::Never));
+        let sink = Sink::open(&SinkOptions::File(path.clone())).unwrap();
+        let work = Work::new(Arc::clone(&queue), sink, Meters::new(Arc::clone(&queue), 8));
+        let turn = work.sink.turn().await;
+        let workers = work.start(8);
+        for arrived in 1..=20 {
+            let (since, kept) = (Instant::now(), Kept::Memory);
+            queue.push([Entry { priority: Priority::Low, task: "{}".into(), since, place: None, kept }]);
+            // Every worker that is ready has its turn of the only thread meanwhile.
+            tokio::task::yield_now().await;
+            assert_eq!(queue.depth(), arrived);
+        }
+        drop(turn);
+        assert_eq!(workers.finish(Duration::from_secs(60)).await, 0);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "{}\n".repeat(20));
     }
 }

@@ -77,25 +77,24 @@ impl Sink {
         })
     }
 
-    /// Waits until a worker may hand something on, where one may at a time. Taken before the entries, so that what
-    /// arrives meanwhile is handed on together.
-    pub async fn turn(&self) -> Option<Turn> {
+    /// Waits until a worker may hand something on: at a file there is one at a time. To be taken before the entries, so
+    /// that what arrives meanwhile is handed on together.
+    pub async fn turn(&self) -> Turn {
         match self {
-            Self::File(file) => Some(file.turn().await),
-            Self::None | Self::Redis(_) => None,
+            Self::File(file) => file.turn().await,
+            Self::None | Self::Redis(_) => Turn::default(),
         }
     }
 
-    /// Hands these on, in their order; returns when they are.
+    /// Hands these on, in their order; returns when they are. `turn` is this sink's.
     ///
     /// # Errors
     /// When it is not known that all were.
-    pub async fn hand_on(&self, entries: &[Entry], turn: Option<Turn>) -> Result<(), SinkError> {
-        match (self, turn) {
-            (Self::None, _) => Ok(()),
-            (Self::File(file), Some(turn)) => file.append(entries, turn).await,
-            (Self::File(file), None) => file.append(entries, file.turn().await).await,
-            (Self::Redis(list), _) => list.push(entries).await,
+    pub async fn hand_on(&self, entries: &[Entry], turn: Turn) -> Result<(), SinkError> {
+        match self {
+            Self::None => Ok(()),
+            Self::File(file) => file.append(entries, turn).await,
+            Self::Redis(list) => list.push(entries).await,
         }
     }
 }

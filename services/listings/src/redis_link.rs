@@ -218,8 +218,9 @@ const OPEN_TEXT: &str = "
         end
     end
     return 1";
-/// As `limiter::window`, by the clock of Redis; what was counted before that was set back counts as of now. Arguments: calls in a window, milliseconds of a step, steps. Returns 0,
-/// or after how many milliseconds another call will be counted.
+/// As `limiter::window`, by the clock of Redis; what was counted before that was set back counts as of now. Arguments:
+/// calls in a window, milliseconds of a step, steps. Returns 0, or after how many milliseconds another call will be
+/// counted.
 const TAKE_TEXT: &str = "
     local time = redis.call('TIME')
     local now = time[1] * 1000 + math.floor(time[2] / 1000)

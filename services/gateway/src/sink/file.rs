@@ -17,10 +17,10 @@ pub struct FileSink {
     turn: Arc<Mutex<()>>,
 }
 
-/// Held by the one worker who may write.
-#[derive(Debug)]
+/// Held by a worker who hands something on; of a file, by the one who may write.
+#[derive(Debug, Default)]
 pub struct Turn {
-    _mine: OwnedMutexGuard<()>,
+    _mine: Option<OwnedMutexGuard<()>>,
 }
 
 impl FileSink {
@@ -32,7 +32,7 @@ impl FileSink {
     }
 
     pub(super) async fn turn(&self) -> Turn {
-        Turn { _mine: Arc::clone(&self.turn).lock_owned().await }
+        Turn { _mine: Some(Arc::clone(&self.turn).lock_owned().await) }
     }
 
     pub(super) async fn append(&self, entries: &[Entry], turn: Turn) -> Result<(), SinkError> {
