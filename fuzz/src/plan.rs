@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use workload::Connecting;
+use workload::adhoc::{ListAdhoc, Pace, Sources, list};
 use workload::data::Table;
 use workload::message::Schemas;
-use workload::oneliner::{ListLine, Pace, Sources, list};
 use workload::plan::{Files, Overrides, load};
 use workload::template::Template;
 
@@ -178,7 +178,7 @@ pub(crate) const LIST: Target = Target {
     ],
     run: |input| {
         let second = Duration::from_secs(1);
-        let line = ListLine {
+        let line = ListAdhoc {
             name: "list".to_owned(),
             list: input.to_vec(),
             headers: Vec::new(),

@@ -1,6 +1,6 @@
 //! Benchmarks: figures to look at, printed with the commands that gave them. Nothing is asserted of a speed.
 
-mod cage;
+mod cgroup;
 mod challenge;
 mod climb;
 mod engine;

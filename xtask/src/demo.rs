@@ -3,8 +3,8 @@
 //! The verdict is the tool's business. The demo fails only when the run did not complete or its books do
 //! not balance.
 
-mod books;
-pub(crate) mod rehearse;
+mod accounting;
+pub(crate) mod examples;
 mod service;
 
 use std::path::{Path, PathBuf};
@@ -65,14 +65,14 @@ fn show(workspace: &Workspace, extra: Vec<String>) -> Result<()> {
     build(workspace, &["--package", "plimsoll", "--package", "challenge", "--bins"])?;
     let run = Run::into_folder(Path::new(""), extra);
     let code = under_load(workspace, Ports::Default, &run)?;
-    let judged = books::read(&workspace.binary("plimsoll"), &workspace.root().join(&run.archive))?;
+    let judged = accounting::read(&workspace.binary("plimsoll"), &workspace.root().join(&run.archive))?;
     println!(
         "\n`plimsoll run` gave exit code {code}: {}\nsee {} and {}",
         meaning(code),
         run.html.display(),
         run.markdown.display()
     );
-    books::require_balance(&judged)
+    accounting::require_balance(&judged)
 }
 
 /// The demo a tenth as long, on ports that the system chose, its counts and findings asserted.
@@ -88,8 +88,8 @@ fn rehearse(workspace: &Workspace, extra: &[&str]) -> Result<()> {
     let folder = workspace.scratch("demo-check")?;
     let run = Run::into_folder(&folder, extra.iter().map(|&argument| argument.to_owned()).collect());
     let code = under_load(workspace, Ports::Free, &run)?;
-    let judged = books::read(&workspace.binary("plimsoll"), &run.archive)?;
-    books::require_sound(&judged).with_context(|| format!("after exit code {code}"))?;
+    let judged = accounting::read(&workspace.binary("plimsoll"), &run.archive)?;
+    accounting::require_sound(&judged).with_context(|| format!("after exit code {code}"))?;
     for file in [&run.html, &run.markdown] {
         let written =
             std::fs::metadata(file).with_context(|| format!("{} was not written", file.display()))?;
@@ -197,10 +197,10 @@ mod tests {
         let workspace = Workspace::with_stand_ins("sound", "targets");
         let run = Run::into_folder(&workspace.scratch("run").expect("target is writable"), Vec::new());
         under_load(&workspace, Ports::Free, &run).expect("the stand-ins work");
-        let told = books::read(&workspace.binary("plimsoll"), &run.archive).expect("it was written");
+        let told = accounting::read(&workspace.binary("plimsoll"), &run.archive).expect("it was written");
         assert_eq!(told["targets"], " challenge=http://127.0.0.1:18000/challenge events=127.0.0.1:16566");
         under_load(&workspace, Ports::Default, &run).expect("the stand-ins work");
-        let told = books::read(&workspace.binary("plimsoll"), &run.archive).expect("it was written");
+        let told = accounting::read(&workspace.binary("plimsoll"), &run.archive).expect("it was written");
         assert_eq!(told["targets"], "");
     }
 

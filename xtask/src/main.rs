@@ -32,9 +32,9 @@ const VERBS: &[Verb] = &[
     Verb { name: "demo", usage: demo::USAGE, about: demo::ABOUT, run: demo::run },
     Verb {
         name: "rehearse",
-        usage: demo::rehearse::USAGE,
-        about: demo::rehearse::ABOUT,
-        run: demo::rehearse::run,
+        usage: demo::examples::USAGE,
+        about: demo::examples::ABOUT,
+        run: demo::examples::run,
     },
     Verb { name: "test", usage: "", about: test::ABOUT, run: test::run },
     Verb { name: "ci", usage: "", about: test::ABOUT_CI, run: test::run_ci },

@@ -9,12 +9,12 @@ use crate::workspace::Workspace;
 use crate::{demo, needs, steps, tidy};
 
 /// What the verb is for.
-pub(crate) const ABOUT: &str = "all checks: format, tidy, lints, tests (those of lab builds too), the demo and the plans of `examples/` in small; ends with `N passed, N failed`";
+pub(crate) const ABOUT: &str = "all checks: format, tidy, lints, tests (those with fault injection too), the demo and the plans of `examples/` in small; ends with `N passed, N failed`";
 /// What its stricter form is for.
 pub(crate) const ABOUT_CI: &str = "the same, with the lock file taken as it is";
 
-/// The services that can be started with known faults, built so.
-const LAB: &[&str] = &[
+/// The services built with fault injection.
+const FAULTS: &[&str] = &[
     "--package",
     "kit",
     "--package",
@@ -24,7 +24,7 @@ const LAB: &[&str] = &[
     "--package",
     "listings",
     "--features",
-    "kit/lab,challenge/lab,gateway/lab,listings/lab",
+    "kit/faults,challenge/faults,gateway/faults,listings/faults",
 ];
 
 /// How the lock file is treated.
@@ -78,16 +78,16 @@ fn checks(workspace: &Workspace, arguments: &[String], lock: Lock) -> Result<()>
         tests(cargo(&["test", "--workspace", "--no-fail-fast"]), &mut std::io::stdout())
     })?;
     // Built again with what the others must not contain.
-    tally += steps::step("lab", || {
+    tally += steps::step("fault injection", || {
         let mut command = cargo(&["clippy", "--all-targets"]);
-        command.args(LAB).args(["--", "-D", "warnings"]);
+        command.args(FAULTS).args(["--", "-D", "warnings"]);
         steps::run(command)?;
         let mut command = cargo(&["test", "--no-fail-fast"]);
-        command.args(LAB).arg("lab");
+        command.args(FAULTS).args(["--", "injected_fault", "faults::tests"]);
         tests(command, &mut std::io::stdout())
     })?;
     steps::step("demo --check", || demo::check(workspace))?;
-    steps::step("rehearse", || demo::rehearse::all(workspace))?;
+    steps::step("rehearse", || demo::examples::all(workspace))?;
     println!("{tally}");
     Ok(())
 }

@@ -7,7 +7,7 @@ use workload::schedule::{Schedule, Segment};
 use workload::timetable::Timetable;
 
 use crate::program::Program;
-use crate::seats::Seats;
+use crate::vu_slots::VuSlots;
 
 /// One arrival that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,14 +32,14 @@ pub(crate) struct Source {
 #[derive(Debug)]
 enum Kind {
     Open(Timetable),
-    Closed(Seats),
+    Closed(VuSlots),
 }
 
 impl Source {
     pub(crate) fn new(program: &Program, place: usize, segment: Segment) -> Source {
         let scenario = &program.scenarios[place];
         let start = Instant::at(scenario.start);
-        let kind = match Seats::new((&scenario.executor, start), segment) {
+        let kind = match VuSlots::new((&scenario.executor, start), segment) {
             Some(seats) => Kind::Closed(seats),
             None => {
                 let schedule = Schedule::new(&scenario.executor).expect("what is not closed is open");

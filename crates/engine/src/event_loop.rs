@@ -18,8 +18,8 @@ use evidence::{Instant, Outcome};
 use mio::{Events, Poll, Waker};
 use workload::schedule::Segment;
 
+use crate::accounting::{Accounting, Drop, Subject};
 use crate::arrivals::{Due, Source};
-use crate::books::{Books, Drop, Subject};
 use crate::clock::{Clock, thread_cpu_ns};
 use crate::control::{Command, Control};
 use crate::exemplars::Keeper;
@@ -29,7 +29,7 @@ use crate::operation::Operations;
 use crate::program::{Counters, Program};
 use crate::steps::PlanBehaviour;
 use crate::users::{Active, Users};
-use crate::{EngineError, Setting};
+use crate::{EngineError, RunOptions};
 use sleep::{Sleeper, WAKER};
 
 /// An arrival that could not be started this long after it was due is dropped as `late`: a generator that
@@ -77,7 +77,7 @@ pub(crate) struct EventLoop {
     users: Users,
     operations: Operations,
     network: Network,
-    books: Books,
+    books: Accounting,
     keeper: Keeper,
     counters: Counters,
     timers: BinaryHeap<Timer>,
@@ -96,8 +96,8 @@ pub(crate) struct EventLoop {
 
 impl EventLoop {
     /// Segment `index` of `count` of the program's load.
-    pub(crate) fn new(setting: &Setting, segment: Segment, outlet: Outlet) -> Result<Self, EngineError> {
-        let Setting { program, clock, control, .. } = setting;
+    pub(crate) fn new(setting: &RunOptions, segment: Segment, outlet: Outlet) -> Result<Self, EngineError> {
+        let RunOptions { program, clock, control, .. } = setting;
         let index = u16::try_from(segment.index).unwrap_or(u16::MAX);
         let poll = Poll::new().map_err(EngineError::Poll)?;
         let registry = poll.registry().try_clone().map_err(EngineError::Poll)?;
@@ -124,7 +124,7 @@ impl EventLoop {
             users,
             operations: Operations::default(),
             network: Network::new(program.clone(), *clock, registry),
-            books: Books::new(program.clone(), index),
+            books: Accounting::new(program.clone(), index),
             keeper: Keeper::new(program.clone()),
             counters: program.names.counters_of(segment),
             timers: BinaryHeap::new(),

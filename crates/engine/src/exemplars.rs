@@ -7,7 +7,7 @@ use evidence::{Exemplar, ExemplarKind, Outcome};
 use wire::grpc::Framed;
 use workload::redact::Redactor;
 
-use crate::books::Exchange;
+use crate::accounting::Exchange;
 use crate::operation::Operation;
 use crate::program::{Kind, Program};
 

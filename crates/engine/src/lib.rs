@@ -6,20 +6,20 @@
 //! protocols as state machines. Start reading at [`run`], then `event_loop`; what one virtual user does is
 //! in [`iteration`].
 
+mod accounting;
 mod arrivals;
-mod books;
 pub mod clock;
 pub mod control;
+mod dry_run;
 mod event_loop;
 mod exemplars;
 pub mod iteration;
 mod network;
 pub mod operation;
 pub mod program;
-mod rehearsal;
-mod seats;
 mod steps;
 mod users;
+mod vu_slots;
 
 use std::sync::Arc;
 
@@ -28,10 +28,10 @@ use workload::schedule::Segment;
 
 pub use clock::Clock;
 pub use control::{Command, Control};
+pub use dry_run::{DryRun, DryRunError};
 pub use event_loop::LATE_AFTER;
 pub use network::Exhausted;
 pub use program::{CompileError, Program};
-pub use rehearsal::{Rehearsal, RehearsalError};
 
 use event_loop::{EventLoop, LoopEnd};
 use iteration::Behaviour;
@@ -58,7 +58,7 @@ pub enum EngineError {
 
 /// What a run needs besides its outlets.
 #[derive(Clone)]
-pub struct Setting {
+pub struct RunOptions {
     /// What to offer.
     pub program: Arc<Program>,
     /// The run's clock.
@@ -71,7 +71,7 @@ pub struct Setting {
 
 /// What the loops leave behind, added up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Remains {
+pub struct Totals {
     /// The last second in which anything was recorded.
     pub last_second: u32,
     /// Requests that were begun and have no outcome.
@@ -87,7 +87,7 @@ pub struct Remains {
 ///
 /// # Errors
 /// [`EngineError`] when the measurement has become impossible; the other loops are then stopped too.
-pub fn run(setting: &Setting, outlets: Vec<Outlet>) -> Result<Remains, EngineError> {
+pub fn run(setting: &RunOptions, outlets: Vec<Outlet>) -> Result<Totals, EngineError> {
     let count = u32::try_from(outlets.len()).unwrap_or(u32::MAX);
     let mut loops = Vec::new();
     for (index, outlet) in (0..count).zip(outlets) {
@@ -101,7 +101,7 @@ pub fn run(setting: &Setting, outlets: Vec<Outlet>) -> Result<Remains, EngineErr
         };
         threads.into_iter().map(join).collect::<Vec<Result<LoopEnd, EngineError>>>()
     });
-    let mut remains = Remains::default();
+    let mut remains = Totals::default();
     for end in ends {
         let end = end?;
         remains.last_second = remains.last_second.max(end.last_second);
@@ -116,7 +116,7 @@ type LoopThread<'scope> = std::thread::ScopedJoinHandle<'scope, Result<LoopEnd, 
 
 fn spawn<'scope>(
     scope: &'scope std::thread::Scope<'scope, '_>,
-    (one, setting): (EventLoop, &Setting),
+    (one, setting): (EventLoop, &RunOptions),
 ) -> std::io::Result<LoopThread<'scope>> {
     let control = setting.control.clone();
     let run = move || {

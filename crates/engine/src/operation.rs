@@ -127,7 +127,7 @@ pub(crate) struct Phases {
 /// It keeps to one connection as long as it can: what one read brings to an end then goes on with one write,
 /// instead of a write for each of the connections that would have their turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Seat {
+pub(crate) struct VuSlot {
     pub(crate) nth: u32,
     /// How many seats its scenario has in this loop.
     pub(crate) of: u32,
@@ -141,7 +141,7 @@ pub(crate) struct Operation {
     /// The virtual user it belongs to, by its place in the loop.
     pub(crate) owner: u32,
     /// Where its owner sits; nowhere in an open model.
-    pub(crate) seat: Option<Seat>,
+    pub(crate) seat: Option<VuSlot>,
     pub(crate) want: WantId,
     pub(crate) draft: Draft,
     pub(crate) response: Response,

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use engine::{Clock, Control, Program, Setting};
+use engine::{Clock, Control, Program, RunOptions};
 use evidence::exchange::{Inlet, Taken, exchange};
 
 #[path = "it/plan.rs"]
@@ -118,7 +118,7 @@ fn allocations(length: Duration) -> (u64, u64) {
     let (outlet, inlet) = exchange();
     let recorder = thread::spawn(move || discard(&inlet));
     let clock = Clock::starting_in(ms(20));
-    let setting = Setting { program, clock, control: Control::new(), behaviour: None };
+    let setting = RunOptions { program, clock, control: Control::new(), behaviour: None };
     let counts = || (ALLOCATIONS.load(Ordering::Relaxed), SERVED.load(Ordering::Relaxed));
     let before = counts();
     engine::run(&setting, vec![outlet]).unwrap();

@@ -27,7 +27,7 @@ pub struct Refusal {
 
 impl Refusal {
     /// Whether it touches a comparison of the run `side` with the baseline in this phase, scenario and endpoint.
-    pub fn touches(&self, side: usize, place: (&str, &str, &str)) -> bool {
+    pub fn applies_to(&self, side: usize, place: (&str, &str, &str)) -> bool {
         let same = |wanted: &Option<String>, name: &str| wanted.as_deref().is_none_or(|w| w == name);
         let (phase, scenario, endpoint) = place;
         (self.side == 0 || self.side == side)

@@ -84,7 +84,8 @@ pub(crate) fn weight(facts: &Facts<'_>, asked: &Asked<'_>, finding: &Finding) ->
         Guard::Times => asked.is_about_times(),
         Guard::Named | Guard::Differences => false,
     };
-    let touches = is_guarded && (guard == Guard::Everything || asked.touches(&finding.scope, &facts.tables));
+    let touches =
+        is_guarded && (guard == Guard::Everything || asked.applies_to(&finding.scope, &facts.tables));
     let weight = match guard {
         Guard::OfferedLoad if !speaks_of_a_rate(facts, asked) => finding.severity.max(Severity::Caution),
         _ => finding.severity,
@@ -153,7 +154,7 @@ fn users(facts: &Facts<'_>, asked: &Asked<'_>) -> String {
     }
     let scenarios = facts.workload.scenarios.iter().filter(|s| {
         let scope = evidence::Scope { scenario: Some(s.name.clone()), ..Default::default() };
-        asked.touches(&scope, &facts.tables)
+        asked.applies_to(&scope, &facts.tables)
     });
     let users: u64 = scenarios.map(|s| u64::from(s.max_vus)).sum();
     format!(" with {} virtual users", words::whole(users))

@@ -4,10 +4,10 @@
 mod backlog;
 mod captured;
 mod concurrency;
-mod courses;
 mod generator;
 mod host;
 mod observers;
+mod steady_state;
 mod tables;
 
 use evidence::run::ReadError;
@@ -17,10 +17,10 @@ use workload::{Filter, Measure, Objective, Scenario, Workload};
 pub(crate) use backlog::Backlog;
 pub(crate) use captured::{Captured, LastSecond};
 pub(crate) use concurrency::Concurrency;
-pub(crate) use courses::{Course, Kept, Settled, Unsettled, after};
 pub(crate) use generator::{AtCap, Generator, LoopUse, samples_in};
 pub(crate) use host::Host;
 pub(crate) use observers::Watcher;
+pub(crate) use steady_state::{Course, Kept, Settled, Unsettled, after};
 pub(crate) use tables::{Cell, Place, Span, Stretch, Tables, steps_of_sequence};
 
 use crate::leaks::{self, LeakAnswer};
@@ -102,7 +102,7 @@ impl<'a> Facts<'a> {
             let observed = measure::observe(run, (workload, &tables), objective)?;
             Ok(Asked { objective, observed })
         };
-        let courses = courses::courses(run, (workload, &tables))?;
+        let courses = steady_state::courses(run, (workload, &tables))?;
         let asked = workload.objectives.iter().map(asked).collect::<Result<_, ReadError>>()?;
         Ok(Facts {
             workload,
@@ -189,7 +189,7 @@ impl Asked<'_> {
     }
 
     /// Whether it counts anything within `scope`.
-    pub(crate) fn touches(&self, scope: &Scope, tables: &Tables) -> bool {
+    pub(crate) fn applies_to(&self, scope: &Scope, tables: &Tables) -> bool {
         let filter = &self.objective.filter;
         let is_in = |place: &Place| {
             let same = |wanted: &Option<String>, name: &str| wanted.as_deref().is_none_or(|w| w == name);

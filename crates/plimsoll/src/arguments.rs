@@ -4,17 +4,17 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+mod adhoc;
 mod compare;
 mod connect;
 mod import;
-mod line;
 mod profile;
 mod watching;
 
+pub(crate) use adhoc::{GrpcArguments, HttpArguments, KeepArguments, PaceArguments, RequestArguments};
 pub(crate) use compare::CompareArguments;
 pub(crate) use connect::ConnectArguments;
 pub(crate) use import::ImportArguments;
-pub(crate) use line::{GrpcArguments, HttpArguments, KeepArguments, PaceArguments, RequestArguments};
 pub(crate) use profile::{ProfileArguments, SortBy};
 pub(crate) use watching::{LeaksArguments, MonitorArguments, QuickArguments};
 
@@ -79,10 +79,10 @@ pub(crate) enum Verb {
     #[command(after_help = RUN_EXAMPLES, after_long_help = RUN_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
     Run(Box<RunArguments>),
     /// Send one HTTP request again and again: a load without a plan
-    #[command(after_help = line::HTTP_EXAMPLES, after_long_help = line::HTTP_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
+    #[command(after_help = adhoc::HTTP_EXAMPLES, after_long_help = adhoc::HTTP_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
     Http(Box<HttpArguments>),
     /// Make one gRPC call again and again: a load without a plan
-    #[command(after_help = line::GRPC_EXAMPLES, after_long_help = line::GRPC_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
+    #[command(after_help = adhoc::GRPC_EXAMPLES, after_long_help = adhoc::GRPC_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
     Grpc(Box<GrpcArguments>),
     /// Validate a plan and print what would be offered, second by second, without sending anything
     #[command(after_help = CHECK_EXAMPLES)]

@@ -1,17 +1,17 @@
 //! `plimsoll grpc`: one call again and again, without a plan.
 
 use workload::Connecting;
-use workload::oneliner::{GrpcLine, StreamLine, grpc as plan_of};
+use workload::adhoc::{GrpcAdhoc, StreamLine, grpc as plan_of};
 
+use crate::adhoc;
 use crate::arguments::GrpcArguments;
 use crate::failure::Outcome;
-use crate::line;
 use crate::signals::Listener;
 
 pub(crate) fn grpc(arguments: &GrpcArguments) -> Outcome<u8> {
     let listener = Listener::start()?;
     let call = &arguments.call;
-    let line = GrpcLine {
+    let line = GrpcAdhoc {
         address: arguments.address.clone(),
         method: arguments.method.clone(),
         messages: call.data.clone(),
@@ -20,11 +20,11 @@ pub(crate) fn grpc(arguments: &GrpcArguments) -> Outcome<u8> {
         proto: call.proto.clone(),
         connecting: Connecting {
             connections: Some(call.connections.div_ceil(u32::from(arguments.keep.course.loops))),
-            ..line::connecting(&arguments.connect)
+            ..adhoc::connecting(&arguments.connect)
         },
         timeout: call.deadline,
         seed: arguments.pace.seed,
-        pace: line::pace(&arguments.pace, arguments.concurrency),
+        pace: adhoc::pace(&arguments.pace, arguments.concurrency),
     };
-    line::follow(&listener, plan_of(&line, line::SOURCES), &arguments.keep)
+    adhoc::follow(&listener, plan_of(&line, adhoc::SOURCES), &arguments.keep)
 }

@@ -5,15 +5,15 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::Context;
-use workload::oneliner::{
-    Body, DEFAULT_USERS, HttpLine, ListLine, basic_auth, http as plan_of, list as plan_of_list,
+use workload::adhoc::{
+    Body, DEFAULT_USERS, HttpAdhoc, ListAdhoc, basic_auth, http as plan_of, list as plan_of_list,
 };
 use workload::target_list::MAX_BYTES;
 use workload::{Connecting, HttpVersion, Reuse, Template};
 
+use crate::adhoc;
 use crate::arguments::{HttpArguments, RequestArguments};
 use crate::failure::{Failure, Outcome};
-use crate::line;
 use crate::signals::Listener;
 
 pub(crate) fn http(arguments: &HttpArguments) -> Outcome<u8> {
@@ -22,25 +22,25 @@ pub(crate) fn http(arguments: &HttpArguments) -> Outcome<u8> {
     let (timeout, redirects) = (arguments.request.timeout, arguments.request.redirects);
     let seed = arguments.pace.seed;
     let connecting = connecting(arguments);
-    let pace = line::pace(&arguments.pace, users(arguments));
+    let pace = adhoc::pace(&arguments.pace, users(arguments));
     let plan = match &arguments.targets {
         Some(path) => {
             let (name, list) = read_list(path)?;
             plan_of_list(
-                &ListLine { name, list, headers, body, redirects, connecting, timeout, seed, pace },
-                line::SOURCES,
+                &ListAdhoc { name, list, headers, body, redirects, connecting, timeout, seed, pace },
+                adhoc::SOURCES,
             )
         }
         None => {
             let url = arguments.url.clone().unwrap_or_default();
             let method = arguments.request.method.clone();
             plan_of(
-                &HttpLine { url, method, headers, body, redirects, connecting, timeout, seed, pace },
-                line::SOURCES,
+                &HttpAdhoc { url, method, headers, body, redirects, connecting, timeout, seed, pace },
+                adhoc::SOURCES,
             )
         }
     };
-    line::follow(&listener, plan, &arguments.keep)
+    adhoc::follow(&listener, plan, &arguments.keep)
 }
 
 /// Requests under way at once, where an option says so.
@@ -60,7 +60,7 @@ fn connecting(arguments: &HttpArguments) -> Connecting {
         http: if arguments.http2 { HttpVersion::Http2 } else { HttpVersion::Auto },
         reuse: if arguments.disable_keepalive { Reuse::Never } else { Reuse::Always },
         connections: connections.map(|all| all.div_ceil(loops)),
-        ..line::connecting(&arguments.connect)
+        ..adhoc::connecting(&arguments.connect)
     }
 }
 

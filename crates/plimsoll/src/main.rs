@@ -3,6 +3,7 @@
 //! Each verb is one file. The spine of a run is [`run`]; start reading there. Errors are reported here and
 //! nowhere else: 1 for our own failures, 2 for input that cannot be used, 3 to 5 for what the judge says.
 
+mod adhoc;
 mod arguments;
 mod check;
 mod clock;
@@ -15,7 +16,6 @@ mod http;
 mod import;
 mod judged;
 mod leaks;
-mod line;
 mod live;
 mod manifest;
 mod monitor;

@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use engine::Rehearsal;
+use engine::DryRun;
 use evidence::{Exemplar, Outcome as StepOutcome};
 
 use crate::failure::{Failure, Outcome};
 use crate::outputs;
 
 /// Send each step once and show every exchange. 3 when any of them failed.
-pub(crate) fn once(rehearsal: &Rehearsal) -> Outcome<u8> {
+pub(crate) fn once(rehearsal: &DryRun) -> Outcome<u8> {
     let exchanges = rehearsal.once().map_err(Failure::own)?;
     let failed = exchanges.iter().filter(|e| e.outcome != StepOutcome::Ok).count();
     let mut text: String = exchanges.iter().map(|e| show(e) + "\n").collect();

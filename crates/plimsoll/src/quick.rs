@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use archive::Stored;
+use workload::adhoc::{GrpcAdhoc, HttpAdhoc, Pace, Sources, StreamLine, grpc, http};
 use workload::model::{ProcessRef, Workload};
-use workload::oneliner::{GrpcLine, HttpLine, Pace, Sources, StreamLine, grpc, http};
 use workload::plan::LoadedPlan;
 use workload::{Arrivals, Connecting, Executor, Phase};
 
@@ -18,7 +18,7 @@ use crate::failure::{Failure, Outcome};
 use crate::run::{self, Course, Recorded};
 use crate::run_file::Keep;
 use crate::signals::Listener;
-use crate::{line, outputs, plan};
+use crate::{adhoc, outputs, plan};
 use checks::{Check, State};
 
 /// A check failed.
@@ -93,7 +93,7 @@ fn of_address(target: &str, (rate, length): (f64, Duration)) -> Outcome<LoadedPl
     if !(target.starts_with("http://") || target.starts_with("https://")) {
         return of_grpc(target, pace);
     }
-    let line = HttpLine {
+    let line = HttpAdhoc {
         url: target.to_owned(),
         method: None,
         headers: Vec::new(),
@@ -104,7 +104,7 @@ fn of_address(target: &str, (rate, length): (f64, Duration)) -> Outcome<LoadedPl
         seed: 1,
         pace,
     };
-    http(&line, line::SOURCES).map_err(Failure::usage)
+    http(&line, adhoc::SOURCES).map_err(Failure::usage)
 }
 
 /// `HOST:PORT` and `grpc://HOST:PORT` by its health service; `grpc://HOST:PORT/SERVICE/METHOD` by a call with an empty
@@ -116,7 +116,7 @@ fn of_grpc(target: &str, pace: Pace) -> Outcome<LoadedPlan> {
     };
     let (place, method) = rest.split_once('/').unwrap_or((rest, ""));
     let is_health = method.is_empty();
-    let line = GrpcLine {
+    let line = GrpcAdhoc {
         address: if is_secure { format!("https://{place}") } else { place.to_owned() },
         method: if is_health { health::CHECK.to_owned() } else { method.to_owned() },
         messages: Vec::new(),
@@ -129,7 +129,7 @@ fn of_grpc(target: &str, pace: Pace) -> Outcome<LoadedPlan> {
         seed: 1,
         pace,
     };
-    let sources = Sources { files: &health::WithHealth, ..line::SOURCES };
+    let sources = Sources { files: &health::WithHealth, ..adhoc::SOURCES };
     let mut plan = grpc(&line, sources).map_err(Failure::usage)?;
     if is_health {
         let steps = plan.workload.scenarios.iter_mut().flat_map(|scenario| scenario.flow.steps_mut());

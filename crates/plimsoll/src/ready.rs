@@ -1,6 +1,6 @@
 //! Before the load: is every target there, and is it ready?
 
-mod line;
+mod exchange;
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, UdpSocket};
@@ -19,7 +19,7 @@ use workload::{Workload, plan};
 
 use crate::failure::{Failure, Outcome};
 use crate::outputs::tell;
-use line::{Line, Peer, connect_to_any};
+use exchange::{Line, Peer, connect_to_any};
 
 const ASK_EVERY: Duration = Duration::from_millis(200);
 const ONE_TRY: Duration = Duration::from_secs(2);

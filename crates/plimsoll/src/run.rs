@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use archive::{Overwrite, Recorder, Sinks, Writer};
-use engine::{Clock, Control, Program, Rehearsal, RehearsalError, Remains, Setting};
+use engine::{Clock, Control, DryRun, DryRunError, Program, RunOptions, Totals};
 use evidence::exchange::exchange;
 use evidence::{Ending, Manifest, RunEnd};
 use observe::{Capture, Observer, Profiler, Watch};
@@ -97,7 +97,7 @@ pub(crate) fn record(listener: &Listener, plan: LoadedPlan, course: &Course<'_>)
 
 /// Learn what the targets serve, see that the machine can carry the load, wait for the targets, make the run's
 /// setup.
-fn prepare(mut plan: LoadedPlan, course: &Course<'_>) -> Outcome<Rehearsal> {
+fn prepare(mut plan: LoadedPlan, course: &Course<'_>) -> Outcome<DryRun> {
     reflection::describe(&mut plan)?;
     let workload = plan.workload.clone();
     let mut program = Program::compile(plan, clock::now().as_nanosecond()).map_err(Failure::usage)?;
@@ -107,20 +107,20 @@ fn prepare(mut plan: LoadedPlan, course: &Course<'_>) -> Outcome<Rehearsal> {
     }
     ready::wait(&workload, &program, course.elsewhere)?;
     program.begin_at(clock::now().as_nanosecond());
-    Rehearsal::new(program).set_up().map_err(refused)
+    DryRun::new(program).set_up().map_err(refused)
 }
 
-fn check_first(workload: &Workload, rehearsal: Rehearsal) -> Outcome<Program> {
+fn check_first(workload: &Workload, rehearsal: DryRun) -> Outcome<Program> {
     if workload.precheck {
         rehearsal.check().map_err(refused)?;
     }
     Ok(rehearsal.into_program())
 }
 
-fn refused(error: RehearsalError) -> Failure {
+fn refused(error: DryRunError) -> Failure {
     match error {
-        RehearsalError::Engine(error) => Failure::own(error),
-        RehearsalError::Failed(exchange) => {
+        DryRunError::Engine(error) => Failure::own(error),
+        DryRunError::Failed(exchange) => {
             let name = &exchange.endpoint;
             Failure::usage(anyhow!("step `{name}` failed before the load:\n{}", once::show(&exchange)))
         }
@@ -170,7 +170,7 @@ fn measure(
     let watched: observe::Clock = Arc::new(move || clock.now());
     let profiler = Profiler::start(captures, (&watched, watching::FORMATS), &seen).map_err(Failure::own)?;
     let watch = Watch::start(observers, watched, seen).map_err(Failure::own)?;
-    let setting = Setting { program: Arc::new(program), clock, control, behaviour: None };
+    let setting = RunOptions { program: Arc::new(program), clock, control, behaviour: None };
     let remains = engine::run(&setting, outlets);
     profiler.stop();
     watch.stop();
@@ -179,12 +179,12 @@ fn measure(
     Ok(Measured { recorded: recorder.finish(&end), end })
 }
 
-fn ending(remains: Result<Remains, engine::EngineError>, (listener, second): (&Listener, u32)) -> RunEnd {
+fn ending(remains: Result<Totals, engine::EngineError>, (listener, second): (&Listener, u32)) -> RunEnd {
     let (ending, remains) = match remains {
         Ok(remains) if listener.has_heard() => (Ending::Interrupted, remains),
         Ok(remains) => (Ending::Completed, remains),
         Err(error) => {
-            (Ending::Aborted(error.to_string()), Remains { last_second: second, ..Remains::default() })
+            (Ending::Aborted(error.to_string()), Totals { last_second: second, ..Totals::default() })
         }
     };
     RunEnd {

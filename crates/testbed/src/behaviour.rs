@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// How the body of an [`Answer`] is delimited.
+/// How the body of an [`CannedResponse`] is delimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
     /// A `content-length` header.
@@ -15,7 +15,7 @@ pub enum Framing {
 
 /// A complete answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct CannedResponse {
     /// The status code.
     pub status: u16,
     /// Headers besides those of the framing.
@@ -28,10 +28,10 @@ pub struct Answer {
     pub delay: Duration,
 }
 
-impl Answer {
+impl CannedResponse {
     /// An answer with `status` and a short body of plain text, at once.
     pub fn new(status: u16) -> Self {
-        Answer {
+        CannedResponse {
             status,
             headers: vec![("content-type".to_owned(), "text/plain".to_owned())],
             body: format!("status {status}\n").into_bytes(),
@@ -42,7 +42,7 @@ impl Answer {
 
     /// The same answer with another body.
     pub fn body(self, body: impl Into<Vec<u8>>) -> Self {
-        Answer { body: body.into(), ..self }
+        CannedResponse { body: body.into(), ..self }
     }
 
     /// The same answer with a JSON body and the content type that says so.
@@ -59,17 +59,17 @@ impl Answer {
 
     /// The same answer after `delay`.
     pub fn after(self, delay: Duration) -> Self {
-        Answer { delay, ..self }
+        CannedResponse { delay, ..self }
     }
 
     /// The same answer, delimited by `framing`.
     pub fn framed(self, framing: Framing) -> Self {
-        Answer { framing, ..self }
+        CannedResponse { framing, ..self }
     }
 }
 
-impl From<Answer> for Behaviour {
-    fn from(answer: Answer) -> Self {
+impl From<CannedResponse> for Behaviour {
+    fn from(answer: CannedResponse) -> Self {
         Behaviour::Fixed(answer)
     }
 }
@@ -98,7 +98,7 @@ pub enum Farewell {
 #[derive(Debug, Clone)]
 pub enum Behaviour {
     /// The same answer each time.
-    Fixed(Answer),
+    Fixed(CannedResponse),
     /// Answers with the request as JSON: `method`, `path`, `query`, `headers` (names in lower case,
     /// repeated ones joined by a comma), `body` as text, and `connection`, its number.
     Echo,
@@ -114,7 +114,7 @@ pub enum Behaviour {
     /// Sends the head at once after the answer's delay, then one byte of the body per interval.
     Trickle {
         /// The answer; its framing must be [`Framing::Length`] or [`Framing::UntilClose`].
-        answer: Answer,
+        answer: CannedResponse,
         /// Time before each byte of the body.
         interval: Duration,
     },
@@ -136,7 +136,7 @@ pub enum Behaviour {
         /// What each of them takes; the answer's own delay is added to it.
         service: Duration,
         /// The answer.
-        answer: Answer,
+        answer: CannedResponse,
     },
     /// A site with a login. `POST …/login` answers `{"token": "token-N"}` and sets the cookie `session` to
     /// the same token; every other request needs it as `authorization: Bearer` or as the cookie, and is
@@ -161,12 +161,12 @@ impl Behaviour {
 
     /// `status` at once.
     pub fn status(status: u16) -> Self {
-        Answer::new(status).into()
+        CannedResponse::new(status).into()
     }
 
     /// 200 after `delay`.
     pub fn after(delay: Duration) -> Self {
-        Answer::new(200).after(delay).into()
+        CannedResponse::new(200).after(delay).into()
     }
 
     /// Reads the request and never answers.
@@ -212,7 +212,7 @@ impl Behaviour {
 
     /// A queue of `workers` that each take `service` for a request, and answer 200.
     pub fn capacity(workers: u32, service: Duration) -> Self {
-        Behaviour::Capacity { workers, service, answer: Answer::new(200) }
+        Behaviour::Capacity { workers, service, answer: CannedResponse::new(200) }
     }
 
     /// Answers 200, and closes each connection after its `requests`th request.

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use testbed::{Answer, Behaviour, Fate, GrpcBehaviour, Served, Site, Target};
+use testbed::{Behaviour, CannedResponse, Fate, GrpcBehaviour, Served, Site, Target};
 
 /// Longest life of a target started by hand.
 const LIFE_LIMIT: Duration = Duration::from_secs(3600);
@@ -51,13 +51,13 @@ struct HttpArguments {
     /// The status of each answer.
     #[arg(long, default_value_t = 200)]
     status: u16,
-    /// Answer every nth request with 500.
+    /// CannedResponse every nth request with 500.
     #[arg(long, value_name = "N")]
     fail_every: Option<u64>,
     /// Queue with workers and service time: 4x10ms.
     #[arg(long, conflicts_with = "fail_every")]
     capacity: Option<Capacity>,
-    /// Answer with the request as JSON.
+    /// CannedResponse with the request as JSON.
     #[arg(long, conflicts_with_all = ["capacity", "fail_every", "status"])]
     echo: bool,
 }
@@ -69,7 +69,7 @@ struct GrpcArguments {
     /// The code of each answer.
     #[arg(long, default_value_t = 0)]
     code: u16,
-    /// Answer with the message that was sent.
+    /// CannedResponse with the message that was sent.
     #[arg(long, conflicts_with = "code")]
     echo: bool,
 }
@@ -136,7 +136,7 @@ impl Common {
 
 impl HttpArguments {
     fn behaviour(&self) -> Behaviour {
-        let answer = Answer::new(self.status).after(self.common.delay);
+        let answer = CannedResponse::new(self.status).after(self.common.delay);
         match (self.echo, self.capacity, self.fail_every) {
             (true, _, _) => Behaviour::Echo,
             (_, Some(Capacity { workers, service }), _) => Behaviour::Capacity { workers, service, answer },

@@ -5,6 +5,7 @@
 //! a function of seed and arrival number. Start reading at [`model`], the resolved workload that
 //! everything else makes or uses; [`plan`] makes one from a file.
 
+pub mod adhoc;
 pub mod call;
 pub mod connection;
 pub mod data;
@@ -17,7 +18,6 @@ mod nearest;
 pub mod objective;
 pub mod observation;
 pub mod offer;
-pub mod oneliner;
 pub mod plan;
 pub mod proxy;
 pub mod redact;

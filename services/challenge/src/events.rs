@@ -114,8 +114,8 @@ impl Intake {
         };
         let (Some(trigger), Some(what)) = (trigger, what) else { return Ok(Taken::Nothing) };
         let place = self.buffer.enter().ok_or(Refused::Full)?;
-        #[cfg(feature = "lab")]
-        let _held = kit::lab::strike().await;
+        #[cfg(feature = "faults")]
+        let _held = kit::faults::strike().await;
         let key = (!told.id.is_empty()).then(|| EventKey::new(kind, &user, told.id));
         let write = EventWrite { user, key, trigger, what, place };
         match self.acknowledge {

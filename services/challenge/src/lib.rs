@@ -7,11 +7,11 @@
 pub mod catalog;
 pub mod claims;
 pub mod events;
+#[cfg(feature = "faults")]
+pub mod faults;
 pub mod grpc;
 pub mod http;
 pub mod identity;
-#[cfg(feature = "lab")]
-pub mod lab;
 pub mod operations;
 pub mod proto;
 pub mod refusal;

@@ -111,8 +111,8 @@ fn say(line: &str) -> Result<(), Failure> {
 fn run(role: Role) -> Result<(), Failure> {
     let env = Env::of_process();
     kit::logs::start(&env)?;
-    #[cfg(feature = "lab")]
-    kit::lab::start(&env, challenge::lab::FAULTS)?;
+    #[cfg(feature = "faults")]
+    kit::faults::start(&env, challenge::faults::FAULTS)?;
     let settings = Settings::read(&env, role)?;
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
     let workers = env.within("WORKER_THREADS", cores.min(4), 1..=64)?;

@@ -77,8 +77,8 @@ impl Operations {
     /// # Errors
     /// When the store does not answer.
     pub async fn goals(&self, user: &UserId) -> Result<UserGoals, Refusal> {
-        #[cfg(feature = "lab")]
-        let _held = kit::lab::strike().await;
+        #[cfg(feature = "faults")]
+        let _held = kit::faults::strike().await;
         Ok(self.store.user(user).await?)
     }
 
@@ -87,8 +87,8 @@ impl Operations {
     /// # Errors
     /// When the store does not answer.
     pub async fn initialize(&self, user: UserId) -> Result<Initialized, Refusal> {
-        #[cfg(feature = "lab")]
-        let _held = kit::lab::strike().await;
+        #[cfg(feature = "faults")]
+        let _held = kit::faults::strike().await;
         let goals = self.store.user(&user).await?;
         if self.catalog.defaults().iter().all(|goal| goals.row(*goal).is_some()) {
             return Ok(Initialized { new_assignments: 0, goals });
@@ -106,8 +106,8 @@ impl Operations {
         goal: GoalIx,
         activation: Activation,
     ) -> Result<GoalRow, Refusal> {
-        #[cfg(feature = "lab")]
-        let _held = kit::lab::strike().await;
+        #[cfg(feature = "faults")]
+        let _held = kit::faults::strike().await;
         Ok(self.store.set_active(user, goal, activation).await?)
     }
 
@@ -116,8 +116,8 @@ impl Operations {
     /// # Errors
     /// When the rules refuse, the reward client fails, or the store does not answer.
     pub async fn claim(&self, user: UserId, goal: GoalIx) -> Result<UtcMs, Refusal> {
-        #[cfg(feature = "lab")]
-        let _held = kit::lab::strike().await;
+        #[cfg(feature = "faults")]
+        let _held = kit::faults::strike().await;
         Ok(self.claims.claim(user, goal).await?)
     }
 

@@ -304,8 +304,8 @@ impl Running {
 
 /// How many events may be held that are not written yet.
 fn event_places(settings: &Settings) -> usize {
-    #[cfg(feature = "lab")]
-    if let Some(places) = kit::lab::amount(crate::lab::BOUNDLESS) {
+    #[cfg(feature = "faults")]
+    if let Some(places) = kit::faults::amount(crate::faults::BOUNDLESS) {
         return usize::try_from(places).unwrap_or(usize::MAX);
     }
     settings.event_buffer

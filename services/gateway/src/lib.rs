@@ -8,12 +8,12 @@ pub mod accept;
 pub mod breaker;
 pub mod device;
 pub mod entry;
+#[cfg(feature = "faults")]
+pub mod faults;
 pub mod http;
 pub mod instant;
 pub mod intake;
 pub mod journal;
-#[cfg(feature = "lab")]
-pub mod lab;
 pub mod meters;
 pub mod pool;
 pub mod proto;

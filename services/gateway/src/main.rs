@@ -50,8 +50,8 @@ fn health() -> Result<(), Failure> {
 fn run() -> Result<(), Failure> {
     let env = Env::of_process();
     kit::logs::start(&env)?;
-    #[cfg(feature = "lab")]
-    kit::lab::start(&env, gateway::lab::FAULTS)?;
+    #[cfg(feature = "faults")]
+    kit::faults::start(&env, gateway::faults::FAULTS)?;
     let settings = Settings::read(&env)?;
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
     let threads = env.within("RUNTIME_THREADS", cores.min(4), 1..=64)?;

@@ -74,8 +74,8 @@ impl Work {
 
     async fn hand_on(&self, entries: Vec<Entry>, turn: Turn) {
         let began = Instant::now();
-        #[cfg(feature = "lab")]
-        crate::lab::slow_sink().await;
+        #[cfg(feature = "faults")]
+        crate::faults::slow_sink().await;
         let outcome = self.sink.hand_on(&entries, turn).await;
         match outcome {
             Ok(()) => {

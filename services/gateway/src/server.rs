@@ -169,8 +169,8 @@ fn resume(left: Left, queue: &Queue) {
 
 /// How many samples may be accepted that are not handed on yet.
 fn queue_size(settings: &Settings) -> usize {
-    #[cfg(feature = "lab")]
-    if let Some(places) = kit::lab::amount(crate::lab::BOUNDLESS) {
+    #[cfg(feature = "faults")]
+    if let Some(places) = kit::faults::amount(crate::faults::BOUNDLESS) {
         return usize::try_from(places).unwrap_or(usize::MAX);
     }
     settings.queue_size

@@ -10,17 +10,17 @@
 //! those of CoDel, RFC 8289.)
 
 mod connections;
-mod line;
 mod pace;
+mod wait_queue;
 
-pub(crate) use line::{Place, Turn};
+pub(crate) use wait_queue::{Place, Turn};
 
 use connections::Connections;
-use line::Line;
 use pace::{LOOK_EVERY, Next, Pace, Waiting};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use wait_queue::Line;
 
 /// A process's backlog. Clones share it.
 #[derive(Debug, Clone, Default)]

@@ -41,7 +41,7 @@ pub struct Bounds {
 
 /// An answer, complete.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct CallResponse {
     /// Its status.
     pub status: StatusCode,
     /// Its headers.
@@ -50,7 +50,7 @@ pub struct Answer {
     pub body: Bytes,
 }
 
-impl Answer {
+impl CallResponse {
     /// What `Retry-After` asks for, when it is there in whole seconds. (A date is not understood, and reads as absent.)
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
@@ -76,7 +76,7 @@ pub enum CallError {
     TooLarge(StatusCode, usize),
     /// The other side answered, and not with a 2xx.
     #[error("the answer was {}", .0.status)]
-    Status(Box<Answer>),
+    Status(Box<CallResponse>),
 }
 
 /// Calls one destination. Clones share its connections.
@@ -110,7 +110,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::call`].
-    pub async fn get(&self) -> Result<Answer, CallError> {
+    pub async fn get(&self) -> Result<CallResponse, CallError> {
         self.call(Method::GET, HeaderMap::new(), Bytes::new()).await
     }
 
@@ -118,7 +118,12 @@ impl Client {
     ///
     /// # Errors
     /// When no answer with a 2xx came whole and in time.
-    pub async fn call(&self, method: Method, headers: HeaderMap, body: Bytes) -> Result<Answer, CallError> {
+    pub async fn call(
+        &self,
+        method: Method,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<CallResponse, CallError> {
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = method;
         *request.uri_mut() = self.destination.clone();
@@ -128,7 +133,7 @@ impl Client {
         if answer.status.is_success() { Ok(answer) } else { Err(CallError::Status(Box::new(answer))) }
     }
 
-    async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<Answer, CallError> {
+    async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<CallResponse, CallError> {
         let response = self.inner.request(request).await.map_err(|error| {
             let text = chain(&error);
             if error.is_connect() { CallError::NotSent(text) } else { CallError::Lost(text) }
@@ -142,7 +147,7 @@ impl Client {
                 CallError::Lost(chain(error.as_ref()))
             }
         })?;
-        Ok(Answer { status: head.status, headers: head.headers, body: whole.to_bytes() })
+        Ok(CallResponse { status: head.status, headers: head.headers, body: whole.to_bytes() })
     }
 }
 
@@ -202,7 +207,7 @@ mod tests {
     const BOUNDS: Bounds = Bounds { timeout: Duration::from_secs(10), body_bytes: 100 };
 
     /// What a call ends in when the other side reads the request and then writes this; `None`: it stays silent.
-    async fn told(said: Option<String>, bounds: Bounds) -> Result<Answer, CallError> {
+    async fn told(said: Option<String>, bounds: Bounds) -> Result<CallResponse, CallError> {
         let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let client = Client::to(&format!("http://{}/", socket.local_addr().unwrap()), bounds).unwrap();
         let serving = async {

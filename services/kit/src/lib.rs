@@ -10,10 +10,10 @@ pub mod client;
 pub mod clock;
 pub mod drain;
 pub mod env;
+#[cfg(feature = "faults")]
+pub mod faults;
 pub mod grpc;
 pub mod health;
-#[cfg(feature = "lab")]
-pub mod lab;
 pub mod limit;
 pub mod logs;
 pub mod metrics;

@@ -1,8 +1,8 @@
 //! What answers of the store are remembered, and when they are forgotten.
 
+#[cfg(feature = "faults")]
+mod faults;
 mod flights;
-#[cfg(feature = "lab")]
-mod lab;
 mod local;
 mod shared;
 mod value;
@@ -160,8 +160,8 @@ impl Remembered {
             self.add(&scope, (text, ticket), &value).await;
             Ok(value)
         };
-        #[cfg(feature = "lab")]
-        if lab::is_on() {
+        #[cfg(feature = "faults")]
+        if faults::is_on() {
             return query.await;
         }
         self.flights.share(asked, query).await
@@ -170,8 +170,8 @@ impl Remembered {
     /// Of each scope what is remembered under `key`, or with what it may be added.
     pub(crate) async fn look(&self, scopes: &[Scope], key: &str) -> Vec<Result<Value, Ticket>> {
         let looked = self.cache.look(scopes, key).await;
-        #[cfg(feature = "lab")]
-        let looked = lab::forget(looked, (scopes, key));
+        #[cfg(feature = "faults")]
+        let looked = faults::forget(looked, (scopes, key));
         for (scope, found) in scopes.iter().zip(&looked) {
             let counters = if found.is_ok() { &self.hits } else { &self.misses };
             counters[scope.kind() as usize].inc();
@@ -180,8 +180,8 @@ impl Remembered {
     }
 
     pub(crate) async fn add(&self, scope: &Scope, entry: (&str, Ticket), value: &Value) {
-        #[cfg(feature = "lab")]
-        lab::learn(scope, entry.0);
+        #[cfg(feature = "faults")]
+        faults::learn(scope, entry.0);
         self.cache.add(scope, entry, value).await;
     }
 }

@@ -5,11 +5,11 @@
 
 pub mod cache;
 pub mod categories;
+#[cfg(feature = "faults")]
+pub mod faults;
 pub mod find;
 pub mod grpc;
 pub mod identity;
-#[cfg(feature = "lab")]
-pub mod lab;
 pub mod limiter;
 pub mod listing;
 pub mod operations;

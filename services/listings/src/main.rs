@@ -90,8 +90,8 @@ fn print(text: &str) -> Result<(), Failure> {
 
 fn run(env: &Env) -> Result<(), Failure> {
     kit::logs::start(env)?;
-    #[cfg(feature = "lab")]
-    kit::lab::start(env, listings::lab::FAULTS)?;
+    #[cfg(feature = "faults")]
+    kit::faults::start(env, listings::faults::FAULTS)?;
     let settings = Settings::read(env)?;
     runtime(env)?.block_on(serve(&settings))
 }

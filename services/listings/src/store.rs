@@ -6,8 +6,8 @@
 
 mod command;
 mod counted;
-#[cfg(feature = "lab")]
-mod lab;
+#[cfg(feature = "faults")]
+mod faults;
 mod postgres;
 mod sqlite;
 

@@ -6,8 +6,8 @@
 //! what was acknowledged is not what is stored. Start reading at [`MEASUREMENTS`].
 
 mod capacity;
+mod fixture;
 mod floor;
-mod lab;
 pub(super) mod options;
 mod overload;
 mod player;
@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, ensure};
 
-use self::lab::Lab;
+use self::fixture::BenchContext;
 use self::options::Options;
 use self::store::{Kind, Store};
 use super::row::{HEAD, Row};
@@ -64,7 +64,7 @@ impl Found {
 /// One thing to measure in each store.
 struct Measurement {
     name: &'static str,
-    measure: fn(&Lab<'_>) -> Result<Found>,
+    measure: fn(&BenchContext<'_>) -> Result<Found>,
 }
 
 const MEASUREMENTS: &[Measurement] = &[
@@ -132,11 +132,12 @@ fn in_store(
     let folder = workspace.scratch(&format!("bench-challenge-{}", kind.word()))?;
     let store = Store::start(kind, folder.clone())?;
     let version = store.version()?;
-    let lab = Lab { workspace, options, store: &store, folder, prepared: OnceCell::new() };
+    let context = BenchContext { workspace, options, store: &store, folder, prepared: OnceCell::new() };
     let mut all = Found::default();
     for measurement in MEASUREMENTS.iter().filter(|one| options.only.wants(one.name)) {
-        match steps::step(&format!("{} in {}", measurement.name, kind.word()), || (measurement.measure)(&lab))
-        {
+        match steps::step(&format!("{} in {}", measurement.name, kind.word()), || {
+            (measurement.measure)(&context)
+        }) {
             Ok(found) => all.add(found),
             Err(error) => {
                 all.notes.push(format!("`{}` could not be carried out: {error:#}", measurement.name));

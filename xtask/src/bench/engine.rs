@@ -5,21 +5,21 @@
 //! end, over the requests that it says were answered. Plimsoll records everything while it does so, and writes its
 //! archive and its report. Start reading at [`CONTESTS`].
 
-mod contender;
 mod contest;
 mod measured;
 mod options;
 mod ratio;
 pub(super) mod target;
+mod tool;
 
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, ensure};
 
-use self::contender::Contender;
 use self::contest::{Contest, Lane};
 use self::options::Options;
 use self::target::Target;
+use self::tool::Contender;
 use super::table::Table;
 use super::{machine, write_into};
 use crate::steps;

@@ -6,7 +6,7 @@
 //! [`MEASUREMENTS`].
 
 mod capacity;
-mod lab;
+mod fixture;
 mod options;
 mod overload;
 mod sink;
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, ensure};
 
-use self::lab::Lab;
+use self::fixture::BenchContext;
 use self::options::Options;
 use super::table::Table;
 use super::{machine, write_into};
@@ -28,7 +28,7 @@ const DOCUMENT: &str = "docs/gateway-bench.md";
 /// One thing to measure.
 struct Measurement {
     name: &'static str,
-    measure: fn(&Lab<'_>) -> Result<Table>,
+    measure: fn(&BenchContext<'_>) -> Result<Table>,
 }
 
 const MEASUREMENTS: &[Measurement] = &[
@@ -50,12 +50,12 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     build.args(["build", "--package", "plimsoll", "--package", "gateway", "--bins"]);
     build.args(workspace.profile());
     steps::run(build).context("cannot build the tool and the service")?;
-    let lab = Lab::new(workspace, &options)?;
+    let context = BenchContext::new(workspace, &options)?;
     let mut failures = Vec::new();
     let mut texts = BTreeMap::new();
     texts.insert("machine", machine::describe(workspace, ("gateway", arguments)).render());
     for measurement in MEASUREMENTS.iter().filter(|one| options.only.wants(one.name)) {
-        let text = match steps::step(measurement.name, || (measurement.measure)(&lab)) {
+        let text = match steps::step(measurement.name, || (measurement.measure)(&context)) {
             Ok(table) => table.render(),
             Err(error) => {
                 failures.push(format!("{}: {error:#}", measurement.name));

@@ -2,13 +2,13 @@
 //! CPU-second of the service is worth, whether the promised rates are held, and which is the highest that is. Nothing
 //! is asserted of a speed. Start reading at [`MEASUREMENTS`].
 
-mod lab;
+mod fixture;
 
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, ensure};
 
-use self::lab::{Lab, Load, Offered};
+use self::fixture::{BenchContext, Load, Offered};
 use super::challenge::options::Options;
 use super::challenge::store::Kind;
 use super::climb::highest;
@@ -31,7 +31,7 @@ const STEP: f64 = 0.05;
 /// One thing to measure in each store.
 struct Measurement {
     name: &'static str,
-    measure: fn(&Lab<'_>) -> Result<Vec<Table>>,
+    measure: fn(&BenchContext<'_>) -> Result<Vec<Table>>,
 }
 
 const MEASUREMENTS: [Measurement; 3] = [
@@ -73,11 +73,11 @@ fn in_store(
     (options, kind): (&Options, Kind),
     failures: &mut Vec<String>,
 ) -> Result<String> {
-    let lab = Lab::new(workspace, (options, kind))?;
-    let mut text = format!("## {}\n\n", lab.stores()?);
+    let context = BenchContext::new(workspace, (options, kind))?;
+    let mut text = format!("## {}\n\n", context.stores()?);
     for measurement in MEASUREMENTS.iter().filter(|one| options.only.wants(one.name)) {
         let step = format!("{} in {}", measurement.name, kind.word());
-        match steps::step(&step, || (measurement.measure)(&lab)) {
+        match steps::step(&step, || (measurement.measure)(&context)) {
             Ok(tables) => tables.iter().for_each(|table| text += &table.render()),
             Err(error) => {
                 text += &format!("- `{}` could not be carried out: {error:#}\n\n", measurement.name);
@@ -88,24 +88,24 @@ fn in_store(
     Ok(text)
 }
 
-fn capacity(lab: &Lab<'_>) -> Result<Vec<Table>> {
+fn capacity(context: &BenchContext<'_>) -> Result<Vec<Table>> {
     let mut table =
         Table { title: "As fast as 64 callers get answers".to_owned(), head: HEAD, ..Table::default() };
     let mut costs = costs();
     for (plan, asked) in FLAT_OUT {
-        let offered = lab.offer(Load { plan, time_scale: lab.options.time_scale(), load: 1.0 })?;
+        let offered = context.offer(Load { plan, time_scale: context.options.time_scale(), load: 1.0 })?;
         table.rows.push(Row::of_run(plan, (&offered.seen, "listings")).asked(Some(asked)).cells());
         costs.rows.push(cost(plan, &offered));
     }
     Ok(vec![table, costs])
 }
 
-fn rates(lab: &Lab<'_>) -> Result<Vec<Table>> {
+fn rates(context: &BenchContext<'_>) -> Result<Vec<Table>> {
     let head = &["plan", "asked a second", "answered well a second", "p50 ms", "p95 ms", "p99 ms", "failed"];
     let mut table = Table { title: "The promised rates".to_owned(), head, ..Table::default() };
     let mut costs = costs();
     for plan in RATES {
-        let offered = lab.offer(Load { plan, time_scale: lab.options.time_scale(), load: 1.0 })?;
+        let offered = context.offer(Load { plan, time_scale: context.options.time_scale(), load: 1.0 })?;
         for (phase, per_s) in PHASES {
             table.rows.push(Held::read(&offered, phase)?.cells((plan, phase), per_s));
         }
@@ -122,13 +122,13 @@ fn rates(lab: &Lab<'_>) -> Result<Vec<Table>> {
     Ok(vec![table, costs])
 }
 
-fn highest_held(lab: &Lab<'_>) -> Result<Vec<Table>> {
+fn highest_held(context: &BenchContext<'_>) -> Result<Vec<Table>> {
     let head = &["plan", "highest rate held"];
     let mut table = Table { title: "The highest rate held".to_owned(), head, ..Table::default() };
     let (phase, planned_per_s) = PHASES[0];
     for plan in RATES {
         let per_s = highest(|load| {
-            let held = Held::read(&lab.offer(Load { plan, time_scale: STEP, load })?, phase)?;
+            let held = Held::read(&context.offer(Load { plan, time_scale: STEP, load })?, phase)?;
             println!("  {:.0} offered a second, {:.0} answered well", load * planned_per_s, held.ok_per_s);
             Ok(held.is_good(load * planned_per_s).then_some(held.ok_per_s))
         })?;

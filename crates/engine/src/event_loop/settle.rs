@@ -4,10 +4,10 @@ use evidence::{Instant, Outcome};
 
 use super::EventLoop;
 use crate::EngineError;
-use crate::books::Exchange;
+use crate::accounting::Exchange;
 use crate::exemplars::exemplar;
 use crate::iteration::{Context, Event, Progress, Want};
-use crate::operation::{Ended, OperationToken, Seat};
+use crate::operation::{Ended, OperationToken, VuSlot};
 
 impl EventLoop {
     /// Settle everything that has ended on the wire; what follows from it may end at once too.
@@ -149,7 +149,7 @@ impl EventLoop {
         let of = self.sources[scenario].seats();
         let entry = self.operations.get_mut(operation);
         entry.owner = user;
-        entry.seat = self.users.seat_of(user).map(|nth| Seat { nth, of });
+        entry.seat = self.users.seat_of(user).map(|nth| VuSlot { nth, of });
         entry.begun = now;
         let (endpoint, due, deadline) = (entry.draft.endpoint, entry.draft.due, entry.draft.deadline);
         self.earliest_deadline = self.earliest_deadline.min(deadline);

@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use slab::Slab;
 
 use super::connection::Connection;
-use crate::operation::{OperationToken, Operations, Seat};
+use crate::operation::{OperationToken, Operations, VuSlot};
 use crate::program::Speaks;
 
 /// A connection by its place and serial; it may be gone meanwhile.
@@ -82,7 +82,11 @@ impl Pool {
 
     /// A shared connection that can take another request: that of the seat or, where nobody sits, the next in
     /// turn. Where there are fewer seats than connections all take turns, so that every connection is used.
-    pub(super) fn with_room(&mut self, seat: Option<Seat>, connections: &Slab<Connection>) -> Option<usize> {
+    pub(super) fn with_room(
+        &mut self,
+        seat: Option<VuSlot>,
+        connections: &Slab<Connection>,
+    ) -> Option<usize> {
         let count = self.shared.len();
         let seat = seat.filter(|seat| seat.of as usize >= count);
         let first = seat.map_or(self.next, |seat| seat.nth as usize);

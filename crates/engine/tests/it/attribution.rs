@@ -9,7 +9,7 @@ use workload::draw::Draw;
 use workload::schedule::Schedule;
 use workload::{Executor, Scenario};
 
-use crate::balance::Books;
+use crate::balance::Accounting;
 use crate::drive::{Drive, Ran, drive};
 use crate::plan::{Plan, RPC, Tuned, at_rate, call, closed, get, mix, ms, ramp, request, scenario, sequence};
 

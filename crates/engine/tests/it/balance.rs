@@ -9,7 +9,7 @@ use evidence::{Histogram, Key, Metric, Outcome, Run};
 use crate::drive::Ran;
 
 /// Questions to a run.
-pub(crate) trait Books {
+pub(crate) trait Accounting {
     fn book(&self) -> &MemoryRun;
 
     /// The sum of a counter over the keys that are wanted.
@@ -88,7 +88,7 @@ pub(crate) trait Books {
     }
 }
 
-impl Books for MemoryRun {
+impl Accounting for MemoryRun {
     fn book(&self) -> &MemoryRun {
         self
     }

@@ -7,7 +7,7 @@ use evidence::{Metric, Outcome};
 use testbed::{Behaviour, GrpcBehaviour, Site, Target};
 use workload::{Connecting, HttpVersion, Reuse};
 
-use crate::balance::Books;
+use crate::balance::Accounting;
 use crate::drive::{Ran, drive};
 use crate::plan::{Plan, RPC, Tuned, WEB, at_rate, call, closed, get, ms, request, scenario, sequence};
 

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use engine::iteration::Behaviour;
-use engine::{Clock, Control, EngineError, Program, Remains, Setting};
+use engine::{Clock, Control, EngineError, Program, RunOptions, Totals};
 use evidence::exchange::{Inlet, Taken, exchange};
 use evidence::memory::MemoryRun;
 use evidence::{Manifest, Sink, Tick};
@@ -18,7 +18,7 @@ const GLANCE: Duration = Duration::from_millis(20);
 
 /// How a run is made.
 pub(crate) struct Drive {
-    setting: Setting,
+    setting: RunOptions,
     loops: u16,
 }
 
@@ -26,14 +26,15 @@ pub(crate) struct Drive {
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) run: MemoryRun,
-    pub(crate) result: Result<Remains, EngineError>,
+    pub(crate) result: Result<Totals, EngineError>,
     pub(crate) clock: Clock,
 }
 
 impl Drive {
     pub(crate) fn new(program: Program) -> Self {
         let clock = Clock::starting_in(Duration::from_millis(20));
-        let setting = Setting { program: Arc::new(program), clock, control: Control::new(), behaviour: None };
+        let setting =
+            RunOptions { program: Arc::new(program), clock, control: Control::new(), behaviour: None };
         Drive { setting, loops: 1 }
     }
 

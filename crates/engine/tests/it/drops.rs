@@ -11,7 +11,7 @@ use testbed::Behaviour;
 use workload::Scenario;
 use workload::schedule::Schedule;
 
-use crate::balance::Books;
+use crate::balance::Accounting;
 use crate::drive::{Drive, drive};
 use crate::plan::{Plan, at_rate, get, mix, ms, scenario};
 

@@ -8,7 +8,7 @@ use testbed::{Behaviour, Served, Site};
 use workload::schedule::Segment;
 use workload::{Arrivals, Executor, Scenario, Timetable, VuStage};
 
-use crate::balance::Books;
+use crate::balance::Accounting;
 use crate::drive::{Drive, Ran, drive, record_and};
 use crate::plan::{Plan, at_rate, get, ms, scenario, sequence};
 

@@ -2,7 +2,7 @@
 
 use evidence::exemplar::EXEMPLARS_PER_OUTCOME;
 use evidence::{Exemplar, ExemplarKind, Outcome, Run};
-use testbed::{Answer, Behaviour, GrpcBehaviour, Site};
+use testbed::{Behaviour, CannedResponse, GrpcBehaviour, Site};
 
 use crate::drive::drive;
 use crate::plan::{Plan, RPC, Tuned, at_rate, call, get, ms, request, scenario, sequence};
@@ -52,7 +52,7 @@ fn at_most_five_failures_of_each_kind_are_kept_and_the_slowest_success() {
 
 #[test]
 fn no_secret_is_kept() {
-    let answer = Answer::new(500)
+    let answer = CannedResponse::new(500)
         .json(&serde_json::json!({ "token": "issued-secret", "echo": SECRET, "plain": "visible" }))
         .header("set-cookie", "session=cookie-secret");
     let target = testbed::http(Site::from(Behaviour::from(answer))).unwrap();
@@ -80,8 +80,10 @@ fn no_secret_is_kept_in_binary_bodies() {
     let hex: String = SECRET.bytes().map(|byte| format!("{byte:02x}")).collect();
     let target =
         testbed::grpc(GrpcBehaviour::Fixed { message: SECRET.into(), code: 3, delay: ms(0) }).unwrap();
-    let web = testbed::http(Behaviour::from(Answer::new(500).body([b"\0\x01", SECRET.as_bytes()].concat())))
-        .unwrap();
+    let web = testbed::http(Behaviour::from(
+        CannedResponse::new(500).body([b"\0\x01", SECRET.as_bytes()].concat()),
+    ))
+    .unwrap();
     let plan = Plan::of(web.addr())
         .grpc(RPC, target.addr())
         .scenario(scenario("s", at_rate(10.0, ms(100)), sequence([call("Good", "${env.PASSWORD}")])))

@@ -7,7 +7,7 @@ use engine::{EngineError, Exhausted};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use testbed::Behaviour;
 
-use crate::balance::Books;
+use crate::balance::Accounting;
 use crate::drive::Drive;
 use crate::plan::{Plan, at_rate, get, ms, scenario, sequence};
 

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::{Rehearsal, RehearsalError};
+use engine::{DryRun, DryRunError};
 use evidence::{Metric, Outcome};
 use testbed::{Behaviour, Served, Site, Target};
 use workload::{Scenario, Step};
 
-use crate::balance::Books;
+use crate::balance::Accounting;
 use crate::drive::drive;
 use crate::plan::{Plan, Tuned, at_rate, closed, get, ms, request, scenario, sequence};
 
@@ -73,7 +73,7 @@ fn the_runs_own_setup_is_made_once_and_everybody_has_its_values() {
         .setup(vec![login()])
         .scenario(scenario("open", at_rate(50.0, ms(400)), sequence([me()])))
         .scenario(scenario("users", closed(2, ms(400)), sequence([me()])));
-    let program = Rehearsal::new(plan.compile()).set_up().unwrap().into_program();
+    let program = DryRun::new(plan.compile()).set_up().unwrap().into_program();
     assert_eq!(target.requests(), 1);
     let ran = drive(program);
     let run = ran.assert_sound();
@@ -91,9 +91,9 @@ fn a_setup_that_fails_shows_its_exchange() {
         at_rate(10.0, ms(100)),
         sequence([me()]),
     ));
-    let error = Rehearsal::new(plan.compile()).set_up().unwrap_err();
+    let error = DryRun::new(plan.compile()).set_up().unwrap_err();
     assert!(error.to_string().contains("login"), "{error}");
-    let RehearsalError::Failed(exchange) = error else { panic!("{error}") };
+    let DryRunError::Failed(exchange) = error else { panic!("{error}") };
     assert_eq!((exchange.status, exchange.outcome), (Some(500), Outcome::Http5xx));
     assert_eq!(exchange.request, format!("POST http://{}/login", target.addr()));
     assert!(exchange.detail.contains("status 500"), "{}", exchange.detail);
@@ -108,9 +108,7 @@ fn a_setup_whose_target_is_dead_shows_that() {
         at_rate(10.0, ms(100)),
         sequence([me()]),
     ));
-    let RehearsalError::Failed(exchange) = Rehearsal::new(plan.compile()).set_up().unwrap_err() else {
-        panic!()
-    };
+    let DryRunError::Failed(exchange) = DryRun::new(plan.compile()).set_up().unwrap_err() else { panic!() };
     assert_eq!((exchange.status, exchange.outcome), (None, Outcome::Refused));
 }
 
@@ -133,7 +131,7 @@ fn a_rehearsal_sends_each_step_once_and_shows_every_exchange() {
             sequence([login(), slow, get("no too", "/no"), get("never sent", "/x")]),
         ))
         .scenario(scenario("b", closed(1, ms(100)), weighted));
-    let rehearsal = Rehearsal::new(plan.compile());
+    let rehearsal = DryRun::new(plan.compile());
     let exchanges = rehearsal.once().unwrap();
     let shown: Vec<(&str, Outcome)> = exchanges.iter().map(|e| (&*e.endpoint, e.outcome)).collect();
     let expected = [
@@ -145,7 +143,7 @@ fn a_rehearsal_sends_each_step_once_and_shows_every_exchange() {
     ];
     assert_eq!(shown, expected);
     assert_eq!(target.requests(), 5);
-    let RehearsalError::Failed(first) = rehearsal.check().unwrap_err() else { panic!() };
+    let DryRunError::Failed(first) = rehearsal.check().unwrap_err() else { panic!() };
     assert_eq!(&*first.endpoint, "no too");
 }
 
@@ -180,12 +178,13 @@ fn a_value_that_is_missing_fails_the_step_that_was_to_give_it() {
 
 #[test]
 fn checks_are_counted_by_name_and_decide_after_the_status() {
-    let answer =
-        testbed::Answer::new(200).json(&serde_json::json!({"ok": true, "n": 3})).header("x-kind", "good");
+    let answer = testbed::CannedResponse::new(200)
+        .json(&serde_json::json!({"ok": true, "n": 3}))
+        .header("x-kind", "good");
     let target = testbed::http(
         Site::new()
             .at("/right", answer.clone().into())
-            .at("/wrong", testbed::Answer { status: 503, ..answer }.into()),
+            .at("/wrong", testbed::CannedResponse { status: 503, ..answer }.into()),
     )
     .unwrap();
     let mut right = get("right", "/right");

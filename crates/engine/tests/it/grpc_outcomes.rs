@@ -4,7 +4,7 @@ use evidence::{GrpcCode, Outcome};
 use testbed::{Behaviour, GrpcBehaviour, Site};
 use workload::Scenario;
 
-use crate::balance::Books;
+use crate::balance::Accounting;
 use crate::drive::drive;
 use crate::plan::{Plan, RPC, Tuned, at_rate, call, closed, ms, scenario, sequence};
 

@@ -8,7 +8,7 @@ use evidence::{Metric, Outcome};
 use testbed::{Behaviour, GrpcBehaviour, Site};
 use workload::HttpVersion;
 
-use crate::balance::Books;
+use crate::balance::Accounting;
 use crate::drive::drive;
 use crate::plan::{Plan, Tuned, WEB, at_rate, get, ms, scenario, sequence};
 

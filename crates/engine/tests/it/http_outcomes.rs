@@ -3,9 +3,9 @@
 use std::thread;
 
 use evidence::{Metric, Outcome};
-use testbed::{Answer, Behaviour, Ending, Farewell, Framing, Site};
+use testbed::{Behaviour, CannedResponse, Ending, Farewell, Framing, Site};
 
-use crate::balance::Books;
+use crate::balance::Accounting;
 use crate::drive::{Drive, HANG, drive};
 use crate::plan::{Plan, Tuned, at_rate, closed, get, ms, scenario, sequence};
 
@@ -69,7 +69,8 @@ fn silence_is_a_timeout() {
     check(Behaviour::never(), Outcome::Timeout);
     check(Behaviour::half_answer(Ending::Hang), Outcome::Timeout);
     check(Behaviour::after(ms(2_000)), Outcome::Timeout);
-    let trickle = Behaviour::Trickle { answer: Answer::new(200).body("x".repeat(200)), interval: ms(10) };
+    let trickle =
+        Behaviour::Trickle { answer: CannedResponse::new(200).body("x".repeat(200)), interval: ms(10) };
     check(trickle, Outcome::Timeout);
 }
 
@@ -84,11 +85,14 @@ fn statuses_are_told_apart() {
 #[test]
 fn unusual_answers_that_are_whole_are_good() {
     check(Behaviour::ok(), Outcome::Ok);
-    check(Answer::new(200).framed(Framing::Chunked(3)).into(), Outcome::Ok);
-    check(Answer::new(200).framed(Framing::UntilClose).into(), Outcome::Ok);
-    check(Answer::new(204).into(), Outcome::Ok);
-    check(Answer::new(200).body(vec![b'x'; 3 << 20]).into(), Outcome::Ok);
-    check(Behaviour::Trickle { answer: Answer::new(200).body("12345"), interval: ms(2) }, Outcome::Ok);
+    check(CannedResponse::new(200).framed(Framing::Chunked(3)).into(), Outcome::Ok);
+    check(CannedResponse::new(200).framed(Framing::UntilClose).into(), Outcome::Ok);
+    check(CannedResponse::new(204).into(), Outcome::Ok);
+    check(CannedResponse::new(200).body(vec![b'x'; 3 << 20]).into(), Outcome::Ok);
+    check(
+        Behaviour::Trickle { answer: CannedResponse::new(200).body("12345"), interval: ms(2) },
+        Outcome::Ok,
+    );
     check(Behaviour::close_after(1, Farewell::Announced), Outcome::Ok);
     // The answer is whole; what follows it belongs to nobody, and costs the connection.
     check(Behaviour::lie_about_length(3, "bodybody", Ending::Hang), Outcome::Ok);
@@ -146,7 +150,7 @@ fn a_target_that_dies_in_mid_run_is_data() {
 #[test]
 fn a_request_that_cannot_be_sent_fails_alone() {
     let target = testbed::http(
-        Site::new().at("/value", Answer::new(200).json(&serde_json::json!({"v": "a\r\nb"})).into()),
+        Site::new().at("/value", CannedResponse::new(200).json(&serde_json::json!({"v": "a\r\nb"})).into()),
     )
     .unwrap();
     let steps = sequence([get("value", "/value").take("v", "$.v"), get("use", "/use").header("x-v", "${v}")]);

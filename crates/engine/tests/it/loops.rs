@@ -6,7 +6,7 @@ use evidence::Metric;
 use testbed::{Behaviour, Target};
 use workload::Pick;
 
-use crate::balance::Books;
+use crate::balance::Accounting;
 use crate::drive::Drive;
 use crate::plan::{Plan, at_rate, closed, get, ms, scenario, sequence};
 

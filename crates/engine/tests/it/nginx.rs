@@ -7,7 +7,7 @@ use peers::nginx::{LARGE_BYTES, Nginx};
 use testbed::{Authority, Validity};
 use workload::{Connecting, HttpVersion, Step};
 
-use crate::balance::Books;
+use crate::balance::Accounting;
 use crate::drive::drive;
 use crate::plan::{Plan, Tuned, WEB, at_rate, get, ms, request, scenario, sequence};
 

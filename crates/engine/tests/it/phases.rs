@@ -2,10 +2,10 @@
 //! are no more than the whole.
 
 use evidence::Metric;
-use testbed::{Answer, Authority, Behaviour, Ending, Front, Validity};
+use testbed::{Authority, Behaviour, CannedResponse, Ending, Front, Validity};
 use workload::{HttpVersion, Reuse};
 
-use crate::balance::Books;
+use crate::balance::Accounting;
 use crate::drive::{Ran, drive};
 use crate::plan::{Plan, WEB, at_rate, get, ms, scenario, sequence};
 
@@ -49,7 +49,7 @@ fn waiting_is_for_the_target() {
 
 #[test]
 fn receiving_begins_with_the_head() {
-    let body = Behaviour::Trickle { answer: Answer::new(200).body("12345"), interval: ms(10) };
+    let body = Behaviour::Trickle { answer: CannedResponse::new(200).body("12345"), interval: ms(10) };
     let target = testbed::http(body).unwrap();
     let ran = load(Plan::of(target.addr()));
     assert!(sum_ms(&ran, Metric::ReceivingNs) >= 40 * COUNT, "{}", sum_ms(&ran, Metric::ReceivingNs));

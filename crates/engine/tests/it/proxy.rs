@@ -9,7 +9,7 @@ use evidence::Outcome;
 use testbed::{Authority, Behaviour, Front, GrpcBehaviour, Validity};
 use workload::proxy::Proxy;
 
-use crate::balance::Books;
+use crate::balance::Accounting;
 use crate::drive::{Ran, drive};
 use crate::plan::{Plan, RPC, WEB, at_rate, call, get, ms, scenario, sequence};
 

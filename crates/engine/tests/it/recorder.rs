@@ -7,7 +7,7 @@ use evidence::Metric;
 use evidence::exchange::Taken;
 use testbed::Behaviour;
 
-use crate::balance::Books;
+use crate::balance::Accounting;
 use crate::drive::{Drive, HANG, empty_run, record, record_and};
 use crate::plan::{Plan, at_rate, closed, get, ms, scenario, sequence};
 

@@ -1,10 +1,10 @@
 //! HTTP beyond one request and its response: redirects, cookies, basic authorization, coded bodies.
 
 use evidence::{Metric, Outcome};
-use testbed::{Answer, Behaviour, Served, Site, Target};
+use testbed::{Behaviour, CannedResponse, Served, Site, Target};
 use workload::{Expect, HttpOptions, Request, Step, Template};
 
-use crate::balance::Books;
+use crate::balance::Accounting;
 use crate::drive::{Ran, drive};
 use crate::plan::{Plan, Tuned, WEB, at_rate, closed, get, ms, request, scenario, sequence};
 
@@ -23,7 +23,7 @@ fn following(step: Step, redirects: u32) -> Step {
 }
 
 fn redirect(status: u16, location: &str) -> Behaviour {
-    Answer::new(status).header("location", location).into()
+    CannedResponse::new(status).header("location", location).into()
 }
 
 fn run(site: Site<Behaviour>, step: Step) -> (Ran, Vec<Served>) {
@@ -46,9 +46,9 @@ fn outcome(site: Site<Behaviour>, step: Step) -> Outcome {
 #[test]
 fn redirects_are_followed_within_one_request() {
     let site = Site::new()
-        .at("/start", Answer::new(302).header("location", "sub/next?x=1").after(ms(30)).into())
+        .at("/start", CannedResponse::new(302).header("location", "sub/next?x=1").after(ms(30)).into())
         .at("/sub/next", redirect(307, "/end"))
-        .at("/end", Answer::new(200).body("there").after(ms(30)).into());
+        .at("/end", CannedResponse::new(200).body("there").after(ms(30)).into());
     let step = Step {
         expect: Expect { body_contains: vec![Template::literal("there")], ..Expect::default() },
         ..following(get("start", "/start"), 2)
@@ -69,7 +69,7 @@ fn a_redirect_is_the_response_unless_it_is_followed() {
     assert_eq!(outcome(site(), following(get("start", "/start"), 3)), Outcome::Check);
     let elsewhere = Site::new().at("/start", redirect(302, "http://127.0.0.1:9/"));
     assert_eq!(outcome(elsewhere, following(get("start", "/start"), 3)), Outcome::Check);
-    let nowhere = Site::new().at("/start", Answer::new(302).into());
+    let nowhere = Site::new().at("/start", CannedResponse::new(302).into());
     assert_eq!(outcome(nowhere, following(get("start", "/start"), 3)), Outcome::Ok);
 }
 
@@ -118,8 +118,9 @@ fn cookie_jar(target: &Target, keep: bool) -> Vec<Served> {
 #[test]
 fn each_virtual_user_keeps_its_cookies() {
     let site = || {
-        let login =
-            Answer::new(303).header("location", "/home").header("set-cookie", "id=7; Path=/; HttpOnly");
+        let login = CannedResponse::new(303)
+            .header("location", "/home")
+            .header("set-cookie", "id=7; Path=/; HttpOnly");
         testbed::http(Site::new().at("/login", login.into()).otherwise(Behaviour::ok())).unwrap()
     };
     let log = cookie_jar(&site(), true);
@@ -136,7 +137,7 @@ fn coded_bodies_are_read_for_checks() {
     let mut zipped = Vec::new();
     wire::coding::gzip(br#"{"id": 7}"#, &mut zipped);
     let answer = |body: &[u8]| {
-        let answer = Answer::new(200).header("content-encoding", "gzip").body(body);
+        let answer = CannedResponse::new(200).header("content-encoding", "gzip").body(body);
         Site::new().at("/x", answer.into())
     };
     let expect = Expect { json: vec![("$.id".to_owned(), 7.into())], ..Expect::default() };

@@ -7,7 +7,7 @@ use evidence::{Metric, Outcome};
 use testbed::{Behaviour, GrpcBehaviour, Target};
 use workload::Scenario;
 
-use crate::balance::Books;
+use crate::balance::Accounting;
 use crate::drive::{Drive, HANG, Ran, drive};
 use crate::plan::{Plan, RPC, at_rate, call, closed, get, ms, scenario, sequence};
 

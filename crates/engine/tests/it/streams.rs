@@ -7,7 +7,7 @@ use testbed::{GrpcBehaviour, Site, StreamEnd};
 use workload::call::{CallOptions, CancelAfter};
 use workload::{Expect, Step};
 
-use crate::balance::Books;
+use crate::balance::Accounting;
 use crate::drive::{Ran, drive};
 use crate::plan::{Plan, RPC, Tuned, at_rate, call, ms, scenario, sequence};
 

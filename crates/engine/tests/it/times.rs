@@ -9,7 +9,7 @@ use evidence::{Histogram, Instant, Key, Metric, Outcome};
 use testbed::{Behaviour, GrpcBehaviour, Served, Site};
 use workload::schedule::Schedule;
 
-use crate::balance::Books;
+use crate::balance::Accounting;
 use crate::drive::{Drive, drive};
 use crate::plan::{Plan, RPC, at_rate, call, closed, get, mix, ms, scenario, sequence};
 

@@ -2,11 +2,11 @@
 
 use evidence::Outcome;
 use testbed::{
-    Answer, Authority, Behaviour, Ending, Front, GrpcBehaviour, RunningFront, Site, Target, Validity,
+    Authority, Behaviour, CannedResponse, Ending, Front, GrpcBehaviour, RunningFront, Site, Target, Validity,
 };
 use workload::{HttpVersion, Reuse};
 
-use crate::balance::Books;
+use crate::balance::Accounting;
 use crate::drive::{Ran, drive};
 use crate::plan::{Plan, RPC, Tuned, WEB, at_rate, call, get, ms, scenario, sequence};
 
@@ -171,8 +171,12 @@ fn what_fails_in_cleartext_fails_alike_under_tls() {
     check(Behaviour::garbage(), Outcome::Protocol);
     check(Behaviour::never(), Outcome::Timeout);
     check(Behaviour::status(503), Outcome::Http503);
-    check(Behaviour::Trickle { answer: Answer::new(200).body("12345"), interval: ms(2) }, Outcome::Ok);
-    let trickle = Behaviour::Trickle { answer: Answer::new(200).body("x".repeat(500)), interval: ms(10) };
+    check(
+        Behaviour::Trickle { answer: CannedResponse::new(200).body("12345"), interval: ms(2) },
+        Outcome::Ok,
+    );
+    let trickle =
+        Behaviour::Trickle { answer: CannedResponse::new(200).body("x".repeat(500)), interval: ms(10) };
     check(trickle, Outcome::Timeout);
-    check(Answer::new(200).body(vec![b'x'; 5_000]).into(), Outcome::Ok);
+    check(CannedResponse::new(200).body(vec![b'x'; 5_000]).into(), Outcome::Ok);
 }

@@ -6,7 +6,7 @@ use engine::iteration::{Behaviour as Does, Context, Event, Iteration, Progress, 
 use evidence::{Instant, Metric, Outcome};
 use testbed::{Behaviour, Site, Target};
 
-use crate::balance::Books;
+use crate::balance::Accounting;
 use crate::drive::Drive;
 use crate::plan::{Plan, at_rate, closed, get, ms, scenario, sequence};
 

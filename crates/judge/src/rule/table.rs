@@ -4,7 +4,7 @@ use evidence::Severity;
 
 use super::{Guard, Rule};
 
-mod doubts;
+mod cautions;
 mod steadiness;
 
 const LOAD_CLAIMS: &str = "every objective on requests of the scenario and phase it fires in";
@@ -69,7 +69,7 @@ pub const RULES: &[Rule] = &[
                users.",
         guard: Guard::LoadUnlessMissed,
     },
-    doubts::L5,
+    cautions::L5,
     Rule {
         id: "L6",
         title: "accounting-identity",
@@ -245,7 +245,7 @@ pub const RULES: &[Rule] = &[
         next: "Look at the latency distribution in the report, and at the slowest exchanges.",
         guard: Guard::Times,
     },
-    doubts::Q5,
+    cautions::Q5,
     Rule {
         id: "Q7",
         title: "profile-window-or-denominator",
@@ -257,7 +257,7 @@ pub const RULES: &[Rule] = &[
         next: "Set the mark inside a phase with load, and look why the first snapshot is missing.",
         guard: Guard::Named,
     },
-    doubts::Q8,
+    cautions::Q8,
     Rule {
         id: "Q9",
         title: "not-measured-is-not-zero",
@@ -282,7 +282,7 @@ pub const RULES: &[Rule] = &[
         next: "Run longer, offer more, or ask for a lower quantile.",
         guard: Guard::Named,
     },
-    doubts::S9,
+    cautions::S9,
     steadiness::T1,
     steadiness::T2,
     Rule {
@@ -309,8 +309,8 @@ pub const RULES: &[Rule] = &[
         next: "Look at `notices` in the run file, and mend what kept the observer from seeing.",
         guard: Guard::Named,
     },
-    doubts::M4,
-    doubts::M5,
+    cautions::M4,
+    cautions::M5,
     Rule {
         id: "M6",
         title: "partial-pass",

@@ -23,7 +23,7 @@ pub(crate) fn rule(facts: &Facts<'_>) -> Vec<Finding> {
 fn closed(facts: &Facts<'_>, scenario: &Scenario, vus: u32) -> Vec<Finding> {
     let whole = Scope { scenario: Some(scenario.name.clone()), ..Scope::default() };
     let asked: Vec<_> =
-        facts.asked.iter().filter(|a| a.is_about_load() && a.touches(&whole, &facts.tables)).collect();
+        facts.asked.iter().filter(|a| a.is_about_load() && a.applies_to(&whole, &facts.tables)).collect();
     let figures = [("virtual users", f64::from(vus), "1")];
     let mut findings = Vec::new();
     for asked in asked.iter().filter(|asked| asked.is_a_rate()) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-use engine::{Clock, Control, Program, Setting};
+use engine::{Clock, Control, Program, RunOptions};
 use evidence::exchange::{Inlet, Taken, exchange};
 use evidence::{Histogram, Key, KeyId, Metric, Outcome, Tick};
 use workload::plan::{Files, LoadedPlan, Overrides, load};
@@ -92,7 +92,7 @@ pub(super) fn offer(ask: Ask) -> Result<Stage> {
     let target = Target::start(ask.delay).context("the target of the self-test cannot be started")?;
     let program = Program::compile(plan(ask, &target)?, clock::now().as_nanosecond())?;
     let clock = Clock::starting_in(LEAD);
-    let setting = Setting { program: Arc::new(program), clock, control: Control::new(), behaviour: None };
+    let setting = RunOptions { program: Arc::new(program), clock, control: Control::new(), behaviour: None };
     let (outlet, inlet) = exchange();
     let mut stage = std::thread::scope(|scope| {
         let engine = scope.spawn(|| engine::run(&setting, vec![outlet]));

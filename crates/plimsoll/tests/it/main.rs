@@ -2,14 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod adhoc;
+mod adhoc_connections;
+mod adhoc_options;
 mod archives;
 mod command;
 mod compare;
 mod explain;
 mod imports;
-mod line_connections;
-mod line_options;
-mod lines;
 mod load;
 mod monitoring;
 mod once;

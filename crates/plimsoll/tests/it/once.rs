@@ -1,14 +1,14 @@
 //! `run --once`: every exchange is shown, nothing secret with it, and nothing is recorded.
 
-use testbed::{Answer, Behaviour, Site};
+use testbed::{Behaviour, CannedResponse, Site};
 
 use crate::command::{Place, closed};
 
 #[test]
 fn every_exchange_is_shown_and_nothing_recorded() {
     let site = Site::new()
-        .at("/open", Answer::new(201).json(&serde_json::json!({ "season": "spring" })).into())
-        .otherwise(Answer::new(200).body("welcome").into());
+        .at("/open", CannedResponse::new(201).json(&serde_json::json!({ "season": "spring" })).into())
+        .otherwise(CannedResponse::new(200).body("welcome").into());
     let target = testbed::http(site).unwrap();
     let plan = closed(target.addr(), 1)
         + "[[scenarios.steps]]\nname = \"second\"\nget = \"${api.url}/y?season=${season}\"\n\
@@ -31,7 +31,7 @@ fn every_exchange_is_shown_and_nothing_recorded() {
 
 #[test]
 fn a_failed_step_is_shown_and_is_exit_3() {
-    let target = testbed::http(Behaviour::from(Answer::new(500).body("out of cheese"))).unwrap();
+    let target = testbed::http(Behaviour::from(CannedResponse::new(500).body("out of cheese"))).unwrap();
     let place = Place::new(&closed(target.addr(), 1));
     let ran = place.plimsoll(&["run", "plan.toml", "--once"]);
     ran.ended(3).says(&[

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use testbed::{Answer, Behaviour, Ending, GrpcBehaviour, Site};
+use testbed::{Behaviour, CannedResponse, Ending, GrpcBehaviour, Site};
 
 use crate::command::{Place, closed, refusal, with_head};
 
@@ -53,7 +53,7 @@ fn a_host_that_does_not_exist_is_said_before_the_run() {
 
 #[test]
 fn a_failing_precheck_shows_the_exchange_and_sends_no_load() {
-    let site = Site::new().at("/x", Answer::new(503).body("the store is down").into());
+    let site = Site::new().at("/x", CannedResponse::new(503).body("the store is down").into());
     let target = testbed::http(site).unwrap();
     let place = Place::new(&with_head(&closed(target.addr(), 1), "precheck = true"));
     let ran = place.plimsoll(&["run", "plan.toml"]);
@@ -114,7 +114,8 @@ fn the_load_waits_for_a_target_that_is_started_later() {
 fn a_target_that_is_never_ready_is_given_up_within_the_limit() {
     let nobody = refusal();
     let hanging = testbed::http(Behaviour::never()).unwrap();
-    let dripping = Behaviour::Trickle { answer: Answer::new(200), interval: Duration::from_millis(100) };
+    let dripping =
+        Behaviour::Trickle { answer: CannedResponse::new(200), interval: Duration::from_millis(100) };
     let answer = testbed::http(Site::new().at("/ready", dripping)).unwrap();
     for (address, reason) in [
         (nobody.addr(), "refused"),

@@ -1,6 +1,6 @@
 //! A target looked at for a quarter of a minute.
 
-use testbed::{Answer, Behaviour, GrpcBehaviour};
+use testbed::{Behaviour, CannedResponse, GrpcBehaviour};
 
 use crate::command::{Place, closed};
 use crate::tonic_peer::{Reflects, start};
@@ -35,7 +35,7 @@ fn a_limiter_is_seen_and_nobody_there_is_told() {
 /// A limiter as they are: it lets a few through, and says when to come again.
 #[test]
 fn a_limiter_that_only_a_burst_meets_is_seen() {
-    let refused = Answer::new(429).header("retry-after", "1");
+    let refused = CannedResponse::new(429).header("retry-after", "1");
     let mut answers = vec![Behaviour::ok(); 60];
     answers.extend(vec![Behaviour::from(refused); 240]);
     let target = testbed::http(Behaviour::Sequence(answers)).unwrap();

@@ -93,12 +93,12 @@ fn imports_are_found_in_import_paths() {
         "api/health.proto",
         "syntax = \"proto3\"; package grpc.health.v1; import \"types/status.proto\";
          message HealthCheckRequest { string service = 1; }
-         service Health { rpc Check(HealthCheckRequest) returns (types.Answer); }",
+         service Health { rpc Check(HealthCheckRequest) returns (types.CannedResponse); }",
     );
     place.write(
         "vendor/types/status.proto",
         "syntax = \"proto3\"; package types; enum Status { UNKNOWN = 0; SERVING = 1; }
-         message Answer { Status status = 1; }",
+         message CannedResponse { Status status = 1; }",
     );
     place.plimsoll(&["run", "plan.toml", "--once"]).ended(0).says(&["\"SERVING\""]);
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
-use testbed::{Answer, Behaviour, Site, Target};
+use testbed::{Behaviour, CannedResponse, Site, Target};
 
 use crate::command::Place;
 
@@ -60,7 +60,7 @@ few_errors = "error_rate(all) < 1%"
 }
 
 fn shop() -> Target {
-    let login = Answer::new(200)
+    let login = CannedResponse::new(200)
         .json(&serde_json::json!({ "token": "login-token-7f3a", "greeting": "login-token-7f3a is yours" }))
         .header("set-cookie", "login-cookie-91bd");
     let site =
@@ -143,7 +143,7 @@ fn nothing_secret_is_shown_by_once() {
 
 #[test]
 fn nothing_secret_is_shown_of_a_step_that_fails_before_the_load() {
-    let login = Answer::new(403)
+    let login = CannedResponse::new(403)
         .json(&serde_json::json!({ "token": "login-token-7f3a", "why": "no login-token-7f3a" }));
     let site = Site::new().at("/begin", Behaviour::ok()).otherwise(login.into());
     let target = testbed::http(site).unwrap();

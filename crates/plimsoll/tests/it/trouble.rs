@@ -1,6 +1,6 @@
 //! What goes wrong in mid-run is data, and the run is judged; what cannot be recorded is our failure.
 
-use testbed::{Answer, Behaviour, Site, Target};
+use testbed::{Behaviour, CannedResponse, Site, Target};
 
 use crate::command::{HANG, Place, closed, open, recorded_seconds};
 
@@ -59,7 +59,7 @@ fn a_target_that_restarts_in_mid_run_leaves_gaps_and_no_rate_below_zero() {
 /// Bytes that are no profile, at a mark: they are kept and named, and the run goes on.
 #[test]
 fn profiles_that_are_none_are_a_finding() {
-    let cut = Answer::new(200).body([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff, 1, 2, 3]);
+    let cut = CannedResponse::new(200).body([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff, 1, 2, 3]);
     let site = Site::new().at("/debug/pprof/heap", cut.into()).otherwise(Behaviour::ok());
     let target = testbed::http(site).unwrap();
     let asked = format!(

@@ -1,6 +1,6 @@
 //! Every report of made-up runs: what they say, that they are well-formed, that nothing hostile gets out.
 
-mod books;
+mod accounting;
 mod comparison;
 mod comparison_pages;
 mod hostile;

@@ -1,6 +1,6 @@
 //! Writes an answer as bytes.
 
-use crate::behaviour::{Answer, Farewell, Framing};
+use crate::behaviour::{CannedResponse, Farewell, Framing};
 
 /// An answer as it goes over the wire.
 #[derive(Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub(crate) struct Encoded {
 }
 
 /// Encodes `answer` to a request of `method`; `farewell` says whether the connection's end is announced.
-pub(crate) fn encode(answer: &Answer, method: &str, farewell: Option<Farewell>) -> Encoded {
+pub(crate) fn encode(answer: &CannedResponse, method: &str, farewell: Option<Farewell>) -> Encoded {
     let mut head = format!("HTTP/1.1 {} {}\r\n", answer.status, reason(answer.status));
     for (name, value) in &answer.headers {
         head.push_str(&format!("{name}: {value}\r\n"));
@@ -53,14 +53,14 @@ fn reason(status: u16) -> &'static str {
 mod tests {
     use super::*;
 
-    fn check(answer: &Answer, method: &str, expect: &str) {
+    fn check(answer: &CannedResponse, method: &str, expect: &str) {
         let Encoded { head, body } = encode(answer, method, None);
         assert_eq!(String::from_utf8([head, body].concat()).unwrap(), expect);
     }
 
     #[test]
     fn frames_the_body_as_asked() {
-        let mut answer = Answer::new(200).body("hello");
+        let mut answer = CannedResponse::new(200).body("hello");
         answer.headers.clear();
         check(&answer, "GET", "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello");
         check(&answer, "HEAD", "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n");
@@ -68,6 +68,6 @@ mod tests {
         let expect = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n";
         check(&chunked, "GET", expect);
         check(&answer.clone().framed(Framing::UntilClose), "GET", "HTTP/1.1 200 OK\r\n\r\nhello");
-        check(&Answer { status: 204, ..answer }, "GET", "HTTP/1.1 204 No Content\r\n\r\n");
+        check(&CannedResponse { status: 204, ..answer }, "GET", "HTTP/1.1 204 No Content\r\n\r\n");
     }
 }

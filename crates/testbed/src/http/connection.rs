@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::behaviour::{Answer, Ending, Farewell, Framing};
+use crate::behaviour::{CannedResponse, Ending, Farewell, Framing};
 use crate::clock::now_ns;
 use crate::freeze::nanos;
 use crate::http::answer::encode;
@@ -83,7 +83,7 @@ impl Connection {
         let closes = reply.last.or_else(|| request.closes().then_some(Farewell::Announced));
         match reply.act {
             Act::Raw(bytes, then) => self.raw(entry, &bytes, then, reader),
-            Act::Answer(answer) => {
+            Act::CannedResponse(answer) => {
                 self.answer(entry, &answer, &request, closes)?;
                 end_of(&answer, closes)
             }
@@ -97,7 +97,7 @@ impl Connection {
     fn answer(
         &self,
         entry: Entry,
-        answer: &Answer,
+        answer: &CannedResponse,
         request: &Request,
         closes: Option<Farewell>,
     ) -> Result<(), End> {
@@ -111,7 +111,7 @@ impl Connection {
     fn trickle(
         &self,
         entry: Entry,
-        (answer, interval): (&Answer, Duration),
+        (answer, interval): (&CannedResponse, Duration),
         request: &Request,
         closes: Option<Farewell>,
     ) -> Result<(), End> {
@@ -189,12 +189,14 @@ impl Drop for Connection {
 fn without_request(reply: Reply) -> Reply {
     match reply.act {
         Act::Raw(..) => reply,
-        Act::Answer(_) | Act::Trickle(..) => {
-            Reply { act: Act::Answer(Answer::new(400)), last: Some(Farewell::Announced), ..reply }
-        }
+        Act::CannedResponse(_) | Act::Trickle(..) => Reply {
+            act: Act::CannedResponse(CannedResponse::new(400)),
+            last: Some(Farewell::Announced),
+            ..reply
+        },
     }
 }
 
-fn end_of(answer: &Answer, closes: Option<Farewell>) -> Result<(), End> {
+fn end_of(answer: &CannedResponse, closes: Option<Farewell>) -> Result<(), End> {
     if closes.is_some() || answer.framing == Framing::UntilClose { Err(End::Close) } else { Ok(()) }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::behaviour::{Answer, Behaviour, Ending, Farewell};
+use crate::behaviour::{Behaviour, CannedResponse, Ending, Farewell};
 use crate::freeze::nanos;
 use crate::http::request::Request;
 use crate::queue::Queue;
@@ -24,8 +24,8 @@ pub(crate) struct Reply {
 
 #[derive(Debug)]
 pub(crate) enum Act {
-    Answer(Answer),
-    Trickle(Answer, Duration),
+    CannedResponse(CannedResponse),
+    Trickle(CannedResponse, Duration),
     Raw(Vec<u8>, Ending),
 }
 
@@ -65,13 +65,13 @@ impl Handlers {
 /// A behaviour with its memory.
 #[derive(Debug)]
 enum Handler {
-    Fixed(Answer),
+    Fixed(CannedResponse),
     Echo,
     Raw { delay: Duration, bytes: Vec<u8>, then: Ending },
-    Trickle { answer: Answer, interval: Duration },
+    Trickle { answer: CannedResponse, interval: Duration },
     EveryNth { seen: AtomicU64, nth: u64, failing: Box<Handler>, otherwise: Box<Handler> },
     Sequence { seen: AtomicU64, handlers: Vec<Handler> },
-    Capacity { queue: Mutex<Queue>, answer: Answer },
+    Capacity { queue: Mutex<Queue>, answer: CannedResponse },
     Login { issued: AtomicU64 },
     CloseAfter { requests: u64, farewell: Farewell, answer: Box<Handler> },
 }
@@ -141,11 +141,11 @@ impl Handler {
     }
 }
 
-fn answered(at_ns: u64, answer: Answer) -> Reply {
-    Reply { due_ns: at_ns.saturating_add(nanos(answer.delay)), act: Act::Answer(answer), last: None }
+fn answered(at_ns: u64, answer: CannedResponse) -> Reply {
+    Reply { due_ns: at_ns.saturating_add(nanos(answer.delay)), act: Act::CannedResponse(answer), last: None }
 }
 
-fn echo(asked: Asked<'_>) -> Answer {
+fn echo(asked: Asked<'_>) -> CannedResponse {
     let request = asked.request;
     let mut headers = serde_json::Map::new();
     for (name, value) in &request.headers {
@@ -155,7 +155,7 @@ fn echo(asked: Asked<'_>) -> Answer {
         };
         headers.insert(name.clone(), joined.into());
     }
-    Answer::new(200).json(&json!({
+    CannedResponse::new(200).json(&json!({
         "method": request.method,
         "path": request.path,
         "query": request.query,
@@ -165,11 +165,11 @@ fn echo(asked: Asked<'_>) -> Answer {
     }))
 }
 
-fn login(issued: &AtomicU64, request: &Request) -> Answer {
+fn login(issued: &AtomicU64, request: &Request) -> CannedResponse {
     if request.method == "POST" && request.path.ends_with("/login") {
         let token = format!("token-{}", issued.fetch_add(1, Ordering::Relaxed) + 1);
         let cookie = format!("session={token}; Path=/; HttpOnly");
-        return Answer::new(200).json(&json!({ "token": token })).header("set-cookie", &cookie);
+        return CannedResponse::new(200).json(&json!({ "token": token })).header("set-cookie", &cookie);
     }
     let bearer = request.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
     let cookies = request.header("cookie").unwrap_or_default();
@@ -179,8 +179,8 @@ fn login(issued: &AtomicU64, request: &Request) -> Answer {
         (1..=issued.load(Ordering::Relaxed)).contains(&user).then_some(user)
     };
     match (known(bearer), known(cookie)) {
-        (Some(user), _) => Answer::new(200).json(&json!({ "user": user, "by": "bearer" })),
-        (None, Some(user)) => Answer::new(200).json(&json!({ "user": user, "by": "cookie" })),
-        (None, None) => Answer::new(401).header("www-authenticate", "Bearer"),
+        (Some(user), _) => CannedResponse::new(200).json(&json!({ "user": user, "by": "bearer" })),
+        (None, Some(user)) => CannedResponse::new(200).json(&json!({ "user": user, "by": "cookie" })),
+        (None, None) => CannedResponse::new(401).header("www-authenticate", "Bearer"),
     }
 }

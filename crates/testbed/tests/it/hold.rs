@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use testbed::{Answer, Behaviour, Fate, Freeze, Served, Site, now_ns};
+use testbed::{Behaviour, CannedResponse, Fate, Freeze, Served, Site, now_ns};
 
 use crate::client::{Client, get};
 
@@ -31,7 +31,7 @@ fn a_delay_is_held_at_least_and_the_client_waits_no_less() {
 
 #[test]
 fn a_trickle_holds_one_interval_for_each_byte() {
-    let answer = Answer::new(200).body("12345");
+    let answer = CannedResponse::new(200).body("12345");
     let (waited, served) = waited(Behaviour::Trickle { answer, interval: HOLD / 5 });
     assert!(served.held().unwrap() >= HOLD);
     assert!(waited >= served.held().unwrap());

@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
 use serde_json::json;
-use testbed::{Answer, Behaviour, Ending, Farewell, Fate, Framing, Site};
+use testbed::{Behaviour, CannedResponse, Ending, Farewell, Fate, Framing, Site};
 
 use crate::client::{Client, LIMIT, body, get, json, status};
 
@@ -65,7 +65,7 @@ fn answers_pipelined_requests_in_order() {
 
 #[test]
 fn frames_a_body_by_chunks_and_by_the_end() {
-    let answer = Answer::new(200).body("hello");
+    let answer = CannedResponse::new(200).body("hello");
     let site = Site::new()
         .at("/chunks", answer.clone().framed(Framing::Chunked(2)).into())
         .at("/end", answer.framed(Framing::UntilClose).into());

@@ -6,7 +6,7 @@
 use super::{Grant, GrantError, Granting, RewardClient, Token};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use kit::client::{Answer, CallError, Client};
+use kit::client::{CallError, CallResponse, Client};
 use kit::metrics::{Metrics, seconds_histogram};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -170,7 +170,7 @@ impl RewardClient for HttpRewards {
     }
 }
 
-fn judged(called: Result<Answer, CallError>) -> Attempt {
+fn judged(called: Result<CallResponse, CallError>) -> Attempt {
     match called {
         Ok(_) => Attempt::Granted,
         Err(CallError::Status(answer)) => by_status(answer.status, answer.retry_after()),

@@ -4,9 +4,9 @@
 //! Any number of processes may share a database: whoever writes a user locks the user's row of `players` first.
 //! Start at [`Postgres::open`].
 
-mod caretaker;
-#[cfg(feature = "lab")]
-mod lab;
+#[cfg(feature = "faults")]
+mod faults;
+mod maintenance;
 #[cfg(test)]
 mod plans;
 mod reader;
@@ -24,9 +24,9 @@ use super::counted::Counted;
 use crate::catalog::Catalog;
 use crate::rules::UserGoals;
 use crate::user::UserId;
-use caretaker::Caretaker;
 use kit::metrics::Metrics;
 use kit::postgres::{ConnectError, Connector, ServerOptions, connect_patiently};
+use maintenance::Caretaker;
 use reader::{Ask, Reader, Reads};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -21,12 +21,12 @@ mod full;
 mod grpc;
 #[path = "../it/home.rs"]
 mod home;
+#[cfg(feature = "faults")]
+mod injected_faults;
 #[path = "../it/issuer.rs"]
 mod issuer;
 #[path = "../it/killed.rs"]
 mod killed;
-#[cfg(feature = "lab")]
-mod lab;
 #[path = "../it/pitfalls.rs"]
 mod pitfalls;
 #[path = "../it/players.rs"]

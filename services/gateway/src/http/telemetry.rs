@@ -19,8 +19,8 @@ pub(super) async fn handle(State(api): State<Arc<Api>>, headers: HeaderMap, body
     if !api.acceptor.has_room_for(announced(&headers)) {
         return overloaded();
     }
-    #[cfg(feature = "lab")]
-    let _held = kit::lab::strike().await;
+    #[cfg(feature = "faults")]
+    let _held = kit::faults::strike().await;
     let Some(form) = form(&headers) else {
         let why = "the body must be application/json or application/x-protobuf, and not compressed";
         return error(StatusCode::UNSUPPORTED_MEDIA_TYPE, why);

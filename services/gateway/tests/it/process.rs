@@ -43,7 +43,7 @@ impl Process {
     }
 
     /// A number of a line of a file of the process in `/proc`.
-    #[allow(dead_code, reason = "lab builds alone look at memory")]
+    #[allow(dead_code, reason = "only builds with fault injection look at memory")]
     pub(crate) fn told(&self, name: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();

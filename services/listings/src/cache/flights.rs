@@ -128,13 +128,13 @@ mod tests {
     }
 
     /// Begins a query that ends when it is let go, and answers with its number.
-    struct Lab {
+    struct Setup {
         flights: Flights,
         queries: AtomicI64,
         gate: tokio::sync::Semaphore,
     }
 
-    impl Lab {
+    impl Setup {
         async fn ask(self: Arc<Self>) -> Value {
             let query = async {
                 let number = self.queries.fetch_add(1, Ordering::Relaxed);
@@ -145,9 +145,9 @@ mod tests {
         }
     }
 
-    fn lab() -> Arc<Lab> {
+    fn setup() -> Arc<Setup> {
         let gate = tokio::sync::Semaphore::new(0);
-        Arc::new(Lab { flights: Flights::default(), queries: AtomicI64::new(0), gate })
+        Arc::new(Setup { flights: Flights::default(), queries: AtomicI64::new(0), gate })
     }
 
     async fn settle() {
@@ -158,31 +158,31 @@ mod tests {
 
     #[tokio::test]
     async fn who_comes_while_a_query_runs_shares_the_next_one() {
-        let lab = lab();
-        let first = tokio::spawn(Arc::clone(&lab).ask());
+        let setup = setup();
+        let first = tokio::spawn(Arc::clone(&setup).ask());
         settle().await;
-        let later: Vec<_> = (0..10).map(|_| tokio::spawn(Arc::clone(&lab).ask())).collect();
+        let later: Vec<_> = (0..10).map(|_| tokio::spawn(Arc::clone(&setup).ask())).collect();
         settle().await;
-        lab.gate.add_permits(2);
+        setup.gate.add_permits(2);
         assert_eq!(first.await.unwrap(), value(0));
         for one in later {
             assert_eq!(one.await.unwrap(), value(1));
         }
-        assert!(lab.flights.waiting.lock().unwrap().is_empty());
+        assert!(setup.flights.waiting.lock().unwrap().is_empty());
     }
 
     #[tokio::test]
     async fn when_the_one_who_asks_goes_away_another_asks() {
-        let lab = lab();
-        let first = tokio::spawn(Arc::clone(&lab).ask());
+        let setup = setup();
+        let first = tokio::spawn(Arc::clone(&setup).ask());
         settle().await;
-        let second = tokio::spawn(Arc::clone(&lab).ask());
-        let third = tokio::spawn(Arc::clone(&lab).ask());
+        let second = tokio::spawn(Arc::clone(&setup).ask());
+        let third = tokio::spawn(Arc::clone(&setup).ask());
         settle().await;
         first.abort();
         settle().await;
-        assert_eq!(lab.queries.load(Ordering::Relaxed), 2);
-        lab.gate.add_permits(1);
+        assert_eq!(setup.queries.load(Ordering::Relaxed), 2);
+        setup.gate.add_permits(1);
         assert_eq!(second.await.unwrap(), value(1));
         assert_eq!(third.await.unwrap(), value(1));
     }
@@ -190,17 +190,17 @@ mod tests {
     /// The turn may be given to somebody who goes away before they know of it.
     #[tokio::test]
     async fn a_turn_that_nobody_took_is_passed_on() {
-        let lab = lab();
-        let first = tokio::spawn(Arc::clone(&lab).ask());
+        let setup = setup();
+        let first = tokio::spawn(Arc::clone(&setup).ask());
         settle().await;
-        let second = tokio::spawn(Arc::clone(&lab).ask());
-        let third = tokio::spawn(Arc::clone(&lab).ask());
+        let second = tokio::spawn(Arc::clone(&setup).ask());
+        let third = tokio::spawn(Arc::clone(&setup).ask());
         settle().await;
         first.abort();
         // Aborted before they run again, so with their turn untaken.
         third.abort();
-        lab.gate.add_permits(9);
+        setup.gate.add_permits(9);
         assert!(second.await.unwrap() == value(1));
-        assert!(lab.flights.waiting.lock().unwrap().is_empty());
+        assert!(setup.flights.waiting.lock().unwrap().is_empty());
     }
 }

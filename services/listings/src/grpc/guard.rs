@@ -217,8 +217,8 @@ where
                     Ok(place) => place,
                     Err(status) => return status.into_http::<Body>(),
                 };
-                #[cfg(feature = "lab")]
-                let _held = kit::lab::strike().await;
+                #[cfg(feature = "faults")]
+                let _held = kit::faults::strike().await;
                 *request.uri_mut() = known.uri.clone();
                 match inner.call(request).await {
                     Ok(response) => readable(response.into_response()),

@@ -4,10 +4,10 @@
 //! Any number of processes may share a database: whoever writes a listing locks its row first, in the order of ids.
 //! Start at [`Postgres::open`].
 
-mod caretaker;
 mod columns;
-#[cfg(feature = "lab")]
-mod lab;
+#[cfg(feature = "faults")]
+mod faults;
+mod maintenance;
 mod pool;
 mod queries;
 mod rows;
@@ -24,9 +24,9 @@ use crate::find::{Filters, Page, Similar, Slice};
 use crate::listing::Listing;
 use crate::stats::Stats;
 use crate::write::Write;
-use caretaker::Caretaker;
 use kit::metrics::Metrics;
 use kit::postgres::{ConnectError, Connected, Connector, ServerOptions, connect_patiently, migrate};
+use maintenance::Caretaker;
 use pool::Pool;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -82,8 +82,8 @@ impl Postgres {
             writers.push(sender);
         }
         let readers = options.readers;
-        #[cfg(feature = "lab")]
-        let readers = lab::readers(readers);
+        #[cfg(feature = "faults")]
+        let readers = faults::readers(readers);
         let pool = Pool::open(&connector, readers, metrics).await.map_err(not_warm)?;
         let caretaker = Arc::new(Caretaker::new(&connector, cache));
         caretaker.look().await.map_err(not_warm)?;
@@ -136,8 +136,8 @@ impl Postgres {
     /// Writes of one listing all go to one writer, so that they are written together instead of waiting for each other.
     pub(super) fn send(&self, command: Command) -> Result<(), StoreError> {
         let listing = first_listing(&command.write);
-        #[cfg(feature = "lab")]
-        let listing = lab::together(listing);
+        #[cfg(feature = "faults")]
+        let listing = faults::together(listing);
         let part = match listing {
             Some(id) => id.unsigned_abs(),
             None => self.next_writer.fetch_add(1, Ordering::Relaxed),

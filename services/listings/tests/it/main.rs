@@ -14,11 +14,11 @@ mod clock;
 mod deadline;
 mod favorites;
 mod home;
+mod injected_faults;
 #[path = "../../../challenge/tests/it/issuer.rs"]
 #[allow(dead_code, reason = "the other service asks more of it")]
 mod issuer;
 mod killed;
-mod lab;
 mod limits;
 mod listings;
 mod plans;

@@ -18,13 +18,13 @@ mod faults;
 mod favorites;
 #[path = "../it/home.rs"]
 mod home;
+#[cfg(feature = "faults")]
+mod injected_faults;
 #[path = "../../../challenge/tests/it/issuer.rs"]
 #[allow(dead_code, reason = "the other service asks more of it")]
 mod issuer;
 #[path = "../it/killed.rs"]
 mod killed;
-#[cfg(feature = "lab")]
-mod lab;
 mod late;
 #[path = "../it/limits.rs"]
 mod limits;

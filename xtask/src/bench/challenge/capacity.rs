@@ -4,7 +4,7 @@
 use anyhow::{Result, ensure};
 
 use super::Found;
-use super::lab::{Lab, Load, PLAYERS, PREPARATION, Setup, Stand};
+use super::fixture::{BenchContext, Fixture, Load, PLAYERS, PREPARATION, Setup};
 use super::player::Player;
 use crate::bench::row::Row;
 use crate::bench::seen::Seen;
@@ -33,59 +33,59 @@ enum Begin {
 }
 
 /// Lists of all goals.
-pub(super) fn list(lab: &Lab<'_>) -> Result<Found> {
+pub(super) fn list(context: &BenchContext<'_>) -> Result<Found> {
     let plans = ["list-flat-out", "list"];
-    measure(lab, &Operation { plans, target: "challenge", asked: Some(7_300.0), begin: Begin::Players })
+    measure(context, &Operation { plans, target: "challenge", asked: Some(7_300.0), begin: Begin::Players })
 }
 
 /// First starts.
-pub(super) fn initialize_new(lab: &Lab<'_>) -> Result<Found> {
+pub(super) fn initialize_new(context: &BenchContext<'_>) -> Result<Found> {
     let plans = ["initialize-new-flat-out", "initialize-new"];
-    measure(lab, &Operation { plans, target: "challenge", asked: Some(10_000.0), begin: Begin::Empty })
+    measure(context, &Operation { plans, target: "challenge", asked: Some(10_000.0), begin: Begin::Empty })
 }
 
 /// Later starts.
-pub(super) fn initialize_returning(lab: &Lab<'_>) -> Result<Found> {
+pub(super) fn initialize_returning(context: &BenchContext<'_>) -> Result<Found> {
     let plans = ["initialize-returning-flat-out", "initialize-returning"];
-    measure(lab, &Operation { plans, target: "challenge", asked: Some(22_000.0), begin: Begin::Players })
+    measure(context, &Operation { plans, target: "challenge", asked: Some(22_000.0), begin: Begin::Players })
 }
 
 /// Goals that players choose.
-pub(super) fn set_active(lab: &Lab<'_>) -> Result<Found> {
+pub(super) fn set_active(context: &BenchContext<'_>) -> Result<Found> {
     let plans = ["set-active-flat-out", "set-active"];
-    measure(lab, &Operation { plans, target: "challenge", asked: None, begin: Begin::Players })
+    measure(context, &Operation { plans, target: "challenge", asked: None, begin: Begin::Players })
 }
 
 /// Events, each of which changes one row: the rows are read afterwards.
-pub(super) fn events(lab: &Lab<'_>) -> Result<Found> {
+pub(super) fn events(context: &BenchContext<'_>) -> Result<Found> {
     let plans = ["events-flat-out", "events"];
-    measure(lab, &Operation { plans, target: "events", asked: Some(15_000.0), begin: Begin::Players })
+    measure(context, &Operation { plans, target: "events", asked: Some(15_000.0), begin: Begin::Players })
 }
 
 /// Claims: each player has one goal to claim, so there is a schedule only, and it is not longer than planned.
-pub(super) fn claim(lab: &Lab<'_>) -> Result<Found> {
-    let stand = lab.stand_with_players(&Setup::default())?;
-    stand.offer_to_all(&Load::of("achieve").for_time(PREPARATION).at(1.0 / PREPARATION))?;
-    let seen = stand.offer(&Load::of("claim").for_time(lab.options.time_scale().min(1.0)))?;
-    stand.end()?;
+pub(super) fn claim(context: &BenchContext<'_>) -> Result<Found> {
+    let fixture = context.fixture_with_players(&Setup::default())?;
+    fixture.offer_to_all(&Load::of("achieve").for_time(PREPARATION).at(1.0 / PREPARATION))?;
+    let seen = fixture.offer(&Load::of("claim").for_time(context.options.time_scale().min(1.0)))?;
+    fixture.end()?;
     let mut found = Found::row(Row::of_run("claim", (&seen, "challenge")));
     found.claim(("claim", &seen));
     Ok(found)
 }
 
-fn measure(lab: &Lab<'_>, operation: &Operation) -> Result<Found> {
+fn measure(context: &BenchContext<'_>, operation: &Operation) -> Result<Found> {
     let mut found = Found::default();
     for plan in operation.plans {
         let setup = Setup::default();
-        let stand = match operation.begin {
-            Begin::Empty => lab.stand(&setup)?,
-            Begin::Players => lab.stand_with_players(&setup)?,
+        let fixture = match operation.begin {
+            Begin::Empty => context.fixture(&setup)?,
+            Begin::Players => context.fixture_with_players(&setup)?,
         };
-        let seen = stand.offer(&lab.load(plan))?;
+        let seen = fixture.offer(&context.load(plan))?;
         if operation.target == "events" {
-            found.notes.extend(require_last_values(&stand, (plan, &seen))?);
+            found.notes.extend(require_last_values(&fixture, (plan, &seen))?);
         }
-        stand.end()?;
+        fixture.end()?;
         let row = Row::of_run(plan.replace('-', " "), (&seen, operation.target));
         found.rows.push(row.asked(operation.asked));
         found.claim((plan, &seen));
@@ -99,7 +99,10 @@ fn measure(lab: &Lab<'_>, operation: &Operation) -> Result<Found> {
 ///
 /// # Errors
 /// When a row is not what the events make it.
-pub(super) fn require_last_values(stand: &Stand<'_>, (plan, seen): (&str, &Seen)) -> Result<Option<String>> {
+pub(super) fn require_last_values(
+    fixture: &Fixture<'_>,
+    (plan, seen): (&str, &Seen),
+) -> Result<Option<String>> {
     if seen.errors() > 0 {
         let note = format!(
             "`{plan}`: not every event was acknowledged ({}), so the rows were not compared",
@@ -107,7 +110,7 @@ pub(super) fn require_last_values(stand: &Stand<'_>, (plan, seen): (&str, &Seen)
         );
         return Ok(Some(note));
     }
-    let mut player = Player::connect(stand.service.address("http")?)?;
+    let mut player = Player::connect(fixture.service.address("http")?)?;
     for number in 0..PLAYERS {
         let expected = last_value(number, seen.ok());
         let found = player.progress((&format!("player-{}", number + 1), MOVED_GOAL))?;

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 
-use super::lab::{Lab, Setup};
+use super::fixture::{BenchContext, Setup};
 use super::options::Options;
 use super::player::Player;
 use super::store::{Kind, Store};
@@ -66,10 +66,16 @@ pub(super) fn measure(workspace: &Workspace, options: &Options) -> Result<Table>
 /// What the service answers when all goals are listed.
 fn list(workspace: &Workspace, (options, folder): (&Options, &Path)) -> Result<Vec<u8>> {
     let store = Store::start(Kind::Sqlite, folder.to_owned())?;
-    let lab = Lab { workspace, options, store: &store, folder: folder.to_owned(), prepared: OnceCell::new() };
-    let stand = lab.stand(&Setup::default())?;
-    let body = Player::connect(stand.service.address("http")?)?.ask(("GET", "challenges", "somebody"))?;
-    stand.end()?;
+    let context = BenchContext {
+        workspace,
+        options,
+        store: &store,
+        folder: folder.to_owned(),
+        prepared: OnceCell::new(),
+    };
+    let fixture = context.fixture(&Setup::default())?;
+    let body = Player::connect(fixture.service.address("http")?)?.ask(("GET", "challenges", "somebody"))?;
+    fixture.end()?;
     Ok(body)
 }
 

@@ -11,8 +11,8 @@ mod staircase;
 use anyhow::{Context as _, Result};
 
 use super::Found;
-use super::lab::{Lab, Load, Setup, Stand};
-use crate::bench::cage::Cage;
+use super::fixture::{BenchContext, Fixture, Load, Setup};
+use crate::bench::cgroup::Cage;
 use crate::bench::overload::{Best, Bound, HEAD, Offered, PLANNED_PER_S, SHARE_PERCENT, cells};
 use crate::bench::proc;
 use crate::bench::table::{Table, count};
@@ -51,33 +51,33 @@ const KINDS: [Kind; 2] = [
 ];
 
 /// Lists and events, each at three and ten times the best.
-pub(super) fn overload(lab: &Lab<'_>) -> Result<Found> {
+pub(super) fn overload(context: &BenchContext<'_>) -> Result<Found> {
     let mut found = Found::default();
     for kind in &KINDS {
-        found.tables.push(of_kind(lab, kind).with_context(|| format!("overload of {}", kind.name))?);
+        found.tables.push(of_kind(context, kind).with_context(|| format!("overload of {}", kind.name))?);
     }
     Ok(found)
 }
 
-fn of_kind(lab: &Lab<'_>, kind: &Kind) -> Result<Table> {
-    let refusal_cpu_s = refusing::cpu_s(lab, kind)?;
-    let stand = lab.stand_with_players(&Setup::default())?;
-    let cage = Cage::hold((stand.service.pid(), SHARE_PERCENT));
+fn of_kind(context: &BenchContext<'_>, kind: &Kind) -> Result<Table> {
+    let refusal_cpu_s = refusing::cpu_s(context, kind)?;
+    let fixture = context.fixture_with_players(&Setup::default())?;
+    let cage = Cage::hold((fixture.service.pid(), SHARE_PERCENT));
     let caged = match &cage {
         Ok(_) => format!("the service was held to {SHARE_PERCENT} % of a processor by a control group"),
         Err(error) => format!(
             "the service was not held to a part of a processor ({error:#}): the generator may be the limit"
         ),
     };
-    let climbed = staircase::climb(lab, (&stand, kind))?;
+    let climbed = staircase::climb(context, (&fixture, kind))?;
     let best = Best { good_per_s: climbed, refusal_cpu_s, bound: Bound::Processor(SHARE_PERCENT) };
     let mut table = Table { title: format!("Overload: {}", kind.name), head: HEAD, ..Table::default() };
     for (times, plan) in kind.overloads {
-        let line = offer(lab, (&stand, kind), (times, plan, &best));
+        let line = offer(context, (&fixture, kind), (times, plan, &best));
         table.rows.push(line.with_context(|| format!("{times} times the best"))?);
     }
     drop(cage);
-    stand.end()?;
+    fixture.end()?;
     let refusal = refusal_cpu_s.map_or_else(
         || "what a refusal costs could not be told".to_owned(),
         |cpu_s| format!("one refusal costs {:.1} µs of CPU", cpu_s * 1e6),
@@ -93,15 +93,15 @@ fn of_kind(lab: &Lab<'_>, kind: &Kind) -> Result<Table> {
 }
 
 fn offer(
-    lab: &Lab<'_>,
-    (stand, kind): (&Stand<'_>, &Kind),
+    context: &BenchContext<'_>,
+    (fixture, kind): (&Fixture<'_>, &Kind),
     (times, plan, best): (f64, &'static str, &Best),
 ) -> Result<Vec<String>> {
-    let pid = stand.service.pid();
+    let pid = fixture.service.pid();
     let before_mb = proc::resident_mb(pid)?;
     // The phases after the load are seconds long so that a second can be told.
-    let time_scale = lab.options.time_scale().clamp(0.5, 2.0);
-    let seen = stand.offer(&Load::of(plan).for_time(time_scale).at(best.good_per_s / PLANNED_PER_S))?;
+    let time_scale = context.options.time_scale().clamp(0.5, 2.0);
+    let seen = fixture.offer(&Load::of(plan).for_time(time_scale).at(best.good_per_s / PLANNED_PER_S))?;
     let after_mb = proc::resident_mb(pid)?;
     let of = Offered { times, target: kind.target, refused: kind.refused };
     cells((&seen, &of), best, [before_mb, after_mb])

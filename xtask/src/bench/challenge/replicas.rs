@@ -7,7 +7,7 @@
 use anyhow::Result;
 
 use super::Found;
-use super::lab::{Lab, Setup};
+use super::fixture::{BenchContext, Setup};
 use super::store::Store;
 use crate::bench::seen::Seen;
 use crate::bench::table::{Table, figure};
@@ -15,8 +15,8 @@ use crate::bench::table::{Table, figure};
 const TARGETS: [&str; 3] = ["a", "b", "c"];
 
 /// One, then three.
-pub(super) fn compare(lab: &Lab<'_>) -> Result<Found> {
-    if matches!(lab.store, Store::Sqlite(_)) {
+pub(super) fn compare(context: &BenchContext<'_>) -> Result<Found> {
+    if matches!(context.store, Store::Sqlite(_)) {
         let notes = vec!["`replicas`: a SQLite file is one process's alone".to_owned()];
         return Ok(Found { notes, ..Found::default() });
     }
@@ -33,26 +33,26 @@ pub(super) fn compare(lab: &Lab<'_>) -> Result<Found> {
         ..Table::default()
     };
     for replicas in [1, TARGETS.len()] {
-        let seen = offer(lab, replicas)?;
+        let seen = offer(context, replicas)?;
         table.rows.push(line(replicas, &seen));
     }
     Ok(Found { tables: vec![table], ..Found::default() })
 }
 
-fn offer(lab: &Lab<'_>, replicas: usize) -> Result<Seen> {
-    let stand = lab.stand_with_players(&Setup::default())?;
+fn offer(context: &BenchContext<'_>, replicas: usize) -> Result<Seen> {
+    let fixture = context.fixture_with_players(&Setup::default())?;
     let mut others = Vec::new();
     while others.len() + 1 < replicas {
-        others.push(lab.service(stand.database(), &Setup::default())?);
+        others.push(context.service(fixture.database(), &Setup::default())?);
     }
     let mut targets = Vec::new();
     for (place, name) in TARGETS.iter().enumerate() {
-        let service = place.checked_sub(1).and_then(|other| others.get(other)).unwrap_or(&stand.service);
+        let service = place.checked_sub(1).and_then(|other| others.get(other)).unwrap_or(&fixture.service);
         targets.push(format!("{name}=http://{}/challenge", service.address("http")?));
     }
-    let seen = lab.offer(&lab.load("replicas"), &targets)?;
+    let seen = context.offer(&context.load("replicas"), &targets)?;
     others.into_iter().try_for_each(crate::served::Served::stop)?;
-    stand.end()?;
+    fixture.end()?;
     Ok(seen)
 }
 

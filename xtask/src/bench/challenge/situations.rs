@@ -7,15 +7,15 @@ use anyhow::{Context as _, Result, ensure};
 
 use super::Found;
 use super::capacity::require_last_values;
-use super::lab::{Lab, Load, Setup};
+use super::fixture::{BenchContext, Load, Setup};
 use crate::bench::row::Row;
 use crate::bench::seen::{Endpoint, Seen};
 
 /// 300 requests and 500 events a second over ten thousand players.
-pub(super) fn mix(lab: &Lab<'_>) -> Result<Found> {
-    let stand = lab.stand_with_players(&Setup::default())?;
-    let seen = stand.offer(&lab.load("mix"))?;
-    stand.end()?;
+pub(super) fn mix(context: &BenchContext<'_>) -> Result<Found> {
+    let fixture = context.fixture_with_players(&Setup::default())?;
+    let seen = fixture.offer(&context.load("mix"))?;
+    fixture.end()?;
     let mut found = Found::row(Row::of_run("mix", (&seen, "challenge")));
     let of_endpoint = |row| Row::of_endpoint(format!("mix: {}", named(&row)), row);
     found.rows.extend(seen.endpoints().map(of_endpoint));
@@ -28,27 +28,27 @@ fn named(row: &Endpoint<'_>) -> String {
 }
 
 /// 600 new players a second, for a minute if nobody asks for less.
-pub(super) fn burst(lab: &Lab<'_>) -> Result<Found> {
-    let stand = lab.stand(&Setup::default())?;
-    let seen = stand.offer(&Load::of("burst").for_time(lab.options.time_scale().min(1.0)))?;
-    stand.end()?;
+pub(super) fn burst(context: &BenchContext<'_>) -> Result<Found> {
+    let fixture = context.fixture(&Setup::default())?;
+    let seen = fixture.offer(&Load::of("burst").for_time(context.options.time_scale().min(1.0)))?;
+    fixture.end()?;
     let mut found = Found::row(Row::of_run("600 new players a second", (&seen, "challenge")));
     found.claim(("burst", &seen));
     Ok(found)
 }
 
 /// 10,000 events a second on one processor, the generator on another, where there are two.
-pub(super) fn ten_thousand_events(lab: &Lab<'_>) -> Result<Found> {
+pub(super) fn ten_thousand_events(context: &BenchContext<'_>) -> Result<Found> {
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let is_apart = processors > 1 && Command::new("taskset").arg("--version").output().is_ok();
     let one = |processor| is_apart.then_some(processor);
     let setup = Setup { processors: one("0"), ..Setup::default() };
-    let stand = lab.stand_with_players(&setup)?;
-    let seen = stand.offer(&Load { processors: one("1"), ..lab.load("events-10k") })?;
+    let fixture = context.fixture_with_players(&setup)?;
+    let seen = fixture.offer(&Load { processors: one("1"), ..context.load("events-10k") })?;
     let mut found =
         Found::row(Row::of_run("10,000 events a second", (&seen, "events")).asked(Some(10_000.0)));
-    found.notes.extend(require_last_values(&stand, ("events-10k", &seen))?);
-    stand.end()?;
+    found.notes.extend(require_last_values(&fixture, ("events-10k", &seen))?);
+    fixture.end()?;
     found.claim(("events-10k", &seen));
     if is_apart {
         let whose =
@@ -64,10 +64,10 @@ pub(super) fn ten_thousand_events(lab: &Lab<'_>) -> Result<Found> {
 }
 
 /// A thousand connections of each kind, held.
-pub(super) fn connections(lab: &Lab<'_>) -> Result<Found> {
-    let stand = lab.stand_with_players(&Setup::default())?;
-    let seen = stand.offer(&lab.load("connections"))?;
-    stand.end()?;
+pub(super) fn connections(context: &BenchContext<'_>) -> Result<Found> {
+    let fixture = context.fixture_with_players(&Setup::default())?;
+    let seen = fixture.offer(&context.load("connections"))?;
+    fixture.end()?;
     let mut found = Found::row(Row::of_run("2 × 1,000 connections held", (&seen, "challenge")));
     let row_of = |row: Endpoint<'_>| row.name() != "health";
     let rows = seen.endpoints().filter(|row| row_of(*row));
@@ -77,17 +77,17 @@ pub(super) fn connections(lab: &Lab<'_>) -> Result<Found> {
 }
 
 /// Every goal for everybody.
-pub(super) fn all_default(lab: &Lab<'_>) -> Result<Found> {
-    let file = lab.folder.join("all-default.json");
-    let mut generate = Command::new(lab.workspace.binary("challenge"));
+pub(super) fn all_default(context: &BenchContext<'_>) -> Result<Found> {
+    let file = context.folder.join("all-default.json");
+    let mut generate = Command::new(context.workspace.binary("challenge"));
     generate.args(["config", "generate", "--challenges", "10", "--goals", "50", "--default", "500"]);
     let output = generate.output().context("cannot start challenge config generate")?;
     ensure!(output.status.success(), "challenge config generate ended with {}", output.status);
     std::fs::write(&file, output.stdout).with_context(|| format!("cannot write {}", file.display()))?;
     let environment = vec![("CHALLENGE_CONFIG_PATH", file.display().to_string())];
-    let stand = lab.stand(&Setup { environment, ..Setup::default() })?;
-    let seen = stand.offer(&lab.load("all-default"))?;
-    stand.end()?;
+    let fixture = context.fixture(&Setup { environment, ..Setup::default() })?;
+    let seen = fixture.offer(&context.load("all-default"))?;
+    fixture.end()?;
     let mut found = Found::row(Row::of_run("all 500 goals for everybody", (&seen, "challenge")));
     let rows = seen.endpoints().filter(|row| row.ended() > 0);
     found.rows.extend(rows.map(|row| Row::of_endpoint(format!("all 500: {}", row.name()), row)));
@@ -96,17 +96,17 @@ pub(super) fn all_default(lab: &Lab<'_>) -> Result<Found> {
 }
 
 /// The same load on a process that has only just said `ready`, and again when it is warm.
-pub(super) fn cold(lab: &Lab<'_>) -> Result<Found> {
-    let stand = lab.stand_with_players(&Setup::default())?.restart()?;
+pub(super) fn cold(context: &BenchContext<'_>) -> Result<Found> {
+    let fixture = context.fixture_with_players(&Setup::default())?.restart()?;
     let mut found = Found::default();
     for name in ["cold", "warm"] {
-        let seen = stand.offer(&lab.load("cold"))?;
+        let seen = fixture.offer(&context.load("cold"))?;
         found.rows.extend(lines(name, &seen));
         if name == "cold" {
             found.claim(("cold", &seen));
         }
     }
-    stand.end()?;
+    fixture.end()?;
     Ok(found)
 }
 

@@ -5,11 +5,11 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 
 use super::Rounds;
-use super::contender::{Contender, Offer};
 use super::measured::Measured;
 use super::options::Options;
 use super::ratio::{Spread, median};
 use super::target::Target;
+use super::tool::{Contender, Offer};
 use crate::bench::table::{Table, count, figure};
 use crate::workspace::Workspace;
 

@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 
-use super::lab::{Lab, Load};
+use super::fixture::{BenchContext, Load};
 use crate::bench::seen::{Endpoint, Seen};
 use crate::bench::table::{Table, count, figure};
 
@@ -39,13 +39,13 @@ const FORMS: [Form; 4] = [
 ];
 
 /// Each form in memory, then what keeping costs.
-pub(super) fn forms(lab: &Lab<'_>) -> Result<Table> {
+pub(super) fn forms(context: &BenchContext<'_>) -> Result<Table> {
     let mut table = Table { head: HEAD, ..Table::default() };
     for form in &FORMS {
-        table.rows.push(of_form(lab, (form, "memory"), &[])?);
+        table.rows.push(of_form(context, (form, "memory"), &[])?);
     }
     for form in [&FORMS[0], &FORMS[2]] {
-        let folder = lab.fresh()?;
+        let folder = context.fresh()?;
         let at = |name: &str| folder.join(name).display().to_string();
         let disk = [
             ("DURABILITY", "disk".to_owned()),
@@ -53,19 +53,19 @@ pub(super) fn forms(lab: &Lab<'_>) -> Result<Table> {
             ("SINK", "file".to_owned()),
             ("SINK_FILE", at("tasks")),
         ];
-        table.rows.push(of_form(lab, (form, "disk, handed on to a file"), &disk)?);
+        table.rows.push(of_form(context, (form, "disk, handed on to a file"), &disk)?);
     }
     Ok(table)
 }
 
 fn of_form(
-    lab: &Lab<'_>,
+    context: &BenchContext<'_>,
     (form, promise): (&Form, &str),
     environment: &[(&str, String)],
 ) -> Result<Vec<String>> {
-    let stand = lab.stand(environment)?;
-    let seen = stand.offer(&lab.load(form.plan))?;
-    stand.end()?;
+    let fixture = context.fixture(environment)?;
+    let seen = fixture.offer(&context.load(form.plan))?;
+    fixture.end()?;
     let per_s = seen.completed_per_s() * form.samples;
     let cores = seen.cores(TARGET).filter(|cores| *cores > 0.0);
     let dash = || "–".to_owned();
@@ -97,20 +97,20 @@ fn cost(seen: &Seen) -> [String; 3] {
 }
 
 /// Users who think for half a second, who do not, and ten thousand connections; each phase a line.
-pub(super) fn users(lab: &Lab<'_>) -> Result<Table> {
+pub(super) fn users(context: &BenchContext<'_>) -> Result<Table> {
     const HEAD: &[&str] =
         &["plan", "phase", "endpoint", "answers a second", "p50 ms", "p95 ms", "p99 ms", "errors"];
     let mut table = Table { head: HEAD, ..Table::default() };
     // A minute of thinking is for people; a sixth of it shows the same. Connections need their time to be opened.
-    let time_scale = lab.options.time_scale();
+    let time_scale = context.options.time_scale();
     for (plan, time_scale) in [
         ("thinking-users", time_scale / 6.0),
         ("gateway/users-flat-out", time_scale),
         ("gateway/connections", time_scale.max(0.5)),
     ] {
-        let stand = lab.stand(&[])?;
-        let seen = stand.offer(&Load::of(plan).for_time(time_scale))?;
-        stand.end()?;
+        let fixture = context.fixture(&[])?;
+        let seen = fixture.offer(&Load::of(plan).for_time(time_scale))?;
+        fixture.end()?;
         for row in seen.endpoints().filter(|row| row.ended() > 0) {
             let mut cells = vec![plan.to_owned(), row.phase().to_owned(), row.name().to_owned()];
             cells.push(count(row.completed_per_s()));

@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 
-use super::lab::Lab;
+use super::fixture::BenchContext;
 use crate::bench::seen::Seen;
 use crate::bench::table::{Table, count, figure};
 
@@ -25,20 +25,20 @@ const BUSY: f64 = 0.9;
 const OTHERS: f64 = 0.5;
 
 /// The sweep. `handed-on` makes the answer wait for the sink, so that workers are in its way.
-pub(super) fn workers(lab: &Lab<'_>) -> Result<Table> {
+pub(super) fn workers(context: &BenchContext<'_>) -> Result<Table> {
     let mut table = Table { head: HEAD, ..Table::default() };
     for sink in ["none", "file"] {
         for workers in WORKERS {
-            let file = lab.fresh()?.join("tasks").display().to_string();
+            let file = context.fresh()?.join("tasks").display().to_string();
             let environment = [
                 ("WORKERS", workers.to_string()),
                 ("DURABILITY", "handed-on".to_owned()),
                 ("SINK", sink.to_owned()),
                 ("SINK_FILE", file),
             ];
-            let stand = lab.stand(&environment)?;
-            let seen = stand.offer(&lab.load("gateway/json"))?;
-            stand.end()?;
+            let fixture = context.fixture(&environment)?;
+            let seen = fixture.offer(&context.load("gateway/json"))?;
+            fixture.end()?;
             table.rows.push(line((sink, workers), &seen));
         }
     }

@@ -51,7 +51,7 @@ fn measured(
     (refusals, side): (&[Refusal], usize),
 ) -> Option<String> {
     let place = (&*base.place.phase, &*base.place.scenario, &*base.place.endpoint);
-    if let Some(refusal) = refusals.iter().find(|refusal| refusal.touches(side, place)) {
+    if let Some(refusal) = refusals.iter().find(|refusal| refusal.applies_to(side, place)) {
         return Some(format!("{} refused ({})", base.place.words(), refusal.rule));
     }
     let value = |times: &Histogram| match expectation.statistic {

@@ -55,7 +55,7 @@ fn is_worth((_, tally): &(&Place, &Tally)) -> bool {
 fn table(sides: &[Swept<'_>], place: &Place, judgement: &ComparisonJudgement) -> EndpointTable {
     let names = (&*place.phase, &*place.scenario, &*place.endpoint);
     let refused = |side: usize| -> Vec<String> {
-        let touching = judgement.refusals.iter().filter(|refusal| refusal.touches(side, names));
+        let touching = judgement.refusals.iter().filter(|refusal| refusal.applies_to(side, names));
         let mut rules: Vec<String> = touching.map(|refusal| refusal.rule.clone()).collect();
         rules.sort();
         rules.dedup();

@@ -32,8 +32,8 @@ pub(super) async fn load(
     let claims = load_claims(client, statements, needs);
     let ((), _locked, applied, whole, parts, claims) =
         tokio::try_join!(biased; begin, lock, applied, whole, parts, claims)?;
-    #[cfg(feature = "lab")]
-    super::lab::strike(client, statements, needs).await?;
+    #[cfg(feature = "faults")]
+    super::faults::strike(client, statements, needs).await?;
     let mut found = rows::goals(&parts, catalog)?;
     let again = load_whole(client, statements, needs.widen(&found, catalog)).await?;
     found.extend(rows::goals(&whole, catalog)?);

@@ -79,9 +79,9 @@ impl Query for Sums {
 
     async fn run(&self, session: &Session<Reading>) -> Result<Stats, Error> {
         let statement = &session.statements.fixed.stats;
-        #[cfg(feature = "lab")]
-        let added_up = super::lab::sums(session).await?;
-        #[cfg(feature = "lab")]
+        #[cfg(feature = "faults")]
+        let added_up = super::faults::sums(session).await?;
+        #[cfg(feature = "faults")]
         let statement = added_up.as_ref().unwrap_or(statement);
         rows::stats(session.client().query_opt(statement, &[&self.0]).await?.as_ref())
     }

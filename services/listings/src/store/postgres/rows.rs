@@ -5,8 +5,8 @@ use crate::find::{Filters, Page, Slice, Value};
 use crate::listing::{Image, Listing, Status, Visibility};
 use crate::price::Price;
 use crate::stats::Stats;
-#[cfg(feature = "lab")]
-use crate::store::lab::{is_unindexed, unindexed};
+#[cfg(feature = "faults")]
+use crate::store::faults::{is_unindexed, unindexed};
 use kit::clock::UtcMs;
 use kit::postgres::Stamp;
 use std::collections::HashMap;
@@ -76,7 +76,7 @@ fn listing(row: &Row) -> Result<Option<Listing>, Error> {
 pub(super) fn page_statement(filters: &Filters, slice: Slice) -> (String, Vec<Value>) {
     let ids = filters.select(slice, '$');
     let count = filters.count_after(ids.values.len(), '$');
-    #[cfg(feature = "lab")]
+    #[cfg(feature = "faults")]
     let (ids, count) = if is_unindexed() { (unindexed(ids), unindexed(count)) } else { (ids, count) };
     let text = format!("SELECT array({}), ({})::bigint", ids.text, count.text);
     (text, ids.values.into_iter().chain(count.values).collect())

@@ -149,7 +149,7 @@ prepared! {
     /// A writer's.
     Writing {
         lock = LOCK,
-        #[cfg(feature = "lab")]
+        #[cfg(feature = "faults")]
         without_lock = LISTINGS,
         images = IMAGES,
         marks = MARKS,

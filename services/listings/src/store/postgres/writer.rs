@@ -176,8 +176,8 @@ async fn load(client: &Client, statements: &Writing, needs: &Needs) -> Result<He
     let by_order: Parameters<'_, 1> = [&orders];
     let counts: [Parameters<'_, 1>; 2] = [[&new], [&new_images]];
     let lock = &statements.lock;
-    #[cfg(feature = "lab")]
-    let lock = if is_none { lock } else { super::lab::read(statements) };
+    #[cfg(feature = "faults")]
+    let lock = if is_none { lock } else { super::faults::read(statements) };
     let (_, rows, images, marks, lines, new_ids, new_image_ids) = tokio::try_join!(
         biased;
         client.batch_execute("BEGIN"),

@@ -5,8 +5,8 @@ use crate::find::{Filters, Page, Slice, Sql, Value};
 use crate::listing::{Image, Listing, Status, Visibility};
 use crate::price::Price;
 use crate::stats::Stats;
-#[cfg(feature = "lab")]
-use crate::store::lab::{is_unindexed, sums_of_all, unindexed};
+#[cfg(feature = "faults")]
+use crate::store::faults::{is_unindexed, sums_of_all, unindexed};
 use crate::write::OrderLine;
 use kit::clock::UtcMs;
 use rusqlite::types::{FromSqlError, ToSqlOutput};
@@ -97,7 +97,7 @@ impl ToSql for Value {
 pub(super) fn page(connection: &Connection, filters: &Filters, slice: Slice) -> Result<Page> {
     let moment = connection.unchecked_transaction()?;
     let (select, count) = (filters.select(slice, '?'), filters.count('?'));
-    #[cfg(feature = "lab")]
+    #[cfg(feature = "faults")]
     let (select, count) =
         if is_unindexed() { (unindexed(select), unindexed(count)) } else { (select, count) };
     let found = ids(connection, select)?;
@@ -115,9 +115,9 @@ pub(super) fn ids(connection: &Connection, sql: Sql) -> Result<Vec<i64>> {
 pub(super) fn stats(connection: &Connection, storefront_id: i64) -> Result<Stats> {
     let text = "SELECT total, active, out_of_stock, low_stock, value_hundredths, sold FROM storefront_stats
                 WHERE storefront_id = ?1";
-    #[cfg(feature = "lab")]
+    #[cfg(feature = "faults")]
     let added_up = sums_of_all('?');
-    #[cfg(feature = "lab")]
+    #[cfg(feature = "faults")]
     let text = if is_unindexed() { added_up.as_str() } else { text };
     let stats = |row: &Row<'_>| {
         let value = row.get_ref(4)?.as_str()?.parse().map_err(|_| FromSqlError::InvalidType)?;
@@ -219,9 +219,9 @@ mod tests {
         assert!(!plan.contains("SCAN listings"), "{plan}");
     }
 
-    #[cfg(feature = "lab")]
+    #[cfg(feature = "faults")]
     #[test]
-    fn in_the_lab_no_index_serves_what_was_turned_into_an_expression() {
+    fn an_injected_fault_leaves_an_expression_without_an_index() {
         let connection = empty();
         let of_storefront = Filters { storefront_id: Some(3), ..Filters::default() }.count('?');
         let with_word = Filters { words: vec!["bike".to_owned()], ..Filters::default() }.count('?');

@@ -9,10 +9,10 @@ use std::net::TcpStream;
 use anyhow::{Context as _, Result};
 
 use super::Kind;
-use crate::bench::challenge::lab::{Lab, Load, Setup, Stand};
+use crate::bench::challenge::fixture::{BenchContext, Fixture, Load, Setup};
 use crate::bench::seen::Seen;
 
-/// Loads of the staircase's plan, in thousands a second: enough for the cost to stand out.
+/// Loads of the staircase's plan, in thousands a second: enough for the cost to fixture out.
 const LOADS: [f64; 2] = [4.0, 12.0];
 /// Shorter than the service waits for a body.
 const TIME_SCALE: f64 = 1.5;
@@ -21,27 +21,27 @@ const TIME_SCALE: f64 = 1.5;
 ///
 /// # Errors
 /// When the service cannot be started or asked.
-pub(super) fn cpu_s(lab: &Lab<'_>, kind: &Kind) -> Result<Option<f64>> {
+pub(super) fn cpu_s(context: &BenchContext<'_>, kind: &Kind) -> Result<Option<f64>> {
     let environment = vec![(kind.places, "1".to_owned())];
-    let stand = lab.stand(&Setup { environment, ..Setup::default() })?;
-    let found = if kind.target == "challenge" { held(&stand, kind) } else { compared(&stand, kind) };
-    stand.end()?;
+    let fixture = context.fixture(&Setup { environment, ..Setup::default() })?;
+    let found = if kind.target == "challenge" { held(&fixture, kind) } else { compared(&fixture, kind) };
+    fixture.end()?;
     let found = found?;
     println!("  one refusal: {} µs", found.map_or(f64::NAN, |cpu_s| cpu_s * 1e6));
     Ok(found)
 }
 
-fn held(stand: &Stand<'_>, kind: &Kind) -> Result<Option<f64>> {
-    let _holder = hold(stand.service.address("http")?)?;
+fn held(fixture: &Fixture<'_>, kind: &Kind) -> Result<Option<f64>> {
+    let _holder = hold(fixture.service.address("http")?)?;
     let [load, _] = LOADS;
-    let refusals = Refusals::seen((&stand.offer(&of(kind, load))?, kind));
+    let refusals = Refusals::seen((&fixture.offer(&of(kind, load))?, kind));
     Ok(refusals.map(|refusals| refusals.cores / refusals.per_s))
 }
 
-fn compared(stand: &Stand<'_>, kind: &Kind) -> Result<Option<f64>> {
+fn compared(fixture: &Fixture<'_>, kind: &Kind) -> Result<Option<f64>> {
     let [few, many] = LOADS;
-    let few = Refusals::seen((&stand.offer(&of(kind, few))?, kind));
-    let many = Refusals::seen((&stand.offer(&of(kind, many))?, kind));
+    let few = Refusals::seen((&fixture.offer(&of(kind, few))?, kind));
+    let many = Refusals::seen((&fixture.offer(&of(kind, many))?, kind));
     Ok(few.zip(many).and_then(|(few, many)| many.beyond(&few)))
 }
 

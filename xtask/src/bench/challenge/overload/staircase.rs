@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 
 use super::Kind;
-use crate::bench::challenge::lab::{Lab, Load, Stand};
+use crate::bench::challenge::fixture::{BenchContext, Fixture, Load};
 use crate::bench::climb::{FIRST, GOOD, highest};
 use crate::bench::overload::PLANNED_PER_S;
 
@@ -11,10 +11,10 @@ use crate::bench::overload::PLANNED_PER_S;
 ///
 /// # Errors
 /// When not even the first step is good.
-pub(super) fn climb(lab: &Lab<'_>, (stand, kind): (&Stand<'_>, &Kind)) -> Result<f64> {
+pub(super) fn climb(context: &BenchContext<'_>, (fixture, kind): (&Fixture<'_>, &Kind)) -> Result<f64> {
     let best = highest(|load| {
-        let time_scale = lab.options.time_scale().clamp(0.5, 2.0);
-        let seen = stand.offer(&Load::of(kind.staircase).for_time(time_scale).at(load))?;
+        let time_scale = context.options.time_scale().clamp(0.5, 2.0);
+        let seen = fixture.offer(&Load::of(kind.staircase).for_time(time_scale).at(load))?;
         let good_per_s = seen.observed("good")?;
         println!("  {:.0} offered a second, {good_per_s:.0} good", load * PLANNED_PER_S);
         Ok((good_per_s >= GOOD * load * PLANNED_PER_S).then_some(good_per_s))

@@ -1,0 +1,53 @@
+//! What `plimsoll http` and `plimsoll grpc` have in common: their options as a workload wants them, and the
+//! spine that they follow.
+
+use workload::LoadedPlan;
+use workload::adhoc::{AdhocError, Pace, Sources};
+use workload::connection::{Connecting, IpVersion, TlsSettings};
+
+use crate::arguments::{ConnectArguments, KeepArguments, PaceArguments};
+use crate::failure::{Failure, Outcome};
+use crate::plan::{Disk, environment};
+use crate::run::{self, Course};
+use crate::run_file::Keep;
+use crate::signals::Listener;
+
+/// This machine's files and environment.
+pub(crate) const SOURCES: Sources<'static> = Sources { files: &Disk, env: &environment };
+
+/// How much is sent, with `users` requests under way at once.
+pub(crate) fn pace(arguments: &PaceArguments, users: Option<u32>) -> Pace {
+    let PaceArguments { requests, duration, rate, ramp, arrivals, .. } = *arguments;
+    Pace { rate, users, requests, duration, ramp, arrivals }
+}
+
+/// How a target is connected to.
+pub(crate) fn connecting(arguments: &ConnectArguments) -> Connecting {
+    let ConnectArguments { insecure, cacert, cert, key, .. } = arguments.clone();
+    Connecting {
+        tls: TlsSettings { ca: cacert, cert, key, insecure },
+        connect_to: arguments.connect_to.clone(),
+        unix: arguments.unix_socket.clone(),
+        proxy: arguments.proxy.clone(),
+        local_address: arguments.local_address,
+        ip: match (arguments.ipv4, arguments.ipv6) {
+            (true, _) => IpVersion::V4,
+            (_, true) => IpVersion::V6,
+            _ => IpVersion::Any,
+        },
+        ..Connecting::default()
+    }
+}
+
+/// Run what a line came to.
+pub(crate) fn follow(
+    listener: &Listener,
+    plan: Result<LoadedPlan, AdhocError>,
+    arguments: &KeepArguments,
+) -> Outcome<u8> {
+    let plan = plan.map_err(Failure::usage)?;
+    let keep = arguments.output.as_deref().map_or(Keep::Nothing, Keep::At);
+    let elsewhere = |_: &str| String::new();
+    let course = Course { keep, is_quiet: arguments.quiet, arguments: &arguments.course, elsewhere };
+    run::follow(listener, plan, &course)
+}
