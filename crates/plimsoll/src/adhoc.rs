@@ -1,5 +1,4 @@
-//! What `plimsoll http` and `plimsoll grpc` have in common: their options as a workload wants them, and the
-//! spine that they follow.
+//! What `plimsoll http` and `plimsoll grpc` have in common: from their options to a workload, and to a run of it.
 
 use workload::LoadedPlan;
 use workload::adhoc::{AdhocError, Pace, Sources};
@@ -8,7 +7,7 @@ use workload::connection::{Connecting, IpVersion, TlsSettings};
 use crate::arguments::{ConnectArguments, KeepArguments, PaceArguments};
 use crate::failure::{Failure, Outcome};
 use crate::plan::{Disk, environment};
-use crate::run::{self, Course};
+use crate::run::{self, Progress, RunRequest};
 use crate::run_file::Keep;
 use crate::signals::Listener;
 
@@ -39,15 +38,17 @@ pub(crate) fn connecting(arguments: &ConnectArguments) -> Connecting {
     }
 }
 
-/// Run what a line came to.
-pub(crate) fn follow(
+/// Run the workload that the options describe.
+pub(crate) fn conduct(
     listener: &Listener,
     plan: Result<LoadedPlan, AdhocError>,
     arguments: &KeepArguments,
 ) -> Outcome<u8> {
-    let plan = plan.map_err(Failure::usage)?;
-    let keep = arguments.output.as_deref().map_or(Keep::Nothing, Keep::At);
-    let elsewhere = |_: &str| String::new();
-    let course = Course { keep, is_quiet: arguments.quiet, arguments: &arguments.course, elsewhere };
-    run::follow(listener, plan, &course)
+    let request = RunRequest {
+        keep: arguments.output.as_deref().map_or(Keep::Nothing, Keep::At),
+        progress: Progress::unless(arguments.quiet),
+        options: &arguments.options,
+        address_hint: |_| String::new(),
+    };
+    run::conduct(listener, plan.map_err(Failure::usage)?, &request)
 }

@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 
@@ -20,25 +20,25 @@ pub(crate) use watching::{LeaksArguments, MonitorArguments, QuickArguments};
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0  PASS, or MEASURED where nothing was asked
+  0  PASS, or MEASURED where there was no objective
   1  plimsoll itself failed, or could not record the run
   2  the input cannot be used, or the target was not ready at the start
-  3  FAIL: an objective was missed
-  4  INCONCLUSIVE: sound evidence, too little of it
-  5  INVALID: the evidence does not bear on what was asked
+  3  FAIL: an objective was violated
+  4  INCONCLUSIVE: the evidence is sound but too little to decide
+  5  INVALID: the evidence cannot support a verdict
 An interrupt before the load ends the command by that signal (130 in a shell), with nothing recorded.";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
   plimsoll run plan.toml                          offer the load, judge it, keep the evidence
   plimsoll run plan.toml --once                   send each step once and show every exchange
-  plimsoll run plan.toml --time-scale 0.1         rehearse in a tenth of the time
+  plimsoll run plan.toml --time-scale 0.1         try it in a tenth of the time
   plimsoll run plan.toml --target api=http://127.0.0.1:9000/v1
   plimsoll run plan.toml -o today.plimsoll --html today.html --junit today.xml";
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
-  plimsoll check plan.toml                        is it right, and what would it offer?
+  plimsoll check plan.toml                        is it valid, and what would it offer?
   plimsoll check plan.toml --load 2               what would twice the load be?";
 
 const REPORT_EXAMPLES: &str = "\
@@ -63,7 +63,7 @@ const SELFTEST_EXAMPLES: &str = "\
 Examples:
   plimsoll selftest engine                        about half a minute, on loopback
   plimsoll selftest engine --seconds 10 --json selftest.json
-  taskset -c 1 plimsoll selftest engine           on the processor that runs will have";
+  taskset -c 1 plimsoll selftest engine           on the processor that runs will use";
 
 /// Finds the load a service may safely carry, and proves it.
 #[derive(Debug, Parser)]
@@ -78,10 +78,10 @@ pub(crate) enum Verb {
     /// Offer the load of a plan to its targets, judge what was seen, and keep the evidence in one file
     #[command(after_help = RUN_EXAMPLES, after_long_help = RUN_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
     Run(Box<RunArguments>),
-    /// Send one HTTP request again and again: a load without a plan
+    /// Load an HTTP URL without a plan: one request, repeated
     #[command(after_help = adhoc::HTTP_EXAMPLES, after_long_help = adhoc::HTTP_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
     Http(Box<HttpArguments>),
-    /// Make one gRPC call again and again: a load without a plan
+    /// Load a gRPC method without a plan: one call, repeated
     #[command(after_help = adhoc::GRPC_EXAMPLES, after_long_help = adhoc::GRPC_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
     Grpc(Box<GrpcArguments>),
     /// Validate a plan and print what would be offered, second by second, without sending anything
@@ -90,31 +90,31 @@ pub(crate) enum Verb {
     /// Judge a run file again and render its reports
     #[command(after_help = REPORT_EXAMPLES, after_long_help = REPORT_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
     Report(ReportArguments),
-    /// Lay run files side by side: what differs, what may be said of it, and what may not
+    /// Compare run files: what differs, and what may and may not be concluded from it
     #[command(after_help = compare::EXAMPLES)]
     Compare(CompareArguments),
     /// Write parts of a run file in the formats that other tools read
     #[command(after_help = EXPORT_EXAMPLES)]
     Export(ExportArguments),
-    /// Show what a pprof profile says: functions, call tree, flame graph; or what moved between two
+    /// Show a pprof profile: functions, call tree, flame graph; or what changed between two
     #[command(after_help = profile::PROFILE_EXAMPLES)]
     Profile(Box<ProfileArguments>),
-    /// Make a run file of what k6, ghz, vegeta or an HdrHistogram wrote, and judge it
+    /// Convert results of k6, ghz, vegeta or an HdrHistogram log to a run file, and judge it
     #[command(after_help = import::EXAMPLES, after_long_help = import::EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
     Import(ImportArguments),
-    /// Within a minute: is a target reachable, right, unlimited, quick?
+    /// Check within a minute whether a target is fit for a load test
     #[command(after_help = watching::QUICK_EXAMPLES)]
     Quick(QuickArguments),
     /// Watch processes without any load, a line a second
     #[command(after_help = watching::MONITOR_EXAMPLES)]
     Monitor(MonitorArguments),
-    /// Say whether a target holds on to memory, threads, descriptors or connections
+    /// Check whether a target leaks memory, threads, descriptors or connections
     #[command(after_help = watching::LEAKS_EXAMPLES)]
     Leaks(LeaksArguments),
     /// Explain a validity rule, or list them all
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainArguments),
-    /// Measure what this machine lets the generator promise: rates, punctuality, its own error
+    /// Measure what the generator can do on this machine: rates, start lag, its own error
     #[command(after_help = SELFTEST_EXAMPLES)]
     Selftest(SelftestArguments),
 }
@@ -122,7 +122,7 @@ pub(crate) enum Verb {
 /// Changes to a plan without editing it.
 #[derive(Debug, Args)]
 pub(crate) struct OverrideArguments {
-    /// Where a target is, in place of what the plan says: a URL for HTTP, HOST:PORT for gRPC
+    /// A target's address instead of the plan's: a URL for HTTP, HOST:PORT for gRPC
     #[arg(long = "target", value_name = "NAME=ADDRESS", value_parser = pair)]
     pub(crate) targets: Vec<(String, String)>,
     /// Make every duration this many times as long; rates, time limits and think times stay
@@ -136,7 +136,7 @@ pub(crate) struct OverrideArguments {
     pub(crate) seed: Option<u64>,
 }
 
-/// What of a run file is written where.
+/// Which parts of a run file are written where.
 #[derive(Debug, Args)]
 pub(crate) struct ExportArguments {
     /// The run file
@@ -159,12 +159,12 @@ pub(crate) struct RunArguments {
     #[arg(short, long)]
     pub(crate) quiet: bool,
     #[command(flatten)]
-    pub(crate) course: CourseArguments,
+    pub(crate) options: RunOptionArguments,
 }
 
-/// How a run goes, whatever it offers.
+/// The options of every run, whatever load it offers.
 #[derive(Debug, Args)]
-pub(crate) struct CourseArguments {
+pub(crate) struct RunOptionArguments {
     /// Send each step once, show every exchange, and record nothing
     #[arg(long, conflicts_with_all = ["output", "html", "md", "json", "junit"])]
     pub(crate) once: bool,
@@ -193,6 +193,14 @@ pub(crate) struct OutputArguments {
     /// Write the claims as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
+}
+
+impl OutputArguments {
+    /// The files that stay behind, with what each is: the run file first, if it is kept.
+    pub(crate) fn files<'a>(&'a self, run_file: Option<&'a Path>) -> Vec<(&'static str, &'a str)> {
+        let kept = [("evidence", run_file), ("HTML", self.html.as_deref()), ("Markdown", self.md.as_deref())];
+        kept.into_iter().filter_map(|(what, path)| Some((what, path?.to_str()?))).collect()
+    }
 }
 
 #[derive(Debug, Args)]

@@ -11,7 +11,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Outcome<u8> {
     let mut text = offer(&plan.workload).render();
     for target in plan.undescribed().keys() {
         text.push_str(&format!(
-            "\ncalls of `{target}` are not checked: it has no `proto`, and is asked what it serves when a run begins\n"
+            "\ncalls of `{target}` are not checked: it has no `proto`, and is described by server reflection when a run begins\n"
         ));
     }
     outputs::print(&text)?;

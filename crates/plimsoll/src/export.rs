@@ -1,4 +1,4 @@
-//! `plimsoll export`: parts of a run file in the formats that other tools read.
+//! `plimsoll export`: parts of a run file, in formats that other tools read.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,7 +26,7 @@ pub(crate) fn export(arguments: &ExportArguments) -> Outcome<u8> {
     Ok(0)
 }
 
-/// Writes each profile as it was captured, and says what it covers.
+/// Writes each profile as it was captured, and prints what it covers.
 fn write_profiles(run: &Stored, profiles: &[Profile], folder: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
     let mut names: BTreeMap<String, u32> = BTreeMap::new();
@@ -34,7 +34,7 @@ fn write_profiles(run: &Stored, profiles: &[Profile], folder: &Path) -> anyhow::
     for profile in profiles {
         let name = file_name(profile, &mut names);
         let path = folder.join(&name);
-        // What is there already may be somebody's work.
+        // An existing file is not overwritten.
         let mut options = fs::OpenOptions::new();
         let file = options.write(true).create_new(true).open(&path);
         let mut file = file.with_context(|| format!("cannot write {}", path.display()))?;
@@ -50,8 +50,8 @@ fn covers(run: &Stored, profile: &Profile) -> anyhow::Result<String> {
     let (begin, end) = (profile.begin.second(), profile.end.second());
     let off = match profile.sampling {
         Sampling::On => "",
-        Sampling::Off => "; sampling was off: it says nothing",
-        Sampling::Unknown => "; whether samples were taken is not known",
+        Sampling::Off => "; sampling was off: it contains no samples",
+        Sampling::Unknown => "; it is not known whether sampling was on",
     };
     if begin == end {
         return Ok(format!("since the process began, at {begin} s{off}"));
@@ -59,7 +59,7 @@ fn covers(run: &Stored, profile: &Profile) -> anyhow::Result<String> {
     let rows = completed(run, &(begin..end))?;
     let ok: u64 = rows.iter().map(|row| row.ok).sum();
     let failed: u64 = rows.iter().map(|row| row.failed).sum();
-    Ok(format!("{begin} s to {end} s: {ok} requests ended well, {failed} did not{off}"))
+    Ok(format!("{begin} s to {end} s: {ok} requests succeeded, {failed} failed{off}"))
 }
 
 /// `TARGET-KIND-MARK.pb.gz`, with `-begin` for what was taken at a window's beginning, and a number from the second on.

@@ -1,4 +1,4 @@
-//! `plimsoll grpc`: one call again and again, without a plan.
+//! `plimsoll grpc`: an ad-hoc run of one gRPC method.
 
 use workload::Connecting;
 use workload::adhoc::{GrpcAdhoc, StreamLine, grpc as plan_of};
@@ -11,7 +11,7 @@ use crate::signals::Listener;
 pub(crate) fn grpc(arguments: &GrpcArguments) -> Outcome<u8> {
     let listener = Listener::start()?;
     let call = &arguments.call;
-    let line = GrpcAdhoc {
+    let request = GrpcAdhoc {
         address: arguments.address.clone(),
         method: arguments.method.clone(),
         messages: call.data.clone(),
@@ -19,12 +19,12 @@ pub(crate) fn grpc(arguments: &GrpcArguments) -> Outcome<u8> {
         metadata: call.headers.clone(),
         proto: call.proto.clone(),
         connecting: Connecting {
-            connections: Some(call.connections.div_ceil(u32::from(arguments.keep.course.loops))),
+            connections: Some(call.connections.div_ceil(u32::from(arguments.keep.options.loops))),
             ..adhoc::connecting(&arguments.connect)
         },
         timeout: call.deadline,
         seed: arguments.pace.seed,
         pace: adhoc::pace(&arguments.pace, arguments.concurrency),
     };
-    adhoc::follow(&listener, plan_of(&line, adhoc::SOURCES), &arguments.keep)
+    adhoc::conduct(&listener, plan_of(&request, adhoc::SOURCES), &arguments.keep)
 }

@@ -1,4 +1,4 @@
-//! `plimsoll http`: one request again and again, without a plan.
+//! `plimsoll http`: an ad-hoc run against a URL, or over a list of requests.
 
 use std::fs::File;
 use std::io::Read;
@@ -40,7 +40,7 @@ pub(crate) fn http(arguments: &HttpArguments) -> Outcome<u8> {
             )
         }
     };
-    adhoc::follow(&listener, plan, &arguments.keep)
+    adhoc::conduct(&listener, plan, &arguments.keep)
 }
 
 /// Requests under way at once, where an option says so.
@@ -51,11 +51,11 @@ fn users(arguments: &HttpArguments) -> Option<u32> {
     }
 }
 
-/// How the target is connected to: whatever is spoken there, `-c` is the number of connections.
+/// How the target is connected to: `-c` is the number of connections, whatever the protocol.
 fn connecting(arguments: &HttpArguments) -> Connecting {
     let is_closed = arguments.pace.rate.is_none() || arguments.parallel.is_some();
     let connections = arguments.connections.or(is_closed.then_some(DEFAULT_USERS));
-    let loops = u32::from(arguments.keep.course.loops);
+    let loops = u32::from(arguments.keep.options.loops);
     Connecting {
         http: if arguments.http2 { HttpVersion::Http2 } else { HttpVersion::Auto },
         reuse: if arguments.disable_keepalive { Reuse::Never } else { Reuse::Always },
@@ -64,7 +64,7 @@ fn connecting(arguments: &HttpArguments) -> Connecting {
     }
 }
 
-/// The name of a list and what it holds; not much more than may be in one is read.
+/// The name of a list and its content; reading stops just past the largest list that is accepted.
 fn read_list(path: &Path) -> Outcome<(String, Vec<u8>)> {
     let is_stdin = path == Path::new("-");
     let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };

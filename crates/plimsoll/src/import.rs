@@ -1,4 +1,4 @@
-//! `plimsoll import`: what another tool wrote, as a run file that says what its source could not know.
+//! `plimsoll import`: what another tool wrote, as a run file that names what its source could not know.
 
 mod source;
 
@@ -13,19 +13,18 @@ use evidence::manifest::SCHEMA_VERSION;
 use evidence::{Ending, Manifest, RunEnd, Sink as _, Source};
 use import::{Filler, Format, HEAD_BYTES, ImportError, Reading, Survey};
 use jiff::Timestamp;
-use sha2::{Digest, Sha256};
 use workload::{Objective, Phase, Workload};
 
 use crate::arguments::ImportArguments;
 use crate::failure::{Failure, Outcome};
 use crate::run_file::Keep;
-use crate::{clock, judged, outputs};
+use crate::{clock, judged, manifest, outputs};
 
 /// The longest run that a run file can hold, in seconds.
 const MAX_SECONDS: i64 = 31 * 86_400;
 const SECOND_NS: i64 = 1_000_000_000;
 
-/// A file in the making, with what the first pass over it said.
+/// An input file, with what the first pass over it found.
 pub(crate) struct Surveyed {
     path: PathBuf,
     format: Format,
@@ -45,13 +44,14 @@ pub(crate) fn import(arguments: &ImportArguments) -> Outcome<u8> {
         .map(|path| survey(path, arguments.format))
         .collect::<Outcome<Vec<Surveyed>>>()?;
     let source = source::of(&files).map_err(Failure::usage)?;
-    let (epoch, seconds) = span(&files).map_err(Failure::usage)?;
-    let manifest = manifest(&files[0].path, (epoch, seconds), (source, objectives))?;
+    let window = Window::of(&files).map_err(Failure::usage)?;
+    let imported = Imported { files, window, source, objectives };
+    let manifest = imported.manifest()?;
     let file = keep.file(&manifest)?;
-    write(file.path(), (&manifest, arguments.force), (&files, epoch, seconds))?;
+    let overwrite = if arguments.force { Overwrite::Replace } else { Overwrite::Refuse };
+    imported.write(Writer::create(file.path(), &manifest, overwrite).map_err(Failure::usage)?)?;
     let judged = judged::judge_file(file.path())?;
-    archive::append_judgement(file.path(), &judged.judgement, &clock::rfc3339(clock::now()))
-        .map_err(Failure::own)?;
+    judged.append_to(file.path())?;
     let name = file.path().display().to_string();
     outputs::write(&judged.summary.with_files(&[("evidence", &name)]), &arguments.outputs)?;
     Ok(judge::exit_code(judged.judgement.verdict))
@@ -77,7 +77,7 @@ fn survey(path: &Path, format: Option<Format>) -> Outcome<Surveyed> {
             import::recognise(&head).map_err(refused)?
         }
     };
-    // A pipe would be over after the first pass.
+    // A pipe would be at its end after the first pass.
     file.seek(SeekFrom::Start(0))
         .with_context(|| {
             format!("{}: is read twice, so it must be a file; save the stream first", path.display())
@@ -99,88 +99,98 @@ fn open(path: &Path) -> Outcome<File> {
     File::open(path).with_context(|| format!("cannot read {}", path.display())).map_err(Failure::usage)
 }
 
-/// The run's epoch, a whole second since the Unix epoch in nanoseconds, and how many seconds it has.
-fn span(files: &[Surveyed]) -> anyhow::Result<(i64, u32)> {
-    let spans = files.iter().filter_map(|file| file.survey.span);
-    let Some((first, last)) = spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) else { return Ok((0, 1)) };
-    let epoch = first.div_euclid(SECOND_NS).saturating_mul(SECOND_NS);
-    let seconds = last.saturating_sub(epoch) / SECOND_NS + 1;
-    if seconds > MAX_SECONDS {
-        return Err(anyhow!(
-            "the times in these files are {} days apart, and a run has at most {}: import files of one run, and look \
-             for a time that is wrong",
-            seconds / 86_400,
-            MAX_SECONDS / 86_400
-        ));
-    }
-    Ok((epoch, u32::try_from(seconds)?))
+/// When the run was.
+#[derive(Clone, Copy)]
+struct Window {
+    /// A whole second since the Unix epoch, in nanoseconds.
+    epoch_ns: i64,
+    seconds: u32,
 }
 
-/// Everything about the run that is known; what is not is left empty, and named in the source.
-fn manifest(
-    first: &Path,
-    (epoch, seconds): (i64, u32),
-    (source, objectives): (Source, Vec<Objective>),
-) -> Outcome<Manifest> {
-    let name =
-        first.file_stem().map_or_else(|| "import".to_owned(), |stem| stem.to_string_lossy().into_owned());
-    let end = Duration::from_secs(u64::from(seconds));
-    let workload = Workload {
-        name: name.clone(),
-        seed: 0,
-        targets: Default::default(),
-        data: Default::default(),
-        phases: vec![Phase { name: import::PHASE.to_owned(), start: Duration::ZERO, end }],
-        scenarios: Vec::new(),
-        setup: Vec::new(),
-        objectives,
-        profiles: Vec::new(),
-        precheck: false,
-        traceparent: false,
-        secrets: Vec::new(),
-    };
-    let workload = serde_json::to_value(workload).map_err(Failure::own)?;
-    let digest = Sha256::digest(workload.to_string().as_bytes());
-    let started = Timestamp::from_nanosecond(i128::from(epoch)).map_err(Failure::usage)?;
-    Ok(Manifest {
-        schema_version: SCHEMA_VERSION,
-        name,
-        workload,
-        workload_digest: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
-        seed: 0,
-        started_at: clock::rfc3339(started),
-        targets: Default::default(),
-        environment: Default::default(),
-        generator: Default::default(),
-        source: Some(source),
-    })
-}
-
-/// The second pass: everything into the run file.
-fn write(
-    path: &Path,
-    (manifest, force): (&Manifest, bool),
-    (files, epoch, seconds): (&[Surveyed], i64, u32),
-) -> Outcome<()> {
-    let overwrite = if force { Overwrite::Replace } else { Overwrite::Refuse };
-    let mut writer = Writer::create(path, manifest, overwrite).map_err(Failure::usage)?;
-    let mut filler = Filler::new(&mut writer, epoch);
-    for file in files {
-        let mut input = BufReader::new(open(&file.path)?);
-        let again = import::read(file.format, &mut input, &mut filler);
-        let again = again.map_err(|error| Failure::own(anyhow!("{}: {error}", file.path.display())))?;
-        if again != file.reading {
-            return Err(Failure::usage(anyhow!("{} changed while it was read", file.path.display())));
+impl Window {
+    fn of(files: &[Surveyed]) -> anyhow::Result<Window> {
+        let spans = files.iter().filter_map(|file| file.survey.span);
+        let Some((first, last)) = spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) else {
+            return Ok(Window { epoch_ns: 0, seconds: 1 });
+        };
+        let epoch_ns = first.div_euclid(SECOND_NS).saturating_mul(SECOND_NS);
+        let seconds = last.saturating_sub(epoch_ns) / SECOND_NS + 1;
+        if seconds > MAX_SECONDS {
+            return Err(anyhow!(
+                "the times in these files are {} days apart, and a run has at most {}: import files of one run, and \
+                 look for a time that is wrong",
+                seconds / 86_400,
+                MAX_SECONDS / 86_400
+            ));
         }
+        Ok(Window { epoch_ns, seconds: u32::try_from(seconds)? })
     }
-    let folded_endpoints = filler.finish().map_err(Failure::own)?;
-    let end = RunEnd {
-        ending: source::cut(files).map_or(Ending::Completed, Ending::Aborted),
-        last_second: seconds - 1,
-        requests_in_flight: 0,
-        iterations_in_flight: 0,
-        folded_endpoints,
-        folded_ticks: 0,
-    };
-    writer.end(&end).map_err(Failure::own)
+}
+
+/// A run by another tool, surveyed.
+struct Imported {
+    files: Vec<Surveyed>,
+    window: Window,
+    source: Source,
+    objectives: Vec<Objective>,
+}
+
+impl Imported {
+    /// Everything that is known about the run; what is not is left empty, and named in the source.
+    fn manifest(&self) -> Outcome<Manifest> {
+        let stem = self.files[0].path.file_stem();
+        let name = stem.map_or_else(|| "import".to_owned(), |stem| stem.to_string_lossy().into_owned());
+        let end = Duration::from_secs(u64::from(self.window.seconds));
+        let workload = Workload {
+            name: name.clone(),
+            seed: 0,
+            targets: Default::default(),
+            data: Default::default(),
+            phases: vec![Phase { name: import::PHASE.to_owned(), start: Duration::ZERO, end }],
+            scenarios: Vec::new(),
+            setup: Vec::new(),
+            objectives: self.objectives.clone(),
+            profiles: Vec::new(),
+            precheck: false,
+            traceparent: false,
+            secrets: Vec::new(),
+        };
+        let workload = serde_json::to_value(workload).map_err(Failure::own)?;
+        let started = Timestamp::from_nanosecond(i128::from(self.window.epoch_ns)).map_err(Failure::usage)?;
+        Ok(Manifest {
+            schema_version: SCHEMA_VERSION,
+            name,
+            workload_digest: manifest::sha256_hex(workload.to_string().as_bytes()),
+            workload,
+            seed: 0,
+            started_at: clock::rfc3339(started),
+            targets: Default::default(),
+            environment: Default::default(),
+            generator: Default::default(),
+            source: Some(self.source.clone()),
+        })
+    }
+
+    /// The second pass: everything into the run file.
+    fn write(&self, mut writer: Writer) -> Outcome<()> {
+        let mut filler = Filler::new(&mut writer, self.window.epoch_ns);
+        for file in &self.files {
+            let mut input = BufReader::new(open(&file.path)?);
+            let again = import::read(file.format, &mut input, &mut filler);
+            let again = again.map_err(|error| Failure::own(anyhow!("{}: {error}", file.path.display())))?;
+            if again != file.reading {
+                return Err(Failure::usage(anyhow!("{} changed while it was read", file.path.display())));
+            }
+        }
+        let folded_endpoints = filler.finish().map_err(Failure::own)?;
+        let end = RunEnd {
+            ending: source::cut(&self.files).map_or(Ending::Completed, Ending::Aborted),
+            last_second: self.window.seconds - 1,
+            requests_in_flight: 0,
+            iterations_in_flight: 0,
+            folded_endpoints,
+            folded_ticks: 0,
+        };
+        writer.end(&end).map_err(Failure::own)
+    }
 }

@@ -1,4 +1,4 @@
-//! A run file, read back and judged. The judge sees the file alone, whether the run ended a second or a
+//! Station 8: a run file, read back and judged. The judge reads the file alone, whether the run ended a second or a
 //! year ago.
 
 use std::path::Path;
@@ -9,12 +9,20 @@ use archive::Stored;
 use evidence::{Judgement, Manifest, Run};
 use workload::Workload;
 
+use crate::clock;
 use crate::failure::{Failure, Outcome};
 
-/// What the judge says of a run file, and the summary of both.
+/// The judgement of a run file, and the summary of both.
 pub(crate) struct Judged {
     pub(crate) judgement: Judgement,
     pub(crate) summary: Summary,
+}
+
+impl Judged {
+    /// Append the judgement to the run file at `path`, dated now.
+    pub(crate) fn append_to(&self, path: &Path) -> Outcome<()> {
+        archive::append_judgement(path, &self.judgement, &clock::rfc3339(clock::now())).map_err(Failure::own)
+    }
 }
 
 /// Read and judge the run file at `path`.
@@ -26,7 +34,7 @@ pub(crate) fn judge_file(path: &Path) -> Outcome<Judged> {
     Ok(Judged { judgement, summary })
 }
 
-/// The workload that the run file at `path` says it offered.
+/// The workload in the manifest of the run file at `path`.
 pub(crate) fn workload_of(path: &Path, manifest: &Manifest) -> Outcome<Workload> {
     serde_json::from_value(manifest.workload.clone())
         .with_context(|| format!("{}: the workload in its manifest cannot be read", path.display()))

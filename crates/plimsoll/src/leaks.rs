@@ -1,16 +1,19 @@
-//! `plimsoll leaks`: whether a target holds on to what it was given, from a run file or from watching it.
+//! `plimsoll leaks`: whether a target leaks memory, threads, descriptors or connections, from a run file or by watching
+//! it.
 
-use anyhow::{Context as _, anyhow};
+use std::path::Path;
+
+use anyhow::anyhow;
 use archive::Stored;
+use evidence::Run as _;
 use judge::leaks::{Leak, LeakAnswer};
-use workload::Workload;
 
 use crate::arguments::LeaksArguments;
 use crate::failure::{Failure, Outcome};
 use crate::run_file::Keep;
-use crate::{monitor, outputs};
+use crate::{judged, monitor, outputs};
 
-/// Something is held on to.
+/// A series leaks.
 const LEAKING: u8 = 3;
 /// Neither shown nor excluded.
 const UNDECIDED: u8 = 4;
@@ -18,26 +21,24 @@ const UNDECIDED: u8 = 4;
 pub(crate) fn leaks(arguments: &LeaksArguments) -> Outcome<u8> {
     let Some(length) = arguments.length else {
         let [file] = &arguments.subjects[..] else {
-            return Err(Failure::usage(anyhow!("say one run file, or `--for 30m` and what to watch")));
+            return Err(Failure::usage(anyhow!("name one run file, or `--for 30m` and what to watch")));
         };
-        let file = std::path::Path::new(file);
-        return told(&answers(file)?);
+        let file = Path::new(file);
+        return print(&answers(file)?);
     };
     let keep = arguments.output.as_deref().map_or(Keep::Nothing, Keep::At);
     let watched = monitor::watched(&arguments.subjects, None)?;
     let file = monitor::watch(watched, Some(length), keep)?;
-    told(&answers(file.path())?)
+    print(&answers(file.path())?)
 }
 
-fn answers(file: &std::path::Path) -> Outcome<Vec<LeakAnswer>> {
+fn answers(file: &Path) -> Outcome<Vec<LeakAnswer>> {
     let run = Stored::open(file).map_err(Failure::usage)?;
-    let workload: Workload = serde_json::from_value(evidence::Run::manifest(&run).workload.clone())
-        .with_context(|| format!("{}: the workload in its manifest cannot be read", file.display()))
-        .map_err(Failure::usage)?;
+    let workload = judged::workload_of(file, run.manifest())?;
     judge::leaks::of(&run, &workload).map_err(Failure::own)
 }
 
-fn told(answers: &[LeakAnswer]) -> Outcome<u8> {
+fn print(answers: &[LeakAnswer]) -> Outcome<u8> {
     if answers.is_empty() {
         let why = "nothing was observed that could show a leak: watch a process (`process = { port = … }` in the plan)";
         return Err(Failure::usage(anyhow!(why)));

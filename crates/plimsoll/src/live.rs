@@ -1,4 +1,4 @@
-//! Progress while a run goes on, drawn from the same ticks that are recorded.
+//! Progress during a run, drawn from the same ticks that are recorded.
 
 use std::io::IsTerminal;
 
@@ -13,7 +13,7 @@ use crate::{outputs, screen};
 /// How many seconds pass between two lines where there is no terminal to rewrite a line on.
 const LINE_EVERY_S: u32 = 5;
 
-/// What may be drawn.
+/// What can be drawn on standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Canvas {
     /// Lines, one after the other, for a file or a pipe.
@@ -30,7 +30,7 @@ pub(crate) struct Live {
     canvas: Canvas,
     style: Style,
     last_line_s: u32,
-    /// What observers have to say, for the end: each keeps a bounded number.
+    /// The observers' notices, for the end: each observer keeps a bounded number.
     notices: Vec<Notice>,
 }
 
@@ -44,9 +44,9 @@ impl Live {
     fn draw(&mut self) -> std::io::Result<()> {
         let stderr = std::io::stderr();
         let width = width(&stderr);
-        let has_room = height(&stderr).is_none_or(|rows| rows > LiveView::PANEL_LINES + 1);
+        let fits = height(&stderr).is_none_or(|rows| rows > LiveView::PANEL_LINES + 1);
         match self.canvas {
-            Canvas::Panel if has_room => screen::draw(&self.view.panel(self.style, width)),
+            Canvas::Panel if fits => screen::draw(&self.view.panel(self.style, width)),
             Canvas::Panel | Canvas::Line => screen::draw(&self.view.line(self.style, width)),
             Canvas::Log => {
                 let now_s = self.view.now().elapsed_s;
@@ -54,13 +54,13 @@ impl Live {
                     return Ok(());
                 }
                 self.last_line_s = now_s;
-                screen::say(&(self.view.line(Style::Plain, width) + "\n"))
+                screen::print(&(self.view.line(Style::Plain, width) + "\n"))
             }
         }
     }
 }
 
-/// A panel is for who sees the report on the same screen; who reads it elsewhere gets the line.
+/// A panel where the report follows on the same screen; one line where the report goes elsewhere.
 fn canvas() -> Canvas {
     let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
     match (std::io::stderr().is_terminal() && !is_dumb, std::io::stdout().is_terminal()) {
@@ -85,11 +85,11 @@ impl Sink for Live {
         self.draw().map_err(|error| SinkError(format!("cannot draw progress: {error}")))
     }
 
-    /// The report follows, so the drawing goes.
+    /// Clears the drawing: the report follows.
     fn end(&mut self, _end: &RunEnd) -> Result<(), SinkError> {
-        screen::say("").map_err(|error| SinkError(format!("cannot clear what was drawn: {error}")))?;
+        screen::print("").map_err(|error| SinkError(format!("cannot clear what was drawn: {error}")))?;
         for notice in &self.notices {
-            outputs::tell(format_args!(
+            outputs::note(format_args!(
                 "{}: {} (at {:.0?})",
                 notice.observer,
                 notice.text,

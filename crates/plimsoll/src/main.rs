@@ -1,7 +1,7 @@
 //! `plimsoll`: finds the load a service may safely carry, and proves it.
 //!
-//! Each verb is one file. The spine of a run is [`run`]; start reading there. Errors are reported here and
-//! nowhere else: 1 for our own failures, 2 for input that cannot be used, 3 to 5 for what the judge says.
+//! Each verb is one file. Start reading at [`run`], which lists the stations of a run. Errors are reported here and
+//! nowhere else: exit code 1 for our own failures, 2 for input that cannot be used; 3 to 5 are verdicts.
 
 mod adhoc;
 mod arguments;
@@ -22,9 +22,11 @@ mod monitor;
 mod once;
 mod outputs;
 mod plan;
+mod prepare;
 mod profile;
 mod quick;
 mod ready;
+mod recording;
 mod reflection;
 mod report;
 mod run;
@@ -62,7 +64,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            outputs::tell(format_args!("plimsoll: {failure}"));
+            outputs::note(format_args!("plimsoll: {failure}"));
             ExitCode::from(failure.exit_code())
         }
     }

@@ -13,26 +13,35 @@ use workload::model::ProcessRef;
 use crate::clock::rfc3339;
 use crate::failure::{Failure, Outcome};
 
-/// What there is to know of each target, by name.
+/// What is known about each target, by name.
 pub(crate) type Identities = BTreeMap<String, BTreeMap<String, String>>;
 
-/// The manifest of a run of `workload` whose epoch is `epoch`; `servers` is what servers said of themselves.
-pub(crate) fn manifest(
-    workload: &Workload,
-    mut servers: Identities,
-    (epoch, loops): (Timestamp, u16),
-) -> Outcome<Manifest> {
+/// What a manifest is made of.
+pub(crate) struct RunDescription<'a> {
+    /// The workload without secrets.
+    pub(crate) workload: &'a Workload,
+    /// What servers report about themselves, by target.
+    pub(crate) servers: &'a Identities,
+    pub(crate) epoch: Timestamp,
+    /// 0 where no load is offered.
+    pub(crate) loops: u16,
+}
+
+/// The manifest of a run.
+pub(crate) fn manifest(run: &RunDescription<'_>) -> Outcome<Manifest> {
+    let RunDescription { workload, servers, epoch, loops } = *run;
     let resolved = serde_json::to_value(workload).map_err(Failure::own)?;
-    let digest = Sha256::digest(resolved.to_string().as_bytes());
     Ok(Manifest {
         schema_version: SCHEMA_VERSION,
         name: workload.name.clone(),
+        workload_digest: sha256_hex(resolved.to_string().as_bytes()),
         workload: resolved,
-        workload_digest: hexadecimal(&digest),
         seed: workload.seed,
         started_at: rfc3339(epoch),
         targets: (workload.targets.iter())
-            .map(|(name, target)| (name.clone(), identity(target, servers.remove(name).unwrap_or_default())))
+            .map(|(name, target)| {
+                (name.clone(), identity(target, servers.get(name).cloned().unwrap_or_default()))
+            })
             .collect(),
         environment: observe::environment(),
         generator: generator(loops),
@@ -65,7 +74,7 @@ fn identity(
     identity
 }
 
-/// SHA-256 of the program that a process runs, so that two runs can tell whether they met the same one; none where it
+/// SHA-256 of the program that a process runs, so that runs against the same build can be recognised; none where it
 /// may not be read, or is larger than any program.
 fn program_digest(pid: &str) -> Option<String> {
     const LARGEST: u64 = 1 << 30;
@@ -86,6 +95,11 @@ fn program_digest(pid: &str) -> Option<String> {
         reader.consume(read);
     }
     Some(hexadecimal(&digest.finalize()))
+}
+
+/// The SHA-256 digest of `bytes` in hexadecimal digits.
+pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
+    hexadecimal(&Sha256::digest(bytes))
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use archive::{Overwrite, Writer};
-use engine::{Clock, Control};
+use engine::Clock;
 use evidence::{Ending, Observed, RunEnd, Sink as _};
 use observe::{Observer, Watch};
 use workload::plan::LoadedPlan;
@@ -21,18 +21,18 @@ use workload::{Phase, Workload};
 
 use crate::arguments::{MonitorArguments, OverrideArguments};
 use crate::failure::{Failure, Outcome};
-use crate::manifest::Identities;
+use crate::manifest::{Identities, RunDescription};
 use crate::run_file::{Keep, RunFile};
 use crate::signals::Listener;
 use crate::{clock, manifest, outputs, plan, watching};
 use shown::Shown;
 
-/// How long a run that nobody bounds may last: what a run file holds.
+/// The longest watch without `--for`: what a run file holds.
 const LONGEST: Duration = Duration::from_secs(31 * 86_400 - 1);
-/// How often the end of the time and signals are looked at.
-const GLANCE: Duration = Duration::from_millis(100);
+/// How often the end of the time and signals are checked.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// What is watched, and the workload that says so.
+/// What is watched, and the workload that describes it.
 pub(crate) struct Watched {
     observers: Vec<Box<dyn Observer>>,
     workload: Workload,
@@ -45,7 +45,7 @@ pub(crate) fn monitor(arguments: &MonitorArguments) -> Outcome<u8> {
     let file = watch(watched, arguments.length, keep)?;
     if let Some(path) = file.kept() {
         let path = path.display();
-        outputs::tell(format_args!("what was seen is in {path}; see `plimsoll report {path}`"));
+        outputs::note(format_args!("the samples are in {path}; see `plimsoll report {path}`"));
     }
     Ok(0)
 }
@@ -74,7 +74,9 @@ fn of_plan(path: &Path) -> Outcome<(Workload, BTreeMap<String, String>)> {
 
 fn of_subjects(subjects: &[String]) -> Outcome<(Workload, BTreeMap<String, String>)> {
     if subjects.is_empty() {
-        return Err(Failure::usage(anyhow!("say what to watch: a process id, :PORT, a URL, or --plan PLAN")));
+        return Err(Failure::usage(anyhow!(
+            "name what to watch: a process id, :PORT, a URL, or --plan PLAN"
+        )));
     }
     let mut targets = subjects::targets(subjects)?;
     for (name, target) in &targets {
@@ -112,22 +114,23 @@ pub(crate) fn watch(watched: Watched, length: Option<Duration>, keep: Keep<'_>) 
     let end = length.unwrap_or(LONGEST);
     workload.phases = vec![Phase { name: "watch".to_owned(), start: Duration::ZERO, end }];
     let listener = Listener::start()?;
-    listener.guard_watch(Control::new());
-    let manifest = manifest::manifest(&workload, identities, (clock::now(), 0))?;
+    listener.control_watch();
+    let run = RunDescription { workload: &workload, servers: &identities, epoch: clock::now(), loops: 0 };
+    let manifest = manifest::manifest(&run)?;
     let file = keep.file(&manifest)?;
     let mut writer = Writer::create(file.path(), &manifest, Overwrite::Refuse).map_err(Failure::usage)?;
     let clock = Clock::starting_in(Duration::ZERO);
     let (seen, observed) = channel();
     let watch = Watch::start(observers, Arc::new(move || clock.now()), seen).map_err(Failure::own)?;
     let mut shown = Shown::new(length);
-    let is_over = || listener.has_heard() || clock.now().offset() >= end;
-    let followed = follow(&observed, (&mut writer, &mut shown), is_over);
+    let is_over = || listener.interrupted() || clock.now().offset() >= end;
+    let recorded = record(&observed, &mut writer, &mut shown, is_over);
     watch.stop();
-    followed?;
+    recorded?;
     shown.end();
-    let was_cut = length.is_some() && listener.has_heard();
+    let was_interrupted = length.is_some() && listener.interrupted();
     let end = RunEnd {
-        ending: if was_cut { Ending::Interrupted } else { Ending::Completed },
+        ending: if was_interrupted { Ending::Interrupted } else { Ending::Completed },
         last_second: clock.now().second(),
         requests_in_flight: 0,
         iterations_in_flight: 0,
@@ -138,13 +141,14 @@ pub(crate) fn watch(watched: Watched, length: Option<Duration>, keep: Keep<'_>) 
     Ok(file)
 }
 
-fn follow(
+fn record(
     observed: &Receiver<Observed>,
-    (writer, shown): (&mut Writer, &mut Shown),
+    writer: &mut Writer,
+    shown: &mut Shown,
     is_over: impl Fn() -> bool,
 ) -> Outcome<()> {
     while !is_over() {
-        let seen = match observed.recv_timeout(GLANCE) {
+        let seen = match observed.recv_timeout(POLL_INTERVAL) {
             Ok(seen) => seen,
             Err(RecvTimeoutError::Timeout) => continue,
             Err(RecvTimeoutError::Disconnected) => break,

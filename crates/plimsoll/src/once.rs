@@ -1,4 +1,4 @@
-//! `plimsoll run PLAN --once`: each step once, every exchange shown.
+//! `plimsoll run PLAN --once`: a dry run that shows every exchange.
 
 use std::fmt::Write as _;
 
@@ -9,8 +9,8 @@ use crate::failure::{Failure, Outcome};
 use crate::outputs;
 
 /// Send each step once and show every exchange. 3 when any of them failed.
-pub(crate) fn once(rehearsal: &DryRun) -> Outcome<u8> {
-    let exchanges = rehearsal.once().map_err(Failure::own)?;
+pub(crate) fn once(dry_run: &DryRun) -> Outcome<u8> {
+    let exchanges = dry_run.once().map_err(Failure::own)?;
     let failed = exchanges.iter().filter(|e| e.outcome != StepOutcome::Ok).count();
     let mut text: String = exchanges.iter().map(|e| show(e) + "\n").collect();
     let _ = writeln!(text, "{} exchanges, {failed} failed", exchanges.len());

@@ -1,4 +1,4 @@
-//! Writes the reports that were asked for.
+//! Station 9: writes the reports that were asked for, and messages on standard error.
 
 use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -18,7 +18,7 @@ use crate::screen;
 /// Lays a summary out.
 type Render = fn(&Summary) -> String;
 
-/// Where nothing else is known of the terminal.
+/// Where the terminal's width is not known.
 const WIDTH: usize = 100;
 /// Narrower than this no table can be read; the terminal may wrap it.
 const NARROWEST: usize = 40;
@@ -65,24 +65,26 @@ fn terminal() -> (Style, usize) {
     (if is_coloured { Style::Colour } else { Style::Plain }, width(&stdout))
 }
 
-/// How many lines the terminal behind `stream` has; none if it does not say.
+/// How many lines the terminal behind `stream` has; none if that is not known.
 pub(crate) fn height(stream: &impl AsFd) -> Option<usize> {
     tcgetwinsize(stream).ok().map(|size| usize::from(size.ws_row)).filter(|rows| *rows > 0)
 }
 
 /// How many columns the terminal behind `stream` has.
 pub(crate) fn width(stream: &impl AsFd) -> usize {
-    let told = || std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let from_environment = || std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let seen = tcgetwinsize(stream).ok().map(|size| usize::from(size.ws_col));
-    seen.filter(|columns| *columns > 0).or_else(told).map_or(WIDTH, |columns| columns.max(NARROWEST))
+    seen.filter(|columns| *columns > 0)
+        .or_else(from_environment)
+        .map_or(WIDTH, |columns| columns.max(NARROWEST))
 }
 
-/// A line on standard error. Nothing is lost with a reader who has gone.
-pub(crate) fn tell(text: impl Display) {
-    let _ = screen::say(&format!("{text}\n"));
+/// A line on standard error. That it was closed is no failure.
+pub(crate) fn note(text: impl Display) {
+    let _ = screen::print(&format!("{text}\n"));
 }
 
-/// Text on standard output. A reader who has seen enough and gone is no failure.
+/// Text on standard output. That the reader closed it is no failure.
 pub(crate) fn print(text: &str) -> Outcome<()> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {

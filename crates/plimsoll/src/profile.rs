@@ -1,4 +1,4 @@
-//! `plimsoll profile`: what any pprof file says, and what moved between two.
+//! `plimsoll profile`: what a pprof file contains, and what changed between two.
 
 use std::fs::File;
 use std::io::Read;
@@ -20,7 +20,7 @@ const LEAST_SHARE: f64 = 0.005;
 
 pub(crate) fn profile(arguments: &ProfileArguments) -> Outcome<u8> {
     let profile = load(&arguments.file, arguments.since.as_deref())?;
-    let view = look(&profile, arguments, &arguments.file)?;
+    let view = view_of(&profile, arguments, &arguments.file)?;
     let sort = match arguments.sort {
         SortBy::Flat => Sort::Flat,
         SortBy::Cum => Sort::Cumulative,
@@ -59,10 +59,10 @@ pub(crate) fn profile(arguments: &ProfileArguments) -> Outcome<u8> {
 fn against(view: &View<'_>, arguments: &ProfileArguments) -> Outcome<Option<(Comparison, CallTree)>> {
     let Some(path) = &arguments.base else { return Ok(None) };
     let base = load(path, arguments.base_since.as_deref())?;
-    // What the new profile shows is what the baseline is asked for, whatever its own default is.
-    let wanted =
+    // The baseline is viewed by the new profile's sample type, whatever its own default is.
+    let options =
         ViewOptions { sample_type: Some(&view.value_type().name), focus: arguments.focus.as_deref() };
-    let base = View::of(&base, wanted).map_err(|error| of_file(path, error))?;
+    let base = View::of(&base, options).map_err(|error| of_file(path, error))?;
     let sides = [
         Side { view: &base, requests: arguments.base_requests },
         Side { view, requests: arguments.requests },
@@ -73,13 +73,13 @@ fn against(view: &View<'_>, arguments: &ProfileArguments) -> Outcome<Option<(Com
     Ok(Some((comparison, CallTree::of(&base))))
 }
 
-fn look<'p>(profile: &'p Profile, arguments: &ProfileArguments, path: &Path) -> Outcome<View<'p>> {
+fn view_of<'p>(profile: &'p Profile, arguments: &ProfileArguments, path: &Path) -> Outcome<View<'p>> {
     let options =
         ViewOptions { sample_type: arguments.sample_type.as_deref(), focus: arguments.focus.as_deref() };
     View::of(profile, options).map_err(|error| of_file(path, error))
 }
 
-/// The profile at `path`, less an earlier one.
+/// The profile at `path`, with an earlier one subtracted.
 fn load(path: &Path, earlier: Option<&Path>) -> Outcome<Profile> {
     let profile = one(path)?;
     let Some(earlier) = earlier else { return Ok(profile) };

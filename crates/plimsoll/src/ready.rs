@@ -1,4 +1,4 @@
-//! Before the load: is every target there, and is it ready?
+//! Before the load: every target must be reachable and ready.
 
 mod exchange;
 
@@ -18,54 +18,54 @@ use workload::model::{ReadyProbe, WaitReady};
 use workload::{Workload, plan};
 
 use crate::failure::{Failure, Outcome};
-use crate::outputs::tell;
-use exchange::{Line, Peer, connect_to_any};
+use crate::outputs::note;
+use exchange::{Peer, Stream, connect_to_any};
 
-const ASK_EVERY: Duration = Duration::from_millis(200);
-const ONE_TRY: Duration = Duration::from_secs(2);
-const SHORTEST_TRY: Duration = Duration::from_millis(250);
-/// More of a probe's answer is read, but not kept.
+const PROBE_INTERVAL: Duration = Duration::from_millis(200);
+const ATTEMPT_LIMIT: Duration = Duration::from_secs(2);
+const SHORTEST_ATTEMPT: Duration = Duration::from_millis(250);
+/// More of a probe's response is read, but not kept.
 const KEPT_BODY_BYTES: usize = 4096;
 
-/// Wait until every target that says how answers that it is ready, then see that all can be reached. What is said
-/// of one that cannot ends with `elsewhere`, how to say that it is somewhere else.
-pub(crate) fn wait(workload: &Workload, program: &Program, elsewhere: fn(&str) -> String) -> Outcome<()> {
+/// Wait until every target with a readiness check passes it, then check that all can be reached. The message about one
+/// that cannot ends with `address_hint`.
+pub(crate) fn wait(workload: &Workload, program: &Program, address_hint: fn(&str) -> String) -> Outcome<()> {
     for (name, target) in &workload.targets {
         if let Some(from) = target.connecting.local_address {
-            check_ours(from).with_context(|| format!("target `{name}`")).map_err(Failure::usage)?;
+            check_local_address(from).with_context(|| format!("target `{name}`")).map_err(Failure::usage)?;
         }
         if let Some(wait) = &target.wait_ready {
-            let asker = Asker { connecting: &target.connecting, tls: program.tls(name) };
-            asker.wait_for(wait).with_context(|| format!("target `{name}`")).map_err(Failure::usage)?;
+            let prober = Prober { connecting: &target.connecting, tls: program.tls(name) };
+            prober.wait_for(wait).with_context(|| format!("target `{name}`")).map_err(Failure::usage)?;
         }
     }
     for (name, place) in program.origins() {
         reach(place).map_err(|(at, error)| {
             Failure::usage(anyhow!(
                 "target `{name}`: nothing answers at {at} ({error}); start it{}",
-                elsewhere(name)
+                address_hint(name)
             ))
         })?;
     }
     Ok(())
 }
 
-/// Connections can come from this address.
-fn check_ours(from: IpAddr) -> anyhow::Result<()> {
+/// Check that connections can be made from this address.
+fn check_local_address(from: IpAddr) -> anyhow::Result<()> {
     match UdpSocket::bind((from, 0)) {
         Err(error) if error.kind() == ErrorKind::AddrNotAvailable => {
-            bail!("{from} is no address of this machine: no connection can come from there")
+            bail!("{from} is no address of this machine: no connection can be made from it")
         }
-        result => result.map(drop).with_context(|| format!("no connection can come from {from}")),
+        result => result.map(drop).with_context(|| format!("no connection can be made from {from}")),
     }
 }
 
-/// Whether anything takes a connection there; else where that was, and why not.
+/// Check that a connection is accepted there; else the address and the reason.
 fn reach(place: Place<'_>) -> Result<(), (String, std::io::Error)> {
     match place {
         Place::Tcp(addresses) => {
             let at = || addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-            connect_to_any(addresses, ONE_TRY).map(drop).map_err(|error| (at(), error))
+            connect_to_any(addresses, ATTEMPT_LIMIT).map(drop).map_err(|error| (at(), error))
         }
         Place::Unix(path) => {
             UnixStream::connect(path).map(drop).map_err(|error| (path.display().to_string(), error))
@@ -77,8 +77,8 @@ fn reach(place: Place<'_>) -> Result<(), (String, std::io::Error)> {
 macro_rules! exchange {
     ($connection:expr, $peer:expr, $limit:expr, $keep_bytes:expr) => {{
         let until = Instant::now() + $limit;
-        let mut stream = Line::connect(&$peer, $limit)?;
-        let mut answer = Answer { keep_bytes: $keep_bytes, ..Answer::default() };
+        let mut stream = Stream::connect(&$peer, $limit)?;
+        let mut answer = ProbeResponse { keep_bytes: $keep_bytes, ..ProbeResponse::default() };
         let mut buffer = [0; 4096];
         while !answer.is_done {
             while !$connection.outgoing().is_empty() {
@@ -86,10 +86,10 @@ macro_rules! exchange {
                 $connection.sent(sent);
             }
             let left = until.saturating_duration_since(Instant::now());
-            ensure!(!left.is_zero(), "it gives no whole answer");
+            ensure!(!left.is_zero(), "its response is not complete");
             stream.set_limit(left)?;
             let n = match stream.read(&mut buffer) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => bail!("it gives no whole answer"),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => bail!("its response is not complete"),
                 read => read?,
             };
             let mut take = |event: Event<'_>| answer.take(event);
@@ -100,49 +100,49 @@ macro_rules! exchange {
             if let Some(error) = answer.failure {
                 return Err(error.into());
             }
-            ensure!(n > 0 || answer.is_done, "it closes the connection without an answer");
+            ensure!(n > 0 || answer.is_done, "it closes the connection without a response");
         }
         answer
     }};
 }
 
-/// Asks a target before the load, over connections like those that the load will use.
-pub(crate) struct Asker<'a> {
+/// Sends single requests to a target before the load, over connections like those that the load will use.
+pub(crate) struct Prober<'a> {
     pub(crate) connecting: &'a Connecting,
     pub(crate) tls: Option<&'a Arc<ClientConfig>>,
 }
 
-impl Asker<'_> {
+impl Prober<'_> {
     pub(crate) fn wait_for(&self, wait: &WaitReady) -> anyhow::Result<()> {
         let began = Instant::now();
-        let mut has_said = false;
+        let mut is_reported = false;
         loop {
             let left = wait.within.saturating_sub(began.elapsed());
-            let reason = match self.ask(&wait.probe, left.clamp(SHORTEST_TRY, ONE_TRY)) {
+            let reason = match self.probe(&wait.probe, left.clamp(SHORTEST_ATTEMPT, ATTEMPT_LIMIT)) {
                 Ok(()) => return Ok(()),
                 Err(reason) => reason,
             };
             let waited = began.elapsed();
-            if waited + ASK_EVERY > wait.within {
+            if waited + PROBE_INTERVAL > wait.within {
                 return Err(reason.context(format!(
                     "not ready within {:?}: {}",
                     wait.within,
                     describe(&wait.probe)
                 )));
             }
-            if waited > Duration::from_secs(2) && !has_said {
-                tell(format_args!("waiting up to {:?} for {}", wait.within, describe(&wait.probe)));
-                has_said = true;
+            if waited > Duration::from_secs(2) && !is_reported {
+                note(format_args!("waiting up to {:?} for {}", wait.within, describe(&wait.probe)));
+                is_reported = true;
             }
-            std::thread::sleep(ASK_EVERY);
+            std::thread::sleep(PROBE_INTERVAL);
         }
     }
 
-    fn ask(&self, probe: &ReadyProbe, limit: Duration) -> anyhow::Result<()> {
+    fn probe(&self, probe: &ReadyProbe, limit: Duration) -> anyhow::Result<()> {
         match probe {
-            ReadyProbe::Url(url) => self.ask_url(url, limit),
+            ReadyProbe::Url(url) => self.probe_url(url, limit),
             ReadyProbe::GrpcHealth { scheme, authority, service } => {
-                self.ask_grpc((*scheme, authority), service, limit)
+                self.probe_grpc(Origin { scheme: *scheme, authority }, service, limit)
             }
         }
     }
@@ -157,7 +157,7 @@ impl Asker<'_> {
         Ok(Peer { host, port, tls, connecting: self.connecting })
     }
 
-    fn ask_url(&self, url: &str, limit: Duration) -> anyhow::Result<()> {
+    fn probe_url(&self, url: &str, limit: Duration) -> anyhow::Result<()> {
         let (scheme, rest) = plan::scheme_of(url).ok_or_else(|| anyhow!("`{url}` is no URL"))?;
         let (authority, path) = rest.find('/').map_or((rest, "/"), |slash| rest.split_at(slash));
         let peer = self.peer(scheme, authority)?;
@@ -176,7 +176,7 @@ impl Asker<'_> {
         Ok(())
     }
 
-    fn ask_grpc(&self, origin: (UrlScheme, &str), service: &str, limit: Duration) -> anyhow::Result<()> {
+    fn probe_grpc(&self, origin: Origin<'_>, service: &str, limit: Duration) -> anyhow::Result<()> {
         let call = Call {
             path: "/grpc.health.v1.Health/Check",
             body: &health_request(service)?,
@@ -189,16 +189,13 @@ impl Asker<'_> {
         }
         // HealthCheckResponse { status = 1: enum }, where SERVING is 1.
         let message = wire::grpc::single_message(&answer.body)?;
-        ensure!(message == [0x08, 0x01], "it does not say SERVING");
+        ensure!(message == [0x08, 0x01], "its health status is not SERVING");
         Ok(())
     }
 
     /// Make one gRPC call over a connection of its own.
-    pub(crate) fn call(
-        &self,
-        (scheme, authority): (UrlScheme, &str),
-        call: &Call<'_>,
-    ) -> anyhow::Result<Answer> {
+    pub(crate) fn call(&self, origin: Origin<'_>, call: &Call<'_>) -> anyhow::Result<ProbeResponse> {
+        let Origin { scheme, authority } = origin;
         let mut peer = self.peer(scheme, authority)?;
         if let Some(config) = &mut peer.tls {
             Arc::make_mut(config).alpn_protocols = vec![b"h2".to_vec()];
@@ -219,6 +216,13 @@ impl Asker<'_> {
     }
 }
 
+/// Where a gRPC server is.
+#[derive(Clone, Copy)]
+pub(crate) struct Origin<'a> {
+    pub(crate) scheme: UrlScheme,
+    pub(crate) authority: &'a str,
+}
+
 /// One gRPC call.
 pub(crate) struct Call<'a> {
     pub(crate) path: &'a str,
@@ -226,7 +230,7 @@ pub(crate) struct Call<'a> {
     pub(crate) body: &'a [u8],
     /// How long it may take.
     pub(crate) limit: Duration,
-    /// More of the answer is read, but not kept.
+    /// More of the response is read, but not kept.
     pub(crate) keep_bytes: usize,
 }
 
@@ -237,9 +241,9 @@ fn describe(probe: &ReadyProbe) -> String {
     }
 }
 
-/// What an answer was.
+/// The response to a probe or call.
 #[derive(Default)]
-pub(crate) struct Answer {
+pub(crate) struct ProbeResponse {
     status: u16,
     headers: Headers,
     pub(crate) body: Vec<u8>,
@@ -248,7 +252,7 @@ pub(crate) struct Answer {
     failure: Option<wire::WireError>,
 }
 
-impl Answer {
+impl ProbeResponse {
     /// The status of a gRPC call, if it has one.
     pub(crate) fn code(&self) -> Option<GrpcCode> {
         wire::grpc::Status::of(&self.headers.view()).map(|status| status.code)
@@ -261,8 +265,8 @@ impl Answer {
                 head.headers.iter().for_each(|(name, value)| self.headers.push(name, value));
             }
             Event::Body { chunk, .. } => {
-                let room = self.keep_bytes.saturating_sub(self.body.len());
-                self.body.extend_from_slice(&chunk[..chunk.len().min(room)]);
+                let left = self.keep_bytes.saturating_sub(self.body.len());
+                self.body.extend_from_slice(&chunk[..chunk.len().min(left)]);
             }
             Event::Trailers { headers, .. } => {
                 headers.iter().for_each(|(name, value)| self.headers.push(name, value));

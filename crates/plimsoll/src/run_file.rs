@@ -1,4 +1,4 @@
-//! Where the evidence of a run is kept; for one that nobody wants to keep, only until it has been judged.
+//! Where the evidence of a run is kept: in a run file, or in a temporary one until it has been judged.
 
 use std::path::{Path, PathBuf};
 
@@ -20,14 +20,14 @@ pub(crate) enum Keep<'a> {
     Nothing,
 }
 
-/// A run file. One that is not kept is gone when this is dropped.
+/// A run file. One that is not kept is deleted when this is dropped.
 pub(crate) struct RunFile {
     path: PathBuf,
     folder: Option<TempDir>,
 }
 
 impl Keep<'_> {
-    /// Before anything is sent: a run file of this name is not to be lost, nor the work of a whole run.
+    /// Before anything is sent: an existing run file is not overwritten, and a whole run is not lost because of it.
     pub(crate) fn refuse_existing(&self) -> Outcome<()> {
         match self {
             Keep::At(path) if path.exists() => {
@@ -48,9 +48,7 @@ impl Keep<'_> {
             Keep::Nothing => {
                 let folder = tempfile::Builder::new().prefix("plimsoll-").tempdir();
                 let folder = folder
-                    .context(
-                        "no folder for the evidence until it is judged; say with `-o FILE` where it may lie",
-                    )
+                    .context("no temporary folder for the evidence; name a file for it with `-o FILE`")
                     .map_err(Failure::own)?;
                 Ok(RunFile { path: folder.path().join("run.plimsoll"), folder: Some(folder) })
             }

@@ -1,7 +1,7 @@
-//! `plimsoll selftest engine`: what this machine lets the generator promise.
+//! `plimsoll selftest engine`: what the generator can do on this machine.
 //!
-//! The engine offers load to a server of this process whose truth is known, at rising rates, and what it did is laid
-//! beside what was asked. Nothing here is an opinion of the target: the target is ours.
+//! The engine offers load at rising rates to a server in this process whose behaviour is known. What it did is compared
+//! with what was asked; the server is not what is tested.
 
 mod stage;
 mod target;
@@ -14,24 +14,24 @@ use anyhow::anyhow;
 use crate::arguments::SelftestArguments;
 use crate::failure::{Failure, Outcome};
 use crate::outputs;
-use stage::{Ask, Stage};
+use stage::{Load, Stage};
 use text::Selftest;
 
-/// Rates that everybody gets to see, in arrivals a second.
+/// Rates that are always tried, in arrivals a second.
 const RATES: [u32; 3] = [1_000, 5_000, 20_000];
-/// No machine of today needs more of one loop.
+/// More than one loop reaches on any machine today.
 const HIGHEST_RATE: u32 = 640_000;
-/// How often the interval between a rate that was kept and one that was not is halved.
+/// How often the interval between a rate that was reached and one that was not is halved.
 const HALVINGS: u32 = 4;
-/// How long the target holds each answer where the error of measuring is asked for.
+/// How long the target delays each response where the measurement error is determined.
 const KNOWN_DELAY: Duration = Duration::from_millis(5);
 const KNOWN_DELAY_RATE: u32 = 500;
 
 pub(crate) fn selftest(arguments: &SelftestArguments) -> Outcome<u8> {
     let seconds = arguments.seconds;
     let offer = |rate, delay| {
-        outputs::tell(format_args!("offering {rate} arrivals/s for {seconds} s"));
-        stage::offer(Ask { rate, delay, seconds }).map_err(Failure::own)
+        outputs::note(format_args!("offering {rate} arrivals/s for {seconds} s"));
+        stage::offer(Load { rate, delay, seconds }).map_err(Failure::own)
     };
     let mut stages = Vec::new();
     for rate in RATES {
@@ -42,7 +42,7 @@ pub(crate) fn selftest(arguments: &SelftestArguments) -> Outcome<u8> {
     let known = offer(KNOWN_DELAY_RATE, KNOWN_DELAY)?;
     if known.service.is_empty() {
         return Err(Failure::own(anyhow!(
-            "the target of the self-test answered nothing; is loopback cut off?"
+            "the target of the self-test answered nothing: check that loopback works"
         )));
     }
     let selftest = Selftest { stages, known, delay: KNOWN_DELAY, seconds };
@@ -53,14 +53,15 @@ pub(crate) fn selftest(arguments: &SelftestArguments) -> Outcome<u8> {
     Ok(0)
 }
 
-/// Look for the highest rate that is kept: double until one is not, then halve what lies between.
+/// Find the highest rate that is reached: double until one is not, then bisect.
 fn climb(stages: &mut Vec<Stage>, offer: &dyn Fn(u32) -> Outcome<Stage>) -> Outcome<()> {
-    let mut kept = stages.iter().filter(|stage| stage.is_kept()).map(|stage| stage.rate).max().unwrap_or(0);
-    let mut missed = stages.iter().map(|stage| stage.rate).filter(|rate| *rate > kept).min();
-    while missed.is_none() && kept < HIGHEST_RATE {
-        let stage = offer(kept.saturating_mul(2).max(RATES[0]))?;
-        if stage.is_kept() {
-            kept = stage.rate;
+    let mut reached =
+        stages.iter().filter(|stage| stage.is_reached()).map(|stage| stage.rate).max().unwrap_or(0);
+    let mut missed = stages.iter().map(|stage| stage.rate).filter(|rate| *rate > reached).min();
+    while missed.is_none() && reached < HIGHEST_RATE {
+        let stage = offer(reached.saturating_mul(2).max(RATES[0]))?;
+        if stage.is_reached() {
+            reached = stage.rate;
         } else {
             missed = Some(stage.rate);
         }
@@ -68,9 +69,9 @@ fn climb(stages: &mut Vec<Stage>, offer: &dyn Fn(u32) -> Outcome<Stage>) -> Outc
     }
     for _halving in 0..HALVINGS {
         let Some(above) = missed else { break };
-        let stage = offer(kept.midpoint(above))?;
-        if stage.is_kept() {
-            kept = stage.rate;
+        let stage = offer(reached.midpoint(above))?;
+        if stage.is_reached() {
+            reached = stage.rate;
         } else {
             missed = Some(stage.rate);
         }

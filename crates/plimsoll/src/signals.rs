@@ -1,6 +1,6 @@
-//! Ctrl-C and SIGTERM. Before the load they end the process as they end any other, whatever it inherited: a shell
-//! starts background jobs with interrupts ignored. Of a run under way the first stops arrivals and drains, the
-//! second ends at once.
+//! Ctrl-C and SIGTERM. Before the load they end the process, also where it inherited them as ignored: a shell starts
+//! background jobs with interrupts ignored. While a run is under way the first stops arrivals and drains, the second
+//! ends at once.
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,58 +13,57 @@ use signal_hook::iterator::{Handle, Signals};
 use signal_hook::low_level::emulate_default_handler;
 
 use crate::failure::{Failure, Outcome};
-use crate::outputs::tell;
+use crate::outputs::note;
 
 /// Listens for signals until it is dropped.
 pub(crate) struct Listener {
     handle: Handle,
     thread: Option<JoinHandle<()>>,
-    heard: Arc<Heard>,
+    state: Arc<SignalState>,
 }
 
-/// What the thread that hears shares with the run.
+/// What the listening thread shares with the run.
 #[derive(Default)]
-struct Heard {
-    /// The run under way, and what the first signal is answered with.
+struct SignalState {
+    /// The run under way, and the message that answers the first signal.
     control: Mutex<Option<(Control, &'static str)>>,
-    /// Signals that it was told of.
+    /// Signals since the run began.
     count: AtomicUsize,
 }
 
 impl Listener {
-    /// Listen; until there is a run under way, a signal ends the process.
+    /// Listen; until a run is under way, a signal ends the process.
     pub(crate) fn start() -> Outcome<Listener> {
         let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::own)?;
         let handle = signals.handle();
-        let heard = Arc::new(Heard::default());
-        let told = heard.clone();
+        let state = Arc::new(SignalState::default());
+        let shared = state.clone();
         let thread = std::thread::Builder::new()
             .name("signals".to_owned())
-            .spawn(move || signals.forever().for_each(|signal| told.obey(signal)))
+            .spawn(move || signals.forever().for_each(|signal| shared.obey(signal)))
             .map_err(Failure::own)?;
-        Ok(Listener { handle, thread: Some(thread), heard })
+        Ok(Listener { handle, thread: Some(thread), state })
     }
 
-    /// From now on signals are passed on to `control`.
-    pub(crate) fn guard(&self, control: Control) {
-        self.pass_to(
-            control,
-            "stopping: no new arrivals, waiting for what is in flight; once more to end at once",
-        );
+    /// A run begins: from now on the first signal drains it through the control that this returns, the second ends it.
+    pub(crate) fn control_run(&self) -> Control {
+        self.control("stopping: no new arrivals, waiting for what is in flight; once more to end at once")
     }
 
-    /// The same of a watch without load.
-    pub(crate) fn guard_watch(&self, control: Control) {
-        self.pass_to(control, "stopping: the watch ends here");
+    /// A watch without load begins: a signal ends it.
+    pub(crate) fn control_watch(&self) -> Control {
+        self.control("stopping: the watch ends here")
     }
 
-    fn pass_to(&self, control: Control, answer: &'static str) {
-        *self.heard.control.lock().unwrap_or_else(PoisonError::into_inner) = Some((control, answer));
+    fn control(&self, message: &'static str) -> Control {
+        let control = Control::new();
+        *self.state.control.lock().unwrap_or_else(PoisonError::into_inner) = Some((control.clone(), message));
+        control
     }
 
-    /// Whether the run under way was told of any signal.
-    pub(crate) fn has_heard(&self) -> bool {
-        self.heard.count.load(Ordering::Relaxed) > 0
+    /// Whether a signal came since the run began.
+    pub(crate) fn interrupted(&self) -> bool {
+        self.state.count.load(Ordering::Relaxed) > 0
     }
 }
 
@@ -78,18 +77,18 @@ impl Drop for Listener {
     }
 }
 
-impl Heard {
-    /// While this decides, no run begins.
+impl SignalState {
+    /// The lock is held to the end, so that no run begins meanwhile.
     fn obey(&self, signal: c_int) {
         let control = self.control.lock().unwrap_or_else(PoisonError::into_inner);
         match &*control {
             None => end_by(signal),
-            Some((control, answer)) if self.count.fetch_add(1, Ordering::Relaxed) == 0 => {
-                tell(answer);
+            Some((control, message)) if self.count.fetch_add(1, Ordering::Relaxed) == 0 => {
+                note(message);
                 control.drain();
             }
             Some((control, _)) => {
-                tell("ending at once");
+                note("ending at once");
                 control.abandon();
             }
         }
@@ -97,9 +96,9 @@ impl Heard {
 }
 
 fn end_by(signal: c_int) {
-    tell("plimsoll: stopped before the load; nothing was recorded");
+    note("plimsoll: stopped before the load; nothing was recorded");
     if let Err(error) = emulate_default_handler(signal) {
         // Both signals have a default that ends the process, so this is never reached.
-        tell(format_args!("plimsoll: signal {signal} could not be obeyed: {error}"));
+        note(format_args!("plimsoll: the default action of signal {signal} failed: {error}"));
     }
 }

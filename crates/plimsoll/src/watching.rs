@@ -1,38 +1,82 @@
-//! Who watches: the observers that a workload asks for, and the generator's own.
+//! Stations 4 and 6: the observers and profiles that a workload asks for, and the generator's own observers.
 
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-use observe::{Capture, Formats, Host, Observer, OwnProcess, ProcessObserver, ProfileSource};
+use engine::Clock;
+use evidence::Observed;
+use observe::{
+    Capture, Formats, Host, Observer, OwnProcess, ProcessObserver, ProfileSource, Profiler, Watch,
+};
 use workload::Workload;
 use workload::observation::{CgroupRef, Mark, Observation, ProfileMark, filled};
 
+use crate::failure::{Failure, Outcome};
 use crate::manifest::{Identities, watched};
 
-/// Every observer that `workload` asks for; `env` has the values that URLs leave out.
+/// The values of the environment variables that a plan names.
+pub(crate) type Environment = BTreeMap<String, String>;
+
+/// Everything that watches during a run: observers once a second, profiles at their marks.
+pub(crate) struct Watchers {
+    observers: Vec<Box<dyn Observer>>,
+    captures: Vec<Capture>,
+}
+
+/// Watchers that run.
+pub(crate) struct RunningWatchers {
+    profiler: Profiler,
+    watch: Watch,
+}
+
+impl Watchers {
+    /// What `workload` asks for; `env` has the values that URLs leave out.
+    pub(crate) fn new(workload: &Workload, env: &Environment) -> Outcome<Watchers> {
+        let observers = observers(workload, env).map_err(Failure::own)?;
+        Ok(Watchers { observers, captures: captures(workload, env) })
+    }
+
+    /// Start them all; what they see is sent to `observed`.
+    pub(crate) fn start(self, clock: Clock, observed: &Sender<Observed>) -> Outcome<RunningWatchers> {
+        let clock: observe::Clock = Arc::new(move || clock.now());
+        let profiler = Profiler::start(self.captures, (&clock, FORMATS), observed).map_err(Failure::own)?;
+        let watch = Watch::start(self.observers, clock, observed.clone()).map_err(Failure::own)?;
+        Ok(RunningWatchers { profiler, watch })
+    }
+}
+
+impl RunningWatchers {
+    pub(crate) fn stop(self) {
+        self.profiler.stop();
+        self.watch.stop();
+    }
+}
+
+/// Every observer that `workload` asks for, and the generator's own.
 ///
 /// # Errors
 /// When the system gives no thread for one.
-pub(crate) fn observers(
-    workload: &Workload,
-    env: &BTreeMap<String, String>,
-) -> io::Result<Vec<Box<dyn Observer>>> {
+pub(crate) fn observers(workload: &Workload, env: &Environment) -> io::Result<Vec<Box<dyn Observer>>> {
     let mut observers: Vec<Box<dyn Observer>> = vec![Box::new(OwnProcess::new()), Box::new(Host::new())];
     for (name, target) in &workload.targets {
         if let Some(process) = &target.process {
             observers.push(Box::new(ProcessObserver::new(name, watched(process))));
         }
-        watch_besides(&mut observers, (name, &target.observe), env)?;
+        observers.extend(besides_process(name, &target.observe, env)?);
     }
     Ok(observers)
 }
 
-fn watch_besides(
-    observers: &mut Vec<Box<dyn Observer>>,
-    (target, observe): (&str, &Observation),
-    env: &BTreeMap<String, String>,
-) -> io::Result<()> {
+/// The observers of `target` that do not look at its process.
+fn besides_process(
+    target: &str,
+    observe: &Observation,
+    env: &Environment,
+) -> io::Result<Vec<Box<dyn Observer>>> {
+    let mut observers = Vec::new();
     if let Some(group) = &observe.cgroup {
         let group = match group {
             CgroupRef::Path(path) => observe::CgroupRef::Path(path.clone()),
@@ -49,11 +93,11 @@ fn watch_besides(
     if let Some(redis) = &observe.redis {
         observers.push(observe::redis(target, &filled(&redis.url, env), redis.every)?);
     }
-    Ok(())
+    Ok(observers)
 }
 
-/// What servers say of themselves that targets are, or use.
-pub(crate) fn identities(workload: &Workload, env: &BTreeMap<String, String>) -> Identities {
+/// What the servers that targets are, or use, report about themselves.
+pub(crate) fn identities(workload: &Workload, env: &Environment) -> Identities {
     let servers = workload.targets.iter().filter_map(|(name, target)| {
         let url = filled(&target.observe.postgres.as_ref()?.url, env);
         let about = observe::identify_postgres(&url).unwrap_or_else(|why| {
@@ -65,16 +109,12 @@ pub(crate) fn identities(workload: &Workload, env: &BTreeMap<String, String>) ->
 }
 
 /// Every profile that `workload` asks for, at its second of the run.
-pub(crate) fn captures(workload: &Workload, env: &BTreeMap<String, String>) -> Vec<Capture> {
-    let run_s = workload.phases.last().map_or(0, |phase| phase.end.as_secs());
-    workload.profiles.iter().flat_map(|mark| captures_of(mark, (workload, run_s), env)).collect()
+fn captures(workload: &Workload, env: &Environment) -> Vec<Capture> {
+    workload.profiles.iter().flat_map(|asked| captures_of(asked, workload, env)).collect()
 }
 
-fn captures_of(
-    asked: &ProfileMark,
-    (workload, run_s): (&Workload, u64),
-    env: &BTreeMap<String, String>,
-) -> Vec<Capture> {
+fn captures_of(asked: &ProfileMark, workload: &Workload, env: &Environment) -> Vec<Capture> {
+    let run_s = workload.phases.last().map_or(0, |phase| phase.end.as_secs());
     let target = workload.targets.get(&asked.target);
     let source = target.and_then(|target| match (&target.observe.pprof, &target.process) {
         (Some(url), _) => Some(ProfileSource::Pprof(filled(url, env))),
@@ -99,7 +139,7 @@ fn captures_of(
         target: asked.target.clone(),
         mark: mark_of(&asked.at),
         begin_s: u32::try_from(begin_s).unwrap_or(u32::MAX),
-        // What would outlast the run is cut to it: a window of less is better than none.
+        // A window that would outlast the run is cut to it: a shorter one is better than none.
         length_s: u32::try_from(length_s.min(run_s.saturating_sub(begin_s)).max(1)).unwrap_or(u32::MAX),
         kinds: asked.kinds.clone(),
         source: source.clone(),
@@ -107,17 +147,17 @@ fn captures_of(
     begins.into_iter().map(capture).collect()
 }
 
-/// A mark as the plan has it.
+/// A mark as the plan writes it.
 fn mark_of(mark: &Mark) -> String {
     match mark {
-        Mark::At(time) => spelled(*time),
+        Mark::At(time) => as_in_plans(*time),
         Mark::InPhase(name) => format!("in phase {name}"),
-        Mark::Every(every) => format!("every {}", spelled(*every)),
+        Mark::Every(every) => format!("every {}", as_in_plans(*every)),
     }
 }
 
-/// A time as plans spell it: `15m`, `90s`.
-fn spelled(time: Duration) -> String {
+/// A time as plans write it: `15m`, `90s`.
+fn as_in_plans(time: Duration) -> String {
     let seconds = time.as_secs();
     match time.subsec_nanos() {
         0 if seconds > 0 && seconds.is_multiple_of(3_600) => format!("{}h", seconds / 3_600),
@@ -126,8 +166,8 @@ fn spelled(time: Duration) -> String {
     }
 }
 
-/// What the room `profile` knows of formats.
-pub(crate) const FORMATS: Formats = Formats { from_perf, check };
+/// The profile formats that the crate `profile` reads and writes.
+const FORMATS: Formats = Formats { from_perf, check };
 
 fn check(bytes: &[u8]) -> Result<(), String> {
     profile::read(bytes).map(drop).map_err(|error| error.to_string())

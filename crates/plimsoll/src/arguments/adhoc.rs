@@ -1,5 +1,5 @@
-//! The options of `plimsoll http` and `plimsoll grpc`. Short ones are those of other generators, so that a
-//! line that is known by heart works; long ones say what they mean.
+//! The options of `plimsoll http` and `plimsoll grpc`. Short ones are those of other generators, so that familiar
+//! command lines work; long ones are descriptive.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use clap::Args;
 use workload::plan::MAX_REDIRECTS;
 use workload::{Arrivals, CancelAfter, units};
 
-use super::{ConnectArguments, CourseArguments};
+use super::{ConnectArguments, RunOptionArguments};
 
 pub(super) const HTTP_EXAMPLES: &str = "\
 Examples:
@@ -40,10 +40,10 @@ pub(crate) struct PaceArguments {
     /// Requests due a second, whatever the target does: an open model
     #[arg(short = 'q', long, value_name = "RATE", value_parser = rate)]
     pub(crate) rate: Option<f64>,
-    /// Get there from nothing within this time, which is reported as a phase of its own
+    /// Ramp up from zero within this time, which is reported as a phase of its own
     #[arg(long, value_name = "DURATION", value_parser = units::duration)]
     pub(crate) ramp: Option<Duration>,
-    /// How requests of a rate are spaced: even or poisson, at random as users who do not know of each other come
+    /// How requests of a rate are spaced: even, or poisson (at random, like independent users)
     #[arg(long, value_name = "SPACING", default_value = "even", value_parser = arrivals)]
     pub(crate) arrivals: Arrivals,
     /// Seed of every random choice
@@ -51,28 +51,28 @@ pub(crate) struct PaceArguments {
     pub(crate) seed: u64,
 }
 
-/// What becomes of a run without a plan.
+/// What is kept of an ad-hoc run.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Evidence and reports")]
 pub(crate) struct KeepArguments {
-    /// Keep the evidence in this run file [default: it is thrown away once it has been judged]
+    /// Keep the evidence in this run file [default: it is deleted after the verdict]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Show no progress
     #[arg(long)]
     pub(crate) quiet: bool,
     #[command(flatten)]
-    pub(crate) course: CourseArguments,
+    pub(crate) options: RunOptionArguments,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct HttpArguments {
-    /// Where to, such as http://127.0.0.1:8000/path; values like ${uuid()}, ${random(1, 100)} and ${iteration} may
-    /// stand in path, query, headers and body
+    /// The URL, such as http://127.0.0.1:8000/path; path, query, headers and body may contain values like ${uuid()},
+    /// ${random(1, 100)} and ${iteration}
     #[arg(required_unless_present = "targets")]
     pub(crate) url: Option<String>,
-    /// Requests one after the other instead of one URL: a list in vegeta's format, text or JSON; `-` is standard
-    /// input. Without -n, -z, -q and --ramp each is sent once
+    /// Send the requests of a list in order instead of one URL: vegeta's format, text or JSON; `-` is standard input.
+    /// Without -n, -z, -q and --ramp each is sent once
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "method"])]
     pub(crate) targets: Option<PathBuf>,
     #[command(flatten)]
@@ -87,7 +87,7 @@ pub(crate) struct HttpArguments {
     pub(crate) parallel: Option<u32>,
     #[command(flatten)]
     pub(crate) request: RequestArguments,
-    /// Speak HTTP/2; in cleartext with prior knowledge. Without it what is agreed on by ALPN, else HTTP/1.1
+    /// Use HTTP/2; in cleartext with prior knowledge [default: what ALPN negotiates, else HTTP/1.1]
     #[arg(long, help_heading = "Connections")]
     pub(crate) http2: bool,
     /// Make a new connection for each request
@@ -124,20 +124,20 @@ pub(crate) struct RequestArguments {
     /// Basic authentication
     #[arg(short = 'a', long, value_name = "USER:PASSWORD")]
     pub(crate) basic_auth: Option<String>,
-    /// Follow up to so many redirects, as one request; they stay on the URL's host [default: a redirect is the answer]
+    /// Follow up to this many redirects on the URL's host, as one request [default: the redirect is the response]
     #[arg(long, value_name = "NUMBER", default_value_t = 0, hide_default_value = true,
         value_parser = clap::value_parser!(u32).range(0..=MAX_REDIRECTS as i64))]
     pub(crate) redirects: u32,
-    /// How long an answer may take from when its request was due
+    /// Time limit of a response, from the instant its request was due
     #[arg(short, long, value_name = "DURATION", default_value = "30s", value_parser = limit)]
     pub(crate) timeout: Duration,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct GrpcArguments {
-    /// Where to: HOST:PORT, or https://HOST:PORT for TLS
+    /// The address: HOST:PORT, or https://HOST:PORT for TLS
     pub(crate) address: String,
-    /// What is called: package.Service/Method
+    /// The method: package.Service/Method
     pub(crate) method: String,
     #[command(flatten)]
     pub(crate) pace: PaceArguments,
@@ -157,31 +157,31 @@ pub(crate) struct GrpcArguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Call")]
 pub(crate) struct CallArguments {
-    /// The message as JSON; values like ${uuid()} may stand in its texts. For a method that takes a stream several
-    /// messages: give it again, or an array, or one message after another [default: {}]
+    /// The message as JSON; its strings may contain values like ${uuid()}. Several messages for a client stream: give
+    /// the option again, or an array, or one message after another [default: {}]
     #[arg(short = 'd', long, value_name = "JSON")]
     pub(crate) data: Vec<String>,
-    /// Send all messages so many times, to a method that takes a stream; 0 sends none [default: 1]
+    /// Send all messages this many times on a client stream; 0 sends none [default: 1]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) repeat: Option<u32>,
     /// Pause from one message that is sent to the next, counted from when the call is due
     #[arg(long, value_name = "DURATION", value_parser = units::duration)]
     pub(crate) every: Option<Duration>,
-    /// Cancel a stream of answers, which is no failure: after so many messages, or so long after the call was due
+    /// Cancel a server stream, which is no failure: after this many messages, or this long after the call was due
     #[arg(long, value_name = "NUMBER|DURATION", value_parser = cancel_after)]
     pub(crate) cancel_after: Option<CancelAfter>,
     /// Metadata, such as 'x-id: 7'; may be given again
     #[arg(short = 'H', long = "header", value_name = "HEADER", value_parser = header)]
     pub(crate) headers: Vec<(String, String)>,
-    /// A .proto file that describes the service; may be given again. What it imports is looked for in the folders
+    /// A .proto file that describes the service; may be given again. Imports are searched in the folders
     /// above it [default: ask the target by server reflection]
     #[arg(long, value_name = "FILE")]
     pub(crate) proto: Vec<PathBuf>,
-    /// Connections that calls are spread over, and they over all addresses of a name: one connection would reach
-    /// one replica
+    /// Connections that calls are spread over; they are spread over all addresses of the name, because one connection
+    /// reaches one replica
     #[arg(long, value_name = "NUMBER", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) connections: u32,
-    /// How long an answer may take from when its call was due
+    /// Time limit of a response, from the instant its call was due
     #[arg(short = 't', long, visible_alias = "timeout", value_name = "DURATION", default_value = "30s", value_parser = limit)]
     pub(crate) deadline: Duration,
 }
@@ -202,7 +202,7 @@ fn arrivals(text: &str) -> Result<Arrivals, String> {
 
 fn cancel_after(text: &str) -> Result<CancelAfter, String> {
     match text.parse() {
-        Ok(0) => Err("a stream is read for one message at least".to_owned()),
+        Ok(0) => Err("a stream is cancelled after one message at the earliest".to_owned()),
         Ok(messages) => Ok(CancelAfter::Messages(messages)),
         Err(_) => units::duration(text).map(CancelAfter::Time),
     }
@@ -210,7 +210,7 @@ fn cancel_after(text: &str) -> Result<CancelAfter, String> {
 
 fn limit(text: &str) -> Result<Duration, String> {
     match units::duration(text)? {
-        Duration::ZERO => Err("a time limit is longer than 0".to_owned()),
+        Duration::ZERO => Err("a time limit must be longer than 0".to_owned()),
         limit => Ok(limit),
     }
 }

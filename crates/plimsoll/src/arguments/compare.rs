@@ -11,15 +11,15 @@ Examples:
   plimsoll compare before.plimsoll after.plimsoll --expect 'p95(list) -30%'
   plimsoll compare a.plimsoll b.plimsoll c.plimsoll --json - | jq .findings
 
-The comparison describes, and claims nothing: it ends with 0 whatever it finds, and with 2 where a file cannot be used.";
+A comparison describes and makes no claim: the exit code is 0 whatever it finds, and 2 where a file cannot be used.";
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
     /// The run files; the first is the baseline
     #[arg(required = true, num_args = 2..)]
     pub(crate) files: Vec<PathBuf>,
-    /// A change of response time that is expected, such as `p95 -30%` or `avg(list) +5%`; told beside what was measured,
-    /// and as never measured. May be given again
+    /// An expected change of response time, such as `p95 -30%` or `avg(list) +5%`; shown beside what was measured, and
+    /// labelled as never measured. May be given again
     #[arg(long, value_name = "CHANGE", allow_hyphen_values = true)]
     pub(crate) expect: Vec<judge::Expectation>,
     /// Write the comparison as one self-contained HTML file

@@ -1,4 +1,4 @@
-//! The options that say how a target is connected to.
+//! The options for connections to the target.
 
 use std::net::IpAddr;
 
@@ -10,20 +10,20 @@ use workload::proxy::Proxy;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Connections")]
 pub(crate) struct ConnectArguments {
-    /// Take any certificate
+    /// Accept any certificate
     #[arg(long)]
     pub(crate) insecure: bool,
     /// Trust the authorities in this PEM file instead of the system's
     #[arg(long, value_name = "FILE")]
     pub(crate) cacert: Option<String>,
-    /// Show the certificate in this PEM file
+    /// Client certificate, a PEM file
     #[arg(long, value_name = "FILE", requires = "key")]
     pub(crate) cert: Option<String>,
     /// Its private key, a PEM file
     #[arg(long, value_name = "FILE", requires = "cert")]
     pub(crate) key: Option<String>,
     /// Connect to this host and port instead; requests and certificates still name the target
-    #[arg(long, value_name = "HOST:PORT", value_parser = place)]
+    #[arg(long, value_name = "HOST:PORT", value_parser = host_and_port)]
     pub(crate) connect_to: Option<(String, u16)>,
     /// Connect to this Unix socket instead
     #[arg(long, value_name = "PATH", conflicts_with_all = ["connect_to", "local_address"])]
@@ -34,14 +34,14 @@ pub(crate) struct ConnectArguments {
     /// Connect from this address of this machine
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) local_address: Option<IpAddr>,
-    /// Use IPv4 addresses alone
+    /// Use IPv4 addresses only
     #[arg(long, conflicts_with = "ipv6")]
     pub(crate) ipv4: bool,
-    /// Use IPv6 addresses alone
+    /// Use IPv6 addresses only
     #[arg(long)]
     pub(crate) ipv6: bool,
 }
 
-fn place(text: &str) -> Result<(String, u16), String> {
+fn host_and_port(text: &str) -> Result<(String, u16), String> {
     authority_of(text, None)
 }

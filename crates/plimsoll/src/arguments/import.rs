@@ -9,11 +9,11 @@ use super::OutputArguments;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  plimsoll import k6.ndjson                       what `k6 run --out json=k6.ndjson` wrote
+  plimsoll import k6.ndjson                       the output of `k6 run --out json=k6.ndjson`
   plimsoll import k6.csv --ask 'p95(list) < 50ms' --ask 'error_rate(all) < 0.1%'
   plimsoll import ghz.json -o yesterday.plimsoll --html yesterday.html
   vegeta encode results.bin > results.json && plimsoll import results.json
-  plimsoll import run-1.hlog run-2.hlog           one run, of several files";
+  plimsoll import run-1.hlog run-2.hlog           one run in several files";
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportArguments {
@@ -23,10 +23,10 @@ pub(crate) struct ImportArguments {
     /// The run file to write [default: the first file's name with the time, `.plimsoll`]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// The files' format [default: told from their content]
+    /// The files' format [default: recognised from their content]
     #[arg(long, value_name = "FORMAT", value_parser = format)]
     pub(crate) format: Option<Format>,
-    /// An objective to judge the run by, as plans have them; may be given several times
+    /// An objective to judge the run by, in the language of plans; may be given again
     #[arg(long = "ask", value_name = "OBJECTIVE")]
     pub(crate) asks: Vec<String>,
     /// Replace the run file if it is there

@@ -6,11 +6,11 @@ use clap::Args;
 
 pub(crate) const PROFILE_EXAMPLES: &str = "\
 Examples:
-  plimsoll profile cpu.pb.gz                      functions by what they cost themselves
+  plimsoll profile cpu.pb.gz                      functions by their own cost
   plimsoll profile heap.pb.gz --type alloc_space --sort cum --top 40
-  plimsoll profile heap.pb.gz --since earlier.pb.gz   what came between the two
+  plimsoll profile heap.pb.gz --since earlier.pb.gz   what was added between the two
   plimsoll profile cpu.pb.gz --tree --focus 'encoding/json'
-  plimsoll profile cpu.pb.gz --flame cpu.html     a flame graph that needs nothing but a browser
+  plimsoll profile cpu.pb.gz --flame cpu.html     a self-contained flame graph
   plimsoll profile new.pb.gz --base old.pb.gz --requests 30000 --base-requests 29800";
 
 #[derive(Debug, Args)]
@@ -18,7 +18,7 @@ pub(crate) struct ProfileArguments {
     /// A profile in pprof's format, compressed by gzip or not
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Compare with this one: what moved by more than sampling explains
+    /// Compare with this one: what changed by more than sampling explains
     #[arg(long, value_name = "FILE")]
     pub(crate) base: Option<PathBuf>,
     /// Subtract this earlier profile of the same process, for what counts from its start (heap, mutex, block)
@@ -27,7 +27,7 @@ pub(crate) struct ProfileArguments {
     /// The same for the baseline
     #[arg(long, value_name = "FILE", requires = "base")]
     pub(crate) base_since: Option<PathBuf>,
-    /// Sample type by name or number [default: what the profile says, else its last]
+    /// Sample type by name or number [default: the profile's own default, else its last]
     #[arg(long = "type", value_name = "NAME")]
     pub(crate) sample_type: Option<String>,
     /// Only stacks with a function, source file or binary that matches
@@ -48,7 +48,7 @@ pub(crate) struct ProfileArguments {
     /// Successful requests while the baseline was taken
     #[arg(long, value_name = "NUMBER", requires_all = ["base", "requests"], value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) base_requests: Option<u64>,
-    /// Write a flame graph as one self-contained HTML file; with --base in the colours of what costs more or less
+    /// Write a flame graph as one self-contained HTML file; with --base coloured by the difference
     #[arg(long, value_name = "FILE")]
     pub(crate) flame: Option<PathBuf>,
     /// Write everything as JSON; `-` is standard output
@@ -59,8 +59,8 @@ pub(crate) struct ProfileArguments {
 /// What functions are ordered by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum SortBy {
-    /// What they cost themselves
+    /// Their own cost
     Flat,
-    /// What they cost with what they call
+    /// Their cost with their callees
     Cum,
 }

@@ -12,15 +12,15 @@ Examples:
   plimsoll monitor 1234 5678 --for 30m -o watched.plimsoll
   plimsoll monitor web=:8000 web=http://127.0.0.1:8000/metrics 'db=postgresql://me:${env.PW}@127.0.0.1/shop'
   plimsoll monitor container:web redis://127.0.0.1:6379
-  plimsoll monitor --plan plan.toml               what the plan's targets are watched by, without its load";
+  plimsoll monitor --plan plan.toml               the observers of a plan, without its load";
 
 pub(crate) const LEAKS_EXAMPLES: &str = "\
 Examples:
-  plimsoll leaks soak.plimsoll                    what a run of an hour shows
-  plimsoll leaks --for 30m :8000                  watch a process, then say
+  plimsoll leaks soak.plimsoll                    a recorded run of an hour
+  plimsoll leaks --for 30m :8000                  watch a process, then judge
   plimsoll leaks --for 1h web=:8000 web=http://127.0.0.1:8000/metrics
 
-Exit codes: 0 no series shows a leak, 3 one does, 4 undecided: it grows, or was watched for too short.";
+Exit codes: 0 no series shows a leak, 3 one does, 4 undecided: it grows, or the watch was too short.";
 
 pub(crate) const QUICK_EXAMPLES: &str = "\
 Examples:
@@ -36,18 +36,18 @@ Exit codes: 0 no check failed, 2 nothing answers, 3 a check failed.";
 pub(crate) struct QuickArguments {
     /// A URL (`http`, `https`, `grpc`, `grpcs`), HOST:PORT of a gRPC server, or with --plan the name of a target
     pub(crate) target: String,
-    /// Make the requests of this plan
+    /// Send the requests of this plan
     #[arg(long, value_name = "PLAN")]
     pub(crate) plan: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct MonitorArguments {
-    /// `1234` (process), `:8000` (who listens there), `cgroup:PATH`, `container:NAME`, a Prometheus page's URL,
+    /// `1234` (process), `:8000` (the process that listens there), `cgroup:PATH`, `container:NAME`, a Prometheus page's URL,
     /// `postgresql://…`, `redis://…`; with a name of its own: `NAME=TARGET`
     #[arg(value_name = "TARGET", conflicts_with = "plan")]
     pub(crate) subjects: Vec<String>,
-    /// Watch what this plan says of its targets
+    /// Watch the targets of this plan, with its observers
     #[arg(long, value_name = "PLAN")]
     pub(crate) plan: Option<PathBuf>,
     /// For how long, such as 30m [default: until interrupted]
@@ -63,10 +63,10 @@ pub(crate) struct LeaksArguments {
     /// A run file; with --for what to watch, as `plimsoll monitor` takes it
     #[arg(required = true, value_name = "FILE|TARGET")]
     pub(crate) subjects: Vec<String>,
-    /// Watch the targets for so long first, such as 30m
+    /// Watch the targets for this long first, such as 30m
     #[arg(long = "for", value_name = "TIME", value_parser = length)]
     pub(crate) length: Option<Duration>,
-    /// Keep what is seen in this run file
+    /// Keep the samples in this run file
     #[arg(short, long, value_name = "FILE", requires = "length")]
     pub(crate) output: Option<PathBuf>,
 }
@@ -75,7 +75,7 @@ fn length(text: &str) -> Result<Duration, String> {
     let length = units::duration(text).map_err(|error| error.to_string())?;
     let longest = Duration::from_secs(30 * 86_400);
     if length < Duration::from_secs(1) || length > longest {
-        return Err("from a second to 30 days".to_owned());
+        return Err("expected a duration from 1s to 30 days".to_owned());
     }
     Ok(length)
 }

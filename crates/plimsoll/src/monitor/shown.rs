@@ -1,4 +1,4 @@
-//! What is watched, while it is watched: on a terminal a view that is drawn over itself, elsewhere a line a second.
+//! Live samples: on a terminal a view that is updated in place, elsewhere a line a second.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -13,9 +13,9 @@ use crate::screen;
 
 /// Values on the line of one target; a page of metrics may have a thousand.
 const MOST_VALUES: usize = 12;
-/// Lines of a terminal that does not say how many it has.
+/// Lines of a terminal whose height is not known.
 const ROWS: usize = 24;
-/// The series of the machine: told on a terminal and in the run file, and too much for a line a second.
+/// The series of the machine: shown on a terminal and kept in the run file, but too many for a line a second.
 const HOST: &str = "host";
 
 pub(super) enum Shown {
@@ -24,7 +24,7 @@ pub(super) enum Shown {
 }
 
 impl Shown {
-    /// Of a watch that lasts so long, if that is known.
+    /// For a watch of this length, if it is known.
     pub(super) fn new(length: Option<Duration>) -> Shown {
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         if is_dumb || !std::io::stdout().is_terminal() || !std::io::stderr().is_terminal() {
@@ -39,7 +39,7 @@ impl Shown {
             Shown::Lines => outputs::print(&lines(seen))?,
             Shown::Terminal(view, style) => {
                 view.take(seen);
-                seen.notices.iter().for_each(|notice| outputs::tell(told(notice)));
+                seen.notices.iter().for_each(|notice| outputs::note(line_of(notice)));
                 // A failure to draw fails nothing.
                 let _ = screen::draw(&panel(view, *style));
             }
@@ -47,10 +47,10 @@ impl Shown {
         Ok(())
     }
 
-    /// What was seen last stays on the screen.
+    /// The last samples stay on the screen.
     pub(super) fn end(&self) {
         if let Shown::Terminal(view, style) = self {
-            outputs::tell(panel(view, *style));
+            outputs::note(panel(view, *style));
         }
     }
 }
@@ -63,7 +63,7 @@ fn panel(view: &WatchView, style: Style) -> String {
 /// A line for each target, and one for each notice.
 fn lines(seen: &Observed) -> String {
     let mut by_target: BTreeMap<&str, (u32, Vec<String>)> = BTreeMap::new();
-    // What has parts comes last: it is the first to be too much.
+    // Series with parts come last: they are the first to be left out.
     let mut samples: Vec<&(SeriesKey, Sample)> = seen.samples.iter().collect();
     samples.sort_by_key(|(series, _)| !series.part.is_empty());
     for (series, sample) in samples {
@@ -81,11 +81,11 @@ fn lines(seen: &Observed) -> String {
         let others = if others > 0 { format!("  and {others} more") } else { String::new() };
         text.push_str(&format!("{second:>6} s  {target}  {}{others}\n", values.join("  ")));
     }
-    text.extend(seen.notices.iter().map(|notice| told(notice) + "\n"));
+    text.extend(seen.notices.iter().map(|notice| line_of(notice) + "\n"));
     text
 }
 
-fn told(Notice { at, observer, kind, text }: &Notice) -> String {
+fn line_of(Notice { at, observer, kind, text }: &Notice) -> String {
     format!("{:>6} s  {observer}  {kind}: {text}", at.second())
 }
 

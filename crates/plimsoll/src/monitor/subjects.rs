@@ -14,7 +14,7 @@ use crate::failure::{Failure, Outcome};
 use crate::plan;
 
 const EVERY: Duration = Duration::from_secs(1);
-const KINDS: &str = "a process (`1234`, `:8000` for whoever listens there), `cgroup:PATH`, `container:NAME`, a \
+const KINDS: &str = "a process (`1234`, `:8000` for the one that listens there), `cgroup:PATH`, `container:NAME`, a \
      Prometheus page (`http://…`), `postgresql://…` or `redis://…`";
 
 /// The targets that `subjects` name. Those of one name are one target: `web=:8000 web=http://127.0.0.1:8000/metrics`.
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_is_told_by_its_looks() {
+    fn every_kind_is_recognised_by_its_form() {
         let all =
             ["12", ":80", "/a/b", "cgroup:x", "container:db", "http://h:1/metrics", "postgres://u@p:5/d"];
         let targets = read_all(&all).unwrap();

@@ -1,4 +1,4 @@
-//! What two short runs show, check by check. What was not seen is unknown, and never fine.
+//! The checks on two short runs. What was not observed is `unknown`, never `pass`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -37,7 +37,7 @@ fn check(name: &'static str, state: State, what: impl Into<String>) -> Check {
     Check { name, state, what: what.into() }
 }
 
-/// Nobody answered at all.
+/// The table for a target that did not answer at all.
 pub(super) fn unreachable(why: &str) -> Vec<Check> {
     let others = ["ready", "status", "rate limiter", "latency", "resources"];
     let mut checks = vec![check("reachable", State::Fail, why)];
@@ -45,13 +45,13 @@ pub(super) fn unreachable(why: &str) -> Vec<Check> {
     checks
 }
 
-/// What a slow run and a burst show.
+/// The checks on a slow run and a burst.
 pub(super) fn of(slow: &dyn Run, burst: &dyn Run) -> Result<Vec<Check>, ReadError> {
     let calm = Seen::of(slow)?;
     let reachable = if calm.answers() > 0 {
         check("reachable", State::Pass, format!("{} requests were answered", calm.answers()))
     } else {
-        check("reachable", State::Fail, format!("nobody answered: {}", calm.failures()))
+        check("reachable", State::Fail, format!("no answer: {}", calm.failures()))
     };
     Ok(vec![
         reachable,
@@ -83,8 +83,8 @@ impl Seen {
         Ok(seen)
     }
 
-    fn count(&self, is_wanted: impl Fn(Outcome) -> bool) -> u64 {
-        self.outcomes.iter().filter(|(outcome, _)| is_wanted(**outcome)).map(|(_, n)| n).sum()
+    fn count(&self, matches: impl Fn(Outcome) -> bool) -> u64 {
+        self.outcomes.iter().filter(|(outcome, _)| matches(**outcome)).map(|(_, n)| n).sum()
     }
 
     fn answers(&self) -> u64 {
@@ -98,20 +98,20 @@ impl Seen {
     }
 }
 
-/// Whether the requests of a run are the question itself: gRPC's health service.
+/// Whether the run's requests are health checks themselves: calls of gRPC's health service.
 fn asks_for_health(run: &dyn Run) -> bool {
     let scenarios = run.manifest().workload["scenarios"].to_string();
     scenarios.contains(super::health::CHECK)
 }
 
-/// A run begins when the target has said that it is ready, where it was asked.
+/// A run begins after the readiness check has passed, where there is one.
 fn ready(slow: &dyn Run, calm: &Seen) -> Check {
     if asks_for_health(slow) && calm.answers() > 0 {
         let unimplemented = GrpcCode::from_name("UNIMPLEMENTED").map(Outcome::Grpc);
         let (ok, all) = (calm.count(|outcome| outcome == Outcome::Ok), calm.answers());
         return match calm.count(|outcome| Some(outcome) == unimplemented) {
-            0 if ok == all => check("ready", State::Pass, "it says SERVING"),
-            0 => check("ready", State::Fail, format!("it said SERVING {ok} times of {all}")),
+            0 if ok == all => check("ready", State::Pass, "it answers SERVING"),
+            0 => check("ready", State::Fail, format!("it answered SERVING {ok} times of {all}")),
             _ => check(
                 "ready",
                 State::Unknown,
@@ -123,9 +123,13 @@ fn ready(slow: &dyn Run, calm: &Seen) -> Check {
     let is_asked =
         targets.as_object().is_some_and(|all| all.values().any(|target| !target["wait_ready"].is_null()));
     match is_asked {
-        true => check("ready", State::Pass, "it said so before the first request"),
-        false if calm.answers() == 0 => check("ready", State::Unknown, "nobody answered"),
-        false => check("ready", State::Unknown, "nothing to ask; `wait_ready` in a plan says where"),
+        true => check("ready", State::Pass, "its readiness check passed before the first request"),
+        false if calm.answers() == 0 => check("ready", State::Unknown, "no answer"),
+        false => check(
+            "ready",
+            State::Unknown,
+            "no readiness check is known; name one with `wait_ready` in a plan",
+        ),
     }
 }
 
@@ -138,8 +142,8 @@ fn status(calm: &Seen) -> Check {
     }
 }
 
-/// Headers by which limiters tell of themselves.
-fn tells_of_limit(name: &str) -> bool {
+/// Headers that rate limiters send.
+fn is_limiter_header(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     name == "retry-after"
         || name.starts_with("x-ratelimit")
@@ -158,10 +162,10 @@ fn limiter(slow: &dyn Run, seen: &Seen, burst: &dyn Run) -> Result<Check, ReadEr
     }
     let exemplars = [slow.exemplars()?, burst.exemplars()?].concat();
     let header =
-        exemplars.iter().flat_map(|kept| &kept.response_headers).find(|(name, _)| tells_of_limit(name));
+        exemplars.iter().flat_map(|kept| &kept.response_headers).find(|(name, _)| is_limiter_header(name));
     Ok(match header {
-        Some((header, value)) => check(name, State::Fail, format!("it says `{header}: {value}`")),
-        None if seen.answers() == 0 => check(name, State::Unknown, "nobody answered the burst"),
+        Some((header, value)) => check(name, State::Fail, format!("the response has `{header}: {value}`")),
+        None if seen.answers() == 0 => check(name, State::Unknown, "no request of the burst was answered"),
         None => check(name, State::Pass, format!("a burst of {all} requests at 100/s was not refused")),
     })
 }
@@ -169,7 +173,7 @@ fn limiter(slow: &dyn Run, seen: &Seen, burst: &dyn Run) -> Result<Check, ReadEr
 fn latency(calm: &Seen) -> Check {
     let at = |q| number::time_or_none(calm.ok.quantile(q).finite_us().map(|us| us / 1e3));
     match calm.ok.count() {
-        0 => check("latency", State::Unknown, "no request went well"),
+        0 => check("latency", State::Unknown, "no request succeeded"),
         n => {
             let what = format!("p50 {}, p95 {} of {n} requests at 5/s", at(0.5), at(0.95));
             check("latency", State::Pass, what)
@@ -190,7 +194,7 @@ fn resources(slow: &dyn Run) -> Result<Check, ReadError> {
     }
     Ok(match texts.is_empty() {
         true => {
-            check("resources", State::Unknown, "its process is not one of this machine's that can be watched")
+            check("resources", State::Unknown, "its process is not on this machine, or cannot be watched")
         }
         false => check("resources", State::Pass, texts.join(", ")),
     })

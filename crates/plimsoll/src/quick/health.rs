@@ -1,4 +1,4 @@
-//! The health service that gRPC servers have, described here so that none of them need be asked.
+//! The standard gRPC health service, described here so that no server needs reflection for it.
 
 use std::io;
 use std::path::Path;
@@ -7,11 +7,11 @@ use workload::plan::Files;
 
 use crate::plan::Disk;
 
-/// What is called.
+/// The method.
 pub(super) const CHECK: &str = "grpc.health.v1.Health/Check";
-/// What a server says that is ready.
+/// The answer of a server that is ready.
 pub(super) const SERVING: &str = "SERVING";
-/// The file that describes it, which is nowhere else.
+/// The virtual file that describes it.
 pub(super) const FILE: &str = "grpc/health/v1/health.proto";
 
 const TEXT: &str = r#"syntax = "proto3";
@@ -24,7 +24,7 @@ message HealthCheckResponse {
 }
 "#;
 
-/// This machine's files, and that one.
+/// This machine's files, and the virtual one.
 pub(super) struct WithHealth;
 
 impl Files for WithHealth {

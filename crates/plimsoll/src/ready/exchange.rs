@@ -1,4 +1,4 @@
-//! A blocking connection to whatever is asked whether it is ready.
+//! A blocking connection to a target, for probes before the load.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -11,7 +11,7 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
 use workload::connection::Connecting;
 
-/// Whom to ask: where it is, and what its certificate must be for if it is asked under TLS.
+/// The address of a target, and the TLS settings if it uses TLS.
 pub(super) struct Peer<'a> {
     /// Host name or address, without brackets.
     pub(super) host: String,
@@ -21,35 +21,35 @@ pub(super) struct Peer<'a> {
 }
 
 /// A connection that gives up after a while.
-pub(super) enum Line {
+pub(super) enum Stream {
     Tcp(TcpStream),
     Unix(UnixStream),
-    Secret(Box<StreamOwned<ClientConnection, Line>>),
+    Tls(Box<StreamOwned<ClientConnection, Stream>>),
 }
 
-impl Line {
-    pub(super) fn connect(peer: &Peer<'_>, limit: Duration) -> anyhow::Result<Line> {
-        let mut line = match &peer.connecting.unix {
-            Some(path) => Line::Unix(UnixStream::connect(path).with_context(|| path.clone())?),
-            None => Line::Tcp(connect(peer, limit)?),
+impl Stream {
+    pub(super) fn connect(peer: &Peer<'_>, limit: Duration) -> anyhow::Result<Stream> {
+        let mut stream = match &peer.connecting.unix {
+            Some(path) => Stream::Unix(UnixStream::connect(path).with_context(|| path.clone())?),
+            None => Stream::Tcp(connect(peer, limit)?),
         };
-        line.set_limit(limit)?;
-        let Some(config) = &peer.tls else { return Ok(line) };
+        stream.set_limit(limit)?;
+        let Some(config) = &peer.tls else { return Ok(stream) };
         let name = ServerName::try_from(peer.host.clone())?;
         let session = ClientConnection::new(config.clone(), name)?;
-        Ok(Line::Secret(Box::new(StreamOwned::new(session, line))))
+        Ok(Stream::Tls(Box::new(StreamOwned::new(session, stream))))
     }
 
     /// No read or write takes longer.
     pub(super) fn set_limit(&mut self, limit: Duration) -> io::Result<()> {
         match self {
-            Line::Tcp(stream) => {
+            Stream::Tcp(stream) => {
                 stream.set_read_timeout(Some(limit)).and_then(|()| stream.set_write_timeout(Some(limit)))
             }
-            Line::Unix(stream) => {
+            Stream::Unix(stream) => {
                 stream.set_read_timeout(Some(limit)).and_then(|()| stream.set_write_timeout(Some(limit)))
             }
-            Line::Secret(stream) => stream.sock.set_limit(limit),
+            Stream::Tls(stream) => stream.sock.set_limit(limit),
         }
     }
 }
@@ -67,13 +67,13 @@ fn connect(peer: &Peer<'_>, limit: Duration) -> anyhow::Result<TcpStream> {
     if let Some(proxy) = &peer.connecting.proxy {
         stream.set_read_timeout(Some(limit))?;
         stream.write_all(proxy.tunnel_request(own).as_bytes())?;
-        through(&mut stream)?;
+        read_tunnel_response(&mut stream)?;
     }
     Ok(stream)
 }
 
 /// Wait until the proxy has made the tunnel. Byte by byte: what follows is not the proxy's.
-fn through(stream: &mut TcpStream) -> anyhow::Result<()> {
+fn read_tunnel_response(stream: &mut TcpStream) -> anyhow::Result<()> {
     const MAX_ANSWER_BYTES: usize = 16 * 1024;
     let mut answer = Vec::new();
     while !answer.ends_with(b"\r\n\r\n") && answer.len() < MAX_ANSWER_BYTES {
@@ -88,7 +88,7 @@ fn through(stream: &mut TcpStream) -> anyhow::Result<()> {
     }
 }
 
-/// Connect to the first address that takes it; the error is the last one's.
+/// Connect to the first address that accepts; the error is the last one's.
 pub(super) fn connect_to_any(addresses: &[SocketAddr], limit: Duration) -> io::Result<Option<TcpStream>> {
     let mut failed = None;
     for address in addresses {
@@ -100,30 +100,30 @@ pub(super) fn connect_to_any(addresses: &[SocketAddr], limit: Duration) -> io::R
     failed.map_or(Ok(None), Err)
 }
 
-impl Read for Line {
+impl Read for Stream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
-            Line::Tcp(stream) => stream.read(buffer),
-            Line::Unix(stream) => stream.read(buffer),
-            Line::Secret(stream) => stream.read(buffer),
+            Stream::Tcp(stream) => stream.read(buffer),
+            Stream::Unix(stream) => stream.read(buffer),
+            Stream::Tls(stream) => stream.read(buffer),
         }
     }
 }
 
-impl Write for Line {
+impl Write for Stream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Line::Tcp(stream) => stream.write(bytes),
-            Line::Unix(stream) => stream.write(bytes),
-            Line::Secret(stream) => stream.write(bytes),
+            Stream::Tcp(stream) => stream.write(bytes),
+            Stream::Unix(stream) => stream.write(bytes),
+            Stream::Tls(stream) => stream.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Line::Tcp(stream) => stream.flush(),
-            Line::Unix(stream) => stream.flush(),
-            Line::Secret(stream) => stream.flush(),
+            Stream::Tcp(stream) => stream.flush(),
+            Stream::Unix(stream) => stream.flush(),
+            Stream::Tls(stream) => stream.flush(),
         }
     }
 }

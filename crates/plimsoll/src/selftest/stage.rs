@@ -1,4 +1,4 @@
-//! One rate, offered for a while to a target of our own; what the engine did of it.
+//! One rate, offered for a while to a target of known behaviour, and how the engine did.
 
 use std::io;
 use std::path::Path;
@@ -9,33 +9,33 @@ use anyhow::{Context, Result, anyhow};
 use engine::{Clock, Control, Program, RunOptions};
 use evidence::exchange::{Inlet, Taken, exchange};
 use evidence::{Histogram, Key, KeyId, Metric, Outcome, Tick};
-use workload::plan::{Files, LoadedPlan, Overrides, load};
+use workload::plan::{Files, LoadedPlan, Overrides, load as load_plan};
 
 use super::target::Target;
 use crate::clock;
 
 /// Between the last preparation and the first arrival.
 const LEAD: Duration = Duration::from_millis(50);
-/// How often ticks are looked for.
-const GLANCE: Duration = Duration::from_millis(20);
-/// A rate counts as kept when 99 of 100 arrivals start within this of their instant, and none is dropped.
-pub(super) const KEPT_WITHIN: Duration = Duration::from_millis(1);
+/// How often ticks are polled.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// A rate counts as reached when 99 of 100 arrivals start within this of their instant, and none is dropped.
+pub(super) const REACHED_WITHIN: Duration = Duration::from_millis(1);
 
-/// Each takes two descriptors of this process, one on either side, of the thousand that a process may have anywhere. A
-/// rate that needs more of them at once is not kept.
+/// Each takes two descriptors of this process, one on either side, of the thousand that every system allows. A rate
+/// that needs more at once counts as not reached.
 const MOST_USERS: u32 = 400;
 
-/// What is asked of a stage.
+/// What a stage offers.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Ask {
+pub(super) struct Load {
     /// Arrivals a second.
     pub(super) rate: u32,
-    /// For how long the target holds each answer.
+    /// How long the target delays each response.
     pub(super) delay: Duration,
     pub(super) seconds: u64,
 }
 
-/// What was seen.
+/// What was measured.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stage {
     pub(super) rate: u32,
@@ -54,10 +54,10 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// Whether the rate was offered as asked.
-    pub(super) fn is_kept(&self) -> bool {
+    /// Whether the rate was offered as asked, punctually, and answered.
+    pub(super) fn is_reached(&self) -> bool {
         let within =
-            self.lag.quantile(0.99).finite_us().is_some_and(|us| us <= KEPT_WITHIN.as_micros() as f64);
+            self.lag.quantile(0.99).finite_us().is_some_and(|us| us <= REACHED_WITHIN.as_micros() as f64);
         self.scheduled > 0 && self.started == self.scheduled && self.succeeded == self.started && within
     }
 
@@ -84,19 +84,19 @@ impl Stage {
     }
 }
 
-/// Offer the rate to a fresh target.
+/// Offer the load to a new target.
 ///
 /// # Errors
 /// When the machine gives no socket or thread, or the engine cannot measure.
-pub(super) fn offer(ask: Ask) -> Result<Stage> {
-    let target = Target::start(ask.delay).context("the target of the self-test cannot be started")?;
-    let program = Program::compile(plan(ask, &target)?, clock::now().as_nanosecond())?;
+pub(super) fn offer(load: Load) -> Result<Stage> {
+    let target = Target::start(load.delay).context("the target of the self-test cannot be started")?;
+    let program = Program::compile(plan(load, &target)?, clock::now().as_nanosecond())?;
     let clock = Clock::starting_in(LEAD);
-    let setting = RunOptions { program: Arc::new(program), clock, control: Control::new(), behaviour: None };
+    let options = RunOptions { program: Arc::new(program), clock, control: Control::new(), behaviour: None };
     let (outlet, inlet) = exchange();
     let mut stage = std::thread::scope(|scope| {
-        let engine = scope.spawn(|| engine::run(&setting, vec![outlet]));
-        let stage = record(&inlet, ask.rate);
+        let engine = scope.spawn(|| engine::run(&options, vec![outlet]));
+        let stage = record(&inlet, load.rate);
         engine.join().map_err(|_| anyhow!("the engine panicked"))??;
         Ok::<_, anyhow::Error>(stage)
     })?;
@@ -113,31 +113,31 @@ fn record(inlet: &Inlet, rate: u32) -> Stage {
                 stage.take(&tick, &mut keys);
                 inlet.give_back(tick);
             }
-            Taken::Nothing => std::thread::sleep(GLANCE),
+            Taken::Nothing => std::thread::sleep(POLL_INTERVAL),
             Taken::Over => return stage,
         }
     }
 }
 
-/// The one file there is: the plan itself.
-struct Only(String);
+/// A plan that is the only file.
+struct PlanText(String);
 
-impl Files for Only {
+impl Files for PlanText {
     fn read(&self, _path: &Path) -> io::Result<Vec<u8>> {
         Ok(self.0.clone().into_bytes())
     }
 }
 
-fn plan(ask: Ask, target: &Target) -> Result<LoadedPlan> {
+fn plan(load: Load, target: &Target) -> Result<LoadedPlan> {
     let text = format!(
         "version = 1\n[targets.own]\nurl = \"http://{}\"\n[[scenarios]]\nname = \"probe\"\n\
          executor = \"constant-arrival-rate\"\nrate = \"{}/s\"\nduration = \"{}s\"\ngraceful_stop = \"2s\"\nmax_vus = {MOST_USERS}\n\
          [[scenarios.steps]]\nname = \"ask\"\nget = \"${{own.url}}/\"\n",
         target.addr(),
-        ask.rate,
-        ask.seconds
+        load.rate,
+        load.seconds
     );
-    Ok(load(Path::new("selftest.toml"), &Only(text), &|_| None, &Overrides::default())?)
+    Ok(load_plan(Path::new("selftest.toml"), &PlanText(text), &|_| None, &Overrides::default())?)
 }
 
 #[cfg(test)]
@@ -145,8 +145,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_small_rate_is_offered_whole_and_measured_on_both_sides() {
-        let stage = offer(Ask { rate: 50, delay: Duration::from_millis(3), seconds: 1 }).unwrap();
+    fn a_small_rate_is_offered_completely_and_measured_on_both_sides() {
+        let stage = offer(Load { rate: 50, delay: Duration::from_millis(3), seconds: 1 }).unwrap();
         assert_eq!((stage.scheduled, stage.started, stage.succeeded), (50, 50, 50));
         assert_eq!((stage.lag.count(), stage.held.count()), (50, 50));
         let (measured, held) = (stage.service.min_us().unwrap(), stage.held.min_us().unwrap());
@@ -155,14 +155,14 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_kept_only_if_every_arrival_started_in_time_and_was_answered() {
+    fn a_rate_is_reached_only_if_every_arrival_started_in_time_and_was_answered() {
         let mut stage = Stage { scheduled: 200, started: 200, succeeded: 200, ..Stage::default() };
         (0..200).for_each(|_| stage.lag.record_us(900, 1));
-        assert!(stage.is_kept());
-        assert!(!Stage { started: 199, ..stage.clone() }.is_kept());
-        assert!(!Stage { succeeded: 199, ..stage.clone() }.is_kept());
+        assert!(stage.is_reached());
+        assert!(!Stage { started: 199, ..stage.clone() }.is_reached());
+        assert!(!Stage { succeeded: 199, ..stage.clone() }.is_reached());
         stage.lag.record_us(5_000, 3);
-        assert!(!stage.is_kept());
-        assert!(!Stage::default().is_kept());
+        assert!(!stage.is_reached());
+        assert!(!Stage::default().is_reached());
     }
 }

@@ -1,4 +1,4 @@
-//! A server whose truth is known: it answers every request after the same time, and notes how long it really held it.
+//! A server of known behaviour: it answers every request after the same delay, and logs how long that really took.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 use evidence::Histogram;
 use rustix::event::{Timespec, epoll};
 
-const ANSWER: &[u8] =
+const RESPONSE: &[u8] =
     b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 23\r\n\r\nhello from the target!\n";
 const HEAD_ENDS: &[u8] = b"\r\n\r\n";
-/// How often it looks whether it is to end.
-const GLANCE: Duration = Duration::from_millis(50);
-/// What the listening socket is called among the connections.
+/// How often it checks whether to end.
+const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
+/// The listening socket's number among the connections.
 const LISTENER: u64 = u64::MAX;
 
 /// The running server.
@@ -29,7 +29,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Start it on a free port of 127.0.0.1; every answer is held for `delay`.
+    /// Start it on a free port of 127.0.0.1; every response is delayed by `delay`.
     pub(super) fn start(delay: Duration) -> io::Result<Target> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
@@ -47,7 +47,7 @@ impl Target {
         self.addr
     }
 
-    /// End it; yields how long each request was held, from when it was read to when its answer was written.
+    /// Stop it; returns how long each request was delayed, from when it was read to when its response was written.
     pub(super) fn stop(self) -> io::Result<Histogram> {
         self.is_over.store(true, Ordering::Relaxed);
         self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the target panicked")))
@@ -60,27 +60,27 @@ struct Server {
     delay: Duration,
     /// With how much of the end of a head has been seen.
     connections: Vec<Option<(TcpStream, usize)>>,
-    /// Requests that wait for their answer: which connection, since when. All wait equally long.
+    /// Requests that wait for their response: which connection, since when. All wait equally long.
     held: VecDeque<(usize, Instant)>,
 }
 
 impl Server {
     fn serve(mut self, is_over: &AtomicBool) -> io::Result<Histogram> {
-        // Where it is refused its own log still says how long it held.
+        // Where this is refused, the log still has the real delay.
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         let mut log = Histogram::new();
         while !is_over.load(Ordering::Relaxed) {
             let now = Instant::now();
             let due =
                 self.held.front().map(|(_, since)| (*since + self.delay).saturating_duration_since(now));
-            let patience = due.unwrap_or(GLANCE).min(GLANCE);
+            let patience = due.unwrap_or(STOP_CHECK_INTERVAL).min(STOP_CHECK_INTERVAL);
             let patience = Timespec { tv_sec: 0, tv_nsec: i64::from(patience.subsec_nanos()) };
             let mut events = [const { MaybeUninit::<epoll::Event>::uninit() }; 256];
             let (ready, _) = epoll::wait(&self.queue, &mut events, Some(&patience))?;
             for event in ready {
                 match event.data.u64() {
                     LISTENER => self.accept()?,
-                    place => self.read(place as usize),
+                    index => self.read(index as usize),
                 }
             }
             self.answer(&mut log);
@@ -99,12 +99,12 @@ impl Server {
         Ok(())
     }
 
-    fn read(&mut self, place: usize) {
+    fn read(&mut self, index: usize) {
         let mut buffer = [0; 4096];
-        let Some((stream, seen)) = &mut self.connections[place] else { return };
+        let Some((stream, seen)) = &mut self.connections[index] else { return };
         match stream.read(&mut buffer) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Ok(0) | Err(_) => self.connections[place] = None,
+            Ok(0) | Err(_) => self.connections[index] = None,
             Ok(count) => {
                 for byte in &buffer[..count] {
                     *seen = match *byte == HEAD_ENDS[*seen] {
@@ -113,7 +113,7 @@ impl Server {
                     };
                     if *seen == HEAD_ENDS.len() {
                         *seen = 0;
-                        self.held.push_back((place, Instant::now()));
+                        self.held.push_back((index, Instant::now()));
                     }
                 }
             }
@@ -121,13 +121,13 @@ impl Server {
     }
 
     fn answer(&mut self, log: &mut Histogram) {
-        while let Some((place, since)) =
+        while let Some((index, since)) =
             self.held.front().copied().filter(|(_, since)| since.elapsed() >= self.delay)
         {
             self.held.pop_front();
-            // Whoever has gone away needs no answer; a hundred bytes fit into every socket that was read dry.
-            if let Some((stream, _)) = &mut self.connections[place]
-                && stream.write_all(ANSWER).is_ok()
+            // A closed connection needs no response; a hundred bytes fit into the empty buffer of any other.
+            if let Some((stream, _)) = &mut self.connections[index]
+                && stream.write_all(RESPONSE).is_ok()
             {
                 log.record_ns(u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX));
             }
@@ -140,16 +140,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_answers_each_request_once_and_notes_how_long_it_held_it() {
+    fn each_request_is_answered_once_and_its_delay_is_logged() {
         let target = Target::start(Duration::from_millis(2)).unwrap();
         let mut stream = TcpStream::connect(target.addr()).unwrap();
-        let mut answer = vec![0; ANSWER.len()];
+        let mut answer = vec![0; RESPONSE.len()];
         for cut in [0, 5, 17] {
             let request = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
             stream.write_all(&request[..cut]).unwrap();
             stream.write_all(&request[cut..]).unwrap();
             stream.read_exact(&mut answer).unwrap();
-            assert_eq!(answer, ANSWER);
+            assert_eq!(answer, RESPONSE);
         }
         drop(stream);
         let log = target.stop().unwrap();

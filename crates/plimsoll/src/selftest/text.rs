@@ -1,4 +1,4 @@
-//! What the self-test found, as text and as JSON.
+//! The self-test's results, as text and as JSON.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -6,28 +6,28 @@ use std::time::Duration;
 use evidence::Histogram;
 use serde_json::json;
 
-use super::stage::{KEPT_WITHIN, Stage};
+use super::stage::{REACHED_WITHIN, Stage};
 
-/// Up to here a late start is no concern: half of what a response over a real network takes at its best.
+/// Start lag up to here is no concern: half the fastest response over a real network.
 const PROMPT: Duration = Duration::from_micros(100);
 
 /// Everything that was found.
 pub(super) struct Selftest {
     /// Ascending by rate.
     pub(super) stages: Vec<Stage>,
-    /// With answers that are held for `delay`.
+    /// With responses that are delayed by `delay`.
     pub(super) known: Stage,
     pub(super) delay: Duration,
     pub(super) seconds: u64,
 }
 
 impl Selftest {
-    /// The highest rate that was kept, unless a lower one was not: luck is no promise.
+    /// The highest rate below which every rate was reached.
     fn trusted(&self) -> Option<&Stage> {
-        self.stages.iter().take_while(|stage| stage.is_kept()).last()
+        self.stages.iter().take_while(|stage| stage.is_reached()).last()
     }
 
-    /// By how much a quantile that was measured is above what the target noted, in microseconds.
+    /// By how much a measured quantile exceeds the target's own log, in microseconds.
     fn error_us(&self, quantile: f64) -> f64 {
         let of = |histogram: &Histogram| histogram.quantile(quantile).finite_us().unwrap_or(f64::NAN);
         of(&self.known.service) - of(&self.known.held)
@@ -36,7 +36,7 @@ impl Selftest {
     pub(super) fn text(&self) -> String {
         let mut text = format!(
             "Arrivals at an HTTP server of this process, over loopback, each rate for {} s, one loop\n\n\
-             arrivals/s    kept  lag p50      p99    p99.9      max  CPU/arrival  loop cores\n",
+             arrivals/s reached  lag p50      p99    p99.9      max  CPU/arrival  loop cores\n",
             self.seconds
         );
         for stage in &self.stages {
@@ -47,7 +47,7 @@ impl Selftest {
         let (p50, p99) = (micros(self.error_us(0.5)), micros(self.error_us(0.99)));
         let _ = writeln!(
             text,
-            "\nAnswers held for {held}: measured longer than the target noted by {p50} at p50, {p99} at p99"
+            "\nResponses delayed by {held}: measured longer than the target's log by {p50} at p50, {p99} at p99"
         );
         text.push_str("\nWhat it can be trusted with\n");
         for line in self.trust() {
@@ -59,16 +59,16 @@ impl Selftest {
     fn trust(&self) -> Vec<String> {
         let Some(best) = self.trusted() else {
             return vec![format!(
-                "no rate: not even {} arrivals/s start within {} of their instants; give the generator a \
+                "no rate: not even {} arrivals/s start within {} of their due instants; give the generator a \
                      processor of its own and run this again",
                 self.stages.first().map_or(0, |stage| stage.rate),
-                micros(KEPT_WITHIN.as_micros() as f64)
+                micros(REACHED_WITHIN.as_micros() as f64)
             )];
         };
         let mut lines = vec![format!(
-            "rate      up to {} arrivals/s a loop: all started, 99 of 100 within {} of their instants",
+            "rate      up to {} arrivals/s a loop: all started, 99 of 100 within {} of their due instants",
             thousands(best.rate),
-            micros(KEPT_WITHIN.as_micros() as f64)
+            micros(REACHED_WITHIN.as_micros() as f64)
         )];
         if let Some(first) = self.stages.first() {
             let p99 = quantile(&first.lag, 0.99);
@@ -81,14 +81,14 @@ impl Selftest {
             lines.push(format!(
                 "sleeping  {}",
                 if is_prompt {
-                    "is enough: the machine wakes the loop in time"
+                    "the machine wakes the loop in time"
                 } else {
-                    "is not punctual here: the machine wakes the loop late; start lag says how much in every run"
+                    "the machine wakes the loop late; every run reports by how much as start lag"
                 }
             ));
         }
         lines.push(format!(
-            "times     differences above {} are not the generator's own",
+            "times     differences above {} are not the generator's",
             micros(self.error_us(0.99).max(1.0))
         ));
         lines
@@ -101,7 +101,7 @@ impl Selftest {
                 "scheduled": stage.scheduled,
                 "started": stage.started,
                 "succeeded": stage.succeeded,
-                "kept": stage.is_kept(),
+                "kept": stage.is_reached(),
                 "start_lag_us": quantiles(&stage.lag),
                 "service_time_us": quantiles(&stage.service),
                 "held_us": quantiles(&stage.held),
@@ -128,7 +128,7 @@ fn row(stage: &Stage) -> String {
     format!(
         "{:>10}  {:>6}  {:>7}  {:>7}  {:>7}  {:>7}  {:>11}  {:>10.2}",
         thousands(stage.rate),
-        if stage.is_kept() { "yes" } else { "no" },
+        if stage.is_reached() { "yes" } else { "no" },
         lag(0.5),
         lag(0.99),
         lag(0.999),
@@ -193,28 +193,28 @@ mod tests {
     }
 
     #[test]
-    fn a_punctual_machine_is_told_how_far_it_can_be_trusted() {
+    fn a_punctual_machine_gets_its_highest_trusted_rate() {
         let found = selftest(vec![stage(1_000, 40), stage(20_000, 700), stage(40_000, 3_000)]);
         insta::assert_snapshot!(found.text(), @r"
         Arrivals at an HTTP server of this process, over loopback, each rate for 1 s, one loop
 
-        arrivals/s    kept  lag p50      p99    p99.9      max  CPU/arrival  loop cores
+        arrivals/s reached  lag p50      p99    p99.9      max  CPU/arrival  loop cores
              1,000     yes    40 µs    40 µs    40 µs    40 µs        50 µs        0.05
             20,000     yes   700 µs   700 µs   700 µs   700 µs         2 µs        0.05
             40,000      no   3.0 ms   3.0 ms   3.0 ms   3.0 ms         1 µs        0.05
 
-        Answers held for 5.0 ms: measured longer than the target noted by 40 µs at p50, 40 µs at p99
+        Responses delayed by 5.0 ms: measured longer than the target's log by 40 µs at p50, 40 µs at p99
 
         What it can be trusted with
-          rate      up to 20,000 arrivals/s a loop: all started, 99 of 100 within 1.0 ms of their instants
+          rate      up to 20,000 arrivals/s a loop: all started, 99 of 100 within 1.0 ms of their due instants
           timing    at 1,000 arrivals/s 99 of 100 start within 40 µs
-          sleeping  is enough: the machine wakes the loop in time
-          times     differences above 40 µs are not the generator's own
+          sleeping  the machine wakes the loop in time
+          times     differences above 40 µs are not the generator's
         ");
     }
 
     #[test]
-    fn a_rate_above_one_that_was_missed_is_no_promise() {
+    fn a_rate_above_one_that_was_not_reached_is_not_trusted() {
         let found = selftest(vec![stage(1_000, 40), stage(5_000, 3_000), stage(20_000, 40)]);
         assert_eq!(found.trusted().map(|stage| stage.rate), Some(1_000));
         let none = selftest(vec![stage(1_000, 40_000)]);

@@ -1,0 +1,148 @@
+//! Stations 3 and 7: the run file from its beginning to its seal. One clock dates the run, set once when the archive
+//! begins; the recorder's thread alone writes.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
+
+use anyhow::anyhow;
+use archive::{Overwrite, RecordError, Recorder, Sinks, Writer};
+use engine::{Clock, Control, EngineError, Program, RunOptions, Totals};
+use evidence::exchange::{Outlet, exchange};
+use evidence::{Ending, Observed, RunEnd};
+
+use crate::failure::{Failure, Outcome};
+use crate::live::Live;
+use crate::manifest::{RunDescription, manifest};
+use crate::outputs;
+use crate::prepare::Target;
+use crate::run::RunRequest;
+use crate::run_file::RunFile;
+
+/// Between the last preparation and the run's epoch: long enough for every loop to be at its start.
+const LEAD: Duration = Duration::from_millis(100);
+
+/// A run file that is being written.
+pub(crate) struct Recording {
+    file: RunFile,
+    recorder: Recorder,
+    clock: Clock,
+    outlets: Vec<Outlet>,
+    /// Through which the observers' samples reach the recorder.
+    observed: Sender<Observed>,
+    folded_endpoints: u64,
+}
+
+/// A run that is over and in its file.
+pub(crate) struct SealedRun {
+    file: RunFile,
+    /// Why the engine could not measure to the end, if it could not.
+    aborted: Option<String>,
+}
+
+impl Recording {
+    /// Begin the archive: the manifest that never changes, and the thread that records.
+    pub(crate) fn begin(target: &Target, request: &RunRequest<'_>, live: Option<Live>) -> Outcome<Recording> {
+        let loops = request.options.loops;
+        let epoch = crate::clock::now() + LEAD;
+        let (workload, servers) = (&target.program.redactor().stored(&target.workload), &target.servers);
+        let manifest = manifest(&RunDescription { workload, servers, epoch, loops })?;
+        let file = request.keep.file(&manifest)?;
+        let overwrite = if request.options.force { Overwrite::Replace } else { Overwrite::Refuse };
+        let writer = Writer::create(file.path(), &manifest, overwrite).map_err(Failure::usage)?;
+        let drawing = live.map(|live| Box::new(live) as _).into_iter().collect();
+        let sinks = Sinks { recording: vec![Box::new(writer)], drawing };
+        let (outlets, inlets) = (0..loops).map(|_| exchange()).unzip();
+        let (observed, samples) = channel();
+        let recorder = Recorder::start(sinks, inlets, samples).map_err(Failure::own)?;
+        let clock = Clock::starting_in(LEAD);
+        let folded_endpoints = target.workload.folded_endpoints();
+        Ok(Recording { file, recorder, clock, outlets, observed, folded_endpoints })
+    }
+
+    /// The clock that dates everything in this run.
+    pub(crate) fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// Where observers send what they see.
+    pub(crate) fn observed(&self) -> &Sender<Observed> {
+        &self.observed
+    }
+
+    /// What the engine needs besides its outlets: the program, with its epoch set to this run's.
+    pub(crate) fn run_options(&self, mut program: Program, control: Control) -> RunOptions {
+        let since_epoch = self.clock.now().offset();
+        program.begin_at((crate::clock::now() + LEAD - since_epoch).as_nanosecond());
+        RunOptions { program: Arc::new(program), clock: self.clock, control, behaviour: None }
+    }
+
+    /// One outlet for each loop; none is left afterwards.
+    pub(crate) fn take_outlets(&mut self) -> Vec<Outlet> {
+        std::mem::take(&mut self.outlets)
+    }
+
+    /// Record how the run ended and seal the file. A failure to record always fails the run; one that the engine broke
+    /// off is still judged and reported.
+    pub(crate) fn seal(
+        self,
+        totals: Result<Totals, EngineError>,
+        was_interrupted: bool,
+    ) -> Outcome<SealedRun> {
+        let end = self.end(totals, was_interrupted);
+        let Recording { file, recorder, observed, .. } = self;
+        // The recorder ends when nothing can be observed any more.
+        drop(observed);
+        let recorded = recorder.finish(&end).map_err(|error| Failure::own(not_recorded(&error, &file)))?;
+        recorded.drawing_failures.iter().for_each(outputs::note);
+        let aborted = match end.ending {
+            Ending::Aborted(reason) => Some(reason),
+            Ending::Completed | Ending::Interrupted => None,
+        };
+        Ok(SealedRun { file, aborted })
+    }
+
+    fn end(&self, totals: Result<Totals, EngineError>, was_interrupted: bool) -> RunEnd {
+        let (ending, totals) = match totals {
+            Ok(totals) if was_interrupted => (Ending::Interrupted, totals),
+            Ok(totals) => (Ending::Completed, totals),
+            Err(error) => {
+                let last_second = self.clock.now().second();
+                (Ending::Aborted(error.to_string()), Totals { last_second, ..Totals::default() })
+            }
+        };
+        RunEnd {
+            ending,
+            last_second: totals.last_second,
+            requests_in_flight: totals.requests_in_flight,
+            iterations_in_flight: totals.iterations_in_flight,
+            folded_endpoints: self.folded_endpoints,
+            folded_ticks: totals.folded_ticks,
+        }
+    }
+}
+
+fn not_recorded(error: &RecordError, file: &RunFile) -> anyhow::Error {
+    let see = file.kept().map(|path| format!("; see `plimsoll report {}`", path.display()));
+    anyhow!("the run was not recorded to its end: {error}{}", see.unwrap_or_default())
+}
+
+impl SealedRun {
+    pub(crate) fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// Its path, if it stays.
+    pub(crate) fn kept(&self) -> Option<&Path> {
+        self.file.kept()
+    }
+
+    /// Fails where the engine could not measure to the end.
+    pub(crate) fn completed(&self) -> Outcome<()> {
+        match &self.aborted {
+            Some(reason) => Err(Failure::own(anyhow!("the run was broken off: {reason}"))),
+            None => Ok(()),
+        }
+    }
+}
