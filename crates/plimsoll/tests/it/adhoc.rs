@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use testbed::{Behaviour, CannedResponse, GrpcBehaviour, Target};
 
-use crate::command::{Place, Ran, refusal};
+use crate::command::{CommandOutput, TestFolder, refusal};
 use crate::tonic_peer::{Reflects, start};
 
 const PROTO: &str = "syntax = \"proto3\";\npackage demo;\nservice Events { rpc Send(Event) returns (Event); }\n\
@@ -18,32 +18,32 @@ fn url(target: &Target, path: &str) -> String {
     format!("http://{}{path}", target.addr())
 }
 
-/// Run a line whose temporary files lie in the place's folder `tmp`.
-fn plimsoll(place: &Place, arguments: &[&str]) -> Ran {
-    place.plimsoll_after("mkdir -p tmp; export TMPDIR=$PWD/tmp", arguments)
+/// Run a line whose temporary files lie in the folder's folder `tmp`.
+fn plimsoll(folder: &TestFolder, arguments: &[&str]) -> CommandOutput {
+    folder.plimsoll_after("mkdir -p tmp; export TMPDIR=$PWD/tmp", arguments)
 }
 
 #[test]
-fn a_bare_url_is_asked_two_hundred_times_and_leaves_nothing() {
+fn a_bare_url_gets_two_hundred_requests_and_no_file_is_left() {
     let target = target();
-    let place = Place::new("");
-    let ran = plimsoll(&place, &["http", &url(&target, "/x?y=1"), "--quiet"]);
-    ran.ended(0).says(&["MEASURED", "GET /x"]);
+    let folder = TestFolder::new("");
+    let ran = plimsoll(&folder, &["http", &url(&target, "/x?y=1"), "--quiet"]);
+    ran.exits_with(0).stdout_contains(&["MEASURED", "GET /x"]);
     assert_eq!((target.requests(), ran.stderr.as_str()), (200, ""));
     assert!(target.connections() <= 60, "{}", target.connections());
-    assert_eq!(place.files(""), ["plan.toml", "stderr.txt", "stdout.txt", "tmp"]);
-    assert_eq!(std::fs::read_dir(place.path("tmp")).unwrap().count(), 0);
-    assert!(!ran.stdout.contains("run.plimsoll"), "a file that is gone is not told of: {}", ran.stdout);
+    assert_eq!(folder.files(""), ["plan.toml", "stderr.txt", "stdout.txt", "tmp"]);
+    assert_eq!(std::fs::read_dir(folder.path("tmp")).unwrap().count(), 0);
+    assert!(!ran.stdout.contains("run.plimsoll"), "a deleted file is not reported: {}", ran.stdout);
 }
 
 #[test]
 fn a_rate_and_a_number_send_exactly_that_many() {
     let target = target();
-    let place = Place::new("");
+    let folder = TestFolder::new("");
     let line = ["http", &url(&target, "/"), "-q", "100", "-n", "50", "--quiet", "--json", "run.json"];
-    plimsoll(&place, &line).ended(0);
+    plimsoll(&folder, &line).exits_with(0);
     assert_eq!(target.requests(), 50);
-    let report = place.json("run.json");
+    let report = folder.json("run.json");
     assert_eq!(report["verdict"], "MEASURED");
     assert_eq!(report["books"]["arrivals"]["scheduled"], 50);
 }
@@ -51,27 +51,27 @@ fn a_rate_and_a_number_send_exactly_that_many() {
 #[test]
 fn connections_and_a_duration_are_a_closed_model() {
     let target = testbed::http(Behaviour::after(std::time::Duration::from_millis(20))).unwrap();
-    let place = Place::new("");
+    let folder = TestFolder::new("");
     let line = ["http", &url(&target, "/"), "-c", "3", "-z", "1s", "--quiet"];
-    plimsoll(&place, &line).ended(0).says(&["MEASURED"]);
-    assert_eq!(target.connections(), 4, "three, and the look whether anybody is there");
+    plimsoll(&folder, &line).exits_with(0).stdout_contains(&["MEASURED"]);
+    assert_eq!(target.connections(), 4, "three, and the readiness check");
     assert!(target.requests() > 3);
 }
 
 #[test]
 fn a_ramp_is_a_phase_of_its_own() {
     let target = target();
-    let place = Place::new("");
+    let folder = TestFolder::new("");
     let line = ["http", &url(&target, "/"), "--rate", "40/s", "--ramp", "1s", "--duration", "1s", "--quiet"];
-    plimsoll(&place, &line).ended(0).says(&["ramp", "steady"]);
+    plimsoll(&folder, &line).exits_with(0).stdout_contains(&["ramp", "steady"]);
     assert_eq!(target.requests(), 60);
 }
 
 #[test]
-fn what_is_sent_is_what_the_options_say() {
+fn requests_are_sent_as_the_options_describe() {
     let target = target();
-    let place = Place::new("");
-    place.write("body.json", "{\"cost\": \"${5}\"}");
+    let folder = TestFolder::new("");
+    folder.write("body.json", "{\"cost\": \"${5}\"}");
     let to = url(&target, "/things?n=${iteration}");
     let common = [
         "http",
@@ -88,7 +88,7 @@ fn what_is_sent_is_what_the_options_say() {
         "-A",
         "*/*",
     ];
-    plimsoll(&place, &[&common[..], &["-a", "me:5ecret-pass", "-D", "body.json"]].concat()).ended(0);
+    plimsoll(&folder, &[&common[..], &["-a", "me:5ecret-pass", "-D", "body.json"]].concat()).exits_with(0);
     let log = target.log();
     assert_eq!(log.len(), 2);
     let first = &log[0];
@@ -107,52 +107,54 @@ fn what_is_sent_is_what_the_options_say() {
 }
 
 #[test]
-fn evidence_is_kept_where_it_is_asked_for_without_what_is_secret() {
+fn evidence_is_kept_where_asked_without_secrets() {
     let target = testbed::http(Behaviour::from(CannedResponse::new(500).body("out of cheese"))).unwrap();
-    let place = Place::new("");
+    let folder = TestFolder::new("");
     let to = url(&target, "/x");
     let line = ["http", &to, "-n", "3", "-c", "1", "--quiet", "-a", "me:5ecret-pass", "-o", "run.plimsoll"];
     let secret = ["-H", "x-api-key: ${env.TOKEN}"];
-    plimsoll(&place, &[&line[..], &secret].concat()).ended(0).says(&["MEASURED", "run.plimsoll"]);
-    let ran = place.plimsoll(&["report", "run.plimsoll", "--html", "run.html"]);
-    ran.ended(0).says(&["GET /x", "http_5xx"]);
-    let kept = std::fs::read(place.path("run.plimsoll")).unwrap();
+    plimsoll(&folder, &[&line[..], &secret].concat())
+        .exits_with(0)
+        .stdout_contains(&["MEASURED", "run.plimsoll"]);
+    let ran = folder.plimsoll(&["report", "run.plimsoll", "--html", "run.html"]);
+    ran.exits_with(0).stdout_contains(&["GET /x", "http_5xx"]);
+    let kept = std::fs::read(folder.path("run.plimsoll")).unwrap();
     for secret in ["5ecret-pass", "bWU6NWVjcmV0LXBhc3M", "env-5ecret-value"] {
         assert!(!kept.windows(secret.len()).any(|window| window == secret.as_bytes()), "{secret}");
-        assert!(!place.read("run.html").contains(secret), "{secret}");
+        assert!(!folder.read("run.html").contains(secret), "{secret}");
     }
-    plimsoll(&place, &line).ended(2).complains(&["run.plimsoll", "--force"]);
+    plimsoll(&folder, &line).exits_with(2).stderr_contains(&["run.plimsoll", "--force"]);
 }
 
 #[test]
-fn connections_are_made_as_the_options_say() {
+fn connections_are_made_as_the_options_describe() {
     let target = target();
-    let place = Place::new("");
+    let folder = TestFolder::new("");
     let at = target.addr().to_string();
     let line = ["http", "http://example.invalid/x", "--connect-to", &at, "--local-address", "127.0.0.1"];
     let load = ["-n", "6", "-c", "2", "--disable-keepalive", "--quiet"];
-    plimsoll(&place, &[&line[..], &load].concat()).ended(0).says(&["MEASURED"]);
+    plimsoll(&folder, &[&line[..], &load].concat()).exits_with(0).stdout_contains(&["MEASURED"]);
     let log = target.log();
     assert_eq!((log.len(), log[0].header("host")), (6, Some("example.invalid")));
     assert_eq!(log.iter().map(|served| served.connection).collect::<BTreeSet<_>>().len(), 6);
 }
 
 #[test]
-fn a_proxy_is_the_one_that_is_named_or_that_of_the_environment() {
+fn the_proxy_comes_from_the_option_or_the_environment() {
     let proxy = target();
-    let place = Place::new("");
+    let folder = TestFolder::new("");
     let at = format!("http://{}", proxy.addr());
-    plimsoll(&place, &["http", "http://far.example/x", "-n", "5", "--quiet", "-x", &at])
-        .ended(0)
-        .says(&["GET /x"]);
+    plimsoll(&folder, &["http", "http://far.example/x", "-n", "5", "--quiet", "-x", &at])
+        .exits_with(0)
+        .stdout_contains(&["GET /x"]);
     assert_eq!(proxy.requests(), 5);
     let line = ["http", "http://far.example/x", "-n", "5", "--quiet"];
-    place.plimsoll_after(&format!("export HTTP_PROXY={at}"), &line).ended(0);
+    folder.plimsoll_after(&format!("export HTTP_PROXY={at}"), &line).exits_with(0);
     assert_eq!(proxy.requests(), 10);
     let unless = format!("export HTTP_PROXY={at} NO_PROXY=.example");
-    place.plimsoll_after(&unless, &line).ended(2).complains(&["far.example"]);
-    let wrong = place.plimsoll_after("export HTTP_PROXY=socks5://ann:secret@h:1", &line);
-    wrong.ended(2).complains(&["HTTP_PROXY", "socks5"]);
+    folder.plimsoll_after(&unless, &line).exits_with(2).stderr_contains(&["far.example"]);
+    let wrong = folder.plimsoll_after("export HTTP_PROXY=socks5://ann:secret@h:1", &line);
+    wrong.exits_with(2).stderr_contains(&["HTTP_PROXY", "socks5"]);
     assert!(!wrong.stderr.contains("secret"), "{}", wrong.stderr);
     assert_eq!(proxy.requests(), 10);
 }
@@ -160,30 +162,32 @@ fn a_proxy_is_the_one_that_is_named_or_that_of_the_environment() {
 #[test]
 fn http2_has_several_requests_on_each_connection() {
     let target = testbed::grpc(GrpcBehaviour::Echo).unwrap();
-    let place = Place::new("");
+    let folder = TestFolder::new("");
     let line = ["http", &url(&target, "/x"), "--http2", "-c", "2", "-p", "4", "-n", "80", "--quiet"];
-    plimsoll(&place, &line).ended(0).says(&["MEASURED"]);
+    plimsoll(&folder, &line).exits_with(0).stdout_contains(&["MEASURED"]);
     let log = target.log();
     assert_eq!(log.len(), 80);
     assert!(log.iter().map(|served| served.connection).collect::<BTreeSet<_>>().len() <= 2);
-    plimsoll(&place, &["http", &url(&target, "/"), "-p", "4"]).ended(2).complains(&["--http2"]);
+    plimsoll(&folder, &["http", &url(&target, "/"), "-p", "4"]).exits_with(2).stderr_contains(&["--http2"]);
 }
 
 #[test]
 fn once_shows_the_exchange() {
     let target = target();
-    let place = Place::new("");
-    plimsoll(&place, &["http", &url(&target, "/x"), "--once"]).ended(0).says(&["> GET http://", "< 200"]);
+    let folder = TestFolder::new("");
+    plimsoll(&folder, &["http", &url(&target, "/x"), "--once"])
+        .exits_with(0)
+        .stdout_contains(&["> GET http://", "< 200"]);
     assert_eq!(target.requests(), 1);
 }
 
 #[test]
-fn lines_that_make_no_sense_say_what_to_do() {
-    let place = Place::new("");
-    let nobody = refusal();
-    let free = format!("http://{}/", nobody.addr());
+fn contradictory_options_get_an_error_with_a_remedy() {
+    let folder = TestFolder::new("");
+    let refusing = refusal();
+    let free = format!("http://{}/", refusing.addr());
     let refused = |arguments: &[&str], parts: &[&str]| {
-        plimsoll(&place, &[&["http"], arguments].concat()).ended(2).complains(parts);
+        plimsoll(&folder, &[&["http"], arguments].concat()).exits_with(2).stderr_contains(parts);
     };
     refused(&[&free, "-q", "5", "-n", "5", "-z", "5s"], &["leave out one of"]);
     refused(&[&free, "-n", "5", "--ramp", "5s"], &["`-z` instead of `-n`"]);
@@ -193,36 +197,36 @@ fn lines_that_make_no_sense_say_what_to_do() {
     refused(&[&free, "-D", "no-such-file"], &["no-such-file", "cannot be read"]);
     refused(&[&free, "-d", "a", "-D", "b"], &["cannot be used with"]);
     refused(&["ftp://h/"], &["no URL"]);
-    refused(&[&free], &["nothing answers", &nobody.addr().to_string()]);
-    assert!(!plimsoll(&place, &["http", &free]).stderr.contains("--target"));
+    refused(&[&free], &["nothing answers", &refusing.addr().to_string()]);
+    assert!(!plimsoll(&folder, &["http", &free]).stderr.contains("--target"));
 }
 
 #[test]
 fn help_shows_five_examples() {
-    let place = Place::new("");
+    let folder = TestFolder::new("");
     for verb in ["http", "grpc"] {
-        let help = place.plimsoll(&[verb, "--help"]);
+        let help = folder.plimsoll(&[verb, "--help"]);
         let start = format!("  plimsoll {verb} ");
-        assert_eq!(help.ended(0).stdout.lines().filter(|line| line.starts_with(&start)).count(), 5);
-        help.says(&["[default: 200", "[default: 50"]);
+        assert_eq!(help.exits_with(0).stdout.lines().filter(|line| line.starts_with(&start)).count(), 5);
+        help.stdout_contains(&["[default: 200", "[default: 50"]);
     }
 }
 
 #[test]
 fn a_list_is_sent_in_its_order_and_again_from_its_start() {
     let target = target();
-    let place = Place::new("");
+    let folder = TestFolder::new("");
     let at = target.addr();
-    place.write("body.txt", "hello");
-    place.write(
+    folder.write("body.txt", "hello");
+    folder.write(
         "list.txt",
         format!(
             "GET http://{at}/a\nx-id: 7\n\nPOST http://{at}/b?c=d\n@body.txt\n\nGET http://{at}/a\nx-id: 8\n"
         ),
     );
-    plimsoll(&place, &["http", "--targets", "list.txt", "-c", "1", "--quiet"])
-        .ended(0)
-        .says(&["GET /a", "POST /b"]);
+    plimsoll(&folder, &["http", "--targets", "list.txt", "-c", "1", "--quiet"])
+        .exits_with(0)
+        .stdout_contains(&["GET /a", "POST /b"]);
     let log = target.log();
     let seen: Vec<_> = log
         .iter()
@@ -231,62 +235,72 @@ fn a_list_is_sent_in_its_order_and_again_from_its_start() {
     assert_eq!(seen, [("GET", "/a", "7"), ("POST", "/b", ""), ("GET", "/a", "8")]);
     assert_eq!((log[1].query.as_str(), log[1].body.as_slice()), ("c=d", b"hello".as_slice()));
     let line = ["http", "--targets", "-", "-n", "8", "-c", "1", "--quiet"];
-    place.plimsoll_after("exec < list.txt", &line).ended(0).says(&["MEASURED"]);
+    folder.plimsoll_after("exec < list.txt", &line).exits_with(0).stdout_contains(&["MEASURED"]);
     let paths: String = target.log()[3..].iter().map(|served| served.path.replace('/', "")).collect();
     assert_eq!(paths, "abaabaab");
 }
 
 #[test]
-fn a_list_of_more_names_than_are_told_apart_says_so() {
+fn a_list_with_more_names_than_are_kept_apart_is_reported() {
     let target = target();
-    let place = Place::new("");
+    let folder = TestFolder::new("");
     let list: String = (0..300).map(|n| format!("GET http://{}/{n}\n", target.addr())).collect();
-    place.write("list.txt", list);
+    folder.write("list.txt", list);
     let line = ["http", "--targets", "list.txt", "--quiet", "--json", "run.json", "--loops", "2"];
-    plimsoll(&place, &line).ended(0).says(&["all other paths", "44 names more than are told apart"]);
+    plimsoll(&folder, &line)
+        .exits_with(0)
+        .stdout_contains(&["all other paths", "44 names more than are told apart"]);
     assert_eq!(target.requests(), 300);
-    assert_eq!(place.json("run.json")["generator"]["folded_endpoints"], 44);
+    assert_eq!(folder.json("run.json")["generator"]["folded_endpoints"], 44);
 }
 
 #[test]
-fn lists_that_cannot_be_used_say_where() {
-    let place = Place::new("");
-    plimsoll(&place, &["http", "--targets", "none.txt"]).ended(2).complains(&["none.txt", "cannot be read"]);
-    place.write("bad.txt", "GET nowhere\nname\n");
-    plimsoll(&place, &["http", "--targets", "bad.txt"]).ended(2).complains(&["bad.txt:2:", "no header"]);
-    plimsoll(&place, &["http"]).ended(2).complains(&["<URL"]);
+fn an_error_in_a_list_names_its_line() {
+    let folder = TestFolder::new("");
+    plimsoll(&folder, &["http", "--targets", "none.txt"])
+        .exits_with(2)
+        .stderr_contains(&["none.txt", "cannot be read"]);
+    folder.write("bad.txt", "GET nowhere\nname\n");
+    plimsoll(&folder, &["http", "--targets", "bad.txt"])
+        .exits_with(2)
+        .stderr_contains(&["bad.txt:2:", "no header"]);
+    plimsoll(&folder, &["http"]).exits_with(2).stderr_contains(&["<URL"]);
 }
 
 #[test]
-fn a_call_is_made_by_its_name() {
+fn a_call_is_made_by_its_method_name() {
     let target = testbed::grpc(GrpcBehaviour::Echo).unwrap();
-    let place = Place::new("");
-    place.write("events.proto", PROTO);
+    let folder = TestFolder::new("");
+    folder.write("events.proto", PROTO);
     let address = target.addr().to_string();
     let line = ["grpc", &address, "demo.Events/Send", "-d", "{\"id\": \"a\"}", "--proto", "events.proto"];
     let load = ["-n", "20", "-c", "2", "--connections", "2", "--quiet", "-H", "x-id: 7"];
-    plimsoll(&place, &[&line[..], &load].concat()).ended(0).says(&["MEASURED", "demo.Events/Send"]);
+    plimsoll(&folder, &[&line[..], &load].concat())
+        .exits_with(0)
+        .stdout_contains(&["MEASURED", "demo.Events/Send"]);
     let log = target.log();
     assert_eq!(log.len(), 20);
     assert!(
         log.iter().all(|served| served.path == "/demo.Events/Send" && served.header("x-id") == Some("7"))
     );
     assert!(log.iter().all(|served| served.body.ends_with(b"\n\x01a")), "{:?}", log[0].body);
-    let missing = plimsoll(&place, &["grpc", &address, "demo.Events/Sned", "--proto", "events.proto"]);
-    missing.ended(2).complains(&["did you mean `demo.Events/Send`?"]);
+    let missing = plimsoll(&folder, &["grpc", &address, "demo.Events/Sned", "--proto", "events.proto"]);
+    missing.exits_with(2).stderr_contains(&["did you mean `demo.Events/Send`?"]);
 }
 
 #[test]
-fn a_target_that_reflects_needs_no_description() {
+fn a_target_with_reflection_needs_no_proto_file() {
     let peer = start(Reflects::V1);
-    let place = Place::new("");
+    let folder = TestFolder::new("");
     let address = peer.address.to_string();
     let line = ["grpc", &address, "grpc.health.v1.Health/Check", "-d", "{\"service\": \"\"}"];
-    plimsoll(&place, &[&line[..], &["--once"]].concat()).ended(0).says(&["SERVING", "1 exchanges, 0 failed"]);
-    plimsoll(&place, &[&line[..], &["-n", "5", "--quiet"]].concat())
-        .ended(0)
-        .says(&["MEASURED", "5 ended, 0 failed"]);
+    plimsoll(&folder, &[&line[..], &["--once"]].concat())
+        .exits_with(0)
+        .stdout_contains(&["SERVING", "1 exchanges, 0 failed"]);
+    plimsoll(&folder, &[&line[..], &["-n", "5", "--quiet"]].concat())
+        .exits_with(0)
+        .stdout_contains(&["MEASURED", "5 ended, 0 failed"]);
     let silent = start(Reflects::Nothing);
-    let ran = plimsoll(&place, &["grpc", &silent.address.to_string(), "demo.Echo/Say"]);
-    ran.ended(2).complains(&["offers no reflection"]);
+    let ran = plimsoll(&folder, &["grpc", &silent.address.to_string(), "demo.Echo/Say"]);
+    ran.exits_with(2).stderr_contains(&["offers no reflection"]);
 }

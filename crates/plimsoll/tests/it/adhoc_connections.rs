@@ -1,4 +1,4 @@
-//! The options of a line that say how connections are made, each against a peer that can tell.
+//! The connection options of ad-hoc runs, each against a peer that logs connections.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use std::thread;
 
 use testbed::{Authority, Behaviour, Front, GrpcBehaviour, Target, Validity};
 
-use crate::command::Place;
+use crate::command::TestFolder;
 use crate::preparation::PROTO;
 
 const LOAD: [&str; 5] = ["-n", "6", "-c", "2", "--quiet"];
@@ -20,7 +20,7 @@ fn line<'a>(what: &[&'a str]) -> Vec<&'a str> {
 
 /// Hands bytes on, in both directions, until either side ends.
 fn hand_on(client: impl Into<std::os::fd::OwnedFd>, to: SocketAddr) -> io::Result<()> {
-    // Whatever it is, it is read and written as a file is.
+    // Any descriptor can be read and written like a file.
     let mut client = std::fs::File::from(client.into());
     let mut server = TcpStream::connect(to)?;
     let (mut answers, mut back) = (server.try_clone()?, client.try_clone()?);
@@ -58,38 +58,50 @@ fn web() -> Target {
 }
 
 #[test]
-fn certificates_are_trusted_as_the_line_says() {
+fn certificates_are_trusted_as_the_options_say() {
     let target = web();
     let authority = Authority::new();
     let identity = authority.vouch_for(&["127.0.0.1", "shop.test"], Validity::Now);
     let front = Front::new(identity).speaks("http/1.1", target.addr()).start().unwrap();
-    let place = Place::new("");
-    place.write("ca.pem", authority.pem());
-    place.write("other.pem", Authority::new().pem());
+    let folder = TestFolder::new("");
+    folder.write("ca.pem", authority.pem());
+    folder.write("other.pem", Authority::new().pem());
     let url = format!("https://{}/", front.addr());
-    place.plimsoll(&line(&["http", &url, "--cacert", "ca.pem"])).ended(0).says(&["6 ended, 0 failed"]);
-    let careless = place.plimsoll(&line(&["http", &url, "--insecure"]));
-    careless.ended(0).says(&["6 ended, 0 failed"]).complains(&["any certificate is trusted"]);
+    folder
+        .plimsoll(&line(&["http", &url, "--cacert", "ca.pem"]))
+        .exits_with(0)
+        .stdout_contains(&["6 ended, 0 failed"]);
+    let careless = folder.plimsoll(&line(&["http", &url, "--insecure"]));
+    careless
+        .exits_with(0)
+        .stdout_contains(&["6 ended, 0 failed"])
+        .stderr_contains(&["any certificate is trusted"]);
     assert_eq!(target.requests(), 12);
-    // Who is named is what the certificate must say, wherever the connection goes.
+    // The certificate must be for the named host, wherever the connection goes.
     let to = front.addr().to_string();
     let named = ["http", "https://shop.test/", "--connect-to", &to, "--cacert", "ca.pem"];
-    place.plimsoll(&line(&named)).ended(0).says(&["6 ended, 0 failed"]);
+    folder.plimsoll(&line(&named)).exits_with(0).stdout_contains(&["6 ended, 0 failed"]);
     let strange = ["http", "https://other.test/", "--connect-to", &to, "--cacert", "ca.pem"];
-    place.plimsoll(&line(&strange)).ended(0).says(&["6 failed", "tls 6"]);
-    place.plimsoll(&line(&["http", &url, "--cacert", "other.pem"])).ended(0).says(&["6 failed", "tls 6"]);
-    place.plimsoll(&line(&["http", &url, "--cacert", "none.pem"])).ended(2).complains(&["none.pem"]);
+    folder.plimsoll(&line(&strange)).exits_with(0).stdout_contains(&["6 failed", "tls 6"]);
+    folder
+        .plimsoll(&line(&["http", &url, "--cacert", "other.pem"]))
+        .exits_with(0)
+        .stdout_contains(&["6 failed", "tls 6"]);
+    folder
+        .plimsoll(&line(&["http", &url, "--cacert", "none.pem"]))
+        .exits_with(2)
+        .stderr_contains(&["none.pem"]);
     assert_eq!(target.requests(), 18);
 }
 
 #[test]
-fn we_are_who_the_line_says() {
+fn the_client_certificate_of_the_options_is_sent() {
     let (web, rpc) = (web(), testbed::grpc(GrpcBehaviour::Echo).unwrap());
     let (authority, clients) = (Authority::new(), Authority::new());
     let identity = authority.vouch_for(&["127.0.0.1"], Validity::Now);
     let front = Front::new(identity).asks_clients(&clients);
     let front = front.speaks("http/1.1", web.addr()).speaks("h2", rpc.addr()).start().unwrap();
-    let place = Place::new("");
+    let folder = TestFolder::new("");
     let us = clients.vouch_for(&["plimsoll"], Validity::Now);
     for (name, text) in [
         ("ca.pem", authority.pem().as_str()),
@@ -97,65 +109,71 @@ fn we_are_who_the_line_says() {
         ("us.key", us.pem().1),
         ("e.proto", PROTO),
     ] {
-        place.write(name, text);
+        folder.write(name, text);
     }
     let url = format!("https://{}", front.addr());
     let known = ["--cacert", "ca.pem", "--cert", "us.pem", "--key", "us.key"];
-    place
+    folder
         .plimsoll(&line(&[&["grpc", &url, "demo.Events/Send", "--proto", "e.proto"], &known[..]].concat()))
-        .ended(0)
-        .says(&["6 ended, 0 failed"]);
-    place.plimsoll(&line(&[&["http", &url, "--http2"], &known[..]].concat())).ended(0);
+        .exits_with(0)
+        .stdout_contains(&["6 ended, 0 failed"]);
+    folder.plimsoll(&line(&[&["http", &url, "--http2"], &known[..]].concat())).exits_with(0);
     assert_eq!((rpc.requests(), web.requests()), (12, 0));
-    place.plimsoll(&line(&["http", &url, "--cacert", "ca.pem"])).ended(0).says(&["6 failed"]);
-    place.plimsoll(&line(&["http", &url, "--cert", "us.pem"])).ended(2).complains(&["--key"]);
+    folder
+        .plimsoll(&line(&["http", &url, "--cacert", "ca.pem"]))
+        .exits_with(0)
+        .stdout_contains(&["6 failed"]);
+    folder.plimsoll(&line(&["http", &url, "--cert", "us.pem"])).exits_with(2).stderr_contains(&["--key"]);
     assert_eq!((rpc.requests(), web.requests()), (12, 0));
 }
 
 #[test]
-fn a_socket_stands_for_a_port() {
+fn a_unix_socket_replaces_the_port() {
     let target = web();
-    let place = Place::new("");
-    at_socket(&place.path("web.sock"), target.addr());
-    place
+    let folder = TestFolder::new("");
+    at_socket(&folder.path("web.sock"), target.addr());
+    folder
         .plimsoll(&line(&["http", "http://shop.test/x", "--unix-socket", "web.sock"]))
-        .ended(0)
-        .says(&["6 ended, 0 failed"]);
+        .exits_with(0)
+        .stdout_contains(&["6 ended, 0 failed"]);
     assert_eq!((target.requests(), target.log()[0].header("host")), (6, Some("shop.test")));
-    let gone = place.plimsoll(&line(&["http", "http://shop.test/x", "--unix-socket", "gone.sock"]));
-    gone.ended(2).complains(&["gone.sock"]);
+    let gone = folder.plimsoll(&line(&["http", "http://shop.test/x", "--unix-socket", "gone.sock"]));
+    gone.exits_with(2).stderr_contains(&["gone.sock"]);
     let both = ["http", "http://h/", "--unix-socket", "web.sock", "--connect-to", "h:1"];
-    place.plimsoll(&line(&both)).ended(2).complains(&["cannot be used with"]);
+    folder.plimsoll(&line(&both)).exits_with(2).stderr_contains(&["cannot be used with"]);
 }
 
 #[test]
-fn connections_come_from_the_address_that_is_named() {
+fn connections_come_from_the_local_address_option() {
     let target = web();
     let (addr, noted) = noting(target.addr());
-    let place = Place::new("");
+    let folder = TestFolder::new("");
     let url = format!("http://{addr}/");
-    place.plimsoll(&line(&["http", &url, "--local-address", "127.0.0.7"])).ended(0);
+    folder.plimsoll(&line(&["http", &url, "--local-address", "127.0.0.7"])).exits_with(0);
     let ours = IpAddr::from([127, 0, 0, 7]);
     assert!(noted.lock().unwrap().contains(&ours), "{noted:?}");
     assert_eq!(target.requests(), 6);
-    // The look whether anybody is there may come from anywhere.
+    // The readiness check may come from any address.
     let elsewhere = noted.lock().unwrap().iter().filter(|from| **from != ours).count();
     assert!(elsewhere <= 1, "{noted:?}");
-    let foreign = place.plimsoll(&line(&["http", &url, "--local-address", "192.0.2.1"]));
-    foreign.ended(2).complains(&["192.0.2.1 is no address of this machine"]);
+    let foreign = folder.plimsoll(&line(&["http", &url, "--local-address", "192.0.2.1"]));
+    foreign.exits_with(2).stderr_contains(&["192.0.2.1 is no address of this machine"]);
     assert_eq!(target.requests(), 6);
 }
 
 #[test]
-fn a_name_leads_to_addresses_of_one_family_alone() {
+fn a_name_resolves_to_addresses_of_one_family_only() {
     let target = web();
-    let place = Place::new("");
+    let folder = TestFolder::new("");
     let url = format!("http://localhost:{}/", target.addr().port());
-    place.plimsoll(&line(&["http", &url, "--ipv4"])).ended(0).says(&["6 ended, 0 failed"]);
-    // Nobody listens at the other family's address, if the name has one.
-    place.plimsoll(&line(&["http", &url, "--ipv6"])).ended(2).complains(&["localhost"]);
+    folder.plimsoll(&line(&["http", &url, "--ipv4"])).exits_with(0).stdout_contains(&["6 ended, 0 failed"]);
+    // The other family's address, if the name has one, refuses connections.
+    folder.plimsoll(&line(&["http", &url, "--ipv6"])).exits_with(2).stderr_contains(&["localhost"]);
     let literal = format!("http://{}/", target.addr());
-    place.plimsoll(&line(&["http", &literal, "--ipv6"])).ended(2).complains(&["127.0.0.1"]);
-    place.plimsoll(&line(&["http", &url, "--ipv4", "--ipv6"])).ended(2).complains(&["cannot be used with"]);
+    folder.plimsoll(&line(&["http", &literal, "--ipv6"])).exits_with(2).stderr_contains(&["127.0.0.1"]);
+    folder
+        .plimsoll(&line(&["http", &url, "--ipv4", "--ipv6"]))
+        .exits_with(2)
+        .stderr_contains(&["cannot be used with"]);
     assert_eq!(target.requests(), 6);
 }

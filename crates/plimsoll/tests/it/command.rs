@@ -1,4 +1,4 @@
-//! Starts the binary in a folder of its own, and reads what it left.
+//! Starts the binary in a folder of its own, and reads its output and files.
 
 use std::fs::{self, File};
 use std::net::SocketAddr;
@@ -12,21 +12,21 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// No command of these tests takes longer unless it hangs.
+/// A command that takes longer hangs.
 pub(crate) const HANG: Duration = Duration::from_secs(120);
-/// How often a condition is looked at.
-const GLANCE: Duration = Duration::from_millis(20);
+/// How often a condition is checked.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 const BINARY: &str = env!("CARGO_BIN_EXE_plimsoll");
 
 /// A folder in which commands are run.
-pub(crate) struct Place {
+pub(crate) struct TestFolder {
     folder: TempDir,
 }
 
-/// What a command left.
+/// How a command ended and what it printed.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct CommandOutput {
     /// None when a signal ended it.
     pub(crate) code: Option<i32>,
     /// The signal that ended it, if one did.
@@ -42,12 +42,12 @@ pub(crate) struct Running {
     stderr: PathBuf,
 }
 
-impl Place {
+impl TestFolder {
     /// A folder with `plan.toml`.
-    pub(crate) fn new(plan: &str) -> Place {
-        let place = Place { folder: TempDir::new().unwrap() };
-        place.write("plan.toml", plan);
-        place
+    pub(crate) fn new(plan: &str) -> TestFolder {
+        let folder = TestFolder { folder: TempDir::new().unwrap() };
+        folder.write("plan.toml", plan);
+        folder
     }
 
     pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) {
@@ -77,7 +77,7 @@ impl Place {
     }
 
     /// Run `plimsoll` to its end.
-    pub(crate) fn plimsoll(&self, arguments: &[&str]) -> Ran {
+    pub(crate) fn plimsoll(&self, arguments: &[&str]) -> CommandOutput {
         self.start(arguments).end()
     }
 
@@ -86,12 +86,12 @@ impl Place {
         self.spawn(Command::new(BINARY).args(arguments))
     }
 
-    /// Run `plimsoll` to its end, from a shell that first does what `preparation` says.
-    pub(crate) fn plimsoll_after(&self, preparation: &str, arguments: &[&str]) -> Ran {
+    /// Run `plimsoll` to its end, from a shell that runs `preparation` first.
+    pub(crate) fn plimsoll_after(&self, preparation: &str, arguments: &[&str]) -> CommandOutput {
         self.start_after(preparation, arguments).end()
     }
 
-    /// Start `plimsoll` from a shell that first does what `preparation` says.
+    /// Start `plimsoll` from a shell that runs `preparation` first.
     pub(crate) fn start_after(&self, preparation: &str, arguments: &[&str]) -> Running {
         let script = format!("{preparation}; exec \"$@\"");
         self.spawn(Command::new("sh").args(["-c", &script, "sh", BINARY]).args(arguments))
@@ -122,35 +122,35 @@ impl Running {
         Pid::from_child(&self.child)
     }
 
-    /// What it has said on standard error so far.
+    /// What it has printed on standard error so far.
     pub(crate) fn stderr(&self) -> String {
         text_of(&self.stderr)
     }
 
-    /// Wait until `condition` holds while it goes on.
+    /// Wait until `condition` holds while the command runs.
     pub(crate) fn until(&mut self, what: &str, mut condition: impl FnMut() -> bool) {
         let began = Instant::now();
         while !condition() {
-            assert!(began.elapsed() < HANG, "{what}: not within {HANG:?}; it said {}", self.stderr());
+            assert!(began.elapsed() < HANG, "{what}: not within {HANG:?}; stderr: {}", self.stderr());
             if let Some(status) = self.child.try_wait().unwrap() {
                 panic!("{what}: it ended before, {status}: {}", self.stderr());
             }
-            thread::sleep(GLANCE);
+            thread::sleep(POLL_INTERVAL);
         }
     }
 
     /// Wait for its end.
-    pub(crate) fn end(mut self) -> Ran {
+    pub(crate) fn end(mut self) -> CommandOutput {
         let began = Instant::now();
         let status = loop {
             match self.child.try_wait().unwrap() {
                 Some(status) => break status,
                 None if began.elapsed() > HANG => panic!("it hangs: {}", self.stderr()),
-                None => thread::sleep(GLANCE),
+                None => thread::sleep(POLL_INTERVAL),
             }
         };
         let (stdout, stderr) = (text_of(&self.stdout), text_of(&self.stderr));
-        let ran = Ran { code: status.code(), signal: status.signal(), stdout, stderr };
+        let ran = CommandOutput { code: status.code(), signal: status.signal(), stdout, stderr };
         for text in [&ran.stdout, &ran.stderr] {
             assert!(!text.contains("panicked") && !text.contains("RUST_BACKTRACE"), "{text}");
         }
@@ -170,17 +170,17 @@ fn text_of(path: &Path) -> String {
     String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned()
 }
 
-impl Ran {
+impl CommandOutput {
     /// It must have ended with this exit code.
     #[track_caller]
-    pub(crate) fn ended(&self, code: i32) -> &Ran {
+    pub(crate) fn exits_with(&self, code: i32) -> &CommandOutput {
         assert_eq!(self.code, Some(code), "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
         self
     }
 
     /// Each of these must be on standard error.
     #[track_caller]
-    pub(crate) fn complains(&self, parts: &[&str]) -> &Ran {
+    pub(crate) fn stderr_contains(&self, parts: &[&str]) -> &CommandOutput {
         for part in parts {
             assert!(self.stderr.contains(part), "no {part:?} in:\n{}", self.stderr);
         }
@@ -189,7 +189,7 @@ impl Ran {
 
     /// Each of these must be on standard output.
     #[track_caller]
-    pub(crate) fn says(&self, parts: &[&str]) -> &Ran {
+    pub(crate) fn stdout_contains(&self, parts: &[&str]) -> &CommandOutput {
         for part in parts {
             assert!(self.stdout.contains(part), "no {part:?} in:\n{}\n{}", self.stdout, self.stderr);
         }
@@ -208,8 +208,8 @@ pub(crate) fn recorded_seconds(path: &Path) -> i64 {
     read().unwrap_or(0)
 }
 
-/// Two virtual users, each with a request to `/x` of the target every 20 ms. What is judged of a closed model
-/// does not depend on how busy this machine is.
+/// Two virtual users, each with a request to `/x` of the target every 20 ms. The verdict on a closed model does not
+/// depend on the load of this machine.
 pub(crate) fn closed(address: SocketAddr, seconds: u32) -> String {
     plan(address, &format!("executor = \"constant-vus\"\nvus = 2\nduration = \"{seconds}s\""))
         + "think = \"20ms\"\n"
@@ -225,7 +225,7 @@ pub(crate) fn open(address: SocketAddr, seconds: u32) -> String {
     )
 }
 
-/// A plan of one scenario and one step, which the caller may go on with.
+/// A plan of one scenario and one step, to which the caller may append.
 fn plan(address: SocketAddr, executor: &str) -> String {
     format!(
         r#"version = 1
@@ -241,12 +241,12 @@ get = "${{api.url}}/x"
     )
 }
 
-/// The plan with a line more at its top.
+/// The plan with one more line at its top.
 pub(crate) fn with_head(plan: &str, line: &str) -> String {
     plan.replacen("version = 1\n", &format!("version = 1\n{line}\n"), 1)
 }
 
-/// An address at which nobody listens now.
+/// An address that refuses connections.
 pub(crate) fn refusal() -> testbed::Refusal {
     testbed::refuse().unwrap()
 }

@@ -1,19 +1,19 @@
-//! What other tools wrote, as run files: tables, doubts, exit codes, and files that are not whole.
+//! Imported run files: tables, cautions, exit codes, and truncated files.
 
 use std::fs;
 use std::path::PathBuf;
 
-use crate::command::Place;
+use crate::command::TestFolder;
 
 fn fixture(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../import/tests/fixtures").join(name)
 }
 
-/// A place with a copy of this file.
-fn with(name: &str) -> Place {
-    let place = Place::new("");
-    place.write(name, fs::read(fixture(name)).unwrap());
-    place
+/// A folder with a copy of this file.
+fn with(name: &str) -> TestFolder {
+    let folder = TestFolder::new("");
+    folder.write(name, fs::read(fixture(name)).unwrap());
+    folder
 }
 
 /// Every line of `expected` in the text, whatever the width it was wrapped to.
@@ -26,11 +26,11 @@ fn says(text: &str, expected: &[&str]) {
 }
 
 #[test]
-fn a_stream_is_measured_with_its_doubts_and_judged_where_asked() {
-    let place = with("k6.ndjson");
+fn a_stream_is_measured_with_its_cautions_and_judged_where_asked() {
+    let folder = with("k6.ndjson");
     let ran =
-        place.plimsoll(&["import", "k6.ndjson", "-o", "k6.plimsoll", "--html", "k6.html", "--md", "k6.md"]);
-    ran.ended(0);
+        folder.plimsoll(&["import", "k6.ndjson", "-o", "k6.plimsoll", "--html", "k6.html", "--md", "k6.md"]);
+    ran.exits_with(0);
     says(
         &ran.stdout,
         &[
@@ -41,13 +41,16 @@ fn a_stream_is_measured_with_its_doubts_and_judged_where_asked() {
             "Imported from k6 NDJSON",
         ],
     );
-    let again = place.plimsoll(&["report", "k6.plimsoll"]);
-    again.ended(0);
+    let again = folder.plimsoll(&["report", "k6.plimsoll"]);
+    again.exits_with(0);
     assert_eq!(again.stdout, ran.stdout);
     for file in ["k6.html", "k6.md"] {
-        says(&fs::read_to_string(place.path(file)).unwrap(), &["Imported from k6 NDJSON", "not known"]);
+        says(&fs::read_to_string(folder.path(file)).unwrap(), &["Imported from k6 NDJSON", "not known"]);
     }
-    place.plimsoll(&["import", "k6.ndjson", "-o", "k6.plimsoll"]).ended(2).complains(&["k6.plimsoll"]);
+    folder
+        .plimsoll(&["import", "k6.ndjson", "-o", "k6.plimsoll"])
+        .exits_with(2)
+        .stderr_contains(&["k6.plimsoll"]);
     let asked = [
         "import",
         "k6.ndjson",
@@ -57,34 +60,34 @@ fn a_stream_is_measured_with_its_doubts_and_judged_where_asked() {
         "--ask",
         "error_rate(scenario = browse) < 1%",
     ];
-    place.plimsoll(&asked).ended(3);
+    folder.plimsoll(&asked).exits_with(3);
 }
 
 #[test]
 fn a_summary_has_figures_and_no_verdict() {
     for file in ["k6-summary.json", "ghz.txt", "vegeta-report.json"] {
-        let place = with(file);
-        let ran = place.plimsoll(&["import", file, "-o", "run.plimsoll"]);
-        ran.ended(0);
+        let folder = with(file);
+        let ran = folder.plimsoll(&["import", file, "-o", "run.plimsoll"]);
+        ran.exits_with(0);
         says(&ran.stdout, &["MEASURED", "Imported from", "p95"]);
-        let asked = place.plimsoll(&["import", file, "-o", "asked.plimsoll", "--ask", "p95(all) < 1s"]);
-        asked.ended(4);
+        let asked = folder.plimsoll(&["import", file, "-o", "asked.plimsoll", "--ask", "p95(all) < 1s"]);
+        asked.exits_with(4);
         says(&asked.stdout, &["INCONCLUSIVE", "The source kept no single times"]);
     }
 }
 
 #[test]
-fn a_file_that_ends_in_the_middle_or_has_bad_lines_says_so() {
-    let place = with("k6.csv");
-    let text = fs::read_to_string(place.path("k6.csv")).unwrap();
-    place.write("cut.csv", &text[..text.len() - 20]);
-    let ran = place.plimsoll(&["import", "cut.csv", "-o", "cut.plimsoll"]);
-    ran.ended(4);
+fn truncated_files_and_bad_lines_are_reported() {
+    let folder = with("k6.csv");
+    let text = fs::read_to_string(folder.path("k6.csv")).unwrap();
+    folder.write("cut.csv", &text[..text.len() - 20]);
+    let ran = folder.plimsoll(&["import", "cut.csv", "-o", "cut.plimsoll"]);
+    ran.exits_with(4);
     says(&ran.stdout, &["cut.csv ends in the middle of line 374", "POST http://127.0.0.1"]);
     let bad = text.replacen("\nhttp_reqs,", "\nhttp_reqs;", 1);
-    place.write("bad.csv", bad);
-    let ran = place.plimsoll(&["import", "bad.csv", "-o", "bad.plimsoll"]);
-    ran.ended(0);
+    folder.write("bad.csv", bad);
+    let ran = folder.plimsoll(&["import", "bad.csv", "-o", "bad.plimsoll"]);
+    ran.exits_with(0);
     says(
         &ran.stdout,
         &["One record of the k6 CSV could not be read", "line 2 of bad.csv: 18 columns, the header has 19"],
@@ -92,12 +95,12 @@ fn a_file_that_ends_in_the_middle_or_has_bad_lines_says_so() {
 }
 
 #[test]
-fn what_cannot_be_imported_is_refused_in_words_and_leaves_no_file() {
-    let place = with("k6.csv");
-    place.write("ghz.txt", fs::read(fixture("ghz.txt")).unwrap());
-    place.write("notes.txt", "just some text\n");
-    place.write("results.bin", b"\x3f\xff\x81\0Result Attack Latency");
-    place.write("empty.json", "");
+fn unusable_files_are_refused_with_the_reason_and_no_run_file_is_left() {
+    let folder = with("k6.csv");
+    folder.write("ghz.txt", fs::read(fixture("ghz.txt")).unwrap());
+    folder.write("notes.txt", "just some text\n");
+    folder.write("results.bin", b"\x3f\xff\x81\0Result Attack Latency");
+    folder.write("empty.json", "");
     for (files, why) in [
         (vec!["notes.txt"], "in none of the formats that are read"),
         (vec!["results.bin"], "vegeta encode"),
@@ -109,7 +112,7 @@ fn what_cannot_be_imported_is_refused_in_words_and_leaves_no_file() {
     ] {
         let arguments: Vec<&str> =
             ["import"].into_iter().chain(files).chain(["-o", "run.plimsoll"]).collect();
-        place.plimsoll(&arguments).ended(2).complains(&[why]);
-        assert!(place.files("run.plimsoll").is_empty(), "{arguments:?} left a file");
+        folder.plimsoll(&arguments).exits_with(2).stderr_contains(&[why]);
+        assert!(folder.files("run.plimsoll").is_empty(), "{arguments:?} left a file");
     }
 }

@@ -8,97 +8,101 @@ use peers::redis::Redis;
 use rustix::process::Signal;
 use testbed::Behaviour;
 
-use crate::command::{Place, closed};
+use crate::command::{TestFolder, closed};
 
 #[test]
-fn a_process_is_watched_a_line_a_second_and_kept() {
-    let place = Place::new("");
+fn a_watched_process_is_printed_once_a_second_and_recorded() {
+    let folder = TestFolder::new("");
     let pid = process::id().to_string();
-    let ran = place.plimsoll(&["monitor", &pid, "--for", "3s", "-o", "seen.plimsoll"]);
-    ran.ended(0);
+    let ran = folder.plimsoll(&["monitor", &pid, "--for", "3s", "-o", "seen.plimsoll"]);
+    ran.exits_with(0);
     assert!(
         ran.stdout.lines().count() >= 2 && ran.stdout.contains("rss ") && ran.stdout.contains("cpu "),
         "{}",
         ran.stdout
     );
-    let report = place.plimsoll(&["report", "seen.plimsoll"]);
-    report.ended(0);
+    let report = folder.plimsoll(&["report", "seen.plimsoll"]);
+    report.exits_with(0);
     assert!(report.stdout.starts_with("MEASURED"), "{}", report.stdout);
-    place.plimsoll(&["report", "seen.plimsoll", "--json", "seen.json"]).ended(0);
-    let seen = place.json("seen.json");
+    folder.plimsoll(&["report", "seen.plimsoll", "--json", "seen.json"]).exits_with(0);
+    let seen = folder.json("seen.json");
     let memory = seen["series"].as_array().unwrap().iter().find(|series| series["name"] == "rss");
     assert!(memory.is_some_and(|rss| rss["samples"].as_u64().unwrap() >= 2), "{seen}");
-    let leaks = place.plimsoll(&["leaks", "seen.plimsoll"]);
-    leaks.ended(4);
+    let leaks = folder.plimsoll(&["leaks", "seen.plimsoll"]);
+    leaks.exits_with(4);
     assert!(leaks.stdout.contains("UNDETERMINED") && !leaks.stdout.contains("NO_LEAK"), "{}", leaks.stdout);
-    place
+    folder
         .plimsoll(&["monitor", &pid, "--for", "1s", "-o", "seen.plimsoll"])
-        .ended(2)
-        .complains(&["seen.plimsoll"]);
+        .exits_with(2)
+        .stderr_contains(&["seen.plimsoll"]);
 }
 
 #[test]
-fn an_interrupt_ends_an_open_watch_well() {
-    let place = Place::new("");
-    let mut running = place.start(&["monitor", &process::id().to_string(), "-o", "seen.plimsoll"]);
-    let log = place.path("seen.plimsoll-wal");
+fn an_interrupt_ends_a_watch_without_length_cleanly() {
+    let folder = TestFolder::new("");
+    let mut running = folder.start(&["monitor", &process::id().to_string(), "-o", "seen.plimsoll"]);
+    let log = folder.path("seen.plimsoll-wal");
     running.until("something is kept", || std::fs::metadata(&log).is_ok_and(|file| file.len() > 0));
     running.signal(Signal::INT);
     let ran = running.end();
-    ran.ended(0).complains(&["stopping: the watch ends here", "what was seen is in seen.plimsoll"]);
+    ran.exits_with(0)
+        .stderr_contains(&["stopping: the watch ends here", "what was seen is in seen.plimsoll"]);
     assert!(!ran.stderr.contains("arrivals"), "{}", ran.stderr);
-    let report = place.plimsoll(&["report", "seen.plimsoll"]);
-    report.ended(0);
+    let report = folder.plimsoll(&["report", "seen.plimsoll"]);
+    report.exits_with(0);
     assert!(report.stdout.starts_with("MEASURED"), "{}", report.stdout);
 }
 
 #[test]
-fn everything_that_is_watched_says_who_it_is_and_no_password_is_kept() {
+fn every_watched_target_is_identified_and_no_password_is_stored() {
     let shop = Target::start(Settings::default()).unwrap();
     let cluster = Cluster::start().unwrap();
     let redis = Redis::start(&[]).unwrap();
-    let place = Place::new("");
+    let folder = TestFolder::new("");
     let database = format!("db=postgresql://{ADMIN}:geheim3000@{}/{DATABASE}", cluster.address());
     let (process, page) =
         (format!("shop=:{}", shop.address().port()), format!("http://{}/metrics", shop.address()));
     let (cache, group) = (format!("redis://{}", redis.address()), "cgroup:/no/such/group");
     let page = format!("shop={page}");
-    let ran = place.plimsoll(&["monitor", &process, &page, &database, &cache, group, "--for", "4s"]);
-    ran.ended(0).says(&[
+    let ran = folder.plimsoll(&["monitor", &process, &page, &database, &cache, group, "--for", "4s"]);
+    ran.exits_with(0).stdout_contains(&[
         "shop  ",
         "go_goroutines",
         "pg_connections",
         "redis_clients",
         "no control group of version 2",
     ]);
-    let file = place.files(".plimsoll").pop().unwrap();
+    let file = folder.files(".plimsoll").pop().unwrap();
     assert!(file.starts_with("monitor-"), "a run file of its own name is kept: {file}");
-    place.plimsoll(&["report", &file, "--json", "seen.json"]).ended(0);
-    let targets = &place.json("seen.json")["run"]["targets"];
+    folder.plimsoll(&["report", &file, "--json", "seen.json"]).exits_with(0);
+    let targets = &folder.json("seen.json")["run"]["targets"];
     assert_eq!(targets["shop"]["pid"], shop.pid().to_string());
     assert!(targets["db"]["postgres_version"].is_string(), "{targets}");
-    let bytes = std::fs::read(place.path(&file)).unwrap();
+    let bytes = std::fs::read(folder.path(&file)).unwrap();
     assert!(!bytes.windows(10).any(|window| window == b"geheim3000") && !ran.stdout.contains("geheim3000"));
-    let leaks = place.plimsoll(&["leaks", &file]);
-    leaks.ended(4).says(&["UNDETERMINED  go_memstats_heap_alloc_bytes of shop", "UNDETERMINED  rss of shop"]);
+    let leaks = folder.plimsoll(&["leaks", &file]);
+    leaks.exits_with(4).stdout_contains(&[
+        "UNDETERMINED  go_memstats_heap_alloc_bytes of shop",
+        "UNDETERMINED  rss of shop",
+    ]);
 }
 
 #[test]
-fn what_cannot_be_watched_is_refused_in_words() {
-    let place = Place::new("");
+fn targets_that_cannot_be_watched_are_refused_with_the_reason() {
+    let folder = TestFolder::new("");
     for (target, why) in
         [("web", "neither a process"), (":0", "neither a process"), ("4294967294", "4294967294")]
     {
-        place.plimsoll(&["monitor", target, "--for", "1s"]).ended(2).complains(&[why]);
+        folder.plimsoll(&["monitor", target, "--for", "1s"]).exits_with(2).stderr_contains(&[why]);
     }
-    place.plimsoll(&["monitor", "--for", "1s"]).ended(2).complains(&["say what to watch"]);
-    place.plimsoll(&["leaks", "missing.plimsoll"]).ended(2).complains(&["there is no run file"]);
+    folder.plimsoll(&["monitor", "--for", "1s"]).exits_with(2).stderr_contains(&["say what to watch"]);
+    folder.plimsoll(&["leaks", "missing.plimsoll"]).exits_with(2).stderr_contains(&["there is no run file"]);
 }
 
 #[test]
-fn a_run_that_watched_nothing_says_so() {
+fn a_run_without_observers_is_reported() {
     let target = testbed::http(Behaviour::ok()).unwrap();
-    let place = Place::new(&closed(target.addr(), 1));
-    place.plimsoll(&["run", "plan.toml", "-q", "-o", "run.plimsoll"]).ended(0);
-    place.plimsoll(&["leaks", "run.plimsoll"]).ended(2).complains(&["nothing was observed"]);
+    let folder = TestFolder::new(&closed(target.addr(), 1));
+    folder.plimsoll(&["run", "plan.toml", "-q", "-o", "run.plimsoll"]).exits_with(0);
+    folder.plimsoll(&["leaks", "run.plimsoll"]).exits_with(2).stderr_contains(&["nothing was observed"]);
 }

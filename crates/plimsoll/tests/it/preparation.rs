@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use testbed::{Behaviour, CannedResponse, Ending, GrpcBehaviour, Site};
 
-use crate::command::{Place, closed, refusal, with_head};
+use crate::command::{TestFolder, closed, refusal, with_head};
 
 pub(crate) const PROTO: &str = "syntax = \"proto3\";\npackage demo;\nservice Events { rpc Send(Event) returns (Event); }\n\
                      message Event { string id = 1; }\n";
@@ -34,37 +34,40 @@ pub(crate) fn waiting(plan: &str, wait: &str) -> String {
 }
 
 #[test]
-fn a_target_that_does_not_listen_is_said_before_the_run() {
-    let nobody = refusal();
-    let place = Place::new(&closed(nobody.addr(), 1));
-    let address = nobody.addr().to_string();
+fn a_target_that_does_not_listen_is_reported_before_the_run() {
+    let refusing = refusal();
+    let folder = TestFolder::new(&closed(refusing.addr(), 1));
+    let address = refusing.addr().to_string();
     let parts = ["target `api`", "nothing answers", &address, "--target api="];
-    place.plimsoll(&["run", "plan.toml"]).ended(2).complains(&parts);
-    assert!(place.files(".plimsoll").is_empty());
+    folder.plimsoll(&["run", "plan.toml"]).exits_with(2).stderr_contains(&parts);
+    assert!(folder.files(".plimsoll").is_empty());
 }
 
 #[test]
-fn a_host_that_does_not_exist_is_said_before_the_run() {
+fn a_host_that_does_not_exist_is_reported_before_the_run() {
     let plan = closed(([127, 0, 0, 1], 1).into(), 1).replace("127.0.0.1:1", "no-such-host.invalid:80");
-    let place = Place::new(&plan);
-    place.plimsoll(&["run", "plan.toml"]).ended(2).complains(&["target `api`", "no-such-host.invalid"]);
-    assert!(place.files(".plimsoll").is_empty());
+    let folder = TestFolder::new(&plan);
+    folder
+        .plimsoll(&["run", "plan.toml"])
+        .exits_with(2)
+        .stderr_contains(&["target `api`", "no-such-host.invalid"]);
+    assert!(folder.files(".plimsoll").is_empty());
 }
 
 #[test]
 fn a_failing_precheck_shows_the_exchange_and_sends_no_load() {
     let site = Site::new().at("/x", CannedResponse::new(503).body("the store is down").into());
     let target = testbed::http(site).unwrap();
-    let place = Place::new(&with_head(&closed(target.addr(), 1), "precheck = true"));
-    let ran = place.plimsoll(&["run", "plan.toml"]);
-    ran.ended(2).complains(&[
+    let folder = TestFolder::new(&with_head(&closed(target.addr(), 1), "precheck = true"));
+    let ran = folder.plimsoll(&["run", "plan.toml"]);
+    ran.exits_with(2).stderr_contains(&[
         "step `get` failed before the load",
         "> GET http://",
         "< 503",
         "the store is down",
     ]);
     assert_eq!(target.requests(), 1);
-    assert!(place.files(".plimsoll").is_empty());
+    assert!(folder.files(".plimsoll").is_empty());
 }
 
 #[test]
@@ -72,9 +75,9 @@ fn a_failing_setup_step_shows_the_exchange_and_sends_no_load() {
     let target =
         testbed::http(Site::new().at("/open", Behaviour::status(409)).otherwise(Behaviour::ok())).unwrap();
     let setup = "[[setup]]\nname = \"open\"\npost = \"${api.url}/open\"\n";
-    let place = Place::new(&(closed(target.addr(), 1) + setup));
-    let ran = place.plimsoll(&["run", "plan.toml"]);
-    ran.ended(2).complains(&["step `open` failed before the load", "> POST http://", "< 409"]);
+    let folder = TestFolder::new(&(closed(target.addr(), 1) + setup));
+    let ran = folder.plimsoll(&["run", "plan.toml"]);
+    ran.exits_with(2).stderr_contains(&["step `open` failed before the load", "> POST http://", "< 409"]);
     assert_eq!(target.requests(), 1);
 }
 
@@ -84,7 +87,7 @@ fn the_load_waits_for_a_target_that_becomes_ready() {
     let site = Site::new().at("/ready", Behaviour::Sequence(unready)).otherwise(Behaviour::ok());
     let target = testbed::http(site).unwrap();
     let plan = waiting(&closed(target.addr(), 1), "url = \"${api.url}/ready\", within = \"60s\"");
-    Place::new(&plan).plimsoll(&["run", "plan.toml", "-q"]).ended(0);
+    TestFolder::new(&plan).plimsoll(&["run", "plan.toml", "-q"]).exits_with(0);
     let log = target.log();
     let asked = log.iter().filter(|served| served.path == "/ready").count();
     assert_eq!(asked, 4);
@@ -96,77 +99,83 @@ fn the_load_waits_for_a_target_that_becomes_ready() {
 
 #[test]
 fn the_load_waits_for_a_target_that_is_started_later() {
-    let nobody = refusal();
-    let address = nobody.addr();
+    let refusing = refusal();
+    let address = refusing.addr();
     let plan = waiting(&closed(address, 1), "url = \"${api.url}/ready\", within = \"60s\"");
-    let place = Place::new(&plan);
-    let mut run = place.start(&["run", "plan.toml", "-q"]);
+    let folder = TestFolder::new(&plan);
+    let mut run = folder.start(&["run", "plan.toml", "-q"]);
     run.until("it says what it waits for", || {
-        place.read("stderr.txt").contains("waiting up to 60s for http://")
+        folder.read("stderr.txt").contains("waiting up to 60s for http://")
     });
-    drop(nobody);
+    drop(refusing);
     let target = testbed::http_at(address, Behaviour::ok()).unwrap();
-    run.end().ended(0);
+    run.end().exits_with(0);
     assert!(target.requests() > 1);
 }
 
 #[test]
-fn a_target_that_is_never_ready_is_given_up_within_the_limit() {
-    let nobody = refusal();
+fn a_target_that_is_never_ready_fails_within_the_limit() {
+    let refusing = refusal();
     let hanging = testbed::http(Behaviour::never()).unwrap();
     let dripping =
         Behaviour::Trickle { answer: CannedResponse::new(200), interval: Duration::from_millis(100) };
     let answer = testbed::http(Site::new().at("/ready", dripping)).unwrap();
     for (address, reason) in [
-        (nobody.addr(), "refused"),
+        (refusing.addr(), "refused"),
         (hanging.addr(), "no whole answer"),
         (testbed::http(Behaviour::raw("garbage", Ending::Close)).unwrap().addr(), "not ready within"),
         (answer.addr(), "no whole answer"),
     ] {
         let plan = waiting(&closed(address, 1), "url = \"${api.url}/ready\", within = \"500ms\"");
-        let place = Place::new(&plan);
+        let folder = TestFolder::new(&plan);
         let began = Instant::now();
-        let ran = place.plimsoll(&["run", "plan.toml"]);
-        ran.ended(2).complains(&["target `api`", "not ready within 500ms", reason]);
+        let ran = folder.plimsoll(&["run", "plan.toml"]);
+        ran.exits_with(2).stderr_contains(&["target `api`", "not ready within 500ms", reason]);
         assert!(began.elapsed() < Duration::from_secs(30), "it went on waiting");
-        assert!(place.files(".plimsoll").is_empty());
+        assert!(folder.files(".plimsoll").is_empty());
     }
 }
 
 #[test]
-fn grpc_health_is_asked_and_believed() {
+fn grpc_health_decides_readiness() {
     let health = "/grpc.health.v1.Health/Check";
     let ready = |serving: GrpcBehaviour| Site::new().at(health, serving).otherwise(GrpcBehaviour::Echo);
     let run = |address| {
         let plan = waiting(&grpc_plan(address), "grpc_health = true, within = \"500ms\"");
-        let place = Place::new(&plan);
-        place.write("events.proto", PROTO);
-        place.plimsoll(&["run", "plan.toml", "-q"])
+        let folder = TestFolder::new(&plan);
+        folder.write("events.proto", PROTO);
+        folder.plimsoll(&["run", "plan.toml", "-q"])
     };
     let target = testbed::grpc(ready(GrpcBehaviour::ok([8, 1]))).unwrap();
-    run(target.addr()).ended(0);
+    run(target.addr()).exits_with(0);
     let target = testbed::grpc(ready(GrpcBehaviour::ok([8, 2]))).unwrap();
-    run(target.addr()).ended(2).complains(&["gRPC health at", "does not say SERVING"]);
+    run(target.addr()).exits_with(2).stderr_contains(&["gRPC health at", "does not say SERVING"]);
     let target = testbed::grpc(ready(GrpcBehaviour::status(12))).unwrap();
-    run(target.addr()).ended(2).complains(&["UNIMPLEMENTED"]);
+    run(target.addr()).exits_with(2).stderr_contains(&["UNIMPLEMENTED"]);
 }
 
 #[test]
-fn too_few_descriptors_are_said_before_anything_is_sent() {
+fn too_few_descriptors_are_reported_before_anything_is_sent() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let plan = closed(target.addr(), 1).replace("vus = 2", "vus = 200");
-    let place = Place::new(&with_head(&plan, "precheck = true"));
-    let ran = place.plimsoll_after("ulimit -n 100", &["run", "plan.toml"]);
-    ran.ended(2).complains(&["200 connections", "264 open files", "have 100", "ulimit -n 264", "max_vus"]);
+    let folder = TestFolder::new(&with_head(&plan, "precheck = true"));
+    let ran = folder.plimsoll_after("ulimit -n 100", &["run", "plan.toml"]);
+    ran.exits_with(2).stderr_contains(&[
+        "200 connections",
+        "264 open files",
+        "have 100",
+        "ulimit -n 264",
+        "max_vus",
+    ]);
     assert_eq!((target.requests(), target.connections()), (0, 0));
-    assert!(place.files(".plimsoll").is_empty());
+    assert!(folder.files(".plimsoll").is_empty());
 }
 
 #[test]
 fn calls_that_share_connections_need_few_descriptors() {
     let target = testbed::grpc(GrpcBehaviour::Echo).unwrap();
-    let place = Place::new(&grpc_plan(target.addr()));
-    place.write("events.proto", PROTO);
-    place.plimsoll_after("ulimit -n 100", &["run", "plan.toml", "-q"]).ended(0);
+    let folder = TestFolder::new(&grpc_plan(target.addr()));
+    folder.write("events.proto", PROTO);
+    folder.plimsoll_after("ulimit -n 100", &["run", "plan.toml", "-q"]).exits_with(0);
     assert_eq!(target.requests(), 50);
 }

@@ -2,7 +2,7 @@
 
 use peers::go::{Settings, Target, Toolchain};
 
-use crate::command::Place;
+use crate::command::TestFolder;
 
 fn plan(address: std::net::SocketAddr) -> String {
     format!(
@@ -18,10 +18,10 @@ fn plan(address: std::net::SocketAddr) -> String {
 #[test]
 fn profiles_of_a_run_are_read_by_go_tool_pprof() {
     let target = Target::start(Settings::default()).unwrap();
-    let place = Place::new(&plan(target.address()));
-    place.plimsoll(&["run", "plan.toml", "-q", "-o", "run.plimsoll"]).ended(0);
-    let exported = place.plimsoll(&["export", "run.plimsoll", "--profiles", "out"]);
-    exported.ended(0);
+    let folder = TestFolder::new(&plan(target.address()));
+    folder.plimsoll(&["run", "plan.toml", "-q", "-o", "run.plimsoll"]).exits_with(0);
+    let exported = folder.plimsoll(&["export", "run.plimsoll", "--profiles", "out"]);
+    exported.exits_with(0);
     let lines: Vec<&str> = exported.stdout.lines().collect();
     assert_eq!(lines.len(), 5, "{lines:?}");
     let line = |name: &str| *lines.iter().find(|line| line.starts_with(name)).unwrap();
@@ -34,29 +34,29 @@ fn profiles_of_a_run_are_read_by_go_tool_pprof() {
     assert_eq!(words[1..6], ["1", "s", "to", "3", "s:"], "{cpu}");
     let ok: u64 = words[6].parse().unwrap();
     assert!((90..=110).contains(&ok), "100 requests were due in the window, and {ok} were counted");
-    let path = place.path("out/shop-cpu-in-phase-steady.pb.gz");
+    let path = folder.path("out/shop-cpu-in-phase-steady.pb.gz");
     let top = Toolchain::find().unwrap().pprof(&["-top".as_ref(), path.as_os_str()]).unwrap();
     assert!(top.contains("Type: cpu") && top.contains("Duration: 2"), "{top}");
 
     // The report counts by the same window.
-    let report = place.plimsoll(&["report", "run.plimsoll", "--json", "run.json", "--html", "run.html"]);
-    let told =
+    let report = folder.plimsoll(&["report", "run.plimsoll", "--json", "run.json", "--html", "run.html"]);
+    let covers =
         format!("shop cpu, in phase steady, 1 s to 3 s of the run: {ok} requests ended well, 0 did not.");
-    report.ended(0).says(&["main.rounds", "sampling was off at the target"]);
+    report.exits_with(0).stdout_contains(&["main.rounds", "sampling was off at the target"]);
     let line: String = report.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(line.contains(&told), "{told}\n{line}");
-    let profiles = place.json("run.json")["profiles"].as_array().unwrap().clone();
+    assert!(line.contains(&covers), "{covers}\n{line}");
+    let profiles = folder.json("run.json")["profiles"].as_array().unwrap().clone();
     let found = |kind: &str| profiles.iter().find(|profile| profile["kind"] == kind).unwrap();
     assert_eq!((&found("cpu")["ok"], profiles.len()), (&ok.into(), 3));
     assert!(found("heap")["top"]["total"].as_i64().unwrap() >= 0, "what was allocated in the window");
-    let html = place.read("run.html");
+    let html = folder.read("run.html");
     assert!(html.contains("<svg class=\"flame\"") && html.contains("main.rounds"), "a flame graph");
 }
 
 /// Two runs of the same load, the second of a program in which one function does four times its work.
 #[test]
-fn a_function_that_became_costlier_leads_what_moved() {
-    let place = Place::new("");
+fn a_function_that_became_costlier_leads_the_movers() {
+    let folder = TestFolder::new("");
     for (slowdown, file) in [(1, "before.plimsoll"), (4, "after.plimsoll")] {
         let target = Target::start(Settings { slowdown, ..Settings::default() }).unwrap();
         let plan = plan(target.address())
@@ -65,11 +65,11 @@ fn a_function_that_became_costlier_leads_what_moved() {
             .replace("length = \"2s\"", "length = \"4s\"")
             .replace("duration = \"4s\"", "duration = \"6s\"")
             .replace("50/s", "40/s");
-        place.write("plan.toml", plan);
-        place.plimsoll(&["run", "plan.toml", "-q", "-o", file]).ended(0);
+        folder.write("plan.toml", plan);
+        folder.plimsoll(&["run", "plan.toml", "-q", "-o", file]).exits_with(0);
     }
-    place.plimsoll(&["compare", "before.plimsoll", "after.plimsoll", "--json", "c.json"]).ended(0);
-    let moved = place.json("c.json")["profiles"][0]["moved"].clone();
+    folder.plimsoll(&["compare", "before.plimsoll", "after.plimsoll", "--json", "c.json"]).exits_with(0);
+    let moved = folder.json("c.json")["profiles"][0]["moved"].clone();
     assert_eq!(moved["basis"]["by"], "request", "{moved}");
     assert_eq!(moved["total"]["significance"], "moved", "{moved}");
     let first = &moved["movers"][0];
@@ -81,20 +81,20 @@ fn a_function_that_became_costlier_leads_what_moved() {
     let times = first["change"]["new"]["measure"].as_f64().unwrap()
         / first["change"]["base"]["measure"].as_f64().unwrap();
     assert!((2.0..8.0).contains(&times), "four times the work cost {times} times as much");
-    place.plimsoll(&["compare", "before.plimsoll", "before.plimsoll", "--json", "same.json"]).ended(0);
-    assert_eq!(place.json("same.json")["profiles"][0]["moved"]["total"]["significance"], "noise");
+    folder.plimsoll(&["compare", "before.plimsoll", "before.plimsoll", "--json", "same.json"]).exits_with(0);
+    assert_eq!(folder.json("same.json")["profiles"][0]["moved"]["total"]["significance"], "noise");
 }
 
 #[test]
-fn a_run_without_profiles_says_how_to_ask_for_them() {
+fn a_run_without_profiles_names_the_plan_key_for_them() {
     let target = testbed::http(testbed::Behaviour::ok()).unwrap();
-    let place = Place::new(&crate::command::open(target.addr(), 1));
-    place.plimsoll(&["run", "plan.toml", "-q", "-o", "run.plimsoll"]).ended(0);
-    let told = place.plimsoll(&["export", "run.plimsoll", "--profiles", "out"]);
-    told.ended(2).complains(&["run.plimsoll has no profiles: ask for some with `[[profiles]]`"]);
+    let folder = TestFolder::new(&crate::command::open(target.addr(), 1));
+    folder.plimsoll(&["run", "plan.toml", "-q", "-o", "run.plimsoll"]).exits_with(0);
+    let covers = folder.plimsoll(&["export", "run.plimsoll", "--profiles", "out"]);
+    covers.exits_with(2).stderr_contains(&["run.plimsoll has no profiles: ask for some with `[[profiles]]`"]);
 }
 
-/// The testbed serves no profiles. Where perf may not look, the run says so and goes on.
+/// The testbed serves no profiles. Where perf is not allowed, the run reports that and continues.
 #[test]
 fn a_target_without_endpoints_is_profiled_by_its_process() {
     let target = Target::start(Settings::default()).unwrap();
@@ -102,14 +102,14 @@ fn a_target_without_endpoints_is_profiled_by_its_process() {
         .replace("[targets.shop.observe]\npprof", "process = { pid = 0 }\n#")
         .replace("pid = 0", &format!("pid = {}", target.pid()))
         .replace(", \"heap\", \"mutex\"", "");
-    let place = Place::new(&plan);
-    let ran = place.plimsoll(&["run", "plan.toml", "-o", "run.plimsoll"]);
-    ran.ended(0);
+    let folder = TestFolder::new(&plan);
+    let ran = folder.plimsoll(&["run", "plan.toml", "-o", "run.plimsoll"]);
+    ran.exits_with(0);
     if ran.stderr.contains("the cpu profile at `in phase steady` is missing: `perf") {
         return;
     }
-    place.plimsoll(&["export", "run.plimsoll", "--profiles", "out"]).ended(0);
-    let path = place.path("out/shop-cpu-in-phase-steady.pb.gz");
+    folder.plimsoll(&["export", "run.plimsoll", "--profiles", "out"]).exits_with(0);
+    let path = folder.path("out/shop-cpu-in-phase-steady.pb.gz");
     let top = Toolchain::find().unwrap().pprof(&["-top".as_ref(), path.as_os_str()]).unwrap();
     assert!(top.contains("Type: cpu") && top.contains("main.rounds"), "{top}");
 }

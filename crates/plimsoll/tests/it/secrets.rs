@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 use testbed::{Behaviour, CannedResponse, Site, Target};
 
-use crate::command::Place;
+use crate::command::TestFolder;
 
 /// What must never be seen. The first is the environment variable `TOKEN` of every command of these tests.
 const SECRETS: [&str; 8] = [
@@ -68,10 +68,10 @@ fn shop() -> Target {
     testbed::http(site).unwrap()
 }
 
-fn place(target: &Target) -> Place {
-    let place = Place::new(&plan(target));
-    place.write("cards.csv", "number\ncard-4929-0001\n");
-    place
+fn folder(target: &Target) -> TestFolder {
+    let folder = TestFolder::new(&plan(target));
+    folder.write("cards.csv", "number\ncard-4929-0001\n");
+    folder
 }
 
 #[track_caller]
@@ -105,13 +105,13 @@ fn every_value(path: &Path) -> String {
 }
 
 #[test]
-fn nothing_secret_is_kept_or_said() {
+fn no_secret_is_stored_or_printed() {
     let target = shop();
-    let place = place(&target);
+    let folder = folder(&target);
     let run = ["run", "plan.toml", "-o", "run.plimsoll"];
     let outputs = ["--html", "r.html", "--md", "r.md", "--json", "r.json", "--junit", "r.xml"];
-    let ran = place.plimsoll(&[&run[..], &outputs].concat());
-    ran.ended(3);
+    let ran = folder.plimsoll(&[&run[..], &outputs].concat());
+    ran.exits_with(3);
     for secret in SECRETS {
         let received = target.log().iter().any(|served| {
             let headers = served.headers.iter().any(|(_, value)| value.contains(secret));
@@ -122,9 +122,9 @@ fn nothing_secret_is_kept_or_said() {
     assert_clean("standard output", &ran.stdout);
     assert_clean("standard error", &ran.stderr);
     for file in ["run.plimsoll", "r.html", "r.md", "r.json", "r.xml"] {
-        assert_clean(file, &String::from_utf8_lossy(&fs::read(place.path(file)).unwrap()));
+        assert_clean(file, &String::from_utf8_lossy(&fs::read(folder.path(file)).unwrap()));
     }
-    let values = every_value(&place.path("run.plimsoll"));
+    let values = every_value(&folder.path("run.plimsoll"));
     assert_clean("a table", &values);
     assert!(
         values.contains("[redacted]") && values.contains("\"user\"") && values.contains("/pay"),
@@ -133,23 +133,28 @@ fn nothing_secret_is_kept_or_said() {
 }
 
 #[test]
-fn nothing_secret_is_shown_by_once() {
+fn once_shows_no_secret() {
     let target = shop();
-    let ran = place(&target).plimsoll(&["run", "plan.toml", "--once"]);
-    ran.ended(3).says(&["authorization: [redacted]", "cookie: [redacted]", "set-cookie: [redacted]", "anna"]);
+    let ran = folder(&target).plimsoll(&["run", "plan.toml", "--once"]);
+    ran.exits_with(3).stdout_contains(&[
+        "authorization: [redacted]",
+        "cookie: [redacted]",
+        "set-cookie: [redacted]",
+        "anna",
+    ]);
     assert_clean("standard output", &ran.stdout);
     assert_clean("standard error", &ran.stderr);
 }
 
 #[test]
-fn nothing_secret_is_shown_of_a_step_that_fails_before_the_load() {
+fn a_step_that_fails_before_the_load_shows_no_secret() {
     let login = CannedResponse::new(403)
         .json(&serde_json::json!({ "token": "login-token-7f3a", "why": "no login-token-7f3a" }));
     let site = Site::new().at("/begin", Behaviour::ok()).otherwise(login.into());
     let target = testbed::http(site).unwrap();
-    let place = place(&target);
-    place.write("plan.toml", plan(&target).replacen("version = 1\n", "version = 1\nprecheck = true\n", 1));
-    let ran = place.plimsoll(&["run", "plan.toml"]);
-    ran.ended(2).complains(&["step `login` failed before the load", "authorization: [redacted]"]);
+    let folder = folder(&target);
+    folder.write("plan.toml", plan(&target).replacen("version = 1\n", "version = 1\nprecheck = true\n", 1));
+    let ran = folder.plimsoll(&["run", "plan.toml"]);
+    ran.exits_with(2).stderr_contains(&["step `login` failed before the load", "authorization: [redacted]"]);
     assert_clean("standard error", &ran.stderr);
 }

@@ -1,14 +1,14 @@
 //! The engine's test of itself: nothing is asserted of this machine, only that what is said fits together.
 
-use crate::command::Place;
+use crate::command::TestFolder;
 
 #[test]
-fn the_self_test_says_what_it_offered_and_how_it_was_kept() {
-    let place = Place::new("");
-    let ran = place.plimsoll(&["selftest", "engine", "--seconds", "1", "--json", "selftest.json"]);
-    ran.ended(0);
+fn the_self_test_reports_rates_and_start_lag() {
+    let folder = TestFolder::new("");
+    let ran = folder.plimsoll(&["selftest", "engine", "--seconds", "1", "--json", "selftest.json"]);
+    ran.exits_with(0);
     assert!(ran.stdout.contains("What it can be trusted with"), "{}", ran.stdout);
-    let found = place.json("selftest.json");
+    let found = folder.json("selftest.json");
     let stages = found["stages"].as_array().unwrap();
     for rate in [1_000, 5_000, 20_000] {
         let stage = stages.iter().find(|stage| stage["rate"] == rate).unwrap();
@@ -20,5 +20,5 @@ fn the_self_test_says_what_it_offered_and_how_it_was_kept() {
     let [held, measured] =
         ["held_us", "service_time_us"].map(|histogram| known[histogram]["p50"].as_f64().unwrap());
     assert!(held >= delay && measured >= held, "{known}");
-    assert!(place.files(".plimsoll").is_empty());
+    assert!(folder.files(".plimsoll").is_empty());
 }

@@ -5,48 +5,50 @@ use std::time::Duration;
 use rustix::process::Signal;
 use testbed::Behaviour;
 
-use crate::command::{HANG, Place, Running, closed, open, recorded_seconds};
+use crate::command::{HANG, Running, TestFolder, closed, open, recorded_seconds};
 
 const FEW_ERRORS: &str = "[objectives]\nfew_errors = \"error_rate(all) < 1%\"\n";
 const RUN: [&str; 5] = ["run", "plan.toml", "-o", "run.plimsoll", "--json=run.json"];
 
 /// Wait until the run file holds so many seconds.
-fn until_recorded(run: &mut Running, place: &Place, seconds: i64) {
-    let path = place.path("run.plimsoll");
+fn until_recorded(run: &mut Running, folder: &TestFolder, seconds: i64) {
+    let path = folder.path("run.plimsoll");
     run.until("seconds are recorded", || recorded_seconds(&path) >= seconds);
 }
 
 #[test]
 fn a_killed_run_is_reported_up_to_its_last_second() {
     let target = testbed::http(Behaviour::ok()).unwrap();
-    let place = Place::new(&(closed(target.addr(), 60) + FEW_ERRORS));
-    let mut run = place.start(&RUN);
-    until_recorded(&mut run, &place, 2);
-    // It can be looked at while it goes on.
-    place.plimsoll(&["report", "run.plimsoll"]).ended(4);
+    let folder = TestFolder::new(&(closed(target.addr(), 60) + FEW_ERRORS));
+    let mut run = folder.start(&RUN);
+    until_recorded(&mut run, &folder, 2);
+    // A run file can be read while it is written.
+    folder.plimsoll(&["report", "run.plimsoll"]).exits_with(4);
     run.signal(Signal::KILL);
     assert_eq!(run.end().code, None);
-    let ran = place.plimsoll(&["report", "run.plimsoll", "--json", "run.json", "--html", "run.html"]);
-    ran.ended(4).says(&["INCONCLUSIVE", "killed at second", "of 60"]);
-    let report = place.json("run.json");
+    let ran = folder.plimsoll(&["report", "run.plimsoll", "--json", "run.json", "--html", "run.html"]);
+    ran.exits_with(4).stdout_contains(&["INCONCLUSIVE", "killed at second", "of 60"]);
+    let report = folder.json("run.json");
     assert_eq!(report["run"]["end"]["how"], "killed");
     assert!(report["run"]["seconds"].as_u64() >= Some(2));
     assert!(report["books"]["by_outcome"]["ok"].as_u64() > Some(0));
-    assert!(place.read("run.html").contains("killed"));
-    // Reading it again tells the same.
-    place.plimsoll(&["report", "run.plimsoll"]).ended(4).says(&["killed at second"]);
+    assert!(folder.read("run.html").contains("killed"));
+    // Reading it again gives the same report.
+    folder.plimsoll(&["report", "run.plimsoll"]).exits_with(4).stdout_contains(&["killed at second"]);
 }
 
 #[test]
-fn an_interrupted_run_drains_and_is_sealed_and_undecided() {
+fn an_interrupted_run_drains_is_sealed_and_inconclusive() {
     let target = testbed::http(Behaviour::after(Duration::from_millis(300))).unwrap();
-    let place = Place::new(&(closed(target.addr(), 60) + FEW_ERRORS));
-    let mut run = place.start(&RUN);
-    until_recorded(&mut run, &place, 1);
+    let folder = TestFolder::new(&(closed(target.addr(), 60) + FEW_ERRORS));
+    let mut run = folder.start(&RUN);
+    until_recorded(&mut run, &folder, 1);
     run.signal(Signal::INT);
     let ran = run.end();
-    ran.ended(4).says(&["INCONCLUSIVE", "interrupted"]).complains(&["stopping: no new arrivals"]);
-    let report = place.json("run.json");
+    ran.exits_with(4)
+        .stdout_contains(&["INCONCLUSIVE", "interrupted"])
+        .stderr_contains(&["stopping: no new arrivals"]);
+    let report = folder.json("run.json");
     assert_eq!(report["run"]["end"]["how"], "interrupted");
     let books = &report["books"];
     assert_eq!(
@@ -54,24 +56,24 @@ fn an_interrupted_run_drains_and_is_sealed_and_undecided() {
         (&0.into(), &0.into(), &0.into())
     );
     assert_eq!(books["ok"].as_u64(), Some(target.requests()), "what was in flight was waited for");
-    assert!(place.files("-wal").is_empty(), "a sealed run is one file");
-    place.plimsoll(&["report", "run.plimsoll"]).ended(4).says(&["interrupted at second"]);
+    assert!(folder.files("-wal").is_empty(), "a sealed run is one file");
+    folder.plimsoll(&["report", "run.plimsoll"]).exits_with(4).stdout_contains(&["interrupted at second"]);
 }
 
 #[test]
 fn a_second_interrupt_ends_at_once() {
     let target = testbed::http(Behaviour::never()).unwrap();
-    let place = Place::new(&(closed(target.addr(), 60) + FEW_ERRORS));
-    let mut run = place.start(&RUN);
+    let folder = TestFolder::new(&(closed(target.addr(), 60) + FEW_ERRORS));
+    let mut run = folder.start(&RUN);
     assert!(target.wait_for(HANG, |log| log.len() == 2));
-    until_recorded(&mut run, &place, 1);
+    until_recorded(&mut run, &folder, 1);
     run.signal(Signal::INT);
-    run.until("it drains", || place.read("stderr.txt").contains("stopping"));
+    run.until("it drains", || folder.read("stderr.txt").contains("stopping"));
     run.signal(Signal::INT);
     let ran = run.end();
     assert!(matches!(ran.code, Some(4 | 5)), "{ran:?}");
-    ran.complains(&["ending at once"]);
-    let report = place.json("run.json");
+    ran.stderr_contains(&["ending at once"]);
+    let report = folder.json("run.json");
     assert_eq!(
         (&report["run"]["end"]["how"], &report["books"]["cancelled"]),
         (&"interrupted".into(), &2.into())
@@ -80,36 +82,36 @@ fn a_second_interrupt_ends_at_once() {
 
 #[test]
 fn an_interrupt_before_the_load_leaves_nothing() {
-    let nobody = testbed::refuse().unwrap();
+    let refusing = testbed::refuse().unwrap();
     let wait = "wait_ready = { url = \"${api.url}/ready\", within = \"60s\" }\n[[scenarios]]";
-    let place = Place::new(&closed(nobody.addr(), 1).replacen("[[scenarios]]", wait, 1));
-    // Whoever started these tests may have left interrupts ignored or not: both are tried.
+    let folder = TestFolder::new(&closed(refusing.addr(), 1).replacen("[[scenarios]]", wait, 1));
+    // Tests may be started with interrupts ignored or not: both are tried.
     for (preparation, signal) in
         [(":", Signal::INT), ("trap '' INT TERM", Signal::INT), ("trap '' INT TERM", Signal::TERM)]
     {
-        let mut run = place.start_after(preparation, &RUN);
-        run.until("it waits", || place.read("stderr.txt").contains("waiting up to"));
+        let mut run = folder.start_after(preparation, &RUN);
+        run.until("it waits", || folder.read("stderr.txt").contains("waiting up to"));
         run.signal(signal);
         let ran = run.end();
         assert_eq!((ran.code, ran.signal), (None, Some(signal.as_raw())), "{preparation}");
         let last = ran.stderr.lines().last();
         assert_eq!(last, Some("plimsoll: stopped before the load; nothing was recorded"), "{preparation}");
-        assert!(place.files(".plimsoll").is_empty(), "{preparation}");
+        assert!(folder.files(".plimsoll").is_empty(), "{preparation}");
     }
 }
 
 #[test]
-fn a_generator_that_stood_still_makes_the_run_invalid() {
+fn a_stalled_generator_makes_the_run_invalid() {
     let target = testbed::http(Behaviour::ok()).unwrap();
-    let place = Place::new(&(open(target.addr(), 5) + FEW_ERRORS));
-    let mut run = place.start(&RUN);
-    until_recorded(&mut run, &place, 1);
+    let folder = TestFolder::new(&(open(target.addr(), 5) + FEW_ERRORS));
+    let mut run = folder.start(&RUN);
+    until_recorded(&mut run, &folder, 1);
     run.signal(Signal::STOP);
     // The stall itself is what is tested: nothing else passes while the process is stopped.
     std::thread::sleep(Duration::from_secs(3));
     run.signal(Signal::CONT);
-    run.end().ended(5).says(&["INVALID", "L1"]);
-    let report = place.json("run.json");
+    run.end().exits_with(5).stdout_contains(&["INVALID", "L1"]);
+    let report = folder.json("run.json");
     let rules: Vec<_> =
         report["findings"].as_array().unwrap().iter().map(|f| f["rule"].as_str().unwrap()).collect();
     assert!(rules.contains(&"L1") && rules.contains(&"L2") && !rules.contains(&"L6"), "{rules:?}");

@@ -12,7 +12,7 @@ use rustix::termios::{Winsize, tcsetwinsize};
 use tempfile::TempDir;
 use testbed::Behaviour;
 
-/// What stands on a screen of endless height after these bytes, which may move the cursor up and clear.
+/// The lines of a screen of endless height after these bytes, which may move the cursor up and clear.
 fn screen(bytes: &str) -> Vec<String> {
     let (mut lines, mut row, mut column) = (vec![Vec::new()], 0, 0);
     let mut rest = bytes.chars();
@@ -80,7 +80,7 @@ fn run(arguments: &[&str], interrupt_at: Option<&str>) -> (String, Option<i32>) 
         .unwrap();
     let (mut ours, mut seen, mut buffer) = (File::from(ours), Vec::new(), [0; 4096]);
     let mut interrupt_at = interrupt_at;
-    // Once nobody has the other end any more, reading fails.
+    // Once the other end is closed, reading fails.
     while let Ok(n @ 1..) = ours.read(&mut buffer) {
         seen.extend_from_slice(&buffer[..n]);
         if interrupt_at.is_some_and(|text| String::from_utf8_lossy(&seen).contains(text)) {
@@ -103,7 +103,7 @@ fn the_panel_is_drawn_in_place_and_gone_at_the_end() {
 }
 
 #[test]
-fn an_interrupt_leaves_what_was_said_and_the_report() {
+fn an_interrupt_leaves_the_messages_and_the_report() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let line = ["http", &format!("http://{}/", target.addr()), "-q", "50", "-z", "60s"];
     let (seen, code) = run(&line, Some("in flight"));
@@ -115,7 +115,7 @@ fn an_interrupt_leaves_what_was_said_and_the_report() {
 }
 
 #[test]
-fn what_is_watched_is_drawn_in_place_and_stays_at_the_end() {
+fn a_watch_is_drawn_in_place_and_stays_at_the_end() {
     let pid = std::process::id().to_string();
     let (seen, code) = run(&["monitor", &pid, "--for", "3s"], None);
     assert_eq!(code, Some(0));

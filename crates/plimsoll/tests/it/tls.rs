@@ -2,7 +2,7 @@
 
 use testbed::{Authority, Behaviour, Front, GrpcBehaviour, RunningFront, Site, Target, Validity};
 
-use crate::command::{Place, closed};
+use crate::command::{TestFolder, closed};
 use crate::preparation::{PROTO, grpc_plan, waiting};
 
 fn front(protocol: &str, target: &Target) -> (RunningFront, String) {
@@ -17,16 +17,16 @@ fn trusting(plan: &str, tls: &str) -> String {
 }
 
 #[test]
-fn a_target_is_asked_and_loaded_as_the_plan_trusts_it() {
+fn readiness_and_load_use_the_plans_tls_settings() {
     let web = testbed::http(Behaviour::ok()).unwrap();
     let (front, ca) = front("http/1.1", &web);
     let plan = closed(front.addr(), 1).replace("http://", "https://");
     let plan = waiting(&plan, "url = \"${api.url}/ready\", within = \"1s\"");
-    let place = Place::new(&trusting(&plan, "ca = \"ca.pem\""));
-    place.write("ca.pem", &ca);
-    place.plimsoll(&["run", "plan.toml", "-q", "--json", "run.json"]).ended(0);
+    let folder = TestFolder::new(&trusting(&plan, "ca = \"ca.pem\""));
+    folder.write("ca.pem", &ca);
+    folder.plimsoll(&["run", "plan.toml", "-q", "--json", "run.json"]).exits_with(0);
     assert_eq!(web.log().iter().filter(|served| served.path == "/ready").count(), 1);
-    let report = place.json("run.json");
+    let report = folder.json("run.json");
     let phases = report["endpoints"][0]["request_phases"].as_array().unwrap();
     let names: Vec<_> = phases.iter().map(|phase| phase["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["blocked", "connecting", "tls_handshaking", "sending", "waiting", "receiving"]);
@@ -35,23 +35,28 @@ fn a_target_is_asked_and_loaded_as_the_plan_trusts_it() {
     assert_eq!(connections["target"], "api");
     assert!(connections["tls_handshaking"]["count"].as_u64().unwrap() > 0);
 
-    let wary = Place::new(&plan);
-    wary.plimsoll(&["run", "plan.toml", "-q"]).ended(2).complains(&["target `api`", "UnknownIssuer"]);
-    let careless = Place::new(&trusting(&plan, "insecure = true"));
-    careless.plimsoll(&["run", "plan.toml", "-q"]).ended(0).complains(&["any certificate is trusted"]);
+    let wary = TestFolder::new(&plan);
+    wary.plimsoll(&["run", "plan.toml", "-q"])
+        .exits_with(2)
+        .stderr_contains(&["target `api`", "UnknownIssuer"]);
+    let careless = TestFolder::new(&trusting(&plan, "insecure = true"));
+    careless
+        .plimsoll(&["run", "plan.toml", "-q"])
+        .exits_with(0)
+        .stderr_contains(&["any certificate is trusted"]);
 }
 
 #[test]
-fn calls_and_their_health_go_under_tls() {
+fn grpc_calls_and_health_checks_use_tls() {
     let health = "/grpc.health.v1.Health/Check";
     let site = Site::new().at(health, GrpcBehaviour::ok([8, 1])).otherwise(GrpcBehaviour::Echo);
     let rpc = testbed::grpc(site).unwrap();
     let (front, ca) = front("h2", &rpc);
     let address = front.addr();
     let plan = grpc_plan(address).replace(&format!("\"{address}\""), &format!("\"https://{address}\""));
-    let place = Place::new(&trusting(&waiting(&plan, "grpc_health = true"), "ca = \"ca.pem\""));
-    place.write("events.proto", PROTO);
-    place.write("ca.pem", &ca);
-    place.plimsoll(&["run", "plan.toml", "-q"]).ended(0);
+    let folder = TestFolder::new(&trusting(&waiting(&plan, "grpc_health = true"), "ca = \"ca.pem\""));
+    folder.write("events.proto", PROTO);
+    folder.write("ca.pem", &ca);
+    folder.plimsoll(&["run", "plan.toml", "-q"]).exits_with(0);
     assert_eq!(rpc.requests(), 51);
 }

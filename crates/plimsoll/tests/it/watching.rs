@@ -7,7 +7,7 @@ use peers::postgres::{ADMIN, Cluster, DATABASE};
 use peers::redis::Redis;
 use serde_json::Value;
 
-use crate::command::Place;
+use crate::command::TestFolder;
 
 fn plan((shop, cluster, redis): (&Target, &Cluster, &Redis)) -> String {
     let address = shop.address();
@@ -28,15 +28,15 @@ fn plan((shop, cluster, redis): (&Target, &Cluster, &Redis)) -> String {
 }
 
 #[test]
-fn what_a_plan_wants_watched_is_in_the_run_file_and_the_reports() {
+fn the_plans_observers_are_in_the_run_file_and_the_reports() {
     let shop = Target::start(Settings::default()).unwrap();
     let cluster = Cluster::start().unwrap();
     cluster
         .sql(DATABASE, "CREATE TABLE orders (id int); INSERT INTO orders VALUES (1); ANALYZE orders")
         .unwrap();
     let redis = Redis::start(&[]).unwrap();
-    let place = Place::new(&plan((&shop, &cluster, &redis)));
-    let ran = place.plimsoll(&[
+    let folder = TestFolder::new(&plan((&shop, &cluster, &redis)));
+    let ran = folder.plimsoll(&[
         "run",
         "plan.toml",
         "-q",
@@ -47,8 +47,8 @@ fn what_a_plan_wants_watched_is_in_the_run_file_and_the_reports() {
         "--html",
         "run.html",
     ]);
-    ran.ended(0);
-    let report = place.json("run.json");
+    ran.exits_with(0);
+    let report = folder.json("run.json");
     let series: BTreeSet<(&str, &str)> = (report["series"].as_array().unwrap().iter())
         .map(|series| (series["target"].as_str().unwrap(), series["name"].as_str().unwrap()))
         .collect();
@@ -74,6 +74,6 @@ fn what_a_plan_wants_watched_is_in_the_run_file_and_the_reports() {
     };
     let gap = findings.iter().find(gap).unwrap();
     assert!(gap["what"].as_str().unwrap().contains("there is no control group of version 2"), "{gap}");
-    let page = place.read("run.html");
+    let page = folder.read("run.html");
     assert!(page.contains("<dt>watching</dt>") && page.contains("gotarget_request_seconds_p95"));
 }
