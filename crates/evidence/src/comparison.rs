@@ -14,7 +14,7 @@ pub struct SidedFinding {
     pub finding: Finding,
 }
 
-/// Numbers of a run that must not be held against the baseline's.
+/// Numbers of a run that must not be compared with the baseline's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
     /// The run's place; 0 is the baseline, whose refusals are those of every comparison with it.
@@ -28,7 +28,7 @@ pub struct Refusal {
 impl Refusal {
     /// Whether it touches a comparison of the run `side` with the baseline in this phase, scenario and endpoint.
     pub fn applies_to(&self, side: usize, place: (&str, &str, &str)) -> bool {
-        let same = |wanted: &Option<String>, name: &str| wanted.as_deref().is_none_or(|w| w == name);
+        let same = |scope: &Option<String>, name: &str| scope.as_deref().is_none_or(|w| w == name);
         let (phase, scenario, endpoint) = place;
         (self.side == 0 || self.side == side)
             && same(&self.scope.phase, phase)

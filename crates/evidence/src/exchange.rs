@@ -1,4 +1,4 @@
-//! How ticks pass from a loop to the recorder: full ones one way, empty ones back, nobody ever waits.
+//! How ticks pass from a loop to the recorder: full ones one way, empty ones back; neither side ever waits.
 
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 
@@ -40,7 +40,7 @@ pub fn exchange() -> (Outlet, Inlet) {
 }
 
 impl Outlet {
-    /// Hand over a full tick if the recorder has room for it; never waits.
+    /// Hand over a full tick if the recorder can take one; never waits.
     pub fn offer(&self, tick: Box<Tick>) -> Offer {
         match self.full.try_send(tick) {
             Ok(()) => Offer::Taken(self.empty.try_recv().unwrap_or_default()),

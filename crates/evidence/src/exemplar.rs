@@ -1,4 +1,4 @@
-//! One exchange kept whole, because "6 % failed" without one answer to look at helps nobody.
+//! One exchange kept completely: "6 % failed" is of little use without one response to look at.
 
 use serde::{Deserialize, Serialize};
 

@@ -44,7 +44,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// The highest value that is told apart, in microseconds: one hour. Longer ones count as this.
+    /// The highest value that is recorded, in microseconds: one hour. Longer ones count as this.
     pub const MAX_US: u64 = 3_600_000_000;
 
     /// An empty histogram.

@@ -1,4 +1,4 @@
-//! What is asked of a run and what is answered: claims, findings, verdicts.
+//! What a run is asked to show, and the answers: claims, findings, verdicts.
 
 use std::fmt;
 
@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// The evidence does not bear on the claims it touches: no verdict on them.
+    /// The evidence cannot support the claims that the finding applies to: no verdict on them.
     Invalid,
-    /// The evidence is sound but too thin for the claims it touches.
+    /// The evidence is sound but too little for the claims that the finding applies to.
     Inconclusive,
-    /// A claim was shown to be missed.
+    /// A claim was shown to be violated.
     Fail,
-    /// A doubt the reader must know of; it changes no verdict.
+    /// A limitation the reader must know; it changes no verdict.
     Caution,
     /// Good to know.
     Info,
@@ -24,15 +24,15 @@ pub enum Severity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Verdict {
-    /// Shown to hold.
+    /// Shown to be met.
     Pass,
-    /// Shown to be missed.
+    /// Shown to be violated.
     Fail,
-    /// Sound evidence, too little of it.
+    /// The evidence is sound but too little to decide.
     Inconclusive,
-    /// The evidence does not bear on the claim.
+    /// The evidence cannot support a verdict.
     Invalid,
-    /// Nothing was asked: numbers and doubts, no verdict.
+    /// No objective was set: numbers and cautions, no verdict.
     Measured,
 }
 
@@ -124,15 +124,15 @@ pub struct Finding {
 pub struct Claim {
     /// The objective's name in the plan.
     pub name: String,
-    /// The claim in words, as the plan has it.
+    /// The claim as the plan states it.
     pub text: String,
     /// The answer.
     pub verdict: Verdict,
-    /// What was seen. `value` is `None` when it is infinite or could not be formed.
+    /// The observed value. `value` is `None` when it is infinite or could not be formed.
     pub observed: Figure,
-    /// The bound it was held against, in the same unit.
+    /// The bound it was compared with, in the same unit.
     pub bound: Figure,
-    /// The 95 % interval of what was seen, within this run only, in the same unit, where one can be formed.
+    /// The 95 % interval of the observed value, within this run only, in the same unit, where one can be formed.
     pub interval: Option<(f64, f64)>,
     /// How many observations it rests on.
     pub samples: u64,
@@ -140,7 +140,7 @@ pub struct Claim {
     pub reasons: Vec<String>,
 }
 
-/// Everything the judge says of one run.
+/// The judgement of one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
     /// Version of the rules that judged.
@@ -151,6 +151,6 @@ pub struct Judgement {
     pub because: String,
     /// Each objective with its answer.
     pub claims: Vec<Claim>,
-    /// What the rules found, the weightiest first.
+    /// What the rules found, the gravest first.
     pub findings: Vec<Finding>,
 }

@@ -1,8 +1,7 @@
-//! The words for what was seen in a run, and nothing about how it was seen.
+//! The vocabulary of what was observed in a run, and nothing about how it was observed.
 //!
-//! Every other room speaks through these types: the engine fills [`tick::Tick`]s, observers yield
-//! [`series`], the archive keeps both, and the judge reads them back through [`run::Run`]. This room is
-//! pure: no clock, no files, no threads of its own. Start reading at [`tick`], then [`run`].
+//! The other crates exchange these types: the engine fills [`tick::Tick`]s, observers yield [`series`], the archive
+//! keeps both, and the judge reads them back through [`run::Run`]. This crate is pure: no clock, no files, no threads of its own. Start reading at [`tick`], then [`run`].
 
 pub mod comparison;
 pub mod exchange;

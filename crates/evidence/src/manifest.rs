@@ -14,7 +14,7 @@ pub struct Manifest {
     pub schema_version: u32,
     /// The plan's name.
     pub name: String,
-    /// The resolved workload, as the `workload` room serialises it; environment values by name only.
+    /// The resolved workload, as the crate `workload` serialises it; environment values by name only.
     pub workload: serde_json::Value,
     /// SHA-256 of the resolved workload's JSON, hexadecimal.
     pub workload_digest: String,
@@ -124,7 +124,7 @@ pub struct SourceFigure {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "how", content = "reason")]
 pub enum Ending {
-    /// Every scenario ran its course.
+    /// Every scenario ran to its planned end.
     Completed,
     /// A person or a signal stopped it; it was drained and sealed.
     Interrupted,

@@ -61,7 +61,7 @@ pub enum NoticeKind {
     Several,
     /// Samples were not taken when they were due.
     Late,
-    /// It stands in the way of nothing and is worth knowing.
+    /// Worth knowing; it affects nothing.
     Remark,
 }
 
@@ -159,7 +159,7 @@ pub enum Sampling {
     On,
     /// They were not.
     Off,
-    /// The target does not tell.
+    /// The target does not report it.
     Unknown,
 }
 

@@ -32,7 +32,7 @@ pub enum Outcome {
     Reset,
     /// TLS failed: chiefly its handshake.
     Tls,
-    /// The peer did not speak the protocol.
+    /// The peer violated the protocol.
     Protocol,
     /// Given up by the generator itself: at the end of the run or on Ctrl-C.
     Cancelled,

@@ -1,7 +1,7 @@
 //! The trait through which a judge or a report reads a run, window by window.
 //!
-//! The archive implements it, and so does [`crate::memory::MemoryRun`], which tests fill by hand. Nothing
-//! that reads through it can tell a live run from one of last year, because there is no live one.
+//! The archive implements it, and so does [`crate::memory::MemoryRun`], which tests fill by hand. A
+//! reader cannot distinguish a run that has just ended from one of last year.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -98,13 +98,13 @@ pub trait Run {
     }
 }
 
-/// Of a run's keys, those of one metric that `wanted` accepts.
+/// Of a run's keys, those of one metric that `filter` accepts.
 pub fn select<'a>(
     keys: &'a [(KeyId, Key)],
     metric: Metric,
-    wanted: impl Fn(&Key) -> bool + 'a,
+    filter: impl Fn(&Key) -> bool + 'a,
 ) -> impl Iterator<Item = (KeyId, &'a Key)> + 'a {
-    keys.iter().filter(move |(_, key)| key.metric == metric && wanted(key)).map(|(id, key)| (*id, key))
+    keys.iter().filter(move |(_, key)| key.metric == metric && filter(key)).map(|(id, key)| (*id, key))
 }
 
 /// Requests that were completed in a window, by endpoint.

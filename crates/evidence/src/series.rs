@@ -19,7 +19,7 @@ pub struct SeriesKey {
     pub target: Name,
     /// The unit of its values: `cores`, `bytes`, `bytes/s`, `1`, `1/s`, `s`, `s/s`, `Hz`.
     pub unit: Name,
-    /// What tells several of one name apart: a loop, a scenario, a process. Empty when there is one.
+    /// Distinguishes several series of one name: a loop, a scenario, a process. Empty when there is one.
     pub part: Name,
 }
 

@@ -21,7 +21,7 @@ pub struct Count {
     pub value: u64,
 }
 
-/// How one loop stood during one tick.
+/// The state of one loop during one tick.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct LoopState {
     /// Time-averaged number of requests in flight (the integral divided by the time covered).
@@ -60,7 +60,7 @@ impl LoopState {
     }
 }
 
-/// How one scenario stood against its cap on virtual users during one tick.
+/// The virtual users of one scenario, and their limit, during one tick.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScenarioState {
     /// The scenario's name.
@@ -84,42 +84,42 @@ pub struct Tick {
     pub second: u32,
     /// Keys that this tick uses and no earlier tick of the loop did.
     pub new_keys: Vec<(KeyId, Key)>,
-    /// How the loop stood.
+    /// The state of the loop.
     pub state: LoopState,
-    /// How each scenario that was active stood.
+    /// The state of each scenario that was active.
     pub scenarios: Vec<ScenarioState>,
     /// Exchanges worth keeping.
     pub exemplars: Vec<Exemplar>,
     histograms: Vec<Option<Box<Histogram>>>,
-    touched: Vec<KeyId>,
+    used: Vec<KeyId>,
     counts: Vec<Count>,
-    /// For each key the place in `counts` that was added to last, so that the hot path does not search.
+    /// For each key the index in `counts` that was added to last, so that the hot path does not search.
     latest: Vec<Option<u32>>,
 }
 
 impl Tick {
     /// Count one duration of `nanos` nanoseconds under `key`.
     pub fn record_ns(&mut self, key: KeyId, nanos: u64) {
-        self.touch(key).record_ns(nanos);
+        self.histogram_mut(key).record_ns(nanos);
     }
 
     /// Count every value of `times` under `key`.
     pub fn merge(&mut self, key: KeyId, times: &Histogram) {
         if !times.is_empty() {
-            self.touch(key).merge(times);
+            self.histogram_mut(key).merge(times);
         }
     }
 
-    /// The histogram of `key`, to be added to at once: an empty one counts as touched now.
+    /// The histogram of `key`, to be added to at once: an empty one counts as used now.
     #[inline]
-    fn touch(&mut self, key: KeyId) -> &mut Histogram {
+    fn histogram_mut(&mut self, key: KeyId) -> &mut Histogram {
         let at = key.0 as usize;
         if at >= self.histograms.len() {
             self.histograms.resize_with(at + 1, || None);
         }
         let histogram = self.histograms[at].get_or_insert_default();
         if histogram.is_empty() {
-            self.touched.push(key);
+            self.used.push(key);
         }
         histogram
     }
@@ -132,18 +132,18 @@ impl Tick {
         }
         let is_same = |c: &Count| c.key == key && c.second == second;
         let latest =
-            self.latest[at].map(|place| place as usize).filter(|place| is_same(&self.counts[*place]));
-        let place = latest.or_else(|| self.counts.iter().position(is_same)).unwrap_or_else(|| {
+            self.latest[at].map(|index| index as usize).filter(|index| is_same(&self.counts[*index]));
+        let index = latest.or_else(|| self.counts.iter().position(is_same)).unwrap_or_else(|| {
             self.counts.push(Count { key, second, value: 0 });
             self.counts.len() - 1
         });
-        self.counts[place].value += value;
-        self.latest[at] = u32::try_from(place).ok();
+        self.counts[index].value += value;
+        self.latest[at] = u32::try_from(index).ok();
     }
 
     /// The histograms of this tick that hold something.
     pub fn histograms(&self) -> impl Iterator<Item = (KeyId, &Histogram)> {
-        self.touched.iter().filter_map(|key| Some((*key, self.histograms[key.0 as usize].as_deref()?)))
+        self.used.iter().filter_map(|key| Some((*key, self.histograms[key.0 as usize].as_deref()?)))
     }
 
     /// The sums of this tick.
@@ -151,9 +151,8 @@ impl Tick {
         &self.counts
     }
 
-    /// What the tick says of the generator itself, as samples at its end: how the loop stood, and each
-    /// scenario's `active` and `at_cap` against its `cap`. A tick that covers no time was made from what another
-    /// tool kept, and says nothing of a loop.
+    /// The generator's own series, as samples at the tick's end: the state of the loop, and each scenario's `active` and
+    /// `at_cap` with its `cap`. A tick that covers no time was made from another tool's results and has no loop.
     pub fn own_samples(&self) -> Vec<(SeriesKey, Sample)> {
         if self.state.covered_ns == 0 {
             return Vec::new();
@@ -182,7 +181,7 @@ impl Tick {
 
     /// Empty the tick for its next second; memory is kept, so that a steady loop allocates nothing.
     pub fn clear(&mut self) {
-        for key in self.touched.drain(..) {
+        for key in self.used.drain(..) {
             if let Some(histogram) = &mut self.histograms[key.0 as usize] {
                 histogram.clear();
             }
@@ -201,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cleared_tick_holds_nothing_and_counts_afresh() {
+    fn a_cleared_tick_is_empty_and_counts_from_zero() {
         let mut tick = Tick::default();
         tick.record_ns(KeyId(3), 5_000);
         tick.add(KeyId(1), 7, 2);

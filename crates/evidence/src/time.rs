@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// An instant of a run: monotonic nanoseconds since the run's epoch (its second 0).
 ///
-/// It cannot be mixed up with a [`Duration`], and it is never taken from a clock in this room.
+/// It cannot be mixed up with a [`Duration`], and it is never read from a clock in this crate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Instant(u64);

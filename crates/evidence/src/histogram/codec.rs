@@ -1,5 +1,5 @@
 //! HdrHistogram's V2 encoding: a 40-byte big-endian header, then counts as ZigZag LEB128 numbers of at
-//! most nine bytes, in which a negative number stands for that many empty buckets and zero for one.
+//! most nine bytes, in which a negative number means that many empty buckets and zero one.
 //! Format: HdrHistogram's `EncodableHistogram` documentation, cookie base `0x1c849303`.
 
 use super::{Histogram, SLOTS};
