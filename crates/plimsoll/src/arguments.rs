@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 
@@ -193,6 +193,13 @@ pub(crate) struct OutputArguments {
     /// Write the claims as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
+}
+
+impl OutputArguments {
+    /// The files that are named.
+    pub(crate) fn files(&self) -> [Option<&Path>; 4] {
+        [&self.html, &self.md, &self.json, &self.junit].map(Option::as_deref)
+    }
 }
 
 #[derive(Debug, Args)]

@@ -17,7 +17,9 @@ use sha2::{Digest, Sha256};
 use workload::{Objective, Phase, Workload};
 
 use crate::arguments::ImportArguments;
+use crate::confine::Reach;
 use crate::failure::{Failure, Outcome};
+use crate::outputs::Opened;
 use crate::run_file::Keep;
 use crate::{clock, judged, outputs};
 
@@ -39,6 +41,9 @@ pub(crate) fn import(arguments: &ImportArguments) -> Outcome<u8> {
         keep.refuse_existing()?;
     }
     let objectives = objectives(&arguments.asks)?;
+    let opened = Opened::all(arguments.outputs.files())?;
+    let read = arguments.files.iter().map(PathBuf::as_path).chain(arguments.output.as_deref());
+    read.fold(Reach::default(), |reach, path| reach.file(path)).run_files_in(keep.folder()).confine();
     let files = arguments
         .files
         .iter()
@@ -53,7 +58,7 @@ pub(crate) fn import(arguments: &ImportArguments) -> Outcome<u8> {
     archive::append_judgement(file.path(), &judged.judgement, &clock::rfc3339(clock::now()))
         .map_err(Failure::own)?;
     let name = file.path().display().to_string();
-    outputs::write(&judged.summary.with_files(&[("evidence", &name)]), &arguments.outputs)?;
+    outputs::write(&judged.summary.with_files(&[("evidence", &name)]), &arguments.outputs, &opened)?;
     Ok(judge::exit_code(judged.judgement.verdict))
 }
 

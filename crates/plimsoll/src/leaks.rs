@@ -1,14 +1,17 @@
 //! `plimsoll leaks`: whether a target holds on to what it was given, from a run file or from watching it.
 
-use anyhow::{Context as _, anyhow};
-use archive::Stored;
+use std::path::Path;
+
+use anyhow::anyhow;
+use archive::{Readable, Stored};
+use evidence::Run as _;
 use judge::leaks::{Leak, LeakAnswer};
-use workload::Workload;
 
 use crate::arguments::LeaksArguments;
+use crate::confine::Reach;
 use crate::failure::{Failure, Outcome};
 use crate::run_file::Keep;
-use crate::{monitor, outputs};
+use crate::{judged, monitor, outputs};
 
 /// Something is held on to.
 const LEAKING: u8 = 3;
@@ -20,20 +23,20 @@ pub(crate) fn leaks(arguments: &LeaksArguments) -> Outcome<u8> {
         let [file] = &arguments.subjects[..] else {
             return Err(Failure::usage(anyhow!("say one run file, or `--for 30m` and what to watch")));
         };
-        let file = std::path::Path::new(file);
-        return told(&answers(file)?);
+        let source = Readable::at(Path::new(file)).map_err(Failure::usage)?;
+        Reach::default().run_file(&source).confine();
+        return told(&answers(source)?);
     };
     let keep = arguments.output.as_deref().map_or(Keep::Nothing, Keep::At);
     let watched = monitor::watched(&arguments.subjects, None)?;
     let file = monitor::watch(watched, Some(length), keep)?;
-    told(&answers(file.path())?)
+    told(&answers(Readable::at(file.path()).map_err(Failure::usage)?)?)
 }
 
-fn answers(file: &std::path::Path) -> Outcome<Vec<LeakAnswer>> {
-    let run = Stored::open(file).map_err(Failure::usage)?;
-    let workload: Workload = serde_json::from_value(evidence::Run::manifest(&run).workload.clone())
-        .with_context(|| format!("{}: the workload in its manifest cannot be read", file.display()))
-        .map_err(Failure::usage)?;
+fn answers(source: Readable) -> Outcome<Vec<LeakAnswer>> {
+    let path = source.path().to_owned();
+    let run = Stored::read(source).map_err(Failure::usage)?;
+    let workload = judged::workload_of(&path, run.manifest())?;
     judge::leaks::of(&run, &workload).map_err(Failure::own)
 }
 

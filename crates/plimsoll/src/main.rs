@@ -7,6 +7,7 @@ mod arguments;
 mod check;
 mod clock;
 mod compare;
+mod confine;
 mod explain;
 mod export;
 mod failure;

@@ -19,6 +19,7 @@ use crate::arguments::{CourseArguments, RunArguments};
 use crate::failure::{Failure, Outcome};
 use crate::live::Live;
 use crate::manifest::manifest;
+use crate::outputs::Opened;
 use crate::run_file::{Keep, RunFile};
 use crate::signals::Listener;
 use crate::{clock, judged, once, outputs, plan, ready, reflection, watching};
@@ -56,7 +57,11 @@ pub(crate) fn follow(listener: &Listener, plan: LoadedPlan, course: &Course<'_>)
     let judged = judged::judge_file(file.path())?;
     archive::append_judgement(file.path(), &judged.judgement, &clock::rfc3339(clock::now()))
         .map_err(Failure::own)?;
-    outputs::write(&judged.summary.with_files(&files(arguments, &file)), &arguments.outputs)?;
+    outputs::write(
+        &judged.summary.with_files(&files(arguments, &file)),
+        &arguments.outputs,
+        &Opened::default(),
+    )?;
     match aborted {
         Some(reason) => Err(Failure::own(anyhow!("the run was broken off: {reason}"))),
         None => Ok(judge::exit_code(judged.judgement.verdict)),
