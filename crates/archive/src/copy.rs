@@ -107,3 +107,35 @@ fn free(folder: &Path) -> Option<u64> {
     let disk = rustix::fs::statvfs(folder).ok()?;
     disk.f_bavail.checked_mul(disk.f_frsize)
 }
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::*;
+
+    #[test]
+    fn a_log_that_is_begun_anew_is_noticed_and_one_that_grows_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run");
+        let log = beside(&path, "-wal");
+        let writer = Connection::open(&path).unwrap();
+        let run = |sql: &str| writer.execute_batch(sql).unwrap();
+        let now = || state(&path, &log).unwrap();
+        run("PRAGMA journal_mode = WAL; CREATE TABLE t (x)");
+        let begun = now();
+        run("INSERT INTO t VALUES (randomblob(9000))");
+        assert!(now() == begun, "the log grew");
+        run("PRAGMA wal_checkpoint");
+        assert!(now() == begun, "all that was folded in is still in the log");
+        run("INSERT INTO t VALUES (1)");
+        assert!(now() != begun, "the log was begun anew over what was folded in");
+        run("PRAGMA wal_checkpoint(TRUNCATE)");
+        let empty = now();
+        assert!(empty.as_ref().is_some_and(|state| state.log_header.is_empty()));
+        run("INSERT INTO t VALUES (randomblob(9000)); PRAGMA wal_checkpoint(TRUNCATE)");
+        assert!(now() != empty, "the file changed behind an empty log");
+        run("PRAGMA journal_mode = DELETE");
+        assert!(now().is_none(), "the log is gone");
+    }
+}
