@@ -68,6 +68,51 @@ pub enum ArchiveError {
         /// The file.
         path: PathBuf,
     },
+    /// A rollback journal lies beside the file.
+    #[error(
+        "{} lies beside the run file {}: a rollback journal of a process that is writing the file, was killed while it \
+         did, or somebody else's. It is not played, because that changes the file and can delete other files, which the \
+         journal names. If it is of your own run, let `sqlite3` open the file once; else move the journal away",
+        .journal.display(),
+        .path.display()
+    )]
+    JournalBeside {
+        /// The run file.
+        path: PathBuf,
+        /// The journal.
+        journal: PathBuf,
+    },
+    /// What has the name of the file's write-ahead log is no file.
+    #[error("{} is no regular file, so it is not the write-ahead log of {}: move it away", .log.display(), .path.display())]
+    NotALog {
+        /// The run file.
+        path: PathBuf,
+        /// What has the name of its log.
+        log: PathBuf,
+    },
+    /// The file has a log, and the copy that it would be read from cannot be made.
+    #[error(
+        "{} has a write-ahead log beside it and is read from a private copy, and {} cannot take that copy: {source}. \
+         Free {bytes} bytes there, or let TMPDIR name a folder that has them",
+        .path.display(),
+        .folder.display()
+    )]
+    NoCopy {
+        /// The run file.
+        path: PathBuf,
+        /// Where the copy was to lie.
+        folder: PathBuf,
+        /// How large file and log are together.
+        bytes: u64,
+        /// What the file system said.
+        source: io::Error,
+    },
+    /// The file was written to each time that it was copied.
+    #[error("{} changed each time that it was copied: its run is still going on. Try again, or wait for its end", .path.display())]
+    Changing {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file system refused.
     #[error("cannot {doing} {}: {source}", .path.display())]
     Io {

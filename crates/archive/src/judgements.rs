@@ -7,7 +7,7 @@ use rusqlite::{Connection, Row, params};
 
 use crate::error::{ArchiveError, Fault, WRITE};
 use crate::load;
-use crate::open::{self, Purpose};
+use crate::open;
 
 /// A judgement, and when it was made.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,13 +19,14 @@ pub struct Judged {
 }
 
 /// Add a judgement made at `judged_at` (RFC 3339, UTC) to the sealed file at `path`. Earlier ones stay,
-/// and the digest does not cover them.
+/// and the digest does not cover them. SQLite opens the file to write, so it must be one that this process wrote, or
+/// that the user asked to add to.
 ///
 /// # Errors
 /// [`ArchiveError::Unsealed`] for the file of a killed run; otherwise as [`crate::Stored::open`], and
 /// when the file cannot be written.
 pub fn append_judgement(path: &Path, judgement: &Judgement, judged_at: &str) -> Result<(), ArchiveError> {
-    let connection = open::open(path, Purpose::Add)?;
+    let connection = open::to_add(path)?;
     let digest = load::sealed_digest(&connection).map_err(|fault| fault.at(path, WRITE))?;
     if digest.is_none() {
         return Err(ArchiveError::Unsealed { path: path.to_owned() });

@@ -6,6 +6,8 @@
 //! clock (times come in as text) and redacts nothing: no secret may reach it. Start reading at
 //! [`Writer`]; the tables themselves are in `schema.rs`.
 
+mod beside;
+mod copy;
 mod digest;
 mod error;
 mod exemplars;
@@ -14,6 +16,7 @@ mod judgements;
 mod load;
 mod observed;
 mod open;
+mod readable;
 mod recorder;
 mod schema;
 mod seal;
@@ -23,6 +26,7 @@ mod writer;
 pub use error::ArchiveError;
 pub use file_name::{EXTENSION, file_name};
 pub use judgements::{Judged, append_judgement};
+pub use readable::Readable;
 pub use recorder::{RecordError, Recorded, Recorder, Sinks};
 pub use schema::{APPLICATION_ID, DIGEST_TABLES, TABLES};
 pub use seal::Integrity;

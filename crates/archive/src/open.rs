@@ -1,44 +1,62 @@
 //! Opening a run file that somebody else may have written: what it is, whether we can read it, and no
 //! more trust in it than it needs.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use evidence::manifest::SCHEMA_VERSION;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, OpenFlags};
 
+use crate::beside::refuse_journals;
 use crate::error::{ArchiveError, Fault, READ};
+use crate::readable::Readable;
 use crate::schema::{self, APPLICATION_ID};
 
 /// The longest value that is read from a file, in bytes.
 const LONGEST_VALUE: i32 = 64 << 20;
 
-/// Whether the opened file is to be read or added to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    Read,
-    Add,
+/// Open a run file to read it. What SQLite opens is either the file itself, as one that never changes and with nothing
+/// looked for beside it, or a private copy of it and its log.
+pub(crate) fn to_read(readable: &Readable) -> Result<Connection, ArchiveError> {
+    let opened = match readable.folder() {
+        None => {
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+            connect(Path::new(&immutable_uri(readable.opened())), flags)
+        }
+        Some(_) => connect(readable.opened(), OpenFlags::SQLITE_OPEN_READ_WRITE),
+    };
+    let only_reading = |connection: Connection| {
+        // The copy is thrown away: nothing is gained by folding its log in.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        // Nothing is ever spilled to a file whose place SQLite chooses.
+        connection.pragma_update(None, "temp_store", "MEMORY")?;
+        connection.pragma_update(None, "query_only", true)?;
+        as_built(connection)
+    };
+    opened.map_err(Fault::from).and_then(only_reading).map_err(|fault| fault.at(readable.path(), READ))
 }
 
-/// Open the run file at `path`, recovering what a killed writer left in its write-ahead log.
-pub(crate) fn open(path: &Path, purpose: Purpose) -> Result<Connection, ArchiveError> {
-    let version = version_in_header(path)?;
-    if version > SCHEMA_VERSION {
+/// Open the run file at `path` to add to it. SQLite writes to the file and beside it, so this is for files that
+/// this process wrote.
+pub(crate) fn to_add(path: &Path) -> Result<Connection, ArchiveError> {
+    readable_version(path)?;
+    refuse_journals(path)?;
+    let opened = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE);
+    opened.map_err(Fault::from).and_then(as_built).map_err(|fault| fault.at(path, READ))
+}
+
+/// That the file at `path` is a run file of a version that is known.
+pub(crate) fn readable_version(path: &Path) -> Result<(), ArchiveError> {
+    let found = version_in_header(path)?;
+    if found > SCHEMA_VERSION {
         let path = path.to_owned();
-        return Err(ArchiveError::NewerSchema { path, found: version, supported: SCHEMA_VERSION });
+        return Err(ArchiveError::NewerSchema { path, found, supported: SCHEMA_VERSION });
     }
-    let first = attempt(path, OpenFlags::SQLITE_OPEN_READ_WRITE, purpose);
-    match first {
-        Err(Fault::Sqlite(error)) if purpose == Purpose::Read && is_refused(&error) => {
-            read_where_nothing_can_be_written(path).map_err(|fault| fault.at(path, READ))
-        }
-        other => other.map_err(|fault| fault.at(path, READ)),
-    }
+    Ok(())
 }
 
 /// The schema version of the run file at `path`, from its first hundred bytes: SQLite is not asked before
@@ -63,37 +81,6 @@ pub(crate) fn version_in_header(path: &Path) -> Result<u32, ArchiveError> {
     }
 }
 
-/// The name of the file that SQLite keeps beside `path`, such as `-wal`.
-pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(suffix);
-    PathBuf::from(name)
-}
-
-fn is_refused(error: &rusqlite::Error) -> bool {
-    use ErrorCode::{CannotOpen, PermissionDenied, ReadOnly};
-    matches!(error.sqlite_error_code(), Some(CannotOpen | PermissionDenied | ReadOnly))
-}
-
-/// On a read-only disk SQLite can neither recover a log nor share one. Without a log the file is complete
-/// in itself and may be read as one that never changes; with one, reading it so would hide evidence.
-fn read_where_nothing_can_be_written(path: &Path) -> Result<Connection, Fault> {
-    let read_only = attempt(path, OpenFlags::SQLITE_OPEN_READ_ONLY, Purpose::Read);
-    let log = std::fs::metadata(beside(path, "-wal")).map_or(0, |log| log.len());
-    match read_only {
-        Err(Fault::Sqlite(error)) if is_refused(&error) && log == 0 => {
-            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-            attempt(Path::new(&immutable_uri(path)), flags, Purpose::Read)
-        }
-        Err(Fault::Sqlite(error)) if is_refused(&error) => Err(Fault::Damaged(
-            "its last seconds are in the `-wal` file beside it, which cannot be recovered here: copy both \
-             files to a folder that can be written"
-                .to_owned(),
-        )),
-        other => other,
-    }
-}
-
 fn immutable_uri(path: &Path) -> String {
     let mut uri = String::from(if path.is_absolute() { "file://" } else { "file:" });
     for byte in path.as_os_str().as_bytes() {
@@ -104,16 +91,17 @@ fn immutable_uri(path: &Path) -> String {
             other => uri.push_str(&format!("%{other:02X}")),
         }
     }
-    uri + "?immutable=1"
+    uri + "?mode=ro&immutable=1"
 }
 
-fn attempt(path: &Path, access: OpenFlags, purpose: Purpose) -> Result<Connection, Fault> {
+fn connect(path: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     distrust(&connection)?;
     schema::widen_cache(&connection)?;
-    if purpose == Purpose::Read {
-        connection.pragma_update(None, "query_only", true)?;
-    }
+    Ok(connection)
+}
+
+fn as_built(connection: Connection) -> Result<Connection, Fault> {
     match schema::deviation(&connection)? {
         Some(what) => Err(Fault::Damaged(what)),
         None => Ok(connection),

@@ -1,7 +1,7 @@
 //! A run read back from its file.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use evidence::key::KeyId;
 use evidence::run::{ReadError, Run, Seconds};
@@ -10,7 +10,8 @@ use rusqlite::{Connection, params};
 
 use crate::error::{ArchiveError, Fault, READ};
 use crate::judgements::{self, Judged};
-use crate::open::{self, Purpose};
+use crate::open;
+use crate::readable::Readable;
 use crate::schema::{MAX_A_SECOND, most};
 use crate::seal::Integrity;
 use crate::{digest, load, observed};
@@ -18,8 +19,8 @@ use crate::{digest, load, observed};
 /// A run file, opened. Keys, series and manifest are in memory; the rest is read when asked for.
 #[derive(Debug)]
 pub struct Stored {
+    // Closed before the copy that it may have open goes away with `source`.
     connection: Connection,
-    path: PathBuf,
     manifest: Manifest,
     end: Option<RunEnd>,
     seconds: u32,
@@ -27,24 +28,31 @@ pub struct Stored {
     series: Vec<SeriesKey>,
     series_numbers: HashMap<SeriesKey, i64>,
     digest: Option<String>,
+    source: Readable,
 }
 
 impl Stored {
-    /// Open a run file, sealed or not. What a killed run left in the `-wal` file beside it is recovered.
-    /// Another process may still be writing it. This one must not: closing the file after a look at its
-    /// header gives up the locks of every other handle in the process, as POSIX has it.
+    /// Open a run file, sealed or not; see [`Readable::at`] and [`Stored::read`].
     ///
     /// # Errors
     /// [`ArchiveError`]: no such file, no run file, of a newer version, damaged, or not readable.
     pub fn open(path: &Path) -> Result<Stored, ArchiveError> {
-        let connection = open::open(path, Purpose::Read)?;
-        Self::load(connection, path).map_err(|fault| fault.at(path, READ))
+        Self::read(Readable::at(path)?)
     }
 
-    fn load(connection: Connection, path: &Path) -> Result<Stored, Fault> {
+    /// Read a run file. Nothing is written but in the folder of a private copy, which is gone when this is dropped.
+    ///
+    /// # Errors
+    /// [`ArchiveError`]: damaged, or not readable.
+    pub fn read(source: Readable) -> Result<Stored, ArchiveError> {
+        let connection = open::to_read(&source)?;
+        let path = source.path().to_owned();
+        Self::load(connection, source).map_err(|fault| fault.at(&path, READ))
+    }
+
+    fn load(connection: Connection, source: Readable) -> Result<Stored, Fault> {
         let series = load::series(&connection)?;
         Ok(Stored {
-            path: path.to_owned(),
             manifest: load::manifest(&connection)?,
             end: load::end(&connection)?,
             seconds: load::seconds(&connection)?,
@@ -53,6 +61,7 @@ impl Stored {
             series_numbers: series.into_iter().collect(),
             digest: load::sealed_digest(&connection)?,
             connection,
+            source,
         })
     }
 
@@ -72,7 +81,7 @@ impl Stored {
     /// [`ArchiveError`] when the file cannot be read.
     pub fn verify_digest(&self) -> Result<Integrity, ArchiveError> {
         let Some(expected) = &self.digest else { return Ok(Integrity::Unsealed) };
-        let found = digest::of(&self.connection).map_err(|e| Fault::from(e).at(&self.path, READ))?;
+        let found = digest::of(&self.connection).map_err(|e| Fault::from(e).at(self.source.path(), READ))?;
         Ok(if found == *expected { Integrity::Intact } else { Integrity::Changed })
     }
 
@@ -81,11 +90,11 @@ impl Stored {
     /// # Errors
     /// [`ArchiveError`] when the file cannot be read.
     pub fn judgements(&self) -> Result<Vec<Judged>, ArchiveError> {
-        judgements::read(&self.connection).map_err(|fault| fault.at(&self.path, READ))
+        judgements::read(&self.connection).map_err(|fault| fault.at(self.source.path(), READ))
     }
 
-    fn read<T>(&self, answer: impl FnOnce(&Connection) -> Result<T, Fault>) -> Result<T, ReadError> {
-        answer(&self.connection).map_err(|fault| ReadError(fault.at(&self.path, READ).to_string()))
+    fn ask<T>(&self, answer: impl FnOnce(&Connection) -> Result<T, Fault>) -> Result<T, ReadError> {
+        answer(&self.connection).map_err(|fault| ReadError(fault.at(self.source.path(), READ).to_string()))
     }
 }
 
@@ -160,7 +169,7 @@ impl Run for Stored {
     }
 
     fn histogram(&self, key: KeyId, window: Seconds) -> Result<Histogram, ReadError> {
-        self.read(|connection| {
+        self.ask(|connection| {
             if let Some(merged) = rolled_up(connection, key, &window)? {
                 return Ok(merged);
             }
@@ -171,7 +180,7 @@ impl Run for Stored {
     }
 
     fn histograms(&self, key: KeyId, window: Seconds) -> Result<Vec<(u32, Histogram)>, ReadError> {
-        self.read(|connection| {
+        self.ask(|connection| {
             let mut found = Vec::new();
             histograms(connection, key, &window, |second, histogram| found.push((second, histogram)))?;
             Ok(found)
@@ -181,7 +190,7 @@ impl Run for Stored {
     fn counts(&self, key: KeyId, window: Seconds) -> Result<Vec<(u32, u64)>, ReadError> {
         let named = usize::try_from(key.0).ok().and_then(|place| self.keys.get(place));
         let Some((_, Key { metric, .. })) = named else { return Ok(Vec::new()) };
-        self.read(|connection| counts(connection, key, &window, most(*metric)))
+        self.ask(|connection| counts(connection, key, &window, most(*metric)))
     }
 
     fn series(&self) -> &[SeriesKey] {
@@ -191,7 +200,7 @@ impl Run for Stored {
     fn samples(&self, series: &SeriesKey, window: Seconds) -> Result<Vec<Sample>, ReadError> {
         let Some(number) = self.series_numbers.get(series) else { return Ok(Vec::new()) };
         let [from_ns, to_ns] = [window.start, window.end].map(|second| i64::from(second) * 1_000_000_000);
-        self.read(|connection| {
+        self.ask(|connection| {
             let mut statement = connection.prepare_cached(
                 "SELECT at_ns, value FROM samples WHERE series = ?1 AND at_ns >= ?2 AND at_ns < ?3
                  ORDER BY at_ns",
@@ -206,14 +215,14 @@ impl Run for Stored {
     }
 
     fn exemplars(&self) -> Result<Vec<Exemplar>, ReadError> {
-        self.read(load::exemplars)
+        self.ask(load::exemplars)
     }
 
     fn notices(&self) -> Result<Vec<Notice>, ReadError> {
-        self.read(observed::notices)
+        self.ask(observed::notices)
     }
 
     fn profiles(&self) -> Result<Vec<Profile>, ReadError> {
-        self.read(observed::profiles)
+        self.ask(observed::profiles)
     }
 }

@@ -12,11 +12,12 @@ use evidence::tick::{Count, Tick};
 use evidence::{Exemplar, Histogram, Key, Manifest, Observed, RunEnd, Sample, SeriesKey};
 use rusqlite::{Connection, OpenFlags, params};
 
+use crate::beside::beside;
 use crate::error::{ArchiveError, Fault, WRITE};
 use crate::exemplars::Shortlist;
 use crate::load::{self, histogram_of};
 use crate::observed::{put_notice, put_profile};
-use crate::open::{beside, version_in_header};
+use crate::open::version_in_header;
 use crate::schema::{self, MAX_NS_A_SECOND, MAX_SECONDS};
 use crate::seal::{seal, whole};
 
@@ -60,9 +61,12 @@ impl Writer {
         if overwrite == Overwrite::Replace {
             remove(path)?;
         }
-        // A log without its file is the end of somebody's evidence, moved apart: not ours to destroy.
-        if beside(path, "-wal").exists() {
-            return Err(ArchiveError::Exists { path: beside(path, "-wal") });
+        // A log without its file is the end of somebody's evidence, moved apart: not ours to destroy. A journal is
+        // not ours to play.
+        for path in ["-wal", "-journal"].map(|suffix| beside(path, suffix)) {
+            if fs::symlink_metadata(&path).is_ok() {
+                return Err(ArchiveError::Exists { path });
+            }
         }
         OpenOptions::new().write(true).create_new(true).open(path).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => ArchiveError::Exists { path: path.to_owned() },

@@ -201,6 +201,11 @@ impl OutputArguments {
         let kept = [("evidence", run_file), ("HTML", self.html.as_deref()), ("Markdown", self.md.as_deref())];
         kept.into_iter().filter_map(|(what, path)| Some((what, path?.to_str()?))).collect()
     }
+
+    /// The files that are named.
+    pub(crate) fn named(&self) -> [Option<&Path>; 4] {
+        [&self.html, &self.md, &self.json, &self.junit].map(Option::as_deref)
+    }
 }
 
 #[derive(Debug, Args)]

@@ -1,15 +1,14 @@
 //! `plimsoll compare`: run files side by side, what may be said of their differences and what may not.
 
-use std::path::Path;
-
 use ::report::summary::{self, Comparison, MAX_SIDES};
 use anyhow::anyhow;
-use archive::{Integrity, Stored};
+use archive::{Integrity, Readable, Stored};
 use evidence::Run;
 use judge::Provenance;
 use workload::Workload;
 
 use crate::arguments::CompareArguments;
+use crate::confine::Reach;
 use crate::failure::{Failure, Outcome};
 use crate::{judged, outputs};
 
@@ -25,18 +24,24 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Outcome<u8> {
     if arguments.files.len() > MAX_SIDES {
         return Err(Failure::usage(anyhow!("at most {MAX_SIDES} run files can be laid side by side")));
     }
-    let opened: Vec<Opened> = arguments.files.iter().map(|path| open(path)).collect::<Outcome<_>>()?;
+    let sources = arguments.files.iter().map(|path| Readable::at(path).map_err(Failure::usage));
+    let sources = sources.collect::<Outcome<Vec<Readable>>>()?;
+    let CompareArguments { html, md, json, .. } = arguments;
+    let outputs = outputs::Opened::all([html, md, json].map(Option::as_deref))?;
+    sources.iter().fold(Reach::default(), Reach::run_file).confine();
+    let opened: Vec<Opened> = sources.into_iter().map(open).collect::<Outcome<_>>()?;
     let sides: Vec<judge::Side<'_>> = opened.iter().map(judged_side).collect();
     let judgement = judge::compare(&sides, &arguments.expect).map_err(Failure::own)?;
     let shown: Vec<summary::Side<'_>> = opened.iter().map(shown_side).collect();
     let comparison = Comparison::of(&shown, &judgement).map_err(Failure::own)?;
-    outputs::write_comparison(&comparison, arguments)?;
+    outputs::write_comparison(&comparison, arguments, &outputs)?;
     Ok(judge::exit_code(judgement.verdict))
 }
 
-fn open(path: &Path) -> Outcome<Opened> {
-    let run = Stored::open(path).map_err(Failure::usage)?;
-    let workload = judged::workload_of(path, run.manifest())?;
+fn open(source: Readable) -> Outcome<Opened> {
+    let path = source.path().to_owned();
+    let run = Stored::read(source).map_err(Failure::usage)?;
+    let workload = judged::workload_of(&path, run.manifest())?;
     let provenance = match run.verify_digest().map_err(Failure::usage)? {
         Integrity::Intact => Provenance::Intact,
         Integrity::Changed => Provenance::Changed,

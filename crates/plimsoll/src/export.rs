@@ -5,16 +5,23 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
-use archive::Stored;
+use archive::{Readable, Stored};
 use evidence::run::{Run as _, completed};
 use evidence::{Profile, Sampling};
 
 use crate::arguments::ExportArguments;
+use crate::confine::Reach;
 use crate::failure::{Failure, Outcome};
 use crate::outputs;
 
 pub(crate) fn export(arguments: &ExportArguments) -> Outcome<u8> {
-    let run = Stored::open(&arguments.file).map_err(Failure::usage)?;
+    let source = Readable::at(&arguments.file).map_err(Failure::usage)?;
+    let folder = &arguments.profiles;
+    fs::create_dir_all(folder)
+        .with_context(|| format!("cannot make the folder {}", folder.display()))
+        .map_err(Failure::usage)?;
+    Reach::default().run_file(&source).new_files_in(folder).confine();
+    let run = Stored::read(source).map_err(Failure::usage)?;
     let profiles = run.profiles().map_err(Failure::own)?;
     if profiles.is_empty() {
         let file = arguments.file.display();
@@ -22,13 +29,12 @@ pub(crate) fn export(arguments: &ExportArguments) -> Outcome<u8> {
             "{file} has no profiles: ask for some with `[[profiles]]` in the plan"
         )));
     }
-    write_profiles(&run, &profiles, &arguments.profiles).map_err(Failure::usage)?;
+    write_profiles(&run, &profiles, folder).map_err(Failure::usage)?;
     Ok(0)
 }
 
 /// Writes each profile as it was captured, and prints what it covers.
 fn write_profiles(run: &Stored, profiles: &[Profile], folder: &Path) -> anyhow::Result<()> {
-    fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
     let mut names: BTreeMap<String, u32> = BTreeMap::new();
     let mut text = String::new();
     for profile in profiles {

@@ -16,7 +16,9 @@ use jiff::Timestamp;
 use workload::{Objective, Phase, Workload};
 
 use crate::arguments::ImportArguments;
+use crate::confine::Reach;
 use crate::failure::{Failure, Outcome};
+use crate::outputs::Opened;
 use crate::run_file::Keep;
 use crate::{clock, judged, manifest, outputs};
 
@@ -38,6 +40,9 @@ pub(crate) fn import(arguments: &ImportArguments) -> Outcome<u8> {
         keep.refuse_existing()?;
     }
     let objectives = objectives(&arguments.asks)?;
+    let opened = Opened::all(arguments.outputs.named())?;
+    let read = arguments.files.iter().map(PathBuf::as_path).chain(arguments.output.as_deref());
+    read.fold(Reach::default(), |reach, path| reach.file(path)).run_files_in(keep.folder()).confine();
     let files = arguments
         .files
         .iter()
@@ -53,7 +58,7 @@ pub(crate) fn import(arguments: &ImportArguments) -> Outcome<u8> {
     let judged = judged::judge_file(file.path())?;
     judged.append_to(file.path())?;
     let name = file.path().display().to_string();
-    outputs::write(&judged.summary.with_files(&[("evidence", &name)]), &arguments.outputs)?;
+    outputs::write(&judged.summary.with_files(&[("evidence", &name)]), &arguments.outputs, &opened)?;
     Ok(judge::exit_code(judged.judgement.verdict))
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ::report::Summary;
 use anyhow::Context;
-use archive::Stored;
+use archive::{Readable, Stored};
 use evidence::{Judgement, Manifest, Run};
 use workload::Workload;
 
@@ -27,9 +27,15 @@ impl Judged {
 
 /// Read and judge the run file at `path`.
 pub(crate) fn judge_file(path: &Path) -> Outcome<Judged> {
-    let run = Stored::open(path).map_err(Failure::usage)?;
-    let workload = workload_of(path, run.manifest())?;
-    let judgement = judge::judge(&run, &workload).map_err(Failure::own)?;
+    judge(Readable::at(path).map_err(Failure::usage)?)
+}
+
+/// Read and judge this run file.
+pub(crate) fn judge(source: Readable) -> Outcome<Judged> {
+    let path = source.path().to_owned();
+    let run = Stored::read(source).map_err(Failure::usage)?;
+    let workload = workload_of(&path, run.manifest())?;
+    let judgement = ::judge::judge(&run, &workload).map_err(Failure::own)?;
     let summary = Summary::of(&run, &workload, &judgement).map_err(Failure::own)?;
     Ok(Judged { judgement, summary })
 }

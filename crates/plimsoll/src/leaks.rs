@@ -4,11 +4,12 @@
 use std::path::Path;
 
 use anyhow::anyhow;
-use archive::Stored;
+use archive::{Readable, Stored};
 use evidence::Run as _;
 use judge::leaks::{Leak, LeakAnswer};
 
 use crate::arguments::LeaksArguments;
+use crate::confine::Reach;
 use crate::failure::{Failure, Outcome};
 use crate::run_file::Keep;
 use crate::{judged, monitor, outputs};
@@ -23,18 +24,20 @@ pub(crate) fn leaks(arguments: &LeaksArguments) -> Outcome<u8> {
         let [file] = &arguments.subjects[..] else {
             return Err(Failure::usage(anyhow!("name one run file, or `--for 30m` and what to watch")));
         };
-        let file = Path::new(file);
-        return print(&answers(file)?);
+        let source = Readable::at(Path::new(file)).map_err(Failure::usage)?;
+        Reach::default().run_file(&source).confine();
+        return print(&answers(source)?);
     };
     let keep = arguments.output.as_deref().map_or(Keep::Nothing, Keep::At);
     let watched = monitor::watched(&arguments.subjects, None)?;
     let file = monitor::watch(watched, Some(length), keep)?;
-    print(&answers(file.path())?)
+    print(&answers(Readable::at(file.path()).map_err(Failure::usage)?)?)
 }
 
-fn answers(file: &Path) -> Outcome<Vec<LeakAnswer>> {
-    let run = Stored::open(file).map_err(Failure::usage)?;
-    let workload = judged::workload_of(file, run.manifest())?;
+fn answers(source: Readable) -> Outcome<Vec<LeakAnswer>> {
+    let path = source.path().to_owned();
+    let run = Stored::read(source).map_err(Failure::usage)?;
+    let workload = judged::workload_of(&path, run.manifest())?;
     judge::leaks::of(&run, &workload).map_err(Failure::own)
 }
 

@@ -8,6 +8,7 @@ mod arguments;
 mod check;
 mod clock;
 mod compare;
+mod confine;
 mod explain;
 mod export;
 mod failure;

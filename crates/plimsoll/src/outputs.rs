@@ -1,14 +1,13 @@
 //! Station 9: writes the reports that were asked for, and messages on standard error.
 
 use std::fmt::Display;
+use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use ::report::summary::Comparison;
 use ::report::{Style, Summary, comparison};
-use anyhow::Context;
-
 use rustix::termios::tcgetwinsize;
 
 use crate::arguments::{CompareArguments, OutputArguments};
@@ -24,7 +23,7 @@ const WIDTH: usize = 100;
 const NARROWEST: usize = 40;
 
 /// Write every report that was asked for, and the summary for the terminal unless standard output is taken.
-pub(crate) fn write(summary: &Summary, outputs: &OutputArguments) -> Outcome<()> {
+pub(crate) fn write(summary: &Summary, outputs: &OutputArguments, opened: &Opened) -> Outcome<()> {
     let OutputArguments { html, md, json, junit } = outputs;
     let asked: [(&Option<_>, Render); 4] =
         [(html, ::report::html), (md, ::report::markdown), (json, ::report::json), (junit, ::report::junit)];
@@ -35,14 +34,18 @@ pub(crate) fn write(summary: &Summary, outputs: &OutputArguments) -> Outcome<()>
     }
     for (path, render) in asked {
         if let Some(path) = path {
-            put(path, &render(summary))?;
+            opened.put(path, &render(summary))?;
         }
     }
     Ok(())
 }
 
 /// Write every report of a comparison that was asked for, and the one for the terminal unless standard output is taken.
-pub(crate) fn write_comparison(comparison: &Comparison, asked: &CompareArguments) -> Outcome<()> {
+pub(crate) fn write_comparison(
+    comparison: &Comparison,
+    asked: &CompareArguments,
+    opened: &Opened,
+) -> Outcome<()> {
     type Render = fn(&Comparison) -> String;
     let asked: [(&Option<PathBuf>, Render); 3] =
         [(&asked.html, comparison::html), (&asked.md, comparison::markdown), (&asked.json, comparison::json)];
@@ -52,7 +55,7 @@ pub(crate) fn write_comparison(comparison: &Comparison, asked: &CompareArguments
     }
     for (path, render) in asked {
         if let Some(path) = path {
-            put(path, &render(comparison))?;
+            opened.put(path, &render(comparison))?;
         }
     }
     Ok(())
@@ -97,10 +100,47 @@ pub(crate) fn print(text: &str) -> Outcome<()> {
 
 /// Write to a file, or to standard output where the path is `-`.
 pub(crate) fn put(path: &Path, text: &str) -> Outcome<()> {
-    if path == Path::new("-") {
-        return print(text);
+    Opened::default().put(path, text)
+}
+
+/// Files for reports, opened before foreign files are read: from then on no other can be written. What is in them stays
+/// until there is something to put into them.
+#[derive(Default)]
+pub(crate) struct Opened(Vec<(PathBuf, File)>);
+
+impl Opened {
+    /// Open, or create, each of these that is a file.
+    pub(crate) fn all<'a>(paths: impl IntoIterator<Item = Option<&'a Path>>) -> Outcome<Opened> {
+        let open = |path: &Path| {
+            let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
+            file.map(|file| (path.to_owned(), file)).map_err(|error| unwritable(path, error))
+        };
+        let paths = paths.into_iter().flatten().filter(|path| *path != Path::new("-"));
+        Ok(Opened(paths.map(open).collect::<Outcome<_>>()?))
     }
-    std::fs::write(path, text)
-        .with_context(|| format!("cannot write {}", path.display()))
-        .map_err(Failure::own)
+
+    /// Write to one of the files, or to any other while that is still allowed, or to standard output where the path
+    /// is `-`.
+    pub(crate) fn put(&self, path: &Path, text: &str) -> Outcome<()> {
+        if path == Path::new("-") {
+            return print(text);
+        }
+        let written = match self.0.iter().find(|(opened, _)| opened == path) {
+            Some((_, file)) => replace(file, text),
+            None => std::fs::write(path, text),
+        };
+        written.map_err(|error| unwritable(path, error))
+    }
+}
+
+/// Put `text` in the place of what the file holds; a pipe or a terminal holds nothing.
+fn replace(mut file: &File, text: &str) -> std::io::Result<()> {
+    if file.metadata()?.is_file() {
+        file.set_len(0)?;
+    }
+    file.write_all(text.as_bytes())
+}
+
+fn unwritable(path: &Path, error: std::io::Error) -> Failure {
+    Failure::own(anyhow::Error::new(error).context(format!("cannot write {}", path.display())))
 }

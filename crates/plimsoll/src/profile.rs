@@ -12,14 +12,19 @@ use ::report::profiles::{self, Against};
 use anyhow::{Context, anyhow};
 
 use crate::arguments::{ProfileArguments, SortBy};
+use crate::confine::Reach;
 use crate::failure::{Failure, Outcome};
-use crate::outputs;
+use crate::outputs::{self, Opened};
 
 /// Calls below this share of the whole are counted in the tree and not shown.
 const LEAST_SHARE: f64 = 0.005;
 
 pub(crate) fn profile(arguments: &ProfileArguments) -> Outcome<u8> {
-    let profile = load(&arguments.file, arguments.since.as_deref())?;
+    let ProfileArguments { file, base, since, base_since, .. } = arguments;
+    let read = [Some(file), base.as_ref(), since.as_ref(), base_since.as_ref()];
+    let opened = Opened::all([&arguments.flame, &arguments.json].map(Option::as_deref))?;
+    read.into_iter().flatten().fold(Reach::default(), |reach, path| reach.file(path)).confine();
+    let profile = load(file, since.as_deref())?;
     let view = view_of(&profile, arguments, &arguments.file)?;
     let sort = match arguments.sort {
         SortBy::Flat => Sort::Flat,
@@ -46,11 +51,11 @@ pub(crate) fn profile(arguments: &ProfileArguments) -> Outcome<u8> {
             Some(base) => profiles::differential_page(&tree, Against { tree: base, requests }, &title),
             None => profiles::flame_page(&tree, &title),
         };
-        outputs::put(path, &page)?;
+        opened.put(path, &page)?;
     }
     if let Some(path) = &arguments.json {
         let document = profiles::Document::new(&listed, &tree, comparison.as_ref());
-        outputs::put(path, &(document.json() + "\n"))?;
+        opened.put(path, &(document.json() + "\n"))?;
     }
     Ok(0)
 }

@@ -7,6 +7,7 @@ use workload::plan::LoadedPlan;
 use crate::arguments::{RunArguments, RunOptionArguments};
 use crate::failure::Outcome;
 use crate::live::Live;
+use crate::outputs::Opened;
 use crate::prepare::prepare;
 use crate::recording::{Recording, SealedRun};
 use crate::run_file::Keep;
@@ -56,7 +57,7 @@ pub(crate) fn conduct(listener: &Listener, plan: LoadedPlan, request: &RunReques
     let judged = judged::judge_file(sealed.path())?; // 8
     judged.append_to(sealed.path())?;
     let reports = request.options.outputs.files(sealed.kept());
-    outputs::write(&judged.summary.with_files(&reports), &request.options.outputs)?; // 9
+    outputs::write(&judged.summary.with_files(&reports), &request.options.outputs, &Opened::default())?; // 9
     sealed.completed()?;
     Ok(judge::exit_code(judged.judgement.verdict)) // 10
 }

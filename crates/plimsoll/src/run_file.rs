@@ -37,6 +37,15 @@ impl Keep<'_> {
         }
     }
 
+    /// The folder of a file that stays.
+    pub(crate) fn folder(&self) -> &Path {
+        match self {
+            Keep::At(path) => path.parent().filter(|folder| !folder.as_os_str().is_empty()),
+            Keep::ByName | Keep::Nothing => None,
+        }
+        .unwrap_or(Path::new("."))
+    }
+
     /// The file of the run that `manifest` begins.
     pub(crate) fn file(&self, manifest: &Manifest) -> Outcome<RunFile> {
         match self {

@@ -18,7 +18,7 @@ fn a_killed_run_is_readable_up_to_its_last_flush() {
     other.kill();
 
     for _ in 0..2 {
-        // The first reader folds the log in, the second finds one single file: both read the same.
+        // No reader folds the log in: the second finds what the first found.
         let run = Stored::open(&path).unwrap();
         assert_eq!((run.seconds(), run.end(), run.is_sealed()), (7, None, false));
         assert_eq!(run.verify_digest().unwrap(), Integrity::Unsealed);
@@ -53,21 +53,18 @@ fn without_its_log_a_killed_run_still_says_what_it_was() {
 }
 
 #[test]
-fn a_log_that_cannot_be_recovered_is_never_passed_over() {
+fn the_index_of_a_log_is_never_opened() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.plimsoll");
     let mut other = Other::start(&path, Limit::None);
     other.order("write");
     other.order("flush");
     other.kill();
-    // A link to nowhere in the place of the log's index stands for a disk that cannot be written: the
-    // tests may run as a user whom permissions do not bind.
     let index = folder.path().join("run.plimsoll-shm");
     std::fs::remove_file(&index).unwrap();
     std::os::unix::fs::symlink("/nowhere/at/all", &index).unwrap();
-    let error = Stored::open(&path).unwrap_err().to_string();
-    assert!(error.contains("copy both files"), "{error}");
-    // Without evidence in a log the file may be read as it is.
+    assert_eq!(Stored::open(&path).unwrap().seconds(), 1);
+    // Without its log the file may be read as it is.
     std::fs::remove_file(folder.path().join("run.plimsoll-wal")).unwrap();
     assert_eq!(Stored::open(&path).unwrap().manifest().name, "demo");
 }

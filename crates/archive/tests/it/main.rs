@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "what a test prepares must work, in its helpers too")]
 
+mod beside;
 mod child;
 mod docs;
 mod foreign;
+mod forged;
 mod full_disk;
 mod hostile;
 mod judgements;

@@ -97,14 +97,24 @@ impl TestFolder {
         self.spawn(Command::new("sh").args(["-c", &script, "sh", BINARY]).args(arguments))
     }
 
+    /// Start `plimsoll` with this as its standard output.
+    pub(crate) fn start_onto(&self, arguments: &[&str], stdout: Stdio) -> Running {
+        self.spawn_onto(Command::new(BINARY).args(arguments), stdout)
+    }
+
     fn spawn(&self, command: &mut Command) -> Running {
+        let stdout = File::create(self.path("stdout.txt")).unwrap();
+        self.spawn_onto(command, stdout.into())
+    }
+
+    fn spawn_onto(&self, command: &mut Command, onto: Stdio) -> Running {
         let (stdout, stderr) = (self.path("stdout.txt"), self.path("stderr.txt"));
         let child = command
             .current_dir(self.folder.path())
             .env("TOKEN", "env-5ecret-value")
             .env_remove("COLUMNS")
             .stdin(Stdio::null())
-            .stdout(File::create(&stdout).unwrap())
+            .stdout(onto)
             .stderr(File::create(&stderr).unwrap())
             .spawn()
             .unwrap();
@@ -120,6 +130,11 @@ impl Running {
 
     fn pid(&self) -> Pid {
         Pid::from_child(&self.child)
+    }
+
+    /// The kernel's status file of the process.
+    pub(crate) fn status_file(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/{}/status", self.child.id()))
     }
 
     /// What it has printed on standard error so far.
@@ -166,8 +181,9 @@ impl Drop for Running {
     }
 }
 
+/// Empty, where its output went elsewhere.
 fn text_of(path: &Path) -> String {
-    String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned()
+    String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned()
 }
 
 impl CommandOutput {

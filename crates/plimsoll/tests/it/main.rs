@@ -19,6 +19,7 @@ mod profile_files;
 mod profiles;
 mod progress;
 mod quick;
+mod received;
 mod reflection;
 mod reports;
 mod secrets;
