@@ -1,6 +1,6 @@
 //! Metrics, which targets show of themselves.
 
-use observe::exposition::{Line, lines};
+use observe::exposition::{ExpositionLine, lines};
 
 use crate::Target;
 
@@ -17,7 +17,7 @@ pub(crate) const METRICS: Target = Target {
         let text = String::from_utf8_lossy(input);
         let mut understood = false;
         for (_, line) in lines(&text) {
-            if let Ok(Line::Sample(sample)) = line {
+            if let Ok(ExpositionLine::Sample(sample)) = line {
                 understood |= sample.read().is_ok();
             }
         }

@@ -1,4 +1,4 @@
-//! Watches a control group of version 2: what its processes use together, and what they are kept from.
+//! Watches a control group of version 2: the usage of its processes together, limits, throttling, pressure.
 
 mod find;
 
@@ -9,23 +9,23 @@ use std::time::{Duration, Instant};
 
 use evidence::{NoticeKind, SeriesKey};
 
+use crate::observer::Observer;
 use crate::proc::{count_of, cpu_max_cores, parse_pressure_us};
-use crate::remote::{Look, Looked, Remote};
-use crate::watch::Observer;
+use crate::remote::{Query, QueryResult, Remote};
 pub use find::CgroupRef;
 
 /// Watches the control group that `group` names, as part of the target named `target`, once a second. It is looked for
 /// when it is first watched, and again when it is gone: a container that is started again has another.
 ///
 /// # Errors
-/// When no thread can be had.
+/// When the system gives no thread.
 pub fn cgroup(target: &str, group: CgroupRef) -> io::Result<Box<dyn Observer>> {
-    let look = CgroupLook { target: target.to_owned(), group, watched: None, was: None };
+    let query = CgroupQuery { target: target.to_owned(), group, watched: None, was: None };
     // Finding a container may mean asking its daemon, which may take its time.
-    Ok(Box::new(Remote::start(&format!("{target} cgroup"), Duration::from_secs(1), look)?))
+    Ok(Box::new(Remote::start(&format!("{target} cgroup"), Duration::from_secs(1), query)?))
 }
 
-struct CgroupLook {
+struct CgroupQuery {
     target: String,
     group: CgroupRef,
     watched: Option<Watched>,
@@ -59,13 +59,13 @@ const PRESSURES: [(&str, &str); 3] = [
 /// Name, unit and value.
 type Value = (&'static str, &'static str, f64);
 
-impl Look for CgroupLook {
-    fn look(&mut self) -> Result<Looked, String> {
+impl Query for CgroupQuery {
+    fn query(&mut self) -> Result<QueryResult, String> {
         let mut remarks = Vec::new();
         if self.watched.is_none() {
             self.watched = Some(self.begin(&mut remarks)?);
         }
-        let Some(watched) = &mut self.watched else { return Ok(Looked::default()) };
+        let Some(watched) = &mut self.watched else { return Ok(QueryResult::default()) };
         let at = Instant::now();
         let Some(counters) = Counters::read(&watched.folder) else {
             let folder = watched.folder.clone();
@@ -79,22 +79,22 @@ impl Look for CgroupLook {
         match rates(&base, &counters, at.duration_since(base_at)) {
             Some(rates) => values.extend(rates),
             None => {
-                remarks.push((NoticeKind::Restarted, "its counters began anew; rates have a gap".to_owned()))
+                remarks.push((NoticeKind::Restarted, "its counters were reset; rates have a gap".to_owned()))
             }
         }
         if counters.oom_kills > base.oom_kills {
             let text = format!(
-                "the kernel killed {} of its processes for want of memory so far",
+                "the kernel killed {} of its processes because it was out of memory, so far",
                 counters.oom_kills.unwrap_or(0)
             );
             remarks.push((NoticeKind::Remark, text));
         }
         let key = |(name, unit, value)| (SeriesKey::new(name, &self.target, unit), value);
-        Ok(Looked { values: values.into_iter().map(key).collect(), remarks })
+        Ok(QueryResult { values: values.into_iter().map(key).collect(), remarks })
     }
 }
 
-impl CgroupLook {
+impl CgroupQuery {
     fn begin(&mut self, remarks: &mut Vec<(NoticeKind, String)>) -> Result<Watched, String> {
         let folder = self.group.find()?;
         let at = Instant::now();
@@ -109,8 +109,7 @@ impl CgroupLook {
             remarks.push((NoticeKind::Restarted, text));
         }
         if counters.periods.is_none() || !folder.join("memory.current").exists() {
-            let text =
-                "the group has not all controllers (cpu, memory): some of its series are missing".to_owned();
+            let text = "the group lacks controllers (cpu, memory): some of its series are missing".to_owned();
             remarks.push((NoticeKind::Unreadable, text));
         }
         Ok(Watched { folder, base: (at, counters) })

@@ -1,6 +1,6 @@
 //! Reads what targets show of their metrics: Prometheus' text format 0.0.4 and OpenMetrics 1.0, a line at a time.
 //!
-//! Whoever writes such text may be wrong: a line that makes no sense is told and left out, and those around it stay.
+//! Such text may be wrong: a malformed line is reported and left out, and the lines around it are kept.
 
 use std::borrow::Cow;
 
@@ -23,7 +23,7 @@ pub enum Kind {
 
 /// One line.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Line<'a> {
+pub enum ExpositionLine<'a> {
     /// Empty, or a remark.
     Nothing,
     /// The kind of the metric with this name.
@@ -46,18 +46,18 @@ pub type Labels<'a> = Vec<(&'a str, Cow<'a, str>)>;
 const BLANK: [char; 2] = [' ', '\t'];
 
 /// The lines of `text`, each with its number from 1, or what is wrong with it.
-pub fn lines(text: &str) -> impl Iterator<Item = (usize, Result<Line<'_>, &'static str>)> {
+pub fn lines(text: &str) -> impl Iterator<Item = (usize, Result<ExpositionLine<'_>, &'static str>)> {
     text.split_inclusive('\n').enumerate().map(|(index, line)| (index + 1, read_line(line)))
 }
 
-fn read_line(line: &str) -> Result<Line<'_>, &'static str> {
+fn read_line(line: &str) -> Result<ExpositionLine<'_>, &'static str> {
     let whole = line.strip_suffix('\n');
     let text = whole.unwrap_or(line).trim_matches([' ', '\t', '\r']);
     if let Some(remark) = text.strip_prefix('#') {
         return Ok(read_remark(remark));
     }
     if text.is_empty() {
-        return Ok(Line::Nothing);
+        return Ok(ExpositionLine::Nothing);
     }
     // A number that was cut off is another number.
     if whole.is_none() {
@@ -67,13 +67,13 @@ fn read_line(line: &str) -> Result<Line<'_>, &'static str> {
     if !rest.starts_with(['{', ' ', '\t']) {
         return Err("its name has characters that are not allowed, or it has no value");
     }
-    Ok(Line::Sample(Sample { name, rest }))
+    Ok(ExpositionLine::Sample(Sample { name, rest }))
 }
 
-fn read_remark(remark: &str) -> Line<'_> {
+fn read_remark(remark: &str) -> ExpositionLine<'_> {
     let mut words = remark.split(BLANK).filter(|word| !word.is_empty());
     let (Some("TYPE"), Some(name), Some(kind)) = (words.next(), words.next(), words.next()) else {
-        return Line::Nothing;
+        return ExpositionLine::Nothing;
     };
     let kind = match kind {
         "counter" => Kind::Counter,
@@ -83,7 +83,7 @@ fn read_remark(remark: &str) -> Line<'_> {
         "summary" => Kind::Summary,
         _ => Kind::Other,
     };
-    Line::Type(name, kind)
+    ExpositionLine::Type(name, kind)
 }
 
 impl<'a> Sample<'a> {
@@ -107,7 +107,7 @@ impl<'a> Sample<'a> {
         }
         match words.next() {
             None | Some("#") => Ok((labels, value)),
-            Some(_) => Err("something stands after its time"),
+            Some(_) => Err("there is text after its timestamp"),
         }
     }
 }
@@ -149,7 +149,7 @@ fn read_quoted(text: &str) -> Result<(Cow<'_, str>, &str), &'static str> {
             '\\' => match rest.next().ok_or(OPEN)?.1 {
                 'n' => value.push('\n'),
                 same @ ('"' | '\\') => value.push(same),
-                // Others mean nothing and stand for themselves, as they do for Prometheus.
+                // Other escapes have no meaning and are taken literally, as by Prometheus.
                 other => value.extend(['\\', other]),
             },
             other => value.push(other),
@@ -178,7 +178,7 @@ mod tests {
     fn read(line: &str) -> Result<Read, &'static str> {
         let text = format!("{line}\n");
         match lines(&text).next().unwrap().1? {
-            Line::Sample(sample) => {
+            ExpositionLine::Sample(sample) => {
                 let (labels, value) = sample.read()?;
                 let labels = labels.into_iter().map(|(name, value)| (name.to_owned(), value.into_owned()));
                 Ok((sample.name.to_owned(), labels.collect(), value))
@@ -222,7 +222,7 @@ mod tests {
             ("up{a=\"b\"}", "it has no value"),
             ("up one", "its value is no number"),
             ("up 1 noon", "its time is no number"),
-            ("up 1 2 3", "something stands after its time"),
+            ("up 1 2 3", "there is text after its timestamp"),
             ("up{a=b} 1", "a label's value has no quotes"),
             ("up{a} 1", "a label has no `=`"),
             ("up{=\"b\"} 1", "a label has no name"),
@@ -238,8 +238,8 @@ mod tests {
     fn a_line_without_end_is_not_believed() {
         let text = "# TYPE up gauge\nup 1\n\n# EOF\nup 12";
         let read: Vec<_> = lines(text).collect();
-        assert_eq!(read[0], (1, Ok(Line::Type("up", Kind::Gauge))));
-        assert_eq!((read[2], read[3]), ((3, Ok(Line::Nothing)), (4, Ok(Line::Nothing))));
+        assert_eq!(read[0], (1, Ok(ExpositionLine::Type("up", Kind::Gauge))));
+        assert_eq!((read[2], read[3]), ((3, Ok(ExpositionLine::Nothing)), (4, Ok(ExpositionLine::Nothing))));
         assert_eq!(read[4], (5, Err("it is cut off: the last line has no end")));
     }
 
@@ -247,7 +247,7 @@ mod tests {
         #[test]
         fn never_panics(text in r#"(?s)([a-z_{}="\\, 0-9#\n.]|.){0,200}"#) {
             for (_, line) in lines(&text) {
-                if let Ok(Line::Sample(sample)) = line {
+                if let Ok(ExpositionLine::Sample(sample)) = line {
                     let _ = sample.read();
                 }
             }

@@ -8,7 +8,7 @@ use rustls::crypto::aws_lc_rs;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::{Agent, Body, Error};
 
-/// Fetches with kept connections. What it says never shows a URL, which may hold a password.
+/// Fetches over kept connections. Its errors never show a URL, which may contain a password.
 #[derive(Debug, Clone)]
 pub(crate) struct Fetcher {
     agent: Agent,
@@ -23,16 +23,16 @@ impl Fetcher {
             .http_status_as_error(false)
             .proxy(None)
             .user_agent("plimsoll")
-            .tls_config(trust_the_system())
+            .tls_config(system_trust())
             .build();
         Fetcher { agent: config.new_agent(), patience }
     }
 
-    /// The body of `url`, of at most `most_bytes`; `accept` says in which form it is wanted.
+    /// The body of `url`, of at most `most_bytes`; `accept` is the media type that is requested.
     ///
     /// # Errors
     /// In words.
-    pub(crate) fn whole(&self, (url, accept): (&str, &str), most_bytes: u64) -> Result<Vec<u8>, String> {
+    pub(crate) fn whole(&self, url: &str, accept: &str, most_bytes: u64) -> Result<Vec<u8>, String> {
         let mut body = self.get(url, accept)?;
         body.with_config().limit(most_bytes).read_to_vec().map_err(|error| self.words(&error))
     }
@@ -62,7 +62,7 @@ impl Fetcher {
             Error::Timeout(_) => format!("no answer within {:.0?}", self.patience),
             Error::Io(error) => self.broken(error),
             Error::BodyExceedsLimit(limit) => format!("its answer is larger than {limit} bytes"),
-            Error::BadUri(_) | Error::Http(_) => "its URL cannot be understood".to_owned(),
+            Error::BadUri(_) | Error::Http(_) => "its URL is invalid".to_owned(),
             other => other.to_string(),
         }
     }
@@ -78,7 +78,7 @@ impl Fetcher {
     }
 }
 
-fn trust_the_system() -> TlsConfig {
+fn system_trust() -> TlsConfig {
     let found = rustls_native_certs::load_native_certs();
     let roots: Vec<Certificate<'static>> =
         found.certs.iter().map(|der| Certificate::from_der(der).to_owned()).collect();

@@ -1,4 +1,4 @@
-//! Watches the machine that the generator runs on: what is left of it for everybody, and what is taken away.
+//! Watches the machine that the generator runs on: CPU use, steal, frequency, memory, pressure.
 
 use std::fs;
 use std::time::Duration;
@@ -6,9 +6,9 @@ use std::time::Duration;
 use evidence::{Instant, Notice, NoticeKind, Sample, SeriesKey};
 
 use crate::notice::Notices;
+use crate::observer::Observer;
 use crate::proc::{CpuTicks, parse_available_bytes, parse_cpu_ticks, parse_frequency_hz, parse_pressure_us};
 use crate::reading::of_ticks;
-use crate::watch::Observer;
 
 /// The name of the machine's series, as of a target.
 const HOST: &str = "host";
@@ -54,7 +54,7 @@ impl Observer for Host {
                 .map(|(file, _)| parse_pressure_us(&text(&format!("/proc/pressure/{file}"))?)),
         };
         if self.base.is_none() && counters.cpu.is_none() {
-            self.notices.say(at, NoticeKind::Unreadable, "/proc/stat cannot be read".to_owned());
+            self.notices.add(at, NoticeKind::Unreadable, "/proc/stat cannot be read".to_owned());
         }
         let mut values = levels();
         if let Some((base_at, base)) = &self.base {

@@ -20,21 +20,21 @@ pub fn identify(process: ProcessRef) -> Result<BTreeMap<String, String>, Observe
     let found = process.find()?;
     let pid = found.pid;
     let mut identity = BTreeMap::from([("pid".to_owned(), pid.to_string())]);
-    let mut tell = |name: &str, value: String| identity.insert(name.to_owned(), value);
+    let mut add = |name: &str, value: String| identity.insert(name.to_owned(), value);
     if let Ok(exe) = fs::read_link(format!("/proc/{pid}/exe")) {
-        tell("exe", exe.display().to_string());
+        add("exe", exe.display().to_string());
     }
     if let Ok(line) = text(pid, "cmdline") {
         let (argv0, arguments) = command_line(&line);
-        tell("argv0", argv0);
-        tell("arguments", arguments.to_string());
+        add("argv0", argv0);
+        add("arguments", arguments.to_string());
     }
     if let Some(booted_unix_s) = booted_unix_s() {
-        tell("started_unix_s", (booted_unix_s + of_ticks(found.start_ticks).as_secs()).to_string());
+        add("started_unix_s", (booted_unix_s + of_ticks(found.start_ticks).as_secs()).to_string());
     }
     if !found.others.is_empty() {
         let others: Vec<String> = found.others.iter().map(u32::to_string).collect();
-        tell("other_pids", others.join(" "));
+        add("other_pids", others.join(" "));
     }
     Ok(identity)
 }

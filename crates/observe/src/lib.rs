@@ -1,9 +1,9 @@
 //! Watches a target from outside, once a second.
 //!
-//! An [`Observer`] turns what it can see into samples of named series; a [`Watch`] asks every observer at
-//! each whole second of the run. This room owns no clock: the run gives it one. It must not know what load
-//! is offered or what the samples are for, and whatever happens to the target is a gap in a series and a
-//! [`Notice`], never an error of the run. Start reading at [`Watch`], then [`ProcessObserver`].
+//! An [`Observer`] turns what it can see into samples of named series; a [`Watch`] samples every observer at each whole
+//! second of the run. This crate owns no clock: the run gives it one. It must not know what load is offered or what the
+//! samples are for. A target that fails is a gap in a series and a [`Notice`], never an error of the run. Start reading at
+//! [`Watch`], then [`ProcessObserver`].
 
 mod cgroup;
 mod error;
@@ -15,6 +15,7 @@ mod limits;
 mod listener;
 mod machine;
 mod notice;
+mod observer;
 mod own;
 mod perf;
 mod postgres;
@@ -35,10 +36,11 @@ pub use host::Host;
 pub use identity::identify;
 pub use limits::{OpenFiles, limits, raise_open_files};
 pub use machine::environment;
+pub use observer::{Clock, Observer};
 pub use own::OwnProcess;
 pub use postgres::{identify_postgres, postgres};
 pub use process::{ProcessObserver, ProcessRef};
 pub use profiler::{Capture, Formats, ProfileSource, Profiler};
 pub use prometheus::prometheus;
 pub use redis::redis;
-pub use watch::{Clock, Observer, Watch};
+pub use watch::Watch;

@@ -1,8 +1,8 @@
-//! What an observer has to say besides numbers, within bounds.
+//! An observer's notices, bounded in number.
 
 use evidence::{Instant, Notice, NoticeKind};
 
-/// Notices that one observer gives in a run; what comes after is dropped, and the last one says so.
+/// Notices that are kept of one observer in a run; later ones are dropped, and the last one says so.
 pub(crate) const NOTICES_LIMIT: usize = 100;
 
 /// An observer's notices, bounded.
@@ -10,21 +10,21 @@ pub(crate) const NOTICES_LIMIT: usize = 100;
 pub(crate) struct Notices {
     observer: String,
     kept: Vec<Notice>,
-    said: usize,
+    added: usize,
 }
 
 impl Notices {
     pub(crate) fn new(observer: &str) -> Self {
-        Notices { observer: observer.to_owned(), kept: Vec::new(), said: 0 }
+        Notices { observer: observer.to_owned(), kept: Vec::new(), added: 0 }
     }
 
-    pub(crate) fn say(&mut self, at: Instant, kind: NoticeKind, text: String) {
-        let text = match self.said {
+    pub(crate) fn add(&mut self, at: Instant, kind: NoticeKind, text: String) {
+        let text = match self.added {
             NOTICES_LIMIT.. => return,
             count if count + 1 == NOTICES_LIMIT => format!("{text}; further notices are not kept"),
             _ => text,
         };
-        self.said += 1;
+        self.added += 1;
         self.kept.push(Notice { at, observer: self.observer.clone(), kind, text });
     }
 
@@ -38,10 +38,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_that_flaps_fills_no_memory() {
+    fn notices_of_a_flapping_process_are_bounded() {
         let mut notices = Notices::new("x");
         for second in 0..1000 {
-            notices.say(Instant::from_nanos(second), NoticeKind::Gone, "gone".to_owned());
+            notices.add(Instant::from_nanos(second), NoticeKind::Gone, "gone".to_owned());
         }
         let taken = notices.take();
         assert_eq!(taken.len(), NOTICES_LIMIT);

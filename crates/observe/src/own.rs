@@ -3,15 +3,14 @@
 use std::time::Duration;
 
 use evidence::{Instant, Notice, Sample, SeriesKey};
-use rustix::time::{ClockId, clock_gettime};
 
+use crate::observer::{Observer, own_cpu};
 use crate::process::{ProcessObserver, ProcessRef};
-use crate::watch::Observer;
 
 /// Samples this very process, as the target [`SeriesKey::GENERATOR`].
 ///
-/// Its CPU time is that of the process's own clock, in nanoseconds and with the time of threads that
-/// ended; everything else is read as of any process. The work of observing is part of it.
+/// CPU time comes from the process's own clock, in nanoseconds and including threads that ended; everything else is read
+/// as for any process. The work of observing is part of it.
 #[derive(Debug)]
 pub struct OwnProcess {
     process: ProcessObserver,
@@ -54,20 +53,4 @@ impl Observer for OwnProcess {
     fn take_notices(&mut self) -> Vec<Notice> {
         self.process.take_notices()
     }
-}
-
-/// CPU time of this process, all threads, since it began.
-fn own_cpu() -> Duration {
-    spent(ClockId::ProcessCPUTime)
-}
-
-/// CPU time of the calling thread since it began.
-pub(crate) fn own_thread_cpu() -> Duration {
-    spent(ClockId::ThreadCPUTime)
-}
-
-fn spent(clock: ClockId) -> Duration {
-    let spent = clock_gettime(clock);
-    let nanos = u32::try_from(spent.tv_nsec).unwrap_or(0);
-    Duration::new(u64::try_from(spent.tv_sec).unwrap_or(0), nanos)
 }

@@ -8,12 +8,12 @@ use tempfile::TempDir;
 use crate::process::ProcessRef;
 use crate::tree::family;
 
-/// Samples a second and processor, not a round number: it would fall in step with what happens once in 10 ms.
+/// Samples a second and processor, not a round number, which would synchronise with work that happens once in 10 ms.
 const FREQUENCY: &str = "99";
 /// The longest text of samples that is read, in bytes.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Sampling under way. Dropped, it is given up.
+/// Sampling under way. Dropped, it is stopped.
 #[derive(Debug)]
 pub(crate) struct Perf {
     child: Child,
@@ -49,13 +49,16 @@ impl Perf {
     pub(crate) fn finish(mut self) -> Result<String, String> {
         let status = self.child.wait().map_err(|error| format!("`perf` was lost: {error}"))?;
         if !status.success() {
-            let mut said = String::new();
+            let mut printed = String::new();
             if let Some(mut stderr) = self.child.stderr.take() {
-                // What it said is only the reason.
-                let _ = io::Read::read_to_string(&mut stderr, &mut said);
+                // Its output is only the reason.
+                let _ = io::Read::read_to_string(&mut stderr, &mut printed);
             }
-            let reason =
-                said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it says nothing");
+            let reason = printed
+                .lines()
+                .map(str::trim)
+                .find(|line| !line.is_empty())
+                .unwrap_or("it printed no reason");
             return Err(format!("`perf record` ended with {status}: {reason}"));
         }
         let mut script = Command::new("perf");

@@ -1,9 +1,10 @@
 //! Watches a PostgreSQL server: sessions, waits, locks, cache, commits, statements, tables.
 //!
-//! Each look is one transaction that only reads. What a role may not see is asked for once, told, and left out.
+//! Each sample is one read-only transaction. What a role may not see is queried once, reported, and left out.
 
 mod identity;
 mod part;
+mod rows;
 mod session;
 mod statements;
 mod tls;
@@ -14,24 +15,26 @@ use std::time::{Duration, Instant};
 
 use evidence::{NoticeKind, SeriesKey};
 
-use crate::remote::{Look, Looked, Remote};
-use crate::watch::Observer;
+use crate::observer::Observer;
+use crate::remote::{Query, QueryResult, Remote};
 pub use identity::identify_postgres;
 use part::{Database, Part};
-use session::{AskError, Rows, Session};
+use rows::Rows;
+use session::{QueryError, Session};
 use statements::Statements;
 
 /// Watches the database of the server at `url`, and the tables named `tables` in it, as part of the target named
 /// `target`, once in `every`.
 ///
 /// # Errors
-/// When no thread can be had.
+/// When the system gives no thread.
 pub fn postgres(
     target: &str,
-    (url, tables): (&str, &[String]),
+    url: &str,
+    tables: &[String],
     every: Duration,
 ) -> io::Result<Box<dyn Observer>> {
-    let look = PostgresLook {
+    let query = PostgresQuery {
         target: target.to_owned(),
         url: url.to_owned(),
         tables: tables.to_vec(),
@@ -40,43 +43,44 @@ pub fn postgres(
         statements: Statements::default(),
         base: None,
     };
-    Ok(Box::new(Remote::start(&format!("{target} postgres"), every, look)?))
+    Ok(Box::new(Remote::start(&format!("{target} postgres"), every, query)?))
 }
 
-struct PostgresLook {
+struct PostgresQuery {
     target: String,
     /// May hold a password: never shown.
     url: String,
     tables: Vec<String>,
     session: Option<Session>,
-    /// What the server will not answer.
+    /// What the server refused.
     refused: BTreeSet<Part>,
     statements: Statements,
     base: Option<(Instant, Database)>,
 }
 
-impl Look for PostgresLook {
-    fn look(&mut self) -> Result<Looked, String> {
-        let looked = self.ask();
-        if looked.is_err() {
+impl Query for PostgresQuery {
+    fn query(&mut self) -> Result<QueryResult, String> {
+        let result = self.read();
+        if result.is_err() {
             self.session = None;
         }
-        looked.map_err(|error| error.to_string())
+        result.map_err(|error| error.to_string())
     }
 }
 
-impl PostgresLook {
-    fn ask(&mut self) -> Result<Looked, AskError> {
-        let mut looked = Looked::default();
+impl PostgresQuery {
+    fn read(&mut self) -> Result<QueryResult, QueryError> {
+        let mut result = QueryResult::default();
         let session = match &mut self.session {
             Some(session) => session,
             none => none.insert(Session::connect(&self.url)?),
         };
         if session.statements_schema.is_none() && self.refused.insert(Part::Statements) {
-            let text = "pg_stat_statements is not there in this database: no statements are seen".to_owned();
-            looked.remarks.push((NoticeKind::Unreadable, text));
+            let text =
+                "pg_stat_statements is not installed in this database: no statements are observed".to_owned();
+            result.remarks.push((NoticeKind::Unreadable, text));
         }
-        // Each turn either ends it or refuses one part more.
+        // Each round either succeeds or adds one refused part.
         loop {
             let parts = Part::ALL.into_iter().filter(|part| !self.refused.contains(part));
             let parts = parts.filter(|part| *part != Part::Tables || !self.tables.is_empty());
@@ -85,21 +89,21 @@ impl PostgresLook {
             match session.transaction(&parts) {
                 Ok(answers) => {
                     for (part, rows) in &answers {
-                        self.take((*part, rows), &mut looked)?;
+                        self.take(*part, rows, &mut result)?;
                     }
-                    return Ok(looked);
+                    return Ok(result);
                 }
-                Err(AskError::Refused { part, why }) => {
+                Err(QueryError::Refused { part, why }) => {
                     self.refused.insert(part);
-                    let text = format!("{} cannot be seen: {why}", part.what());
-                    looked.remarks.push((NoticeKind::Unreadable, text));
+                    let text = format!("{} cannot be observed: {why}", part.what());
+                    result.remarks.push((NoticeKind::Unreadable, text));
                 }
                 Err(error) => return Err(error),
             }
         }
     }
 
-    fn take(&mut self, (part, rows): (Part, &Rows), looked: &mut Looked) -> Result<(), AskError> {
+    fn take(&mut self, part: Part, rows: &Rows, result: &mut QueryResult) -> Result<(), QueryError> {
         let now = Instant::now();
         match part {
             Part::Database => {
@@ -108,11 +112,11 @@ impl PostgresLook {
                 let Some((base_at, base)) = base else { return Ok(()) };
                 let seconds = now.duration_since(base_at).as_secs_f64();
                 match database.since(&base, seconds) {
-                    Some(values) => self.push(values, looked),
+                    Some(values) => self.push(values, result),
                     None => {
-                        self.statements.begin_anew();
-                        let text = format!("counters began anew: the server runs since {}", database.started);
-                        looked.remarks.push((NoticeKind::Restarted, text));
+                        self.statements.reset();
+                        let text = format!("counters were reset: the server runs since {}", database.started);
+                        result.remarks.push((NoticeKind::Restarted, text));
                     }
                 }
             }
@@ -122,24 +126,24 @@ impl PostgresLook {
                     self.statements.learn(session)?;
                 }
                 if let Some(remark) = self.statements.take_remark() {
-                    looked.remarks.push((NoticeKind::Unreadable, remark));
+                    result.remarks.push((NoticeKind::Unreadable, remark));
                 }
                 let values = self.statements.values(&top);
-                self.push(values, looked);
+                self.push(values, result);
             }
             Part::Sessions | Part::Locks | Part::Tables => {
                 let (values, remark) = part::levels(part, rows, &self.tables);
-                self.push(values, looked);
-                looked.remarks.extend(remark.map(|text| (NoticeKind::Unreadable, text)));
+                self.push(values, result);
+                result.remarks.extend(remark.map(|text| (NoticeKind::Unreadable, text)));
             }
         }
         Ok(())
     }
 
-    fn push(&self, values: Vec<part::Value>, looked: &mut Looked) {
+    fn push(&self, values: Vec<part::Value>, result: &mut QueryResult) {
         let key = |(name, unit, part, value): part::Value| {
             (SeriesKey::new(name, &self.target, unit).part(&part), value)
         };
-        looked.values.extend(values.into_iter().map(key));
+        result.values.extend(values.into_iter().map(key));
     }
 }

@@ -7,17 +7,17 @@ use evidence::{Instant, Notice, NoticeKind, Sample, SeriesKey};
 use crate::error::ObserveError;
 use crate::listener::{self, Socket};
 use crate::notice::Notices;
-use crate::rates::{levels, rates};
+use crate::observer::Observer;
+use crate::rates::{Dated, levels, rates};
 use crate::reading::{Reading, read, read_stat};
-use crate::tree::{MOST_PROCESSES, are_children_told, read_family};
-use crate::watch::Observer;
+use crate::tree::{MOST_PROCESSES, lists_children, read_family};
 
 /// How a process is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ProcessRef {
     /// By its number. Once it has ended, a later process with the same number is not watched.
     Pid(u32),
-    /// Whatever process listens on this TCP port, on any local address; watched again after a restart.
+    /// The process that listens on this TCP port, on any local address; watched again after a restart.
     Port(u16),
 }
 
@@ -30,13 +30,13 @@ impl fmt::Display for ProcessRef {
     }
 }
 
-/// A process that a reference led to.
+/// A process that was found.
 #[derive(Debug, Clone)]
 pub(crate) struct Found {
     pub(crate) pid: u32,
     pub(crate) start_ticks: u64,
     pub(crate) socket: Option<Socket>,
-    /// Others the reference would fit as well.
+    /// Other processes that match.
     pub(crate) others: Vec<u32>,
 }
 
@@ -57,24 +57,24 @@ impl ProcessRef {
     }
 }
 
-/// The process that is being watched, and the last look at it.
+/// The process that is being watched, and the last reading.
 #[derive(Debug)]
 struct Watched {
     found: Found,
     base: (Instant, Reading),
-    /// Whether less was used at the last look than at the base.
+    /// Whether the last reading was less than the base.
     is_short: bool,
 }
 
-/// Who is looked at.
+/// Which processes are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scope {
     Alone,
     Family,
 }
 
-/// Samples one target's process and all its descendants. It looks for the process when it is first asked, and again whenever the
-/// process is gone.
+/// Samples one target's process and all its descendants. It looks for the process at the first sample, and again
+/// whenever the process is gone.
 #[derive(Debug)]
 pub struct ProcessObserver {
     target: String,
@@ -83,10 +83,10 @@ pub struct ProcessObserver {
     watched: Option<Watched>,
     /// The last process watched: its number and its start.
     last: Option<(u32, u64)>,
-    /// What was said of a search that found nothing, so that it is said once and not each second.
-    said: Option<String>,
-    /// Whether it was said that there are too many processes.
-    are_many_told: bool,
+    /// The reason for which the process is not found, reported once and not each second.
+    reported: Option<String>,
+    /// Whether the excess of processes was reported.
+    is_excess_reported: bool,
     notices: Notices,
 }
 
@@ -99,8 +99,8 @@ impl ProcessObserver {
             scope: Scope::Family,
             watched: None,
             last: None,
-            said: None,
-            are_many_told: false,
+            reported: None,
+            is_excess_reported: false,
             notices: Notices::new(target),
         }
     }
@@ -133,14 +133,18 @@ impl ProcessObserver {
         }
     }
 
-    /// Samples of a look at what has been looked at before. What a child used that ended during the look is missing
-    /// from it alone, so that it is held against the base by the next one. If that is short too, the time is gone with
-    /// a child that left the family or that nobody waited for, and rates begin anew.
+    /// Samples from a further reading. CPU time of a child that ended during the reading is missing from it alone, so the
+    /// base is kept and the next reading is compared with it. If that is less too, the time was lost with a child that
+    /// left the family or was never waited for, and rates start from a new base.
     fn compare(&mut self, at: Instant, mut watched: Watched, reading: Reading) -> Vec<(SeriesKey, Sample)> {
-        self.tell_of_many(at, &reading);
+        self.report_excess(at, &reading);
         let mut samples = levels(&self.target, at, &reading);
         let (base_at, base) = &watched.base;
-        samples.extend(rates(&self.target, (*base_at, base), (at, &reading)));
+        samples.extend(rates(
+            &self.target,
+            Dated { at: *base_at, reading: base },
+            Dated { at, reading: &reading },
+        ));
         let is_short = reading.cpu < base.cpu && !watched.is_short;
         if at > *base_at && !is_short {
             watched.base = (at, reading);
@@ -150,17 +154,19 @@ impl ProcessObserver {
         samples
     }
 
-    fn tell_of_many(&mut self, at: Instant, reading: &Reading) {
-        if reading.processes >= MOST_PROCESSES as u64 && !std::mem::replace(&mut self.are_many_told, true) {
+    fn report_excess(&mut self, at: Instant, reading: &Reading) {
+        if reading.processes >= MOST_PROCESSES as u64
+            && !std::mem::replace(&mut self.is_excess_reported, true)
+        {
             let text = format!(
                 "{} has more than {MOST_PROCESSES} descendants: the others are left out",
                 self.process
             );
-            self.notices.say(at, NoticeKind::Unreadable, text);
+            self.notices.add(at, NoticeKind::Unreadable, text);
         }
     }
 
-    /// Looks for the process and takes a first look at it, which gives no rates yet.
+    /// Finds the process and takes a first reading, which gives no rates yet.
     fn search(&mut self, at: Instant) -> Vec<(SeriesKey, Sample)> {
         match self.process.find() {
             Ok(found) if self.is_another_of_same_number(&found) => {
@@ -185,8 +191,8 @@ impl ProcessObserver {
         };
         self.introduce(at, &found, &reading);
         self.last = Some((found.pid, found.start_ticks));
-        self.said = None;
-        self.tell_of_many(at, &reading);
+        self.reported = None;
+        self.report_excess(at, &reading);
         self.watched = Some(Watched { found, base: (at, reading), is_short: false });
     }
 
@@ -196,37 +202,37 @@ impl ProcessObserver {
         match self.last {
             Some(last) if is_new(last) => {
                 let text = format!("{} was {} and is {pid} now: it was restarted", self.process, last.0);
-                self.notices.say(at, NoticeKind::Restarted, text);
+                self.notices.add(at, NoticeKind::Restarted, text);
             }
-            _ if self.said.is_some() => {
+            _ if self.reported.is_some() => {
                 let text = format!("{} was found: it is process {pid}", self.process);
-                self.notices.say(at, NoticeKind::Appeared, text);
+                self.notices.add(at, NoticeKind::Appeared, text);
             }
             _ => {}
         }
         if !found.others.is_empty() {
             let text = format!(
-                "{} processes answer to {}; only process {pid}, the oldest, is watched",
+                "{} processes match {}; only process {pid}, the oldest, is watched",
                 found.others.len() + 1,
                 self.process
             );
-            self.notices.say(at, NoticeKind::Several, text);
+            self.notices.add(at, NoticeKind::Several, text);
         }
-        let are_children_hidden = self.scope == Scope::Family && !are_children_told(pid);
+        let are_children_hidden = self.scope == Scope::Family && !lists_children(pid);
         for (absent, what) in [
-            (are_children_hidden, "this system does not list children: they are not part of it"),
+            (are_children_hidden, "this system does not list children: they are not included"),
             (reading.fds.is_none(), "open files of another user's process cannot be counted"),
             (reading.switches.is_none(), "context switches cannot be read, or there are too many threads"),
         ] {
             if absent {
-                self.notices.say(at, NoticeKind::Unreadable, format!("process {pid}: {what}"));
+                self.notices.add(at, NoticeKind::Unreadable, format!("process {pid}: {what}"));
             }
         }
     }
 
     fn lost(&mut self, at: Instant, error: &ObserveError) {
         let text = error.to_string();
-        if self.said.as_ref() == Some(&text) {
+        if self.reported.as_ref() == Some(&text) {
             return;
         }
         let kind = match error {
@@ -235,13 +241,13 @@ impl ProcessObserver {
             }
             _ => NoticeKind::Unreadable,
         };
-        self.notices.say(at, kind, text.clone());
-        self.said = Some(text);
+        self.notices.add(at, kind, text.clone());
+        self.reported = Some(text);
     }
 }
 
-/// Another process that has taken over the port. While nobody has, the one that had it is watched on: it
-/// may be closing its port first and finishing its work after.
+/// Another process that has taken over the port. Until one has, the former process is still watched: it may have closed
+/// its port before finishing its work.
 fn successor(process: ProcessRef, found: &Found) -> Option<Found> {
     let given_up = found.socket.as_ref().is_some_and(|socket| !socket.is_held());
     if !given_up {
@@ -294,12 +300,12 @@ mod tests {
     }
 
     #[test]
-    fn what_one_look_missed_is_in_the_next() {
+    fn cpu_time_missed_by_one_reading_is_in_the_next() {
         assert_eq!(cpu_of(&[1_000, 300, 1_600, 1_700]), [None, Some(0.3), Some(0.1)]);
     }
 
     #[test]
-    fn what_left_the_family_is_a_gap_and_rates_begin_anew() {
+    fn cpu_time_that_left_the_family_is_a_gap() {
         assert_eq!(cpu_of(&[1_000, 300, 400, 600]), [None, None, Some(0.2)]);
     }
 }

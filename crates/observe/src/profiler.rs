@@ -11,9 +11,10 @@ use std::time::Duration;
 use evidence::{Instant, Notice, NoticeKind, Observed, Profile, ProfileKind, Sampling};
 
 use crate::fetch::Fetcher;
+use crate::observer::Clock;
 use crate::perf::Perf;
 use crate::process::ProcessRef;
-use crate::watch::{Clock, Stopped, wait_until};
+use crate::watch::{Stopped, wait_until};
 
 /// How long a snapshot may take, and a CPU profile longer than its window.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -27,7 +28,7 @@ const HEAD_BYTES: u64 = 1024;
 pub struct Capture {
     /// The target's name.
     pub target: String,
-    /// What asked for it, in words.
+    /// The plan's mark, for people.
     pub mark: String,
     /// The second of the run in which the window begins.
     pub begin_s: u32,
@@ -48,7 +49,7 @@ pub enum ProfileSource {
     Perf(ProcessRef),
 }
 
-/// What is known of formats, which this room does not know.
+/// Functions on profile formats, which this crate does not know.
 #[derive(Debug, Clone, Copy)]
 pub struct Formats {
     /// Makes pprof's format of what [`ProfileSource::Perf`] sampled, or says why not.
@@ -68,21 +69,22 @@ impl Profiler {
     /// Starts to wait for the marks, each on a thread of its own; what is captured is sent to `seen`.
     ///
     /// # Errors
-    /// When no thread can be had.
+    /// When the system gives no thread.
     pub fn start(
         captures: Vec<Capture>,
-        (clock, formats): (&Clock, Formats),
+        clock: &Clock,
+        formats: Formats,
         seen: &Sender<Observed>,
     ) -> io::Result<Profiler> {
         let (end, ended) = channel();
         let mut stops = Vec::with_capacity(captures.len());
         for capture in captures {
             let (stop, stopped) = channel();
-            let desk = Desk { capture, clock: clock.clone(), formats, seen: seen.clone(), stopped };
+            let task = Task { capture, clock: clock.clone(), formats, seen: seen.clone(), stopped };
             let end = end.clone();
             thread::Builder::new().name("profile".to_owned()).spawn(move || {
-                desk.work();
-                // Whoever no longer waits does not miss it.
+                task.run();
+                // The receiver may have stopped waiting.
                 let _ = end.send(());
             })?;
             stops.push(stop);
@@ -103,7 +105,7 @@ impl Profiler {
 }
 
 /// One mark, on its thread.
-struct Desk {
+struct Task {
     capture: Capture,
     clock: Clock,
     formats: Formats,
@@ -111,11 +113,11 @@ struct Desk {
     stopped: Receiver<()>,
 }
 
-impl Desk {
-    fn work(&self) {
-        if self.wait_until(self.begin()).is_err() || self.carry_out().is_err() {
+impl Task {
+    fn run(&self) {
+        if self.wait_until(self.begin()).is_err() || self.capture().is_err() {
             let why = "the run ended before its window was over".to_owned();
-            self.say(
+            self.add_notice(
                 NoticeKind::Unreadable,
                 format!("profiles at `{}` are missing: {why}", self.capture.mark),
             );
@@ -130,9 +132,9 @@ impl Desk {
         self.begin() + Duration::from_secs(self.capture.length_s.into())
     }
 
-    fn carry_out(&self) -> Result<(), Stopped> {
+    fn capture(&self) -> Result<(), Stopped> {
         match &self.capture.source {
-            ProfileSource::Pprof(url) => self.ask(url),
+            ProfileSource::Pprof(url) => self.fetch(url),
             ProfileSource::Perf(process) => self.sample(*process),
         }
     }
@@ -147,18 +149,18 @@ impl Desk {
             .collect();
         if !others.is_empty() {
             let text = format!("a process without pprof endpoints has no profiles of {}", others.join(", "));
-            self.say(NoticeKind::Unreadable, text);
+            self.add_notice(NoticeKind::Unreadable, text);
         }
         if self.capture.kinds.contains(&ProfileKind::Cpu) {
             let perf = Perf::start(process, self.capture.length_s);
             self.wait_until(self.end())?;
             let printed = perf.and_then(Perf::finish).and_then(|text| (self.formats.from_perf)(&text));
-            self.keep((ProfileKind::Cpu, Sampling::On), self.end(), printed);
+            self.keep(ProfileKind::Cpu, Sampling::On, self.end(), printed);
         }
         Ok(())
     }
 
-    fn ask(&self, url: &str) -> Result<(), Stopped> {
+    fn fetch(&self, url: &str) -> Result<(), Stopped> {
         let has = |kind| self.capture.kinds.contains(&kind);
         let (answer, cpu) = channel();
         let asks_cpu = has(ProfileKind::Cpu);
@@ -167,7 +169,7 @@ impl Desk {
             let fetcher = Fetcher::new(PATIENCE + Duration::from_secs(length_s.into()));
             // The target answers when the window is over; a run that ends sooner does not wait for it.
             thread::spawn(move || {
-                answer.send(fetcher.whole((&format!("{url}/profile?seconds={length_s}"), "*/*"), MOST_BYTES))
+                answer.send(fetcher.whole(&format!("{url}/profile?seconds={length_s}"), "*/*", MOST_BYTES))
             });
         }
         let fetcher = Fetcher::new(PATIENCE);
@@ -175,25 +177,25 @@ impl Desk {
             [ProfileKind::Heap, ProfileKind::Mutex, ProfileKind::Block].map(|kind| (kind, has(kind)));
         let accumulating = accumulating.into_iter().filter(|(_, is_asked)| *is_asked).map(|(kind, _)| kind);
         for kind in accumulating.clone() {
-            self.snapshot((&fetcher, url), kind, self.begin());
+            self.snapshot(&fetcher, url, kind, self.begin());
         }
         self.wait_until(self.end())?;
         for kind in accumulating {
-            self.snapshot((&fetcher, url), kind, self.end());
+            self.snapshot(&fetcher, url, kind, self.end());
         }
         if has(ProfileKind::Goroutine) {
-            self.snapshot((&fetcher, url), ProfileKind::Goroutine, self.end());
+            self.snapshot(&fetcher, url, ProfileKind::Goroutine, self.end());
         }
         if asks_cpu {
             let fetched = cpu.recv_timeout(PATIENCE).unwrap_or_else(|_| Err("no answer in time".to_owned()));
-            self.keep((ProfileKind::Cpu, Sampling::On), self.end(), fetched);
+            self.keep(ProfileKind::Cpu, Sampling::On, self.end(), fetched);
         }
         Ok(())
     }
 
-    fn snapshot(&self, (fetcher, url): (&Fetcher, &str), kind: ProfileKind, end: Instant) {
+    fn snapshot(&self, fetcher: &Fetcher, url: &str, kind: ProfileKind, end: Instant) {
         let url = format!("{url}/{kind}");
-        let fetched = fetcher.whole((&url, "*/*"), MOST_BYTES);
+        let fetched = fetcher.whole(&url, "*/*", MOST_BYTES);
         let sampling = match kind {
             ProfileKind::Cpu | ProfileKind::Goroutine => Sampling::On,
             ProfileKind::Heap | ProfileKind::Mutex | ProfileKind::Block => {
@@ -201,41 +203,37 @@ impl Desk {
                 sampling_of(kind, &String::from_utf8_lossy(&head))
             }
         };
-        self.keep((kind, sampling), end, fetched);
+        self.keep(kind, sampling, end, fetched);
     }
 
-    fn keep(
-        &self,
-        (kind, sampling): (ProfileKind, Sampling),
-        end: Instant,
-        fetched: Result<Vec<u8>, String>,
-    ) {
+    fn keep(&self, kind: ProfileKind, sampling: Sampling, end: Instant, fetched: Result<Vec<u8>, String>) {
         let Capture { target, mark, .. } = &self.capture;
         match fetched {
             Ok(bytes) => {
-                // It is kept as it came all the same.
+                // It is kept as it came nevertheless.
                 if let Err(why) = (self.formats.check)(&bytes) {
                     let text = format!("the {kind} profile at `{mark}` cannot be read: {why}");
-                    self.say(NoticeKind::Unreadable, text);
+                    self.add_notice(NoticeKind::Unreadable, text);
                 }
                 let (target, mark) = (target.clone(), mark.clone());
                 let profile = Profile { target, kind, mark, begin: self.begin(), end, sampling, bytes };
                 self.send(Observed { profiles: vec![profile], ..Observed::default() });
             }
-            Err(why) => {
-                self.say(NoticeKind::Unreadable, format!("the {kind} profile at `{mark}` is missing: {why}"))
-            }
+            Err(why) => self.add_notice(
+                NoticeKind::Unreadable,
+                format!("the {kind} profile at `{mark}` is missing: {why}"),
+            ),
         }
     }
 
-    fn say(&self, kind: NoticeKind, text: String) {
+    fn add_notice(&self, kind: NoticeKind, text: String) {
         let observer = format!("{} pprof", self.capture.target);
         let notice = Notice { at: (self.clock)(), observer, kind, text };
         self.send(Observed { notices: vec![notice], ..Observed::default() });
     }
 
     fn send(&self, seen: Observed) {
-        // A recorder that is gone has told why by itself.
+        // A recorder that is gone has reported why itself.
         let _ = self.seen.send(seen);
     }
 
@@ -244,8 +242,8 @@ impl Desk {
     }
 }
 
-/// What the text form of a profile (`?debug=1`) says of its sampling, in Go's words: the heap profile's first line ends
-/// with twice the rate, the mutex profile names its period, the block profile is silent unless something blocked.
+/// The sampling state in the text form of a profile (`?debug=1`) of Go: the heap profile's first line ends with twice the
+/// rate, the mutex profile names its period, the block profile shows nothing unless something blocked.
 fn sampling_of(kind: ProfileKind, head: &str) -> Sampling {
     let rate = match kind {
         ProfileKind::Heap => number_after(head, "@ heap/"),

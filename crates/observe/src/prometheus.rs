@@ -1,4 +1,4 @@
-//! Watches what a target shows of itself for Prometheus.
+//! Watches a target's Prometheus endpoint.
 
 mod change;
 mod keep;
@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 use evidence::{NoticeKind, SeriesKey};
 
 use crate::fetch::Fetcher;
-use crate::remote::{Look, Looked, Remote};
-use crate::watch::Observer;
+use crate::observer::Observer;
+use crate::remote::{Query, QueryResult, Remote};
 use change::{Change, change};
 use keep::Keep;
-use page::{Id, Known, MOST_SERIES, Page};
+use page::{Id, KeptSeries, MOST_SERIES, Page};
 
-/// How long a page may take.
+/// Time limit of a page.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The largest page that is read.
 const MOST_BYTES: u64 = 8 << 20;
@@ -26,42 +26,43 @@ const ACCEPT: &str = "text/plain;version=0.0.4,application/openmetrics-text;vers
 /// part of the target named `target`, once in `every`.
 ///
 /// # Errors
-/// When no thread can be had.
+/// When the system gives no thread.
 pub fn prometheus(
     target: &str,
-    (url, keep): (&str, &[String]),
+    url: &str,
+    keep: &[String],
     every: Duration,
 ) -> io::Result<Box<dyn Observer>> {
-    let look = PrometheusLook {
+    let query = PrometheusQuery {
         target: target.to_owned(),
         url: url.to_owned(),
         fetcher: Fetcher::new(PATIENCE),
         keep: Keep::new(keep),
-        known: Known::default(),
+        known: KeptSeries::default(),
         base: None,
         is_interrupted: false,
         restarts: 0,
     };
-    Ok(Box::new(Remote::start(&format!("{target} prometheus"), every, look)?))
+    Ok(Box::new(Remote::start(&format!("{target} prometheus"), every, query)?))
 }
 
-struct PrometheusLook {
+struct PrometheusQuery {
     target: String,
     /// May hold a password: never shown.
     url: String,
     fetcher: Fetcher,
     keep: Keep,
-    known: Known,
+    known: KeptSeries,
     base: Option<(Instant, Page)>,
-    /// Whether it could not be seen since the base: whether it was restarted and counted on is not known.
+    /// Whether a query failed since the base: a restart meanwhile would not be noticed.
     is_interrupted: bool,
     restarts: usize,
 }
 
-impl Look for PrometheusLook {
-    fn look(&mut self) -> Result<Looked, String> {
+impl Query for PrometheusQuery {
+    fn query(&mut self) -> Result<QueryResult, String> {
         match self.page() {
-            Ok((at, page)) => Ok(self.told(at, page)),
+            Ok((at, page)) => Ok(self.result(at, page)),
             Err(why) => {
                 self.is_interrupted = true;
                 Err(format!("its metrics cannot be read: {why}"))
@@ -70,14 +71,14 @@ impl Look for PrometheusLook {
     }
 }
 
-impl PrometheusLook {
+impl PrometheusQuery {
     fn page(&mut self) -> Result<(Instant, Page), String> {
-        let bytes = self.fetcher.whole((&self.url, ACCEPT), MOST_BYTES)?;
+        let bytes = self.fetcher.whole(&self.url, ACCEPT, MOST_BYTES)?;
         let at = Instant::now();
         Ok((at, Page::read(&String::from_utf8_lossy(&bytes), &self.keep, &mut self.known)?))
     }
 
-    fn told(&mut self, at: Instant, page: Page) -> Looked {
+    fn result(&mut self, at: Instant, page: Page) -> QueryResult {
         let mut changed = match &self.base {
             Some((base_at, base)) => change(base, &page, at.duration_since(*base_at).as_secs_f64()),
             None => Change::default(),
@@ -94,14 +95,14 @@ impl PrometheusLook {
         let quantile = |(id, value): &(Id, f64)| (key(id, unit_of(&id.name[..id.name.len() - 4])), *value);
         values.extend(changed.quantiles.iter().map(quantile));
         self.base = Some((at, page));
-        Looked { values, remarks }
+        QueryResult { values, remarks }
     }
 
     fn remarks(&mut self, page: &Page, changed: &Change) -> Vec<(NoticeKind, String)> {
         let mut remarks = Vec::new();
         if let Some((name, count)) = &changed.fallen {
             self.restarts += 1;
-            // Numbered, so that each is told.
+            // Numbered, so that each is reported.
             let others = if *count > 1 { format!(" and {} others", count - 1) } else { String::new() };
             let text = format!("restart {}: `{name}`{others} began anew; rates have a gap", self.restarts);
             remarks.push((NoticeKind::Restarted, text));

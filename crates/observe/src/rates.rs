@@ -1,4 +1,4 @@
-//! From looks at a process, or a family of them, to values of its series.
+//! From readings of a process, or a family of processes, to samples of its series.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,7 +7,14 @@ use evidence::{Instant, Sample, SeriesKey};
 
 use crate::reading::{Reading, Switches};
 
-/// What holds at the instant of one look: processes, memory, threads, descriptors.
+/// A reading and its instant.
+#[derive(Clone, Copy)]
+pub(crate) struct Dated<'a> {
+    pub(crate) at: Instant,
+    pub(crate) reading: &'a Reading,
+}
+
+/// Values at the instant of one reading: processes, memory, threads, descriptors.
 pub(crate) fn levels(target: &str, at: Instant, reading: &Reading) -> Vec<(SeriesKey, Sample)> {
     let count = |name: &str, count: u64| sample(SeriesKey::new(name, target, "1"), at, count as f64);
     let mut samples = vec![count("processes", reading.processes), count("threads", reading.threads)];
@@ -21,14 +28,11 @@ pub(crate) fn levels(target: &str, at: Instant, reading: &Reading) -> Vec<(Serie
     samples
 }
 
-/// What happened a second between two looks at the same process: CPU time, context switches. Nothing when no time
-/// passed between them, and nothing when less was used than before: who used it is not in sight.
-pub(crate) fn rates(
-    target: &str,
-    (base_at, base): (Instant, &Reading),
-    (at, reading): (Instant, &Reading),
-) -> Vec<(SeriesKey, Sample)> {
-    let interval = at.since(base_at);
+/// Rates per second between two readings of the same process: CPU time, context switches. None when no time passed
+/// between them, and none when the CPU time fell: the difference cannot be attributed.
+pub(crate) fn rates(target: &str, base: Dated<'_>, now: Dated<'_>) -> Vec<(SeriesKey, Sample)> {
+    let (interval, at) = (now.at.since(base.at), now.at);
+    let (base, reading) = (base.reading, now.reading);
     let Some(used) = reading.cpu.checked_sub(base.cpu).filter(|_| !interval.is_zero()) else {
         return Vec::new();
     };
@@ -44,8 +48,8 @@ pub(crate) fn rates(
     samples
 }
 
-/// Switches of all threads between two looks. A thread that was not there before counts from its start,
-/// also when its number was another thread's; what a thread did after the last look at it is not seen.
+/// Switches of all threads between two readings. A thread that was not there before counts from its start,
+/// also when its number was another thread's; what a thread did after its last reading is not counted.
 fn switched(before: &BTreeMap<u32, Switches>, after: &BTreeMap<u32, Switches>) -> (u64, u64) {
     let none = Switches { voluntary: 0, involuntary: 0 };
     after.iter().fold((0, 0), |(voluntary, involuntary), (tid, now)| {
@@ -94,18 +98,22 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
+    fn dated(at: Instant, reading: &Reading) -> Dated<'_> {
+        Dated { at, reading }
+    }
+
     #[test]
     fn rates_are_over_the_time_that_passed() {
         let base = reading(1_000, &[(1, 100, 10), (2, 50, 0), (3, 900, 9)]);
         // Thread 3 ended, thread 4 is new, and number 2 is another thread's now.
         let after = reading(2_500, &[(1, 300, 11), (2, 8, 2), (4, 30, 3)]);
         let (base_at, at) = (Instant::EPOCH, Instant::from_nanos(2 * SECOND));
-        insta::assert_snapshot!(shown(&rates("t", (base_at, &base), (at, &after))), @r"
+        insta::assert_snapshot!(shown(&rates("t", dated(base_at, &base), dated(at, &after))), @r"
         2 cpu 0.75 cores
         2 ctx_voluntary 119 1/s
         2 ctx_involuntary 3 1/s
         ");
-        assert!(rates("t", (at, &base), (at, &after)).is_empty());
+        assert!(rates("t", dated(at, &base), dated(at, &after)).is_empty());
     }
 
     #[test]
@@ -132,7 +140,7 @@ mod tests {
             let base = reading(cpu_ms[0].into(), &wide(&before));
             let reading = reading(cpu_ms[1].into(), &wide(&after));
             let [base_at, at] = times.map(Instant::from_nanos);
-            for (key, sample) in rates("t", (base_at, &base), (at, &reading)) {
+            for (key, sample) in rates("t", dated(base_at, &base), dated(at, &reading)) {
                 prop_assert!(sample.value >= 0.0 && sample.value.is_finite(), "{}", key.name);
             }
         }

@@ -21,8 +21,8 @@ pub(crate) struct Reading {
     /// `/proc/PID/task/*/schedstat` has nanoseconds, and loses a thread's time when the thread ends, which
     /// does not cancel; a pool that sheds threads would look idle.
     pub(crate) cpu: Duration,
-    /// Resident memory. Of a family, what is shared is that of the member who shares most: it is not told who shares
-    /// what with whom.
+    /// Resident memory. Of a family, the shared part is the largest of any member: the system does not show which
+    /// processes share what.
     pub(crate) memory: Option<Memory>,
     /// Threads that live.
     pub(crate) threads: u64,
@@ -43,7 +43,7 @@ pub(crate) struct Switches {
     pub(crate) involuntary: u64,
 }
 
-/// Looks at process `pid` and makes sure that it is the one that started at `start_ticks`.
+/// Reads process `pid`, which must be the one that started at `start_ticks`.
 pub(crate) fn read(pid: u32, start_ticks: u64) -> Result<Reading, ObserveError> {
     let stat = read_stat(pid)?;
     if stat.start_ticks != start_ticks {
@@ -54,7 +54,7 @@ pub(crate) fn read(pid: u32, start_ticks: u64) -> Result<Reading, ObserveError> 
     Ok(Reading { memory: status.memory, fds: count_fds(pid), switches, ..of_stat(&stat) })
 }
 
-/// What `stat` alone tells.
+/// The reading that `stat` alone gives.
 pub(crate) fn of_stat(stat: &Stat) -> Reading {
     let cpu = of_ticks(stat.cpu_ticks.saturating_add(stat.waited_ticks));
     Reading { cpu, memory: None, threads: stat.threads, processes: 1, fds: None, switches: None }

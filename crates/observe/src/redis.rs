@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use ::redis::{Client, Connection, ConnectionLike as _, RedisResult, cmd};
 use evidence::{NoticeKind, SeriesKey};
 
-use crate::remote::{Look, Looked, Remote};
-use crate::watch::Observer;
+use crate::observer::Observer;
+use crate::remote::{Query, QueryResult, Remote};
 
 /// How long connecting and each answer may take.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -16,13 +16,13 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Watches the server at `url` as part of the target named `target`, once in `every`.
 ///
 /// # Errors
-/// When no thread can be had.
+/// When the system gives no thread.
 pub fn redis(target: &str, url: &str, every: Duration) -> io::Result<Box<dyn Observer>> {
-    let look = RedisLook { target: target.to_owned(), url: url.to_owned(), connection: None, base: None };
-    Ok(Box::new(Remote::start(&format!("{target} redis"), every, look)?))
+    let query = RedisQuery { target: target.to_owned(), url: url.to_owned(), connection: None, base: None };
+    Ok(Box::new(Remote::start(&format!("{target} redis"), every, query)?))
 }
 
-struct RedisLook {
+struct RedisQuery {
     target: String,
     /// May hold a password: never shown.
     url: String,
@@ -30,7 +30,7 @@ struct RedisLook {
     base: Option<Base>,
 }
 
-/// The counters of the last look, and which server's they were.
+/// The counters of the last query, and the server that they belong to.
 struct Base {
     at: Instant,
     run_id: String,
@@ -58,21 +58,21 @@ const RATES: [(&str, &str); 6] = [
 const HITS: usize = 4;
 const MISSES: usize = 5;
 
-impl Look for RedisLook {
-    fn look(&mut self) -> Result<Looked, String> {
-        let looked = self.ask();
-        if looked.is_err() {
+impl Query for RedisQuery {
+    fn query(&mut self) -> Result<QueryResult, String> {
+        let result = self.read();
+        if result.is_err() {
             self.connection = None;
         }
-        looked.map_err(|error| match error.is_timeout() {
+        result.map_err(|error| match error.is_timeout() {
             true => format!("Redis did not answer within {} s", PATIENCE.as_secs()),
-            false => format!("Redis cannot be asked: {error}"),
+            false => format!("Redis cannot be queried: {error}"),
         })
     }
 }
 
-impl RedisLook {
-    fn ask(&mut self) -> RedisResult<Looked> {
+impl RedisQuery {
+    fn read(&mut self) -> RedisResult<QueryResult> {
         let connection = match &mut self.connection {
             Some(connection) if connection.is_open() => connection,
             closed => closed.insert(connect(&self.url)?),
@@ -80,10 +80,10 @@ impl RedisLook {
         let text: String = cmd("INFO").query(connection)?;
         let newest_slow = newest_slow(connection);
         let info = fields(&text);
-        let mut looked = Looked { values: self.levels(&info), remarks: Vec::new() };
+        let mut result = QueryResult { values: self.levels(&info), remarks: Vec::new() };
         if newest_slow.is_none() {
-            let text = "the slow log may not be read: its rate is missing".to_owned();
-            looked.remarks.push((NoticeKind::Unreadable, text));
+            let text = "no right to read the slow log: its rate is missing".to_owned();
+            result.remarks.push((NoticeKind::Unreadable, text));
         }
         let now = Base {
             at: Instant::now(),
@@ -92,11 +92,11 @@ impl RedisLook {
             newest_slow: newest_slow.unwrap_or(-1),
         };
         match self.base.replace(now) {
-            Some(base) if self.is_same_server(&base) => looked.values.extend(self.rates(&base)),
-            Some(_) => looked.remarks.push((NoticeKind::Restarted, self.restarted())),
+            Some(base) if self.is_same_server(&base) => result.values.extend(self.rates(&base)),
+            Some(_) => result.remarks.push((NoticeKind::Restarted, self.restarted())),
             None => {}
         }
-        Ok(looked)
+        Ok(result)
     }
 
     fn is_same_server(&self, base: &Base) -> bool {
@@ -105,12 +105,12 @@ impl RedisLook {
 
     fn restarted(&self) -> String {
         let id = self.base.as_ref().map(|now| now.run_id.get(..8).unwrap_or_default()).unwrap_or_default();
-        format!("Redis was restarted (its run is {id} now): its counters began anew")
+        format!("Redis was restarted (its run id is {id} now): its counters were reset")
     }
 
     fn levels(&self, info: &HashMap<&str, &str>) -> Vec<(SeriesKey, f64)> {
         let levels = LEVELS.iter().filter_map(|(field, name, unit)| {
-            // A limit of 0 says that there is none.
+            // A limit of 0 means that there is none.
             let value = number(info, field).filter(|value| *value > 0.0 || !name.ends_with("_limit"))?;
             Some((SeriesKey::new(name, &self.target, unit), value))
         });

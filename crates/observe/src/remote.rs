@@ -1,4 +1,4 @@
-//! Watches over a network, on a thread of its own: whoever is asked may be slow, or never answer.
+//! Watches over a network, on a thread of its own: a server may be slow, or never answer.
 
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -8,37 +8,36 @@ use std::time::Duration;
 use evidence::{Instant, Notice, NoticeKind, Sample, SeriesKey};
 
 use crate::notice::{NOTICES_LIMIT, Notices};
-use crate::own::own_thread_cpu;
-use crate::watch::Observer;
+use crate::observer::{Observer, own_thread_cpu};
 
-/// How something is asked. One look at a time, each within a bound of its own.
-pub(crate) trait Look: Send + 'static {
-    /// Asks once; may take seconds. The first look may be the base of rates that later looks yield.
+/// How a server is queried. One query at a time, each with a time limit of its own.
+pub(crate) trait Query: Send + 'static {
+    /// Queries once; may take seconds. The first query may only take the base of rates that later ones return.
     ///
     /// # Errors
-    /// A sentence for the reader of the report. The next look begins anew.
-    fn look(&mut self) -> Result<Looked, String>;
+    /// A sentence for the reader of the report. The next query starts from a new base.
+    fn query(&mut self) -> Result<QueryResult, String>;
 }
 
-/// What one look saw.
+/// The result of one query.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Looked {
+pub(crate) struct QueryResult {
     pub(crate) values: Vec<(SeriesKey, f64)>,
-    /// What there is to say; what was said before is not repeated.
+    /// Remarks; one that was reported before is not repeated.
     pub(crate) remarks: Vec<(NoticeKind, String)>,
 }
 
-/// Has a [`Look`] taken regularly. A look that is not over when the next is due is waited for: its series have a gap.
+/// Runs a [`Query`] regularly. A query that is not over when the next is due is waited for: its series have a gap.
 #[derive(Debug)]
 pub(crate) struct Remote {
     name: String,
     every: Duration,
     orders: Sender<()>,
-    answers: Receiver<Answer>,
-    /// When the look under way began.
+    answers: Receiver<Answered>,
+    /// When the query under way began.
     asked: Option<Instant>,
     due: Instant,
-    /// Why nothing is seen at present, if so.
+    /// Why there are no values at present, if so.
     trouble: Option<String>,
     remarks: Vec<String>,
     notices: Notices,
@@ -46,8 +45,8 @@ pub(crate) struct Remote {
 }
 
 #[derive(Debug)]
-struct Answer {
-    looked: Result<Looked, String>,
+struct Answered {
+    result: Result<QueryResult, String>,
     took: Duration,
     cost: Duration,
 }
@@ -56,13 +55,13 @@ impl Remote {
     /// Watches under `name`, once in `every`.
     ///
     /// # Errors
-    /// When no thread can be had.
-    pub(crate) fn start(name: &str, every: Duration, look: impl Look) -> io::Result<Remote> {
+    /// When the system gives no thread.
+    pub(crate) fn start(name: &str, every: Duration, query: impl Query) -> io::Result<Remote> {
         let (orders, ordered) = channel();
         let (answer, answers) = channel();
         thread::Builder::new()
             .name(format!("observe {name}"))
-            .spawn(move || answer_orders(look, &ordered, &answer))?;
+            .spawn(move || answer_orders(query, &ordered, &answer))?;
         Ok(Remote {
             name: name.to_owned(),
             every,
@@ -82,9 +81,9 @@ impl Remote {
         while let Ok(answer) = self.answers.try_recv() {
             let at = self.asked.take().unwrap_or(now) + answer.took;
             self.cost += answer.cost;
-            match answer.looked {
-                Ok(looked) => {
-                    samples.extend(self.accept(at, looked));
+            match answer.result {
+                Ok(result) => {
+                    samples.extend(self.accept(at, result));
                     let took = SeriesKey::new("observer_took", SeriesKey::GENERATOR, "s").part(&self.name);
                     samples.push((took, Sample { at, value: answer.took.as_secs_f64() }));
                 }
@@ -94,25 +93,25 @@ impl Remote {
         samples
     }
 
-    fn accept(&mut self, at: Instant, looked: Looked) -> impl Iterator<Item = (SeriesKey, Sample)> {
+    fn accept(&mut self, at: Instant, result: QueryResult) -> impl Iterator<Item = (SeriesKey, Sample)> {
         if self.trouble.take().is_some() {
-            self.notices.say(at, NoticeKind::Appeared, "answers again".to_owned());
+            self.notices.add(at, NoticeKind::Appeared, "answers again".to_owned());
         }
-        for (kind, text) in looked.remarks {
+        for (kind, text) in result.remarks {
             if !self.remarks.contains(&text) {
-                self.notices.say(at, kind, text.clone());
-                // Once so many were said, notices are not kept any more.
+                self.notices.add(at, kind, text.clone());
+                // Beyond the limit notices are not kept.
                 if self.remarks.len() < NOTICES_LIMIT {
                     self.remarks.push(text);
                 }
             }
         }
-        looked.values.into_iter().map(move |(key, value)| (key, Sample { at, value }))
+        result.values.into_iter().map(move |(key, value)| (key, Sample { at, value }))
     }
 
     fn fail(&mut self, at: Instant, kind: NoticeKind, why: String) {
         if self.trouble.as_ref() != Some(&why) {
-            self.notices.say(at, kind, why.clone());
+            self.notices.add(at, kind, why.clone());
             self.trouble = Some(why);
         }
     }
@@ -129,13 +128,13 @@ impl Remote {
                 self.due = at + self.every.saturating_sub(SLACK);
             }
             None => {
-                self.fail(at, NoticeKind::Unreadable, "its thread broke off: a bug in plimsoll".to_owned())
+                self.fail(at, NoticeKind::Unreadable, "its thread panicked: a bug in plimsoll".to_owned())
             }
         }
     }
 }
 
-/// Looks are due at whole seconds and come a little after: the next is not to be missed for that.
+/// Queries are due at whole seconds and start a little later: the next must not be missed because of that.
 const SLACK: Duration = Duration::from_millis(500);
 
 impl Observer for Remote {
@@ -158,12 +157,13 @@ impl Observer for Remote {
     }
 }
 
-/// Until the other side is dropped. Nobody waits for this thread: what it asks may never answer.
-fn answer_orders(mut look: impl Look, orders: &Receiver<()>, answers: &Sender<Answer>) {
+/// Runs until the other side is dropped. It is never joined: a query may never return.
+fn answer_orders(mut query: impl Query, orders: &Receiver<()>, answers: &Sender<Answered>) {
     while orders.recv().is_ok() {
         let (begun, before) = (std::time::Instant::now(), own_thread_cpu());
-        let looked = look.look();
-        let answer = Answer { looked, took: begun.elapsed(), cost: own_thread_cpu().saturating_sub(before) };
+        let result = query.query();
+        let answer =
+            Answered { result, took: begun.elapsed(), cost: own_thread_cpu().saturating_sub(before) };
         if answers.send(answer).is_err() {
             return;
         }
@@ -174,29 +174,29 @@ fn answer_orders(mut look: impl Look, orders: &Receiver<()>, answers: &Sender<An
 mod tests {
     use super::*;
 
-    /// Answers what it is told to, and no sooner.
-    struct Told(Receiver<Result<Looked, String>>);
+    /// Returns the results that the test sends, when it sends them.
+    struct Scripted(Receiver<Result<QueryResult, String>>);
 
-    impl Look for Told {
-        fn look(&mut self) -> Result<Looked, String> {
-            self.0.recv().expect("the test tells an answer for each look")
+    impl Query for Scripted {
+        fn query(&mut self) -> Result<QueryResult, String> {
+            self.0.recv().expect("the test sends a result for each query")
         }
     }
 
-    fn remote() -> (Remote, Sender<Result<Looked, String>>) {
-        let (tell, told) = channel();
-        (Remote::start("shop prometheus", Duration::from_secs(1), Told(told)).unwrap(), tell)
+    fn remote() -> (Remote, Sender<Result<QueryResult, String>>) {
+        let (send, results) = channel();
+        (Remote::start("shop prometheus", Duration::from_secs(1), Scripted(results)).unwrap(), send)
     }
 
     fn at(second: u64) -> Instant {
         Instant::at(Duration::from_secs(second))
     }
 
-    fn looked(value: f64) -> Looked {
-        Looked { values: vec![(SeriesKey::new("hits", "shop", "1"), value)], ..Looked::default() }
+    fn result(value: f64) -> QueryResult {
+        QueryResult { values: vec![(SeriesKey::new("hits", "shop", "1"), value)], ..QueryResult::default() }
     }
 
-    /// Samples at `second`, once the answer that was told has come.
+    /// Samples at `second`, once the result that was sent has arrived.
     fn answered(remote: &mut Remote, second: u64) -> Vec<(SeriesKey, Sample)> {
         let deadline = std::time::Instant::now() + Duration::from_secs(10);
         loop {
@@ -218,10 +218,10 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_dated_by_the_look_that_saw_them() {
-        let (mut remote, tell) = remote();
+    fn results_are_dated_by_their_query() {
+        let (mut remote, send) = remote();
         assert_eq!(remote.sample(at(3)), []);
-        tell.send(Ok(looked(7.0))).unwrap();
+        send.send(Ok(result(7.0))).unwrap();
         let samples = answered(&mut remote, 4);
         assert_eq!(values(&samples), [7.0]);
         assert!(samples.iter().all(|(_, sample)| sample.at >= at(3)), "{samples:?}");
@@ -232,48 +232,48 @@ mod tests {
     }
 
     #[test]
-    fn one_that_does_not_answer_leaves_a_gap_and_one_notice() {
-        let (mut remote, tell) = remote();
+    fn a_server_that_does_not_answer_leaves_a_gap_and_one_notice() {
+        let (mut remote, send) = remote();
         for second in 0..5 {
             assert_eq!(remote.sample(at(second)), []);
         }
         let late = (NoticeKind::Late, "does not answer in time; its series have a gap".to_owned());
         assert_eq!(notices(&mut remote), [late]);
-        tell.send(Ok(looked(1.0))).unwrap();
+        send.send(Ok(result(1.0))).unwrap();
         assert_eq!(values(&answered(&mut remote, 5)), [1.0]);
         assert_eq!(notices(&mut remote), [(NoticeKind::Appeared, "answers again".to_owned())]);
     }
 
     #[test]
-    fn trouble_is_told_once_and_again_when_it_is_another() {
-        let (mut remote, tell) = remote();
+    fn a_failure_is_reported_once_and_again_when_it_changes() {
+        let (mut remote, send) = remote();
         remote.sample(at(0));
         for (second, why) in [(1, "refused"), (2, "refused"), (3, "status 500")] {
-            tell.send(Err(why.to_owned())).unwrap();
+            send.send(Err(why.to_owned())).unwrap();
             assert_eq!(answered(&mut remote, second), []);
         }
-        let told = ["refused", "status 500"].map(|why| (NoticeKind::Gone, why.to_owned()));
-        assert_eq!(notices(&mut remote), told);
+        let reported = ["refused", "status 500"].map(|why| (NoticeKind::Gone, why.to_owned()));
+        assert_eq!(notices(&mut remote), reported);
     }
 
     #[test]
     fn a_remark_is_not_repeated() {
-        let (mut remote, tell) = remote();
+        let (mut remote, send) = remote();
         remote.sample(at(0));
         let remark = (NoticeKind::Unreadable, "no right to see statements".to_owned());
         for second in 1..4 {
-            tell.send(Ok(Looked { remarks: vec![remark.clone()], ..looked(1.0) })).unwrap();
+            send.send(Ok(QueryResult { remarks: vec![remark.clone()], ..result(1.0) })).unwrap();
             answered(&mut remote, second);
         }
         assert_eq!(notices(&mut remote), [remark]);
     }
 
     #[test]
-    fn looks_come_no_more_often_than_asked() {
-        let (tell, told) = channel();
-        let mut remote = Remote::start("slow", Duration::from_secs(5), Told(told)).unwrap();
+    fn queries_run_no_more_often_than_configured() {
+        let (send, results) = channel();
+        let mut remote = Remote::start("slow", Duration::from_secs(5), Scripted(results)).unwrap();
         remote.sample(at(0));
-        tell.send(Ok(looked(1.0))).unwrap();
+        send.send(Ok(result(1.0))).unwrap();
         answered(&mut remote, 1);
         for second in 2..5 {
             remote.sample(at(second));

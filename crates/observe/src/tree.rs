@@ -1,4 +1,4 @@
-//! One look at a process and all its descendants, added up.
+//! One reading of a process and all its descendants, added up.
 
 use std::fs;
 
@@ -6,16 +6,16 @@ use crate::error::ObserveError;
 use crate::proc::{Memory, parse_stat};
 use crate::reading::{Reading, of_stat, read, text};
 
-/// Processes that are looked at; of a larger family the rest is left out.
+/// Processes that are read; of a larger family the rest is left out.
 pub(crate) const MOST_PROCESSES: usize = 512;
-/// Threads of each process whose children are looked for.
+/// Threads of each process whose children are searched.
 const MOST_THREADS: usize = 256;
 
-/// Looks at process `pid`, which must be the one that started at `start_ticks`, and at its descendants.
+/// Reads process `pid`, which must be the one that started at `start_ticks`, and its descendants.
 ///
 /// What a child that has ended used is part of its parent's time once the parent has waited for it. Parents are read
-/// before their children: of one that ends in between nothing is seen in this look, and everything in the next; the
-/// other way around it would be seen twice.
+/// before their children: of one that ends in between nothing is counted in this reading, and everything in the next;
+/// the other way around it would be counted twice.
 pub(crate) fn read_family(pid: u32, start_ticks: u64) -> Result<Reading, ObserveError> {
     let family = family(pid);
     let mut whole = read(pid, start_ticks)?;
@@ -36,8 +36,8 @@ pub(crate) fn family(pid: u32) -> Vec<u32> {
     family
 }
 
-/// Whether the system tells whose child a process is.
-pub(crate) fn are_children_told(pid: u32) -> bool {
+/// Whether the system lists the children of a process.
+pub(crate) fn lists_children(pid: u32) -> bool {
     fs::metadata(format!("/proc/{pid}/task/{pid}/children")).is_ok()
 }
 
@@ -56,7 +56,7 @@ fn read_member(pid: u32) -> Option<Reading> {
     if !stat.has_ended() {
         return read(pid, stat.start_ticks).ok();
     }
-    // Its time is nowhere else until its parent waits for it; beside that it has nothing any more.
+    // Its CPU time is counted nowhere else until its parent waits for it; it uses nothing else any more.
     Some(Reading {
         threads: 0,
         processes: 0,
@@ -76,7 +76,7 @@ fn add(whole: &mut Reading, member: Reading) {
         }
         (sum, more) => sum.or(more),
     };
-    // A sum that lacks somebody would look like a change.
+    // A sum that lacks one process would look like a change.
     whole.fds = whole.fds.zip(member.fds).map(|(sum, fds)| sum + fds);
     whole.switches = whole.switches.take().zip(member.switches).map(|(mut all, more)| {
         all.extend(more);

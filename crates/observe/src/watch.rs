@@ -1,39 +1,15 @@
-//! Asks every observer once a second, on a thread of its own.
+//! Samples every observer once a second, on a thread of its own.
 
 use std::io;
 use std::panic;
-use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use evidence::{Instant, Notice, NoticeKind, Observed, Sample, SeriesKey};
+use evidence::{Instant, NoticeKind, Observed, Sample, SeriesKey};
 
 use crate::notice::Notices;
-use crate::own::own_thread_cpu;
-
-/// The run's clock: monotonic time since the run's epoch, which this room does not know.
-pub type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
-
-/// Watches something from outside.
-pub trait Observer: Send {
-    /// What it watches, for notices and for the series of what watching costs.
-    fn name(&self) -> &str;
-
-    /// Looks at the present instant `at`, and returns soon: whoever asks over a network does it on a thread of its own
-    /// (see the module `remote`). The first look may be the base of rates that later looks yield; what cannot be seen has no
-    /// sample.
-    fn sample(&mut self, at: Instant) -> Vec<(SeriesKey, Sample)>;
-
-    /// What there is to say since this was last called.
-    fn take_notices(&mut self) -> Vec<Notice>;
-
-    /// The processor time that watching took since this was last called, besides that of the calls to
-    /// [`Observer::sample`].
-    fn take_cost(&mut self) -> Duration {
-        Duration::ZERO
-    }
-}
+use crate::observer::{Clock, Observer, own_thread_cpu};
 
 /// A running watch. Its thread's work is part of the process's own CPU time.
 #[derive(Debug)]
@@ -43,11 +19,11 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Starts to watch: asks every observer at once, and again at each whole second of the run, and sends
-    /// what they yield. It ends of itself when nobody receives any more.
+    /// Starts to watch: samples every observer now and at each whole second of the run, and sends the samples. It ends by
+    /// itself when the receiver is gone.
     ///
     /// # Errors
-    /// When no thread can be had.
+    /// When the system gives no thread.
     pub fn start(
         observers: Vec<Box<dyn Observer>>,
         clock: Clock,
@@ -63,13 +39,13 @@ impl Watch {
     /// Stops at once.
     ///
     /// # Panics
-    /// When an observer did: its samples are not to be trusted.
+    /// When an observer panicked: its samples cannot be trusted.
     pub fn stop(mut self) {
         self.join().unwrap_or_else(|payload| panic::resume_unwind(payload));
     }
 
     fn join(&mut self) -> thread::Result<()> {
-        // The thread may have ended of itself.
+        // The thread may have ended by itself.
         let _ = self.stop.send(());
         self.thread.take().map_or(Ok(()), JoinHandle::join)
     }
@@ -77,7 +53,7 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        // Whoever drops a watch without stopping it has a failure of its own to tell.
+        // Dropped without `stop` only where another failure is being reported.
         let _ = self.join();
     }
 }
@@ -96,7 +72,7 @@ impl Round {
         loop {
             let mut seen = Observed { notices: own.take(), ..Observed::default() };
             for observer in &mut self.observers {
-                seen.extend(look(observer.as_mut(), (last, at)));
+                seen.extend(observe(observer.as_mut(), last, at));
             }
             let received = seen.is_empty() || self.observed.send(seen).is_ok();
             let due = next_second(at);
@@ -105,13 +81,13 @@ impl Round {
             }
             (last, at) = (Some(at), (self.clock)());
             if let Some(missed) = missed(due, at) {
-                own.say(at, NoticeKind::Late, missed);
+                own.add(at, NoticeKind::Late, missed);
             }
         }
     }
 }
 
-/// Whoever waited was stopped.
+/// The wait was stopped.
 pub(crate) struct Stopped;
 
 /// Waits until `due` has come by `clock`, or something is sent to `stopped`, or its sender is gone.
@@ -128,8 +104,8 @@ pub(crate) fn wait_until(due: Instant, clock: &Clock, stopped: &Receiver<()>) ->
     }
 }
 
-/// What `observer` sees at the second of two instants, and from the second look on what watching cost since the first.
-fn look(observer: &mut dyn Observer, (last, at): (Option<Instant>, Instant)) -> Observed {
+/// The samples of `observer` at `at`, and its cost since the call at `last`.
+fn observe(observer: &mut dyn Observer, last: Option<Instant>, at: Instant) -> Observed {
     let before = own_thread_cpu();
     let mut samples = observer.sample(at);
     let notices = observer.take_notices();
@@ -146,12 +122,13 @@ fn next_second(at: Instant) -> Instant {
     Instant::EPOCH + Duration::from_secs(u64::from(at.second()) + 1)
 }
 
-/// Says so when a look that was due at `due` took place at `at`, a second or more too late.
+/// The notice for samples that were due at `due` and taken at `at`, a second or more too late.
 fn missed(due: Instant, at: Instant) -> Option<String> {
     let seconds = at.since(due).as_secs();
     let due_second = due.second();
-    (seconds > 0)
-        .then(|| format!("the look due at second {due_second} came {seconds} s late; others were left out"))
+    (seconds > 0).then(|| {
+        format!("the samples due at second {due_second} were taken {seconds} s late; others were left out")
+    })
 }
 
 #[cfg(test)]
@@ -159,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn looks_are_due_at_whole_seconds() {
+    fn samples_are_due_at_whole_seconds() {
         let next = |nanos| next_second(Instant::from_nanos(nanos)).as_nanos();
         assert_eq!(next(0), 1_000_000_000);
         assert_eq!(next(999_999_999), 1_000_000_000);
@@ -167,12 +144,12 @@ mod tests {
     }
 
     #[test]
-    fn a_look_that_comes_late_is_told() {
+    fn samples_that_are_taken_late_are_reported() {
         let at = |millis| Instant::at(Duration::from_millis(millis));
         assert_eq!(missed(at(3_000), at(3_999)), None);
         insta::assert_snapshot!(
             missed(at(3_000), at(5_100)).unwrap(),
-            @"the look due at second 3 came 2 s late; others were left out"
+            @"the samples due at second 3 were taken 2 s late; others were left out"
         );
     }
 }

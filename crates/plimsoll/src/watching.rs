@@ -42,7 +42,7 @@ impl Watchers {
     /// Start them all; what they see is sent to `observed`.
     pub(crate) fn start(self, clock: Clock, observed: &Sender<Observed>) -> Outcome<RunningWatchers> {
         let clock: observe::Clock = Arc::new(move || clock.now());
-        let profiler = Profiler::start(self.captures, (&clock, FORMATS), observed).map_err(Failure::own)?;
+        let profiler = Profiler::start(self.captures, &clock, FORMATS, observed).map_err(Failure::own)?;
         let watch = Watch::start(self.observers, clock, observed.clone()).map_err(Failure::own)?;
         Ok(RunningWatchers { profiler, watch })
     }
@@ -85,10 +85,10 @@ fn besides_process(
         observers.push(observe::cgroup(target, group)?);
     }
     if let Some(page) = &observe.prometheus {
-        observers.push(observe::prometheus(target, (&filled(&page.url, env), &page.keep), page.every)?);
+        observers.push(observe::prometheus(target, &filled(&page.url, env), &page.keep, page.every)?);
     }
     if let Some(server) = &observe.postgres {
-        observers.push(observe::postgres(target, (&filled(&server.url, env), &server.tables), server.every)?);
+        observers.push(observe::postgres(target, &filled(&server.url, env), &server.tables, server.every)?);
     }
     if let Some(redis) = &observe.redis {
         observers.push(observe::redis(target, &filled(&redis.url, env), redis.every)?);

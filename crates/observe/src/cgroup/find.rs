@@ -1,4 +1,4 @@
-//! Where a control group lies: by its path, or by the container that runs in it.
+//! Finds a control group by its path, or by the container that runs in it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,12 +15,12 @@ pub enum CgroupRef {
 
 /// Where the hierarchy of version 2 is mounted: alone, or beside that of version 1.
 const ROOTS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
-/// Folders that are looked through for a container's.
+/// Folders that are searched for a container's.
 const MOST_FOLDERS: usize = 20_000;
-/// The fewest digits of an id that tell a container.
+/// The fewest digits of an id that identify a container.
 const SHORTEST_ID: usize = 12;
 /// Programs that know the ids of containers by name.
-const KEEPERS: [&str; 2] = ["docker", "podman"];
+const CONTAINER_TOOLS: [&str; 2] = ["docker", "podman"];
 
 impl CgroupRef {
     /// Looks for its folder; may ask a daemon.
@@ -51,10 +51,10 @@ fn find_container(name: &str) -> Result<PathBuf, String> {
     if let Some(folder) = found {
         return Ok(folder);
     }
-    let Some(id) = KEEPERS.iter().find_map(|keeper| id_of(keeper, name)) else {
+    let Some(id) = CONTAINER_TOOLS.iter().find_map(|tool| id_of(tool, name)) else {
         return Err(format!(
             "no container `{name}` is known to {}; name its control group with `cgroup`, or the container by its id",
-            KEEPERS.join(" or ")
+            CONTAINER_TOOLS.join(" or ")
         ));
     };
     let found = ROOTS.iter().find_map(|root| folder_of(Path::new(root), &id));
@@ -84,8 +84,8 @@ fn folder_of(root: &Path, id: &str) -> Option<PathBuf> {
     None
 }
 
-fn id_of(keeper: &str, name: &str) -> Option<String> {
-    let mut command = Command::new(keeper);
+fn id_of(tool: &str, name: &str) -> Option<String> {
+    let mut command = Command::new(tool);
     command.args(["container", "inspect", "--format", "{{.Id}}", "--", name]);
     let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
     let id = String::from_utf8(output.stdout).ok()?;

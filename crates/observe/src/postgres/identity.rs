@@ -1,4 +1,4 @@
-//! Which server it is and how it is set, for the run's manifest.
+//! The server's version and settings, for the run's manifest.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use sha2::{Digest as _, Sha256};
 
 use super::session::{MARK, Session};
 
-/// Settings that say where something lies, and not how it works.
+/// Settings that name a path or address, not a behaviour.
 const PLACES: &str = "'config_file', 'data_directory', 'external_pid_file', 'hba_file', 'ident_file', \
      'listen_addresses', 'port', 'unix_socket_directories', 'log_directory', 'cluster_name'";
 
-/// Says which server answers at `url`: `postgres_version`, `postgres_database`, and `postgres_settings`, the SHA-256 of
+/// Identifies the server at `url`: `postgres_version`, `postgres_database`, and `postgres_settings`, the SHA-256 of
 /// all its settings that differ from PostgreSQL's own and do not name a place.
 ///
 /// # Errors

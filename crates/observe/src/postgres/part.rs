@@ -1,11 +1,11 @@
-//! What is asked of a server, part by part, and what the rows say.
+//! The queries to a server, part by part, and what their rows contain.
 
-use super::session::Rows;
+use super::rows::{Rows, number, text};
 
 /// Name, unit, part and value.
 pub(super) type Value = (&'static str, &'static str, String, f64);
 
-/// One question.
+/// One query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Part {
     Database,
@@ -15,9 +15,9 @@ pub(super) enum Part {
     Statements,
 }
 
-/// States of sessions that are there at all times, if only as 0.
+/// States of sessions that always have a series, if only with 0.
 const STATES: [&str; 3] = ["active", "idle", "idle in transaction"];
-/// Classes of waiting, likewise.
+/// Classes of wait events, likewise.
 const WAITS: [&str; 4] = ["Client", "IO", "LWLock", "Lock"];
 /// Tables that are watched.
 const MOST_TABLES: usize = 50;
@@ -26,7 +26,7 @@ impl Part {
     pub(super) const ALL: [Part; 5] =
         [Part::Database, Part::Sessions, Part::Locks, Part::Tables, Part::Statements];
 
-    /// What it is about, in words.
+    /// Its subject, for messages.
     pub(super) fn what(self) -> &'static str {
         match self {
             Part::Database => "the database's counters",
@@ -42,7 +42,7 @@ impl Part {
             Part::Database => "SELECT pg_postmaster_start_time(), stats_reset, xact_commit, xact_rollback, blks_hit, \
                  blks_read, deadlocks, temp_bytes FROM pg_stat_database WHERE datname = current_database()"
                 .to_owned(),
-            // Rows of other roles are there without rights too, with nothing in them.
+            // Without rights, rows of other roles are there too, but empty.
             Part::Sessions => "SELECT coalesce(state, 'unknown'), CASE WHEN state = 'active' THEN wait_event_type END, \
                  count(*), current_setting('max_connections') FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND \
                  (backend_type = 'client backend' OR (backend_type IS NULL AND datid IS NOT NULL)) GROUP BY 1, 2 \
@@ -70,16 +70,7 @@ impl Part {
     }
 }
 
-fn text(row: &[Option<String>], column: usize) -> &str {
-    row.get(column).and_then(|value| value.as_deref()).unwrap_or_default()
-}
-
-/// The number in a column; none where there is none.
-pub(super) fn number(row: &[Option<String>], column: usize) -> Option<f64> {
-    text(row, column).parse().ok().filter(|value: &f64| value.is_finite())
-}
-
-/// What holds at the moment, and what there is to say of it.
+/// Values at the moment, and a remark about what is missing.
 pub(super) fn levels(part: Part, rows: &Rows, tables: &[String]) -> (Vec<Value>, Option<String>) {
     match part {
         Part::Sessions => sessions(rows),
@@ -137,7 +128,7 @@ fn watched(rows: &Rows, tables: &[String]) -> (Vec<Value>, Option<String>) {
     (values, remark)
 }
 
-/// Counters of the database since the server began, or since somebody set them back.
+/// Counters of the database since the server started or they were reset.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Database {
     pub(super) started: String,
@@ -165,7 +156,7 @@ impl Database {
         Some(Database { started: text(row, 0).to_owned(), reset: text(row, 1).to_owned(), counters })
     }
 
-    /// Rates since `base`, which was `seconds` ago; none when the counters began anew in between.
+    /// Rates since `base`, which was `seconds` ago; none when the counters were reset in between.
     pub(super) fn since(&self, base: &Database, seconds: f64) -> Option<Vec<Value>> {
         let grown: Vec<f64> =
             self.counters.iter().zip(base.counters).map(|(now, before)| now - before).collect();

@@ -1,46 +1,45 @@
-//! A connection of the observer's own, within bounds of time.
+//! The observer's own connection, with time limits.
 
 use std::time::Duration;
 
 use ::postgres::{Client, Config, Error, SimpleQueryMessage};
 
 use super::part::Part;
-use super::tls::Asked;
+use super::rows::Rows;
+use super::tls::TlsRequest;
 
 /// How long connecting and each statement may take.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Statements of this observer begin with it, so that they are told from those of the target.
+/// Every statement of this observer begins with it, which distinguishes them from the target's.
 pub(super) const MARK: &str = "/* plimsoll */";
 
-/// Rows of text; none where a value is null.
-pub(super) type Rows = Vec<Vec<Option<String>>>;
-
-/// Why there is no answer.
+/// Why a query failed.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum AskError {
-    #[error("PostgreSQL cannot be asked: its URL cannot be understood")]
+pub(super) enum QueryError {
+    #[error("PostgreSQL cannot be queried: its URL is invalid")]
     Url,
-    #[error("PostgreSQL cannot be asked: {0}")]
+    #[error("PostgreSQL cannot be queried: {0}")]
     Broken(String),
-    /// The server will not answer this, now or later.
+    /// The server refuses this query, and will refuse it again.
     #[error("{why}")]
     Refused { part: Part, why: String },
 }
 
 pub(super) struct Session {
     client: Client,
-    /// Where `pg_stat_statements` lies, quoted, if it is there.
+    /// The schema of `pg_stat_statements`, quoted, if it is installed.
     pub(super) statements_schema: Option<String>,
 }
 
 impl Session {
-    pub(super) fn connect(url: &str) -> Result<Session, AskError> {
-        // Its own words may show parts of the URL.
-        let asked = Asked::of(url);
-        let mut config: Config = asked.url.parse().map_err(|_| AskError::Url)?;
+    pub(super) fn connect(url: &str) -> Result<Session, QueryError> {
+        // The parser's own message may show parts of the URL.
+        let request = TlsRequest::of(url);
+        let mut config: Config = request.url.parse().map_err(|_| QueryError::Url)?;
         config.connect_timeout(PATIENCE).tcp_user_timeout(PATIENCE).application_name("plimsoll");
-        let client =
-            config.connect(asked.connector().map_err(AskError::Broken)?).map_err(|error| broken(&error))?;
+        let client = config
+            .connect(request.connector().map_err(QueryError::Broken)?)
+            .map_err(|error| broken(&error))?;
         let mut session = Session { client, statements_schema: None };
         session.rows(&format!(
             "SET statement_timeout = {}; SET standard_conforming_strings = on",
@@ -54,8 +53,8 @@ impl Session {
         Ok(session)
     }
 
-    /// What each of `parts` answers, at one moment.
-    pub(super) fn transaction(&mut self, parts: &[(Part, String)]) -> Result<Vec<(Part, Rows)>, AskError> {
+    /// The rows of each of `parts`, in one transaction.
+    pub(super) fn transaction(&mut self, parts: &[(Part, String)]) -> Result<Vec<(Part, Rows)>, QueryError> {
         self.rows("BEGIN TRANSACTION READ ONLY")?;
         let mut answers = Vec::with_capacity(parts.len());
         for (part, sql) in parts {
@@ -63,7 +62,7 @@ impl Session {
                 Ok(rows) => answers.push((*part, rows)),
                 Err(error) if is_refusal(&error) => {
                     self.rows("ROLLBACK")?;
-                    return Err(AskError::Refused { part: *part, why: words(&error) });
+                    return Err(QueryError::Refused { part: *part, why: words(&error) });
                 }
                 Err(error) => return Err(broken(&error)),
             }
@@ -72,7 +71,7 @@ impl Session {
         Ok(answers)
     }
 
-    pub(super) fn rows(&mut self, sql: &str) -> Result<Rows, AskError> {
+    pub(super) fn rows(&mut self, sql: &str) -> Result<Rows, QueryError> {
         self.try_rows(sql).map_err(|error| broken(&error))
     }
 
@@ -88,7 +87,7 @@ impl Session {
     }
 }
 
-/// Whether asking again is of no use: missing rights, missing names, a module that is not loaded, names that are none.
+/// Whether a retry is of no use: missing rights, missing or invalid names, a module that is not loaded.
 fn is_refusal(error: &Error) -> bool {
     error.code().is_some_and(|state| {
         let state = state.code();
@@ -96,13 +95,13 @@ fn is_refusal(error: &Error) -> bool {
     })
 }
 
-fn broken(error: &Error) -> AskError {
-    AskError::Broken(words(error))
+fn broken(error: &Error) -> QueryError {
+    QueryError::Broken(words(error))
 }
 
 fn words(error: &Error) -> String {
     match error.as_db_error() {
-        Some(told) => told.message().to_owned(),
+        Some(from_server) => from_server.message().to_owned(),
         None => {
             let source = std::error::Error::source(error).map(|source| format!(": {source}"));
             format!("{error}{}", source.unwrap_or_default())

@@ -1,10 +1,11 @@
-//! The statements that took the most time between two looks.
+//! The statements that took the most time between two samples.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use super::part::{Value, number};
-use super::session::{AskError, MARK, Rows, Session};
+use super::part::Value;
+use super::rows::{Rows, number};
+use super::session::{MARK, QueryError, Session};
 
 /// Statements of one look that are worth following.
 const TOP: usize = 10;
@@ -28,7 +29,7 @@ pub(super) struct Statements {
     remark: Option<String>,
 }
 
-/// What a statement did since the last look.
+/// Growth of one statement's counters since the last sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Grown {
     id: i64,
@@ -38,12 +39,12 @@ pub(super) struct Grown {
 }
 
 impl Statements {
-    /// Forgets what was counted: the server has begun anew.
-    pub(super) fn begin_anew(&mut self) {
+    /// Forgets the base: the server's counters were reset.
+    pub(super) fn reset(&mut self) {
         self.base = None;
     }
 
-    /// What statements did since the last look.
+    /// Growth of each statement's counters since the last sample.
     pub(super) fn take(&mut self, at: Instant, rows: &Rows) -> Vec<Grown> {
         let read = |row: &Vec<Option<String>>| {
             let id = row.first()?.as_deref()?.parse().ok()?;
@@ -63,7 +64,7 @@ impl Statements {
             Grown { id: *id, calls: calls - calls_before, time_ms: time_ms - time_before, seconds }
         };
         let mut grown: Vec<Grown> = counters.iter().map(grown).collect();
-        // Somebody set them back, or they were driven out and came again.
+        // Counters that fell were reset, or the statement was evicted and came again.
         grown.retain(|one| one.calls >= 0.0 && one.time_ms >= 0.0 && seconds > 0.0);
         self.follow(&grown);
         grown
@@ -80,8 +81,8 @@ impl Statements {
         }
     }
 
-    /// Asks for the texts of what is followed newly.
-    pub(super) fn learn(&mut self, session: &mut Session) -> Result<(), AskError> {
+    /// Queries the texts of newly followed statements.
+    pub(super) fn learn(&mut self, session: &mut Session) -> Result<(), QueryError> {
         let unknown = self.followed.iter().filter(|(_, text)| text.is_none());
         let unknown: Vec<String> = unknown.map(|(id, _)| id.to_string()).collect();
         let (Some(schema), false) = (session.statements_schema.clone(), unknown.is_empty()) else {
@@ -105,7 +106,7 @@ impl Statements {
         Ok(())
     }
 
-    /// What there is to say of what cannot be seen.
+    /// A remark about what cannot be observed.
     pub(super) fn take_remark(&mut self) -> Option<String> {
         self.remark.take()
     }
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_top_is_that_of_the_interval_and_followed_from_then_on() {
+    fn the_top_statements_of_an_interval_are_followed_from_then_on() {
         let (mut statements, begin) = (Statements::default(), Instant::now());
         let old: Vec<_> = (0..30).map(|id| (id, 1_000, 1e6)).collect();
         assert_eq!(statements.take(begin, &rows(&old)), []);
@@ -172,11 +173,11 @@ mod tests {
             [("pg_statement_calls", 5.0), ("pg_statement_busy", 0.006875), ("pg_statement_time", 0.001375)]
         );
         let idle = statements.take(begin + Duration::from_secs(3), &rows(&grown));
-        assert_eq!(statements.values(&idle).len(), 20, "what is idle has calls of 0 a second and no time");
+        assert_eq!(statements.values(&idle).len(), 20, "an idle statement has 0 calls a second and no time");
     }
 
     #[test]
-    fn set_back_counters_are_a_gap() {
+    fn counters_that_were_reset_are_a_gap() {
         let (mut statements, begin) = (Statements::default(), Instant::now());
         statements.take(begin, &rows(&[(1, 100, 5.0)]));
         assert_eq!(statements.take(begin + Duration::from_secs(1), &rows(&[(1, 3, 0.1)])), []);
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_short_and_hold_no_secrets() {
+    fn texts_are_short_and_contain_no_secrets() {
         assert_eq!(shortened("select *\n  from  a where b = $1"), "select * from a where b = $1");
         assert_eq!(shortened("ALTER ROLE me PASSWORD 'secret'"), "ALTER ROLE");
         assert_eq!(shortened(&format!("SELECT {}", "ü".repeat(500))).chars().count(), LONGEST_TEXT + 1);

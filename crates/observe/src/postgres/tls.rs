@@ -12,7 +12,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// What a URL asks of the connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct TlsRequest {
     /// The URL as the driver understands it.
     pub(super) url: String,
     /// Whether the server's certificate must prove its name.
@@ -21,11 +21,11 @@ pub(super) struct Asked {
     authorities: Option<String>,
 }
 
-impl Asked {
-    /// `verify-ca` and `verify-full` both want the name proven too; the driver itself knows neither.
-    pub(super) fn of(url: &str) -> Asked {
+impl TlsRequest {
+    /// `verify-ca` and `verify-full` both verify the name too; the driver itself has neither.
+    pub(super) fn of(url: &str) -> TlsRequest {
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
-        let mut asked = Asked { url: String::new(), is_verified: false, authorities: None };
+        let mut asked = TlsRequest { url: String::new(), is_verified: false, authorities: None };
         let mut rest = Vec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             match pair.split_once('=') {
@@ -57,7 +57,9 @@ impl Asked {
         let builder = builder.map_err(|error| error.to_string())?;
         let builder = match self.is_verified {
             true => builder.with_root_certificates(self.roots()?),
-            false => builder.dangerous().with_custom_certificate_verifier(Arc::new(TrustAnybody(provider))),
+            false => {
+                builder.dangerous().with_custom_certificate_verifier(Arc::new(AcceptAnyCertificate(provider)))
+            }
         };
         Ok(MakeRustlsConnect::new(builder.with_no_client_auth()))
     }
@@ -82,9 +84,9 @@ impl Asked {
 /// Takes any certificate, as `sslmode=require` does: it hides what is said from who listens, and not from who answers
 /// in the server's place. Signatures are still checked.
 #[derive(Debug)]
-struct TrustAnybody(Arc<CryptoProvider>);
+struct AcceptAnyCertificate(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for TrustAnybody {
+impl ServerCertVerifier for AcceptAnyCertificate {
     fn verify_server_cert(
         &self,
         _end_entity: &CertificateDer<'_>,
@@ -126,7 +128,7 @@ mod tests {
     #[test]
     fn what_the_driver_does_not_know_is_taken_out_of_the_url() {
         let asked = |url: &str| {
-            let asked = Asked::of(url);
+            let asked = TlsRequest::of(url);
             (asked.url, asked.is_verified, asked.authorities)
         };
         assert_eq!(asked("postgresql://a@b/c"), ("postgresql://a@b/c".to_owned(), false, None));
@@ -140,7 +142,7 @@ mod tests {
 
     #[test]
     fn authorities_that_cannot_be_read_are_named() {
-        let asked = Asked::of("postgresql://b?sslmode=verify-full&sslrootcert=/no/such/file.pem");
+        let asked = TlsRequest::of("postgresql://b?sslmode=verify-full&sslrootcert=/no/such/file.pem");
         assert!(asked.connector().err().unwrap().contains("/no/such/file.pem"));
     }
 }

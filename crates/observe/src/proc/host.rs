@@ -3,9 +3,9 @@
 /// CPU time of the whole machine since it started, in clock ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CpuTicks {
-    /// Somebody worked: user, nice, system, interrupts.
+    /// Working: user, nice, system, interrupts.
     pub(crate) busy: u64,
-    /// Somebody would have worked, and the hypervisor gave the core to another machine.
+    /// Ready to work while the hypervisor gave the core to another machine.
     pub(crate) steal: u64,
     /// All of it, idle and waiting time too.
     pub(crate) total: u64,
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_steal_and_rest_are_told_apart() {
+    fn busy_steal_and_total_time_are_read() {
         let text = "cpu  100 20 30 4000 500 6 7 80 90 10\ncpu0 1 2 3 4 5 6 7 8 9 10\n";
         assert_eq!(parse_cpu_ticks(text), Some(CpuTicks { busy: 163, steal: 80, total: 4743 }));
         assert_eq!(parse_cpu_ticks("cpu  1 2 3\n"), None);

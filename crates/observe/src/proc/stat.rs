@@ -11,7 +11,7 @@ pub(crate) struct Stat {
     pub(crate) waited_ticks: u64,
     /// Threads that live.
     pub(crate) threads: u64,
-    /// When it started, in clock ticks since the machine did: tells a process from a later one of the same
+    /// When it started, in clock ticks since the machine did: distinguishes a process from a later one with the same
     /// number.
     pub(crate) start_ticks: u64,
 }
@@ -23,7 +23,7 @@ impl Stat {
     }
 }
 
-/// Reads `stat`. The name, second of its fields, stands in parentheses and may itself contain spaces and
+/// Reads `stat`. The name, second of its fields, is in parentheses and may itself contain spaces and
 /// parentheses; the fields after it are counted from the last closing one.
 pub(crate) fn parse_stat(text: &str) -> Result<Stat, &'static str> {
     let (_, rest) = text.rsplit_once(')').ok_or("there is no name in parentheses")?;

@@ -21,7 +21,7 @@ pub(super) struct Change {
 }
 
 /// What happened from `base` to `page`, which are `seconds` apart. When a counter fell, the process began anew and no
-/// counter can be held against what it was; unless the process says that it is the same one.
+/// counter can be compared with what it was; unless the process says that it is the same one.
 pub(super) fn change(base: &Page, page: &Page, seconds: f64) -> Change {
     let is_same = base.started.is_some() && base.started == page.started;
     let is_other = base.started.is_some() && page.started.is_some() && !is_same;

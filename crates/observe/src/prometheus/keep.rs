@@ -1,4 +1,4 @@
-//! Which metrics are kept: names in which `*` stands for any part.
+//! Which metrics are kept: names in which `*` matches any part.
 
 /// What is kept when nothing is named: the runtime of Go, and what clients of most languages say of their process.
 const USUAL: [&str; 6] = [
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_stands_for_any_part() {
+    fn a_star_matches_any_part() {
         for pattern in
             ["go_gc_seconds", "*", "go_*", "*_seconds", "go_*_seconds", "*gc*", "go_gc_seconds*", "**"]
         {

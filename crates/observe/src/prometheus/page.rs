@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
 
 use super::keep::Keep;
-use crate::exposition::{Kind, Labels, Line, Sample, lines};
+use crate::exposition::{ExpositionLine, Kind, Labels, Sample, lines};
 
 /// Series of one endpoint that are kept in a run.
 pub(super) const MOST_SERIES: usize = 1_000;
@@ -13,17 +13,17 @@ pub(super) const MOST_SERIES: usize = 1_000;
 const LONGEST_ID: usize = 500;
 /// Buckets of a histogram that are read.
 const MOST_BUCKETS: usize = 500;
-/// When the process began, in seconds since 1970: kept to tell a restart, and no series.
+/// When the process began, in seconds since 1970: kept to recognise a restart, and no series.
 const STARTED: &str = "process_start_time_seconds";
 
-/// What tells one series from another: the metric's name, and its labels in the order of their names.
+/// Identifies a series: the metric's name, and its labels in the order of their names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Id {
     pub(super) name: String,
     pub(super) part: String,
 }
 
-/// What one page says, of the metrics that are kept.
+/// The kept metrics of one page.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Page {
     pub(super) levels: BTreeMap<Id, f64>,
@@ -41,7 +41,7 @@ pub(super) struct Page {
     samples: usize,
 }
 
-/// What becomes of a sample.
+/// What a sample is used as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     Level,
@@ -51,12 +51,20 @@ enum Role {
     Nothing,
 }
 
+/// A metric's name, role, and the name of its `# TYPE` line.
+#[derive(Clone, Copy)]
+struct Metric<'a> {
+    name: &'a str,
+    role: Role,
+    family: &'a str,
+}
+
 /// The series that are kept of one endpoint: the first ones, for the whole run, so that labels that come and go fill
 /// neither memory nor the run file.
 #[derive(Debug, Default)]
-pub(super) struct Known(HashSet<Id>);
+pub(super) struct KeptSeries(HashSet<Id>);
 
-impl Known {
+impl KeptSeries {
     fn admits(&mut self, id: &Id) -> bool {
         self.0.contains(id) || (self.0.len() < MOST_SERIES && self.0.insert(id.clone()))
     }
@@ -67,28 +75,28 @@ impl Page {
     ///
     /// # Errors
     /// A sentence when there is no value in it at all.
-    pub(super) fn read(text: &str, keep: &Keep, known: &mut Known) -> Result<Page, String> {
+    pub(super) fn read(text: &str, keep: &Keep, known: &mut KeptSeries) -> Result<Page, String> {
         let mut page = Page::default();
         let mut types = HashMap::new();
-        // Lines of one metric stand together: what is true of the first is true of the next.
-        let mut last = ("", Role::Nothing, "");
+        // Lines of one metric follow each other: the role of the first is that of the next.
+        let mut last = Metric { name: "", role: Role::Nothing, family: "" };
         for (number, line) in lines(text) {
             match line {
-                Ok(Line::Nothing) => {}
-                Ok(Line::Type(name, kind)) => {
+                Ok(ExpositionLine::Nothing) => {}
+                Ok(ExpositionLine::Type(name, kind)) => {
                     types.insert(name, kind);
-                    last.0 = "";
+                    last.name = "";
                 }
-                Ok(Line::Sample(sample)) => {
+                Ok(ExpositionLine::Sample(sample)) => {
                     page.samples += 1;
-                    if sample.name != last.0 {
+                    if sample.name != last.name {
                         let (role, family) = role(sample.name, &types);
                         let is_kept = keep.keeps(sample.name) || keep.keeps(family);
                         let role = if is_kept || sample.name == STARTED { role } else { Role::Nothing };
-                        last = (sample.name, role, family);
+                        last = Metric { name: sample.name, role, family };
                     }
-                    let taken = page.take(sample, (last.1, last.2), known);
-                    taken.unwrap_or_else(|why| page.note(number, why));
+                    let added = page.add(sample, last, known);
+                    added.unwrap_or_else(|why| page.note(number, why));
                 }
                 Err(why) => page.note(number, why),
             }
@@ -106,11 +114,11 @@ impl Page {
         self.wrong.get_or_insert_with(|| (number, why.to_owned()));
     }
 
-    fn take(
+    fn add(
         &mut self,
         sample: Sample<'_>,
-        (role, family): (Role, &str),
-        known: &mut Known,
+        Metric { role, family, .. }: Metric<'_>,
+        known: &mut KeptSeries,
     ) -> Result<(), &'static str> {
         if role == Role::Nothing {
             return Ok(());
@@ -121,7 +129,7 @@ impl Page {
             return Ok(());
         }
         if role == Role::Bucket {
-            return self.take_bucket(family, (labels, value), known);
+            return self.add_bucket(family, labels, value, known);
         }
         let id = identify(sample.name, &mut labels)?;
         if !known.admits(&id) {
@@ -143,11 +151,12 @@ impl Page {
         }
     }
 
-    fn take_bucket(
+    fn add_bucket(
         &mut self,
         family: &str,
-        (mut labels, count): (Labels<'_>, f64),
-        known: &mut Known,
+        mut labels: Labels<'_>,
+        count: f64,
+        known: &mut KeptSeries,
     ) -> Result<(), &'static str> {
         let at = labels.iter().position(|(name, _)| *name == "le").ok_or("a bucket has no bound `le`")?;
         let bound = labels.remove(at).1.parse::<f64>().map_err(|_| "a bucket's bound is no number")?;

@@ -47,7 +47,7 @@ impl Drop for Group {
 #[test]
 fn a_group_uses_what_its_processes_use() {
     let Some(group) = Group::new() else {
-        // Nobody may make one here: the group that this process is in is there all the same.
+        // Where no group may be made, the group that this process is in is watched instead.
         let of = fs::read_to_string("/proc/self/cgroup").unwrap();
         let path = of.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/").to_owned();
         let mut looking = watch(CgroupRef::Path(path));
@@ -80,7 +80,7 @@ fn a_group_uses_what_its_processes_use() {
 }
 
 /// Files as the kernel writes them.
-fn write(folder: &Path, (usage_us, throttled): (u64, u64), oom_kills: u64) {
+fn write(folder: &Path, usage_us: u64, throttled: u64, oom_kills: u64) {
     fs::create_dir_all(folder).unwrap();
     let file = |name: &str, text: String| fs::write(folder.join(name), text).unwrap();
     file(
@@ -102,9 +102,9 @@ fn write(folder: &Path, (usage_us, throttled): (u64, u64), oom_kills: u64) {
 }
 
 #[test]
-fn throttling_limits_and_kills_are_told() {
+fn throttling_limits_and_kills_are_reported() {
     let folder = tempfile::tempdir().unwrap();
-    write(folder.path(), (1_000_000, 100), 0);
+    write(folder.path(), 1_000_000, 100, 0);
     let mut looking = watch(CgroupRef::Path(folder.path().display().to_string()));
     let seen = looking.look();
     assert_eq!(
@@ -112,30 +112,30 @@ fn throttling_limits_and_kills_are_told() {
         (Some(1_048_576.0), Some(0.5))
     );
     assert_eq!(seen.value("cgroup_memory_limit", ""), None, "`max` is no limit");
-    write(folder.path(), (1_500_000, 130), 2);
+    write(folder.path(), 1_500_000, 130, 2);
     let seen = looking.look();
     assert_eq!(seen.value("cgroup_throttled", ""), Some(0.25));
     assert!(seen.value("cgroup_throttled_time", "").unwrap() > 0.0);
     assert!(seen.value("cgroup_oom_kills", "").unwrap() > 0.0);
     assert!(seen.value("cgroup_pressure_memory", "").unwrap() > 0.0);
     assert_eq!(seen.value("cgroup_pressure_io", ""), None);
-    assert_eq!(seen.texts(), ["the kernel killed 2 of its processes for want of memory so far"]);
+    assert_eq!(seen.texts(), ["the kernel killed 2 of its processes because it was out of memory, so far"]);
 }
 
 #[test]
 fn a_group_that_began_anew_has_no_rates() {
     let folder = tempfile::tempdir().unwrap();
-    write(folder.path(), (9_000_000, 100), 0);
+    write(folder.path(), 9_000_000, 100, 0);
     let mut looking = watch(CgroupRef::Path(folder.path().display().to_string()));
     looking.look();
-    write(folder.path(), (5, 0), 0);
+    write(folder.path(), 5, 0, 0);
     let seen = looking.look();
     assert_eq!(seen.kinds(), [NoticeKind::Restarted]);
     assert_eq!(seen.names(), ["cgroup_cpu_limit", "cgroup_memory"]);
 }
 
 #[test]
-fn what_is_not_there_is_told() {
+fn a_missing_group_is_reported() {
     let seen = watch(CgroupRef::Path("no/such/group".to_owned())).look();
     assert_eq!(seen.texts(), ["there is no control group of version 2 at `no/such/group`"]);
     let seen = watch(CgroupRef::Container("plimsoll-no-such-container".to_owned())).look();

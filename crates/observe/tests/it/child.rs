@@ -13,7 +13,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// Set for a program that is a child.
 const ROLE: &str = "OBSERVE_TEST_CHILD";
-/// Before each answer, which tells it from what the test harness prints.
+/// Prefix of each answer, which distinguishes it from the test harness's output.
 const MARK: &str = "child:";
 
 /// What a child does when it is run as one; nothing when it is run as a test.
@@ -38,7 +38,7 @@ fn serves_its_parent() {
                 listener = Some(socket);
                 port.to_string()
             }
-            // A child of its own, which works and then waits to be told to end.
+            // A child of its own, which works and then waits for the order to end.
             "child" => {
                 let shell = shell(argument);
                 let pid = shell.id();

@@ -17,7 +17,7 @@ fn url(cluster: &Cluster, user: &str, database: &str) -> String {
 
 fn watch(url: &str, tables: &[&str]) -> Looking {
     let tables: Vec<String> = tables.iter().map(|name| (*name).to_owned()).collect();
-    Looking::new(observe::postgres("shop", (url, &tables), Duration::from_secs(1)).unwrap())
+    Looking::new(observe::postgres("shop", url, &tables, Duration::from_secs(1)).unwrap())
 }
 
 /// Looks until `is_so`: PostgreSQL shows what sessions did a moment after they did it.
@@ -26,7 +26,7 @@ fn look_until(looking: &mut Looking, is_so: impl Fn(&Seen) -> bool) -> Seen {
         .expect("it is seen in time")
 }
 
-/// A session that does what it is told and then waits; ended when dropped.
+/// A session that runs given statements and then waits; ended when dropped.
 struct Held {
     psql: Child,
     orders: ChildStdin,
@@ -78,7 +78,7 @@ fn work_tables_and_statements_are_seen() {
     assert!(first.value("pg_commits", "").is_none(), "the first look has no rates");
     let insert = "INSERT INTO orders SELECT n, 'x' FROM generate_series(1, 500) n;";
     cluster.sql(DATABASE, &format!("{insert} {insert} DELETE FROM orders WHERE id <= 100;")).unwrap();
-    cluster.sql(DATABASE, "CREATE ROLE somebody PASSWORD 'not for others'").unwrap();
+    cluster.sql(DATABASE, "CREATE ROLE other PASSWORD 'not for others'").unwrap();
     let rows = |seen: &Seen| seen.value("pg_table_rows", "orders");
     let dead = |seen: &Seen| seen.value("pg_table_dead_rows", "orders");
     let mut statements = BTreeMap::new();
@@ -124,11 +124,11 @@ fn a_role_without_rights_sees_what_it_may_and_says_what_not() {
     assert!(seen.value("pg_locks_waiting", "").is_some());
     let mut texts = seen.texts();
     if texts.is_empty() {
-        texts = vec!["told before"];
+        texts = vec!["reported before"];
     }
     assert!(
         texts.iter().all(|text| text.contains("hidden")
-            || *text == "told before"
+            || *text == "reported before"
             || text.contains("pg_stat_statements")),
         "{texts:?}"
     );
@@ -143,18 +143,21 @@ fn a_role_without_rights_sees_what_it_may_and_says_what_not() {
 }
 
 #[test]
-fn what_is_refused_is_told_once_and_the_rest_goes_on() {
+fn a_refused_query_is_reported_once_and_the_others_continue() {
     let cluster = Cluster::start().unwrap();
     cluster.sql(DATABASE, "CREATE EXTENSION pg_stat_statements SCHEMA pg_catalog").err();
     cluster.sql(DATABASE, "REVOKE ALL ON FUNCTION pg_database_size(oid) FROM public; CREATE SCHEMA hidden; CREATE EXTENSION IF NOT EXISTS pg_stat_statements SCHEMA hidden").unwrap();
     let mut looking = watch(&url(&cluster, USER, DATABASE), &[]);
     let (seen, again) = (looking.look(), looking.look());
     assert!(seen.value("pg_connections_limit", "").is_some());
-    let told = [seen.texts(), again.texts()].concat();
-    let refused = ["statements cannot be seen: permission denied for schema hidden"];
-    // The session that made the schema may still be ending, and is told of once, too.
-    let others = told.iter().filter(|text| text.starts_with("sessions of other roles"));
-    assert!(seen.texts().starts_with(&refused) && told.len() == 1 + others.count().min(1), "{told:?}");
+    let reported = [seen.texts(), again.texts()].concat();
+    let refused = ["statements cannot be observed: permission denied for schema hidden"];
+    // The session that made the schema may still be ending, and is reported once, too.
+    let others = reported.iter().filter(|text| text.starts_with("sessions of other roles"));
+    assert!(
+        seen.texts().starts_with(&refused) && reported.len() == 1 + others.count().min(1),
+        "{reported:?}"
+    );
     assert!(again.value("pg_connections_limit", "").is_some());
 }
 
@@ -178,10 +181,10 @@ fn a_restart_is_a_gap_and_no_rate() {
 fn what_cannot_be_asked_shows_no_password() {
     let cluster = Cluster::start().unwrap();
     let address = cluster.address();
-    let seen = watch(&format!("postgresql://nobody:s3cret@{address}/service"), &[]).look();
-    assert_eq!(seen.texts(), ["PostgreSQL cannot be asked: role \"nobody\" does not exist"]);
+    let seen = watch(&format!("postgresql://absent:s3cret@{address}/service"), &[]).look();
+    assert_eq!(seen.texts(), ["PostgreSQL cannot be queried: role \"absent\" does not exist"]);
     let seen = watch("postgresql://me:s3cret@host:port:/x", &[]).look();
-    assert_eq!(seen.texts(), ["PostgreSQL cannot be asked: its URL cannot be understood"]);
+    assert_eq!(seen.texts(), ["PostgreSQL cannot be queried: its URL cannot be understood"]);
 }
 
 #[test]

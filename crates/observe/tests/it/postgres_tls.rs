@@ -1,4 +1,4 @@
-//! A PostgreSQL server that takes nobody without TLS.
+//! A PostgreSQL server that requires TLS.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -98,7 +98,7 @@ fn what_is_watched_under_tls_is_encrypted() {
     let cluster = with_tls(&files);
     let url = format!("postgresql://{ADMIN}@localhost:{}/{DATABASE}?sslmode=require", cluster.port());
     let every = std::time::Duration::from_secs(1);
-    let mut looking = crate::looking::Looking::new(observe::postgres("shop", (&url, &[]), every).unwrap());
+    let mut looking = crate::looking::Looking::new(observe::postgres("shop", &url, &[], every).unwrap());
     assert!(looking.look().value("pg_connections", "idle").is_some());
     let encrypted = "SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) \
                      WHERE application_name = 'plimsoll'";

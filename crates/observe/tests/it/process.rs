@@ -125,7 +125,7 @@ fn a_killed_process_leaves_a_gap_and_one_notice() {
 }
 
 #[test]
-fn a_process_nobody_waited_for_is_gone_too() {
+fn a_zombie_process_is_gone_too() {
     let mut peer = Peer::new();
     peer.order("cpu");
     let mut observer = ProcessObserver::new("peer", ProcessRef::Pid(peer.pid()));

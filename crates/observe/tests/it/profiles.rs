@@ -48,8 +48,7 @@ fn sampling(profiles: &[Profile], kind: ProfileKind) -> Vec<Sampling> {
 fn every_kind_is_captured_with_its_window_and_whether_it_was_sampled() {
     let target = Target::start(Settings::default()).unwrap();
     let (send, seen) = channel();
-    let profiler =
-        Profiler::start(vec![capture(target.address(), &ALL)], (&clock(), AS_IT_IS), &send).unwrap();
+    let profiler = Profiler::start(vec![capture(target.address(), &ALL)], &clock(), AS_IT_IS, &send).unwrap();
     let all = collect(&seen, 8);
     profiler.stop();
     assert_eq!(all.notices, []);
@@ -79,7 +78,7 @@ fn a_runtime_that_samples_contention_says_so() {
     let (send, seen) = channel();
     let kinds = [ProfileKind::Mutex, ProfileKind::Block];
     let profiler =
-        Profiler::start(vec![capture(target.address(), &kinds)], (&clock(), AS_IT_IS), &send).unwrap();
+        Profiler::start(vec![capture(target.address(), &kinds)], &clock(), AS_IT_IS, &send).unwrap();
     let all = collect(&seen, 4);
     profiler.stop();
     assert!(
@@ -93,7 +92,7 @@ fn a_runtime_that_samples_contention_says_so() {
 fn what_cannot_be_captured_is_a_notice() {
     let gone = testbed::refuse().unwrap();
     let (send, seen) = channel();
-    let profiler = Profiler::start(vec![capture(gone.addr(), &ALL)], (&clock(), AS_IT_IS), &send).unwrap();
+    let profiler = Profiler::start(vec![capture(gone.addr(), &ALL)], &clock(), AS_IT_IS, &send).unwrap();
     let all = collect(&seen, 8);
     profiler.stop();
     assert_eq!(all.profiles, []);
@@ -111,17 +110,17 @@ fn what_is_larger_than_any_profile_or_is_none_is_a_notice() {
     let giant = crate::prometheus::serve(vec![0; (32 << 20) + 1]);
     let page = crate::prometheus::serve(b"<html>not found</html>".to_vec());
     let formats = Formats { check: |_| Err("it is text".to_owned()), ..AS_IT_IS };
-    for (address, comes, told) in [
+    for (address, comes, reported) in [
         (giant, 2, "the heap profile at `0s` is missing: its answer is larger than 33554432 bytes"),
         (page, 4, "the heap profile at `0s` cannot be read: it is text"),
     ] {
         let (send, seen) = channel();
         let heap = capture(address, &[ProfileKind::Heap]);
-        let profiler = Profiler::start(vec![heap], (&clock(), formats), &send).unwrap();
+        let profiler = Profiler::start(vec![heap], &clock(), formats, &send).unwrap();
         let all = collect(&seen, comes);
         profiler.stop();
         let texts: Vec<&str> = all.notices.iter().map(|notice| notice.text.as_str()).collect();
-        assert_eq!(texts, [told; 2], "once at each end of the window");
+        assert_eq!(texts, [reported; 2], "once at each end of the window");
     }
 }
 
@@ -130,7 +129,7 @@ fn a_run_that_ends_sooner_does_not_wait_for_a_mark() {
     let target = Target::start(Settings::default()).unwrap();
     let (send, seen) = channel();
     let late = Capture { begin_s: 1_000, ..capture(target.address(), &ALL) };
-    let profiler = Profiler::start(vec![late], (&clock(), AS_IT_IS), &send).unwrap();
+    let profiler = Profiler::start(vec![late], &clock(), AS_IT_IS, &send).unwrap();
     profiler.stop();
     let all = collect(&seen, 1);
     assert_eq!(all.notices[0].text, "profiles at `0s` are missing: the run ended before its window was over");
@@ -143,7 +142,7 @@ fn a_process_without_endpoints_is_sampled_by_perf_or_it_is_said_why_not() {
     let source = ProfileSource::Perf(ProcessRef::Pid(target.pid()));
     let asked = Capture { source, ..capture(target.address(), &[ProfileKind::Cpu, ProfileKind::Heap]) };
     let (send, seen) = channel();
-    let profiler = Profiler::start(vec![asked], (&clock(), AS_IT_IS), &send).unwrap();
+    let profiler = Profiler::start(vec![asked], &clock(), AS_IT_IS, &send).unwrap();
     let is_over = AtomicBool::new(false);
     let all = std::thread::scope(|scope| {
         scope.spawn(|| {

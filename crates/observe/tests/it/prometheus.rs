@@ -15,7 +15,7 @@ const WORK: &str = "endpoint=\"work\"";
 fn watch(address: SocketAddr, keep: &[&str]) -> Looking {
     let keep: Vec<String> = keep.iter().map(|name| (*name).to_owned()).collect();
     let url = format!("http://{address}/metrics");
-    Looking::new(observe::prometheus("shop", (&url, &keep), Duration::from_secs(1)).unwrap())
+    Looking::new(observe::prometheus("shop", &url, &keep, Duration::from_secs(1)).unwrap())
 }
 
 /// Answers every request with `body`.
@@ -29,7 +29,7 @@ pub(crate) fn serve(body: Vec<u8>) -> SocketAddr {
             while lines.next().is_some_and(|line| !line.unwrap().is_empty()) {}
             let head =
                 format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", body.len());
-            // Whoever reads no more has seen enough.
+            // The client may stop reading.
             let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body));
         }
     });
@@ -94,7 +94,7 @@ fn a_restart_is_a_gap_and_no_rate() {
 }
 
 #[test]
-fn what_is_gone_is_told_and_seen_when_it_comes_back() {
+fn an_endpoint_that_is_gone_is_reported_and_watched_again_when_it_returns() {
     let mut target = Target::start(Settings::default()).unwrap();
     let mut looking = watch(target.address(), &[]);
     looking.look();
@@ -129,7 +129,7 @@ fn lines_that_make_no_sense_are_named_and_the_others_kept() {
     let seen = looking.look();
     assert_eq!((seen.names(), seen.value("good", "")), (vec!["good"], Some(1.0)));
     assert_eq!(seen.texts(), ["line 2 is left out: a label has no name; 1 lines after it too"]);
-    assert_eq!(looking.look().texts(), Vec::<&str>::new(), "it is told once");
+    assert_eq!(looking.look().texts(), Vec::<&str>::new(), "it is reported once");
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn too_many_series_are_cut_and_counted() {
 }
 
 #[test]
-fn one_that_never_answers_is_told() {
+fn an_endpoint_that_never_answers_is_reported() {
     // It takes connections, and says nothing.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let seen = watch(listener.local_addr().unwrap(), &[]).look();

@@ -44,7 +44,7 @@ fn hits_clients_memory_and_slow_commands_are_seen() {
     let memory = |seen: &crate::looking::Seen| seen.value("redis_memory", "").unwrap();
     assert!(memory(&seen) - memory(&before) >= f64::from(1 << 20));
     assert!(seen.value("redis_slow", "").unwrap() > 0.0 && seen.value("redis_commands", "").unwrap() > 0.0);
-    assert_eq!(looking.look().value("redis_hit_ratio", ""), None, "nobody asked for anything");
+    assert_eq!(looking.look().value("redis_hit_ratio", ""), None, "there were no lookups");
     assert_eq!(seen.texts(), Vec::<&str>::new());
 }
 
@@ -65,7 +65,7 @@ fn a_restart_is_a_gap_and_no_rate() {
 }
 
 #[test]
-fn one_that_does_not_answer_is_told() {
+fn a_server_that_does_not_answer_is_reported() {
     let server = Redis::start(&[]).unwrap();
     let mut looking = watch(&url(&server));
     looking.look();
@@ -77,7 +77,7 @@ fn one_that_does_not_answer_is_told() {
 }
 
 #[test]
-fn a_wrong_password_is_told_and_not_shown() {
+fn a_wrong_password_is_reported_and_not_shown() {
     let server = Redis::start(&[("requirepass", "r1ght")]).unwrap();
     let seen = watch(&format!("redis://:wr0ng@{}", server.address())).look();
     assert_eq!((seen.kinds(), seen.names()), (vec![NoticeKind::Gone], vec![]));

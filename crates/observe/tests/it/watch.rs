@@ -26,7 +26,7 @@ impl Observer for Echo {
     }
 }
 
-/// A clock that begins shortly before a whole second, so that nobody waits long for it.
+/// A clock that begins shortly before a whole second, so that tests wait only briefly.
 fn clock() -> Clock {
     let start = std::time::Instant::now();
     Arc::new(move || Instant::at(Duration::from_millis(4_950) + start.elapsed()))
@@ -52,7 +52,7 @@ fn asks_at_once_and_then_at_whole_seconds() {
 }
 
 #[test]
-fn ends_of_itself_when_nobody_receives() {
+fn ends_by_itself_when_the_receiver_is_gone() {
     let (batches, received) = mpsc::channel();
     drop(received);
     let watch = Watch::start(vec![Box::new(Echo)], clock(), batches).unwrap();

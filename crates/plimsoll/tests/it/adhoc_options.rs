@@ -99,7 +99,9 @@ fn calls_stream_as_the_options_describe() {
     assert_eq!(counted(), (3, 15));
     line("Send", &["-d", "{} {}"]).exits_with(2).stderr_contains(&["`demo.Events/Send` takes one message"]);
     line("Send", &["--cancel-after", "1s"]).exits_with(2).stderr_contains(&["answers with one message"]);
-    line("Watch", &["--cancel-after", "0"]).exits_with(2).stderr_contains(&["one message at least"]);
+    line("Watch", &["--cancel-after", "0"])
+        .exits_with(2)
+        .stderr_contains(&["after one message at the earliest"]);
 }
 
 #[test]

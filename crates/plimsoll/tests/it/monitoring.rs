@@ -45,8 +45,7 @@ fn an_interrupt_ends_a_watch_without_length_cleanly() {
     running.until("something is kept", || std::fs::metadata(&log).is_ok_and(|file| file.len() > 0));
     running.signal(Signal::INT);
     let ran = running.end();
-    ran.exits_with(0)
-        .stderr_contains(&["stopping: the watch ends here", "what was seen is in seen.plimsoll"]);
+    ran.exits_with(0).stderr_contains(&["stopping: the watch ends here", "the samples are in seen.plimsoll"]);
     assert!(!ran.stderr.contains("arrivals"), "{}", ran.stderr);
     let report = folder.plimsoll(&["report", "seen.plimsoll"]);
     report.exits_with(0);
@@ -95,7 +94,7 @@ fn targets_that_cannot_be_watched_are_refused_with_the_reason() {
     {
         folder.plimsoll(&["monitor", target, "--for", "1s"]).exits_with(2).stderr_contains(&[why]);
     }
-    folder.plimsoll(&["monitor", "--for", "1s"]).exits_with(2).stderr_contains(&["say what to watch"]);
+    folder.plimsoll(&["monitor", "--for", "1s"]).exits_with(2).stderr_contains(&["name what to watch"]);
     folder.plimsoll(&["leaks", "missing.plimsoll"]).exits_with(2).stderr_contains(&["there is no run file"]);
 }
 

@@ -122,9 +122,9 @@ fn a_target_that_is_never_ready_fails_within_the_limit() {
     let answer = testbed::http(Site::new().at("/ready", dripping)).unwrap();
     for (address, reason) in [
         (refusing.addr(), "refused"),
-        (hanging.addr(), "no whole answer"),
+        (hanging.addr(), "its response is not complete"),
         (testbed::http(Behaviour::raw("garbage", Ending::Close)).unwrap().addr(), "not ready within"),
-        (answer.addr(), "no whole answer"),
+        (answer.addr(), "its response is not complete"),
     ] {
         let plan = waiting(&closed(address, 1), "url = \"${api.url}/ready\", within = \"500ms\"");
         let folder = TestFolder::new(&plan);
@@ -149,7 +149,7 @@ fn grpc_health_decides_readiness() {
     let target = testbed::grpc(ready(GrpcBehaviour::ok([8, 1]))).unwrap();
     run(target.addr()).exits_with(0);
     let target = testbed::grpc(ready(GrpcBehaviour::ok([8, 2]))).unwrap();
-    run(target.addr()).exits_with(2).stderr_contains(&["gRPC health at", "does not say SERVING"]);
+    run(target.addr()).exits_with(2).stderr_contains(&["gRPC health at", "health status is not SERVING"]);
     let target = testbed::grpc(ready(GrpcBehaviour::status(12))).unwrap();
     run(target.addr()).exits_with(2).stderr_contains(&["UNIMPLEMENTED"]);
 }

@@ -27,7 +27,7 @@ fn profiles_of_a_run_are_read_by_go_tool_pprof() {
     let line = |name: &str| *lines.iter().find(|line| line.starts_with(name)).unwrap();
     assert_eq!(
         line("shop-mutex-in-phase-steady-begin.pb.gz"),
-        "shop-mutex-in-phase-steady-begin.pb.gz  since the process began, at 1 s; sampling was off: it says nothing"
+        "shop-mutex-in-phase-steady-begin.pb.gz  since the process began, at 1 s; sampling was off: it contains no samples"
     );
     let cpu = line("shop-cpu");
     let words: Vec<&str> = cpu.split_whitespace().collect();

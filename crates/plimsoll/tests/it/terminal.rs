@@ -124,7 +124,7 @@ fn a_watch_is_drawn_in_place_and_stays_at_the_end() {
     assert!(left[0].contains("watching") && left[0].contains("left"), "{left:#?}");
     assert_eq!(left.iter().filter(|line| line.contains("watching")).count(), 1, "{left:#?}");
     assert!(left.iter().any(|line| line.starts_with("  rss")), "{left:#?}");
-    assert!(left.iter().any(|line| line.starts_with("what was seen is in monitor-")), "{left:#?}");
+    assert!(left.iter().any(|line| line.starts_with("the samples are in monitor-")), "{left:#?}");
 
     let (seen, code) = run(&["monitor", &pid], Some("until Ctrl-C"));
     let left = screen(&seen);

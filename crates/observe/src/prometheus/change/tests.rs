@@ -2,10 +2,10 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::prometheus::keep::Keep;
-use crate::prometheus::page::Known;
+use crate::prometheus::page::KeptSeries;
 
 fn page(text: &str) -> Page {
-    Page::read(text, &Keep::new(&["*".to_owned()]), &mut Known::default()).unwrap()
+    Page::read(text, &Keep::new(&["*".to_owned()]), &mut KeptSeries::default()).unwrap()
 }
 
 fn shown(values: &[(Id, f64)]) -> Vec<String> {

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn read(text: &str) -> Result<Page, String> {
-    Page::read(text, &Keep::new(&["*".to_owned()]), &mut Known::default())
+    Page::read(text, &Keep::new(&["*".to_owned()]), &mut KeptSeries::default())
 }
 
 fn shown(values: &BTreeMap<Id, f64>) -> Vec<String> {
@@ -13,7 +13,7 @@ fn shown(values: &BTreeMap<Id, f64>) -> Vec<String> {
 }
 
 #[test]
-fn counters_and_levels_are_told_apart_by_type_and_name() {
+fn counters_and_gauges_are_distinguished_by_type_and_name() {
     let page = read(concat!(
         "# TYPE up gauge\nup 1\n",
         "# TYPE a_total counter\na_total{code=\"200\",api=\"x\"} 5\n",
@@ -77,7 +77,7 @@ fn a_million_series_are_read_and_a_thousand_kept() {
     for number in 0..1_000_000 {
         writeln!(text, "m{{id=\"{number}\"}} 1").unwrap();
     }
-    let mut known = Known::default();
+    let mut known = KeptSeries::default();
     let keep = Keep::new(&["m".to_owned()]);
     let page = Page::read(&text, &keep, &mut known).unwrap();
     assert_eq!((page.levels.len(), page.left_out), (MOST_SERIES, 999_000));
@@ -90,7 +90,7 @@ fn a_million_series_are_read_and_a_thousand_kept() {
 fn only_what_is_asked_for_is_kept() {
     let keep = Keep::new(&["t".to_owned(), "*_total".to_owned()]);
     let text = "# TYPE t histogram\nt_bucket{le=\"+Inf\"} 1\nt_count 1\nother{ 1\nx_total 1\ntt 5\n";
-    let page = Page::read(text, &keep, &mut Known::default()).unwrap();
+    let page = Page::read(text, &keep, &mut KeptSeries::default()).unwrap();
     assert_eq!((page.histograms.len(), page.counters.len(), page.levels.len()), (1, 2, 0));
     assert_eq!(page.wrong, None, "what is not kept may be what it likes");
 }
