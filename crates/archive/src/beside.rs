@@ -1,5 +1,5 @@
-//! What lies beside a run file and is named after it. SQLite would use it without being asked to; whoever made the
-//! file may have put it there.
+//! Files beside a run file that are named after it. SQLite would use them unasked, and the author of a received run file
+//! may have put them there.
 
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
@@ -15,8 +15,8 @@ pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// That no rollback journal lies beside the file at `path`: beside that name, nor beside the file that it leads to,
-/// where SQLite looks. An empty file, a link or a folder of that name is refused too, since a run that ended leaves
+/// Checks that no rollback journal is beside the file at `path`: neither beside that name, nor beside the file that it
+/// links to, where SQLite looks. An empty file, a link or a folder of that name is refused too, since a run that ended leaves
 /// nothing there.
 pub(crate) fn refuse_journals(path: &Path) -> Result<(), ArchiveError> {
     for place in [path.to_owned(), resolved(path)?] {

@@ -56,8 +56,8 @@ pub enum ArchiveError {
         /// The file.
         path: PathBuf,
     },
-    /// No room left.
-    #[error("no room left to write {}: free space on its disk. All up to the last full second is kept", .path.display())]
+    /// No space left.
+    #[error("no space left to write {}: free space on its disk. Everything up to the last full second is kept", .path.display())]
     Full {
         /// The file.
         path: PathBuf,
@@ -71,7 +71,7 @@ pub enum ArchiveError {
     /// A rollback journal lies beside the file.
     #[error(
         "{} lies beside the run file {}: a rollback journal of a process that is writing the file, was killed while it \
-         did, or somebody else's. It is not played, because that changes the file and can delete other files, which the \
+         did, or another program's. It is not played, because that changes the file and can delete other files, which the \
          journal names. If it is of your own run, let `sqlite3` open the file once; else move the journal away",
         .journal.display(),
         .path.display()
@@ -124,7 +124,7 @@ pub enum ArchiveError {
         source: io::Error,
     },
     /// SQLite could not do its work, most often because the system under it failed.
-    #[error("cannot {doing} {}: {source}. Check the disk's room, quota, file-size limit and permissions", .path.display())]
+    #[error("cannot {doing} {}: {source}. Check the disk's free space, quota, file-size limit and permissions", .path.display())]
     Sqlite {
         /// The file.
         path: PathBuf,
@@ -133,7 +133,7 @@ pub enum ArchiveError {
         /// What SQLite said.
         source: rusqlite::Error,
     },
-    /// Evidence that makes no sense to this room.
+    /// Evidence that contradicts itself.
     #[error("cannot keep evidence in {}: {what}. This is a bug in plimsoll", .path.display())]
     Bug {
         /// The file.

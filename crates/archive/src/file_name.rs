@@ -1,4 +1,4 @@
-//! What a run's file is called when nobody says.
+//! The default name of a run file.
 
 /// The file name extension of run files, without its dot.
 pub const EXTENSION: &str = "plimsoll";

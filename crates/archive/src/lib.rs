@@ -1,8 +1,8 @@
-//! The run file: written while the run goes on, sealed, read back.
+//! The run file: written during the run, sealed, read back.
 //!
 //! One SQLite file is one run. [`Writer`] creates and fills it, [`Recorder`] is the thread that alone
-//! hands evidence to a writer and to whoever else listens, [`Stored`] reads it back as an
-//! [`evidence::Run`]. `docs/archive.md` describes every table. This room judges nothing, knows no wall
+//! hands evidence to the writer and the other sinks, [`Stored`] reads it back as an
+//! [`evidence::Run`]. `docs/archive.md` describes every table. This crate judges nothing, reads no wall
 //! clock (times come in as text) and redacts nothing: no secret may reach it. Start reading at
 //! [`Writer`]; the tables themselves are in `schema.rs`.
 

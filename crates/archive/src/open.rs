@@ -1,5 +1,5 @@
-//! Opening a run file that somebody else may have written: what it is, whether we can read it, and no
-//! more trust in it than it needs.
+//! Opens a run file from anywhere: checks what it is and whether this version can read it, and trusts it as little as
+//! possible.
 
 use std::fs::File;
 use std::io::Read;

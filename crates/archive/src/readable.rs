@@ -7,15 +7,15 @@ use crate::copy::PrivateCopy;
 use crate::error::ArchiveError;
 use crate::open::readable_version;
 
-/// How often a file is copied while its run goes on. A copy is lost when the run began its log anew meanwhile, which
+/// How often a file is copied while its run continues. A copy is lost when the run restarted its log meanwhile, which
 /// happens once in about a megabyte.
 const ATTEMPTS: u32 = 8;
 
 /// A run file that may be read: its header is one, and what lies beside it does no harm. Of its content nothing was
 /// looked at but the header, so a command can confine itself before [`crate::Stored::read`].
 ///
-/// A file with a write-ahead log belongs to a run that was killed or is still going on, or somebody made it look so. It is
-/// read from a private copy, which is gone when this is dropped.
+/// A file with a write-ahead log belongs to a run that was killed or is still running, or is made to look so. It is read
+/// from a private copy, which is deleted when this is dropped.
 #[derive(Debug)]
 pub struct Readable {
     path: PathBuf,

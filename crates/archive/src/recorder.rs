@@ -1,7 +1,6 @@
 //! The thread that alone hands evidence on: ticks from the loops, samples from the observers.
 //!
-//! It waits by sleeping between short looks, never makes a loop wait, and asks no clock: the loops' ticks
-//! are its seconds.
+//! It polls with short sleeps, never makes a loop wait, and reads no clock: the loops' ticks are its seconds.
 
 use std::io;
 use std::sync::Arc;
@@ -14,21 +13,21 @@ use evidence::exchange::{Inlet, Taken};
 use evidence::sink::{Sink, SinkError};
 use evidence::{Observed, RunEnd};
 
-/// How long it sleeps between two looks.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// After how many looks evidence is made durable though a loop has not delivered its second.
-const LOOKS_A_FLUSH: u32 = 20;
+/// Sleep between two polls.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// After how many polls evidence is made durable although a loop has not delivered its second.
+const POLLS_A_FLUSH: u32 = 20;
 
 /// Who receives the evidence.
 #[derive(Default)]
 pub struct Sinks {
     /// Those that record, the archive first: a failure of any ends the run.
     pub recording: Vec<Box<dyn Sink + Send>>,
-    /// Those that draw: one that fails is left out from then on, and the run goes on.
+    /// Those that draw: one that fails is left out from then on, and the run continues.
     pub drawing: Vec<Box<dyn Sink + Send>>,
 }
 
-/// What is to be known of a recording that went well.
+/// What a successful recording reports.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
     /// Why sinks that draw were left out.
@@ -45,7 +44,7 @@ pub enum RecordError {
     #[error(transparent)]
     Sink(#[from] SinkError),
     /// The thread panicked.
-    #[error("the recorder broke off. This is a bug in plimsoll")]
+    #[error("the recorder panicked. This is a bug in plimsoll")]
     Panicked,
 }
 
@@ -71,15 +70,15 @@ impl Recorder {
         let has_failed = Arc::new(AtomicBool::new(false));
         let failure = Arc::clone(&has_failed);
         let thread = thread::Builder::new().name("recorder".to_owned()).spawn(move || {
-            let mut desk = Desk::new(sinks, inlets, observed);
-            let recorded = desk.work(&ended);
+            let mut task = Task::new(sinks, inlets, observed);
+            let recorded = task.work(&ended);
             match recorded {
                 Err(error) => {
                     failure.store(true, Ordering::Release);
-                    desk.close(&ended);
+                    task.close(&ended);
                     Err(error)
                 }
-                Ok(()) => Ok(Recorded { drawing_failures: desk.drawing_failures }),
+                Ok(()) => Ok(Recorded { drawing_failures: task.drawing_failures }),
             }
         })?;
         Ok(Recorder { ends: Some(ends), thread: Some(thread), has_failed })
@@ -87,7 +86,7 @@ impl Recorder {
 
     /// Whether recording has failed; [`Recorder::finish`] says why. The loops learn it by themselves.
     pub fn is_failed(&self) -> bool {
-        // A thread that is over before it was told to finish has panicked.
+        // A thread that ended before it was asked to finish has panicked.
         self.has_failed.load(Ordering::Acquire) || self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
@@ -98,7 +97,7 @@ impl Recorder {
     /// [`RecordError`] when anything could not be recorded, now or earlier.
     pub fn finish(mut self, end: &RunEnd) -> Result<Recorded, RecordError> {
         if let Some(ends) = &self.ends {
-            // A thread that is gone tells why when it is joined.
+            // A thread that is gone returns its reason when it is joined.
             let _ = ends.send(end.clone());
         }
         self.thread
@@ -129,8 +128,8 @@ struct Source {
     has_delivered: bool,
 }
 
-/// What the thread works on.
-struct Desk {
+/// The state of the recorder's thread.
+struct Task {
     sinks: Sinks,
     sources: Vec<Source>,
     observed: Option<Receiver<Observed>>,
@@ -141,12 +140,12 @@ struct Desk {
     end: Option<RunEnd>,
 }
 
-impl Desk {
-    fn new(sinks: Sinks, inlets: Vec<Inlet>, observed: Receiver<Observed>) -> Desk {
+impl Task {
+    fn new(sinks: Sinks, inlets: Vec<Inlet>, observed: Receiver<Observed>) -> Task {
         let sources = inlets.into_iter().map(|inlet| Source { inlet, has_delivered: false }).collect();
         let observed = Some(observed);
         let drawing_failures = Vec::new();
-        Desk { sinks, sources, observed, drawing_failures, is_dirty: false, looks: 0, end: None }
+        Task { sinks, sources, observed, drawing_failures, is_dirty: false, looks: 0, end: None }
     }
 
     fn work(&mut self, ended: &Receiver<RunEnd>) -> Result<(), RecordError> {
@@ -181,7 +180,7 @@ impl Desk {
         self.take_observed()
     }
 
-    /// Whether the loop is still going on.
+    /// Whether the loop is still running.
     fn take_ticks(&mut self, source: &mut Source) -> Result<bool, SinkError> {
         loop {
             match source.inlet.take() {
@@ -205,7 +204,7 @@ impl Desk {
         Ok(())
     }
 
-    /// Give something to every sink: a failure to record is an error, a failure to draw is remembered.
+    /// Give something to every sink: a failure to record is an error, a failure to draw is kept for the end.
     fn give(
         &mut self,
         mut what: impl FnMut(&mut dyn Sink) -> Result<(), SinkError>,
@@ -225,7 +224,7 @@ impl Desk {
     fn flush_when_due(&mut self) -> Result<(), SinkError> {
         self.looks += 1;
         let is_second_in = !self.sources.is_empty() && self.sources.iter().all(|source| source.has_delivered);
-        let is_due = is_second_in || self.looks >= LOOKS_A_FLUSH;
+        let is_due = is_second_in || self.looks >= POLLS_A_FLUSH;
         if is_due && self.is_dirty { self.flush() } else { Ok(()) }
     }
 
@@ -248,8 +247,8 @@ impl Desk {
         self.give(|sink| sink.end(end))
     }
 
-    /// After a failure: the loops see that nobody takes their ticks, the file is closed with what it has,
-    /// and what draws is told how it ended.
+    /// After a failure: the inlets close, which the loops notice, the file is closed with what it has, and drawing sinks get
+    /// the end of the run.
     fn close(&mut self, ended: &Receiver<RunEnd>) {
         self.sources.clear();
         self.observed = None;
@@ -262,7 +261,7 @@ impl Desk {
 }
 
 fn wait(ended: &Receiver<RunEnd>) -> Order {
-    match ended.recv_timeout(LOOK_EVERY) {
+    match ended.recv_timeout(POLL_INTERVAL) {
         Ok(end) => Order::Finish(end),
         Err(RecvTimeoutError::Timeout) => Order::GoOn,
         Err(RecvTimeoutError::Disconnected) => Order::Abandon,

@@ -23,9 +23,19 @@ pub(crate) const MAX_NS_A_SECOND: u64 = 1 << 56;
 /// The most nanoseconds that the requests of a run can have spent in a phase: 10,000 at once for 32 hours.
 pub(crate) const MAX_NS_A_RUN: u64 = 1 << 60;
 
-/// The most that a key of this metric counts in a second, and in a run.
-pub(crate) fn most(metric: Metric) -> (u64, u64) {
-    if metric.is_in_ns() { (MAX_NS_A_SECOND, MAX_NS_A_RUN) } else { (MAX_A_SECOND, MAX_A_RUN) }
+/// The most that one key can count.
+#[derive(Clone, Copy)]
+pub(crate) struct CountLimits {
+    pub(crate) in_second: u64,
+    pub(crate) in_run: u64,
+}
+
+/// The limits of a key of this metric.
+pub(crate) fn count_limits(metric: Metric) -> CountLimits {
+    match metric.is_in_ns() {
+        true => CountLimits { in_second: MAX_NS_A_SECOND, in_run: MAX_NS_A_RUN },
+        false => CountLimits { in_second: MAX_A_SECOND, in_run: MAX_A_RUN },
+    }
 }
 
 /// Every table with the statement that creates it. A reader takes only files whose tables were created by

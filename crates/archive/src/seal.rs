@@ -17,7 +17,7 @@ pub enum Integrity {
     Intact,
     /// It is another one: the file was changed after the seal.
     Changed,
-    /// The run was killed, so there is no digest to hold it against.
+    /// The run was killed, so there is no digest to compare it with.
     Unsealed,
 }
 
@@ -117,8 +117,8 @@ fn write_rollup(connection: &Connection, merged: &Merged) -> Result<(), Fault> {
 /// How long readers may keep the file from becoming one before it is left as it is.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Leave one single file. Somebody who reads the run meanwhile keeps its write-ahead log in use; the seal
-/// is durable all the same, and the last to close the file folds the log in.
+/// Leave one single file. A process that reads the run meanwhile keeps its write-ahead log in use; the seal is durable
+/// nevertheless, and the last process to close the file checkpoints the log.
 fn fold_into_one_file(connection: &Connection) -> Result<(), Fault> {
     connection.busy_timeout(PATIENCE)?;
     let busy = |error: &rusqlite::Error| {

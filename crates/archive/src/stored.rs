@@ -12,7 +12,7 @@ use crate::error::{ArchiveError, Fault, READ};
 use crate::judgements::{self, Judged};
 use crate::open;
 use crate::readable::Readable;
-use crate::schema::{MAX_A_SECOND, most};
+use crate::schema::{CountLimits, MAX_A_SECOND, count_limits};
 use crate::seal::Integrity;
 use crate::{digest, load, observed};
 
@@ -132,7 +132,7 @@ fn counts(
     connection: &Connection,
     key: KeyId,
     window: &Seconds,
-    (most_a_second, most_a_run): (u64, u64),
+    limits: CountLimits,
 ) -> Result<Vec<(u32, u64)>, Fault> {
     let mut statement = connection.prepare_cached(
         "SELECT second, value FROM counts WHERE key = ?1 AND second >= ?2 AND second < ?3 ORDER BY second",
@@ -142,8 +142,8 @@ fn counts(
     let mut total = 0;
     while let Some(row) = rows.next()? {
         let value = load::positive(row, 1)?;
-        total += value.min(most_a_run);
-        if value > most_a_second || total > most_a_run {
+        total += value.min(limits.in_run);
+        if value > limits.in_second || total > limits.in_run {
             return Err(Fault::Damaged(format!("its key {} counts more than any run", key.0)));
         }
         found.push((row.get(0)?, value));
@@ -190,7 +190,7 @@ impl Run for Stored {
     fn counts(&self, key: KeyId, window: Seconds) -> Result<Vec<(u32, u64)>, ReadError> {
         let named = usize::try_from(key.0).ok().and_then(|place| self.keys.get(place));
         let Some((_, Key { metric, .. })) = named else { return Ok(Vec::new()) };
-        self.ask(|connection| counts(connection, key, &window, most(*metric)))
+        self.ask(|connection| counts(connection, key, &window, count_limits(*metric)))
     }
 
     fn series(&self) -> &[SeriesKey] {

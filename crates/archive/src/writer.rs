@@ -1,4 +1,4 @@
-//! The run file while the run goes on: one transaction a second, readable at every moment.
+//! The run file during the run: one transaction a second, readable at every moment.
 
 use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
@@ -61,8 +61,8 @@ impl Writer {
         if overwrite == Overwrite::Replace {
             remove(path)?;
         }
-        // A log without its file is the end of somebody's evidence, moved apart: not ours to destroy. A journal is
-        // not ours to play.
+        // A log without its file is the end of another run's evidence, which must not be destroyed. A journal must not
+        // be played.
         for path in ["-wal", "-journal"].map(|suffix| beside(path, suffix)) {
             if fs::symlink_metadata(&path).is_ok() {
                 return Err(ArchiveError::Exists { path });
@@ -73,7 +73,7 @@ impl Writer {
             _ => ArchiveError::io(path, "create", error),
         })?;
         let connection = begin(path, manifest).map_err(|fault| {
-            // An empty or half-made file helps nobody; the error below says what happened.
+            // An empty or incomplete file is of no use; the error below reports what happened.
             let _ = fs::remove_file(path);
             fault.at(path, "create")
         })?;
@@ -374,7 +374,7 @@ mod tests {
 
     /// A file that may take no further page answers as a full disk does.
     #[test]
-    fn no_room_left_is_said_so_and_the_last_commit_stays() {
+    fn a_full_disk_is_reported_and_the_last_commit_is_kept() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.plimsoll");
         let mut writer = Writer::create(&path, &manifest(), Overwrite::Refuse).unwrap();
@@ -390,7 +390,7 @@ mod tests {
             tick.clear();
             tick.second = next;
         };
-        assert!(error.contains("no room left to write") && error.contains("run.plimsoll"), "{error}");
+        assert!(error.contains("no space left to write") && error.contains("run.plimsoll"), "{error}");
         drop(writer);
         assert!(tick.second > 0);
         assert_eq!(crate::Stored::open(&path).unwrap().seconds(), tick.second);

@@ -68,7 +68,7 @@ impl MemoryRun {
     }
 
     /// Count `times` durations of `micros` microseconds under `key` in `second`.
-    pub fn record(&mut self, key: &Key, second: u32, (micros, times): (u64, u64)) {
+    pub fn record(&mut self, key: &Key, second: u32, micros: u64, times: u64) {
         let id = self.key(key);
         self.histograms.entry((id, second)).or_default().record_us(micros, times);
         self.seconds = self.seconds.max(second + 1);

@@ -1,17 +1,17 @@
-//! When a server stands still.
+//! When a server stalls.
 
 use std::time::Duration;
 
-/// The whole server stands still for `length` at the end of every `period`.
+/// The whole server stalls for `length` at the end of every `period`.
 ///
 /// Time counts from the target's first request, so the first freeze begins `period - length` after it.
-/// A request that arrives or becomes due while the server stands still goes on when it thaws, as it would
+/// A request that arrives or becomes due while the server stalls continues when it thaws, as it would
 /// in a process stopped by a collector or a scheduler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Freeze {
     /// From one thaw to the next.
     pub period: Duration,
-    /// How long the server stands still in each period; at most `period`.
+    /// How long the server stalls in each period; at most `period`.
     pub length: Duration,
 }
 
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn stands_still_at_the_end_of_each_period() {
+    fn stalls_at_the_end_of_each_period() {
         check(0, 0);
         check(8_999, 8_999);
         check(9_000, 10_000);

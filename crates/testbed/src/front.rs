@@ -37,7 +37,7 @@ enum Greeting {
 pub struct Front {
     identity: Identity,
     clients: Option<CertificateDer<'static>>,
-    /// Where each protocol is spoken, in the order of the server's preference.
+    /// The target of each protocol, in the order of the server's preference.
     protocols: Vec<(Vec<u8>, SocketAddr)>,
     greeting: Greeting,
     in_pieces: bool,
@@ -50,14 +50,14 @@ impl Front {
         Front { identity, clients: None, protocols: Vec::new(), greeting, in_pieces: false }
     }
 
-    /// Offers this protocol by ALPN (`h2`, `http/1.1`), spoken in cleartext at `target`. The first one also
+    /// Offers this protocol by ALPN (`h2`, `http/1.1`), served in cleartext at `target`. The first one also
     /// gets clients that name none.
-    pub fn speaks(mut self, protocol: &str, target: SocketAddr) -> Self {
+    pub fn protocol(mut self, protocol: &str, target: SocketAddr) -> Self {
         self.protocols.push((protocol.as_bytes().to_vec(), target));
         self
     }
 
-    /// Wants certificates of clients, from this authority.
+    /// Requires client certificates from this authority.
     pub fn asks_clients(self, authority: &Authority) -> Self {
         Front { clients: Some(authority.der()), ..self }
     }
@@ -151,7 +151,7 @@ impl RunningFront {
 
 impl Drop for RunningFront {
     fn drop(&mut self) {
-        // The task may have ended of itself, and then there is nobody to wake.
+        // The task may have ended already; there is nothing to wake then.
         let _ = self.wake.send(());
         if let Some(thread) = self.thread.take() {
             // A front that panicked has shown its message already.

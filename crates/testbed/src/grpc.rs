@@ -1,10 +1,12 @@
 //! The gRPC target: unary calls over cleartext HTTP/2, messages as bytes.
 //!
-//! Framing is `h2`'s and timers are tokio's, on one thread of the target's own: this room is for tests, and
+//! Framing is `h2`'s and timers are tokio's, on one thread of the target's own: this crate is for tests, and
 //! a peer that shares no code with ours is the better witness.
 
 pub(crate) mod behaviour;
+mod call;
 mod connection;
+mod frames;
 mod stream;
 mod streaming;
 
@@ -49,7 +51,7 @@ pub fn grpc(site: impl Into<Site<GrpcBehaviour>>) -> io::Result<Target> {
     grpc_at(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), site)
 }
 
-/// Starts a gRPC target at an address that a [`crate::Refusal`] has given up, or that nobody has taken.
+/// Starts a gRPC target at an address that a [`crate::Refusal`] has given up, or that is free.
 ///
 /// # Errors
 /// When the address is taken, or no thread can be had.
@@ -65,7 +67,7 @@ pub fn grpc_at(addr: SocketAddr, site: impl Into<Site<GrpcBehaviour>>) -> io::Re
     let thread = thread::Builder::new().name("testbed-grpc".to_owned()).spawn(move || {
         LocalSet::new().block_on(&runtime, accept(listener, server, woken));
     })?;
-    // The task may have ended of itself, and then there is nobody to wake.
+    // The task may have ended already; there is nothing to wake then.
     let wake = move || {
         let _ = wake.send(());
     };

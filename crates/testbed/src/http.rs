@@ -29,7 +29,7 @@ pub fn http(site: impl Into<Site<Behaviour>>) -> io::Result<Target> {
     http_at(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), site)
 }
 
-/// Starts an HTTP target at an address that a [`crate::Refusal`] has given up, or that nobody has taken.
+/// Starts an HTTP target at an address that a [`crate::Refusal`] has given up, or that is free.
 ///
 /// # Errors
 /// When the address is taken, or no thread can be had.

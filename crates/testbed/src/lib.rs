@@ -1,11 +1,11 @@
 //! Targets with a known truth, each with a log of its own.
 //!
 //! A test starts a target, offers load to it, and compares what the generator claims with what the target
-//! knows: every request it read, when, how long it was held, and what became of it. Both sides read the
+//! knows: every request it read, when, how long it was held, and how it ended. Both sides read the
 //! same system-wide monotonic clock ([`now_ns`]), so their instants can be compared directly.
 //!
-//! This room is for tests and manual work alone. It must not import any other room, or the truth would be
-//! told by the one who is to be judged. Start reading at [`Behaviour`], then [`Target`].
+//! This crate is for tests and manual work alone. It must not import any other crate, or the log would come from the
+//! code under test. Start reading at [`Behaviour`], then [`Target`].
 //!
 //! ```
 //! use std::time::Duration;

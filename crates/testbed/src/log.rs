@@ -67,7 +67,7 @@ impl Served {
 pub(crate) struct Entry(Option<usize>);
 
 #[derive(Debug, Default)]
-struct Book {
+struct Entries {
     served: Vec<Served>,
     read: u64,
 }
@@ -75,26 +75,26 @@ struct Book {
 /// The log of one target.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
-    book: Mutex<Book>,
+    entries: Mutex<Entries>,
     changed: Condvar,
 }
 
 impl Log {
     /// Notes a request that was read, before anything is done about it.
     pub(crate) fn received(&self, served: Served) -> Entry {
-        let mut book = self.lock();
-        book.read += 1;
-        let entry = (book.served.len() < LOG_LIMIT).then_some(book.served.len());
+        let mut log = self.lock();
+        log.read += 1;
+        let entry = (log.served.len() < LOG_LIMIT).then_some(log.served.len());
         if entry.is_some() {
-            book.served.push(served);
+            log.served.push(served);
         }
-        drop(book);
+        drop(log);
         self.changed.notify_all();
         Entry(entry)
     }
 
     /// Notes the end of a request at the present instant; to be called just before the act that ends it,
-    /// so that whoever has seen the end finds it in the log.
+    /// so that the log has it before the client can see the end.
     pub(crate) fn ending(&self, entry: Entry, status: Option<u16>, fate: Fate) {
         self.amend(entry, |served| {
             served.answered_ns = Some(crate::now_ns());
@@ -109,11 +109,11 @@ impl Log {
     }
 
     fn amend(&self, entry: Entry, change: impl FnOnce(&mut Served)) {
-        let mut book = self.lock();
-        if let Some(served) = entry.0.and_then(|index| book.served.get_mut(index)) {
+        let mut log = self.lock();
+        if let Some(served) = entry.0.and_then(|index| log.served.get_mut(index)) {
             change(served);
         }
-        drop(book);
+        drop(log);
         self.changed.notify_all();
     }
 
@@ -130,18 +130,18 @@ impl Log {
     /// Waits until `enough` holds of the requests kept; false when `limit` passed first.
     pub(crate) fn wait(&self, limit: Duration, enough: impl Fn(&[Served]) -> bool) -> bool {
         let until = Instant::now() + limit;
-        let mut book = self.lock();
-        while !enough(&book.served) {
+        let mut log = self.lock();
+        while !enough(&log.served) {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return false;
             }
-            book = self.changed.wait_timeout(book, left).unwrap_or_else(PoisonError::into_inner).0;
+            log = self.changed.wait_timeout(log, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         true
     }
 
-    fn lock(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Entries> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

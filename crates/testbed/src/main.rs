@@ -36,7 +36,7 @@ struct Common {
     /// Hold each request so long: 250us, 5ms, 1s.
     #[arg(long, default_value = "0ms", value_parser = duration)]
     delay: Duration,
-    /// Stand still for so long in every so long: 1s/10s.
+    /// Stall for this long in every this long: 1s/10s.
     #[arg(long)]
     freeze: Option<Pair>,
     /// End after so long, at most an hour.
@@ -172,12 +172,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     writeln!(io::stdout(), "{}", target.addr())?;
     thread::sleep(life.min(LIFE_LIMIT));
-    tell(target)?;
+    report(target)?;
     Ok(())
 }
 
 /// Says what the target saw, as a check on what a generator claims.
-fn tell(mut target: Target) -> io::Result<()> {
+fn report(mut target: Target) -> io::Result<()> {
     target.stop();
     let log = target.log();
     let answered = log.iter().filter(|served| served.fate == Fate::Answered).count();

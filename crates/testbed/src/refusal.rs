@@ -10,7 +10,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, lis
 /// Connections the kernel may hold ready; the machine's own limit may be lower.
 const BACKLOG: i32 = 4096;
 
-/// Holds a port without listening on it: the kernel refuses every connection, and nobody else can take
+/// Holds a port without listening on it: the kernel refuses every connection, and no other process can take
 /// the port while this lives.
 #[derive(Debug)]
 pub struct Refusal {
@@ -36,7 +36,7 @@ pub fn refuse() -> io::Result<Refusal> {
     Ok(Refusal { _bound: bound, addr })
 }
 
-/// Listens on `addr`. A port that the kernel chose is held beyond the listener's end, so that whoever asks a target
+/// Listens on `addr`. A port that the kernel chose is held beyond the listener's end, so that a client that asks a target
 /// that has died is refused, and never answered by the next target of another test.
 pub(crate) fn listen_at(addr: SocketAddr) -> io::Result<(TcpListener, Option<Refusal>)> {
     if addr.port() != 0 {

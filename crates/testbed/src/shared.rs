@@ -13,7 +13,7 @@ use crate::log::Log;
 /// Longest wait of a stopping target for its connections' threads.
 const FAREWELL_LIMIT: Duration = Duration::from_secs(5);
 
-/// A target that was told to stop.
+/// A target that was asked to stop.
 #[derive(Debug)]
 pub(crate) struct Stopped;
 

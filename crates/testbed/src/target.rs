@@ -42,7 +42,7 @@ impl Target {
         self.shared.log.served()
     }
 
-    /// Requests read so far, whether the log had room for them or not.
+    /// Requests read so far, whether the log had space for them or not.
     pub fn requests(&self) -> u64 {
         self.shared.log.read()
     }
@@ -57,8 +57,8 @@ impl Target {
         self.shared.log.wait(limit, enough)
     }
 
-    /// Stops as a killed process would: closes the port and every connection. The log stays readable, and nobody
-    /// else gets a port that the kernel chose until the target is dropped.
+    /// Stops as a killed process would: closes the port and every connection. The log stays readable, and no
+    /// other process gets a port that the kernel chose until the target is dropped.
     pub fn stop(&mut self) {
         if let Some(thread) = self.thread.take() {
             self.shared.stop.set();

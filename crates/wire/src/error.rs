@@ -70,7 +70,7 @@ pub enum StartError {
     /// No capacity now, or the connection takes no more requests.
     #[error("the connection takes no request now")]
     NotReady,
-    /// The request cannot be put on the wire as it stands; the text says why.
+    /// The request cannot be encoded; the text gives the reason.
     #[error("the request cannot be sent: {0}")]
     Invalid(&'static str),
 }

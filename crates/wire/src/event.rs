@@ -65,7 +65,7 @@ pub enum Event<'a> {
     Trailers {
         /// Whose.
         token: Token,
-        /// The trailers, or the head that stands for them.
+        /// The trailers, or the head of a trailers-only response.
         headers: HeaderView<'a>,
     },
     /// The response is complete; the token is free again.

@@ -193,7 +193,7 @@ impl Connection {
             return Err(WireError::HeadTooLarge);
         }
         if head.status == 101 {
-            return Err(WireError::Malformed("a switch of protocols nobody asked for"));
+            return Err(WireError::Malformed("a protocol switch that was not requested"));
         }
         if head.status < 200 {
             return Ok(());

@@ -1,4 +1,4 @@
-//! An HTTP/2 client connection (RFC 9113), from its preface on: that HTTP/2 is spoken was agreed on before.
+//! An HTTP/2 client connection (RFC 9113), from its preface on; ALPN or prior knowledge decided on HTTP/2 before.
 //!
 //! Frames are handled whole: where the input cuts one, its bytes are gathered first, so that the same bytes
 //! yield the same events however they arrive. Responses are passed on at once and never kept, therefore the
@@ -42,7 +42,7 @@ impl Default for Config {
     }
 }
 
-/// A request of one connection whose body goes on. No other request of the connection ever has the same.
+/// A request of one connection whose body is not complete yet. Unique within the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamId(u32);
 
@@ -113,7 +113,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The same for a request whose body goes on after `request.body`, by [`send`](Self::send) until
+    /// The same for a request whose body continues after `request.body`, by [`send`](Self::send) until
     /// [`end_body`](Self::end_body).
     pub fn start_open(&mut self, token: Token, request: &Request<'_>) -> Result<StreamId, StartError> {
         if self.capacity() == 0 {
@@ -148,7 +148,7 @@ impl Connection {
     }
 
     /// Take bytes read from the socket, all of them. An error kills the connection, and every open request
-    /// has failed with it; a last frame that tells the peer why is left in `outgoing`.
+    /// has failed with it; a last frame with the reason for the peer is left in `outgoing`.
     pub fn receive(&mut self, input: &[u8], events: &mut impl Events) -> Result<(), WireError> {
         if let Some(error) = self.dead {
             return Err(error);

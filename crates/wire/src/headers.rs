@@ -60,12 +60,12 @@ impl Headers {
         self.fields.push(Field { start, name_len: name.len(), end: self.bytes.len(), secrecy });
     }
 
-    /// Append the fields of `view`, from its first on, as far as their names and values fit into `room` bytes.
-    pub fn extend(&mut self, view: HeaderView<'_>, mut room: usize) {
+    /// Append the fields of `view`, from its first on, as far as their names and values fit into `max_bytes` bytes.
+    pub fn extend(&mut self, view: HeaderView<'_>, mut max_bytes: usize) {
         if let Source::Flat(other, first) = view.0 {
             let from = other.fields.get(first).map_or(other.bytes.len(), |field| field.start);
             let bytes = &other.bytes[from..];
-            if bytes.len() <= room {
+            if bytes.len() <= max_bytes {
                 let to = self.bytes.len();
                 let moved = |at: usize| at - from + to;
                 let fields = other.fields.iter().skip(first);
@@ -75,8 +75,8 @@ impl Headers {
             }
         }
         for (name, value) in view.iter() {
-            let Some(left) = room.checked_sub(name.len() + value.len()) else { return };
-            room = left;
+            let Some(left) = max_bytes.checked_sub(name.len() + value.len()) else { return };
+            max_bytes = left;
             self.push(name, value);
         }
     }
@@ -213,16 +213,16 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_a_view_are_appended_as_far_as_there_is_room() {
+    fn fields_of_a_view_are_appended_as_far_as_they_fit() {
         let mut other = Headers::new();
         for (name, value) in [(":status", "200"), ("drop", "x"), ("a", "1"), ("b", "22")] {
             other.push(name.as_bytes(), value.as_bytes());
         }
         other.retain(|name| name != b"drop");
-        let appended = |room| {
+        let appended = |max_bytes| {
             let mut headers = Headers::new();
             headers.push(b"z", b"0");
-            headers.extend(other.view_from(1), room);
+            headers.extend(other.view_from(1), max_bytes);
             headers.iter().map(|(n, v)| String::from_utf8([n, v].concat()).unwrap()).collect::<Vec<_>>()
         };
         assert_eq!(appended(100), ["z0", "a1", "b22"]);

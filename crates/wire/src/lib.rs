@@ -1,6 +1,6 @@
 //! HTTP/1.1, HTTP/2 and gRPC clients as state machines without input or output.
 //!
-//! Bytes go in; bytes and [`Event`]s come out. Whoever owns the socket and the clock (the engine's loop)
+//! Bytes go in; bytes and [`Event`]s come out. The owner of the socket and the clock (the engine's loop)
 //! drives a connection like this:
 //!
 //! 1. [`h1::Connection::start`] or [`h2::Connection::start`] while `capacity()` is above zero;
@@ -11,7 +11,7 @@
 //!
 //! Both connections have the same inherent methods, so that a loop may hold either behind an enum.
 //!
-//! This room must not know sockets, clocks, threads or an async runtime. Peers are hostile until proven
+//! This crate must not know sockets, clocks, threads or an async runtime. Peers are hostile until proven
 //! otherwise: whatever they send yields events or one typed [`WireError`], in bounded memory, and never a
 //! panic. In steady state a request and its response allocate nothing: buffers are reused and header
 //! values are slices of the input or of the decoder's buffer.

@@ -29,7 +29,7 @@ fn ensure(holds: bool, why: &'static str) -> Result<(), StartError> {
     if holds { Ok(()) } else { Err(StartError::Invalid(why)) }
 }
 
-/// Headers that frame the message or manage the connection: a second opinion about these would desynchronise
+/// Headers that frame the message or manage the connection: different values from a caller would desynchronise
 /// the peer.
 fn is_ours(name: &[u8]) -> bool {
     match name.len() {

@@ -61,7 +61,7 @@ fn a_rollback_journal_deletes_nothing() {
 }
 
 #[test]
-fn what_has_the_name_of_a_journal_is_refused_whatever_it_is() {
+fn anything_named_like_a_journal_is_refused() {
     let received = received();
     let journal = beside(&received.path, "-journal");
     fs::write(&journal, "").unwrap();
@@ -172,7 +172,7 @@ fn a_file_with_a_log_is_read_from_a_copy_that_only_its_owner_sees() {
 
 /// As fast as it can, the other process adds seconds, and folds its log in again and again.
 #[test]
-fn a_run_that_goes_on_is_read_up_to_a_second_and_never_torn() {
+fn a_running_run_is_read_up_to_a_second_and_never_torn() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.plimsoll");
     let mut other = Other::start(&path, Limit::Blocks(4_000));

@@ -24,7 +24,7 @@ fn message(path: &Path, folder: &tempfile::TempDir) -> String {
 }
 
 #[test]
-fn what_is_no_run_file_is_told_apart() {
+fn files_of_other_kinds_are_distinguished() {
     let other_kind = "run.plimsoll is not a run file: it is a file of another kind. \
                       Name a file that `plimsoll run` wrote";
     assert_eq!(refusal(b"[scenarios]\nplay = 1\n"), other_kind);
@@ -84,7 +84,7 @@ fn a_file_of_an_earlier_schema_is_read_and_added_to() {
 }
 
 #[test]
-fn a_run_file_is_replaced_only_when_told_so() {
+fn a_run_file_is_replaced_only_when_asked() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.plimsoll");
     write_sealed(&path, 3);

@@ -1,4 +1,4 @@
-//! No more room: the writer says so, and what was committed stays readable.
+//! A full disk: the writer reports it, and what was committed stays readable.
 
 use archive::Stored;
 use evidence::{KeyId, Run};
@@ -16,8 +16,8 @@ fn a_full_disk_is_reported_and_costs_the_last_second_only() {
         let answer = other.order("fill");
         let (flushed, error) = answer.split_once(' ').unwrap();
         let flushed: u32 = flushed.parse().unwrap();
-        assert!(error.contains("room") && error.contains("run.plimsoll"), "{error}");
-        assert!(flushed > 0, "the limit left no room for one second");
+        assert!(error.contains("space") && error.contains("run.plimsoll"), "{error}");
+        assert!(flushed > 0, "the limit left no space for one second");
         other.kill();
         let run = Stored::open(&path).unwrap();
         assert_eq!((run.seconds(), run.end()), (flushed, None));

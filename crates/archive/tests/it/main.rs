@@ -1,4 +1,4 @@
-//! The archive against real files, real processes and a real lack of room.
+//! The archive against real files, real processes and a really full disk.
 
 #![allow(clippy::unwrap_used, reason = "what a test prepares must work, in its helpers too")]
 

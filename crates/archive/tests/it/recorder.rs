@@ -121,7 +121,7 @@ fn two_loops_and_an_observer_end_up_in_one_sealed_file() {
 }
 
 #[test]
-fn a_second_is_readable_while_the_run_goes_on() {
+fn a_second_is_readable_during_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.plimsoll");
     let (outlets, inlets) = exchanges::<1>();
@@ -223,7 +223,7 @@ fn a_panic_is_an_error_and_not_a_hang() {
 fn a_run_that_cannot_be_sealed_is_an_error() {
     let (failing, calls) = Notes::new(None);
     let (live, live_calls) = Notes::new(None);
-    // Nobody hears the failing sink, which is its failure.
+    // The failing sink's own error is the run's failure.
     drop(calls);
     let (outlets, inlets) = exchanges::<1>();
     let sinks = Sinks { recording: vec![failing], drawing: vec![live] };

@@ -28,7 +28,7 @@ pub(crate) fn manifest() -> Manifest {
     }
 }
 
-/// The end of a run that ran its course.
+/// The end of a run that completed.
 pub(crate) fn completed(last_second: u32) -> RunEnd {
     RunEnd {
         ending: Ending::Completed,

@@ -13,7 +13,7 @@ use rusqlite::Connection;
 use crate::sample::{completed, empty_tick, failure, manifest, slow, tick, write_sealed};
 
 #[test]
-fn one_single_file_remains_with_all_that_was_given() {
+fn one_single_file_is_left_with_all_evidence() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.plimsoll");
     write_sealed(&path, 5);
@@ -28,7 +28,7 @@ fn one_single_file_remains_with_all_that_was_given() {
 }
 
 #[test]
-fn the_seal_holds_while_somebody_reads() {
+fn the_seal_is_durable_while_another_process_reads() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.plimsoll");
     let mut writer = Writer::create(&path, &manifest(), Overwrite::Refuse).unwrap();

@@ -69,7 +69,7 @@ fn handshakes_are_measured_by_connection_and_by_request() {
     let web = testbed::http(Behaviour::ok()).unwrap();
     let authority = Authority::new();
     let identity = authority.vouch_for(&["127.0.0.1"], Validity::Now);
-    let front = Front::new(identity).speaks("http/1.1", web.addr()).start().unwrap();
+    let front = Front::new(identity).protocol("http/1.1", web.addr()).start().unwrap();
     let plan = Plan::of(front.addr())
         .secure(WEB, &authority.pem())
         .connecting(WEB, |c| (c.http, c.reuse) = (HttpVersion::Http1, Reuse::Never));

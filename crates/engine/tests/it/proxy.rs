@@ -112,7 +112,7 @@ fn tls_goes_through_a_tunnel_that_names_the_target() {
     let web = testbed::http(Behaviour::ok()).unwrap();
     let authority = Authority::new();
     let front = Front::new(authority.vouch_for(&["127.0.0.1"], Validity::Now));
-    let front = front.speaks("http/1.1", web.addr()).start().unwrap();
+    let front = front.protocol("http/1.1", web.addr()).start().unwrap();
     let relay = Relay::start(Ok(front.addr()));
     let plan =
         Plan::of(front.addr()).secure(WEB, &authority.pem()).connecting(WEB, |c| c.proxy = relay.proxy());

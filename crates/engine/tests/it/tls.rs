@@ -44,7 +44,8 @@ fn requests_and_calls_go_over_tls() {
     let web = testbed::http(Behaviour::ok()).unwrap();
     let rpc = testbed::grpc(GrpcBehaviour::Echo).unwrap();
     let (front, ca) = front();
-    let front = front.speaks("h2", rpc.addr()).speaks("http/1.1", web.addr()).in_pieces().start().unwrap();
+    let front =
+        front.protocol("h2", rpc.addr()).protocol("http/1.1", web.addr()).in_pieces().start().unwrap();
     let plan = Plan::of(front.addr())
         .secure(WEB, &ca)
         .connecting(WEB, |c| c.http = HttpVersion::Http1)
@@ -62,7 +63,7 @@ fn requests_and_calls_go_over_tls() {
 /// What `auto` finds in a front that prefers these protocols, the first spoken by `target`.
 fn agreed(protocols: &[&str], target: &Target) {
     let (front, ca) = front();
-    let front = protocols.iter().fold(front, |front, p| front.speaks(p, target.addr())).start().unwrap();
+    let front = protocols.iter().fold(front, |front, p| front.protocol(p, target.addr())).start().unwrap();
     let ran = load(Plan::of(front.addr()).secure(WEB, &ca));
     assert_eq!(ran.assert_sound().outcomes("get"), [(Outcome::Ok, COUNT)].into(), "{}", detail(&ran, "get"));
     assert_eq!(target.requests(), COUNT);
@@ -78,7 +79,7 @@ fn what_the_peer_prefers_is_spoken() {
 fn a_peer_that_agrees_on_nothing_is_refused() {
     let web = testbed::http(Behaviour::ok()).unwrap();
     let (front, ca) = front();
-    let front = front.speaks("spdy/3", web.addr()).start().unwrap();
+    let front = front.protocol("spdy/3", web.addr()).start().unwrap();
     check_refused(Plan::of(front.addr()).secure(WEB, &ca), "NoApplicationProtocol");
 }
 
@@ -86,7 +87,7 @@ fn a_peer_that_agrees_on_nothing_is_refused() {
 fn http_2_that_the_peer_does_not_agree_to_is_refused() {
     let web = testbed::http(Behaviour::ok()).unwrap();
     let (front, ca) = front();
-    let front = front.speaks("http/1.1", web.addr()).start().unwrap();
+    let front = front.protocol("http/1.1", web.addr()).start().unwrap();
     let plan = Plan::of(front.addr()).secure(WEB, &ca).connecting(WEB, |c| c.http = HttpVersion::Http2);
     check_refused(plan, "NoApplicationProtocol");
 }
@@ -95,7 +96,7 @@ fn http_2_that_the_peer_does_not_agree_to_is_refused() {
 fn sessions_are_resumed() {
     let web = testbed::http(Behaviour::ok()).unwrap();
     let (front, ca) = front();
-    let front = front.speaks("http/1.1", web.addr()).start().unwrap();
+    let front = front.protocol("http/1.1", web.addr()).start().unwrap();
     let ran = load(Plan::of(front.addr()).secure(WEB, &ca).connecting(WEB, |c| c.reuse = Reuse::Never));
     assert_eq!(ran.assert_sound().outcomes("get"), [(Outcome::Ok, COUNT)].into());
     assert_eq!((front.handshakes(), web.connections()), (COUNT, COUNT));
@@ -105,7 +106,7 @@ fn sessions_are_resumed() {
 /// A front in front of `web`, which does everything but what is tested.
 fn spoiled(web: &Target, spoil: impl FnOnce(Front) -> Front) -> (RunningFront, String) {
     let (front, ca) = front();
-    (spoil(front.speaks("http/1.1", web.addr())).start().unwrap(), ca)
+    (spoil(front.protocol("http/1.1", web.addr())).start().unwrap(), ca)
 }
 
 #[test]
@@ -114,7 +115,7 @@ fn peers_that_cannot_be_trusted_are_refused_in_words() {
     let authority = Authority::new();
     let front = |names: &[&str], validity| {
         let identity = authority.vouch_for(names, validity);
-        Front::new(identity).speaks("http/1.1", web.addr()).start().unwrap()
+        Front::new(identity).protocol("http/1.1", web.addr()).start().unwrap()
     };
     let good = front(&["127.0.0.1"], Validity::Now);
     check_refused(Plan::of(good.addr()).secure(WEB, &Authority::new().pem()), "issuer is unknown");

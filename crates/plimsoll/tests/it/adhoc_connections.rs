@@ -62,7 +62,7 @@ fn certificates_are_trusted_as_the_options_say() {
     let target = web();
     let authority = Authority::new();
     let identity = authority.vouch_for(&["127.0.0.1", "shop.test"], Validity::Now);
-    let front = Front::new(identity).speaks("http/1.1", target.addr()).start().unwrap();
+    let front = Front::new(identity).protocol("http/1.1", target.addr()).start().unwrap();
     let folder = TestFolder::new("");
     folder.write("ca.pem", authority.pem());
     folder.write("other.pem", Authority::new().pem());
@@ -100,7 +100,7 @@ fn the_client_certificate_of_the_options_is_sent() {
     let (authority, clients) = (Authority::new(), Authority::new());
     let identity = authority.vouch_for(&["127.0.0.1"], Validity::Now);
     let front = Front::new(identity).asks_clients(&clients);
-    let front = front.speaks("http/1.1", web.addr()).speaks("h2", rpc.addr()).start().unwrap();
+    let front = front.protocol("http/1.1", web.addr()).protocol("h2", rpc.addr()).start().unwrap();
     let folder = TestFolder::new("");
     let us = clients.vouch_for(&["plimsoll"], Validity::Now);
     for (name, text) in [

@@ -8,7 +8,7 @@ use crate::preparation::{PROTO, grpc_plan, waiting};
 fn front(protocol: &str, target: &Target) -> (RunningFront, String) {
     let authority = Authority::new();
     let identity = authority.vouch_for(&["127.0.0.1"], Validity::Now);
-    (Front::new(identity).speaks(protocol, target.addr()).start().unwrap(), authority.pem())
+    (Front::new(identity).protocol(protocol, target.addr()).start().unwrap(), authority.pem())
 }
 
 /// The plan with these TLS settings of its target.

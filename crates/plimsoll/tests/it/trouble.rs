@@ -108,7 +108,7 @@ fn a_full_disk_ends_the_run_with_an_error_and_a_readable_file() {
     let ran = folder.plimsoll_after(full, &["run", "plan.toml", "-q", "-o", "run.plimsoll"]);
     ran.exits_with(1).stderr_contains(&[
         "plimsoll: the run was not recorded to its end",
-        "room",
+        "space",
         "plimsoll report run.plimsoll",
     ]);
     assert!(recorded_seconds(&folder.path("run.plimsoll")) > 0);

@@ -31,7 +31,7 @@ struct Arguments {
 }
 
 /// One connection: what has come of the answer that it waits for.
-struct Asking {
+struct PendingResponse {
     stream: TcpStream,
     received: usize,
 }
@@ -39,16 +39,17 @@ struct Asking {
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::parse();
     let request = format!("GET / HTTP/1.1\r\nHost: {}\r\n\r\n", arguments.server);
-    let answer_bytes = learn(arguments.server, request.as_bytes())?;
+    let response_bytes = response_length(arguments.server, request.as_bytes())?;
     let queue = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-    let mut asking = connect(&arguments, &queue)?;
-    let completed = ask(&mut asking, &queue, (request.as_bytes(), answer_bytes, arguments.seconds))?;
+    let mut connections = connect(&arguments, &queue)?;
+    let load = Load { request: request.as_bytes(), response_bytes, seconds: arguments.seconds };
+    let completed = offer(&mut connections, &queue, load)?;
     writeln!(io::stdout(), "{completed} requests")?;
     Ok(())
 }
 
 /// The length of an answer, head and body: all are taken to be as long.
-fn learn(server: SocketAddr, request: &[u8]) -> Result<usize, Box<dyn Error>> {
+fn response_length(server: SocketAddr, request: &[u8]) -> Result<usize, Box<dyn Error>> {
     let mut stream = TcpStream::connect(server)?;
     stream.write_all(request)?;
     let mut answer = Vec::new();
@@ -70,7 +71,7 @@ fn learn(server: SocketAddr, request: &[u8]) -> Result<usize, Box<dyn Error>> {
     Err("the server gives no answer that could be understood".into())
 }
 
-fn connect(arguments: &Arguments, queue: &OwnedFd) -> Result<Vec<Asking>, Box<dyn Error>> {
+fn connect(arguments: &Arguments, queue: &OwnedFd) -> Result<Vec<PendingResponse>, Box<dyn Error>> {
     let mut asking = Vec::new();
     for place in 0..arguments.connections {
         let stream = TcpStream::connect(arguments.server)?;
@@ -78,17 +79,21 @@ fn connect(arguments: &Arguments, queue: &OwnedFd) -> Result<Vec<Asking>, Box<dy
         stream.set_nonblocking(true)?;
         let data = epoll::EventData::new_u64(u64::from(place));
         epoll::add(queue, &stream, data, epoll::EventFlags::IN)?;
-        asking.push(Asking { stream, received: 0 });
+        asking.push(PendingResponse { stream, received: 0 });
     }
     Ok(asking)
 }
 
-/// Asks on every connection, and again at each answer until the time is over; yields how many answers came.
-fn ask(
-    asking: &mut [Asking],
-    queue: &OwnedFd,
-    (request, answer_bytes, seconds): (&[u8], usize, u64),
-) -> Result<u64, Box<dyn Error>> {
+/// The request that is sent again and again, the size of its response, and for how long.
+struct Load<'a> {
+    request: &'a [u8],
+    response_bytes: usize,
+    seconds: u64,
+}
+
+/// Sends on every connection, and again at each response until the time is over; returns the number of responses.
+fn offer(asking: &mut [PendingResponse], queue: &OwnedFd, load: Load<'_>) -> Result<u64, Box<dyn Error>> {
+    let Load { request, response_bytes, seconds } = load;
     let began = Instant::now();
     let mut is_over = false;
     let (mut completed, mut open) = (0, asking.len());
@@ -108,7 +113,7 @@ fn ask(
         for event in ready {
             let one = &mut asking[event.data.u64() as usize];
             one.received += one.stream.read(&mut buffer)?;
-            if one.received < answer_bytes {
+            if one.received < response_bytes {
                 continue;
             }
             one.received = 0;

@@ -17,7 +17,7 @@ pub enum Validity {
     Expired,
 }
 
-/// An authority that nobody knows who is not told of it.
+/// A private certificate authority, trusted only where it is configured.
 #[derive(Debug)]
 pub struct Authority {
     issuer: Issuer<'static, KeyPair>,

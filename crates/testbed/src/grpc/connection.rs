@@ -6,16 +6,8 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 
 use crate::grpc::Server;
-use crate::grpc::stream::{self, Call};
-
-/// What a stream asks of its connection.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Order {
-    /// Let the streams under way end, and take no more.
-    GoAway,
-    /// End at once.
-    Abort(u32),
-}
+use crate::grpc::call::{Call, ConnectionOrder};
+use crate::grpc::stream;
 
 /// Serves a connection to its end. What breaks it is the client's to notice.
 pub(super) async fn serve(stream: TcpStream, server: Arc<Server>) {
@@ -35,8 +27,8 @@ pub(super) async fn serve(stream: TcpStream, server: Arc<Server>) {
                 Some(Err(_)) | None => return,
             },
             Some(order) = ordered.recv() => match order {
-                Order::GoAway => connection.graceful_shutdown(),
-                Order::Abort(reason) => connection.abrupt_shutdown(reason.into()),
+                ConnectionOrder::GoAway => connection.graceful_shutdown(),
+                ConnectionOrder::Abort(reason) => connection.abrupt_shutdown(reason.into()),
             },
         }
     }

@@ -1,33 +1,22 @@
-//! Serves one call: reads the message, holds it, does what its behaviour says.
+//! Serves one call: reads the message, delays the response, behaves as configured.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use h2::server::SendResponse;
-use h2::{Reason, RecvStream, SendStream};
+use h2::{Reason, RecvStream};
 use http::{HeaderMap, HeaderValue, Request, Response};
-use tokio::sync::mpsc::UnboundedSender;
 
 use crate::clock::now_ns;
 use crate::freeze::nanos;
-use crate::grpc::Server;
 use crate::grpc::behaviour::GrpcBehaviour;
-use crate::grpc::connection::Order;
-use crate::grpc::streaming;
+use crate::grpc::call::{Call, ConnectionOrder};
+use crate::grpc::frames::{PREFIX_BYTES, framed, headers, trailers};
+use crate::grpc::streaming::{self, MessageStream};
 use crate::log::{BODY_LIMIT, Entry, Fate, Served};
 
 /// Most bytes of a request.
 const MESSAGE_LIMIT: usize = 64 * 1024 * 1024;
-/// A byte that says whether the message is compressed, and four of its length.
-const PREFIX_BYTES: usize = 5;
-
-/// Where a call came from.
-pub(super) struct Call {
-    pub(super) server: Arc<Server>,
-    pub(super) connection: u64,
-    pub(super) orders: UnboundedSender<Order>,
-}
 
 /// Serves a call to its end; a client that left before it is noted.
 pub(super) async fn serve(call: Call, request: Request<RecvStream>, mut respond: SendResponse<Bytes>) {
@@ -37,7 +26,7 @@ pub(super) async fn serve(call: Call, request: Request<RecvStream>, mut respond:
     if let GrpcBehaviour::EarlyStatus { code } = behaviour {
         let entry = shared.log.received(served(&head, &[], now_ns(), call.connection));
         // A client that has left already is its own matter.
-        let _ = answer(&call, entry, (behaviour, &[]), &mut respond).await;
+        let _ = answer(&call, entry, behaviour, &[], &mut respond).await;
         shared.log.ending(entry, Some(code), Fate::Answered);
         return;
     }
@@ -59,7 +48,7 @@ pub(super) async fn serve(call: Call, request: Request<RecvStream>, mut respond:
         () = wait_until(due_ns) => {}
         _ = left => return shared.log.gone(entry),
     }
-    if answer(&call, entry, (behaviour, message_of(&body)), &mut respond).await.is_err() {
+    if answer(&call, entry, behaviour, message_of(&body), &mut respond).await.is_err() {
         shared.log.gone(entry);
     }
 }
@@ -67,7 +56,8 @@ pub(super) async fn serve(call: Call, request: Request<RecvStream>, mut respond:
 async fn answer(
     call: &Call,
     entry: Entry,
-    (behaviour, request): (GrpcBehaviour, &[u8]),
+    behaviour: GrpcBehaviour,
+    request: &[u8],
     respond: &mut SendResponse<Bytes>,
 ) -> Result<(), h2::Error> {
     let log = &call.server.shared.log;
@@ -83,7 +73,7 @@ async fn answer(
         }
         GrpcBehaviour::EarlyStatus { code } => respond.send_response(early(code), true).map(drop),
         GrpcBehaviour::Stream { count, gap, end } => {
-            streaming::stream(call, entry, (count, gap, end), respond).await
+            streaming::stream(call, entry, MessageStream { count, gap, end }, respond).await
         }
         GrpcBehaviour::Status { code, message } => {
             answered(code);
@@ -112,12 +102,12 @@ async fn answer(
         GrpcBehaviour::GoAway => {
             answered(0);
             unary(respond, framed(b""), trailers(0, ""))?;
-            order(call, Order::GoAway);
+            order(call, ConnectionOrder::GoAway);
             Ok(())
         }
         GrpcBehaviour::Abort { reason } => {
             log.ending(entry, None, Fate::Closed);
-            order(call, Order::Abort(reason));
+            order(call, ConnectionOrder::Abort(reason));
             // Ending the stream here would reset it before the connection is aborted.
             let _ = std::future::poll_fn(|cx| respond.poll_reset(cx)).await;
             Ok(())
@@ -146,8 +136,8 @@ async fn until_left(call: &Call, entry: Entry, respond: &mut SendResponse<Bytes>
     Ok(())
 }
 
-fn order(call: &Call, order: Order) {
-    // The connection may have ended of itself, which is what was to be asked of it.
+fn order(call: &Call, order: ConnectionOrder) {
+    // The connection may have ended already, which is what the order asks for.
     let _ = call.orders.send(order);
 }
 
@@ -157,35 +147,11 @@ fn unary(respond: &mut SendResponse<Bytes>, data: Bytes, trailers: HeaderMap) ->
     stream.send_trailers(trailers)
 }
 
-pub(super) fn headers(respond: &mut SendResponse<Bytes>) -> Result<SendStream<Bytes>, h2::Error> {
-    let mut response = Response::new(());
-    response.headers_mut().insert("content-type", HeaderValue::from_static("application/grpc"));
-    respond.send_response(response, false)
-}
-
 fn plain(respond: &mut SendResponse<Bytes>, status: u16) -> Result<(), h2::Error> {
     let mut response = Response::new(());
     *response.status_mut() = http::StatusCode::from_u16(status).unwrap_or(http::StatusCode::BAD_GATEWAY);
     response.headers_mut().insert("content-type", HeaderValue::from_static("text/plain"));
     respond.send_response(response, false)?.send_data(Bytes::from_static(b"not a gRPC server\n"), true)
-}
-
-pub(super) fn trailers(code: u16, message: &str) -> HeaderMap {
-    let mut trailers = HeaderMap::new();
-    trailers.insert("grpc-status", HeaderValue::from(code));
-    if !message.is_empty() {
-        let message = HeaderValue::from_str(message).unwrap_or(HeaderValue::from_static("not ASCII"));
-        trailers.insert("grpc-message", message);
-    }
-    trailers
-}
-
-pub(super) fn framed(message: &[u8]) -> Bytes {
-    let mut bytes = BytesMut::with_capacity(message.len() + PREFIX_BYTES);
-    bytes.put_u8(0);
-    bytes.put_u32(u32::try_from(message.len()).expect("messages are bounded by MESSAGE_LIMIT"));
-    bytes.put_slice(message);
-    bytes.freeze()
 }
 
 /// The message of a request; all of it when it is shorter than the prefix.

@@ -8,14 +8,23 @@ use h2::{Reason, RecvStream, SendStream};
 use http::HeaderMap;
 
 use super::behaviour::StreamEnd;
-use super::stream::{Call, framed, headers, trailers};
+use super::call::Call;
+use super::frames::{framed, headers, trailers};
 use crate::log::{Entry, Fate};
 
-/// Sends `count` messages with a pause before each.
+/// Messages of a server stream.
+pub(super) struct MessageStream {
+    pub(super) count: u8,
+    /// Pause before each message.
+    pub(super) gap: Duration,
+    pub(super) end: StreamEnd,
+}
+
+/// Sends the messages of a server stream.
 pub(super) async fn stream(
     call: &Call,
     entry: Entry,
-    (count, gap, end): (u8, Duration, StreamEnd),
+    MessageStream { count, gap, end }: MessageStream,
     respond: &mut SendResponse<Bytes>,
 ) -> Result<(), h2::Error> {
     let mut stream = headers(respond)?;
@@ -64,7 +73,7 @@ async fn finish(
     }
 }
 
-/// Sends back what comes, as it comes. Where it is cut is not looked at: the bytes are the same.
+/// Sends the request's bytes back as they come, without looking at message boundaries.
 pub(super) async fn echo(
     mut body: RecvStream,
     respond: &mut SendResponse<Bytes>,

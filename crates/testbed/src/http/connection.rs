@@ -22,6 +22,12 @@ enum End {
     Reset,
 }
 
+/// A response whose body is sent one byte an interval.
+struct Trickle<'a> {
+    answer: &'a CannedResponse,
+    interval: Duration,
+}
+
 impl From<io::Error> for End {
     fn from(_: io::Error) -> Self {
         End::Close
@@ -62,7 +68,7 @@ impl Connection {
             }
         };
         if let End::Reset = end {
-            // With no time to linger, closing the socket sends RST.
+            // With SO_LINGER of zero, closing the socket sends RST.
             let _ = rustix::net::sockopt::set_socket_linger(&self.stream, Some(Duration::ZERO));
         }
     }
@@ -88,7 +94,7 @@ impl Connection {
                 end_of(&answer, closes)
             }
             Act::Trickle(answer, interval) => {
-                self.trickle(entry, (&answer, interval), &request, closes)?;
+                self.trickle(entry, Trickle { answer: &answer, interval }, &request, closes)?;
                 end_of(&answer, closes)
             }
         }
@@ -111,7 +117,7 @@ impl Connection {
     fn trickle(
         &self,
         entry: Entry,
-        (answer, interval): (&CannedResponse, Duration),
+        Trickle { answer, interval }: Trickle<'_>,
         request: &Request,
         closes: Option<Farewell>,
     ) -> Result<(), End> {

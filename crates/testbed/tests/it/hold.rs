@@ -55,7 +55,7 @@ fn a_queue_of_one_serves_one_after_the_other() {
 }
 
 #[test]
-fn a_frozen_server_answers_nobody_before_it_thaws() {
+fn a_frozen_server_answers_no_request_before_it_thaws() {
     // Frozen all the time, it thaws for an instant at the end of each period.
     let freeze = Freeze { period: HOLD, length: HOLD };
     let site = Site::from(Behaviour::ok()).freeze(freeze.period, freeze.length);

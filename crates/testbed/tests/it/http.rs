@@ -202,7 +202,7 @@ fn stopping_closes_port_and_connections_and_keeps_the_log() {
     assert_eq!(client.rest().0, b"");
     assert_eq!(TcpStream::connect(target.addr()).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
     assert_eq!(target.log()[0].fate, Fate::Held);
-    // Nobody else answers in its place while somebody may still ask for it.
+    // No other process answers in its place while a client may still connect to it.
     assert_eq!(TcpListener::bind(target.addr()).unwrap_err().kind(), io::ErrorKind::AddrInUse);
     let addr = target.addr();
     drop(target);

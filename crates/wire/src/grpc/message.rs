@@ -118,7 +118,7 @@ pub enum MessageError {
     #[error("the response ended inside a message")]
     Truncated,
     /// A unary response of more than one message.
-    #[error("the response goes on after its message")]
+    #[error("the response continues after its message")]
     Surplus,
 }
 
@@ -173,11 +173,11 @@ impl Deframer {
         piece: &'a [u8],
         on_message: &mut impl FnMut(Framed<'_>),
     ) -> Result<&'a [u8], MessageError> {
-        let wanted = match self.message_length(&self.gathered)? {
+        let needed = match self.message_length(&self.gathered)? {
             None => PREFIX_BYTES,
             Some(length) => PREFIX_BYTES + length,
         };
-        let taken = piece.len().min(wanted - self.gathered.len());
+        let taken = piece.len().min(needed - self.gathered.len());
         self.gathered.extend_from_slice(&piece[..taken]);
         let Some(length) = self.message_length(&self.gathered)? else { return Ok(&piece[taken..]) };
         if self.gathered.len() == PREFIX_BYTES + length {

@@ -17,7 +17,7 @@ pub struct Status<'a> {
 }
 
 impl<'a> Status<'a> {
-    /// From trailers, or the head that stands for them; `None` without a `grpc-status`.
+    /// From trailers, or the head of a trailers-only response; `None` without a `grpc-status`.
     pub fn of(trailers: &HeaderView<'a>) -> Option<Self> {
         let (mut code, mut message) = (None, &b""[..]);
         for (name, value) in trailers.iter() {

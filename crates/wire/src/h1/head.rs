@@ -12,7 +12,7 @@ use crate::error::WireError;
 /// The most header fields taken in one head.
 const MAX_FIELDS: usize = 128;
 
-/// Room for the parsed fields, on the stack and not cleared.
+/// Space for the parsed fields, on the stack and not cleared.
 pub(super) struct Fields<'a>([MaybeUninit<Header<'a>>; MAX_FIELDS]);
 
 impl Fields<'_> {

@@ -101,7 +101,7 @@ fn broken_responses_are_named() {
         ("HTTP/2.0 200 OK\r\n\r\n", "no HTTP/1.x response"),
         ("HTTP/1.1 2x0 OK\r\n\r\n", "an invalid status"),
         ("HTTP/1.1 099 OK\r\n\r\n", "a status below 100"),
-        ("HTTP/1.1 101 Switch\r\n\r\n", "a switch of protocols nobody asked for"),
+        ("HTTP/1.1 101 Switch\r\n\r\n", "a protocol switch that was not requested"),
         ("HTTP/1.1 200 OK\r\nbad name: x\r\n\r\n", "an invalid header name"),
         ("HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n", "an invalid content-length"),
         ("HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n", "conflicting content-lengths"),
@@ -119,7 +119,7 @@ fn broken_responses_are_named() {
 }
 
 #[test]
-fn ends_before_the_end_are_told_apart() {
+fn premature_ends_of_a_response_are_distinguished() {
     let cut = "the connection was closed in the middle of a response";
     check("GET", "", &["the connection was closed before any response"]);
     check("GET", "HTTP/1.1 200 OK\r\n", &[cut]);

@@ -108,7 +108,7 @@ pub(super) fn without_padding<'a>(header: &FrameHeader, payload: &'a [u8]) -> Re
     kept.map(|kept| &rest[..kept]).ok_or(WireError::Malformed("more padding than payload"))
 }
 
-/// The code under which the peer is told of an error.
+/// The error code that is sent to the peer.
 pub(super) fn code_of(error: &WireError) -> u32 {
     match error {
         WireError::FlowControl => code::FLOW_CONTROL_ERROR,

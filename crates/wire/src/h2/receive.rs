@@ -59,7 +59,7 @@ impl Incoming {
     /// What can be said against a frame before its payload has arrived.
     fn check_header(&self, header: &FrameHeader) -> Result<(), WireError> {
         if !self.greeted && (header.kind != kind::SETTINGS || header.has(flag::ACK)) {
-            return Err(WireError::Malformed("the peer does not speak HTTP/2"));
+            return Err(WireError::Malformed("the peer does not use HTTP/2"));
         }
         if header.length > MAX_RECEIVED_PAYLOAD {
             return Err(WireError::FrameSize);
@@ -112,8 +112,8 @@ impl Connection {
         events: &mut impl Events,
     ) -> Result<&'a [u8], WireError> {
         let partial = &mut self.incoming.partial;
-        let wanted = FrameHeader::read(partial).map_or(HEADER_BYTES, |h| HEADER_BYTES + h.length);
-        let taken = input.len().min(wanted - partial.len());
+        let needed = FrameHeader::read(partial).map_or(HEADER_BYTES, |h| HEADER_BYTES + h.length);
+        let taken = input.len().min(needed - partial.len());
         partial.extend_from_slice(&input[..taken]);
         let rest = &input[taken..];
         let Some(header) = FrameHeader::read(partial) else { return Ok(rest) };

@@ -34,7 +34,7 @@ impl Connection {
         };
         let mut rest = request.body;
         while !rest.is_empty() {
-            let count = self.send_data((id, stream.send_window), rest, ending);
+            let count = self.send_data(id, stream.send_window, rest, ending);
             if count == 0 {
                 stream.unsent.hold(rest);
                 stream.unsent.queued = stream.may_send();
@@ -109,7 +109,7 @@ impl Connection {
 
     /// Append one DATA frame with as much of `rest` as the windows let go, and say how much that was. After
     /// `rest` comes `ending`.
-    fn send_data(&mut self, (id, stream_window): (u32, i64), rest: &[u8], ending: Ending) -> usize {
+    fn send_data(&mut self, id: u32, stream_window: i64, rest: &[u8], ending: Ending) -> usize {
         let window = self.send_window.min(stream_window).min(i64::from(self.peer.max_frame_bytes));
         let count = usize::try_from(window).unwrap_or(0).min(rest.len());
         if count == 0 {
@@ -130,7 +130,7 @@ impl Connection {
             && let Some(id) = self.ready.pop_front()
         {
             let Some(mut stream) = self.streams.remove(&id) else { continue };
-            let count = self.send_data((id, stream.send_window), stream.unsent.rest(), stream.ending);
+            let count = self.send_data(id, stream.send_window, stream.unsent.rest(), stream.ending);
             stream.send_window -= count as i64;
             stream.unsent.advance(count);
             stream.unsent.queued = stream.may_send();

@@ -1,4 +1,4 @@
-//! What each side tells the other about itself (RFC 9113, section 6.5).
+//! The SETTINGS of each side (RFC 9113, section 6.5).
 
 use super::frame::{FrameHeader, MAX_31_BITS, PREFACE, kind, write_number};
 use crate::error::WireError;

@@ -50,7 +50,7 @@ pub(super) enum Progress {
 pub(super) struct Unsent {
     bytes: Vec<u8>,
     from: usize,
-    /// Whether the stream stands in the queue of those that may send.
+    /// Whether the stream is in the queue of those that may send.
     pub(super) queued: bool,
 }
 

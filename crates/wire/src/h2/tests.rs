@@ -10,7 +10,7 @@ mod flow;
 mod hostile;
 mod lifecycle;
 
-/// A connection, what it was told, and what it said.
+/// A connection, the bytes it received, and the bytes it sent.
 struct Peer {
     connection: Connection,
     seen: Recorded,

@@ -16,19 +16,19 @@ use tokio::net::TcpListener;
 
 /// Serve until the process ends, on a thread of its own.
 pub(crate) fn serve() -> SocketAddr {
-    let (tell, told) = std::sync::mpsc::channel();
+    let (send_address, address) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-            tell.send(listener.local_addr().unwrap()).unwrap();
+            send_address.send(listener.local_addr().unwrap()).unwrap();
             while let Ok((socket, _)) = listener.accept().await {
                 let service = service_fn(answer);
                 tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(socket), service));
             }
         });
     });
-    told.recv().unwrap()
+    address.recv().unwrap()
 }
 
 async fn answer(request: Request<Incoming>) -> Result<Response<Echo>, Infallible> {

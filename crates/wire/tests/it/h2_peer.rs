@@ -10,18 +10,18 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// Serve until the process ends, on a thread of its own.
 pub(crate) fn serve(builder: server::Builder) -> SocketAddr {
-    let (tell, told) = std::sync::mpsc::channel();
+    let (send_address, address) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-            tell.send(listener.local_addr().unwrap()).unwrap();
+            send_address.send(listener.local_addr().unwrap()).unwrap();
             while let Ok((socket, _)) = listener.accept().await {
                 tokio::spawn(connection(socket, builder.clone()));
             }
         });
     });
-    told.recv().unwrap()
+    address.recv().unwrap()
 }
 
 async fn connection(socket: TcpStream, builder: server::Builder) {

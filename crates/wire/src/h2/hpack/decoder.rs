@@ -95,7 +95,7 @@ impl Decoder {
                 out.push(name, value);
             } else {
                 let place = (out.len() - before) as u32;
-                let (name, value) = self.read_literal(&mut block, (first, place), out)?;
+                let (name, value) = self.read_literal(&mut block, first, place, out)?;
                 list_bytes += pair_size(name, value);
             }
             if out.len() > MAX_FIELDS || list_bytes > MAX_LIST_BYTES {
@@ -106,7 +106,7 @@ impl Decoder {
         Ok(fit)
     }
 
-    /// Updates of the table's size stand at the start of a block and stay within what we announced.
+    /// Updates of the table's size come at the start of a block and must not exceed the size that we announced.
     fn read_size_updates(&mut self, block: &mut &[u8]) -> Result<(), WireError> {
         while let Some(&first) = block.first()
             && first & 0xe0 == 0x20
@@ -125,7 +125,8 @@ impl Decoder {
     fn read_literal<'o>(
         &mut self,
         block: &mut &[u8],
-        (first, place): (u8, u32),
+        first: u8,
+        position: u32,
         out: &'o mut Headers,
     ) -> Result<(&'o [u8], &'o [u8]), WireError> {
         let (literal, prefix_bits) = match first {
@@ -150,7 +151,7 @@ impl Decoder {
         if literal == Literal::Indexed {
             self.table.insert(name, value);
             self.state += 1;
-            self.effects.inserts |= 1u128.checked_shl(place).unwrap_or_default();
+            self.effects.inserts |= 1u128.checked_shl(position).unwrap_or_default();
         }
         Ok((name, value))
     }

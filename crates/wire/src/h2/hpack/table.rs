@@ -51,7 +51,7 @@ impl Table {
 
     pub(super) fn resize(&mut self, max_size: usize) {
         self.max_size = max_size;
-        self.make_room(0);
+        self.evict_for(0);
     }
 
     /// The pair that was inserted `age` insertions before the newest one.
@@ -65,7 +65,7 @@ impl Table {
     /// Insert, at the cost of the oldest entries; a pair above the maximum empties the table.
     pub(super) fn insert(&mut self, name: &[u8], value: &[u8]) {
         let size = pair_size(name, value);
-        self.make_room(size);
+        self.evict_for(size);
         if size > self.max_size {
             return;
         }
@@ -78,7 +78,7 @@ impl Table {
         self.newest = self.newest.wrapping_add(1);
     }
 
-    fn make_room(&mut self, size: usize) {
+    fn evict_for(&mut self, size: usize) {
         while self.size + size > self.max_size
             && let Some(oldest) = self.entries.pop_front()
         {

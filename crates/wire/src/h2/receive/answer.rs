@@ -205,7 +205,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The response is complete. If the request is not, the peer does not want the rest.
+    /// The response is complete. If the request is not, the peer does not need the rest.
     pub(super) fn finish(&mut self, id: u32, events: &mut impl Events) {
         let Some(stream) = self.remove(id) else { return };
         if !stream.unsent.is_empty() || stream.ending == Ending::Open {

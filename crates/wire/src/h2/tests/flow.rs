@@ -24,7 +24,7 @@ fn a_body_waits_for_the_windows() {
 }
 
 #[test]
-fn a_body_goes_on_until_it_is_ended() {
+fn a_body_continues_until_it_is_ended() {
     let mut peer = Peer::greeted(&[(INITIAL_WINDOW, 10)]);
     let headers = &Headers::new();
     let (method, path, authority) = (&b"POST"[..], &b"/"[..], &b"h"[..]);
@@ -47,7 +47,7 @@ fn a_body_goes_on_until_it_is_ended() {
     assert_eq!(peer.sent(), ["3 head", "3 data 10"]);
     peer.connection.end_body(second);
     assert_eq!(peer.sent(), ["3 data 0 end"]);
-    // An answer ends a body that goes on, and whatever is sent after that is nobody's.
+    // A response ends a body that is not complete; what is sent after that is dropped.
     let third = peer.connection.start_open(3, &request).unwrap();
     peer.sent();
     peer.frame(kind::HEADERS, END, 5, OK);

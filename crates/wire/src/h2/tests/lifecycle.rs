@@ -154,7 +154,7 @@ fn a_departing_peer_finishes_what_it_took() {
 }
 
 #[test]
-fn ends_of_connections_are_told_apart() {
+fn ends_of_connections_are_distinguished() {
     let end_after = |frames: &[Vec<u8>]| {
         let mut peer = Peer::greeted(&[]);
         peer.start(1, "GET", b"");

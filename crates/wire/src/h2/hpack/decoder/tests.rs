@@ -13,7 +13,7 @@ fn decode(decoder: &mut Decoder, block: &[u8]) -> Result<(Fit, Vec<String>), Wir
     Ok((fit, headers.iter().map(|(name, value)| format!("{}={}", text(name), text(value))).collect()))
 }
 
-/// Blocks of one connection, in order, each with the fields it stands for.
+/// Blocks of one connection, in order, each with its decoded fields.
 fn check(blocks: &[(&str, &[&str])]) {
     let mut decoder = Decoder::new();
     for (hex, fields) in blocks {
