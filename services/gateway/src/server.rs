@@ -18,7 +18,7 @@ use kit::drain::{Drain, Draining};
 use kit::health::Health;
 use kit::limit::Limit;
 use kit::metrics::Metrics;
-use kit::serve::{BindError, Bounds, Gate, Listener, Port, Protocol, Words, listen};
+use kit::serve::{BindError, Bounds, Gate, GatePolicy, Listener, Port, Protocol, listen};
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -66,7 +66,7 @@ pub struct Running {
     drain_within: Duration,
 }
 
-const WORDS: Words = Words {
+const GATE_POLICY: GatePolicy = GatePolicy {
     metric: "refused_early",
     // Whoever asks after the gateway, or a device, must learn it.
     is_exempt: |path| path != TELEMETRY,
@@ -85,7 +85,7 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
     let places = Limit::new(queue_size(settings));
     let (api, work) = core(settings, &places, &metrics)?;
     let backlog = Backlog::watch(settings.wait_target);
-    let gate = Gate::new(&backlog, &places, WORDS, &metrics).unless(gate_exception(&api));
+    let gate = Gate::new(&backlog, &places, GATE_POLICY, &metrics).admitting_when_full(gate_exception(&api));
     let health = Arc::new(Health::new(|| Ok(())));
     let (connections, header) = settings.connections;
     let bounds = Bounds { connections, header, ..Bounds::default() };

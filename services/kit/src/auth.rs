@@ -12,7 +12,7 @@ mod ring;
 mod settings;
 mod source;
 
-pub use bearer::{Denied, by_token, single};
+pub use bearer::{Denied, authenticate, single_header};
 pub use claims::{Claims, Policy};
 pub use settings::Settings;
 

@@ -27,12 +27,12 @@ impl UtcMs {
 
 /// The time of day when it was started, and from there on evenly: setting the system clock does not move it.
 #[derive(Debug, Clone, Copy)]
-pub struct Steady {
+pub struct SteadyClock {
     from: UtcMs,
     since: Instant,
 }
 
-impl Steady {
+impl SteadyClock {
     /// Starts it at the present.
     #[must_use]
     pub fn start() -> Self {

@@ -1,7 +1,7 @@
 //! Known faults, put in on purpose, so that a diagnosis can be held against the truth. This module exists in builds
 //! with the feature `faults` alone.
 //!
-//! `INJECT_FAULTS` names them, each with its amount: `INJECT_FAULTS=burn=500,narrow=2`. [`strike`] puts the ones that any
+//! `INJECT_FAULTS` names them, each with its amount: `INJECT_FAULTS=burn=500,narrow=2`. [`inject`] puts the ones that any
 //! service can have into a request; a service asks [`amount`] for its own.
 
 use crate::env::{Env, EnvError};
@@ -38,9 +38,9 @@ impl Fault {
 
 /// Counts what a fault may strike, and tells whose turn it is.
 #[derive(Debug, Default)]
-pub struct Turns(AtomicU64);
+pub struct FaultCounter(AtomicU64);
 
-impl Turns {
+impl FaultCounter {
     /// The first one that is counted has it.
     #[must_use]
     pub const fn new() -> Self {
@@ -48,7 +48,7 @@ impl Turns {
     }
 
     /// Whether this is the one of as many as the fault's amount that has it; nobody without the fault.
-    pub fn strike(&self, fault: &str) -> bool {
+    pub fn hits_next(&self, fault: &str) -> bool {
         amount(fault).is_some_and(|every| self.0.fetch_add(1, Ordering::Relaxed).is_multiple_of(every))
     }
 }
@@ -141,13 +141,13 @@ pub fn amount(name: &str) -> Option<u64> {
 }
 
 /// What a request holds until it is answered.
-pub struct Held {
+pub struct InjectedFaults {
     _place: Option<SemaphorePermit<'static>>,
 }
 
 /// Puts the common faults into a request. What it returns is to be kept until the request is answered.
-pub async fn strike() -> Held {
-    let Some(active) = ACTIVE.get() else { return Held { _place: None } };
+pub async fn inject() -> InjectedFaults {
+    let Some(active) = ACTIVE.get() else { return InjectedFaults { _place: None } };
     let place = match &active.places {
         // It is never closed.
         Some(places) => places.acquire().await.ok(),
@@ -164,7 +164,7 @@ pub async fn strike() -> Held {
         let _held: MutexGuard<'_, ()> = active.lock.lock().await;
         tokio::time::sleep(Duration::from_millis(*ms)).await;
     }
-    Held { _place: place }
+    InjectedFaults { _place: place }
 }
 
 #[inline(never)]
@@ -183,12 +183,12 @@ fn leak(active: &Active) {
         // Written, or the pages would not be there.
         std::mem::forget(vec![1_u8; usize::try_from(*bytes).unwrap_or(usize::MAX)]);
     }
-    if REQUESTS.strike("leak-descriptors") {
+    if REQUESTS.hits_next("leak-descriptors") {
         std::mem::forget(std::fs::File::open("/dev/null"));
     }
 }
 
-static REQUESTS: Turns = Turns::new();
+static REQUESTS: FaultCounter = FaultCounter::new();
 
 #[cfg(test)]
 mod tests {

@@ -28,7 +28,7 @@ pub fn with_reflection(routes: Routes, services: &'static [u8]) -> Routes {
 
 /// The time that the caller gives: up to eight digits and a unit, as gRPC has it.
 #[must_use]
-pub fn asked(headers: &HeaderMap) -> Option<Duration> {
+pub fn requested_timeout(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get("grpc-timeout")?.to_str().ok()?;
     let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     if digits.len() > 8 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -75,7 +75,10 @@ mod tests {
     #[test]
     fn deadlines_are_read_as_grpc_writes_them() {
         let read = |text: &str| {
-            asked(&HeaderMap::from_iter([("grpc-timeout".parse().unwrap(), text.parse().unwrap())]))
+            requested_timeout(&HeaderMap::from_iter([(
+                "grpc-timeout".parse().unwrap(),
+                text.parse().unwrap(),
+            )]))
         };
         for (text, ms) in [("5S", 5_000), ("250m", 250), ("99999999H", 99_999_999 * 3_600_000), ("2000u", 2)]
         {

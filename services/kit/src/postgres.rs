@@ -6,7 +6,7 @@ mod options;
 mod schema;
 mod types;
 
-pub use connect::{ConnectError, Connected, Connector, Link, Prepared, Session, connect_patiently, within};
+pub use connect::{ConnectError, Connected, Connector, Link, Prepared, Session, connect_with_retry, within};
 pub use options::ServerOptions;
 pub use schema::migrate;
 pub use types::Stamp;

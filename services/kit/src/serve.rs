@@ -6,7 +6,7 @@ mod door;
 mod gate;
 mod wire;
 
-pub use gate::{Gate, Words};
+pub use gate::{Gate, GatePolicy};
 
 use crate::drain::Draining;
 use axum::Router;

@@ -57,7 +57,7 @@ pub enum OpenError {
 
 /// The database's place on disk, held against other processes.
 #[derive(Debug)]
-pub struct Place {
+pub struct DatabaseFile {
     path: PathBuf,
     /// One process only: what is kept in memory beside the file would go stale.
     _lock: File,
@@ -65,12 +65,12 @@ pub struct Place {
     _temporary: Option<tempfile::TempDir>,
 }
 
-impl Place {
+impl DatabaseFile {
     /// Takes the database at `path`, or a temporary one of this file name that is removed when this is dropped.
     ///
     /// # Errors
     /// When another process has it, or the folder cannot be used.
-    pub fn take(path: Option<&Path>, name: &str) -> Result<Self, OpenError> {
+    pub fn acquire(path: Option<&Path>, name: &str) -> Result<Self, OpenError> {
         let (path, temporary) = match path {
             Some(path) => (path.to_owned(), None),
             None => {
@@ -92,7 +92,7 @@ impl Place {
     }
 }
 
-impl Place {
+impl DatabaseFile {
     /// The database file.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -109,8 +109,8 @@ fn file_error(path: &Path, source: std::io::Error) -> OpenError {
 ///
 /// # Errors
 /// When SQLite refuses, or a newer program wrote the schema.
-pub fn open_writer(place: &Place, sync: Sync, migrations: &[&str]) -> Result<Connection, OpenError> {
-    let connection = Connection::open(&place.path)?;
+pub fn open_writer(file: &DatabaseFile, sync: Sync, migrations: &[&str]) -> Result<Connection, OpenError> {
+    let connection = Connection::open(&file.path)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     let sync = match sync {
         Sync::Full => "FULL",
@@ -129,9 +129,9 @@ pub fn open_writer(place: &Place, sync: Sync, migrations: &[&str]) -> Result<Con
 ///
 /// # Errors
 /// When SQLite refuses.
-pub fn open_reader(place: &Place) -> Result<Connection, OpenError> {
+pub fn open_reader(file: &DatabaseFile) -> Result<Connection, OpenError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(&place.path, flags)?;
+    let connection = Connection::open_with_flags(&file.path, flags)?;
     connection.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
     connection.busy_timeout(Duration::from_secs(2))?;
     connection.set_prepared_statement_cache_capacity(64);

@@ -20,7 +20,7 @@ pub(super) async fn handle(State(api): State<Arc<Api>>, headers: HeaderMap, body
         return overloaded();
     }
     #[cfg(feature = "faults")]
-    let _held = kit::faults::strike().await;
+    let _held = kit::faults::inject().await;
     let Some(form) = form(&headers) else {
         let why = "the body must be application/json or application/x-protobuf, and not compressed";
         return error(StatusCode::UNSUPPORTED_MEDIA_TYPE, why);

@@ -22,7 +22,7 @@ pub enum Denied {
 ///
 /// # Errors
 /// When it is no bearer token, or one that is not believed.
-pub async fn by_token(tokens: &Verifier, authorization: &str) -> Result<Arc<Claims>, Denied> {
+pub async fn authenticate(tokens: &Verifier, authorization: &str) -> Result<Arc<Claims>, Denied> {
     let token = bearer(authorization).ok_or(Denied::Unauthenticated("only bearer tokens name a user"))?;
     Ok(tokens.verify(token).await?)
 }
@@ -46,7 +46,7 @@ impl From<TokenError> for Denied {
 ///
 /// # Errors
 /// When it is there twice.
-pub fn single<'a>(headers: &'a HeaderMap, name: &'static str) -> Result<Option<&'a str>, Denied> {
+pub fn single_header<'a>(headers: &'a HeaderMap, name: &'static str) -> Result<Option<&'a str>, Denied> {
     let mut values = headers.get_all(name).iter();
     let first = values.next().map(|value| value.to_str().unwrap_or_default());
     match values.next() {

@@ -149,7 +149,7 @@ impl Connected {
 ///
 /// # Errors
 /// When it refuses for good, or does not answer in time.
-pub async fn connect_patiently(connector: &Connector) -> Result<Connected, ConnectError> {
+pub async fn connect_with_retry(connector: &Connector) -> Result<Connected, ConnectError> {
     let options = &connector.options;
     let give_up_at = Instant::now() + options.start_within;
     loop {
@@ -262,7 +262,7 @@ impl<S: Prepared> Link<S> {
 
     /// The longest that an answer is waited for.
     #[must_use]
-    pub fn patience(&self) -> Duration {
+    pub fn answer_timeout(&self) -> Duration {
         self.connector.options.statement_timeout + GRACE
     }
 }

@@ -24,7 +24,7 @@ use std::task::{Context, Poll, ready};
 pub struct Gate {
     backlog: Backlog,
     limit: Limit,
-    words: Words,
+    policy: GatePolicy,
     exception: Option<Arc<Exception>>,
     refused: Counter,
 }
@@ -32,9 +32,9 @@ pub struct Gate {
 /// Which requests, told by their headers, are let in although the limit is full.
 type Exception = dyn Fn(&HeaderMap) -> bool + Send + Sync;
 
-/// A service's own words.
+/// A service's own policy.
 #[derive(Clone, Copy)]
-pub struct Words {
+pub struct GatePolicy {
     /// What the refusals are called in the metrics.
     pub metric: &'static str,
     /// Paths that are never refused here: who asks after a service's health must learn it.
@@ -46,24 +46,27 @@ pub struct Words {
 impl Gate {
     /// A gate before what `limit` bounds. The limit itself is kept by whoever does the work.
     #[must_use]
-    pub fn new(backlog: &Backlog, limit: &Limit, words: Words, metrics: &Metrics) -> Self {
+    pub fn new(backlog: &Backlog, limit: &Limit, policy: GatePolicy, metrics: &Metrics) -> Self {
         let refused = Counter::default();
         let counted = refused.clone();
         metrics.register(|registry| {
-            registry.register(words.metric, "Requests refused before they were routed", counted);
+            registry.register(policy.metric, "Requests refused before they were routed", counted);
         });
-        Self { backlog: backlog.clone(), limit: limit.clone(), words, exception: None, refused }
+        Self { backlog: backlog.clone(), limit: limit.clone(), policy, exception: None, refused }
     }
 
     /// The same, through which requests pass for whose headers `exception` holds although the limit is full.
     #[must_use]
-    pub fn unless(mut self, exception: impl Fn(&HeaderMap) -> bool + Send + Sync + 'static) -> Self {
+    pub fn admitting_when_full(
+        mut self,
+        exception: impl Fn(&HeaderMap) -> bool + Send + Sync + 'static,
+    ) -> Self {
         self.exception = Some(Arc::new(exception));
         self
     }
 
     fn is_exempt(&self, request: &Request<Incoming>) -> bool {
-        (self.words.is_exempt)(request.uri().path())
+        (self.policy.is_exempt)(request.uri().path())
     }
 
     /// Whether nothing can be done for a request now.
@@ -74,7 +77,7 @@ impl Gate {
 
     fn refusal(&self) -> Response {
         self.refused.inc();
-        (self.words.refusal)()
+        (self.policy.refusal)()
     }
 
     /// Whether requests stand in line now.

@@ -1,6 +1,6 @@
 //! A few connections that only read. In WAL mode they neither wait for the writer nor hold it up.
 
-use super::{OpenError, Place, open_reader};
+use super::{DatabaseFile, OpenError, open_reader};
 use rusqlite::Connection;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -17,8 +17,8 @@ impl Readers {
     ///
     /// # Errors
     /// When SQLite refuses.
-    pub fn open(place: &Place, count: usize) -> Result<Self, OpenError> {
-        let open = || open_reader(place).map(Mutex::new);
+    pub fn open(file: &DatabaseFile, count: usize) -> Result<Self, OpenError> {
+        let open = || open_reader(file).map(Mutex::new);
         let connections = std::iter::repeat_with(open).take(count.max(1)).collect::<Result<_, _>>()?;
         Ok(Self { connections, next: AtomicUsize::new(0) })
     }
