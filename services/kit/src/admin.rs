@@ -1,4 +1,4 @@
-//! The admin port's routes: liveness, readiness, metrics. It must never carry what players use.
+//! The admin port's routes: liveness, readiness, metrics. It must have no route for a service's users.
 
 use crate::health::Health;
 use crate::metrics::Metrics;
@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// `/healthz` (200 while the process lives), `/readyz` (503 with the reason while it should get no requests)
-/// and `/metrics`.
+/// `/healthz` (200 while the process runs), `/readyz` (503 with the reason while it should get no requests) and
+/// `/metrics`.
 pub fn router(health: Arc<Health>, metrics: Metrics) -> Router {
     Router::new()
         .route("/healthz", get(|| async { json(StatusCode::OK, "healthy") }))

@@ -1,5 +1,5 @@
-//! PostgreSQL as the services use it: connections made within bounds and remade when they break, TLS or none, schemas
-//! that replicas bring up to date one at a time.
+//! PostgreSQL as the services use it: connections with timeouts that are made again when they break, TLS or none, and
+//! schema migrations by one replica at a time.
 
 mod connect;
 mod options;

@@ -1,11 +1,11 @@
-//! A few connections that only read. In WAL mode they neither wait for the writer nor hold it up.
+//! A few connections that only read. In WAL mode they neither wait for the writer nor block it.
 
 use super::{DatabaseFile, OpenError, open_reader};
 use rusqlite::Connection;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The connections. `with` blocks the caller, so what it runs must be short.
+/// Connections that only read. `with` blocks the caller, so its closure must be short.
 #[derive(Debug)]
 pub struct Readers {
     connections: Vec<Mutex<Connection>>,
@@ -13,7 +13,7 @@ pub struct Readers {
 }
 
 impl Readers {
-    /// Opens `count` of them, at least one.
+    /// Opens `count` connections, at least one.
     ///
     /// # Errors
     /// When SQLite refuses.
@@ -26,12 +26,12 @@ impl Readers {
     /// Runs `read` on a free connection, or waits for one: at most as long as another read takes.
     ///
     /// # Errors
-    /// What `read` says.
+    /// The error of `read`.
     pub fn with<T>(&self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
         let free = self.connections.iter().find_map(|connection| connection.try_lock().ok());
         let connection = free.unwrap_or_else(|| {
-            let turn = self.next.fetch_add(1, Ordering::Relaxed) % self.connections.len();
-            self.connections[turn].lock().unwrap_or_else(PoisonError::into_inner)
+            let index = self.next.fetch_add(1, Ordering::Relaxed) % self.connections.len();
+            self.connections[index].lock().unwrap_or_else(PoisonError::into_inner)
         });
         read(&connection)
     }
