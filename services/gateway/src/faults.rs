@@ -1,7 +1,8 @@
 //! The gateway's own faults. Only builds with the feature `faults` have this module.
 
-use kit::faults::{Fault, amount};
 use std::time::Duration;
+
+use kit::faults::{Fault, amount};
 
 /// Accepts more samples than it should.
 pub(crate) const BOUNDLESS: &str = "boundless";

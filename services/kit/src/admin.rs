@@ -1,12 +1,14 @@
 //! The admin port's routes: liveness, readiness, metrics. It must have no route for a service's users.
 
-use crate::health::Health;
-use crate::metrics::Metrics;
+use std::sync::Arc;
+
 use axum::Router;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
-use std::sync::Arc;
+
+use crate::health::Health;
+use crate::metrics::Metrics;
 
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 

@@ -12,21 +12,22 @@ mod keys;
 mod settings;
 mod source;
 
-pub use bearer::{Denied, authenticate, single_header};
-pub use claims::{Claims, Policy};
-pub use settings::Settings;
+use std::fmt;
+use std::sync::Arc;
 
-use crate::clock::UtcMs;
-use crate::metrics::Metrics;
 use aws_lc_rs::digest;
-use jws::Token;
-use key_ring::{FetchCounters, KeyRing};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
-use std::fmt;
-use std::sync::Arc;
 use tokio::task::JoinSet;
+
+use crate::clock::UtcMs;
+use crate::metrics::Metrics;
+pub use bearer::{Denied, authenticate, single_header};
+pub use claims::{Claims, Policy};
+use jws::Token;
+use key_ring::{FetchCounters, KeyRing};
+pub use settings::Settings;
 
 /// A token has one or two thousand characters; a text that is far longer is no token.
 const MAX_TOKEN_BYTES: usize = 8 * 1024;

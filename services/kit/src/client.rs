@@ -4,6 +4,9 @@
 //! It follows no redirects. It retries only when a pooled connection was closed before anything was sent over it; whether
 //! any other repetition is safe is for its caller to decide.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
@@ -13,8 +16,6 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::crypto::CryptoProvider;
 use rustls::{ClientConfig, RootCertStore};
-use std::sync::Arc;
-use std::time::Duration;
 
 /// Shorter than the idle timeouts of common servers, so that a pooled connection is seldom closed by the server.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(15);
@@ -66,16 +67,16 @@ pub enum CallError {
     #[error("no connection: {0}")]
     NotSent(String),
     /// The timeout has passed. Whether the server has acted is unknown.
-    #[error("no answer within {} ms", .0.as_millis())]
+    #[error("no response within {} ms", .0.as_millis())]
     TimedOut(Duration),
     /// The connection ended before the response did. Whether the server has acted is unknown.
     #[error("the connection was lost: {0}")]
     Lost(String),
     /// The response's body is larger than allowed; the server responded with this status.
-    #[error("the answer ({0}) is larger than {1} bytes")]
+    #[error("the response ({0}) is larger than {1} bytes")]
     TooLarge(StatusCode, usize),
     /// The server responded, and not with a 2xx.
-    #[error("the answer was {}", .0.status)]
+    #[error("the response was {}", .0.status)]
     Status(Box<CallResponse>),
 }
 
@@ -199,9 +200,10 @@ fn chain(error: &dyn std::error::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::{TcpListener, TcpSocket};
+
+    use super::*;
 
     const BOUNDS: Bounds = Bounds { timeout: Duration::from_secs(10), body_bytes: 100 };
 

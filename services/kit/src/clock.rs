@@ -2,9 +2,10 @@
 //!
 //! Rules take an instant as an argument; only the outer layers of a service read the clock.
 
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
 
 /// An instant in UTC, in milliseconds since 1970-01-01T00:00:00Z.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

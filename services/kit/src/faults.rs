@@ -4,13 +4,15 @@
 //! `INJECT_FAULTS` names the faults, each with its amount: `INJECT_FAULTS=burn=500,narrow=2`. [`inject`] applies the common
 //! faults to a request; a service reads [`amount`] for its own.
 
-use crate::env::{Env, EnvError};
 use std::collections::HashMap;
 use std::hint::black_box;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+
 use tokio::sync::{Mutex, MutexGuard, Semaphore, SemaphorePermit};
+
+use crate::env::{Env, EnvError};
 
 /// The variable that names the faults of a process.
 pub const VARIABLE: &str = "INJECT_FAULTS";

@@ -1,8 +1,9 @@
 //! What gRPC ports share: reflection, the caller's timeout, and the outcome of a call for metrics.
 
+use std::time::Duration;
+
 use axum::http::HeaderMap;
 use axum::response::Response;
-use std::time::Duration;
 use tonic::Status;
 use tonic::service::Routes;
 use tonic_reflection::server::Builder;

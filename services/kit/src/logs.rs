@@ -1,7 +1,8 @@
 //! Structured logs on standard error; standard output is for a command's results.
 
-use crate::env::{Env, EnvError};
 use tracing_subscriber::EnvFilter;
+
+use crate::env::{Env, EnvError};
 
 #[derive(Clone, Copy)]
 enum Format {

@@ -1,6 +1,8 @@
 //! The metrics registry; rate, errors and duration of every endpoint have the same names in every service.
 
-use crate::limit::Limit;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric, text};
 use prometheus_client::metrics::counter::Counter;
@@ -8,8 +10,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+
+use crate::limit::Limit;
 
 /// Upper bounds in seconds: 0.25 ms to 8 s, each twice the one before.
 const DURATION_BOUNDS_S: [f64; 16] = [
@@ -52,7 +54,7 @@ impl Metrics {
         registry.register("requests", "Requests answered, by endpoint and outcome", calls.clone());
         registry.register(
             "request_seconds",
-            "Time from a request's head to its answer's head",
+            "Time from a request's head to its response's head",
             durations.clone(),
         );
         Self { registry: Arc::new(Mutex::new(registry)), calls, durations }

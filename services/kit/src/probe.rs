@@ -68,8 +68,9 @@ fn reachable(listening: IpAddr) -> IpAddr {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::net::TcpListener;
+
+    use super::*;
 
     fn probe_outcome(answer: &'static str) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -6,22 +6,23 @@ mod acceptor;
 mod gate;
 mod shared_stream;
 
-pub use gate::{Gate, GatePolicy};
-
-use crate::drain::Draining;
-use acceptor::{Acceptor, BACKLOG};
-use axum::Router;
-use gate::GatedRoutes;
-use hyper::server::conn::{http1, http2};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
-use shared_stream::SharedStream;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Semaphore;
+
+use crate::drain::Draining;
+use acceptor::{Acceptor, BACKLOG};
+use gate::GatedRoutes;
+pub use gate::{Gate, GatePolicy};
+use shared_stream::SharedStream;
 
 /// Why an address could not be listened on.
 #[derive(Debug, thiserror::Error)]

@@ -3,12 +3,13 @@
 
 mod readers;
 
-pub use readers::Readers;
-
-use rusqlite::{Connection, OpenFlags};
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+pub use readers::Readers;
 
 /// Pages (of 4 KiB) in the write-ahead log at which it is copied into the database: rarely enough that a page written many
 /// times is copied once, often enough that reads stay fast and the log stays under about 32 MiB.

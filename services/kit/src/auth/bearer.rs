@@ -1,8 +1,10 @@
 //! From a request's headers to the claims of its bearer token, or to a refusal.
 
-use super::{Claims, TokenError, Verifier};
-use axum::http::HeaderMap;
 use std::sync::Arc;
+
+use axum::http::HeaderMap;
+
+use super::{Claims, TokenError, Verifier};
 
 /// Why a request is refused before its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

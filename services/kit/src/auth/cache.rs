@@ -1,8 +1,9 @@
 //! Verified tokens by their digest: verifying a signature costs far more than comparing a digest.
 
-use super::Claims;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
+
+use super::Claims;
 
 /// Tokens kept at once, about 3 MB; past that the oldest is removed.
 const MAX_TOKENS: usize = 10_000;

@@ -1,9 +1,11 @@
 //! The claims of a verified token, compared with what a service expects. Pure: the time is an argument.
 
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
 use super::TokenError;
 use crate::clock::UtcMs;
-use serde_json::{Map, Value};
-use std::time::Duration;
 
 /// The claims that services use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,8 +86,9 @@ fn instant(claims: &Map<String, Value>, name: &str) -> Result<Option<UtcMs>, Tok
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+
+    use super::*;
 
     const NOW_S: i64 = 1_800_000_000;
 

@@ -1,10 +1,11 @@
 //! A token's outer form: header, payload and signature, each in base64url.
 
-use super::TokenError;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+
+use super::TokenError;
 
 /// The algorithms that are accepted. `none` and the symmetric ones are not among them, so that no public key can be used
 /// as a secret.
@@ -65,8 +66,9 @@ fn decode(part: &str) -> Result<Vec<u8>, TokenError> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     fn check(header: &str, expect: Result<(Algorithm, &str), TokenError>) {
         let text = format!("{}.e30.AAAA", URL_SAFE_NO_PAD.encode(header));

@@ -1,12 +1,14 @@
 //! The current keys: fetched at start, refreshed, and fetched again when a token names an unknown one.
 
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use prometheus_client::metrics::counter::Counter;
+use tokio::sync::{Mutex, Semaphore, watch};
+
 use super::TokenError;
 use super::keys::Keys;
 use super::source::Source;
-use prometheus_client::metrics::counter::Counter;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-use tokio::sync::{Mutex, Semaphore, watch};
 
 /// However many unknown keys tokens name, the key server gets a request for them no more often than this.
 const REFETCH_GAP: Duration = Duration::from_secs(5);

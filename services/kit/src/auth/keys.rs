@@ -1,15 +1,17 @@
 //! The public keys of a JWKS, each for the one algorithm that fits it, and the tokens that were verified with them.
 
-use super::TokenError;
-use super::cache::VerifiedTokens;
-use super::jws::{Algorithm, Token};
+use std::collections::HashMap;
+
 use aws_lc_rs::digest;
 use aws_lc_rs::rsa::PublicKeyComponents;
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED, ParsedPublicKey, RSA_PKCS1_2048_8192_SHA256};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
-use std::collections::HashMap;
+
+use super::TokenError;
+use super::cache::VerifiedTokens;
+use super::jws::{Algorithm, Token};
 
 /// An issuer has a handful of keys.
 const MAX_KEYS: usize = 100;

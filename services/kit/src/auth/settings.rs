@@ -1,9 +1,10 @@
 //! How tokens are verified, read from the environment.
 
+use std::time::Duration;
+
 use super::claims::Policy;
 use super::source::Source;
 use crate::env::{Env, EnvError};
-use std::time::Duration;
 
 /// `AUTH_NAMESPACE_CLAIM` for tokens of any namespace.
 const ANY_NAMESPACE: &str = "none";

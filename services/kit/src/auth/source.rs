@@ -1,10 +1,12 @@
 //! Where the keys come from: a key server, or a file.
 
-use crate::client::{Bounds, Client, ClientError};
-use bytes::Bytes;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::client::{Bounds, Client, ClientError};
 
 /// A JWKS has a few kilobytes.
 const MAX_BYTES: usize = 256 * 1024;

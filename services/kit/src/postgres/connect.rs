@@ -1,8 +1,7 @@
 //! Connections: made within a timeout, made again when they break, never shared between tasks.
 
-use super::options::{Protection, ServerOptions};
-use crate::store::StoreError;
 use std::time::Duration;
+
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_postgres::config::SslMode;
@@ -10,6 +9,9 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::tls::TlsStream;
 use tokio_postgres::{CancelToken, Client, Connection, NoTls, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::options::{Protection, ServerOptions};
+use crate::store::StoreError;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// After a connection attempt failed, requests are refused at once for this long instead of each trying again.

@@ -1,9 +1,11 @@
 //! Which PostgreSQL server, read from the environment.
 
-use crate::env::{Env, EnvError};
 use std::fmt;
 use std::time::Duration;
+
 use tokio_postgres::Config;
+
+use crate::env::{Env, EnvError};
 
 /// The database and the timeouts of its use.
 #[derive(Debug, Clone)]

@@ -1,8 +1,9 @@
 //! Schema migrations: forward only, one step a version, and one replica at a time.
 
+use tokio_postgres::Client;
+
 use super::connect::{ConnectError, Connected};
 use super::options::ServerOptions;
-use tokio_postgres::Client;
 
 /// The key of the advisory lock held while migrating: any number that is not used otherwise in this database.
 const MIGRATION_LOCK: i64 = 0x706c_696d_736f_6c6c;

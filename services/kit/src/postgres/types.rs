@@ -1,9 +1,11 @@
 //! Instants as `timestamptz` in PostgreSQL's binary format.
 
-use crate::clock::UtcMs;
-use bytes::{BufMut, BytesMut};
 use std::error::Error;
+
+use bytes::{BufMut, BytesMut};
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, accepts, to_sql_checked};
+
+use crate::clock::UtcMs;
 
 /// PostgreSQL counts microseconds from 2000-01-01T00:00:00Z.
 const EPOCH_MS: i64 = 946_684_800_000;

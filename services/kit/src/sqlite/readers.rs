@@ -1,9 +1,11 @@
 //! A few connections that only read. In WAL mode they neither wait for the writer nor block it.
 
-use super::{DatabaseFile, OpenError, open_reader};
-use rusqlite::Connection;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+
+use rusqlite::Connection;
+
+use super::{DatabaseFile, OpenError, open_reader};
 
 /// Connections that only read. `with` blocks the caller, so its closure must be short.
 #[derive(Debug)]
