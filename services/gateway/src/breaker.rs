@@ -1,5 +1,5 @@
-//! A circuit breaker towards the sink: after a few failures in a row no worker uses the sink for a pause, then one worker
-//! probes it. The pause doubles with each failed probe. Pure: the time is an argument.
+//! A circuit breaker towards the sink: after a few failures in a row no worker uses the sink for a pause, then one
+//! worker probes it. The pause doubles with each failed probe. Pure: the time is an argument.
 
 use std::time::{Duration, Instant};
 

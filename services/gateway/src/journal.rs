@@ -1,8 +1,8 @@
 //! The write-ahead log: every accepted task is in append-only files, with checksums, until it is handed on.
 //!
-//! One thread writes. Everything that waits for it goes into one write and one `fsync`, so their cost is shared. Then the
-//! entries are pushed into the queue, whether or not their client still waits. A file whose tasks are all handed on is
-//! deleted; the files of an earlier process are read at the start. A task may be handed on twice, if the process was
+//! One thread writes. Everything that waits for it goes into one write and one `fsync`, so their cost is shared. Then
+//! the entries are pushed into the queue, whether or not their client still waits. A file whose tasks are all handed on
+//! is deleted; the files of an earlier process are read at the start. A task may be handed on twice, if the process was
 //! killed before its file was deleted: both have the same id.
 
 mod file;

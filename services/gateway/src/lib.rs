@@ -1,8 +1,8 @@
 //! The telemetry gateway: accepts samples of devices and hands them on.
 //!
-//! `intake` parses a body, `accept` is the path of every sample, `queue` bounds the tasks in memory, `journal` keeps them on
-//! disk, `pool` hands them to the `sink`, `server` assembles a process. Start at [`server::start`] for how a process runs,
-//! at [`accept`] for what the service does.
+//! `intake` parses a body, `accept` is the path of every sample, `queue` bounds the tasks in memory, `journal` keeps
+//! them on disk, `pool` hands them to the `sink`, `server` assembles a process. Start at [`server::start`] for how a
+//! process runs, at [`accept`] for what the service does.
 
 pub mod accept;
 pub mod breaker;

@@ -23,12 +23,13 @@ struct Arguments {
 enum Command {
     /// Accept telemetry; configured by the environment.
     Serve,
-    /// Check whether the process that was started with the same environment is ready: exit code 0, or 1 with the reason.
+    /// Check whether the process that was started with the same environment is ready: exit code 0, or 1 with the
+    /// reason.
     Health,
 }
 
-/// 0 on success, 1 when the checked process is not ready, 2 when the settings, a port, the journal or the sink cannot be
-/// used.
+/// 0 on success, 1 when the checked process is not ready, 2 when the settings, a port, the journal or the sink cannot
+/// be used.
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Serve => run(),

@@ -1,6 +1,7 @@
 //! Tasks that were accepted and are not handed on yet: a bounded queue, the highest priority first, and in the order of
 //! arrival within one priority. A full queue sheds tasks of the lowest priority for tasks of a higher one, if it may
-//! shed at all. Where it may not, its last slots are reserved for higher priorities, so that the lowest is refused first.
+//! shed at all. Where it may not, its last slots are reserved for higher priorities, so that the lowest is refused
+//! first.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -206,8 +206,8 @@ impl PortServer {
 
 impl Running {
     /// Accepts nothing more, finishes the requests in progress and hands the queued tasks on, each within the drain's
-    /// bound. Tasks that the sink does not take stay in the journal, when there is one. The admin port responds until the
-    /// end.
+    /// bound. Tasks that the sink does not take stay in the journal, when there is one. The admin port responds until
+    /// the end.
     pub async fn stop(self) {
         self.health.set_draining();
         self.devices.finish(self.drain_within).await;

@@ -78,8 +78,8 @@ impl Sink {
         })
     }
 
-    /// Waits until a worker may hand tasks on: a file is written by one worker at a time. It must be acquired before the
-    /// entries are taken, so that entries that arrive meanwhile are handed on together.
+    /// Waits until a worker may hand tasks on: a file is written by one worker at a time. It must be acquired before
+    /// the entries are taken, so that entries that arrive meanwhile are handed on together.
     pub async fn permit(&self) -> SinkPermit {
         match self {
             Self::File(file) => file.permit().await,

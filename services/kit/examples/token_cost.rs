@@ -1,7 +1,7 @@
 //! The cost of a bearer token: CPU time to verify a new one, and to recognise one that was verified before.
 //!
-//! `cargo run -p kit --example token_cost`. CPU time is the kernel's count for this thread, so that other load on the machine
-//! does not affect it.
+//! `cargo run -p kit --example token_cost`. CPU time is the kernel's count for this thread, so that other load on the
+//! machine does not affect it.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program that prints figures, or cannot")]
 

@@ -8,9 +8,7 @@ use axum::response::IntoResponse;
 use axum::routing::get;
 
 use crate::health::Health;
-use crate::metrics::Metrics;
-
-const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+use crate::metrics::{Metrics, OPEN_METRICS_TYPE};
 
 /// `/healthz` (200 while the process runs), `/readyz` (503 with the reason while it should get no requests) and
 /// `/metrics`.
@@ -20,7 +18,7 @@ pub fn router(health: Arc<Health>, metrics: Metrics) -> Router {
         .route("/readyz", get(move || async move { readiness(&health) }))
         .route(
             "/metrics",
-            get(move || async move { ([(header::CONTENT_TYPE, OPEN_METRICS)], metrics.encode()) }),
+            get(move || async move { ([(header::CONTENT_TYPE, OPEN_METRICS_TYPE)], metrics.encode()) }),
         )
 }
 

@@ -1,8 +1,8 @@
-//! Outgoing calls over HTTP/1.1 to one destination: pooled connections, a timeout for the whole call, a limit on the size
-//! of its response, and errors that distinguish whether the server may have acted.
+//! Outgoing calls over HTTP/1.1 to one destination: pooled connections, a timeout for the whole call, a limit on the
+//! size of its response, and errors that distinguish whether the server may have acted.
 //!
-//! It follows no redirects. It retries only when a pooled connection was closed before anything was sent over it; whether
-//! any other repetition is safe is for its caller to decide.
+//! It follows no redirects. It retries only when a pooled connection was closed before anything was sent over it;
+//! whether any other repetition is safe is for its caller to decide.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -152,7 +152,8 @@ impl Client {
     }
 }
 
-/// Connecting gets half of the whole timeout, so that a destination that drops packets is reported as "nothing was sent".
+/// Connecting gets half of the whole timeout, so that a destination that drops packets is reported as "nothing was
+/// sent".
 fn connector(destination: &Uri, timeout: Duration) -> Result<HttpsConnector<HttpConnector>, ClientError> {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);

@@ -58,8 +58,8 @@ impl Draining {
     }
 }
 
-/// SIGTERM and SIGINT, caught from the moment this exists. It must exist before the service is reported as ready: without
-/// it either signal ends the process at once.
+/// SIGTERM and SIGINT, caught from the moment this exists. It must exist before the service is reported as ready:
+/// without it either signal ends the process at once.
 #[derive(Debug)]
 pub struct Signals {
     terminate: Signal,

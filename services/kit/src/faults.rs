@@ -1,8 +1,8 @@
-//! Fault injection: a service is started with an injected fault, so that a diagnosis can be compared with the true cause.
-//! Only builds with the feature `faults` have this module.
+//! Fault injection: a service is started with an injected fault, so that a diagnosis can be compared with the true
+//! cause. Only builds with the feature `faults` have this module.
 //!
-//! `INJECT_FAULTS` names the faults, each with its amount: `INJECT_FAULTS=burn=500,narrow=2`. [`inject`] applies the common
-//! faults to a request; a service reads [`amount`] for its own.
+//! `INJECT_FAULTS` names the faults, each with its amount: `INJECT_FAULTS=burn=500,narrow=2`. [`inject`] applies the
+//! common faults to a request; a service reads [`amount`] for its own.
 
 use std::collections::HashMap;
 use std::hint::black_box;

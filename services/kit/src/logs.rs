@@ -10,8 +10,8 @@ enum Format {
     Json,
 }
 
-/// Starts logging as set by `LOG_LEVEL` (a level or a filter such as `info,challenge=debug`) and `LOG_FORMAT` (`text` or
-/// `json`). A second call in one process changes nothing.
+/// Starts logging as set by `LOG_LEVEL` (a level or a filter such as `info,challenge=debug`) and `LOG_FORMAT` (`text`
+/// or `json`). A second call in one process changes nothing.
 ///
 /// # Errors
 /// When one of the two cannot be used.

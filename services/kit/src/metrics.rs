@@ -13,6 +13,9 @@ use prometheus_client::registry::Registry;
 
 use crate::limit::Limit;
 
+/// The content type of [`Metrics::encode`].
+pub const OPEN_METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
 /// Upper bounds in seconds: 0.25 ms to 8 s, each twice the one before.
 const DURATION_BOUNDS_S: [f64; 16] = [
     0.000_25, 0.000_5, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 2.048,

@@ -131,7 +131,8 @@ pub async fn serve(listener: Listener, protocol: Protocol, port: Port, mut drain
     let _all_finished = slots.acquire_many(all).await;
 }
 
-/// Without free file descriptors, `accept` fails at once for as long as that lasts: waiting keeps the loop from spinning.
+/// Without free file descriptors, `accept` fails at once for as long as that lasts: waiting keeps the loop from
+/// spinning.
 async fn configured(accepted: std::io::Result<(TcpStream, SocketAddr)>) -> Option<(TcpStream, SocketAddr)> {
     match accepted {
         Ok((stream, peer)) => stream.set_nodelay(true).ok().map(|()| (stream, peer)),
@@ -223,8 +224,8 @@ impl Connection {
     }
 }
 
-/// Closing a connection that has unread bytes resets it, and a response that was sent before the request was read may be
-/// lost with it. So bytes that still arrive are read for a moment.
+/// Closing a connection that has unread bytes resets it, and a response that was sent before the request was read may
+/// be lost with it. So bytes that still arrive are read for a moment.
 async fn read_until_closed(stream: SharedStream) {
     // The other clone was dropped with the routes.
     let Some(stream) = stream.into_inner() else { return };

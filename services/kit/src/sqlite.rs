@@ -11,8 +11,8 @@ use rusqlite::{Connection, OpenFlags};
 
 pub use readers::Readers;
 
-/// Pages (of 4 KiB) in the write-ahead log at which it is copied into the database: rarely enough that a page written many
-/// times is copied once, often enough that reads stay fast and the log stays under about 32 MiB.
+/// Pages (of 4 KiB) in the write-ahead log at which it is copied into the database: rarely enough that a page written
+/// many times is copied once, often enough that reads stay fast and the log stays under about 32 MiB.
 const CHECKPOINT_PAGES: u32 = 8_000;
 const WRITER_CACHE_KIB: i32 = 32 * 1024;
 const READER_CACHE_KIB: i32 = 2 * 1024;
@@ -103,8 +103,8 @@ fn file_error(path: &Path, source: std::io::Error) -> OpenError {
     OpenError::File { path: path.display().to_string(), source }
 }
 
-/// Opens the one connection that writes, and applies the missing `migrations`: each leads from the version of its index to
-/// the next.
+/// Opens the one connection that writes, and applies the missing `migrations`: each leads from the version of its index
+/// to the next.
 ///
 /// # Errors
 /// When SQLite refuses, or a newer program wrote the schema.

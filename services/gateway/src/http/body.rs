@@ -67,8 +67,8 @@ impl BodyBounds {
         Ok((all.freeze(), memory))
     }
 
-    /// The next piece of a body of which `before` bytes were read. Memory is taken from the budget as pieces arrive, not
-    /// by the announced length.
+    /// The next piece of a body of which `before` bytes were read. Memory is taken from the budget as pieces arrive,
+    /// not by the announced length.
     async fn next(
         &self,
         body: &mut Body,

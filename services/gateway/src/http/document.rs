@@ -1,5 +1,5 @@
-//! `GET /openapi.json`: the API's description. The document is written by hand; tests compare it with the routes and with
-//! real responses.
+//! `GET /openapi.json`: the API's description. The document is written by hand; tests compare it with the routes and
+//! with real responses.
 
 use axum::http::StatusCode;
 use axum::response::Response;

@@ -5,15 +5,14 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use kit::metrics::OPEN_METRICS_TYPE;
 
 use super::Api;
 use super::response::json;
 
-const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
 pub(super) async fn handle(State(api): State<Arc<Api>>, headers: HeaderMap) -> Response {
     if is_prometheus(&headers) {
-        return ([(header::CONTENT_TYPE, OPEN_METRICS)], api.metrics.encode()).into_response();
+        return ([(header::CONTENT_TYPE, OPEN_METRICS_TYPE)], api.metrics.encode()).into_response();
     }
     let report = api.meters.report();
     json(StatusCode::OK, serde_json::to_string(&report).unwrap_or_default())

@@ -1,5 +1,5 @@
-//! Tasks as lines of a file, synced before they count as handed on. The file may be moved away at any time: the next lines
-//! create another.
+//! Tasks as lines of a file, synced before they count as handed on. The file may be moved away at any time: the next
+//! lines create another.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};

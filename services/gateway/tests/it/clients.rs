@@ -1,4 +1,5 @@
-//! Clients that are slow, silent, endless or gone: each costs a connection for a bounded time, and none occupies a worker.
+//! Clients that are slow, silent, endless or gone: each costs a connection for a bounded time, and none occupies a
+//! worker.
 
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -124,7 +124,8 @@ async fn timeouts_and_pauses_of_the_sink_do_not_depend_on_the_time_of_day() {
     assert_eq!(values, (0..sent).collect(), "samples in flight may be there twice, and none is missing");
 }
 
-/// Samples that one process left on disk are handed on before those that the next one accepted at an earlier time of day.
+/// Samples that one process left on disk are handed on before those that the next one accepted at an earlier time of
+/// day.
 #[tokio::test]
 async fn a_process_with_an_earlier_clock_keeps_the_order_of_the_journal() {
     let (clock, home) = (Clock::start().unwrap(), Home::new());
@@ -169,7 +170,8 @@ fn the_time_of_day_is_read_for_created_at_alone() {
     assert!(readers[0].ends_with("src/accept.rs"));
 }
 
-/// Samples with past and future timestamps are accepted alike: a device's clock, or the gateway's, may be wrong by years.
+/// Samples with past and future timestamps are accepted alike: a device's clock, or the gateway's, may be wrong by
+/// years.
 #[tokio::test]
 async fn samples_with_any_timestamp_are_accepted() {
     let home = Home::new();

@@ -7,8 +7,8 @@ use serde::de::IgnoredAny;
 
 use super::TokenError;
 
-/// The algorithms that are accepted. `none` and the symmetric ones are not among them, so that no public key can be used
-/// as a secret.
+/// The algorithms that are accepted. `none` and the symmetric ones are not among them, so that no public key can be
+/// used as a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Algorithm {
     /// RSA, PKCS #1 v1.5, SHA-256.

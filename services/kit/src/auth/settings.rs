@@ -19,7 +19,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads the settings; `None` when `AUTH_JWKS_URL` is not set. Tokens must be of `namespace` unless that is switched off.
+    /// Reads the settings; `None` when `AUTH_JWKS_URL` is not set. Tokens must be of `namespace` unless that is
+    /// switched off.
     ///
     /// # Errors
     /// When a variable cannot be used, or `AUTH_ISSUER` is missing.

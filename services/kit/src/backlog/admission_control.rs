@@ -93,8 +93,8 @@ impl AdmissionControl {
         self.queued_for >= OVERLOAD_AFTER
     }
 
-    /// The next step, after the step `done` that took `took` and left the queue as in `snapshot`; `None` when the queue is
-    /// not needed any more.
+    /// The next step, after the step `done` that took `took` and left the queue as in `snapshot`; `None` when the queue
+    /// is not needed any more.
     pub(super) fn next_step(
         &mut self,
         done: QueueStep,

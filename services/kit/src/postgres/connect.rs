@@ -257,8 +257,8 @@ impl<S: Prepared> Link<S> {
         Err(error)
     }
 
-    /// After work that failed: a connection on which the server reported an error is rolled back and used again. Any other
-    /// is closed, as the state of its transaction is unknown.
+    /// After work that failed: a connection on which the server reported an error is rolled back and used again. Any
+    /// other is closed, as the state of its transaction is unknown.
     pub async fn recover(&mut self, error: &StoreError) {
         let rolled_back = match (&self.session, error) {
             (Some(session), StoreError::Failed(_)) => {

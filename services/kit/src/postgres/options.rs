@@ -46,8 +46,8 @@ impl fmt::Debug for Password {
 }
 
 impl ServerOptions {
-    /// The server that `DB_HOST` names; `None` without it. `application` is the name of the connections, and the default
-    /// of `DB_NAME` and `DB_USER`.
+    /// The server that `DB_HOST` names; `None` without it. `application` is the name of the connections, and the
+    /// default of `DB_NAME` and `DB_USER`.
     ///
     /// # Errors
     /// When a variable cannot be used.
