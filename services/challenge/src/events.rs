@@ -115,7 +115,7 @@ impl Intake {
         let (Some(trigger), Some(what)) = (trigger, what) else { return Ok(Taken::Nothing) };
         let place = self.buffer.enter().ok_or(Refused::Full)?;
         #[cfg(feature = "faults")]
-        let _held = kit::faults::strike().await;
+        let _held = kit::faults::inject().await;
         let key = (!told.id.is_empty()).then(|| EventKey::new(kind, &user, told.id));
         let write = EventWrite { user, key, trigger, what, place };
         match self.acknowledge {

@@ -2,7 +2,7 @@
 
 use crate::user::UserId;
 use http::{HeaderMap, header};
-use kit::auth::{Denied, Verifier, by_token, single};
+use kit::auth::{Denied, Verifier, authenticate, single_header};
 
 /// The test identity header, and gRPC metadata key. It counts only where the settings switch it on.
 pub const TEST_HEADER: &str = "x-mock-user-id";
@@ -53,13 +53,13 @@ impl Identity {
     /// When nobody is named, or not so that it can be believed.
     pub async fn of_headers(&self, headers: &HeaderMap) -> Result<UserId, Denied> {
         let named = match self.test_header {
-            TestHeader::On => single(headers, TEST_HEADER)?,
+            TestHeader::On => single_header(headers, TEST_HEADER)?,
             TestHeader::Off => None,
         };
         let Some(tokens) = &self.tokens else { return by_test_header(named) };
-        match single(headers, header::AUTHORIZATION.as_str())? {
+        match single_header(headers, header::AUTHORIZATION.as_str())? {
             Some(authorization) => {
-                let claims = by_token(tokens, authorization).await?;
+                let claims = authenticate(tokens, authorization).await?;
                 let unfit = Denied::Unauthenticated("the token's subject cannot be a user");
                 agreed(UserId::new(&claims.subject).ok_or(unfit)?, named)
             }

@@ -78,7 +78,7 @@ impl Operations {
     /// When the store does not answer.
     pub async fn goals(&self, user: &UserId) -> Result<UserGoals, Refusal> {
         #[cfg(feature = "faults")]
-        let _held = kit::faults::strike().await;
+        let _held = kit::faults::inject().await;
         Ok(self.store.user(user).await?)
     }
 
@@ -88,7 +88,7 @@ impl Operations {
     /// When the store does not answer.
     pub async fn initialize(&self, user: UserId) -> Result<Initialized, Refusal> {
         #[cfg(feature = "faults")]
-        let _held = kit::faults::strike().await;
+        let _held = kit::faults::inject().await;
         let goals = self.store.user(&user).await?;
         if self.catalog.defaults().iter().all(|goal| goals.row(*goal).is_some()) {
             return Ok(Initialized { new_assignments: 0, goals });
@@ -107,7 +107,7 @@ impl Operations {
         activation: Activation,
     ) -> Result<GoalRow, Refusal> {
         #[cfg(feature = "faults")]
-        let _held = kit::faults::strike().await;
+        let _held = kit::faults::inject().await;
         Ok(self.store.set_active(user, goal, activation).await?)
     }
 
@@ -117,7 +117,7 @@ impl Operations {
     /// When the rules refuse, the reward client fails, or the store does not answer.
     pub async fn claim(&self, user: UserId, goal: GoalIx) -> Result<UtcMs, Refusal> {
         #[cfg(feature = "faults")]
-        let _held = kit::faults::strike().await;
+        let _held = kit::faults::inject().await;
         Ok(self.claims.claim(user, goal).await?)
     }
 

@@ -27,7 +27,7 @@ use kit::drain::{Drain, Draining};
 use kit::health::Health;
 use kit::limit::Limit;
 use kit::metrics::Metrics;
-use kit::serve::{BindError, Bounds, Gate, Listener, Port, Protocol, Words};
+use kit::serve::{BindError, Bounds, Gate, GatePolicy, Listener, Port, Protocol};
 use ports::Listeners;
 use std::sync::Arc;
 use std::time::Duration;
@@ -175,7 +175,7 @@ impl Core {
         (http, grpc::router(players, identity(), (limit, &self.metrics)).await)
     }
 
-    fn gate(&self, limit: &Limit, words: Words) -> Gate {
+    fn gate(&self, limit: &Limit, words: GatePolicy) -> Gate {
         Gate::new(&self.backlog, limit, words, &self.metrics)
     }
 

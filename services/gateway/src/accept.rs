@@ -1,141 +1,159 @@
-//! The one path of every sample from a body to what was promised: read, checked, given room, kept, remembered.
+//! The path of every sample from a request's body to the promised durability: read, validated, queued, persisted,
+//! recorded as its device's latest.
 //!
-//! A request is taken as a whole or not at all, except for samples that are invalid, which are told one by one.
+//! A request is accepted as a whole or not at all, except for samples that are invalid, which are reported one by one.
 
-use crate::device::Devices;
-use crate::entry::{Kept, Receipt, entries};
-use crate::intake::{self, Form, Limits, Unreadable};
-use crate::journal::{Journal, NotKept};
-use crate::meters::Meters;
-use crate::queue::{Full, Queue};
-use crate::sample::{Invalid, Priority, Sample};
-use crate::task::Ids;
-use kit::clock::UtcMs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use kit::clock::UtcMs;
+
+use crate::device::Devices;
+use crate::entry::{HandOnReceipt, TaskBacking, entries};
+use crate::intake::{self, BodyError, BodyFormat, Limits};
+use crate::journal::{Journal, PersistError};
+use crate::meters::Meters;
+use crate::queue::{Queue, QueueFull};
+use crate::sample::{Invalid, Priority, Sample};
+use crate::task::TaskIds;
 
 /// What an acknowledgement promises.
 #[derive(Debug)]
 pub enum Durability {
-    /// A place in memory.
+    /// The samples are queued in memory.
     Memory,
-    /// On disk.
+    /// The samples are on disk.
     Disk(Journal),
-    /// Handed on; waited for no longer than this.
+    /// The samples are handed on; a request waits for that no longer than this.
     HandedOn(Duration),
 }
 
-/// Takes samples in.
+/// Accepts samples.
 #[derive(Debug)]
 pub struct Acceptor {
-    /// What is understood.
+    /// Bounds on bodies and values.
     pub limits: Limits,
-    /// Who sends.
+    /// The devices that samples came from.
     pub devices: Arc<Devices>,
-    /// Where they wait.
+    /// Where accepted samples wait.
     pub queue: Arc<Queue>,
-    /// What is promised.
+    /// What an acknowledgement promises.
     pub durability: Durability,
-    /// What is counted.
+    /// The counters.
     pub meters: Arc<Meters>,
-    /// How tasks are numbered.
-    pub ids: Ids,
+    /// The ids of tasks.
+    pub ids: TaskIds,
 }
 
-/// What became of a request that was read.
+/// The outcome of a request that was read.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Taken {
-    /// Samples that are kept as promised.
+pub struct AcceptOutcome {
+    /// How many samples have the promised durability.
     pub accepted: usize,
-    /// The others, by their place in the request.
-    pub refused: Vec<(usize, Invalid)>,
+    /// The other samples.
+    pub refused: Vec<RefusedSample>,
 }
 
-/// Why nothing of a request was taken.
+/// An invalid sample of a request.
+#[derive(Debug, PartialEq, Eq)]
+pub struct RefusedSample {
+    /// Its index in the request's body.
+    pub index: usize,
+    /// Why it is refused.
+    pub invalid: Invalid,
+}
+
+/// Why no sample of a request was accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
-    /// It can never be.
+pub enum RequestRefusal {
+    /// The body cannot be read; sending it again does not help.
     #[error(transparent)]
-    Unreadable(#[from] Unreadable),
-    /// The queue is full of what matters as much.
-    #[error("{NO_ROOM}")]
-    NoRoom,
-    /// It could not be made durable.
+    Unreadable(#[from] BodyError),
+    /// The queue is full of samples of the same or a higher priority.
+    #[error("{NO_SPACE}")]
+    NoSpace,
+    /// The samples could not be made durable.
     #[error("the samples could not be kept: {0}")]
-    NotKept(#[from] NotKept),
-    /// Nobody knows yet whether it was handed on; it may be.
+    NotPersisted(#[from] PersistError),
+    /// It is unknown whether the samples are handed on; they still may be.
     #[error("the samples were not handed on in time; they may be later")]
-    Late,
+    NotHandedOnInTime,
 }
 
-/// What whoever finds no room is told.
-pub const NO_ROOM: &str = "no room for more samples now";
+/// The error text of a request that is refused because the queue is full.
+pub const NO_SPACE: &str = "no space for more samples now";
 
 impl Acceptor {
-    /// Whether a request could be taken now that says this of its samples.
+    /// Whether a request could be accepted now whose header announces this priority.
     #[must_use]
-    pub fn has_room_for(&self, announced: Option<Priority>) -> bool {
-        self.fits_on_disk(announced.unwrap_or(Priority::High)) && self.queue.has_room_for(announced)
+    pub fn has_space_for(&self, announced: Option<Priority>) -> bool {
+        self.fits_on_disk(announced.unwrap_or(Priority::High)) && self.queue.has_space_for(announced)
     }
 
     fn fits_on_disk(&self, priority: Priority) -> bool {
         match &self.durability {
-            Durability::Disk(journal) => journal.has_room_for(priority),
+            Durability::Disk(journal) => journal.has_space_for(priority),
             Durability::Memory | Durability::HandedOn(_) => true,
         }
     }
 
-    /// Takes a body in; returns when it is kept as promised. `began` is when the request did.
+    /// Accepts a body; returns when its samples have the promised durability. `began` is when the request did.
     ///
     /// # Errors
-    /// When nothing of it was taken.
-    pub async fn take(&self, (form, body): (Form, &[u8]), began: Instant) -> Result<Taken, Refused> {
-        let read = intake::read(form, body, self.limits)?;
-        let (samples, refused) = sorted(read);
+    /// When no sample was accepted.
+    pub async fn accept(
+        &self,
+        format: BodyFormat,
+        body: &[u8],
+        began: Instant,
+    ) -> Result<AcceptOutcome, RequestRefusal> {
+        let parsed = intake::read(format, body, self.limits)?;
+        let (samples, refused) = split_by_validity(parsed);
         self.meters.refused(refused.len());
-        for (_, invalid) in &refused {
-            invalid.device_id.iter().for_each(|id| self.devices.refused(id));
+        for sample in &refused {
+            sample.invalid.device_id.iter().for_each(|id| self.devices.refused(id));
         }
         if !samples.is_empty() {
-            self.keep(&samples).await?;
-            // After the promise: what is shown as the last sample was accepted.
+            self.make_durable(&samples).await?;
+            // Only now: a device's latest sample is one that was accepted.
             self.devices.accepted(samples.iter());
             self.meters.accepted(samples.iter().map(|sample| sample.priority), began.elapsed());
         }
-        Ok(Taken { accepted: samples.len(), refused })
+        Ok(AcceptOutcome { accepted: samples.len(), refused })
     }
 
-    async fn keep(&self, samples: &[Sample<'_>]) -> Result<(), Refused> {
+    async fn make_durable(&self, samples: &[Sample<'_>]) -> Result<(), RequestRefusal> {
         let priorities = samples.iter().map(|sample| sample.priority);
         let fits = priorities.clone().min().is_none_or(|lowest| self.fits_on_disk(lowest));
-        let reserved = if fits { self.queue.reserve(priorities) } else { Err(Full) };
-        let Ok(places) = reserved else {
-            self.meters.no_room(samples.len());
-            return Err(Refused::NoRoom);
+        let reserved = if fits { self.queue.reserve(priorities) } else { Err(QueueFull) };
+        let Ok(slots) = reserved else {
+            self.meters.no_space(samples.len());
+            return Err(RequestRefusal::NoSpace);
         };
         let tasks = self.ids.tasks(samples.iter(), UtcMs::now());
         match &self.durability {
-            Durability::Memory => self.queue.push(entries((&tasks, places), &Kept::Memory)),
+            Durability::Memory => self.queue.push(entries(&tasks, slots, &TaskBacking::Memory)),
             Durability::Disk(journal) => {
-                let kept = journal.keep(tasks, places).await;
-                kept.inspect_err(|_| self.meters.no_room(samples.len()))?;
+                let persisted = journal.persist(tasks, slots).await;
+                persisted.inspect_err(|_| self.meters.no_space(samples.len()))?;
             }
             Durability::HandedOn(within) => {
-                let receipt = Receipt::of(samples.len());
-                self.queue.push(entries((&tasks, places), &Kept::Awaited(Arc::clone(&receipt))));
-                tokio::time::timeout(*within, receipt.wait()).await.map_err(|_| Refused::Late)?;
+                let receipt = HandOnReceipt::for_tasks(samples.len());
+                self.queue.push(entries(&tasks, slots, &TaskBacking::Awaited(Arc::clone(&receipt))));
+                let handed_on = tokio::time::timeout(*within, receipt.wait()).await;
+                handed_on.map_err(|_| RequestRefusal::NotHandedOnInTime)?;
             }
         }
         Ok(())
     }
 }
 
-fn sorted(read: intake::Read<'_>) -> (Vec<Sample<'_>>, Vec<(usize, Invalid)>) {
-    let (mut samples, mut refused) = (Vec::with_capacity(read.len()), Vec::new());
-    for (index, outcome) in read.into_iter().enumerate() {
+fn split_by_validity(parsed: intake::ParsedSamples<'_>) -> (Vec<Sample<'_>>, Vec<RefusedSample>) {
+    let (mut samples, mut refused) = (Vec::with_capacity(parsed.len()), Vec::new());
+    for (index, outcome) in parsed.into_iter().enumerate() {
         match outcome {
             Ok(sample) => samples.push(sample),
-            Err(invalid) => refused.push((index, invalid)),
+            Err(invalid) => refused.push(RefusedSample { index, invalid }),
         }
     }
     (samples, refused)

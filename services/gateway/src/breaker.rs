@@ -1,35 +1,35 @@
-//! Whether the sink is worth asking: after a few failures in a row nobody asks for a while, then one asks first. The
-//! while doubles with each failure of that one. Pure: the time is given.
+//! A circuit breaker towards the sink: after a few failures in a row no worker uses the sink for a pause, then one
+//! worker probes it. The pause doubles with each failed probe. Pure: the time is an argument.
 
 use std::time::{Duration, Instant};
 
-/// Failures in a row that open it.
-const FAILURES: u32 = 5;
-/// Nobody asks for so long at first.
+/// Failures in a row that open the breaker.
+const FAILURES_TO_OPEN: u32 = 5;
+/// How long it stays open at first.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
-/// And for so long at most.
+/// How long it stays open at most.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// While one asks first, the others look again after so long.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// While one worker probes, the others check again after this time.
+const RECHECK: Duration = Duration::from_millis(20);
 
-/// What the breaker says of asking now.
+/// Whether a worker may use the sink now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ask {
-    /// Ask, and tell the outcome.
-    Now,
-    /// Not before so long.
-    After(Duration),
+pub enum BreakerDecision {
+    /// It may, and must report the outcome.
+    Proceed,
+    /// It must wait this long before it checks again.
+    RetryAfter(Duration),
 }
 
-/// How it stands, for those who watch.
+/// The breaker's state, for metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stand {
-    /// Everybody asks.
+pub enum BreakerState {
+    /// Every worker may use the sink.
     Closed,
-    /// Nobody asks.
+    /// No worker may use the sink.
     Open,
-    /// One asks first.
-    Trying,
+    /// One worker probes the sink.
+    HalfOpen,
 }
 
 /// A circuit breaker.
@@ -44,7 +44,7 @@ pub struct Breaker {
 enum State {
     Closed { failures: u32 },
     Open { until: Instant, pause: Duration },
-    Trying { pause: Duration },
+    HalfOpen { pause: Duration },
 }
 
 impl Default for Breaker {
@@ -54,65 +54,66 @@ impl Default for Breaker {
 }
 
 impl Breaker {
-    /// May somebody ask now? Whoever is told to must tell the outcome, or give up.
-    pub fn ask(&mut self, now: Instant) -> Ask {
+    /// Decides whether a worker may use the sink now. A worker that may must report the outcome, or cancel.
+    pub fn decide(&mut self, now: Instant) -> BreakerDecision {
         match self.state {
-            State::Closed { .. } => Ask::Now,
+            State::Closed { .. } => BreakerDecision::Proceed,
             State::Open { until, pause } if now >= until => {
-                self.state = State::Trying { pause };
-                Ask::Now
+                self.state = State::HalfOpen { pause };
+                BreakerDecision::Proceed
             }
-            State::Open { until, .. } => Ask::After(until - now),
-            State::Trying { .. } => Ask::After(LOOK_AGAIN),
+            State::Open { until, .. } => BreakerDecision::RetryAfter(until - now),
+            State::HalfOpen { .. } => BreakerDecision::RetryAfter(RECHECK),
         }
     }
 
-    /// Whoever was to ask had nothing to ask for.
-    pub fn gave_up(&mut self, now: Instant) {
-        if let State::Trying { pause } = self.state {
+    /// A worker that was allowed to use the sink had nothing to send: the next one probes instead.
+    pub fn cancel_probe(&mut self, now: Instant) {
+        if let State::HalfOpen { pause } = self.state {
             self.state = State::Open { until: now, pause };
         }
     }
 
-    /// The sink answered.
-    pub fn succeeded(&mut self) {
+    /// The sink took a batch.
+    pub fn record_success(&mut self) {
         self.state = State::Closed { failures: 0 };
     }
 
-    /// The sink did not.
-    pub fn failed(&mut self, now: Instant) {
+    /// The sink did not take a batch.
+    pub fn record_failure(&mut self, now: Instant) {
         let pause = match self.state {
-            State::Closed { failures } if failures + 1 < FAILURES => {
+            State::Closed { failures } if failures + 1 < FAILURES_TO_OPEN => {
                 self.state = State::Closed { failures: failures + 1 };
                 return;
             }
             State::Closed { .. } => FIRST_PAUSE,
-            // Others were asking when it opened: their failures tell nothing new.
+            // Of workers that used the sink when the breaker opened: it is known already that the sink fails.
             State::Open { .. } => return,
-            State::Trying { pause } => (pause * 2).min(LONGEST_PAUSE),
+            State::HalfOpen { pause } => (pause * 2).min(LONGEST_PAUSE),
         };
         self.opened += 1;
         self.state = State::Open { until: now + pause, pause };
     }
 
-    /// How it stands.
+    /// The current state.
     #[must_use]
-    pub fn stand(&self) -> Stand {
+    pub fn state(&self) -> BreakerState {
         match self.state {
-            State::Closed { .. } => Stand::Closed,
-            State::Open { .. } => Stand::Open,
-            State::Trying { .. } => Stand::Trying,
+            State::Closed { .. } => BreakerState::Closed,
+            State::Open { .. } => BreakerState::Open,
+            State::HalfOpen { .. } => BreakerState::HalfOpen,
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::BreakerDecision::{Proceed, RetryAfter};
     use super::*;
 
     fn opened(now: Instant) -> Breaker {
         let mut breaker = Breaker::default();
-        (0..FAILURES).for_each(|_| breaker.failed(now));
+        (0..FAILURES_TO_OPEN).for_each(|_| breaker.record_failure(now));
         breaker
     }
 
@@ -121,44 +122,43 @@ mod tests {
         let now = Instant::now();
         let mut breaker = Breaker::default();
         for _ in 0..10 {
-            (1..FAILURES).for_each(|_| breaker.failed(now));
-            assert_eq!(breaker.ask(now), Ask::Now);
-            breaker.succeeded();
+            (1..FAILURES_TO_OPEN).for_each(|_| breaker.record_failure(now));
+            assert_eq!(breaker.decide(now), Proceed);
+            breaker.record_success();
         }
-        assert_eq!((opened(now).stand(), opened(now).ask(now)), (Stand::Open, Ask::After(FIRST_PAUSE)));
+        let mut breaker = opened(now);
+        assert_eq!((breaker.state(), breaker.decide(now)), (BreakerState::Open, RetryAfter(FIRST_PAUSE)));
     }
 
     #[test]
-    fn one_asks_first_and_each_failure_doubles_the_pause_up_to_its_bound() {
+    fn one_worker_probes_and_each_failure_doubles_the_pause_up_to_its_bound() {
         let mut now = Instant::now();
         let mut breaker = opened(now);
         let mut pauses = Vec::new();
         for _ in 0..8 {
-            let Ask::After(pause) = breaker.ask(now) else { panic!("it is open") };
+            let RetryAfter(pause) = breaker.decide(now) else { panic!("it is open") };
             pauses.push(pause.as_millis());
             now += pause;
-            assert_eq!((breaker.ask(now), breaker.ask(now)), (Ask::Now, Ask::After(LOOK_AGAIN)));
-            breaker.failed(now);
-            breaker.failed(now);
+            assert_eq!((breaker.decide(now), breaker.decide(now)), (Proceed, RetryAfter(RECHECK)));
+            breaker.record_failure(now);
+            breaker.record_failure(now);
         }
         assert_eq!(pauses, [100, 200, 400, 800, 1600, 3200, 5000, 5000]);
         assert_eq!(breaker.opened, 9);
         now += LONGEST_PAUSE;
-        assert_eq!(breaker.ask(now), Ask::Now);
-        breaker.succeeded();
-        assert_eq!(
-            (breaker.ask(now), breaker.ask(now), breaker.stand()),
-            (Ask::Now, Ask::Now, Stand::Closed)
-        );
+        assert_eq!(breaker.decide(now), Proceed);
+        breaker.record_success();
+        let decisions = (breaker.decide(now), breaker.decide(now));
+        assert_eq!((decisions, breaker.state()), ((Proceed, Proceed), BreakerState::Closed));
     }
 
     #[test]
-    fn who_has_nothing_to_ask_leaves_the_try_to_another() {
+    fn a_cancelled_probe_is_left_to_another_worker() {
         let now = Instant::now();
         let mut breaker = opened(now);
         let later = now + FIRST_PAUSE;
-        assert_eq!(breaker.ask(later), Ask::Now);
-        breaker.gave_up(later);
-        assert_eq!(breaker.ask(later), Ask::Now);
+        assert_eq!(breaker.decide(later), Proceed);
+        breaker.cancel_probe(later);
+        assert_eq!(breaker.decide(later), Proceed);
     }
 }

@@ -1,33 +1,35 @@
-//! What is known of devices: their state, and the last sample of each. Pure but for its locks.
+//! The devices' states, and the latest sample of each. Pure but for its locks.
 //!
-//! States do not decide what is accepted: a sample that is valid is taken from any device, started or not.
+//! States do not affect acceptance: a valid sample is accepted from any device, started or not.
 
-use crate::sample::{Priority, Sample};
-use serde::Serialize;
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Samples of a measuring device refused in a row until it is taken to be faulty.
-const FAULTS: u32 = 5;
-/// Devices are spread over so many locks.
+use serde::Serialize;
+
+use crate::sample::{Priority, Sample};
+
+/// Refused samples in a row after which a measuring device is in `Error`.
+const REFUSALS_TO_ERROR: u32 = 5;
+/// Devices are spread over this many locks.
 const SHARDS: usize = 16;
 
-/// What a device is doing.
+/// The state of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub enum State {
-    /// Nothing yet, or nothing any more.
+pub enum DeviceState {
+    /// Not started, or stopped.
     Idle,
-    /// It was started.
+    /// Started.
     Measuring,
-    /// It was measuring and what it sent could not be used, five times in a row.
+    /// Five of its samples in a row were refused while it was measuring.
     Error,
-    /// It was measuring and reached the configured fault.
+    /// It reached the configured number of samples while it was measuring.
     SafeState,
 }
 
-/// What somebody asks of a device.
+/// A command to a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
     /// From `Idle` to `Measuring`.
@@ -40,21 +42,21 @@ pub enum Command {
 
 /// Why a command is not carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum CommandRefusal {
     /// Its state does not allow it.
-    #[error("the device is in {}: only one that is in {} can be {}", .state.word(), .command.from(), .command.done())]
+    #[error("the device is in {}: only one that is in {} can be {}", .state.word(), .command.required_state(), .command.participle())]
     State {
-        /// What was asked.
+        /// The command.
         command: Command,
-        /// What it is in.
-        state: State,
+        /// The device's state.
+        state: DeviceState,
     },
-    /// There are too many already.
-    #[error("there is no room for another device")]
-    TooMany,
+    /// As many devices as may be are known.
+    #[error("there is no space for another device")]
+    TooManyDevices,
 }
 
-impl State {
+impl DeviceState {
     fn word(self) -> &'static str {
         match self {
             Self::Idle => "Idle",
@@ -64,7 +66,7 @@ impl State {
         }
     }
 
-    /// The state after a command; none when it does not apply.
+    /// The state after a command; `None` when the command does not apply.
     #[must_use]
     pub fn after(self, command: Command) -> Option<Self> {
         match (command, self) {
@@ -78,7 +80,8 @@ impl State {
 }
 
 impl Command {
-    fn from(self) -> &'static str {
+    /// The states in which it applies.
+    fn required_state(self) -> &'static str {
         match self {
             Self::Start => "Idle",
             Self::Stop => "Measuring",
@@ -86,7 +89,7 @@ impl Command {
         }
     }
 
-    fn done(self) -> &'static str {
+    fn participle(self) -> &'static str {
         match self {
             Self::Start => "started",
             Self::Stop => "stopped",
@@ -95,77 +98,78 @@ impl Command {
     }
 }
 
-/// The last sample that was accepted of a device.
+/// The latest sample that was accepted of a device.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Latest {
-    /// How many were accepted of it, this one included.
+pub struct LatestSample {
+    /// The number of samples accepted of the device, including this one.
     pub seq: u64,
-    /// What it told.
+    /// Its value.
     pub value: f64,
-    /// In which unit.
+    /// Its unit.
     pub unit: String,
-    /// Of what.
+    /// What was measured.
     pub r#type: String,
-    /// How much it matters.
+    /// Its priority.
     pub priority: &'static str,
-    /// When, as it told.
+    /// Its timestamp, as sent.
     pub timestamp: String,
 }
 
 #[derive(Debug)]
 struct Device {
-    state: State,
-    /// Accepted since it was started.
+    state: DeviceState,
+    /// Samples accepted since it was started.
     measured: u64,
     refused_in_a_row: u32,
-    latest: Option<Latest>,
+    latest: Option<LatestSample>,
     samples: u64,
 }
 
-/// All devices that are known.
+/// All known devices.
 #[derive(Debug)]
 pub struct Devices {
     shards: [Mutex<HashMap<String, Device>>; SHARDS],
     hasher: RandomState,
     count: AtomicUsize,
-    most: usize,
+    max_devices: usize,
     fault_after: u64,
 }
 
 impl Devices {
-    /// None yet and at most so many; each measuring one reaches `SafeState` after so many samples, 0 meaning never.
+    /// No devices yet, and at most `max_devices`; a measuring one reaches `SafeState` after `fault_after` samples, 0
+    /// meaning never.
     #[must_use]
-    pub fn new(most: usize, fault_after: u64) -> Self {
+    pub fn new(max_devices: usize, fault_after: u64) -> Self {
         let (shards, hasher, count) = (Default::default(), RandomState::new(), AtomicUsize::new(0));
-        Self { shards, hasher, count, most, fault_after }
+        Self { shards, hasher, count, max_devices, fault_after }
     }
 
-    /// How many are known.
+    /// How many devices are known.
     #[must_use]
     pub fn count(&self) -> usize {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// A device's state and last sample; none of one that was never heard of.
+    /// A device's state and latest sample; `None` for an unknown device.
     #[must_use]
-    pub fn find(&self, id: &str) -> Option<(State, Option<Latest>)> {
+    pub fn find(&self, id: &str) -> Option<(DeviceState, Option<LatestSample>)> {
         self.shard(id).get(id).map(|device| (device.state, device.latest.clone()))
     }
 
-    /// Carries a command out.
+    /// Executes a command.
     ///
     /// # Errors
-    /// When the device's state does not allow it, or it would be one too many.
-    pub fn command(&self, id: &str, command: Command) -> Result<(), Refused> {
+    /// When the device's state does not allow it, or the device is new and there are too many.
+    pub fn command(&self, id: &str, command: Command) -> Result<(), CommandRefusal> {
         let mut shard = self.shard(id);
-        let device = self.known(&mut shard, id).ok_or(Refused::TooMany)?;
+        let device = self.find_or_insert(&mut shard, id).ok_or(CommandRefusal::TooManyDevices)?;
         let state = device.state;
-        device.state = state.after(command).ok_or(Refused::State { command, state })?;
+        device.state = state.after(command).ok_or(CommandRefusal::State { command, state })?;
         (device.measured, device.refused_in_a_row) = (0, 0);
         Ok(())
     }
 
-    /// Remembers what was accepted. A device too many is not remembered; its samples are accepted all the same.
+    /// Records accepted samples. A device beyond the maximum is not recorded; its samples are accepted all the same.
     pub fn accepted<'a>(&self, samples: impl Iterator<Item = &'a Sample<'a>>) {
         let mut samples = samples.peekable();
         while let Some(first) = samples.next() {
@@ -174,28 +178,28 @@ impl Devices {
                 (last, count) = (next, count + 1);
             }
             let mut shard = self.shard(&first.device_id);
-            if let Some(device) = self.known(&mut shard, &first.device_id) {
+            if let Some(device) = self.find_or_insert(&mut shard, &first.device_id) {
                 device.accepted(last, count, self.fault_after);
             }
         }
     }
 
-    /// A sample of a device was refused. Only who is known already can fall ill of that.
+    /// Records a refused sample. It affects known devices only.
     pub fn refused(&self, id: &str) {
         let mut shard = self.shard(id);
-        let Some(device) = shard.get_mut(id).filter(|device| device.state == State::Measuring) else {
+        let Some(device) = shard.get_mut(id).filter(|device| device.state == DeviceState::Measuring) else {
             return;
         };
         device.refused_in_a_row += 1;
-        if device.refused_in_a_row >= FAULTS {
-            device.state = State::Error;
+        if device.refused_in_a_row >= REFUSALS_TO_ERROR {
+            device.state = DeviceState::Error;
         }
     }
 
-    fn known<'a>(&self, shard: &'a mut HashMap<String, Device>, id: &str) -> Option<&'a mut Device> {
+    fn find_or_insert<'a>(&self, shard: &'a mut HashMap<String, Device>, id: &str) -> Option<&'a mut Device> {
         if !shard.contains_key(id) {
             let before = self.count.fetch_add(1, Ordering::Relaxed);
-            if before >= self.most {
+            if before >= self.max_devices {
                 self.count.fetch_sub(1, Ordering::Relaxed);
                 return None;
             }
@@ -205,27 +209,27 @@ impl Devices {
     }
 
     fn shard(&self, id: &str) -> MutexGuard<'_, HashMap<String, Device>> {
-        let place = self.hasher.hash_one(id) as usize % SHARDS;
-        self.shards[place].lock().unwrap_or_else(PoisonError::into_inner)
+        let index = self.hasher.hash_one(id) as usize % SHARDS;
+        self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Device {
     fn new() -> Self {
-        Self { state: State::Idle, measured: 0, refused_in_a_row: 0, latest: None, samples: 0 }
+        Self { state: DeviceState::Idle, measured: 0, refused_in_a_row: 0, latest: None, samples: 0 }
     }
 
-    /// So many samples were accepted, of which this was the last.
+    /// Records `count` accepted samples, of which this was the last.
     fn accepted(&mut self, last: &Sample<'_>, count: u64, fault_after: u64) {
         self.samples += count;
         self.refused_in_a_row = 0;
-        if self.state == State::Measuring {
+        if self.state == DeviceState::Measuring {
             self.measured += count;
             if fault_after > 0 && self.measured >= fault_after {
-                self.state = State::SafeState;
+                self.state = DeviceState::SafeState;
             }
         }
-        let latest = self.latest.get_or_insert_with(|| Latest {
+        let latest = self.latest.get_or_insert_with(|| LatestSample {
             seq: 0,
             value: 0.0,
             unit: String::new(),
@@ -234,13 +238,13 @@ impl Device {
             timestamp: String::new(),
         });
         (latest.seq, latest.value, latest.priority) = (self.samples, last.value, last.priority.word());
-        for (held, told) in [
+        for (field, text) in [
             (&mut latest.unit, &last.unit),
             (&mut latest.r#type, &last.kind),
             (&mut latest.timestamp, &last.timestamp),
         ] {
-            held.clear();
-            held.push_str(told);
+            field.clear();
+            field.push_str(text);
         }
     }
 }

@@ -1,91 +1,94 @@
-//! A task on its way: what holds it until it is handed on, and who is told of that.
+//! A task in the queue: what it occupies until it is handed on, and what is notified then.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use bytes::Bytes;
+use kit::limit::Permit;
+use tokio::sync::Notify;
 
 use crate::journal::Segment;
 use crate::sample::Priority;
 use crate::task::Tasks;
-use bytes::Bytes;
-use kit::limit::Permit;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
-use tokio::sync::Notify;
 
 /// A task that was accepted and is not handed on yet.
 #[derive(Debug)]
-pub struct Entry {
-    /// How much it matters.
+pub struct QueueEntry {
+    /// Its sample's priority.
     pub priority: Priority,
     /// Its JSON.
     pub task: Bytes,
     /// When it was accepted.
     pub since: Instant,
-    /// Its place among those that may be held; none for what an earlier process left.
-    pub place: Option<Permit>,
-    /// What must be done when it is handed on.
-    pub kept: Kept,
+    /// Its slot in the queue; `None` for a task that was recovered from the journal.
+    pub slot: Option<Permit>,
+    /// Where the task exists besides in memory.
+    pub backing: TaskBacking,
 }
 
-/// Where a task is besides in memory.
+/// Where a task exists besides in memory, and so what must be done when it is handed on.
 #[derive(Debug, Clone)]
-pub enum Kept {
-    /// Nowhere: it is gone with the process.
+pub enum TaskBacking {
+    /// Nowhere: it is lost with the process.
     Memory,
     /// In a segment on disk.
     Disk(Arc<Segment>),
-    /// Nowhere, but its sender waits until it is handed on.
-    Awaited(Arc<Receipt>),
+    /// Nowhere, but its client waits until it is handed on.
+    Awaited(Arc<HandOnReceipt>),
 }
 
-impl Entry {
-    /// The sink has it.
+impl QueueEntry {
+    /// The sink has the task.
     pub fn handed_on(self) {
-        match &self.kept {
-            Kept::Memory => {}
-            Kept::Disk(segment) => segment.handed_on(),
-            Kept::Awaited(receipt) => receipt.handed_on(),
+        match &self.backing {
+            TaskBacking::Memory => {}
+            TaskBacking::Disk(segment) => segment.handed_on(),
+            TaskBacking::Awaited(receipt) => receipt.handed_on(),
         }
     }
 }
 
-/// Entries of tasks that have their places.
+/// Entries of tasks that have their slots.
 pub fn entries<'a>(
-    (tasks, places): (&'a Tasks, Vec<Permit>),
-    kept: &'a Kept,
-) -> impl Iterator<Item = Entry> + 'a {
+    tasks: &'a Tasks,
+    slots: Vec<Permit>,
+    backing: &'a TaskBacking,
+) -> impl Iterator<Item = QueueEntry> + 'a {
     let since = Instant::now();
-    tasks.iter().zip(places).map(move |((priority, task), place)| Entry {
+    tasks.iter().zip(slots).map(move |((priority, task), slot)| QueueEntry {
         priority,
         task,
         since,
-        place: Some(place),
-        kept: kept.clone(),
+        slot: Some(slot),
+        backing: backing.clone(),
     })
 }
 
-/// Tells a sender when all tasks of a request are handed on.
+/// Completes when all tasks of a request are handed on.
 #[derive(Debug)]
-pub struct Receipt {
-    left: AtomicUsize,
+pub struct HandOnReceipt {
+    pending: AtomicUsize,
     done: Notify,
 }
 
-impl Receipt {
-    /// For so many tasks.
+impl HandOnReceipt {
+    /// For this many tasks.
     #[must_use]
-    pub fn of(tasks: usize) -> Arc<Self> {
-        Arc::new(Self { left: AtomicUsize::new(tasks), done: Notify::new() })
+    pub fn for_tasks(count: usize) -> Arc<Self> {
+        Arc::new(Self { pending: AtomicUsize::new(count), done: Notify::new() })
     }
 
     /// Returns once all are handed on.
     pub async fn wait(&self) {
-        while self.left.load(Ordering::Acquire) > 0 {
-            // Given before anybody waits, the notice is kept.
+        while self.pending.load(Ordering::Acquire) > 0 {
+            // A notification sent before the wait is stored, so none is missed.
             self.done.notified().await;
         }
     }
 
     fn handed_on(&self) {
-        if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+        if self.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.done.notify_one();
         }
     }

@@ -1,26 +1,27 @@
-//! The faults that only this service can be started with. This module exists in builds with the feature `faults` alone.
+//! The gateway's own faults. Only builds with the feature `faults` have this module.
 
-use kit::faults::{Fault, amount};
 use std::time::Duration;
 
-/// Takes in more samples than it should.
+use kit::faults::{Fault, amount};
+
+/// Accepts more samples than it should.
 pub(crate) const BOUNDLESS: &str = "boundless";
 /// Hands tasks on later than it could.
 const SLOW_SINK: &str = "slow-sink";
 
-/// Its own faults, beside [`kit::faults::COMMON`].
+/// The gateway's own faults, beside [`kit::faults::COMMON`].
 pub const FAULTS: &[Fault] = &[
     Fault {
         name: BOUNDLESS,
-        amount: "samples held at most, instead of `QUEUE_SIZE`",
-        does: "samples are taken in that cannot be handed on in time",
-        shows: "nothing is refused; `queue_depth`, `rss` and the time until samples are handed on rise as long as the load is above what the sink can take",
+        amount: "limit on queued samples, instead of `QUEUE_SIZE`",
+        does: "samples are accepted that cannot be handed on in time",
+        shows: "nothing is refused; `queue_depth`, `rss` and the time until samples are handed on rise as long as the load exceeds the sink's rate",
     },
     Fault {
         name: SLOW_SINK,
-        amount: "milliseconds that handing on takes longer",
-        does: "each worker waits before it asks the sink",
-        shows: "`queue_wait_seconds` longer by as much; above `WORKERS` times 256 a wait `queue_depth` rises and requests are refused; CPU as it was",
+        amount: "milliseconds added to each batch handed on",
+        does: "each worker waits before it writes a batch to the sink",
+        shows: "`queue_wait_seconds` is longer by the amount; at more than `WORKERS` × 256 samples per wait, `queue_depth` rises and requests are refused; CPU does not change",
     },
 ];
 

@@ -1,4 +1,4 @@
-//! RFC 3339, read strictly and written. Pure, and without allocation on the way in: every sample carries one.
+//! RFC 3339, parsed strictly and formatted. Pure, and parsing does not allocate: every sample has a timestamp.
 
 /// Microseconds from 1970-01-01T00:00:00Z to 9999-12-31T23:59:59.999999Z.
 const LAST_US: i64 = 253_402_300_799_999_999;
@@ -49,7 +49,7 @@ fn number(digits: &[u8]) -> Option<i64> {
 fn fraction(rest: &[u8]) -> Option<(i64, &[u8])> {
     let Some(digits) = rest.strip_prefix(b".") else { return Some((0, rest)) };
     let count = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    // RFC 3339 has no most; nobody measures below the attosecond.
+    // RFC 3339 has no maximum; no device measures below the attosecond.
     if !(1..=18).contains(&count) {
         return None;
     }
@@ -91,7 +91,7 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
     before + (153 * month + 2) / 5 + day - 1 - 719_468
 }
 
-/// The date of a day, by looking: the year is estimated and corrected.
+/// Year, month and day of a day since 1970-01-01: the year is estimated and corrected.
 fn civil(day: i64) -> (i64, i64, i64) {
     let mut year = 1970 + day / 366;
     while days(year + 1, 1, 1) <= day {
@@ -106,9 +106,10 @@ fn civil(day: i64) -> (i64, i64, i64) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use kit::clock::UtcMs;
     use proptest::prelude::*;
+
+    use super::*;
 
     #[test]
     fn only_rfc_3339_is_read() {
@@ -147,7 +148,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agrees_with_the_calendar_of_others(us in 0..=LAST_US) {
+        fn agrees_with_the_calendar_of_jiff(us in 0..=LAST_US) {
             let text = text(us).unwrap();
             prop_assert_eq!(parse(&text), Some(us));
             prop_assert_eq!(UtcMs::parse(&text), Some(UtcMs(us / 1000)));
@@ -163,7 +164,7 @@ mod tests {
         }
 
         #[test]
-        fn anything_is_read_without_a_fault(text in "[-+0-9TtZz:. ]{0,40}") {
+        fn any_text_is_parsed_without_a_panic(text in "[-+0-9TtZz:. ]{0,40}") {
             let _either = parse(&text);
         }
     }

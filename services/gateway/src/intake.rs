@@ -1,4 +1,4 @@
-//! From a body to samples: what can be read, and for each sample what is wrong with it. Pure.
+//! From a body to samples: parses the body, and validates each sample. Pure.
 
 mod json;
 mod members;
@@ -6,31 +6,31 @@ mod protobuf;
 
 use crate::sample::{Invalid, Sample};
 
-/// How a body is written.
+/// The format of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum BodyFormat {
     /// `application/json`: an object, or an array of them.
     Json,
     /// `application/x-protobuf`: a `telemetry.TelemetryBatch`.
     Protobuf,
 }
 
-/// What is taken.
+/// Bounds on bodies and values.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Samples in one body.
     pub batch: usize,
-    /// How far a value may be from zero.
+    /// The largest absolute value of a sample.
     pub value: f64,
 }
 
-/// Why nothing of a body was read.
+/// Why a body cannot be read at all.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unreadable {
-    /// There is none.
+pub enum BodyError {
+    /// It is empty.
     #[error("Empty request body")]
     Empty,
-    /// It is not what it claims to be, or nested too deeply.
+    /// It is not in its format, or nested too deeply.
     #[error("the body cannot be read: {0}")]
     Malformed(String),
     /// More samples than one body may have.
@@ -38,18 +38,18 @@ pub enum Unreadable {
     TooMany(usize),
 }
 
-/// Each sample in the order told, or why it is refused.
-pub type Read<'a> = Vec<Result<Sample<'a>, Invalid>>;
+/// Each sample in the order sent, or why it is refused.
+pub type ParsedSamples<'a> = Vec<Result<Sample<'a>, Invalid>>;
 
 /// Reads a body.
 ///
 /// # Errors
-/// When it holds nothing that could be told apart into samples.
-pub fn read(form: Form, body: &[u8], limits: Limits) -> Result<Read<'_>, Unreadable> {
-    match form {
-        _ if body.is_empty() => Err(Unreadable::Empty),
-        Form::Json => json::read(body, limits),
-        Form::Protobuf => protobuf::read(body, limits),
+/// When the body as a whole cannot be read.
+pub fn read(format: BodyFormat, body: &[u8], limits: Limits) -> Result<ParsedSamples<'_>, BodyError> {
+    match format {
+        _ if body.is_empty() => Err(BodyError::Empty),
+        BodyFormat::Json => json::read(body, limits),
+        BodyFormat::Protobuf => protobuf::read(body, limits),
     }
 }
 

@@ -1,9 +1,9 @@
-//! What must outlive the process: every accepted task in append-only files, with checksums, until it is handed on.
+//! The write-ahead log: every accepted task is in append-only files, with checksums, until it is handed on.
 //!
-//! One thread writes. Everything that waits for it goes into one write and one `fsync`, so their cost is shared. When
-//! it is down, entries join the queue, whether or not their sender still waits. A file whose tasks are all handed on is
-//! deleted; what an earlier process left is read at the start. A task may be handed on twice, if the process was killed
-//! before its file could be deleted: its id tells.
+//! One thread writes. Everything that waits for it goes into one write and one `fsync`, so their cost is shared. Then
+//! the entries are pushed into the queue, whether or not their client still waits. A file whose tasks are all handed on
+//! is deleted; the files of an earlier process are read at the start. A task may be handed on twice, if the process was
+//! killed before its file was deleted: both have the same id.
 
 mod file;
 mod record;
@@ -11,28 +11,29 @@ mod replay;
 mod segment;
 mod writer;
 
-pub use replay::Left;
-pub use segment::Segment;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use kit::limit::Permit;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::queue::{self, Queue};
 use crate::sample::Priority;
 use crate::task::Tasks;
 use file::Folder;
-use kit::limit::Permit;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use tokio::sync::{mpsc, oneshot};
+pub use replay::RecoveredTasks;
+pub use segment::Segment;
 
-/// Where and how much.
+/// Where the journal is, and its size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JournalOptions {
-    /// The folder, made when it is missing; one process at a time.
+    /// The folder, created when it is missing; used by one process at a time.
     pub folder: PathBuf,
-    /// Bytes after which the next file is begun.
+    /// Bytes in a file after which the next one is created.
     pub segment_bytes: u64,
     /// Bytes of all files; past that nothing more is accepted.
-    pub most_bytes: u64,
+    pub max_bytes: u64,
 }
 
 /// Why the journal cannot be used.
@@ -41,75 +42,78 @@ pub struct JournalOptions {
 pub struct JournalError {
     /// The folder.
     pub folder: PathBuf,
-    /// What the system said.
+    /// The system's error.
     pub source: std::io::Error,
 }
 
-/// Why something is not on disk.
+/// Why tasks are not on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NotKept {
-    /// There are as many bytes as there may be.
+pub enum PersistError {
+    /// The journal has as many bytes as it may have.
     #[error("the journal is full")]
     Full,
-    /// The disk did not take it.
-    #[error("the disk does not take it")]
+    /// The write or its `fsync` failed.
+    #[error("the disk cannot be written")]
     Failed,
 }
 
-/// What is to be written, and who waits for it.
-struct Write {
+/// Tasks to be written, their slots in the queue, and where the outcome is sent.
+struct WriteRequest {
     tasks: Tasks,
-    places: Vec<Permit>,
-    done: oneshot::Sender<Result<(), NotKept>>,
+    slots: Vec<Permit>,
+    done: oneshot::Sender<Result<(), PersistError>>,
 }
 
-/// How much there is.
+/// The size of all files.
 #[derive(Debug, Default)]
-struct Size {
+struct JournalSize {
     bytes: AtomicU64,
 }
 
-/// The hand that gives tasks to the writing thread. Dropping it ends the thread once all is written.
+/// Sends tasks to the writing thread. Dropping it ends the thread once everything is written.
 #[derive(Debug)]
 pub struct Journal {
-    writes: mpsc::UnboundedSender<Write>,
-    size: Arc<Size>,
-    most_bytes: u64,
+    writes: mpsc::UnboundedSender<WriteRequest>,
+    size: Arc<JournalSize>,
+    max_bytes: u64,
     writer: Option<std::thread::JoinHandle<()>>,
 }
 
 impl Journal {
-    /// Opens the folder, and yields what an earlier process left in it.
+    /// Opens the folder; returns the tasks of an earlier process that are in it, too.
     ///
     /// # Errors
-    /// When the folder cannot be used, or another process does.
-    pub fn open(options: &JournalOptions, queue: &Arc<Queue>) -> Result<(Self, Left), JournalError> {
+    /// When the folder cannot be used, or another process uses it.
+    pub fn open(
+        options: &JournalOptions,
+        queue: &Arc<Queue>,
+    ) -> Result<(Self, RecoveredTasks), JournalError> {
         let failed = |source| JournalError { folder: options.folder.clone(), source };
-        let size = Arc::new(Size::default());
+        let size = Arc::new(JournalSize::default());
         let folder = Folder::open(&options.folder, Arc::clone(&size)).map_err(failed)?;
-        let (left, next) = replay::read(&folder).map_err(failed)?;
-        // Places bound what waits, so this holds no more than they do.
+        let (recovered, next_number) = replay::read(&folder).map_err(failed)?;
+        // The queue's slots bound what waits, and so this channel's length.
         let (writes, incoming) = mpsc::unbounded_channel();
-        let writer = writer::Writer::new((folder, next), options, Arc::clone(queue));
+        let writer = writer::Writer::new(folder, next_number, options, Arc::clone(queue));
         let thread = std::thread::Builder::new().name("journal".to_owned());
         let writer = thread.spawn(move || writer.run(incoming)).map_err(failed)?;
-        Ok((Self { writes, size, most_bytes: options.most_bytes, writer: Some(writer) }, left))
+        Ok((Self { writes, size, max_bytes: options.max_bytes, writer: Some(writer) }, recovered))
     }
 
     /// Returns once the tasks are on disk and in the queue.
     ///
     /// # Errors
     /// When they are not, and will not be.
-    pub async fn keep(&self, tasks: Tasks, places: Vec<Permit>) -> Result<(), NotKept> {
-        let (done, kept) = oneshot::channel();
-        self.writes.send(Write { tasks, places, done }).map_err(|_| NotKept::Failed)?;
-        kept.await.unwrap_or(Err(NotKept::Failed))
+    pub async fn persist(&self, tasks: Tasks, slots: Vec<Permit>) -> Result<(), PersistError> {
+        let (done, outcome) = oneshot::channel();
+        self.writes.send(WriteRequest { tasks, slots, done }).map_err(|_| PersistError::Failed)?;
+        outcome.await.unwrap_or(Err(PersistError::Failed))
     }
 
-    /// Whether something of this priority fits: of its bytes, too, the last are kept for what matters more.
+    /// Whether tasks of this priority fit: the last part of the bytes, too, is reserved for higher priorities.
     #[must_use]
-    pub fn has_room_for(&self, priority: Priority) -> bool {
-        self.bytes() < queue::share(priority, self.most_bytes)
+    pub fn has_space_for(&self, priority: Priority) -> bool {
+        self.bytes() < queue::usable_capacity(priority, self.max_bytes)
     }
 
     /// Bytes of all files.
@@ -118,12 +122,12 @@ impl Journal {
         self.size.bytes.load(Ordering::Relaxed)
     }
 
-    /// Writes what is left to write, and ends the thread.
+    /// Writes what is still to be written, and ends the thread.
     pub fn close(mut self) {
         let writer = self.writer.take();
         drop(self);
         if writer.is_some_and(|writer| writer.join().is_err()) {
-            tracing::error!("the journal's thread ended in a fault");
+            tracing::error!("the journal's thread panicked");
         }
     }
 }

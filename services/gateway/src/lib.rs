@@ -1,8 +1,8 @@
-//! Takes in telemetry of devices and hands it on.
+//! The telemetry gateway: accepts samples of devices and hands them on.
 //!
-//! `intake` reads a body, `accept` is the one path of every sample, `queue` bounds what waits, `journal` lets it outlive
-//! the process, `pool` hands it to the `sink`, `server` puts a process together. Start at [`server::start`] for how a
-//! process runs, at [`accept`] for what the service means.
+//! `intake` parses a body, `accept` is the path of every sample, `queue` bounds the tasks in memory, `journal` keeps
+//! them on disk, `pool` hands them to the `sink`, `server` assembles a process. Start at [`server::start`] for how a
+//! process runs, at [`accept`] for what the service does.
 
 pub mod accept;
 pub mod breaker;

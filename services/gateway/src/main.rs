@@ -1,4 +1,7 @@
-//! The `gateway` command: one process that takes telemetry in, and a question after its health.
+//! The `gateway` command: `serve` accepts telemetry, `health` checks a serving process.
+
+use std::io::Write;
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use gateway::server;
@@ -6,13 +9,11 @@ use gateway::settings::{Settings, admin_address};
 use kit::drain::Signals;
 use kit::env::Env;
 use kit::probe;
-use std::io::Write;
-use std::process::ExitCode;
 
 type Failure = Box<dyn std::error::Error>;
 
 #[derive(Parser)]
-#[command(about = "Takes in telemetry of devices and hands it on", version)]
+#[command(about = "Accepts telemetry of devices and hands it on", version)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -20,15 +21,15 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Take telemetry in; configured by the environment.
+    /// Accept telemetry; configured by the environment.
     Serve,
-    /// Ask the process that was started with the same environment whether it is ready: exit code 0, or 1 with the
+    /// Check whether the process that was started with the same environment is ready: exit code 0, or 1 with the
     /// reason.
     Health,
 }
 
-/// 0 when all went well, 1 when the process that was asked after is not ready, 2 when the settings, a port, the journal
-/// or the sink cannot be used.
+/// 0 on success, 1 when the checked process is not ready, 2 when the settings, a port, the journal or the sink cannot
+/// be used.
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Serve => run(),
@@ -37,7 +38,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            let _nobody_reads = writeln!(std::io::stderr(), "gateway: {failure}");
+            let _stderr_closed = writeln!(std::io::stderr(), "gateway: {failure}");
             ExitCode::from(if failure.is::<probe::NotReady>() { 1 } else { 2 })
         }
     }

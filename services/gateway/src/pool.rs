@@ -1,103 +1,105 @@
-//! The workers: a fixed number of tasks that take what was accepted from the queue and hand it on. No connection ever
-//! occupies one; they meet requests in the queue alone.
+//! The workers: a fixed number of async tasks that take entries from the queue and hand them on. No connection ever
+//! occupies a worker.
 
-use crate::breaker::{Ask, Breaker, Stand};
-use crate::entry::Entry;
-use crate::meters::Meters;
-use crate::queue::Queue;
-use crate::sink::{Sink, Turn};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
 use tokio::task::JoinSet;
 
-/// Taken at once by one worker: the cost of a round trip to the sink is shared by so many.
-const BATCH: usize = 256;
-/// Between two failures while the breaker is closed.
-const PAUSE: Duration = Duration::from_millis(20);
-/// A sink that is away is told once in a while.
-const COMPLAIN_EVERY: Duration = Duration::from_secs(10);
+use crate::breaker::{Breaker, BreakerDecision, BreakerState};
+use crate::entry::QueueEntry;
+use crate::meters::Meters;
+use crate::queue::Queue;
+use crate::sink::{Sink, SinkPermit};
+
+/// Entries that one worker takes at once: they share the cost of a round trip to the sink.
+const BATCH_SIZE: usize = 256;
+/// After each failure.
+const FAILURE_PAUSE: Duration = Duration::from_millis(20);
+/// A failing sink is logged this often at most.
+const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 /// What all workers share.
 #[derive(Debug)]
-pub struct Work {
+pub struct WorkerContext {
     queue: Arc<Queue>,
     sink: Sink,
     breaker: Mutex<Breaker>,
-    complained: Mutex<Option<Instant>>,
+    last_logged: Mutex<Option<Instant>>,
     meters: Arc<Meters>,
 }
 
-impl Work {
+impl WorkerContext {
     /// From the queue to the sink.
     #[must_use]
     pub fn new(queue: Arc<Queue>, sink: Sink, meters: Arc<Meters>) -> Arc<Self> {
-        Arc::new(Self { queue, sink, breaker: Mutex::default(), complained: Mutex::default(), meters })
+        Arc::new(Self { queue, sink, breaker: Mutex::default(), last_logged: Mutex::default(), meters })
     }
 
-    /// How the breaker towards the sink stands, and how often it was opened.
+    /// The state of the sink's circuit breaker, and how often it was opened.
     #[must_use]
-    pub fn breaker(&self) -> (Stand, u64) {
+    pub fn breaker(&self) -> (BreakerState, u64) {
         let breaker = self.lock();
-        (breaker.stand(), breaker.opened)
+        (breaker.state(), breaker.opened)
     }
 
-    /// Starts so many workers.
+    /// Starts this many workers.
     #[must_use]
-    pub fn start(self: &Arc<Self>, workers: usize) -> Workers {
+    pub fn start(self: &Arc<Self>, workers: usize) -> WorkerPool {
         let mut tasks = JoinSet::new();
         for _ in 0..workers {
             let work = Arc::clone(self);
             tasks.spawn(async move {
                 loop {
-                    work.once().await;
+                    work.run_once().await;
                 }
             });
         }
-        Workers { work: Arc::clone(self), _tasks: tasks }
+        WorkerPool { work: Arc::clone(self), _tasks: tasks }
     }
 
-    async fn once(&self) {
+    async fn run_once(&self) {
         self.queue.arrived().await;
-        let asked = self.lock().ask(Instant::now());
-        if let Ask::After(pause) = asked {
+        let decision = self.lock().decide(Instant::now());
+        if let BreakerDecision::RetryAfter(pause) = decision {
             return tokio::time::sleep(pause).await;
         }
-        let turn = self.sink.turn().await;
-        // Before anything is taken: whoever waits for the end must see it in the queue or here.
+        let permit = self.sink.permit().await;
+        // Before entries are taken: `WorkerPool::finish` must see them in the queue or with a busy worker.
         let _busy = self.meters.busy();
-        let entries = self.queue.take(BATCH);
+        let entries = self.queue.take(BATCH_SIZE);
         if entries.is_empty() {
-            return self.lock().gave_up(Instant::now());
+            return self.lock().cancel_probe(Instant::now());
         }
-        self.hand_on(entries, turn).await;
+        self.hand_on(entries, permit).await;
     }
 
-    async fn hand_on(&self, entries: Vec<Entry>, turn: Turn) {
+    async fn hand_on(&self, entries: Vec<QueueEntry>, permit: SinkPermit) {
         let began = Instant::now();
         #[cfg(feature = "faults")]
         crate::faults::slow_sink().await;
-        let outcome = self.sink.hand_on(&entries, turn).await;
+        let outcome = self.sink.hand_on(&entries, permit).await;
         match outcome {
             Ok(()) => {
-                self.lock().succeeded();
+                self.lock().record_success();
                 self.meters.handed_on(&entries, began);
-                entries.into_iter().for_each(Entry::handed_on);
+                entries.into_iter().for_each(QueueEntry::handed_on);
             }
             Err(error) => {
-                self.complain(&error);
+                self.log_failure(&error);
                 self.meters.failed();
                 self.queue.put_back(entries);
-                self.lock().failed(Instant::now());
-                tokio::time::sleep(PAUSE).await;
+                self.lock().record_failure(Instant::now());
+                tokio::time::sleep(FAILURE_PAUSE).await;
             }
         }
     }
 
-    fn complain(&self, error: &crate::sink::SinkError) {
-        let mut complained = self.complained.lock().unwrap_or_else(PoisonError::into_inner);
-        if complained.is_none_or(|at| at.elapsed() > COMPLAIN_EVERY) {
-            tracing::warn!(%error, waiting = self.queue.depth(), "tasks could not be handed on; they wait");
-            *complained = Some(Instant::now());
+    fn log_failure(&self, error: &crate::sink::SinkError) {
+        let mut last_logged = self.last_logged.lock().unwrap_or_else(PoisonError::into_inner);
+        if last_logged.is_none_or(|at| at.elapsed() > LOG_INTERVAL) {
+            tracing::warn!(%error, waiting = self.queue.depth(), "tasks could not be handed on; they stay queued");
+            *last_logged = Some(Instant::now());
         }
     }
 
@@ -106,54 +108,61 @@ impl Work {
     }
 }
 
-/// Workers at work. Dropping them ends them where they wait.
+/// Running workers. Dropping them aborts them at their next await.
 #[derive(Debug)]
-pub struct Workers {
-    work: Arc<Work>,
+pub struct WorkerPool {
+    work: Arc<WorkerContext>,
     _tasks: JoinSet<()>,
 }
 
-impl Workers {
-    /// Lets them finish what waits, for no longer than `within`; yields how much still waits then.
+impl WorkerPool {
+    /// Waits until the queue is empty, for no longer than `within`; returns how many samples still wait then.
     pub async fn finish(self, within: Duration) -> usize {
-        let mut looks = tokio::time::interval(Duration::from_millis(2));
+        let mut checks = tokio::time::interval(Duration::from_millis(2));
         let done = async {
             while self.work.queue.depth() + self.work.meters.workers_busy() > 0 {
-                looks.tick().await;
+                checks.tick().await;
             }
         };
         let _in_time = tokio::time::timeout(within, done).await;
-        // What a worker holds now may or may not be handed on; it counts as waiting.
-        self.work.queue.depth() + self.work.meters.workers_busy() * BATCH
+        // A busy worker's entries may or may not be handed on; they count as waiting.
+        self.work.queue.depth() + self.work.meters.workers_busy() * BATCH_SIZE
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use kit::limit::Limit;
+
     use super::*;
-    use crate::entry::Kept;
+    use crate::entry::TaskBacking;
     use crate::queue::Shedding;
     use crate::sample::Priority;
     use crate::sink::SinkOptions;
-    use kit::limit::Limit;
 
     #[tokio::test]
-    async fn while_one_writes_to_a_file_the_others_leave_what_arrives_in_the_queue() {
+    async fn while_one_worker_writes_to_a_file_the_others_leave_arriving_tasks_in_the_queue() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tasks");
         let queue = Arc::new(Queue::new(Limit::new(100), Shedding::Never));
         let sink = Sink::open(&SinkOptions::File(path.clone())).unwrap();
-        let work = Work::new(Arc::clone(&queue), sink, Meters::new(Arc::clone(&queue), 8));
-        let turn = work.sink.turn().await;
+        let work = WorkerContext::new(Arc::clone(&queue), sink, Meters::new(Arc::clone(&queue), 8));
+        let permit = work.sink.permit().await;
         let workers = work.start(8);
         for arrived in 1..=20 {
-            let (since, kept) = (Instant::now(), Kept::Memory);
-            queue.push([Entry { priority: Priority::Low, task: "{}".into(), since, place: None, kept }]);
-            // Every worker that is ready has its turn of the only thread meanwhile.
+            let (since, backing) = (Instant::now(), TaskBacking::Memory);
+            queue.push([QueueEntry {
+                priority: Priority::Low,
+                task: "{}".into(),
+                since,
+                slot: None,
+                backing,
+            }]);
+            // Every runnable worker runs on the only thread meanwhile.
             tokio::task::yield_now().await;
             assert_eq!(queue.depth(), arrived);
         }
-        drop(turn);
+        drop(permit);
         assert_eq!(workers.finish(Duration::from_secs(60)).await, 0);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "{}\n".repeat(20));
     }

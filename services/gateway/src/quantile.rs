@@ -1,86 +1,92 @@
-//! Quantiles of times over the last minute or two, in bounded memory and without locks: counts in buckets each a
-//! sixteenth wider than its lower bound, so that a quantile is at most 6.25 % too high.
+//! Quantiles of times over the last minute or two, in bounded memory and without locks: a histogram whose buckets are a
+//! sixteenth of their lower bound wide, so that a quantile is at most 6.25 % too high.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Buckets to a doubling.
-const STEPS: u32 = 16;
-/// Below this many nanoseconds everything is one bucket.
+/// Buckets per doubling.
+const BUCKETS_PER_DOUBLING: u32 = 16;
+/// Times below 2 to this power, in nanoseconds, share one bucket.
 const FLOOR_BITS: u32 = 10;
-/// From 1 µs to 2^26 µs (67 s); what is longer is in the last.
+/// From 1 µs to 2^26 µs (67 s); longer times are in the last bucket.
 const DOUBLINGS: u32 = 26;
-const BUCKETS: usize = (STEPS * DOUBLINGS) as usize + 1;
-/// Each of the two halves is for so long; quantiles are over both.
-const HALF: Duration = Duration::from_secs(60);
+const BUCKETS: usize = (BUCKETS_PER_DOUBLING * DOUBLINGS) as usize + 1;
+/// The time that one histogram covers; quantiles are computed over two.
+const HISTOGRAM_PERIOD: Duration = Duration::from_secs(60);
 
-/// Times that were seen.
+/// A sliding histogram of times.
 #[derive(Debug)]
 pub struct Quantiles {
     began: Instant,
-    halves: [Half; 2],
+    minutes: [MinuteHistogram; 2],
 }
 
 #[derive(Debug)]
-struct Half {
-    /// Which minute since the beginning is in it.
+struct MinuteHistogram {
+    /// The minute since the beginning that it covers.
     minute: AtomicU64,
     counts: Box<[AtomicU64]>,
 }
 
-impl Half {
+impl MinuteHistogram {
     fn new(minute: u64) -> Self {
         Self { minute: AtomicU64::new(minute), counts: (0..BUCKETS).map(|_| AtomicU64::new(0)).collect() }
     }
 }
 
 impl Quantiles {
-    /// None seen yet.
+    /// An empty histogram.
     #[must_use]
     pub fn new(now: Instant) -> Self {
-        Self { began: now, halves: [Half::new(0), Half::new(1)] }
+        Self { began: now, minutes: [MinuteHistogram::new(0), MinuteHistogram::new(1)] }
     }
 
-    /// Adds a time that was seen at `now`.
+    /// Adds a time that was measured at `now`.
     pub fn add(&self, time: Duration, now: Instant) {
         let minute = self.minute(now);
-        let half = &self.halves[(minute % 2) as usize];
-        let held = half.minute.load(Ordering::Relaxed);
-        let is_old = held < minute;
-        if is_old && half.minute.compare_exchange(held, minute, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        let histogram = &self.minutes[(minute % 2) as usize];
+        let covered = histogram.minute.load(Ordering::Relaxed);
+        let is_old = covered < minute;
+        if is_old
+            && histogram
+                .minute
+                .compare_exchange(covered, minute, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
         {
-            half.counts.iter().for_each(|count| count.store(0, Ordering::Relaxed));
+            histogram.counts.iter().for_each(|count| count.store(0, Ordering::Relaxed));
         }
-        half.counts[bucket(time)].fetch_add(1, Ordering::Relaxed);
+        histogram.counts[bucket(time)].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The times below which these shares (0 to 1) of what was seen lie; none when nothing was.
+    /// The quantiles of these ranks (0 to 1); `None` when no time was added recently.
     #[must_use]
-    pub fn at<const N: usize>(&self, shares: [f64; N], now: Instant) -> Option<[Duration; N]> {
+    pub fn at<const N: usize>(&self, ranks: [f64; N], now: Instant) -> Option<[Duration; N]> {
         let minute = self.minute(now);
-        let recent = self.halves.iter().filter(|half| half.minute.load(Ordering::Relaxed) + 1 >= minute);
+        let recent =
+            self.minutes.iter().filter(|histogram| histogram.minute.load(Ordering::Relaxed) + 1 >= minute);
         let mut counts = vec![0; BUCKETS];
-        for half in recent {
+        for histogram in recent {
             counts
                 .iter_mut()
-                .zip(&half.counts)
+                .zip(&histogram.counts)
                 .for_each(|(sum, count)| *sum += count.load(Ordering::Relaxed));
         }
         let all: u64 = counts.iter().sum();
-        (all > 0).then(|| shares.map(|share| upper_bound(rank(&counts, (share * all as f64).ceil() as u64))))
+        let time = |rank: f64| upper_bound(bucket_of_nth(&counts, (rank * all as f64).ceil() as u64));
+        (all > 0).then(|| ranks.map(time))
     }
 
     fn minute(&self, now: Instant) -> u64 {
-        now.saturating_duration_since(self.began).as_secs() / HALF.as_secs()
+        now.saturating_duration_since(self.began).as_secs() / HISTOGRAM_PERIOD.as_secs()
     }
 }
 
-/// The bucket in which the `wanted`th time lies.
-fn rank(counts: &[u64], wanted: u64) -> usize {
+/// The bucket of the `nth` shortest time.
+fn bucket_of_nth(counts: &[u64], nth: u64) -> usize {
     let mut seen = 0;
     let reached = |count: &u64| {
         seen += count;
-        seen >= wanted.max(1)
+        seen >= nth.max(1)
     };
     counts.iter().position(reached).unwrap_or(BUCKETS - 1)
 }
@@ -92,25 +98,28 @@ fn bucket(time: Duration) -> usize {
     }
     let doubling = nanos.ilog2();
     // The bits below the highest one, as sixteenths.
-    let step = (nanos >> (doubling - STEPS.ilog2())) as u32 & (STEPS - 1);
-    let place = (doubling - FLOOR_BITS) * STEPS + step + 1;
-    (place as usize).min(BUCKETS - 1)
+    let step = (nanos >> (doubling - BUCKETS_PER_DOUBLING.ilog2())) as u32 & (BUCKETS_PER_DOUBLING - 1);
+    let index = (doubling - FLOOR_BITS) * BUCKETS_PER_DOUBLING + step + 1;
+    (index as usize).min(BUCKETS - 1)
 }
 
 fn upper_bound(bucket: usize) -> Duration {
-    let place = bucket as u32;
-    let lower = 1_u64 << (FLOOR_BITS + place / STEPS);
-    Duration::from_nanos(lower + lower / u64::from(STEPS) * u64::from(place % STEPS))
+    let index = bucket as u32;
+    let lower = 1_u64 << (FLOOR_BITS + index / BUCKETS_PER_DOUBLING);
+    Duration::from_nanos(
+        lower + lower / u64::from(BUCKETS_PER_DOUBLING) * u64::from(index % BUCKETS_PER_DOUBLING),
+    )
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     proptest! {
         #[test]
-        fn a_time_lies_below_its_bound_by_at_most_a_sixteenth(us in 2_u64..60_000_000) {
+        fn a_bucket_bound_exceeds_its_times_by_at_most_a_sixteenth(us in 2_u64..60_000_000) {
             let time = Duration::from_micros(us);
             let bound = upper_bound(bucket(time));
             prop_assert!(time <= bound && bound.as_secs_f64() <= time.as_secs_f64() * 1.0626, "{time:?} {bound:?}");

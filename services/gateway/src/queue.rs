@@ -1,110 +1,117 @@
-//! What was accepted and is not handed on yet: bounded, the highest priority first, and in the order of arrival within
-//! one. When it is full, what matters least makes room for what matters more, if it may be shed at all. Where it may
-//! not, the last places are kept for what matters more, so that the lowest is refused first.
+//! Tasks that were accepted and are not handed on yet: a bounded queue, the highest priority first, and in the order of
+//! arrival within one priority. A full queue sheds tasks of the lowest priority for tasks of a higher one, if it may
+//! shed at all. Where it may not, its last slots are reserved for higher priorities, so that the lowest is refused
+//! first.
 
-use crate::entry::Entry;
-use crate::sample::Priority;
-use kit::limit::{Limit, Permit};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use kit::limit::{Limit, Permit};
 use tokio::sync::Notify;
 
-/// Whether what was accepted may be dropped for what matters more.
+use crate::entry::QueueEntry;
+use crate::sample::Priority;
+
+/// Whether accepted tasks may be dropped for tasks of a higher priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shedding {
-    /// It is in memory alone, which promises nothing.
+    /// They may: they are in memory only, which promises nothing.
     Allowed,
-    /// It was promised to be handed on.
+    /// They may not: handing them on was promised.
     Never,
 }
 
-/// How many of so many places may be taken when something of a priority comes that can never be shed: a tenth is kept
-/// for what is above `MEDIUM`, another for what is above `LOW`.
+/// The part of a capacity that tasks of a priority may fill where nothing may be shed: a tenth is reserved for
+/// priorities above `LOW`, another for those above `MEDIUM`.
 #[must_use]
-pub fn share(priority: Priority, of: u64) -> u64 {
+pub fn usable_capacity(priority: Priority, capacity: u64) -> u64 {
     match priority {
-        Priority::Low => of - of / 5,
-        Priority::Medium => of - of / 10,
-        Priority::High => of,
+        Priority::Low => capacity - capacity / 5,
+        Priority::Medium => capacity - capacity / 10,
+        Priority::High => capacity,
     }
 }
 
 /// The queue of one process.
 #[derive(Debug)]
 pub struct Queue {
-    places: Limit,
+    slots: Limit,
     shedding: Shedding,
-    levels: Mutex<[VecDeque<Entry>; 3]>,
+    levels: Mutex<[VecDeque<QueueEntry>; 3]>,
     arrived: Notify,
     shed: [AtomicU64; 3],
 }
 
-/// There is no room, also when everything that matters less were shed, or what is left is kept for what matters more.
+/// There is no space, even if every task of a lower priority were shed, or the rest is reserved for higher priorities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Full;
+pub struct QueueFull;
 
 impl Queue {
-    /// An empty queue in which as many entries fit as `places` has.
+    /// An empty queue with the capacity of `slots`.
     #[must_use]
-    pub fn new(places: Limit, shedding: Shedding) -> Self {
+    pub fn new(slots: Limit, shedding: Shedding) -> Self {
         let (levels, shed) = (Mutex::default(), Default::default());
-        Self { places, shedding, levels, arrived: Notify::new(), shed }
+        Self { slots, shedding, levels, arrived: Notify::new(), shed }
     }
 
-    /// Places for entries of these priorities: for all of them, or for none.
+    /// Slots for tasks of these priorities: for all of them, or for none.
     ///
     /// # Errors
     /// When they do not fit.
     pub fn reserve(
         &self,
-        wanted: impl ExactSizeIterator<Item = Priority> + Clone,
-    ) -> Result<Vec<Permit>, Full> {
+        priorities: impl ExactSizeIterator<Item = Priority> + Clone,
+    ) -> Result<Vec<Permit>, QueueFull> {
         if self.shedding == Shedding::Never {
-            return self.reserve_shares(wanted);
+            return self.reserve_by_priority(priorities);
         }
-        let mut places = Vec::with_capacity(wanted.len());
-        places.extend(wanted.clone().map_while(|_| self.places.enter()));
-        let missing = wanted.len() - places.len();
+        let mut slots = Vec::with_capacity(priorities.len());
+        slots.extend(priorities.clone().map_while(|_| self.slots.enter()));
+        let missing = priorities.len() - slots.len();
         if missing > 0 {
-            places.extend(self.make_room(wanted.collect(), missing)?);
+            slots.extend(self.shed_for(priorities.collect(), missing)?);
         }
-        Ok(places)
+        Ok(slots)
     }
 
-    /// Places of the shares of these priorities, the lowest first: they have the fewest to choose from.
-    fn reserve_shares(&self, wanted: impl Iterator<Item = Priority> + Clone) -> Result<Vec<Permit>, Full> {
-        let of = |level: Priority| wanted.clone().filter(move |priority| *priority == level);
+    /// Slots for these priorities, the lowest first: it has the fewest to choose from.
+    fn reserve_by_priority(
+        &self,
+        priorities: impl Iterator<Item = Priority> + Clone,
+    ) -> Result<Vec<Permit>, QueueFull> {
+        let of = |level: Priority| priorities.clone().filter(move |priority| *priority == level);
         let lowest_first = Priority::ALL.into_iter().flat_map(of);
-        lowest_first.map(|priority| self.places.enter_within(self.share(priority)).ok_or(Full)).collect()
+        let slot = |priority| self.slots.enter_within(self.usable_slots(priority)).ok_or(QueueFull);
+        lowest_first.map(slot).collect()
     }
 
-    fn share(&self, priority: Priority) -> usize {
-        // No more than there are places.
-        share(priority, self.places.max() as u64) as usize
+    fn usable_slots(&self, priority: Priority) -> usize {
+        // At most `slots.max()`, which is a `usize`.
+        usable_capacity(priority, self.slots.max() as u64) as usize
     }
 
-    /// Sheds so many, each for one that matters more.
-    fn make_room(&self, mut wanted: Vec<Priority>, missing: usize) -> Result<Vec<Permit>, Full> {
-        wanted.sort_unstable_by(|a, b| b.cmp(a));
+    /// Sheds `missing` tasks, each for a request's task of a higher priority; returns their slots.
+    fn shed_for(&self, mut priorities: Vec<Priority>, missing: usize) -> Result<Vec<Permit>, QueueFull> {
+        priorities.sort_unstable_by(|a, b| b.cmp(a));
         let mut levels = self.lock();
-        let held = |priority: Priority| std::iter::repeat_n(priority, levels[priority.level()].len());
-        let victims: Vec<Priority> = Priority::ALL.into_iter().flat_map(held).take(missing).collect();
-        let is_worth_it = |(victim, wanted): (&Priority, &Priority)| victim < wanted;
-        if victims.len() < missing || !victims.iter().zip(&wanted).all(is_worth_it) {
-            return Err(Full);
+        let queued = |priority: Priority| std::iter::repeat_n(priority, levels[priority.level()].len());
+        let victims: Vec<Priority> = Priority::ALL.into_iter().flat_map(queued).take(missing).collect();
+        let is_lower = |(victim, arriving): (&Priority, &Priority)| victim < arriving;
+        if victims.len() < missing || !victims.iter().zip(&priorities).all(is_lower) {
+            return Err(QueueFull);
         }
-        let mut places = Vec::with_capacity(missing);
+        let mut slots = Vec::with_capacity(missing);
         for victim in victims {
             // The newest has waited least.
-            places.extend(levels[victim.level()].pop_back().and_then(|entry| entry.place));
+            slots.extend(levels[victim.level()].pop_back().and_then(|entry| entry.slot));
             self.shed[victim.level()].fetch_add(1, Ordering::Relaxed);
         }
-        Ok(places)
+        Ok(slots)
     }
 
-    /// Adds entries that have their places.
-    pub fn push(&self, entries: impl IntoIterator<Item = Entry>) {
+    /// Adds entries that have their slots.
+    pub fn push(&self, entries: impl IntoIterator<Item = QueueEntry>) {
         let mut levels = self.lock();
         for entry in entries {
             levels[entry.priority.level()].push_back(entry);
@@ -113,8 +120,8 @@ impl Queue {
         self.arrived.notify_one();
     }
 
-    /// Puts back what was taken and could not be handed on, in front.
-    pub fn put_back(&self, entries: Vec<Entry>) {
+    /// Puts entries that could not be handed on back, in front.
+    pub fn put_back(&self, entries: Vec<QueueEntry>) {
         let mut levels = self.lock();
         for entry in entries.into_iter().rev() {
             levels[entry.priority.level()].push_front(entry);
@@ -123,25 +130,25 @@ impl Queue {
         self.arrived.notify_one();
     }
 
-    /// Takes up to `most`, the most important first; none when there are none.
+    /// Takes up to `most` entries, the highest priority first; none from an empty queue.
     #[must_use]
-    pub fn take(&self, most: usize) -> Vec<Entry> {
+    pub fn take(&self, most: usize) -> Vec<QueueEntry> {
         let mut levels = self.lock();
         let mut taken = Vec::with_capacity(most.min(levels.iter().map(VecDeque::len).sum()));
         for level in levels.iter_mut().rev() {
             let count = level.len().min(most - taken.len());
             taken.extend(level.drain(..count));
         }
-        let is_left = levels.iter().any(|level| !level.is_empty());
+        let is_more_queued = levels.iter().any(|level| !level.is_empty());
         drop(levels);
-        if is_left {
-            // Another worker may be waiting beside this one.
+        if is_more_queued {
+            // Another worker may be waiting.
             self.arrived.notify_one();
         }
         taken
     }
 
-    /// Returns when there may be something to take.
+    /// Returns when the queue may not be empty.
     pub async fn arrived(&self) {
         while self.depth() == 0 {
             self.arrived.notified().await;
@@ -154,27 +161,28 @@ impl Queue {
         self.lock().iter().map(VecDeque::len).sum()
     }
 
-    /// Whether a request may find room that says this of its samples. Who says nothing is taken to carry the lowest
-    /// where something would have to be shed for it, and anything where all that counts is what it carries.
+    /// Whether a request may be accepted whose header announces this priority. A request that announces none counts as
+    /// `LOW` where tasks would have to be shed for it. Where nothing may be shed, it may be accepted while there is any
+    /// free slot.
     #[must_use]
-    pub fn has_room_for(&self, announced: Option<Priority>) -> bool {
+    pub fn has_space_for(&self, announced: Option<Priority>) -> bool {
         match (self.shedding, announced) {
-            (Shedding::Never, Some(priority)) => self.places.taken() < self.share(priority),
-            (Shedding::Never, None) => !self.places.is_full(),
+            (Shedding::Never, Some(priority)) => self.slots.taken() < self.usable_slots(priority),
+            (Shedding::Never, None) => !self.slots.is_full(),
             (Shedding::Allowed, _) => {
                 let below = ..announced.unwrap_or(Priority::Low).level();
-                !self.places.is_full() || self.lock()[below].iter().any(|level| !level.is_empty())
+                !self.slots.is_full() || self.lock()[below].iter().any(|level| !level.is_empty())
             }
         }
     }
 
-    /// How many of a priority were dropped for ones that mattered more.
+    /// How many tasks of a priority were shed for tasks of a higher one.
     #[must_use]
     pub fn shed(&self, priority: Priority) -> u64 {
         self.shed[priority.level()].load(Ordering::Relaxed)
     }
 
-    fn lock(&self) -> MutexGuard<'_, [VecDeque<Entry>; 3]> {
+    fn lock(&self) -> MutexGuard<'_, [VecDeque<QueueEntry>; 3]> {
         self.levels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

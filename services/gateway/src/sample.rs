@@ -1,4 +1,4 @@
-//! A sample as it is once nothing is wrong with it, and what is wrong with the others. Pure.
+//! A valid sample, and the reasons why others are invalid. Pure.
 
 use std::borrow::Cow;
 
@@ -13,12 +13,12 @@ pub const MAX_METADATA_NAME_BYTES: usize = 64;
 /// Longest text in `metadata`, in bytes.
 pub const MAX_METADATA_TEXT_BYTES: usize = 256;
 
-/// How much a sample matters; the order is that of the words.
+/// A sample's priority; `Low` is less than `High`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Priority {
     /// First to be shed.
     Low,
-    /// What is meant when none is given.
+    /// The default.
     Medium,
     /// First to be handed on.
     High,
@@ -28,7 +28,7 @@ impl Priority {
     /// From the lowest to the highest.
     pub const ALL: [Self; 3] = [Self::Low, Self::Medium, Self::High];
 
-    /// As it is written outside.
+    /// Its name in requests, tasks and metrics.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -38,13 +38,13 @@ impl Priority {
         }
     }
 
-    /// The priority of a word.
+    /// The priority of a name.
     #[must_use]
     pub fn of(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|priority| priority.word() == word)
     }
 
-    /// Its place in [`Priority::ALL`].
+    /// Its index in [`Priority::ALL`].
     #[must_use]
     pub fn level(self) -> usize {
         match self {
@@ -66,7 +66,7 @@ pub enum Scalar<'a> {
     Bool(bool),
 }
 
-/// A sample that is fit to be handed on.
+/// A valid sample.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample<'a> {
     /// Letters, digits and `._:-`.
@@ -77,13 +77,13 @@ pub struct Sample<'a> {
     pub value: f64,
     /// Without control characters.
     pub unit: Cow<'a, str>,
-    /// How much it matters.
+    /// Its priority.
     pub priority: Priority,
     /// RFC 3339.
     pub timestamp: Cow<'a, str>,
-    /// The sender's own number of the sample; 0 when there is none.
+    /// The device's own number of the sample; 0 when there is none.
     pub sequence: u64,
-    /// What else was told, in the order told.
+    /// Further members, in the order sent.
     pub metadata: Vec<(Cow<'a, str>, Scalar<'a>)>,
 }
 
@@ -91,16 +91,16 @@ pub struct Sample<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{member} {reason}")]
 pub struct Invalid {
-    /// The member that is wrong, or `sample` for all of it.
+    /// The invalid member, or `sample` for all of it.
     pub member: &'static str,
-    /// What it should be, in words that follow the member's name.
+    /// The requirement, as text that follows the member's name.
     pub reason: Cow<'static, str>,
-    /// Whose it was, when that much could be read.
+    /// The sample's device, when it could be read.
     pub device_id: Option<String>,
 }
 
 impl Invalid {
-    /// A refusal in words that are always the same.
+    /// A refusal with a constant text.
     #[must_use]
     pub fn fixed(member: &'static str, reason: &'static str) -> Self {
         Self { member, reason: Cow::Borrowed(reason), device_id: None }
@@ -130,7 +130,7 @@ pub fn unit(text: Cow<'_, str>) -> Result<Cow<'_, str>, Invalid> {
     Err(Invalid::fixed("unit", "must have 1 to 16 bytes and no control characters"))
 }
 
-/// Checks a `value` against the limit on its amount.
+/// Checks a `value` against the limit on its absolute value.
 ///
 /// # Errors
 /// When it is no finite number, or too large in either direction.
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn priorities_are_ordered_and_read_as_they_are_written() {
+    fn priorities_are_ordered_and_their_names_are_read() {
         assert!(Priority::High > Priority::Medium && Priority::Medium > Priority::Low);
         for (level, priority) in Priority::ALL.into_iter().enumerate() {
             assert_eq!((Priority::of(priority.word()), priority.level()), (Some(priority), level));
@@ -166,12 +166,12 @@ mod tests {
         for number in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             assert_eq!(value(number, 1e9).unwrap_err().to_string(), "value must be a finite number");
         }
-        let said = value(-1.1e9, 1e9).unwrap_err().to_string();
-        assert_eq!(said, "value must lie between -1000000000 and 1000000000");
+        let message = value(-1.1e9, 1e9).unwrap_err().to_string();
+        assert_eq!(message, "value must lie between -1000000000 and 1000000000");
     }
 
     #[test]
-    fn names_are_plain_and_short() {
+    fn names_are_short_and_have_plain_characters() {
         for text in ["a", "sensor-001.x:y_Z", &"a".repeat(64)] {
             assert!(name("device_id", text.into()).is_ok(), "{text}");
         }

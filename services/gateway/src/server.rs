@@ -1,29 +1,30 @@
-//! One process: queue, journal, workers, ports, readiness, and its end.
+//! One process: queue, journal, workers, ports, readiness, and shutdown.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kit::backlog::Backlog;
+use kit::drain::Drain;
+use kit::health::Health;
+use kit::limit::Limit;
+use kit::metrics::Metrics;
+use kit::serve::{BindError, Bounds, Gate, GatePolicy, Listener, Port, Protocol, listen};
+use tokio::task::JoinSet;
 
 use crate::accept::{Acceptor, Durability};
 use crate::device::Devices;
 use crate::http::routes::TELEMETRY;
 use crate::http::{self, Api, BodyBounds};
-use crate::journal::{Journal, JournalError, Left};
+use crate::journal::{Journal, JournalError, RecoveredTasks};
 use crate::meters::Meters;
-use crate::meters::collector::Reader;
-use crate::pool::{Work, Workers};
+use crate::meters::collector::GatewayCollector;
+use crate::pool::{WorkerContext, WorkerPool};
 use crate::queue::{Queue, Shedding};
-use crate::settings::{DurabilityOptions, Settings};
+use crate::settings::{ConnectionOptions, DurabilityOptions, Settings};
 use crate::sink::{Sink, SinkOpenError};
-use crate::task::Ids;
-use axum::Router;
-use kit::backlog::Backlog;
-use kit::drain::{Drain, Draining};
-use kit::health::Health;
-use kit::limit::Limit;
-use kit::metrics::Metrics;
-use kit::serve::{BindError, Bounds, Gate, Listener, Port, Protocol, Words, listen};
-use std::fmt;
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::time::Duration;
-use tokio::task::JoinSet;
+use crate::task::TaskIds;
 
 /// Why a process could not start.
 #[derive(Debug, thiserror::Error)]
@@ -39,12 +40,12 @@ pub enum StartError {
     Sink(#[from] SinkOpenError),
 }
 
-/// Where a running process listens.
+/// The addresses of a running process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Addresses {
-    /// Devices' HTTP.
+    /// The port for devices.
     pub http: SocketAddr,
-    /// Operators' HTTP.
+    /// The port for operators.
     pub admin: SocketAddr,
 }
 
@@ -54,26 +55,32 @@ impl fmt::Display for Addresses {
     }
 }
 
-/// A process that serves.
+/// A serving process.
 pub struct Running {
-    /// Where it listens.
+    /// Its addresses.
     pub addresses: Addresses,
     health: Arc<Health>,
     api: Arc<Api>,
-    workers: Workers,
-    devices: (JoinSet<()>, Drain),
-    admin: (JoinSet<()>, Drain),
+    workers: WorkerPool,
+    devices: PortServer,
+    admin: PortServer,
     drain_within: Duration,
 }
 
-const WORDS: Words = Words {
+/// The server of one port, and its drain.
+struct PortServer {
+    tasks: JoinSet<()>,
+    drain: Drain,
+}
+
+const GATE_POLICY: GatePolicy = GatePolicy {
     metric: "refused_early",
-    // Whoever asks after the gateway, or a device, must learn it.
+    // Health and the states of devices must be readable under any load.
     is_exempt: |path| path != TELEMETRY,
     refusal: http::overloaded,
 };
 
-/// Starts everything, with what an earlier process left in the journal waiting before all else.
+/// Starts a process. Tasks that an earlier process left in the journal are queued first.
 ///
 /// # Errors
 /// When the journal, the sink or a port cannot be used.
@@ -82,22 +89,22 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
     let devices = listen("HTTP (HTTP_PORT)", settings.ports.http).await?;
     let addresses = Addresses { http: devices.address, admin: admin.address };
     let metrics = Metrics::new("gateway");
-    let places = Limit::new(queue_size(settings));
-    let (api, work) = core(settings, &places, &metrics)?;
+    let slots = Limit::new(queue_size(settings));
+    let (api, work) = core(settings, &slots, &metrics)?;
     let backlog = Backlog::watch(settings.wait_target);
-    let gate = Gate::new(&backlog, &places, WORDS, &metrics).unless(gate_exception(&api));
+    let gate = Gate::new(&backlog, &slots, GATE_POLICY, &metrics).admitting_when_full(gate_exception(&api));
     let health = Arc::new(Health::new(|| Ok(())));
-    let (connections, header) = settings.connections;
-    let bounds = Bounds { connections, header, ..Bounds::default() };
+    let ConnectionOptions { max_connections, head_timeout } = settings.connections;
+    let bounds = Bounds { connections: max_connections, header: head_timeout, ..Bounds::default() };
     let routes = http::router(Arc::clone(&api));
     let admin_routes = kit::admin::router(Arc::clone(&health), metrics);
     let running = Running {
         addresses,
         api,
         workers: work.start(settings.workers),
-        devices: serve(devices, (routes, Some(gate)), bounds),
-        // Operators are answered whatever the load.
-        admin: serve(admin, (admin_routes, None), bounds),
+        devices: PortServer::start(devices, Port { routes, gate: Some(gate), bounds }),
+        // The admin port has no gate: it responds under any load.
+        admin: PortServer::start(admin, Port { routes: admin_routes, gate: None, bounds }),
         health,
         drain_within: settings.drain,
     };
@@ -105,31 +112,33 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
     Ok(running)
 }
 
-/// Requests that say beforehand that they carry what matters more than something that waits.
+/// Admits requests whose header announces a priority that there is still space for.
 fn gate_exception(api: &Arc<Api>) -> impl Fn(&axum::http::HeaderMap) -> bool + Send + Sync + 'static {
     let api = Arc::clone(api);
-    move |headers| api.acceptor.has_room_for(http::announced(headers))
+    move |headers| api.acceptor.has_space_for(http::announced_priority(headers))
 }
 
-fn core(settings: &Settings, places: &Limit, metrics: &Metrics) -> Result<(Arc<Api>, Arc<Work>), StartError> {
+fn core(
+    settings: &Settings,
+    slots: &Limit,
+    metrics: &Metrics,
+) -> Result<(Arc<Api>, Arc<WorkerContext>), StartError> {
     let shedding = match settings.durability {
         DurabilityOptions::Memory => Shedding::Allowed,
         DurabilityOptions::Disk(_) | DurabilityOptions::HandedOn(_) => Shedding::Never,
     };
-    let queue = Arc::new(Queue::new(places.clone(), shedding));
+    let queue = Arc::new(Queue::new(slots.clone(), shedding));
     let durability = match &settings.durability {
         DurabilityOptions::Memory => Durability::Memory,
         DurabilityOptions::Disk(options) => {
-            let (journal, left) = Journal::open(options, &queue)?;
-            resume(left, &queue);
+            let (journal, recovered) = Journal::open(options, &queue)?;
+            resume(recovered, &queue);
             Durability::Disk(journal)
         }
         DurabilityOptions::HandedOn(within) => Durability::HandedOn(*within),
     };
     let meters = Meters::new(Arc::clone(&queue), settings.workers);
-    let (most, default_device, fault_after) = settings.devices.clone();
-    let devices = Arc::new(Devices::new(most, fault_after));
-    let (body_bytes, all_bytes, within) = settings.bodies;
+    let devices = Arc::new(Devices::new(settings.devices.max_devices, settings.devices.fault_after));
     let api = Arc::new(Api {
         acceptor: Acceptor {
             limits: settings.limits,
@@ -137,76 +146,78 @@ fn core(settings: &Settings, places: &Limit, metrics: &Metrics) -> Result<(Arc<A
             queue: Arc::clone(&queue),
             durability,
             meters: Arc::clone(&meters),
-            ids: Ids::default(),
+            ids: TaskIds::default(),
         },
         devices,
-        default_device,
+        default_device: settings.devices.default_device.clone(),
         meters: Arc::clone(&meters),
         metrics: metrics.clone(),
-        bodies: BodyBounds::new(body_bytes, all_bytes, within),
+        bodies: BodyBounds::new(settings.bodies),
     });
-    let work = Work::new(queue, Sink::open(&settings.sink)?, meters);
-    let reader = Reader { api: Arc::clone(&api), work: Arc::clone(&work) };
+    let work = WorkerContext::new(queue, Sink::open(&settings.sink)?, meters);
+    let collector = GatewayCollector { api: Arc::clone(&api), work: Arc::clone(&work) };
     metrics.register(|registry| {
         let help = "Time from acceptance until a sample is handed on";
         registry.register("queue_wait_seconds", help, api.meters.waits.clone());
-        registry.register_collector(Box::new(reader));
+        registry.register_collector(Box::new(collector));
     });
     Ok((api, work))
 }
 
-fn resume(left: Left, queue: &Queue) {
-    let Left { entries, torn_bytes } = left;
+fn resume(recovered: RecoveredTasks, queue: &Queue) {
+    let RecoveredTasks { entries, torn_bytes } = recovered;
     if !entries.is_empty() || torn_bytes > 0 {
         tracing::info!(
             samples = entries.len(),
             torn_bytes,
-            "an earlier process left samples; they are handed on"
+            "samples of an earlier process were recovered; they are handed on"
         );
     }
     queue.push(entries);
 }
 
-/// How many samples may be accepted that are not handed on yet.
+/// The capacity of the queue: how many samples may be accepted that are not handed on yet.
 fn queue_size(settings: &Settings) -> usize {
     #[cfg(feature = "faults")]
-    if let Some(places) = kit::faults::amount(crate::faults::BOUNDLESS) {
-        return usize::try_from(places).unwrap_or(usize::MAX);
+    if let Some(size) = kit::faults::amount(crate::faults::BOUNDLESS) {
+        return usize::try_from(size).unwrap_or(usize::MAX);
     }
     settings.queue_size
 }
 
-fn serve(listener: Listener, (routes, gate): (Router, Option<Gate>), bounds: Bounds) -> (JoinSet<()>, Drain) {
-    let (drain, draining): (Drain, Draining) = Drain::new();
-    let mut servers = JoinSet::new();
-    servers.spawn(kit::serve::serve(listener, Protocol::Http1, Port { routes, gate, bounds }, draining));
-    (servers, drain)
-}
+impl PortServer {
+    fn start(listener: Listener, port: Port) -> Self {
+        let (drain, draining) = Drain::new();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(kit::serve::serve(listener, Protocol::Http1, port, draining));
+        Self { tasks, drain }
+    }
 
-impl Running {
-    /// Stops taking in, finishes what was begun and hands on what waits, each within the drain's bound. What the sink
-    /// does not take stays in the journal, when there is one. The admin port answers until the end.
-    pub async fn stop(self) {
-        self.health.set_draining();
-        let (mut servers, drain) = self.devices;
-        finish(&mut servers, &drain, self.drain_within).await;
-        let waiting = self.workers.finish(self.drain_within).await;
-        if waiting > 0 {
-            match self.api.acceptor.durability {
-                Durability::Disk(_) => tracing::info!(waiting, "samples wait on disk for the next start"),
-                _ => tracing::warn!(waiting, "samples could not be handed on; they are lost"),
-            }
+    /// Lets requests in progress finish, for no longer than `within`.
+    async fn finish(mut self, within: Duration) {
+        self.drain.begin();
+        let all = async { while self.tasks.join_next().await.is_some() {} };
+        if tokio::time::timeout(within, all).await.is_err() {
+            tracing::warn!(?within, "connections that did not finish in time are cut");
+            self.drain.cut();
         }
-        let (mut servers, drain) = self.admin;
-        finish(&mut servers, &drain, Duration::from_secs(1)).await;
     }
 }
 
-async fn finish(servers: &mut JoinSet<()>, drain: &Drain, within: Duration) {
-    drain.begin();
-    let all = async { while servers.join_next().await.is_some() {} };
-    if tokio::time::timeout(within, all).await.is_err() {
-        tracing::warn!(?within, "connections that did not finish in time are cut");
-        drain.cut();
+impl Running {
+    /// Accepts nothing more, finishes the requests in progress and hands the queued tasks on, each within the drain's
+    /// bound. Tasks that the sink does not take stay in the journal, when there is one. The admin port responds until
+    /// the end.
+    pub async fn stop(self) {
+        self.health.set_draining();
+        self.devices.finish(self.drain_within).await;
+        let waiting = self.workers.finish(self.drain_within).await;
+        if waiting > 0 {
+            match self.api.acceptor.durability {
+                Durability::Disk(_) => tracing::info!(waiting, "samples stay on disk for the next start"),
+                _ => tracing::warn!(waiting, "samples could not be handed on; they are lost"),
+            }
+        }
+        self.admin.finish(Duration::from_secs(1)).await;
     }
 }

@@ -1,22 +1,24 @@
-//! What the environment says about one process. The table in `docs/gateway.md` lists every variable.
+//! The settings of one process, read from the environment. The table in `docs/gateway.md` lists every variable.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use kit::env::{Env, EnvError};
 
 use crate::intake::Limits;
 use crate::journal::JournalOptions;
 use crate::sample;
 use crate::sink::{ListOptions, SinkOptions};
-use kit::env::{Env, EnvError};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
-use std::time::Duration;
 
 /// What an acknowledgement promises.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DurabilityOptions {
-    /// A place in memory.
+    /// The samples are queued in memory.
     Memory,
-    /// On disk.
+    /// The samples are on disk.
     Disk(JournalOptions),
-    /// Handed on, within this time.
+    /// The samples are handed on, within this time.
     HandedOn(Duration),
 }
 
@@ -25,26 +27,57 @@ pub enum DurabilityOptions {
 pub struct Settings {
     /// Where each port listens.
     pub ports: Ports,
-    /// What is understood.
+    /// Bounds on bodies and values.
     pub limits: Limits,
-    /// Samples accepted and not handed on.
+    /// Capacity of the queue: samples accepted and not handed on.
     pub queue_size: usize,
-    /// Who hands on.
+    /// Number of workers.
     pub workers: usize,
     /// What an acknowledgement promises.
     pub durability: DurabilityOptions,
     /// Where samples go.
     pub sink: SinkOptions,
-    /// Bodies: of one, of all together, and how long one may take.
-    pub bodies: (usize, usize, Duration),
-    /// How many devices are remembered, which is meant when none is named, and after how many samples one is faulty.
-    pub devices: (usize, String, u64),
-    /// Connections held at once, and how long a request's head may take.
-    pub connections: (usize, Duration),
-    /// How long a task that is ready may wait for its turn before requests are refused; zero for ever.
+    /// Bounds on request bodies.
+    pub bodies: BodyOptions,
+    /// The devices.
+    pub devices: DeviceOptions,
+    /// Bounds on connections.
+    pub connections: ConnectionOptions,
+    /// How long a runnable task may wait before requests are queued; zero switches the admission queue off.
     pub wait_target: Duration,
     /// Time to finish on SIGTERM.
     pub drain: Duration,
+}
+
+/// Bounds on request bodies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BodyOptions {
+    /// Bytes of one body.
+    pub max_bytes: usize,
+    /// Bytes of all bodies that are in memory at once.
+    pub max_total_bytes: usize,
+    /// From a request's head to its body's end.
+    pub timeout: Duration,
+}
+
+/// What is recorded of devices.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceOptions {
+    /// The number of devices recorded.
+    pub max_devices: usize,
+    /// The device of a request that names none.
+    pub default_device: String,
+    /// Samples after which a measuring device is in `SafeState`; 0 means never.
+    pub fault_after: u64,
+}
+
+/// Bounds on connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectionOptions {
+    /// Connections open at once.
+    pub max_connections: usize,
+    /// Time to send a request's head.
+    pub head_timeout: Duration,
 }
 
 /// Addresses; port 0 asks for any free one.
@@ -57,7 +90,7 @@ pub struct Ports {
 }
 
 impl Settings {
-    /// Reads them all.
+    /// Reads all settings.
     ///
     /// # Errors
     /// When a variable cannot be used.
@@ -72,25 +105,25 @@ impl Settings {
                 env,
                 "QUEUE_SIZE",
                 50_000,
-                least_queue(&durability, batch as u64)..=10_000_000,
+                min_queue_size(&durability, batch as u64)..=10_000_000,
             )?,
             workers: count(env, "WORKERS", 8, 1..=1_024)?,
             durability,
             sink: sink(env)?,
-            bodies: (
-                body_bytes,
-                count(env, "BODIES_BYTES", 64 << 20, body_bytes as u64..=4 << 30)?,
-                Duration::from_millis(env.within("BODY_TIMEOUT_MS", 10_000, 1..=3_600_000)?),
-            ),
-            devices: (
-                count(env, "MAX_DEVICES", 10_000, 1..=10_000_000)?,
-                default_device(env)?,
-                env.within("FAULT_AFTER_SAMPLES", 0, 0..=u64::MAX)?,
-            ),
-            connections: (
-                count(env, "MAX_CONNECTIONS", 16_384, 1..=1_000_000)?,
-                Duration::from_millis(env.within("HEAD_TIMEOUT_MS", 30_000, 1..=3_600_000)?),
-            ),
+            bodies: BodyOptions {
+                max_bytes: body_bytes,
+                max_total_bytes: count(env, "BODIES_BYTES", 64 << 20, body_bytes as u64..=4 << 30)?,
+                timeout: Duration::from_millis(env.within("BODY_TIMEOUT_MS", 10_000, 1..=3_600_000)?),
+            },
+            devices: DeviceOptions {
+                max_devices: count(env, "MAX_DEVICES", 10_000, 1..=10_000_000)?,
+                default_device: default_device(env)?,
+                fault_after: env.within("FAULT_AFTER_SAMPLES", 0, 0..=u64::MAX)?,
+            },
+            connections: ConnectionOptions {
+                max_connections: count(env, "MAX_CONNECTIONS", 16_384, 1..=1_000_000)?,
+                head_timeout: Duration::from_millis(env.within("HEAD_TIMEOUT_MS", 30_000, 1..=3_600_000)?),
+            },
             wait_target: Duration::from_millis(env.within("WAIT_TARGET_MS", 10, 0..=10_000)?),
             drain: Duration::from_secs(env.within("DRAIN_TIMEOUT_S", 10, 1..=3600)?),
         })
@@ -107,9 +140,9 @@ fn count(
         .map(|number| usize::try_from(number).unwrap_or(usize::MAX))
 }
 
-/// A request of the longest kind must fit at all, whatever it carries: where places are kept for what matters more,
-/// into those that are not.
-fn least_queue(durability: &DurabilityOptions, batch: u64) -> u64 {
+/// A full batch of the lowest priority must fit into an empty queue: where a part of the slots is reserved for higher
+/// priorities, into the others.
+fn min_queue_size(durability: &DurabilityOptions, batch: u64) -> u64 {
     match durability {
         DurabilityOptions::Memory => batch,
         DurabilityOptions::Disk(_) | DurabilityOptions::HandedOn(_) => batch + batch.div_ceil(4),
@@ -137,16 +170,15 @@ fn default_device(env: &Env) -> Result<String, EnvError> {
 }
 
 fn durability(env: &Env) -> Result<DurabilityOptions, EnvError> {
-    let kinds = [("memory", 0), ("disk", 1), ("handed-on", 2)];
-    match env.choice("DURABILITY", &kinds)? {
+    match env.choice("DURABILITY", &[("memory", 0), ("disk", 1), ("handed-on", 2)])? {
         0 => Ok(DurabilityOptions::Memory),
         1 => {
             let segment_bytes = env.within("JOURNAL_SEGMENT_BYTES", 4 << 20, 4_096..=1 << 30)?;
-            // The file that is being written and what follows it.
+            // The current file and the next one.
             let least = segment_bytes * 2;
-            let most_bytes = env.within("JOURNAL_MAX_BYTES", least.max(256 << 20), least..=1 << 40)?;
+            let max_bytes = env.within("JOURNAL_MAX_BYTES", least.max(256 << 20), least..=1 << 40)?;
             let folder = PathBuf::from(env.text("JOURNAL_DIR").unwrap_or("gateway-journal"));
-            Ok(DurabilityOptions::Disk(JournalOptions { folder, segment_bytes, most_bytes }))
+            Ok(DurabilityOptions::Disk(JournalOptions { folder, segment_bytes, max_bytes }))
         }
         _ => {
             let within = env.within("HANDED_ON_WITHIN_MS", 5_000, 1..=3_600_000)?;
@@ -156,19 +188,20 @@ fn durability(env: &Env) -> Result<DurabilityOptions, EnvError> {
 }
 
 fn sink(env: &Env) -> Result<SinkOptions, EnvError> {
-    let needed = |name: &'static str, what: &str| env.text(name).ok_or_else(|| refused(name, "", what));
+    let required =
+        |name: &'static str, expected: &str| env.text(name).ok_or_else(|| refused(name, "", expected));
     Ok(match env.choice("SINK", &[("none", 0), ("file", 1), ("redis", 2)])? {
         0 => SinkOptions::None,
-        1 => SinkOptions::File(needed("SINK_FILE", "a path, with SINK=file")?.into()),
+        1 => SinkOptions::File(required("SINK_FILE", "a path, with SINK=file")?.into()),
         _ => SinkOptions::Redis(ListOptions {
-            url: needed("REDIS_URL", "redis://HOST:PORT, with SINK=redis")?.to_owned(),
+            url: required("REDIS_URL", "redis://HOST:PORT, with SINK=redis")?.to_owned(),
             key: env.text("REDIS_KEY").unwrap_or("telemetry:tasks").to_owned(),
-            within: Duration::from_millis(env.within("SINK_TIMEOUT_MS", 2_000, 1..=600_000)?),
+            timeout: Duration::from_millis(env.within("SINK_TIMEOUT_MS", 2_000, 1..=600_000)?),
         }),
     })
 }
 
-/// Where a process with this environment has its admin port.
+/// The address of the admin port of a process with this environment.
 ///
 /// # Errors
 /// When a variable cannot be used.
@@ -205,15 +238,15 @@ mod tests {
             ("BODIES_BYTES", "2000", ("MAX_BODY_BYTES", "4000")),
             ("JOURNAL_MAX_BYTES", "8191", ("DURABILITY", "disk")),
         ] {
-            let said = Settings::read(&Env::of([(name, value), more])).unwrap_err().to_string();
-            assert!(said.starts_with(name), "{name}={value}: {said}");
+            let message = Settings::read(&Env::of([(name, value), more])).unwrap_err().to_string();
+            assert!(message.starts_with(name), "{name}={value}: {message}");
         }
     }
 
     #[test]
     fn defaults_are_the_documented_ones() {
         let least = Settings::read(&Env::of([("QUEUE_SIZE", "1250"), ("DURABILITY", "handed-on")])).unwrap();
-        assert!(queue::share(Priority::Low, least.queue_size as u64) >= least.limits.batch as u64);
+        assert!(queue::usable_capacity(Priority::Low, least.queue_size as u64) >= least.limits.batch as u64);
         let settings = Settings::read(&Env::of([])).unwrap();
         assert_eq!(settings.ports.http.to_string(), "127.0.0.1:8080");
         assert_eq!(settings.ports.admin.to_string(), "127.0.0.1:8081");
@@ -225,7 +258,7 @@ mod tests {
         assert!(matches!(settings.sink, SinkOptions::Redis(list) if list.key == "telemetry:tasks"));
     }
 
-    /// Every variable that this file, the command or the logs read, found by its shape in their sources.
+    /// Every variable that this file, the command or the logs read, found in their sources by its form.
     #[test]
     fn every_variable_is_documented() {
         let documentation = include_str!("../../../docs/gateway.md");

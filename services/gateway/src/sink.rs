@@ -1,20 +1,21 @@
-//! Who gets the tasks: nobody, a file, or a list in Redis.
+//! The destination of tasks: none, a file, or a list in Redis.
 
 mod file;
 mod list;
 
-use crate::entry::Entry;
-pub use file::{FileSink, Turn};
-pub use list::{ListOptions, ListSink};
 use std::path::PathBuf;
 use std::time::Duration;
+
+use crate::entry::QueueEntry;
+pub use file::{FileSink, SinkPermit};
+pub use list::{ListOptions, ListSink};
 
 /// Where tasks go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SinkOptions {
-    /// Nowhere: they are counted, and done.
+    /// Nowhere: they are only counted.
     None,
-    /// Into a file, a line each.
+    /// Into a file, one line each.
     File(PathBuf),
     /// Into a list in Redis.
     Redis(ListOptions),
@@ -28,35 +29,35 @@ pub enum SinkOpenError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// No Redis is named.
+    /// The URL names no Redis.
     #[error("REDIS_URL cannot be used: {0}")]
     Redis(redis::RedisError),
 }
 
-/// Why tasks were not handed on. They may have been all the same, if what failed was the answer.
+/// Why tasks were not handed on. If only the response failed, the sink may have them all the same.
 #[derive(Debug, thiserror::Error)]
 pub enum SinkError {
-    /// The file.
-    #[error("the file does not take them: {0}")]
+    /// The file cannot be written.
+    #[error("the file cannot be written: {0}")]
     File(#[from] std::io::Error),
-    /// Redis.
-    #[error("Redis does not take them: {0}")]
+    /// Redis cannot be reached, or refuses.
+    #[error("Redis failed: {0}")]
     Redis(#[from] redis::RedisError),
-    /// Nobody answers.
-    #[error("no answer within {0:?}")]
-    Late(Duration),
-    /// The task that writes ended in a fault.
-    #[error("the file's writer ended in a fault")]
-    Fault,
+    /// Redis does not respond in time.
+    #[error("no response from Redis within {0:?}")]
+    TimedOut(Duration),
+    /// The thread that writes the file panicked.
+    #[error("the thread that writes the file panicked")]
+    WriterPanicked,
 }
 
-/// A sink that is there, as far as is known.
+/// The sink of a process.
 #[derive(Debug)]
 pub enum Sink {
-    /// Nobody.
+    /// None: tasks are only counted.
     None,
     /// A file.
     File(FileSink),
@@ -65,10 +66,10 @@ pub enum Sink {
 }
 
 impl Sink {
-    /// Opens it. A Redis that does not answer yet is waited for later.
+    /// Opens the sink. Redis need not respond yet: it is connected when the first task is handed on.
     ///
     /// # Errors
-    /// When it can never be used.
+    /// When the file cannot be opened, or the URL names no Redis.
     pub fn open(options: &SinkOptions) -> Result<Self, SinkOpenError> {
         Ok(match options {
             SinkOptions::None => Self::None,
@@ -77,23 +78,23 @@ impl Sink {
         })
     }
 
-    /// Waits until a worker may hand something on: at a file there is one at a time. To be taken before the entries, so
-    /// that what arrives meanwhile is handed on together.
-    pub async fn turn(&self) -> Turn {
+    /// Waits until a worker may hand tasks on: a file is written by one worker at a time. It must be acquired before
+    /// the entries are taken, so that entries that arrive meanwhile are handed on together.
+    pub async fn permit(&self) -> SinkPermit {
         match self {
-            Self::File(file) => file.turn().await,
-            Self::None | Self::Redis(_) => Turn::default(),
+            Self::File(file) => file.permit().await,
+            Self::None | Self::Redis(_) => SinkPermit::default(),
         }
     }
 
-    /// Hands these on, in their order; returns when they are. `turn` is this sink's.
+    /// Hands these entries on, in their order; returns when the sink has them. `permit` is this sink's.
     ///
     /// # Errors
-    /// When it is not known that all were.
-    pub async fn hand_on(&self, entries: &[Entry], turn: Turn) -> Result<(), SinkError> {
+    /// When it is not certain that the sink has all of them.
+    pub async fn hand_on(&self, entries: &[QueueEntry], permit: SinkPermit) -> Result<(), SinkError> {
         match self {
             Self::None => Ok(()),
-            Self::File(file) => file.append(entries, turn).await,
+            Self::File(file) => file.append(entries, permit).await,
             Self::Redis(list) => list.push(entries).await,
         }
     }

@@ -1,34 +1,43 @@
-//! A sample as a task for whoever analyses it: the JSON that is kept, replayed and handed on, written once.
+//! A sample as an analysis task: the JSON that is persisted, recovered and handed on, written once.
 
-use crate::sample::{Priority, Sample, Scalar};
-use bytes::Bytes;
-use kit::clock::UtcMs;
 use std::hash::{BuildHasher as _, RandomState};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How often the one who works on a task may try.
+use bytes::Bytes;
+use kit::clock::UtcMs;
+
+use crate::sample::{Priority, Sample, Scalar};
+
+/// How often a consumer may retry a task.
 const MAX_RETRIES: u32 = 3;
 
-/// Numbers tasks so that no two have one id: a word of this process, and a count.
+/// Makes unique task ids: a random number of this process, and a counter.
 #[derive(Debug)]
-pub struct Ids {
+pub struct TaskIds {
     process: u64,
     next: AtomicU64,
 }
 
-impl Default for Ids {
+impl Default for TaskIds {
     fn default() -> Self {
-        // The keys of a hasher are drawn from the system's randomness; a clock that is set back makes no id again.
+        // The keys of a hasher are random, so a clock that is set back repeats no id.
         Self { process: RandomState::new().hash_one(std::process::id()), next: AtomicU64::new(0) }
     }
 }
 
-/// The tasks of one request, in one piece of memory.
+/// One task's part of the buffer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct TaskPart {
+    priority: Priority,
+    range: Range<usize>,
+}
+
+/// The tasks of one request, in one buffer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tasks {
     json: Bytes,
-    parts: Vec<(Priority, Range<usize>)>,
+    parts: Vec<TaskPart>,
 }
 
 impl Tasks {
@@ -44,13 +53,13 @@ impl Tasks {
         self.parts.is_empty()
     }
 
-    /// Each with its priority.
+    /// Each task's JSON with its priority.
     pub fn iter(&self) -> impl Iterator<Item = (Priority, Bytes)> {
-        self.parts.iter().map(|(priority, range)| (*priority, self.json.slice(range.clone())))
+        self.parts.iter().map(|part| (part.priority, self.json.slice(part.range.clone())))
     }
 }
 
-impl Ids {
+impl TaskIds {
     /// Writes a task for each sample.
     #[must_use]
     pub fn tasks<'a>(&self, samples: impl ExactSizeIterator<Item = &'a Sample<'a>>, now: UtcMs) -> Tasks {
@@ -60,13 +69,13 @@ impl Ids {
         let mut parts = Vec::with_capacity(samples.len());
         for (sample, number) in samples.zip(first..) {
             let begin = json.len();
-            self.write(sample, (number, &created_at), &mut json);
-            parts.push((sample.priority, begin..json.len()));
+            self.write(sample, number, &created_at, &mut json);
+            parts.push(TaskPart { priority: sample.priority, range: begin..json.len() });
         }
         Tasks { json: json.into(), parts }
     }
 
-    fn write(&self, sample: &Sample<'_>, (number, created_at): (u64, &str), json: &mut Vec<u8>) {
+    fn write(&self, sample: &Sample<'_>, number: u64, created_at: &str, json: &mut Vec<u8>) {
         let priority = sample.priority.word();
         push(json, r#"{"id":""#);
         hex(json, self.process);
@@ -84,7 +93,7 @@ impl Ids {
     }
 }
 
-/// The sample as its sender told it. Names and times have no characters that JSON would escape.
+/// The sample as it was sent. Names and times have no characters that JSON would escape.
 fn payload(sample: &Sample<'_>, json: &mut Vec<u8>) {
     push(json, r#"{"device_id":""#);
     push(json, &sample.device_id);
@@ -124,7 +133,7 @@ fn push(json: &mut Vec<u8>, text: &str) {
     json.extend_from_slice(text.as_bytes());
 }
 
-const INTO_MEMORY: &str = "text and finite numbers can be written into memory";
+const INTO_MEMORY: &str = "text and finite numbers can be serialised into memory";
 
 fn text(json: &mut Vec<u8>, text: &str) {
     serde_json::to_writer(json, text).expect(INTO_MEMORY);
@@ -139,14 +148,15 @@ fn integer(json: &mut Vec<u8>, number: u64) {
 }
 
 fn hex(json: &mut Vec<u8>, number: u64) {
-    let digits = (0..16).rev().map(|place| b"0123456789abcdef"[(number >> (place * 4) & 15) as usize]);
+    let digits = (0..16).rev().map(|digit| b"0123456789abcdef"[(number >> (digit * 4) & 15) as usize]);
     json.extend(digits);
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::{Value, json};
+
+    use super::*;
 
     fn sample() -> Sample<'static> {
         Sample {
@@ -166,8 +176,8 @@ mod tests {
     }
 
     #[test]
-    fn a_task_is_json_with_everything_that_was_told() {
-        let ids = Ids { process: 0xab, next: AtomicU64::new(41) };
+    fn a_task_is_json_with_every_member_of_the_sample() {
+        let ids = TaskIds { process: 0xab, next: AtomicU64::new(41) };
         let plain = Sample { sequence: 0, metadata: Vec::new(), priority: Priority::Low, ..sample() };
         let tasks = ids.tasks([sample(), plain].iter(), UtcMs(0));
         let read: Vec<(Priority, Value)> =
@@ -187,11 +197,11 @@ mod tests {
         assert_eq!(read[0], (Priority::High, expect));
         assert_eq!((read[1].0, &read[1].1["id"]), (Priority::Low, &"00000000000000ab-42".into()));
         assert!(read[1].1["payload"].get("metadata").is_none());
-        assert!(tasks.iter().all(|(_, task)| !task.contains(&b'\n')), "a line of a file holds a task");
+        assert!(tasks.iter().all(|(_, task)| !task.contains(&b'\n')), "a task is one line of a file");
     }
 
     #[test]
     fn two_processes_have_no_id_in_common() {
-        assert_ne!(Ids::default().process, Ids::default().process);
+        assert_ne!(TaskIds::default().process, TaskIds::default().process);
     }
 }

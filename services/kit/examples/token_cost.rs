@@ -1,7 +1,7 @@
-//! What a bearer token costs: CPU time to verify one never seen before, and to recognise one that was.
+//! The cost of a bearer token: CPU time to verify a new one, and to recognise one that was verified before.
 //!
-//! `cargo run -p kit --example token_cost`. Processor time is the kernel's count for this thread, so that a busy machine
-//! does not show in it.
+//! `cargo run -p kit --example token_cost`. CPU time is the kernel's count for this thread, so that other load on the
+//! machine does not affect it.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program that prints figures, or cannot")]
 
@@ -41,7 +41,7 @@ fn ec() -> (Value, Sign) {
     (json!({"kty": "EC", "crv": "P-256", "kid": "ES256", "x": x, "y": y}), Box::new(sign))
 }
 
-/// About 700 characters with RS256, as issuers of games make them.
+/// About 700 characters with RS256, as real issuers' tokens have.
 fn token(alg: &str, sign: &Sign, number: usize) -> String {
     let part = |value: Value| URL_SAFE_NO_PAD.encode(value.to_string());
     let expires = UtcMs::now().0 / 1000 + 3600;
@@ -54,7 +54,7 @@ fn token(alg: &str, sign: &Sign, number: usize) -> String {
     format!("{signed}.{signature}")
 }
 
-/// Nanoseconds this thread has been on a processor.
+/// CPU time of this thread in nanoseconds.
 fn cpu_ns() -> u64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     text.split(' ').next().unwrap().parse().unwrap()

@@ -1,24 +1,24 @@
-//! The admin port's routes: liveness, readiness, metrics. It must never carry what players use.
+//! The admin port's routes: liveness, readiness, metrics. It must have no route for a service's users.
 
-use crate::health::Health;
-use crate::metrics::Metrics;
+use std::sync::Arc;
+
 use axum::Router;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
-use std::sync::Arc;
 
-const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+use crate::health::Health;
+use crate::metrics::{Metrics, OPEN_METRICS_TYPE};
 
-/// `/healthz` (200 while the process lives), `/readyz` (503 with the reason while it should get no requests)
-/// and `/metrics`.
+/// `/healthz` (200 while the process runs), `/readyz` (503 with the reason while it should get no requests) and
+/// `/metrics`.
 pub fn router(health: Arc<Health>, metrics: Metrics) -> Router {
     Router::new()
         .route("/healthz", get(|| async { json(StatusCode::OK, "healthy") }))
         .route("/readyz", get(move || async move { readiness(&health) }))
         .route(
             "/metrics",
-            get(move || async move { ([(header::CONTENT_TYPE, OPEN_METRICS)], metrics.encode()) }),
+            get(move || async move { ([(header::CONTENT_TYPE, OPEN_METRICS_TYPE)], metrics.encode()) }),
         )
 }
 

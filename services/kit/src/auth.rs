@@ -1,67 +1,68 @@
-//! Who a bearer token speaks for: JWTs signed by RS256 or ES256 with a key of a JWKS, and nothing else.
+//! Verification of bearer tokens: JWTs signed by RS256 or ES256 with a key of a JWKS, and no others.
 //!
-//! What a token says is believed only after its signature was found good with a key that fits its algorithm. No token and
-//! no claim may ever reach a log or an error. Start reading at [`Verifier::verify`].
+//! A token's claims are used only after its signature was verified with a key that fits its algorithm. No token and no
+//! claim may ever reach a log or an error. Start reading at [`Verifier::verify`].
 
 mod bearer;
 mod cache;
 mod claims;
 mod jws;
+mod key_ring;
 mod keys;
-mod ring;
 mod settings;
 mod source;
 
-pub use bearer::{Denied, by_token, single};
-pub use claims::{Claims, Policy};
-pub use settings::Settings;
+use std::fmt;
+use std::sync::Arc;
 
-use crate::clock::UtcMs;
-use crate::metrics::Metrics;
 use aws_lc_rs::digest;
-use jws::Token;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
-use ring::Ring;
-use std::fmt;
-use std::sync::Arc;
 use tokio::task::JoinSet;
 
-/// A token has one or two thousand characters; what is far longer is none of ours.
+use crate::clock::UtcMs;
+use crate::metrics::Metrics;
+pub use bearer::{Denied, authenticate, single_header};
+pub use claims::{Claims, Policy};
+use jws::Token;
+use key_ring::{FetchCounters, KeyRing};
+pub use settings::Settings;
+
+/// A token has one or two thousand characters; a text that is far longer is no token.
 const MAX_TOKEN_BYTES: usize = 8 * 1024;
 
-/// Why a token is not believed.
+/// Why a token is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TokenError {
-    /// Longer than any token of ours.
+    /// Longer than any token that is accepted.
     TooLong,
-    /// Not three parts of base64url with JSON in the first two, or without what must be in them.
+    /// Not three parts of base64url with JSON in the first two, or without a required member.
     Malformed,
-    /// Neither RS256 nor ES256, or not what its key is for.
+    /// Neither RS256 nor ES256, or not the algorithm of its key.
     Algorithm,
-    /// No key has the id that it names.
+    /// No key has the id that the token names.
     UnknownKey,
-    /// The signature is not that of the key.
+    /// The signature does not match the key.
     Forged,
-    /// Its time is over.
+    /// It has expired.
     Expired,
-    /// Its time has not begun, or it was issued in the future.
+    /// It is not valid yet, or was issued in the future.
     NotYetValid,
-    /// From somebody else than the issuer expected.
+    /// Its issuer is not the expected one.
     Issuer,
-    /// For somebody else.
+    /// It is meant for another audience.
     Audience,
-    /// Of another namespace: who asks is known, and has no business here.
+    /// It is of another namespace: the caller is known, and has no access here.
     Namespace,
-    /// There are no keys to verify it with, or they are too old.
+    /// There are no keys, or they are too old.
     NoKeys,
-    /// Too many tokens wait for keys already.
+    /// Too many tokens are waiting for keys.
     Busy,
 }
 
 impl TokenError {
-    /// The reason for whoever sent the token. It holds nothing of the token.
+    /// The reason for the client. It contains nothing of the token.
     #[must_use]
     pub fn reason(self) -> &'static str {
         match self {
@@ -79,7 +80,8 @@ impl TokenError {
         }
     }
 
-    fn word(self) -> &'static str {
+    /// The outcome in the metrics.
+    fn label(self) -> &'static str {
         match self {
             Self::TooLong => "too_long",
             Self::Malformed => "malformed",
@@ -106,16 +108,17 @@ impl fmt::Display for TokenError {
 impl std::error::Error for TokenError {}
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Outcome {
+struct OutcomeLabel {
     outcome: &'static str,
 }
 
-/// Verifies tokens, and keeps the keys for that up to date for as long as it lives.
+/// Verifies tokens. It refreshes their keys for as long as it exists.
 pub struct Verifier {
-    ring: Arc<Ring>,
+    keys: Arc<KeyRing>,
     policy: Policy,
-    believed: [Counter; 2],
-    refused: Family<Outcome, Counter>,
+    verified: Counter,
+    remembered: Counter,
+    refused: Family<OutcomeLabel, Counter>,
     _refresher: JoinSet<()>,
 }
 
@@ -126,11 +129,11 @@ impl fmt::Debug for Verifier {
 }
 
 impl Verifier {
-    /// Begins to fetch the keys; [`Verifier::ready`] returns when they are there. Must be called inside a runtime.
+    /// Begins to fetch the keys; [`Verifier::ready`] returns when there are some. Must be called inside a runtime.
     #[must_use]
     pub fn start(settings: Settings, metrics: &Metrics) -> Self {
-        let outcomes = Family::<Outcome, Counter>::default();
-        let fetches = Family::<Outcome, Counter>::default();
+        let outcomes = Family::<OutcomeLabel, Counter>::default();
+        let fetches = Family::<OutcomeLabel, Counter>::default();
         metrics.register(|registry| {
             registry.register("tokens", "Bearer tokens judged, by outcome", outcomes.clone());
             registry.register(
@@ -139,39 +142,46 @@ impl Verifier {
                 fetches.clone(),
             );
         });
-        let [fetched, not_fetched] =
-            ["ok", "failed"].map(|outcome| fetches.get_or_create_owned(&Outcome { outcome }));
-        let believed =
-            ["verified", "remembered"].map(|outcome| outcomes.get_or_create_owned(&Outcome { outcome }));
-        let ring = Arc::new(Ring::new(settings.source, settings.keep, [fetched, not_fetched]));
+        let counter = |family: &Family<OutcomeLabel, Counter>, outcome| {
+            family.get_or_create_owned(&OutcomeLabel { outcome })
+        };
+        let fetches = FetchCounters { ok: counter(&fetches, "ok"), failed: counter(&fetches, "failed") };
+        let keys = Arc::new(KeyRing::new(settings.source, settings.max_key_age, fetches));
         let mut refresher = JoinSet::new();
-        refresher.spawn(Arc::clone(&ring).refresh(settings.refresh));
-        Self { ring, policy: settings.policy, believed, refused: outcomes, _refresher: refresher }
+        refresher.spawn(Arc::clone(&keys).refresh(settings.refresh));
+        Self {
+            keys,
+            policy: settings.policy,
+            verified: counter(&outcomes, "verified"),
+            remembered: counter(&outcomes, "remembered"),
+            refused: outcomes,
+            _refresher: refresher,
+        }
     }
 
     /// Returns once there are keys.
     pub async fn ready(&self) {
-        self.ring.ready().await;
+        self.keys.ready().await;
     }
 
     /// Whether tokens can be verified now.
     ///
     /// # Errors
-    /// Says why not.
+    /// The reason why not.
     pub fn probe(&self) -> Result<(), String> {
-        self.ring.probe()
+        self.keys.probe()
     }
 
-    /// What `token` says of its bearer.
+    /// The claims of `token`.
     ///
-    /// A token that was verified before, with the keys that there are now, is recognised by its digest.
+    /// A token that was verified before with the current keys is recognised by its digest.
     ///
     /// # Errors
-    /// When it is not to be believed, or cannot be verified now.
+    /// When the token is refused, or cannot be verified now.
     pub async fn verify(&self, token: &str) -> Result<Arc<Claims>, TokenError> {
         let decided = self.decide(token, UtcMs::now()).await;
         if let Err(error) = decided {
-            self.refused.get_or_create(&Outcome { outcome: error.word() }).inc();
+            self.refused.get_or_create(&OutcomeLabel { outcome: error.label() }).inc();
         }
         decided
     }
@@ -180,21 +190,21 @@ impl Verifier {
         if text.len() > MAX_TOKEN_BYTES {
             return Err(TokenError::TooLong);
         }
-        let keys = self.ring.current()?;
+        let keys = self.keys.current()?;
         let digest = cache::key(digest::digest(&digest::SHA256, text.as_bytes()).as_ref());
         if let Some(claims) = keys.verified.find(&digest) {
             self.policy.in_time(&claims, now)?;
-            self.believed[1].inc();
+            self.remembered.inc();
             return Ok(claims);
         }
         let token = Token::parse(text)?;
-        let keys = if keys.knows(&token.key_id) { keys } else { self.ring.refetched(&keys).await? };
+        let keys = if keys.contains(&token.key_id) { keys } else { self.keys.refetched(&keys).await? };
         keys.find(&token)?
             .verify_sig(token.signed.as_bytes(), &token.signature)
             .map_err(|_| TokenError::Forged)?;
         let claims = Arc::new(self.policy.read(&token.payload()?, now)?);
-        keys.verified.keep(digest, Arc::clone(&claims));
-        self.believed[0].inc();
+        keys.verified.insert(digest, Arc::clone(&claims));
+        self.verified.inc();
         Ok(claims)
     }
 }

@@ -1,26 +1,26 @@
-//! How far behind a process is, told by how long a task that is ready waits for its turn, and what follows from it.
+//! Overload control: how long a runnable task waits for a thread, and the admission queue that follows from it.
 //!
-//! Under more load than a process can bear, requests queue where no counter sees them: in sockets, and among the tasks
-//! that are ready to run. Then each is answered too late to be of use, and nothing is refused. So a task looks every
-//! few milliseconds how late it is woken. As soon as that has been too late for a while, requests stand in a line
-//! before they are worked on, and are called a few at a time: the newest first, whose senders still wait. A line that
-//! does not end within a second is worked off from its other end too: the oldest are refused. But refusing takes
-//! time that could be spent working, so it is given a part of the time and no more; who is neither served nor refused
-//! costs nothing while it stands there. (The delay as the sign of overload, and patience before acting on it, are
-//! those of CoDel, RFC 8289.)
+//! Under more load than a process can handle, requests queue where no counter sees them: in sockets, and among the
+//! runnable tasks. Then every response comes too late to be of use, and nothing is refused. So a task measures every
+//! few milliseconds how late it is woken. When that delay has exceeded its target for a while, requests wait in an
+//! admission queue before they are worked on, and are admitted a few at a time: the newest first, because its client is
+//! the most likely to still wait. If the queue does not become empty within a second, its oldest requests are refused
+//! as well. Refusing takes time that could be spent on work, so it gets a fixed share of the time; a request that is
+//! neither admitted nor refused costs nothing while it waits. (Delay as the signal of overload, and waiting before
+//! acting on it, are those of CoDel, RFC 8289.)
 
-mod connections;
-mod pace;
+mod admission_control;
+mod connection_budget;
 mod wait_queue;
 
-pub(crate) use wait_queue::{Place, Turn};
-
-use connections::Connections;
-use pace::{LOOK_EVERY, Next, Pace, Waiting};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use wait_queue::Line;
+
+use admission_control::{AdmissionControl, CHECK_INTERVAL, QueueSnapshot, QueueStep};
+use connection_budget::ConnectionBudget;
+use wait_queue::WaitQueue;
+pub(crate) use wait_queue::{Admission, QueueSlot};
 
 /// A process's backlog. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -30,18 +30,18 @@ pub struct Backlog {
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// Spares everybody the line's lock as long as there is none.
+    /// Avoids taking the queue's lock while the queue is closed.
     is_behind: AtomicBool,
-    line: Line,
-    /// The line has stood for so long that it was no burst.
+    queue: WaitQueue,
+    /// The queue has been non-empty for longer than a burst.
     is_overloaded: AtomicBool,
-    /// How many connections may be taken in then.
-    connections: Connections,
+    /// How many connections may be accepted during an overload.
+    connections: ConnectionBudget,
 }
 
 impl Backlog {
-    /// Looks after the runtime that it is called on, for as long as any clone exists. `target` is how long a task that
-    /// is ready may wait before requests stand in line; zero lets everybody in whatever the wait.
+    /// Watches the runtime that it is called on, for as long as any clone exists. `target` is how long a runnable task
+    /// may wait before requests are queued; zero admits every request whatever the delay.
     #[must_use]
     pub fn watch(target: Duration) -> Self {
         let backlog = Self::default();
@@ -50,77 +50,81 @@ impl Backlog {
         }
         let watched = Arc::downgrade(&backlog.shared);
         tokio::spawn(async move {
-            let mut pace = Pace::new(target);
+            let mut control = AdmissionControl::new(target);
             loop {
                 let begun = Instant::now();
-                tokio::time::sleep(LOOK_EVERY).await;
+                tokio::time::sleep(CHECK_INTERVAL).await;
                 let Some(shared) = watched.upgrade() else { return };
-                if pace.look(begun.elapsed().saturating_sub(LOOK_EVERY)) {
-                    shared.keep(&mut pace).await;
+                if control.record_delay(begun.elapsed().saturating_sub(CHECK_INTERVAL)) {
+                    shared.run_queue(&mut control).await;
                 }
             }
         });
         backlog
     }
 
-    /// Whether requests stand in line now.
+    /// Whether requests are queued now.
     #[must_use]
     pub fn is_behind(&self) -> bool {
         self.shared.is_behind.load(Ordering::Relaxed)
     }
 
-    /// A place in the line; `None` when there is none and everybody is let in.
-    pub(crate) fn join(&self) -> Option<Place> {
-        if self.is_behind() { self.shared.line.join(Instant::now()) } else { None }
+    /// A slot in the admission queue; `None` when the queue is closed and every request is admitted.
+    pub(crate) fn enter_queue(&self) -> Option<QueueSlot> {
+        if self.is_behind() { self.shared.queue.join(Instant::now()) } else { None }
     }
 
-    /// Returns when another connection may be taken in: at once, or when those in line had their share.
-    pub(crate) async fn has_time_for_a_connection(&self) {
+    /// Returns when another connection may be accepted: at once, or during an overload when enough queued requests were
+    /// handled.
+    pub(crate) async fn connection_permit(&self) {
         if self.is_overloaded() {
-            self.shared.connections.next().await;
+            self.shared.connections.acquire().await;
         }
     }
 
-    /// Whether the line has not ended for so long that this is more than a burst.
+    /// Whether the queue has been non-empty for longer than a burst.
     pub(crate) fn is_overloaded(&self) -> bool {
         self.shared.is_overloaded.load(Ordering::Relaxed)
     }
 }
 
 impl Shared {
-    /// Keeps a line until it is not needed any more.
-    async fn keep(&self, pace: &mut Pace) {
-        self.line.open();
+    /// Opens the admission queue and works it off until it is not needed any more.
+    async fn run_queue(&self, control: &mut AdmissionControl) {
+        self.queue.open();
         self.is_behind.store(true, Ordering::Relaxed);
-        let mut done = Next::Rest;
+        let mut done = QueueStep::Idle;
         loop {
             let begun = Instant::now();
-            let turns = match done {
-                Next::Rest => tokio::select! {
-                    () = self.line.joined() => connections::turns_of(begun.elapsed()),
-                    () = tokio::time::sleep(LOOK_EVERY) => connections::turns_of(LOOK_EVERY),
+            let handled = match done {
+                QueueStep::Idle => tokio::select! {
+                    () = self.queue.first_arrived() => connection_budget::requests_worth(begun.elapsed()),
+                    () = tokio::time::sleep(CHECK_INTERVAL) => connection_budget::requests_worth(CHECK_INTERVAL),
                 },
-                Next::Serve(count) => self.line.serve(count),
-                Next::Refuse(count, since) => self.line.refuse(count, begun - since),
+                QueueStep::AdmitNewest(count) => self.queue.admit_newest(count),
+                QueueStep::RefuseOldest { count, waited } => self.queue.refuse_oldest(count, begun - waited),
             };
-            self.connections.after(turns);
-            // Returns when everybody else who was ready had a turn, be it to answer or to join the line.
+            self.connections.add_for_requests(handled);
+            // Returns when every other runnable task has run, be it to answer a request or to queue one.
             tokio::task::yield_now().await;
             let now = Instant::now();
             let is_overloaded = self.is_overloaded.load(Ordering::Relaxed);
-            let (line, is_door_shut) = (self.line.ages(now), is_overloaded && self.connections.are_all_in());
-            match pace.round(done, now - begun, Waiting { line, is_door_shut }) {
+            let snapshot = QueueSnapshot {
+                waits: self.queue.wait_times(now),
+                is_accept_limited: is_overloaded && self.connections.is_spent(),
+            };
+            match control.next_step(done, now - begun, snapshot) {
                 Some(next) => done = next,
                 None => break,
             }
-            if pace.is_overload() && !is_overloaded {
+            if control.is_overload() && !is_overloaded {
                 self.connections.open();
                 self.is_overloaded.store(true, Ordering::Relaxed);
             }
         }
         self.is_behind.store(false, Ordering::Relaxed);
         self.is_overloaded.store(false, Ordering::Relaxed);
-        self.line.close();
+        self.queue.close();
         self.connections.close();
     }
 }
@@ -130,23 +134,23 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn who_stands_in_line_when_it_ends_is_served_and_nobody_joins_it_after() {
+    async fn when_the_queue_closes_its_waiters_are_admitted_and_no_request_joins_it_afterwards() {
         let backlog = Backlog::watch(Duration::ZERO);
-        assert!(backlog.join().is_none(), "nobody is behind");
+        assert!(backlog.enter_queue().is_none(), "the process is not behind");
         let shared = Arc::clone(&backlog.shared);
-        let keeping = tokio::spawn(async move {
-            let mut pace = Pace::new(Duration::from_millis(10));
-            shared.keep(&mut pace).await;
+        let queueing = tokio::spawn(async move {
+            let mut control = AdmissionControl::new(Duration::from_millis(10));
+            shared.run_queue(&mut control).await;
         });
-        let place = loop {
-            match backlog.join() {
-                Some(place) => break place,
+        let slot = loop {
+            match backlog.enter_queue() {
+                Some(slot) => break slot,
                 None => tokio::task::yield_now().await,
             }
         };
-        assert_eq!(place.await, Turn::Served);
-        keeping.await.unwrap();
-        assert!(backlog.join().is_none() && !backlog.is_behind());
-        backlog.has_time_for_a_connection().await;
+        assert_eq!(slot.await, Admission::Admitted);
+        queueing.await.unwrap();
+        assert!(backlog.enter_queue().is_none() && !backlog.is_behind());
+        backlog.connection_permit().await;
     }
 }

@@ -1,8 +1,11 @@
-//! Outgoing calls over HTTP/1.1 to one destination: pooled connections, one bound on the time of a whole call, one on
-//! the size of its answer, and errors that tell whether the other side may have acted.
+//! Outgoing calls over HTTP/1.1 to one destination: pooled connections, a timeout for the whole call, a limit on the
+//! size of its response, and errors that distinguish whether the server may have acted.
 //!
-//! It follows no redirects. It asks again of its own accord only where a pooled connection was closed before anything was
-//! sent over it; whether any other repetition is safe is its caller's to know.
+//! It follows no redirects. It retries only when a pooled connection was closed before anything was sent over it;
+//! whether any other repetition is safe is for its caller to decide.
+
+use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, StatusCode, Uri, header};
@@ -13,19 +16,17 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::crypto::CryptoProvider;
 use rustls::{ClientConfig, RootCertStore};
-use std::sync::Arc;
-use std::time::Duration;
 
-/// A server closes an idle connection at a moment of its own; ours is earlier than what servers commonly take.
-const IDLE: Duration = Duration::from_secs(15);
+/// Shorter than the idle timeouts of common servers, so that a pooled connection is seldom closed by the server.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Why a destination cannot be called at all.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClientError {
-    /// It is no address that can be called.
+    /// It is not such an address.
     #[error("expected http://HOST[:PORT][/PATH] or https://..., without a user or a password")]
     Destination,
-    /// TLS needs authorities to trust.
+    /// The system has no certificate authorities, which TLS needs.
     #[error("no certificate authorities were found on this system (SSL_CERT_FILE names others): {0}")]
     NoAuthorities(String),
 }
@@ -33,13 +34,13 @@ pub enum ClientError {
 /// The bounds of a call.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// From the call to the last byte of its answer.
+    /// From the call to the last byte of its response.
     pub timeout: Duration,
-    /// Bytes that an answer's body may have.
+    /// Bytes that a response's body may have.
     pub body_bytes: usize,
 }
 
-/// An answer, complete.
+/// A complete response.
 #[derive(Debug, Clone)]
 pub struct CallResponse {
     /// Its status.
@@ -51,7 +52,7 @@ pub struct CallResponse {
 }
 
 impl CallResponse {
-    /// What `Retry-After` asks for, when it is there in whole seconds. (A date is not understood, and reads as absent.)
+    /// The value of `Retry-After` in whole seconds. (A date is not supported, and counts as absent.)
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         let text = self.headers.get(header::RETRY_AFTER)?.to_str().ok()?;
@@ -62,20 +63,20 @@ impl CallResponse {
 /// Why a call did not succeed.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
-    /// There was no connection to send it over: the other side has done nothing.
+    /// There was no connection to send it over: the server has not acted.
     #[error("no connection: {0}")]
     NotSent(String),
-    /// The time was over. Whether the other side has acted is unknown.
-    #[error("no answer within {} ms", .0.as_millis())]
+    /// The timeout has passed. Whether the server has acted is unknown.
+    #[error("no response within {} ms", .0.as_millis())]
     TimedOut(Duration),
-    /// The connection ended before the answer did. Whether the other side has acted is unknown.
+    /// The connection ended before the response did. Whether the server has acted is unknown.
     #[error("the connection was lost: {0}")]
     Lost(String),
-    /// The answer's body is larger than allowed; the other side has answered, with this status.
-    #[error("the answer ({0}) is larger than {1} bytes")]
+    /// The response's body is larger than allowed; the server responded with this status.
+    #[error("the response ({0}) is larger than {1} bytes")]
     TooLarge(StatusCode, usize),
-    /// The other side answered, and not with a 2xx.
-    #[error("the answer was {}", .0.status)]
+    /// The server responded, and not with a 2xx.
+    #[error("the response was {}", .0.status)]
     Status(Box<CallResponse>),
 }
 
@@ -91,7 +92,7 @@ impl Client {
     /// A client for `destination`, `http://` or `https://`. Nothing is connected before the first call.
     ///
     /// # Errors
-    /// When it is no such address, or is `https` and there are no authorities to trust.
+    /// When it is no such address, or is `https` and the system has no certificate authorities.
     pub fn to(destination: &str, bounds: Bounds) -> Result<Self, ClientError> {
         let destination: Uri = destination.parse().map_err(|_| ClientError::Destination)?;
         let authority = destination.authority().ok_or(ClientError::Destination)?;
@@ -101,12 +102,12 @@ impl Client {
         let connector = connector(&destination, bounds.timeout)?;
         let inner = legacy::Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE)
+            .pool_idle_timeout(IDLE_TIMEOUT)
             .build(connector);
         Ok(Self { inner, destination, bounds })
     }
 
-    /// Asks by `GET`.
+    /// Sends a `GET`.
     ///
     /// # Errors
     /// As [`Client::call`].
@@ -114,10 +115,10 @@ impl Client {
         self.call(Method::GET, HeaderMap::new(), Bytes::new()).await
     }
 
-    /// Sends one request and reads its whole answer, within the bounds.
+    /// Sends one request and reads its whole response, within the bounds.
     ///
     /// # Errors
-    /// When no answer with a 2xx came whole and in time.
+    /// When no complete response with a 2xx came in time.
     pub async fn call(
         &self,
         method: Method,
@@ -129,8 +130,8 @@ impl Client {
         *request.uri_mut() = self.destination.clone();
         *request.headers_mut() = headers;
         let whole = tokio::time::timeout(self.bounds.timeout, self.exchange(request));
-        let answer = whole.await.map_err(|_| CallError::TimedOut(self.bounds.timeout))??;
-        if answer.status.is_success() { Ok(answer) } else { Err(CallError::Status(Box::new(answer))) }
+        let response = whole.await.map_err(|_| CallError::TimedOut(self.bounds.timeout))??;
+        if response.status.is_success() { Ok(response) } else { Err(CallError::Status(Box::new(response))) }
     }
 
     async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<CallResponse, CallError> {
@@ -151,8 +152,8 @@ impl Client {
     }
 }
 
-/// A destination that drops what is sent to it is found out before the whole time is over, so that its caller learns
-/// that nothing was sent.
+/// Connecting gets half of the whole timeout, so that a destination that drops packets is reported as "nothing was
+/// sent".
 fn connector(destination: &Uri, timeout: Duration) -> Result<HttpsConnector<HttpConnector>, ClientError> {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
@@ -165,13 +166,13 @@ fn connector(destination: &Uri, timeout: Duration) -> Result<HttpsConnector<Http
             .with_provider_and_native_roots(provider)
             .map_err(|error| ClientError::NoAuthorities(error.to_string()))?
             .https_only(),
-        Some("http") => builder.with_tls_config(trusting_nobody(provider)?).https_or_http(),
+        Some("http") => builder.with_tls_config(without_authorities(provider)?).https_or_http(),
         _ => return Err(ClientError::Destination),
     };
     Ok(builder.enable_http1().wrap_connector(tcp))
 }
 
-/// TLS towards what the system's authorities vouch for, for connections that are not HTTP. `SSL_CERT_FILE` names other
+/// TLS that trusts the system's certificate authorities, for connections that are not HTTP. `SSL_CERT_FILE` names other
 /// authorities.
 ///
 /// # Errors
@@ -184,15 +185,15 @@ pub(crate) fn tls() -> Result<ClientConfig, ClientError> {
     Ok(builder.with_no_client_auth())
 }
 
-/// In-cluster calls without TLS need no authorities, and a system may have none.
-fn trusting_nobody(provider: CryptoProvider) -> Result<ClientConfig, ClientError> {
+/// Calls without TLS, as inside a cluster, need no certificate authorities, and a system may have none.
+fn without_authorities(provider: CryptoProvider) -> Result<ClientConfig, ClientError> {
     let builder =
         ClientConfig::builder_with_provider(Arc::new(provider)).with_safe_default_protocol_versions();
     let builder = builder.map_err(|error| ClientError::NoAuthorities(error.to_string()))?;
     Ok(builder.with_root_certificates(RootCertStore::empty()).with_no_client_auth())
 }
 
-/// What an error says, with what it comes from: the outermost alone is often "client error".
+/// An error's message with those of its sources: the outermost alone is often "client error".
 fn chain(error: &dyn std::error::Error) -> String {
     let sources = std::iter::successors(Some(error), |error| error.source());
     sources.map(ToString::to_string).collect::<Vec<_>>().join(": ")
@@ -200,20 +201,21 @@ fn chain(error: &dyn std::error::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::{TcpListener, TcpSocket};
 
+    use super::*;
+
     const BOUNDS: Bounds = Bounds { timeout: Duration::from_secs(10), body_bytes: 100 };
 
-    /// What a call ends in when the other side reads the request and then writes this; `None`: it stays silent.
-    async fn told(said: Option<String>, bounds: Bounds) -> Result<CallResponse, CallError> {
+    /// The outcome of a call when the server reads the request and then writes `reply`; `None`: it writes nothing.
+    async fn call_outcome(reply: Option<String>, bounds: Bounds) -> Result<CallResponse, CallError> {
         let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let client = Client::to(&format!("http://{}/", socket.local_addr().unwrap()), bounds).unwrap();
         let serving = async {
             let (mut stream, _) = socket.accept().await.unwrap();
             let _head = stream.read(&mut [0; 1000]).await.unwrap();
-            match said {
+            match reply {
                 Some(text) => stream.write_all(text.as_bytes()).await.unwrap(),
                 None => std::future::pending().await,
             }
@@ -221,39 +223,39 @@ mod tests {
             std::future::pending::<()>().await;
         };
         tokio::select! {
-            answer = client.get() => answer,
-            () = serving => unreachable!("the other side waits"),
+            outcome = client.get() => outcome,
+            () = serving => unreachable!("the server waits"),
         }
     }
 
-    fn answer(status: &str, body: &str) -> Option<String> {
+    fn reply(status: &str, body: &str) -> Option<String> {
         Some(format!("HTTP/1.1 {status}\r\nretry-after: 7\r\ncontent-length: {}\r\n\r\n{body}", body.len()))
     }
 
     #[tokio::test]
-    async fn errors_tell_whether_the_other_side_may_have_acted() {
-        // A port that is held and not listened on refuses.
-        let held = TcpSocket::new_v4().unwrap();
-        held.bind("127.0.0.1:0".parse().unwrap()).unwrap();
-        let gone = format!("http://{}/", held.local_addr().unwrap());
-        let unsent = Client::to(&gone, BOUNDS).unwrap().get().await;
+    async fn errors_distinguish_whether_the_server_may_have_acted() {
+        // A port that is bound and not listened on refuses connections.
+        let bound = TcpSocket::new_v4().unwrap();
+        bound.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let refusing = format!("http://{}/", bound.local_addr().unwrap());
+        let unsent = Client::to(&refusing, BOUNDS).unwrap().get().await;
         assert!(matches!(unsent, Err(CallError::NotSent(_))), "{unsent:?}");
         let brief = Bounds { timeout: Duration::from_millis(50), ..BOUNDS };
-        let silent = told(None, brief).await;
+        let silent = call_outcome(None, brief).await;
         assert!(matches!(silent, Err(CallError::TimedOut(_))), "{silent:?}");
         for cut in ["", "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nab"] {
-            let lost = told(Some(cut.to_owned()), BOUNDS).await;
+            let lost = call_outcome(Some(cut.to_owned()), BOUNDS).await;
             assert!(matches!(lost, Err(CallError::Lost(_))), "{lost:?}");
         }
     }
 
     #[tokio::test]
-    async fn answers_are_whole_bounded_and_not_followed() {
-        assert_eq!(told(answer("200 OK", "hello"), BOUNDS).await.unwrap().body, "hello");
-        let large = told(answer("200 OK", &"x".repeat(101)), BOUNDS).await;
+    async fn responses_are_complete_bounded_and_redirects_not_followed() {
+        assert_eq!(call_outcome(reply("200 OK", "hello"), BOUNDS).await.unwrap().body, "hello");
+        let large = call_outcome(reply("200 OK", &"x".repeat(101)), BOUNDS).await;
         assert!(matches!(large, Err(CallError::TooLarge(StatusCode::OK, 100))), "{large:?}");
         for status in ["302 Found", "404 Not Found", "503 Busy"] {
-            let Err(CallError::Status(refused)) = told(answer(status, ""), BOUNDS).await else {
+            let Err(CallError::Status(refused)) = call_outcome(reply(status, ""), BOUNDS).await else {
                 panic!("{status} is no success")
             };
             assert!(status.starts_with(refused.status.as_str()));

@@ -1,17 +1,18 @@
 //! The services' wall clock: UTC milliseconds, and their RFC 3339 text.
 //!
-//! Rules take an instant as an argument; only the edges of a service ask for the time.
+//! Rules take an instant as an argument; only the outer layers of a service read the clock.
 
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
 
 /// An instant in UTC, in milliseconds since 1970-01-01T00:00:00Z.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct UtcMs(pub i64);
 
 impl UtcMs {
-    /// The present, as the system clock has it. A clock set before 1970 reads as 1970.
+    /// The present by the system clock. A clock set before 1970 reads as 1970.
     #[must_use]
     pub fn now() -> Self {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -25,21 +26,21 @@ impl UtcMs {
     }
 }
 
-/// The time of day when it was started, and from there on evenly: setting the system clock does not move it.
+/// A clock that starts at the time of day and then advances evenly: setting the system clock does not change it.
 #[derive(Debug, Clone, Copy)]
-pub struct Steady {
+pub struct SteadyClock {
     from: UtcMs,
     since: Instant,
 }
 
-impl Steady {
-    /// Starts it at the present.
+impl SteadyClock {
+    /// Starts at the present.
     #[must_use]
     pub fn start() -> Self {
         Self { from: UtcMs::now(), since: Instant::now() }
     }
 
-    /// What it shows.
+    /// The current reading.
     #[must_use]
     pub fn now(&self) -> UtcMs {
         let passed_ms = i64::try_from(self.since.elapsed().as_millis()).unwrap_or(i64::MAX);

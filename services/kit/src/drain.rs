@@ -1,4 +1,4 @@
-//! How a service ends: it stops taking in, finishes what it has begun within a bound, then cuts what is left.
+//! How a service ends: it accepts nothing more, finishes its requests within a bound, then cuts the rest.
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
@@ -10,32 +10,32 @@ enum Stage {
     Cut,
 }
 
-/// The hand that ends a service.
+/// Ends a service.
 #[derive(Debug)]
 pub struct Drain {
     stage: watch::Sender<Stage>,
 }
 
-/// What every server and connection listens to.
+/// The stage of the drain, which every server and connection watches.
 #[derive(Debug, Clone)]
 pub struct Draining {
     stage: watch::Receiver<Stage>,
 }
 
 impl Drain {
-    /// A service that is serving, and the ear for its end.
+    /// A drain that has not begun, and its watcher.
     #[must_use]
     pub fn new() -> (Self, Draining) {
         let (sender, receiver) = watch::channel(Stage::Serving);
         (Self { stage: sender }, Draining { stage: receiver })
     }
 
-    /// Asks everyone to stop taking in and to finish.
+    /// Every watcher accepts nothing more and finishes its requests.
     pub fn begin(&self) {
         self.stage.send_replace(Stage::Draining);
     }
 
-    /// Drops whatever is still unfinished.
+    /// Every watcher drops what is unfinished.
     pub fn cut(&self) {
         self.stage.send_replace(Stage::Cut);
     }
@@ -53,13 +53,13 @@ impl Draining {
     }
 
     async fn reached(&mut self, stage: Stage) {
-        // A sender that is gone means that nobody is left to serve for.
+        // A sender that is dropped ends the service as well.
         let _gone = self.stage.wait_for(|now| *now >= stage).await;
     }
 }
 
-/// SIGTERM and SIGINT, caught from the moment this exists. It must exist before anybody is told that the service is
-/// ready: until then either signal ends the process at once.
+/// SIGTERM and SIGINT, caught from the moment this exists. It must exist before the service is reported as ready:
+/// without it either signal ends the process at once.
 #[derive(Debug)]
 pub struct Signals {
     terminate: Signal,
@@ -67,7 +67,7 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Begins to catch them.
+    /// Begins to catch the signals.
     ///
     /// # Errors
     /// When the process may not listen for signals.
@@ -76,7 +76,7 @@ impl Signals {
         Ok(Self { terminate: terminate?, interrupt: interrupt? })
     }
 
-    /// Returns the name of the first that has come.
+    /// Returns the name of the first signal received.
     pub async fn first(&mut self) -> &'static str {
         tokio::select! {
             _ = self.terminate.recv() => "SIGTERM",

@@ -1,4 +1,4 @@
-//! Typed reading of environment variables. Every error names the variable, what it held and what it may hold.
+//! Typed reading of environment variables. Every error names the variable, its value and the values that it may have.
 
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -11,9 +11,9 @@ use std::str::FromStr;
 pub struct EnvError {
     /// The variable.
     pub name: &'static str,
-    /// What it held.
+    /// Its value.
     pub value: String,
-    /// What it may hold.
+    /// The values that it may have.
     pub expected: String,
 }
 
@@ -39,8 +39,8 @@ impl Env {
         Self { values: owned.filter(|(_, v)| !v.is_empty()).collect() }
     }
 
-    /// The same in which every name that begins with one of these prefixes stands for the bare name as well, the
-    /// first of them before the others and all before the bare name itself.
+    /// The same environment in which a variable `PREFIX` + `NAME` also sets `NAME`. It overrides the bare name, and the
+    /// first prefix overrides the others.
     #[must_use]
     pub fn with_prefixes(mut self, prefixes: &[&str]) -> Self {
         for prefix in prefixes.iter().rev() {
@@ -95,16 +95,16 @@ impl Env {
         Ok(u16::try_from(number).unwrap_or(default))
     }
 
-    /// One of a few words, each standing for a value; the first choice is the default.
+    /// One of a few words, each with its value; the first choice is the default.
     ///
     /// # Errors
     /// When it is none of them.
     pub fn choice<T: Copy>(&self, name: &'static str, choices: &[(&str, T)]) -> Result<T, EnvError> {
-        let wanted = self.text(name).unwrap_or(choices[0].0);
-        let found = choices.iter().find(|(word, _)| *word == wanted);
+        let text = self.text(name).unwrap_or(choices[0].0);
+        let found = choices.iter().find(|(word, _)| *word == text);
         found.map(|(_, value)| *value).ok_or_else(|| {
             let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
-            error(name, wanted, format!("one of {}", words.join(", ")))
+            error(name, text, format!("one of {}", words.join(", ")))
         })
     }
 }

@@ -1,16 +1,18 @@
-//! Known faults, put in on purpose, so that a diagnosis can be held against the truth. This module exists in builds
-//! with the feature `faults` alone.
+//! Fault injection: a service is started with an injected fault, so that a diagnosis can be compared with the true
+//! cause. Only builds with the feature `faults` have this module.
 //!
-//! `INJECT_FAULTS` names them, each with its amount: `INJECT_FAULTS=burn=500,narrow=2`. [`strike`] puts the ones that any
-//! service can have into a request; a service asks [`amount`] for its own.
+//! `INJECT_FAULTS` names the faults, each with its amount: `INJECT_FAULTS=burn=500,narrow=2`. [`inject`] applies the
+//! common faults to a request; a service reads [`amount`] for its own.
 
-use crate::env::{Env, EnvError};
 use std::collections::HashMap;
 use std::hint::black_box;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+
 use tokio::sync::{Mutex, MutexGuard, Semaphore, SemaphorePermit};
+
+use crate::env::{Env, EnvError};
 
 /// The variable that names the faults of a process.
 pub const VARIABLE: &str = "INJECT_FAULTS";
@@ -18,76 +20,76 @@ pub const VARIABLE: &str = "INJECT_FAULTS";
 /// A fault that a service can be started with.
 #[derive(Debug)]
 pub struct Fault {
-    /// How the variable names it.
+    /// Its name in the variable.
     pub name: &'static str,
-    /// What its amount counts, with the unit.
+    /// The meaning of its amount, with the unit.
     pub amount: &'static str,
-    /// What it does.
+    /// Its effect.
     pub does: &'static str,
-    /// What an observer should see.
+    /// Its symptoms for an observer.
     pub shows: &'static str,
 }
 
 impl Fault {
-    /// Its row in the table of faults that documentation has.
+    /// Its row in the table of faults in `docs/fault-injection.md`.
     #[must_use]
     pub fn row(&self) -> String {
         format!("| `{}` | {} | {} | {} |", self.name, self.amount, self.does, self.shows)
     }
 }
 
-/// Counts what a fault may strike, and tells whose turn it is.
+/// Decides which requests a fault hits: one of every `amount`.
 #[derive(Debug, Default)]
-pub struct Turns(AtomicU64);
+pub struct FaultCounter(AtomicU64);
 
-impl Turns {
-    /// The first one that is counted has it.
+impl FaultCounter {
+    /// The first request counted is hit.
     #[must_use]
     pub const fn new() -> Self {
         Self(AtomicU64::new(0))
     }
 
-    /// Whether this is the one of as many as the fault's amount that has it; nobody without the fault.
-    pub fn strike(&self, fault: &str) -> bool {
+    /// Counts a request; returns whether the fault hits it. Without the fault no request is hit.
+    pub fn hits_next(&self, fault: &str) -> bool {
         amount(fault).is_some_and(|every| self.0.fetch_add(1, Ordering::Relaxed).is_multiple_of(every))
     }
 }
 
-/// What any service can be started with.
+/// The faults of every service.
 pub const COMMON: [Fault; 6] = [
     Fault {
         name: "burn",
         amount: "microseconds of CPU a request",
-        does: "computes something that nobody needs",
+        does: "computes a result that is not used",
         shows: "`cpu` and CPU per request rise with the load; the profile names `kit::faults::burn`",
     },
     Fault {
         name: "sleep",
         amount: "milliseconds a request",
         does: "waits",
-        shows: "every time is longer by as much, at any load; CPU and profile stay as they were",
+        shows: "every response time is longer by the amount, at any load; CPU and profile do not change",
     },
     Fault {
         name: "lock",
-        amount: "milliseconds for which one request holds it",
-        does: "holds the only lock of the process across a wait",
-        shows: "requests follow one another: no more than 1000 / amount a second; times rise with the load, CPU does not",
+        amount: "milliseconds for which each request holds the lock",
+        does: "holds a process-wide lock across a wait",
+        shows: "requests are serialised: at most 1000 / amount a second; response times rise with the load, CPU does not",
     },
     Fault {
         name: "narrow",
         amount: "requests worked on at once",
-        does: "makes the rest wait for a place",
-        shows: "the rate stops rising though neither service nor store is busy; times rise with the load",
+        does: "further requests wait for a slot",
+        shows: "the rate stops rising though neither service nor store is busy; response times rise with the load",
     },
     Fault {
         name: "leak-memory",
         amount: "bytes a request",
-        does: "keeps memory for ever",
+        does: "allocates memory and never frees it",
         shows: "`rss` rises with the number of requests and never falls",
     },
     Fault {
         name: "leak-descriptors",
-        amount: "requests for each descriptor",
+        amount: "requests per leaked descriptor",
         does: "opens a file and never closes it",
         shows: "`fds` rises with the number of requests, until nothing more can be opened",
     },
@@ -96,30 +98,30 @@ pub const COMMON: [Fault; 6] = [
 struct Active {
     amounts: HashMap<&'static str, u64>,
     lock: Mutex<()>,
-    places: Option<Semaphore>,
+    slots: Option<Semaphore>,
 }
 
 static ACTIVE: OnceLock<Active> = OnceLock::new();
 
-/// Reads which faults this process has, of [`COMMON`] and the service's `own`, and says them in the log.
+/// Reads the faults of this process, from [`COMMON`] and the service's `own`, and logs them.
 ///
 /// # Errors
 /// When the variable names an unknown fault or no amount.
 pub fn start(env: &Env, own: &'static [Fault]) -> Result<(), EnvError> {
     let amounts = parse(env.text(VARIABLE).unwrap_or_default(), own)?;
     for (fault, amount) in &amounts {
-        tracing::warn!(fault, amount, "started with a known fault");
+        tracing::warn!(fault, amount, "started with an injected fault");
     }
-    let places = amounts.get("narrow").map(|places| {
-        Semaphore::new(usize::try_from(*places).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS))
+    let slots = amounts.get("narrow").map(|slots| {
+        Semaphore::new(usize::try_from(*slots).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS))
     });
-    let _first = ACTIVE.set(Active { amounts, lock: Mutex::new(()), places });
+    let _first = ACTIVE.set(Active { amounts, lock: Mutex::new(()), slots });
     Ok(())
 }
 
 fn parse(text: &str, own: &'static [Fault]) -> Result<HashMap<&'static str, u64>, EnvError> {
     let known = || COMMON.iter().chain(own);
-    let wrong = |part: &str| {
+    let unusable = |part: &str| {
         let names: Vec<&str> = known().map(|fault| fault.name).collect();
         let expected =
             format!("faults as NAME=AMOUNT with commas between them, at least 1 each: {}", names.join(", "));
@@ -131,7 +133,7 @@ fn parse(text: &str, own: &'static [Fault]) -> Result<HashMap<&'static str, u64>
         let fault = known().find(|fault| fault.name == name.trim())?;
         Some((fault.name, amount.trim().parse().ok().filter(|amount| *amount > 0)?))
     };
-    parts.map(|part| fault(part).ok_or_else(|| wrong(part))).collect()
+    parts.map(|part| fault(part).ok_or_else(|| unusable(part))).collect()
 }
 
 /// The amount of a fault; `None` when the process was not started with it.
@@ -140,17 +142,17 @@ pub fn amount(name: &str) -> Option<u64> {
     ACTIVE.get()?.amounts.get(name).copied()
 }
 
-/// What a request holds until it is answered.
-pub struct Held {
-    _place: Option<SemaphorePermit<'static>>,
+/// The faults applied to a request; they last until this is dropped.
+pub struct InjectedFaults {
+    _slot: Option<SemaphorePermit<'static>>,
 }
 
-/// Puts the common faults into a request. What it returns is to be kept until the request is answered.
-pub async fn strike() -> Held {
-    let Some(active) = ACTIVE.get() else { return Held { _place: None } };
-    let place = match &active.places {
-        // It is never closed.
-        Some(places) => places.acquire().await.ok(),
+/// Applies the common faults to a request. The returned value must be kept until the request is answered.
+pub async fn inject() -> InjectedFaults {
+    let Some(active) = ACTIVE.get() else { return InjectedFaults { _slot: None } };
+    let slot = match &active.slots {
+        // The semaphore is never closed.
+        Some(slots) => slots.acquire().await.ok(),
         None => None,
     };
     leak(active);
@@ -161,10 +163,10 @@ pub async fn strike() -> Held {
         tokio::time::sleep(Duration::from_millis(*ms)).await;
     }
     if let Some(ms) = active.amounts.get("lock") {
-        let _held: MutexGuard<'_, ()> = active.lock.lock().await;
+        let _lock: MutexGuard<'_, ()> = active.lock.lock().await;
         tokio::time::sleep(Duration::from_millis(*ms)).await;
     }
-    Held { _place: place }
+    InjectedFaults { _slot: slot }
 }
 
 #[inline(never)]
@@ -180,15 +182,15 @@ fn burn(time: Duration) {
 
 fn leak(active: &Active) {
     if let Some(bytes) = active.amounts.get("leak-memory") {
-        // Written, or the pages would not be there.
+        // Written to, or the kernel would not allocate the pages.
         std::mem::forget(vec![1_u8; usize::try_from(*bytes).unwrap_or(usize::MAX)]);
     }
-    if REQUESTS.strike("leak-descriptors") {
+    if REQUESTS.hits_next("leak-descriptors") {
         std::mem::forget(std::fs::File::open("/dev/null"));
     }
 }
 
-static REQUESTS: Turns = Turns::new();
+static REQUESTS: FaultCounter = FaultCounter::new();
 
 #[cfg(test)]
 mod tests {
@@ -204,11 +206,12 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_fault_is_refused_with_the_known_ones() {
+    fn an_unknown_fault_is_refused_with_a_list_of_the_known_ones() {
         for part in ["burnt=1", "burn", "burn=0", "burn=-1", "burn=much"] {
-            let said = parse(part, OWN).unwrap_err().to_string();
-            assert!(said.starts_with(&format!("INJECT_FAULTS={part:?} cannot be used")), "{said}");
-            assert!(said.contains("burn, sleep, lock, narrow, leak-memory, leak-descriptors, own"), "{said}");
+            let message = parse(part, OWN).unwrap_err().to_string();
+            assert!(message.starts_with(&format!("INJECT_FAULTS={part:?} cannot be used")), "{message}");
+            let names = "burn, sleep, lock, narrow, leak-memory, leak-descriptors, own";
+            assert!(message.contains(names), "{message}");
         }
     }
 

@@ -1,34 +1,35 @@
-//! What gRPC ports share: reflection, the caller's deadline, and the words for how a call ended.
+//! What gRPC ports share: reflection, the caller's timeout, and the outcome of a call for metrics.
+
+use std::time::Duration;
 
 use axum::http::HeaderMap;
 use axum::response::Response;
-use std::time::Duration;
 use tonic::Status;
 use tonic::service::Routes;
 use tonic_reflection::server::Builder;
 
 const DESCRIPTORS: &str = "the build wrote the descriptors";
 
-/// Adds both versions of server reflection, so that `grpcurl` and its like need no files. They show `services` (an
+/// Adds both versions of server reflection, so that tools such as `grpcurl` need no files. They describe `services` (an
 /// encoded `FileDescriptorSet`), health and themselves.
 ///
 /// # Panics
 /// When `services` is no descriptor set: it is written by the build.
 #[must_use]
 pub fn with_reflection(routes: Routes, services: &'static [u8]) -> Routes {
-    let shown = || {
+    let builder = || {
         Builder::configure()
             .register_encoded_file_descriptor_set(services)
             .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
     };
-    let now = shown().build_v1().expect(DESCRIPTORS);
-    let before = shown().build_v1alpha().expect(DESCRIPTORS);
-    routes.add_service(now).add_service(before)
+    let v1 = builder().build_v1().expect(DESCRIPTORS);
+    let v1alpha = builder().build_v1alpha().expect(DESCRIPTORS);
+    routes.add_service(v1).add_service(v1alpha)
 }
 
-/// The time that the caller gives: up to eight digits and a unit, as gRPC has it.
+/// The timeout in the header `grpc-timeout`: up to eight digits and a unit.
 #[must_use]
-pub fn asked(headers: &HeaderMap) -> Option<Duration> {
+pub fn requested_timeout(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get("grpc-timeout")?.to_str().ok()?;
     let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     if digits.len() > 8 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -46,8 +47,8 @@ pub fn asked(headers: &HeaderMap) -> Option<Duration> {
     })
 }
 
-/// How a call ended, for metrics. A refusal's code stands in the head; what was answered tells `OK` only after its
-/// message.
+/// The outcome of a call, for metrics. A refusal has its code in the response's head; a response without one there is a
+/// success, whose code follows its message.
 #[must_use]
 pub fn outcome(response: &Response) -> &'static str {
     let code = response.headers().get(Status::GRPC_STATUS).map_or(&b"0"[..], |value| value.as_bytes());
@@ -73,9 +74,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn deadlines_are_read_as_grpc_writes_them() {
+    fn timeouts_are_read_as_grpc_writes_them() {
         let read = |text: &str| {
-            asked(&HeaderMap::from_iter([("grpc-timeout".parse().unwrap(), text.parse().unwrap())]))
+            requested_timeout(&HeaderMap::from_iter([(
+                "grpc-timeout".parse().unwrap(),
+                text.parse().unwrap(),
+            )]))
         };
         for (text, ms) in [("5S", 5_000), ("250m", 250), ("99999999H", 99_999_999 * 3_600_000), ("2000u", 2)]
         {

@@ -6,7 +6,7 @@ const STARTING: u8 = 0;
 const READY: u8 = 1;
 const DRAINING: u8 = 2;
 
-/// Asks what a service stands on whether it answers; `Err` says what is wrong.
+/// Whether the store that a service needs responds; `Err` is the reason why not.
 type Probe = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
 
 /// A service's health.
@@ -22,7 +22,7 @@ impl Health {
         Self { state: AtomicU8::new(STARTING), probe: Box::new(probe) }
     }
 
-    /// Called once everything is warm.
+    /// Called when the service is warmed up.
     pub fn set_ready(&self) {
         self.state.store(READY, Ordering::Release);
     }
@@ -35,7 +35,7 @@ impl Health {
     /// Whether requests should be sent here.
     ///
     /// # Errors
-    /// Says why not.
+    /// The reason why not.
     pub fn ready(&self) -> Result<(), String> {
         match self.state.load(Ordering::Acquire) {
             STARTING => Err("starting".to_owned()),
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn is_ready_only_between_start_and_drain_and_while_the_probe_agrees() {
+    fn is_ready_only_between_start_and_drain_and_while_the_probe_succeeds() {
         let health = Health::new(|| Ok(()));
         assert_eq!(health.ready(), Err("starting".to_owned()));
         health.set_ready();

@@ -1,7 +1,7 @@
-//! What every service shares, so that each behaves the same under an operator's hands: configuration from the
-//! environment, structured logs, health, metrics, bounded serving and drain.
+//! What every service shares, so that all are operated in the same way: configuration from the environment, structured
+//! logs, health, metrics, bounded serving and drain.
 //!
-//! It must know nothing of any service's subject. Start reading at [`serve`] and [`drain`].
+//! It must not depend on any service's subject. Start reading at [`serve`] and [`drain`].
 
 pub mod admin;
 pub mod auth;

@@ -1,9 +1,9 @@
-//! A bound on how much is taken in at once. What does not fit is refused at once, never queued without bound.
+//! A bound on what is in progress at once. What does not fit is refused at once, never queued without bound.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A number of places. Clones share the places.
+/// A number of slots. Clones share the slots.
 #[derive(Debug, Clone)]
 pub struct Limit {
     inner: Arc<Inner>,
@@ -15,26 +15,26 @@ struct Inner {
     taken: AtomicUsize,
 }
 
-/// One place, given back when dropped.
+/// One slot, freed when dropped.
 #[derive(Debug)]
 pub struct Permit {
     inner: Arc<Inner>,
 }
 
 impl Limit {
-    /// A limit with `max` places.
+    /// A limit with `max` slots.
     #[must_use]
     pub fn new(max: usize) -> Self {
         Self { inner: Arc::new(Inner { max, taken: AtomicUsize::new(0) }) }
     }
 
-    /// Takes a place, or says at once that there is none.
+    /// Takes a slot; `None` when all are taken.
     #[must_use]
     pub fn enter(&self) -> Option<Permit> {
         self.enter_within(self.inner.max)
     }
 
-    /// Takes one of the first `most` places: the others are kept for somebody else.
+    /// Takes a slot if fewer than `most` are taken: the others are reserved for other callers.
     #[must_use]
     pub fn enter_within(&self, most: usize) -> Option<Permit> {
         let before = self.inner.taken.fetch_add(1, Ordering::Relaxed);
@@ -45,19 +45,19 @@ impl Limit {
         Some(Permit { inner: Arc::clone(&self.inner) })
     }
 
-    /// Whether there is no place now.
+    /// Whether all slots are taken now.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.taken() >= self.inner.max
     }
 
-    /// Places in all.
+    /// Slots in all.
     #[must_use]
     pub fn max(&self) -> usize {
         self.inner.max
     }
 
-    /// Places taken now.
+    /// Slots taken now.
     #[must_use]
     pub fn taken(&self) -> usize {
         self.inner.taken.load(Ordering::Relaxed).min(self.inner.max)
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refuses_past_the_limit_and_gives_places_back() {
+    fn a_full_limit_refuses_and_a_dropped_permit_frees_its_slot() {
         let limit = Limit::new(2);
         let first = limit.enter().unwrap();
         let _second = limit.enter().unwrap();

@@ -1,7 +1,8 @@
-//! Structured logs on standard error; standard output belongs to what a command answers.
+//! Structured logs on standard error; standard output is for a command's results.
+
+use tracing_subscriber::EnvFilter;
 
 use crate::env::{Env, EnvError};
-use tracing_subscriber::EnvFilter;
 
 #[derive(Clone, Copy)]
 enum Format {
@@ -9,8 +10,8 @@ enum Format {
     Json,
 }
 
-/// Starts logging as `LOG_LEVEL` (a level or a filter such as `info,challenge=debug`) and `LOG_FORMAT`
-/// (`text` or `json`) say. A second call in one process changes nothing.
+/// Starts logging as set by `LOG_LEVEL` (a level or a filter such as `info,challenge=debug`) and `LOG_FORMAT` (`text`
+/// or `json`). A second call in one process changes nothing.
 ///
 /// # Errors
 /// When one of the two cannot be used.

@@ -1,6 +1,8 @@
-//! The metrics registry, and rate, errors and duration of every endpoint under the same names in every service.
+//! The metrics registry; rate, errors and duration of every endpoint have the same names in every service.
 
-use crate::limit::Limit;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric, text};
 use prometheus_client::metrics::counter::Counter;
@@ -8,8 +10,11 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+
+use crate::limit::Limit;
+
+/// The content type of [`Metrics::encode`].
+pub const OPEN_METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Upper bounds in seconds: 0.25 ms to 8 s, each twice the one before.
 const DURATION_BOUNDS_S: [f64; 16] = [
@@ -52,7 +57,7 @@ impl Metrics {
         registry.register("requests", "Requests answered, by endpoint and outcome", calls.clone());
         registry.register(
             "request_seconds",
-            "Time from a request's head to its answer's head",
+            "Time from a request's head to its response's head",
             durations.clone(),
         );
         Self { registry: Arc::new(Mutex::new(registry)), calls, durations }
@@ -63,10 +68,10 @@ impl Metrics {
         add(&mut self.registry.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Shows how many places of a limit are taken, as of the moment that somebody asks.
+    /// Adds a gauge of a limit's taken slots, read at each scrape.
     pub fn watch(&self, name: &'static str, help: &'static str, limit: &Limit) {
-        let depth = Depth { name, help, limit: limit.clone() };
-        self.register(|registry| registry.register_collector(Box::new(depth)));
+        let gauge = LimitGauge { name, help, limit: limit.clone() };
+        self.register(|registry| registry.register_collector(Box::new(gauge)));
     }
 
     /// Rate, errors and duration of one endpoint.
@@ -89,13 +94,13 @@ impl Metrics {
 }
 
 #[derive(Debug)]
-struct Depth {
+struct LimitGauge {
     name: &'static str,
     help: &'static str,
     limit: Limit,
 }
 
-impl Collector for Depth {
+impl Collector for LimitGauge {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
         let taken = i64::try_from(self.limit.taken()).unwrap_or(i64::MAX);
         let gauge = ConstGauge::new(taken);
@@ -113,7 +118,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Counts one answer that began at `started`.
+    /// Counts one response to a request that began at `started`.
     pub fn answered(&self, outcome: &'static str, started: Instant) {
         self.calls.get_or_create(&CallLabels { endpoint: self.name, outcome }).inc();
         self.duration.observe(started.elapsed().as_secs_f64());
@@ -125,12 +130,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn encodes_what_was_counted() {
+    fn counters_and_gauges_are_encoded() {
         let metrics = Metrics::new("demo");
         metrics.endpoint("list").answered("ok", Instant::now());
         let limit = Limit::new(3);
         metrics.watch("depth", "Taken", &limit);
-        let _place = limit.enter();
+        let _slot = limit.enter();
         let text = metrics.encode();
         assert!(text.contains("demo_depth 1"), "{text}");
         assert!(text.contains("demo_requests_total{endpoint=\"list\",outcome=\"ok\"} 1"), "{text}");

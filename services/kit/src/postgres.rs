@@ -1,12 +1,12 @@
-//! PostgreSQL as the services use it: connections made within bounds and remade when they break, TLS or none, schemas
-//! that replicas bring up to date one at a time.
+//! PostgreSQL as the services use it: connections with timeouts that are made again when they break, TLS or none, and
+//! schema migrations by one replica at a time.
 
 mod connect;
 mod options;
 mod schema;
 mod types;
 
-pub use connect::{ConnectError, Connected, Connector, Link, Prepared, Session, connect_patiently, within};
+pub use connect::{ConnectError, Connected, Connector, Link, Prepared, Session, connect_with_retry, within};
 pub use options::ServerOptions;
 pub use schema::migrate;
 pub use types::Stamp;

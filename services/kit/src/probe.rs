@@ -1,26 +1,26 @@
-//! Asks a process beside this one whether it is ready, for container health checks that have no other client.
+//! Requests the readiness of another process on this machine, for container health checks that have no other client.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// The admin port answers from memory; what takes longer is not well.
-const WITHIN: Duration = Duration::from_secs(2);
-/// The answer is a short JSON object below a few headers.
-const MAX_ANSWER_BYTES: u64 = 8 * 1024;
+/// The admin port responds from memory; a process that takes longer is not healthy.
+const TIMEOUT: Duration = Duration::from_secs(2);
+/// The response is a short JSON object after a few headers.
+const MAX_RESPONSE_BYTES: u64 = 8 * 1024;
 
-/// Why a process gets no requests.
+/// Why a process is not ready.
 #[derive(Debug, thiserror::Error)]
 pub enum NotReady {
-    /// Nobody answers there.
+    /// There is no response.
     #[error("{address} does not answer: {source}")]
     Silent {
         /// The admin port.
         address: SocketAddr,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// It says why.
+    /// It responds with another status than 200.
     #[error("{address} answers {answer}")]
     Refusing {
         /// The admin port.
@@ -30,10 +30,10 @@ pub enum NotReady {
     },
 }
 
-/// Asks for `/readyz` at a process's admin port on this machine; `admin` is where it was told to listen.
+/// Requests `/readyz` of a process's admin port on this machine; `admin` is the address that it is configured with.
 ///
 /// # Errors
-/// When it does not answer within 2 s, or answers anything but 200.
+/// When it does not respond within 2 s, or with another status than 200.
 pub fn ask(admin: SocketAddr) -> Result<(), NotReady> {
     let address = SocketAddr::new(reachable(admin.ip()), admin.port());
     let answer = exchange(address).map_err(|source| NotReady::Silent { address, source })?;
@@ -47,17 +47,17 @@ pub fn ask(admin: SocketAddr) -> Result<(), NotReady> {
 }
 
 fn exchange(address: SocketAddr) -> io::Result<String> {
-    let mut stream = TcpStream::connect_timeout(&address, WITHIN)?;
-    stream.set_read_timeout(Some(WITHIN))?;
-    stream.set_write_timeout(Some(WITHIN))?;
+    let mut stream = TcpStream::connect_timeout(&address, TIMEOUT)?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
+    stream.set_write_timeout(Some(TIMEOUT))?;
     let request = format!("GET /readyz HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
     stream.write_all(request.as_bytes())?;
     let mut answer = Vec::new();
-    stream.take(MAX_ANSWER_BYTES).read_to_end(&mut answer)?;
+    stream.take(MAX_RESPONSE_BYTES).read_to_end(&mut answer)?;
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
-/// Who listens on every address is reached on the loopback one.
+/// A process that listens on every address is reached on the loopback address.
 fn reachable(listening: IpAddr) -> IpAddr {
     match listening {
         IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),
@@ -68,10 +68,11 @@ fn reachable(listening: IpAddr) -> IpAddr {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::net::TcpListener;
 
-    fn asked(answer: &'static str) -> String {
+    use super::*;
+
+    fn probe_outcome(answer: &'static str) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let server = std::thread::spawn(move || {
@@ -88,13 +89,13 @@ mod tests {
     }
 
     #[test]
-    fn only_200_is_ready_and_the_rest_is_told() {
-        assert_eq!(asked("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"), "ready");
+    fn only_200_is_ready_and_any_other_response_is_reported() {
+        assert_eq!(probe_outcome("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"), "ready");
         assert_eq!(
-            asked("HTTP/1.1 503 Service Unavailable\r\n\r\n{\"status\":\"draining\"}"),
+            probe_outcome("HTTP/1.1 503 Service Unavailable\r\n\r\n{\"status\":\"draining\"}"),
             "127.0.0.1 answers HTTP/1.1 503 Service Unavailable {\"status\":\"draining\"}"
         );
-        assert_eq!(asked(""), "127.0.0.1 answers ");
-        assert_eq!(asked("200"), "127.0.0.1 answers 200");
+        assert_eq!(probe_outcome(""), "127.0.0.1 answers ");
+        assert_eq!(probe_outcome("200"), "127.0.0.1 answers 200");
     }
 }

@@ -1,27 +1,28 @@
-//! Listening and serving with bounds: connections, header time, and a drain that finishes what was begun.
+//! Listening and serving with bounds: connections, header time, and a drain that finishes the requests in progress.
 //!
 //! One accept loop serves HTTP/1.1 and HTTP/2 (gRPC) alike, so that every port drains the same way.
 
-mod door;
+mod acceptor;
 mod gate;
-mod wire;
+mod shared_stream;
 
-pub use gate::{Gate, Words};
-
-use crate::drain::Draining;
-use axum::Router;
-use door::{BACKLOG, Door};
-use gate::Gated;
-use hyper::server::conn::{http1, http2};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Semaphore;
-use wire::Wire;
+
+use crate::drain::Draining;
+use acceptor::{Acceptor, BACKLOG};
+use gate::GatedRoutes;
+pub use gate::{Gate, GatePolicy};
+use shared_stream::SharedStream;
 
 /// Why an address could not be listened on.
 #[derive(Debug, thiserror::Error)]
@@ -31,21 +32,21 @@ pub struct BindError {
     pub purpose: &'static str,
     /// The address asked for.
     pub address: SocketAddr,
-    /// What the system said.
+    /// The system's error.
     pub source: std::io::Error,
 }
 
-/// A bound port that nothing is served on yet.
+/// A bound port before it is served.
 #[derive(Debug)]
 pub struct Listener {
     socket: TcpListener,
-    /// The address with the port that was in fact given.
+    /// The address with the port that the system gave.
     pub address: SocketAddr,
 }
 
-/// After the last answer, what still comes is read for so long, and so much of it.
-const LINGER: Duration = Duration::from_secs(1);
-const LINGER_BYTES: usize = 1 << 20;
+/// After the last response, bytes that still arrive are read for this long, up to this many.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+const CLOSE_MAX_BYTES: usize = 1 << 20;
 
 /// Binds `address`; `purpose` names the port in the error, for example `HTTP (HTTP_PORT)`.
 ///
@@ -63,23 +64,23 @@ pub async fn listen(purpose: &'static str, address: SocketAddr) -> Result<Listen
     bound.await.map_err(|source| BindError { purpose, address, source })
 }
 
-/// Who a request came from, among its extensions: the address at the other end of the connection.
+/// The client's address, among a request's extensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Peer(pub SocketAddr);
 
-/// What a port speaks.
+/// The protocol of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     /// HTTP/1.1 with keep-alive.
     Http1,
-    /// HTTP/2 without TLS, as gRPC clients speak it.
+    /// HTTP/2 without TLS, as gRPC clients use it.
     Http2,
 }
 
 /// The bounds of one port.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// Connections held at once; more wait in the kernel's backlog.
+    /// Connections open at once; more wait in the kernel's backlog.
     pub connections: usize,
     /// Time to send a request's head, which is also how long an idle HTTP/1.1 connection is kept.
     pub header: Duration,
@@ -97,44 +98,42 @@ impl Default for Bounds {
 pub struct Port {
     /// Its routes.
     pub routes: Router,
-    /// What a request meets before them.
+    /// Checked before the routes.
     pub gate: Option<Gate>,
-    /// How much is held at once.
+    /// Bounds on its connections.
     pub bounds: Bounds,
 }
 
-/// Serves a port's routes until the drain begins, and returns when every connection has finished or was cut.
-pub async fn serve(
-    listener: Listener,
-    protocol: Protocol,
-    Port { routes, gate, bounds }: Port,
-    mut draining: Draining,
-) {
-    let routes = Gated { gate, routes: TowerToHyperService::new(routes), peer: listener.address, wire: None };
-    let places = Arc::new(Semaphore::new(bounds.connections));
-    let mut door = Door::new(listener.socket);
+/// Serves a port until the drain begins; returns when every connection has finished or was cut.
+pub async fn serve(listener: Listener, protocol: Protocol, port: Port, mut draining: Draining) {
+    let bounds = port.bounds;
+    let routes = TowerToHyperService::new(port.routes);
+    let routes = GatedRoutes { gate: port.gate, routes, peer: listener.address, stream: None };
+    let slots = Arc::new(Semaphore::new(bounds.connections));
+    let mut acceptor = Acceptor::new(listener.socket);
     loop {
-        // The semaphore is never closed, so a place always comes.
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-        let stream = tokio::select! {
-            accepted = door.next(routes.gate.as_ref()) => accepted,
+        // The semaphore is never closed.
+        let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
+        let accepted = tokio::select! {
+            accepted = acceptor.accept(routes.gate.as_ref()) => accepted,
             () = draining.begun() => break,
         };
-        let Some((stream, peer)) = usable(stream).await else { continue };
-        let routes = Gated { peer, ..routes.clone() };
+        let Some((stream, peer)) = configured(accepted).await else { continue };
+        let routes = GatedRoutes { peer, ..routes.clone() };
         let connection = Connection { stream, bounds, routes, draining: draining.clone() };
         tokio::spawn(async move {
             connection.serve(protocol).await;
-            drop(place);
+            drop(slot);
         });
     }
-    drop(door);
-    let everyone = u32::try_from(bounds.connections).unwrap_or(u32::MAX);
-    let _all_finished = places.acquire_many(everyone).await;
+    drop(acceptor);
+    let all = u32::try_from(bounds.connections).unwrap_or(u32::MAX);
+    let _all_finished = slots.acquire_many(all).await;
 }
 
-/// Out of file descriptors, `accept` fails at once for as long as that lasts: waiting keeps the loop from spinning.
-async fn usable(accepted: std::io::Result<(TcpStream, SocketAddr)>) -> Option<(TcpStream, SocketAddr)> {
+/// Without free file descriptors, `accept` fails at once for as long as that lasts: waiting keeps the loop from
+/// spinning.
+async fn configured(accepted: std::io::Result<(TcpStream, SocketAddr)>) -> Option<(TcpStream, SocketAddr)> {
     match accepted {
         Ok((stream, peer)) => stream.set_nodelay(true).ok().map(|()| (stream, peer)),
         Err(error) => {
@@ -148,39 +147,41 @@ async fn usable(accepted: std::io::Result<(TcpStream, SocketAddr)>) -> Option<(T
 struct Connection {
     stream: TcpStream,
     bounds: Bounds,
-    routes: Gated,
+    routes: GatedRoutes,
     draining: Draining,
 }
 
 impl Connection {
     async fn serve(mut self, protocol: Protocol) {
         match protocol {
-            _ if !self.has_spoken().await => {}
+            _ if !self.has_sent_bytes().await => {}
             Protocol::Http1 => self.http1().await,
             Protocol::Http2 => self.http2().await,
         }
     }
 
-    /// A client that connects and stays silent would hold up the drain, as neither protocol says goodbye before it
-    /// was greeted. Such a connection is dropped, also when the greeting takes longer than a head may.
-    async fn has_spoken(&mut self) -> bool {
+    /// Waits for the client's first byte. A client that connects and sends nothing would delay the drain, as neither
+    /// protocol ends a connection before its first bytes. Such a connection is closed, also when its first byte takes
+    /// longer than a head may.
+    async fn has_sent_bytes(&mut self) -> bool {
         let mut first_byte = [0];
-        let has_spoken = tokio::select! {
-            spoken = tokio::time::timeout(self.bounds.header, self.stream.peek(&mut first_byte)) => {
-                matches!(spoken, Ok(Ok(1)))
+        let has_sent = tokio::select! {
+            peeked = tokio::time::timeout(self.bounds.header, self.stream.peek(&mut first_byte)) => {
+                matches!(peeked, Ok(Ok(1)))
             }
             () = self.draining.begun() => false,
         };
-        // While there is a line, many have given up before their connection was taken in.
-        has_spoken && !(self.routes.gate.as_ref().is_some_and(Gate::has_line) && wire::has_left(&self.stream))
+        // While requests are queued, many clients have given up before their connection was accepted.
+        let is_queueing = self.routes.gate.as_ref().is_some_and(Gate::is_queueing);
+        has_sent && !(is_queueing && shared_stream::is_read_closed(&self.stream))
     }
 
     async fn http1(mut self) {
         let mut builder = http1::Builder::new();
         builder.timer(TokioTimer::new()).header_read_timeout(self.bounds.header);
-        let wire = Wire::new(self.stream);
-        self.routes.wire = Some(wire.clone());
-        let mut connection = builder.serve_connection(TokioIo::new(wire), self.routes);
+        let stream = SharedStream::new(self.stream);
+        self.routes.stream = Some(stream.clone());
+        let mut connection = builder.serve_connection(TokioIo::new(stream), self.routes);
         let ended = tokio::select! {
             ended = &mut connection => Some(ended),
             () = self.draining.begun() => None,
@@ -194,8 +195,7 @@ impl Connection {
                 }
             };
             if ended.is_ok() {
-                let wire = connection.into_parts().io.into_inner();
-                linger(wire).await;
+                read_until_closed(connection.into_parts().io.into_inner()).await;
             }
         };
         tokio::select! {
@@ -224,14 +224,14 @@ impl Connection {
     }
 }
 
-/// Closing a connection on which something is unread resets it, and an answer that was given before the request was read
-/// may be lost with it. So what still comes is read for a moment.
-async fn linger(wire: Wire) {
-    // The routes have gone with the protocol, so nobody else has a part in it any more.
-    let Some(stream) = wire.into_inner() else { return };
+/// Closing a connection that has unread bytes resets it, and a response that was sent before the request was read may
+/// be lost with it. So bytes that still arrive are read for a moment.
+async fn read_until_closed(stream: SharedStream) {
+    // The other clone was dropped with the routes.
+    let Some(stream) = stream.into_inner() else { return };
     let rest = async {
         let mut bytes = 0;
-        while bytes < LINGER_BYTES && stream.readable().await.is_ok() {
+        while bytes < CLOSE_MAX_BYTES && stream.readable().await.is_ok() {
             match discard(&stream) {
                 Ok(0) => return,
                 Ok(read) => bytes += read,
@@ -240,10 +240,10 @@ async fn linger(wire: Wire) {
             }
         }
     };
-    let _in_time = tokio::time::timeout(LINGER, rest).await;
+    let _in_time = tokio::time::timeout(CLOSE_TIMEOUT, rest).await;
 }
 
-/// Reads into memory that no connection has to hold.
+/// Reads into a buffer on the stack: an idle connection allocates none.
 fn discard(stream: &TcpStream) -> std::io::Result<usize> {
     stream.try_read(&mut [0; 16 * 1024])
 }

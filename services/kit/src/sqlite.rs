@@ -1,42 +1,43 @@
-//! The embedded database as the services use it: SQLite in WAL mode, one process, one connection that writes, and a
-//! few that only read. The schema goes forward only, one step a version.
+//! The embedded database as the services use it: SQLite in WAL mode, one process, one connection that writes, and a few
+//! that only read. Schema migrations go forward only, one step a version.
 
 mod readers;
 
-pub use readers::Readers;
-
-use rusqlite::{Connection, OpenFlags};
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Pages (of 4 KiB) in the write-ahead log at which it is copied into the database: rarely enough that a page
-/// written many times is copied once, often enough that reading stays quick and the log stays under about 32 MiB.
+use rusqlite::{Connection, OpenFlags};
+
+pub use readers::Readers;
+
+/// Pages (of 4 KiB) in the write-ahead log at which it is copied into the database: rarely enough that a page written
+/// many times is copied once, often enough that reads stay fast and the log stays under about 32 MiB.
 const CHECKPOINT_PAGES: u32 = 8_000;
 const WRITER_CACHE_KIB: i32 = 32 * 1024;
 const READER_CACHE_KIB: i32 = 2 * 1024;
 
-/// What a commit waits for.
+/// How durable a commit is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sync {
-    /// The disk: an acknowledged write survives a power cut.
+    /// It waits for the disk: an acknowledged write survives a power failure.
     Full,
-    /// The operating system: it survives the end of the process, not of the machine.
+    /// It waits for the operating system: a write survives the end of the process, not of the machine.
     Normal,
 }
 
 /// Why the store could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The file or its folder cannot be used.
+    /// The file or its directory cannot be used.
     #[error("{path}: {source}")]
     File {
         /// The file.
         path: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// Another process has it.
+    /// Another process uses it.
     #[error("{path} is in use by another process")]
     InUse {
         /// The database.
@@ -55,22 +56,22 @@ pub enum OpenError {
     Sqlite(#[from] rusqlite::Error),
 }
 
-/// The database's place on disk, held against other processes.
+/// The path of the database, locked against other processes.
 #[derive(Debug)]
-pub struct Place {
+pub struct DatabaseFile {
     path: PathBuf,
-    /// One process only: what is kept in memory beside the file would go stale.
+    /// One process only: a cache in memory would become stale.
     _lock: File,
     /// Removes a temporary database when dropped.
     _temporary: Option<tempfile::TempDir>,
 }
 
-impl Place {
-    /// Takes the database at `path`, or a temporary one of this file name that is removed when this is dropped.
+impl DatabaseFile {
+    /// Locks the database at `path`, or a temporary one of this file name that is removed when this is dropped.
     ///
     /// # Errors
-    /// When another process has it, or the folder cannot be used.
-    pub fn take(path: Option<&Path>, name: &str) -> Result<Self, OpenError> {
+    /// When another process uses it, or the directory cannot be used.
+    pub fn acquire(path: Option<&Path>, name: &str) -> Result<Self, OpenError> {
         let (path, temporary) = match path {
             Some(path) => (path.to_owned(), None),
             None => {
@@ -90,9 +91,7 @@ impl Place {
             Err(std::fs::TryLockError::Error(e)) => Err(file_error(Path::new(&lock_path), e)),
         }
     }
-}
 
-impl Place {
     /// The database file.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -104,13 +103,13 @@ fn file_error(path: &Path, source: std::io::Error) -> OpenError {
     OpenError::File { path: path.display().to_string(), source }
 }
 
-/// Opens the one connection that writes, and brings the schema up to date: each of `migrations` brings it from its
-/// place to the next.
+/// Opens the one connection that writes, and applies the missing `migrations`: each leads from the version of its index
+/// to the next.
 ///
 /// # Errors
 /// When SQLite refuses, or a newer program wrote the schema.
-pub fn open_writer(place: &Place, sync: Sync, migrations: &[&str]) -> Result<Connection, OpenError> {
-    let connection = Connection::open(&place.path)?;
+pub fn open_writer(file: &DatabaseFile, sync: Sync, migrations: &[&str]) -> Result<Connection, OpenError> {
+    let connection = Connection::open(&file.path)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     let sync = match sync {
         Sync::Full => "FULL",
@@ -129,9 +128,9 @@ pub fn open_writer(place: &Place, sync: Sync, migrations: &[&str]) -> Result<Con
 ///
 /// # Errors
 /// When SQLite refuses.
-pub fn open_reader(place: &Place) -> Result<Connection, OpenError> {
+pub fn open_reader(file: &DatabaseFile) -> Result<Connection, OpenError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(&place.path, flags)?;
+    let connection = Connection::open_with_flags(&file.path, flags)?;
     connection.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
     connection.busy_timeout(Duration::from_secs(2))?;
     connection.set_prepared_statement_cache_capacity(64);

@@ -2,7 +2,7 @@
 
 use crate::operations::Refusal;
 use http::{HeaderMap, header};
-use kit::auth::{Denied, Verifier, by_token, single};
+use kit::auth::{Denied, Verifier, authenticate, single_header};
 use std::collections::BTreeSet;
 
 /// How callers are known.
@@ -38,8 +38,8 @@ impl Identity {
     pub async fn of_headers(&self, headers: &HeaderMap) -> Result<Caller, Denied> {
         let Self::Tokens { verifier, admins } = self else { return Ok(Caller::Anyone) };
         let missing = Denied::Unauthenticated("a bearer token must name the caller");
-        let authorization = single(headers, header::AUTHORIZATION.as_str())?.ok_or(missing)?;
-        let claims = by_token(verifier, authorization).await?;
+        let authorization = single_header(headers, header::AUTHORIZATION.as_str())?.ok_or(missing)?;
+        let claims = authenticate(verifier, authorization).await?;
         if admins.contains(&claims.subject) {
             return Ok(Caller::Admin(claims.subject.clone()));
         }

@@ -17,7 +17,7 @@ use kit::drain::Drain;
 use kit::health::Health;
 use kit::limit::Limit;
 use kit::metrics::Metrics;
-use kit::serve::{BindError, Bounds, Gate, Listener, Port, Protocol, Words, listen, serve};
+use kit::serve::{BindError, Bounds, Gate, GatePolicy, Listener, Port, Protocol, listen, serve};
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tonic_health::server::HealthReporter;
 
-const GATE: Words = Words {
+const GATE: GatePolicy = GatePolicy {
     metric: "grpc_refused_early",
     is_exempt: |path| path.starts_with("/grpc.health."),
     refusal: grpc::refusal_for_overload,

@@ -6,7 +6,7 @@ use crate::refusal::Code;
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::Response;
-use kit::grpc::asked;
+use kit::grpc::requested_timeout;
 use std::time::Duration;
 use tonic::Status;
 
@@ -15,7 +15,7 @@ const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// Runs the call within its own deadline and ours.
 pub async fn run(request: Request, next: Next) -> Response {
-    let wait = asked(request.headers()).map_or(MAX_WAIT, |asked| asked.min(MAX_WAIT));
+    let wait = requested_timeout(request.headers()).map_or(MAX_WAIT, |asked| asked.min(MAX_WAIT));
     readable(within(wait, next.run(request)).await)
 }
 

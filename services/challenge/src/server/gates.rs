@@ -4,10 +4,10 @@ use crate::http;
 use crate::refusal::{Code, NO_ROOM};
 use axum::body::Body;
 use axum::response::Response;
-use kit::serve::Words;
+use kit::serve::GatePolicy;
 use tonic::Status;
 
-pub(super) const HTTP: Words = Words {
+pub(super) const HTTP: GatePolicy = GatePolicy {
     metric: "http_refused_early",
     is_exempt: |path| {
         ["/healthz", "/openapi.json", "/apidocs", "/apidocs/"].iter().any(|end| path.ends_with(end))
@@ -15,9 +15,11 @@ pub(super) const HTTP: Words = Words {
     refusal: http::overloaded,
 };
 
-pub(super) const GRPC: Words = Words { metric: "grpc_refused_early", is_exempt: is_health, refusal };
+pub(super) const GRPC: GatePolicy =
+    GatePolicy { metric: "grpc_refused_early", is_exempt: is_health, refusal };
 
-pub(super) const EVENTS: Words = Words { metric: "events_refused_early", is_exempt: is_health, refusal };
+pub(super) const EVENTS: GatePolicy =
+    GatePolicy { metric: "events_refused_early", is_exempt: is_health, refusal };
 
 fn is_health(path: &str) -> bool {
     path.starts_with("/grpc.health.")

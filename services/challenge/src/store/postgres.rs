@@ -25,7 +25,7 @@ use crate::catalog::Catalog;
 use crate::rules::UserGoals;
 use crate::user::UserId;
 use kit::metrics::Metrics;
-use kit::postgres::{ConnectError, Connector, ServerOptions, connect_patiently};
+use kit::postgres::{ConnectError, Connector, ServerOptions, connect_with_retry};
 use maintenance::Caretaker;
 use reader::{Ask, Reader, Reads};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -71,7 +71,7 @@ impl Postgres {
         metrics: &Metrics,
     ) -> Result<Self, ConnectError> {
         let connector = Connector::new(&options.server)?;
-        let first = connect_patiently(&connector).await?;
+        let first = connect_with_retry(&connector).await?;
         kit::postgres::migrate(&first, &options.server, &schema::MIGRATIONS).await?;
         drop(first);
         let not_warm =

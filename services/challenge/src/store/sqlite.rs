@@ -19,7 +19,7 @@ use crate::rules::UserGoals;
 use crate::user::UserId;
 use kit::clock::UtcMs;
 use kit::metrics::Metrics;
-use kit::sqlite::{Place, Readers, open_writer};
+use kit::sqlite::{DatabaseFile, Readers, open_writer};
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -49,7 +49,7 @@ pub(super) struct Sqlite {
     readers: Readers,
     writer: Mutex<Option<JoinHandle<()>>>,
     /// Held for as long as the store is open; dropped last.
-    _place: Place,
+    _place: DatabaseFile,
 }
 
 impl Sqlite {
@@ -59,7 +59,7 @@ impl Sqlite {
         catalog: Arc<Catalog>,
         metrics: &Metrics,
     ) -> Result<Self, OpenError> {
-        let place = Place::take(options.path.as_deref(), "challenge.db")?;
+        let place = DatabaseFile::acquire(options.path.as_deref(), "challenge.db")?;
         let connection = open_writer(&place, options.sync, &schema::MIGRATIONS)?;
         let readers = Readers::open(&place, options.readers)?;
         let seen = seen::Seen::load(&connection, options.window, UtcMs::now())?;

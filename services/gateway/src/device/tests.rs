@@ -13,14 +13,14 @@ fn sample(device: &str, value: f64) -> Sample<'_> {
     }
 }
 
-fn state(devices: &Devices, id: &str) -> Option<State> {
+fn state(devices: &Devices, id: &str) -> Option<DeviceState> {
     devices.find(id).map(|(state, _)| state)
 }
 
 #[test]
-fn the_state_machine_is_the_whole_table() {
+fn the_state_machine_allows_these_transitions_and_no_other() {
     use Command::{Reset, Start, Stop};
-    use State::{Error, Idle, Measuring, SafeState};
+    use DeviceState::{Error, Idle, Measuring, SafeState};
     let allowed =
         [(Idle, Start, Measuring), (Measuring, Stop, Idle), (Error, Reset, Idle), (SafeState, Reset, Idle)];
     for state in [Idle, Measuring, Error, SafeState] {
@@ -29,46 +29,49 @@ fn the_state_machine_is_the_whole_table() {
             assert_eq!(state.after(command), expect.map(|(_, _, to)| *to), "{state:?} {command:?}");
         }
     }
-    let said = Refused::State { command: Reset, state: Measuring }.to_string();
-    assert_eq!(said, "the device is in Measuring: only one that is in Error or SafeState can be reset");
+    let message = CommandRefusal::State { command: Reset, state: Measuring }.to_string();
+    assert_eq!(message, "the device is in Measuring: only one that is in Error or SafeState can be reset");
 }
 
 #[test]
 fn a_device_reaches_its_configured_fault_only_while_it_measures() {
     let devices = Devices::new(10, 3);
     devices.accepted(vec![sample("a", 1.0); 5].iter());
-    assert_eq!(state(&devices, "a"), Some(State::Idle));
+    assert_eq!(state(&devices, "a"), Some(DeviceState::Idle));
     devices.command("a", Command::Start).unwrap();
     devices.accepted([sample("a", 1.0), sample("a", 2.0)].iter());
-    assert_eq!(state(&devices, "a"), Some(State::Measuring));
+    assert_eq!(state(&devices, "a"), Some(DeviceState::Measuring));
     devices.accepted([sample("a", 3.0)].iter());
-    assert_eq!(state(&devices, "a"), Some(State::SafeState));
+    assert_eq!(state(&devices, "a"), Some(DeviceState::SafeState));
     devices.command("a", Command::Reset).unwrap();
     devices.command("a", Command::Start).unwrap();
-    assert_eq!(state(&devices, "a"), Some(State::Measuring));
+    assert_eq!(state(&devices, "a"), Some(DeviceState::Measuring));
 }
 
 #[test]
-fn five_refusals_in_a_row_make_a_measuring_device_faulty() {
+fn five_refusals_in_a_row_put_a_measuring_device_into_error() {
     let devices = Devices::new(10, 0);
     (0..9).for_each(|_| devices.refused("a"));
-    assert_eq!(devices.find("a"), None, "a refused sample makes nobody known");
+    assert_eq!(devices.find("a"), None, "a refused sample adds no device");
     devices.command("a", Command::Start).unwrap();
     (0..4).for_each(|_| devices.refused("a"));
     devices.accepted([sample("a", 1.0)].iter());
     (0..4).for_each(|_| devices.refused("a"));
-    assert_eq!(state(&devices, "a"), Some(State::Measuring));
+    assert_eq!(state(&devices, "a"), Some(DeviceState::Measuring));
     devices.refused("a");
-    assert_eq!(state(&devices, "a"), Some(State::Error));
+    assert_eq!(state(&devices, "a"), Some(DeviceState::Error));
 }
 
 #[test]
-fn each_device_has_its_own_last_sample_and_there_are_only_so_many() {
+fn each_device_has_its_own_latest_sample_and_their_number_is_bounded() {
     let devices = Devices::new(2, 0);
-    let told = [sample("a", 1.0), sample("a", 2.0), sample("b", 3.0), sample("a", 4.0), sample("c", 5.0)];
-    devices.accepted(told.iter());
+    let samples = [sample("a", 1.0), sample("a", 2.0), sample("b", 3.0), sample("a", 4.0), sample("c", 5.0)];
+    devices.accepted(samples.iter());
     let latest =
         |id| devices.find(id).and_then(|(_, latest)| latest).map(|latest| (latest.seq, latest.value));
     assert_eq!((latest("a"), latest("b"), latest("c")), (Some((3, 4.0)), Some((1, 3.0)), None));
-    assert_eq!((devices.count(), devices.command("c", Command::Start)), (2, Err(Refused::TooMany)));
+    assert_eq!(
+        (devices.count(), devices.command("c", Command::Start)),
+        (2, Err(CommandRefusal::TooManyDevices))
+    );
 }

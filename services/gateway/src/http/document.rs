@@ -1,9 +1,10 @@
-//! `GET /openapi.json`: what this API is. The document is written by hand; tests hold it against the routes and against
-//! real answers.
+//! `GET /openapi.json`: the API's description. The document is written by hand; tests compare it with the routes and
+//! with real responses.
 
-use super::answer::json;
 use axum::http::StatusCode;
 use axum::response::Response;
+
+use super::response::json;
 
 const DOCUMENT: &str = include_str!("../../openapi.json");
 
@@ -13,13 +14,15 @@ pub(super) async fn handle() -> Response {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::http::routes;
-    use serde_json::Value;
     use std::collections::BTreeSet;
 
+    use serde_json::Value;
+
+    use super::*;
+    use crate::http::routes;
+
     #[test]
-    fn it_describes_every_route_and_no_other() {
+    fn the_document_describes_every_route_and_no_other() {
         let document: Value = serde_json::from_str(DOCUMENT).unwrap();
         let paths = document["paths"].as_object().unwrap().iter();
         let described: BTreeSet<(String, String)> = paths

@@ -1,55 +1,57 @@
 //! `POST /telemetry`
 
-use super::Api;
-use super::answer::{error, overloaded, refused, taken};
-use crate::intake::Form;
-use crate::sample::Priority;
+use std::sync::Arc;
+use std::time::Instant;
+
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
-use std::sync::Arc;
-use std::time::Instant;
 
-/// Names the highest priority of the samples in the body, so that it is known before the body is read.
-pub(crate) const PRIORITY: &str = "x-telemetry-priority";
+use super::Api;
+use super::response::{accepted, error, overloaded, refused};
+use crate::intake::BodyFormat;
+use crate::sample::Priority;
+
+/// Announces the highest priority of the samples in the body, before the body is read.
+pub(crate) const PRIORITY_HEADER: &str = "x-telemetry-priority";
 
 pub(super) async fn handle(State(api): State<Arc<Api>>, headers: HeaderMap, body: Body) -> Response {
     let began = Instant::now();
-    if !api.acceptor.has_room_for(announced(&headers)) {
+    if !api.acceptor.has_space_for(announced_priority(&headers)) {
         return overloaded();
     }
     #[cfg(feature = "faults")]
-    let _held = kit::faults::strike().await;
-    let Some(form) = form(&headers) else {
+    let _faults = kit::faults::inject().await;
+    let Some(format) = body_format(&headers) else {
         let why = "the body must be application/json or application/x-protobuf, and not compressed";
         return error(StatusCode::UNSUPPORTED_MEDIA_TYPE, why);
     };
-    let (body, _held) = match api.bodies.read(body).await {
+    let (body, _memory) = match api.bodies.read(body).await {
         Ok(read) => read,
         Err(refused) => return refused,
     };
-    match api.acceptor.take((form, &body), began).await {
-        Ok(outcome) => taken(&outcome),
+    match api.acceptor.accept(format, &body, began).await {
+        Ok(outcome) => accepted(&outcome),
         Err(why) => refused(&why),
     }
 }
 
-/// What a request says of its samples, when that can be understood.
-pub(crate) fn announced(headers: &HeaderMap) -> Option<Priority> {
-    headers.get(PRIORITY).and_then(|word| word.to_str().ok()).and_then(Priority::of)
+/// The priority that a request announces; `None` without the header, or with an unknown priority.
+pub(crate) fn announced_priority(headers: &HeaderMap) -> Option<Priority> {
+    headers.get(PRIORITY_HEADER).and_then(|word| word.to_str().ok()).and_then(Priority::of)
 }
 
-fn form(headers: &HeaderMap) -> Option<Form> {
+fn body_format(headers: &HeaderMap) -> Option<BodyFormat> {
     if headers.get(header::CONTENT_ENCODING).is_some_and(|coding| coding != "identity") {
         return None;
     }
-    let Some(kind) = headers.get(header::CONTENT_TYPE) else { return Some(Form::Json) };
+    let Some(kind) = headers.get(header::CONTENT_TYPE) else { return Some(BodyFormat::Json) };
     let kind = kind.to_str().ok()?.split(';').next()?.trim();
     match kind {
-        "application/json" => Some(Form::Json),
-        "application/x-protobuf" | "application/protobuf" => Some(Form::Protobuf),
-        _ if kind.eq_ignore_ascii_case("application/json") => Some(Form::Json),
+        "application/json" => Some(BodyFormat::Json),
+        "application/x-protobuf" | "application/protobuf" => Some(BodyFormat::Protobuf),
+        _ if kind.eq_ignore_ascii_case("application/json") => Some(BodyFormat::Json),
         _ => None,
     }
 }
@@ -59,15 +61,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_type_of_a_body_is_read_and_nothing_else_is_guessed() {
+    fn the_format_of_a_body_is_read_from_its_headers_only() {
         let read = |name: header::HeaderName, value: &str| {
-            form(&HeaderMap::from_iter([(name, value.parse().unwrap())]))
+            body_format(&HeaderMap::from_iter([(name, value.parse().unwrap())]))
         };
-        assert_eq!(form(&HeaderMap::new()), Some(Form::Json));
+        assert_eq!(body_format(&HeaderMap::new()), Some(BodyFormat::Json));
         for (value, expect) in [
-            ("application/json", Some(Form::Json)),
-            ("Application/JSON; charset=utf-8", Some(Form::Json)),
-            ("application/x-protobuf", Some(Form::Protobuf)),
+            ("application/json", Some(BodyFormat::Json)),
+            ("Application/JSON; charset=utf-8", Some(BodyFormat::Json)),
+            ("application/x-protobuf", Some(BodyFormat::Protobuf)),
             ("text/plain", None),
             ("", None),
         ] {
@@ -77,14 +79,17 @@ mod tests {
     }
 
     #[test]
-    fn what_a_request_says_of_its_samples_is_read() {
+    fn the_announced_priority_is_read() {
         let read = |value: &str| {
-            announced(&HeaderMap::from_iter([(PRIORITY.parse().unwrap(), value.parse().unwrap())]))
+            announced_priority(&HeaderMap::from_iter([(
+                PRIORITY_HEADER.parse().unwrap(),
+                value.parse().unwrap(),
+            )]))
         };
         assert_eq!(
             [read("HIGH"), read("MEDIUM"), read("urgent")],
             [Some(Priority::High), Some(Priority::Medium), None]
         );
-        assert_eq!(announced(&HeaderMap::new()), None);
+        assert_eq!(announced_priority(&HeaderMap::new()), None);
     }
 }

@@ -1,4 +1,6 @@
-//! What a sender told of one sample, member by member, and whether that makes a sample.
+//! The members of one sample as they were sent, and their validation.
+
+use std::borrow::Cow;
 
 use super::Limits;
 use crate::instant;
@@ -6,9 +8,8 @@ use crate::sample::{
     Invalid, MAX_METADATA, MAX_METADATA_NAME_BYTES, MAX_METADATA_TEXT_BYTES, Priority, Sample, Scalar, name,
     unit, value,
 };
-use std::borrow::Cow;
 
-/// Any value.
+/// Any JSON value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Value<'a> {
     Null,
@@ -19,9 +20,9 @@ pub(super) enum Value<'a> {
     Map(Vec<(Cow<'a, str>, Value<'a>)>),
 }
 
-/// The members that are understood.
+/// The known members of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Known {
+pub(super) enum Member {
     DeviceId,
     Type,
     Value,
@@ -33,7 +34,7 @@ pub(super) enum Known {
 
 const COUNT: usize = 7;
 
-impl Known {
+impl Member {
     const ALL: [Self; COUNT] = [
         Self::DeviceId,
         Self::Type,
@@ -45,7 +46,7 @@ impl Known {
     ];
 
     pub(super) fn of(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|known| known.name() == name)
+        Self::ALL.into_iter().find(|member| member.name() == name)
     }
 
     fn name(self) -> &'static str {
@@ -61,52 +62,52 @@ impl Known {
     }
 }
 
-/// What was told of one sample.
+/// The members of one sample that were sent.
 #[derive(Debug, Default)]
-pub(super) struct Told<'a> {
+pub(super) struct SampleMembers<'a> {
     members: [Option<Value<'a>>; COUNT],
-    wrong: Option<Invalid>,
+    invalid: Option<Invalid>,
 }
 
-impl<'a> Told<'a> {
-    /// Something else than a sample.
+impl<'a> SampleMembers<'a> {
+    /// A value that is no object.
     pub(super) const NOT_AN_OBJECT: Self = Self {
         members: [const { None }; COUNT],
-        wrong: Some(Invalid {
+        invalid: Some(Invalid {
             member: "sample",
             reason: Cow::Borrowed("must be an object"),
             device_id: None,
         }),
     };
 
-    pub(super) fn tell(&mut self, known: Known, value: Value<'a>) {
-        let member = &mut self.members[known as usize];
-        if member.is_some() {
-            // Two readers could believe different ones of the two.
-            self.wrong = Some(Invalid::fixed(known.name(), "must not be given twice"));
+    pub(super) fn set(&mut self, member: Member, value: Value<'a>) {
+        let field = &mut self.members[member as usize];
+        if field.is_some() {
+            // Of two values, two readers could use different ones.
+            self.invalid = Some(Invalid::fixed(member.name(), "must not be given twice"));
         }
-        *member = Some(value);
+        *field = Some(value);
     }
 
-    /// The sample, or the first thing that is wrong.
+    /// The sample, or the first member that is invalid.
     pub(super) fn check(mut self, limits: Limits) -> Result<Sample<'a>, Invalid> {
-        if let Some(wrong) = self.wrong.take() {
-            return Err(wrong);
+        if let Some(invalid) = self.invalid.take() {
+            return Err(invalid);
         }
-        let device_id = name("device_id", self.text(Known::DeviceId)?)?;
+        let device_id = name("device_id", self.text(Member::DeviceId)?)?;
         match self.rest(limits) {
             Ok(sample) => Ok(Sample { device_id, ..sample }),
-            Err(wrong) => Err(Invalid { device_id: Some(device_id.into_owned()), ..wrong }),
+            Err(invalid) => Err(Invalid { device_id: Some(device_id.into_owned()), ..invalid }),
         }
     }
 
-    /// The sample but for whose it is.
+    /// The sample without its device.
     fn rest(&mut self, limits: Limits) -> Result<Sample<'a>, Invalid> {
-        let kind = name("type", self.text(Known::Type)?)?;
-        let value = value(self.number(Known::Value)?, limits.value)?;
-        let unit = unit(self.text(Known::Unit)?)?;
+        let kind = name("type", self.text(Member::Type)?)?;
+        let value = value(self.number(Member::Value)?, limits.value)?;
+        let unit = unit(self.text(Member::Unit)?)?;
         let priority = self.priority()?;
-        let timestamp = self.text(Known::Timestamp)?;
+        let timestamp = self.text(Member::Timestamp)?;
         if instant::parse(&timestamp).is_none() {
             return Err(Invalid::fixed("timestamp", "must be RFC 3339, in 1970 or later"));
         }
@@ -123,55 +124,55 @@ impl<'a> Told<'a> {
         })
     }
 
-    fn take(&mut self, known: Known) -> Option<Value<'a>> {
-        self.members[known as usize].take()
+    fn take(&mut self, member: Member) -> Option<Value<'a>> {
+        self.members[member as usize].take()
     }
 
-    fn text(&mut self, known: Known) -> Result<Cow<'a, str>, Invalid> {
-        match self.take(known) {
+    fn text(&mut self, member: Member) -> Result<Cow<'a, str>, Invalid> {
+        match self.take(member) {
             Some(Value::Text(text)) => Ok(text),
-            None => Err(Invalid::fixed(known.name(), "is missing")),
-            Some(_) => Err(Invalid::fixed(known.name(), "must be a text")),
+            None => Err(Invalid::fixed(member.name(), "is missing")),
+            Some(_) => Err(Invalid::fixed(member.name(), "must be a text")),
         }
     }
 
-    fn number(&mut self, known: Known) -> Result<f64, Invalid> {
-        match self.take(known) {
+    fn number(&mut self, member: Member) -> Result<f64, Invalid> {
+        match self.take(member) {
             Some(Value::Number(number)) => Ok(number),
-            None => Err(Invalid::fixed(known.name(), "is missing")),
-            Some(_) => Err(Invalid::fixed(known.name(), "must be a finite number")),
+            None => Err(Invalid::fixed(member.name(), "is missing")),
+            Some(_) => Err(Invalid::fixed(member.name(), "must be a finite number")),
         }
     }
 
     fn priority(&mut self) -> Result<Priority, Invalid> {
-        let wrong = || Invalid::fixed("priority", "must be HIGH, MEDIUM or LOW");
-        match self.take(Known::Priority) {
+        let invalid = || Invalid::fixed("priority", "must be HIGH, MEDIUM or LOW");
+        match self.take(Member::Priority) {
             None => Ok(Priority::Medium),
-            Some(Value::Text(word)) => Priority::of(&word).ok_or_else(wrong),
-            Some(_) => Err(wrong()),
+            Some(Value::Text(word)) => Priority::of(&word).ok_or_else(invalid),
+            Some(_) => Err(invalid()),
         }
     }
 
     fn metadata(&mut self) -> Result<Vec<(Cow<'a, str>, Scalar<'a>)>, Invalid> {
-        let wrong = |reason| Err(Invalid::fixed("metadata", reason));
-        let members = match self.take(Known::Metadata) {
+        let invalid = |reason| Err(Invalid::fixed("metadata", reason));
+        let members = match self.take(Member::Metadata) {
             None | Some(Value::Null) => return Ok(Vec::new()),
             Some(Value::Map(members)) => members,
-            Some(_) => return wrong("must be an object"),
+            Some(_) => return invalid("must be an object"),
         };
         if members.len() > MAX_METADATA {
-            return wrong("must have at most 16 members");
+            return invalid("must have at most 16 members");
         }
         let fits = |(name, _): &(Cow<'a, str>, _)| (1..=MAX_METADATA_NAME_BYTES).contains(&name.len());
         if !members.iter().all(fits) {
-            return wrong("must have members with names of 1 to 64 bytes");
+            return invalid("must have members with names of 1 to 64 bytes");
         }
         if members
             .iter()
             .enumerate()
-            .any(|(at, (name, _))| members[..at].iter().any(|(other, _)| other == name))
+            .any(|(index, (name, _))| members[..index].iter().any(|(other, _)| other == name))
         {
-            return wrong("must not have two members of one name");
+            return invalid("must not have two members of one name");
         }
         let scalar = |(name, value)| match value {
             Value::Text(text) if text.len() <= MAX_METADATA_TEXT_BYTES => Some((name, Scalar::Text(text))),
@@ -181,7 +182,7 @@ impl<'a> Told<'a> {
         };
         let scalars: Option<Vec<_>> = members.into_iter().map(scalar).collect();
         scalars.map_or_else(
-            || wrong("must have texts of at most 256 bytes, numbers, true or false as members"),
+            || invalid("must have texts of at most 256 bytes, numbers, true or false as members"),
             Ok,
         )
     }

@@ -1,45 +1,47 @@
 //! Samples as a `telemetry.TelemetryBatch`.
 
-use super::{Limits, Read, Unreadable};
-use crate::instant;
-use crate::proto::{Priority as Told, TelemetryBatch, TelemetrySample};
-use crate::sample::{Invalid, Priority, Sample, name, unit, value};
-use prost::Message as _;
 use std::borrow::Cow;
 
-/// What a sample without a type is called.
+use prost::Message as _;
+
+use super::{BodyError, Limits, ParsedSamples};
+use crate::instant;
+use crate::proto::{Priority as WirePriority, TelemetryBatch, TelemetrySample};
+use crate::sample::{Invalid, Priority, Sample, name, unit, value};
+
+/// The type of a sample without one.
 const KIND: &str = "measurement";
 
-pub(super) fn read(body: &[u8], limits: Limits) -> Result<Read<'_>, Unreadable> {
-    let batch = TelemetryBatch::decode(body).map_err(|error| Unreadable::Malformed(error.to_string()))?;
+pub(super) fn read(body: &[u8], limits: Limits) -> Result<ParsedSamples<'_>, BodyError> {
+    let batch = TelemetryBatch::decode(body).map_err(|error| BodyError::Malformed(error.to_string()))?;
     if batch.samples.len() > limits.batch {
-        return Err(Unreadable::TooMany(limits.batch));
+        return Err(BodyError::TooMany(limits.batch));
     }
     let device_id = name("device_id", Cow::Owned(batch.device_id));
     let check = |sample| match &device_id {
         Ok(device_id) => check(sample, limits)
             .map(|sample| Sample { device_id: device_id.clone(), ..sample })
-            .map_err(|wrong| Invalid { device_id: Some(device_id.clone().into_owned()), ..wrong }),
-        Err(wrong) => Err(wrong.clone()),
+            .map_err(|invalid| Invalid { device_id: Some(device_id.clone().into_owned()), ..invalid }),
+        Err(invalid) => Err(invalid.clone()),
     };
     Ok(batch.samples.into_iter().map(check).collect())
 }
 
-/// The sample but for whose it is.
-fn check<'a>(told: TelemetrySample, limits: Limits) -> Result<Sample<'a>, Invalid> {
-    let priority = match Told::try_from(told.priority) {
-        Ok(Told::High) => Priority::High,
-        Ok(Told::Medium | Told::Unspecified) => Priority::Medium,
-        Ok(Told::Low) => Priority::Low,
+/// The sample without its device.
+fn check<'a>(sample: TelemetrySample, limits: Limits) -> Result<Sample<'a>, Invalid> {
+    let priority = match WirePriority::try_from(sample.priority) {
+        Ok(WirePriority::High) => Priority::High,
+        Ok(WirePriority::Medium | WirePriority::Unspecified) => Priority::Medium,
+        Ok(WirePriority::Low) => Priority::Low,
         Err(_) => return Err(Invalid::fixed("priority", "must be HIGH, MEDIUM or LOW")),
     };
     let kind =
-        if told.r#type.is_empty() { Cow::Borrowed(KIND) } else { name("type", Cow::Owned(told.r#type))? };
-    let value = value(told.value, limits.value)?;
-    let unit = unit(Cow::Owned(told.unit))?;
-    // The default of the wire, zero, is a time that no sample has.
-    let told_us = (told.timestamp_us > 0).then_some(told.timestamp_us);
-    let timestamp = told_us.and_then(instant::text);
+        if sample.r#type.is_empty() { Cow::Borrowed(KIND) } else { name("type", Cow::Owned(sample.r#type))? };
+    let value = value(sample.value, limits.value)?;
+    let unit = unit(Cow::Owned(sample.unit))?;
+    // Zero, the default in protobuf, means that no time was sent.
+    let sent_us = (sample.timestamp_us > 0).then_some(sample.timestamp_us);
+    let timestamp = sent_us.and_then(instant::text);
     let timestamp =
         timestamp.ok_or(Invalid::fixed("timestamp_us", "must lie between the years 1970 and 9999"))?;
     Ok(Sample {
@@ -49,7 +51,7 @@ fn check<'a>(told: TelemetrySample, limits: Limits) -> Result<Sample<'a>, Invali
         unit,
         priority,
         timestamp: Cow::Owned(timestamp),
-        sequence: told.sequence_id,
+        sequence: sample.sequence_id,
         metadata: Vec::new(),
     })
 }

@@ -1,19 +1,21 @@
+use std::fmt::Write as _;
+
+use proptest::prelude::*;
+use prost::Message as _;
+
 use super::*;
 use crate::proto::{TelemetryBatch, TelemetrySample};
 use crate::sample::{Priority, Scalar};
-use proptest::prelude::*;
-use prost::Message as _;
-use std::fmt::Write as _;
 
 const LIMITS: Limits = Limits { batch: 4, value: 1e9 };
 const SAMPLE: &str = r#"{"device_id":"d-1","type":"temperature","value":21.5,"unit":"°C","priority":"HIGH",
     "timestamp":"2026-01-01T00:00:00.5+01:00","metadata":{"location":"hall 1","firmware_version":"1.2","floor":-2,"new":true}}"#;
 
-fn json(body: &str) -> Result<Read<'_>, Unreadable> {
-    read(Form::Json, body.as_bytes(), LIMITS)
+fn json(body: &str) -> Result<ParsedSamples<'_>, BodyError> {
+    read(BodyFormat::Json, body.as_bytes(), LIMITS)
 }
 
-/// The sample with one member changed, or taken away by an empty text.
+/// The sample with one member changed, or removed by an empty text.
 fn with(member: &str, value: &str) -> String {
     let members = [
         ("device_id", r#""d-1""#),
@@ -27,8 +29,8 @@ fn with(member: &str, value: &str) -> String {
     let added = [(member, value)];
     let all = members.iter().chain(if known { &[][..] } else { &added[..] });
     let mut text = String::new();
-    for (name, held) in all {
-        let value = if *name == member { value } else { held };
+    for (name, default) in all {
+        let value = if *name == member { value } else { default };
         if !value.is_empty() {
             write!(text, "{}\"{name}\":{value}", if text.is_empty() { "" } else { "," }).unwrap();
         }
@@ -41,7 +43,7 @@ fn refused(body: &str) -> String {
 }
 
 #[test]
-fn a_sample_is_read_with_everything_it_tells() {
+fn every_member_of_a_sample_is_read() {
     let sample = json(SAMPLE).unwrap().remove(0).unwrap();
     assert_eq!((&sample.device_id[..], &sample.kind[..], &sample.unit[..]), ("d-1", "temperature", "°C"));
     assert_eq!((sample.value, sample.priority), (21.5, Priority::High));
@@ -57,7 +59,7 @@ fn a_sample_is_read_with_everything_it_tells() {
 }
 
 #[test]
-fn what_may_be_left_out_or_written_otherwise_is_read_too() {
+fn optional_members_and_other_notations_are_accepted() {
     assert_eq!(json(&with("priority", "")).unwrap()[0].as_ref().unwrap().priority, Priority::Medium);
     for (member, value) in [
         ("value", "-1e9"),
@@ -65,19 +67,19 @@ fn what_may_be_left_out_or_written_otherwise_is_read_too() {
         ("unit", r#""\u00b0C""#),
         ("metadata", "null"),
         ("metadata", "{}"),
-        ("firmware", r#"{"unknown":["members","are","dropped"]}"#),
+        ("firmware", r#"{"unknown":["members","are","ignored"]}"#),
     ] {
         assert!(json(&with(member, value)).unwrap()[0].is_ok(), "{member}: {value}");
     }
 }
 
 #[test]
-fn each_wrong_member_is_named_with_what_it_must_be() {
+fn each_invalid_member_is_named_with_its_requirement() {
     let long = format!("\"{}\"", "a".repeat(65));
     let text = format!(r#"{{"a":"{}"}}"#, "b".repeat(257));
     let many: Vec<String> = (0..17).map(|at| format!("\"m{at}\":1")).collect();
     let many = format!("{{{}}}", many.join(","));
-    for (member, value, said) in [
+    for (member, value, message) in [
         ("device_id", "", "device_id is missing"),
         ("device_id", "7", "device_id must be a text"),
         ("device_id", r#""a b""#, "device_id must be 1 to 64 letters, digits and ._:-"),
@@ -109,14 +111,14 @@ fn each_wrong_member_is_named_with_what_it_must_be() {
             "metadata must have texts of at most 256 bytes, numbers, true or false as members",
         ),
     ] {
-        assert_eq!(refused(&with(member, value)), said, "{member}: {value}");
+        assert_eq!(refused(&with(member, value)), message, "{member}: {value}");
     }
     let twice = with("priority", r#""LOW""#).replacen('{', r#"{"value":1,"#, 1);
     assert_eq!(refused(&twice), "value must not be given twice");
 }
 
 #[test]
-fn one_wrong_sample_of_a_batch_spoils_no_other() {
+fn an_invalid_sample_of_a_batch_affects_no_other() {
     let body = format!("[{SAMPLE},7,{},[]]", with("value", "null"));
     let read = json(&body).unwrap();
     let outcomes: Vec<Result<&str, String>> = read
@@ -132,9 +134,9 @@ fn one_wrong_sample_of_a_batch_spoils_no_other() {
     assert_eq!(devices, [None, None, Some("d-1"), None]);
 }
 
-/// Lists in lists hold nothing that is looked for: they are passed over, however deep.
+/// Lists in lists contain no known member: they are skipped, however deep.
 #[test]
-fn what_is_nested_in_a_place_of_its_own_spoils_its_sample_alone() {
+fn deeply_nested_lists_affect_only_their_own_sample() {
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
     assert_eq!(refused(&with("metadata", &format!(r#"{{"a":{deep}}}"#)))[..8], *"metadata");
     assert!(json(&with("unknown", &deep)).unwrap()[0].is_ok());
@@ -144,10 +146,10 @@ fn what_is_nested_in_a_place_of_its_own_spoils_its_sample_alone() {
 }
 
 #[test]
-fn what_is_no_list_of_samples_is_refused_as_a_whole() {
-    assert_eq!(read(Form::Json, b"", LIMITS), Err(Unreadable::Empty));
-    assert_eq!(json(" \r\n"), Err(Unreadable::Empty));
-    assert_eq!(json(&format!("[{}]", ["{}"; 5].join(","))), Err(Unreadable::TooMany(4)));
+fn a_body_that_is_no_list_of_samples_is_refused_as_a_whole() {
+    assert_eq!(read(BodyFormat::Json, b"", LIMITS), Err(BodyError::Empty));
+    assert_eq!(json(" \r\n"), Err(BodyError::Empty));
+    assert_eq!(json(&format!("[{}]", ["{}"; 5].join(","))), Err(BodyError::TooMany(4)));
     assert_eq!(json("[]"), Ok(vec![]));
     let deep = r#"{"metadata":"#.repeat(10_000);
     let deep_list = "[".repeat(10_000);
@@ -165,14 +167,14 @@ fn what_is_no_list_of_samples_is_refused_as_a_whole() {
         &deep,
         &deep_list,
     ] {
-        assert!(matches!(json(body), Err(Unreadable::Malformed(_))), "{}", &body[..body.len().min(40)]);
+        assert!(matches!(json(body), Err(BodyError::Malformed(_))), "{}", &body[..body.len().min(40)]);
     }
     for bytes in [&b"\xff"[..], b"{\"unknown\":\"\xc3\x28\"}", b"{\"unit\":\"\xed\xa0\x80\"}"] {
-        assert!(matches!(read(Form::Json, bytes, LIMITS), Err(Unreadable::Malformed(_))), "{bytes:?}");
+        assert!(matches!(read(BodyFormat::Json, bytes, LIMITS), Err(BodyError::Malformed(_))), "{bytes:?}");
     }
 }
 
-fn told(value: f64) -> TelemetrySample {
+fn wire_sample(value: f64) -> TelemetrySample {
     TelemetrySample {
         timestamp_us: 1_767_225_600_123_456,
         value,
@@ -183,16 +185,16 @@ fn told(value: f64) -> TelemetrySample {
 }
 
 #[test]
-fn a_protobuf_batch_is_read_as_its_json_would_be() {
+fn a_protobuf_batch_is_read_like_its_json() {
     let samples = vec![
-        told(21.5),
-        TelemetrySample { r#type: "a b".to_owned(), ..told(1.0) },
-        told(f64::NAN),
-        TelemetrySample { priority: 3, r#type: "pressure".to_owned(), ..told(-1.0) },
+        wire_sample(21.5),
+        TelemetrySample { r#type: "a b".to_owned(), ..wire_sample(1.0) },
+        wire_sample(f64::NAN),
+        TelemetrySample { priority: 3, r#type: "pressure".to_owned(), ..wire_sample(-1.0) },
     ];
     let batch = TelemetryBatch { samples, device_id: "d-1".to_owned(), batch_timestamp_us: 0 };
     let body = batch.encode_to_vec();
-    let read = read(Form::Protobuf, &body, LIMITS).unwrap();
+    let read = read(BodyFormat::Protobuf, &body, LIMITS).unwrap();
     let first = read[0].as_ref().unwrap();
     assert_eq!((&first.device_id[..], &first.kind[..], first.sequence), ("d-1", "measurement", 7));
     assert_eq!((&first.timestamp[..], first.priority), ("2026-01-01T00:00:00.123456Z", Priority::Medium));
@@ -202,22 +204,25 @@ fn a_protobuf_batch_is_read_as_its_json_would_be() {
 }
 
 #[test]
-fn protobuf_that_cannot_be_read_is_refused() {
-    fn refused(body: &[u8]) -> Result<Read<'_>, Unreadable> {
-        read(Form::Protobuf, body, LIMITS)
+fn malformed_protobuf_is_refused() {
+    fn refused(body: &[u8]) -> Result<ParsedSamples<'_>, BodyError> {
+        read(BodyFormat::Protobuf, body, LIMITS)
     }
-    assert_eq!(refused(b""), Err(Unreadable::Empty));
+    assert_eq!(refused(b""), Err(BodyError::Empty));
     for body in [&b"\xff\xff\xff\xff"[..], b"\x0a\xff\xff\xff\xff\x0f", b"\x12\x02\xff\xfe", b"{}"] {
-        assert!(matches!(refused(body), Err(Unreadable::Malformed(_))), "{body:?}");
+        assert!(matches!(refused(body), Err(BodyError::Malformed(_))), "{body:?}");
     }
-    let many =
-        TelemetryBatch { samples: vec![told(1.0); 5], device_id: "d".to_owned(), batch_timestamp_us: 0 };
-    assert_eq!(refused(&many.encode_to_vec()), Err(Unreadable::TooMany(4)));
-    let unnamed = TelemetryBatch { samples: vec![told(1.0)], ..TelemetryBatch::default() };
+    let many = TelemetryBatch {
+        samples: vec![wire_sample(1.0); 5],
+        device_id: "d".to_owned(),
+        batch_timestamp_us: 0,
+    };
+    assert_eq!(refused(&many.encode_to_vec()), Err(BodyError::TooMany(4)));
+    let unnamed = TelemetryBatch { samples: vec![wire_sample(1.0)], ..TelemetryBatch::default() };
     let body = unnamed.encode_to_vec();
     assert_eq!(refused(&body).unwrap()[0].as_ref().unwrap_err().member, "device_id");
     for timestamp_us in [0, -1, i64::MAX] {
-        let samples = vec![TelemetrySample { timestamp_us, ..told(1.0) }];
+        let samples = vec![TelemetrySample { timestamp_us, ..wire_sample(1.0) }];
         let batch = TelemetryBatch { samples, device_id: "d".to_owned(), batch_timestamp_us: 0 };
         let body = batch.encode_to_vec();
         assert_eq!(refused(&body).unwrap()[0].as_ref().unwrap_err().member, "timestamp_us");
@@ -227,8 +232,8 @@ fn protobuf_that_cannot_be_read_is_refused() {
 proptest! {
     #[test]
     fn any_bytes_are_read_or_refused(body in prop::collection::vec(any::<u8>(), 0..300)) {
-        for form in [Form::Json, Form::Protobuf] {
-            let _either = read(form, &body, LIMITS);
+        for format in [BodyFormat::Json, BodyFormat::Protobuf] {
+            let _either = read(format, &body, LIMITS);
         }
     }
 
@@ -242,12 +247,12 @@ proptest! {
     #[test]
     fn a_mutated_batch_is_read_or_refused(at: prop::sample::Index, byte: u8) {
         let mut json = format!("[{SAMPLE},{SAMPLE}]").into_bytes();
-        let batch = TelemetryBatch { samples: vec![told(1.0); 2], device_id: "d".to_owned(), batch_timestamp_us: 1 };
+        let batch = TelemetryBatch { samples: vec![wire_sample(1.0); 2], device_id: "d".to_owned(), batch_timestamp_us: 1 };
         let mut protobuf = batch.encode_to_vec();
-        for (form, body) in [(Form::Json, &mut json), (Form::Protobuf, &mut protobuf)] {
+        for (format, body) in [(BodyFormat::Json, &mut json), (BodyFormat::Protobuf, &mut protobuf)] {
             let at = at.index(body.len());
             body[at] = byte;
-            let _either = read(form, body, LIMITS);
+            let _either = read(format, body, LIMITS);
         }
     }
 }

@@ -1,18 +1,19 @@
-//! How a task lies on disk: its length, a checksum, its priority and its JSON. Pure.
+//! The record of a task on disk: its length, a checksum, its priority and its JSON. Pure.
 //!
-//! The checksum is CRC-32 (that of gzip) over priority and JSON. A file that breaks off, or whose end is not what was
-//! written, is read up to its last whole record.
+//! The checksum is CRC-32 (that of gzip) over priority and JSON. A file that is truncated, or whose end is damaged, is
+//! read up to its last intact record.
+
+use std::ops::Range;
 
 use crate::sample::Priority;
-use std::ops::Range;
 
 /// Length (4 bytes) and checksum (4 bytes), little endian.
 pub(super) const HEAD_BYTES: usize = 8;
-/// A task is far shorter; what claims to be longer is no record.
+/// A task is far shorter; a greater length is that of no record.
 const MAX_BYTES: usize = 1 << 20;
 
 /// Appends a record.
-pub(super) fn write(into: &mut Vec<u8>, (priority, task): (Priority, &[u8])) {
+pub(super) fn write(into: &mut Vec<u8>, priority: Priority, task: &[u8]) {
     let mut checksum = crc32fast::Hasher::new();
     let level = [priority.level() as u8];
     checksum.update(&level);
@@ -25,7 +26,7 @@ pub(super) fn write(into: &mut Vec<u8>, (priority, task): (Priority, &[u8])) {
     into.extend_from_slice(task);
 }
 
-/// The record that begins at `at`: its priority, and where its JSON lies; `None` when there is no whole one.
+/// The record that begins at `at`: its priority, and the range of its JSON; `None` when there is no intact one.
 pub(super) fn read(bytes: &[u8], at: usize) -> Option<(Priority, Range<usize>)> {
     let head = bytes.get(at..at + HEAD_BYTES)?;
     let length = u32::from_le_bytes(head[..4].try_into().ok()?) as usize;
@@ -43,8 +44,9 @@ pub(super) fn read(bytes: &[u8], at: usize) -> Option<(Priority, Range<usize>)> 
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     fn all(bytes: &[u8]) -> Vec<(Priority, Vec<u8>)> {
         let mut at = 0;
@@ -63,18 +65,18 @@ mod tests {
 
     fn written(tasks: &[(Priority, Vec<u8>)]) -> Vec<u8> {
         let mut bytes = Vec::new();
-        tasks.iter().for_each(|(priority, task)| write(&mut bytes, (*priority, task)));
+        tasks.iter().for_each(|(priority, task)| write(&mut bytes, *priority, task));
         bytes
     }
 
     proptest! {
         #[test]
-        fn what_was_written_is_read(tasks in tasks()) {
+        fn written_records_are_read(tasks in tasks()) {
             prop_assert_eq!(all(&written(&tasks)), tasks);
         }
 
         #[test]
-        fn a_torn_end_costs_the_last_record_alone(tasks in tasks(), cut in 1_usize..60) {
+        fn a_truncated_end_loses_the_last_record_only(tasks in tasks(), cut in 1_usize..60) {
             let mut bytes = written(&tasks);
             bytes.truncate(bytes.len().saturating_sub(cut));
             let read = all(&bytes);
@@ -82,11 +84,11 @@ mod tests {
         }
 
         #[test]
-        fn a_changed_byte_is_never_read_as_a_task(tasks in tasks(), place: prop::sample::Index, flip in 1_u8..) {
+        fn a_changed_byte_is_never_read_as_a_task(tasks in tasks(), at: prop::sample::Index, flip in 1_u8..) {
             let mut bytes = written(&tasks);
             prop_assume!(!bytes.is_empty());
-            let place = place.index(bytes.len());
-            bytes[place] ^= flip;
+            let at = at.index(bytes.len());
+            bytes[at] ^= flip;
             prop_assert!(all(&bytes).iter().all(|task| tasks.contains(task)));
         }
     }

@@ -1,37 +1,39 @@
+use std::path::Path;
+
+use kit::clock::UtcMs;
+use kit::limit::Limit;
+use tempfile::TempDir;
+
 use super::*;
 use crate::queue::Shedding;
 use crate::sample::{Priority, Sample};
-use crate::task::Ids;
-use kit::clock::UtcMs;
-use kit::limit::Limit;
-use std::path::Path;
-use tempfile::TempDir;
+use crate::task::TaskIds;
 
 const SEGMENT_BYTES: u64 = 4_096;
 
-struct Stand {
+struct Fixture {
     queue: Arc<Queue>,
-    ids: Ids,
+    ids: TaskIds,
     journal: Journal,
-    left: Left,
+    recovered: RecoveredTasks,
 }
 
 fn options(folder: &TempDir) -> JournalOptions {
     JournalOptions {
         folder: folder.path().join("journal"),
         segment_bytes: SEGMENT_BYTES,
-        most_bytes: SEGMENT_BYTES * 4,
+        max_bytes: SEGMENT_BYTES * 4,
     }
 }
 
-fn open(folder: &TempDir) -> Stand {
+fn open(folder: &TempDir) -> Fixture {
     let queue = Arc::new(Queue::new(Limit::new(1_000), Shedding::Never));
-    let (journal, left) = Journal::open(&options(folder), &queue).unwrap();
-    Stand { queue, ids: Ids::default(), journal, left }
+    let (journal, recovered) = Journal::open(&options(folder), &queue).unwrap();
+    Fixture { queue, ids: TaskIds::default(), journal, recovered }
 }
 
-impl Stand {
-    async fn keep(&self, count: usize) -> Result<(), NotKept> {
+impl Fixture {
+    async fn persist(&self, count: usize) -> Result<(), PersistError> {
         let sample = Sample {
             device_id: "d".into(),
             kind: "t".into(),
@@ -43,12 +45,12 @@ impl Stand {
             metadata: Vec::new(),
         };
         let samples = vec![sample; count];
-        let places = self.queue.reserve(samples.iter().map(|sample| sample.priority)).unwrap();
-        self.journal.keep(self.ids.tasks(samples.iter(), UtcMs(0)), places).await
+        let slots = self.queue.reserve(samples.iter().map(|sample| sample.priority)).unwrap();
+        self.journal.persist(self.ids.tasks(samples.iter(), UtcMs(0)), slots).await
     }
 
     fn hand_on(&self, count: usize) {
-        self.queue.take(count).into_iter().for_each(crate::entry::Entry::handed_on);
+        self.queue.take(count).into_iter().for_each(crate::entry::QueueEntry::handed_on);
     }
 }
 
@@ -64,75 +66,75 @@ fn bytes(path: &Path) -> u64 {
 }
 
 #[tokio::test]
-async fn what_was_kept_is_there_for_the_next_process_until_it_is_handed_on() {
+async fn persisted_tasks_are_recovered_by_the_next_process_until_they_are_handed_on() {
     let folder = tempfile::tempdir().unwrap();
-    let stand = open(&folder);
-    stand.keep(3).await.unwrap();
-    stand.keep(2).await.unwrap();
-    let told: Vec<_> = stand.queue.take(9).into_iter().map(|entry| entry.task).collect();
-    stand.journal.close();
+    let fixture = open(&folder);
+    fixture.persist(3).await.unwrap();
+    fixture.persist(2).await.unwrap();
+    let written: Vec<_> = fixture.queue.take(9).into_iter().map(|entry| entry.task).collect();
+    fixture.journal.close();
     let again = open(&folder);
-    let found: Vec<_> = again.left.entries.iter().map(|entry| entry.task.clone()).collect();
-    assert_eq!((found, again.left.torn_bytes), (told, 0));
+    let found: Vec<_> = again.recovered.entries.iter().map(|entry| entry.task.clone()).collect();
+    assert_eq!((found, again.recovered.torn_bytes), (written, 0));
     assert_eq!(again.journal.bytes(), bytes(&files(&folder)[0]));
-    again.left.entries.into_iter().for_each(crate::entry::Entry::handed_on);
+    again.recovered.entries.into_iter().for_each(crate::entry::QueueEntry::handed_on);
     assert_eq!((files(&folder).len(), again.journal.bytes()), (0, 0));
     again.journal.close();
-    assert!(open(&folder).left.entries.is_empty());
+    assert!(open(&folder).recovered.entries.is_empty());
 }
 
 #[tokio::test]
-async fn files_are_deleted_when_all_of_them_is_handed_on_and_no_sooner() {
+async fn a_file_is_deleted_when_all_of_its_tasks_are_handed_on_and_no_sooner() {
     let folder = tempfile::tempdir().unwrap();
-    let stand = open(&folder);
+    let fixture = open(&folder);
     while files(&folder).len() < 3 {
-        stand.keep(1).await.unwrap();
+        fixture.persist(1).await.unwrap();
     }
-    let all = stand.queue.depth();
-    stand.hand_on(all - 2);
+    let all = fixture.queue.depth();
+    fixture.hand_on(all - 2);
     assert_eq!(files(&folder).len(), 2, "one task of the second file is left, and one of the third");
-    stand.hand_on(2);
+    fixture.hand_on(2);
     assert_eq!(files(&folder).len(), 1, "the third is being written");
-    assert!(stand.journal.bytes() < SEGMENT_BYTES);
-    stand.journal.close();
+    assert!(fixture.journal.bytes() < SEGMENT_BYTES);
+    fixture.journal.close();
     assert_eq!(files(&folder).len(), 0);
 }
 
 #[tokio::test]
-async fn a_full_journal_refuses_and_takes_again_when_there_is_room() {
+async fn a_full_journal_refuses_and_accepts_again_when_it_has_space() {
     let folder = tempfile::tempdir().unwrap();
-    let stand = open(&folder);
-    let mut kept = 0;
-    while stand.keep(1).await.is_ok() {
-        kept += 1;
+    let fixture = open(&folder);
+    let mut persisted = 0;
+    while fixture.persist(1).await.is_ok() {
+        persisted += 1;
     }
-    assert_eq!(stand.keep(1).await, Err(NotKept::Full));
-    assert!(stand.journal.bytes() <= SEGMENT_BYTES * 4);
-    assert_eq!(stand.queue.depth(), kept, "what is refused never waits");
-    stand.hand_on(kept);
-    stand.keep(1).await.unwrap();
+    assert_eq!(fixture.persist(1).await, Err(PersistError::Full));
+    assert!(fixture.journal.bytes() <= SEGMENT_BYTES * 4);
+    assert_eq!(fixture.queue.depth(), persisted, "refused tasks are never queued");
+    fixture.hand_on(persisted);
+    fixture.persist(1).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_torn_or_spoilt_end_is_left_out_and_the_files_after_it_are_read() {
+async fn a_truncated_or_damaged_end_is_left_out_and_the_files_after_it_are_read() {
     let folder = tempfile::tempdir().unwrap();
-    let stand = open(&folder);
+    let fixture = open(&folder);
     while files(&folder).len() < 3 {
-        stand.keep(1).await.unwrap();
+        fixture.persist(1).await.unwrap();
     }
-    let all = stand.queue.depth();
-    drop(stand.queue.take(all));
-    stand.journal.close();
+    let all = fixture.queue.depth();
+    drop(fixture.queue.take(all));
+    fixture.journal.close();
     let files = files(&folder);
     let first = std::fs::read(&files[0]).unwrap();
     std::fs::write(&files[0], &first[..first.len() - 5]).unwrap();
     let mut second = std::fs::read(&files[1]).unwrap();
     *second.last_mut().unwrap() ^= 1;
     std::fs::write(&files[1], second).unwrap();
-    std::fs::write(folder.path().join("journal/notes.txt"), "not ours").unwrap();
+    std::fs::write(folder.path().join("journal/notes.txt"), "no journal file").unwrap();
     let again = open(&folder);
-    assert_eq!(again.left.entries.len(), all - 2);
-    assert!(again.left.torn_bytes > 0);
+    assert_eq!(again.recovered.entries.len(), all - 2);
+    assert!(again.recovered.torn_bytes > 0);
 }
 
 #[test]
@@ -140,21 +142,21 @@ fn two_processes_cannot_share_a_folder() {
     let folder = tempfile::tempdir().unwrap();
     let _first = open(&folder);
     let queue = Arc::new(Queue::new(Limit::new(1), Shedding::Never));
-    let said = Journal::open(&options(&folder), &queue).unwrap_err().to_string();
-    assert!(said.contains("JOURNAL_DIR") && said.contains("another process uses it"), "{said}");
+    let message = Journal::open(&options(&folder), &queue).unwrap_err().to_string();
+    assert!(message.contains("JOURNAL_DIR") && message.contains("another process uses it"), "{message}");
 }
 
 #[tokio::test]
-async fn a_sender_that_goes_away_has_its_samples_kept() {
+async fn samples_of_a_client_that_leaves_are_persisted() {
     let folder = tempfile::tempdir().unwrap();
-    let stand = open(&folder);
-    // Given to the thread, and not waited for.
-    let mut going = std::pin::pin!(stand.keep(1));
+    let fixture = open(&folder);
+    // Sent to the thread, and not waited for.
+    let mut abandoned = std::pin::pin!(fixture.persist(1));
     tokio::select! {
         biased;
-        _ = going.as_mut() => {}
+        _ = abandoned.as_mut() => {}
         () = std::future::ready(()) => {}
     }
-    stand.queue.arrived().await;
-    assert_eq!(stand.queue.depth(), 1);
+    fixture.queue.arrived().await;
+    assert_eq!(fixture.queue.depth(), 1);
 }

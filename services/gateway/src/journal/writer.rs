@@ -1,41 +1,43 @@
-//! The journal's thread: groups what waits into one write and one `fsync`.
+//! The journal's thread: groups all waiting requests into one write and one `fsync`.
 
-use super::file::Folder;
-use super::segment::Segment;
-use super::{JournalOptions, NotKept, Write, record};
-use crate::entry::{Kept, entries};
-use crate::queue::Queue;
 use std::fs::File;
 use std::io::{self, Seek as _, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// More than a disk takes in the time of an `fsync`; the rest is the next group.
+use super::file::Folder;
+use super::segment::Segment;
+use super::{JournalOptions, PersistError, WriteRequest, record};
+use crate::entry::{TaskBacking, entries};
+use crate::queue::Queue;
+
+/// More than a disk writes in the time of an `fsync`; the rest is the next group.
 const GROUP_BYTES: usize = 4 << 20;
-/// A disk that is full is told once in a while, not a thousand times a second.
-const COMPLAIN_EVERY: Duration = Duration::from_secs(10);
+/// A failing disk is logged this often at most, not a thousand times a second.
+const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 pub(super) struct Writer {
     folder: Folder,
-    next: u64,
+    next_number: u64,
     segment_bytes: u64,
-    most_bytes: u64,
+    max_bytes: u64,
     queue: Arc<Queue>,
     current: Option<(File, Arc<Segment>)>,
-    complained: Option<Instant>,
+    last_logged: Option<Instant>,
 }
 
 impl Writer {
-    pub(super) fn new((folder, next): (Folder, u64), options: &JournalOptions, queue: Arc<Queue>) -> Self {
-        let (segment_bytes, most_bytes) = (options.segment_bytes, options.most_bytes);
-        Self { folder, next, segment_bytes, most_bytes, queue, current: None, complained: None }
+    pub(super) fn new(folder: Folder, next_number: u64, options: &JournalOptions, queue: Arc<Queue>) -> Self {
+        let (segment_bytes, max_bytes) = (options.segment_bytes, options.max_bytes);
+        Self { folder, next_number, segment_bytes, max_bytes, queue, current: None, last_logged: None }
     }
 
-    /// Writes until nobody can give it anything any more.
-    pub(super) fn run(mut self, mut incoming: UnboundedReceiver<Write>) {
-        let mut group: Vec<Write> = Vec::new();
+    /// Writes until the journal is dropped.
+    pub(super) fn run(mut self, mut incoming: UnboundedReceiver<WriteRequest>) {
+        let mut group: Vec<WriteRequest> = Vec::new();
         let mut bytes = Vec::new();
         while let Some(first) = incoming.blocking_recv() {
             add(&mut group, &mut bytes, first);
@@ -44,10 +46,10 @@ impl Writer {
             {
                 add(&mut group, &mut bytes, next);
             }
-            let outcome = self.keep(&bytes, &group).map(|segment| self.pass_on(&mut group, segment));
+            let outcome = self.persist(&bytes, &group).map(|segment| self.push_to_queue(&mut group, segment));
             for write in group.drain(..) {
-                // A sender that is gone has its tasks kept all the same.
-                let _gone = write.done.send(outcome);
+                // Tasks of a client that has left are kept all the same.
+                let _client_left = write.done.send(outcome);
             }
             bytes.clear();
         }
@@ -56,66 +58,66 @@ impl Writer {
         }
     }
 
-    /// The whole group joins the queue at once: one worker is woken, and finds as much as it can hand on.
-    fn pass_on(&self, group: &mut [Write], segment: Arc<Segment>) {
-        let kept = Kept::Disk(segment);
+    /// Pushes the whole group at once: one worker is woken, and finds as much as it can hand on.
+    fn push_to_queue(&self, group: &mut [WriteRequest], segment: Arc<Segment>) {
+        let backing = TaskBacking::Disk(segment);
         self.queue.push(group.iter_mut().flat_map(|write| {
-            let places = std::mem::take(&mut write.places);
-            entries((&write.tasks, places), &kept)
+            let slots = std::mem::take(&mut write.slots);
+            entries(&write.tasks, slots, &backing)
         }));
     }
 
     /// Makes the group durable, as a whole or not at all.
-    fn keep(&mut self, bytes: &[u8], group: &[Write]) -> Result<Arc<Segment>, NotKept> {
-        let held = self.folder.size.bytes.load(Ordering::Relaxed);
-        if held + bytes.len() as u64 > self.most_bytes {
-            // Perhaps all that is held is done, in the file that is being written.
+    fn persist(&mut self, bytes: &[u8], group: &[WriteRequest]) -> Result<Arc<Segment>, PersistError> {
+        let used = self.folder.size.bytes.load(Ordering::Relaxed);
+        if used + bytes.len() as u64 > self.max_bytes {
+            // Every task of the current file may be handed on: only a sealed file is deleted.
             self.rotate();
-            return Err(NotKept::Full);
+            return Err(PersistError::Full);
         }
         match self.append(bytes) {
             Ok(segment) => {
-                segment.grew(bytes.len() as u64, group.iter().map(|write| write.tasks.len()).sum());
+                segment.record_append(bytes.len() as u64, group.iter().map(|write| write.tasks.len()).sum());
                 if segment.bytes() >= self.segment_bytes {
                     self.rotate();
                 }
                 Ok(segment)
             }
             Err(error) => {
-                if self.complained.is_none_or(|at| at.elapsed() > COMPLAIN_EVERY) {
+                if self.last_logged.is_none_or(|at| at.elapsed() > LOG_INTERVAL) {
                     tracing::error!(%error, "the journal cannot be written");
-                    self.complained = Some(Instant::now());
+                    self.last_logged = Some(Instant::now());
                 }
-                Err(NotKept::Failed)
+                Err(PersistError::Failed)
             }
         }
     }
 
     fn append(&mut self, bytes: &[u8]) -> io::Result<Arc<Segment>> {
         if self.current.is_none() {
-            let (file, path) = self.folder.begin(self.next)?;
-            self.next += 1;
+            let (file, path) = self.folder.create(self.next_number)?;
+            self.next_number += 1;
             self.current = Some((file, Segment::new(path, &self.folder.size)));
         }
         let (file, segment) = self.current.as_mut().ok_or(io::ErrorKind::NotFound)?;
-        let whole = segment.bytes();
+        let length = segment.bytes();
         let segment = Arc::clone(segment);
         if let Err(error) = file.write_all(bytes) {
-            // What was written in part must not stand before what follows.
-            if file.set_len(whole).and_then(|()| file.seek(io::SeekFrom::Start(whole))).is_err() {
+            // A partial record must not precede the next one.
+            if file.set_len(length).and_then(|()| file.seek(io::SeekFrom::Start(length))).is_err() {
                 self.rotate();
             }
             return Err(error);
         }
         if let Err(error) = file.sync_data() {
-            // Nobody knows what of this file is on disk: nothing more goes into it.
+            // It is unknown which part of this file is on disk: nothing more is appended to it.
             self.rotate();
             return Err(error);
         }
         Ok(segment)
     }
 
-    /// The next group begins a file.
+    /// Ends the current file: the next group begins another.
     fn rotate(&mut self) {
         if let Some((_, segment)) = self.current.take() {
             segment.seal();
@@ -123,7 +125,7 @@ impl Writer {
     }
 }
 
-fn add(group: &mut Vec<Write>, bytes: &mut Vec<u8>, write: Write) {
-    write.tasks.iter().for_each(|(priority, task)| record::write(bytes, (priority, &task)));
+fn add(group: &mut Vec<WriteRequest>, bytes: &mut Vec<u8>, write: WriteRequest) {
+    write.tasks.iter().for_each(|(priority, task)| record::write(bytes, priority, &task));
     group.push(write);
 }

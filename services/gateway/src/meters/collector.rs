@@ -1,62 +1,68 @@
-//! The gateway's own metrics for Prometheus, read at the moment that somebody asks.
+//! The gateway's own metrics for Prometheus, read at each scrape.
 
-use super::{Meters, SHARES};
-use crate::accept::{Acceptor, Durability};
-use crate::breaker::Stand;
-use crate::http::Api;
-use crate::pool::Work;
-use crate::sample::Priority;
+use std::fmt;
+use std::sync::Arc;
+
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Unit;
-use std::fmt;
-use std::sync::Arc;
 
-/// Reads everything that is counted.
+use super::{MeterTotals, Meters, QUANTILES};
+use crate::accept::{Acceptor, Durability};
+use crate::breaker::BreakerState;
+use crate::http::Api;
+use crate::pool::WorkerContext;
+use crate::sample::Priority;
+
+/// Reads all counters.
 #[derive(Clone)]
-pub struct Reader {
-    /// What takes in.
+pub struct GatewayCollector {
+    /// Accepts samples.
     pub api: Arc<Api>,
-    /// What hands on.
-    pub work: Arc<Work>,
+    /// Hands tasks on.
+    pub work: Arc<WorkerContext>,
 }
 
-impl fmt::Debug for Reader {
+impl fmt::Debug for GatewayCollector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reader").finish_non_exhaustive()
+        f.debug_struct("GatewayCollector").finish_non_exhaustive()
     }
 }
 
-impl Collector for Reader {
+impl Collector for GatewayCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let meters: &Meters = &self.api.meters;
         let acceptor: &Acceptor = &self.api.acceptor;
-        let [handed_on, failures, refused, no_room] = meters.totals();
-        let (stand, opened) = self.work.breaker();
+        let MeterTotals { handed_on, sink_failures, invalid, no_space } = meters.totals();
+        let (breaker, opened) = self.work.breaker();
         for (name, help, count) in [
             ("samples_handed_on", "Samples handed on", handed_on),
-            ("sink_failures", "Times that the sink did not take something", failures),
-            ("sink_breaker_opened", "Times that the breaker towards the sink opened", opened),
-            ("samples_invalid", "Samples refused because something is wrong with them", refused),
-            ("samples_without_room", "Valid samples refused for want of room", no_room),
+            ("sink_failures", "Batches that the sink did not take", sink_failures),
+            ("sink_breaker_opened", "Times that the circuit breaker of the sink opened", opened),
+            ("samples_invalid", "Samples refused as invalid", invalid),
+            ("samples_without_room", "Valid samples refused for lack of space", no_space),
         ] {
             let counter = ConstCounter::new(count);
             counter.encode(encoder.encode_descriptor(name, help, None, counter.metric_type())?)?;
         }
         for (name, help, number) in [
             ("queue_depth", "Samples that wait for a worker", acceptor.queue.depth() as u64),
-            ("workers_busy", "Workers at work", meters.workers_busy() as u64),
+            ("workers_busy", "Workers that are busy", meters.workers_busy() as u64),
             ("devices", "Devices that are known", self.api.devices.count() as u64),
-            ("sink_breaker_open", "Whether nobody asks the sink now", u64::from(stand == Stand::Open)),
-            ("journal_bytes", "Bytes that the journal holds", journal_bytes(acceptor)),
+            (
+                "sink_breaker_open",
+                "Whether the circuit breaker of the sink is open",
+                u64::from(breaker == BreakerState::Open),
+            ),
+            ("journal_bytes", "Bytes in the journal", journal_bytes(acceptor)),
         ] {
             let gauge = ConstGauge::new(i64::try_from(number).unwrap_or(i64::MAX));
             gauge.encode(encoder.encode_descriptor(name, help, None, gauge.metric_type())?)?;
         }
         by_priority(&mut encoder, self)?;
-        answer_times(&mut encoder, meters)
+        latency_quantiles(&mut encoder, meters)
     }
 }
 
@@ -67,12 +73,12 @@ fn journal_bytes(acceptor: &Acceptor) -> u64 {
     }
 }
 
-fn by_priority(encoder: &mut DescriptorEncoder<'_>, reader: &Reader) -> fmt::Result {
-    let accepted = |priority| reader.api.meters.accepted_of(priority);
-    let shed = |priority| reader.api.acceptor.queue.shed(priority);
+fn by_priority(encoder: &mut DescriptorEncoder<'_>, collector: &GatewayCollector) -> fmt::Result {
+    let accepted = |priority| collector.api.meters.accepted_of(priority);
+    let shed = |priority| collector.api.acceptor.queue.shed(priority);
     let families: [(_, _, &dyn Fn(Priority) -> u64); 2] = [
         ("samples_accepted", "Samples accepted, by priority", &accepted),
-        ("samples_shed", "Accepted samples dropped for ones that matter more, by priority", &shed),
+        ("samples_shed", "Accepted samples dropped for higher priorities, by priority", &shed),
     ];
     for (name, help, count) in families {
         let kind = ConstCounter::new(0_u64).metric_type();
@@ -85,14 +91,14 @@ fn by_priority(encoder: &mut DescriptorEncoder<'_>, reader: &Reader) -> fmt::Res
     Ok(())
 }
 
-fn answer_times(encoder: &mut DescriptorEncoder<'_>, meters: &Meters) -> fmt::Result {
-    let Some(times) = meters.answer_times() else { return Ok(()) };
+fn latency_quantiles(encoder: &mut DescriptorEncoder<'_>, meters: &Meters) -> fmt::Result {
+    let Some(times) = meters.latency_quantiles() else { return Ok(()) };
     let kind = ConstGauge::new(0.0).metric_type();
     let help = "Time to answer accepted requests, over the last minute or two";
     let mut family = encoder.encode_descriptor("latency", help, Some(&Unit::Seconds), kind)?;
-    for (share, time) in SHARES.into_iter().zip(times) {
+    for (quantile, time) in QUANTILES.into_iter().zip(times) {
         let gauge = ConstGauge::new(time.as_secs_f64());
-        gauge.encode(family.encode_family(&[("quantile", share.to_string())])?)?;
+        gauge.encode(family.encode_family(&[("quantile", quantile.to_string())])?)?;
     }
     Ok(())
 }

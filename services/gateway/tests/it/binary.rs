@@ -1,8 +1,9 @@
-//! The real binary: its commands, its exit codes, and how it ends.
+//! The real binary: its commands, its exit codes, and its shutdown.
+
+use std::process::{Command, Output};
 
 use crate::process::{BINARY, Process, serving};
 use crate::support::Home;
-use std::process::{Command, Output};
 
 fn refused(command: &mut Command) -> String {
     let Output { status, stdout, stderr } = command.output().unwrap();
@@ -11,7 +12,7 @@ fn refused(command: &mut Command) -> String {
 }
 
 #[test]
-fn what_cannot_be_used_is_refused_by_name() {
+fn unusable_settings_are_refused_by_name() {
     let home = Home::new();
     let blocker = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = blocker.local_addr().unwrap().port().to_string();
@@ -33,8 +34,8 @@ fn what_cannot_be_used_is_refused_by_name() {
             "(JOURNAL_DIR) cannot be used".to_owned(),
         ),
     ] {
-        let said = refused(&mut serving(&settings));
-        assert!(said.contains(&expect), "{said}");
+        let message = refused(&mut serving(&settings));
+        assert!(message.contains(&expect), "{message}");
     }
 }
 
@@ -44,21 +45,21 @@ fn a_journal_in_use_is_refused() {
     let folder = home.at("journal");
     let settings = [("DURABILITY", "disk"), ("JOURNAL_DIR", folder.as_str())];
     let process = Process::start(&settings);
-    let said = refused(&mut serving(&settings));
-    assert!(said.contains("another process uses it"), "{said}");
+    let message = refused(&mut serving(&settings));
+    assert!(message.contains("another process uses it"), "{message}");
     process.kill();
     assert!(Process::start(&settings).terminate().success(), "a lock does not outlive its process");
 }
 
 #[test]
-fn health_tells_a_ready_process_from_none() {
+fn health_distinguishes_a_ready_process_from_none() {
     let process = Process::start(&[]);
     let port = process.admin.address.port().to_string();
-    let ask = || Command::new(BINARY).arg("health").env_clear().env("ADMIN_PORT", &port).output().unwrap();
-    assert_eq!(ask().status.code(), Some(0));
+    let check = || Command::new(BINARY).arg("health").env_clear().env("ADMIN_PORT", &port).output().unwrap();
+    assert_eq!(check().status.code(), Some(0));
     process.kill();
-    let told = ask();
-    assert_eq!(told.status.code(), Some(1));
-    let said = String::from_utf8(told.stderr).unwrap();
-    assert!(said.contains(&format!("127.0.0.1:{port} does not answer")), "{said}");
+    let output = check();
+    assert_eq!(output.status.code(), Some(1));
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(message.contains(&format!("127.0.0.1:{port} does not answer")), "{message}");
 }

@@ -1,14 +1,16 @@
-//! What `deploy/gateway` says, held against what the gateway does.
+//! The files of `deploy/gateway`, compared with the gateway's settings and commands.
 
 #[path = "../../../challenge/tests/it/deploy/yaml.rs"]
 mod yaml;
 
-use crate::process::BINARY;
+use std::process::Command;
+
 use gateway::settings::{DurabilityOptions, Settings};
 use gateway::sink::SinkOptions;
 use kit::env::Env;
 use serde_json::{Value, json};
-use std::process::Command;
+
+use crate::process::BINARY;
 
 fn settings(service: &Value) -> Settings {
     let variables = service["environment"].as_object().unwrap().iter();
@@ -26,15 +28,15 @@ fn assert_command(name: &str) {
 }
 
 #[test]
-fn the_image_offers_every_port_and_starts_what_exists() {
+fn the_image_exposes_every_port_and_starts_an_existing_command() {
     let text = yaml::text("gateway/Containerfile");
-    let after = |word: &str| text.lines().find_map(|line| line.strip_prefix(word)).unwrap().trim();
+    let instruction = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim();
     let ports = Settings::read(&Env::of([])).unwrap().ports;
-    assert_eq!(after("EXPOSE"), format!("{} {}", ports.http.port(), ports.admin.port()));
-    assert_command(after("CMD").trim_matches(['[', ']', '"']));
-    assert!(after("HEALTHCHECK").ends_with("CMD [\"/gateway\", \"health\"]"));
+    assert_eq!(instruction("EXPOSE"), format!("{} {}", ports.http.port(), ports.admin.port()));
+    assert_command(instruction("CMD").trim_matches(['[', ']', '"']));
+    assert!(instruction("HEALTHCHECK").ends_with("CMD [\"/gateway\", \"health\"]"));
     assert_command("health");
-    assert!(after("USER").starts_with("65532"));
+    assert!(instruction("USER").starts_with("65532"));
 }
 
 #[test]

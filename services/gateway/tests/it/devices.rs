@@ -1,14 +1,15 @@
-//! Devices: their states, their last samples, and how they are asked after.
+//! Devices: their states, their latest samples, and their routes.
 
-use crate::support::{Server, sample};
 use hyper::StatusCode;
 use serde_json::{Value, json};
+
+use crate::support::{Server, sample};
 
 const OK: StatusCode = StatusCode::OK;
 const BAD: StatusCode = StatusCode::BAD_REQUEST;
 
 #[tokio::test]
-async fn the_state_machine_answers_as_each_state_allows() {
+async fn each_command_is_accepted_in_its_states_only() {
     let server = Server::start(&[("FAULT_AFTER_SAMPLES", "2")]).await;
     let client = server.client();
     let state = async || client.get("/status").await.1["state"].clone();
@@ -22,9 +23,9 @@ async fn the_state_machine_answers_as_each_state_allows() {
         ("stop", OK, "Idle"),
         ("start", OK, "Measuring"),
     ] {
-        let (got, answer) = client.post(&format!("/{command}"), "").await;
-        assert_eq!((got, state().await), (status, after.into()), "{command}: {answer}");
-        assert!(if status == OK { answer == json!({ "ok": true }) } else { answer["error"].is_string() });
+        let (got, response) = client.post(&format!("/{command}"), "").await;
+        assert_eq!((got, state().await), (status, after.into()), "{command}: {response}");
+        assert!(if status == OK { response == json!({ "ok": true }) } else { response["error"].is_string() });
     }
     client.send(&json!([sample("default", 1.0, "LOW"), sample("default", 2.0, "LOW")])).await;
     assert_eq!(state().await, "SafeState");
@@ -33,27 +34,27 @@ async fn the_state_machine_answers_as_each_state_allows() {
 }
 
 #[tokio::test]
-async fn a_measuring_device_that_sends_rubbish_is_in_error_until_it_is_reset() {
+async fn a_measuring_device_that_sends_invalid_samples_is_in_error_until_it_is_reset() {
     let server = Server::start(&[("DEFAULT_DEVICE", "d-1")]).await;
     let client = server.client();
     client.post("/start", "").await;
-    let rubbish: Vec<Value> = (0..5).map(|_| sample("d-1", 1e300, "LOW")).collect();
-    assert_eq!(client.send(&rubbish.into()).await.0, BAD);
+    let invalid: Vec<Value> = (0..5).map(|_| sample("d-1", 1e300, "LOW")).collect();
+    assert_eq!(client.send(&invalid.into()).await.0, BAD);
     assert_eq!(client.get("/status").await.1["state"], "Error");
     assert_eq!(
         client.send(&sample("d-1", 1.0, "LOW")).await.0,
         StatusCode::ACCEPTED,
-        "samples are taken in any state"
+        "samples are accepted in any state"
     );
     assert_eq!((client.post("/stop", "").await.0, client.post("/reset", "").await.0), (BAD, OK));
 }
 
 #[tokio::test]
-async fn each_device_has_its_own_state_and_last_sample() {
+async fn each_device_has_its_own_state_and_latest_sample() {
     let server = Server::start(&[("MAX_DEVICES", "3")]).await;
     let client = server.client();
-    let (_, untold) = client.get("/status").await;
-    assert_eq!((&untold["latest_sample"], &untold["device"]), (&Value::Null, &"default".into()));
+    let (_, unused) = client.get("/status").await;
+    assert_eq!((&unused["latest_sample"], &unused["device"]), (&Value::Null, &"default".into()));
     client
         .send(&json!([sample("a", 1.0, "LOW"), sample("b", 2.0, "HIGH"), sample("a", 3.0, "MEDIUM")]))
         .await;
@@ -76,7 +77,7 @@ async fn each_device_has_its_own_state_and_last_sample() {
     assert_eq!(
         client.get("/status?device=d").await.0,
         StatusCode::NOT_FOUND,
-        "one too many is not remembered"
+        "a device beyond the maximum is not recorded"
     );
     assert_eq!(client.post("/start?device=d", "").await.0, StatusCode::SERVICE_UNAVAILABLE);
 }

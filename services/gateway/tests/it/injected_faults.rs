@@ -1,11 +1,11 @@
-//! Known faults: absent from builds that did not ask for them, and doing what is said of them in those that did.
+//! Fault injection: absent from builds without the feature; with it, each fault has its documented effect.
 
 #[cfg(not(feature = "faults"))]
 #[test]
 fn a_build_without_fault_injection_contains_no_fault() {
     let binary = std::fs::read(crate::process::BINARY).unwrap();
     let has = |text: &str| binary.windows(text.len()).any(|window| window == text.as_bytes());
-    assert!(has("JOURNAL_SEGMENT_BYTES"), "this is how a variable's name looks");
+    assert!(has("JOURNAL_SEGMENT_BYTES"), "the names of variables are found in this way");
     for text in ["INJECT_FAULTS", "leak-memory", "leak-descriptors", "boundless", "slow-sink"] {
         assert!(!has(text), "{text}");
     }
@@ -13,18 +13,20 @@ fn a_build_without_fault_injection_contains_no_fault() {
 
 #[cfg(feature = "faults")]
 mod built_in {
-    use crate::process::{Process, serving};
-    use crate::support::{sample, until};
+    use std::time::{Duration, Instant};
+
     use hyper::StatusCode;
     use serde_json::Value;
-    use std::time::{Duration, Instant};
     use tokio::task::JoinSet;
+
+    use crate::process::{Process, serving};
+    use crate::support::{sample, until};
 
     fn start(faults: &str) -> Process {
         Process::start(&[("INJECT_FAULTS", faults)])
     }
 
-    /// Sends so many samples, all at once; returns how long it took.
+    /// Sends `count` samples, all at once; returns how long it took.
     async fn send(process: &Process, count: u32) -> Duration {
         let began = Instant::now();
         let mut sent = JoinSet::new();
@@ -38,17 +40,17 @@ mod built_in {
 
     #[test]
     fn an_unknown_fault_is_refused() {
-        let told = serving(&[("INJECT_FAULTS", "mess=1")]).output().unwrap();
-        assert_eq!(told.status.code(), Some(2));
-        let said = String::from_utf8(told.stderr).unwrap();
+        let output = serving(&[("INJECT_FAULTS", "mess=1")]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        let message = String::from_utf8(output.stderr).unwrap();
         assert!(
-            said.contains("INJECT_FAULTS=\"mess=1\" cannot be used") && said.contains("slow-sink"),
-            "{said}"
+            message.contains("INJECT_FAULTS=\"mess=1\" cannot be used") && message.contains("slow-sink"),
+            "{message}"
         );
     }
 
     #[tokio::test]
-    async fn a_sleep_a_lock_and_a_narrow_place_hold_requests_up() {
+    async fn sleep_lock_and_narrow_delay_requests() {
         for (faults, at_least) in [("sleep=50", 50), ("lock=10", 100), ("narrow=2,sleep=20", 100)] {
             let took = send(&start(faults), 10).await;
             assert!(took >= Duration::from_millis(at_least), "{faults}: {took:?}");
@@ -56,12 +58,12 @@ mod built_in {
     }
 
     #[tokio::test]
-    async fn burnt_cpu_is_the_processes_own() {
+    async fn burn_uses_cpu_of_the_process() {
         let process = start("burn=10000");
         send(&process, 1).await;
         let before = cpu_ticks(&process);
         send(&process, 40).await;
-        // 400 ms of it, at 100 ticks a second; others may have held the processor while it burnt.
+        // 40 × 10 ms, at 100 ticks a second; other processes may have used the CPU meanwhile.
         assert!(cpu_ticks(&process) - before >= 10);
     }
 
@@ -76,15 +78,15 @@ mod built_in {
         let process = start("leak-memory=1000000,leak-descriptors=2");
         let descriptors = || std::fs::read_dir(format!("/proc/{}/fd", process.child.id())).unwrap().count();
         send(&process, 1).await;
-        let before = (process.told("VmRSS:"), descriptors());
+        let before = (process.status_number("VmRSS:"), descriptors());
         send(&process, 100).await;
-        assert!(process.told("VmRSS:") - before.0 >= 95_000, "in kB, from {before:?}");
+        assert!(process.status_number("VmRSS:") - before.0 >= 95_000, "in kB, from {before:?}");
         assert!(descriptors() - before.1 >= 45, "{} from {before:?}", descriptors());
     }
 
-    /// Handing on takes a minute, so that everything waits.
+    /// Handing on takes a minute, so that every sample stays queued.
     #[tokio::test]
-    async fn without_a_bound_more_is_taken_than_fits() {
+    async fn boundless_accepts_more_samples_than_fit() {
         let small = [("QUEUE_SIZE", "1000"), ("WORKERS", "1"), ("DRAIN_TIMEOUT_S", "1")];
         let batch: Vec<Value> = (0..1000).map(|value| sample("a", f64::from(value), "LOW")).collect();
         let batch = Value::from(batch);
@@ -97,7 +99,7 @@ mod built_in {
                 process.client.send(&batch).await;
                 let deep =
                     async || process.client.get("/metrics").await.1["queue_depth"].as_u64() > Some(2_000);
-                until("it grows without bound", deep).await;
+                until("the queue exceeds its size", deep).await;
             }
         }
     }

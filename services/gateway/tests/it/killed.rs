@@ -1,15 +1,17 @@
-//! The real binary under load, ended at a moment nobody chose: what was acknowledged is handed on.
+//! The real binary under load, killed at an arbitrary moment: acknowledged samples are handed on.
 //!
 //! `GATEWAY_KILL_ROUNDS` sets how many rounds are run (3 when unset).
 
-use crate::process::Process;
-use crate::support::{Client, Home, sample, until};
-use hyper::StatusCode;
-use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use hyper::StatusCode;
+use serde_json::Value;
 use tokio::task::JoinSet;
+
+use crate::process::Process;
+use crate::support::{Client, Home, sample, until};
 
 const SENDERS: usize = 8;
 
@@ -17,12 +19,12 @@ fn rounds() -> usize {
     std::env::var("GATEWAY_KILL_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(3)
 }
 
-/// A sample, told from all others by its device and its value.
-type Name = (String, u64);
+/// A sample, identified by its device and its value.
+type SampleKey = (String, u64);
 
-/// Sends until it is cut; every other request is a batch. Yields what was acknowledged.
-async fn send_until_cut(client: Client, device: String, acknowledged: Arc<AtomicUsize>) -> Vec<Name> {
-    let mut kept = Vec::new();
+/// Sends until the connection is cut; every other request is a batch. Returns the acknowledged samples.
+async fn send_until_cut(client: Client, device: String, acknowledged: Arc<AtomicUsize>) -> Vec<SampleKey> {
+    let mut samples = Vec::new();
     let mut number = 0_u64;
     loop {
         let count = if number.is_multiple_of(2) { 1 } else { 5 };
@@ -32,41 +34,41 @@ async fn send_until_cut(client: Client, device: String, acknowledged: Arc<Atomic
         let request =
             crate::support::request(hyper::Method::POST, "/telemetry", &[], Value::from(batch).to_string());
         match client.exchange(request).await {
-            Ok(answer) if answer.status == StatusCode::ACCEPTED => {
-                kept.extend(numbers.map(|n| (device.clone(), n)));
+            Ok(response) if response.status == StatusCode::ACCEPTED => {
+                samples.extend(numbers.map(|n| (device.clone(), n)));
                 acknowledged.fetch_add(1, Ordering::Relaxed);
             }
             Ok(_refused) => {}
-            Err(_cut) => return kept,
+            Err(_cut) => return samples,
         }
         number += count;
     }
 }
 
-/// Tasks in the file by what they are about, with their ids. A line may have been cut off by the kill.
-fn handed_on(home: &Home) -> HashMap<Name, HashSet<String>> {
-    let mut found: HashMap<Name, HashSet<String>> = HashMap::new();
+/// The ids of the tasks in the file by their sample. A line may have been cut off by the kill.
+fn handed_on(home: &Home) -> HashMap<SampleKey, HashSet<String>> {
+    let mut found: HashMap<SampleKey, HashSet<String>> = HashMap::new();
     let text = std::fs::read_to_string(home.at("tasks")).unwrap_or_default();
     for task in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
         let device = task["payload"]["device_id"].as_str().unwrap().to_owned();
-        let name = (device, task["payload"]["value"].as_f64().unwrap() as u64);
-        found.entry(name).or_default().insert(task["id"].as_str().unwrap().to_owned());
+        let key = (device, task["payload"]["value"].as_f64().unwrap() as u64);
+        found.entry(key).or_default().insert(task["id"].as_str().unwrap().to_owned());
     }
     found
 }
 
 #[allow(clippy::print_stdout, reason = "a soak's figures are looked at")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn kill_9_under_load_loses_nothing_that_was_acknowledged() {
+async fn kill_9_under_load_loses_no_acknowledged_sample() {
     let home = Home::new();
     let (journal, file) = (home.at("journal"), home.at("tasks"));
     let disk = [("DURABILITY", "disk"), ("JOURNAL_DIR", &journal), ("JOURNAL_SEGMENT_BYTES", "65536")];
     let to_file = [disk[0], disk[1], disk[2], ("SINK", "file"), ("SINK_FILE", &file)];
-    let to_nobody = [disk[0], disk[1], disk[2], ("SINK", "redis"), ("REDIS_URL", "redis://127.0.0.1:1")];
-    let mut kept: Vec<Name> = Vec::new();
+    let to_unreachable = [disk[0], disk[1], disk[2], ("SINK", "redis"), ("REDIS_URL", "redis://127.0.0.1:1")];
+    let mut expected: Vec<SampleKey> = Vec::new();
     for round in 0..rounds() {
-        // In every other round nobody takes anything, and all of it waits on disk.
-        let process = Process::start(if round % 2 == 0 { &to_file } else { &to_nobody });
+        // In every other round the sink is unreachable, and every sample stays on disk.
+        let process = Process::start(if round % 2 == 0 { &to_file } else { &to_unreachable });
         let acknowledged = Arc::new(AtomicUsize::new(0));
         let mut senders = JoinSet::new();
         for sender in 0..SENDERS {
@@ -81,35 +83,35 @@ async fn kill_9_under_load_loses_nothing_that_was_acknowledged() {
             tokio::task::yield_now().await;
         }
         tokio::task::spawn_blocking(move || process.kill()).await.unwrap();
-        kept.extend(senders.join_all().await.into_iter().flatten());
+        expected.extend(senders.join_all().await.into_iter().flatten());
     }
     let process = Process::start(&to_file);
     let missing = || {
         let found = handed_on(&home);
-        kept.iter().filter(|name| !found.contains_key(*name)).count()
+        expected.iter().filter(|key| !found.contains_key(*key)).count()
     };
-    until("all that was acknowledged is handed on", async || missing() == 0).await;
-    until("nothing waits", async || process.client.get("/metrics").await.1["queue_depth"] == 0).await;
+    until("all acknowledged samples are handed on", async || missing() == 0).await;
+    until("the queue is empty", async || process.client.get("/metrics").await.1["queue_depth"] == 0).await;
     assert!(process.terminate().success());
     let found = handed_on(&home);
-    assert!(found.values().all(|ids| ids.len() == 1), "who is handed on twice is known by its id");
+    assert!(found.values().all(|ids| ids.len() == 1), "a sample that was handed on twice has one id");
     let files = std::fs::read_dir(&journal).unwrap().count();
-    assert_eq!(files, 1, "nothing but the lock is left in the journal");
-    println!("{} rounds, {} samples acknowledged, {} handed on", rounds(), kept.len(), found.len());
+    assert_eq!(files, 1, "only the lock is left in the journal");
+    println!("{} rounds, {} samples acknowledged, {} handed on", rounds(), expected.len(), found.len());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_sigterm_with_a_sink_that_is_away_keeps_everything_on_disk() {
+async fn sigterm_with_an_unreachable_sink_keeps_every_sample_on_disk() {
     let home = Home::new();
     let (journal, file) = (home.at("journal"), home.at("tasks"));
     let disk = [("DURABILITY", "disk"), ("JOURNAL_DIR", &journal), ("DRAIN_TIMEOUT_S", "1")];
-    let away = [disk[0], disk[1], disk[2], ("SINK", "redis"), ("REDIS_URL", "redis://127.0.0.1:1")];
-    let process = Process::start(&away);
+    let unreachable = [disk[0], disk[1], disk[2], ("SINK", "redis"), ("REDIS_URL", "redis://127.0.0.1:1")];
+    let process = Process::start(&unreachable);
     for value in 0..20 {
         assert_eq!(process.client.send(&sample("a", f64::from(value), "LOW")).await.0, StatusCode::ACCEPTED);
     }
     assert!(process.terminate().success());
     let process = Process::start(&[disk[0], disk[1], disk[2], ("SINK", "file"), ("SINK_FILE", &file)]);
-    until("they are handed on", async || home.tasks().len() == 20).await;
+    until("all are handed on", async || home.tasks().len() == 20).await;
     assert!(process.terminate().success());
 }

@@ -1,6 +1,6 @@
 //! The gateway from outside: real ports, real files, a real Redis; and the real binary, killed.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+#![allow(clippy::unwrap_used, reason = "a failed test should show where")]
 
 mod bad_input;
 mod binary;

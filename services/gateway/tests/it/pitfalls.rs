@@ -1,5 +1,4 @@
-//! Mistakes that are easy to make here, and that no other test shows to be absent. The table in the service's README
-//! names the tests of all of them.
+//! The README's tables of faults and pitfalls, which name a test for each.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +13,7 @@ pub(crate) fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// A name in the table that no test has any more would promise what nobody checks.
+/// A row of a table must not name a test that was removed.
 #[test]
 fn every_test_that_the_readme_names_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -23,7 +22,7 @@ fn every_test_that_the_readme_names_exists() {
     ["src", "tests"].into_iter().for_each(|folder| sources(&root.join(folder), &mut files));
     let code: String = files.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
     let mut named = 0;
-    for title in ["## Faults, and what is left of the data", "## Mistakes that are not made"] {
+    for title in ["## Faults, and their effect on the data", "## Pitfalls, and their tests"] {
         let table = readme.split(title).nth(1).unwrap().split("\n## ").next().unwrap();
         for row in table.lines().filter(|line| line.starts_with("| ")).skip(2) {
             let tests =

@@ -1,8 +1,9 @@
 //! The real binary in a process of its own.
 
-use crate::support::{Client, PORTS};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, ExitStatus, Stdio};
+
+use crate::support::{Client, PORTS};
 
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_gateway");
 
@@ -30,7 +31,7 @@ impl Process {
         Self { client: at("http="), admin: at("admin="), child }
     }
 
-    /// As `kill -9`.
+    /// Ends the process like `kill -9`.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -42,9 +43,9 @@ impl Process {
         self.child.wait().unwrap()
     }
 
-    /// A number of a line of a file of the process in `/proc`.
-    #[allow(dead_code, reason = "only builds with fault injection look at memory")]
-    pub(crate) fn told(&self, name: &str) -> u64 {
+    /// The number in a line of the process's `/proc/PID/status`.
+    #[allow(dead_code, reason = "only builds with fault injection check memory")]
+    pub(crate) fn status_number(&self, name: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
         line.split_ascii_whitespace().next().unwrap().parse().unwrap()

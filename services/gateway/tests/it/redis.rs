@@ -1,10 +1,12 @@
-//! A real Redis as the sink: refused, slow, restarted. What was accepted waits, and arrives.
+//! A real Redis as the sink: refusing, stalled, restarted. Accepted samples wait, and arrive.
 
-use crate::support::{Home, Server, metric, request, sample, until};
+use std::collections::BTreeSet;
+
 use hyper::{Method, StatusCode};
 use peers::redis::Redis;
 use serde_json::Value;
-use std::collections::BTreeSet;
+
+use crate::support::{Home, Server, metric, request, sample, until};
 
 /// The tasks in the list, the first one first.
 pub(crate) fn listed(redis: &Redis) -> Vec<Value> {
@@ -16,13 +18,13 @@ pub(crate) fn listed(redis: &Redis) -> Vec<Value> {
     tasks.iter().map(|task| serde_json::from_str(task).unwrap()).collect()
 }
 
-struct Stand {
+struct Fixture {
     redis: Redis,
     server: Server,
     _home: Home,
 }
 
-impl Stand {
+impl Fixture {
     async fn start() -> Self {
         let redis = Redis::start(&[]).unwrap();
         let home = Home::new();
@@ -37,11 +39,12 @@ impl Stand {
         Self { server: Server::start(&settings).await, redis, _home: home }
     }
 
-    /// Sends samples of these values; each is acknowledged whatever Redis does.
+    /// Sends samples with these values; each is acknowledged whatever Redis does.
     async fn send(&self, values: std::ops::Range<u32>) {
         for value in values {
-            let (status, answer) = self.server.client().send(&sample("a", f64::from(value), "MEDIUM")).await;
-            assert_eq!(status, StatusCode::ACCEPTED, "{answer}");
+            let (status, response) =
+                self.server.client().send(&sample("a", f64::from(value), "MEDIUM")).await;
+            assert_eq!(status, StatusCode::ACCEPTED, "{response}");
         }
     }
 
@@ -51,7 +54,7 @@ impl Stand {
         tasks.iter().map(|task| task["payload"]["value"].as_f64().unwrap() as u32).collect()
     }
 
-    async fn has(&self, values: std::ops::Range<u32>) {
+    async fn wait_for(&self, values: std::ops::Range<u32>) {
         let all: BTreeSet<u32> = values.collect();
         until("all are in the list", async || {
             let listed: BTreeSet<u32> = self.listed().into_iter().collect();
@@ -61,55 +64,55 @@ impl Stand {
     }
 
     async fn metric(&self, name: &str) -> f64 {
-        let answer = self.server.admin().exchange(request(Method::GET, "/metrics", &[], "")).await.unwrap();
-        metric(&String::from_utf8(answer.body).unwrap(), name).unwrap()
+        let response = self.server.admin().exchange(request(Method::GET, "/metrics", &[], "")).await.unwrap();
+        metric(&String::from_utf8(response.body).unwrap(), name).unwrap()
     }
 }
 
 #[tokio::test]
 async fn tasks_arrive_in_the_list_in_their_order() {
-    let stand = Stand::start().await;
-    stand.send(0..20).await;
-    stand.has(0..20).await;
-    assert_eq!(stand.listed(), (0..20).collect::<Vec<_>>());
+    let fixture = Fixture::start().await;
+    fixture.send(0..20).await;
+    fixture.wait_for(0..20).await;
+    assert_eq!(fixture.listed(), (0..20).collect::<Vec<_>>());
 }
 
 #[tokio::test]
-async fn while_redis_refuses_samples_wait_and_the_breaker_opens_and_they_arrive_when_it_is_back() {
-    let mut stand = Stand::start().await;
-    stand.redis.stop();
-    stand.send(0..20).await;
-    until("the breaker is open", async || stand.metric("gateway_sink_breaker_opened_total").await >= 1.0)
+async fn while_redis_refuses_the_breaker_opens_and_samples_wait_and_arrive_later() {
+    let mut fixture = Fixture::start().await;
+    fixture.redis.stop();
+    fixture.send(0..20).await;
+    until("the breaker is open", async || fixture.metric("gateway_sink_breaker_opened_total").await >= 1.0)
         .await;
-    assert_eq!(stand.server.client().get("/health").await.0, StatusCode::OK);
-    stand.send(20..40).await;
-    stand.redis.start_again().unwrap();
-    stand.has(0..40).await;
-    until("nothing waits", async || stand.metric("gateway_queue_depth").await == 0.0).await;
-    assert_eq!(stand.metric("gateway_sink_breaker_open").await, 0.0);
+    assert_eq!(fixture.server.client().get("/health").await.0, StatusCode::OK);
+    fixture.send(20..40).await;
+    fixture.redis.start_again().unwrap();
+    fixture.wait_for(0..40).await;
+    until("the queue is empty", async || fixture.metric("gateway_queue_depth").await == 0.0).await;
+    assert_eq!(fixture.metric("gateway_sink_breaker_open").await, 0.0);
 }
 
-/// What was on its way when it stood still may arrive twice; its id tells.
+/// Samples in flight when it stalls may arrive twice, with the same id.
 #[tokio::test]
-async fn a_redis_that_stands_still_is_not_waited_for_and_nothing_is_lost() {
-    let stand = Stand::start().await;
-    stand.send(0..5).await;
-    stand.has(0..5).await;
-    stand.redis.pause();
-    stand.send(5..30).await;
-    until("it was given up", async || stand.metric("gateway_sink_failures_total").await >= 1.0).await;
-    stand.redis.resume();
-    stand.has(0..30).await;
+async fn a_stalled_redis_times_out_and_no_sample_is_lost() {
+    let fixture = Fixture::start().await;
+    fixture.send(0..5).await;
+    fixture.wait_for(0..5).await;
+    fixture.redis.pause();
+    fixture.send(5..30).await;
+    until("it timed out", async || fixture.metric("gateway_sink_failures_total").await >= 1.0).await;
+    fixture.redis.resume();
+    fixture.wait_for(0..30).await;
 }
 
 #[tokio::test]
-async fn a_restarted_redis_is_found_again() {
-    let mut stand = Stand::start().await;
-    stand.send(0..5).await;
-    stand.has(0..5).await;
-    // It keeps nothing on disk: what it had been given is its own to lose.
-    stand.redis.stop();
-    stand.redis.start_again().unwrap();
-    stand.send(5..10).await;
-    stand.has(5..10).await;
+async fn a_restarted_redis_is_used_again() {
+    let mut fixture = Fixture::start().await;
+    fixture.send(0..5).await;
+    fixture.wait_for(0..5).await;
+    // This Redis keeps nothing on disk, so its list is empty after the restart.
+    fixture.redis.stop();
+    fixture.redis.start_again().unwrap();
+    fixture.send(5..10).await;
+    fixture.wait_for(5..10).await;
 }

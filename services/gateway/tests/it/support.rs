@@ -1,4 +1,8 @@
-//! A server in this process, and the client that tests speak to it with.
+//! A server in this process, and an HTTP client for tests.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use axum::body::{Body, to_bytes};
 use gateway::server::{Running, start};
@@ -8,13 +12,10 @@ use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use kit::env::Env;
 use serde_json::{Value, json};
-use std::net::SocketAddr;
-use std::path::Path;
-use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// What a start needs: any free ports. On a machine that builds and tests at once, tasks wait for their turn for other
-/// reasons than ours.
+/// Any free ports, and no admission queue: on a machine that builds and tests at once, runnable tasks wait because of
+/// other processes.
 pub(crate) const PORTS: [(&str, &str); 3] =
     [("WAIT_TARGET_MS", "0"), ("HTTP_PORT", "0"), ("ADMIN_PORT", "0")];
 
@@ -39,28 +40,28 @@ impl Server {
 }
 
 /// Longer than any condition takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+const CONDITION_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Looks at a condition until it holds.
+/// Checks a condition until it holds.
 pub(crate) async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let begun = Instant::now();
-    let mut looks = tokio::time::interval(Duration::from_millis(10));
-    looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut checks = tokio::time::interval(Duration::from_millis(10));
+    checks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     while !holds().await {
-        assert!(begun.elapsed() < PATIENCE, "not in time: {what}");
-        looks.tick().await;
+        assert!(begun.elapsed() < CONDITION_TIMEOUT, "not in time: {what}");
+        checks.tick().await;
     }
 }
 
-/// What came back.
+/// A response to a test's request.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct TestResponse {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
 }
 
-impl Answer {
+impl TestResponse {
     /// Null for a body that is no JSON.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
@@ -75,30 +76,30 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) async fn get(&self, path: &str) -> (StatusCode, Value) {
-        self.ask(Method::GET, path, &[], "").await
+        self.request(Method::GET, path, &[], "").await
     }
 
     pub(crate) async fn post(&self, path: &str, body: &str) -> (StatusCode, Value) {
-        self.ask(Method::POST, path, &[], body.to_owned()).await
+        self.request(Method::POST, path, &[], body.to_owned()).await
     }
 
     pub(crate) async fn send(&self, sample: &Value) -> (StatusCode, Value) {
         self.post("/telemetry", &sample.to_string()).await
     }
 
-    pub(crate) async fn ask(
+    pub(crate) async fn request(
         &self,
         method: Method,
         path: &str,
         headers: &[(&str, &str)],
         body: impl Into<Body>,
     ) -> (StatusCode, Value) {
-        let answer = self.exchange(request(method, path, headers, body)).await.unwrap();
-        (answer.status, answer.json())
+        let response = self.exchange(request(method, path, headers, body)).await.unwrap();
+        (response.status, response.json())
     }
 
-    /// `Err` when the server went away.
-    pub(crate) async fn exchange(&self, request: Request<Body>) -> Result<Answer, String> {
+    /// `Err` when the connection was lost.
+    pub(crate) async fn exchange(&self, request: Request<Body>) -> Result<TestResponse, String> {
         let lost = |error: &dyn std::error::Error| error.to_string();
         let stream = tokio::net::TcpStream::connect(self.address).await.map_err(|e| lost(&e))?;
         let shaken = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
@@ -107,7 +108,7 @@ impl Client {
         let response = sender.send_request(request).await.map_err(|e| lost(&e))?;
         let (status, headers) = (response.status(), response.headers().clone());
         let bytes = to_bytes(Body::new(response.into_body()), usize::MAX).await.map_err(|e| lost(&e))?;
-        Ok(Answer { status, headers, body: bytes.to_vec() })
+        Ok(TestResponse { status, headers, body: bytes.to_vec() })
     }
 }
 
@@ -122,7 +123,7 @@ pub(crate) fn request(
     request.body(body.into()).unwrap()
 }
 
-/// A sample of a device that is told from others by its value.
+/// A sample of a device, distinguished from its others by the value.
 pub(crate) fn sample(device: &str, value: f64, priority: &str) -> Value {
     json!({
         "device_id": device, "type": "temperature", "value": value, "unit": "C", "priority": priority,
@@ -156,7 +157,7 @@ impl Home {
     }
 }
 
-/// A number of the text form of metrics.
+/// A metric's value in the text format.
 pub(crate) fn metric(text: &str, name: &str) -> Option<f64> {
     text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok())
 }

@@ -1,10 +1,11 @@
-//! Samples from a request to what the sink has of them.
+//! Samples from the request to the sink.
 
-use crate::support::{Home, Server, metric, request, sample, until};
 use gateway::proto::{TelemetryBatch, TelemetrySample};
 use hyper::{Method, StatusCode};
 use prost::Message as _;
 use serde_json::{Value, json};
+
+use crate::support::{Home, Server, metric, request, sample, until};
 
 const PROTOBUF: &[(&str, &str)] = &[("content-type", "application/x-protobuf")];
 
@@ -13,20 +14,20 @@ async fn with_a_file(home: &Home) -> Server {
 }
 
 async fn handed_on(home: &Home, count: usize) -> Vec<Value> {
-    until("everything is handed on", async || home.tasks().len() >= count).await;
+    until("every sample is handed on", async || home.tasks().len() >= count).await;
     home.tasks()
 }
 
 #[tokio::test]
-async fn a_sample_becomes_a_task_with_everything_it_told() {
+async fn a_sample_becomes_a_task_with_all_of_its_members() {
     let home = Home::new();
     let server = with_a_file(&home).await;
-    let told = sample("sensor-1", 21.5, "HIGH");
-    let (status, answer) = server.client().send(&told).await;
+    let sent = sample("sensor-1", 21.5, "HIGH");
+    let (status, response) = server.client().send(&sent).await;
     let expect = json!({ "ok": true, "message": "Telemetry received", "accepted": 1, "refused": [] });
-    assert_eq!((status, answer), (StatusCode::ACCEPTED, expect));
+    assert_eq!((status, response), (StatusCode::ACCEPTED, expect));
     let task = handed_on(&home, 1).await.remove(0);
-    assert_eq!(task["payload"], told);
+    assert_eq!(task["payload"], sent);
     assert_eq!(
         (&task["type"], &task["priority"], &task["max_retries"]),
         (&"telemetry.analyze".into(), &"HIGH".into(), &3.into())
@@ -36,44 +37,45 @@ async fn a_sample_becomes_a_task_with_everything_it_told() {
 }
 
 #[tokio::test]
-async fn of_a_batch_the_valid_are_taken_and_the_others_told_by_index_and_reason() {
+async fn valid_samples_of_a_batch_are_accepted_and_invalid_ones_reported_by_index_and_reason() {
     let home = Home::new();
     let server = with_a_file(&home).await;
-    let mut wrong = sample("a", 2.0, "LOW");
-    wrong["value"] = "high".into();
-    let batch = json!([sample("a", 1.0, "LOW"), wrong, sample("b", 3.0, "URGENT"), sample("c", 4.0, "HIGH")]);
-    let (status, answer) = server.client().send(&batch).await;
+    let mut invalid = sample("a", 2.0, "LOW");
+    invalid["value"] = "high".into();
+    let batch =
+        json!([sample("a", 1.0, "LOW"), invalid, sample("b", 3.0, "URGENT"), sample("c", 4.0, "HIGH")]);
+    let (status, response) = server.client().send(&batch).await;
     assert_eq!(status, StatusCode::ACCEPTED);
     let refused = json!([
         { "index": 1, "member": "value", "reason": "value must be a finite number" },
         { "index": 2, "member": "priority", "reason": "priority must be HIGH, MEDIUM or LOW" },
     ]);
-    assert_eq!((&answer["accepted"], &answer["refused"]), (&2.into(), &refused));
+    assert_eq!((&response["accepted"], &response["refused"]), (&2.into(), &refused));
     let tasks = handed_on(&home, 2).await;
     let values: Vec<&Value> = tasks.iter().map(|task| &task["payload"]["value"]).collect();
-    assert_eq!(values, [&json!(4.0), &json!(1.0)], "the important one first");
-    let (status, answer) = server.client().send(&json!([7, {}])).await;
-    assert_eq!((status, &answer["accepted"]), (StatusCode::BAD_REQUEST, &0.into()));
-    assert_eq!(answer["refused"].as_array().unwrap().len(), 2);
+    assert_eq!(values, [&json!(4.0), &json!(1.0)], "the higher priority first");
+    let (status, response) = server.client().send(&json!([7, {}])).await;
+    assert_eq!((status, &response["accepted"]), (StatusCode::BAD_REQUEST, &0.into()));
+    assert_eq!(response["refused"].as_array().unwrap().len(), 2);
 }
 
 #[tokio::test]
-async fn a_protobuf_batch_is_taken_like_a_json_one() {
+async fn a_protobuf_batch_is_accepted_like_a_json_one() {
     let home = Home::new();
     let server = with_a_file(&home).await;
-    let told = |value, timestamp_us| TelemetrySample {
+    let wire_sample = |value, timestamp_us| TelemetrySample {
         timestamp_us,
         value,
         unit: "C".to_owned(),
         sequence_id: 9,
         ..TelemetrySample::default()
     };
-    let samples = vec![told(1.5, 1_767_225_600_000_000), told(2.5, 0)];
+    let samples = vec![wire_sample(1.5, 1_767_225_600_000_000), wire_sample(2.5, 0)];
     let batch = TelemetryBatch { samples, device_id: "p-1".to_owned(), batch_timestamp_us: 0 };
-    let (status, answer) =
-        server.client().ask(Method::POST, "/telemetry", PROTOBUF, batch.encode_to_vec()).await;
-    assert_eq!((status, &answer["accepted"]), (StatusCode::ACCEPTED, &1.into()));
-    assert_eq!(answer["refused"][0]["member"], "timestamp_us");
+    let (status, response) =
+        server.client().request(Method::POST, "/telemetry", PROTOBUF, batch.encode_to_vec()).await;
+    assert_eq!((status, &response["accepted"]), (StatusCode::ACCEPTED, &1.into()));
+    assert_eq!(response["refused"][0]["member"], "timestamp_us");
     let expect = json!({
         "device_id": "p-1", "type": "measurement", "value": 1.5, "unit": "C", "priority": "MEDIUM",
         "timestamp": "2026-01-01T00:00:00.000000Z", "sequence_id": 9,
@@ -82,7 +84,7 @@ async fn a_protobuf_batch_is_taken_like_a_json_one() {
 }
 
 #[tokio::test]
-async fn the_metrics_are_true_in_both_forms() {
+async fn the_metrics_are_correct_in_both_formats() {
     let home = Home::new();
     let server = with_a_file(&home).await;
     let client = server.client();
@@ -92,21 +94,22 @@ async fn the_metrics_are_true_in_both_forms() {
     handed_on(&home, 3).await;
     until("the workers have counted", async || client.get("/metrics").await.1["samples_processed"] == 3)
         .await;
-    let (_, told) = client.get("/metrics").await;
-    assert_eq!((&told["samples_dropped"], &told["queue_depth"]), (&0.into(), &0.into()));
-    assert!(told["latency_p99_ms"].as_f64().unwrap() > 0.0, "{told}");
-    let pool = &told["thread_pool"];
+    let (_, report) = client.get("/metrics").await;
+    assert_eq!((&report["samples_dropped"], &report["queue_depth"]), (&0.into(), &0.into()));
+    assert!(report["latency_p99_ms"].as_f64().unwrap() > 0.0, "{report}");
+    let pool = &report["thread_pool"];
     assert_eq!(
         (&pool["jobs_processed"], &pool["jobs_queued"], &pool["num_threads"]),
         (&3.into(), &0.into(), &8.into())
     );
-    assert!(pool["avg_processing_ms"].as_f64().unwrap() > 0.0 && told["uptime_seconds"].is_u64());
-    let asked = request(Method::GET, "/metrics", &[("accept", "application/openmetrics-text;q=0.9,*/*")], "");
-    let answer = client.exchange(asked).await.unwrap();
-    assert!(answer.headers["content-type"].to_str().unwrap().starts_with("application/openmetrics-text"));
-    let device_port = String::from_utf8(answer.body).unwrap();
-    let asked = request(Method::GET, "/metrics", &[], "");
-    let admin_port = String::from_utf8(server.admin().exchange(asked).await.unwrap().body).unwrap();
+    assert!(pool["avg_processing_ms"].as_f64().unwrap() > 0.0 && report["uptime_seconds"].is_u64());
+    let request_openmetrics =
+        request(Method::GET, "/metrics", &[("accept", "application/openmetrics-text;q=0.9,*/*")], "");
+    let response = client.exchange(request_openmetrics).await.unwrap();
+    assert!(response.headers["content-type"].to_str().unwrap().starts_with("application/openmetrics-text"));
+    let device_port = String::from_utf8(response.body).unwrap();
+    let response = server.admin().exchange(request(Method::GET, "/metrics", &[], "")).await.unwrap();
+    let admin_port = String::from_utf8(response.body).unwrap();
     for text in [device_port, admin_port] {
         for (name, expect) in [
             ("gateway_samples_accepted_total{priority=\"HIGH\"}", 1.0),
@@ -124,9 +127,9 @@ async fn the_metrics_are_true_in_both_forms() {
     }
 }
 
-/// The acknowledgement itself says that the sink has it.
+/// With `handed-on`, the acknowledgement means that the sink has the samples.
 #[tokio::test]
-async fn handed_on_means_that_the_sink_has_it_when_the_answer_comes() {
+async fn handed_on_means_that_the_sink_has_the_samples_before_the_response() {
     let home = Home::new();
     let file = home.at("tasks");
     let server = Server::start(&[("SINK", "file"), ("SINK_FILE", &file), ("DURABILITY", "handed-on")]).await;
@@ -136,7 +139,7 @@ async fn handed_on_means_that_the_sink_has_it_when_the_answer_comes() {
 }
 
 #[tokio::test]
-async fn what_was_accepted_is_handed_on_before_the_end() {
+async fn accepted_samples_are_handed_on_before_shutdown() {
     let home = Home::new();
     let server = with_a_file(&home).await;
     let batch: Vec<Value> = (0..900).map(|value| sample("a", f64::from(value), "LOW")).collect();

@@ -1,28 +1,30 @@
-//! From a request's headers to what its bearer token says, or to why nobody is served.
+//! From a request's headers to the claims of its bearer token, or to a refusal.
 
-use super::{Claims, TokenError, Verifier};
-use axum::http::HeaderMap;
 use std::sync::Arc;
 
-/// Why nobody is served.
+use axum::http::HeaderMap;
+
+use super::{Claims, TokenError, Verifier};
+
+/// Why a request is refused before its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Denied {
-    /// Nobody is named, or what names somebody cannot be believed: HTTP 401, gRPC 16.
+    /// The request names no user, or its token is not accepted: HTTP 401, gRPC 16.
     #[error("{0}")]
     Unauthenticated(&'static str),
-    /// It is known who asks, and that they may not: HTTP 403, gRPC 7.
+    /// The caller is known and has no access: HTTP 403, gRPC 7.
     #[error("{0}")]
     Forbidden(&'static str),
-    /// What is needed to know is not there now; trying again may help: HTTP 503, gRPC 14.
+    /// The token cannot be verified now; trying again may help: HTTP 503, gRPC 14.
     #[error("{0}")]
     Unavailable(&'static str),
 }
 
-/// What the bearer token in an `authorization` header says.
+/// The claims of the bearer token in an `authorization` header.
 ///
 /// # Errors
-/// When it is no bearer token, or one that is not believed.
-pub async fn by_token(tokens: &Verifier, authorization: &str) -> Result<Arc<Claims>, Denied> {
+/// When it is no bearer token, or one that is refused.
+pub async fn authenticate(tokens: &Verifier, authorization: &str) -> Result<Arc<Claims>, Denied> {
     let token = bearer(authorization).ok_or(Denied::Unauthenticated("only bearer tokens name a user"))?;
     Ok(tokens.verify(token).await?)
 }
@@ -42,16 +44,16 @@ impl From<TokenError> for Denied {
     }
 }
 
-/// The text of a header that may be there once: two of them could be read differently by two readers.
+/// The text of a header that may occur once: of two values, two readers could use different ones.
 ///
 /// # Errors
-/// When it is there twice.
-pub fn single<'a>(headers: &'a HeaderMap, name: &'static str) -> Result<Option<&'a str>, Denied> {
+/// When it occurs twice.
+pub fn single_header<'a>(headers: &'a HeaderMap, name: &'static str) -> Result<Option<&'a str>, Denied> {
     let mut values = headers.get_all(name).iter();
     let first = values.next().map(|value| value.to_str().unwrap_or_default());
     match values.next() {
         None => Ok(first),
-        Some(_) => Err(Denied::Unauthenticated("what names the user is there twice")),
+        Some(_) => Err(Denied::Unauthenticated("a header that names the user is there twice")),
     }
 }
 

@@ -1,23 +1,24 @@
-//! Tokens that were verified, known by their digest: a signature costs far more to verify than a digest to compare.
+//! Verified tokens by their digest: verifying a signature costs far more than comparing a digest.
 
-use super::Claims;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Tokens remembered at once, about 3 MB of them; past that the oldest is forgotten.
+use super::Claims;
+
+/// Tokens kept at once, about 3 MB; past that the oldest is removed.
 const MAX_TOKENS: usize = 10_000;
 
 /// A token's SHA-256.
 pub(super) type Digest = [u8; 32];
 
-/// A digest in its fixed size. (SHA-256 has no other; what is shorter could be no digest of ours and equals none.)
+/// A digest in its fixed size. (SHA-256 has no other size; any other slice maps to a digest that no token has.)
 pub(super) fn key(bytes: &[u8]) -> Digest {
     bytes.try_into().unwrap_or_default()
 }
 
-/// What was verified. It never looks at the time: whoever asks must.
+/// The claims of verified tokens. It does not check expiry: its caller must.
 #[derive(Default)]
-pub(super) struct Verified {
+pub(super) struct VerifiedTokens {
     inner: Mutex<Inner>,
 }
 
@@ -27,13 +28,13 @@ struct Inner {
     oldest_first: VecDeque<Digest>,
 }
 
-impl Verified {
+impl VerifiedTokens {
     pub(super) fn find(&self, token: &Digest) -> Option<Arc<Claims>> {
         let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.claims.get(token).cloned()
     }
 
-    pub(super) fn keep(&self, token: Digest, claims: Arc<Claims>) {
+    pub(super) fn insert(&self, token: Digest, claims: Arc<Claims>) {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if inner.claims.insert(token, claims).is_some() {
             return;
@@ -53,7 +54,7 @@ mod tests {
 
     #[test]
     fn forgets_the_oldest_and_stays_bounded() {
-        let verified = Verified::default();
+        let verified = VerifiedTokens::default();
         let claims = Arc::new(Claims { subject: "ann".to_owned(), expires_at: UtcMs(1) });
         let digest = |number: usize| {
             let mut digest = [0; 32];
@@ -61,8 +62,8 @@ mod tests {
             digest
         };
         for number in 0..=MAX_TOKENS {
-            verified.keep(digest(number), Arc::clone(&claims));
-            verified.keep(digest(number), Arc::clone(&claims));
+            verified.insert(digest(number), Arc::clone(&claims));
+            verified.insert(digest(number), Arc::clone(&claims));
         }
         assert!(verified.find(&digest(0)).is_none());
         assert!(verified.find(&digest(1)).is_some());

@@ -1,34 +1,36 @@
-//! What a verified token says, held against what is expected. Pure: the time is given.
+//! The claims of a verified token, compared with what a service expects. Pure: the time is an argument.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
 
 use super::TokenError;
 use crate::clock::UtcMs;
-use serde_json::{Map, Value};
-use std::time::Duration;
 
-/// What is kept of a token.
+/// The claims that services use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claims {
-    /// `sub`: whom the token speaks for. Not empty; whether it is a fit user id is the service's to say.
+    /// `sub`: the user. Not empty; the service decides whether it is a valid user id.
     pub subject: String,
-    /// `exp`: it is over at this instant (and the skew).
+    /// `exp`: the token expires at this instant plus the skew.
     pub expires_at: UtcMs,
 }
 
-/// What a token must say.
+/// What a token must contain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
     /// `iss` must be this.
     pub issuer: String,
-    /// `aud` must be, or hold, this.
+    /// `aud` must be, or contain, this.
     pub audience: Option<String>,
-    /// A claim's name, and what it must be.
+    /// The name of a claim, and its required value.
     pub namespace: Option<(String, String)>,
     /// How far clocks may differ.
     pub skew: Duration,
 }
 
 impl Policy {
-    /// Reads the JSON of a token whose signature is good.
+    /// Reads the JSON of a token whose signature was verified.
     pub(super) fn read(&self, payload: &[u8], now: UtcMs) -> Result<Claims, TokenError> {
         let claims: Map<String, Value> =
             serde_json::from_slice(payload).map_err(|_| TokenError::Malformed)?;
@@ -41,24 +43,24 @@ impl Policy {
         }
         let expires_at = instant(&claims, "exp")?.ok_or(TokenError::Malformed)?;
         let subject = text("sub").filter(|subject| !subject.is_empty()).ok_or(TokenError::Malformed)?;
-        let believed = Claims { subject: subject.to_owned(), expires_at };
-        self.in_time(&believed, now)?;
+        let accepted = Claims { subject: subject.to_owned(), expires_at };
+        self.in_time(&accepted, now)?;
         for name in ["nbf", "iat"] {
             if instant(&claims, name)?.is_some_and(|from| from.0 > now.0.saturating_add(self.skew_ms())) {
                 return Err(TokenError::NotYetValid);
             }
         }
-        // Last, as it alone is answered "known, and may not": only of a token that is good in every other respect.
+        // Last, as it alone is answered with 403: only a token that is valid in every other respect may be.
         match &self.namespace {
             Some((name, ours)) if text(name) != Some(ours) => Err(TokenError::Namespace),
-            _ => Ok(believed),
+            _ => Ok(accepted),
         }
     }
 
-    /// Whether the token is still good.
+    /// Refuses a token that has expired.
     pub(super) fn in_time(&self, claims: &Claims, now: UtcMs) -> Result<(), TokenError> {
-        let is_over = claims.expires_at.0.saturating_add(self.skew_ms()) <= now.0;
-        if is_over { Err(TokenError::Expired) } else { Ok(()) }
+        let is_expired = claims.expires_at.0.saturating_add(self.skew_ms()) <= now.0;
+        if is_expired { Err(TokenError::Expired) } else { Ok(()) }
     }
 
     fn skew_ms(&self) -> i64 {
@@ -74,7 +76,7 @@ fn is_for(audience: Option<&Value>, ours: &str) -> bool {
     }
 }
 
-/// Seconds since 1970, possibly with a fraction. Something that is there and is no such number is malformed.
+/// Seconds since 1970, possibly with a fraction. A member that is no such number is malformed.
 fn instant(claims: &Map<String, Value>, name: &str) -> Result<Option<UtcMs>, TokenError> {
     let Some(value) = claims.get(name) else { return Ok(None) };
     let seconds = value.as_f64().filter(|s| (0.0..1e12).contains(s)).ok_or(TokenError::Malformed)?;
@@ -84,8 +86,9 @@ fn instant(claims: &Map<String, Value>, name: &str) -> Result<Option<UtcMs>, Tok
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+
+    use super::*;
 
     const NOW_S: i64 = 1_800_000_000;
 
@@ -98,7 +101,7 @@ mod tests {
         }
     }
 
-    /// A good token, with members changed or (by null) taken away.
+    /// A valid token, with members changed or (by null) removed.
     fn check(changes: Value, expect: Result<&str, TokenError>) {
         let mut claims = json!({
             "iss": "https://id.example", "aud": ["web", "game"], "sub": "ann", "namespace": "accelbyte",
@@ -113,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn every_claim_must_be_what_is_expected() {
+    fn every_claim_is_compared_with_the_policy() {
         check(json!({}), Ok("ann"));
         check(json!({"aud": "game"}), Ok("ann"));
         check(json!({"nbf": null, "iat": null}), Ok("ann"));
@@ -132,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn time_is_kept_with_the_skew() {
+    fn times_are_compared_with_the_skew() {
         check(json!({"exp": NOW_S - 29}), Ok("ann"));
         check(json!({"exp": NOW_S - 30}), Err(TokenError::Expired));
         check(json!({"exp": NOW_S as f64 - 29.5}), Ok("ann"));
@@ -145,12 +148,12 @@ mod tests {
     }
 
     #[test]
-    fn a_foreign_namespace_is_told_only_of_a_token_that_is_good_otherwise() {
+    fn a_foreign_namespace_is_reported_only_for_a_token_that_is_valid_otherwise() {
         check(json!({"namespace": "other", "exp": 1}), Err(TokenError::Expired));
     }
 
     #[test]
-    fn what_is_no_object_is_malformed() {
+    fn a_payload_that_is_no_object_is_malformed() {
         for payload in ["", "[]", "null", "{", "7"] {
             assert_eq!(policy().read(payload.as_bytes(), UtcMs(0)), Err(TokenError::Malformed));
         }

@@ -1,13 +1,14 @@
-//! A token's outer form: three parts of base64url, the first saying how the third was made from the first two.
+//! A token's outer form: header, payload and signature, each in base64url.
 
-use super::TokenError;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-/// The algorithms that are accepted. `none` and the symmetric ones have no place here, so that no key can be mistaken
-/// for a secret.
+use super::TokenError;
+
+/// The algorithms that are accepted. `none` and the symmetric ones are not among them, so that no public key can be
+/// used as a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Algorithm {
     /// RSA, PKCS #1 v1.5, SHA-256.
@@ -16,29 +17,29 @@ pub(super) enum Algorithm {
     Es256,
 }
 
-/// What a token says of how to verify it. `jwk`, `jku`, `x5u` and their like are not looked at: keys come from one
-/// place.
+/// How the token is to be verified. `jwk`, `jku`, `x5u` and similar members are ignored: keys come from the configured
+/// source only.
 #[derive(Deserialize)]
 struct Header {
     alg: String,
     kid: Option<String>,
-    /// Extensions that must be understood; none are.
+    /// Extensions that a reader must support; none are supported.
     crit: Option<IgnoredAny>,
 }
 
-/// A token whose signature has not been looked at: nothing of it may be believed.
+/// A token whose signature is not verified yet: its contents must not be used.
 #[derive(Debug)]
 pub(super) struct Token<'a> {
     pub(super) algorithm: Algorithm,
     pub(super) key_id: String,
-    /// What the signature is over.
+    /// The text that is signed.
     pub(super) signed: &'a str,
     pub(super) signature: Vec<u8>,
     payload: &'a str,
 }
 
 impl<'a> Token<'a> {
-    /// Takes `text` apart.
+    /// Splits `text` into its parts.
     pub(super) fn parse(text: &'a str) -> Result<Self, TokenError> {
         let (signed, signature) = text.rsplit_once('.').ok_or(TokenError::Malformed)?;
         let (header, payload) = signed.split_once('.').ok_or(TokenError::Malformed)?;
@@ -65,8 +66,9 @@ fn decode(part: &str) -> Result<Vec<u8>, TokenError> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     fn check(header: &str, expect: Result<(Algorithm, &str), TokenError>) {
         let text = format!("{}.e30.AAAA", URL_SAFE_NO_PAD.encode(header));
@@ -75,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn only_two_algorithms_are_taken() {
+    fn only_two_algorithms_are_accepted() {
         check(r#"{"alg":"RS256","kid":"a","typ":"JWT"}"#, Ok((Algorithm::Rs256, "a")));
         check(r#"{"alg":"ES256","kid":"b"}"#, Ok((Algorithm::Es256, "b")));
         for alg in ["none", "None", "HS256", "RS384", "PS256", "ES384", "EdDSA", "", "rs256"] {
@@ -84,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_be_read_in_two_ways_is_malformed() {
+    fn an_ambiguous_token_is_malformed() {
         check(r#"{"alg":"RS256","alg":"none","kid":"a"}"#, Err(TokenError::Malformed));
         check(r#"{"alg":"RS256","kid":"a","crit":["exp"]}"#, Err(TokenError::Malformed));
         check(r#"{"alg":1,"kid":"a"}"#, Err(TokenError::Malformed));
@@ -98,7 +100,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_panics(text in ".{0,200}") {
-            let _whatever = Token::parse(&text);
+            let _either = Token::parse(&text);
         }
     }
 }

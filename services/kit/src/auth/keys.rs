@@ -1,15 +1,17 @@
 //! The public keys of a JWKS, each for the one algorithm that fits it, and the tokens that were verified with them.
 
-use super::TokenError;
-use super::cache::Verified;
-use super::jws::{Algorithm, Token};
+use std::collections::HashMap;
+
 use aws_lc_rs::digest;
 use aws_lc_rs::rsa::PublicKeyComponents;
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED, ParsedPublicKey, RSA_PKCS1_2048_8192_SHA256};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
-use std::collections::HashMap;
+
+use super::TokenError;
+use super::cache::VerifiedTokens;
+use super::jws::{Algorithm, Token};
 
 /// An issuer has a handful of keys.
 const MAX_KEYS: usize = 100;
@@ -17,13 +19,13 @@ const MAX_KEYS: usize = 100;
 const RSA_BYTES: std::ops::RangeInclusive<usize> = 256..=1024;
 
 #[derive(Deserialize)]
-struct Document {
-    keys: Vec<Listed>,
+struct JwksDocument {
+    keys: Vec<JwkEntry>,
 }
 
-/// One entry; members of other kinds of keys are dropped.
+/// One entry; members of other kinds of keys are ignored.
 #[derive(Deserialize)]
-struct Listed {
+struct JwkEntry {
     kty: String,
     kid: Option<String>,
     alg: Option<String>,
@@ -40,22 +42,22 @@ struct Key {
     public: ParsedPublicKey,
 }
 
-/// One set of keys as it was fetched. A changed set is a new one, so that what was verified with the old is forgotten
-/// with it.
+/// One set of keys as it was fetched. A changed set is a new one, so that the tokens verified with the old one are
+/// dropped with it.
 pub(super) struct Keys {
     by_id: HashMap<String, Key>,
-    /// Of the document that they came from.
+    /// The digest of the document that they came from.
     pub(super) digest: [u8; 32],
-    pub(super) verified: Verified,
+    pub(super) verified: VerifiedTokens,
 }
 
 impl Keys {
-    /// Reads a JWKS. Entries that are not for our two algorithms are left out.
+    /// Reads a JWKS. Entries for other algorithms than the accepted two are left out.
     ///
     /// # Errors
-    /// When it is no JWKS, or holds no usable key. The text holds nothing of the document.
+    /// When it is no JWKS, or has no usable key. The text contains nothing of the document.
     pub(super) fn parse(document: &[u8]) -> Result<Self, &'static str> {
-        let listed: Document = serde_json::from_slice(document).map_err(|_| "what was fetched is no JWKS")?;
+        let listed: JwksDocument = serde_json::from_slice(document).map_err(|_| "the document is no JWKS")?;
         if listed.keys.len() > MAX_KEYS {
             return Err("the JWKS has more than 100 keys");
         }
@@ -69,21 +71,21 @@ impl Keys {
             return Err("the JWKS has no RS256 or ES256 key with an id");
         }
         let digest = super::cache::key(digest::digest(&digest::SHA256, document).as_ref());
-        Ok(Self { by_id, digest, verified: Verified::default() })
+        Ok(Self { by_id, digest, verified: VerifiedTokens::default() })
     }
 
-    pub(super) fn knows(&self, key_id: &str) -> bool {
+    pub(super) fn contains(&self, key_id: &str) -> bool {
         self.by_id.contains_key(key_id)
     }
 
-    /// The key that `token` names, when it is for the token's algorithm.
+    /// The key that `token` names, if it is for the token's algorithm.
     pub(super) fn find(&self, token: &Token<'_>) -> Result<&ParsedPublicKey, TokenError> {
         let key = self.by_id.get(&token.key_id).ok_or(TokenError::UnknownKey)?;
         if key.algorithm == token.algorithm { Ok(&key.public) } else { Err(TokenError::Algorithm) }
     }
 }
 
-impl Listed {
+impl JwkEntry {
     fn usable(&self) -> Option<Key> {
         if self.r#use.as_deref().is_some_and(|purpose| purpose != "sig") {
             return None;
@@ -119,7 +121,7 @@ fn bytes(text: &String) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text).ok()
 }
 
-/// Some issuers write a number's sign byte, which is no part of it.
+/// Some issuers write a leading sign byte, which does not belong to the number.
 fn number(text: &String) -> Option<Vec<u8>> {
     let bytes = bytes(text)?;
     let leading = bytes.iter().take_while(|byte| **byte == 0).count();
@@ -136,10 +138,10 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_no_key_of_ours_is_refused() {
-        check("", "no JWKS");
-        check("<html>", "no JWKS");
-        check(r#"{"keys":{}}"#, "no JWKS");
+    fn a_document_without_a_usable_key_is_refused() {
+        check("", "is no JWKS");
+        check("<html>", "is no JWKS");
+        check(r#"{"keys":{}}"#, "is no JWKS");
         check(r#"{"keys":[]}"#, "no RS256 or ES256 key");
         let short = "A".repeat(171);
         for entry in [

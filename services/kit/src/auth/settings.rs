@@ -1,24 +1,26 @@
-//! How tokens are verified, as the environment says.
+//! How tokens are verified, read from the environment.
+
+use std::time::Duration;
 
 use super::claims::Policy;
 use super::source::Source;
 use crate::env::{Env, EnvError};
-use std::time::Duration;
 
 /// `AUTH_NAMESPACE_CLAIM` for tokens of any namespace.
 const ANY_NAMESPACE: &str = "none";
 
-/// Where the keys come from, and what a token must say.
+/// Where the keys come from, and what a token must contain.
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub(super) source: Source,
     pub(super) policy: Policy,
     pub(super) refresh: Duration,
-    pub(super) keep: Duration,
+    pub(super) max_key_age: Duration,
 }
 
 impl Settings {
-    /// Reads them; `None` when `AUTH_JWKS_URL` is not set. Tokens must be of `namespace` unless that is switched off.
+    /// Reads the settings; `None` when `AUTH_JWKS_URL` is not set. Tokens must be of `namespace` unless that is
+    /// switched off.
     ///
     /// # Errors
     /// When a variable cannot be used, or `AUTH_ISSUER` is missing.
@@ -42,8 +44,8 @@ impl Settings {
             skew: Duration::from_secs(env.within("AUTH_CLOCK_SKEW_S", 30, 0..=600)?),
         };
         let refresh = Duration::from_secs(env.within("AUTH_REFRESH_S", 600, 1..=86_400)?);
-        let keep = Duration::from_secs(env.within("AUTH_KEEP_KEYS_S", 86_400, 1..=7 * 86_400)?);
-        Ok(Some(Self { source, policy, refresh, keep }))
+        let max_key_age = Duration::from_secs(env.within("AUTH_KEEP_KEYS_S", 86_400, 1..=7 * 86_400)?);
+        Ok(Some(Self { source, policy, refresh, max_key_age }))
     }
 }
 
@@ -56,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_source_of_keys_there_is_nothing_to_read() {
+    fn without_a_source_of_keys_there_are_no_settings() {
         assert!(Settings::read(&Env::of([]), "ours").unwrap().is_none());
     }
 
@@ -64,8 +66,8 @@ mod tests {
     fn refusals_name_the_variable_and_hide_passwords() {
         assert!(refused(&[("AUTH_JWKS_URL", "file:///keys.json")]).starts_with("AUTH_ISSUER"));
         for url in ["keys.json", "ftp://keys", "file://keys.json", "http://", "http://a:secret@keys/"] {
-            let said = refused(&[("AUTH_JWKS_URL", url), ("AUTH_ISSUER", "i")]);
-            assert!(said.starts_with("AUTH_JWKS_URL") && !said.contains("secret"), "{said}");
+            let message = refused(&[("AUTH_JWKS_URL", url), ("AUTH_ISSUER", "i")]);
+            assert!(message.starts_with("AUTH_JWKS_URL") && !message.contains("secret"), "{message}");
         }
         let keys = ("AUTH_JWKS_URL", "http://127.0.0.1:1/keys");
         assert!(
@@ -74,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn the_namespace_is_ours_unless_switched_off() {
+    fn the_namespace_is_checked_unless_switched_off() {
         let read = |claim| {
             let keys = [("AUTH_JWKS_URL", "http://127.0.0.1:1/keys"), ("AUTH_ISSUER", "i")];
             let env = Env::of(keys.into_iter().chain([("AUTH_NAMESPACE_CLAIM", claim)]));

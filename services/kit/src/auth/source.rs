@@ -1,14 +1,16 @@
 //! Where the keys come from: a key server, or a file.
 
-use crate::client::{Bounds, Client, ClientError};
-use bytes::Bytes;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use bytes::Bytes;
+
+use crate::client::{Bounds, Client, ClientError};
+
 /// A JWKS has a few kilobytes.
 const MAX_BYTES: usize = 256 * 1024;
-/// A key server answers within milliseconds; requests with an unknown key wait for it.
+/// A key server responds within milliseconds; requests with an unknown key wait for it.
 const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Where the keys come from.
@@ -29,11 +31,11 @@ impl Source {
         }
     }
 
-    /// The document as it is now. The error says nothing of the document.
+    /// The current document. The error contains nothing of it.
     pub(super) async fn read(&self) -> Result<Bytes, String> {
         match self {
             Self::Server(client) => {
-                client.get().await.map(|answer| answer.body).map_err(|error| error.to_string())
+                client.get().await.map(|response| response.body).map_err(|error| error.to_string())
             }
             Self::File(path) => {
                 let path = path.clone();

@@ -1,160 +1,182 @@
-//! Requests that stand in line.
+//! The admission queue: requests that wait to be worked on.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
+
 use tokio::sync::{Notify, oneshot};
 
-/// So many stand in line at most; the oldest has to go when another comes.
-const LONGEST: usize = 16_384;
+/// The queue's capacity; past it, the oldest waiter is refused when another joins.
+const MAX_WAITERS: usize = 16_384;
 
-/// What became of who stood in line.
+/// What became of a waiter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Turn {
-    /// Its work is to be done.
-    Served,
-    /// It is to be refused.
+pub(crate) enum Admission {
+    /// Its request is to be worked on.
+    Admitted,
+    /// Its request is to be refused.
     Refused,
 }
 
-/// A place in the line, which tells when its turn has come. Dropping it leaves the line.
+/// A slot in the queue; completes when its waiter is admitted or refused. Dropping it leaves the queue.
 #[derive(Debug)]
-pub(crate) struct Place(oneshot::Receiver<Turn>);
+pub(crate) struct QueueSlot(oneshot::Receiver<Admission>);
 
-impl Future for Place {
-    type Output = Turn;
+impl Future for QueueSlot {
+    type Output = Admission;
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Turn> {
-        // A line that is gone keeps nobody.
-        Pin::new(&mut self.0).poll(context).map(|turn| turn.unwrap_or(Turn::Served))
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Admission> {
+        // When the queue itself is gone, its waiters are admitted.
+        Pin::new(&mut self.0).poll(context).map(|admission| admission.unwrap_or(Admission::Admitted))
     }
 }
 
-/// A line, from the oldest to the newest. Closed in the beginning.
+/// The queue, from the oldest waiter to the newest. Closed in the beginning.
 #[derive(Debug, Default)]
-pub(super) struct Line {
-    standing: Mutex<Standing>,
-    joined: Notify,
+pub(super) struct WaitQueue {
+    state: Mutex<QueueState>,
+    first_arrived: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Standing {
+struct QueueState {
     is_open: bool,
-    places: VecDeque<Standee>,
+    waiters: VecDeque<Waiter>,
 }
 
-/// Since when, and how to call.
-type Standee = (Instant, oneshot::Sender<Turn>);
+#[derive(Debug)]
+struct Waiter {
+    since: Instant,
+    admission: oneshot::Sender<Admission>,
+}
 
-impl Line {
+/// How long the oldest and the newest waiter have waited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct WaitTimes {
+    pub(super) oldest: Duration,
+    pub(super) newest: Duration,
+}
+
+impl WaitQueue {
     pub(super) fn open(&self) {
         self.lock().is_open = true;
     }
 
-    /// Serves everybody; from now on nobody joins.
+    /// Admits every waiter; from now on no request joins.
     pub(super) fn close(&self) {
-        let mut standing = self.lock();
-        standing.is_open = false;
-        standing.places.drain(..).for_each(|(_, place)| call(place, Turn::Served));
+        let mut state = self.lock();
+        state.is_open = false;
+        state.waiters.drain(..).for_each(|waiter| waiter.finish(Admission::Admitted));
     }
 
-    /// A place at its end; `None` when it is closed.
-    pub(super) fn join(&self, now: Instant) -> Option<Place> {
-        let (place, turn) = oneshot::channel();
-        let mut standing = self.lock();
-        if !standing.is_open {
+    /// A slot at the queue's end; `None` when the queue is closed.
+    pub(super) fn join(&self, now: Instant) -> Option<QueueSlot> {
+        let (admission, receiver) = oneshot::channel();
+        let mut state = self.lock();
+        if !state.is_open {
             return None;
         }
-        if standing.places.len() >= LONGEST
-            && let Some((_, oldest)) = standing.places.pop_front()
+        if state.waiters.len() >= MAX_WAITERS
+            && let Some(oldest) = state.waiters.pop_front()
         {
-            call(oldest, Turn::Refused);
+            oldest.finish(Admission::Refused);
         }
-        standing.places.push_back((now, place));
-        if standing.places.len() == 1 {
-            self.joined.notify_one();
+        state.waiters.push_back(Waiter { since: now, admission });
+        if state.waiters.len() == 1 {
+            self.first_arrived.notify_one();
         }
-        Some(Place(turn))
+        Some(QueueSlot(receiver))
     }
 
-    /// Returns when somebody has joined an empty line.
-    pub(super) async fn joined(&self) {
-        self.joined.notified().await;
+    /// Returns when a request has joined an empty queue.
+    pub(super) async fn first_arrived(&self) {
+        self.first_arrived.notified().await;
     }
 
-    /// Calls up to so many of the newest; yields how many.
-    pub(super) fn serve(&self, count: usize) -> usize {
-        let mut standing = self.lock();
-        let newest = std::iter::from_fn(|| standing.places.pop_back());
-        call_some(newest, count, Turn::Served)
+    /// Admits up to `count` of the newest waiters; returns how many.
+    pub(super) fn admit_newest(&self, count: usize) -> usize {
+        let mut state = self.lock();
+        let newest = std::iter::from_fn(|| state.waiters.pop_back());
+        finish_up_to(newest, count, Admission::Admitted)
     }
 
-    /// Refuses up to so many of the oldest that joined before `before`; yields how many.
-    pub(super) fn refuse(&self, count: usize, before: Instant) -> usize {
-        let mut standing = self.lock();
-        let oldest = std::iter::from_fn(|| standing.places.pop_front_if(|(since, _)| *since < before));
-        call_some(oldest, count, Turn::Refused)
+    /// Refuses up to `count` of the oldest waiters that joined before `before`; returns how many.
+    pub(super) fn refuse_oldest(&self, count: usize, before: Instant) -> usize {
+        let mut state = self.lock();
+        let oldest = std::iter::from_fn(|| state.waiters.pop_front_if(|waiter| waiter.since < before));
+        finish_up_to(oldest, count, Admission::Refused)
     }
 
-    /// How long the oldest and the newest have stood there; those who left are forgotten on the way.
-    pub(super) fn ages(&self, now: Instant) -> Option<(Duration, Duration)> {
-        let mut standing = self.lock();
-        while standing.places.pop_front_if(|(_, place)| place.is_closed()).is_some() {}
-        while standing.places.pop_back_if(|(_, place)| place.is_closed()).is_some() {}
-        let age = |(since, _): &Standee| now.saturating_duration_since(*since);
-        standing.places.front().map(age).zip(standing.places.back().map(age))
+    /// How long the oldest and the newest waiter have waited; `None` when the queue is empty. Waiters at either end
+    /// whose client has left are removed.
+    pub(super) fn wait_times(&self, now: Instant) -> Option<WaitTimes> {
+        let mut state = self.lock();
+        while state.waiters.pop_front_if(|waiter| waiter.has_left()).is_some() {}
+        while state.waiters.pop_back_if(|waiter| waiter.has_left()).is_some() {}
+        let waited = |waiter: &Waiter| now.saturating_duration_since(waiter.since);
+        let (oldest, newest) = (state.waiters.front()?, state.waiters.back()?);
+        Some(WaitTimes { oldest: waited(oldest), newest: waited(newest) })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Standing> {
-        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Calls the first so many of those who are still there; yields how many they were.
-fn call_some(places: impl Iterator<Item = Standee>, count: usize, turn: Turn) -> usize {
-    let there = places.filter(|(_, place)| !place.is_closed()).take(count);
-    there.map(|(_, place)| call(place, turn)).count()
+impl Waiter {
+    fn has_left(&self) -> bool {
+        self.admission.is_closed()
+    }
+
+    /// A waiter that has left meanwhile receives nothing.
+    fn finish(self, admission: Admission) {
+        let _left = self.admission.send(admission);
+    }
 }
 
-/// Who has left meanwhile does not hear it.
-fn call(place: oneshot::Sender<Turn>, turn: Turn) {
-    let _left = place.send(turn);
+/// Finishes the first `count` of the waiters that have not left; returns how many there were.
+fn finish_up_to(waiters: impl Iterator<Item = Waiter>, count: usize, admission: Admission) -> usize {
+    let present = waiters.filter(|waiter| !waiter.has_left()).take(count);
+    present.map(|waiter| waiter.finish(admission)).count()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn told(place: &mut Place) -> Option<Turn> {
-        place.0.try_recv().ok()
+    fn admission(slot: &mut QueueSlot) -> Option<Admission> {
+        slot.0.try_recv().ok()
     }
 
     #[test]
-    fn the_newest_are_served_the_oldest_refused_and_who_has_left_takes_no_turn() {
-        let (line, begun) = (Line::default(), Instant::now());
+    fn the_newest_are_admitted_the_oldest_refused_and_a_waiter_that_left_counts_as_neither() {
+        let (queue, begun) = (WaitQueue::default(), Instant::now());
         let at = |ms| begun + Duration::from_millis(ms);
-        assert!(line.join(begun).is_none(), "it is closed");
-        line.open();
-        let mut places: Vec<_> = (0..6).map(|ms| line.join(at(ms)).unwrap()).collect();
-        drop(places.remove(4));
-        drop(places.remove(1));
-        assert_eq!((line.serve(2), line.refuse(1, at(2)), line.refuse(9, at(2))), (2, 1, 0));
-        let turns: Vec<_> = places.iter_mut().map(told).collect();
-        assert_eq!(turns, [Some(Turn::Refused), None, Some(Turn::Served), Some(Turn::Served)]);
-        assert_eq!(line.ages(at(9)), Some((Duration::from_millis(7), Duration::from_millis(7))));
-        line.close();
-        assert_eq!(told(&mut places[1]), Some(Turn::Served));
-        assert!(line.ages(at(9)).is_none() && line.join(at(9)).is_none());
+        assert!(queue.join(begun).is_none(), "the queue is closed");
+        queue.open();
+        let mut slots: Vec<_> = (0..6).map(|ms| queue.join(at(ms)).unwrap()).collect();
+        drop(slots.remove(4));
+        drop(slots.remove(1));
+        let handled = (queue.admit_newest(2), queue.refuse_oldest(1, at(2)), queue.refuse_oldest(9, at(2)));
+        assert_eq!(handled, (2, 1, 0));
+        let admissions: Vec<_> = slots.iter_mut().map(admission).collect();
+        let admitted = Some(Admission::Admitted);
+        assert_eq!(admissions, [Some(Admission::Refused), None, admitted, admitted]);
+        let seven_ms = Duration::from_millis(7);
+        assert_eq!(queue.wait_times(at(9)), Some(WaitTimes { oldest: seven_ms, newest: seven_ms }));
+        queue.close();
+        assert_eq!(admission(&mut slots[1]), admitted);
+        assert!(queue.wait_times(at(9)).is_none() && queue.join(at(9)).is_none());
     }
 
     #[test]
     fn its_length_is_bounded() {
-        let (line, now) = (Line::default(), Instant::now());
-        line.open();
-        let mut first = line.join(now).unwrap();
-        let _others: Vec<_> = (0..LONGEST).map(|_| line.join(now).unwrap()).collect();
-        assert_eq!(told(&mut first), Some(Turn::Refused));
+        let (queue, now) = (WaitQueue::default(), Instant::now());
+        queue.open();
+        let mut first = queue.join(now).unwrap();
+        let _others: Vec<_> = (0..MAX_WAITERS).map(|_| queue.join(now).unwrap()).collect();
+        assert_eq!(admission(&mut first), Some(Admission::Refused));
     }
 }

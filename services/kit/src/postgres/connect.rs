@@ -1,8 +1,7 @@
-//! Connections: made with a bound on time, remade when they break, never shared between tasks.
+//! Connections: made within a timeout, made again when they break, never shared between tasks.
 
-use super::options::{Protection, ServerOptions};
-use crate::store::StoreError;
 use std::time::Duration;
+
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_postgres::config::SslMode;
@@ -11,11 +10,14 @@ use tokio_postgres::tls::TlsStream;
 use tokio_postgres::{CancelToken, Client, Connection, NoTls, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::options::{Protection, ServerOptions};
+use crate::store::StoreError;
+
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// After a connection failed, requests are refused at once for this long instead of each trying again.
-const PAUSE: Duration = Duration::from_millis(250);
-/// Past the server's own limit on a statement, an answer is not waited for much longer: the server may be frozen.
-const GRACE: Duration = Duration::from_secs(1);
+/// After a connection attempt failed, requests are refused at once for this long instead of each trying again.
+const RETRY_PAUSE: Duration = Duration::from_millis(250);
+/// Added to the server's own limit on a statement: past it, the server may be frozen.
+const ANSWER_GRACE: Duration = Duration::from_secs(1);
 
 /// Why PostgreSQL cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -25,15 +27,15 @@ pub enum ConnectError {
     Refused {
         /// Host, port and database.
         at: String,
-        /// What the driver or the server said.
+        /// The error of the driver or the server.
         why: String,
     },
-    /// The server is older than what the statements need.
+    /// The server is too old for the statements.
     #[error("PostgreSQL at {at} has version {found}; 15 or newer is needed")]
     Old {
         /// Host, port and database.
         at: String,
-        /// What it says of itself.
+        /// The server's version.
         found: String,
     },
     /// A newer version of this program wrote the schema.
@@ -49,15 +51,15 @@ pub enum ConnectError {
 }
 
 impl ServerOptions {
-    /// What a start says of an error.
+    /// The error as a start reports it.
     #[must_use]
     pub fn refused(&self, error: &tokio_postgres::Error) -> ConnectError {
-        ConnectError::Refused { at: self.at(), why: told(error) }
+        ConnectError::Refused { at: self.at(), why: describe(error) }
     }
 }
 
-/// What went wrong, with what the server said of it.
-fn told(error: &tokio_postgres::Error) -> String {
+/// The error with the server's message and code.
+fn describe(error: &tokio_postgres::Error) -> String {
     match error.as_db_error() {
         Some(server) => format!("{} ({})", server.message(), server.code().code()),
         None => std::error::Error::source(error)
@@ -78,7 +80,7 @@ impl Drop for Connected {
     }
 }
 
-/// Connections are made with what was found at the start: the authorities are read once.
+/// Makes connections. The certificate authorities are read once, at the start.
 #[derive(Clone)]
 pub struct Connector {
     options: ServerOptions,
@@ -86,10 +88,10 @@ pub struct Connector {
 }
 
 impl Connector {
-    /// A maker of connections.
+    /// A connector for this server.
     ///
     /// # Errors
-    /// When TLS is asked for and there are no authorities.
+    /// When TLS is configured and the system has no certificate authorities.
     pub fn new(options: &ServerOptions) -> Result<Self, ConnectError> {
         let no_authorities = |error: crate::client::ClientError| ConnectError::Refused {
             at: options.at(),
@@ -107,49 +109,53 @@ impl Connector {
     /// A new connection.
     ///
     /// # Errors
-    /// What the driver or the server says.
+    /// The error of the driver or the server.
     pub async fn connect(&self) -> Result<Connected, tokio_postgres::Error> {
         let mut config = self.options.config();
         config.connect_timeout(CONNECT_TIMEOUT);
         match self.tls.clone() {
-            None => config.ssl_mode(SslMode::Disable).connect(NoTls).await.map(Connected::drive),
-            Some(tls) => config.ssl_mode(SslMode::Require).connect(tls).await.map(Connected::drive),
+            None => {
+                let (client, connection) = config.ssl_mode(SslMode::Disable).connect(NoTls).await?;
+                Ok(Connected::drive(client, connection))
+            }
+            Some(tls) => {
+                let (client, connection) = config.ssl_mode(SslMode::Require).connect(tls).await?;
+                Ok(Connected::drive(client, connection))
+            }
         }
     }
-}
 
-impl Connector {
-    /// Asks the server to end what a connection is doing. That it has ended is not told.
+    /// Sends a request to cancel the statement of a connection. PostgreSQL does not confirm the cancellation.
     pub async fn cancel(&self, token: CancelToken) {
-        let asked = async {
+        let request = async {
             match self.tls.clone() {
                 None => token.cancel_query(NoTls).await,
                 Some(tls) => token.cancel_query(tls).await,
             }
         };
-        let _asked_in_time = tokio::time::timeout(CONNECT_TIMEOUT, asked).await;
+        let _sent_in_time = tokio::time::timeout(CONNECT_TIMEOUT, request).await;
     }
 }
 
 impl Connected {
-    fn drive<T>((client, connection): (Client, Connection<Socket, T>)) -> Self
+    fn drive<T>(client: Client, connection: Connection<Socket, T>) -> Self
     where
         T: TlsStream + Unpin + Send + 'static,
     {
         let driver = tokio::spawn(async move {
             if let Err(error) = connection.await {
-                tracing::warn!(error = told(&error), "a connection to PostgreSQL broke");
+                tracing::warn!(error = describe(&error), "a connection to PostgreSQL broke");
             }
         });
         Self { client, driver }
     }
 }
 
-/// The first connection of a start: a server that is still starting, or has no connection free, is waited for.
+/// The first connection of a start; retries while the server is starting, or has no free connection.
 ///
 /// # Errors
-/// When it refuses for good, or does not answer in time.
-pub async fn connect_patiently(connector: &Connector) -> Result<Connected, ConnectError> {
+/// When the server refuses for another reason, or no connection was made in time.
+pub async fn connect_with_retry(connector: &Connector) -> Result<Connected, ConnectError> {
     let options = &connector.options;
     let give_up_at = Instant::now() + options.start_within;
     loop {
@@ -157,32 +163,32 @@ pub async fn connect_patiently(connector: &Connector) -> Result<Connected, Conne
             Ok(connected) => return Ok(connected),
             Err(error) => error,
         };
-        if !is_passing(&error) || Instant::now() >= give_up_at {
+        if !is_transient(&error) || Instant::now() >= give_up_at {
             return Err(options.refused(&error));
         }
-        tracing::warn!(at = options.at(), error = told(&error), "waiting for PostgreSQL");
-        tokio::time::sleep(PAUSE).await;
+        tracing::warn!(at = options.at(), error = describe(&error), "waiting for PostgreSQL");
+        tokio::time::sleep(RETRY_PAUSE).await;
     }
 }
 
-/// Whether trying again may help: nobody listens, the server is starting or stopping, or has too many clients.
-fn is_passing(error: &tokio_postgres::Error) -> bool {
+/// Whether trying again may help: the port refuses, the server is starting or stopping, or has too many clients.
+fn is_transient(error: &tokio_postgres::Error) -> bool {
     error.code().is_none_or(|code| {
         [&SqlState::CANNOT_CONNECT_NOW, &SqlState::ADMIN_SHUTDOWN, &SqlState::TOO_MANY_CONNECTIONS]
             .contains(&code)
     })
 }
 
-/// What a connection is prepared for: the statements of one kind of task.
+/// The prepared statements of one kind of task.
 pub trait Prepared: Sized + Send {
-    /// Prepares them on a new connection.
+    /// Prepares the statements on a new connection.
     fn prepare(client: &Client) -> impl Future<Output = Result<Self, tokio_postgres::Error>> + Send;
 }
 
-/// A connection with its statements.
+/// A connection with its prepared statements.
 pub struct Session<S> {
     connected: Connected,
-    /// The statements.
+    /// The prepared statements.
     pub statements: S,
 }
 
@@ -193,24 +199,29 @@ impl<S> Session<S> {
     }
 }
 
-/// A connection that is remade when it is broken.
+/// A session that is made again when its connection breaks.
 pub struct Link<S> {
     connector: Connector,
     session: Option<Session<S>>,
-    failed: Option<(Instant, StoreError)>,
+    last_failure: Option<FailedAttempt>,
+}
+
+struct FailedAttempt {
+    at: Instant,
+    error: StoreError,
 }
 
 impl<S: Prepared> Link<S> {
-    /// A connection that is made when it is first needed.
+    /// A link whose session is made when it is first needed.
     #[must_use]
     pub fn new(connector: Connector) -> Self {
-        Self { connector, session: None, failed: None }
+        Self { connector, session: None, last_failure: None }
     }
 
-    /// The session, made now if there is none that works.
+    /// The session, made now if there is none with an open connection.
     ///
     /// # Errors
-    /// When none can be made, or could a moment ago.
+    /// When no session can be made, or none could be made a moment ago.
     pub async fn session(&mut self) -> Result<&Session<S>, StoreError> {
         if self.session.as_ref().is_some_and(|session| session.client().is_closed()) {
             self.session = None;
@@ -223,8 +234,8 @@ impl<S: Prepared> Link<S> {
     }
 
     async fn make(&mut self) -> Result<Session<S>, StoreError> {
-        if let Some((at, error)) = &self.failed
-            && at.elapsed() < PAUSE
+        if let Some(FailedAttempt { at, error }) = &self.last_failure
+            && at.elapsed() < RETRY_PAUSE
         {
             return Err(error.clone());
         }
@@ -235,23 +246,23 @@ impl<S: Prepared> Link<S> {
         };
         let error = match tokio::time::timeout(CONNECT_TIMEOUT, made).await {
             Ok(Ok(session)) => {
-                self.failed = None;
+                self.last_failure = None;
                 return Ok(session);
             }
-            Ok(Err(error)) => told(&error),
+            Ok(Err(error)) => describe(&error),
             Err(_elapsed) => "no connection in time".to_owned(),
         };
         let error = StoreError::Unreachable(error.into());
-        self.failed = Some((Instant::now(), error.clone()));
+        self.last_failure = Some(FailedAttempt { at: Instant::now(), error: error.clone() });
         Err(error)
     }
 
-    /// After work that failed: a connection on which the server said no is made usable again, any other is given up,
-    /// as what it may still be doing is not known.
+    /// After work that failed: a connection on which the server reported an error is rolled back and used again. Any
+    /// other is closed, as the state of its transaction is unknown.
     pub async fn recover(&mut self, error: &StoreError) {
         let rolled_back = match (&self.session, error) {
             (Some(session), StoreError::Failed(_)) => {
-                within(GRACE, session.client().batch_execute("ROLLBACK")).await.is_ok()
+                within(ANSWER_GRACE, session.client().batch_execute("ROLLBACK")).await.is_ok()
             }
             _ => false,
         };
@@ -260,30 +271,30 @@ impl<S: Prepared> Link<S> {
         }
     }
 
-    /// The longest that an answer is waited for.
+    /// How long an answer is waited for.
     #[must_use]
-    pub fn patience(&self) -> Duration {
-        self.connector.options.statement_timeout + GRACE
+    pub fn answer_timeout(&self) -> Duration {
+        self.connector.options.statement_timeout + ANSWER_GRACE
     }
 }
 
-/// Waits for the database within bounds.
+/// Waits for the database, for no longer than `patience`.
 ///
 /// # Errors
-/// What became of the work, or that it took too long.
+/// The work's error, or [`StoreError::Slow`] when it took too long.
 pub async fn within<T>(
     patience: Duration,
     work: impl Future<Output = Result<T, tokio_postgres::Error>>,
 ) -> Result<T, StoreError> {
     match tokio::time::timeout(patience, work).await {
-        Ok(Err(error)) if is_lost(&error) => Err(StoreError::Unreachable(told(&error).into())),
-        Ok(outcome) => outcome.map_err(|error| StoreError::Failed(told(&error).into())),
+        Ok(Err(error)) if is_lost(&error) => Err(StoreError::Unreachable(describe(&error).into())),
+        Ok(outcome) => outcome.map_err(|error| StoreError::Failed(describe(&error).into())),
         Err(_elapsed) => Err(StoreError::Slow),
     }
 }
 
-/// Whether the connection is gone, or the server has said that it is going.
+/// Whether the connection is lost, or the server reported that it ends it.
 fn is_lost(error: &tokio_postgres::Error) -> bool {
-    let is_going = |code: &SqlState| code.code().starts_with("57P") || code.code().starts_with("08");
-    error.is_closed() || error.code().is_some_and(is_going)
+    let is_ending = |code: &SqlState| code.code().starts_with("57P") || code.code().starts_with("08");
+    error.is_closed() || error.code().is_some_and(is_ending)
 }

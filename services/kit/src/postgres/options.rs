@@ -1,16 +1,18 @@
-//! Which PostgreSQL, as the environment says it.
+//! Which PostgreSQL server, read from the environment.
 
-use crate::env::{Env, EnvError};
 use std::fmt;
 use std::time::Duration;
+
 use tokio_postgres::Config;
 
-/// Which database, and within what bounds it is used.
+use crate::env::{Env, EnvError};
+
+/// The database and the timeouts of its use.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
-    /// What the server shows of whoever is connected.
+    /// The name of the connections in the server's views.
     application: &'static str,
-    /// A host name, an address, or the folder of a socket.
+    /// A host name, an address, or the directory of a socket.
     host: String,
     port: u16,
     database: String,
@@ -19,21 +21,21 @@ pub struct ServerOptions {
     pub(super) protection: Protection,
     /// The server ends a statement that takes longer.
     pub(super) statement_timeout: Duration,
-    /// How long a start waits for a server that cannot be reached yet.
+    /// How long a start waits for a server that cannot be reached.
     pub(super) start_within: Duration,
 }
 
-/// How a connection is protected. There is nothing in between, as encryption towards whoever answers protects from
-/// nobody who can answer.
+/// How a connection is protected. There is nothing in between, as encryption without a verified server does not protect
+/// from an attacker in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Protection {
-    /// Not at all: for a socket, or a network that nobody else is on.
+    /// Not at all: for a socket, or a private network.
     Plain,
-    /// By TLS, with a server whose certificate proves its name.
+    /// By TLS, with a certificate that is verified for the server's name.
     VerifiedTls,
 }
 
-/// Shown to nobody.
+/// Not shown in logs and errors.
 #[derive(Clone)]
 struct Password(String);
 
@@ -44,22 +46,22 @@ impl fmt::Debug for Password {
 }
 
 impl ServerOptions {
-    /// The server that `DB_HOST` names, if it does. `application` is who connects, and what its database and its user
-    /// there are called unless the environment says otherwise.
+    /// The server that `DB_HOST` names; `None` without it. `application` is the name of the connections, and the
+    /// default of `DB_NAME` and `DB_USER`.
     ///
     /// # Errors
     /// When a variable cannot be used.
     pub fn read(env: &Env, application: &'static str) -> Result<Option<Self>, EnvError> {
         let Some(host) = env.text("DB_HOST") else { return Ok(None) };
         let modes = [("disable", Protection::Plain), ("verify-full", Protection::VerifiedTls)];
-        let or_ours = |name: &str| env.text(name).unwrap_or(application).to_owned();
+        let or_application = |name: &str| env.text(name).unwrap_or(application).to_owned();
         let statement_ms = env.within("DB_STATEMENT_TIMEOUT_MS", 5000, 10..=60_000)?;
         Ok(Some(Self {
             application,
             host: host.to_owned(),
             port: env.port("DB_PORT", 5432)?,
-            database: or_ours("DB_NAME"),
-            user: or_ours("DB_USER"),
+            database: or_application("DB_NAME"),
+            user: or_application("DB_USER"),
             password: env.text("DB_PASSWORD").map(|text| Password(text.to_owned())),
             protection: env.choice("DB_SSLMODE", &modes)?,
             statement_timeout: Duration::from_millis(statement_ms),
@@ -67,13 +69,13 @@ impl ServerOptions {
         }))
     }
 
-    /// For people: where the database is.
+    /// Host, port and database, for messages.
     #[must_use]
     pub fn at(&self) -> String {
         format!("{}:{}/{}", self.host, self.port, self.database)
     }
 
-    /// The same for the driver.
+    /// The options for the driver.
     pub(super) fn config(&self) -> Config {
         let mut config = Config::new();
         config.host(&self.host).port(self.port).dbname(&self.database).user(&self.user);
@@ -83,10 +85,10 @@ impl ServerOptions {
             config.password(password);
         }
         let ms = self.statement_timeout.as_millis();
-        // A plan made while a table is nearly empty reads all of it, and is kept while the table grows.
-        let whole_tables = "-c enable_seqscan=off";
+        // A plan made while a table is nearly empty scans all of it, and is kept while the table grows.
+        let no_table_scans = "-c enable_seqscan=off";
         let limits = format!("-c statement_timeout={ms} -c idle_in_transaction_session_timeout={}", 2 * ms);
-        config.options(format!("{whole_tables} {limits}"));
+        config.options(format!("{no_table_scans} {limits}"));
         config
     }
 }
@@ -105,18 +107,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_is_named_after_the_application() {
+    fn database_and_user_default_to_the_application() {
         let options = read(&[("DB_HOST", "there")]).unwrap().unwrap();
         assert_eq!((options.at().as_str(), options.user.as_str()), ("there:5432/shop", "shop"));
         assert_eq!(options.protection, Protection::Plain);
-        let said =
-            [("DB_HOST", "/run/pg"), ("DB_PORT", "1"), ("DB_NAME", "a"), ("DB_SSLMODE", "verify-full")];
-        let options = read(&said).unwrap().unwrap();
+        let set = [("DB_HOST", "/run/pg"), ("DB_PORT", "1"), ("DB_NAME", "a"), ("DB_SSLMODE", "verify-full")];
+        let options = read(&set).unwrap().unwrap();
         assert_eq!((options.at().as_str(), options.protection), ("/run/pg:1/a", Protection::VerifiedTls));
     }
 
     #[test]
-    fn passwords_are_shown_to_nobody_and_given_to_the_driver() {
+    fn passwords_are_hidden_from_debug_output_and_given_to_the_driver() {
         let options = read(&[("DB_HOST", "there"), ("DB_PASSWORD", "secret")]).unwrap().unwrap();
         assert!(!format!("{options:?}").contains("secret"));
         assert_eq!(options.config().get_password(), Some("secret".as_bytes()));

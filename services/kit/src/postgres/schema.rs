@@ -1,14 +1,15 @@
-//! Bringing a schema up to date: forward only, one step a version, and one replica at a time.
+//! Schema migrations: forward only, one step a version, and one replica at a time.
+
+use tokio_postgres::Client;
 
 use super::connect::{ConnectError, Connected};
 use super::options::ServerOptions;
-use tokio_postgres::Client;
 
-/// Held while migrating; any number that nobody else uses in this database.
-const LOCK: i64 = 0x706c_696d_736f_6c6c;
+/// The key of the advisory lock held while migrating: any number that is not used otherwise in this database.
+const MIGRATION_LOCK: i64 = 0x706c_696d_736f_6c6c;
 const OLDEST_SERVER: i32 = 150_000;
 
-/// Brings the schema up to date. Replicas that start at once wait for each other; all of it happens or nothing.
+/// Applies the missing migrations in one transaction. Replicas that start at the same time wait for each other.
 ///
 /// # Errors
 /// When the server refuses or is too old, or a newer program wrote the schema.
@@ -21,7 +22,7 @@ pub async fn migrate(
     let refused = |error: tokio_postgres::Error| options.refused(&error);
     check_version(client, options).await?;
     let begin = format!(
-        "BEGIN; SET LOCAL statement_timeout = 0; SELECT pg_advisory_xact_lock({LOCK});
+        "BEGIN; SET LOCAL statement_timeout = 0; SELECT pg_advisory_xact_lock({MIGRATION_LOCK});
          CREATE TABLE IF NOT EXISTS schema_steps (step INTEGER PRIMARY KEY, applied_at TIMESTAMPTZ NOT NULL)"
     );
     client.batch_execute(&begin).await.map_err(refused)?;
@@ -40,8 +41,8 @@ pub async fn migrate(
 }
 
 async fn check_version(client: &Client, options: &ServerOptions) -> Result<(), ConnectError> {
-    let asked = "SELECT current_setting('server_version_num')::int, current_setting('server_version')";
-    let row = client.query_one(asked, &[]).await.map_err(|error| options.refused(&error))?;
+    let query = "SELECT current_setting('server_version_num')::int, current_setting('server_version')";
+    let row = client.query_one(query, &[]).await.map_err(|error| options.refused(&error))?;
     if row.get::<_, i32>(0) < OLDEST_SERVER {
         return Err(ConnectError::Old { at: options.at(), found: row.get(1) });
     }

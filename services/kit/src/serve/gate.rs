@@ -1,10 +1,11 @@
-//! The first thing that a request meets: when it would be refused anyway, that costs as little as can be.
+//! The first check of every request: a request that would be refused anyway is refused at the lowest cost.
 
-use super::Peer;
-use super::wire::Wire;
-use crate::backlog::{Backlog, Place, Turn};
-use crate::limit::Limit;
-use crate::metrics::Metrics;
+use std::future::{self, Ready};
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
 use axum::Router;
 use axum::http::HeaderMap;
 use axum::response::Response;
@@ -13,60 +14,64 @@ use hyper::body::Incoming;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use prometheus_client::metrics::counter::Counter;
-use std::future::{self, Ready};
-use std::net::SocketAddr;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, ready};
 
-/// Refuses while a limit has no place; while the process is behind, requests stand in line before it.
+use super::Peer;
+use super::shared_stream::SharedStream;
+use crate::backlog::{Admission, Backlog, QueueSlot};
+use crate::limit::Limit;
+use crate::metrics::Metrics;
+
+/// Refuses requests while a limit is full; while the process is behind, requests wait in the admission queue first.
 #[derive(Clone)]
 pub struct Gate {
     backlog: Backlog,
     limit: Limit,
-    words: Words,
-    exception: Option<Arc<Exception>>,
+    policy: GatePolicy,
+    exception: Option<Arc<FullLimitException>>,
     refused: Counter,
 }
 
-/// Which requests, told by their headers, are let in although the limit is full.
-type Exception = dyn Fn(&HeaderMap) -> bool + Send + Sync;
+/// Whether a request with these headers is admitted although the limit is full.
+type FullLimitException = dyn Fn(&HeaderMap) -> bool + Send + Sync;
 
-/// A service's own words.
+/// What a gate refuses, how, and under which name it counts that.
 #[derive(Clone, Copy)]
-pub struct Words {
-    /// What the refusals are called in the metrics.
+pub struct GatePolicy {
+    /// The metric that counts the refusals.
     pub metric: &'static str,
-    /// Paths that are never refused here: who asks after a service's health must learn it.
+    /// Paths that are never refused here: a service's health must be readable under any load.
     pub is_exempt: fn(&str) -> bool,
-    /// The refusal.
+    /// The response to a refused request.
     pub refusal: fn() -> Response,
 }
 
 impl Gate {
-    /// A gate before what `limit` bounds. The limit itself is kept by whoever does the work.
+    /// A gate before the work that `limit` bounds. It only reads the limit; the code that does the work acquires it.
     #[must_use]
-    pub fn new(backlog: &Backlog, limit: &Limit, words: Words, metrics: &Metrics) -> Self {
+    pub fn new(backlog: &Backlog, limit: &Limit, policy: GatePolicy, metrics: &Metrics) -> Self {
         let refused = Counter::default();
         let counted = refused.clone();
         metrics.register(|registry| {
-            registry.register(words.metric, "Requests refused before they were routed", counted);
+            registry.register(policy.metric, "Requests refused before they were routed", counted);
         });
-        Self { backlog: backlog.clone(), limit: limit.clone(), words, exception: None, refused }
+        Self { backlog: backlog.clone(), limit: limit.clone(), policy, exception: None, refused }
     }
 
-    /// The same, through which requests pass for whose headers `exception` holds although the limit is full.
+    /// The same gate, which admits requests whose headers satisfy `exception` although the limit is full.
     #[must_use]
-    pub fn unless(mut self, exception: impl Fn(&HeaderMap) -> bool + Send + Sync + 'static) -> Self {
+    pub fn admitting_when_full(
+        mut self,
+        exception: impl Fn(&HeaderMap) -> bool + Send + Sync + 'static,
+    ) -> Self {
         self.exception = Some(Arc::new(exception));
         self
     }
 
     fn is_exempt(&self, request: &Request<Incoming>) -> bool {
-        (self.words.is_exempt)(request.uri().path())
+        (self.policy.is_exempt)(request.uri().path())
     }
 
-    /// Whether nothing can be done for a request now.
+    /// Whether the request cannot be worked on now.
     fn is_closed(&self, request: &Request<Incoming>) -> bool {
         let may_pass = || self.exception.as_ref().is_some_and(|exception| exception(request.headers()));
         self.limit.is_full() && !may_pass()
@@ -74,120 +79,121 @@ impl Gate {
 
     fn refusal(&self) -> Response {
         self.refused.inc();
-        (self.words.refusal)()
+        (self.policy.refusal)()
     }
 
-    /// Whether requests stand in line now.
-    pub(super) fn has_line(&self) -> bool {
+    /// Whether requests are queued now.
+    pub(super) fn is_queueing(&self) -> bool {
         self.backlog.is_behind()
     }
 
-    /// Whether few new connections are taken in now.
+    /// Whether only a few new connections are accepted now.
     pub(super) fn is_overloaded(&self) -> bool {
         self.backlog.is_overloaded()
     }
 
-    /// Returns when there is time to take in another connection.
-    pub(super) async fn has_time_for_a_connection(&self) {
-        self.backlog.has_time_for_a_connection().await;
+    /// Returns when another connection may be accepted.
+    pub(super) async fn connection_permit(&self) {
+        self.backlog.connection_permit().await;
     }
 }
 
-/// Routes behind a gate.
+/// Routes behind a gate, for one connection.
 #[derive(Clone)]
-pub(super) struct Gated {
+pub(super) struct GatedRoutes {
     pub(super) gate: Option<Gate>,
     pub(super) routes: TowerToHyperService<Router>,
     /// The other end of the connection.
     pub(super) peer: SocketAddr,
-    /// Tells whether it still waits, where the protocol does not.
-    pub(super) wire: Option<Wire>,
+    /// Shows whether the client still waits; `None` for HTTP/2, which reports that itself.
+    pub(super) stream: Option<SharedStream>,
 }
 
-/// Nobody waits for the answer any more.
 #[derive(Debug, thiserror::Error)]
-#[error("the client has left")]
-pub(super) struct HasLeft;
+#[error("the client has closed its side of the connection")]
+pub(super) struct ClientClosed;
 
 type Routed = <TowerToHyperService<Router> as Service<Request<Incoming>>>::Future;
 
-/// An answer, now or later.
-pub(super) enum Answer {
-    Refused(Ready<Result<Response, HasLeft>>),
-    InLine(Box<InLine>),
+/// The response to one request, as a future.
+pub(super) enum GatedResponse {
+    Refused(Ready<Result<Response, ClientClosed>>),
+    Queued(Box<QueuedRequest>),
     Routed(Pin<Box<Routed>>),
 }
 
-/// A request whose turn has not come. Its body is not read meanwhile.
-pub(super) struct InLine {
-    place: Place,
-    /// Taken when its turn has come.
+/// A request in the admission queue. Its body is not read meanwhile.
+pub(super) struct QueuedRequest {
+    slot: QueueSlot,
+    /// `None` once it has left the queue.
     request: Option<Request<Incoming>>,
-    gated: Gated,
+    routes: GatedRoutes,
 }
 
-impl InLine {
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Answer> {
-        let turn = ready!(Pin::new(&mut self.place).poll(context));
+impl QueuedRequest {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<GatedResponse> {
+        let admission = ready!(Pin::new(&mut self.slot).poll(context));
         let Some(request) = self.request.take() else { return Poll::Pending };
-        if self.gated.wire.as_ref().is_some_and(Wire::has_left) {
-            return Poll::Ready(Answer::Refused(future::ready(Err(HasLeft))));
+        if self.routes.stream.as_ref().is_some_and(SharedStream::is_read_closed) {
+            return Poll::Ready(GatedResponse::Refused(future::ready(Err(ClientClosed))));
         }
-        Poll::Ready(match (&self.gated.gate, turn) {
-            (Some(gate), Turn::Refused) => Answer::refused(gate),
-            _ => self.gated.enter(request),
+        Poll::Ready(match (&self.routes.gate, admission) {
+            (Some(gate), Admission::Refused) => GatedResponse::refused(gate),
+            _ => self.routes.route(request),
         })
     }
 }
 
-impl Answer {
+impl GatedResponse {
     fn refused(gate: &Gate) -> Self {
         Self::Refused(future::ready(Ok(gate.refusal())))
     }
 }
 
-impl Future for Answer {
-    type Output = Result<Response, HasLeft>;
+impl Future for GatedResponse {
+    type Output = Result<Response, ClientClosed>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        if let Self::InLine(in_line) = &mut *self {
-            *self = ready!(in_line.poll(context));
+        if let Self::Queued(queued) = &mut *self {
+            *self = ready!(queued.poll(context));
         }
         match &mut *self {
             Self::Refused(refused) => Pin::new(refused).poll(context),
             Self::Routed(routed) => routed.as_mut().poll(context).map_err(|never| match never {}),
-            // Whose turn has come stands in line no more.
-            Self::InLine(_) => Poll::Pending,
+            // Replaced above by what became of it.
+            Self::Queued(_) => Poll::Pending,
         }
     }
 }
 
-impl Gated {
-    /// What becomes of a request whose turn it is.
-    fn enter(&self, mut request: Request<Incoming>) -> Answer {
+impl GatedRoutes {
+    /// Routes an admitted request, unless the limit is full.
+    fn route(&self, mut request: Request<Incoming>) -> GatedResponse {
         match &self.gate {
-            Some(gate) if !gate.is_exempt(&request) && gate.is_closed(&request) => Answer::refused(gate),
+            Some(gate) if !gate.is_exempt(&request) && gate.is_closed(&request) => {
+                GatedResponse::refused(gate)
+            }
             _ => {
                 request.extensions_mut().insert(Peer(self.peer));
-                Answer::Routed(Box::pin(self.routes.call(request)))
+                GatedResponse::Routed(Box::pin(self.routes.call(request)))
             }
         }
     }
 }
 
-impl Service<Request<Incoming>> for Gated {
+impl Service<Request<Incoming>> for GatedRoutes {
     type Response = Response;
-    type Error = HasLeft;
-    type Future = Answer;
+    type Error = ClientClosed;
+    type Future = GatedResponse;
 
-    fn call(&self, request: Request<Incoming>) -> Answer {
-        let gate = self.gate.as_ref().filter(|gate| gate.has_line() && !gate.is_exempt(&request));
-        match gate.and_then(|gate| gate.backlog.join()) {
-            Some(place) => {
-                let (request, gated) = (Some(request), self.clone());
-                Answer::InLine(Box::new(InLine { place, request, gated }))
+    fn call(&self, request: Request<Incoming>) -> GatedResponse {
+        let gate = self.gate.as_ref().filter(|gate| gate.is_queueing() && !gate.is_exempt(&request));
+        match gate.and_then(|gate| gate.backlog.enter_queue()) {
+            Some(slot) => {
+                let (request, routes) = (Some(request), self.clone());
+                GatedResponse::Queued(Box::new(QueuedRequest { slot, request, routes }))
             }
-            None => self.enter(request),
+            None => self.route(request),
         }
     }
 }

@@ -1,11 +1,13 @@
-//! A few connections that only read. In WAL mode they neither wait for the writer nor hold it up.
+//! A few connections that only read. In WAL mode they neither wait for the writer nor block it.
 
-use super::{OpenError, Place, open_reader};
-use rusqlite::Connection;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The connections. `with` blocks the caller, so what it runs must be short.
+use rusqlite::Connection;
+
+use super::{DatabaseFile, OpenError, open_reader};
+
+/// Connections that only read. `with` blocks the caller, so its closure must be short.
 #[derive(Debug)]
 pub struct Readers {
     connections: Vec<Mutex<Connection>>,
@@ -13,12 +15,12 @@ pub struct Readers {
 }
 
 impl Readers {
-    /// Opens `count` of them, at least one.
+    /// Opens `count` connections, at least one.
     ///
     /// # Errors
     /// When SQLite refuses.
-    pub fn open(place: &Place, count: usize) -> Result<Self, OpenError> {
-        let open = || open_reader(place).map(Mutex::new);
+    pub fn open(file: &DatabaseFile, count: usize) -> Result<Self, OpenError> {
+        let open = || open_reader(file).map(Mutex::new);
         let connections = std::iter::repeat_with(open).take(count.max(1)).collect::<Result<_, _>>()?;
         Ok(Self { connections, next: AtomicUsize::new(0) })
     }
@@ -26,12 +28,12 @@ impl Readers {
     /// Runs `read` on a free connection, or waits for one: at most as long as another read takes.
     ///
     /// # Errors
-    /// What `read` says.
+    /// The error of `read`.
     pub fn with<T>(&self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
         let free = self.connections.iter().find_map(|connection| connection.try_lock().ok());
         let connection = free.unwrap_or_else(|| {
-            let turn = self.next.fetch_add(1, Ordering::Relaxed) % self.connections.len();
-            self.connections[turn].lock().unwrap_or_else(PoisonError::into_inner)
+            let index = self.next.fetch_add(1, Ordering::Relaxed) % self.connections.len();
+            self.connections[index].lock().unwrap_or_else(PoisonError::into_inner)
         });
         read(&connection)
     }

@@ -9,7 +9,7 @@ use crate::proto::NAMES;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::Uri;
-use kit::grpc::{asked, outcome};
+use kit::grpc::{outcome, requested_timeout};
 use kit::metrics::{Metrics, seconds_histogram};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -211,14 +211,15 @@ where
                 return inner.call(request).await.map(IntoResponse::into_response);
             };
             let method = &known.method;
-            let within = asked(request.headers()).map_or(method.within, |asked| asked.min(method.within));
+            let within =
+                requested_timeout(request.headers()).map_or(method.within, |asked| asked.min(method.within));
             let call = async {
                 let _place = match guard.admit(method, &mut request).await {
                     Ok(place) => place,
                     Err(status) => return status.into_http::<Body>(),
                 };
                 #[cfg(feature = "faults")]
-                let _held = kit::faults::strike().await;
+                let _held = kit::faults::inject().await;
                 *request.uri_mut() = known.uri.clone();
                 match inner.call(request).await {
                     Ok(response) => readable(response.into_response()),

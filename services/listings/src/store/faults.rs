@@ -2,13 +2,13 @@
 
 use crate::faults::UNINDEXED;
 use crate::find::Sql;
-use kit::faults::Turns;
+use kit::faults::FaultCounter;
 
-static ASKED: Turns = Turns::new();
+static ASKED: FaultCounter = FaultCounter::new();
 
 /// Whether it is this question's turn.
 pub(super) fn is_unindexed() -> bool {
-    ASKED.strike(UNINDEXED)
+    ASKED.hits_next(UNINDEXED)
 }
 
 /// A list's or search's statement, with what an index would find turned into an expression.

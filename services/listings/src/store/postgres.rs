@@ -25,7 +25,7 @@ use crate::listing::Listing;
 use crate::stats::Stats;
 use crate::write::Write;
 use kit::metrics::Metrics;
-use kit::postgres::{ConnectError, Connected, Connector, ServerOptions, connect_patiently, migrate};
+use kit::postgres::{ConnectError, Connected, Connector, ServerOptions, connect_with_retry, migrate};
 use maintenance::Caretaker;
 use pool::Pool;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -64,7 +64,7 @@ impl Postgres {
         metrics: &Metrics,
     ) -> Result<Self, ConnectError> {
         let connector = Connector::new(&options.server)?;
-        let first = connect_patiently(&connector).await?;
+        let first = connect_with_retry(&connector).await?;
         migrate(&first, &options.server, &schema::MIGRATIONS).await?;
         begin(&first).await.map_err(|error| options.server.refused(&error))?;
         drop(first);

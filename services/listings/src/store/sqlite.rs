@@ -16,7 +16,7 @@ use crate::find::{Filters, Page, Similar, Slice};
 use crate::listing::Listing;
 use crate::stats::Stats;
 use kit::metrics::Metrics;
-use kit::sqlite::{OpenError, Place, Readers, Sync, open_writer};
+use kit::sqlite::{DatabaseFile, OpenError, Readers, Sync, open_writer};
 use rusqlite::Connection;
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
@@ -41,13 +41,13 @@ pub(super) struct Sqlite {
     readers: Arc<Readers>,
     writer: Mutex<Option<JoinHandle<()>>>,
     /// Held for as long as the store is open; dropped last.
-    _place: Place,
+    _place: DatabaseFile,
 }
 
 impl Sqlite {
     /// Opens the file, brings its schema up to date and starts the writer.
     pub(super) fn open(options: &SqliteOptions, cache: Cache, metrics: &Metrics) -> Result<Self, OpenError> {
-        let place = Place::take(options.path.as_deref(), "listings.db")?;
+        let place = DatabaseFile::acquire(options.path.as_deref(), "listings.db")?;
         let connection = open_writer(&place, options.sync, &schema::MIGRATIONS)?;
         begin(&connection)?;
         let readers = Arc::new(Readers::open(&place, options.readers)?);

@@ -3,12 +3,12 @@
 use super::statements::Writing;
 use crate::faults::{GOAL_BY_GOAL, UNINDEXED};
 use crate::store::needs::Needs;
-use kit::faults::{Turns, amount};
+use kit::faults::{FaultCounter, amount};
 use std::collections::BTreeSet;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error};
 
-static GROUPS: Turns = Turns::new();
+static GROUPS: FaultCounter = FaultCounter::new();
 
 /// Puts them into a transaction that writes events.
 pub(super) async fn strike(client: &Client, statements: &Writing, needs: &Needs<'_>) -> Result<(), Error> {
@@ -19,7 +19,7 @@ pub(super) async fn strike(client: &Client, statements: &Writing, needs: &Needs<
     for _ in 0..amount(GOAL_BY_GOAL).unwrap_or(0) {
         goal_by_goal(client, statements, &users).await?;
     }
-    if GROUPS.strike(UNINDEXED) {
+    if GROUPS.hits_next(UNINDEXED) {
         unindexed(client, &users).await?;
     }
     Ok(())

@@ -71,7 +71,7 @@ impl Caretaker {
     async fn forget_expired(&self) -> Result<bool, StoreError> {
         let age_s = self.event_ids_for.as_secs_f64();
         let mut link = self.link.lock().await;
-        let patience = link.patience();
+        let patience = link.answer_timeout();
         let session = link.session().await?;
         let deleting = async { session.client().execute(&session.statements.expired_ids, &[&age_s]).await };
         let outcome = within(patience, deleting).await;
@@ -83,7 +83,7 @@ impl Caretaker {
 
     pub(super) async fn pending_claims(&self, but: OnTheirWay) -> Result<Vec<ClaimIntent>, StoreError> {
         let mut link = self.link.lock().await;
-        let patience = link.patience();
+        let patience = link.answer_timeout();
         let session = link.session().await?;
         let reading = async {
             let edges: [&(dyn ToSql + Sync); 2] = [&Stamp(but.from), &Stamp(but.until)];

@@ -3,7 +3,7 @@
 
 use super::{schema, statements};
 use kit::env::Env;
-use kit::postgres::{Connector, ServerOptions, connect_patiently, migrate};
+use kit::postgres::{Connector, ServerOptions, connect_with_retry, migrate};
 use peers::postgres::{Cluster, Options};
 use std::collections::BTreeSet;
 
@@ -45,7 +45,7 @@ const ASKED: [(&str, &str, &str); 10] = [
 async fn every_statement_uses_an_index_and_every_index_has_its_statement() {
     let cluster = Cluster::start_with(&Options { fsync: false, ..Options::default() }).unwrap();
     let options = options(&cluster);
-    let connected = connect_patiently(&Connector::new(&options).unwrap()).await.unwrap();
+    let connected = connect_with_retry(&Connector::new(&options).unwrap()).await.unwrap();
     migrate(&connected, &options, &schema::MIGRATIONS).await.unwrap();
     connected.client.batch_execute("SET statement_timeout = 0").await.unwrap();
     connected.client.batch_execute(FILL).await.unwrap();

@@ -92,7 +92,7 @@ impl Reader {
     }
 
     async fn read_once(&mut self, users: &[&str]) -> Result<HashMap<UserId, UserGoals>, StoreError> {
-        let patience = self.link.patience();
+        let patience = self.link.answer_timeout();
         let session = self.link.session().await?;
         let reading = async {
             let rows = session.client().query(&session.statements.users, &[&users]).await?;

@@ -149,7 +149,7 @@ impl Writer {
     }
 
     async fn load_once(&mut self, needs: &mut Needs<'_>) -> Result<Loaded, StoreError> {
-        let patience = self.link.patience();
+        let patience = self.link.answer_timeout();
         let session = self.link.session().await?;
         let reading = load(session.client(), &session.statements, (needs, &self.catalog));
         let outcome = within(patience, reading).await;
@@ -161,7 +161,7 @@ impl Writer {
 
     /// Writes and commits. When this fails with the connection, what became of it is unknown.
     async fn write(&mut self, changes: &Changes, now: UtcMs) -> Result<(), StoreError> {
-        let patience = self.link.patience();
+        let patience = self.link.answer_timeout();
         let session = self.link.session().await?;
         let writing = write(session.client(), &session.statements, (changes, &self.catalog), now);
         let outcome = within(patience, writing).await;

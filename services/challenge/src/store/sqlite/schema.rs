@@ -57,12 +57,12 @@ pub(super) const MIGRATIONS: [&str; 2] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kit::sqlite::{Place, Sync, open_writer};
+    use kit::sqlite::{DatabaseFile, Sync, open_writer};
     use rusqlite::Connection;
 
     #[test]
     fn a_database_of_a_newer_version_is_refused() {
-        let place = Place::take(None, "challenge.db").unwrap();
+        let place = DatabaseFile::acquire(None, "challenge.db").unwrap();
         open_writer(&place, Sync::Normal, &MIGRATIONS)
             .unwrap()
             .pragma_update(None, "user_version", 99)
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn a_database_of_the_first_version_is_brought_up_and_keeps_its_rows() {
-        let place = Place::take(None, "challenge.db").unwrap();
+        let place = DatabaseFile::acquire(None, "challenge.db").unwrap();
         let first = Connection::open(place.path()).unwrap();
         first.execute_batch(MIGRATIONS[0]).unwrap();
         first.pragma_update(None, "user_version", 1).unwrap();
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn opening_again_migrates_nothing_twice() {
-        let place = Place::take(None, "challenge.db").unwrap();
+        let place = DatabaseFile::acquire(None, "challenge.db").unwrap();
         drop(open_writer(&place, Sync::Full, &MIGRATIONS).unwrap());
         let again = open_writer(&place, Sync::Full, &MIGRATIONS).unwrap();
         let sync: i64 = again.pragma_query_value(None, "synchronous", |row| row.get(0)).unwrap();

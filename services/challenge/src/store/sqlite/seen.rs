@@ -119,7 +119,7 @@ fn ms(duration: Duration) -> i64 {
 mod tests {
     use super::*;
     use crate::store::sqlite::schema::MIGRATIONS;
-    use kit::sqlite::{Place, Sync, open_writer};
+    use kit::sqlite::{DatabaseFile, Sync, open_writer};
 
     fn keys(range: std::ops::Range<u128>) -> Vec<EventKey> {
         range.map(EventKey).collect()
@@ -131,7 +131,7 @@ mod tests {
 
     /// Writes groups of 10 ids, one every `every_ms`, and returns what a reopened store remembers of them.
     fn after_restart(window: Window, groups: u128, every_ms: i64) -> (Seen, i64) {
-        let place = Place::take(None, "challenge.db").unwrap();
+        let place = DatabaseFile::acquire(None, "challenge.db").unwrap();
         let connection = open_writer(&place, Sync::Normal, &MIGRATIONS).unwrap();
         let mut seen = Seen::load(&connection, window, UtcMs(0)).unwrap();
         let mut now = UtcMs(0);

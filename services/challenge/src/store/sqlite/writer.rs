@@ -9,7 +9,7 @@ use crate::store::command::{Command, EventKey};
 use crate::store::counted::{Counted, Tally};
 use crate::store::needs::{Complete, Held, Needs};
 use crate::user::UserId;
-use kit::clock::{Steady, UtcMs};
+use kit::clock::{SteadyClock, UtcMs};
 use kit::metrics::Metrics;
 use kit::sqlite::OpenError;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -37,7 +37,7 @@ pub(super) struct Writer {
     catalog: Arc<Catalog>,
     seen: Seen,
     /// Ids are forgotten by their age, which must not jump with the time of day.
-    steady: Steady,
+    steady: SteadyClock,
     complete: Complete,
     linger: Duration,
     counted: Counted,
@@ -51,7 +51,7 @@ impl Writer {
         metrics: &Metrics,
     ) -> Self {
         let (complete, counted) = (Complete::default(), Counted::register(metrics));
-        Self { connection, catalog, seen, steady: Steady::start(), complete, linger, counted }
+        Self { connection, catalog, seen, steady: SteadyClock::start(), complete, linger, counted }
     }
 
     /// The channel is not bounded itself: what enters it holds a place in a limit of its caller.

@@ -3,11 +3,11 @@
 use super::statements::{Reading, Writing};
 use crate::faults::{NARROW_STORE, READ_THEN_WRITE};
 use crate::store::faults::{is_unindexed, sums_of_all};
-use kit::faults::{Turns, amount};
+use kit::faults::{FaultCounter, amount};
 use kit::postgres::Session;
 use tokio_postgres::{Error, Statement};
 
-static GROUPS: Turns = Turns::new();
+static GROUPS: FaultCounter = FaultCounter::new();
 
 /// How many connections read.
 pub(super) fn readers(configured: usize) -> usize {
@@ -21,7 +21,7 @@ pub(super) fn together(listing: Option<i64>) -> Option<i64> {
 
 /// The statement that reads the rows that a group is decided on.
 pub(super) fn read(statements: &Writing) -> &Statement {
-    if GROUPS.strike(READ_THEN_WRITE) { &statements.without_lock } else { &statements.lock }
+    if GROUPS.hits_next(READ_THEN_WRITE) { &statements.without_lock } else { &statements.lock }
 }
 
 /// The statement that adds a storefront's sums up, when it is its turn.

@@ -84,7 +84,7 @@ struct Taken<'a> {
 impl Taken<'_> {
     async fn run<Q: Query>(&mut self, query: &Q) -> Result<Q::Answer, StoreError> {
         let link = self.link.as_mut().ok_or(StoreError::Closed)?;
-        let patience = link.patience();
+        let patience = link.answer_timeout();
         let session = link.session().await?;
         self.running = Some(session.client().cancel_token());
         let outcome = within(patience, query.run(session)).await;

@@ -113,7 +113,7 @@ impl Writer {
     }
 
     async fn load_once(&mut self, needs: &Needs) -> Result<Held, StoreError> {
-        let patience = self.link.patience();
+        let patience = self.link.answer_timeout();
         let session = self.link.session().await?;
         let outcome = within(patience, load(session.client(), &session.statements, needs)).await;
         if let Err(error) = &outcome {
@@ -125,7 +125,7 @@ impl Writer {
     /// Writes and commits. When this fails with the connection, what became of it is unknown.
     async fn write(&mut self, decided: &Decided, now: UtcMs) -> Result<(), StoreError> {
         let changes = &decided.changes;
-        let patience = self.link.patience();
+        let patience = self.link.answer_timeout();
         let closing = self.cache.close(&changes.touched).await;
         let session = self.link.session().await?;
         let client = session.client();
@@ -149,7 +149,7 @@ impl Writer {
             return Ok(());
         }
         if !closing.needs_generation() {
-            let patience = self.link.patience();
+            let patience = self.link.answer_timeout();
             let session = self.link.session().await?;
             let renewed = session.client().execute(&session.statements.new_generation, &[]);
             let outcome = within(patience, renewed).await;

@@ -1,13 +1,15 @@
-//! Answers: JSON, with `{"error": …}` for what is refused.
+//! Responses: JSON, with `{"error": …}` for refusals.
 
-use crate::accept::{NO_ROOM, Refused, Taken};
-use crate::intake::Unreadable;
+use std::sync::LazyLock;
+
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use bytes::Bytes;
 use serde_json::json as value;
-use std::sync::LazyLock;
+
+use crate::accept::{AcceptOutcome, NO_SPACE, RefusedSample, RequestRefusal};
+use crate::intake::BodyError;
 
 /// Seconds after which a refused request may be tried again.
 const RETRY_AFTER_S: &str = "1";
@@ -27,10 +29,10 @@ pub(super) fn error(status: StatusCode, why: &str) -> Response {
     response
 }
 
-/// What a request is told that there is no room for; made once.
+/// The response to a request that the queue has no space for; its body is made once.
 #[must_use]
 pub fn overloaded() -> Response {
-    static BODY: LazyLock<Bytes> = LazyLock::new(|| value!({ "error": NO_ROOM }).to_string().into());
+    static BODY: LazyLock<Bytes> = LazyLock::new(|| value!({ "error": NO_SPACE }).to_string().into());
     let mut response = json(StatusCode::SERVICE_UNAVAILABLE, BODY.clone());
     response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_S));
     response
@@ -38,15 +40,15 @@ pub fn overloaded() -> Response {
 
 const RECEIVED: &str = "Telemetry received";
 
-pub(super) fn taken(taken: &Taken) -> Response {
-    static ONE: LazyLock<Bytes> = LazyLock::new(|| accepted(1).into());
+pub(super) fn accepted(outcome: &AcceptOutcome) -> Response {
+    static ONE: LazyLock<Bytes> = LazyLock::new(|| acknowledgement(1).into());
     let refused = || {
-        let refused = taken.refused.iter().map(|(index, invalid)| {
+        let refused = outcome.refused.iter().map(|RefusedSample { index, invalid }| {
             value!({ "index": index, "member": invalid.member, "reason": invalid.to_string() })
         });
         refused.collect::<Vec<_>>()
     };
-    match (taken.accepted, taken.refused.is_empty()) {
+    match (outcome.accepted, outcome.refused.is_empty()) {
         (1, true) => json(StatusCode::ACCEPTED, ONE.clone()),
         (0, true) => error(StatusCode::BAD_REQUEST, "there is no sample in the body"),
         (0, false) => {
@@ -54,7 +56,7 @@ pub(super) fn taken(taken: &Taken) -> Response {
                 value!({ "error": "no sample could be accepted", "accepted": 0, "refused": refused() });
             json(StatusCode::BAD_REQUEST, body.to_string())
         }
-        (count, true) => json(StatusCode::ACCEPTED, accepted(count)),
+        (count, true) => json(StatusCode::ACCEPTED, acknowledgement(count)),
         (count, false) => {
             let body = value!({ "ok": true, "message": RECEIVED, "accepted": count, "refused": refused() });
             json(StatusCode::ACCEPTED, body.to_string())
@@ -62,16 +64,18 @@ pub(super) fn taken(taken: &Taken) -> Response {
     }
 }
 
-fn accepted(count: usize) -> String {
+fn acknowledgement(count: usize) -> String {
     value!({ "ok": true, "message": RECEIVED, "accepted": count, "refused": [] }).to_string()
 }
 
-pub(super) fn refused(why: &Refused) -> Response {
+pub(super) fn refused(why: &RequestRefusal) -> Response {
     let status = match why {
-        Refused::NoRoom => return overloaded(),
-        Refused::Unreadable(Unreadable::TooMany(_)) => StatusCode::PAYLOAD_TOO_LARGE,
-        Refused::Unreadable(_) => StatusCode::BAD_REQUEST,
-        Refused::NotKept(_) | Refused::Late => StatusCode::SERVICE_UNAVAILABLE,
+        RequestRefusal::NoSpace => return overloaded(),
+        RequestRefusal::Unreadable(BodyError::TooMany(_)) => StatusCode::PAYLOAD_TOO_LARGE,
+        RequestRefusal::Unreadable(_) => StatusCode::BAD_REQUEST,
+        RequestRefusal::NotPersisted(_) | RequestRefusal::NotHandedOnInTime => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
     };
     error(status, &why.to_string())
 }

@@ -1,29 +1,30 @@
-//! A connection's bytes, and whether the other end still waits for an answer.
+//! A connection's bytes, and whether the client still waits for a response.
 
 use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 
-/// A connection that the protocol reads and writes, and that can be looked at meanwhile. Clones share it; as all of
-/// them belong to one task, nobody ever waits for the lock.
+/// A connection that the protocol reads and writes while its state can be queried. Clones share it; as all of them
+/// belong to one task, the lock is never contended.
 #[derive(Debug, Clone)]
-pub(super) struct Wire(Arc<Mutex<TcpStream>>);
+pub(super) struct SharedStream(Arc<Mutex<TcpStream>>);
 
-impl Wire {
+impl SharedStream {
     pub(super) fn new(stream: TcpStream) -> Self {
         Self(Arc::new(Mutex::new(stream)))
     }
 
-    /// Whether the other end has said that it will send no more. A client that does so before it is answered has
-    /// nearly always given up.
-    pub(super) fn has_left(&self) -> bool {
-        has_left(&self.lock())
+    /// Whether the client has closed its sending side. A client that does so before it is answered has nearly always
+    /// given up.
+    pub(super) fn is_read_closed(&self) -> bool {
+        is_read_closed(&self.lock())
     }
 
-    /// The connection itself, once nobody else has a part in it.
+    /// The connection itself; `None` while another clone exists.
     pub(super) fn into_inner(self) -> Option<TcpStream> {
         Some(Arc::into_inner(self.0)?.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
@@ -33,14 +34,14 @@ impl Wire {
     }
 }
 
-/// As far as was heard until now; asks nobody.
-pub(super) fn has_left(stream: &TcpStream) -> bool {
+/// As far as the runtime knows by now; makes no system call.
+pub(super) fn is_read_closed(stream: &TcpStream) -> bool {
     let ready = pin!(stream.ready(Interest::READABLE));
-    let told = ready.poll(&mut Context::from_waker(Waker::noop()));
-    matches!(told, Poll::Ready(Ok(ready)) if ready.is_read_closed())
+    let polled = ready.poll(&mut Context::from_waker(Waker::noop()));
+    matches!(polled, Poll::Ready(Ok(ready)) if ready.is_read_closed())
 }
 
-impl AsyncRead for Wire {
+impl AsyncRead for SharedStream {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -50,7 +51,7 @@ impl AsyncRead for Wire {
     }
 }
 
-impl AsyncWrite for Wire {
+impl AsyncWrite for SharedStream {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut *self.lock()).poll_write(context, bytes)
     }
@@ -78,27 +79,28 @@ impl AsyncWrite for Wire {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::TcpListener;
 
+    use super::*;
+
     #[tokio::test]
-    async fn who_goes_after_a_request_is_seen_to_have_left() {
+    async fn a_client_that_closes_after_its_request_is_seen_as_closed() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-        let mut wire = Wire::new(listener.accept().await.unwrap().0);
-        client.write_all(b"asked").await.unwrap();
-        wire.read_exact(&mut [0; 2]).await.unwrap();
-        assert!(!wire.has_left());
+        let mut stream = SharedStream::new(listener.accept().await.unwrap().0);
+        client.write_all(b"request").await.unwrap();
+        stream.read_exact(&mut [0; 2]).await.unwrap();
+        assert!(!stream.is_read_closed());
         drop(client);
-        // The rest is still there; that nothing follows it is heard of beside that.
-        while !wire.has_left() {
+        // The unread bytes are still there; the end of the stream is seen independently of them.
+        while !stream.is_read_closed() {
             tokio::task::yield_now().await;
         }
         let mut rest = Vec::new();
-        wire.read_to_end(&mut rest).await.unwrap();
-        assert_eq!(rest, b"ked");
-        assert!(wire.clone().into_inner().is_none());
-        assert!(wire.into_inner().is_some());
+        stream.read_to_end(&mut rest).await.unwrap();
+        assert_eq!(rest, b"quest");
+        assert!(stream.clone().into_inner().is_none());
+        assert!(stream.into_inner().is_some());
     }
 }
