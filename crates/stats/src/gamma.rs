@@ -1,6 +1,6 @@
-//! The incomplete gamma function, which normal and chi-square tails come from.
+//! The incomplete gamma function, from which normal and chi-square tails are computed.
 
-/// No sum or fraction here needs more terms for the arguments that tests have.
+/// More terms than any sum or fraction needs for the arguments of these tests.
 const MOST_TERMS: u32 = 10_000;
 const CLOSE: f64 = 1e-15;
 
@@ -9,7 +9,7 @@ const CLOSE: f64 = 1e-15;
 /// The series of DLMF 8.7.1 below `a + 1`, the continued fraction of DLMF 8.9.2 by Lentz's method from there on.
 ///
 /// ```
-/// // The chance that a chi-square of 2 degrees exceeds 5.991 is 5 %.
+/// // The probability that a chi-square of 2 degrees exceeds 5.991 is 5 %.
 /// assert!((stats::gamma::upper(1.0, 5.991 / 2.0) - 0.05).abs() < 1e-4);
 /// ```
 pub fn upper(a: f64, x: f64) -> f64 {
