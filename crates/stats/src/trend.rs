@@ -20,7 +20,7 @@ pub struct Trend {
     pub p_rising: f64,
 }
 
-/// Below this many values [`mann_kendall`] is exact where no two are alike.
+/// Below this many values [`mann_kendall`] is exact where no two are equal.
 const EXACT_BELOW: usize = 41;
 /// One-sided 95 % of a standard normal number.
 const Z_95: f64 = 1.644_853_627;

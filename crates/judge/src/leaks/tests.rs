@@ -42,7 +42,7 @@ fn growth_that_saturates_is_never_a_leak() {
 }
 
 #[test]
-fn a_sawtooth_is_no_leak_and_excludes_growth() {
+fn a_sawtooth_excludes_growth() {
     // A collection every 20 s frees everything.
     let sawtooth = |minute: f64| (100.0 + 50.0 * (minute * 3.0).fract()) * MIB;
     let (leak, because) = analyse_rss(&series(60, sawtooth), &[]);

@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn all_or_nothing_is_no_partial_pass() {
+    fn all_met_or_none_met_gives_no_finding() {
         insta::assert_snapshot!(one_met_objective().findings_of("M6"), @"nothing");
     }
 }
