@@ -1,166 +1,171 @@
-//! Each objective's answer: what was observed against its bound, and what the findings leave of it.
+//! The claim on each objective: what was observed, compared with its bound, and the verdict after all findings.
 
 use evidence::{Claim, Ending, Figure, Finding, Severity, Verdict};
 use workload::Comparison;
 
-use crate::facts::{Asked, Facts};
+use crate::facts::{Facts, MeasuredObjective};
 use crate::measure::Value;
-use crate::rule::{Guard, named};
-use crate::words;
+use crate::numbers;
+use crate::rule::{AffectedClaims, rule_by_id};
+use crate::tables::is_any_or;
 
-/// The answer to every objective, in the plan's order.
+/// The claim on every objective, in the plan's order.
 pub(crate) fn of(facts: &Facts<'_>, findings: &[Finding]) -> Vec<Claim> {
-    facts.asked.iter().map(|asked| claim(facts, asked, findings)).collect()
+    facts.objectives.iter().map(|measured| claim(facts, measured, findings)).collect()
 }
 
-fn claim(facts: &Facts<'_>, asked: &Asked<'_>, findings: &[Finding]) -> Claim {
-    let mut verdict = seen(asked);
-    let mut reasons = vec![sentence(facts, asked)];
-    for (finding, severity) in findings.iter().filter_map(|f| Some((f, weight(facts, asked, f)?))) {
+fn claim(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, findings: &[Finding]) -> Claim {
+    let mut verdict = verdict_of_value(measured);
+    let mut reasons = vec![observation(facts, measured)];
+    for (finding, severity) in findings.iter().filter_map(|f| Some((f, severity_for(facts, measured, f)?))) {
         if severity == Severity::Info {
             continue;
         }
         reasons.push(format!("{} {} ({severity}): {}", finding.rule, finding.title, finding.what));
-        verdict = doubted(verdict, (finding, severity));
+        verdict = verdict_after(verdict, finding, severity);
     }
     if verdict == Verdict::Pass && !facts.is_complete() {
         verdict = Verdict::Inconclusive;
         reasons.push(cut_short(facts));
     }
-    let value = match asked.observed.value {
+    let value = match measured.observed.value {
         Value::Finite(value) => value,
         Value::Infinite | Value::Missing(_) => f64::INFINITY,
     };
     Claim {
-        name: asked.objective.name.clone(),
-        text: asked.objective.source.clone(),
+        name: measured.objective.name.clone(),
+        text: measured.objective.source.clone(),
         verdict,
-        observed: Figure::new("observed", value, &asked.observed.unit),
-        bound: Figure::new("bound", asked.objective.bound, &asked.observed.unit),
-        interval: asked.observed.interval,
-        samples: asked.observed.samples,
+        observed: Figure::new("observed", value, &measured.observed.unit),
+        bound: Figure::new("bound", measured.objective.bound, &measured.observed.unit),
+        interval: measured.observed.interval,
+        samples: measured.observed.samples,
         reasons,
     }
 }
 
-/// What the number alone says. Exact: nothing is rounded.
-fn seen(asked: &Asked<'_>) -> Verdict {
-    match asked.observed.value {
-        Value::Finite(value) if asked.objective.comparison.holds(value, asked.objective.bound) => {
-            Verdict::Pass
-        }
+/// The verdict by the number alone. Exact: nothing is rounded.
+fn verdict_of_value(measured: &MeasuredObjective<'_>) -> Verdict {
+    let objective = measured.objective;
+    match measured.observed.value {
+        Value::Finite(value) if objective.comparison.holds(value, objective.bound) => Verdict::Pass,
         Value::Finite(_) | Value::Infinite => Verdict::Fail,
         Value::Missing(_) => Verdict::Inconclusive,
     }
 }
 
-/// What a finding leaves of a verdict.
-fn doubted(verdict: Verdict, (finding, severity): (&Finding, Severity)) -> Verdict {
-    let stays_missed =
-        named(&finding.rule).guard == Guard::LoadUnlessMissed && finding.scope.objective.is_none();
+/// The verdict after a finding that weighs `severity` for the objective.
+fn verdict_after(verdict: Verdict, finding: &Finding, severity: Severity) -> Verdict {
+    let affected = rule_by_id(&finding.rule).affected;
+    let stays_violated = affected == AffectedClaims::LoadUnlessViolated && finding.scope.objective.is_none();
     match severity {
-        Severity::Invalid if verdict == Verdict::Fail && stays_missed => verdict,
+        Severity::Invalid if verdict == Verdict::Fail && stays_violated => verdict,
         Severity::Invalid => Verdict::Invalid,
         Severity::Inconclusive if verdict != Verdict::Invalid => Verdict::Inconclusive,
         _ => verdict,
     }
 }
 
-/// How much a finding weighs for an objective; none when it does not touch it.
-pub(crate) fn weight(facts: &Facts<'_>, asked: &Asked<'_>, finding: &Finding) -> Option<Severity> {
-    let guard = named(&finding.rule).guard;
+/// The severity of a finding for an objective; none when it does not affect the objective.
+pub(crate) fn severity_for(
+    facts: &Facts<'_>,
+    measured: &MeasuredObjective<'_>,
+    finding: &Finding,
+) -> Option<Severity> {
+    let affected = rule_by_id(&finding.rule).affected;
     if let Some(objective) = &finding.scope.objective {
-        return (objective == asked.name()).then_some(finding.severity);
+        return (objective == measured.name()).then_some(finding.severity);
     }
-    let is_guarded = match guard {
-        Guard::Everything => true,
-        // A cap that is low for the whole scenario hides waits; counts and rates it does not touch.
-        Guard::Load if finding.scope.phase.is_none() => asked.is_about_times(),
-        Guard::Load | Guard::OfferedLoad => asked.is_about_load(),
-        // A rate of a closed model has a finding of its own, which says the same and more.
-        Guard::LoadUnlessMissed => {
-            asked.is_about_load() && (finding.severity == Severity::Invalid || !asked.is_a_rate())
+    let is_affected = match affected {
+        AffectedClaims::Everything => true,
+        // A VU limit that is too low for the whole scenario hides waits; it changes no count and no rate.
+        AffectedClaims::Load if finding.scope.phase.is_none() => measured.is_about_times(),
+        AffectedClaims::Load | AffectedClaims::OfferedLoad => measured.is_about_load(),
+        // An objective on a rate of a closed model has a finding of its own, which is graver.
+        AffectedClaims::LoadUnlessViolated => {
+            measured.is_about_load() && (finding.severity == Severity::Invalid || !measured.is_a_rate())
         }
-        Guard::Times => asked.is_about_times(),
-        Guard::Named | Guard::Differences => false,
+        AffectedClaims::Times => measured.is_about_times(),
+        AffectedClaims::Named | AffectedClaims::Differences => false,
     };
-    let touches =
-        is_guarded && (guard == Guard::Everything || asked.applies_to(&finding.scope, &facts.tables));
-    let weight = match guard {
-        Guard::OfferedLoad if !speaks_of_a_rate(facts, asked) => finding.severity.max(Severity::Caution),
+    let is_in_scope =
+        affected == AffectedClaims::Everything || measured.applies_to(&finding.scope, &facts.tables);
+    let severity = match affected {
+        AffectedClaims::OfferedLoad if !has_offered_rate(facts, measured) => {
+            finding.severity.max(Severity::Caution)
+        }
         _ => finding.severity,
     };
-    touches.then_some(weight)
+    (is_affected && is_in_scope).then_some(severity)
 }
 
-/// Whether anything an objective counts came at a rate of its own.
-fn speaks_of_a_rate(facts: &Facts<'_>, asked: &Asked<'_>) -> bool {
-    let filter = &asked.objective.filter;
-    let mut stretches = facts.tables.stretches.iter().filter(|s| {
-        let same = |wanted: &Option<String>, name: &str| wanted.as_deref().is_none_or(|w| w == name);
-        same(&filter.phase, &s.place.phase) && same(&filter.scenario, &s.place.scenario)
+/// Whether any scenario that the objective counts is an open model.
+fn has_offered_rate(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> bool {
+    let filter = &measured.objective.filter;
+    let mut scenario_phases = facts.tables.scenario_phases.iter().filter(|s| {
+        is_any_or(filter.phase.as_ref(), &s.key.phase) && is_any_or(filter.scenario.as_ref(), &s.key.scenario)
     });
-    stretches.any(|s| {
-        let has_endpoint = |wanted: &String| {
-            facts.scenario(&s.place.scenario).is_some_and(|sc| sc.steps().any(|step| step.name == *wanted))
+    scenario_phases.any(|s| {
+        let has_endpoint = |endpoint: &String| {
+            facts.scenario(&s.key.scenario).is_some_and(|sc| sc.steps().any(|step| step.name == *endpoint))
         };
-        filter.endpoint.as_ref().is_none_or(has_endpoint) && facts.is_open(&s.place.scenario)
+        filter.endpoint.as_ref().is_none_or(has_endpoint) && facts.is_open(&s.key.scenario)
     })
 }
 
-/// What was observed, held against the bound, in words.
-fn sentence(facts: &Facts<'_>, asked: &Asked<'_>) -> String {
-    let observed = &asked.observed;
-    let bound = bound(asked);
-    let counted = if asked.is_about_load() { "observations" } else { "samples" };
-    let samples = words::whole(observed.samples);
-    let holds = if seen(asked) == Verdict::Pass { "keeps" } else { "misses" };
+/// The observed value, compared with the bound, as a sentence.
+fn observation(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> String {
+    let observed = &measured.observed;
+    let bound = bound(measured);
+    let counted = if measured.is_about_load() { "observations" } else { "samples" };
+    let samples = numbers::count(observed.samples);
+    let result = if verdict_of_value(measured) == Verdict::Pass { "meets" } else { "violates" };
     match &observed.value {
         Value::Missing(why) => why.clone(),
         Value::Infinite => format!(
-            "Infinite: too many of {samples} observations failed or were dropped; that {holds} {bound}{}.",
-            users(facts, asked)
+            "Infinite: too many of {samples} observations failed or were dropped; that {result} {bound}{}.",
+            with_virtual_users(facts, measured)
         ),
         Value::Finite(value) => format!(
-            "{} over {samples} {counted} {holds} {bound}{}.",
-            quantity(asked, *value),
-            users(facts, asked)
+            "{} over {samples} {counted} {result} {bound}{}.",
+            quantity(measured, *value),
+            with_virtual_users(facts, measured)
         ),
     }
 }
 
 /// The comparison and the bound: `< 50 ms`.
-pub(crate) fn bound(asked: &Asked<'_>) -> String {
-    let sign = match asked.objective.comparison {
+fn bound(measured: &MeasuredObjective<'_>) -> String {
+    let sign = match measured.objective.comparison {
         Comparison::Below => "<",
         Comparison::AtMost => "<=",
         Comparison::Above => ">",
         Comparison::AtLeast => ">=",
     };
-    format!("{sign} {}", quantity(asked, asked.objective.bound))
+    format!("{sign} {}", quantity(measured, measured.objective.bound))
 }
 
-fn quantity(asked: &Asked<'_>, value: f64) -> String {
-    match asked.objective.measure.unit() {
-        "1" => words::percent(value),
-        _ => words::quantity(value, &asked.observed.unit),
+fn quantity(measured: &MeasuredObjective<'_>, value: f64) -> String {
+    match measured.objective.measure.unit() {
+        "1" => numbers::percent(value),
+        _ => numbers::quantity(value, &measured.observed.unit),
     }
 }
 
 /// ` with 10 virtual users`, for an objective on closed models alone.
-fn users(facts: &Facts<'_>, asked: &Asked<'_>) -> String {
-    if !asked.is_about_load() || facts.source.is_some() || speaks_of_a_rate(facts, asked) {
+fn with_virtual_users(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> String {
+    if !measured.is_about_load() || facts.source.is_some() || has_offered_rate(facts, measured) {
         return String::new();
     }
     let scenarios = facts.workload.scenarios.iter().filter(|s| {
         let scope = evidence::Scope { scenario: Some(s.name.clone()), ..Default::default() };
-        asked.applies_to(&scope, &facts.tables)
+        measured.applies_to(&scope, &facts.tables)
     });
     let users: u64 = scenarios.map(|s| u64::from(s.max_vus)).sum();
-    format!(" with {} virtual users", words::whole(users))
+    format!(" with {} virtual users", numbers::count(users))
 }
 
-/// Why a run that did not run its course shows nothing for certain.
+/// Why a run that ended early cannot pass.
 pub(crate) fn cut_short(facts: &Facts<'_>) -> String {
     let planned = facts.workload.phases.last().map_or(0.0, |phase| phase.end.as_secs_f64());
     let how = match facts.end.map(|end| &end.ending) {
@@ -170,8 +175,8 @@ pub(crate) fn cut_short(facts: &Facts<'_>) -> String {
         Some(Ending::Completed) => "completed".to_owned(),
     };
     format!(
-        "The run {how} after {} s of {} s: what held so far is not shown to hold.",
+        "The run {how} after {} s of {} s: an incomplete run cannot pass.",
         facts.seconds,
-        words::number(planned)
+        numbers::significant(planned)
     )
 }

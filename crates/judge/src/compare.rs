@@ -1,12 +1,12 @@
-//! Several runs side by side: what may be said of their differences, and what may not.
+//! Several runs compared: which statements about their differences are allowed, and which are not.
 //!
-//! The first run is the baseline and every other is held against it. Each is judged by itself first: what voids its
-//! numbers voids their differences. Rules of pairs come on top ([`rules`]). What remains is description: one run each
-//! carries no verdict on a difference, so there are no claims.
+//! The first run is the baseline, and every other is compared with it. Each is judged by itself first: a finding that
+//! invalidates its numbers invalidates their differences. Rules of pairs come on top ([`rules`]). The rest is
+//! description: a single run of each decides nothing about a difference, so there are no claims.
 
-mod closing;
+mod conclusion;
 mod expectation;
-mod known;
+mod judged_run;
 mod rules;
 #[cfg(test)]
 mod tests;
@@ -15,95 +15,99 @@ use evidence::{ComparisonJudgement, Finding, Refusal, Run, Severity, SidedFindin
 use workload::Workload;
 
 use crate::JudgeError;
-use crate::rule::{Guard, RULES, RULES_VERSION, named};
-pub use expectation::{Expectation, ExpectationError, Expected};
-use known::{Known, Pair};
+use crate::rule::{AffectedClaims, RULES, RULES_VERSION, rule_by_id};
 
-/// Whether the evidence of a run is as it was sealed.
+pub use expectation::{Expectation, ExpectationError, ExpectedStatistic};
+use judged_run::{JudgedRun, Pair};
+
+/// Whether the evidence of a run is unchanged since it was sealed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Provenance {
-    /// It is.
+    /// It is unchanged.
     Intact,
     /// It was changed since.
     Changed,
-    /// It never was: the run was killed.
+    /// It was never sealed: the run was killed.
     Unsealed,
 }
 
 /// One run of a comparison.
 #[derive(Clone, Copy)]
 pub struct Side<'a> {
-    /// What a reader knows it by: its file.
+    /// The name shown to the reader: its file.
     pub name: &'a str,
-    /// What was recorded.
+    /// Its evidence.
     pub run: &'a dyn Run,
-    /// What it offered.
+    /// The load it offered.
     pub workload: &'a Workload,
-    /// Whether its evidence is as it was sealed.
+    /// Whether its evidence is unchanged since it was sealed.
     pub provenance: Provenance,
 }
 
-/// What `sides`, of which the first is the baseline, show of each other, and beside it what was `expected`.
+/// Compares `sides`, of which the first is the baseline, and reports what was `expected` beside what was measured.
 ///
 /// # Errors
 /// [`JudgeError::Read`] when the evidence of one cannot be read.
 pub fn compare(sides: &[Side<'_>], expected: &[Expectation]) -> Result<ComparisonJudgement, JudgeError> {
-    let known: Vec<Known<'_>> = sides.iter().map(Known::of).collect::<Result<_, _>>()?;
+    let runs: Vec<JudgedRun<'_>> = sides.iter().map(JudgedRun::of).collect::<Result<_, _>>()?;
+    let pairs = || (1..runs.len()).map(|side| Pair { base: &runs[0], new: &runs[side], side });
+    let of_pair = |pair: &Pair<'_, '_>, finding| SidedFinding { sides: vec![0, pair.side], finding };
     let mut findings: Vec<SidedFinding> = Vec::new();
-    for (side, known) in known.iter().enumerate() {
-        findings.extend(own_findings(known).map(|finding| SidedFinding { sides: vec![side], finding }));
+    for (side, run) in runs.iter().enumerate() {
+        findings.extend(own_findings(run).map(|finding| SidedFinding { sides: vec![side], finding }));
     }
-    for side in 1..known.len() {
-        let pair = Pair { base: &known[0], new: &known[side] };
-        findings.extend(
-            rules::findings(&pair).into_iter().map(|finding| SidedFinding { sides: vec![0, side], finding }),
-        );
+    for pair in pairs() {
+        findings.extend(rules::findings(&pair).into_iter().map(|finding| of_pair(&pair, finding)));
     }
-    let place = |rule: &str| RULES.iter().position(|known| known.id == rule);
-    findings.sort_by_key(|f| (f.finding.severity, place(&f.finding.rule), f.sides.clone()));
-    let mut findings = closing::joined(findings);
-    let refusals = refusals(&known, &findings);
-    for side in 1..known.len() {
-        let pair = Pair { base: &known[0], new: &known[side] };
-        let told = rules::m5::rule(&pair, (expected, &refusals), side);
-        findings.extend(told.into_iter().map(|finding| SidedFinding { sides: vec![0, side], finding }));
+    sort(&mut findings);
+    let mut findings = conclusion::joined(findings);
+    let refusals = refusals(&runs, &findings);
+    for pair in pairs() {
+        let found = rules::m5::rule(&pair, expected, &refusals);
+        findings.extend(found.into_iter().map(|finding| of_pair(&pair, finding)));
     }
-    findings.sort_by_key(|f| (f.finding.severity, place(&f.finding.rule), f.sides.clone()));
-    let closing = closing::of(&known, (&findings, &refusals));
+    sort(&mut findings);
+    let conclusion = conclusion::of(&runs, &findings, &refusals);
     Ok(ComparisonJudgement {
         rules_version: RULES_VERSION,
         verdict: Verdict::Measured,
-        because: closing.because,
+        because: conclusion.because,
         claims: Vec::new(),
         findings,
         refusals,
-        supports: closing.supports,
-        does_not_support: closing.does_not_support,
-        would_settle: closing.would_settle,
+        supports: conclusion.supports,
+        does_not_support: conclusion.does_not_support,
+        would_settle: conclusion.next_runs,
     })
 }
 
-/// What the rules say of a run by itself, but for what concerns its own objectives alone.
-fn own_findings<'k>(known: &'k Known<'_>) -> impl Iterator<Item = Finding> + 'k {
-    let is_of_the_run = |f: &&Finding| f.scope.objective.is_none() && f.rule != "M6";
-    known.judgement.findings.iter().filter(is_of_the_run).cloned()
+/// The gravest first; of one severity in the order of the rules, then of the runs.
+fn sort(findings: &mut [SidedFinding]) {
+    let order = |rule: &str| RULES.iter().position(|known| known.id == rule);
+    findings.sort_by_key(|f| (f.finding.severity, order(&f.finding.rule), f.sides.clone()));
 }
 
-/// What no difference of times may be formed of, by which rule.
-fn refusals(known: &[Known<'_>], findings: &[SidedFinding]) -> Vec<Refusal> {
+/// The findings about a run by itself, except those about its own objectives alone.
+fn own_findings<'k>(run: &'k JudgedRun<'_>) -> impl Iterator<Item = Finding> + 'k {
+    let is_of_the_run = |f: &&Finding| f.scope.objective.is_none() && f.rule != "M6";
+    run.judgement.findings.iter().filter(is_of_the_run).cloned()
+}
+
+/// Where no difference of times may be formed, and by which rule.
+fn refusals(runs: &[JudgedRun<'_>], findings: &[SidedFinding]) -> Vec<Refusal> {
     let mut refusals = Vec::new();
     for SidedFinding { sides, finding } in findings.iter().filter(|f| f.finding.severity == Severity::Invalid)
     {
-        let is_refusing = match named(&finding.rule).guard {
-            Guard::Named => false,
-            // A busy generator voids what speaks of a rate; of a closed model nothing does.
-            Guard::OfferedLoad => sides.iter().any(|side| known[*side].is_open(&finding.scope)),
+        let is_refusing = match rule_by_id(&finding.rule).affected {
+            AffectedClaims::Named => false,
+            // A generator at its limit invalidates an offered rate, which a closed model does not have.
+            AffectedClaims::OfferedLoad => sides.iter().any(|side| runs[*side].is_open(&finding.scope)),
             _ => true,
         };
         let of =
             |side: &usize| Refusal { side: *side, rule: finding.rule.clone(), scope: finding.scope.clone() };
         if is_refusing {
-            // Of a pair, the run that is held against the baseline.
+            // Of a pair it is the run that is compared with the baseline.
             refusals.extend(if sides.len() > 1 {
                 sides.iter().skip(1).map(of).collect::<Vec<_>>()
             } else {

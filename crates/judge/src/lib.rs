@@ -1,31 +1,32 @@
-//! From evidence to findings and verdicts: the same run and the same workload give the same judgement,
-//! whenever they are judged.
+//! From evidence to findings and verdicts: the same run and the same workload give the same judgement, whenever they are
+//! judged.
 //!
-//! Pure: no clock, no files, no randomness, and nothing of the live run; all it sees is a [`Run`]. The
-//! order is: [`facts`] are drawn up once, each objective is measured ([`measure`]), every rule in
-//! [`rules`] states its findings, findings void or doubt the claims they guard ([`claims`]), and
-//! [`verdict`] sums up. Start reading at [`judge()`].
+//! Pure: no clock, no files, no randomness, and no access to the live run; the input is a [`Run`]. The order is: counts
+//! and times are put into [`tables`], each objective is measured ([`measure`]), [`facts`] are derived once, every rule in
+//! [`rules`] returns its findings, findings invalidate the claims they affect or add cautions to them ([`claims`]), and
+//! [`verdict`] is the verdict on the whole. Start reading at [`judge()`].
 
 mod claims;
 mod compare;
 mod facts;
 pub mod leaks;
 mod measure;
+mod numbers;
 mod rule;
 mod rules;
+mod tables;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
 mod thresholds;
 mod verdict;
-mod words;
 
 use evidence::run::ReadError;
 use evidence::{Judgement, Run};
 use workload::Workload;
 
-pub use compare::{Expectation, ExpectationError, Expected, Provenance, Side, compare};
+pub use compare::{Expectation, ExpectationError, ExpectedStatistic, Provenance, Side, compare};
 pub use rule::{RULES, RULES_VERSION, Rule, explain, nearest_rule, unknown_rule};
 pub use verdict::exit_code;
 
@@ -37,10 +38,10 @@ pub enum JudgeError {
     Read(#[from] ReadError),
 }
 
-/// What `run`, which offered `workload`, shows of what it was asked.
+/// Judges `run`, which offered `workload`.
 ///
 /// # Errors
-/// [`JudgeError::Read`] when the evidence cannot be read. A run that shows nothing is no error.
+/// [`JudgeError::Read`] when the evidence cannot be read. A run without any evidence is no error.
 pub fn judge(run: &dyn Run, workload: &Workload) -> Result<Judgement, JudgeError> {
     let facts = facts::Facts::of(run, workload)?;
     let mut findings = rules::findings(&facts);

@@ -1,4 +1,4 @@
-//! What an objective comes to: one number, how sure it is, and what it rests on. No rule speaks here.
+//! The measurement of an objective: one number, its interval, and the number of observations. No rule is applied here.
 
 mod rates;
 mod series;
@@ -8,72 +8,83 @@ use evidence::Run;
 use evidence::run::ReadError;
 use workload::{Measure, Objective, Workload};
 
-use crate::facts::Tables;
+use crate::tables::Tables;
 
 /// A number, or why there is none.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
     /// In the measure's unit.
     Finite(f64),
-    /// More than the asked share never got its answer.
+    /// More requests failed or were dropped than the quantile leaves out.
     Infinite,
-    /// It was not measured, which is not zero; the sentence says what is lacking.
+    /// It was not measured, which is not zero; the sentence names what is missing.
     Missing(String),
 }
 
-/// What was observed of one objective.
+/// The measurement of one objective.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Observed {
+pub(crate) struct Measurement {
     pub(crate) value: Value,
     /// The unit of value, bound and interval.
     pub(crate) unit: String,
     /// The 95 % interval within this run.
     pub(crate) interval: Option<(f64, f64)>,
-    /// How many observations it rests on.
+    /// The number of observations.
     pub(crate) samples: u64,
-    /// For quantiles: what lies beyond.
-    pub(crate) tail: Option<Tail>,
+    /// For quantiles only.
+    pub(crate) tail: Option<QuantileTail>,
 }
 
-/// What lies beyond a quantile.
+/// The observations beyond a quantile.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Tail {
+pub(crate) struct QuantileTail {
     /// Which quantile, 0 to 1.
     pub(crate) q: f64,
-    /// How many observations lie beyond it.
+    /// How many observations are beyond it.
     pub(crate) beyond: f64,
-    /// How many times fewer independent ones there are, where it can be told; at least 1.
+    /// Observations per independent observation, where it can be computed; at least 1.
     pub(crate) design_effect: Option<f64>,
 }
 
-impl Observed {
-    pub(crate) fn new(value: Value, unit: &str, samples: u64) -> Observed {
-        Observed { value, unit: unit.to_owned(), interval: None, samples, tail: None }
+impl Measurement {
+    fn new(value: Value, unit: &str, samples: u64) -> Measurement {
+        Measurement { value, unit: unit.to_owned(), interval: None, samples, tail: None }
+    }
+
+    fn missing(why: &str) -> Measurement {
+        Measurement::new(Value::Missing(why.to_owned()), "", 0)
     }
 }
 
-/// What `objective` comes to in this run.
+/// Measures `objective` in this run.
 ///
 /// # Errors
 /// [`ReadError`] when the evidence cannot be read.
 pub(crate) fn observe(
     run: &dyn Run,
-    (workload, tables): (&Workload, &Tables),
+    workload: &Workload,
+    tables: &Tables,
     objective: &Objective,
-) -> Result<Observed, ReadError> {
+) -> Result<Measurement, ReadError> {
     let filter = &objective.filter;
     Ok(match &objective.measure {
         Measure::ResponseTime(statistic)
         | Measure::ServiceTime(statistic)
         | Measure::IterationTime(statistic) => {
-            times::observe(run, (workload, tables), (objective, *statistic))?
+            let source = times::TimeSource { run, workload, tables };
+            times::observe(&source, objective, *statistic)?
         }
         Measure::ErrorRate => rates::error_rate(tables, filter),
         Measure::Goodput { within } => rates::goodput(tables, filter, *within),
         Measure::Throughput => rates::throughput(tables, filter),
         Measure::CheckRate { check } => rates::check_rate(tables, filter, check.as_deref()),
         Measure::Series { statistic, name, target } => {
-            series::observe(run, (tables, filter), (*statistic, name, target.as_deref()))?
+            let selected = match series::select(run, name, target.as_deref()) {
+                Ok(selected) => selected,
+                Err(why) => return Ok(Measurement::missing(&why)),
+            };
+            let phases = tables.phases.iter().filter(|p| filter.phase.as_ref().is_none_or(|f| *f == p.name));
+            series::observe(run, &selected, phases, *statistic)?
         }
     })
 }

@@ -1,4 +1,4 @@
-//! What the rules are, in words: the table behind `explain`, behind every finding and behind the manual.
+//! The rules in words: the table that `explain`, every finding and the manual are made of.
 
 use std::fmt;
 
@@ -8,43 +8,42 @@ mod table;
 
 pub use table::RULES;
 
-/// Counted up whenever a rule, a threshold or the meaning of a claim changes, so that a stored judgement
-/// can be told from one that today's rules would give.
+/// Increased whenever a rule, a threshold or the meaning of a claim changes, so that a stored judgement can be
+/// distinguished from one that today's rules would give.
 pub const RULES_VERSION: u32 = 3;
 
 /// One validity rule, in words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rule {
-    /// Its short name, such as `L1`.
+    /// Its short name: `L1`.
     pub id: &'static str,
-    /// Its long name, such as `offered-load-not-reached`.
+    /// Its long name: `offered-load-not-reached`.
     pub title: &'static str,
     /// The gravest severity it gives.
     pub severity: Severity,
     /// What it tests, with default thresholds.
     pub tests: &'static str,
-    /// Which claims it guards.
-    pub guards: &'static str,
+    /// Which claims it affects, in words.
+    pub affects: &'static str,
     /// Why it matters.
     pub why: &'static str,
     /// What to do when it fires.
     pub next: &'static str,
-    /// Which claims its findings touch, within their scope.
-    pub(crate) guard: Guard,
+    /// Which claims its findings affect.
+    pub(crate) affected: AffectedClaims,
 }
 
-/// Which claims a rule's findings touch, within their scope. A finding that names an objective touches that
-/// one alone.
+/// Which claims a rule's findings affect, within their scope. A finding that names an objective affects that one alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Guard {
+pub(crate) enum AffectedClaims {
     /// All, and the run itself.
     Everything,
     /// Those on requests.
     Load,
     /// Those on requests at an offered rate; with closed models alone it cautions.
     OfferedLoad,
-    /// Those on requests, but a miss stays a miss.
-    LoadUnlessMissed,
+    /// Those on requests, but a violated objective stays violated.
+    LoadUnlessViolated,
     /// Those on times.
     Times,
     /// Only the objective it names.
@@ -69,8 +68,8 @@ impl Rule {
     }
 }
 
-/// The rule of this short name.
-pub(crate) fn named(id: &str) -> &'static Rule {
+/// The rule of this short name. Every id in code has its row in the table.
+pub(crate) fn rule_by_id(id: &str) -> &'static Rule {
     RULES.iter().find(|rule| rule.id == id).expect("a rule in code has its row in the table")
 }
 
@@ -85,7 +84,7 @@ impl fmt::Display for Rule {
         writeln!(f, "{} {} ({})", self.id, self.title, self.severity)?;
         let parts = [
             ("What it tests", self.tests),
-            ("What it guards", self.guards),
+            ("What it affects", self.affects),
             ("Why it matters", self.why),
             ("What to do", self.next),
         ];
@@ -95,27 +94,27 @@ impl fmt::Display for Rule {
 
 /// The rule of this short or long name, in whatever case.
 pub fn explain(rule: &str) -> Option<&'static Rule> {
-    let asked = rule.trim();
-    RULES.iter().find(|r| r.id.eq_ignore_ascii_case(asked) || r.title.eq_ignore_ascii_case(asked))
+    let name = rule.trim();
+    RULES.iter().find(|r| r.id.eq_ignore_ascii_case(name) || r.title.eq_ignore_ascii_case(name))
 }
 
-/// The rule whose short or long name is most like `rule`, if any is like it at all.
+/// The rule whose short or long name is most similar to `rule`, if any is similar.
 pub fn nearest_rule(rule: &str) -> Option<&'static Rule> {
-    let asked = rule.trim().to_lowercase();
-    let likeness = |known: &str| strsim::jaro_winkler(&asked, &known.to_lowercase());
+    let name = rule.trim().to_lowercase();
+    let similarity = |known: &str| strsim::jaro_winkler(&name, &known.to_lowercase());
     RULES
         .iter()
-        .map(|r| (likeness(r.id).max(likeness(r.title)), r))
-        .filter(|(likeness, _)| *likeness > 0.7)
+        .map(|r| (similarity(r.id).max(similarity(r.title)), r))
+        .filter(|(similarity, _)| *similarity > 0.7)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, r)| r)
 }
 
-/// What to say of a name that is no rule's: the nearest one, and all there are.
+/// The error for a name that no rule has: the nearest rule, and the ids of all.
 pub fn unknown_rule(rule: &str) -> String {
     let near = nearest_rule(rule).map(|r| format!(" Did you mean `{}` ({})?", r.id, r.title));
-    let known: Vec<&str> = RULES.iter().map(|r| r.id).collect();
-    format!("there is no rule `{}`.{} Known are {}.", rule.trim(), near.unwrap_or_default(), known.join(", "))
+    let ids: Vec<&str> = RULES.iter().map(|r| r.id).collect();
+    format!("there is no rule `{}`.{} Known are {}.", rule.trim(), near.unwrap_or_default(), ids.join(", "))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The rules: each a small pure function from facts to findings, one file each.
 //!
-//! A rule states what it sees and how grave it is; which claims that touches is decided in `claims`, by
-//! the guard that the rule's row in the table names. Add a rule as a file here and a row there.
+//! A rule returns findings and their severity. Which claims they affect is decided in `claims`, by the rule's row in the
+//! table (`crate::rule`). Add a rule as a file here and a row there.
 
 mod imported;
 mod l1;
@@ -11,7 +11,7 @@ mod l4;
 mod l5;
 mod l6;
 mod l7;
-pub(crate) mod m4;
+mod m4;
 pub(crate) mod m6;
 mod o1;
 mod q1;
@@ -32,7 +32,7 @@ use evidence::Finding;
 
 use crate::facts::Facts;
 
-/// Every rule that looks at the evidence; M6 looks at the claims instead, when there are any.
+/// Every rule on the evidence. M6 is a rule on the claims.
 const EVIDENCE_RULES: [fn(&Facts<'_>) -> Vec<Finding>; 23] = [
     imported::rule,
     l1::rule,
@@ -59,7 +59,7 @@ const EVIDENCE_RULES: [fn(&Facts<'_>) -> Vec<Finding>; 23] = [
     o1::rule,
 ];
 
-/// What the rules find in the evidence.
+/// The findings of all rules on the evidence.
 pub(crate) fn findings(facts: &Facts<'_>) -> Vec<Finding> {
     EVIDENCE_RULES.iter().flat_map(|rule| rule(facts)).collect()
 }

@@ -1,18 +1,17 @@
-//! Every threshold of every rule, so that they can be read, argued with and changed in one place.
-//! Shares are from 0 to 1.
+//! Every threshold of every rule, in one place. Shares are from 0 to 1.
 
-/// L1: a smaller share of arrivals kept is invalid.
-pub(crate) const KEPT_INVALID: f64 = 0.99;
-/// L1: a smaller share of arrivals kept is a caution.
-pub(crate) const KEPT_CAUTION: f64 = 0.995;
-/// L1: a smaller share of arrivals kept in any window of [`WINDOW_S`] is a caution.
-pub(crate) const KEPT_IN_WINDOW: f64 = 0.95;
-/// L1, L3: the window in which a short lack shows, in seconds.
+/// L1: a smaller share of delivered arrivals is invalid.
+pub(crate) const DELIVERED_INVALID: f64 = 0.99;
+/// L1: a smaller share of delivered arrivals is a caution.
+pub(crate) const DELIVERED_CAUTION: f64 = 0.995;
+/// L1: a smaller share of delivered arrivals in any window of [`WINDOW_S`] is a caution.
+pub(crate) const DELIVERED_IN_WINDOW: f64 = 0.95;
+/// L1, L3, S9: the window in which a short disturbance is looked for, in seconds.
 pub(crate) const WINDOW_S: u32 = 10;
 
-/// L2: a larger share of arrivals dropped late is invalid.
+/// L2: a larger share of arrivals dropped because the generator was late is invalid.
 pub(crate) const LATE_INVALID: f64 = 0.01;
-/// L2: a larger share of arrivals dropped late is a caution.
+/// L2: a larger share of arrivals dropped because the generator was late is a caution.
 pub(crate) const LATE_CAUTION: f64 = 0.001;
 /// L2: the largest 99th percentile of start lag, as a share of the gated quantile …
 pub(crate) const LAG_SHARE: f64 = 0.05;
@@ -24,32 +23,32 @@ pub(crate) const LOOP_CPU: f64 = 0.80;
 /// L3: the largest 99th percentile of loop stalls, in milliseconds.
 pub(crate) const STALL_MS: f64 = 2.0;
 
-/// L4: the largest share of a phase that may be spent at the cap.
-pub(crate) const AT_CAP: f64 = 0.01;
-/// L4: the largest share of the cap that rate × iteration time may come to.
-pub(crate) const CAP_USE: f64 = 0.90;
+/// L4: the largest share of a phase that a scenario may be at its VU limit.
+pub(crate) const AT_VU_LIMIT: f64 = 0.01;
+/// L4: the largest share of the VU limit that rate × iteration time may reach.
+pub(crate) const VU_LIMIT_USE: f64 = 0.90;
 
-/// L5: fewer whole seconds say nothing.
+/// L5: with fewer whole seconds it is not tested.
 pub(crate) const LEAST_WINDOW_S: u32 = 20;
-/// L5: what was under way and what rate and times make of it may be this far apart, as a share …
+/// L5: a larger difference between observed and implied concurrency, as a share, is a caution …
 pub(crate) const LITTLE_CAUTION: f64 = 0.02;
-/// L5: … and from here on one of them is wrong.
+/// L5: … and a larger one than this is invalid.
 pub(crate) const LITTLE_INVALID: f64 = 0.05;
 
-/// L6: by how much arrivals may differ from the plan's, for rounding.
+/// L6: the largest difference between arrivals and the plan's, for rounding.
 pub(crate) const PLAN_GAP: u64 = 1;
 
-/// L6: a larger gap in the books of an imported run is invalid, a smaller one a caution.
+/// L6: a larger gap in the counts of an imported run is invalid, a smaller one a caution.
 pub(crate) const IMPORTED_GAP: f64 = 0.001;
 
 /// Q1: the largest difference of failure rates in one pool.
 pub(crate) const POOLED_FAILURES: f64 = 0.01;
 /// Q1: the largest ratio of medians in one pool.
 pub(crate) const POOLED_MEDIANS: f64 = 2.0;
-/// Q1: a group of fewer observations is too small for its rate or median to be compared.
+/// Q1: groups of fewer observations are not compared.
 pub(crate) const POOLED_GROUP: u64 = 100;
 
-/// Q2: from this share of the time limit on a response counts as cut off by it.
+/// Q2: a response that took this share of its time limit counts as cut off by it.
 pub(crate) const NEAR_TIMEOUT: f64 = 0.98;
 
 /// Q3: a larger share of failed or dropped arrivals is invalid for a number about successes.
@@ -57,70 +56,71 @@ pub(crate) const SURVIVORS_INVALID: f64 = 0.01;
 /// Q3: a larger share of failed or dropped arrivals is a caution for it.
 pub(crate) const SURVIVORS_CAUTION: f64 = 0.001;
 
-/// Q4: with fewer successes a mean above the 95th percentile says little: 20 beyond the quantile.
+/// Q4: with fewer successes, fewer than 20 are beyond the 95th percentile, and it is not compared with the mean.
 pub(crate) const BIMODAL_SAMPLES: u64 = 400;
 
-/// S4: with fewer arrivals beyond it a quantile is not gated.
+/// S4: a quantile with fewer arrivals beyond it is not gated.
 pub(crate) const TAIL_GATED: f64 = 100.0;
-/// S4: with fewer, or fewer independent ones, it is no more than a hint.
+/// S4: one with fewer arrivals, or fewer independent ones, is no more than a hint.
 pub(crate) const TAIL_SHOWN: f64 = 20.0;
-/// S4: a clustered tail leaves the answer open unless the interval from batches, this many times as wide, is
-/// clear of the bound.
+/// S4: a clustered tail is inconclusive unless the interval from batches, this many times as wide, does not include
+/// the bound.
 pub(crate) const CLEAR_WIDTHS: f64 = 3.0;
 
-/// T1, T2: endpoints with fewer requests in a usual second are not looked at.
-pub(crate) const COURSE_RATE: f64 = 10.0;
-/// T1, T2: the 95th percentile of a second is looked at from so many requests a second on.
-pub(crate) const COURSE_P95_RATE: f64 = 40.0;
-/// T1: half of the margin within which quantiles are called equal; a warm-up that moves one by more is in the way.
+/// T1, T2: endpoints with fewer requests in the median second are not analysed.
+pub(crate) const STEADY_MIN_RATE: f64 = 10.0;
+/// T1, T2: the 95th percentile of a second is analysed from so many requests a second on.
+pub(crate) const STEADY_P95_MIN_RATE: f64 = 40.0;
+/// T1: a warm-up that changes a quantile by more than this share affects it; half of the margin within which quantiles
+/// are called equal.
 pub(crate) const WARM_UP_MOVES: f64 = 0.025;
-/// T1: another way to find the cut disagrees from this share of the phase on.
+/// T1: MSER-5 disagrees when its cut is more than this share of the phase away.
 pub(crate) const MSER_APART: f64 = 0.2;
-/// T2: failures in a few seconds are a burst from this many beyond the mean on, as a share.
+/// T2: a failed share in a few seconds that exceeds the mean by more than this is a burst.
 pub(crate) const BURST: f64 = 0.05;
-/// T2: how many seconds these are.
+/// T2: how many seconds those are.
 pub(crate) const BURST_BATCH_S: u32 = 5;
 
-/// T4: a smaller share of successes voids the latency of a phase.
-pub(crate) const WORKING: f64 = 0.50;
+/// T4: a smaller share of successes invalidates the latency of a phase.
+pub(crate) const MIN_SUCCESS: f64 = 0.50;
 
-/// T5: seconds in which fewer of the responses were due in an earlier phase are not spent on a backlog.
+/// T5: a second belongs to the backlog when at least this share of its responses was due in an earlier phase.
 pub(crate) const CARRIED_SHARE: f64 = 0.10;
-/// T5: fewer than this are no backlog.
+/// T5: fewer such responses are no backlog.
 pub(crate) const CARRIED: u64 = 10;
-/// T5: working the backlog off took so much of the phase that it is in its 95th percentile.
+/// T5: a backlog that takes this share of the phase affects its 95th percentile, and is invalid.
 pub(crate) const CARRIED_INVALID: f64 = 0.05;
 
-/// S9: the most that neighbours may take of the processors, in the mean …
+/// S9: the largest share of the processors that neighbours may take, in the mean …
 pub(crate) const STEAL_MEAN: f64 = 0.01;
 /// S9: … and in any window of [`WINDOW_S`].
 pub(crate) const STEAL_WINDOW: f64 = 0.05;
-/// S9: how far apart frequencies may be.
+/// S9: the largest difference of frequencies, as a share.
 pub(crate) const FREQUENCY_APART: f64 = 0.05;
-/// S9: the most that anybody may wait for memory or a processor, as a share of [`WINDOW_S`].
+/// S9: the largest share of [`WINDOW_S`] in which a process may wait for memory or a processor.
 pub(crate) const PRESSURE: f64 = 0.05;
-/// S9: the most that others may use while somebody waits for a processor.
+/// S9: the most cores that other processes may use while a process waits for a processor.
 pub(crate) const OTHERS_CORES: f64 = 0.25;
 
-/// Length of the batches of which intervals are made, in seconds.
+/// Length of the batches that intervals are computed from, in seconds.
 pub(crate) const BATCH_S: u32 = 10;
 
-/// C1: failed shares differ from this on …
+/// C1: failed shares differ when they are further apart than this …
 pub(crate) const ERRORS_APART: f64 = 0.001;
-/// C1: … if chance alone would show as much less often than this.
+/// C1: … and the test gives a smaller probability for chance alone.
 pub(crate) const ERRORS_CHANCE: f64 = 0.001;
-/// C2: mixes of endpoints differ from this total variation on …
+/// C2: mixes of endpoints differ when their total variation is larger than this …
 pub(crate) const MIX_APART: f64 = 0.01;
-/// C2: … if chance alone would show as much less often than this.
+/// C2: … and the test gives a smaller probability for chance alone.
 pub(crate) const MIX_CHANCE: f64 = 0.001;
-/// C2: by how much the size of an answer may differ.
+/// C2: the largest difference of response sizes, as a share …
 pub(crate) const BYTES_APART: f64 = 0.02;
-/// C2: … and by how many at all: a header that a connection has carried before takes a few bytes less.
+/// C2: … and in bytes: a header that was sent on the connection before takes a few bytes less.
 pub(crate) const BYTES_OF_FRAMING: f64 = 32.0;
-/// C6: by how much what is stored at the start may differ.
+/// C6: the largest difference of stored data at the start, as a share.
 pub(crate) const STATE_APART: f64 = 0.05;
 
-/// L7: fewer failures in the last second are nothing to speak of.
+/// L7: fewer failures in the last second are ignored.
 pub(crate) const CUTOFF_FAILURES: u64 = 10;
-/// L7: how near to the number in flight failures of the last second are its cut-off.
+/// L7: failures of the last second that differ from the requests in flight by no more than this share are cut-offs.
 pub(crate) const CUTOFF_NEAR: f64 = 0.15;

@@ -1,4 +1,4 @@
-//! The verdict on the whole, and what the process returns for it.
+//! The verdict on the whole run, and its exit code.
 
 use evidence::{Claim, Finding, Judgement, Severity, Verdict};
 
@@ -6,10 +6,12 @@ use crate::claims;
 use crate::facts::Facts;
 use crate::rule::{RULES, RULES_VERSION};
 
-/// Rules that say the generator was at its limit. One of them voids the whole run where it voids a claim.
+/// Rules about a generator at its limit. A finding of theirs that invalidates a claim invalidates the whole run.
 const GENERATOR_RULES: [&str; 2] = ["L1", "L3"];
+/// The rule about accounting. Its invalid findings invalidate the whole run.
+const ACCOUNTING_RULE: &str = "L6";
 
-/// What the process returns for a verdict: 0 PASS or MEASURED, 3 FAIL, 4 INCONCLUSIVE, 5 INVALID.
+/// The exit code for a verdict: 0 PASS or MEASURED, 3 FAIL, 4 INCONCLUSIVE, 5 INVALID.
 pub fn exit_code(verdict: Verdict) -> u8 {
     match verdict {
         Verdict::Pass | Verdict::Measured => 0,
@@ -19,45 +21,48 @@ pub fn exit_code(verdict: Verdict) -> u8 {
     }
 }
 
-/// Sum up: the verdict on the whole, the claims in the plan's order, the findings with the gravest first.
+/// The judgement: the verdict on the whole, the claims in the plan's order, the findings with the gravest first.
 pub(crate) fn judgement(facts: &Facts<'_>, claims: Vec<Claim>, mut findings: Vec<Finding>) -> Judgement {
-    let place = |finding: &Finding| RULES.iter().position(|rule| rule.id == finding.rule);
-    findings.sort_by_key(|finding| (finding.severity, place(finding)));
+    let order = |finding: &Finding| RULES.iter().position(|rule| rule.id == finding.rule);
+    findings.sort_by_key(|finding| (finding.severity, order(finding)));
     let (verdict, because) = whole(facts, &claims, &findings);
     Judgement { rules_version: RULES_VERSION, verdict, because, claims, findings }
 }
 
 fn whole(facts: &Facts<'_>, claims: &[Claim], findings: &[Finding]) -> (Verdict, String) {
-    if let Some(void) = void(facts, findings) {
-        return (Verdict::Invalid, format!("{} {}: {}", void.rule, void.title, void.what));
+    if let Some(finding) = invalidating(facts, findings) {
+        return (Verdict::Invalid, format!("{} {}: {}", finding.rule, finding.title, finding.what));
     }
     if !facts.is_complete() && claims.is_empty() {
-        return (Verdict::Inconclusive, format!("Nothing was asked. {}", claims::cut_short(facts)));
+        return (Verdict::Inconclusive, format!("No objective was set. {}", claims::cut_short(facts)));
     }
     if claims.is_empty() {
-        return (Verdict::Measured, "Nothing was asked: numbers and doubts, no verdict.".to_owned());
+        let because = "No objective was set: numbers and cautions, no verdict.";
+        return (Verdict::Measured, because.to_owned());
     }
-    for (verdict, what) in [
-        (Verdict::Fail, "missed"),
+    for (verdict, result) in [
+        (Verdict::Fail, "violated"),
         (Verdict::Invalid, "not answered by this evidence"),
         (Verdict::Inconclusive, "not decided by this evidence"),
     ] {
-        let such: Vec<&str> =
+        let names: Vec<&str> =
             claims.iter().filter(|c| c.verdict == verdict).map(|c| c.name.as_str()).collect();
-        if verdict == Verdict::Inconclusive && !such.is_empty() && !facts.is_complete() {
+        if verdict == Verdict::Inconclusive && !names.is_empty() && !facts.is_complete() {
             return (verdict, claims::cut_short(facts));
         }
-        if !such.is_empty() {
-            return (verdict, format!("{} {what}: {}.", count(such.len(), claims.len()), such.join(", ")));
+        if !names.is_empty() {
+            let because =
+                format!("{} {result}: {}.", objectives(names.len(), claims.len()), names.join(", "));
+            return (verdict, because);
         }
     }
     if !facts.is_complete() {
         return (Verdict::Inconclusive, claims::cut_short(facts));
     }
-    (Verdict::Pass, format!("{} kept.", count(claims.len(), claims.len())))
+    (Verdict::Pass, format!("{} met.", objectives(claims.len(), claims.len())))
 }
 
-fn count(some: usize, all: usize) -> String {
+fn objectives(some: usize, all: usize) -> String {
     match (some, all) {
         (1, 1) => "The objective is".to_owned(),
         (some, all) if some == all => format!("All {all} objectives are"),
@@ -66,12 +71,15 @@ fn count(some: usize, all: usize) -> String {
     }
 }
 
-/// The finding that voids the whole run: books that do not balance, or a generator at its limit that voids
+/// The finding that invalidates the whole run: counts that do not add up, or a generator at its limit that invalidates
 /// at least one claim.
-fn void<'f>(facts: &Facts<'_>, findings: &'f [Finding]) -> Option<&'f Finding> {
-    let voids_a_claim =
-        |f: &Finding| facts.asked.iter().any(|a| claims::weight(facts, a, f) == Some(Severity::Invalid));
+fn invalidating<'f>(facts: &Facts<'_>, findings: &'f [Finding]) -> Option<&'f Finding> {
+    let invalidates_a_claim = |finding: &Finding| {
+        let mut severities = facts.objectives.iter().map(|o| claims::severity_for(facts, o, finding));
+        severities.any(|severity| severity == Some(Severity::Invalid))
+    };
     let mut invalid = findings.iter().filter(|f| f.severity == Severity::Invalid);
-    let books = invalid.clone().find(|f| f.rule == "L6");
-    books.or_else(|| invalid.find(|f| GENERATOR_RULES.contains(&f.rule.as_str()) && voids_a_claim(f)))
+    let accounting = invalid.clone().find(|f| f.rule == ACCOUNTING_RULE);
+    accounting
+        .or_else(|| invalid.find(|f| GENERATOR_RULES.contains(&f.rule.as_str()) && invalidates_a_claim(f)))
 }

@@ -1,4 +1,4 @@
-//! Profiles made here: from what other profilers print, and for tests.
+//! Builds profiles: from the output of other profilers, and for tests.
 
 use std::collections::HashMap;
 
@@ -11,11 +11,11 @@ use crate::text::Text;
 pub struct Frame<'a> {
     /// The function; empty if it is not known.
     pub function: &'a str,
-    /// The binary or library that it lies in; empty if it is not known.
+    /// The binary or library that contains it; empty if it is not known.
     pub binary: &'a str,
 }
 
-/// Puts a [`Profile`] together, stack by stack.
+/// Builds a [`Profile`] stack by stack.
 #[derive(Debug, Default)]
 pub struct Builder {
     profile: Profile,
@@ -25,12 +25,11 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// A profile that counts these things. Everything else in its header is the caller's to set on what
-    /// [`Builder::finish`] gives.
+    /// A profile with these sample types. The caller sets the rest of the header on the result of [`Builder::finish`].
     pub fn new(sample_types: Vec<ValueType>) -> Builder {
         let mut builder =
             Builder { profile: Profile { sample_types, ..Profile::default() }, ..Builder::default() };
-        // The first text of a table fits.
+        // The first text of a table always fits.
         let empty = builder.profile.texts.push("").unwrap_or_default();
         builder.texts.insert(String::new(), empty);
         builder
@@ -40,7 +39,7 @@ impl Builder {
     /// left out.
     ///
     /// # Errors
-    /// [`MergeError::TooLarge`] when there is more than one profile can hold.
+    /// [`MergeError::TooLarge`] when there is more than one profile can contain.
     pub fn sample(&mut self, frames: &[Frame<'_>], values: &[i64]) -> Result<(), MergeError> {
         let stack = frames.iter().rev().map(|frame| self.location(frame)).collect::<Result<Vec<_>, _>>()?;
         let mut values = values.to_vec();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The records of which a profile consists.
+/// The records of a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Record {
     /// What is counted.
@@ -11,13 +11,13 @@ pub enum Record {
     Sample,
     /// A binary or library.
     Mapping,
-    /// A place in the program.
+    /// An address in the program.
     Location,
     /// A function.
     Function,
     /// A string of the table.
     Text,
-    /// A field that stands once.
+    /// A field that occurs once.
     Header,
 }
 
@@ -38,15 +38,15 @@ impl fmt::Display for Record {
 /// What is wrong with a record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// Its bytes are no such message.
+    /// Its bytes are not such a message.
     #[error("it cannot be decoded ({0})")]
     Undecodable(String),
-    /// It is longer than any profiler makes one.
+    /// It is longer than any profiler writes.
     #[error("it has {bytes} bytes, more than {most}")]
     TooLong {
-        /// How long it is.
+        /// Its length.
         bytes: usize,
-        /// How long it may be.
+        /// The limit.
         most: usize,
     },
     /// It names a string outside the table.
@@ -54,13 +54,13 @@ pub enum Problem {
     NoText {
         /// Which field.
         field: &'static str,
-        /// What it says.
+        /// Its value.
         index: i64,
         /// How many there are.
         texts: usize,
     },
-    /// It names a mapping, location or function that is not there.
-    #[error("it names {what} {id}, which is not there")]
+    /// It names a mapping, location or function that does not exist.
+    #[error("it names {what} {id}, which does not exist")]
     NoSuch {
         /// What it names.
         what: Record,
@@ -71,9 +71,9 @@ pub enum Problem {
     #[error("its id is 0, which is reserved")]
     ReservedId,
     /// Two have the same id.
-    #[error("its id {0} is another's too")]
+    #[error("its id {0} is also that of another")]
     DuplicateId(u64),
-    /// It has not as many values as there are sample types.
+    /// The number of its values is not that of the sample types.
     #[error("it has {values} values, and there are {types} sample types")]
     Values {
         /// How many it has.
@@ -81,18 +81,18 @@ pub enum Problem {
         /// How many it should have.
         types: usize,
     },
-    /// A field that may stand once stands again, as in two files written one after the other.
-    #[error("the time stands twice: these are several profiles in one file")]
+    /// A field that may occur once occurs again, as in two files written one after the other.
+    #[error("the time is given twice: these are several profiles in one file")]
     Twice,
     /// The table's first string is not the empty one.
     #[error("the first string of the table is not the empty one")]
     FirstText,
-    /// More of them than can be counted here.
+    /// More of them than are supported.
     #[error("there are too many")]
     TooMany,
 }
 
-/// Why bytes are no profile.
+/// Why bytes are not a profile.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     /// There are none.
@@ -104,7 +104,7 @@ pub enum ReadError {
         /// The limit.
         most: usize,
     },
-    /// Stacks so deep and so many that going through them would take too long.
+    /// Stacks so deep and so many that reading them would take too long.
     #[error("its stacks have more than {most} frames in all")]
     TooManyFrames {
         /// The limit.
@@ -115,16 +115,16 @@ pub enum ReadError {
     Gzip {
         /// How much could be inflated.
         inflated_bytes: usize,
-        /// What the inflater says.
+        /// The error of the inflater.
         why: String,
     },
     /// Something else than a profile in pprof's format.
     #[error("it is no pprof profile: {why}")]
     NotPprof {
-        /// What it seems to be instead.
+        /// What it appears to be instead.
         why: String,
     },
-    /// The outer encoding is broken, as in a file that was cut.
+    /// The outer encoding is broken, as in a truncated file.
     #[error("at byte {at}: {why}")]
     Broken {
         /// Where, in the inflated bytes.
@@ -146,23 +146,23 @@ pub enum ReadError {
     },
 }
 
-/// A sample type that is not there.
+/// A sample type that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("it has no sample type `{wanted}`; it has: {}", known.join(", "))]
+#[error("it has no sample type `{requested}`; it has: {}", known.join(", "))]
 pub struct TypeError {
-    /// What was asked for.
-    pub wanted: String,
-    /// What there is.
+    /// The requested one.
+    pub requested: String,
+    /// Those that exist.
     pub known: Vec<String>,
 }
 
-/// Why a profile cannot be looked at as asked.
+/// Why a profile cannot be viewed with these options.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ViewError {
     /// There is no such sample type.
     #[error(transparent)]
     Type(#[from] TypeError),
-    /// The focus is no regular expression.
+    /// The focus is not a regular expression.
     #[error("the focus is no regular expression: {0}")]
     Focus(String),
 }
@@ -178,7 +178,7 @@ pub enum MergeError {
         /// Those of another.
         other: String,
     },
-    /// What only grows became less.
+    /// A value that only grows became less.
     #[error(
         "`{sample_type}` is less at the end than at the start: the process was restarted in between, or the files \
              are the wrong way round"
@@ -187,7 +187,7 @@ pub enum MergeError {
         /// Which one.
         sample_type: String,
     },
-    /// More samples or texts than one profile can hold.
+    /// More samples or texts than one profile can contain.
     #[error("together they are too large")]
     TooLarge,
 }
@@ -205,7 +205,7 @@ pub enum CompareError {
     },
     /// A count of requests for one side alone.
     #[error(
-        "both sides need a count of requests, or neither: a cost per request cannot be held against a share"
+        "both sides need a count of requests, or neither: a cost per request cannot be compared with a share"
     )]
     OneDenominator,
     /// A count of requests that is 0.

@@ -5,7 +5,7 @@ use std::f64::consts::{PI, SQRT_2};
 /// The half width of a 95 % interval, in standard errors.
 pub(crate) const Z_95: f64 = 1.959_963_985;
 
-/// How likely a standard normal number lies at least this far from 0, on either side.
+/// The probability that a standard normal number is at least this far from 0, on either side.
 pub(crate) fn two_sided(z: f64) -> f64 {
     erfc(z.abs() / SQRT_2)
 }

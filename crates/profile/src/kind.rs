@@ -1,5 +1,5 @@
-//! What a sample type measures, and how many samples stand behind a value: a sum of nanoseconds or bytes says nothing
-//! about its own error until one knows how many times the profiler looked.
+//! What a sample type measures, and how many samples a value is made of: the error of a sum of nanoseconds or bytes
+//! depends on the number of samples that the profiler took.
 
 use crate::model::{LabelValue, Profile, Sample};
 
@@ -9,11 +9,11 @@ use crate::model::{LabelValue, Profile, Sample};
 pub enum Kind {
     /// Processor time, sampled by a timer, over the time of the profile.
     Cpu,
-    /// What was allocated, since the process began unless it is a difference: the churn.
+    /// Allocations, since the process started unless it is a difference: the churn.
     Allocated,
-    /// What was in use at the last collection: the footprint.
+    /// Memory in use at the last collection: the footprint.
     InUse,
-    /// Waiting for locks or channels, since the process began unless it is a difference; off by default in Go.
+    /// Waiting for locks or channels, since the process started unless it is a difference; off by default in Go.
     Contention,
     /// A state that was counted completely, such as goroutines.
     State,
@@ -22,7 +22,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What the sample type of this index measures.
+    /// What the sample type at this index measures.
     pub fn of(profile: &Profile, index: usize) -> Kind {
         let Some(found) = profile.sample_types.get(index) else { return Kind::Other };
         match found.name.as_str() {
@@ -48,7 +48,7 @@ impl Kind {
         matches!(self, Kind::InUse | Kind::State)
     }
 
-    /// How many samples a value needs behind it before anything may be said of it.
+    /// The number of samples that a value needs to be tested.
     pub fn least_samples(self) -> f64 {
         match self {
             // About 10 MiB at Go's rate of one sample in 512 KiB.
@@ -65,20 +65,20 @@ impl Kind {
 pub enum Sampling {
     /// There are samples.
     Seen,
-    /// The profile says that its rate is 0: what it shows is older.
+    /// The rate in the profile is 0: its samples are older.
     Off,
-    /// There are none, and the profiler may well have been off: nothing was measured.
+    /// There are none, and the profiler may have been off: nothing was measured.
     OffOrUnknown,
-    /// There are none, of a kind that is always on while it is asked for.
+    /// There are none, of a kind that is always on while it is captured.
     NoneSeen,
 }
 
 /// How many samples the profiler took for a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Counting {
-    /// As many as the sample type of this index says.
+    /// The value of the sample type at this index.
     Column(usize),
-    /// One for each of so much.
+    /// One per period.
     Period(f64),
     /// Allocations are sampled at random, one in `rate_bytes` on average, and scaled up by their size.
     Heap {
@@ -89,14 +89,14 @@ pub enum Counting {
     },
     /// All of them: a value has no sampling error.
     Complete,
-    /// At most as many as the sample type of this index says; the profiler's rate is not in the profile.
+    /// At most the value of the sample type at this index; the profiler's rate is not in the profile.
     AtMost(usize),
-    /// The profile does not say.
+    /// The profile does not contain it.
     Unknown,
 }
 
 impl Counting {
-    /// How the sample type of this index was sampled.
+    /// How the sample type at this index was sampled.
     pub(crate) fn of(profile: &Profile, index: usize) -> Counting {
         let column = |name: &str| profile.sample_types.iter().position(|found| found.name == name);
         let Some(found) = profile.sample_types.get(index) else { return Counting::Unknown };
@@ -122,7 +122,7 @@ impl Counting {
         }
     }
 
-    /// How many samples stand behind a sample's value of the type that this was made for.
+    /// How many samples a value of `sample` is made of, for the sample type that this was made for.
     pub(crate) fn samples_of(self, profile: &Profile, sample: &Sample<'_>, value: i64) -> Option<f64> {
         let column = |index: usize| sample.values.get(index).map(|count| count.unsigned_abs() as f64);
         match self {
@@ -132,7 +132,7 @@ impl Counting {
                 let objects = column(objects)?;
                 let size = object_bytes(profile, sample)
                     .unwrap_or_else(|| value.unsigned_abs() as f64 / objects.max(1.0));
-                // The runtime divided by this when it scaled the sample up.
+                // The runtime divided by this to scale the sample up.
                 Some(objects * -(-size / rate_bytes).exp_m1())
             }
             Counting::Complete => Some(value.unsigned_abs() as f64),
@@ -141,7 +141,7 @@ impl Counting {
     }
 }
 
-/// The size of the allocated objects, which Go's heap profiles give with each sample.
+/// The size of the allocated objects, which Go's heap profiles contain for each sample.
 fn object_bytes(profile: &Profile, sample: &Sample<'_>) -> Option<f64> {
     sample.labels.iter().find_map(|label| match label.value {
         LabelValue::Number(bytes, _) if bytes > 0 && profile.text(label.key) == "bytes" => Some(bytes as f64),

@@ -1,20 +1,22 @@
-//! pprof profiles: where a program spent its processor time, its memory and its waiting.
+//! pprof profiles: where a program spent processor time, memory and waiting time.
 //!
 //! Pure: bytes go in, tables and trees come out; no clock, no files, no network. A profile is untrusted: reading is
-//! bounded in memory ([`Limits`]), never panics, and an error says which record at which byte is wrong.
+//! bounded in memory ([`Limits`]), never panics, and an error names the record and the byte.
 //!
 //! [`read`] makes a [`Profile`] of bytes; a [`View`] of it is one sample type with frames resolved to functions; from a
 //! view come [`top`], [`CallTree`], and, from two of them, [`compare`]. Numbers are those of `go tool pprof` on the
-//! same files; tests hold both side by side. Format: `profile.proto` of github.com/google/pprof.
+//! same files; tests compare both. Format: `profile.proto` of github.com/google/pprof.
 
 mod build;
+mod callers;
 mod compare;
+mod comparison;
 mod error;
 mod gaussian;
 mod kind;
+mod measure;
 mod merge;
 mod model;
-mod nets;
 mod perf;
 mod read;
 mod symbol;
@@ -26,8 +28,9 @@ mod view;
 mod write;
 
 pub use build::{Builder, Frame};
-pub use compare::{
-    Amount, Basis, Caveat, Change, Comparison, Mover, Net, Side, Significance, Which, compare,
+pub use compare::compare;
+pub use comparison::{
+    Amount, Basis, CallerChange, Caveat, Change, ComparedSide, Comparison, Mover, Side, Significance,
 };
 pub use error::{CompareError, MergeError, Problem, ReadError, Record, TypeError, ViewError};
 pub use kind::{Counting, Kind, Sampling};

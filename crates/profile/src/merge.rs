@@ -1,4 +1,4 @@
-//! Several profiles as one: added up, or one subtracted from a later one of the same process.
+//! Several profiles as one: their sum, or a later one of a process minus an earlier one.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,10 @@ use crate::kind::Kind;
 use crate::model::{Function, Label, LabelValue, Line, Location, Mapping, Profile, Sample, ValueType};
 use crate::text::Text;
 
-/// The sum of profiles that count the same things. Durations add up.
+/// The sum of profiles with the same sample types, durations included.
 ///
 /// # Errors
-/// [`MergeError`] when they count different things.
+/// [`MergeError`] when their sample types differ.
 pub fn merge(profiles: &[&Profile]) -> Result<Profile, MergeError> {
     let Some(first) = profiles.first() else { return Ok(Profile::default()) };
     let mut merged = Merged::like(first)?;
@@ -24,11 +24,11 @@ pub fn merge(profiles: &[&Profile]) -> Result<Profile, MergeError> {
     Ok(merged.finish())
 }
 
-/// What came between two profiles of one process: `end` less `start`. Values of what is in use may be negative.
+/// The difference of two profiles of one process: `end` minus `start`. Values of memory in use may be negative.
 ///
 /// # Errors
-/// [`MergeError`] when they count different things, or when what only grows became less: the process was restarted in
-/// between, or the order is wrong.
+/// [`MergeError`] when their sample types differ, or when a value that only grows became less: the process was
+/// restarted in between, or the order is wrong.
 pub fn since(start: &Profile, end: &Profile) -> Result<Profile, MergeError> {
     let mut merged = Merged::like(end)?;
     merged.add(end, 1)?;
@@ -54,7 +54,7 @@ fn earlier(one: i64, other: i64) -> i64 {
     }
 }
 
-/// A binary is the same at whatever address it was loaded.
+/// The identity of a binary, whatever address it was loaded at.
 #[derive(PartialEq, Eq, Hash)]
 struct MappingKey {
     pages: u64,
@@ -78,7 +78,7 @@ struct Merged {
     functions: HashMap<Function, u32>,
     locations: HashMap<LocationKey, u32>,
     samples: HashMap<(Vec<u32>, Vec<Label>), Vec<i64>>,
-    /// Keys of `samples` as they came.
+    /// Keys of `samples` in the order of insertion.
     order: Vec<(Vec<u32>, Vec<Label>)>,
 }
 
@@ -113,7 +113,7 @@ impl Merged {
         let locations = self.add_locations(from, &mappings, &functions)?;
         for sample in from.samples() {
             if sample.values.iter().any(|value| *value != 0) {
-                self.add_sample(&sample, (&locations, factor), text);
+                self.add_sample(&sample, &locations, factor, text);
             }
         }
         for comment in &from.comments {
@@ -135,26 +135,26 @@ impl Merged {
 
     fn add_mappings(&mut self, from: &Profile, text: impl Fn(Text) -> Text) -> Result<Vec<u32>, MergeError> {
         const PAGE: u64 = 4_096;
-        let mut places = Vec::with_capacity(from.mappings.len());
+        let mut indices = Vec::with_capacity(from.mappings.len());
         for &mapping in &from.mappings {
             let moved = Mapping { file: text(mapping.file), build_id: text(mapping.build_id), ..mapping };
             let name = if moved.build_id == Text::EMPTY { moved.file } else { moved.build_id };
             let pages = moved.limit.wrapping_sub(moved.start).div_ceil(PAGE);
             let key = MappingKey { pages, offset: moved.offset, name };
-            places.push(place(&mut self.mappings, &mut self.profile.mappings, (key, moved))?);
+            indices.push(index_of(&mut self.mappings, &mut self.profile.mappings, key, moved)?);
         }
-        Ok(places)
+        Ok(indices)
     }
 
     fn add_functions(&mut self, from: &Profile, text: impl Fn(Text) -> Text) -> Result<Vec<u32>, MergeError> {
-        let mut places = Vec::with_capacity(from.functions.len());
+        let mut indices = Vec::with_capacity(from.functions.len());
         for &function in &from.functions {
             let Function { name, system_name, file, start_line } = function;
             let moved =
                 Function { name: text(name), system_name: text(system_name), file: text(file), start_line };
-            places.push(place(&mut self.functions, &mut self.profile.functions, (moved, moved))?);
+            indices.push(index_of(&mut self.functions, &mut self.profile.functions, moved, moved)?);
         }
-        Ok(places)
+        Ok(indices)
     }
 
     fn add_locations(
@@ -163,7 +163,7 @@ impl Merged {
         mappings: &[u32],
         functions: &[u32],
     ) -> Result<Vec<u32>, MergeError> {
-        let mut places = Vec::with_capacity(from.locations.len());
+        let mut indices = Vec::with_capacity(from.locations.len());
         for (number, location) in (0..).zip(&from.locations) {
             let lines: Vec<Line> = from
                 .lines(number)
@@ -175,7 +175,7 @@ impl Merged {
             let relative = location.address.wrapping_sub(old.map_or(0, |old| old.start));
             let key = LocationKey { mapping, address: relative, is_folded: location.is_folded, lines };
             if let Some(&known) = self.locations.get(&key) {
-                places.push(known);
+                indices.push(known);
                 continue;
             }
             self.profile.lines.extend_from_slice(&key.lines);
@@ -183,15 +183,16 @@ impl Merged {
             let new = mapping.and_then(|at| self.profile.mappings.get(at as usize));
             let address = relative.wrapping_add(new.map_or(0, |new| new.start));
             let moved = Location { mapping, address, is_folded: location.is_folded, lines_end };
-            places.push(place(&mut self.locations, &mut self.profile.locations, (key, moved))?);
+            indices.push(index_of(&mut self.locations, &mut self.profile.locations, key, moved)?);
         }
-        Ok(places)
+        Ok(indices)
     }
 
     fn add_sample(
         &mut self,
         sample: &Sample<'_>,
-        (locations, factor): (&[u32], i64),
+        locations: &[u32],
+        factor: i64,
         text: impl Fn(Text) -> Text,
     ) {
         let stack = sample.stack.iter().filter_map(|at| locations.get(*at as usize)).copied().collect();
@@ -215,7 +216,7 @@ impl Merged {
         }
     }
 
-    /// Stacks that came to nothing are left out.
+    /// The merged profile, without stacks whose values are all 0.
     fn finish(mut self) -> Profile {
         for key in self.order {
             let Some(values) = self.samples.get(&key).filter(|values| values.iter().any(|value| *value != 0))
@@ -223,18 +224,19 @@ impl Merged {
                 continue;
             };
             let sample = Sample { stack: &key.0, values, labels: &key.1 };
-            // Each of them has been in a profile before, where it fitted too.
+            // Each of them was in a profile before, where it fitted.
             let _fits = self.profile.samples.push(sample);
         }
         self.profile
     }
 }
 
-/// The place of what has this key, at the end of `all` if it is new.
-fn place<K: std::hash::Hash + Eq, T>(
+/// The index of the record with this key; a new one is appended to `all`.
+fn index_of<K: std::hash::Hash + Eq, T>(
     known: &mut HashMap<K, u32>,
     all: &mut Vec<T>,
-    (key, new): (K, T),
+    key: K,
+    new: T,
 ) -> Result<u32, MergeError> {
     let next = u32::try_from(all.len()).map_err(|_| MergeError::TooLarge)?;
     Ok(*known.entry(key).or_insert_with(|| {

@@ -2,10 +2,10 @@
 
 use crate::text::{Text, Texts};
 
-/// What a value of a sample counts, and in what: `cpu` in `nanoseconds`.
+/// What a value of a sample counts, and its unit: `cpu` in `nanoseconds`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, serde::Serialize)]
 pub struct ValueType {
-    /// What is counted, such as `cpu` or `alloc_space`.
+    /// What is counted: `cpu`, `alloc_space`.
     #[serde(rename = "type")]
     pub name: String,
     /// Its unit as the profile spells it, such as `nanoseconds`, `bytes` or `count`.
@@ -19,11 +19,11 @@ pub struct Mapping {
     pub start: u64,
     /// The address after its last.
     pub limit: u64,
-    /// Where in the file its first byte lies.
+    /// The offset of its first byte in the file.
     pub offset: u64,
     /// The file's path.
     pub file: Text,
-    /// What identifies the build.
+    /// The id of the build.
     pub build_id: Text,
     /// Whether functions, file names, line numbers and inlined frames were resolved for it, in this order.
     pub resolved: [bool; 4],
@@ -32,9 +32,9 @@ pub struct Mapping {
 /// A function of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Function {
-    /// Its name as people know it.
+    /// Its name in the source.
     pub name: Text,
-    /// Its name as the linker knows it.
+    /// Its symbol name.
     pub system_name: Text,
     /// The source file.
     pub file: Text,
@@ -42,7 +42,7 @@ pub struct Function {
     pub start_line: i64,
 }
 
-/// A place in the source. A location has several when calls were inlined.
+/// A line of the source. A location has several when calls were inlined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Line {
     /// Index into [`Profile::functions`].
@@ -53,7 +53,7 @@ pub struct Line {
     pub column: i64,
 }
 
-/// A place in the program, from which a stack is made.
+/// An address in the program; stacks are made of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Location {
     /// Index into [`Profile::mappings`].
@@ -65,7 +65,7 @@ pub struct Location {
     pub(crate) lines_end: u32,
 }
 
-/// What a label says.
+/// The value of a label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LabelValue {
     /// A text.
@@ -74,7 +74,7 @@ pub enum LabelValue {
     Number(i64, Text),
 }
 
-/// What else is known of a sample, such as the size of the allocated object.
+/// Further information on a sample, such as the size of the allocated object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Label {
     /// Its name.
@@ -90,28 +90,37 @@ pub struct Sample<'a> {
     pub stack: &'a [u32],
     /// One value for each of [`Profile::sample_types`].
     pub values: &'a [i64],
-    /// What else is known.
+    /// Further information.
     pub labels: &'a [Label],
 }
 
-/// All samples, each of their parts in one piece.
+/// All samples; stacks, values and labels in one vector each.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Samples {
-    ends: Vec<(u32, u32)>,
+    ends: Vec<SampleEnd>,
     stacks: Vec<u32>,
     values: Vec<i64>,
     labels: Vec<Label>,
 }
 
+/// Where the stack and the labels of a sample end.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct SampleEnd {
+    stack: u32,
+    labels: u32,
+}
+
 impl Samples {
-    /// Adds one; `None` when four billion frames or labels are there already.
+    /// Adds a sample; `None` when there are four billion frames or labels already.
     pub(crate) fn push(&mut self, sample: Sample<'_>) -> Option<()> {
-        let stack_end = u32::try_from(self.stacks.len() + sample.stack.len()).ok()?;
-        let labels_end = u32::try_from(self.labels.len() + sample.labels.len()).ok()?;
+        let end = SampleEnd {
+            stack: u32::try_from(self.stacks.len() + sample.stack.len()).ok()?,
+            labels: u32::try_from(self.labels.len() + sample.labels.len()).ok()?,
+        };
         self.stacks.extend_from_slice(sample.stack);
         self.values.extend_from_slice(sample.values);
         self.labels.extend_from_slice(sample.labels);
-        self.ends.push((stack_end, labels_end));
+        self.ends.push(end);
         Some(())
     }
 }
@@ -119,31 +128,31 @@ impl Samples {
 /// A profile.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Profile {
-    /// What is counted: each sample has a value for each. At least one.
+    /// What is counted: each sample has a value for each of them. At least one.
     pub sample_types: Vec<ValueType>,
-    /// The name of the one to look at first, if the profile says.
+    /// The name of the default one, if the profile has it.
     pub default_sample_type: Option<String>,
-    /// What happens once a period; names are empty if the profile does not say.
+    /// What is sampled once a period; names are empty if unknown.
     pub period_type: ValueType,
-    /// How much of it lies between two samples; 0 if unknown.
+    /// How much of it is between two samples; 0 if unknown.
     pub period: i64,
     /// When it was taken, in nanoseconds since 1970; 0 if unknown.
     pub time_ns: i64,
-    /// How long it was taken, in nanoseconds; 0 where it shows a state, or everything since the process began.
+    /// Its duration, in nanoseconds; 0 for a state, or for everything since the process started.
     pub duration_ns: i64,
-    /// Remarks of whoever made it.
+    /// Comments of the profiler.
     pub comments: Vec<String>,
-    /// Where it is explained, if the profile says.
+    /// The URL of its documentation; empty for none.
     pub doc_url: String,
     /// Frames that match this pattern are left out of stacks, with what they call; empty for none.
     pub drop_frames: String,
-    /// Frames that match this one are kept all the same.
+    /// Frames that match this pattern are kept nevertheless.
     pub keep_frames: String,
     /// Binaries and libraries; the first is the program's own.
     pub mappings: Vec<Mapping>,
     /// Functions.
     pub functions: Vec<Function>,
-    /// Places in the program.
+    /// Addresses in the program.
     pub locations: Vec<Location>,
     pub(crate) lines: Vec<Line>,
     pub(crate) samples: Samples,
@@ -163,14 +172,13 @@ impl Profile {
 
     /// Sample `number`, below [`Profile::sample_count`].
     pub fn sample(&self, number: usize) -> Option<Sample<'_>> {
-        let (stack_end, labels_end) = *self.samples.ends.get(number)?;
-        let (stack_start, labels_start) =
-            if number == 0 { (0, 0) } else { *self.samples.ends.get(number - 1)? };
+        let end = *self.samples.ends.get(number)?;
+        let start = if number == 0 { SampleEnd::default() } else { *self.samples.ends.get(number - 1)? };
         let width = self.sample_types.len();
         Some(Sample {
-            stack: self.samples.stacks.get(stack_start as usize..stack_end as usize)?,
+            stack: self.samples.stacks.get(start.stack as usize..end.stack as usize)?,
             values: self.samples.values.get(number * width..(number + 1) * width)?,
-            labels: self.samples.labels.get(labels_start as usize..labels_end as usize)?,
+            labels: self.samples.labels.get(start.labels as usize..end.labels as usize)?,
         })
     }
 

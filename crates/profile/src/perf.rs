@@ -1,17 +1,17 @@
-//! What `perf script -F period,ip,sym,dso` prints, as a profile: for targets that serve none.
+//! The output of `perf script -F period,ip,sym,dso` as a profile, for targets that serve none.
 
 use crate::build::{Builder, Frame};
 use crate::error::MergeError;
 use crate::model::{Profile, ValueType};
 
-/// A frame that perf could not name.
+/// A frame whose function or binary perf does not know.
 const UNKNOWN: &str = "[unknown]";
 
 /// A profile of the processor time in `text`: of each sample a line with its period in nanoseconds (event `cpu-clock`),
 /// then its frames, the innermost first, then an empty line. Lines of any other form are left out.
 ///
 /// # Errors
-/// [`MergeError::TooLarge`] when there is more than one profile can hold.
+/// [`MergeError::TooLarge`] when there is more than one profile can contain.
 pub fn from_perf(text: &str) -> Result<Profile, MergeError> {
     let counted = |name: &str, unit: &str| ValueType { name: name.to_owned(), unit: unit.to_owned() };
     let mut builder = Builder::new(vec![counted("samples", "count"), counted("cpu", "nanoseconds")]);
@@ -47,9 +47,9 @@ fn frame(line: &str) -> Option<Frame<'_>> {
     let (function, binary) = rest.trim().rsplit_once(" (").unwrap_or((rest.trim(), ""));
     let binary = binary.trim_end_matches(')');
     match (function, binary) {
-        // What lies below the outermost frame that perf could follow.
+        // The end of a stack that perf could not follow further.
         (UNKNOWN, UNKNOWN) => None,
-        // Code without symbols is known by its binary.
+        // Code without symbols is shown as its binary.
         (UNKNOWN, binary) => Some(Frame { function: binary, binary }),
         (function, binary) => Some(Frame { function, binary }),
     }

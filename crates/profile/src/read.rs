@@ -1,5 +1,5 @@
-//! Bytes into a [`Profile`]. The outer message is walked record by record and each record decoded by itself, so that
-//! memory stays within a small multiple of the file, and an error can say where it is.
+//! Reads bytes into a [`Profile`]. The outer message is walked record by record and each record decoded by itself, so
+//! that memory is bounded by a small multiple of the file, and an error can name its position.
 
 mod assemble;
 mod ids;
@@ -10,13 +10,13 @@ mod records;
 use crate::error::ReadError;
 use crate::model::Profile;
 
-/// How much a file may make of itself. Whatever it holds, reading takes at most 40 times the inflated bytes, and
-/// for what profilers write about twice.
+/// Limits on a file. Whatever it contains, reading takes at most 40 times the inflated bytes, and about twice for the
+/// files of profilers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// The most bytes once it is inflated.
     pub inflated_bytes: usize,
-    /// The most frames over all samples, with inlined ones: what every analysis has to go through.
+    /// The most frames over all samples, with inlined ones: the work of every analysis.
     pub frames: u64,
 }
 
@@ -30,7 +30,7 @@ impl Default for Limits {
 /// Reads a profile, compressed by gzip or not, within the default [`Limits`].
 ///
 /// # Errors
-/// [`ReadError`] says what is wrong with it, and where.
+/// [`ReadError`] names the problem and its position.
 pub fn read(bytes: &[u8]) -> Result<Profile, ReadError> {
     read_within(bytes, Limits::default())
 }
@@ -38,7 +38,7 @@ pub fn read(bytes: &[u8]) -> Result<Profile, ReadError> {
 /// Reads a profile, compressed by gzip or not.
 ///
 /// # Errors
-/// [`ReadError`] says what is wrong with it, and where.
+/// [`ReadError`] names the problem and its position.
 pub fn read_within(bytes: &[u8], limits: Limits) -> Result<Profile, ReadError> {
     let inflated = inflate::inflate(bytes, limits.inflated_bytes)?;
     assemble::assemble(&inflated, limits.frames)

@@ -1,14 +1,14 @@
-//! Names of functions as people wrote them, for profiles of programs whose symbols are not.
+//! Names of functions as in the source, for profiles with mangled symbols.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 
-/// Longer names are shown as they are: a symbol can unfold to a million times its own length.
-const LONGEST: usize = 4_096;
-/// What perf puts behind a function that was inlined.
+/// Longer names are shown as they are: a symbol can expand to a million times its own length.
+const MAX_LENGTH: usize = 4_096;
+/// The suffix that perf adds to an inlined function.
 const INLINED: &str = " (inlined)";
 
-/// The path of a Rust symbol, without the hash that differs from build to build; any other name as it is.
+/// The path of a Rust symbol, without the hash that differs from build to build; any other name unchanged.
 pub(crate) fn shown(symbol: &str) -> Cow<'_, str> {
     let (name, mark) = match symbol.strip_suffix(INLINED) {
         Some(name) => (name, INLINED),
@@ -26,7 +26,7 @@ struct Bounded(String);
 
 impl Write for Bounded {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        if self.0.len() + text.len() > LONGEST {
+        if self.0.len() + text.len() > MAX_LENGTH {
             return Err(fmt::Error);
         }
         self.0.push_str(text);
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn symbols_of_rust_become_paths_and_others_stay() {
+    fn symbols_of_rust_become_paths_and_others_are_unchanged() {
         assert_eq!(shown("_ZN4core3fmt5write17h0123456789abcdefE"), "core::fmt::write");
         assert_eq!(shown("_RNvC6_123foo3bar"), "123foo::bar");
         assert_eq!(shown("_ZN4core3fmt5write17h0123456789abcdefE (inlined)"), "core::fmt::write (inlined)");
@@ -51,14 +51,14 @@ mod tests {
     }
 
     #[test]
-    fn a_symbol_that_unfolds_without_end_is_shown_as_it_is() {
+    fn a_symbol_that_expands_without_bound_is_shown_as_it_is() {
         // Each type is a pair of the one before: 2 to the power of 40 of them.
         let mut bomb = "_RIC0Tu".to_owned();
         for _ in 0..40 {
             let back = bomb.len() - 2;
             bomb.push_str(&format!("TB{}_B{}_E", base62(back), base62(back)));
         }
-        assert!(shown(&bomb).len() <= LONGEST.max(bomb.len()));
+        assert!(shown(&bomb).len() <= MAX_LENGTH.max(bomb.len()));
     }
 
     fn base62(number: usize) -> String {
@@ -75,7 +75,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_symbol_is_shown_within_bounds(name in "(_ZN|_R|)[0-9a-zA-Z_.$]{0,80}") {
-            prop_assert!(shown(&name).len() <= LONGEST.max(name.len()));
+            prop_assert!(shown(&name).len() <= MAX_LENGTH.max(name.len()));
         }
     }
 }

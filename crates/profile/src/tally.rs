@@ -1,14 +1,14 @@
-//! One pass over all stacks: what every function cost, and how sure that is.
+//! One pass over all stacks: the cost of every function, with its sampling error.
 
 use crate::view::{Node, View};
 
-/// How many samples stand behind a value, and the variance that they leave it with.
+/// How many samples a value is made of, and the variance that follows from them.
 ///
-/// Samples come at random, each worth its share of the stack's value, so that a value is a compound Poisson variable:
-/// its variance is the sum of the squares of what its samples are worth. This is a lower bound; runs differ by more.
+/// Samples are random, each worth its share of the stack's value, so that a value is a compound Poisson variable: its
+/// variance is the sum of the squared values of its samples. This is a lower bound; runs differ by more.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct SamplingError {
-    /// None if the profile does not say.
+    /// None if the profile does not contain it.
     pub(crate) samples: Option<f64>,
     /// In the square of the value's unit.
     pub(crate) variance: f64,
@@ -38,7 +38,7 @@ impl SamplingError {
     }
 }
 
-/// What one function cost.
+/// The cost of one function.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Tally {
     pub(crate) flat: i64,
@@ -47,7 +47,7 @@ pub(crate) struct Tally {
     pub(crate) cumulative_error: SamplingError,
 }
 
-/// What all cost.
+/// The costs of all functions.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tallies {
     /// By node.
@@ -57,19 +57,19 @@ pub(crate) struct Tallies {
     /// The error of that sum.
     pub(crate) error: SamplingError,
     pub(crate) samples: Option<f64>,
-    /// The sum of stacks below 0.
+    /// The sum of negative stacks.
     pub(crate) negative: i64,
 }
 
 pub(crate) fn tally(view: &View<'_>) -> Tallies {
     let mut tallies = Tallies { nodes: vec![Tally::default(); view.node_count()], ..Tallies::default() };
-    // The number of the last stack that each function was met in.
-    let mut met = vec![0_usize; view.node_count()];
+    // The number of the last stack that contained each function.
+    let mut last_stack = vec![0_usize; view.node_count()];
     for (number, stack) in (1..).zip(view.stacks()) {
         for Node(node) in view.frames(&stack) {
             let node = node as usize;
-            if met[node] != number {
-                met[node] = number;
+            if last_stack[node] != number {
+                last_stack[node] = number;
                 let tally = &mut tallies.nodes[node];
                 tally.cumulative = tally.cumulative.saturating_add(stack.value);
                 tally.cumulative_error.add(stack.value, stack.samples);

@@ -1,12 +1,12 @@
-//! The texts of a profile, kept once each in one buffer: a hostile table of a million empty strings costs four bytes
-//! each and no allocation.
+//! The texts of a profile in one buffer: a malicious table of a million empty strings costs four bytes each and no
+//! allocation.
 
 /// A text of a [`Profile`](crate::Profile); number 0 is the empty one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Text(pub(crate) u32);
 
 impl Text {
-    /// The empty text, which stands for "not said".
+    /// The empty text, which means unknown.
     pub const EMPTY: Text = Text(0);
 }
 
@@ -18,7 +18,7 @@ pub(crate) struct Texts {
 }
 
 impl Texts {
-    /// Adds one; `None` when four gigabytes of text are there already.
+    /// Adds a text; `None` when there are four gigabytes of text already.
     pub(crate) fn push(&mut self, text: &str) -> Option<Text> {
         let number = u32::try_from(self.ends.len()).ok()?;
         let end = u32::try_from(self.buffer.len() + text.len()).ok()?;

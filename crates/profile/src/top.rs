@@ -1,4 +1,4 @@
-//! Functions by what they cost themselves (flat) and with what they call (cumulative).
+//! Functions by their own cost (flat) and with the functions they call (cumulative).
 
 use crate::kind::{Kind, Sampling};
 use crate::model::ValueType;
@@ -9,10 +9,10 @@ use crate::view::{Node, View};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sort {
-    /// What they cost themselves.
+    /// Their own cost.
     #[default]
     Flat,
-    /// What they cost with what they call.
+    /// Their cost with the functions they call.
     Cumulative,
 }
 
@@ -39,11 +39,11 @@ impl Default for TopOptions {
 pub struct Row {
     /// Its name.
     pub name: String,
-    /// What it cost itself.
+    /// Its own cost.
     pub flat: i64,
-    /// What it cost with what it called; a function that calls itself counts once. Never to be added up.
+    /// Its cost with the functions it called; a function that calls itself counts once. Rows overlap: do not sum.
     pub cumulative: i64,
-    /// How many samples stand behind the flat value, where this is known.
+    /// How many samples the flat value is made of, where this is known.
     pub samples: Option<f64>,
 }
 
@@ -54,24 +54,24 @@ pub struct Top {
     pub sample_type: ValueType,
     /// What this measures.
     pub kind: Kind,
-    /// What it means if there is nothing.
+    /// What it means if there are no samples.
     pub sampling: Sampling,
     /// The order.
     pub sort: Sort,
-    /// The sum of all values without their signs: what shares are shares of.
+    /// The sum of all absolute values: the denominator of shares.
     pub total: i64,
     /// The sum of the flat values of all functions; smaller than the total where a focus leaves stacks out, or values
     /// are negative.
     pub flat_total: i64,
-    /// How many samples stand behind that sum, where this is known.
+    /// How many samples that sum is made of, where this is known.
     pub samples: Option<f64>,
-    /// The sum of stacks below 0, which a difference may have.
+    /// The sum of negative stacks, which a difference may have.
     pub negative: i64,
-    /// How long the profile was taken, in nanoseconds; 0 if it does not say.
+    /// The duration of the profile, in nanoseconds; 0 if unknown.
     pub duration_ns: i64,
     /// How many functions there are.
     pub functions: usize,
-    /// How many of them were left out for their small share.
+    /// How many of them were left out because of their small share.
     pub dropped: usize,
     /// The functions.
     pub rows: Vec<Row>,

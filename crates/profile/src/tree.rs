@@ -1,23 +1,23 @@
-//! The call tree: what was spent under each way of being called. Flame graphs are drawn from it.
+//! The call tree: the cost of each function by call path. Flame graphs are drawn from it.
 
 use std::collections::HashMap;
 
 use crate::model::ValueType;
 use crate::view::{Node, View};
 
-/// Deeper frames are counted with the one at this depth, so that whoever draws a tree may recurse.
-const DEEPEST: u32 = 1_024;
+/// Deeper frames are counted with the one at this depth, so that drawing a tree may recurse.
+const MAX_DEPTH: u32 = 1_024;
 /// When a tree has this many nodes, further ones are counted with their parents.
-const MOST_NODES: usize = 1 << 20;
+const MAX_NODES: usize = 1 << 20;
 
-/// A function, called in one way.
+/// A function on one call path.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct TreeNode {
     /// Index into [`CallTree::names`]; the root has none.
     pub name: Option<u32>,
-    /// What was spent here and below.
+    /// Its cost with the functions it calls.
     pub value: i64,
-    /// What was spent here.
+    /// Its own cost.
     pub own: i64,
     /// Indices into [`CallTree::nodes`], by value.
     pub children: Vec<u32>,
@@ -30,7 +30,7 @@ pub struct CallTree {
     pub sample_type: ValueType,
     /// Functions.
     pub names: Vec<String>,
-    /// Nodes; the first is the root of all, which is no function.
+    /// Nodes; the first is the root, which is not a function.
     pub nodes: Vec<TreeNode>,
     /// Whether frames were counted with their callers because the tree became too deep or too large.
     pub is_cut: bool,
@@ -39,28 +39,28 @@ pub struct CallTree {
 impl CallTree {
     /// The tree of all stacks of a view.
     pub fn of(view: &View<'_>) -> CallTree {
-        let mut growing = Growing { nodes: vec![TreeNode::of(None)], ..Growing::default() };
+        let mut builder = TreeBuilder { nodes: vec![TreeNode::of(None)], ..TreeBuilder::default() };
         for stack in view.stacks() {
             let mut at = 0;
-            growing.add(at, stack.value);
+            builder.add(at, stack.value);
             for (depth, frame) in (0..).zip(view.frames(&stack)) {
-                let Some(child) = growing.child(at, frame, depth) else { break };
+                let Some(child) = builder.child(at, frame, depth) else { break };
                 at = child;
-                growing.add(at, stack.value);
+                builder.add(at, stack.value);
             }
-            let own = &mut growing.nodes[at as usize].own;
+            let own = &mut builder.nodes[at as usize].own;
             *own = own.saturating_add(stack.value);
         }
-        growing.order();
+        builder.order();
         CallTree {
             sample_type: view.value_type().clone(),
-            names: growing.used.iter().map(|node| view.name(*node).to_owned()).collect(),
-            nodes: growing.nodes,
-            is_cut: growing.is_cut,
+            names: builder.used.iter().map(|node| view.name(*node).to_owned()).collect(),
+            nodes: builder.nodes,
+            is_cut: builder.is_cut,
         }
     }
 
-    /// The root of all.
+    /// The root.
     pub fn root(&self) -> &TreeNode {
         &self.nodes[0]
     }
@@ -83,7 +83,7 @@ impl TreeNode {
 }
 
 #[derive(Default)]
-struct Growing {
+struct TreeBuilder {
     nodes: Vec<TreeNode>,
     children: HashMap<(u32, Node), u32>,
     names: HashMap<Node, u32>,
@@ -91,18 +91,18 @@ struct Growing {
     is_cut: bool,
 }
 
-impl Growing {
+impl TreeBuilder {
     fn add(&mut self, node: u32, value: i64) {
         let sum = &mut self.nodes[node as usize].value;
         *sum = sum.saturating_add(value);
     }
 
-    /// The child of `parent` for this function, made if need be; none where the tree is cut.
+    /// The child of `parent` for this function, created if there is none; none where the tree is cut.
     fn child(&mut self, parent: u32, frame: Node, depth: u32) -> Option<u32> {
         if let Some(&child) = self.children.get(&(parent, frame)) {
             return Some(child);
         }
-        if depth >= DEEPEST || self.nodes.len() >= MOST_NODES {
+        if depth >= MAX_DEPTH || self.nodes.len() >= MAX_NODES {
             self.is_cut = true;
             return None;
         }
@@ -119,7 +119,7 @@ impl Growing {
         Some(child)
     }
 
-    /// The dearest children first; equals in the order of their stacks.
+    /// Sorts children by cost, the largest first; equal ones in the order of their stacks.
     fn order(&mut self) {
         let values: Vec<u64> = self.nodes.iter().map(|node| node.value.unsigned_abs()).collect();
         for node in &mut self.nodes {

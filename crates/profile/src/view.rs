@@ -1,5 +1,5 @@
-//! A profile seen through one sample type: frames are functions, inlined ones included, and stacks are pruned as the
-//! profile asks.
+//! A view of a profile by one sample type: frames are functions, inlined ones included, and stacks are pruned by the
+//! profile's patterns.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use crate::symbol::shown;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Node(pub(crate) u32);
 
-/// What to see of a profile.
+/// Options of a view.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ViewOptions<'a> {
     /// The sample type by name or index; by default the profile's own choice, else the last.
@@ -33,13 +33,13 @@ pub struct View<'p> {
     /// For each location its functions, the innermost first.
     frames: Vec<Node>,
     frame_ends: Vec<u32>,
-    picked: Vec<Picked>,
+    selected: Vec<SelectedSample>,
     total: i64,
 }
 
-/// A sample that is seen, without its innermost `skipped` locations.
+/// A sample in focus, without its innermost `skipped` locations.
 #[derive(Debug, Clone, Copy)]
-struct Picked {
+struct SelectedSample {
     sample: u32,
     skipped: u32,
 }
@@ -50,12 +50,12 @@ pub(crate) struct Stack<'v> {
     /// Locations, the innermost first.
     pub(crate) locations: &'v [u32],
     pub(crate) value: i64,
-    /// How many samples stand behind the value, where this is known.
+    /// How many samples the value is made of, where this is known.
     pub(crate) samples: Option<f64>,
 }
 
 impl<'p> View<'p> {
-    /// Looks at `profile`.
+    /// A view of `profile`.
     ///
     /// # Errors
     /// [`ViewError`] when there is no such sample type, or the focus is no regular expression.
@@ -69,11 +69,11 @@ impl<'p> View<'p> {
             names: Vec::new(),
             frames: Vec::new(),
             frame_ends: Vec::with_capacity(profile.locations.len()),
-            picked: Vec::new(),
+            selected: Vec::new(),
             total: 0,
         };
         let pruned = view.resolve(&Pruner::of(profile));
-        view.pick(&pruned, focus.as_ref());
+        view.select(&pruned, focus.as_ref());
         Ok(view)
     }
 
@@ -97,7 +97,7 @@ impl<'p> View<'p> {
         Counting::of(self.profile, self.index)
     }
 
-    /// The sum of all values without their signs, whatever is in focus: what shares are shares of.
+    /// The sum of all absolute values, in focus or not: the denominator of shares.
     pub fn total(&self) -> i64 {
         self.total
     }
@@ -125,11 +125,11 @@ impl<'p> View<'p> {
     /// The stacks in focus that have a value.
     pub(crate) fn stacks(&self) -> impl Iterator<Item = Stack<'_>> {
         let counting = self.counting();
-        self.picked.iter().filter_map(move |picked| {
-            let sample = self.profile.sample(picked.sample as usize)?;
+        self.selected.iter().filter_map(move |selected| {
+            let sample = self.profile.sample(selected.sample as usize)?;
             let value = *sample.values.get(self.index)?;
             let samples = counting.samples_of(self.profile, &sample, value);
-            let locations = sample.stack.get(picked.skipped as usize..)?;
+            let locations = sample.stack.get(selected.skipped as usize..)?;
             (value != 0).then_some(Stack { locations, value, samples })
         })
     }
@@ -150,7 +150,7 @@ impl<'p> View<'p> {
         &self.frames[start as usize..self.frame_ends[at] as usize]
     }
 
-    /// Names the functions of every location, and says how each is pruned.
+    /// Resolves the functions of every location; returns how each is pruned.
     fn resolve(&mut self, pruner: &Pruner) -> Vec<Pruned> {
         let mut nodes = HashMap::new();
         let mut all = Vec::with_capacity(self.profile.locations.len());
@@ -173,14 +173,23 @@ impl<'p> View<'p> {
         all
     }
 
-    fn node_of(&mut self, nodes: &mut HashMap<Key<'p>, Node>, file: &'p str, line: Option<&Line>) -> Node {
+    fn node_of(
+        &mut self,
+        nodes: &mut HashMap<FrameKey<'p>, Node>,
+        file: &'p str,
+        line: Option<&Line>,
+    ) -> Node {
         let function = line.and_then(|line| self.profile.functions.get(line.function as usize));
         let name = function.map_or("", |function| self.profile.text(function.name));
         let name = shown(name);
         let key = if name.is_empty() {
-            Key { name: name.clone(), file, start_line: function.map_or(0, |function| function.start_line) }
+            FrameKey {
+                name: name.clone(),
+                file,
+                start_line: function.map_or(0, |function| function.start_line),
+            }
         } else {
-            Key { name: name.clone(), file: "", start_line: 0 }
+            FrameKey { name: name.clone(), file: "", start_line: 0 }
         };
         let next = Node(u32::try_from(self.names.len()).unwrap_or(u32::MAX));
         let names = &mut self.names;
@@ -195,22 +204,22 @@ impl<'p> View<'p> {
         })
     }
 
-    /// Chooses the samples in focus and prunes their stacks.
-    fn pick(&mut self, pruned: &[Pruned], focus: Option<&Regex>) {
+    /// Selects the samples in focus and prunes their stacks.
+    fn select(&mut self, pruned: &[Pruned], focus: Option<&Regex>) {
         let in_focus: Option<Vec<bool>> = focus.map(|focus| self.matching(focus));
         for (number, sample) in (0..).zip(self.profile.samples()) {
             let value = sample.values.get(self.index).copied().unwrap_or_default();
             self.total = self.total.saturating_add(value.saturating_abs());
             let skipped = skipped(&sample, pruned);
             let stack = &sample.stack[skipped..];
-            if in_focus.as_ref().is_none_or(|wanted| stack.iter().any(|&at| wanted[at as usize])) {
+            if in_focus.as_ref().is_none_or(|in_focus| stack.iter().any(|&at| in_focus[at as usize])) {
                 let skipped = u32::try_from(skipped).unwrap_or(u32::MAX);
-                self.picked.push(Picked { sample: number, skipped });
+                self.selected.push(SelectedSample { sample: number, skipped });
             }
         }
     }
 
-    /// The locations that have a function, source file or binary of this pattern.
+    /// For each location, whether a function, source file or binary of it matches.
     fn matching(&self, focus: &Regex) -> Vec<bool> {
         let text = |text| focus.is_match(self.profile.text(text));
         let functions: Vec<bool> = self
@@ -235,34 +244,34 @@ impl<'p> View<'p> {
     }
 }
 
-/// What makes two frames the same.
+/// The identity of a frame.
 #[derive(PartialEq, Eq, Hash)]
-struct Key<'p> {
-    /// As it is shown: what one function became for each of its types is one.
+struct FrameKey<'p> {
+    /// As it is shown: instances of one generic function are one frame.
     name: Cow<'p, str>,
     file: &'p str,
     start_line: i64,
 }
 
-/// What becomes of a location, and of the stack that it stands in.
+/// How a location is pruned, and the stack that contains it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pruned {
     /// It is shown.
     Not,
-    /// It goes, with what it calls.
+    /// It is removed, with the functions it calls.
     Whole,
-    /// Its outer lines stay; what it calls goes.
+    /// Its outer lines are shown; the functions it calls are removed.
     Beneath,
 }
 
-/// The patterns of frames that the profile wants left out.
+/// The patterns of frames that the profile leaves out.
 struct Pruner {
     drop: Option<Regex>,
     keep: Option<Regex>,
 }
 
 impl Pruner {
-    /// Patterns that are no regular expressions prune nothing.
+    /// Patterns that are not regular expressions prune nothing.
     fn of(profile: &Profile) -> Self {
         let compiled = |pattern: &str| {
             (!pattern.is_empty()).then(|| Regex::new(&format!("^(?:{pattern})$")).ok()).flatten()
@@ -270,7 +279,7 @@ impl Pruner {
         Pruner { drop: compiled(&profile.drop_frames), keep: compiled(&profile.keep_frames) }
     }
 
-    /// What becomes of a location, and the lines of it that stay.
+    /// How a location is pruned, and the lines of it that are shown.
     fn prune<'l>(&self, profile: &Profile, lines: &'l [Line]) -> (Pruned, &'l [Line]) {
         let Some(drop) = &self.drop else { return (Pruned::Not, lines) };
         let is_dropped = |line: &Line| {
@@ -306,8 +315,8 @@ fn without_arguments(name: &str) -> &str {
     name
 }
 
-/// How many of the innermost locations are pruned. Frames before the first that stays are left alone: better a stack of
-/// the uninteresting than none.
+/// How many of the innermost locations are pruned. Frames outside the first one that is kept are not pruned: a stack of
+/// frames to leave out is better than none.
 fn skipped(sample: &Sample<'_>, pruned: &[Pruned]) -> usize {
     let mut has_kept = false;
     for (at, &location) in sample.stack.iter().enumerate().rev() {
@@ -322,15 +331,15 @@ fn skipped(sample: &Sample<'_>, pruned: &[Pruned]) -> usize {
 }
 
 /// The index of the sample type, chosen as `go tool pprof` does.
-fn choose(profile: &Profile, wanted: Option<&str>) -> Result<usize, TypeError> {
+fn choose(profile: &Profile, requested: Option<&str>) -> Result<usize, TypeError> {
     let named = |name: &str| profile.sample_types.iter().position(|found| found.name == name);
     let last = profile.sample_types.len().saturating_sub(1);
-    let Some(wanted) = wanted else {
+    let Some(requested) = requested else {
         return Ok(profile.default_sample_type.as_deref().and_then(named).unwrap_or(last));
     };
-    let by_number = || wanted.parse().ok().filter(|index| *index <= last);
-    named(wanted).or_else(by_number).ok_or_else(|| TypeError {
-        wanted: wanted.to_owned(),
+    let by_number = || requested.parse().ok().filter(|index| *index <= last);
+    named(requested).or_else(by_number).ok_or_else(|| TypeError {
+        requested: requested.to_owned(),
         known: profile.sample_types.iter().map(|found| found.name.clone()).collect(),
     })
 }

@@ -1,4 +1,4 @@
-//! A [`Profile`] into bytes, as `go tool pprof` reads them.
+//! Writes a [`Profile`] as bytes that `go tool pprof` reads.
 
 use std::collections::HashMap;
 use std::io::{self, Write as _};
@@ -25,7 +25,7 @@ pub fn write(profile: &Profile) -> io::Result<Vec<u8>> {
     gzip.finish()
 }
 
-/// Texts of the header that the table of the profile lacks follow it.
+/// Texts of the header that are not in the table of the profile are added after it.
 struct Encoder<'p> {
     bytes: Vec<u8>,
     indices: HashMap<&'p str, i64>,

@@ -10,17 +10,16 @@ pub struct Interval {
     pub low: f64,
     /// Its upper end.
     pub high: f64,
-    /// The standard error it rests on.
+    /// The standard error it is computed from.
     pub standard_error: f64,
 }
 
 /// The 95 % interval around `value` from the same statistic over consecutive batches of the run; none with
-/// fewer than three batches. It describes this run only: what another start would show is not in it.
+/// fewer than three batches. It describes this run only: the spread between starts is not in it.
 ///
 /// Method of batch means: the standard error is `s / √b` of the `b` batch values, the factor Student's t
 /// with `b − 1` degrees of freedom (A. M. Law, "Simulation Modeling and Analysis", 9.5.3). With batches
-/// of 10 s it covers a load test's quantiles better than order statistics, which take dependent requests
-/// for independent ones.
+/// of 10 s it covers a load test's quantiles better than order statistics, which assume independent requests.
 ///
 /// ```
 /// let interval = stats::batch_means(10.0, &[9.0, 10.0, 11.0]).unwrap();
@@ -37,12 +36,12 @@ pub fn batch_means(value: f64, batches: &[f64]) -> Option<Interval> {
     Some(Interval { low: value - half, high: value + half, standard_error })
 }
 
-/// How many times larger the variance of a statistic is, seen in `batches` of one run, than it would be if
-/// all observations were independent: `(s² / b) / SE²`, at least 1. A sample of n is worth n divided by it.
+/// The ratio of the variance of a statistic, estimated from `batches` of one run, to the variance that independent
+/// observations would give: `(s² / b) / SE²`, at least 1. The effective sample size is n divided by it.
 ///
 /// `independent_error` is the statistic's standard error under independence. None with fewer than three
 /// batches, or when a batch is not finite or the error not positive. Source: L. Kish, "Survey Sampling",
-/// 1965, section 5.4, with time in the place of clusters.
+/// 1965, section 5.4, with batches instead of clusters.
 ///
 /// ```
 /// let effect = stats::design_effect(&[10.0, 12.0, 11.0, 13.0, 9.0], 0.5).unwrap();
@@ -65,7 +64,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_interval_holds_its_value_and_grows_with_scatter(
+        fn the_interval_contains_its_value_and_grows_with_scatter(
             value in -1e6..1e6f64, batches in prop::collection::vec(-1e3..1e3f64, 3..40),
         ) {
             let narrow = batch_means(value, &batches).unwrap();

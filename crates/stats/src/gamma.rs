@@ -1,6 +1,6 @@
-//! The incomplete gamma function, which normal and chi-square tails come from.
+//! The incomplete gamma function, from which normal and chi-square tails are computed.
 
-/// No sum or fraction here needs more terms for the arguments that tests have.
+/// More terms than any sum or fraction needs for the arguments of these tests.
 const MOST_TERMS: u32 = 10_000;
 const CLOSE: f64 = 1e-15;
 
@@ -9,7 +9,7 @@ const CLOSE: f64 = 1e-15;
 /// The series of DLMF 8.7.1 below `a + 1`, the continued fraction of DLMF 8.9.2 by Lentz's method from there on.
 ///
 /// ```
-/// // The chance that a chi-square of 2 degrees exceeds 5.991 is 5 %.
+/// // The probability that a chi-square of 2 degrees exceeds 5.991 is 5 %.
 /// assert!((stats::gamma::upper(1.0, 5.991 / 2.0) - 0.05).abs() < 1e-4);
 /// ```
 pub fn upper(a: f64, x: f64) -> f64 {
@@ -85,8 +85,8 @@ mod tests {
     #[test]
     fn it_has_the_values_of_tables() {
         // Chi-square: 1 degree at 3.8415, 10 degrees at 23.209, 100 degrees at 149.449 (0.001).
-        for (a, x, wanted) in [(0.5, 3.841_459, 0.05), (5.0, 23.209_25, 0.01), (50.0, 149.449_3, 0.001)] {
-            assert!((upper(a, x / 2.0) - wanted).abs() < wanted * 1e-4, "{a} {x}");
+        for (a, x, expected) in [(0.5, 3.841_459, 0.05), (5.0, 23.209_25, 0.01), (50.0, 149.449_3, 0.001)] {
+            assert!((upper(a, x / 2.0) - expected).abs() < expected * 1e-4, "{a} {x}");
         }
         assert!((upper(1.0, 3.0) - (-3f64).exp()).abs() < 1e-14);
     }

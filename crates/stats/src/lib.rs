@@ -1,15 +1,17 @@
-//! Intervals and tests, each with its source and one worked number. Pure: numbers in, numbers out.
+//! Intervals and tests, each with its source and one worked example. Pure: numbers in, numbers out.
 
 pub mod batch;
 pub mod difference;
 pub mod gamma;
+pub mod line;
 pub mod sample;
 pub mod steady;
 pub mod student;
 pub mod trend;
 
 pub use batch::{Interval, batch_means, design_effect};
-pub use difference::{total_variation, two_mixes, two_shares};
+pub use difference::{Proportion, total_variation, two_mixes, two_shares};
+pub use line::residuals;
 pub use sample::{mean, quantile, standard_deviation};
 pub use steady::{NotSteady, Steady, mser_5, steady};
 pub use student::t_quantile;

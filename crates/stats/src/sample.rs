@@ -1,11 +1,11 @@
 //! Mean, spread and quantiles of a handful of numbers.
 
-/// The arithmetic mean; none of nothing.
+/// The arithmetic mean; none without values.
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The standard deviation of a sample (divided by n − 1); none of fewer than two values.
+/// The standard deviation of a sample (divided by n − 1); none for fewer than two values.
 pub fn standard_deviation(values: &[f64]) -> Option<f64> {
     let centre = mean(values).filter(|_| values.len() >= 2)?;
     let squares: f64 = values.iter().map(|v| (v - centre).powi(2)).sum();
@@ -13,7 +13,7 @@ pub fn standard_deviation(values: &[f64]) -> Option<f64> {
 }
 
 /// The `q`-quantile (0 to 1) of values in any order, linear between neighbours: definition 7 of Hyndman
-/// and Fan, "Sample Quantiles in Statistical Packages", 1996. None of nothing.
+/// and Fan, "Sample Quantiles in Statistical Packages", 1996. None without values.
 ///
 /// ```
 /// assert_eq!(stats::quantile(&[4.0, 1.0, 3.0, 2.0], 0.5), Some(2.5));
@@ -22,9 +22,9 @@ pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let last = sorted.len().checked_sub(1)?;
-    let place = q.clamp(0.0, 1.0) * last as f64;
-    let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
-    Some(below + (above - below) * place.fract())
+    let rank = q.clamp(0.0, 1.0) * last as f64;
+    let (below, above) = (sorted[rank.floor() as usize], sorted[rank.ceil() as usize]);
+    Some(below + (above - below) * rank.fract())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Whether a series rises: a slope that outliers do not move, and a test that asks only for the order.
+//! Whether a series rises: a slope that outliers do not change, and a test that uses only the order.
 
 use crate::sample::quantile;
 
@@ -16,24 +16,24 @@ pub struct Slope {
 pub struct Trend {
     /// How many more pairs rise than fall.
     pub s: i64,
-    /// The chance of so many rises, or more, in a series without a trend.
+    /// The probability of so many rises, or more, in a series without a trend.
     pub p_rising: f64,
 }
 
-/// Below this many values [`mann_kendall`] is exact where no two are alike.
+/// Below this many values [`mann_kendall`] is exact where no two are equal.
 const EXACT_BELOW: usize = 41;
 /// One-sided 95 % of a standard normal number.
 const Z_95: f64 = 1.644_853_627;
 
-/// The median of the slopes between all pairs of `values`, which stand at 0, 1, 2 …; none with fewer than two, or when
-/// one is not finite.
+/// The median of the slopes between all pairs of `values`, which are at 0, 1, 2 …; none with fewer than two, or when one
+/// is not finite.
 ///
 /// Source: P. K. Sen, "Estimates of the regression coefficient based on Kendall's tau", Journal of the American
 /// Statistical Association 63, 1968; the interval is that of its section 3.
 ///
 /// ```
 /// let slope = stats::theil_sen(&[1.0, 3.0, 5.0, 100.0]).unwrap();
-/// // Slopes 2, 2, 33, 2, 48.5, 95: their median does not know how far off the last value is.
+/// // Slopes 2, 2, 33, 2, 48.5, 95: their median does not depend on how far off the last value is.
 /// assert_eq!(slope.per_step, 17.5);
 /// ```
 pub fn theil_sen(values: &[f64]) -> Option<Slope> {
@@ -48,16 +48,16 @@ pub fn theil_sen(values: &[f64]) -> Option<Slope> {
     }
     slopes.sort_by(f64::total_cmp);
     let reach = Z_95 * variance(values).sqrt();
-    let place = ((slopes.len() as f64 + reach) / 2.0).floor() as usize;
-    let upper = slopes[place.min(slopes.len() - 1)];
+    let rank = ((slopes.len() as f64 + reach) / 2.0).floor() as usize;
+    let upper = slopes[rank.min(slopes.len() - 1)];
     Some(Slope { per_step: quantile(&slopes, 0.5)?, upper })
 }
 
-/// How sure it is that `values` rise with time; none with fewer than four, or when one is not finite.
+/// The significance of a rise of `values` over time; none with fewer than four, or when one is not finite.
 ///
 /// The distribution is exact for up to 40 values that are all different (M. G. Kendall, "Rank Correlation Methods",
 /// 1948), else normal with the variance corrected for ties and for continuity (H. B. Mann, "Nonparametric tests against
-/// trend", Econometrica 13, 1945). The values must be independent: give it medians of blocks, not a series' samples.
+/// trend", Econometrica 13, 1945). The values must be independent: medians of blocks, not the samples of a series.
 ///
 /// ```
 /// let trend = stats::mann_kendall(&[1.0, 2.0, 3.0, 4.0]).unwrap();
@@ -77,7 +77,7 @@ pub fn mann_kendall(values: &[f64]) -> Option<Trend> {
     }
     let p_rising = if has_ties || values.len() >= EXACT_BELOW {
         let deviation = variance(values).sqrt();
-        // Everything alike: no trend at all.
+        // All values are equal: there is no trend.
         if deviation > 0.0 { upper_tail((s as f64 - 1.0) / deviation) } else { 1.0 }
     } else {
         exact(values.len(), s)
@@ -113,7 +113,7 @@ fn exact(n: usize, s: i64) -> f64 {
     sum.min(1.0)
 }
 
-/// How likely a standard normal number is at least `z`.
+/// The probability that a standard normal number is at least `z`.
 fn upper_tail(z: f64) -> f64 {
     let tail = erfc(z.abs() / std::f64::consts::SQRT_2) / 2.0;
     if z >= 0.0 { tail } else { 1.0 - tail }
@@ -132,9 +132,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Kendall, "Rank Correlation Methods", appendix table 1: the chance that S is at least so much.
+    /// Kendall, "Rank Correlation Methods", appendix table 1: the probability that S is at least this.
     #[test]
-    fn exact_chances_are_those_of_the_printed_table() {
+    fn exact_probabilities_are_those_of_the_printed_table() {
         for (n, s, p) in [
             (4, 6, 0.042),
             (5, 8, 0.042),
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn many_values_and_ties_go_by_the_normal_distribution() {
+    fn many_values_and_ties_use_the_normal_distribution() {
         for (z, p) in
             [(0.0, 0.5), (1.0, 0.158_655), (1.959_964, 0.025), (2.575_829, 0.005), (-1.0, 0.841_345)]
         {
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!((tied.s, variance(&[1.0, 1.0, 2.0, 2.0, 3.0, 3.0])), (12, 25.333_333_333_333_332));
         assert!(tied.p_rising < 0.02);
         assert_eq!(mann_kendall(&[2.0; 50]), Some(Trend { s: 0, p_rising: 1.0 }));
-        // Exact and normal agree where they meet.
+        // The exact and the normal distribution agree near the limit.
         let values: Vec<f64> = (0..40).map(|n| f64::from(n % 7) * 10.0 + f64::from(n)).collect();
         let exactly = mann_kendall(&values).unwrap();
         let nearly = upper_tail((exactly.s as f64 - 1.0) / variance(&values).sqrt());
@@ -169,7 +169,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn slope_and_trend_turn_with_the_series(values in prop::collection::vec(-1e6..1e6f64, 4..60), by in 0.5..4f64) {
+        fn slope_and_trend_change_sign_with_the_series(values in prop::collection::vec(-1e6..1e6f64, 4..60), by in 0.5..4f64) {
             let turned: Vec<f64> = values.iter().rev().copied().collect();
             prop_assert_eq!(mann_kendall(&values).unwrap().s, -mann_kendall(&turned).unwrap().s);
             let slope = theil_sen(&values).unwrap();

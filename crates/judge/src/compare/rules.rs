@@ -16,9 +16,9 @@ mod t2;
 
 use evidence::Finding;
 
-use super::known::Pair;
+use super::judged_run::Pair;
 
-/// Every rule that looks at two runs.
+/// Every rule on a pair of runs.
 const PAIR_RULES: [fn(&Pair<'_, '_>) -> Vec<Finding>; 12] = [
     c1::rule,
     c2::rule,
@@ -34,7 +34,7 @@ const PAIR_RULES: [fn(&Pair<'_, '_>) -> Vec<Finding>; 12] = [
     t2::rule,
 ];
 
-/// What the rules find in two runs.
+/// The findings of all rules on a pair of runs.
 pub(super) fn findings(pair: &Pair<'_, '_>) -> Vec<Finding> {
     PAIR_RULES.iter().flat_map(|rule| rule(pair)).collect()
 }

@@ -1,4 +1,4 @@
-//! Every rule of pairs, firing and silent.
+//! Every rule of pairs, with and without a finding.
 
 mod claims;
 mod steadiness;
@@ -6,54 +6,54 @@ mod steadiness;
 use evidence::{Metric, SeriesKey};
 
 use super::{Provenance, Side, compare};
-use crate::testing::{Bench, Load};
+use crate::testing::{Load, TestRun};
 
-fn sound() -> Bench {
-    answering(Load::of(100))
+fn sound() -> TestRun {
+    with_load(Load::of(100))
 }
 
-fn answering(load: Load) -> Bench {
-    let mut bench = Bench::new().offer("steady", "list", load);
-    bench.edit(|manifest| {
+fn with_load(load: Load) -> TestRun {
+    let mut test_run = TestRun::new().offer("steady", "list", load);
+    test_run.edit(|manifest| {
         manifest.started_at = "2026-11-21T10:00:00Z".to_owned();
-        let known = [("cores", "2"), ("memory_bytes", "1024"), ("hostname", "one")];
-        manifest.environment = known.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let environment = [("cores", "2"), ("memory_bytes", "1024"), ("hostname", "one")];
+        manifest.environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
     });
-    bench
+    test_run
 }
 
-/// The same as [`sound`], a minute later.
-fn later() -> Bench {
-    let mut bench = sound();
-    bench.edit(|manifest| manifest.started_at = "2026-11-21T10:01:00Z".to_owned());
-    bench
+/// [`sound`], a minute later.
+fn later() -> TestRun {
+    let mut test_run = sound();
+    test_run.edit(|manifest| manifest.started_at = "2026-11-21T10:01:00Z".to_owned());
+    test_run
 }
 
-/// What one rule says of two runs, a line each.
-fn found(rule: &str, runs: [(&Bench, Provenance); 2]) -> String {
-    let sides = runs.map(|(bench, provenance)| Side {
+/// The findings of one rule on two runs, a line each.
+fn findings(rule: &str, runs: [(&TestRun, Provenance); 2]) -> String {
+    let sides = runs.map(|(test_run, provenance)| Side {
         name: "run",
-        run: &bench.run,
-        workload: &bench.workload,
+        run: &test_run.run,
+        workload: &test_run.workload,
         provenance,
     });
     let judgement = compare(&sides, &[]).unwrap();
-    let of_rule = judgement.findings.iter().filter(|found| found.finding.rule == rule);
+    let of_rule = judgement.findings.iter().filter(|f| f.finding.rule == rule);
     let lines: Vec<String> =
         of_rule.map(|f| format!("{} {:?} {}", f.finding.severity, f.sides, f.finding.what)).collect();
     let refused = judgement.refusals.iter().filter(|refusal| refusal.rule == rule).count();
     if lines.is_empty() { "nothing".to_owned() } else { format!("{}\nrefusals: {refused}", lines.join("\n")) }
 }
 
-fn between(rule: &str, base: &Bench, new: &Bench) -> String {
-    found(rule, [(base, Provenance::Intact), (new, Provenance::Intact)])
+fn between(rule: &str, base: &TestRun, new: &TestRun) -> String {
+    findings(rule, [(base, Provenance::Intact), (new, Provenance::Intact)])
 }
 
 #[test]
-fn other_error_rates_refuse_differences_of_latency() {
-    let failing = Bench::new().offer("steady", "list", Load { failed: 7, ..Load::of(93) });
+fn different_error_rates_refuse_differences_of_latency() {
+    let failing = TestRun::new().offer("steady", "list", Load { failed: 7, ..Load::of(93) });
     insta::assert_snapshot!(between("C1", &sound(), &failing), @r"
-    invalid [0, 1] `list` in `steady`: 0 % of 6,000 failed against 7 % of 6,000. Latency of survivors is not comparable.
+    invalid [0, 1] `list` in `steady`: 0 % of 6,000 failed against 7 % of 6,000. Latency of successes is not comparable.
     refusals: 1
     ");
     assert_eq!(between("C1", &sound(), &later()), "nothing");
@@ -61,17 +61,17 @@ fn other_error_rates_refuse_differences_of_latency() {
 }
 
 #[test]
-fn another_mix_and_larger_answers_are_another_workload() {
+fn another_mix_and_larger_responses_are_invalid() {
     let [mut small, mut large] = [40, 60].map(|share| sound().offer("steady", "claim", Load::of(share)));
     small.count(Metric::BytesIn, "steady", "list", 6_000 * 2_000);
     large.count(Metric::BytesIn, "steady", "list", 6_000 * 2_060);
     insta::assert_snapshot!(between("C2", &small, &large), @r"
     invalid [0, 1] The mix of endpoints in `steady` differs by 8.93 %: `list` is 71.4 % of the requests against 62.5 %.
-    invalid [0, 1] An answer of `list` in `steady` has 2,000 bytes against 2,060.
+    invalid [0, 1] A response of `list` in `steady` has 2,000 bytes against 2,060.
     refusals: 2
     ");
     assert_eq!(between("C2", &small, &small), "nothing");
-    // As gRPC's answers differ by which headers their connection has carried before.
+    // Responses of gRPC differ by the headers that their connection has carried before.
     let [mut short, mut shorter] = [sound(), sound()];
     short.count(Metric::BytesIn, "steady", "list", 6_000 * 38);
     shorter.count(Metric::BytesIn, "steady", "list", 6_000 * 36);
@@ -79,19 +79,19 @@ fn another_mix_and_larger_answers_are_another_workload() {
 }
 
 #[test]
-fn another_shape_of_load_is_told_by_what_differs() {
+fn another_load_shape_is_invalid_and_names_the_differences() {
     let mut slower = later();
     slower.plan_rate(50.0);
     slower.workload.phases[1].end = std::time::Duration::from_secs(40);
     insta::assert_snapshot!(between("C3", &sound(), &slower), @r"
-    invalid [0, 1] The load had another shape: phases warm-up 10s, steady 60s against warm-up 10s, steady 30s; executor of `play` ConstantArrivalRate { rate: 85.71428571428571, duration: 70s } against ConstantArrivalRate { rate: 50.0, duration: 70s }. Effects of the target and of the load cannot be told apart.
+    invalid [0, 1] The shape of the load differs: phases warm-up 10s, steady 60s against warm-up 10s, steady 30s; executor of `play` ConstantArrivalRate { rate: 85.71428571428571, duration: 70s } against ConstantArrivalRate { rate: 50.0, duration: 70s }. Effects of the target and of the load cannot be separated.
     refusals: 1
     ");
     assert_eq!(between("C3", &sound(), &later()), "nothing");
 }
 
 #[test]
-fn another_machine_is_another_environment() {
+fn another_machine_is_invalid_and_a_twin_is_a_caution() {
     let mut larger = later();
     larger.edit(|manifest| drop(manifest.environment.insert("cores".to_owned(), "4".to_owned())));
     insta::assert_snapshot!(between("C4", &sound(), &larger), @r"
@@ -101,18 +101,18 @@ fn another_machine_is_another_environment() {
     let mut twin = later();
     twin.edit(|manifest| drop(manifest.environment.insert("hostname".to_owned(), "two".to_owned())));
     insta::assert_snapshot!(between("C4", &sound(), &twin), @r"
-    caution [0, 1] Two machines of one kind are not one machine: hostname one against two.
+    caution [0, 1] The generator ran on another machine of the same kind: hostname one against two.
     refusals: 0
     ");
     assert_eq!(between("C4", &sound(), &later()), "nothing");
 }
 
 #[test]
-fn what_is_stored_at_the_start_is_held_side_by_side_or_unknown() {
+fn stored_data_at_the_start_is_compared_or_unknown() {
     let key = SeriesKey::new("pg_table_rows", "web", "1").part("goals");
     let [mut small, mut large] = [sound(), later()];
     insta::assert_snapshot!(between("C6", &small, &large), @r"
-    info [0, 1] Whether both began with the same data is unknown: no store was watched on both sides.
+    info [0, 1] Whether both began with the same data is unknown: no store was observed on both sides.
     refusals: 0
     ");
     small.observe(&key, 0..5, 100.0);
@@ -125,65 +125,65 @@ fn what_is_stored_at_the_start_is_held_side_by_side_or_unknown() {
 }
 
 #[test]
-fn evidence_must_be_as_it_was_sealed_and_its_own() {
+fn changed_evidence_is_invalid_and_unsealed_evidence_is_a_caution() {
     let (base, new) = (sound(), later());
-    insta::assert_snapshot!(found("C7", [(&base, Provenance::Changed), (&new, Provenance::Unsealed)]), @r"
-    invalid [0, 1] The evidence of the baseline was changed after it was sealed: its digest is another one.
-    caution [0, 1] The other run was killed before it could be sealed: nothing says whether it is whole.
+    insta::assert_snapshot!(findings("C7", [(&base, Provenance::Changed), (&new, Provenance::Unsealed)]), @r"
+    invalid [0, 1] The evidence of the baseline was changed after it was sealed: its digest differs.
+    caution [0, 1] The other run was killed before it was sealed: whether it is complete is unknown.
     refusals: 1
     ");
     assert_eq!(between("C7", &base, &new), "nothing");
 }
 
 #[test]
-fn what_another_tool_took_is_its_word_and_another_generator() {
+fn an_imported_run_is_a_caution() {
     let mut imported = later();
     let source =
         evidence::Source { tool: "k6".to_owned(), format: "k6 NDJSON".to_owned(), ..Default::default() };
     imported.import(source);
     insta::assert_snapshot!(between("C7", &sound(), &imported), @r"
-    caution [0, 1] The other run was imported from k6 NDJSON: how its times were taken is that tool's word.
+    caution [0, 1] The other run was imported from k6 NDJSON: how its times were measured cannot be checked.
     refusals: 0
     ");
     insta::assert_snapshot!(between("C4", &sound(), &imported), @r"
-    caution [0, 1] The generator differs: imported from not known against k6 NDJSON.
+    caution [0, 1] The generator differs: imported from unknown against k6 NDJSON.
     refusals: 0
     ");
 }
 
 #[test]
-fn no_change_is_an_aa_run_and_two_changes_are_one_too_many() {
+fn no_change_is_an_aa_run_and_two_changes_are_a_caution() {
     insta::assert_snapshot!(between("C8", &sound(), &sound()), @r"
-    info [0, 1] Both are the same run: no difference can show, and none means anything.
+    info [0, 1] Both are the same run: there are no differences.
     refusals: 0
     ");
     let program = |digest: &str| {
-        let mut bench = later();
+        let mut test_run = later();
         let facts = [("exe_sha256".to_owned(), digest.to_owned())].into();
-        bench.edit(|manifest| drop(manifest.targets.insert("web".to_owned(), facts)));
-        bench
+        test_run.edit(|manifest| drop(manifest.targets.insert("web".to_owned(), facts)));
+        test_run
     };
     let mut same = program("one");
     same.edit(|manifest| manifest.started_at = "2026-11-21T10:02:00Z".to_owned());
     insta::assert_snapshot!(between("C8", &program("one"), &same), @r"
-    info [0, 1] The same program answered on both sides, under the same load: this is an A/A run. What differs is noise.
+    info [0, 1] The same program ran on both sides, under the same load: this is an A/A run. Differences are noise.
     refusals: 0
     ");
     assert_eq!(between("C8", &program("one"), &program("two")), "nothing");
     let mut seeded = program("two");
     seeded.edit(|manifest| manifest.seed = 2);
     insta::assert_snapshot!(between("C8", &program("one"), &seeded), @r"
-    caution [0, 1] More than one thing was changed: the target's program, the seed. Their effects cannot be told apart.
+    caution [0, 1] More than one thing was changed: the target's program, the seed. Their effects cannot be separated.
     refusals: 0
     ");
 }
 
 #[test]
-fn one_run_each_is_always_told_and_once_of_three() {
+fn one_run_each_of_three_is_one_finding() {
     let (base, new) = (sound(), later());
-    let side = |bench| -> Side<'_> {
-        let bench: &Bench = bench;
-        Side { name: "run", run: &bench.run, workload: &bench.workload, provenance: Provenance::Intact }
+    let side = |test_run| -> Side<'_> {
+        let test_run: &TestRun = test_run;
+        Side { name: "run", run: &test_run.run, workload: &test_run.workload, provenance: Provenance::Intact }
     };
     let judgement = compare(&[side(&base), side(&new), side(&new)], &[]).unwrap();
     let single: Vec<_> = judgement.findings.iter().filter(|f| f.finding.rule == "S1").collect();
@@ -192,10 +192,10 @@ fn one_run_each_is_always_told_and_once_of_three() {
 }
 
 #[test]
-fn a_run_that_is_void_by_itself_has_no_differences() {
-    let short = Bench::new().offer("steady", "list", Load { late: 31, ..Load::of(99) });
+fn an_invalid_run_has_no_differences() {
+    let short = TestRun::new().offer("steady", "list", Load { dropped_generator_late: 31, ..Load::of(99) });
     insta::assert_snapshot!(between("L1", &short, &sound()), @r"
-    invalid [0] Asked for 130/s, delivered 99/s (76.2 %). These latencies describe 99/s.
+    invalid [0] Planned 130/s, delivered 99/s (76.2 %). These latencies describe 99/s.
     refusals: 1
     ");
 }

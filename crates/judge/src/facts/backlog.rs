@@ -1,59 +1,67 @@
-//! What phases took over from the one before: requests that were due there and ended here.
+//! Backlogs: requests that were due in an earlier phase and ended in a later one.
 
 use evidence::run::{ReadError, select};
 use evidence::{Metric, Outcome, Run, Seconds};
 
-use super::tables::Span;
+use crate::tables::PhaseWindow;
 use crate::thresholds::CARRIED_SHARE;
 
 /// A phase that began with a backlog.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Backlog {
-    /// The phase that had to work it off.
+    /// The phase that worked it off.
     pub(crate) phase: String,
-    /// Seconds from its beginning on in which a good part of what ended was due before it.
+    /// Seconds from its beginning on in which a substantial share of the responses was due earlier.
     pub(crate) drained_s: u32,
-    /// How many ended in these seconds, the first one left out: what is under way when phases meet ends in it.
+    /// Responses from earlier phases in these seconds. The first second is not counted: requests in flight when the
+    /// phase begins end in it.
     pub(crate) carried: u64,
-    /// How long the phase is, in seconds.
+    /// Length of the phase, in seconds.
     pub(crate) length_s: f64,
 }
 
-/// The backlogs of all phases that took one over. What is due in a phase is kept under its name, whenever it ends.
-pub(super) fn backlogs(run: &dyn Run, spans: &[Span]) -> Result<Vec<Backlog>, ReadError> {
+/// Responses of one second.
+#[derive(Debug, Clone, Copy, Default)]
+struct EndedCounts {
+    /// Due in an earlier phase.
+    earlier: u64,
+    all: u64,
+}
+
+/// The backlog of every phase that began with one. A response is recorded under the phase in which it was due.
+pub(super) fn backlogs(run: &dyn Run, phases: &[PhaseWindow]) -> Result<Vec<Backlog>, ReadError> {
     let mut backlogs = Vec::new();
-    for (at, span) in spans.iter().enumerate().skip(1) {
-        let seconds = span.seconds();
-        let later = seconds.start + 1..seconds.end.min(run.seconds());
-        if later.is_empty() {
+    for (index, phase) in phases.iter().enumerate().skip(1) {
+        let seconds = phase.seconds();
+        let window = seconds.start + 1..seconds.end.min(run.seconds());
+        if window.is_empty() {
             continue;
         }
-        let earlier: Vec<&str> = spans[..at].iter().map(|before| before.name.as_str()).collect();
+        let earlier: Vec<&str> = phases[..index].iter().map(|before| before.name.as_str()).collect();
         let (mut carried, mut drained_s) = (0, 0);
-        for (second, (old, all)) in (1..).zip(ended(run, (&earlier, &later))?) {
-            if (old as f64) < CARRIED_SHARE * all as f64 || old == 0 {
+        for (second, ended) in (1..).zip(ended_by_second(run, &earlier, &window)?) {
+            if (ended.earlier as f64) < CARRIED_SHARE * ended.all as f64 || ended.earlier == 0 {
                 break;
             }
-            (carried, drained_s) = (carried + old, second + 1);
+            (carried, drained_s) = (carried + ended.earlier, second + 1);
         }
         if carried > 0 {
-            let length_s = span.length_s();
-            backlogs.push(Backlog { phase: span.name.clone(), drained_s, carried, length_s });
+            let length_s = phase.length_s();
+            backlogs.push(Backlog { phase: phase.name.clone(), drained_s, carried, length_s });
         }
     }
     Ok(backlogs)
 }
 
-/// For each second what ended in it of earlier phases, and what ended in it at all.
-fn ended(run: &dyn Run, (earlier, window): (&[&str], &Seconds)) -> Result<Vec<(u64, u64)>, ReadError> {
-    let mut seconds = vec![(0, 0); window.len()];
+fn ended_by_second(run: &dyn Run, earlier: &[&str], window: &Seconds) -> Result<Vec<EndedCounts>, ReadError> {
+    let mut seconds = vec![EndedCounts::default(); window.len()];
     let is_end = |key: &evidence::Key| key.outcome != Some(Outcome::Cancelled);
     for (id, key) in select(run.keys(), Metric::ResponseTime, is_end) {
         let is_earlier = earlier.contains(&&*key.phase);
         for (second, times) in run.histograms(id, window.clone())? {
-            let sums = &mut seconds[(second - window.start) as usize];
-            sums.0 += if is_earlier { times.count() } else { 0 };
-            sums.1 += times.count();
+            let ended = &mut seconds[(second - window.start) as usize];
+            ended.earlier += if is_earlier { times.count() } else { 0 };
+            ended.all += times.count();
         }
     }
     Ok(seconds)

@@ -1,39 +1,60 @@
-//! The machine that the generator ran on, as far as its observer saw it.
+//! The machine that the generator ran on, as far as it was observed.
 
 use evidence::run::ReadError;
 use evidence::{Run, Sample, SeriesKey};
 
 use crate::thresholds::WINDOW_S;
 
-/// The name of the machine's series, as of a target.
+/// The target name of the machine's series.
 const HOST: &str = "host";
 
-/// What the machine went through; shares are from 0 to 1.
+/// The state of the machine; shares are from 0 to 1.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Host {
-    /// Processor time that neighbours took, in the mean and in the worst [`WINDOW_S`].
-    pub(crate) steal: Option<(f64, f64)>,
-    /// The lowest and the highest mean frequency of a [`WINDOW_S`], in Hz.
-    pub(crate) frequency: Option<(f64, f64)>,
+    pub(crate) steal: Option<StealShares>,
+    pub(crate) frequency: Option<FrequencyRange>,
     /// The worst [`WINDOW_S`] of waiting for memory.
     pub(crate) memory_pressure: Option<f64>,
-    /// What others than the generator and the targets watched used in the worst [`WINDOW_S`] in which anybody waited
-    /// for a processor: cores, and the share of time in which somebody waited.
-    pub(crate) others: Option<(f64, f64)>,
+    pub(crate) others: Option<OtherProcesses>,
 }
 
-/// What is known of the machine; none if it was not watched.
+/// Processor time that neighbours took.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct StealShares {
+    pub(crate) mean: f64,
+    /// In the worst [`WINDOW_S`].
+    pub(crate) worst: f64,
+}
+
+/// Mean frequencies of a [`WINDOW_S`], in Hz.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct FrequencyRange {
+    pub(crate) lowest: f64,
+    pub(crate) highest: f64,
+}
+
+/// Use by processes other than the generator and the observed targets, in the worst [`WINDOW_S`] in which any process
+/// waited for a processor.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct OtherProcesses {
+    pub(crate) cores: f64,
+    /// Share of the time in which a process waited.
+    pub(crate) waited: f64,
+}
+
+/// The state of the machine; none if it was not observed.
 pub(super) fn host(run: &dyn Run) -> Result<Option<Host>, ReadError> {
-    let windows = |name: &str| windows(run, |series| &*series.target == HOST && &*series.name == name);
+    let windows = |name: &str| window_means(run, |series| &*series.target == HOST && &*series.name == name);
     let steal = windows("host_steal")?;
+    let frequency = windows("host_frequency")?;
+    let lowest = frequency.iter().copied().reduce(f64::min);
     let host = Host {
-        steal: stats::mean(&steal).zip(highest(&steal)),
-        frequency: {
-            let frequency = windows("host_frequency")?;
-            frequency.iter().copied().reduce(f64::min).zip(highest(&frequency))
-        },
+        steal: stats::mean(&steal).zip(highest(&steal)).map(|(mean, worst)| StealShares { mean, worst }),
+        frequency: lowest
+            .zip(highest(&frequency))
+            .map(|(lowest, highest)| FrequencyRange { lowest, highest }),
         memory_pressure: highest(&windows("host_pressure_memory")?),
-        others: others(run, (&windows("host_cpu")?, &windows("host_pressure_cpu")?))?,
+        others: others(run, &windows("host_cpu")?, &windows("host_pressure_cpu")?)?,
     };
     Ok((host != Host::default()).then_some(host))
 }
@@ -42,21 +63,23 @@ fn highest(values: &[f64]) -> Option<f64> {
     values.iter().copied().reduce(f64::max)
 }
 
-/// What nobody who is known used of the processors, where somebody waited longest for one.
-fn others(run: &dyn Run, (all, waited): (&[f64], &[f64])) -> Result<Option<(f64, f64)>, ReadError> {
-    let own = windows(run, |series| &*series.target == SeriesKey::GENERATOR && &*series.name == "loop_cpu")?;
-    let targets = windows(run, |series| &*series.target != HOST && &*series.name == "cpu")?;
-    // Without the targets everything they do would be that of others.
+/// The window in which use by other processes × time that a process waited is largest.
+fn others(run: &dyn Run, all: &[f64], waited: &[f64]) -> Result<Option<OtherProcesses>, ReadError> {
+    let own =
+        window_means(run, |series| &*series.target == SeriesKey::GENERATOR && &*series.name == "loop_cpu")?;
+    let targets = window_means(run, |series| &*series.target != HOST && &*series.name == "cpu")?;
+    // Without the targets' own use, all of it would count as that of other processes.
     let known = own.iter().zip(&targets).map(|(own, targets)| own + targets);
     let rest = all.iter().zip(known).map(|(all, known)| (all - known).max(0.0));
-    Ok(rest.zip(waited.iter().copied()).max_by(|a, b| (a.0 * a.1).total_cmp(&(b.0 * b.1))))
+    let windows = rest.zip(waited).map(|(cores, waited)| OtherProcesses { cores, waited: *waited });
+    Ok(windows.max_by(|a, b| (a.cores * a.waited).total_cmp(&(b.cores * b.waited))))
 }
 
-/// The mean of each whole window of the run, over all seconds that have a sample; parts of it are added up.
-fn windows(run: &dyn Run, wanted: impl Fn(&SeriesKey) -> bool) -> Result<Vec<f64>, ReadError> {
+/// The mean of each whole window of the run, over the seconds that have a sample; series of several parts are summed.
+fn window_means(run: &dyn Run, is_selected: impl Fn(&SeriesKey) -> bool) -> Result<Vec<f64>, ReadError> {
     let count = run.seconds() / WINDOW_S;
     let mut sums: Vec<Option<f64>> = vec![None; count as usize];
-    for series in run.series().iter().filter(|series| wanted(series)) {
+    for series in run.series().iter().filter(|series| is_selected(series)) {
         for (window, sum) in (0..count).zip(&mut sums) {
             let samples: Vec<Sample> = run.samples(series, window * WINDOW_S..(window + 1) * WINDOW_S)?;
             let values: Vec<f64> = samples.iter().map(|s| s.value).filter(|v| v.is_finite()).collect();

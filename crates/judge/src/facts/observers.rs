@@ -1,37 +1,37 @@
-//! What observers had to say, and how much of the run they did not see.
+//! Notices of observers, and how much of the run their series do not cover.
 
 use std::collections::BTreeMap;
 
 use evidence::run::ReadError;
 use evidence::{Instant, Notice, Run, SeriesKey};
 
-/// A gap is longer than the usual time between two looks by more than this factor.
+/// An interval between two observations that is longer than usual by more than this factor is a gap.
 const GAP: f64 = 1.5;
-/// Levels that their observer takes at every look, of those that look without a thread of their own.
-const AT_EVERY_LOOK: [&str; 2] = ["threads", "host_memory_available"];
+/// Series that have a sample for every observation, of observers without a thread of their own.
+const SAMPLED_EVERY_TIME: [&str; 2] = ["threads", "host_memory_available"];
 
-/// An observer that had something to say.
-pub(crate) struct Watcher {
-    /// Its name: the target's, and what of it was watched.
+/// An observer that reported anything.
+pub(crate) struct ObserverNotices {
+    /// Its name: the target's, and the part of it that was observed.
     pub(crate) name: String,
-    /// In the order of time.
+    /// In order of time.
     pub(crate) notices: Vec<Notice>,
     /// Seconds of the run that its series do not cover; none when it has no series.
     pub(crate) missing_s: Option<f64>,
 }
 
-/// Every observer that had something to say, by name.
-pub(crate) fn watchers(run: &dyn Run) -> Result<Vec<Watcher>, ReadError> {
+/// Every observer that reported anything, by name.
+pub(super) fn notices(run: &dyn Run) -> Result<Vec<ObserverNotices>, ReadError> {
     let mut by_name: BTreeMap<String, Vec<Notice>> = BTreeMap::new();
     for notice in run.notices()? {
         by_name.entry(notice.observer.clone()).or_default().push(notice);
     }
-    let watcher = |(name, mut notices): (String, Vec<Notice>)| {
+    let observer = |(name, mut notices): (String, Vec<Notice>)| {
         notices.sort_by_key(|notice| notice.at);
         let missing_s = missing_s(run, &name)?;
-        Ok(Watcher { name, notices, missing_s })
+        Ok(ObserverNotices { name, notices, missing_s })
     };
-    by_name.into_iter().map(watcher).collect()
+    by_name.into_iter().map(observer).collect()
 }
 
 fn missing_s(run: &dyn Run, observer: &str) -> Result<Option<f64>, ReadError> {
@@ -40,22 +40,22 @@ fn missing_s(run: &dyn Run, observer: &str) -> Result<Option<f64>, ReadError> {
             |s: &&SeriesKey| &*s.target == SeriesKey::GENERATOR && &*s.name == name && &*s.part == observer;
         run.series().iter().find(is_it)
     };
-    let level = |s: &&SeriesKey| &*s.target == observer && AT_EVERY_LOOK.contains(&&*s.name);
-    let looks = of_generator("observer_took").or_else(|| run.series().iter().find(level));
+    let level = |s: &&SeriesKey| &*s.target == observer && SAMPLED_EVERY_TIME.contains(&&*s.name);
+    let observations = of_generator("observer_took").or_else(|| run.series().iter().find(level));
     let run_s = f64::from(run.seconds());
-    match looks {
-        Some(looks) => {
-            let looks = run.samples(looks, run.whole())?;
-            Ok(Some(uncovered_s(looks.iter().map(|sample| sample.at), run_s)))
+    match observations {
+        Some(series) => {
+            let samples = run.samples(series, run.whole())?;
+            Ok(Some(uncovered_s(samples.iter().map(|sample| sample.at), run_s)))
         }
-        // It looked at all times, and never saw anything.
+        // It ran all the time and never got a sample.
         None => Ok(of_generator("observer_cpu").map(|_| run_s)),
     }
 }
 
-/// What is too long between two looks, before the first and after the last.
-fn uncovered_s(looks: impl Iterator<Item = Instant>, run_s: f64) -> f64 {
-    let times: Vec<f64> = looks.map(|at| at.offset().as_secs_f64()).collect();
+/// Seconds in gaps: between two observations, before the first and after the last.
+fn uncovered_s(observations: impl Iterator<Item = Instant>, run_s: f64) -> f64 {
+    let times: Vec<f64> = observations.map(|at| at.offset().as_secs_f64()).collect();
     let mut between: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
     between.sort_by(f64::total_cmp);
     let usual = between.get(between.len() / 2).copied().unwrap_or(1.0).max(1.0);
@@ -74,11 +74,11 @@ mod tests {
     }
 
     #[test]
-    fn what_no_look_covers_is_missing() {
+    fn seconds_without_an_observation_are_missing() {
         assert_eq!(uncovered(0..60, 60.0), 0.0);
         assert_eq!(uncovered((0..20).chain(30..60), 60.0), 10.0);
         assert_eq!(uncovered(10..50, 60.0), 19.0);
-        assert_eq!(uncovered((0..60).step_by(5), 60.0), 0.0, "looks may be rarer");
+        assert_eq!(uncovered((0..60).step_by(5), 60.0), 0.0, "a longer usual interval is no gap");
         assert_eq!(uncovered((0..30).step_by(5), 60.0), 30.0);
         assert_eq!(uncovered(0..0, 60.0), 60.0);
     }

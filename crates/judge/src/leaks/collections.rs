@@ -1,20 +1,20 @@
-//! When a target collected garbage: what memory it holds on to shows after that alone.
+//! Garbage collections of a target: only after one does memory show what is still in use.
 
 use evidence::run::ReadError;
 use evidence::{Run, Sample, SeriesKey};
 
-/// Collections a second, as a Go target tells Prometheus.
+/// Collections a second, as a Go target reports them to Prometheus.
 const SERIES: &str = "go_gc_duration_seconds_count";
-/// An interval so many times as long as is usual is a gap: what happened in it is not known.
+/// An interval so many times as long as usual is a gap: collections in it are not known.
 const GAP: f64 = 3.0;
 
-/// Collections of a target, if it told of them.
+/// Collections of a target; none if they were not observed.
 #[derive(Debug, Default)]
-pub(super) struct Collections(Option<Vec<Step>>);
+pub(super) struct Collections(Option<Vec<Interval>>);
 
-/// So many collections between two looks, in seconds of the run.
+/// Collections between two samples, in seconds of the run.
 #[derive(Debug)]
-struct Step {
+struct Interval {
     from_s: f64,
     to_s: f64,
     count: f64,
@@ -27,33 +27,36 @@ impl Collections {
         Ok(Collections::from_rates(&run.samples(series, 0..u32::MAX)?))
     }
 
-    /// A rate holds from the look before it on; after a gap it is taken for a usual interval alone.
+    /// A rate applies since the sample before it; after a gap, to one usual interval.
     pub(super) fn from_rates(rates: &[Sample]) -> Collections {
         let seconds = |sample: &Sample| sample.at.offset().as_secs_f64();
         let lengths: Vec<f64> = rates.windows(2).map(|pair| seconds(&pair[1]) - seconds(&pair[0])).collect();
         let Some(usual) = stats::quantile(&lengths, 0.5) else { return Collections(Some(Vec::new())) };
-        let step = |(sample, length): (&Sample, &f64)| {
+        let interval = |(sample, length): (&Sample, &f64)| {
             let length = if *length > GAP * usual { usual } else { *length };
             let to_s = seconds(sample);
-            Step { from_s: to_s - length, to_s, count: sample.value * length }
+            Interval { from_s: to_s - length, to_s, count: sample.value * length }
         };
-        Collections(Some(rates[1..].iter().zip(&lengths).map(step).collect()))
+        Collections(Some(rates[1..].iter().zip(&lengths).map(interval).collect()))
     }
 
-    /// How many there were from one second to another; none when the target does not tell.
+    /// The number of collections between two seconds; none when they were not observed.
     pub(super) fn within(&self, from_s: f64, to_s: f64) -> Option<u64> {
-        let inside = self.0.as_ref()?.iter().filter(|step| from_s <= step.from_s && step.to_s <= to_s);
-        Some(inside.map(|step| step.count).sum::<f64>().round() as u64)
+        Some(self.between(from_s, to_s)?.map(|interval| interval.count).sum::<f64>().round() as u64)
     }
 
-    /// From when on, between two seconds, there has been one; none when there was none, or the target does not tell.
+    /// The end of the first collection between two seconds; none when there was none, or they were not observed.
     pub(super) fn first_after(&self, from_s: f64, to_s: f64) -> Option<f64> {
-        let mut inside = self.0.as_ref()?.iter().filter(|step| from_s <= step.from_s && step.to_s <= to_s);
-        // A rate is a quotient, so that one collection is not quite one.
-        inside.find(|step| step.count > 0.5).map(|step| step.to_s)
+        // A rate is a quotient, so that one collection is not exactly 1.
+        self.between(from_s, to_s)?.find(|interval| interval.count > 0.5).map(|interval| interval.to_s)
     }
 
-    pub(super) fn are_told(&self) -> bool {
+    fn between(&self, from_s: f64, to_s: f64) -> Option<impl Iterator<Item = &Interval>> {
+        let intervals = self.0.as_ref()?.iter();
+        Some(intervals.filter(move |interval| from_s <= interval.from_s && interval.to_s <= to_s))
+    }
+
+    pub(super) fn are_known(&self) -> bool {
         self.0.is_some()
     }
 }

@@ -5,79 +5,85 @@ use std::time::Duration;
 use evidence::Missing;
 use workload::Filter;
 
-use super::{Observed, Value};
-use crate::facts::{Cell, Tables, matches};
+use super::{Measurement, Value};
+use crate::tables::{EndpointStats, Tables};
 
-fn cells<'t>(tables: &'t Tables, filter: &'t Filter) -> impl Iterator<Item = &'t Cell> {
-    let is_planned = |cell: &Cell| tables.spans.iter().any(|span| *span.name == *cell.place.phase);
-    tables.cells.iter().filter(move |cell| matches(filter, &cell.place) && is_planned(cell))
+fn endpoints<'t>(tables: &'t Tables, filter: &'t Filter) -> impl Iterator<Item = &'t EndpointStats> {
+    let is_planned =
+        |endpoint: &EndpointStats| tables.phases.iter().any(|phase| *phase.name == *endpoint.key.phase);
+    tables.endpoints.iter().filter(move |endpoint| endpoint.key.matches(filter) && is_planned(endpoint))
 }
 
-/// Why nothing about failures can be said of an imported run whose source does not tell them from successes.
+/// Why failures are unknown, for an imported run whose source does not distinguish them from successes.
 fn without_outcomes(tables: &Tables) -> Option<Value> {
     let lacks = tables.missing.contains(&Missing::Outcomes);
-    lacks.then(|| Value::Missing("The source does not say how requests ended.".to_owned()))
+    lacks.then(|| Value::Missing("The source does not record how requests ended.".to_owned()))
 }
 
-fn share(part: u64, all: u64, missing: &str) -> Observed {
+fn share(part: u64, all: u64, missing: &str) -> Measurement {
     let value = match all {
         0 => Value::Missing(missing.to_owned()),
         all => Value::Finite(part as f64 / all as f64),
     };
-    Observed::new(value, "1", all)
+    Measurement::new(value, "1", all)
 }
 
-/// Failed requests and arrivals dropped at the cap, as a share of these and the successes. What the
-/// generator gave up or dropped through its own fault says nothing of the target and stays out of both.
-pub(super) fn error_rate(tables: &Tables, filter: &Filter) -> Observed {
-    let (missed, asked) = cells(tables, filter).fold((0, 0), |(m, a), c| (m + c.missed(), a + c.asked()));
-    if let Some(missing) = without_outcomes(tables) {
-        return Observed::new(missing, "1", asked);
+/// Failed requests and arrivals dropped at the VU limit, as a share of these and the successes. Requests that the
+/// generator cancelled and arrivals that it dropped because it was late are in neither number.
+pub(super) fn error_rate(tables: &Tables, filter: &Filter) -> Measurement {
+    let (mut failed, mut attempted) = (0, 0);
+    for endpoint in endpoints(tables, filter) {
+        failed += endpoint.failed_by_target();
+        attempted += endpoint.attempted();
     }
-    share(missed, asked, "No request it counts was due: not measured is not zero.")
+    if let Some(missing) = without_outcomes(tables) {
+        return Measurement::new(missing, "1", attempted);
+    }
+    share(failed, attempted, "No request it counts was due: not measured is not zero.")
 }
 
-/// Successes a second, within a time limit if there is one. A success counts when its whole bucket lies
-/// within the limit, so that rounding never flatters.
-pub(super) fn goodput(tables: &Tables, filter: &Filter, within: Option<Duration>) -> Observed {
+/// Successes a second, within a time limit if there is one. A success counts when its whole histogram bucket is within
+/// the limit, so that rounding never counts one that was too slow.
+pub(super) fn goodput(tables: &Tables, filter: &Filter, within: Option<Duration>) -> Measurement {
     let limit_us = within.map_or(u128::MAX, |limit| limit.as_micros());
-    let good = |cell: &Cell| -> u64 {
-        let buckets = cell.ok.buckets().filter(|(_, high, _)| u128::from(*high) <= limit_us);
+    let good = |endpoint: &EndpointStats| -> u64 {
+        let buckets = endpoint.ok.buckets().filter(|(_, high, _)| u128::from(*high) <= limit_us);
         buckets.map(|(_, _, count)| count).sum()
     };
-    let seen = a_second(tables, filter, good);
+    let measured = per_second(tables, filter, good);
     match without_outcomes(tables) {
-        Some(value) => Observed { value, ..seen },
-        None => seen,
+        Some(value) => Measurement { value, ..measured },
+        None => measured,
     }
 }
 
-/// Completions a second, right or wrong.
-pub(super) fn throughput(tables: &Tables, filter: &Filter) -> Observed {
-    a_second(tables, filter, |cell| cell.ok.count() + cell.failed.count())
+/// Completions a second, successful or not.
+pub(super) fn throughput(tables: &Tables, filter: &Filter) -> Measurement {
+    per_second(tables, filter, |endpoint| endpoint.ok.count() + endpoint.failed.count())
 }
 
-/// Counted a second, over the phases in which anything was due.
-fn a_second(tables: &Tables, filter: &Filter, count: impl Fn(&Cell) -> u64) -> Observed {
-    let active: Vec<&Cell> = cells(tables, filter).filter(|c| c.asked() + c.dropped() > 0).collect();
-    let counted: u64 = active.iter().map(|cell| count(cell)).sum();
-    let is_active = |name: &str| active.iter().any(|cell| *cell.place.phase == *name);
-    let length_s: f64 = tables.spans.iter().filter(|s| is_active(&s.name)).map(|s| s.length_s()).sum();
+/// A count a second, over the phases in which anything was due.
+fn per_second(tables: &Tables, filter: &Filter, count: impl Fn(&EndpointStats) -> u64) -> Measurement {
+    let active: Vec<&EndpointStats> =
+        endpoints(tables, filter).filter(|e| e.attempted() + e.dropped() > 0).collect();
+    let counted: u64 = active.iter().map(|endpoint| count(endpoint)).sum();
+    let is_active = |name: &str| active.iter().any(|endpoint| *endpoint.key.phase == *name);
+    let length_s: f64 = tables.phases.iter().filter(|s| is_active(&s.name)).map(|s| s.length_s()).sum();
     let value = if length_s > 0.0 {
         Value::Finite(counted as f64 / length_s)
     } else {
         Value::Missing("No request it counts was due: not measured is not zero.".to_owned())
     };
-    Observed::new(value, "1/s", active.iter().map(|cell| cell.asked()).sum())
+    Measurement::new(value, "1/s", active.iter().map(|endpoint| endpoint.attempted()).sum())
 }
 
 /// Passed share of one check, or of all.
-pub(super) fn check_rate(tables: &Tables, filter: &Filter, check: Option<&str>) -> Observed {
+pub(super) fn check_rate(tables: &Tables, filter: &Filter, check: Option<&str>) -> Measurement {
     let (mut passed, mut failed) = (0, 0);
-    for cell in cells(tables, filter) {
-        for (_, (p, f)) in cell.checks.iter().filter(|(name, _)| check.is_none_or(|c| c == &***name)) {
-            passed += p;
-            failed += f;
+    for endpoint in endpoints(tables, filter) {
+        for (_, counts) in endpoint.checks.iter().filter(|(name, _)| check.is_none_or(|c| c == &***name)) {
+            passed += counts.passed;
+            failed += counts.failed;
         }
     }
     share(passed, passed + failed, "The check was never made: not measured is not zero.")

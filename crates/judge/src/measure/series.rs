@@ -2,27 +2,29 @@
 
 use evidence::run::ReadError;
 use evidence::{Run, SeriesKey};
-use workload::{Filter, Statistic};
+use workload::Statistic;
 
-use super::{Observed, Value};
-use crate::facts::{Tables, samples_in};
+use super::{Measurement, Value};
+use crate::tables::PhaseWindow;
 
-/// A statistic of the series `name` of `target`, over the filter's phase or over all phases. The parts of
-/// one target's series (its loops, its processes) are taken together.
-pub(super) fn observe(
+/// The parts of one series.
+pub(super) struct SelectedSeries<'a> {
+    name: &'a str,
+    parts: Vec<&'a SeriesKey>,
+}
+
+/// A statistic of a series over `phases`. The parts of a target's series (its loops, its processes) are pooled.
+pub(super) fn observe<'p>(
     run: &dyn Run,
-    (tables, filter): (&Tables, &Filter),
-    (statistic, name, target): (Statistic, &str, Option<&str>),
-) -> Result<Observed, ReadError> {
-    let series = match the_series(run, name, target) {
-        Ok(series) => series,
-        Err(why) => return Ok(Observed::new(Value::Missing(why), "", 0)),
-    };
-    let unit = series.first().map_or("", |s| &s.unit);
+    series: &SelectedSeries<'_>,
+    phases: impl Iterator<Item = &'p PhaseWindow>,
+    statistic: Statistic,
+) -> Result<Measurement, ReadError> {
+    let unit = series.parts.first().map_or("", |s| &s.unit);
     let mut values = Vec::new();
-    for span in tables.spans.iter().filter(|s| filter.phase.as_ref().is_none_or(|p| *p == s.name)) {
-        for key in &series {
-            values.extend(samples_in(run, key, span)?.iter().map(|s| s.value).filter(|v| v.is_finite()));
+    for phase in phases {
+        for key in &series.parts {
+            values.extend(phase.samples(run, key)?.iter().map(|s| s.value).filter(|v| v.is_finite()));
         }
     }
     let value = match statistic {
@@ -31,22 +33,30 @@ pub(super) fn observe(
         Statistic::Max => values.iter().copied().reduce(f64::max),
         Statistic::Min => values.iter().copied().reduce(f64::min),
     };
-    let value = value.map_or_else(
-        || Value::Missing(format!("`{name}` has no sample in its window: not measured is not zero.")),
-        Value::Finite,
-    );
-    Ok(Observed::new(value, unit, values.len() as u64))
+    let missing = || format!("`{}` has no sample in its window: not measured is not zero.", series.name);
+    let value = value.map_or_else(|| Value::Missing(missing()), Value::Finite);
+    Ok(Measurement::new(value, unit, values.len() as u64))
 }
 
-/// The series that is meant. Without a target it is that of the only target that has it; the generator's
-/// own counts only where no target has one.
-fn the_series<'a>(run: &'a dyn Run, name: &str, target: Option<&str>) -> Result<Vec<&'a SeriesKey>, String> {
+/// The series `name` of `target`. Without a target it is that of the only target that has it; the generator's own is
+/// used only where no target has one.
+///
+/// # Errors
+/// Why there is no such series, or more than one.
+pub(super) fn select<'a>(
+    run: &'a dyn Run,
+    name: &'a str,
+    target: Option<&str>,
+) -> Result<SelectedSeries<'a>, String> {
     let named: Vec<&SeriesKey> = run.series().iter().filter(|s| &*s.name == name).collect();
-    let of = |target: &str| named.iter().copied().filter(|s| &*s.target == target).collect::<Vec<_>>();
+    let of = |target: &str| SelectedSeries {
+        name,
+        parts: named.iter().copied().filter(|s| &*s.target == target).collect(),
+    };
     if let Some(target) = target {
         let series = of(target);
         let why = || format!("`{name}` of `{target}` was not measured: not measured is not zero.");
-        return if series.is_empty() { Err(why()) } else { Ok(series) };
+        return if series.parts.is_empty() { Err(why()) } else { Ok(series) };
     }
     let mut targets: Vec<&str> = named.iter().map(|s| &*s.target).collect();
     targets.sort_unstable();
@@ -58,7 +68,7 @@ fn the_series<'a>(run: &'a dyn Run, name: &str, target: Option<&str>) -> Result<
         [] => Err(format!("`{name}` was not measured: not measured is not zero.")),
         [one] => Ok(of(one)),
         several => Err(format!(
-            "Several targets have `{name}`: {}. Say which one with `target = …`.",
+            "Several targets have `{name}`: {}. Choose one with `target = …`.",
             several.join(", ")
         )),
     }

@@ -4,127 +4,159 @@ use evidence::run::ReadError;
 use evidence::{Histogram, Key, KeyId, Metric, Missing, Outcome, Quantile, Run, Seconds};
 use workload::{Filter, Measure, Objective, Statistic, Workload};
 
-use super::{Observed, Tail, Value};
-use crate::facts::{self, Place, Tables, matches, steps_of_sequence};
+use super::{Measurement, QuantileTail, Value};
+use crate::tables::{StatsKey, Tables, steps_of_sequence};
 use crate::thresholds::BATCH_S;
 
 const MS: f64 = 1_000.0;
-/// A histogram tells times apart to a part in a thousand; no error is taken for smaller.
+/// The resolution of a histogram is one part in a thousand; no error is taken to be smaller.
 const RESOLUTION: f64 = 0.001;
 
-/// A statistic of times. A quantile counts what failed or was dropped as infinitely slow; mean, lowest and
+/// The evidence that times are measured in.
+pub(super) struct TimeSource<'a> {
+    pub(super) run: &'a dyn Run,
+    pub(super) workload: &'a Workload,
+    pub(super) tables: &'a Tables,
+}
+
+/// The observations of an objective.
+struct Observations {
+    /// Times of successes.
+    times: Histogram,
+    /// Failed requests and dropped arrivals.
+    infinitely_slow: u64,
+}
+
+impl Observations {
+    fn count(&self) -> u64 {
+        self.times.count() + self.infinitely_slow
+    }
+
+    fn quantile(&self, q: f64) -> Quantile {
+        self.times.quantile_with(q, self.infinitely_slow)
+    }
+}
+
+/// A statistic of times. A quantile counts failed requests and dropped arrivals as infinitely slow; mean, lowest and
 /// highest are of successes only.
 pub(super) fn observe(
-    run: &dyn Run,
-    (workload, tables): (&Workload, &Tables),
-    (objective, statistic): (&Objective, Statistic),
-) -> Result<Observed, ReadError> {
-    let (mut times, mut missed) = (Histogram::new(), 0);
-    for group in facts::groups(&objective.measure, &objective.filter, tables) {
-        times.merge(group.times);
-        missed += group.missed;
+    source: &TimeSource<'_>,
+    objective: &Objective,
+    statistic: Statistic,
+) -> Result<Measurement, ReadError> {
+    let mut seen = Observations { times: Histogram::new(), infinitely_slow: 0 };
+    for group in source.tables.time_groups(&objective.measure, &objective.filter) {
+        seen.times.merge(group.times);
+        seen.infinitely_slow += group.infinitely_slow;
     }
-    let samples = times.count() + missed;
+    let samples = seen.count();
     let value = match (statistic, samples) {
-        (_, 0) if tables.missing.contains(&Missing::Distributions) => Value::Missing(
+        (_, 0) if source.tables.missing.contains(&Missing::Distributions) => Value::Missing(
             "The source kept no single times, only figures of its own, which cannot be checked.".to_owned(),
         ),
         (_, 0) => Value::Missing("Nothing it counts was due: not measured is not zero.".to_owned()),
-        (Statistic::Quantile(q), _) => match times.quantile_with(q, missed) {
+        (Statistic::Quantile(q), _) => match seen.quantile(q) {
             Quantile::Finite(us) => Value::Finite(us / MS),
             Quantile::Infinite | Quantile::Empty => Value::Infinite,
         },
-        (Statistic::Mean, _) => survivors(times.mean_us()),
-        (Statistic::Max, _) => survivors(times.max_us().map(|us| us as f64)),
-        (Statistic::Min, _) => survivors(times.min_us().map(|us| us as f64)),
+        (Statistic::Mean, _) => of_successes(seen.times.mean_us()),
+        (Statistic::Max, _) => of_successes(seen.times.max_us().map(|us| us as f64)),
+        (Statistic::Min, _) => of_successes(seen.times.min_us().map(|us| us as f64)),
     };
-    let mut observed = Observed::new(value, "ms", samples);
+    let mut measurement = Measurement::new(value, "ms", samples);
     if let (Statistic::Quantile(q), true) = (statistic, samples > 0) {
-        let batches = Chosen::of(run, workload, objective).quantiles(run, tables, (objective, q))?;
-        if let Value::Finite(ms) = observed.value {
+        let keys = ObjectiveKeys::of(source, objective);
+        let batches = keys.batch_quantiles(source, objective.filter.phase.as_deref(), q)?;
+        if let Value::Finite(ms) = measurement.value {
             // No time is below zero, however wide the interval.
-            observed.interval = stats::batch_means(ms, &batches).map(|i| (i.low.max(0.0), i.high));
+            measurement.interval = stats::batch_means(ms, &batches).map(|i| (i.low.max(0.0), i.high));
         }
-        observed.tail = Some(tail(q, (&times, missed), &batches));
+        measurement.tail = Some(tail(q, &seen, &batches));
     }
-    Ok(observed)
+    Ok(measurement)
 }
 
-fn survivors(us: Option<f64>) -> Value {
+fn of_successes(us: Option<f64>) -> Value {
     us.map_or(Value::Infinite, |us| Value::Finite(us / MS))
 }
 
-/// What lies beyond the `q`-quantile. An infinite one rests on all that never got an answer.
-fn tail(q: f64, (times, missed): (&Histogram, u64), batches: &[f64]) -> Tail {
-    let n = (times.count() + missed) as f64;
-    let beyond = n * (1.0 - q);
-    let is_infinite = times.quantile_with(q, missed) == Quantile::Infinite;
-    let beyond = if is_infinite { beyond.max(missed as f64) } else { beyond };
-    let error = independent_error(q, times, missed);
-    Tail { q, beyond, design_effect: error.and_then(|error| stats::design_effect(batches, error)) }
+/// The observations beyond the `q`-quantile. For an infinite one they are at least those that are infinitely slow.
+fn tail(q: f64, seen: &Observations, batches: &[f64]) -> QuantileTail {
+    let beyond = seen.count() as f64 * (1.0 - q);
+    let is_infinite = seen.quantile(q) == Quantile::Infinite;
+    let beyond = if is_infinite { beyond.max(seen.infinitely_slow as f64) } else { beyond };
+    let error = independent_error(q, seen);
+    QuantileTail { q, beyond, design_effect: error.and_then(|error| stats::design_effect(batches, error)) }
 }
 
-/// The standard error of a quantile, in milliseconds, were all observations independent: half the distance
-/// between the order statistics one binomial standard deviation below and above it.
-fn independent_error(q: f64, times: &Histogram, missed: u64) -> Option<f64> {
-    let n = (times.count() + missed).max(1) as f64;
+/// The standard error of a quantile, in milliseconds, if all observations were independent: half the distance between
+/// the order statistics one binomial standard deviation below and above it.
+fn independent_error(q: f64, seen: &Observations) -> Option<f64> {
+    let n = seen.count().max(1) as f64;
     let reach = (q * (1.0 - q) / n).sqrt();
-    let at = |q: f64| times.quantile_with(q, missed).finite_us().map(|us| us / MS);
+    let at = |q: f64| seen.quantile(q).finite_us().map(|us| us / MS);
     let floor = at(q)? * RESOLUTION;
     Some(((at(q + reach)? - at(q - reach)?) / 2.0).max(floor))
 }
 
-/// The keys an objective on times is made of.
-struct Chosen {
+/// The keys that an objective on times counts.
+struct ObjectiveKeys {
     /// Histograms of successes.
     times: Vec<KeyId>,
     /// Histograms of failures.
     failures: Vec<KeyId>,
-    /// Counters of dropped arrivals, and how many observations each of these would have made.
-    drops: Vec<(KeyId, u64)>,
+    drops: Vec<DropCounter>,
 }
 
-impl Chosen {
-    fn of(run: &dyn Run, workload: &Workload, objective: &Objective) -> Chosen {
+/// A counter of dropped arrivals.
+struct DropCounter {
+    id: KeyId,
+    /// Observations that each of these arrivals would have made.
+    observations: u64,
+}
+
+impl ObjectiveKeys {
+    fn of(source: &TimeSource<'_>, objective: &Objective) -> ObjectiveKeys {
         let metric = match objective.measure {
             Measure::ServiceTime(_) => Metric::ServiceTime,
             Measure::IterationTime(_) => Metric::IterationTime,
             _ => Metric::ResponseTime,
         };
-        let mut chosen = Chosen { times: Vec::new(), failures: Vec::new(), drops: Vec::new() };
-        for (id, key) in run.keys() {
+        let mut keys = ObjectiveKeys { times: Vec::new(), failures: Vec::new(), drops: Vec::new() };
+        for (id, key) in source.run.keys() {
             let outcome = key.outcome.unwrap_or(Outcome::Ok);
-            let is_counted = matches(&objective.filter, &place(key));
+            let is_counted = StatsKey::from(key).matches(&objective.filter);
             match key.metric {
-                m if m == metric && is_counted && outcome == Outcome::Ok => chosen.times.push(*id),
-                m if m == metric && is_counted && outcome.is_failure() => chosen.failures.push(*id),
+                m if m == metric && is_counted && outcome == Outcome::Ok => keys.times.push(*id),
+                m if m == metric && is_counted && outcome.is_failure() => keys.failures.push(*id),
                 Metric::DroppedCap | Metric::DroppedLate => {
-                    let times = observations(workload, (metric, &objective.filter), key);
-                    chosen.drops.extend((times > 0).then_some((*id, times)));
+                    let observations = observations(source.workload, metric, &objective.filter, key);
+                    keys.drops.extend((observations > 0).then_some(DropCounter { id: *id, observations }));
                 }
                 _ => {}
             }
         }
-        chosen
+        keys
     }
 
-    /// The `q`-quantile, in milliseconds, of each batch of the objective's window; infinite ones included.
-    fn quantiles(
+    /// The `q`-quantile, in milliseconds, of each batch of `phase` or of all phases; infinite ones included.
+    fn batch_quantiles(
         &self,
-        run: &dyn Run,
-        tables: &Tables,
-        (objective, q): (&Objective, f64),
+        source: &TimeSource<'_>,
+        phase: Option<&str>,
+        q: f64,
     ) -> Result<Vec<f64>, ReadError> {
-        let is_in = |name: &str| objective.filter.phase.as_deref().is_none_or(|phase| phase == name);
-        let spans: Vec<Seconds> =
-            tables.spans.iter().filter(|s| is_in(&s.name)).map(|s| s.seconds()).collect();
-        let start = spans.iter().map(|s| s.start).min().unwrap_or(0);
-        let end = spans.iter().map(|s| s.end).max().unwrap_or(0).min(run.seconds());
+        let run = source.run;
+        let is_in = |name: &str| phase.is_none_or(|phase| phase == name);
+        let phases: Vec<Seconds> =
+            source.tables.phases.iter().filter(|p| is_in(&p.name)).map(|p| p.seconds()).collect();
+        let start = phases.iter().map(|s| s.start).min().unwrap_or(0);
+        let end = phases.iter().map(|s| s.end).max().unwrap_or(0).min(run.seconds());
         let count = end.saturating_sub(start) / BATCH_S;
         let mut quantiles = Vec::new();
         for batch in 0..count {
             let from = start + batch * BATCH_S;
-            // What is left over, and what was answered after the window's end, belongs to the last batch.
+            // The remainder, and responses after the window's end, belong to the last batch.
             let to = if batch + 1 == count { run.seconds() } else { from + BATCH_S };
             match self.quantile(run, from..to, q)? {
                 Quantile::Empty => {}
@@ -140,31 +172,28 @@ impl Chosen {
         for id in &self.times {
             times.merge(&run.histogram(*id, window.clone())?);
         }
-        let mut missed = 0;
+        let mut infinitely_slow = 0;
         for id in &self.failures {
-            missed += run.histogram(*id, window.clone())?.count();
+            infinitely_slow += run.histogram(*id, window.clone())?.count();
         }
-        for (id, times) in &self.drops {
-            missed += times * run.counts(*id, window.clone())?.iter().map(|(_, n)| n).sum::<u64>();
+        for DropCounter { id, observations } in &self.drops {
+            let dropped: u64 = run.counts(*id, window.clone())?.iter().map(|(_, n)| n).sum();
+            infinitely_slow += observations * dropped;
         }
-        Ok(times.quantile_with(q, missed))
+        Ok(times.quantile_with(q, infinitely_slow))
     }
 }
 
-fn place(key: &Key) -> Place {
-    Place { phase: key.phase.clone(), scenario: key.scenario.clone(), endpoint: key.endpoint.clone() }
-}
-
-/// How many observations a dropped arrival of `key` would have made.
-fn observations(workload: &Workload, (metric, filter): (Metric, &Filter), key: &Key) -> u64 {
+/// How many observations of `metric` a dropped arrival of `key` would have made.
+fn observations(workload: &Workload, metric: Metric, filter: &Filter, key: &Key) -> u64 {
+    let stats_key = StatsKey::from(key);
     match metric {
-        Metric::IterationTime => u64::from(matches(filter, &Place { endpoint: "".into(), ..place(key) })),
+        Metric::IterationTime => u64::from(stats_key.with_endpoint("").matches(filter)),
         Metric::ServiceTime => 0,
         _ if key.endpoint.is_empty() => {
-            let step_counts = |name: &str| matches(filter, &Place { endpoint: name.into(), ..place(key) });
             let steps = steps_of_sequence(workload, &key.scenario);
-            steps.iter().filter(|step| step_counts(&step.name)).count() as u64
+            steps.iter().filter(|step| stats_key.with_endpoint(&step.name).matches(filter)).count() as u64
         }
-        _ => u64::from(matches(filter, &place(key))),
+        _ => u64::from(stats_key.matches(filter)),
     }
 }

@@ -1,106 +1,121 @@
-//! L1: less was offered than the plan asked for, through the generator's own fault.
+//! L1: the generator offered less load than planned.
 
 use evidence::{Finding, Severity};
 
-use crate::facts::{Facts, Stretch};
-use crate::rule::{named, with_figures};
-use crate::thresholds::{KEPT_CAUTION, KEPT_IN_WINDOW, KEPT_INVALID, WINDOW_S};
-use crate::words;
+use crate::facts::Facts;
+use crate::numbers;
+use crate::rule::{rule_by_id, with_figures};
+use crate::tables::{ArrivalCounts, ScenarioPhaseStats};
+use crate::thresholds::{DELIVERED_CAUTION, DELIVERED_IN_WINDOW, DELIVERED_INVALID, WINDOW_S};
 
 pub(crate) fn rule(facts: &Facts<'_>) -> Vec<Finding> {
     facts
         .tables
-        .stretches
+        .scenario_phases
         .iter()
-        .filter_map(|stretch| whole(facts, stretch).or_else(|| window(stretch)))
+        .filter_map(|scenario_phase| {
+            whole_phase(facts, scenario_phase).or_else(|| worst_window(scenario_phase))
+        })
         .collect()
 }
 
 /// Over the whole phase.
-fn whole(facts: &Facts<'_>, stretch: &Stretch) -> Option<Finding> {
-    let kept = kept((stretch.scheduled, stretch.dropped_late));
-    let severity = match kept {
-        k if k < KEPT_INVALID => Severity::Invalid,
-        k if k < KEPT_CAUTION => Severity::Caution,
+fn whole_phase(facts: &Facts<'_>, scenario_phase: &ScenarioPhaseStats) -> Option<Finding> {
+    let share = delivered_share(ArrivalCounts {
+        scheduled: scenario_phase.scheduled,
+        dropped_generator_late: scenario_phase.dropped_generator_late,
+    });
+    let severity = match share {
+        s if s < DELIVERED_INVALID => Severity::Invalid,
+        s if s < DELIVERED_CAUTION => Severity::Caution,
         _ => return None,
     };
     let length_s =
-        facts.span(&stretch.place.phase).map_or(0.0, |span| span.length_s()).max(f64::MIN_POSITIVE);
-    let asked = stretch.scheduled as f64 / length_s;
-    let delivered = asked * kept;
+        facts.phase(&scenario_phase.key.phase).map_or(0.0, |phase| phase.length_s()).max(f64::MIN_POSITIVE);
+    let planned = scenario_phase.scheduled as f64 / length_s;
+    let delivered = planned * share;
     let what = format!(
-        "Asked for {}, delivered {} ({}). These latencies describe {}.",
-        words::rate(asked),
-        words::rate(delivered),
-        words::percent(kept),
-        words::rate(delivered)
+        "Planned {}, delivered {} ({}). These latencies describe {}.",
+        numbers::rate(planned),
+        numbers::rate(delivered),
+        numbers::percent(share),
+        numbers::rate(delivered)
     );
     let figures = [
-        ("arrivals scheduled", stretch.scheduled as f64, "1"),
-        ("dropped late", stretch.dropped_late as f64, "1"),
-        ("delivered share", kept * 100.0, "%"),
-        ("threshold", KEPT_INVALID * 100.0, "%"),
+        ("arrivals scheduled", scenario_phase.scheduled as f64, "1"),
+        ("dropped: generator late", scenario_phase.dropped_generator_late as f64, "1"),
+        ("delivered share", share * 100.0, "%"),
+        ("threshold", DELIVERED_INVALID * 100.0, "%"),
     ];
-    Some(with_figures(named("L1").finding(severity, stretch.place.scope(), what), &figures))
+    Some(with_figures(rule_by_id("L1").finding(severity, scenario_phase.key.scope(), what), &figures))
 }
 
-/// Over its worst few seconds.
-fn window(stretch: &Stretch) -> Option<Finding> {
-    let (first, last) = (*stretch.by_second.first_key_value()?.0, *stretch.by_second.last_key_value()?.0);
+/// Over the worst window.
+fn worst_window(scenario_phase: &ScenarioPhaseStats) -> Option<Finding> {
+    let (first, last) =
+        (*scenario_phase.by_second.first_key_value()?.0, *scenario_phase.by_second.last_key_value()?.0);
     let latest_start = last.saturating_sub(WINDOW_S - 1).max(first);
     let in_window = |start: u32| {
-        let counts = stretch.by_second.range(start..start.saturating_add(WINDOW_S));
-        counts.fold((0, 0), |(s, l), (_, (scheduled, late))| (s + scheduled, l + late))
+        let counts = scenario_phase.by_second.range(start..start.saturating_add(WINDOW_S));
+        counts.fold(ArrivalCounts::default(), |sum, (_, counts)| ArrivalCounts {
+            scheduled: sum.scheduled + counts.scheduled,
+            dropped_generator_late: sum.dropped_generator_late + counts.dropped_generator_late,
+        })
     };
-    // A window's share can only change where a second with late drops enters it, so others are passed over.
-    let starts = stretch.by_second.iter().filter(|(_, (_, late))| *late > 0);
+    // Only windows that contain a second with dropped arrivals can be the worst.
+    let starts = scenario_phase.by_second.iter().filter(|(_, counts)| counts.dropped_generator_late > 0);
     let starts = starts.flat_map(|(second, _)| {
         let from = second.saturating_sub(WINDOW_S - 1).max(first);
         from..=(*second).min(latest_start)
     });
-    let (worst, start) = starts.map(|s| (kept(in_window(s)), s)).min_by(|a, b| a.0.total_cmp(&b.0))?;
-    if worst >= KEPT_IN_WINDOW {
+    let (worst, start) =
+        starts.map(|s| (delivered_share(in_window(s)), s)).min_by(|a, b| a.0.total_cmp(&b.0))?;
+    if worst >= DELIVERED_IN_WINDOW {
         return None;
     }
     let what = format!(
         "From second {start} on, {} of the arrivals due within {WINDOW_S} s were delivered.",
-        words::percent(worst)
+        numbers::percent(worst)
     );
-    let figures = [("delivered share", worst * 100.0, "%"), ("threshold", KEPT_IN_WINDOW * 100.0, "%")];
-    Some(with_figures(named("L1").finding(Severity::Caution, stretch.place.scope(), what), &figures))
+    let figures = [("delivered share", worst * 100.0, "%"), ("threshold", DELIVERED_IN_WINDOW * 100.0, "%")];
+    Some(with_figures(
+        rule_by_id("L1").finding(Severity::Caution, scenario_phase.key.scope(), what),
+        &figures,
+    ))
 }
 
-fn kept((scheduled, late): (u64, u64)) -> f64 {
-    1.0 - late as f64 / scheduled.max(1) as f64
+fn delivered_share(counts: ArrivalCounts) -> f64 {
+    1.0 - counts.dropped_generator_late as f64 / counts.scheduled.max(1) as f64
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{Bench, Load};
+    use crate::testing::{Load, TestRun};
 
     #[test]
-    fn late_drops_are_held_against_the_generator() {
-        let bench = Bench::new().offer("steady", "list", Load { late: 31, ..Load::of(99) });
-        insta::assert_snapshot!(bench.findings(super::rule), @r#"
-        invalid [steady/play] Asked for 130/s, delivered 99/s (76.2 %). These latencies describe 99/s.
-          arrivals scheduled Some(7800.0) 1, dropped late Some(1860.0) 1, delivered share Some(76.15384615384615) %, threshold Some(99.0) %
+    fn arrivals_dropped_by_a_late_generator_are_invalid() {
+        let test_run =
+            TestRun::new().offer("steady", "list", Load { dropped_generator_late: 31, ..Load::of(99) });
+        insta::assert_snapshot!(test_run.findings(super::rule), @r#"
+        invalid [steady/play] Planned 130/s, delivered 99/s (76.2 %). These latencies describe 99/s.
+          arrivals scheduled Some(7800.0) 1, dropped: generator late Some(1860.0) 1, delivered share Some(76.15384615384615) %, threshold Some(99.0) %
         "#);
     }
 
     #[test]
-    fn a_short_lack_is_a_caution() {
-        let mut bench = Bench::new().offer("steady", "list", Load::of(10));
-        bench.offer_once(30, "list", Load { late: 10, ..Load::of(0) });
-        bench.offer_once(60, "list", Load::of(5_000));
-        insta::assert_snapshot!(bench.findings(super::rule), @r#"
+    fn a_short_drop_in_delivered_load_is_a_caution() {
+        let mut test_run = TestRun::new().offer("steady", "list", Load::of(10));
+        test_run.offer_once(30, "list", Load { dropped_generator_late: 10, ..Load::of(0) });
+        test_run.offer_once(60, "list", Load::of(5_000));
+        insta::assert_snapshot!(test_run.findings(super::rule), @r#"
         caution [steady/play] From second 21 on, 90.9 % of the arrivals due within 10 s were delivered.
           delivered share Some(90.9090909090909) %, threshold Some(95.0) %
         "#);
     }
 
     #[test]
-    fn arrivals_dropped_at_the_cap_are_the_targets_slowness() {
-        let bench = Bench::new().offer("steady", "list", Load { cap: 50, ..Load::of(100) });
-        insta::assert_snapshot!(bench.findings(super::rule), @"nothing");
+    fn arrivals_dropped_at_the_vu_limit_are_the_targets_slowness() {
+        let test_run = TestRun::new().offer("steady", "list", Load { dropped_vu_limit: 50, ..Load::of(100) });
+        insta::assert_snapshot!(test_run.findings(super::rule), @"nothing");
     }
 }

@@ -1,158 +1,173 @@
-//! L2: arrivals that were dropped late or begun late, and caps that are too low to see the worst waits.
+//! L2: arrivals that the generator dropped or started late, and VU limits that are too low to show the longest waits.
 
 use evidence::{Finding, Severity};
 use workload::{Measure, Scenario, Statistic};
 
-use crate::facts::{Asked, Facts, Stretch, matches};
+use crate::facts::{Facts, MeasuredObjective};
 use crate::measure::Value;
-use crate::rule::{named, with_figures};
+use crate::numbers;
+use crate::rule::{rule_by_id, with_figures};
+use crate::tables::{EndpointStats, ScenarioPhaseStats, StatsKey};
 use crate::thresholds::{LAG_FLOOR_MS, LAG_SHARE, LATE_CAUTION, LATE_INVALID};
-use crate::words;
 
 pub(crate) fn rule(facts: &Facts<'_>) -> Vec<Finding> {
-    let dropped = facts.tables.stretches.iter().filter_map(dropped_late);
-    let lag = facts.asked.iter().flat_map(|asked| start_lag(facts, asked));
-    let cap = facts.workload.scenarios.iter().filter_map(low_cap);
-    dropped.chain(lag).chain(cap).collect()
+    let dropped = facts.tables.scenario_phases.iter().filter_map(dropped);
+    let lag = facts.objectives.iter().flat_map(|measured| start_lag(facts, measured));
+    let vu_limit = facts.workload.scenarios.iter().filter_map(low_vu_limit);
+    dropped.chain(lag).chain(vu_limit).collect()
 }
 
-fn dropped_late(stretch: &Stretch) -> Option<Finding> {
-    let late = stretch.dropped_late as f64 / stretch.scheduled.max(1) as f64;
-    let (severity, threshold) = match late {
-        l if l > LATE_INVALID => (Severity::Invalid, LATE_INVALID),
-        l if l > LATE_CAUTION => (Severity::Caution, LATE_CAUTION),
+fn dropped(scenario_phase: &ScenarioPhaseStats) -> Option<Finding> {
+    let share = scenario_phase.dropped_generator_late as f64 / scenario_phase.scheduled.max(1) as f64;
+    let (severity, threshold) = match share {
+        s if s > LATE_INVALID => (Severity::Invalid, LATE_INVALID),
+        s if s > LATE_CAUTION => (Severity::Caution, LATE_CAUTION),
         _ => return None,
     };
     let what = format!(
-        "{} of {} `{}` arrivals in `{}` ({}) never started: the generator was too late.",
-        words::whole(stretch.dropped_late),
-        words::whole(stretch.scheduled),
-        stretch.place.scenario,
-        stretch.place.phase,
-        words::percent(late)
+        "{} of {} `{}` arrivals in `{}` ({}) never started: the generator was late.",
+        numbers::count(scenario_phase.dropped_generator_late),
+        numbers::count(scenario_phase.scheduled),
+        scenario_phase.key.scenario,
+        scenario_phase.key.phase,
+        numbers::percent(share)
     );
     let figures = [
-        ("dropped late", stretch.dropped_late as f64, "1"),
-        ("dropped late share", late * 100.0, "%"),
+        ("dropped: generator late", scenario_phase.dropped_generator_late as f64, "1"),
+        ("dropped share", share * 100.0, "%"),
         ("threshold", threshold * 100.0, "%"),
     ];
-    Some(with_figures(named("L2").finding(severity, stretch.place.scope(), what), &figures))
+    Some(with_figures(rule_by_id("L2").finding(severity, scenario_phase.key.scope(), what), &figures))
 }
 
-/// The start lag of everything an objective's quantile counts, held against that quantile.
-fn start_lag(facts: &Facts<'_>, asked: &Asked<'_>) -> Vec<Finding> {
+/// The start lag of every scenario and phase that an objective's quantile counts, compared with that quantile.
+fn start_lag(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Vec<Finding> {
     let (
         Measure::ResponseTime(Statistic::Quantile(q)) | Measure::IterationTime(Statistic::Quantile(q)),
         Value::Finite(gated),
-    ) = (&asked.objective.measure, &asked.observed.value)
+    ) = (&measured.objective.measure, &measured.observed.value)
     else {
         return Vec::new();
     };
     let threshold = (gated * LAG_SHARE).max(LAG_FLOOR_MS);
-    let stretches = facts.tables.stretches.iter().filter(|stretch| {
-        let counts = |cell: &crate::facts::Cell| {
-            cell.place.phase == stretch.place.phase && cell.place.scenario == stretch.place.scenario
+    let scenario_phases = facts.tables.scenario_phases.iter().filter(|scenario_phase| {
+        let counts = |endpoint: &EndpointStats| {
+            endpoint.key.phase == scenario_phase.key.phase
+                && endpoint.key.scenario == scenario_phase.key.scenario
         };
-        asked.cells(&facts.tables).any(counts) || matches(&asked.objective.filter, &stretch.place)
+        measured.endpoints(&facts.tables).any(counts)
+            || scenario_phase.key.matches(&measured.objective.filter)
     });
-    let late = |stretch: &Stretch| {
-        let lag = stretch.start_lag.quantile(0.99).finite_us()? / 1_000.0;
-        (lag > threshold).then(|| lag_finding(facts, (asked, stretch), (*q, *gated, lag)))
+    let too_late = |scenario_phase: &ScenarioPhaseStats| {
+        let p99_ms = scenario_phase.start_lag.quantile(0.99).finite_us()? / 1_000.0;
+        let lag = StartLag { p99_ms, q: *q, gated_ms: *gated, threshold_ms: threshold };
+        (p99_ms > threshold).then(|| lag_finding(facts, measured, &scenario_phase.key, &lag))
     };
-    stretches.filter_map(late).collect()
+    scenario_phases.filter_map(too_late).collect()
+}
+
+/// The start lag of a scenario in a phase, and the quantile it is compared with.
+struct StartLag {
+    p99_ms: f64,
+    q: f64,
+    gated_ms: f64,
+    threshold_ms: f64,
 }
 
 fn lag_finding(
     facts: &Facts<'_>,
-    (asked, stretch): (&Asked<'_>, &Stretch),
-    (q, gated, lag): (f64, f64, f64),
+    measured: &MeasuredObjective<'_>,
+    key: &StatsKey,
+    lag: &StartLag,
 ) -> Finding {
-    let is_open = facts.is_open(&stretch.place.scenario);
+    let is_open = facts.is_open(&key.scenario);
     let severity = if is_open { Severity::Invalid } else { Severity::Caution };
-    let threshold = (gated * LAG_SHARE).max(LAG_FLOOR_MS);
-    let mut scope = stretch.place.scope();
-    scope.objective = Some(asked.name().to_owned());
+    let mut scope = key.scope();
+    scope.objective = Some(measured.name().to_owned());
     let what = format!(
-        "1 % of `{}` arrivals in `{}` began {} late or more; {} is allowed ({} of {} {}, at least {}).",
-        stretch.place.scenario,
-        stretch.place.phase,
-        words::ms(lag),
-        words::ms(threshold),
-        words::percent(LAG_SHARE),
-        words::quantile(q),
-        words::ms(gated),
-        words::ms(LAG_FLOOR_MS)
+        "1 % of `{}` arrivals in `{}` started {} late or more; {} is allowed ({} of {} {}, at least {}).",
+        key.scenario,
+        key.phase,
+        numbers::ms(lag.p99_ms),
+        numbers::ms(lag.threshold_ms),
+        numbers::percent(LAG_SHARE),
+        numbers::quantile(lag.q),
+        numbers::ms(lag.gated_ms),
+        numbers::ms(LAG_FLOOR_MS)
     );
-    let figures =
-        [("start lag p99", lag, "ms"), ("gated quantile", gated, "ms"), ("threshold", threshold, "ms")];
-    with_figures(named("L2").finding(severity, scope, what), &figures)
+    let figures = [
+        ("start lag p99", lag.p99_ms, "ms"),
+        ("gated quantile", lag.gated_ms, "ms"),
+        ("threshold", lag.threshold_ms, "ms"),
+    ];
+    with_figures(rule_by_id("L2").finding(severity, scope, what), &figures)
 }
 
-fn low_cap(scenario: &Scenario) -> Option<Finding> {
+fn low_vu_limit(scenario: &Scenario) -> Option<Finding> {
     let longest = scenario.steps().map(|step| step.timeout).max().filter(|_| scenario.executor.is_open())?;
     let needed = scenario.executor.peak_rate() * longest.as_secs_f64();
     if f64::from(scenario.max_vus) >= needed {
         return None;
     }
     let what = format!(
-        "`{}` may have {} virtual users; {} with a time limit of {} can need {}: the cap hides the worst waits.",
+        "`{}` may have {} virtual users; {} with a time limit of {} can need {}: the VU limit hides the longest waits.",
         scenario.name,
-        words::whole(u64::from(scenario.max_vus)),
-        words::rate(scenario.executor.peak_rate()),
-        words::ms(longest.as_secs_f64() * 1e3),
-        words::number(needed.ceil())
+        numbers::count(u64::from(scenario.max_vus)),
+        numbers::rate(scenario.executor.peak_rate()),
+        numbers::ms(longest.as_secs_f64() * 1e3),
+        numbers::significant(needed.ceil())
     );
     let figures = [("max_vus", f64::from(scenario.max_vus), "1"), ("threshold", needed, "1")];
     let scope = evidence::Scope { scenario: Some(scenario.name.clone()), ..Default::default() };
-    Some(with_figures(named("L2").finding(Severity::Caution, scope, what), &figures))
+    Some(with_figures(rule_by_id("L2").finding(Severity::Caution, scope, what), &figures))
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{Bench, Load};
+    use crate::testing::{Load, TestRun};
 
     #[test]
-    fn late_drops_and_start_lag_fire_for_their_own_phase() {
-        let load = Load { late: 3, lag_us: 2_600, ..Load::of(97) };
-        let bench = Bench::new()
+    fn dropped_arrivals_and_start_lag_fire_for_their_own_phase() {
+        let load = Load { dropped_generator_late: 3, lag_us: 2_600, ..Load::of(97) };
+        let test_run = TestRun::new()
             .offer("warm-up", "list", Load { lag_us: 900, ..Load::of(100) })
             .offer("steady", "list", load)
-            .asks("fast", "p95(list, phase = steady) < 50ms");
-        insta::assert_snapshot!(bench.findings(super::rule), @r#"
-        invalid [steady/play] 180 of 6,000 `play` arrivals in `steady` (3 %) never started: the generator was too late.
-          dropped late Some(180.0) 1, dropped late share Some(3.0) %, threshold Some(1.0) %
-        invalid [steady/play/fast] 1 % of `play` arrivals in `steady` began 2.6 ms late or more; 1 ms is allowed (5 % of p95 10.5 ms, at least 1 ms).
+            .with_objective("fast", "p95(list, phase = steady) < 50ms");
+        insta::assert_snapshot!(test_run.findings(super::rule), @r#"
+        invalid [steady/play] 180 of 6,000 `play` arrivals in `steady` (3 %) never started: the generator was late.
+          dropped: generator late Some(180.0) 1, dropped share Some(3.0) %, threshold Some(1.0) %
+        invalid [steady/play/fast] 1 % of `play` arrivals in `steady` started 2.6 ms late or more; 1 ms is allowed (5 % of p95 10.5 ms, at least 1 ms).
           start lag p99 Some(2.60099) ms, gated quantile Some(10.501444444444445) ms, threshold Some(1.0) ms
         "#);
     }
 
     #[test]
-    fn a_low_cap_hides_the_worst_waits() {
-        let mut bench = Bench::new().offer("steady", "list", Load::of(100));
-        bench.workload.scenarios[0].max_vus = 600;
-        insta::assert_snapshot!(bench.findings(super::rule), @r#"
-        caution [play] `play` may have 600 virtual users; 85.7/s with a time limit of 10 s can need 858: the cap hides the worst waits.
+    fn a_low_vu_limit_hides_the_longest_waits() {
+        let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
+        test_run.workload.scenarios[0].max_vus = 600;
+        insta::assert_snapshot!(test_run.findings(super::rule), @r#"
+        caution [play] `play` may have 600 virtual users; 85.7/s with a time limit of 10 s can need 858: the VU limit hides the longest waits.
           max_vus Some(600.0) 1, threshold Some(857.1428571428571) 1
         "#);
     }
 
     #[test]
-    fn a_busy_generator_of_a_closed_model_is_a_caution() {
-        let bench = Bench::new()
+    fn start_lag_of_a_closed_model_is_a_caution() {
+        let test_run = TestRun::new()
             .offer("steady", "list", Load { lag_us: 2_600, ..Load::of(100) })
             .closed(10)
-            .asks("fast", "p95(list) < 50ms");
-        insta::assert_snapshot!(bench.findings(super::rule), @r#"
-        caution [steady/play/fast] 1 % of `play` arrivals in `steady` began 2.6 ms late or more; 1 ms is allowed (5 % of p95 10.5 ms, at least 1 ms).
+            .with_objective("fast", "p95(list) < 50ms");
+        insta::assert_snapshot!(test_run.findings(super::rule), @r#"
+        caution [steady/play/fast] 1 % of `play` arrivals in `steady` started 2.6 ms late or more; 1 ms is allowed (5 % of p95 10.5 ms, at least 1 ms).
           start lag p99 Some(2.60099) ms, gated quantile Some(10.4995) ms, threshold Some(1.0) ms
         "#);
     }
 
     #[test]
     fn a_millisecond_of_lag_is_always_allowed() {
-        let bench = Bench::new()
+        let test_run = TestRun::new()
             .offer("steady", "list", Load { lag_us: 1_000, us: 3_000, ..Load::of(100) })
-            .asks("fast", "p95(list) < 50ms");
-        insta::assert_snapshot!(bench.findings(super::rule), @"nothing");
+            .with_objective("fast", "p95(list) < 50ms");
+        insta::assert_snapshot!(test_run.findings(super::rule), @"nothing");
     }
 }

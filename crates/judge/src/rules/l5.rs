@@ -1,70 +1,80 @@
-//! L5: rate, time and concurrency that cannot all be right.
+//! L5: rate, time and concurrency that contradict each other.
 
 use evidence::{Finding, Scope, Severity, Source};
 
 use crate::facts::{Concurrency, Facts};
-use crate::rule::{named, with_figures};
+use crate::numbers;
+use crate::rule::{rule_by_id, with_figures};
 use crate::thresholds::{LEAST_WINDOW_S, LITTLE_CAUTION, LITTLE_INVALID};
-use crate::words;
 
 pub(crate) fn rule(facts: &Facts<'_>) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = facts.concurrencies.iter().filter_map(own).collect();
+    let mut findings: Vec<Finding> = facts.concurrencies.iter().filter_map(mismatch).collect();
     findings.extend(facts.source.and_then(|source| imported(facts, source)));
     findings
 }
 
-fn own(found: &Concurrency) -> Option<Finding> {
+fn mismatch(found: &Concurrency) -> Option<Finding> {
     let apart = ((found.seen - found.implied).abs() - found.cut) / found.seen;
     let severity = severity(apart)?;
     let what = format!(
-        "`{}` had {} iterations under way, and its rate and times make {}: they cannot all be right.",
+        "`{}` had {} concurrent iterations, and its rate and times imply {}: one of the three is wrong.",
         found.scenario,
-        words::number(found.seen),
-        words::number(found.implied)
+        numbers::significant(found.seen),
+        numbers::significant(found.implied)
     );
     let scope = Scope { scenario: Some(found.scenario.clone()), ..Scope::default() };
-    Some(with_figures(named("L5").finding(severity, scope, what), &figures(found.seen, found.implied)))
+    Some(with_figures(rule_by_id("L5").finding(severity, scope, what), &figures(found.seen, found.implied)))
 }
 
-/// Of what another tool did only one side is known: as many were allowed at once, and fewer may have been under way. More
-/// cannot have been.
+/// For another tool only the largest possible concurrency is known. A lower one is possible, a higher one is not.
 fn imported(facts: &Facts<'_>, source: &Source) -> Option<Finding> {
-    let (most, implied) = users(facts).or_else(|| stated(source))?;
-    let severity = severity(implied / most - 1.0)?;
+    let LargestAndImplied { largest, implied } = virtual_users(facts).or_else(|| stated(source))?;
+    let severity = severity(implied / largest - 1.0)?;
     let what = format!(
-        "{} says that at most {} were under way at once, and its rate and times make {}: they cannot all be right.",
+        "{} reports at most {} concurrent iterations, and its rate and times imply {}: one of the three is wrong.",
         source.tool,
-        words::number(most),
-        words::number(implied)
+        numbers::significant(largest),
+        numbers::significant(implied)
     );
-    let finding = named("L5").finding(severity, Scope::default(), what);
-    Some(with_figures(finding, &figures(most, implied)))
+    let finding = rule_by_id("L5").finding(severity, Scope::default(), what);
+    Some(with_figures(finding, &figures(largest, implied)))
 }
 
-/// Virtual users in the mean, and iterations a second × their mean time.
-fn users(facts: &Facts<'_>) -> Option<(f64, f64)> {
+/// The concurrency of an imported run.
+struct LargestAndImplied {
+    /// The largest that its source states.
+    largest: f64,
+    /// Iterations a second × their mean time.
+    implied: f64,
+}
+
+/// Virtual users in the mean, and the iterations recorded.
+fn virtual_users(facts: &Facts<'_>) -> Option<LargestAndImplied> {
     let users = facts.virtual_users.filter(|_| facts.seconds >= LEAST_WINDOW_S)?;
-    let stretches = facts.tables.stretches.iter();
-    let took_s: f64 = stretches
-        .flat_map(|stretch| [&stretch.iteration_ok, &stretch.iteration_failed])
+    let scenario_phases = facts.tables.scenario_phases.iter();
+    let took_s: f64 = scenario_phases
+        .flat_map(|scenario_phase| [&scenario_phase.iteration_ok, &scenario_phase.iteration_failed])
         .map(|times| times.mean_us().unwrap_or(0.0) * times.count() as f64 / 1e6)
         .sum();
-    (users > 0.0 && took_s > 0.0).then_some((users, took_s / f64::from(facts.seconds)))
+    let implied = took_s / f64::from(facts.seconds);
+    (users > 0.0 && took_s > 0.0).then_some(LargestAndImplied { largest: users, implied })
 }
 
-/// What the source says of itself: concurrency of ghz, highest number of virtual users of k6.
-fn stated(source: &Source) -> Option<(f64, f64)> {
+/// Figures of the source itself: the concurrency of ghz, the highest number of virtual users of k6.
+fn stated(source: &Source) -> Option<LargestAndImplied> {
     let figure =
         |of: &str, name: &str| source.figures.iter().find(|f| f.of == of && f.name == name).map(|f| f.value);
     let ghz = || {
-        let most = source.facts.get("concurrency")?.parse::<f64>().ok()?;
-        Some((most, figure("all calls", "rate")? * figure("all calls", "avg")? / 1_000.0))
+        let largest = source.facts.get("concurrency")?.parse::<f64>().ok()?;
+        let implied = figure("all calls", "rate")? * figure("all calls", "avg")? / 1_000.0;
+        Some(LargestAndImplied { largest, implied })
     };
     let k6 = || {
-        let most = figure("vus_max", "max").or_else(|| figure("vus_max", "value"))?;
-        Some((most, figure("iterations", "rate")? * figure("iteration_duration", "avg")? / 1_000.0))
+        let largest = figure("vus_max", "max").or_else(|| figure("vus_max", "value"))?;
+        let implied = figure("iterations", "rate")? * figure("iteration_duration", "avg")? / 1_000.0;
+        Some(LargestAndImplied { largest, implied })
     };
-    ghz().or_else(k6).filter(|(most, implied)| *most > 0.0 && implied.is_finite())
+    ghz().or_else(k6).filter(|found| found.largest > 0.0 && found.implied.is_finite())
 }
 
 fn severity(apart: f64) -> Option<Severity> {
@@ -76,54 +86,58 @@ fn severity(apart: f64) -> Option<Severity> {
 }
 
 fn figures(seen: f64, implied: f64) -> [(&'static str, f64, &'static str); 3] {
-    [("under way", seen, "1"), ("rate × time", implied, "1"), ("threshold", LITTLE_INVALID * 100.0, "%")]
+    [("concurrent", seen, "1"), ("rate × time", implied, "1"), ("threshold", LITTLE_INVALID * 100.0, "%")]
 }
 
 #[cfg(test)]
 mod tests {
     use evidence::{SeriesKey, Source, SourceFigure};
 
-    use crate::testing::{Bench, Load, minutes};
+    use crate::testing::{Load, TestRun, five_minutes};
 
-    /// 50 iterations a second, each of 101 ms: five are under way.
-    fn with_active(active: f64) -> Bench {
-        let mut bench = minutes(|_| Load { us: 100_000, ..Load::of(50) });
-        bench.observe(&SeriesKey::new("active", SeriesKey::GENERATOR, "1").part("play"), 0..300, active);
-        bench
+    /// 50 iterations a second, each of 101 ms: five are concurrent.
+    fn with_active(active: f64) -> TestRun {
+        let mut test_run = five_minutes(|_| Load { us: 100_000, ..Load::of(50) });
+        test_run.observe(&SeriesKey::new("active", SeriesKey::GENERATOR, "1").part("play"), 0..300, active);
+        test_run
     }
 
     #[test]
-    fn what_is_under_way_is_rate_times_time() {
+    fn concurrency_is_rate_times_time() {
         assert_eq!(with_active(5.02).findings(super::rule), "nothing");
         insta::assert_snapshot!(with_active(5.2).findings(super::rule), @r"
-        caution [play] `play` had 5.2 iterations under way, and its rate and times make 5.02: they cannot all be right.
-          under way Some(5.200000000000028) 1, rate × time Some(5.022435) 1, threshold Some(5.0) %
+        caution [play] `play` had 5.2 concurrent iterations, and its rate and times imply 5.02: one of the three is wrong.
+          concurrent Some(5.200000000000028) 1, rate × time Some(5.022435) 1, threshold Some(5.0) %
         ");
         insta::assert_snapshot!(with_active(6.0).findings(super::rule), @r"
-        invalid [play] `play` had 6 iterations under way, and its rate and times make 5.02: they cannot all be right.
-          under way Some(6.0) 1, rate × time Some(5.022435) 1, threshold Some(5.0) %
+        invalid [play] `play` had 6 concurrent iterations, and its rate and times imply 5.02: one of the three is wrong.
+          concurrent Some(6.0) 1, rate × time Some(5.022435) 1, threshold Some(5.0) %
         ");
     }
 
-    /// Each second's iterations take longer than those before, so that at the end more are under way than ended.
+    /// Each second's iterations take longer than those before, so that many are in progress at the end.
     #[test]
-    fn a_backlog_that_grows_is_cut_off_at_the_end() {
+    fn a_growing_backlog_at_the_end_gives_no_finding() {
         let load = |second: u32| Load { us: 10_000 * u64::from(second), ..Load::of(50) };
-        let mut bench = minutes(load);
-        bench.observe(&SeriesKey::new("active", SeriesKey::GENERATOR, "1").part("play"), 0..300, 77.0);
-        assert_eq!(bench.findings(super::rule), "nothing");
+        let mut test_run = five_minutes(load);
+        test_run.observe(&SeriesKey::new("active", SeriesKey::GENERATOR, "1").part("play"), 0..300, 77.0);
+        assert_eq!(test_run.findings(super::rule), "nothing");
     }
 
     #[test]
-    fn short_runs_and_hardly_any_concurrency_say_nothing() {
-        let mut idle = minutes(|_| Load::of(50));
+    fn low_and_unobserved_concurrency_give_no_finding() {
+        let mut idle = five_minutes(|_| Load::of(50));
         idle.observe(&SeriesKey::new("active", SeriesKey::GENERATOR, "1").part("play"), 0..300, 0.9);
         assert_eq!(idle.findings(super::rule), "nothing");
-        assert_eq!(minutes(|_| Load::of(50)).findings(super::rule), "nothing", "nobody counted");
+        assert_eq!(
+            five_minutes(|_| Load::of(50)).findings(super::rule),
+            "nothing",
+            "concurrency was not observed"
+        );
     }
 
     #[test]
-    fn another_tool_cannot_have_had_more_under_way_than_it_says() {
+    fn another_tool_cannot_exceed_its_own_concurrency() {
         let ghz = |rate: f64| {
             let figure = |name: &str, value, unit: &str| SourceFigure {
                 of: "all calls".to_owned(),
@@ -131,30 +145,30 @@ mod tests {
                 value,
                 unit: unit.to_owned(),
             };
-            let mut bench = Bench::unwatched();
-            bench.import(Source {
+            let mut test_run = TestRun::unobserved();
+            test_run.import(Source {
                 tool: "ghz".to_owned(),
                 figures: vec![figure("rate", rate, "1/s"), figure("avg", 20.0, "ms")],
                 facts: [("concurrency".to_owned(), "50".to_owned())].into(),
                 ..Source::default()
             });
-            bench.findings(super::rule)
+            test_run.findings(super::rule)
         };
         assert_eq!(ghz(2_400.0), "nothing", "some were idle");
         insta::assert_snapshot!(ghz(4_000.0), @r"
-        invalid [] ghz says that at most 50 were under way at once, and its rate and times make 80: they cannot all be right.
-          under way Some(50.0) 1, rate × time Some(80.0) 1, threshold Some(5.0) %
+        invalid [] ghz reports at most 50 concurrent iterations, and its rate and times imply 80: one of the three is wrong.
+          concurrent Some(50.0) 1, rate × time Some(80.0) 1, threshold Some(5.0) %
         ");
     }
 
     #[test]
-    fn virtual_users_bound_what_was_under_way() {
-        let mut bench = minutes(|_| Load { us: 100_000, ..Load::of(50) });
-        bench.import(Source { tool: "k6".to_owned(), ..Source::default() });
-        bench.observe(&SeriesKey::new("virtual_users", SeriesKey::GENERATOR, "1"), 0..300, 3.0);
-        insta::assert_snapshot!(bench.findings(super::rule), @r"
-        invalid [] k6 says that at most 3 were under way at once, and its rate and times make 5.02: they cannot all be right.
-          under way Some(3.0) 1, rate × time Some(5.024934999999999) 1, threshold Some(5.0) %
+    fn virtual_users_bound_the_concurrency() {
+        let mut test_run = five_minutes(|_| Load { us: 100_000, ..Load::of(50) });
+        test_run.import(Source { tool: "k6".to_owned(), ..Source::default() });
+        test_run.observe(&SeriesKey::new("virtual_users", SeriesKey::GENERATOR, "1"), 0..300, 3.0);
+        insta::assert_snapshot!(test_run.findings(super::rule), @r"
+        invalid [] k6 reports at most 3 concurrent iterations, and its rate and times imply 5.02: one of the three is wrong.
+          concurrent Some(3.0) 1, rate × time Some(5.024934999999999) 1, threshold Some(5.0) %
         ");
     }
 }

@@ -1,93 +1,95 @@
-//! Q2: a quantile that is the time limit, and not a time.
+//! Q2: a quantile that is the time limit, and not a response time.
 
 use std::time::Duration;
 
 use evidence::{Finding, Severity};
 use workload::{Comparison, Measure, Statistic};
 
-use crate::facts::{Asked, Cell, Facts};
-use crate::rule::{named, with_figures};
+use crate::facts::{Facts, MeasuredObjective};
+use crate::numbers;
+use crate::rule::{rule_by_id, with_figures};
+use crate::tables::EndpointStats;
 use crate::thresholds::NEAR_TIMEOUT;
-use crate::words;
 
 pub(crate) fn rule(facts: &Facts<'_>) -> Vec<Finding> {
-    facts.asked.iter().filter_map(|asked| censored(facts, asked)).collect()
+    facts.objectives.iter().filter_map(|measured| censored(facts, measured)).collect()
 }
 
-fn censored(facts: &Facts<'_>, asked: &Asked<'_>) -> Option<Finding> {
-    let Measure::ResponseTime(Statistic::Quantile(q)) = asked.objective.measure else { return None };
+fn censored(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Option<Finding> {
+    let Measure::ResponseTime(Statistic::Quantile(q)) = measured.objective.measure else { return None };
     let (mut cut_off, mut shortest) = (0, Duration::MAX);
-    for cell in asked.cells(&facts.tables) {
-        let Some(limit) = limit(facts, cell) else { continue };
+    for endpoint in measured.endpoints(&facts.tables) {
+        let Some(limit) = limit(facts, endpoint) else { continue };
         let from_us = u64::try_from(limit.mul_f64(NEAR_TIMEOUT).as_micros()).unwrap_or(u64::MAX);
-        let here = cell.ok.count_from_us(from_us) + cell.failed.count_from_us(from_us);
+        let here = endpoint.ok.count_from_us(from_us) + endpoint.failed.count_from_us(from_us);
         if here > 0 {
             (cut_off, shortest) = (cut_off + here, shortest.min(limit));
         }
     }
-    let share = cut_off as f64 / asked.observed.samples.max(1) as f64;
+    let share = cut_off as f64 / measured.observed.samples.max(1) as f64;
     if cut_off == 0 || share < 1.0 - q - 1e-12 {
         return None;
     }
     let limit_ms = shortest.as_secs_f64() * 1e3;
-    // A bound below the limit is missed whatever the true value.
-    let is_missed = matches!(asked.objective.comparison, Comparison::Below | Comparison::AtMost)
-        && asked.objective.bound < limit_ms * NEAR_TIMEOUT;
-    let severity = if is_missed { Severity::Caution } else { Severity::Invalid };
+    // A bound below the limit is violated whatever the true value.
+    let is_violated = matches!(measured.objective.comparison, Comparison::Below | Comparison::AtMost)
+        && measured.objective.bound < limit_ms * NEAR_TIMEOUT;
+    let severity = if is_violated { Severity::Caution } else { Severity::Invalid };
     let what = format!(
-        "{} is the time limit of {}: {} of arrivals ran into it; the true value is unknown, at least {}.",
-        words::quantile(q),
-        words::ms(limit_ms),
-        words::percent(share),
-        words::ms(limit_ms * NEAR_TIMEOUT)
+        "{} is the time limit of {}: {} of arrivals reached it; the true value is unknown, at least {}.",
+        numbers::quantile(q),
+        numbers::ms(limit_ms),
+        numbers::percent(share),
+        numbers::ms(limit_ms * NEAR_TIMEOUT)
     );
     let figures = [
         ("share at the time limit", share * 100.0, "%"),
         ("threshold", (1.0 - q) * 100.0, "%"),
         ("time limit", limit_ms, "ms"),
     ];
-    Some(with_figures(named("Q2").finding(severity, asked.scope(), what), &figures))
+    Some(with_figures(rule_by_id("Q2").finding(severity, measured.scope(), what), &figures))
 }
 
-/// The time limit of the step an endpoint is.
-fn limit(facts: &Facts<'_>, cell: &Cell) -> Option<Duration> {
-    let scenario = facts.scenario(&cell.place.scenario)?;
-    scenario.steps().find(|step| *step.name == *cell.place.endpoint).map(|step| step.timeout)
+/// The time limit of an endpoint's step.
+fn limit(facts: &Facts<'_>, endpoint: &EndpointStats) -> Option<Duration> {
+    let scenario = facts.scenario(&endpoint.key.scenario)?;
+    scenario.steps().find(|step| *step.name == *endpoint.key.endpoint).map(|step| step.timeout)
 }
 
 #[cfg(test)]
 mod tests {
     use evidence::Outcome;
 
-    use crate::testing::{Bench, Load};
+    use crate::testing::{Load, TestRun};
 
-    fn timeouts(failed: u64) -> Bench {
+    fn timeouts(failed: u64) -> TestRun {
         let load =
             Load { failed, outcome: Outcome::Timeout, failed_us: 10_000_000, ..Load::of(100 - failed) };
-        Bench::new().offer("steady", "list", load)
+        TestRun::new().offer("steady", "list", load)
     }
 
     #[test]
     fn a_quantile_at_the_time_limit_is_unknown() {
-        let bench = timeouts(6).asks("slow", "p95(list) < 15s");
-        insta::assert_snapshot!(bench.findings(super::rule), @r#"
-        invalid [slow] p95 is the time limit of 10 s: 6 % of arrivals ran into it; the true value is unknown, at least 9.8 s.
+        let test_run = timeouts(6).with_objective("slow", "p95(list) < 15s");
+        insta::assert_snapshot!(test_run.findings(super::rule), @r#"
+        invalid [slow] p95 is the time limit of 10 s: 6 % of arrivals reached it; the true value is unknown, at least 9.8 s.
           share at the time limit Some(6.0) %, threshold Some(5.000000000000004) %, time limit Some(10000.0) ms
         "#);
     }
 
     #[test]
-    fn a_bound_below_the_time_limit_is_missed_all_the_same() {
-        let bench = timeouts(6).asks("fast", "p95(list) < 50ms");
-        insta::assert_snapshot!(bench.findings(super::rule), @r#"
-        caution [fast] p95 is the time limit of 10 s: 6 % of arrivals ran into it; the true value is unknown, at least 9.8 s.
+    fn a_bound_below_the_time_limit_is_violated_nevertheless() {
+        let test_run = timeouts(6).with_objective("fast", "p95(list) < 50ms");
+        insta::assert_snapshot!(test_run.findings(super::rule), @r#"
+        caution [fast] p95 is the time limit of 10 s: 6 % of arrivals reached it; the true value is unknown, at least 9.8 s.
           share at the time limit Some(6.0) %, threshold Some(5.000000000000004) %, time limit Some(10000.0) ms
         "#);
     }
 
     #[test]
-    fn fewer_timeouts_than_the_tail_leave_the_quantile_alone() {
-        let bench = timeouts(4).asks("fast", "p95(list) < 50ms").asks("mean", "avg(list) < 50ms");
-        insta::assert_snapshot!(bench.findings(super::rule), @"nothing");
+    fn fewer_timeouts_than_the_tail_give_no_finding() {
+        let test_run =
+            timeouts(4).with_objective("fast", "p95(list) < 50ms").with_objective("mean", "avg(list) < 50ms");
+        insta::assert_snapshot!(test_run.findings(super::rule), @"nothing");
     }
 }

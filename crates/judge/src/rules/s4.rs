@@ -2,24 +2,24 @@
 
 use evidence::{Finding, Severity};
 
-use crate::facts::{Asked, Facts};
-use crate::measure::Tail;
-use crate::rule::{named, with_figures};
+use crate::facts::{Facts, MeasuredObjective};
+use crate::measure::QuantileTail;
+use crate::numbers;
+use crate::rule::{rule_by_id, with_figures};
 use crate::thresholds::{CLEAR_WIDTHS, TAIL_GATED, TAIL_SHOWN};
-use crate::words;
 
-/// 1 − q is not exact in binary; no threshold is missed by that.
+/// Tolerance of comparisons with thresholds: 1 − q is not exact in binary.
 const ROUNDING: f64 = 1e-6;
 
 pub(crate) fn rule(facts: &Facts<'_>) -> Vec<Finding> {
-    facts.asked.iter().filter_map(|asked| thin(asked, asked.observed.tail?)).collect()
+    facts.objectives.iter().filter_map(|measured| finding(measured, measured.observed.tail?)).collect()
 }
 
-fn thin(asked: &Asked<'_>, tail: Tail) -> Option<Finding> {
+fn finding(measured: &MeasuredObjective<'_>, tail: QuantileTail) -> Option<Finding> {
     let effect = tail.design_effect.unwrap_or(1.0);
     let independent = tail.beyond / effect;
-    let quantile = words::quantile(tail.q);
-    let requests = words::number(tail.beyond);
+    let quantile = numbers::quantile(tail.q);
+    let requests = numbers::significant(tail.beyond);
     let mut severity = Severity::Inconclusive;
     let (what, threshold) = if tail.beyond < TAIL_SHOWN - ROUNDING {
         (format!("{quantile} rests on {requests} requests: it is no more than a hint."), TAIL_SHOWN)
@@ -27,10 +27,10 @@ fn thin(asked: &Asked<'_>, tail: Tail) -> Option<Finding> {
         (format!("{quantile} rests on {requests} requests; {TAIL_GATED} are needed to gate it."), TAIL_GATED)
     } else if independent < TAIL_SHOWN - ROUNDING {
         let what = format!(
-            "{quantile} rests on {requests} requests that came in clusters: they act like {}.",
-            words::number(independent.max(1.0))
+            "{quantile} rests on {requests} requests in clusters: they act like {}.",
+            numbers::significant(independent.max(1.0))
         );
-        if is_clear_of_bound(asked) {
+        if is_clear_of_bound(measured) {
             severity = Severity::Caution;
         }
         (what, TAIL_SHOWN)
@@ -42,31 +42,31 @@ fn thin(asked: &Asked<'_>, tail: Tail) -> Option<Finding> {
         ("design effect", effect, "1"),
         ("threshold", threshold, "1"),
     ];
-    Some(with_figures(named("S4").finding(severity, asked.scope(), what), &figures))
+    Some(with_figures(rule_by_id("S4").finding(severity, measured.scope(), what), &figures))
 }
 
-/// Whether the interval from batches, several times as wide, still lies on one side of the bound: however few
-/// the independent requests, they do not leave the answer open.
-fn is_clear_of_bound(asked: &Asked<'_>) -> bool {
-    let Some((low, high)) = asked.observed.interval else { return false };
+/// Whether the interval from batches, [`CLEAR_WIDTHS`] times as wide, is on one side of the bound: then a few
+/// independent requests are enough to decide.
+fn is_clear_of_bound(measured: &MeasuredObjective<'_>) -> bool {
+    let Some((low, high)) = measured.observed.interval else { return false };
     let middle = f64::midpoint(low, high);
     let half = (high - low) / 2.0 * CLEAR_WIDTHS;
-    let bound = asked.objective.bound;
+    let bound = measured.objective.bound;
     half.is_finite() && (middle + half < bound || middle - half > bound)
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{Bench, Load};
+    use crate::testing::{Load, TestRun};
 
     #[test]
     fn a_thin_tail_fires() {
-        let bench = Bench::new()
+        let test_run = TestRun::new()
             .offer("warm-up", "list", Load::of(140))
             .offer("steady", "list", Load::of(100))
-            .asks("hint", "p99(list, phase = warm-up) < 50ms")
-            .asks("thin", "p99(list, phase = steady) < 50ms");
-        insta::assert_snapshot!(bench.findings(super::rule), @r#"
+            .with_objective("hint", "p99(list, phase = warm-up) < 50ms")
+            .with_objective("thin", "p99(list, phase = steady) < 50ms");
+        insta::assert_snapshot!(test_run.findings(super::rule), @r#"
         inconclusive [hint] p99 rests on 14 requests: it is no more than a hint.
           beyond the quantile Some(14.000000000000012) 1, design effect Some(1.0) 1, threshold Some(20.0) 1
         inconclusive [thin] p99 rests on 60 requests; 100 are needed to gate it.
@@ -76,37 +76,39 @@ mod tests {
 
     #[test]
     fn a_clustered_tail_fires() {
-        let mut bench = Bench::new().offer("steady", "list", Load::of(40)).asks("tail", "p95(list) < 80ms");
-        // All slow answers came in one stretch of ten seconds.
+        let mut test_run =
+            TestRun::new().offer("steady", "list", Load::of(40)).with_objective("tail", "p95(list) < 80ms");
+        // All slow responses are in ten consecutive seconds.
         for second in 30..40 {
-            bench.offer_once(second, "list", Load { us: 60_000, ..Load::of(14) });
+            test_run.offer_once(second, "list", Load { us: 60_000, ..Load::of(14) });
         }
-        insta::assert_snapshot!(bench.findings(super::rule), @r#"
-        inconclusive [tail] p95 rests on 127 requests that came in clusters: they act like 1.
+        insta::assert_snapshot!(test_run.findings(super::rule), @r#"
+        inconclusive [tail] p95 rests on 127 requests in clusters: they act like 1.
           beyond the quantile Some(127.00000000000011) 1, design effect Some(18925.265963063022) 1, threshold Some(20.0) 1
         "#);
     }
 
     #[test]
     fn a_clustered_tail_far_from_its_bound_is_a_caution() {
-        let mut bench = Bench::new().offer("steady", "list", Load::of(40)).asks("tail", "p95(list) < 500ms");
+        let mut test_run =
+            TestRun::new().offer("steady", "list", Load::of(40)).with_objective("tail", "p95(list) < 500ms");
         for second in 30..40 {
-            bench.offer_once(second, "list", Load { us: 60_000, ..Load::of(14) });
+            test_run.offer_once(second, "list", Load { us: 60_000, ..Load::of(14) });
         }
-        insta::assert_snapshot!(bench.findings(super::rule), @r#"
-        caution [tail] p95 rests on 127 requests that came in clusters: they act like 1.
+        insta::assert_snapshot!(test_run.findings(super::rule), @r#"
+        caution [tail] p95 rests on 127 requests in clusters: they act like 1.
           beyond the quantile Some(127.00000000000011) 1, design effect Some(18925.265963063022) 1, threshold Some(20.0) 1
         "#);
     }
 
     #[test]
-    fn a_long_run_and_an_infinite_quantile_are_not_thin() {
-        let bench = Bench::new()
+    fn a_long_run_and_an_infinite_quantile_give_no_finding() {
+        let test_run = TestRun::new()
             .offer("warm-up", "list", Load { failed: 60, ..Load::of(40) })
             .offer("steady", "list", Load::of(100))
-            .asks("infinite", "p99(list, phase = warm-up) < 50ms")
-            .asks("sound", "p95(list, phase = steady) < 50ms")
-            .asks("mean", "avg(list, phase = steady) < 50ms");
-        insta::assert_snapshot!(bench.findings(super::rule), @"nothing");
+            .with_objective("infinite", "p99(list, phase = warm-up) < 50ms")
+            .with_objective("sound", "p95(list, phase = steady) < 50ms")
+            .with_objective("mean", "avg(list, phase = steady) < 50ms");
+        insta::assert_snapshot!(test_run.findings(super::rule), @"nothing");
     }
 }

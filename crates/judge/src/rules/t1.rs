@@ -1,140 +1,145 @@
-//! T1: what was measured begins before the target had settled.
+//! T1: the phase includes the warm-up of the target.
 //!
-//! An objective speaks of its phase as a whole, warm-up and all. So a warm-up is a doubt to know of, as long as the
-//! answer is the same without it; where cutting it would turn the answer round, the warm-up decided, and the answer
-//! says nothing of the target at work: that objective, and no other, is void. Differences between runs are stricter:
-//! `compare::rules::t1`.
+//! An objective is about its whole phase, including the warm-up. So a warm-up is a caution, as long as the result is the
+//! same without it. Where it is not, the warm-up decided the result, which does not describe steady state: that
+//! objective, and no other, is invalid. Differences between runs are stricter: `compare::rules::t1`.
 
 use evidence::{Finding, Histogram, Severity};
 use workload::{Measure, Statistic};
 
-use crate::facts::{Asked, Course, Facts, Settled};
+use crate::facts::{Facts, MeasuredObjective, SteadyState, SteadyStateAnalysis};
 use crate::measure::Value;
-use crate::rule::{named, with_figures};
+use crate::numbers;
+use crate::rule::{rule_by_id, with_figures};
 use crate::thresholds::{MSER_APART, WARM_UP_MOVES};
-use crate::words;
 
 pub(crate) fn rule(facts: &Facts<'_>) -> Vec<Finding> {
     let mut findings: Vec<Finding> =
-        facts.courses.iter().filter_map(|course| warm_up(facts, course)).collect();
-    findings.extend(facts.asked.iter().filter_map(|asked| decided(facts, asked)));
+        facts.steady_states.iter().filter_map(|analysis| warm_up(facts, analysis)).collect();
+    findings.extend(facts.objectives.iter().filter_map(|measured| decisive_warm_up(facts, measured)));
     findings
 }
 
-fn warm_up(facts: &Facts<'_>, course: &Course) -> Option<Finding> {
-    let settled = course.state.as_ref().ok().filter(|settled| settled.start_s > 0)?;
-    let cell = facts.tables.cells.iter().find(|cell| cell.place == course.place)?;
-    let missed = cell.failed.count() + cell.dropped();
+fn warm_up(facts: &Facts<'_>, analysis: &SteadyStateAnalysis) -> Option<Finding> {
+    let steady = analysis.state.as_ref().ok().filter(|steady| steady.start_s > 0)?;
+    let endpoint = facts.tables.endpoints.iter().find(|endpoint| endpoint.key == analysis.key)?;
     let [before, after] = [
-        cell.ok.quantile_with(0.95, missed).finite_us().map(|us| us / 1_000.0),
-        settled.after.quantile_ms(0.95),
+        endpoint.ok.quantile_with(0.95, endpoint.infinitely_slow()).finite_us().map(|us| us / 1_000.0),
+        steady.after.quantile_ms(0.95),
     ];
-    let shown = |p95: Option<f64>| p95.map_or("infinite".to_owned(), words::ms);
+    let shown = |p95: Option<f64>| p95.map_or("infinite".to_owned(), numbers::ms);
     let what = format!(
-        "{} settles after {} s of {} s ({} last). With its warm-up p95 is {}, without {}.{}",
-        course.place.words(),
-        settled.start_s,
-        course.seconds.len(),
-        settled.last,
+        "{} reaches steady state after {} s of {} s ({} last). With its warm-up p95 is {}, without {}.{}",
+        analysis.key.describe(),
+        steady.start_s,
+        analysis.seconds.len(),
+        steady.last_series,
         shown(before),
         shown(after),
-        other_view(course, settled)
+        mser_difference(analysis, steady)
     );
     let figures = [
-        ("steady from", f64::from(settled.start_s), "s"),
+        ("steady from", f64::from(steady.start_s), "s"),
         ("p95", before.unwrap_or(f64::INFINITY), "ms"),
         ("p95, steady", after.unwrap_or(f64::INFINITY), "ms"),
     ];
-    Some(with_figures(named("T1").finding(Severity::Caution, course.place.scope(), what), &figures))
+    Some(with_figures(rule_by_id("T1").finding(Severity::Caution, analysis.key.scope(), what), &figures))
 }
 
-/// What MSER-5 says, where that is something else.
-fn other_view(course: &Course, settled: &Settled) -> String {
-    let apart = settled.mser_s.map(|cut| cut.abs_diff(settled.start_s));
-    match settled.mser_s.filter(|_| apart.map(f64::from) > Some(MSER_APART * course.seconds.len() as f64)) {
-        Some(cut) => format!(" MSER-5 would cut at {cut} s: look at the plot before you believe either."),
+/// The cut of MSER-5, where that is far away.
+fn mser_difference(analysis: &SteadyStateAnalysis, steady: &SteadyState) -> String {
+    let apart = steady.mser_s.map(|cut| cut.abs_diff(steady.start_s));
+    match steady.mser_s.filter(|_| apart.map(f64::from) > Some(MSER_APART * analysis.seconds.len() as f64)) {
+        Some(cut) => format!(" MSER-5 would cut at {cut} s: check the plot before using either."),
         None => String::new(),
     }
 }
 
-/// Whether the warm-up turned the answer of an objective on a quantile round.
-fn decided(facts: &Facts<'_>, asked: &Asked<'_>) -> Option<Finding> {
-    let Measure::ResponseTime(Statistic::Quantile(q)) = asked.objective.measure else { return None };
-    let (mut times, mut missed, mut is_cut) = (Histogram::new(), 0, false);
-    for cell in asked.cells(&facts.tables) {
-        let course = facts.courses.iter().find(|course| course.place == cell.place);
-        match course.and_then(|course| course.state.as_ref().ok()).filter(|s| s.start_s > 0) {
-            Some(settled) => {
+/// Whether an objective on a quantile has another result without the warm-up.
+fn decisive_warm_up(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Option<Finding> {
+    let Measure::ResponseTime(Statistic::Quantile(q)) = measured.objective.measure else { return None };
+    let (mut times, mut infinitely_slow, mut is_cut) = (Histogram::new(), 0, false);
+    for endpoint in measured.endpoints(&facts.tables) {
+        let analysis = facts.steady_states.iter().find(|analysis| analysis.key == endpoint.key);
+        match analysis.and_then(|analysis| analysis.state.as_ref().ok()).filter(|s| s.start_s > 0) {
+            Some(steady) => {
                 is_cut = true;
-                times.merge(&settled.after.ok);
-                missed += settled.after.missed;
+                times.merge(&steady.after.ok);
+                infinitely_slow += steady.after.infinitely_slow;
             }
             None => {
-                times.merge(&cell.ok);
-                missed += cell.failed.count() + cell.dropped();
+                times.merge(&endpoint.ok);
+                infinitely_slow += endpoint.infinitely_slow();
             }
         }
     }
-    let steady = times.quantile_with(q, missed).finite_us().map_or(f64::INFINITY, |us| us / 1_000.0);
-    let whole = match asked.observed.value {
+    let steady_ms =
+        times.quantile_with(q, infinitely_slow).finite_us().map_or(f64::INFINITY, |us| us / 1_000.0);
+    let whole = match measured.observed.value {
         Value::Finite(ms) => ms,
         Value::Infinite => f64::INFINITY,
         Value::Missing(_) => return None,
     };
-    let holds = |ms: f64| ms.is_finite() && asked.objective.comparison.holds(ms, asked.objective.bound);
-    let moves = whole.is_infinite() || (whole / steady).ln().abs() > WARM_UP_MOVES.ln_1p();
-    if !is_cut || !moves || holds(whole) == holds(steady) {
+    let is_met =
+        |ms: f64| ms.is_finite() && measured.objective.comparison.holds(ms, measured.objective.bound);
+    let changes = whole.is_infinite() || (whole / steady_ms).ln().abs() > WARM_UP_MOVES.ln_1p();
+    if !is_cut || !changes || is_met(whole) == is_met(steady_ms) {
         return None;
     }
     let what = format!(
-        "The warm-up decides: {} is {} with it and {} without.",
-        words::quantile(q),
-        words::ms(whole),
-        words::ms(steady)
+        "The warm-up decides the result: {} is {} with it and {} without.",
+        numbers::quantile(q),
+        numbers::ms(whole),
+        numbers::ms(steady_ms)
     );
-    let figures =
-        [("with warm-up", whole, "ms"), ("without", steady, "ms"), ("threshold", WARM_UP_MOVES * 100.0, "%")];
-    Some(with_figures(named("T1").finding(Severity::Invalid, asked.scope(), what), &figures))
+    let figures = [
+        ("with warm-up", whole, "ms"),
+        ("without warm-up", steady_ms, "ms"),
+        ("threshold", WARM_UP_MOVES * 100.0, "%"),
+    ];
+    Some(with_figures(rule_by_id("T1").finding(Severity::Invalid, measured.scope(), what), &figures))
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{Bench, Load, minutes};
+    use crate::testing::{Load, TestRun, five_minutes};
 
     /// Five minutes, the first 40 s of which are slow.
-    fn warming(slow_us: u64) -> Bench {
-        minutes(|second| Load { us: if second < 40 { slow_us } else { 10_000 }, ..Load::of(50) })
+    fn warming(slow_us: u64) -> TestRun {
+        five_minutes(|second| Load { us: if second < 40 { slow_us } else { 10_000 }, ..Load::of(50) })
     }
 
     #[test]
-    fn a_warm_up_is_a_doubt() {
+    fn a_warm_up_is_a_caution() {
         insta::assert_snapshot!(warming(30_000).findings(super::rule), @r"
-        caution [steady/play/list] `list` in `steady` settles after 40 s of 300 s (p50 last). With its warm-up p95 is 30 ms, without 10.5 ms.
+        caution [steady/play/list] `list` in `steady` reaches steady state after 40 s of 300 s (p50 last). With its warm-up p95 is 30 ms, without 10.5 ms.
           steady from Some(40.0) s, p95 Some(30.010416666666668) ms, p95, steady Some(10.4995) ms
         ");
     }
 
     #[test]
-    fn a_warm_up_that_decides_voids_the_objective_alone() {
-        let bench = warming(30_000).asks("quick", "p95(list) < 20ms").asks("slow", "p95(list) < 50ms");
-        insta::assert_snapshot!(bench.verdict(), @r"
+    fn a_warm_up_that_decides_invalidates_the_objective_alone() {
+        let test_run = warming(30_000)
+            .with_objective("quick", "p95(list) < 20ms")
+            .with_objective("slow", "p95(list) < 50ms");
+        insta::assert_snapshot!(test_run.verdict(), @r"
         INVALID: 1 of 2 objectives is not answered by this evidence: quick.
         INVALID quick
-          30 ms over 15,000 observations misses < 20 ms.
+          30 ms over 15,000 observations violates < 20 ms.
           L3 generator-saturated (caution): The generator's CPU was not measured: whether it was at its limit is unknown.
-          S4 too-few-tail-samples (caution): p95 rests on 750 requests that came in clusters: they act like 1.
-          T1 warm-up-included (caution): `list` in `steady` settles after 40 s of 300 s (p50 last). With its warm-up p95 is 30 ms, without 10.5 ms.
-          T1 warm-up-included (invalid): The warm-up decides: p95 is 30 ms with it and 10.5 ms without.
+          S4 too-few-tail-samples (caution): p95 rests on 750 requests in clusters: they act like 1.
+          T1 warm-up-included (caution): `list` in `steady` reaches steady state after 40 s of 300 s (p50 last). With its warm-up p95 is 30 ms, without 10.5 ms.
+          T1 warm-up-included (invalid): The warm-up decides the result: p95 is 30 ms with it and 10.5 ms without.
         PASS slow
-          30 ms over 15,000 observations keeps < 50 ms.
+          30 ms over 15,000 observations meets < 50 ms.
           L3 generator-saturated (caution): The generator's CPU was not measured: whether it was at its limit is unknown.
-          S4 too-few-tail-samples (caution): p95 rests on 750 requests that came in clusters: they act like 1.
-          T1 warm-up-included (caution): `list` in `steady` settles after 40 s of 300 s (p50 last). With its warm-up p95 is 30 ms, without 10.5 ms.
+          S4 too-few-tail-samples (caution): p95 rests on 750 requests in clusters: they act like 1.
+          T1 warm-up-included (caution): `list` in `steady` reaches steady state after 40 s of 300 s (p50 last). With its warm-up p95 is 30 ms, without 10.5 ms.
         ");
     }
 
     #[test]
-    fn what_is_alike_from_the_beginning_has_no_warm_up() {
+    fn an_endpoint_that_is_steady_from_the_start_gives_no_finding() {
         assert_eq!(warming(10_100).findings(super::rule), "nothing");
     }
 }

@@ -1,11 +1,12 @@
 use super::*;
 use crate::build::folded;
+use crate::gaussian::Z_95;
 use crate::model::Profile;
 use crate::{ViewOptions, merge, since};
 
 const MS: i64 = 1_000_000;
 
-/// A profile of the processor at 100 Hz: each stack with its number of samples.
+/// A CPU profile at 100 Hz: each stack with its number of samples.
 fn cpu(text: &str) -> Profile {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(|line| {
         let (stack, samples) = line.split_once(' ').expect("a stack and its samples");
@@ -26,7 +27,7 @@ fn compared(base: (&Profile, Option<u64>), new: (&Profile, Option<u64>)) -> Resu
 }
 
 fn mover<'c>(comparison: &'c Comparison, name: &str) -> &'c Mover {
-    comparison.movers.iter().find(|mover| mover.name == name).expect("it is among the functions")
+    comparison.movers.iter().find(|mover| mover.name == name).expect("the function is in both profiles")
 }
 
 #[test]
@@ -37,10 +38,10 @@ fn costs_are_per_request_so_that_more_load_is_not_more_cost() {
     assert_eq!(same.total.difference, 0.0);
     assert_eq!(same.basis, Basis::Request { base: 1_000, new: 2_000 });
     assert!(same.movers.iter().all(|mover| mover.change.significance == Significance::Noise), "{same:#?}");
-    let dearer = compared((&base, Some(1_000)), (&new, Some(1_000))).expect("both count the same");
-    assert_eq!(dearer.total.significance, Significance::Moved);
-    assert_eq!(mover(&dearer, "store").of_total_change, Some(0.6));
-    assert_eq!(mover(&dearer, "store").change.new.measure, 12.0 * MS as f64);
+    let more_expensive = compared((&base, Some(1_000)), (&new, Some(1_000))).expect("both count the same");
+    assert_eq!(more_expensive.total.significance, Significance::Moved);
+    assert_eq!(mover(&more_expensive, "store").of_total_change, Some(0.6));
+    assert_eq!(mover(&more_expensive, "store").change.new.measure, 12.0 * MS as f64);
 }
 
 #[test]
@@ -67,12 +68,12 @@ fn the_error_of_a_share_is_the_binomial_one() {
     let error = (share * (1.0 - share) * (2.0 / 2_000.0)).sqrt();
     assert!((change.standard_errors.expect("it is sampled") - 0.025 / error).abs() < 1e-9);
     assert!(comparison.caveats.contains(&Caveat::NoRequests));
-    assert_eq!(comparison.total.difference, 0.0, "shares say nothing of the total");
+    assert_eq!(comparison.total.difference, 0.0, "the total is not compared by shares");
     assert_ne!(comparison.total.significance, Significance::Moved);
 }
 
 #[test]
-fn few_samples_say_nothing() {
+fn functions_with_few_samples_are_not_tested() {
     let base = cpu("serve;rare 2\nserve;b 900\nserve;gone 60");
     let new = cpu("serve;rare 24\nserve;b 900\nserve;fresh 60");
     let comparison = compared((&base, Some(100)), (&new, Some(100))).expect("both count the same");
@@ -82,7 +83,7 @@ fn few_samples_say_nothing() {
         (significance("gone"), significance("fresh")),
         (Significance::OneSided, Significance::OneSided)
     );
-    assert_eq!(comparison.tested, 3, "what has too few samples is not tested");
+    assert_eq!(comparison.tested, 3, "functions with too few samples are not tested");
 }
 
 #[test]
@@ -100,7 +101,7 @@ fn of_many_functions_few_are_flagged_by_chance() {
 }
 
 #[test]
-fn cost_that_only_moved_is_told_from_new_cost() {
+fn moved_cost_is_distinguished_from_new_cost() {
     let base = cpu("main;serve;handler;old_name 300\nmain;serve;handler;rest 300\nmain;serve;logs 400");
     let renamed = cpu("main;serve;handler;new_name 305\nmain;serve;handler;rest 300\nmain;serve;logs 400");
     let comparison = compared((&base, Some(1_000)), (&renamed, Some(1_000))).expect("both count the same");
@@ -109,8 +110,10 @@ fn cost_that_only_moved_is_told_from_new_cost() {
         assert_eq!((under.caller.as_str(), under.is_shift), ("handler", true), "{name}");
     }
     assert!(comparison.caveats.contains(&Caveat::TotalUnmoved));
-    let dearer = cpu("main;serve;handler;old_name 600\nmain;serve;handler;rest 300\nmain;serve;logs 400");
-    let comparison = compared((&base, Some(1_000)), (&dearer, Some(1_000))).expect("both count the same");
+    let more_expensive =
+        cpu("main;serve;handler;old_name 600\nmain;serve;handler;rest 300\nmain;serve;logs 400");
+    let comparison =
+        compared((&base, Some(1_000)), (&more_expensive, Some(1_000))).expect("both count the same");
     let under = mover(&comparison, "old_name").under.as_ref().expect("it has callers");
     assert_eq!((under.caller.as_str(), under.is_shift), ("handler", false));
     assert!(!comparison.caveats.contains(&Caveat::TotalUnmoved));
@@ -143,7 +146,7 @@ fn heap(allocated: i64) -> Profile {
 }
 
 #[test]
-fn samples_behind_allocations_are_fewer_than_the_objects() {
+fn allocations_have_fewer_samples_than_objects() {
     let mut profiles = [heap(1_000), heap(1_200)];
     for profile in &mut profiles {
         profile.duration_ns = 1;
@@ -153,17 +156,17 @@ fn samples_behind_allocations_are_fewer_than_the_objects() {
     let change = mover(&comparison, "grow").change;
     let part = 1.0 - (-1.0_f64).exp();
     assert!((change.base.samples.expect("the rate is known") - 1_000.0 * part).abs() < 1e-6);
-    // Each sample stands for 1 / part objects, so that the count of objects errs by sqrt(objects / part).
+    // Each sample is worth 1 / part objects, so that the standard error of the count is sqrt(objects / part).
     let expected = 200.0 / (2_200.0 / part).sqrt();
     assert!((change.standard_errors.expect("the rate is known") - expected).abs() < 1e-6);
-    assert!(!comparison.caveats.contains(&Caveat::SinceStart { side: Which::Base }));
+    assert!(!comparison.caveats.contains(&Caveat::SinceStart { side: ComparedSide::Base }));
     let few = compared((&heap(20), Some(10)), (&heap(900), Some(10))).expect("both count the same");
-    assert!(few.caveats.contains(&Caveat::SinceStart { side: Which::Base }), "not a window");
+    assert!(few.caveats.contains(&Caveat::SinceStart { side: ComparedSide::Base }), "not a window");
     assert_eq!(mover(&few, "grow").change.significance, Significance::OneSided, "13 samples on one side");
 }
 
 #[test]
-fn windows_of_what_accumulates_are_differences_and_never_negative() {
+fn windows_of_accumulating_values_are_differences_and_never_negative() {
     let (start, end) = (heap(100), heap(250));
     let window = since(&start, &end).expect("they fit");
     let view = View::of(&window, ViewOptions::default()).expect("it has types");
@@ -172,11 +175,11 @@ fn windows_of_what_accumulates_are_differences_and_never_negative() {
     assert_eq!(View::of(&window, inuse).expect("it has it").total(), 0, "nothing more is in use");
     let backwards = since(&end, &start).expect_err("allocations never shrink");
     assert!(backwards.to_string().starts_with("`alloc_objects` is less at the end than at the start"));
-    assert!(since(&start, &cpu("a 1")).is_err(), "they count different things");
+    assert!(since(&start, &cpu("a 1")).is_err(), "their sample types differ");
 }
 
 #[test]
-fn a_state_is_compared_as_it_is_and_may_shrink() {
+fn a_state_is_compared_as_counted_and_may_shrink() {
     let goroutines = |text: &str| {
         let mut profile = folded(&[("goroutine", "count")], text);
         profile.period_type = profile.sample_types[0].clone();
@@ -193,11 +196,11 @@ fn a_state_is_compared_as_it_is_and_may_shrink() {
 }
 
 #[test]
-fn contention_that_was_not_sampled_is_unknown_and_not_none() {
+fn contention_that_was_not_sampled_is_unknown() {
     let types = [("contentions", "count"), ("delay", "nanoseconds")];
     let (off, on) = (folded(&types, ""), folded(&types, "serve;lock 400 900000"));
     let comparison = compared((&off, Some(10)), (&on, Some(10))).expect("both count the same");
-    assert!(comparison.caveats.contains(&Caveat::NotMeasured { side: Which::Base }));
+    assert!(comparison.caveats.contains(&Caveat::NotMeasured { side: ComparedSide::Base }));
     assert!(comparison.caveats.contains(&Caveat::RateUnknown));
 }
 
@@ -208,12 +211,12 @@ fn denominators_come_in_pairs_and_are_not_zero() {
         |base, new| compared((&profile, base), (&profile, new)).expect_err("it is refused").to_string();
     assert!(refused(Some(1), None).starts_with("both sides need a count of requests, or neither"));
     assert!(refused(Some(0), Some(1)).starts_with("no request was completed"));
-    let other = compared((&profile, None), (&heap(5), None)).expect_err("bytes are no nanoseconds");
+    let other = compared((&profile, None), (&heap(5), None)).expect_err("bytes are not nanoseconds");
     assert_eq!(other.to_string(), "one counts cpu in nanoseconds, the other alloc_space in bytes");
 }
 
 #[test]
-fn a_profile_beside_itself_shows_nothing_and_merged_with_itself_no_more() {
+fn a_profile_compared_with_itself_shows_no_difference() {
     let profile = cpu("main;a 100\nmain;b 300\nmain;c 12");
     let twice = merge(&[&profile, &profile]).expect("they fit");
     assert_eq!((twice.sample_count(), twice.duration_ns), (3, 2 * profile.duration_ns));
@@ -226,7 +229,7 @@ fn a_profile_beside_itself_shows_nothing_and_merged_with_itself_no_more() {
 }
 
 #[test]
-fn an_empty_profile_divides_nothing_by_zero() {
+fn an_empty_profile_causes_no_division_by_zero() {
     let (empty, full) = (cpu(""), cpu("a 100"));
     for (base, new) in [(&empty, &full), (&full, &empty), (&empty, &empty)] {
         for requests in [None, Some(10)] {

@@ -1,9 +1,9 @@
-//! Records into a profile. A file may hold them in any order, so each kind is a pass of its own over the outer
-//! message: strings, then what needs strings, then what needs that.
+//! Assembles records into a profile. A file may contain them in any order, so each kind is a pass of its own over the
+//! outer message: strings first, then the records that refer to them, and so on.
 
 use prost::Message;
 
-use super::ids::Ids;
+use super::ids::{DuplicateId, Ids};
 use super::messages::{
     FunctionRecord, LabelRecord, LineRecord, LocationRecord, MappingRecord, SampleRecord, ValueTypeRecord,
     field,
@@ -13,14 +13,14 @@ use crate::error::{Problem, ReadError, Record};
 use crate::model::{Function, Label, LabelValue, Line, Location, Mapping, Profile, Sample, ValueType};
 use crate::text::Text;
 
-/// No profiler writes a record (but a string) of this size; decoding one takes a few times as much.
-const LONGEST_RECORD: usize = 1 << 20;
-const MOST_COMMENTS: usize = 1_024;
-/// Bytes of all comments.
-const LONGEST_COMMENTS: usize = 1 << 20;
-/// More than this make of every sample a table.
-const MOST_TYPES: usize = 256;
-/// How much of a file that is something else is quoted.
+/// No profiler writes a record of this size, except a string; decoding takes a few times as much memory.
+const MAX_RECORD_BYTES: usize = 1 << 20;
+const MAX_COMMENTS: usize = 1_024;
+/// All comments together.
+const MAX_COMMENT_BYTES: usize = 1 << 20;
+/// Each sample has a value for every sample type.
+const MAX_TYPES: usize = 256;
+/// How much of a file of another format is quoted.
 const QUOTED_BYTES: usize = 24;
 
 pub(super) fn assemble(bytes: &[u8], most_frames: u64) -> Result<Profile, ReadError> {
@@ -35,10 +35,10 @@ pub(super) fn assemble(bytes: &[u8], most_frames: u64) -> Result<Profile, ReadEr
     }
     assembly.each(field::MAPPING, Record::Mapping, Assembly::mapping)?;
     assembly.each(field::FUNCTION, Record::Function, Assembly::function)?;
-    settle(&mut assembly.mappings, bytes, (Record::Mapping, field::MAPPING))?;
-    settle(&mut assembly.functions, bytes, (Record::Function, field::FUNCTION))?;
+    index_ids(&mut assembly.mappings, bytes, Record::Mapping, field::MAPPING)?;
+    index_ids(&mut assembly.functions, bytes, Record::Function, field::FUNCTION)?;
     assembly.each(field::LOCATION, Record::Location, Assembly::location)?;
-    settle(&mut assembly.locations, bytes, (Record::Location, field::LOCATION))?;
+    index_ids(&mut assembly.locations, bytes, Record::Location, field::LOCATION)?;
     assembly.each(field::SAMPLE, Record::Sample, Assembly::sample)?;
     if assembly.frames > most_frames {
         return Err(ReadError::TooManyFrames { most: most_frames });
@@ -46,7 +46,7 @@ pub(super) fn assemble(bytes: &[u8], most_frames: u64) -> Result<Profile, ReadEr
     Ok(assembly.profile)
 }
 
-/// An error in the very first record speaks of another format rather than of damage.
+/// An error in the first record means another format rather than damage.
 fn foreign(bytes: &[u8], error: ReadError) -> ReadError {
     let starts = |start: &str| bytes.starts_with(start.as_bytes());
     let is_text =
@@ -62,20 +62,20 @@ fn foreign(bytes: &[u8], error: ReadError) -> ReadError {
             "it is text that begins with `{quoted}`; the pprof endpoints write text when asked with debug=1"
         )
     } else if matches!(error, ReadError::Broken { at: 0, .. }) {
-        "its first bytes are no field of one".to_owned()
+        "its first bytes are not a field of one".to_owned()
     } else {
         return error;
     };
     ReadError::NotPprof { why }
 }
 
-/// Makes ids ready to be looked up; each may be there once.
-fn settle(ids: &mut Ids, bytes: &[u8], (record, wanted): (Record, u32)) -> Result<(), ReadError> {
-    let Some((place, id)) = ids.settle() else { return Ok(()) };
-    let place = place as usize;
-    let pieces = Pieces::of(bytes).flatten().filter(|piece| piece.field == wanted);
-    let at = pieces.map(|piece| piece.at).nth(place).unwrap_or_default();
-    Err(ReadError::Record { record, number: place + 1, at, problem: Problem::DuplicateId(id) })
+/// Prepares ids for lookup. Each may occur once.
+fn index_ids(ids: &mut Ids, bytes: &[u8], record: Record, field: u32) -> Result<(), ReadError> {
+    let Err(DuplicateId { index, id }) = ids.sort() else { return Ok(()) };
+    let index = index as usize;
+    let pieces = Pieces::of(bytes).flatten().filter(|piece| piece.field == field);
+    let at = pieces.map(|piece| piece.at).nth(index).unwrap_or_default();
+    Err(ReadError::Record { record, number: index + 1, at, problem: Problem::DuplicateId(id) })
 }
 
 #[derive(Default)]
@@ -91,19 +91,19 @@ struct Assembly<'a> {
     frames: u64,
 }
 
-type Step<'a> = fn(&mut Assembly<'a>, &[u8]) -> Result<(), Problem>;
+type AddRecord<'a> = fn(&mut Assembly<'a>, &[u8]) -> Result<(), Problem>;
 
 impl<'a> Assembly<'a> {
     /// One pass over the records of a kind.
-    fn each(&mut self, wanted: u32, record: Record, step: Step<'a>) -> Result<(), ReadError> {
+    fn each(&mut self, field: u32, record: Record, add: AddRecord<'a>) -> Result<(), ReadError> {
         let mut number = 0;
         for piece in Pieces::of(self.bytes) {
             let piece = piece?;
-            if piece.field != wanted {
+            if piece.field != field {
                 continue;
             }
             number += 1;
-            let done = message_of(&piece).and_then(|bytes| step(self, bytes));
+            let done = message_of(&piece).and_then(|bytes| add(self, bytes));
             done.map_err(|problem| ReadError::Record { record, number, at: piece.at, problem })?;
         }
         Ok(())
@@ -129,7 +129,7 @@ impl<'a> Assembly<'a> {
             self.profile.texts.push(&text).ok_or_else(|| wrong(number, Problem::TooMany))?;
         }
         if number == 0 {
-            // Without strings nothing has a name; an index of 0 is still allowed.
+            // Without strings nothing has a name, but the index 0 is allowed.
             let _first = self.profile.texts.push("");
         }
         Ok(())
@@ -171,20 +171,22 @@ impl<'a> Assembly<'a> {
             }
             (field::COMMENT, Body::Number(number)) => self.comment(number)?,
             (field::DROP_FRAMES, Body::Number(number)) => {
-                self.profile.drop_frames = self.owned("drop_frames", number)?;
+                self.profile.drop_frames = self.owned_text("drop_frames", number)?;
             }
             (field::KEEP_FRAMES, Body::Number(number)) => {
-                self.profile.keep_frames = self.owned("keep_frames", number)?;
+                self.profile.keep_frames = self.owned_text("keep_frames", number)?;
             }
             (field::DEFAULT_SAMPLE_TYPE, Body::Number(number)) => {
-                let name = self.owned("default_sample_type", number)?;
+                let name = self.owned_text("default_sample_type", number)?;
                 self.profile.default_sample_type = (!name.is_empty()).then_some(name);
             }
-            (field::DOC_URL, Body::Number(number)) => self.profile.doc_url = self.owned("doc_url", number)?,
+            (field::DOC_URL, Body::Number(number)) => {
+                self.profile.doc_url = self.owned_text("doc_url", number)?
+            }
             (field::TIME_NANOS, Body::Number(number)) => self.profile.time_ns = number.cast_signed(),
             (field::DURATION_NANOS, Body::Number(number)) => self.profile.duration_ns = number.cast_signed(),
             (field::PERIOD, Body::Number(number)) => self.profile.period = number.cast_signed(),
-            // Fields of later versions of the format are none of ours.
+            // Fields of later versions of the format are ignored.
             _ => {}
         }
         Ok(())
@@ -192,9 +194,9 @@ impl<'a> Assembly<'a> {
 
     fn comment(&mut self, number: u64) -> Result<(), Problem> {
         let length: usize = self.profile.comments.iter().map(String::len).sum();
-        let comment = self.owned("comment", number)?;
-        // One long string could be named again and again.
-        if length + comment.len() > LONGEST_COMMENTS || self.profile.comments.len() >= MOST_COMMENTS {
+        let comment = self.owned_text("comment", number)?;
+        // One long string could be referred to many times.
+        if length + comment.len() > MAX_COMMENT_BYTES || self.profile.comments.len() >= MAX_COMMENTS {
             return Err(Problem::TooMany);
         }
         self.profile.comments.push(comment);
@@ -209,13 +211,13 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    fn owned(&self, field: &'static str, number: u64) -> Result<String, Problem> {
+    fn owned_text(&self, field: &'static str, number: u64) -> Result<String, Problem> {
         let text = self.text(field, number.cast_signed())?;
         Ok(self.profile.text(text).to_owned())
     }
 
     fn value_type(&self, bytes: &[u8]) -> Result<ValueType, Problem> {
-        if self.profile.sample_types.len() >= MOST_TYPES {
+        if self.profile.sample_types.len() >= MAX_TYPES {
             return Err(Problem::TooMany);
         }
         let record = ValueTypeRecord::decode(bytes).map_err(undecodable)?;
@@ -285,9 +287,9 @@ impl<'a> Assembly<'a> {
         }
         self.stack.clear();
         for &id in &record.location_id {
-            let place = found(&self.locations, Record::Location, id)?;
-            self.frames += self.profile.lines(place).len().max(1) as u64;
-            self.stack.push(place);
+            let location = found(&self.locations, Record::Location, id)?;
+            self.frames += self.profile.lines(location).len().max(1) as u64;
+            self.stack.push(location);
         }
         self.labels.clear();
         for &label in &record.label {
@@ -313,8 +315,8 @@ impl<'a> Assembly<'a> {
 
 fn message_of<'a>(piece: &Piece<'a>) -> Result<&'a [u8], Problem> {
     match piece.body {
-        Body::Bytes(bytes) if bytes.len() <= LONGEST_RECORD => Ok(bytes),
-        Body::Bytes(bytes) => Err(Problem::TooLong { bytes: bytes.len(), most: LONGEST_RECORD }),
+        Body::Bytes(bytes) if bytes.len() <= MAX_RECORD_BYTES => Ok(bytes),
+        Body::Bytes(bytes) => Err(Problem::TooLong { bytes: bytes.len(), most: MAX_RECORD_BYTES }),
         Body::Number(_) | Body::Fixed => {
             Err(Problem::Undecodable("a number where a record should be".to_owned()))
         }

@@ -1,4 +1,4 @@
-//! Undoes gzip, within a limit: a kilobyte can claim to be gigabytes.
+//! Inflates gzip, within a limit: a kilobyte can inflate to gigabytes.
 
 use std::borrow::Cow;
 use std::io::Read as _;

@@ -1,4 +1,4 @@
-//! The records of `profile.proto`, field by field. Numbers that stand for strings are indices into the table.
+//! The records of `profile.proto`, field by field. Strings are indices into the table.
 
 /// The numbers of the outer message's fields.
 pub(crate) mod field {

@@ -1,4 +1,4 @@
-//! The outer message as a row of records: key, then a number or bytes.
+//! The outer message as a sequence of records: a key, then a number or bytes.
 
 use prost::encoding::{WireType, decode_key, decode_varint};
 
@@ -9,7 +9,7 @@ use crate::error::ReadError;
 pub(super) struct Piece<'a> {
     /// Its number in `profile.proto`.
     pub(super) field: u32,
-    /// Where it begins.
+    /// The byte at which it begins.
     pub(super) at: usize,
     pub(super) body: Body<'a>,
 }
@@ -18,11 +18,11 @@ pub(super) struct Piece<'a> {
 pub(super) enum Body<'a> {
     Number(u64),
     Bytes(&'a [u8]),
-    /// Of a kind that this format has no use for.
+    /// Of a kind that this format does not use.
     Fixed,
 }
 
-/// Walks over the records; ends after the first error.
+/// Iterates over the records; ends after the first error.
 pub(super) struct Pieces<'a> {
     whole: &'a [u8],
     rest: &'a [u8],
@@ -35,7 +35,7 @@ impl<'a> Pieces<'a> {
 
     fn piece(&mut self) -> Result<Piece<'a>, &'static str> {
         let at = self.whole.len() - self.rest.len();
-        let (field, kind) = decode_key(&mut self.rest).map_err(|_| "no field can begin like this")?;
+        let (field, kind) = decode_key(&mut self.rest).map_err(|_| "this is not the beginning of a field")?;
         let body = match kind {
             WireType::Varint => {
                 Body::Number(decode_varint(&mut self.rest).map_err(|_| "a number is cut off or too long")?)
@@ -46,16 +46,18 @@ impl<'a> Pieces<'a> {
             }
             WireType::SixtyFourBit => self.take(8).map(|_| Body::Fixed)?,
             WireType::ThirtyTwoBit => self.take(4).map(|_| Body::Fixed)?,
-            WireType::StartGroup | WireType::EndGroup => return Err("a group, which this format never has"),
+            WireType::StartGroup | WireType::EndGroup => {
+                return Err("a group, which this format does not use");
+            }
         };
         Ok(Piece { field, at, body })
     }
 
     fn take(&mut self, length: u64) -> Result<&'a [u8], &'static str> {
-        let taken = usize::try_from(length).ok().and_then(|length| self.rest.split_at_checked(length));
-        let (taken, rest) = taken.ok_or("a field is longer than what is left: the file is cut off")?;
+        let split = usize::try_from(length).ok().and_then(|length| self.rest.split_at_checked(length));
+        let (bytes, rest) = split.ok_or("a field is longer than the rest: the file is cut off")?;
         self.rest = rest;
-        Ok(taken)
+        Ok(bytes)
     }
 }
 

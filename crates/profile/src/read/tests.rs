@@ -16,7 +16,7 @@ struct Raw(Vec<u8>);
 
 impl Raw {
     /// One sample type `cpu/ns`, and the strings `""`, `cpu`, `ns`.
-    fn usual() -> Raw {
+    fn minimal() -> Raw {
         ["", "cpu", "ns"]
             .iter()
             .fold(Raw::default(), |raw, text| raw.bytes(field::STRING_TABLE, text.as_bytes()))
@@ -41,7 +41,7 @@ impl Raw {
     }
 
     fn refused(&self) -> String {
-        read(&self.0).expect_err("it is hostile").to_string()
+        read(&self.0).expect_err("it is malformed").to_string()
     }
 }
 
@@ -54,15 +54,15 @@ fn location(id: u64, function_id: u64) -> LocationRecord {
 }
 
 #[test]
-fn a_minimal_profile_is_read_in_whatever_order_its_records_stand() {
+fn a_minimal_profile_is_read_with_its_records_in_any_order() {
     let sample = SampleRecord { location_id: vec![9, 9], value: vec![5], label: Vec::new() };
     let function = FunctionRecord { id: 70, name: 1, ..FunctionRecord::default() };
     let raw = Raw::default()
         .with(field::SAMPLE, &sample)
         .with(field::LOCATION, &location(9, 70))
         .with(field::FUNCTION, &function);
-    let raw = Raw([raw.0, Raw::usual().0].concat()).number(field::COMMENT, 2).number(99, 5);
-    let profile = read(&raw.0).expect("it is sound");
+    let raw = Raw([raw.0, Raw::minimal().0].concat()).number(field::COMMENT, 2).number(99, 5);
+    let profile = read(&raw.0).expect("it is valid");
     assert_eq!(profile.comments, ["ns"]);
     let view = View::of(&profile, ViewOptions::default()).expect("it has one type");
     let rows = top(&view, TopOptions::default()).rows;
@@ -74,8 +74,8 @@ fn a_minimal_profile_is_read_in_whatever_order_its_records_stand() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_place() {
-    let usual = Raw::usual;
+fn errors_name_the_record_and_its_position() {
+    let minimal = Raw::minimal;
     let sample = |ids: &[u64], values: &[i64]| SampleRecord {
         location_id: ids.to_vec(),
         value: values.to_vec(),
@@ -84,36 +84,36 @@ fn what_is_wrong_is_said_with_its_place() {
     let mapping = MappingRecord { id: 1, ..MappingRecord::default() };
     let cases = [
         (
-            usual().with(field::SAMPLE, &sample(&[3], &[1])),
-            "sample 1 at byte 17: it names location 3, which is not there",
+            minimal().with(field::SAMPLE, &sample(&[3], &[1])),
+            "sample 1 at byte 17: it names location 3, which does not exist",
         ),
         (
-            usual().with(field::SAMPLE, &sample(&[], &[1])).with(field::SAMPLE, &sample(&[], &[1, 2])),
+            minimal().with(field::SAMPLE, &sample(&[], &[1])).with(field::SAMPLE, &sample(&[], &[1, 2])),
             "sample 2 at byte 22: it has 2 values, and there are 1 sample types",
         ),
         (
-            usual().with(field::LOCATION, &location(1, 4)),
-            "location 1 at byte 17: it names function 4, which is not there",
+            minimal().with(field::LOCATION, &location(1, 4)),
+            "location 1 at byte 17: it names function 4, which does not exist",
         ),
         (
-            usual().with(field::LOCATION, &LocationRecord::default()),
+            minimal().with(field::LOCATION, &LocationRecord::default()),
             "location 1 at byte 17: its id is 0, which is reserved",
         ),
         (
-            usual().with(field::MAPPING, &mapping).with(field::MAPPING, &mapping),
-            "mapping 2 at byte 21: its id 1 is another's too",
+            minimal().with(field::MAPPING, &mapping).with(field::MAPPING, &mapping),
+            "mapping 2 at byte 21: its id 1 is also that of another",
         ),
         (
-            usual().with(field::FUNCTION, &FunctionRecord { id: 1, name: -4, ..FunctionRecord::default() }),
+            minimal().with(field::FUNCTION, &FunctionRecord { id: 1, name: -4, ..FunctionRecord::default() }),
             "function 1 at byte 17: its name is string -4, and the table has 3",
         ),
-        (usual().bytes(field::SAMPLE, b"\x0a\xff"), "sample 1 at byte 17: it cannot be decoded"),
+        (minimal().bytes(field::SAMPLE, b"\x0a\xff"), "sample 1 at byte 17: it cannot be decoded"),
         (
-            usual().number(field::SAMPLE, 4),
+            minimal().number(field::SAMPLE, 4),
             "sample 1 at byte 17: it cannot be decoded (a number where a record should be)",
         ),
         (
-            usual().number(field::TIME_NANOS, 4).number(field::TIME_NANOS, 4),
+            minimal().number(field::TIME_NANOS, 4).number(field::TIME_NANOS, 4),
             "these are several profiles in one file",
         ),
         (
@@ -121,35 +121,35 @@ fn what_is_wrong_is_said_with_its_place() {
             "string 1 at byte 0: the first string of the table is not the empty one",
         ),
         (
-            usual().number(field::DEFAULT_SAMPLE_TYPE, 3),
+            minimal().number(field::DEFAULT_SAMPLE_TYPE, 3),
             "header field 14 at byte 17: its default_sample_type is string 3",
         ),
     ];
     for (raw, expected) in cases {
-        let said = raw.refused();
-        assert!(said.contains(expected), "{said}\ninstead of\n{expected}");
+        let error = raw.refused();
+        assert!(error.contains(expected), "{error}\ninstead of\n{expected}");
     }
 }
 
 #[test]
-fn what_is_no_profile_is_told_by_its_kind() {
+fn another_format_is_named_in_the_error() {
     let cases: [(&[u8], &str); 7] = [
         (b"", "it is empty"),
         (b"<html><body>404</body></html>", "it is text that begins with `<html><body>404</body></`"),
         (b"goroutine profile: total 7\n1 @ 0x1", "the pprof endpoints write text when asked with debug=1"),
         (b"go 1.22 trace\0\0\0", "it is an execution trace, which `go tool trace` reads"),
         (b"PERFILE2\x68\0\0", "it is data of `perf record`"),
-        (b"\x7fELF\x02\x01\x01\0", "its first bytes are no field of one"),
+        (b"\x7fELF\x02\x01\x01\0", "its first bytes are not a field of one"),
         (b"\x32\0", "it names no sample type"),
     ];
     for (bytes, expected) in cases {
-        let said = read(bytes).expect_err("it is no profile").to_string();
-        assert!(said.contains(expected), "{said}\ninstead of\n{expected}");
+        let error = read(bytes).expect_err("it is not a profile").to_string();
+        assert!(error.contains(expected), "{error}\ninstead of\n{expected}");
     }
 }
 
 #[test]
-fn bombs_and_giants_are_refused() {
+fn decompression_bombs_and_oversized_records_are_refused() {
     let limits = Limits { inflated_bytes: 1_000, frames: 50 };
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
     std::io::Write::write_all(&mut gzip, &vec![0; 10 << 20]).expect("memory is written to");
@@ -157,7 +157,7 @@ fn bombs_and_giants_are_refused() {
     assert!(bomb.len() < 20_000);
     assert_eq!(read_within(&bomb, limits), Err(ReadError::TooLarge { most: 1_000 }));
     assert_eq!(read_within(&[0; 1_001], limits), Err(ReadError::TooLarge { most: 1_000 }));
-    let long = Raw::usual().bytes(field::SAMPLE, &vec![0; (1 << 20) + 1]);
+    let long = Raw::minimal().bytes(field::SAMPLE, &vec![0; (1 << 20) + 1]);
     assert!(long.refused().contains("sample 1 at byte 17: it has 1048577 bytes, more than 1048576"));
     let function = FunctionRecord { id: 1, name: 1, ..FunctionRecord::default() };
     let inlined = LocationRecord {
@@ -166,7 +166,7 @@ fn bombs_and_giants_are_refused() {
         ..LocationRecord::default()
     };
     let sample = SampleRecord { location_id: vec![1, 1], value: vec![1], label: Vec::new() };
-    let raw = Raw::usual()
+    let raw = Raw::minimal()
         .with(field::FUNCTION, &function)
         .with(field::LOCATION, &inlined)
         .with(field::SAMPLE, &sample);
@@ -175,12 +175,12 @@ fn bombs_and_giants_are_refused() {
 }
 
 #[test]
-fn a_file_cut_anywhere_is_an_error_or_a_shorter_profile_and_never_more() {
+fn a_truncated_file_is_an_error_or_a_shorter_profile() {
     let whole = folded(&[("samples", "count"), ("cpu", "nanoseconds")], "a;b 1 10\na;c 2 20");
     let plain = encode(&whole);
     let gzip = write(&whole).expect("memory is written to");
     for end in 0..gzip.len() {
-        assert!(read(&gzip[..end]).is_err(), "a gzip stream cut at {end} is no whole one");
+        assert!(read(&gzip[..end]).is_err(), "a gzip stream cut at {end} is not complete");
     }
     for end in 0..plain.len() {
         if let Ok(profile) = read(&plain[..end]) {
@@ -190,21 +190,21 @@ fn a_file_cut_anywhere_is_an_error_or_a_shorter_profile_and_never_more() {
     let broken = [&gzip[..gzip.len() - 6], &[0; 6]].concat();
     assert!(
         read(&broken)
-            .expect_err("its sum is wrong")
+            .expect_err("its checksum is wrong")
             .to_string()
             .contains("gzip stream breaks off or is damaged")
     );
 }
 
 #[test]
-fn texts_that_are_no_utf8_are_shown_as_far_as_they_are() {
-    let raw = Raw::usual().bytes(field::STRING_TABLE, b"f\xffg").number(field::COMMENT, 3);
-    assert_eq!(read(&raw.0).expect("it is sound").comments, ["f\u{fffd}g"]);
+fn texts_that_are_not_utf8_are_shown_with_replacement_characters() {
+    let raw = Raw::minimal().bytes(field::STRING_TABLE, b"f\xffg").number(field::COMMENT, 3);
+    assert_eq!(read(&raw.0).expect("it is valid").comments, ["f\u{fffd}g"]);
 }
 
 #[test]
-fn a_long_comment_named_again_and_again_is_refused() {
-    let raw = Raw::usual().bytes(field::STRING_TABLE, &[b'x'; 200_000]);
+fn a_long_comment_that_is_referred_to_many_times_is_refused() {
+    let raw = Raw::minimal().bytes(field::STRING_TABLE, &[b'x'; 200_000]);
     let raw = (0..10).fold(raw, |raw, _| raw.number(field::COMMENT, 3));
     assert!(raw.refused().contains("there are too many"));
 }
@@ -219,7 +219,7 @@ proptest! {
             format!("{} {first} {second}\n", frames.join(";"))
         });
         let profile = folded(&[("samples", "count"), ("cpu", "nanoseconds")], &lines.collect::<String>());
-        let again = read(&encode(&profile)).expect("it is sound");
+        let again = read(&encode(&profile)).expect("it is valid");
         prop_assert!(again.samples().eq(profile.samples()));
         let view = View::of(&again, ViewOptions::default()).expect("it has types");
         let _no_panic = top(&view, TopOptions::default());
@@ -239,7 +239,7 @@ proptest! {
 
     #[test]
     fn any_record_is_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..60), number in 1_u32..16) {
-        let raw = Raw::usual().bytes(number, &bytes);
+        let raw = Raw::minimal().bytes(number, &bytes);
         let _no_panic = read(&raw.0);
         let _no_panic = SampleRecord::decode(bytes.as_slice());
     }

@@ -1,4 +1,4 @@
-//! A program in Go, started, loaded and profiled here; its profiles read by us and by `go tool pprof`.
+//! Profiles of a Go program under load, read by this crate and by `go tool pprof`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,14 +11,14 @@ use tempfile::TempDir;
 
 use crate::oracle::{OracleRow, oracle_top, share};
 
-/// Profiles of one process, taken once for all tests.
-struct Captured {
+/// Profiles of one process, captured once for all tests.
+struct CapturedProfiles {
     folder: TempDir,
 }
 
-/// All kinds of a target under load; cumulative ones twice, at a start and at an end.
-fn captured() -> &'static Captured {
-    static CAPTURED: OnceLock<Captured> = OnceLock::new();
+/// All kinds of profiles of a target under load; cumulative ones at a start and at an end.
+fn captured() -> &'static CapturedProfiles {
+    static CAPTURED: OnceLock<CapturedProfiles> = OnceLock::new();
     CAPTURED.get_or_init(|| {
         let settings =
             Settings { mutex_fraction: 1, block_rate_ns: 1_000, memory_rate_bytes: 16 << 10, slowdown: 1 };
@@ -41,12 +41,12 @@ fn captured() -> &'static Captured {
         under_load(&|| load("/work?ms=5"), || keep("cpu.other", "/debug/pprof/profile?seconds=1"));
         cumulative.iter().for_each(|kind| keep(kind, &format!("/debug/pprof/{kind}?gc=1")));
         ["goroutine", "threadcreate"].iter().for_each(|kind| keep(kind, &format!("/debug/pprof/{kind}")));
-        Captured { folder }
+        CapturedProfiles { folder }
     })
 }
 
-/// Calls `load` again and again while `watch` runs.
-fn under_load(load: &(impl Fn() + Sync), watch: impl FnOnce()) {
+/// Calls `load` repeatedly while `capture` runs.
+fn under_load(load: &(impl Fn() + Sync), capture: impl FnOnce()) {
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -54,12 +54,12 @@ fn under_load(load: &(impl Fn() + Sync), watch: impl FnOnce()) {
                 load();
             }
         });
-        watch();
+        capture();
         is_over.store(true, Ordering::Relaxed);
     });
 }
 
-impl Captured {
+impl CapturedProfiles {
     fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -69,7 +69,7 @@ impl Captured {
     }
 }
 
-/// Every number of our top 20 is the oracle's.
+/// Asserts that every number of the top 20 is the oracle's.
 fn same_top(view: &View<'_>, arguments: &[&str], file: &str) {
     for (sort, flag) in [(Sort::Flat, "-flat"), (Sort::Cumulative, "-cum")] {
         let ours = profile::top(view, TopOptions { sort, ..TopOptions::default() });
@@ -90,12 +90,12 @@ fn same_top(view: &View<'_>, arguments: &[&str], file: &str) {
             })
             .collect();
         assert_eq!(rows, theirs.rows, "{file} {arguments:?} {flag}");
-        assert!(!rows.is_empty(), "{file} {arguments:?} says nothing");
+        assert!(!rows.is_empty(), "{file} {arguments:?} has no rows");
     }
 }
 
 #[test]
-fn totals_and_the_top_twenty_are_those_of_go_tool_pprof() {
+fn totals_and_the_top_twenty_equal_those_of_go_tool_pprof() {
     for file in ["cpu", "heap", "allocs", "mutex", "block", "goroutine", "threadcreate"] {
         let profile = captured().read(file);
         same_top(&View::of(&profile, ViewOptions::default()).unwrap(), &[], file);
@@ -108,7 +108,7 @@ fn totals_and_the_top_twenty_are_those_of_go_tool_pprof() {
 }
 
 #[test]
-fn a_focus_leaves_in_what_go_tool_pprof_leaves_in() {
+fn a_focus_selects_the_functions_that_go_tool_pprof_selects() {
     for (file, focus) in [("cpu", "light$"), ("allocs", "Piece"), ("heap", "net/http"), ("cpu", "load.go")] {
         let profile = captured().read(file);
         let view = View::of(&profile, ViewOptions { sample_type: None, focus: Some(focus) }).unwrap();
@@ -117,7 +117,7 @@ fn a_focus_leaves_in_what_go_tool_pprof_leaves_in() {
 }
 
 #[test]
-fn a_later_profile_less_an_earlier_one_is_that_of_go_tool_pprof() {
+fn the_difference_of_two_profiles_equals_that_of_go_tool_pprof() {
     for file in ["heap", "allocs", "mutex", "block"] {
         let start = format!("{file}.start");
         let (base, end) = (captured().read(&start), captured().read(file));
@@ -128,14 +128,14 @@ fn a_later_profile_less_an_earlier_one_is_that_of_go_tool_pprof() {
             let view = View::of(&between, options).unwrap();
             same_top(&view, &[&argument, &format!("-sample_index={}", counted.name)], file);
         }
-        assert!(between.duration_ns > 1_000_000_000, "{file}: the window lasted longer");
+        assert!(between.duration_ns > 1_000_000_000, "{file}: the window was longer");
         let backwards = profile::since(&end, &base);
         assert!(backwards.unwrap_err().to_string().contains("less at the end"), "{file}");
     }
 }
 
 #[test]
-fn the_sum_of_profiles_is_that_of_go_tool_pprof() {
+fn the_sum_of_profiles_equals_that_of_go_tool_pprof() {
     let (one, other) = (captured().read("cpu"), captured().read("cpu.other"));
     let both = profile::merge(&[&one, &other]).unwrap();
     let second = captured().path("cpu.other").display().to_string();
@@ -144,7 +144,7 @@ fn the_sum_of_profiles_is_that_of_go_tool_pprof() {
 }
 
 #[test]
-fn what_differs_from_a_baseline_is_what_go_tool_pprof_says() {
+fn differences_from_a_baseline_equal_those_of_go_tool_pprof() {
     for (base_file, file) in [("cpu.other", "cpu"), ("allocs.start", "allocs"), ("mutex.start", "mutex")] {
         let (base, new) = (captured().read(base_file), captured().read(file));
         let [base, new] = [&base, &new].map(|profile| View::of(profile, ViewOptions::default()).unwrap());
@@ -164,11 +164,11 @@ fn what_differs_from_a_baseline_is_what_go_tool_pprof_says() {
 }
 
 #[test]
-fn what_we_write_go_tool_pprof_reads() {
+fn written_profiles_are_read_by_go_tool_pprof() {
     for file in ["cpu", "heap", "mutex"] {
         let profile = captured().read(file);
         let bytes = profile::write(&profile).unwrap();
-        assert_eq!(profile::read(&bytes).as_ref(), Ok(&profile), "{file} is itself when it is read again");
+        assert_eq!(profile::read(&bytes).as_ref(), Ok(&profile), "{file} is unchanged when it is read again");
         let name = format!("{file}.written");
         fs::write(captured().path(&name), &bytes).unwrap();
         same_top(&View::of(&profile, ViewOptions::default()).unwrap(), &[], &name);
@@ -176,7 +176,7 @@ fn what_we_write_go_tool_pprof_reads() {
 }
 
 #[test]
-fn kinds_counts_and_windows_are_understood() {
+fn kinds_counts_and_windows_are_recognised() {
     let cases = [
         ("cpu", Kind::Cpu),
         ("heap", Kind::InUse),
@@ -204,7 +204,7 @@ fn inlined_and_recursive_functions_are_frames_of_their_own_in_the_tree() {
     let tree = CallTree::of(&view);
     assert_eq!(tree.root().value, view.total());
     let own: i64 = tree.nodes.iter().map(|node| node.own).sum();
-    assert_eq!(own, view.total(), "every value is somebody's own");
+    assert_eq!(own, view.total(), "own values add up to the total");
     for node in &tree.nodes {
         let below: i64 = tree.children(node).map(|child| child.value).sum();
         assert_eq!(node.value, node.own + below);
@@ -220,7 +220,7 @@ fn inlined_and_recursive_functions_are_frames_of_their_own_in_the_tree() {
 }
 
 #[test]
-fn sampling_that_was_off_is_not_taken_for_nothing_to_see() {
+fn sampling_that_was_off_is_not_an_empty_measurement() {
     let target = Target::start(Settings { memory_rate_bytes: 0, ..Settings::default() }).unwrap();
     target.get("/lock?n=4").unwrap();
     target.get("/alloc?kb=512").unwrap();

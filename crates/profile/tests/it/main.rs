@@ -1,6 +1,6 @@
-//! Profiles of a real program, against what `go tool pprof` says of the same files; and files that are no profiles.
+//! Profiles of a real program, compared with the output of `go tool pprof` for the same files.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue fails")]
 
 mod go;
 mod oracle;

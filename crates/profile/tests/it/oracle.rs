@@ -1,4 +1,4 @@
-//! What `go tool pprof -top` prints, as numbers.
+//! The output of `go tool pprof -top`, as numbers.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ pub(crate) struct OracleRow {
     pub(crate) name: String,
 }
 
-/// Its table, and what stands above it.
+/// Its table and the lines above it.
 #[derive(Debug)]
 pub(crate) struct OracleTop {
     pub(crate) total: i64,

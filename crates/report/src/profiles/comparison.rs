@@ -1,6 +1,6 @@
 //! Two profiles side by side as text: the total first, then what moved, then what may not be said.
 
-use ::profile::{Basis, Caveat, Change, Comparison, Kind, Mover, Significance, Which};
+use ::profile::{Basis, Caveat, Change, ComparedSide, Comparison, Kind, Mover, Significance};
 
 use super::table::aligned;
 use super::{amount, counted, percent};
@@ -162,7 +162,8 @@ fn verdict(significance: Significance) -> &'static str {
 }
 
 fn words(caveat: Caveat, kind: Kind) -> String {
-    let side = |side: Which| if side == Which::Base { "the baseline" } else { "the new profile" };
+    let side =
+        |side: ComparedSide| if side == ComparedSide::Base { "the baseline" } else { "the new profile" };
     match caveat {
         Caveat::OnePair => "One profile a side shows what moved by more than sampling error, no more: shares differ from run \
                             to run by more than that. Take several pairs, in turn, before you call it a regression."

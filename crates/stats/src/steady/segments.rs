@@ -3,21 +3,21 @@
 use super::clean::Batches;
 use crate::sample::quantile;
 
-/// What a further segment must gain, in noise variances.
+/// What a further segment must reduce the error by, in noise variances.
 const PENALTY: f64 = 30.0;
-/// Noise is never taken to be less than this: histograms tell no smaller shares apart.
-const LEAST_NOISE: f64 = 0.005;
+/// The noise is at least this: histograms do not resolve smaller shares.
+const MIN_NOISE: f64 = 0.005;
 /// The shortest segment, in seconds.
 const SHORTEST_S: usize = 10;
-/// The median of the size of a standard normal number.
+/// The median absolute value of a standard normal number.
 const MEDIAN_SIZE: f64 = 0.674_49;
 
 /// Batches of one level.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Segment {
-    /// The first of its batches.
+    /// The index of its first batch.
     pub(super) from: usize,
-    /// Their mean.
+    /// The mean of its batches.
     pub(super) level: f64,
 }
 
@@ -28,7 +28,7 @@ pub(super) fn of(batches: &Batches) -> Vec<Segment> {
     let sums = Sums::of(values);
     let penalty = PENALTY * noise_variance(values);
     let n = values.len();
-    // The least cost of the first so many batches, and where the last segment of that begins.
+    // The least cost of the first `end` batches, and where the last segment of that solution begins.
     let mut costs = vec![f64::INFINITY; n + 1];
     let mut begins = vec![0; n + 1];
     costs[0] = -penalty;
@@ -51,12 +51,12 @@ pub(super) fn of(batches: &Batches) -> Vec<Segment> {
     segments
 }
 
-/// The variance of noise, from the median size of differences between neighbours: a level that changes once does not
-/// count as noise.
+/// The variance of noise, from the median difference between neighbours: a level that changes once does not count as
+/// noise.
 fn noise_variance(values: &[f64]) -> f64 {
     let differences: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
     let deviation = quantile(&differences, 0.5).unwrap_or(0.0) / MEDIAN_SIZE / std::f64::consts::SQRT_2;
-    deviation.max(LEAST_NOISE).powi(2)
+    deviation.max(MIN_NOISE).powi(2)
 }
 
 /// Running sums of values and of their squares.
@@ -67,7 +67,7 @@ struct Sums {
 
 impl Sums {
     fn of(values: &[f64]) -> Sums {
-        // Differences from the middle, so that squares of a high level drown nothing.
+        // Differences from the median, so that squares of a high level lose no precision.
         let middle = quantile(values, 0.5).unwrap_or(0.0);
         let mut sums = Sums { values: vec![middle], squares: vec![0.0] };
         let (mut sum, mut squares) = (0.0, 0.0);
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_that_changes_is_cut_where_it_does() {
+    fn a_series_is_cut_where_its_level_changes() {
         let segments =
             cut((0..60).map(|n| if n < 23 { 7.0 } else { 7.3 } + f64::from(n % 2) * 0.01).collect());
         assert_eq!(segments.iter().map(|s| s.from).collect::<Vec<_>>(), [0, 23]);

@@ -2,43 +2,44 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A known sequence of numbers that look like chance.
-struct Dice(u64);
+/// A deterministic sequence of pseudo-random numbers.
+struct Random(u64);
 
-impl Dice {
-    fn share(&mut self) -> f64 {
+impl Random {
+    fn uniform(&mut self) -> f64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((self.0 >> 33) as f64 + 0.5) / 2f64.powi(31)
     }
 
     fn normal(&mut self) -> f64 {
-        (-2.0 * self.share().ln()).sqrt() * (std::f64::consts::TAU * self.share()).cos()
+        (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
     }
 }
 
 const SECONDS: usize = 300;
 const RUNS: u64 = 200;
 
-/// What became of many series.
+/// Results for many series.
 #[derive(Debug)]
-struct Fate {
+struct SeriesResults {
     /// Share of them that were refused.
     refused: f64,
     /// Of those accepted, the mean start.
     start_s: f64,
-    /// Of those accepted, the mean of what is kept.
-    kept: f64,
+    /// Of those accepted, the mean of the steady part.
+    mean: f64,
 }
 
-/// Five minutes of ln(median), a second each, around `truth`, with noise of 5 % that remembers `memory` of itself.
-fn fate(memory: f64, truth: impl Fn(f64) -> f64) -> Fate {
-    let (mut refused, mut start, mut kept) = (0.0, 0.0, 0.0);
+/// Analyses five minutes of ln(median), a value a second, around `truth`, with noise of 5 % and this lag-1 correlation.
+fn analyse(correlation: f64, truth: impl Fn(f64) -> f64) -> SeriesResults {
+    let (mut refused, mut start, mut mean) = (0.0, 0.0, 0.0);
     for seed in 0..RUNS {
-        let mut dice = Dice(seed * 7_919 + 1);
-        let mut noise = 0.05 * dice.normal();
+        let mut random = Random(seed * 7_919 + 1);
+        let mut noise = 0.05 * random.normal();
         let values: Vec<f64> = (0..SECONDS)
             .map(|second| {
-                noise = memory * noise + (1.0 - memory * memory).sqrt() * 0.05 * dice.normal();
+                noise =
+                    correlation * noise + (1.0 - correlation * correlation).sqrt() * 0.05 * random.normal();
                 truth(second as f64) + noise
             })
             .collect();
@@ -46,58 +47,60 @@ fn fate(memory: f64, truth: impl Fn(f64) -> f64) -> Fate {
             Err(_) => refused += 1.0,
             Ok(steady) => {
                 start += steady.start_s as f64;
-                kept += crate::mean(&values[steady.start_s..]).unwrap();
+                mean += crate::mean(&values[steady.start_s..]).unwrap();
             }
         }
     }
     let accepted = (RUNS as f64 - refused).max(1.0);
-    Fate { refused: refused / RUNS as f64, start_s: start / accepted, kept: kept / accepted }
+    SeriesResults { refused: refused / RUNS as f64, start_s: start / accepted, mean: mean / accepted }
 }
 
 #[test]
-fn what_settles_is_accepted_and_its_warm_up_cut() {
-    let flat = fate(0.5, |_| 0.0);
+fn a_series_that_reaches_steady_state_is_accepted_and_its_warm_up_is_cut() {
+    let flat = analyse(0.5, |_| 0.0);
     assert!(flat.refused <= 0.05 && flat.start_s < 1.0, "{flat:?}");
-    let decay = fate(0.5, |at| 0.8 * (-at / 20.0).exp());
-    assert!(decay.refused <= 0.1 && decay.start_s > 30.0 && decay.kept.abs() < 0.01, "{decay:?}");
-    let step = fate(0.5, |at| if at < 40.0 { 0.5 } else { 0.0 });
-    assert!(step.refused <= 0.05 && (step.start_s - 40.0).abs() < 2.0 && step.kept.abs() < 0.005, "{step:?}");
-    let slower = fate(0.5, |at| -0.3 * (-at / 30.0).exp());
-    assert!(slower.refused <= 0.15 && slower.kept.abs() < 0.01, "{slower:?}");
+    let decay = analyse(0.5, |at| 0.8 * (-at / 20.0).exp());
+    assert!(decay.refused <= 0.1 && decay.start_s > 30.0 && decay.mean.abs() < 0.01, "{decay:?}");
+    let step = analyse(0.5, |at| if at < 40.0 { 0.5 } else { 0.0 });
+    assert!(step.refused <= 0.05 && (step.start_s - 40.0).abs() < 2.0 && step.mean.abs() < 0.005, "{step:?}");
+    let slower = analyse(0.5, |at| -0.3 * (-at / 30.0).exp());
+    assert!(slower.refused <= 0.15 && slower.mean.abs() < 0.01, "{slower:?}");
 }
 
 #[test]
-fn what_recurs_is_no_change() {
-    let collections = fate(0.5, |at| if at % 30.0 < 4.0 { 0.4 } else { 0.0 });
+fn a_periodic_series_is_steady() {
+    let collections = analyse(0.5, |at| if at % 30.0 < 4.0 { 0.4 } else { 0.0 });
     let truth = 0.4 * 4.0 / 30.0;
-    assert!(collections.refused <= 0.05 && (collections.kept - truth).abs() < 0.005, "{collections:?}");
+    assert!(collections.refused <= 0.05 && (collections.mean - truth).abs() < 0.005, "{collections:?}");
 }
 
 #[test]
-fn what_never_settles_is_refused() {
-    for (name, fate, least) in [
-        ("a slow tail", fate(0.5, |at| 0.8 * (-at / 60.0).exp()), 0.5),
-        ("a drift of 30 %", fate(0.5, |at| 0.3 * at / 300.0), 0.95),
-        ("a late step", fate(0.5, |at| if at < 220.0 { 0.0 } else { 0.2 }), 0.95),
+fn a_series_without_steady_state_is_refused() {
+    for (name, results, least) in [
+        ("a slow tail", analyse(0.5, |at| 0.8 * (-at / 60.0).exp()), 0.5),
+        ("a drift of 30 %", analyse(0.5, |at| 0.3 * at / 300.0), 0.95),
+        ("a late step", analyse(0.5, |at| if at < 220.0 { 0.0 } else { 0.2 }), 0.95),
         (
             "a decay and a bump",
-            fate(0.5, |at| 0.8 * (-at / 20.0).exp() + if (200.0..240.0).contains(&at) { 0.4 } else { 0.0 }),
+            analyse(0.5, |at| {
+                0.8 * (-at / 20.0).exp() + if (200.0..240.0).contains(&at) { 0.4 } else { 0.0 }
+            }),
             0.95,
         ),
     ] {
-        assert!(fate.refused >= least, "{name}: {fate:?}");
+        assert!(results.refused >= least, "{name}: {results:?}");
     }
 }
 
-/// Noise that lasts makes levels of its own: a few more are refused, and few.
+/// Correlated noise looks like a change of level: slightly more series are refused.
 #[test]
-fn noise_that_remembers_is_seldom_taken_for_a_change() {
-    let flat = fate(0.8, |_| 0.0);
+fn correlated_noise_is_seldom_mistaken_for_a_change() {
+    let flat = analyse(0.8, |_| 0.0);
     assert!(flat.refused <= 0.1, "{flat:?}");
 }
 
 #[test]
-fn a_refusal_says_why() {
+fn a_refusal_has_its_reason() {
     let of = |truth: fn(usize) -> f64, seconds: usize| {
         steady(&(0..seconds).map(truth).collect::<Vec<f64>>()).unwrap_err()
     };
@@ -113,7 +116,7 @@ fn a_refusal_says_why() {
 
 proptest! {
     #[test]
-    fn whatever_settles_does_so_before_its_middle(
+    fn the_steady_part_begins_in_the_first_half(
         values in prop::collection::vec(prop_oneof![9 => -9.0..9.0f64, 1 => Just(f64::NAN)], 0..400)
     ) {
         if let Ok(steady) = steady(&values) {
@@ -124,7 +127,7 @@ proptest! {
     }
 
     #[test]
-    fn another_unit_settles_in_the_same_place(
+    fn another_unit_has_the_same_start(
         levels in prop::collection::vec(-1.0..1.0f64, 1..4), each in 40usize..120, by in -20.0..20.0f64
     ) {
         let values: Vec<f64> =

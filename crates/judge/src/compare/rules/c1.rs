@@ -1,38 +1,39 @@
-//! C1: more fails on one side than on the other.
+//! C1: the error rates of two runs differ.
 
 use evidence::{Finding, Severity};
-use stats::two_shares;
+use stats::Proportion;
 
-use crate::compare::known::Pair;
-use crate::facts::Cell;
-use crate::rule::{named, with_figures};
+use crate::compare::judged_run::{EndpointPair, Pair};
+use crate::numbers;
+use crate::rule::{rule_by_id, with_figures};
 use crate::thresholds::{ERRORS_APART, ERRORS_CHANCE};
-use crate::words;
 
 pub(crate) fn rule(pair: &Pair<'_, '_>) -> Vec<Finding> {
-    pair.cells().filter_map(|(base, new)| apart(base, new)).collect()
+    pair.endpoints().filter_map(|endpoint| finding(&endpoint)).collect()
 }
 
-fn apart(base: &Cell, new: &Cell) -> Option<Finding> {
-    let [some, other] = [base, new].map(|cell| (cell.missed(), cell.asked()));
-    let [share, other_share] = [some, other].map(|(missed, asked)| missed as f64 / asked.max(1) as f64);
-    let chance = two_shares(some, other);
-    if chance >= ERRORS_CHANCE || (share - other_share).abs() <= ERRORS_APART {
+fn finding(endpoint: &EndpointPair<'_>) -> Option<Finding> {
+    let EndpointPair { base, new } = endpoint;
+    let [before, after] =
+        [base, new].map(|e| Proportion { part: e.failed_by_target(), whole: e.attempted() });
+    let [share, new_share] = [before, after].map(|p| p.part as f64 / p.whole.max(1) as f64);
+    let chance = stats::two_shares(before, after);
+    if chance >= ERRORS_CHANCE || (share - new_share).abs() <= ERRORS_APART {
         return None;
     }
     let what = format!(
-        "{}: {} of {} failed against {} of {}. Latency of survivors is not comparable.",
-        base.place.words(),
-        words::percent(share),
-        words::whole(some.1),
-        words::percent(other_share),
-        words::whole(other.1),
+        "{}: {} of {} failed against {} of {}. Latency of successes is not comparable.",
+        base.key.describe(),
+        numbers::percent(share),
+        numbers::count(before.whole),
+        numbers::percent(new_share),
+        numbers::count(after.whole),
     );
     let figures = [
         ("failed, baseline", share * 100.0, "%"),
-        ("failed", other_share * 100.0, "%"),
+        ("failed", new_share * 100.0, "%"),
         ("chance", chance, "1"),
         ("threshold", ERRORS_APART * 100.0, "%"),
     ];
-    Some(with_figures(named("C1").finding(Severity::Invalid, base.place.scope(), what), &figures))
+    Some(with_figures(rule_by_id("C1").finding(Severity::Invalid, base.key.scope(), what), &figures))
 }

@@ -1,21 +1,21 @@
-//! C3: the load had another shape.
+//! C3: the shape of the load differs.
 
 use evidence::{Finding, Scope, Severity};
 use workload::{Scenario, Step, Workload};
 
-use crate::compare::known::{Pair, difference};
-use crate::rule::named;
+use crate::compare::judged_run::{Pair, difference};
+use crate::rule::rule_by_id;
 
-/// No sentence names more differences.
+/// The most differences that a sentence names.
 const MOST_NAMED: usize = 4;
 
 pub(crate) fn rule(pair: &Pair<'_, '_>) -> Vec<Finding> {
-    let [base, new] = pair.both().map(|known| known.workload);
+    let [base, new] = pair.both().map(|run| run.workload);
     let mut differences = phases(base, new);
     for scenario in &base.scenarios {
         match new.scenarios.iter().find(|other| other.name == scenario.name) {
             Some(other) => differences.extend(scenarios(scenario, other)),
-            None => differences.push(format!("scenario `{}` is in the baseline alone", scenario.name)),
+            None => differences.push(format!("scenario `{}` is only in the baseline", scenario.name)),
         }
     }
     let is_new = |other: &&Scenario| base.scenarios.iter().all(|s| s.name != other.name);
@@ -29,18 +29,18 @@ pub(crate) fn rule(pair: &Pair<'_, '_>) -> Vec<Finding> {
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
     differences.truncate(MOST_NAMED);
     let what = format!(
-        "The load had another shape: {}{more}. Effects of the target and of the load cannot be told apart.",
+        "The shape of the load differs: {}{more}. Effects of the target and of the load cannot be separated.",
         differences.join("; ")
     );
-    vec![named("C3").finding(Severity::Invalid, Scope::default(), what)]
+    vec![rule_by_id("C3").finding(Severity::Invalid, Scope::default(), what)]
 }
 
 fn phases(base: &Workload, new: &Workload) -> Vec<String> {
-    let said = |workload: &Workload| -> Vec<String> {
+    let describe = |workload: &Workload| -> Vec<String> {
         let one = |p: &workload::Phase| format!("{} {:?}", p.name, p.end.saturating_sub(p.start));
         workload.phases.iter().map(one).collect()
     };
-    let (base, new) = (said(base).join(", "), said(new).join(", "));
+    let (base, new) = (describe(base).join(", "), describe(new).join(", "));
     difference("phases", [Some(&base), Some(&new)]).into_iter().collect()
 }
 
@@ -77,7 +77,7 @@ fn steps(base: &Step, new: &Step) -> Vec<String> {
         .map(|(what, some, other)| format!("{what} of `{}` {some:?} against {other:?}", base.name))
         .collect();
     if base.request != new.request || base.expect != new.expect {
-        differences.push(format!("`{}` sends or expects something else", base.name));
+        differences.push(format!("the request or the checks of `{}` differ", base.name));
     }
     differences
 }

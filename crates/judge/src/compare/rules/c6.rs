@@ -1,15 +1,15 @@
-//! C6: one side began with more in its stores than the other.
+//! C6: the stored data at the start of two runs differs.
 
 use evidence::{Finding, Scope, SeriesKey, Severity};
 
-use crate::compare::known::{Known, Pair};
-use crate::rule::{named, with_figures};
+use crate::compare::judged_run::{JudgedRun, Pair};
+use crate::numbers;
+use crate::rule::{rule_by_id, with_figures};
 use crate::thresholds::STATE_APART;
-use crate::words;
 
-/// The series about what is stored.
+/// The series on stored data.
 const STATE: [&str; 4] = ["pg_table_rows", "pg_table_dead_rows", "pg_table_size", "redis_memory"];
-/// A first value from later on says nothing of the start.
+/// A first value after this, in seconds, is not one from the start.
 const AT_START_S: u32 = 15;
 
 pub(crate) fn rule(pair: &Pair<'_, '_>) -> Vec<Finding> {
@@ -17,23 +17,33 @@ pub(crate) fn rule(pair: &Pair<'_, '_>) -> Vec<Finding> {
     let is_state = |key: &&SeriesKey| STATE.contains(&&*key.name);
     let shared: Vec<&SeriesKey> =
         base.run.series().iter().filter(is_state).filter(|key| new.run.series().contains(key)).collect();
-    let compared: Vec<(&SeriesKey, f64, f64)> =
-        shared.iter().filter_map(|key| Some((*key, at_start(base, key)?, at_start(new, key)?))).collect();
+    let at_start = |key: &&'_ SeriesKey| {
+        Some(StartValues { base: first_value(base, key)?, new: first_value(new, key)? })
+    };
+    let compared: Vec<(&SeriesKey, StartValues)> =
+        shared.into_iter().filter_map(|key| Some((key, at_start(&key)?))).collect();
     if compared.is_empty() {
-        let what = "Whether both began with the same data is unknown: no store was watched on both sides."
+        let what = "Whether both began with the same data is unknown: no store was observed on both sides."
             .to_owned();
-        return vec![named("C6").finding(Severity::Info, Scope::default(), what)];
+        return vec![rule_by_id("C6").finding(Severity::Info, Scope::default(), what)];
     }
-    compared.into_iter().filter_map(apart).collect()
+    compared.into_iter().filter_map(|(key, values)| finding(key, values)).collect()
+}
+
+/// The first values of a series in two runs.
+#[derive(Debug, Clone, Copy)]
+struct StartValues {
+    base: f64,
+    new: f64,
 }
 
 /// The first value of the series, if it is from the start of the run.
-fn at_start(known: &Known<'_>, key: &SeriesKey) -> Option<f64> {
-    let samples = known.run.samples(key, 0..AT_START_S).ok()?;
+fn first_value(judged: &JudgedRun<'_>, key: &SeriesKey) -> Option<f64> {
+    let samples = judged.run.samples(key, 0..AT_START_S).ok()?;
     samples.first().map(|sample| sample.value)
 }
 
-fn apart((key, base, new): (&SeriesKey, f64, f64)) -> Option<Finding> {
+fn finding(key: &SeriesKey, StartValues { base, new }: StartValues) -> Option<Finding> {
     let larger = base.abs().max(new.abs());
     let share = (base - new).abs() / larger.max(f64::MIN_POSITIVE);
     if share <= STATE_APART {
@@ -43,11 +53,11 @@ fn apart((key, base, new): (&SeriesKey, f64, f64)) -> Option<Finding> {
         format!("{} of {}{}{}", key.name, key.target, if key.part.is_empty() { "" } else { " " }, key.part);
     let what = format!(
         "At the start {name} was {} against {}.",
-        words::quantity(base, &key.unit),
-        words::quantity(new, &key.unit)
+        numbers::quantity(base, &key.unit),
+        numbers::quantity(new, &key.unit)
     );
     let figures =
         [("baseline", base, &*key.unit), ("here", new, &*key.unit), ("threshold", STATE_APART * 100.0, "%")];
-    let finding = named("C6").finding(Severity::Invalid, Scope::default(), what);
+    let finding = rule_by_id("C6").finding(Severity::Invalid, Scope::default(), what);
     Some(with_figures(finding, &figures))
 }

@@ -1,44 +1,41 @@
-//! C7: numbers that nobody can trace to their evidence.
+//! C7: numbers that cannot be traced to their evidence.
 
 use evidence::{Finding, Scope, Severity};
 
 use crate::compare::Provenance;
-use crate::compare::known::{Known, Pair};
-use crate::rule::named;
+use crate::compare::judged_run::{JudgedRun, Pair};
+use crate::rule::rule_by_id;
 
 pub(crate) fn rule(pair: &Pair<'_, '_>) -> Vec<Finding> {
     let [base, new] = pair.both();
     [("baseline", base), ("other run", new)]
         .into_iter()
-        .filter_map(|(which, known)| doubt(which, known))
+        .filter_map(|(name, run)| finding(name, run))
         .collect()
 }
 
-fn doubt(which: &str, known: &Known<'_>) -> Option<Finding> {
-    let has_times = known.facts.tables.cells.iter().any(|cell| !cell.ok.is_empty());
-    let (severity, what) = match (known.provenance, known.imported_from()) {
+fn finding(name: &str, run: &JudgedRun<'_>) -> Option<Finding> {
+    let has_times = run.facts.tables.endpoints.iter().any(|endpoint| !endpoint.ok.is_empty());
+    let (severity, what) = match (run.provenance, run.imported_from()) {
         (Provenance::Changed, _) => (
             Severity::Invalid,
-            format!(
-                "The evidence of the {which} was changed after it was sealed: its digest is another one."
-            ),
+            format!("The evidence of the {name} was changed after it was sealed: its digest differs."),
         ),
         (_, Some(source)) if !has_times => (
             Severity::Invalid,
             format!(
-                "The {which} was imported from {source} as numbers that somebody else worked out: they cannot be worked \
-                 out again."
+                "The {name} was imported from {source} as finished numbers: they cannot be computed again."
             ),
         ),
         (_, Some(source)) => (
             Severity::Caution,
-            format!("The {which} was imported from {source}: how its times were taken is that tool's word."),
+            format!("The {name} was imported from {source}: how its times were measured cannot be checked."),
         ),
         (Provenance::Unsealed, _) => (
             Severity::Caution,
-            format!("The {which} was killed before it could be sealed: nothing says whether it is whole."),
+            format!("The {name} was killed before it was sealed: whether it is complete is unknown."),
         ),
         (Provenance::Intact, None) => return None,
     };
-    Some(named("C7").finding(severity, Scope::default(), what))
+    Some(rule_by_id("C7").finding(severity, Scope::default(), what))
 }

@@ -1,43 +1,40 @@
-//! C8: nothing was changed, or more than one thing.
+//! C8: nothing differs between two runs, or more than one thing.
 
 use std::collections::BTreeSet;
 
 use evidence::{Finding, Scope, Severity};
 
-use crate::compare::known::{Known, Pair};
-use crate::rule::named;
+use crate::compare::judged_run::{JudgedRun, Pair};
+use crate::rule::rule_by_id;
 
 pub(crate) fn rule(pair: &Pair<'_, '_>) -> Vec<Finding> {
     let [base, new] = pair.both();
     let finding =
-        |severity, what: &str| vec![named("C8").finding(severity, Scope::default(), what.to_owned())];
+        |severity, what: &str| vec![rule_by_id("C8").finding(severity, Scope::default(), what.to_owned())];
     if is_same_run(base, new) {
-        return finding(
-            Severity::Info,
-            "Both are the same run: no difference can show, and none means anything.",
-        );
+        return finding(Severity::Info, "Both are the same run: there are no differences.");
     }
     let changes = changes(base, new);
     match (changes.as_slice(), targets(base, new)) {
         ([], Sameness::Same(how)) => {
             let what = format!(
-                "{how} on both sides, under the same load: this is an A/A run. What differs is noise."
+                "{how} on both sides, under the same load: this is an A/A run. Differences are noise."
             );
             finding(Severity::Info, &what)
         }
         ([], Sameness::Unknown) => finding(
             Severity::Info,
-            "What was changed between the two is unknown: nothing that was recorded tells their targets apart.",
+            "What was changed between the two is unknown: nothing that was recorded distinguishes their targets.",
         ),
         ([], Sameness::Other) => Vec::new(),
         ([one], Sameness::Same(_) | Sameness::Unknown) => {
-            finding(Severity::Info, &format!("Of what was recorded, {one} alone was changed."))
+            finding(Severity::Info, &format!("Of what was recorded, only {one} was changed."))
         }
         (several, sameness) => {
             let target = matches!(sameness, Sameness::Other).then_some("the target's program");
             let all: Vec<&str> = target.into_iter().chain(several.iter().copied()).collect();
             let what = format!(
-                "More than one thing was changed: {}. Their effects cannot be told apart.",
+                "More than one thing was changed: {}. Their effects cannot be separated.",
                 all.join(", ")
             );
             finding(Severity::Caution, &what)
@@ -45,16 +42,16 @@ pub(crate) fn rule(pair: &Pair<'_, '_>) -> Vec<Finding> {
     }
 }
 
-/// Whether a run stands beside itself.
-pub(super) fn is_same_run(base: &Known<'_>, new: &Known<'_>) -> bool {
+/// Whether a run is compared with itself.
+pub(super) fn is_same_run(base: &JudgedRun<'_>, new: &JudgedRun<'_>) -> bool {
     let (base, new) = (base.manifest(), new.manifest());
     base == new && !base.started_at.is_empty()
 }
 
 /// What differs besides the program under test.
-fn changes(base: &Known<'_>, new: &Known<'_>) -> Vec<&'static str> {
+fn changes(base: &JudgedRun<'_>, new: &JudgedRun<'_>) -> Vec<&'static str> {
     let (some, other) = (base.manifest(), new.manifest());
-    let offered = |known: &Known<'_>| (known.workload.phases.clone(), known.workload.scenarios.clone());
+    let offered = |run: &JudgedRun<'_>| (run.workload.phases.clone(), run.workload.scenarios.clone());
     let machine = |m: &evidence::Manifest| {
         let mut machine = m.environment.clone();
         machine.remove("hostname");
@@ -70,15 +67,15 @@ fn changes(base: &Known<'_>, new: &Known<'_>) -> Vec<&'static str> {
     differs.into_iter().filter(|(_, differs)| *differs).map(|(what, _)| what).collect()
 }
 
-/// Whether the same program answered.
+/// Whether the targets were the same.
 enum Sameness {
     Same(&'static str),
     Other,
     Unknown,
 }
 
-/// A program is known by the digest of its file; a process, whatever its file, by its number and its start.
-fn targets(base: &Known<'_>, new: &Known<'_>) -> Sameness {
+/// A program is identified by the digest of its file; a process by its id and its start.
+fn targets(base: &JudgedRun<'_>, new: &JudgedRun<'_>) -> Sameness {
     let (some, other) = (&base.manifest().targets, &new.manifest().targets);
     let names: BTreeSet<&String> = some.keys().chain(other.keys()).collect();
     let mut same = None;
@@ -88,9 +85,9 @@ fn targets(base: &Known<'_>, new: &Known<'_>) -> Sameness {
         match (fact("exe_sha256"), fact("started_unix_s"), fact("pid")) {
             ([Some(some), Some(other)], ..) if some != other => return Sameness::Other,
             (_, [Some(a), Some(b)], [Some(c), Some(d)]) if a == b && c == d => {
-                same = same.or(Some("The same process answered"));
+                same = same.or(Some("The same process ran"));
             }
-            ([Some(_), Some(_)], ..) => same = Some("The same program answered"),
+            ([Some(_), Some(_)], ..) => same = Some("The same program ran"),
             _ => return Sameness::Unknown,
         }
     }

@@ -1,71 +1,65 @@
 //! M5: an expected change beside the measured one.
 //!
-//! What somebody expects is told with what was measured of the same thing, so that neither is taken for the other. Where
-//! differences are refused none is formed, whatever was expected.
+//! An expectation is reported with what was measured of the same endpoints, so that neither is mistaken for the other.
+//! Where differences are refused none is computed, whatever was expected.
 
 use evidence::{Finding, Histogram, Refusal, Scope, Severity};
 
-use crate::compare::expectation::{Expectation, Expected};
-use crate::compare::known::Pair;
-use crate::facts::Cell;
-use crate::rule::{named, with_figures};
-use crate::words;
+use crate::compare::expectation::{Expectation, ExpectedStatistic};
+use crate::compare::judged_run::{EndpointPair, Pair};
+use crate::numbers;
+use crate::rule::{rule_by_id, with_figures};
+use crate::tables::is_any_or;
 
-/// No sentence names more endpoints.
+/// The most endpoints that a sentence names.
 const MOST_NAMED: usize = 4;
 
-/// What was measured of each expectation on the run `side`.
-pub(crate) fn rule(
-    pair: &Pair<'_, '_>,
-    (expected, refusals): (&[Expectation], &[Refusal]),
-    side: usize,
-) -> Vec<Finding> {
-    let finding = |expectation: &Expectation| {
-        let cells = pair.cells().filter(|(base, _)| {
-            expectation.endpoint.as_ref().is_none_or(|wanted| **wanted == *base.place.endpoint)
-        });
-        let seen: Vec<String> =
-            cells.filter_map(|cells| measured(expectation, cells, (refusals, side))).collect();
-        told(expectation, &seen)
+/// A finding for each expectation.
+pub(crate) fn rule(pair: &Pair<'_, '_>, expected: &[Expectation], refusals: &[Refusal]) -> Vec<Finding> {
+    let measured_for = |expectation: &Expectation| -> Vec<String> {
+        let endpoints =
+            pair.endpoints().filter(|e| is_any_or(expectation.endpoint.as_ref(), &e.base.key.endpoint));
+        endpoints.filter_map(|e| measured(expectation.statistic, &e, refusals, pair.side)).collect()
     };
-    expected.iter().map(finding).collect()
+    expected.iter().map(|expectation| finding(expectation, &measured_for(expectation))).collect()
 }
 
-fn told(expectation: &Expectation, seen: &[String]) -> Finding {
-    let more = seen.len().saturating_sub(MOST_NAMED);
+fn finding(expectation: &Expectation, measured: &[String]) -> Finding {
+    let more = measured.len().saturating_sub(MOST_NAMED);
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-    let measured = match seen {
+    let measured = match measured {
         [] => "nothing that both runs have".to_owned(),
-        seen => seen[..seen.len().min(MOST_NAMED)].join("; ") + &more,
+        measured => measured[..measured.len().min(MOST_NAMED)].join("; ") + &more,
     };
     let what =
         format!("Expected, and never measured: {}. Measured, one run each: {measured}.", expectation.text);
-    let finding = named("M5").finding(Severity::Caution, Scope::default(), what);
+    let finding = rule_by_id("M5").finding(Severity::Caution, Scope::default(), what);
     with_figures(finding, &[("expected", expectation.change * 100.0, "%")])
 }
 
-/// What came of it at one endpoint; none where nothing answered.
+/// The measured change at one endpoint of the run `side`; none where there was no success.
 fn measured(
-    expectation: &Expectation,
-    (base, new): (&Cell, &Cell),
-    (refusals, side): (&[Refusal], usize),
+    statistic: ExpectedStatistic,
+    EndpointPair { base, new }: &EndpointPair<'_>,
+    refusals: &[Refusal],
+    side: usize,
 ) -> Option<String> {
-    let place = (&*base.place.phase, &*base.place.scenario, &*base.place.endpoint);
+    let place = (&*base.key.phase, &*base.key.scenario, &*base.key.endpoint);
     if let Some(refusal) = refusals.iter().find(|refusal| refusal.applies_to(side, place)) {
-        return Some(format!("{} refused ({})", base.place.words(), refusal.rule));
+        return Some(format!("{} refused ({})", base.key.describe(), refusal.rule));
     }
-    let value = |times: &Histogram| match expectation.statistic {
-        Expected::Quantile(q) => times.quantile(q).finite_us(),
-        Expected::Mean => times.mean_us(),
+    let value = |times: &Histogram| match statistic {
+        ExpectedStatistic::Quantile(q) => times.quantile(q).finite_us(),
+        ExpectedStatistic::Mean => times.mean_us(),
     };
     let (before, after) = (value(&base.ok)?, value(&new.ok)?);
     let change = after / before.max(f64::MIN_POSITIVE) - 1.0;
     let sign = if change > 0.0 { "+" } else { "" };
     Some(format!(
         "{} {sign}{} ({} against {})",
-        base.place.words(),
-        words::percent(change),
-        words::ms(before / 1_000.0),
-        words::ms(after / 1_000.0)
+        base.key.describe(),
+        numbers::percent(change),
+        numbers::ms(before / 1_000.0),
+        numbers::ms(after / 1_000.0)
     ))
 }

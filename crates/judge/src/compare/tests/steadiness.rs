@@ -1,24 +1,24 @@
 //! T1, T2 and S9 of two runs.
 
 use super::between;
-use crate::testing::{Bench, Load, minutes};
+use crate::testing::{Load, TestRun, five_minutes};
 
-fn slow_until(end: u32, slow_us: u64, us: u64) -> Bench {
-    minutes(|second| Load { us: if second < end { slow_us } else { us }, ..Load::of(50) })
+fn slow_until(end: u32, slow_us: u64, us: u64) -> TestRun {
+    five_minutes(|second| Load { us: if second < end { slow_us } else { us }, ..Load::of(50) })
 }
 
 #[test]
-fn both_are_cut_where_the_later_of_them_settles() {
+fn both_are_cut_where_the_later_reaches_steady_state() {
     let (quick, slow) = (slow_until(20, 30_000, 10_000), slow_until(45, 30_000, 12_000));
     insta::assert_snapshot!(between("T1", &quick, &slow), @r"
-    invalid [0, 1] `list` in `steady`: both are cut at 45 s, the later of 20 s and 45 s. From there on p50 is 10 ms against 12 ms, p95 10.5 ms against 12.6 ms; the tables hold the warm-up too.
-    caution [0] `list` in `steady` settles after 20 s of 300 s (p50 last). With its warm-up p95 is 30 ms, without 10.5 ms.
-    caution [1] `list` in `steady` settles after 45 s of 300 s (p50 last). With its warm-up p95 is 30 ms, without 12.6 ms.
+    invalid [0, 1] `list` in `steady`: both are cut at 45 s, the later of 20 s and 45 s. From there on p50 is 10 ms against 12 ms, p95 10.5 ms against 12.6 ms; the tables include the warm-up.
+    caution [0] `list` in `steady` reaches steady state after 20 s of 300 s (p50 last). With its warm-up p95 is 30 ms, without 10.5 ms.
+    caution [1] `list` in `steady` reaches steady state after 45 s of 300 s (p50 last). With its warm-up p95 is 30 ms, without 12.6 ms.
     refusals: 1
     ");
     let hardly = slow_until(10, 30_000, 10_000);
     insta::assert_snapshot!(between("T1", &hardly, &hardly), @r"
-    caution [0, 1] `list` in `steady` settles after 10 s of 300 s (p50 last). With its warm-up p95 is 10.5 ms, without 10.5 ms.
+    caution [0, 1] `list` in `steady` reaches steady state after 10 s of 300 s (p50 last). With its warm-up p95 is 10.5 ms, without 10.5 ms.
     info [0, 1] `list` in `steady`: both are cut at 10 s, the later of 10 s and 10 s. From there on p50 is 10 ms against 10 ms, p95 10.5 ms against 10.5 ms.
     refusals: 0
     ");
@@ -27,42 +27,42 @@ fn both_are_cut_where_the_later_of_them_settles() {
 }
 
 #[test]
-fn what_did_not_settle_leaves_a_difference_open() {
-    let late = minutes(|second| Load { us: if second < 220 { 10_000 } else { 14_000 }, ..Load::of(50) });
+fn an_endpoint_without_steady_state_makes_differences_inconclusive() {
+    let late = five_minutes(|second| Load { us: if second < 220 { 10_000 } else { 14_000 }, ..Load::of(50) });
     let flat = slow_until(0, 0, 10_000);
     insta::assert_snapshot!(between("T2", &flat, &late), @r"
-    inconclusive [1] `list` in `steady`: p50 rose by 40 % at 220 s of 300 s and stayed there, which is too late for a warm-up.
+    inconclusive [1] `list` in `steady`: p50 rose by 40 % at 220 s of 300 s and stayed there, too late for a warm-up.
     refusals: 0
     ");
-    assert_eq!(between("T1", &flat, &late), "nothing", "nothing settles on one side");
+    assert_eq!(between("T1", &flat, &late), "nothing", "one side has no steady state");
     assert_eq!(between("T2", &flat, &flat), "nothing");
 }
 
 #[test]
-fn a_phase_too_short_to_tell_is_told() {
-    let short = Bench::new().offer("warm-up", "list", Load::of(50)).offer("steady", "list", Load::of(50));
+fn a_phase_too_short_for_steady_state_is_info() {
+    let short = TestRun::new().offer("warm-up", "list", Load::of(50)).offer("steady", "list", Load::of(50));
     insta::assert_snapshot!(between("T2", &short, &short), @r"
-    info [0, 1] Whether anything was steady is unknown in phases shorter than 60 s: `warm-up`.
+    info [0, 1] Whether endpoints were steady is unknown in phases shorter than 60 s: `warm-up`.
     refusals: 0
     ");
     let mut imported = short.clone();
     imported.import(evidence::Source { tool: "k6".to_owned(), ..Default::default() });
     insta::assert_snapshot!(between("T2", &slow_until(0, 0, 10_000), &imported), @r"
-    info [0, 1] Whether anything was steady is unknown: what load k6 was to offer, and when, is not in its files.
+    info [0, 1] Whether endpoints were steady is unknown: the load planned for k6 is not in its files.
     refusals: 0
     ");
 }
 
 #[test]
-fn neighbours_on_one_side_alone_void_differences() {
+fn steal_on_one_side_alone_invalidates_differences() {
     let stolen = |share: f64| {
-        let mut bench = slow_until(0, 0, 10_000);
-        bench.observe(&evidence::SeriesKey::new("host_steal", "host", "1"), 0..300, share);
-        bench
+        let mut test_run = slow_until(0, 0, 10_000);
+        test_run.observe(&evidence::SeriesKey::new("host_steal", "host", "1"), 0..300, share);
+        test_run
     };
     let (calm, noisy) = (stolen(0.001), stolen(0.03));
     insta::assert_snapshot!(between("S9", &calm, &noisy), @r"
-    invalid [0, 1] The other run's machine alone was noisy. Neighbours took 3 % of the machine's processors in the mean, and 3 % in the worst 10 s.
+    invalid [0, 1] Only the other run's machine was noisy. Neighbours took 3 % of the machine's processors in the mean, and 3 % in the worst 10 s.
     caution [1] Neighbours took 3 % of the machine's processors in the mean, and 3 % in the worst 10 s.
     refusals: 1
     ");
@@ -71,7 +71,7 @@ fn neighbours_on_one_side_alone_void_differences() {
     refusals: 0
     ");
     insta::assert_snapshot!(between("S9", &calm, &slow_until(0, 0, 10_000)), @r"
-    info [0, 1] Whether others slowed a machine down is unknown: it was not watched on both sides.
+    info [0, 1] Whether other processes slowed a machine down is unknown: it was not observed on both sides.
     refusals: 0
     ");
     assert_eq!(between("S9", &calm, &calm), "nothing");

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use evidence::{Metric, Missing, Outcome, Source, SourceFigure, Verdict};
 
-use crate::testing::Bench;
+use crate::testing::TestRun;
 
 fn source() -> Source {
     let missing = BTreeSet::from([
@@ -15,70 +15,70 @@ fn source() -> Source {
     Source { tool: "k6".to_owned(), format: "k6 CSV".to_owned(), missing, ..Source::default() }
 }
 
-/// Requests and iterations, and nothing that their source did not keep.
-fn imported() -> Bench {
-    let mut bench = Bench::unwatched();
-    bench.import(source());
+/// Requests and iterations, and nothing that their source did not record.
+fn imported() -> TestRun {
+    let mut test_run = TestRun::unobserved();
+    test_run.import(source());
     for _ in 0..100 {
-        bench.respond("steady", "list", Outcome::Ok, 10);
+        test_run.respond("steady", "list", Outcome::Ok, 10);
     }
-    bench.count(Metric::Requests, "steady", "list", 1_000);
-    bench.count(Metric::IterationsDone, "steady", "", 1_000);
-    bench
+    test_run.count(Metric::Requests, "steady", "list", 1_000);
+    test_run.count(Metric::IterationsDone, "steady", "", 1_000);
+    test_run
 }
 
 #[test]
-fn what_a_source_did_not_keep_is_unknown_and_voids_nothing() {
-    insta::assert_snapshot!(imported().verdict(), @"MEASURED: Nothing was asked: numbers and doubts, no verdict.");
-    let asked = imported()
-        .asks("fast", "p90(list) < 50ms")
-        .asks("few", "error_rate(list) < 1%")
-        .asks("held", "throughput(list) > 1/s");
-    insta::assert_snapshot!(asked.verdict(), @r"
-    INCONCLUSIVE: 1 of 3 objectives is not decided by this evidence: held.
+fn what_a_source_did_not_record_is_unknown_and_invalidates_nothing() {
+    insta::assert_snapshot!(imported().verdict(), @"MEASURED: No objective was set: numbers and cautions, no verdict.");
+    let with_objectives = imported()
+        .with_objective("fast", "p90(list) < 50ms")
+        .with_objective("few", "error_rate(list) < 1%")
+        .with_objective("rate", "throughput(list) > 1/s");
+    insta::assert_snapshot!(with_objectives.verdict(), @r"
+    INCONCLUSIVE: 1 of 3 objectives is not decided by this evidence: rate.
     PASS fast
-      10 ms over 1,000 observations keeps < 50 ms.
-      L1 offered-load-not-reached (caution): k6 did not keep how many arrivals were due: whether the load that was asked for was offered is unknown.
-      L2 dropped-or-late (caution): k6 did not keep when requests were due: start lag is unknown, and what users waited before their requests were sent is in none of these times.
-      L3 generator-saturated (caution): k6 did not keep how busy it was: whether the generator was at its limit is unknown.
-      Q2 censored-quantile (caution): k6 did not keep the time limits of requests: whether this quantile is one of them is unknown.
+      10 ms over 1,000 observations meets < 50 ms.
+      L1 offered-load-not-reached (caution): k6 did not record how many arrivals were due: whether the planned load was offered is unknown.
+      L2 dropped-or-late (caution): k6 did not record when requests were due: start lag is unknown, and waits before requests were sent are in none of these times.
+      L3 generator-saturated (caution): k6 did not record its own load: whether the generator was at its limit is unknown.
+      Q2 censored-quantile (caution): k6 did not record the time limits of requests: whether this quantile is one of them is unknown.
     PASS few
-      0 % over 1,000 observations keeps < 1 %.
-      L3 generator-saturated (caution): k6 did not keep how busy it was: whether the generator was at its limit is unknown.
-    INCONCLUSIVE held
-      16.7/s over 1,000 observations keeps > 1/s.
-      L3 generator-saturated (caution): k6 did not keep how busy it was: whether the generator was at its limit is unknown.
-      L4 closed-loop-or-capped (inconclusive): k6 did not keep whether arrivals waited for completions: whether this rate was offered, or set by the target's own speed, is unknown.
+      0 % over 1,000 observations meets < 1 %.
+      L3 generator-saturated (caution): k6 did not record its own load: whether the generator was at its limit is unknown.
+    INCONCLUSIVE rate
+      16.7/s over 1,000 observations meets > 1/s.
+      L3 generator-saturated (caution): k6 did not record its own load: whether the generator was at its limit is unknown.
+      L4 closed-loop-or-capped (inconclusive): k6 did not record whether arrivals waited for completions: whether this rate was offered, or set by the target's own speed, is unknown.
     ");
 }
 
 #[test]
-fn drops_without_a_reason_count_by_their_share() {
+fn drops_without_a_reason_are_judged_by_their_share() {
     let with = |dropped| {
-        let mut bench = imported();
-        bench.count(Metric::Dropped, "steady", "", dropped);
-        bench.findings_of("L2")
+        let mut test_run = imported();
+        test_run.count(Metric::Dropped, "steady", "", dropped);
+        test_run.findings_of("L2")
     };
-    insta::assert_snapshot!(with(0), @"caution [] k6 did not keep when requests were due: start lag is unknown, and what users waited before their requests were sent is in none of these times.");
+    insta::assert_snapshot!(with(0), @"caution [] k6 did not record when requests were due: start lag is unknown, and waits before requests were sent are in none of these times.");
     insta::assert_snapshot!(with(5), @r"
-    caution [] k6 did not keep when requests were due: start lag is unknown, and what users waited before their requests were sent is in none of these times.
+    caution [] k6 did not record when requests were due: start lag is unknown, and waits before requests were sent are in none of these times.
       
-    caution [steady/play] 5 of 1,005 iterations of `play` in `steady` (0.498 %) were dropped; whether the target or the generator was too slow for them is unknown.
+    caution [steady/play] 5 of 1,005 iterations of `play` in `steady` (0.498 %) were dropped; whether the target or the generator was too slow is unknown.
       dropped Some(5.0) 1, dropped share Some(0.4975124378109453) %, threshold Some(0.1) %
     ");
     insta::assert_snapshot!(with(50), @r"
-    invalid [steady/play] 50 of 1,050 iterations of `play` in `steady` (4.76 %) were dropped; whether the target or the generator was too slow for them is unknown.
+    invalid [steady/play] 50 of 1,050 iterations of `play` in `steady` (4.76 %) were dropped; whether the target or the generator was too slow is unknown.
       dropped Some(50.0) 1, dropped share Some(4.761904761904762) %, threshold Some(1.0) %
-    caution [] k6 did not keep when requests were due: start lag is unknown, and what users waited before their requests were sent is in none of these times.
+    caution [] k6 did not record when requests were due: start lag is unknown, and waits before requests were sent are in none of these times.
     ");
 }
 
 #[test]
-fn books_balance_as_far_as_they_are_kept() {
+fn recorded_counts_must_add_up() {
     let with = |requests| {
-        let mut bench = imported();
-        bench.count(Metric::Requests, "steady", "list", requests);
-        bench.findings_of("L6")
+        let mut test_run = imported();
+        test_run.count(Metric::Requests, "steady", "list", requests);
+        test_run.findings_of("L6")
     };
     insta::assert_snapshot!(with(0), @"nothing");
     insta::assert_snapshot!(with(1), @r"
@@ -92,22 +92,22 @@ fn books_balance_as_far_as_they_are_kept() {
 }
 
 #[test]
-fn a_gap_that_unread_records_explain_voids_nothing() {
+fn a_gap_that_unread_records_explain_invalidates_nothing() {
     let verdict = |malformed| {
-        let mut bench = imported();
-        bench.import(Source {
+        let mut test_run = imported();
+        test_run.import(Source {
             malformed,
             first_malformed: Some("line 2 of a: no JSON".to_owned()),
             ..source()
         });
-        bench.count(Metric::Requests, "steady", "list", 20);
-        bench.judge().verdict
+        test_run.count(Metric::Requests, "steady", "list", 20);
+        test_run.judge().verdict
     };
     assert_eq!((verdict(19), verdict(20)), (Verdict::Invalid, Verdict::Measured));
 }
 
 #[test]
-fn figures_of_the_source_are_held_against_each_other() {
+fn figures_of_the_source_are_compared_with_each_other() {
     let with = |figures: &[(&str, f64)]| {
         let figure = |(name, value): &(&str, f64)| SourceFigure {
             of: "http_req_duration".to_owned(),
@@ -115,28 +115,29 @@ fn figures_of_the_source_are_held_against_each_other() {
             value: *value,
             unit: "ms".to_owned(),
         };
-        let mut bench = Bench::unwatched();
-        bench.import(Source { figures: figures.iter().map(figure).collect(), ..source() });
-        bench.findings_of("Q4")
+        let mut test_run = TestRun::unobserved();
+        test_run.import(Source { figures: figures.iter().map(figure).collect(), ..source() });
+        test_run.findings_of("Q4")
     };
     insta::assert_snapshot!(with(&[("avg", 2.0), ("p50", 1.8), ("p95", 4.0), ("max", 9.0)]), @"nothing");
     insta::assert_snapshot!(with(&[("avg", 48.4), ("p95", 34.9)]), @"caution [] `http_req_duration`: mean 48.4 ms above p95 34.9 ms: the slowest 5 % average at least 305 ms.");
-    insta::assert_snapshot!(with(&[("p95", 4.0), ("p99", 3.0)]), @"invalid [] `http_req_duration`: p95 4 ms above p99 3 ms cannot be.");
+    insta::assert_snapshot!(with(&[("p95", 4.0), ("p99", 3.0)]), @"invalid [] `http_req_duration`: p95 4 ms above p99 3 ms is impossible.");
 }
 
 #[test]
-fn what_a_source_does_not_tell_apart_decides_no_objective() {
-    let mut bench = imported().asks("few", "error_rate(list) < 1%").asks("fast", "p90(claim) < 50ms");
-    bench.import(Source {
+fn a_source_without_outcomes_and_distributions_decides_no_objective() {
+    let mut test_run =
+        imported().with_objective("few", "error_rate(list) < 1%").with_objective("fast", "p90(claim) < 50ms");
+    test_run.import(Source {
         missing: BTreeSet::from([Missing::Outcomes, Missing::Distributions]),
         malformed: 3,
         first_malformed: Some("line 7 of k6.csv: 3 columns, the header has 19".to_owned()),
         ..source()
     });
-    let judgement = bench.judge();
+    let judgement = test_run.judge();
     assert!(judgement.claims.iter().all(|claim| claim.verdict == Verdict::Inconclusive));
-    insta::assert_snapshot!(bench.findings_of("L6"), @r"
-    caution [] 3 records of the k6 CSV could not be read and are in no number here; the first is line 7 of k6.csv: 3 columns, the header has 19.
+    insta::assert_snapshot!(test_run.findings_of("L6"), @r"
+    caution [] 3 records of the k6 CSV could not be read and are not included; the first is line 7 of k6.csv: 3 columns, the header has 19.
       records not read Some(3.0) 1, threshold Some(0.0) 1
     ");
 }

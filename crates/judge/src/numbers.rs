@@ -1,7 +1,7 @@
-//! Numbers as findings write them. Nothing is decided on what these functions round.
+//! Numbers as findings show them. No decision is made with the rounded values.
 
-/// A whole number with its thousands set apart: `10,192`.
-pub(crate) fn whole(n: u64) -> String {
+/// A count with separated thousands: `10,192`.
+pub(crate) fn count(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
@@ -13,15 +13,15 @@ pub(crate) fn whole(n: u64) -> String {
     text
 }
 
-/// A number to three significant digits or to whole ones, whichever is finer.
-pub(crate) fn number(value: f64) -> String {
+/// A number with three significant digits, or without decimals, whichever is more precise.
+pub(crate) fn significant(value: f64) -> String {
     if !value.is_finite() {
         return "∞".to_owned();
     }
     let size = value.abs();
     if size >= 99.95 {
         let sign = if value < 0.0 { "-" } else { "" };
-        return format!("{sign}{}", whole(size.round() as u64));
+        return format!("{sign}{}", count(size.round() as u64));
     }
     let decimals = match size {
         s if s >= 9.995 => 1,
@@ -35,37 +35,37 @@ pub(crate) fn number(value: f64) -> String {
 
 /// A share (0 to 1) in per cent: `76.1 %`.
 pub(crate) fn percent(share: f64) -> String {
-    format!("{} %", number(share * 100.0))
+    format!("{} %", significant(share * 100.0))
 }
 
 /// Events a second: `7,610/s`.
 pub(crate) fn rate(per_second: f64) -> String {
-    format!("{}/s", number(per_second))
+    format!("{}/s", significant(per_second))
 }
 
-/// Milliseconds, from a second on as seconds: `34.9 ms`, `7.38 s`.
+/// Milliseconds; from one second on, seconds: `34.9 ms`, `7.38 s`.
 pub(crate) fn ms(ms: f64) -> String {
     if ms.is_finite() && ms.abs() >= 1_000.0 {
-        format!("{} s", number(ms / 1_000.0))
+        format!("{} s", significant(ms / 1_000.0))
     } else {
-        format!("{} ms", number(ms))
+        format!("{} ms", significant(ms))
     }
 }
 
-/// A value in the unit of a figure: `ms`, `1/s`, `1`, or a series' own.
+/// A value with the unit of a figure: `ms`, `1/s`, `1`, or that of a series.
 pub(crate) fn quantity(value: f64, unit: &str) -> String {
     match unit {
         "ms" => ms(value),
         "1/s" => rate(value),
-        "bytes" => format!("{} MiB", number(value / f64::from(1 << 20))),
-        "1" | "" => number(value),
-        unit => format!("{} {unit}", number(value)),
+        "bytes" => format!("{} MiB", significant(value / f64::from(1 << 20))),
+        "1" | "" => significant(value),
+        unit => format!("{} {unit}", significant(value)),
     }
 }
 
-/// A quantile as objectives write it: `p95`, `p99.9`.
+/// A quantile as in objectives: `p95`, `p99.9`.
 pub(crate) fn quantile(q: f64) -> String {
-    format!("p{}", number(q * 100.0))
+    format!("p{}", significant(q * 100.0))
 }
 
 #[cfg(test)]
@@ -73,18 +73,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_short_and_thousands_set_apart() {
+    fn numbers_are_short_and_thousands_are_separated() {
         let seen: Vec<_> =
-            [7610.4, 76.1, 9.0, 3.3111, 0.62, 0.0066, 0.0, -1.5].iter().map(|n| number(*n)).collect();
+            [7610.4, 76.1, 9.0, 3.3111, 0.62, 0.0066, 0.0, -1.5].iter().map(|n| significant(*n)).collect();
         assert_eq!(seen, ["7,610", "76.1", "9", "3.31", "0.62", "0.0066", "0", "-1.5"]);
         assert_eq!(
-            (whole(999), whole(1_000), whole(1_234_567)),
+            (count(999), count(1_000), count(1_234_567)),
             ("999".into(), "1,000".into(), "1,234,567".into())
         );
     }
 
     #[test]
-    fn quantities_carry_their_unit() {
+    fn quantities_have_their_unit() {
         let seen =
             [quantity(7380.0, "ms"), quantity(34.9, "ms"), quantity(299.5, "1/s"), quantity(0.85, "cores")];
         assert_eq!(seen, ["7.38 s", "34.9 ms", "300/s", "0.85 cores"]);

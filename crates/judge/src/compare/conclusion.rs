@@ -1,18 +1,19 @@
-//! What a comparison comes to, in sentences.
+//! The conclusion of a comparison, in sentences.
 
 use evidence::{Refusal, SidedFinding, Verdict};
 
-use super::known::Known;
+use super::judged_run::JudgedRun;
 
-/// The last words on a comparison.
-pub(super) struct Closing {
+/// The conclusion of a comparison.
+pub(super) struct Conclusion {
     pub(super) because: String,
     pub(super) supports: Vec<String>,
     pub(super) does_not_support: Vec<String>,
-    pub(super) would_settle: Vec<String>,
+    /// Runs that would decide about a difference.
+    pub(super) next_runs: Vec<String>,
 }
 
-/// Findings that say the same of several pairs, as one.
+/// Equal findings about several pairs, as one.
 pub(super) fn joined(findings: Vec<SidedFinding>) -> Vec<SidedFinding> {
     let mut joined: Vec<SidedFinding> = Vec::new();
     for found in findings {
@@ -28,19 +29,19 @@ pub(super) fn joined(findings: Vec<SidedFinding>) -> Vec<SidedFinding> {
     joined
 }
 
-pub(super) fn of(known: &[Known<'_>], (findings, refusals): (&[SidedFinding], &[Refusal])) -> Closing {
+pub(super) fn of(runs: &[JudgedRun<'_>], findings: &[SidedFinding], refusals: &[Refusal]) -> Conclusion {
     let fired = |rule: &str| findings.iter().any(|f| f.finding.rule == rule);
     let is_aa = findings.iter().any(|f| f.finding.rule == "C8" && f.finding.what.contains("A/A"));
-    let refusing = rules_of(refusals);
-    Closing {
-        because: because(known.len(), &refusing),
-        supports: supports(known, refusals, is_aa),
+    let refusing = refusing_rules(refusals);
+    Conclusion {
+        because: because(runs.len(), &refusing),
+        supports: supports(runs, refusals, is_aa),
         does_not_support: does_not_support(&refusing, fired("C6") || fired("C5")),
-        would_settle: would_settle(findings, refusals),
+        next_runs: next_runs(findings, refusals),
     }
 }
 
-fn rules_of(refusals: &[Refusal]) -> Vec<&str> {
+fn refusing_rules(refusals: &[Refusal]) -> Vec<&str> {
     let mut rules: Vec<&str> = refusals.iter().map(|refusal| refusal.rule.as_str()).collect();
     rules.sort_unstable();
     rules.dedup();
@@ -58,25 +59,25 @@ fn because(sides: usize, refusing: &[&str]) -> String {
     }
 }
 
-fn supports(known: &[Known<'_>], refusals: &[Refusal], is_aa: bool) -> Vec<String> {
+fn supports(runs: &[JudgedRun<'_>], refusals: &[Refusal], is_aa: bool) -> Vec<String> {
     let mut supports = vec![
-        "What each run was offered, answered and failed, and how long its answers took, of itself."
+        "For each run by itself: what it was offered, what succeeded and failed, and how long responses took."
             .to_owned(),
     ];
     let everywhere = refusals.iter().any(|r| r.scope.phase.is_none() && r.scope.scenario.is_none());
     if !everywhere {
         supports.push(
-            "A direction to look into where a difference is large against what phases and endpoints that were not \
-             changed show."
+            "A direction to investigate, where a difference is large compared with those of phases and endpoints that \
+             were not changed."
                 .to_owned(),
         );
     }
     if is_aa {
-        supports.push("A first look at how far apart two runs of one program are here.".to_owned());
+        supports.push("A first estimate of the difference between two runs of one program here.".to_owned());
     }
-    let kept = known.iter().filter(|k| k.judgement.verdict == Verdict::Pass).count();
-    if kept > 0 {
-        supports.push(format!("The objectives that {kept} of {} runs kept, each by itself.", known.len()));
+    let passed = runs.iter().filter(|run| run.judgement.verdict == Verdict::Pass).count();
+    if passed > 0 {
+        supports.push(format!("The objectives that {passed} of {} runs met, each by itself.", runs.len()));
     }
     supports
 }
@@ -84,10 +85,10 @@ fn supports(known: &[Known<'_>], refusals: &[Refusal], is_aa: bool) -> Vec<Strin
 fn does_not_support(refusing: &[&str], unknown: bool) -> Vec<String> {
     let mut not = vec![
         "That one is faster, slower or as fast as another: a start of a program is one sample, however many requests it \
-         answers."
+         serves."
             .to_owned(),
-        "How any of them does at loads, durations or on machines that were not tried.".to_owned(),
-        "A cause: what moved together need not have moved each other.".to_owned(),
+        "How any of them behaves under loads, for durations or on machines that were not tried.".to_owned(),
+        "A cause: values that changed together did not necessarily change each other.".to_owned(),
     ];
     if !refusing.is_empty() {
         let rules = refusing.join(", ");
@@ -102,20 +103,21 @@ fn does_not_support(refusing: &[&str], unknown: bool) -> Vec<String> {
     not
 }
 
-fn would_settle(findings: &[SidedFinding], refusals: &[Refusal]) -> Vec<String> {
-    let mut settle: Vec<String> = Vec::new();
+fn next_runs(findings: &[SidedFinding], refusals: &[Refusal]) -> Vec<String> {
+    let mut steps: Vec<String> = Vec::new();
     for refusal in refusals {
         let found = findings.iter().find(|f| f.finding.rule == refusal.rule);
         let step = found.map(|f| format!("First, for {}: {}", f.finding.rule, f.finding.next));
-        settle.extend(step.filter(|step| !settle.contains(step)));
+        steps.extend(step.filter(|step| !steps.contains(step)));
     }
-    settle.push(
-        "At least 6 pairs of runs in random order (AB or BA by the toss of a coin), the target started afresh and its \
-         data reset before each, both runs of a pair with the same seed."
+    steps.push(
+        "At least 6 pairs of runs in random order (AB or BA, by coin toss), with the target restarted and its data reset \
+         before each run, and the same seed for both runs of a pair."
             .to_owned(),
     );
-    settle.push(
-        "Besides, 8 pairs of one program against itself, to know this host's run-to-run spread.".to_owned(),
+    steps.push(
+        "In addition, 8 pairs of one program against itself, to measure this host's run-to-run spread."
+            .to_owned(),
     );
-    settle
+    steps
 }

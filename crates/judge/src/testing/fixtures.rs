@@ -1,0 +1,111 @@
+//! The plan and the manifest of runs for tests.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use evidence::memory::MemoryRun;
+use evidence::{Ending, Manifest, Run, RunEnd};
+use workload::{
+    Arrivals, Executor, Expect, Flow, Phase, Request, Scenario, Step, Template, Weighted, Workload,
+};
+
+use super::{PHASES, SCENARIO, SECONDS};
+
+/// The same evidence under `manifest`, without an end.
+pub(super) fn copy_of(run: &MemoryRun, manifest: Manifest) -> MemoryRun {
+    let mut copy = MemoryRun::new(manifest);
+    for (id, key) in run.keys() {
+        for (second, n) in run.counts(*id, run.whole()).unwrap() {
+            copy.add(key, second, n);
+        }
+        for (second, histogram) in run.histograms(*id, run.whole()).unwrap() {
+            histogram.buckets().for_each(|(low, _, n)| copy.record(key, second, (low, n)));
+        }
+    }
+    for series in run.series() {
+        for sample in run.samples(series, run.whole()).unwrap() {
+            copy.observe(series, sample.at.second(), sample.value);
+        }
+    }
+    copy
+}
+
+pub(super) fn end(ending: Ending) -> RunEnd {
+    RunEnd {
+        ending,
+        last_second: SECONDS - 1,
+        requests_in_flight: 0,
+        iterations_in_flight: 0,
+        folded_endpoints: 0,
+        folded_ticks: 0,
+    }
+}
+
+pub(super) fn manifest() -> Manifest {
+    Manifest {
+        schema_version: evidence::manifest::SCHEMA_VERSION,
+        name: "test".to_owned(),
+        workload: serde_json::Value::Null,
+        workload_digest: String::new(),
+        seed: 1,
+        started_at: String::new(),
+        targets: BTreeMap::new(),
+        environment: BTreeMap::new(),
+        generator: BTreeMap::new(),
+        source: None,
+    }
+}
+
+pub(super) fn steps() -> Vec<Step> {
+    let empty = || Template::parse("").unwrap();
+    let step = |name: &str| Step {
+        name: name.to_owned(),
+        request: Request::Http {
+            target: "web".to_owned(),
+            method: "GET".to_owned(),
+            path: empty(),
+            headers: Vec::new(),
+            body: empty(),
+            options: Default::default(),
+        },
+        timeout: Duration::from_secs(10),
+        think: Duration::ZERO,
+        expect: Expect::default(),
+        extract: Vec::new(),
+    };
+    ["list", "claim"].map(step).into()
+}
+
+pub(super) fn workload() -> Workload {
+    let phase = |(name, from, to): (&str, u32, u32)| Phase {
+        name: name.to_owned(),
+        start: Duration::from_secs(u64::from(from)),
+        end: Duration::from_secs(u64::from(to)),
+    };
+    let scenario = Scenario {
+        name: SCENARIO.to_owned(),
+        executor: Executor::ConstantArrivalRate { rate: 0.0, duration: Duration::ZERO },
+        start: Duration::ZERO,
+        preallocated_vus: 0,
+        max_vus: 100_000,
+        arrivals: Arrivals::Even,
+        graceful_stop: Duration::from_secs(30),
+        tags: BTreeMap::new(),
+        setup: Vec::new(),
+        flow: Flow::Mix(steps().into_iter().map(|step| Weighted { weight: 1, step }).collect()),
+    };
+    Workload {
+        name: "test".to_owned(),
+        seed: 1,
+        targets: BTreeMap::new(),
+        data: BTreeMap::new(),
+        phases: PHASES.map(phase).into(),
+        scenarios: vec![scenario],
+        setup: Vec::new(),
+        objectives: Vec::new(),
+        profiles: Vec::new(),
+        precheck: false,
+        traceparent: false,
+        secrets: Vec::new(),
+    }
+}
