@@ -30,7 +30,7 @@ use crate::index::{ConnectionIndex, OriginIndex};
 use crate::operation::Operations;
 use crate::program::Program;
 use collector::ResponseSink;
-use connection::{Connection, ReadError, State};
+use connection::{Connection, ConnectionState, ReadError};
 pub use exhausted::Exhausted;
 use loss::ConnectionLoss;
 use pool::Pool;
@@ -153,7 +153,7 @@ impl Network {
     pub(crate) fn ready(&mut self, event: &Event, operations: &mut Operations) -> Result<(), Exhausted> {
         let index = ConnectionIndex(event.token().0 - FIRST_CONNECTION);
         let Some(connection) = self.connections.get_mut(index.0) else { return Ok(()) };
-        if connection.state == State::Connecting {
+        if connection.state == ConnectionState::Connecting {
             if !event.is_writable() && !event.is_error() && !event.is_write_closed() {
                 return Ok(());
             }
@@ -220,7 +220,7 @@ impl Network {
             self.mark_dirty(index);
         }
         let connection = self.connection_mut(index);
-        if connection.state != State::Open {
+        if connection.state != ConnectionState::Open {
             return Ok(());
         }
         let origin = connection.origin;

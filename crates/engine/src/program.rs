@@ -10,7 +10,7 @@ mod http;
 mod json_lookup;
 mod origin;
 mod resolve;
-mod text;
+mod template;
 mod tls;
 
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ pub use error::CompileError;
 pub(crate) use expectation::{Expectation, Extraction, JsonBody};
 pub(crate) use http::HttpProgram;
 pub(crate) use origin::{Origin, OriginKind, ProxyMode, Route, TlsPeer, WireProtocol};
-pub(crate) use text::{Counters, Names, Scope, Text, write_hex};
+pub(crate) use template::{CompiledTemplate, Counters, RenderScope, TemplateNames, write_hex};
 
 /// A workload as the loops need it.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ pub struct Program {
     pub(crate) scenarios: Vec<ScenarioProgram>,
     /// Steps made once before the load.
     pub(crate) setup: Arc<[StepProgram]>,
-    pub(crate) names: Names,
+    pub(crate) names: TemplateNames,
     pub(crate) redactor: Redactor,
     /// Values that the run's setup extracted, by variable; every virtual user begins with them.
     pub(crate) setup_variables: Vec<Vec<u8>>,
@@ -140,7 +140,7 @@ pub(crate) struct StepProgram {
     pub(crate) timeout: Duration,
     pub(crate) think: Duration,
     pub(crate) content: StepContent,
-    pub(crate) headers: Vec<(Vec<u8>, Text)>,
+    pub(crate) headers: Vec<(Vec<u8>, CompiledTemplate)>,
     pub(crate) expectation: Expectation,
     pub(crate) extractions: Vec<Extraction>,
     pub(crate) keep_body_bytes: usize,

@@ -15,7 +15,9 @@ use workload::draw::Draw;
 use crate::exchange::{OperationName, RequestDraft, Response};
 use crate::index::{EndpointIndex, ScenarioIndex};
 use crate::iteration::{Arrival, Behaviour, Context, Event, Iteration, Progress};
-use crate::program::{Counters, FlowProgram, JsonBody, Program, Scope, StepContent, StepProgram, write_hex};
+use crate::program::{
+    Counters, FlowProgram, JsonBody, Program, RenderScope, StepContent, StepProgram, write_hex,
+};
 use cookies::CookieJar;
 use decoding::decoded;
 use streaming::OpenCall;
@@ -250,8 +252,8 @@ impl PlanIteration {
         draft.trace_id = Some(trace);
     }
 
-    fn scope<'a>(&'a self, now: Instant, counters: &'a Counters) -> Scope<'a> {
-        Scope {
+    fn scope<'a>(&'a self, now: Instant, counters: &'a Counters) -> RenderScope<'a> {
+        RenderScope {
             names: &self.program.names,
             draw: &self.draw,
             rows: if self.part == ScenarioPart::Setup { &self.user_draw } else { &self.draw },
@@ -355,7 +357,7 @@ impl Iteration for PlanIteration {
     }
 }
 
-fn fill(content: &StepContent, scope: &Scope<'_>, draft: &mut RequestDraft) -> Result<(), String> {
+fn fill(content: &StepContent, scope: &RenderScope<'_>, draft: &mut RequestDraft) -> Result<(), String> {
     match content {
         StepContent::Http(request) => {
             request.draft(scope, draft);

@@ -24,7 +24,7 @@ use tls::{is_closed_by_peer, write_encrypted};
 
 /// Whether the connection can be used yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum ConnectionState {
     Connecting,
     /// Waiting for a proxy to open a tunnel.
     Tunnelling,
@@ -50,7 +50,7 @@ pub(super) struct Connection {
     pub(super) is_counted: bool,
     /// The virtual user it belongs to, where connections belong to iterations.
     pub(super) owner: UserIndex,
-    pub(super) state: State,
+    pub(super) state: ConnectionState,
     pub(super) wire: Wire,
     /// The request this connection was opened for.
     pub(super) queued: Option<OperationIndex>,
@@ -127,7 +127,7 @@ impl Connection {
             shared_position: 0,
             is_counted: true,
             owner: UserIndex(0),
-            state: State::Connecting,
+            state: ConnectionState::Connecting,
             wire: Wire::new(described.protocol.unwrap_or(WireProtocol::Http1)),
             queued: None,
             is_dirty: false,
@@ -159,7 +159,7 @@ impl Connection {
         self.since = now;
         if let ProxyMode::Tunnel(request) = &origin.proxy {
             self.tunnel = Some(Box::new(Tunnel::new(request.clone(), origin.tls.clone())));
-            self.state = State::Tunnelling;
+            self.state = ConnectionState::Tunnelling;
         } else {
             self.secure(origin.tls.as_ref())?;
         }
@@ -229,7 +229,7 @@ impl Connection {
 
     /// Write as much as the socket takes.
     pub(super) fn write(&mut self) -> Result<(), ConnectionLoss> {
-        if self.state == State::Connecting {
+        if self.state == ConnectionState::Connecting {
             return Ok(());
         }
         if let Some(tunnel) = &mut self.tunnel {
@@ -238,12 +238,12 @@ impl Connection {
         let written = match &mut self.session {
             None => write_plain(&mut self.transport, &mut self.wire),
             Some(session) => {
-                let wire = (self.state == State::Open).then_some(&mut self.wire);
+                let wire = (self.state == ConnectionState::Open).then_some(&mut self.wire);
                 write_encrypted(&mut self.transport, session, wire)
             }
         };
         written.map_err(|error| match self.state {
-            State::Handshaking => ConnectionLoss::ended_in_handshake(),
+            ConnectionState::Handshaking => ConnectionLoss::ended_in_handshake(),
             _ => ConnectionLoss::from(&error),
         })
     }
@@ -268,7 +268,7 @@ impl Connection {
                 Ok(n) => break n,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(ReadError::WouldBlock),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) if self.state == State::Handshaking => {
+                Err(_) if self.state == ConnectionState::Handshaking => {
                     return Err(ReadError::Failed(ConnectionLoss::ended_in_handshake()));
                 }
                 Err(error) => return Err(ReadError::Failed(ConnectionLoss::from(&error))),
@@ -318,9 +318,9 @@ impl Connection {
     /// The peer has closed its side: how requests that are still open end.
     pub(super) fn at_end(&mut self, sink: &mut ResponseSink<'_>) -> ConnectionLoss {
         match self.state {
-            State::Tunnelling => return refused("ended the connection"),
-            State::Handshaking => return ConnectionLoss::ended_in_handshake(),
-            State::Connecting | State::Open => {}
+            ConnectionState::Tunnelling => return refused("ended the connection"),
+            ConnectionState::Handshaking => return ConnectionLoss::ended_in_handshake(),
+            ConnectionState::Connecting | ConnectionState::Open => {}
         }
         // Under TLS an attacker may have caused an end that the peer did not announce, so that end completes no
         // response.

@@ -2,7 +2,7 @@
 
 use super::connection::{Connection, ConnectionTarget, Registration};
 use super::exhausted::check_exhausted;
-use super::{ConnectionLoss, EstablishedConnection, Exhausted, Network, State, token_of};
+use super::{ConnectionLoss, ConnectionState, EstablishedConnection, Exhausted, Network, token_of};
 use crate::exchange::EndedOperation;
 use crate::index::{ConnectionIndex, OperationIndex, OriginIndex};
 use crate::operation::Operations;
@@ -56,8 +56,10 @@ impl Network {
     ) -> Result<(), Exhausted> {
         self.mark_dirty(index);
         match self.connection(index).state {
-            State::Open => self.opened(index, operations),
-            State::Connecting | State::Tunnelling | State::Handshaking => Ok(()),
+            ConnectionState::Open => self.opened(index, operations),
+            ConnectionState::Connecting | ConnectionState::Tunnelling | ConnectionState::Handshaking => {
+                Ok(())
+            }
         }
     }
 
@@ -112,7 +114,7 @@ impl Network {
         operations: &mut Operations,
     ) -> Result<(), Exhausted> {
         let connection = &mut self.connections[index.0];
-        let (origin, was_open) = (connection.origin, connection.state == State::Open);
+        let (origin, was_open) = (connection.origin, connection.state == ConnectionState::Open);
         let mut carried = std::mem::take(&mut self.carried);
         connection.take_carried(operations, &mut carried);
         for token in carried.drain(..) {

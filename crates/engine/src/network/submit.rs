@@ -4,7 +4,7 @@ use evidence::Outcome;
 use workload::connection::Reuse;
 
 use super::pool::ConnectionRef;
-use super::{Exhausted, Network, State};
+use super::{ConnectionState, Exhausted, Network};
 use crate::exchange::EndedOperation;
 use crate::index::{ConnectionIndex, OperationIndex, OriginIndex, UserIndex};
 use crate::operation::Operations;
@@ -72,7 +72,7 @@ impl Network {
     pub(super) fn is_shared(&self, index: ConnectionIndex) -> bool {
         let connection = self.connection(index);
         connection.protocol() == WireProtocol::Http2
-            && connection.state == State::Open
+            && connection.state == ConnectionState::Open
             && self.program.origin(connection.origin).reuse == Reuse::Always
     }
 

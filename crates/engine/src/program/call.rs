@@ -5,7 +5,7 @@ use std::time::Duration;
 use workload::call::CancelAfter;
 use workload::message::{MessageTemplate, Method};
 
-use super::text::{Scope, Text};
+use super::template::{CompiledTemplate, RenderScope};
 use crate::exchange::{BodyReading, RequestDraft};
 
 /// A call, compiled.
@@ -14,7 +14,7 @@ pub(crate) struct CallProgram {
     pub(crate) method: Method,
     pub(crate) path: Vec<u8>,
     /// The messages that are sent in turn; at least one.
-    pub(crate) messages: Vec<MessageTemplate<Text>>,
+    pub(crate) messages: Vec<MessageTemplate<CompiledTemplate>>,
     /// How many messages are sent in all.
     pub(crate) total: u64,
     pub(crate) every: Duration,
@@ -40,7 +40,7 @@ impl CallProgram {
     }
 
     /// Draft the call, with all of its messages that are sent at once.
-    pub(crate) fn draft(&self, scope: &Scope<'_>, draft: &mut RequestDraft) -> Result<(), String> {
+    pub(crate) fn draft(&self, scope: &RenderScope<'_>, draft: &mut RequestDraft) -> Result<(), String> {
         draft.method.extend_from_slice(b"POST");
         draft.path.extend_from_slice(&self.path);
         wire::grpc::push_headers(&mut draft.headers, self.deadline.as_deref());
@@ -63,7 +63,12 @@ impl CallProgram {
     }
 
     /// Append the message that is sent as the `nth`, from 0, with its prefix.
-    pub(crate) fn push_message(&self, nth: u64, scope: &Scope<'_>, out: &mut Vec<u8>) -> Result<(), String> {
+    pub(crate) fn push_message(
+        &self,
+        nth: u64,
+        scope: &RenderScope<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), String> {
         let message = &self.messages[(nth % self.messages.len() as u64) as usize];
         let start = wire::grpc::begin_message(out);
         let encoded = message.encode(&mut |text, out| text.render(scope, out), out);

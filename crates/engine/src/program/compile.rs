@@ -20,7 +20,7 @@ use super::expectation::{Expectation, ExpectedStatus, Extraction, ExtractionFrom
 use super::http::HttpProgram;
 use super::json_lookup::JsonLookup;
 use super::origin::{Origin, OriginKind};
-use super::text::{Names, TemplateContext, Text, UnknownName};
+use super::template::{CompiledTemplate, TemplateContext, TemplateNames, UnknownName};
 use super::{
     Endpoint, FlowProgram, Program, ScenarioProgram, StepContent, StepProgram, phases, shared_names,
 };
@@ -46,7 +46,7 @@ impl Program {
         let mut compiler = Compiler {
             workload: &workload,
             scenario: ScenarioIndex(workload.scenarios.len()),
-            names: Names::new(data, env),
+            names: TemplateNames::new(data, env),
             origins: Vec::new(),
             endpoints: Vec::new(),
             schemas: &schemas,
@@ -80,7 +80,7 @@ struct Compiler<'a> {
     workload: &'a Workload,
     /// The scenario that is being compiled.
     scenario: ScenarioIndex,
-    names: Names,
+    names: TemplateNames,
     origins: Vec<Origin>,
     endpoints: Vec<Endpoint>,
     schemas: &'a workload::message::Schemas,
@@ -148,7 +148,7 @@ impl Compiler<'_> {
                 StepContent::Http(_) => ("content-encoding", "gzip"),
                 StepContent::Grpc(_) => ("grpc-encoding", "gzip"),
             };
-            headers.push((name.into(), Text::constant(value.as_bytes())));
+            headers.push((name.into(), CompiledTemplate::constant(value.as_bytes())));
         }
         let expectation = self.expectation(step, &content)?;
         let extractions =
@@ -192,7 +192,7 @@ impl Compiler<'_> {
                 let compressed = body.as_constant().filter(|_| options.compress).map(|plain| {
                     let mut out = Vec::new();
                     wire::coding::gzip(plain, &mut out);
-                    Text::constant(&out)
+                    CompiledTemplate::constant(&out)
                 });
                 let auth = options.basic_auth.as_ref().map(|auth| self.text(auth)).transpose();
                 let request = HttpProgram {
@@ -235,13 +235,13 @@ impl Compiler<'_> {
         step: &Step,
         method: &Method,
         message: &serde_json::Value,
-    ) -> Result<MessageTemplate<Text>, CompileError> {
+    ) -> Result<MessageTemplate<CompiledTemplate>, CompileError> {
         let message = method.compile(message).map_err(|e| pattern(step, &e.to_string()))?;
         let mut unknown = None;
         let message = message.map(|text| {
             self.text(&text).unwrap_or_else(|error| {
                 unknown = Some(error);
-                Text::default()
+                CompiledTemplate::default()
             })
         });
         match unknown {
@@ -250,7 +250,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn text(&mut self, template: &Template) -> Result<Text, UnknownName> {
+    fn text(&mut self, template: &Template) -> Result<CompiledTemplate, UnknownName> {
         self.names.compile(template, TemplateContext { workload: self.workload, scenario: self.scenario })
     }
 

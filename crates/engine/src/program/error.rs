@@ -1,6 +1,6 @@
 //! Why a plan cannot be compiled.
 
-use super::text::UnknownName;
+use super::template::UnknownName;
 
 /// Why a plan cannot be run. Plans are validated when they are loaded, so most of these errors mean that a workload
 /// was made in another way.

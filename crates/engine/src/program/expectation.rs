@@ -7,7 +7,7 @@ use regex::bytes::Regex;
 use wire::grpc::{Framed, MessageError};
 
 use super::json_lookup::{JsonLookup, SelectedNodes};
-use super::text::{Scope, Text};
+use super::template::{CompiledTemplate, RenderScope};
 use crate::exchange::{CheckResult, Response};
 use crate::index::CheckIndex;
 
@@ -17,9 +17,9 @@ pub(crate) struct Expectation {
     pub(crate) status: ExpectedStatus,
     /// How many messages a stream must contain.
     pub(crate) messages: Option<u64>,
-    pub(crate) headers: Vec<(Vec<u8>, Text)>,
+    pub(crate) headers: Vec<(Vec<u8>, CompiledTemplate)>,
     pub(crate) json: Vec<(JsonLookup, serde_json::Value)>,
-    pub(crate) contains: Vec<Text>,
+    pub(crate) contains: Vec<CompiledTemplate>,
 }
 
 #[derive(Debug)]
@@ -149,7 +149,7 @@ impl Expectation {
     pub(crate) fn judge(
         &self,
         response: &Response,
-        scope: &Scope<'_>,
+        scope: &RenderScope<'_>,
         body: &JsonBody<'_>,
         check: &mut dyn FnMut(CheckIndex, CheckResult),
     ) -> ExpectationVerdict {
@@ -171,7 +171,7 @@ impl Expectation {
         ledger.verdict
     }
 
-    fn judge_headers(&self, response: &Response, scope: &Scope<'_>, ledger: &mut CheckLedger<'_>) {
+    fn judge_headers(&self, response: &Response, scope: &RenderScope<'_>, ledger: &mut CheckLedger<'_>) {
         for (name, text) in &self.headers {
             let mut expected = Vec::new();
             text.render(scope, &mut expected);
@@ -200,7 +200,7 @@ impl Expectation {
         }
     }
 
-    fn judge_text(&self, response: &Response, scope: &Scope<'_>, ledger: &mut CheckLedger<'_>) {
+    fn judge_text(&self, response: &Response, scope: &RenderScope<'_>, ledger: &mut CheckLedger<'_>) {
         for text in &self.contains {
             let mut expected = Vec::new();
             text.render(scope, &mut expected);

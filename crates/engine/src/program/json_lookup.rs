@@ -14,11 +14,11 @@ use serde_json_path::{JsonPath, ParseError};
 #[derive(Debug)]
 pub(crate) struct JsonLookup {
     path: JsonPath,
-    singular: Option<Vec<Step>>,
+    singular: Option<Vec<PathStep>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Step {
+enum PathStep {
     Name(String),
     Index(usize),
 }
@@ -47,7 +47,7 @@ impl JsonLookup {
         let steps = self.singular.as_deref().unwrap_or_default();
         let mut found = None;
         let mut json = serde_json::Deserializer::from_slice(text);
-        match (Follow { steps, found: &mut found }).deserialize(&mut json) {
+        match (PathFollower { steps, found: &mut found }).deserialize(&mut json) {
             // Finding the node ends the reading with an error, which is none.
             Ok(()) => Ok(found.map_or(SelectedNodes::None, SelectedNodes::One)),
             Err(_) if found.is_some() => Ok(found.map_or(SelectedNodes::None, SelectedNodes::One)),
@@ -78,7 +78,7 @@ impl fmt::Display for JsonLookup {
 
 /// The steps of a singular query written with `.name`, `['name']` and `[index]`; none for any other query, such as
 /// one with escapes or blanks.
-fn singular(path: &str) -> Option<Vec<Step>> {
+fn singular(path: &str) -> Option<Vec<PathStep>> {
     let mut rest = path.strip_prefix('$')?;
     let mut steps = Vec::new();
     while !rest.is_empty() {
@@ -86,14 +86,16 @@ fn singular(path: &str) -> Option<Vec<Step>> {
             let end = tail.find(['.', '[']).unwrap_or(tail.len());
             let (name, after) = tail.split_at(end);
             let is_plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
-            (Step::Name(is_plain.then(|| name.to_owned())?), after)
+            (PathStep::Name(is_plain.then(|| name.to_owned())?), after)
         } else {
             let (inside, after) = rest.strip_prefix('[')?.split_once(']')?;
             let quoted = ['\'', '"'].iter().find_map(|q| inside.strip_prefix(*q)?.strip_suffix(*q));
             match quoted {
-                Some(name) if !name.contains(['\\', '\'', '"', '[']) => (Step::Name(name.to_owned()), after),
+                Some(name) if !name.contains(['\\', '\'', '"', '[']) => {
+                    (PathStep::Name(name.to_owned()), after)
+                }
                 Some(_) => return None,
-                None => (Step::Index(inside.parse().ok()?), after),
+                None => (PathStep::Index(inside.parse().ok()?), after),
             }
         };
         steps.push(step);
@@ -103,12 +105,12 @@ fn singular(path: &str) -> Option<Vec<Step>> {
 }
 
 /// Follows the remaining steps through a value; puts the node into `found` and then ends the reading.
-struct Follow<'a> {
-    steps: &'a [Step],
+struct PathFollower<'a> {
+    steps: &'a [PathStep],
     found: &'a mut Option<Value>,
 }
 
-impl<'de> DeserializeSeed<'de> for Follow<'_> {
+impl<'de> DeserializeSeed<'de> for PathFollower<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -120,7 +122,7 @@ impl<'de> DeserializeSeed<'de> for Follow<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Follow<'_> {
+impl<'de> Visitor<'de> for PathFollower<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -128,10 +130,10 @@ impl<'de> Visitor<'de> for Follow<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Step::Name(expected) = &self.steps[0] else { return skip_map(map) };
+        let PathStep::Name(expected) = &self.steps[0] else { return skip_map(map) };
         while let Some(name) = map.next_key::<std::borrow::Cow<'de, str>>()? {
             if name == expected.as_str() {
-                map.next_value_seed(Follow { steps: &self.steps[1..], found: self.found })?;
+                map.next_value_seed(PathFollower { steps: &self.steps[1..], found: self.found })?;
             } else {
                 map.next_value::<IgnoredAny>()?;
             }
@@ -140,13 +142,13 @@ impl<'de> Visitor<'de> for Follow<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        if let Step::Index(index) = self.steps[0] {
+        if let PathStep::Index(index) = self.steps[0] {
             for _ in 0..index {
                 if seq.next_element::<IgnoredAny>()?.is_none() {
                     return Ok(());
                 }
             }
-            seq.next_element_seed(Follow { steps: &self.steps[1..], found: self.found })?;
+            seq.next_element_seed(PathFollower { steps: &self.steps[1..], found: self.found })?;
         }
         while seq.next_element::<IgnoredAny>()?.is_some() {}
         Ok(())

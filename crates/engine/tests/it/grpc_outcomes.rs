@@ -139,7 +139,7 @@ fn a_peer_without_http_2_is_a_protocol_error_or_a_reset() {
     assert_eq!(ran.assert_sound().outcomes("Coded"), [(Outcome::Refused, COUNT)].into());
 }
 
-/// More calls than one connection has room for: those that wait get the room that others leave by timing
+/// More calls than one connection has capacity for: those that wait get the capacity of others that time
 /// out, and none starves.
 #[test]
 fn calls_that_wait_for_room_get_it_when_others_give_up() {

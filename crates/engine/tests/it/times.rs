@@ -16,20 +16,20 @@ use crate::plan::{Plan, RPC, at_rate, call, closed, get, mix, ms, scenario, sequ
 
 /// Arrival n sends one request to endpoint n, and records when it was due and when it was complete.
 #[derive(Default)]
-struct OneEach {
-    seen: Arc<Mutex<Vec<Seen>>>,
+struct OneRequestEach {
+    seen: Arc<Mutex<Vec<SeenRequest>>>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Seen {
+struct SeenRequest {
     number: u64,
     due: Instant,
     completed: Instant,
 }
 
-impl UserBehaviour for OneEach {
+impl UserBehaviour for OneRequestEach {
     fn virtual_user(&self) -> Box<dyn Iteration> {
-        Box::new(One { number: 0, due: Instant::EPOCH, seen: self.seen.clone() })
+        Box::new(OneRequest { number: 0, due: Instant::EPOCH, seen: self.seen.clone() })
     }
 
     fn endpoint_of(&self, arrival: u64) -> Option<EndpointIndex> {
@@ -37,16 +37,16 @@ impl UserBehaviour for OneEach {
     }
 }
 
-struct One {
+struct OneRequest {
     number: u64,
     due: Instant,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    seen: Arc<Mutex<Vec<SeenRequest>>>,
 }
 
-impl Iteration for One {
+impl Iteration for OneRequest {
     fn resume(&mut self, event: Event<'_>, context: &mut Context<'_>) -> Progress {
         let Event::Begin(arrival) = event else {
-            let seen = Seen { number: self.number, due: self.due, completed: context.now() };
+            let seen = SeenRequest { number: self.number, due: self.due, completed: context.now() };
             self.seen.lock().unwrap().push(seen);
             return Progress::Done;
         };
@@ -72,7 +72,7 @@ fn each_measured_time_is_at_least_the_time_that_the_target_took() {
     let steps = mix((0..COUNT).map(|n| (1, get(&n.to_string(), "/"))));
     let plan = Plan::of(target.addr()).scenario(scenario("s", at_rate(400.0, ms(500)), steps));
     let schedule = Schedule::new(&plan.workload.scenarios[0].executor).unwrap();
-    let behaviour = OneEach::default();
+    let behaviour = OneRequestEach::default();
     let seen = behaviour.seen.clone();
     let ran = Drive::new(plan.compile()).behaviour(Arc::new(behaviour)).run();
     let run = ran.assert_sound();
@@ -81,7 +81,7 @@ fn each_measured_time_is_at_least_the_time_that_the_target_took() {
     let seen = seen.lock().unwrap().clone();
     assert_eq!(seen.len(), COUNT as usize);
     let mut all = Histogram::new();
-    for Seen { number, due, completed } in seen {
+    for SeenRequest { number, due, completed } in seen {
         let served = &log[&format!("/{number}")];
         let (held, answered_ns) = (served.held().unwrap(), served.answered_ns.unwrap());
         assert!(held >= delay(number));

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Write};
 use evidence::Instant;
 use rustls::ClientConnection;
 
-use super::{Connection, State};
+use super::{Connection, ConnectionState};
 use crate::network::collector::ResponseSink;
 use crate::network::loss::ConnectionLoss;
 use crate::network::protocol::Wire;
@@ -15,11 +15,11 @@ use crate::program::{TlsPeer, WireProtocol};
 impl Connection {
     /// The transport is ready: begin the handshake, where there is one.
     pub(super) fn secure(&mut self, tls: Option<&TlsPeer>) -> Result<(), ConnectionLoss> {
-        self.state = State::Open;
+        self.state = ConnectionState::Open;
         if let Some(tls) = tls {
             let session = ClientConnection::new(tls.config.clone(), tls.name.clone());
             self.session = Some(Box::new(session.map_err(|e| ConnectionLoss::from(&e))?));
-            self.state = State::Handshaking;
+            self.state = ConnectionState::Handshaking;
         }
         Ok(())
     }
@@ -40,10 +40,10 @@ impl Connection {
                 let _ = session.write_tls(&mut self.transport);
                 return Err(ConnectionLoss::from(error));
             }
-            if self.state == State::Handshaking {
+            if self.state == ConnectionState::Handshaking {
                 self.finish_handshake(sink.at)?;
             }
-            if self.state == State::Open {
+            if self.state == ConnectionState::Open {
                 self.deliver(sink)?;
             }
             if read == 0 || processed.is_ok_and(|state| state.peer_has_closed()) {
@@ -86,7 +86,7 @@ impl Connection {
         }
         self.setup.tls_handshaking_ns = now.since(self.since).as_nanos() as u64;
         self.wire = Wire::new(agreed);
-        self.state = State::Open;
+        self.state = ConnectionState::Open;
         Ok(())
     }
 }

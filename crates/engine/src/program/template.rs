@@ -17,12 +17,12 @@ use crate::index::ScenarioIndex;
 
 /// A compiled template.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Text {
-    pieces: Vec<Piece>,
+pub(crate) struct CompiledTemplate {
+    pieces: Vec<TemplatePiece>,
 }
 
 #[derive(Debug, Clone)]
-enum Piece {
+enum TemplatePiece {
     Literal(Box<[u8]>),
     Data {
         set: usize,
@@ -47,7 +47,7 @@ enum Piece {
     },
     Now,
     /// The value, escaped for the inside of a JSON string.
-    Json(Box<Piece>),
+    Json(Box<TemplatePiece>),
 }
 
 /// The scenario that a template belongs to, which decides which rows of data files it gets.
@@ -80,7 +80,7 @@ impl Counters {
 
 /// The names that templates may use: data files, variables, counters and environment variables.
 #[derive(Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct TemplateNames {
     data: Vec<(String, Table)>,
     pub(crate) variables: Vec<String>,
     counters: Vec<CounterStart>,
@@ -90,8 +90,8 @@ pub(crate) struct Names {
 
 /// The values for one rendering.
 #[derive(Debug)]
-pub(crate) struct Scope<'a> {
-    pub(crate) names: &'a Names,
+pub(crate) struct RenderScope<'a> {
+    pub(crate) names: &'a TemplateNames,
     pub(crate) draw: &'a Draw,
     /// Draws data rows: by virtual user in the setup of virtual users, else by arrival.
     pub(crate) rows: &'a Draw,
@@ -110,9 +110,9 @@ pub(crate) struct Scope<'a> {
 #[error("`${{{0}}}` is not defined here")]
 pub struct UnknownName(pub String);
 
-impl Names {
+impl TemplateNames {
     pub(crate) fn new(data: Vec<(String, Table)>, env: BTreeMap<String, String>) -> Self {
-        Names { data, env, ..Names::default() }
+        TemplateNames { data, env, ..TemplateNames::default() }
     }
 
     /// The index of a variable, which is added if it is new.
@@ -140,48 +140,54 @@ impl Names {
         &mut self,
         template: &Template,
         context: TemplateContext<'_>,
-    ) -> Result<Text, UnknownName> {
-        let mut pieces: Vec<Piece> = Vec::with_capacity(template.parts().len());
+    ) -> Result<CompiledTemplate, UnknownName> {
+        let mut pieces: Vec<TemplatePiece> = Vec::with_capacity(template.parts().len());
         for part in template.parts() {
             let piece = match part {
-                Part::Literal(text) => Piece::Literal(text.as_bytes().into()),
+                Part::Literal(text) => TemplatePiece::Literal(text.as_bytes().into()),
                 Part::Value(value) => self.compile_value(value, context)?,
-                Part::JsonValue(value) => Piece::Json(Box::new(self.compile_value(value, context)?)),
+                Part::JsonValue(value) => TemplatePiece::Json(Box::new(self.compile_value(value, context)?)),
             };
             match (pieces.last_mut(), piece) {
-                (Some(Piece::Literal(before)), Piece::Literal(more)) => {
+                (Some(TemplatePiece::Literal(before)), TemplatePiece::Literal(more)) => {
                     *before = [&before[..], &more[..]].concat().into();
                 }
                 (_, piece) => pieces.push(piece),
             }
         }
-        Ok(Text { pieces })
+        Ok(CompiledTemplate { pieces })
     }
 
-    fn compile_value(&mut self, value: &Value, context: TemplateContext<'_>) -> Result<Piece, UnknownName> {
+    fn compile_value(
+        &mut self,
+        value: &Value,
+        context: TemplateContext<'_>,
+    ) -> Result<TemplatePiece, UnknownName> {
         Ok(match value {
             Value::Data { set, column } => {
                 let unknown = || UnknownName(format!("{set}.{column}"));
                 let index = self.data.iter().position(|(name, _)| name == set).ok_or_else(unknown)?;
                 let column = self.data[index].1.column(column).ok_or_else(unknown)?;
                 let picker = RowPicker::new(context.workload, context.scenario.0, set);
-                Piece::Data { set: index, column, picker: picker.ok_or_else(unknown)? }
+                TemplatePiece::Data { set: index, column, picker: picker.ok_or_else(unknown)? }
             }
-            Value::Variable(name) => Piece::Variable(self.variable(name)),
+            Value::Variable(name) => TemplatePiece::Variable(self.variable(name)),
             Value::Env(name) => {
                 let value = self.env.get(name).ok_or_else(|| UnknownName(format!("env.{name}")))?;
-                Piece::Literal(value.as_bytes().into())
+                TemplatePiece::Literal(value.as_bytes().into())
             }
-            Value::Random { low, high } => Piece::Random { low: *low, high: *high, salt: self.salt() },
-            Value::Choice(options) => Piece::Choice {
+            Value::Random { low, high } => {
+                TemplatePiece::Random { low: *low, high: *high, salt: self.salt() }
+            }
+            Value::Choice(options) => TemplatePiece::Choice {
                 options: options.iter().map(|o| o.as_bytes().into()).collect(),
                 salt: self.salt(),
             },
-            Value::Counter { name, start } => Piece::Counter(self.counter(name, *start)),
-            Value::Iteration => Piece::Iteration,
-            Value::VirtualUser => Piece::VirtualUser,
-            Value::Uuid => Piece::Uuid { salt: self.salt() },
-            Value::Now => Piece::Now,
+            Value::Counter { name, start } => TemplatePiece::Counter(self.counter(name, *start)),
+            Value::Iteration => TemplatePiece::Iteration,
+            Value::VirtualUser => TemplatePiece::VirtualUser,
+            Value::Uuid => TemplatePiece::Uuid { salt: self.salt() },
+            Value::Now => TemplatePiece::Now,
         })
     }
 
@@ -204,50 +210,52 @@ impl Names {
     }
 }
 
-impl Text {
+impl CompiledTemplate {
     /// A text without values.
-    pub(crate) fn constant(bytes: &[u8]) -> Text {
-        Text { pieces: vec![Piece::Literal(bytes.into())] }
+    pub(crate) fn constant(bytes: &[u8]) -> CompiledTemplate {
+        CompiledTemplate { pieces: vec![TemplatePiece::Literal(bytes.into())] }
     }
 
     /// Its constant text; none if it contains a value.
     pub(crate) fn as_constant(&self) -> Option<&[u8]> {
         match &self.pieces[..] {
             [] => Some(b""),
-            [Piece::Literal(bytes)] => Some(bytes),
+            [TemplatePiece::Literal(bytes)] => Some(bytes),
             _ => None,
         }
     }
 
     /// Append the text with its values to `out`.
-    pub(crate) fn render(&self, scope: &Scope<'_>, out: &mut Vec<u8>) {
+    pub(crate) fn render(&self, scope: &RenderScope<'_>, out: &mut Vec<u8>) {
         for piece in &self.pieces {
             piece.render(scope, out);
         }
     }
 }
 
-impl Piece {
-    fn render(&self, scope: &Scope<'_>, out: &mut Vec<u8>) {
+impl TemplatePiece {
+    fn render(&self, scope: &RenderScope<'_>, out: &mut Vec<u8>) {
         match self {
-            Piece::Literal(bytes) => out.extend_from_slice(bytes),
-            Piece::Data { set, column, picker } => {
+            TemplatePiece::Literal(bytes) => out.extend_from_slice(bytes),
+            TemplatePiece::Data { set, column, picker } => {
                 scope.names.data[*set].1.write(picker.row(scope.rows), *column, out);
             }
-            Piece::Variable(index) => {
+            TemplatePiece::Variable(index) => {
                 out.extend_from_slice(scope.variables.get(*index).map(Vec::as_slice).unwrap_or_default());
             }
-            Piece::Random { low, high, salt } => write_signed(scope.draw.range(*salt, *low, *high), out),
-            Piece::Choice { options, salt } => {
+            TemplatePiece::Random { low, high, salt } => {
+                write_signed(scope.draw.range(*salt, *low, *high), out)
+            }
+            TemplatePiece::Choice { options, salt } => {
                 let chosen = scope.draw.below(*salt, options.len() as u64);
                 out.extend_from_slice(&options[chosen as usize]);
             }
-            Piece::Counter(index) => write_unsigned(scope.counters.take(*index), out),
-            Piece::Iteration => write_unsigned(scope.arrival, out),
-            Piece::VirtualUser => write_unsigned(u64::from(scope.virtual_user), out),
-            Piece::Uuid { salt } => write_uuid(scope.draw.uuid(*salt), out),
-            Piece::Now => write_rfc3339(scope.epoch_unix_ns + i128::from(scope.now.as_nanos()), out),
-            Piece::Json(piece) => {
+            TemplatePiece::Counter(index) => write_unsigned(scope.counters.take(*index), out),
+            TemplatePiece::Iteration => write_unsigned(scope.arrival, out),
+            TemplatePiece::VirtualUser => write_unsigned(u64::from(scope.virtual_user), out),
+            TemplatePiece::Uuid { salt } => write_uuid(scope.draw.uuid(*salt), out),
+            TemplatePiece::Now => write_rfc3339(scope.epoch_unix_ns + i128::from(scope.now.as_nanos()), out),
+            TemplatePiece::Json(piece) => {
                 let start = out.len();
                 piece.render(scope, out);
                 if out[start..].iter().any(|byte| matches!(byte, 0..0x20 | b'"' | b'\\')) {
