@@ -1,4 +1,4 @@
-//! Files of other tools: whatever they hold, two passes over them agree, and nothing panics.
+//! Files of other tools: two passes over any content agree, and nothing panics.
 
 use ::import::{Event, Filler, Format, Receive, Survey};
 use evidence::memory::MemoryRun;
@@ -6,7 +6,7 @@ use evidence::{Run as _, SinkError};
 
 use crate::Target;
 
-/// Any format, told from the content as users' files are.
+/// Any format, recognised from the content as in users' files.
 pub(crate) const IMPORT: Target = Target {
     name: "import",
     seeds: &[
@@ -29,9 +29,9 @@ pub(crate) const IMPORT: Target = Target {
         let mut survey = Survey::default();
         let Ok(reading) = ::import::read(format, &mut &input[..], &mut survey) else { return false };
         let (first, last) = survey.span.unwrap_or_default();
-        // The command refuses what no run file can hold.
+        // The command refuses what does not fit into a run file.
         if last.saturating_sub(first) < LONGEST_NS {
-            again((format, first), input, &reading);
+            read_again(format, first, input, &reading);
         }
         survey.dated > 0 || !survey.figures.is_empty()
     },
@@ -40,31 +40,32 @@ pub(crate) const IMPORT: Target = Target {
 /// 31 days.
 const LONGEST_NS: i64 = 31 * 86_400 * 1_000_000_000;
 
-fn again((format, epoch): (Format, i64), input: &[u8], reading: &::import::Reading) {
+/// Read the input a second time, into a run in memory, and compare.
+fn read_again(format: Format, epoch: i64, input: &[u8], reading: &::import::Reading) {
     let manifest = serde_json::json!({
         "schema_version": 2, "name": "", "workload": null, "workload_digest": "", "seed": 0, "started_at": "",
         "targets": {}, "environment": {}, "generator": {},
     });
-    let mut run = MemoryRun::new(serde_json::from_value(manifest).expect("these are all its fields"));
+    let mut run = MemoryRun::new(serde_json::from_value(manifest).expect("the manifest has all its fields"));
     let mut filler = Filler::new(&mut run, epoch);
-    let mut counted = Counted { filler: &mut filler, values: 0 };
-    let second = ::import::read(format, &mut &input[..], &mut counted).expect("it was read once");
+    let mut counted = CountingReceiver { filler: &mut filler, values: 0 };
+    let second = ::import::read(format, &mut &input[..], &mut counted).expect("the first pass read it");
     let values = counted.values;
     assert_eq!(second, *reading, "the second pass differs");
-    filler.finish().expect("memory takes everything");
+    filler.finish().expect("a run in memory accepts everything");
     let kept = run.keys().iter().filter(|(_, key)| key.metric.shape() == evidence::key::Shape::Histogram);
     let kept: u64 =
         kept.map(|(id, _)| run.histogram(*id, run.whole()).map_or(0, |times| times.count())).sum();
     assert_eq!(kept, values, "times were lost");
 }
 
-/// Counts the times that go by.
-struct Counted<'f, 's> {
+/// Counts the times that are received.
+struct CountingReceiver<'f, 's> {
     filler: &'f mut Filler<'s>,
     values: u64,
 }
 
-impl Receive for Counted<'_, '_> {
+impl Receive for CountingReceiver<'_, '_> {
     fn receive(&mut self, event: Event<'_>) -> Result<(), SinkError> {
         self.values += match &event {
             Event::Times { .. } => 1,

@@ -1,9 +1,9 @@
-//! Every parser of the tool, fed with what nobody would send.
+//! Every parser of the tool, with mutated input.
 //!
-//! A [`Target`] takes any bytes and panics when the parser does, or when what it says breaks a rule that holds for all
-//! input: cut elsewhere, a stream means the same; what was decoded is encoded to the same. Inputs come from seeds by
-//! [`mutation`](mutate::Mutator), as a function of one number, so that a finding can be had again. Tests feed each
-//! target a fixed number; `cargo run --release -p fuzz` goes on for as long as it is let.
+//! A [`Target`] takes any bytes. It panics when the parser does, or when the result breaks a rule that applies to all
+//! input: a stream that is cut at other points has the same meaning; a decoded value is encoded to the same bytes.
+//! Inputs are made from seeds by [`mutation`](mutate::Mutator), as a function of one number, so that a finding can be
+//! reproduced. Tests run each target with a fixed number of inputs; `cargo run --release -p fuzz` runs any number.
 
 mod import;
 mod metrics;
@@ -14,19 +14,19 @@ mod plan;
 mod profile;
 mod stored;
 
-/// A parser under fire.
+/// A parser under test.
 pub struct Target {
-    /// What it is called on the command line.
+    /// Its name on the command line.
     pub name: &'static str,
-    /// Inputs that make sense, to begin from.
+    /// Valid inputs, which are mutated.
     pub seeds: &'static [&'static [u8]],
-    /// Words that the grammar knows; they are put into inputs.
+    /// Words of the grammar, which are inserted into inputs.
     pub words: &'static [&'static [u8]],
-    /// Takes an input and tells whether the parser could make sense of it; panics on a finding.
+    /// Parses an input and returns whether it was valid; panics on a finding.
     pub run: fn(&[u8]) -> bool,
 }
 
-/// All of them.
+/// All targets.
 pub const TARGETS: &[Target] = &[
     metrics::METRICS,
     peer::HTTP1,

@@ -1,4 +1,4 @@
-//! Feeds parsers for as long as it is let; a finding is written to a file and named.
+//! Runs parsers with mutated inputs; a finding is written to a file and reported.
 
 use std::io::{self, Write};
 use std::panic::{self, AssertUnwindSafe};
@@ -9,7 +9,7 @@ use clap::Parser;
 use fuzz::mutate::Mutator;
 use fuzz::{TARGETS, Target};
 
-/// Feed the tool's parsers with changed inputs
+/// Run the tool's parsers with mutated inputs
 #[derive(Parser)]
 struct Arguments {
     /// Which parser; all of them when none is named
@@ -17,13 +17,13 @@ struct Arguments {
     /// How many inputs each gets
     #[arg(long, default_value_t = 1_000_000)]
     inputs: u64,
-    /// Where the inputs come from
+    /// The seed of the inputs
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Run one input from a file instead
     #[arg(long, value_name = "FILE", requires = "target")]
     input: Option<PathBuf>,
-    /// Where findings are written
+    /// The folder for findings
     #[arg(long, value_name = "FOLDER", default_value = "fuzz/findings")]
     findings: PathBuf,
 }
@@ -44,7 +44,7 @@ fn main() -> Result<()> {
     }
     let mut findings = 0;
     for target in chosen {
-        findings += feed(target, &arguments)?;
+        findings += run(target, &arguments)?;
     }
     if findings > 0 {
         bail!("{findings} findings in {}", arguments.findings.display());
@@ -52,15 +52,15 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Feeds one parser; stops at its first finding.
-fn feed(target: &Target, arguments: &Arguments) -> Result<u32> {
+/// Runs one parser; stops at its first finding.
+fn run(target: &Target, arguments: &Arguments) -> Result<u32> {
     let mut mutator = Mutator::new(target, arguments.seed);
     for number in 0..arguments.inputs {
         let input = mutator.next_input();
         if panic::catch_unwind(AssertUnwindSafe(|| (target.run)(&input))).is_err() {
             std::fs::create_dir_all(&arguments.findings).context("cannot make the folder of findings")?;
             let path = arguments.findings.join(format!("{}-{}-{number}", target.name, arguments.seed));
-            std::fs::write(&path, &input).context("cannot keep the finding")?;
+            std::fs::write(&path, &input).context("cannot write the finding")?;
             writeln!(io::stderr(), "{}: input {number} is a finding: {}", target.name, path.display())?;
             return Ok(1);
         }

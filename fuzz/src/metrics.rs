@@ -1,4 +1,4 @@
-//! Metrics, which targets show of themselves.
+//! Metrics, as targets expose them.
 
 use observe::exposition::{ExpositionLine, lines};
 

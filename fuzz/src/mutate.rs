@@ -1,10 +1,10 @@
-//! Inputs from seeds: a few changes each, drawn from one number.
+//! Makes inputs from seeds, each with a few changes that are drawn from one number.
 
 use workload::draw::mix;
 
 use crate::Target;
 
-/// Longer inputs are cut: no grammar here needs more to go wrong.
+/// Longer inputs are cut: no grammar here needs longer ones to fail.
 const LONGEST: usize = 64 << 10;
 /// The most changes to one input.
 const MOST_CHANGES: u64 = 8;
@@ -38,8 +38,8 @@ impl<'a> Mutator<'a> {
         let end = (at + self.length()).min(input.len());
         match self.below(9) {
             0 if at < input.len() => input[at] ^= 1 << self.below(8),
-            1 if at < input.len() => input[at] = self.telling_byte(),
-            2 => input.insert(at, self.telling_byte()),
+            1 if at < input.len() => input[at] = self.significant_byte(),
+            2 => input.insert(at, self.significant_byte()),
             3 => drop(input.drain(at..end)),
             4 => input.truncate(at),
             5 => {
@@ -70,11 +70,11 @@ impl<'a> Mutator<'a> {
         1 + self.below(most)
     }
 
-    /// Bytes at which grammars turn, as often as any other.
-    fn telling_byte(&mut self) -> u8 {
-        const TELLING: &[u8] = b"\0\r\n\t \"'${}[]():;,.=-+#@/\\%\x7f\x80\xff09aZ";
+    /// A byte: half of the time one that is significant in a grammar.
+    fn significant_byte(&mut self) -> u8 {
+        const SIGNIFICANT: &[u8] = b"\0\r\n\t \"'${}[]():;,.=-+#@/\\%\x7f\x80\xff09aZ";
         let any = self.draw() as u8;
-        if any.is_multiple_of(2) { any } else { TELLING[self.below(TELLING.len())] }
+        if any.is_multiple_of(2) { any } else { SIGNIFICANT[self.below(SIGNIFICANT.len())] }
     }
 
     /// A number below `bound`, which is above 0.
@@ -101,18 +101,18 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_names_its_inputs() {
+    fn inputs_are_a_function_of_the_seed() {
         assert_eq!(inputs(7), inputs(7));
         assert_ne!(inputs(7), inputs(8));
     }
 
     #[test]
-    fn every_kind_of_change_is_met_and_length_is_bounded() {
+    fn every_kind_of_change_occurs_and_length_is_bounded() {
         let inputs = inputs(1);
-        let is_met = |wanted: &dyn Fn(&Vec<u8>) -> bool| inputs.iter().any(wanted);
-        assert!(is_met(&Vec::is_empty) && is_met(&|input| input.len() > 100));
-        assert!(is_met(&|input| input.windows(4).any(|four| four == b"WORD")));
-        assert!(is_met(&|input| input.windows(5).any(|five| five == b"65535")));
+        let occurs = |predicate: &dyn Fn(&Vec<u8>) -> bool| inputs.iter().any(predicate);
+        assert!(occurs(&Vec::is_empty) && occurs(&|input| input.len() > 100));
+        assert!(occurs(&|input| input.windows(4).any(|four| four == b"WORD")));
+        assert!(occurs(&|input| input.windows(5).any(|five| five == b"65535")));
         assert!(inputs.iter().all(|input| input.len() <= LONGEST));
     }
 }

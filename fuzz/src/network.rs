@@ -1,4 +1,4 @@
-//! What a target or a user says about how to reach it and read it: proxies, content codings, server reflection.
+//! Connection settings and encodings from users and targets: proxies, content codings, server reflection.
 
 use wire::coding::decode;
 use workload::connection::Scheme;
@@ -9,7 +9,7 @@ use workload::proxy::{Proxy, from_environment};
 
 use crate::Target;
 
-/// A password of the seeds, which nothing may show.
+/// A password in the seeds, which no message may show.
 const SECRET: &str = "5ecret";
 
 pub(crate) const PROXY: Target = Target {
@@ -44,19 +44,22 @@ pub(crate) const PROXY: Target = Target {
         match (Proxy::parse(proxy), named) {
             (Ok(parsed), named) => {
                 assert!(named.is_ok_and(|named| named.is_none_or(|named| named == parsed)));
-                // The user's name and password are hidden in base64; nothing else of them is to be seen.
-                let asked = parsed.tunnel_request(("h", 1));
+                // The user's name and password are encoded in base64 and must not be shown in any other form.
+                let request = parsed.tunnel_request(("h", 1));
                 let lines = 3 + usize::from(parsed.user.is_some());
-                assert_eq!(asked.matches("\r\n").count(), lines, "a proxy adds lines to what is asked of it");
-                assert!(asked.is_ascii() && !format!("{:?}", parsed.user).contains(SECRET));
+                assert_eq!(request.matches("\r\n").count(), lines, "a proxy URL adds lines to the request");
+                assert!(request.is_ascii() && !format!("{:?}", parsed.user).contains(SECRET));
                 true
             }
-            (Err(why), named) => {
-                let place = proxy.strip_prefix("http://").unwrap_or(proxy);
-                let is_hidden = !place.contains("://")
-                    && place.rsplit_once('@').is_some_and(|(_, place)| !place.contains(SECRET));
-                assert!(!(why.is_empty() || is_hidden && why.contains(SECRET)), "a password is shown: {why}");
-                assert!(!matches!(named, Ok(Some(_))), "the environment is read otherwise");
+            (Err(error), named) => {
+                let url = proxy.strip_prefix("http://").unwrap_or(proxy);
+                let is_hidden = !url.contains("://")
+                    && url.rsplit_once('@').is_some_and(|(_, authority)| !authority.contains(SECRET));
+                assert!(
+                    !(error.is_empty() || is_hidden && error.contains(SECRET)),
+                    "a password is shown: {error}"
+                );
+                assert!(!matches!(named, Ok(Some(_))), "a proxy from the environment is parsed differently");
                 false
             }
         }
@@ -90,11 +93,11 @@ pub(crate) const CODING: Target = Target {
         let (codings, body) = (&input[..split], input.get(split + 1..).unwrap_or_default());
         match decode(codings, body, LIMIT) {
             Ok(decoded) => {
-                assert!(decoded.len() <= LIMIT.max(body.len()), "more came out than was asked for");
+                assert!(decoded.len() <= LIMIT.max(body.len()), "the output is longer than its limit");
                 true
             }
-            Err(why) => {
-                assert!(!why.to_string().is_empty() && why.to_string().len() < 1_000);
+            Err(error) => {
+                assert!(!error.to_string().is_empty() && error.to_string().len() < 1_000);
                 false
             }
         }

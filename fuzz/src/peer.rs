@@ -1,4 +1,4 @@
-//! What a peer sends: HTTP/1.1 responses, HTTP/2 frames, gRPC messages and status texts.
+//! Bytes from a peer: HTTP/1.1 responses, HTTP/2 frames, gRPC messages and status texts.
 
 use wire::grpc::{Deframer, Status, single_message};
 use wire::{Event, HeaderView, Headers, Request, Scheme, WireError, h1, h2};
@@ -27,25 +27,25 @@ pub(crate) const HTTP1: Target = Target {
         let middle = input.len() / 2;
         let bytes: Vec<&[u8]> = input.chunks(1).collect();
         for parts in [&[&input[..middle], &input[middle..]][..], &bytes] {
-            assert_eq!(one_response(parts), whole, "cut elsewhere, a response means something else");
+            assert_eq!(one_response(parts), whole, "cut at other points, a response has another meaning");
         }
         whole.1.is_none()
     },
 };
 
-/// What a connection with one open request makes of these reads: events, then how it ended.
+/// The events of a connection with one open request after these reads, and how it ended.
 fn one_response(reads: &[&[u8]]) -> (Vec<String>, Option<WireError>) {
     let mut connection = h1::Connection::new(h1::Config::default());
     connection.start(1, &request(&Headers::default())).expect("a fresh connection takes a request");
     connection.sent(usize::MAX);
-    let mut story = Story::default();
+    let mut log = EventLog::default();
     for read in reads {
-        if let Err(error) = connection.receive(read, &mut |event: Event<'_>| story.tell(&event)) {
-            return (story.lines, Some(error));
+        if let Err(error) = connection.receive(read, &mut |event: Event<'_>| log.add(&event)) {
+            return (log.lines, Some(error));
         }
     }
-    let end = connection.closed(&mut |event: Event<'_>| story.tell(&event)).err();
-    (story.lines, end)
+    let end = connection.closed(&mut |event: Event<'_>| log.add(&event)).err();
+    (log.lines, end)
 }
 
 pub(crate) const HTTP2: Target = Target {
@@ -64,7 +64,7 @@ pub(crate) const HTTP2: Target = Target {
     run: |input| {
         let whole = two_streams(&[input]);
         let bytes: Vec<&[u8]> = input.chunks(1).collect();
-        assert_eq!(two_streams(&bytes), whole, "cut elsewhere, frames mean something else");
+        assert_eq!(two_streams(&bytes), whole, "cut at other points, frames have another meaning");
         whole.1.is_none()
     },
 };
@@ -76,18 +76,18 @@ fn two_streams(reads: &[&[u8]]) -> (Vec<String>, Option<WireError>) {
         connection.start(token, &request(&headers)).expect("a fresh connection takes two requests");
     }
     connection.sent(usize::MAX);
-    let mut story = Story::default();
+    let mut log = EventLog::default();
     let mut end = None;
     for read in reads {
-        if let Err(error) = connection.receive(read, &mut |event: Event<'_>| story.tell(&event)) {
+        if let Err(error) = connection.receive(read, &mut |event: Event<'_>| log.add(&event)) {
             end = Some(error);
             break;
         }
-        assert!(connection.outgoing().len() < 1 << 20, "a peer can make the connection hoard replies");
+        assert!(connection.outgoing().len() < 1 << 20, "a peer can make the connection accumulate replies");
     }
-    connection.for_each_open(|token| story.lines.push(format!("{token} open")));
-    story.lines.sort();
-    (story.lines, end)
+    connection.for_each_open(|token| log.lines.push(format!("{token} open")));
+    log.lines.sort();
+    (log.lines, end)
 }
 
 pub(crate) const GRPC_MESSAGES: Target = Target {
@@ -107,7 +107,7 @@ pub(crate) const GRPC_MESSAGES: Target = Target {
             (messages, deframer.finish())
         };
         let whole = gather(&mut std::iter::once(input));
-        assert_eq!(gather(&mut input.chunks(1)), whole, "cut elsewhere, messages differ");
+        assert_eq!(gather(&mut input.chunks(1)), whole, "cut at other points, messages differ");
         if let Ok(only) = single_message(input) {
             assert_eq!(whole.0, [only], "two ways to read one message differ");
         }
@@ -129,7 +129,7 @@ pub(crate) const GRPC_STATUS: Target = Target {
         let Some(status) = Status::of(&trailers) else { return false };
         let mut shown = String::new();
         status.text_into(&mut shown);
-        assert!(shown.len() <= 3 * text.len() + 3, "a text grew beyond what it can mean");
+        assert!(shown.len() <= 3 * text.len() + 3, "a text is longer than its encoding allows");
         true
     },
 };
@@ -138,22 +138,22 @@ fn request(headers: &Headers) -> Request<'_> {
     Request { method: b"GET", path: b"/", authority: b"127.0.0.1", scheme: Scheme::Http, headers, body: b"" }
 }
 
-/// Events as text. Body chunks that follow each other are one: where they are cut says nothing.
+/// Events as text. Adjacent body chunks are joined, because the points where they are cut have no meaning.
 #[derive(Default)]
-struct Story {
+struct EventLog {
     lines: Vec<String>,
     open_body: Option<u64>,
 }
 
-impl Story {
-    fn tell(&mut self, event: &Event<'_>) {
+impl EventLog {
+    fn add(&mut self, event: &Event<'_>) {
         if let Event::Body { token, chunk } = event {
             assert!(!chunk.is_empty(), "a part of a body is never empty");
             if self.open_body != Some(*token) {
                 self.lines.push(format!("{token} body "));
                 self.open_body = Some(*token);
             }
-            let line = self.lines.last_mut().expect("it was pushed");
+            let line = self.lines.last_mut().expect("the line was pushed above");
             line.push_str(&chunk.escape_ascii().to_string());
             return;
         }

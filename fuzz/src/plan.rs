@@ -1,4 +1,4 @@
-//! What a user writes: plans, templates, objectives, data files, descriptions of services.
+//! Files and texts from users: plans, templates, objectives, data files, service descriptions.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use workload::template::Template;
 
 use crate::Target;
 
-/// Every file that is asked for has this content.
-struct Everywhere<'a>(&'a [u8]);
+/// Every file has this content.
+struct SameContent<'a>(&'a [u8]);
 
-impl Files for Everywhere<'_> {
+impl Files for SameContent<'_> {
     fn read(&self, _path: &Path) -> io::Result<Vec<u8>> {
         Ok(self.0.to_vec())
     }
@@ -46,16 +46,16 @@ pub(crate) const PLAN: Target = Target {
     ],
     run: |input| {
         let path = Path::new("plan.toml");
-        let files = Everywhere(input);
+        let files = SameContent(input);
         match load(path, &files, &|_| Some("value".to_owned()), &Overrides::default()) {
             Ok(plan) => {
                 let stored = serde_json::to_value(&plan.workload).expect("a workload can be stored");
-                let read: workload::Workload = serde_json::from_value(stored).expect("and read again");
+                let read: workload::Workload = serde_json::from_value(stored).expect("a stored workload can be read");
                 assert!(read == plan.workload, "stored and read again, a workload differs");
                 true
             }
             Err(errors) => {
-                assert!(!errors.to_string().is_empty(), "an error says what is wrong");
+                assert!(!errors.to_string().is_empty(), "an error has a message");
                 false
             }
         }
@@ -124,7 +124,7 @@ pub(crate) const PATTERN: Target = Target {
     },
 };
 
-/// The ends of a table can be read.
+/// Check that the first and the last row of a table can be read.
 fn rows(table: Option<&Table>) -> bool {
     let Some(table) = table else { return false };
     for column in 0..table.columns().len() {
@@ -146,11 +146,11 @@ pub(crate) const PROTO: Target = Target {
     words: &[b"message ", b"import \"x.proto\";\n", b"oneof o { ", b"}", b"= 536870912;", b"stream "],
     run: |input| {
         let mut schemas = Schemas::default();
-        if schemas.load("t", &[PathBuf::from("x.proto")], &Everywhere(input)).is_err() {
+        if schemas.load("t", &[PathBuf::from("x.proto")], &SameContent(input)).is_err() {
             return false;
         }
         let Ok(method) = schemas.method("t", "a.S/Go") else { return false };
-        // The same bytes as a message of it: no message, or one that can be shown.
+        // The same bytes as a message of the method: either an error with a text, or a message that can be shown.
         let shown = method.decode_to_json(input);
         assert!(shown.is_ok() || shown.is_err_and(|error| !error.to_string().is_empty()));
         true
@@ -178,7 +178,7 @@ pub(crate) const LIST: Target = Target {
     ],
     run: |input| {
         let second = Duration::from_secs(1);
-        let line = ListAdhoc {
+        let adhoc = ListAdhoc {
             name: "list".to_owned(),
             list: input.to_vec(),
             headers: Vec::new(),
@@ -189,15 +189,15 @@ pub(crate) const LIST: Target = Target {
             seed: 1,
             pace: Pace::default(),
         };
-        let sources = Sources { files: &Everywhere(b"hello"), env: &|_| None };
-        match list(&line, sources) {
+        let sources = Sources { files: &SameContent(b"hello"), env: &|_| None };
+        match list(&adhoc, sources) {
             Ok(plan) => {
                 let rows = plan.tables["list"].rows();
                 assert!(rows > 0 && rows == plan.workload.data["list"].rows, "a list has its rows");
                 true
             }
             Err(error) => {
-                assert!(!error.to_string().is_empty(), "an error says what is wrong");
+                assert!(!error.to_string().is_empty(), "an error has a message");
                 false
             }
         }

@@ -1,4 +1,4 @@
-//! Profiles, which targets and users hand in.
+//! Profiles from targets and users.
 
 use ::profile::{CallTree, Side, TopOptions, View, ViewOptions, compare, merge, read, since, top, write};
 
@@ -34,11 +34,11 @@ pub(crate) const PROFILE: Target = Target {
     ],
     run: |input| {
         let Ok(profile) = read(input) else { return false };
-        let again = write(&profile).expect("memory is written to");
-        assert!(read(&again).is_ok_and(|again| again == profile), "written and read again, it differs");
-        let twice = merge(&[&profile, &profile]).expect("it fits itself");
+        let again = write(&profile).expect("writing to memory does not fail");
+        assert!(read(&again).is_ok_and(|again| again == profile), "written and read again, a profile differs");
+        let twice = merge(&[&profile, &profile]).expect("a profile is compatible with itself");
         assert!(twice.sample_count() <= profile.sample_count());
-        let nothing = since(&profile, &profile).expect("nothing lies between");
+        let nothing = since(&profile, &profile).expect("a profile can be subtracted from itself");
         assert!(
             nothing
                 .samples()
@@ -46,16 +46,16 @@ pub(crate) const PROFILE: Target = Target {
         );
         for counted in &profile.sample_types {
             let options = ViewOptions { sample_type: Some(&counted.name), focus: Some("m") };
-            let view = View::of(&profile, options).expect("it has this type");
+            let view = View::of(&profile, options).expect("the profile has this sample type");
             let listed = top(&view, TopOptions::default());
             assert!(listed.rows.len() <= 20);
             let tree = CallTree::of(&view);
             assert!(tree.nodes.iter().all(|node| node.children.len() < tree.nodes.len()));
             let side = Side { view: &view, requests: Some(3) };
-            let compared = compare(side, side).expect("it counts the same as itself");
+            let compared = compare(side, side).expect("a view can be compared with itself");
             assert!(
                 compared.movers.iter().all(|mover| mover.change.difference == 0.0),
-                "it differs from itself"
+                "a profile differs from itself"
             );
         }
         true

@@ -1,4 +1,4 @@
-//! What a run file holds that is not SQLite's own: histograms.
+//! Encodings in a run file that are not SQLite's own: histograms.
 
 use evidence::Histogram;
 
@@ -14,8 +14,8 @@ pub(crate) const HISTOGRAM: Target = Target {
     words: &[b"\x1c\x84\x93\x13", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff", b"\x80\x80\x80\x80\x80\x80\x80\x80\x01"],
     run: |input| {
         let Ok(histogram) = Histogram::from_v2(input) else { return false };
-        let again = Histogram::from_v2(&histogram.to_v2()).expect("what was encoded can be decoded");
-        assert!(again == histogram, "decoded and encoded again, it differs");
+        let again = Histogram::from_v2(&histogram.to_v2()).expect("an encoded histogram can be decoded");
+        assert!(again == histogram, "decoded and encoded again, a histogram differs");
         let counted: u64 = histogram.buckets().map(|(_, _, count)| count).sum();
         assert_eq!(counted, histogram.count());
         assert!(histogram.quantile(0.5).finite_us() <= histogram.quantile(1.0).finite_us());

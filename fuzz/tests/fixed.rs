@@ -3,7 +3,7 @@
 use fuzz::TARGETS;
 use fuzz::mutate::Mutator;
 
-/// Few enough for every run of the tests; `cargo run --release -p fuzz` takes as many as it is given.
+/// Few enough for every run of the tests; `cargo run --release -p fuzz` runs any number.
 const INPUTS: u64 = 20_000;
 
 #[test]
@@ -18,16 +18,16 @@ fn no_input_of_the_fixed_set_is_a_finding() {
                 Err(_) => panic!("{}: input {number} is a finding: {}", target.name, input.escape_ascii()),
             }
         }
-        // Inputs that are all refused at the first byte would test nothing.
+        // A test with inputs that are all refused at the first byte would be useless.
         assert!(understood > INPUTS / 1_000, "{}: {understood} of {INPUTS} were understood", target.name);
     }
 }
 
 #[test]
-fn seeds_make_sense_to_their_parsers() {
+fn seeds_are_valid_for_their_parsers() {
     for target in TARGETS {
         let understood = target.seeds.iter().filter(|seed| (target.run)(seed)).count();
-        // The demo's plan names files, which here are all alike; one seed of each parser must be sound.
+        // The demo's plan names files, which all have the same content here; at least one seed must be valid.
         assert!(understood >= 1 && understood + 1 >= target.seeds.len(), "{}: {understood}", target.name);
     }
 }

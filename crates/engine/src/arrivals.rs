@@ -1,4 +1,4 @@
-//! When arrivals are due, in one loop: the schedules of open scenarios, the readiness of closed ones.
+//! When arrivals are due, in one loop: the schedules of open scenarios, the free VU slots of closed ones.
 
 use std::time::Duration;
 
@@ -6,118 +6,110 @@ use evidence::Instant;
 use workload::schedule::{Schedule, Segment};
 use workload::timetable::Timetable;
 
+use crate::index::{ScenarioIndex, VuSlotIndex};
 use crate::program::Program;
-use crate::vu_slots::VuSlots;
+use crate::vu_slots::{ScheduledArrival, VuSlots};
 
-/// One arrival that is due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Due {
-    pub(crate) number: u64,
-    pub(crate) at: Instant,
-    /// In a closed model: the seat whose virtual user makes it.
-    pub(crate) seat: Option<u32>,
-}
-
-/// The arrivals of one scenario, as far as they belong to this loop.
+/// The arrivals of one scenario that this loop starts.
 #[derive(Debug)]
-pub(crate) struct Source {
-    kind: Kind,
+pub(crate) struct ArrivalSource {
+    model: LoadModel,
     start: Instant,
     /// From here on nothing is started.
     end: Instant,
     graceful_stop: Duration,
-    next: Option<Due>,
+    next: Option<ScheduledArrival>,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum LoadModel {
     Open(Timetable),
     Closed(VuSlots),
 }
 
-impl Source {
-    pub(crate) fn new(program: &Program, place: usize, segment: Segment) -> Source {
-        let scenario = &program.scenarios[place];
-        let start = Instant::at(scenario.start);
-        let kind = match VuSlots::new((&scenario.executor, start), segment) {
-            Some(seats) => Kind::Closed(seats),
+impl ArrivalSource {
+    pub(crate) fn new(program: &Program, scenario: ScenarioIndex, segment: Segment) -> ArrivalSource {
+        let described = program.scenario(scenario);
+        let start = Instant::at(described.start);
+        let model = match VuSlots::new(&described.executor, start, segment) {
+            Some(slots) => LoadModel::Closed(slots),
             None => {
-                let schedule = Schedule::new(&scenario.executor).expect("what is not closed is open");
-                let chance = (scenario.arrivals, program.seed, place);
-                Kind::Open(Timetable::along(schedule, chance, segment))
+                let schedule = Schedule::new(&described.executor).expect("what is not closed is open");
+                let chance = (described.arrivals, program.seed, scenario.0);
+                LoadModel::Open(Timetable::along(schedule, chance, segment))
             }
         };
-        let end = start + scenario.executor.duration();
-        let graceful_stop = scenario.graceful_stop;
-        let mut source = Source { kind, start, end, graceful_stop, next: None };
+        let end = start + described.executor.duration();
+        let graceful_stop = described.graceful_stop;
+        let mut source = ArrivalSource { model, start, end, graceful_stop, next: None };
         source.look_ahead();
         source
     }
 
     /// When the next arrival is due; never, when there is none (yet).
     pub(crate) fn next_due(&self) -> Instant {
-        self.next.map_or(Instant::NEVER, |due| due.at)
+        self.next.map_or(Instant::NEVER, |arrival| arrival.due)
     }
 
     /// The next arrival, if it is due by `now`.
-    pub(crate) fn take(&mut self, now: Instant) -> Option<Due> {
-        let due = self.next.filter(|due| due.at <= now)?;
-        if let Kind::Closed(seats) = &mut self.kind {
-            seats.take();
+    pub(crate) fn take(&mut self, now: Instant) -> Option<ScheduledArrival> {
+        let arrival = self.next.filter(|arrival| arrival.due <= now)?;
+        if let LoadModel::Closed(slots) = &mut self.model {
+            slots.take();
         }
         self.look_ahead();
-        Some(due)
+        Some(arrival)
     }
 
-    /// In a closed model: the iteration in this seat is over.
-    pub(crate) fn seat_is_free(&mut self, seat: u32, at: Instant) {
-        if let Kind::Closed(seats) = &mut self.kind {
-            seats.is_free(seat, at);
+    /// In a closed model: the iteration in this slot is over.
+    pub(crate) fn release_slot(&mut self, slot: VuSlotIndex, at: Instant) {
+        if let LoadModel::Closed(slots) = &mut self.model {
+            slots.release(slot, at);
             self.look_ahead();
         }
     }
 
-    /// In a closed model: let virtual users come and go as planned by `now`.
+    /// In a closed model: activate and deactivate slots as planned by `now`.
     pub(crate) fn advance(&mut self, now: Instant) {
-        if let Kind::Closed(seats) = &mut self.kind
-            && seats.next_change() <= now
+        if let LoadModel::Closed(slots) = &mut self.model
+            && slots.next_change() <= now
         {
-            seats.advance(now);
+            slots.advance(now);
             self.look_ahead();
         }
     }
 
-    /// In a closed model: a seat whose virtual user has left, but was not done in time.
-    pub(crate) fn take_overdue(&mut self, now: Instant) -> Option<u32> {
-        match &mut self.kind {
-            Kind::Closed(seats) => seats.take_overdue(now),
-            Kind::Open(_) => None,
+    /// In a closed model: a deactivated slot whose iteration did not end in time.
+    pub(crate) fn take_overdue(&mut self, now: Instant) -> Option<VuSlotIndex> {
+        match &mut self.model {
+            LoadModel::Closed(slots) => slots.take_overdue(now),
+            LoadModel::Open(_) => None,
         }
     }
 
-    /// How many virtual users of a closed model have a seat in this loop; none of an open one.
-    pub(crate) fn seats(&self) -> u32 {
-        match &self.kind {
-            Kind::Closed(seats) => seats.count(),
-            Kind::Open(_) => 0,
+    /// How many VU slots a closed model has in this loop; 0 of an open one.
+    pub(crate) fn slot_count(&self) -> u32 {
+        match &self.model {
+            LoadModel::Closed(slots) => slots.count(),
+            LoadModel::Open(_) => 0,
         }
     }
 
     pub(crate) fn is_open_model(&self) -> bool {
-        matches!(self.kind, Kind::Open(_))
+        matches!(self.model, LoadModel::Open(_))
     }
 
-    /// Nothing will be started from `now` on, earlier than planned.
+    /// Start nothing from `now` on, even where more is planned.
     pub(crate) fn stop(&mut self, now: Instant) {
         self.end = self.end.min(now.max(self.start));
-        self.next = self.next.filter(|due| due.at < self.end);
+        self.next = self.next.filter(|arrival| arrival.due < self.end);
     }
 
     /// Whether nothing more will be started.
     pub(crate) fn is_over(&self, now: Instant) -> bool {
-        match &self.kind {
-            Kind::Open(_) => self.next.is_none(),
-            Kind::Closed(seats) => now >= self.end || seats.is_used_up(),
+        match &self.model {
+            LoadModel::Open(_) => self.next.is_none(),
+            LoadModel::Closed(slots) => now >= self.end || slots.is_used_up(),
         }
     }
 
@@ -126,24 +118,25 @@ impl Source {
         self.end + self.graceful_stop
     }
 
-    /// When it needs the loop next, if not for an arrival: for somebody who comes or goes, or for its end.
-    pub(crate) fn next_turn(&mut self, now: Instant) -> Instant {
+    /// When the loop must look at it next, apart from arrivals: for a change of its slots, or for its end.
+    pub(crate) fn next_wake(&mut self, now: Instant) -> Instant {
         let end = if self.is_over(now) { self.hard_end() } else { self.end };
         let end = if end > now { end } else { Instant::NEVER };
-        match &mut self.kind {
-            Kind::Closed(seats) => seats.next_change().min(end),
-            Kind::Open(_) => end,
+        match &mut self.model {
+            LoadModel::Closed(slots) => slots.next_change().min(end),
+            LoadModel::Open(_) => end,
         }
     }
 
     fn look_ahead(&mut self) {
-        let next = match &mut self.kind {
-            Kind::Open(timetable) => {
-                let next = timetable.next();
-                next.map(|(number, offset)| Due { number, at: self.start + offset, seat: None })
-            }
-            Kind::Closed(seats) => seats.next(),
+        let next = match &mut self.model {
+            LoadModel::Open(timetable) => timetable.next().map(|(number, offset)| ScheduledArrival {
+                number,
+                due: self.start + offset,
+                vu_slot: None,
+            }),
+            LoadModel::Closed(slots) => slots.next(),
         };
-        self.next = next.filter(|due| due.at < self.end);
+        self.next = next.filter(|arrival| arrival.due < self.end);
     }
 }

@@ -1,6 +1,6 @@
 //! The one clock of a run: nanoseconds of `CLOCK_MONOTONIC` since the run's epoch.
 //!
-//! Nothing else in the engine asks for the time; everything that must be dated is given this clock.
+//! Nothing else in the engine reads the time; everything that needs it is given this clock.
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock whose epoch lies `lead` in the future, so that loops can be ready when it comes.
+    /// A clock whose epoch lies `lead` in the future, so that loops can be ready when it begins.
     pub fn starting_in(lead: Duration) -> Self {
         let lead_ns = u64::try_from(lead.as_nanos()).unwrap_or(u64::MAX);
         Clock { epoch_ns: read(ClockId::Monotonic).saturating_add(lead_ns) }
     }
 
-    /// Time since the epoch; the epoch itself while that is still to come.
+    /// Time since the epoch; zero before it.
     pub fn now(&self) -> Instant {
         Instant::from_nanos(read(ClockId::Monotonic).saturating_sub(self.epoch_ns))
     }
@@ -38,7 +38,7 @@ impl Clock {
     }
 }
 
-/// CPU time the calling thread has used, in nanoseconds.
+/// The CPU time of the calling thread, in nanoseconds.
 pub(crate) fn thread_cpu_ns() -> u64 {
     read(ClockId::ThreadCPUTime)
 }

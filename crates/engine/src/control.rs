@@ -9,7 +9,7 @@ const RUNNING: u8 = 0;
 const DRAINING: u8 = 1;
 const ABANDONED: u8 = 2;
 
-/// Shared by the loops of a run and whoever may stop it.
+/// Shared by the loops of a run and the code that may stop it.
 #[derive(Debug, Clone, Default)]
 pub struct Control {
     inner: Arc<Inner>,
@@ -21,10 +21,10 @@ struct Inner {
     wakers: Mutex<Vec<Arc<Waker>>>,
 }
 
-/// What the loops are asked to do.
+/// What the loops are to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
-    /// Go on.
+    /// Offer the load.
     Run,
     /// Start no further arrivals; let iterations under way finish within their graceful stop.
     Drain,
@@ -33,7 +33,7 @@ pub enum Command {
 }
 
 impl Control {
-    /// A control that lets the run go on.
+    /// A control that lets the run continue.
     pub fn new() -> Self {
         Self::default()
     }
@@ -48,7 +48,7 @@ impl Control {
         self.set(ABANDONED);
     }
 
-    /// What is asked at the moment.
+    /// The command in force.
     pub fn command(&self) -> Command {
         match self.inner.state.load(Ordering::Relaxed) {
             RUNNING => Command::Run,

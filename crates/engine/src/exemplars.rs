@@ -1,4 +1,4 @@
-//! Which exchanges are kept whole, and how they are put down, redacted.
+//! Which exchanges are stored as exemplars, and how they are redacted.
 
 use std::sync::Arc;
 
@@ -7,17 +7,13 @@ use evidence::{Exemplar, ExemplarKind, Outcome};
 use wire::grpc::Framed;
 use workload::redact::Redactor;
 
-use crate::accounting::Exchange;
+use crate::exchange::{Exchange, KEPT_BODY_BYTES};
 use crate::operation::Operation;
-use crate::program::{Kind, Program};
+use crate::program::{OriginKind, Program};
 
-/// How much of a body is kept for an exemplar: more than it shows, so that a secret which crosses its end is
-/// still recognised.
-pub(crate) const KEPT_BODY_BYTES: usize = EXEMPLAR_BODY_BYTES + 1024;
-
-/// Decides which exchanges of one loop are kept. Its memory is bounded by endpoints, outcomes and phases.
+/// Selects the exchanges of one loop that are kept. Its memory is bounded by endpoints, outcomes and phases.
 #[derive(Debug)]
-pub(crate) struct Keeper {
+pub(crate) struct ExemplarSelector {
     program: Arc<Program>,
     /// How many failures of each endpoint and outcome were kept.
     failed: Vec<u8>,
@@ -25,24 +21,25 @@ pub(crate) struct Keeper {
     slowest: Vec<u64>,
 }
 
-impl Keeper {
+impl ExemplarSelector {
     pub(crate) fn new(program: Arc<Program>) -> Self {
-        Keeper {
+        ExemplarSelector {
             failed: vec![0; program.endpoints.len() * Outcome::COUNT],
             slowest: vec![0; program.endpoints.len() * program.phases.len()],
             program,
         }
     }
 
-    /// Why this exchange is kept, if it is.
-    pub(crate) fn wants(&mut self, exchange: &Exchange) -> Option<ExemplarKind> {
+    /// Whether this exchange is kept, and as which kind.
+    pub(crate) fn select(&mut self, exchange: &Exchange) -> Option<ExemplarKind> {
         if exchange.outcome.is_failure() {
-            let kept = &mut self.failed[exchange.endpoint * Outcome::COUNT + exchange.outcome.index()];
-            let has_room = usize::from(*kept) < EXEMPLARS_PER_OUTCOME;
-            *kept += u8::from(has_room);
-            return has_room.then_some(ExemplarKind::Failed);
+            let kept = &mut self.failed[exchange.at.endpoint.0 * Outcome::COUNT + exchange.outcome.index()];
+            let has_space = usize::from(*kept) < EXEMPLARS_PER_OUTCOME;
+            *kept += u8::from(has_space);
+            return has_space.then_some(ExemplarKind::Failed);
         }
-        let slowest = &mut self.slowest[exchange.endpoint * self.program.phases.len() + exchange.phase];
+        let cell = exchange.at.endpoint.0 * self.program.phases.len() + exchange.at.phase.0;
+        let slowest = &mut self.slowest[cell];
         let is_slowest = exchange.outcome == Outcome::Ok && exchange.response_ns > *slowest;
         if is_slowest {
             *slowest = exchange.response_ns;
@@ -51,16 +48,23 @@ impl Keeper {
     }
 }
 
-/// The exchange as it may be shown. `detail` says what was wrong.
-pub(crate) fn exemplar(
-    program: &Program,
-    (operation, exchange): (&Operation, &Exchange),
-    (kind, detail): (ExemplarKind, &str),
-) -> Exemplar {
+/// An exchange that is kept.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KeptExchange<'a> {
+    pub(crate) operation: &'a Operation,
+    pub(crate) exchange: &'a Exchange,
+    pub(crate) kind: ExemplarKind,
+    /// What was wrong, in words.
+    pub(crate) detail: &'a str,
+}
+
+/// The exchange in the form that may be shown.
+pub(crate) fn exemplar(program: &Program, kept: &KeptExchange<'_>) -> Exemplar {
+    let KeptExchange { operation, exchange, kind, detail } = *kept;
     let draft = &operation.draft;
     let response = &operation.response;
-    let endpoint = &program.endpoints[exchange.endpoint];
-    let scenario = program.scenarios.get(endpoint.scenario).map_or("setup".into(), |s| s.name.clone());
+    let endpoint = program.endpoint(exchange.at.endpoint);
+    let scenario = program.scenarios.get(endpoint.scenario.0).map_or("setup".into(), |s| s.name.clone());
     let redactor = &redactor_of(program, operation);
     let method = endpoint.method.as_ref();
     let sent = |bytes: &[u8]| method?.request_to_json(bytes).ok();
@@ -77,23 +81,23 @@ pub(crate) fn exemplar(
         kind,
         scenario,
         endpoint: endpoint.name.clone(),
-        phase: program.phases[exchange.phase].name.clone(),
+        phase: program.phase(exchange.at.phase).name.clone(),
         outcome: exchange.outcome,
         due: draft.due,
         response_time_ns: exchange.response_ns,
         service_time_ns: exchange.service_ns.unwrap_or(0),
         request: redactor.text(&request_line(program, operation)).into_owned(),
         request_headers: headers(&draft.headers),
-        request_body: shown_message(&draft.body, (redactor, &sent)),
+        request_body: shown_message(&draft.body, redactor, &sent),
         status: (response.status != 0).then_some(response.status),
         response_headers: headers(&response.headers),
-        response_body: shown_message(&response.body, (redactor, &received)),
+        response_body: shown_message(&response.body, redactor, &received),
         detail: redactor.text(detail).into_owned(),
         trace_id: draft.trace_id.map(|id| id.iter().map(|byte| format!("{byte:02x}")).collect()),
     }
 }
 
-/// What is hidden in this exchange.
+/// The redactor of this exchange, with the secrets that the exchange itself contains.
 fn redactor_of(program: &Program, operation: &Operation) -> Redactor {
     let Operation { draft, response, .. } = operation;
     let fields = draft.headers.iter().chain(response.headers.iter());
@@ -105,19 +109,19 @@ fn redactor_of(program: &Program, operation: &Operation) -> Redactor {
 }
 
 fn request_line(program: &Program, operation: &Operation) -> String {
-    let origin = &program.origins[operation.draft.origin];
+    let origin = program.origin(operation.draft.origin);
     let path = String::from_utf8_lossy(&operation.draft.path);
     match origin.kind {
-        Kind::Http => {
+        OriginKind::Http => {
             let method = String::from_utf8_lossy(&operation.draft.method);
             format!("{method} {}", origin.url(&path))
         }
-        Kind::Grpc => format!("gRPC {}{path}", origin.authority),
+        OriginKind::Grpc => format!("gRPC {}{path}", origin.authority),
     }
 }
 
-/// A body as it may be shown. What is no text is not shown in another notation, in which nothing secret
-/// could be found any more; its size is.
+/// A body in the form that may be shown. Of a binary body only the size is shown: in another notation its secrets
+/// could not be found.
 fn shown(bytes: &[u8], redactor: &Redactor) -> String {
     let end = bytes.len().min(KEPT_BODY_BYTES);
     let text = match std::str::from_utf8(&bytes[..end]) {
@@ -129,19 +133,20 @@ fn shown(bytes: &[u8], redactor: &Redactor) -> String {
     let is_plain = |text: &&str| !text.chars().any(|c| c.is_control() && !c.is_whitespace());
     match text.filter(is_plain) {
         Some(text) => cut(redactor.text(text).into_owned()),
-        None => format!("({} bytes that are no text)", bytes.len()),
+        None => format!("({} bytes that are not text)", bytes.len()),
     }
 }
 
-/// A body as it may be shown: one that `decode` makes JSON of, a gRPC message, as that. Of several the first.
-fn shown_message(body: &[u8], (redactor, decode): (&Redactor, Decode<'_>)) -> String {
+/// A body in the form that may be shown: a gRPC message that `decode` understands is shown as JSON, the first
+/// where there are several.
+fn shown_message(body: &[u8], redactor: &Redactor, decode: Decode<'_>) -> String {
     match Framed::first(body).and_then(Framed::message).ok().and_then(decode) {
         Some(json) => cut(redactor.text(&json.to_string()).into_owned()),
         None => shown(body, redactor),
     }
 }
 
-/// Makes JSON of a message; none where the bytes are no such message.
+/// Converts a message to JSON; none where the bytes are not such a message.
 type Decode<'a> = &'a dyn Fn(&[u8]) -> Option<serde_json::Value>;
 
 fn cut(mut text: String) -> String {
@@ -165,19 +170,19 @@ mod tests {
     }
 
     #[test]
-    fn bodies_are_text_where_they_are_text() {
+    fn text_bodies_are_shown_and_binary_bodies_only_by_size() {
         let redactor = redactor("hunter2");
         assert_eq!(shown("tëxt\n".as_bytes(), &redactor), "tëxt\n");
-        assert_eq!(shown(&[0, 0, 0, 0, 5, 10], &redactor), "(6 bytes that are no text)");
+        assert_eq!(shown(&[0, 0, 0, 0, 5, 10], &redactor), "(6 bytes that are not text)");
         assert_eq!(shown(&"é".as_bytes()[..1], &redactor), "");
     }
 
     #[test]
-    fn a_secret_at_the_end_of_what_is_shown_is_hidden_whole() {
+    fn a_secret_that_crosses_the_end_of_the_shown_part_is_redacted() {
         let redactor = redactor("hunter2");
         for before in EXEMPLAR_BODY_BYTES - 8..EXEMPLAR_BODY_BYTES {
             let body = format!("{}hunter2 and more", "x".repeat(before));
-            assert!(!shown(body.as_bytes(), &redactor).contains("xh"), "{before} bytes before it");
+            assert!(!shown(body.as_bytes(), &redactor).contains("xh"), "{before} bytes before the secret");
         }
     }
 }

@@ -1,12 +1,14 @@
 //! What a virtual user does for one arrival, as a state machine that the loop drives.
 //!
-//! The loop resumes an iteration with an [`Event`]; the iteration says through its [`Context`] what it
-//! wants next: zero or more requests and timers, all of which may be in flight at once. Steps of a plan
-//! are one implementation; scripts will be another. An iteration never touches a socket or a clock.
+//! The loop resumes an iteration with an [`Event`]. Through its [`Context`] the iteration asks for what it needs
+//! next: zero or more requests and timers, all of which may be in flight at once. Steps of a plan are one
+//! implementation; scripts will be another. An iteration never uses a socket or a clock.
 
 use evidence::{Instant, Outcome};
 
-use crate::operation::{Draft, OperationToken, Operations, Response};
+use crate::exchange::{CheckResult, OperationName, OperationToken, RequestDraft, Response};
+use crate::index::{CheckIndex, EndpointIndex, OperationIndex};
+use crate::operation::Operations;
 use crate::program::Counters;
 
 /// One scheduled start.
@@ -20,9 +22,6 @@ pub struct Arrival {
     pub virtual_user: u32,
 }
 
-/// By which name an iteration knows one of its operations.
-pub type WantId = u32;
-
 /// Why an iteration is resumed.
 #[derive(Debug)]
 pub enum Event<'a> {
@@ -30,21 +29,21 @@ pub enum Event<'a> {
     Begin(Arrival),
     /// One of its requests has ended.
     Completed {
-        /// Which one.
-        want: WantId,
-        /// What came back; partial where `transport` says so.
+        /// The name that the iteration gave to the request.
+        name: OperationName,
+        /// What was received; incomplete where `transport` is set.
         response: &'a Response,
-        /// Set when no complete response came: how the exchange failed.
+        /// How the exchange failed; set when no complete response was received.
         transport: Option<Outcome>,
     },
-    /// One of its timers has fired.
-    Fired(WantId),
+    /// The timer of this name has fired.
+    TimerFired(OperationName),
 }
 
 /// Whether an iteration has more to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// Something it wants is in flight.
+    /// A request or a timer of it is in flight.
     Waiting,
     /// It is over; nothing of it is in flight.
     Done,
@@ -52,78 +51,78 @@ pub enum Progress {
 
 /// The iterations of one virtual user, one after the other.
 pub trait Iteration: Send {
-    /// Go on from `event`. Must want something or have something in flight when it returns
-    /// [`Progress::Waiting`].
+    /// Go on from `event`. When it returns [`Progress::Waiting`], a request or a timer must be in flight or must
+    /// have been asked for.
     fn resume(&mut self, event: Event<'_>, context: &mut Context<'_>) -> Progress;
 }
 
-/// Makes iterations for a scenario's virtual users, and says where its arrivals belong.
+/// Makes the iterations of a scenario's virtual users, and assigns its arrivals to endpoints.
 pub trait Behaviour: Send + Sync {
     /// The iterations of a new virtual user.
     fn virtual_user(&self) -> Box<dyn Iteration>;
 
-    /// The endpoint an arrival belongs to, also when it is dropped: the step drawn from a mix. None for a
-    /// sequence, whose arrivals belong to the whole iteration.
-    fn endpoint_of(&self, arrival: u64) -> Option<usize>;
+    /// The endpoint that an arrival is counted for, also when it is dropped: the step drawn from a mix. None for
+    /// a sequence, whose arrivals are counted for the whole iteration.
+    fn endpoint_of(&self, arrival: u64) -> Option<EndpointIndex>;
 }
 
-/// What an iteration wants, in the order it said so.
+/// What an iteration asks the loop for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Want {
+pub(crate) enum IterationRequest {
     /// Send the request drafted in this operation.
-    Request(u32),
-    /// Wake it at this instant.
-    Timer(WantId, Instant),
-    /// Send what is in this operation's outbox.
-    More(OperationToken),
-    /// End this operation, because it has lasted long enough.
+    Submit(OperationIndex),
+    /// Resume the iteration at an instant.
+    Timer { name: OperationName, at: Instant },
+    /// Send the messages in this operation's outbox.
+    SendMore(OperationToken),
+    /// Cut this operation short.
     Cut(OperationToken),
 }
 
-/// By which the loop knows a request, as long as it is under way.
+/// Identifies a request as long as it is under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestId(OperationToken);
 
-/// What follows a part of a request's body.
+/// Whether a message of a stream is its last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Then {
-    /// Another part.
-    More,
-    /// Nothing: the body is complete.
-    End,
+pub enum MessagePosition {
+    /// Another message follows.
+    NotLast,
+    /// The body is complete with it.
+    Last,
 }
 
-/// Through which an iteration says what it wants and what it thinks of a response.
+/// Through which an iteration asks for requests and timers, and gives its verdict on a response.
 #[derive(Debug)]
 pub struct Context<'a> {
     pub(crate) now: Instant,
     pub(crate) operations: &'a mut Operations,
-    pub(crate) wants: &'a mut Vec<Want>,
-    pub(crate) opinion: &'a mut Opinion,
+    pub(crate) requests: &'a mut Vec<IterationRequest>,
+    pub(crate) verdict: &'a mut ResponseVerdict,
     pub(crate) counters: &'a Counters,
-    /// The operation that has just completed, by its place.
-    pub(crate) completed: Option<u32>,
+    /// The operation that has just completed.
+    pub(crate) completed: Option<OperationIndex>,
 }
 
-/// What an iteration thinks of a completed request.
+/// An iteration's verdict on a completed request.
 #[derive(Debug, Default)]
-pub struct Opinion {
-    /// Its outcome; `ok` unless said otherwise.
+pub(crate) struct ResponseVerdict {
+    /// Its outcome; none means `ok`.
     pub(crate) outcome: Option<Outcome>,
-    /// Why, in words; kept only where the exchange is kept.
+    /// The reason in words; stored only in an exemplar.
     pub(crate) detail: String,
-    /// Checks by their place in the endpoint's list, and whether they held.
-    pub(crate) checks: Vec<(u16, bool)>,
-    /// Whether the operation that has just completed goes on with another request.
-    pub(crate) goes_on: bool,
-    /// Set when the measurement itself has become impossible.
+    /// The results of the endpoint's checks.
+    pub(crate) checks: Vec<(CheckIndex, CheckResult)>,
+    /// Whether the operation that has just completed continues with another request.
+    pub(crate) continues: bool,
+    /// Why the measurement itself has become impossible.
     pub(crate) abort: Option<String>,
 }
 
-impl Opinion {
+impl ResponseVerdict {
     pub(crate) fn clear(&mut self) {
         self.outcome = None;
-        self.goes_on = false;
+        self.continues = false;
         self.detail.clear();
         self.checks.clear();
     }
@@ -135,75 +134,78 @@ impl Context<'_> {
         self.now
     }
 
-    /// Ask for a request under the name `want`; fill in the draft that comes back.
-    pub fn request(&mut self, want: WantId) -> &mut Draft {
-        let place = self.operations.open(want);
-        self.wants.push(Want::Request(place));
-        self.operations.draft_mut(place)
+    /// Ask for a request under this name; fill in the draft that is returned.
+    pub fn request(&mut self, name: OperationName) -> &mut RequestDraft {
+        let index = self.operations.open(name);
+        self.requests.push(IterationRequest::Submit(index));
+        self.operations.draft_mut(index)
     }
 
     /// The request that was asked for last, since the iteration was resumed.
     pub fn last_request(&self) -> Option<RequestId> {
-        let place = self.wants.iter().rev().find_map(|want| match want {
-            Want::Request(place) => Some(*place),
+        let index = self.requests.iter().rev().find_map(|request| match request {
+            IterationRequest::Submit(index) => Some(*index),
             _ => None,
         })?;
-        Some(RequestId(self.operations.token(place)))
+        Some(RequestId(self.operations.token(index)))
     }
 
     /// Send a further message, which `fill` appends, of a request drafted with `sends_more`. Nothing happens
     /// when the request is over.
-    pub fn send(&mut self, request: RequestId, then: Then, fill: impl FnOnce(&mut Vec<u8>)) {
-        let Some((_, operation)) = self.operations.find(request.0.0) else { return };
+    pub fn send(&mut self, request: RequestId, position: MessagePosition, fill: impl FnOnce(&mut Vec<u8>)) {
+        let Some(operation) = self.operations.find(request.0) else { return };
         fill(&mut operation.outbox);
         operation.draft.messages += 1;
-        operation.draft.sends_more = then == Then::More;
-        self.wants.push(Want::More(request.0));
+        operation.draft.sends_more = position == MessagePosition::NotLast;
+        self.requests.push(IterationRequest::SendMore(request.0));
     }
 
-    /// End a request, because it has lasted long enough; it completes with what has come of its response. One
-    /// that was not sent yet goes on waiting.
+    /// Cut a request short: it completes with what was received of its response so far. A request that was not
+    /// sent yet keeps waiting.
     pub fn cut(&mut self, request: RequestId) {
-        self.wants.push(Want::Cut(request.0));
+        self.requests.push(IterationRequest::Cut(request.0));
     }
 
-    /// Ask to be resumed at `at` under the name `want`.
-    pub fn timer(&mut self, want: WantId, at: Instant) {
-        self.wants.push(Want::Timer(want, at));
+    /// Ask to be resumed at `at` under this name.
+    pub fn timer(&mut self, name: OperationName, at: Instant) {
+        self.requests.push(IterationRequest::Timer { name, at });
     }
 
-    /// The request that has just completed, as it was drafted.
-    pub(crate) fn completed_draft(&self) -> Option<&Draft> {
+    /// The draft of the request that has just completed.
+    pub(crate) fn completed_draft(&self) -> Option<&RequestDraft> {
         Some(&self.operations.get(self.completed?).draft)
     }
 
-    /// Go on with the request that has just completed, by another that `change` makes of its draft and that
-    /// belongs to it, its time too. When `change` fails nothing follows.
-    pub fn again<E>(&mut self, change: impl FnOnce(&mut Draft) -> Result<(), E>) -> Result<(), E> {
-        let Some(place) = self.completed else { return Ok(()) };
-        change(self.operations.draft_mut(place))?;
-        self.opinion.goes_on = true;
+    /// Continue the request that has just completed with another one, which `change` makes of its draft. Both
+    /// count as one request, times included. When `change` fails nothing follows.
+    pub fn continue_with<E>(
+        &mut self,
+        change: impl FnOnce(&mut RequestDraft) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Some(index) = self.completed else { return Ok(()) };
+        change(self.operations.draft_mut(index))?;
+        self.verdict.continues = true;
         Ok(())
     }
 
-    /// Say how the request that has just completed ended.
+    /// Set the outcome of the request that has just completed.
     pub fn set_outcome(&mut self, outcome: Outcome) {
-        self.opinion.outcome = Some(outcome);
+        self.verdict.outcome = Some(outcome);
     }
 
-    /// Say why, in words.
+    /// Set the reason of the outcome, in words.
     pub fn set_detail(&mut self, detail: &str) {
-        self.opinion.detail.clear();
-        self.opinion.detail.push_str(detail);
+        self.verdict.detail.clear();
+        self.verdict.detail.push_str(detail);
     }
 
-    /// The measurement has become impossible, through no fault of the target: end the run and say why.
-    pub fn abort(&mut self, why: &str) {
-        self.opinion.abort = Some(why.to_owned());
+    /// The measurement has become impossible, through no fault of the target: end the run with this reason.
+    pub fn abort(&mut self, reason: &str) {
+        self.verdict.abort = Some(reason.to_owned());
     }
 
-    /// Say whether a check of the endpoint, by its place in the endpoint's list, held.
-    pub fn check(&mut self, check: u16, held: bool) {
-        self.opinion.checks.push((check, held));
+    /// Set the result of a check of the endpoint.
+    pub fn check(&mut self, check: CheckIndex, result: CheckResult) {
+        self.verdict.checks.push((check, result));
     }
 }

@@ -1,13 +1,13 @@
-//! The sockets of one loop: connections, which request goes over which, bytes in and out.
+//! The sockets of one loop: its connections, which request uses which, bytes in and out.
 //!
-//! It knows nothing of scenarios or time limits. What ends on the wire it puts into a list that the loop
-//! empties; what fails because the generator itself has run out of something is an error.
+//! It does not use scenarios or time limits. Operations that end on the wire are put into a list that the loop
+//! empties; an error means that the generator itself has run out of a resource.
 
 mod collector;
 mod connection;
 mod exhausted;
 mod lifecycle;
-mod lost;
+mod loss;
 mod pool;
 mod protocol;
 mod relay;
@@ -19,22 +19,50 @@ mod tunnel;
 use std::sync::Arc;
 
 use evidence::Instant;
-use mio::Registry;
 use mio::event::Event;
+use mio::{Registry, Token};
 use slab::Slab;
 use workload::connection::Reuse;
 
 use crate::clock::Clock;
-use crate::operation::{Ended, Opening, OperationToken, Operations};
+use crate::exchange::{ConnectionSetup, EndedOperation, OperationToken};
+use crate::index::{ConnectionIndex, OriginIndex};
+use crate::operation::Operations;
 use crate::program::Program;
-use connection::{Connection, State};
+use collector::ResponseSink;
+use connection::{Connection, ConnectionState, ReadError};
 pub use exhausted::Exhausted;
-use lost::Lost;
+use loss::ConnectionLoss;
 use pool::Pool;
 
-/// Tokens below this are not connections.
-pub(crate) const FIRST_CONNECTION: usize = 2;
+/// Tokens below this belong to the loop's timer and waker.
+const FIRST_CONNECTION: usize = 2;
 const READ_BUFFER_BYTES: usize = 128 * 1024;
+
+/// Whether a readiness event is one of a connection.
+pub(crate) fn is_connection(token: Token) -> bool {
+    token.0 >= FIRST_CONNECTION
+}
+
+fn token_of(connection: ConnectionIndex) -> Token {
+    Token(connection.0 + FIRST_CONNECTION)
+}
+
+/// A connection that was opened, and how long that took.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EstablishedConnection {
+    pub(crate) origin: OriginIndex,
+    pub(crate) setup: ConnectionSetup,
+}
+
+/// How far a socket is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ReadUntil {
+    /// Until a read that does not fill the buffer: the socket is empty then.
+    ShortRead,
+    /// Until the end of the stream: the peer has closed its side.
+    EndOfStream,
+}
 
 /// The sockets of one loop.
 #[derive(Debug)]
@@ -45,26 +73,27 @@ pub(crate) struct Network {
     connections: Slab<Connection>,
     pools: Vec<Pool>,
     buffer: Box<[u8]>,
-    /// What has ended since the loop last looked.
-    pub(crate) ended: Vec<Ended>,
-    dirty: Vec<usize>,
+    /// Operations that ended since the loop last emptied this list.
+    pub(crate) ended: Vec<EndedOperation>,
+    /// Connections that may have bytes to write.
+    dirty: Vec<ConnectionIndex>,
     /// Counts connections, so that each has a serial of its own.
     opened: u32,
-    /// When the loop learnt of the events that it handles now: what is read had come by then.
+    /// When the loop woke up for the events that it handles now: what is read was received by then.
     woke: Instant,
-    /// Connections that were opened since the loop last looked: their origin, and how long that took.
-    pub(crate) established: Vec<(usize, Opening)>,
+    /// Connections that were opened since the loop last emptied this list.
+    pub(crate) established: Vec<EstablishedConnection>,
     /// Origins whose connections live as long as an iteration.
-    ephemeral: Vec<usize>,
-    /// What a lost connection carried; empty but while one is killed.
-    lost: Vec<OperationToken>,
+    ephemeral: Vec<OriginIndex>,
+    /// The operations of a connection that is being killed; empty otherwise.
+    carried: Vec<OperationToken>,
 }
 
 impl Network {
     pub(crate) fn new(program: Arc<Program>, clock: Clock, registry: Registry) -> Self {
-        let pools = program.origins.iter().map(|o| Pool::new(o.speaks)).collect();
-        let is_ephemeral = |place: &usize| program.origins[*place].reuse == Reuse::Iteration;
-        let ephemeral = (0..program.origins.len()).filter(is_ephemeral).collect();
+        let pools = program.origins.iter().map(|o| Pool::new(o.protocol)).collect();
+        let is_ephemeral = |origin: &OriginIndex| program.origin(*origin).reuse == Reuse::Iteration;
+        let ephemeral = (0..program.origins.len()).map(OriginIndex).filter(is_ephemeral).collect();
         Network {
             program,
             clock,
@@ -78,7 +107,7 @@ impl Network {
             woke: Instant::EPOCH,
             established: Vec::new(),
             ephemeral,
-            lost: Vec::new(),
+            carried: Vec::new(),
         }
     }
 
@@ -86,114 +115,128 @@ impl Network {
         self.connections.len()
     }
 
-    /// The events that follow were learnt of at this instant.
+    /// Set the instant at which the loop woke up for the events that follow.
     pub(crate) fn woke(&mut self, at: Instant) {
         self.woke = at;
     }
 
-    /// Write what `submit`, `ready` and `abandon` have left in outgoing buffers, and give the room that was
-    /// left to operations that wait for it.
+    fn connection(&self, index: ConnectionIndex) -> &Connection {
+        &self.connections[index.0]
+    }
+
+    fn connection_mut(&mut self, index: ConnectionIndex) -> &mut Connection {
+        &mut self.connections[index.0]
+    }
+
+    fn pool(&mut self, origin: OriginIndex) -> &mut Pool {
+        &mut self.pools[origin.0]
+    }
+
+    /// Write what `submit`, `ready` and `abandon` have left in outgoing buffers, and start waiting operations
+    /// where a shared connection has capacity again.
     pub(crate) fn flush(&mut self, operations: &mut Operations) -> Result<(), Exhausted> {
-        while let Some(place) = self.dirty.pop() {
-            self.start_waiting(place, operations);
-            if let Some(connection) = self.connections.get_mut(place) {
+        while let Some(index) = self.dirty.pop() {
+            self.start_waiting(index, operations);
+            if let Some(connection) = self.connections.get_mut(index.0) {
                 connection.is_dirty = false;
                 match connection.write() {
                     Ok(()) if connection.has_outgoing() => {}
                     Ok(()) => connection.note_written(operations, self.clock.now()),
-                    Err(lost) => self.kill(place, (&lost, operations))?,
+                    Err(loss) => self.kill(index, &loss, operations)?,
                 }
             }
         }
         Ok(())
     }
 
-    /// Something happened on a connection.
+    /// Handle a readiness event of a connection.
     pub(crate) fn ready(&mut self, event: &Event, operations: &mut Operations) -> Result<(), Exhausted> {
-        let place = event.token().0 - FIRST_CONNECTION;
-        let Some(connection) = self.connections.get_mut(place) else { return Ok(()) };
-        if connection.state == State::Connecting {
+        let index = ConnectionIndex(event.token().0 - FIRST_CONNECTION);
+        let Some(connection) = self.connections.get_mut(index.0) else { return Ok(()) };
+        if connection.state == ConnectionState::Connecting {
             if !event.is_writable() && !event.is_error() && !event.is_write_closed() {
                 return Ok(());
             }
-            match connection.establish(&self.program.origins[connection.origin], self.clock.now()) {
+            match connection.establish(self.program.origin(connection.origin), self.clock.now()) {
                 Ok(false) => return Ok(()),
-                Ok(true) => self.established(place, operations)?,
-                Err(lost) => return self.failed_to_connect(place, (&lost, operations)),
+                Ok(true) => self.established(index, operations)?,
+                Err(loss) => return self.failed_to_connect(index, &loss, operations),
             }
         } else if event.is_writable() {
-            self.mark_dirty(place);
+            self.mark_dirty(index);
         }
-        if event.is_readable() || event.is_read_closed() || event.is_error() {
-            self.read(place, (event.is_read_closed() || event.is_error(), operations))?;
+        let is_at_end = event.is_read_closed() || event.is_error();
+        if event.is_readable() || is_at_end {
+            let until = if is_at_end { ReadUntil::EndOfStream } else { ReadUntil::ShortRead };
+            self.read(index, until, operations)?;
         }
         Ok(())
     }
 
-    fn mark_dirty(&mut self, place: usize) {
-        let connection = &mut self.connections[place];
+    fn mark_dirty(&mut self, index: ConnectionIndex) {
+        let connection = self.connection_mut(index);
         if !connection.is_dirty {
             connection.is_dirty = true;
-            self.dirty.push(place);
+            self.dirty.push(index);
         }
     }
 
     fn read(
         &mut self,
-        place: usize,
-        (to_the_end, operations): (bool, &mut Operations),
+        index: ConnectionIndex,
+        until: ReadUntil,
+        operations: &mut Operations,
     ) -> Result<(), Exhausted> {
         loop {
-            let Some(connection) = self.connections.get_mut(place) else { return Ok(()) };
+            let Some(connection) = self.connections.get_mut(index.0) else { return Ok(()) };
             let state = connection.state;
-            match connection.read(&mut self.buffer, (operations, self.woke), &mut self.ended) {
+            let mut sink = ResponseSink { operations, ended: &mut self.ended, at: self.woke };
+            match connection.read(&mut self.buffer, &mut sink) {
                 Ok(0) => {
-                    let lost = connection.at_end((operations, self.woke), &mut self.ended);
-                    return self.kill(place, (&lost, operations));
+                    let loss = connection.at_end(&mut sink);
+                    return self.kill(index, &loss, operations);
                 }
                 Ok(n) => {
                     if state != connection.state {
-                        self.established(place, operations)?;
+                        self.established(index, operations)?;
                     }
-                    self.settle(place, operations)?;
-                    // A short read has emptied the socket, so another would only say "would block"; but
+                    self.after_read(index, operations)?;
+                    // A short read has emptied the socket, so another would only fail with "would block"; but
                     // where the peer has closed its side, that end is still to be read.
-                    if n < self.buffer.len() && !to_the_end {
+                    if n < self.buffer.len() && until == ReadUntil::ShortRead {
                         return Ok(());
                     }
                 }
-                Err(connection::ReadError::WouldBlock) => return Ok(()),
-                Err(connection::ReadError::Failed(lost)) => {
-                    return self.kill(place, (&lost, operations));
-                }
+                Err(ReadError::WouldBlock) => return Ok(()),
+                Err(ReadError::Failed(loss)) => return self.kill(index, &loss, operations),
             }
         }
     }
 
-    /// After bytes were taken in: put an idle connection back, close a spent one, use freed room.
-    fn settle(&mut self, place: usize, operations: &mut Operations) -> Result<(), Exhausted> {
-        let Some(connection) = self.connections.get_mut(place) else { return Ok(()) };
+    /// After bytes were received: put an idle connection back, close a used-up one, use capacity that became free.
+    fn after_read(&mut self, index: ConnectionIndex, operations: &mut Operations) -> Result<(), Exhausted> {
+        let Some(connection) = self.connections.get_mut(index.0) else { return Ok(()) };
         if connection.has_outgoing() {
-            self.mark_dirty(place);
+            self.mark_dirty(index);
         }
-        let connection = &mut self.connections[place];
-        if connection.state != State::Open {
+        let connection = self.connection_mut(index);
+        if connection.state != ConnectionState::Open {
             return Ok(());
         }
         let origin = connection.origin;
-        if !self.is_shared(place) {
-            let finished = self.connections[place].has_just_finished();
-            return if finished { self.finished(place, operations) } else { Ok(()) };
+        if !self.is_shared(index) {
+            let is_finished = self.connection_mut(index).take_finished();
+            return if is_finished { self.finished(index, operations) } else { Ok(()) };
         }
-        if !self.connections[place].wire.reusable() {
-            self.discount(place);
-            if self.connections[place].wire.open_requests() == 0 {
-                self.close(place);
+        if !self.connection(index).wire.reusable() {
+            self.discount(index);
+            if self.connection(index).wire.open_requests() == 0 {
+                self.close(index);
             }
             return self.replace(origin, operations);
         }
-        if !self.pools[origin].waiting.is_empty() {
-            self.start_waiting(place, operations);
+        if !self.pool(origin).waiting.is_empty() {
+            self.start_waiting(index, operations);
         }
         Ok(())
     }

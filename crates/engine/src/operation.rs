@@ -1,178 +1,92 @@
-//! Requests under way: what was drafted, what has come back so far.
+//! Requests under way: the drafts, and what was received so far.
 //!
-//! Operations are kept in a pool and their buffers are used again, so that in steady state a request
-//! allocates nothing.
+//! Operations are kept in a pool and their buffers are reused, so that in steady state a request allocates
+//! nothing.
 
 use std::sync::Arc;
 
 use evidence::{Instant, Outcome};
+use wire::StartError;
 use wire::grpc::{Deframer, MessageError};
 use wire::h2::StreamId;
-use wire::{HeaderView, Headers, StartError};
 
-use crate::iteration::WantId;
+use crate::exchange::{
+    BodyReading, ConnectionSetup, Exchange, MessageCounts, OperationName, OperationToken, RequestDraft,
+    RequestPhases, Response, VuSlotPosition,
+};
+use crate::index::{ConnectionIndex, EndpointPhase, OperationIndex, PhaseIndex, UserIndex};
 
-/// Buffers that grew past this are given back when their operation ends, so that one huge exchange does
-/// not stay in memory for the rest of the run.
+/// Buffers that grew past this are shrunk when their operation ends, so that one huge exchange does not stay in
+/// memory for the rest of the run.
 const KEPT_BUFFER_BYTES: usize = 64 * 1024;
-/// How much of a response's headers is kept.
-const HEADER_BYTES: usize = 16 * 1024;
-/// The longest body that is kept for checks.
-pub const CHECKED_BODY_BYTES: usize = 16 * 1024 * 1024;
-
-/// What an iteration wants to be sent.
-#[derive(Debug, Default)]
-pub struct Draft {
-    /// The place of the origin in the program.
-    pub origin: usize,
-    /// The place of the endpoint in the program.
-    pub endpoint: usize,
-    /// When it is due: the arrival's due instant, or the end of the step before plus think time.
-    pub due: Instant,
-    /// When it has failed if no complete response has come.
-    pub deadline: Instant,
-    /// Such as `GET`.
-    pub method: Vec<u8>,
-    /// Path and query.
-    pub path: Vec<u8>,
-    /// Without those that the connection writes itself.
-    pub headers: Headers,
-    /// The body, framed for gRPC.
-    pub body: Vec<u8>,
-    /// How many bytes of the response's body are kept.
-    pub keep_body_bytes: usize,
-    /// The trace id that was sent.
-    pub trace_id: Option<[u8; 16]>,
-    /// Whether the body goes on after what is drafted: [`crate::iteration::Context::send`].
-    pub sends_more: bool,
-    /// What is made of the response's body.
-    pub reads: Reads,
-    /// How many messages of a stream the body holds.
-    pub messages: u64,
-}
-
-/// What is made of a response's body.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub enum Reads {
-    /// It is kept from its beginning.
-    #[default]
-    Whole,
-    /// It is a stream of gRPC messages: they are counted, and the last one is kept with its prefix.
-    Messages {
-        /// After this many the request is cancelled, and that is no failure.
-        cut_after: Option<u64>,
-    },
-}
-
-/// What has come back.
-#[derive(Debug, Default)]
-pub struct Response {
-    /// HTTP status; 0 until a head came.
-    pub status: u16,
-    /// Headers, then trailers, in the order they came.
-    pub headers: Headers,
-    /// The kept part of the body.
-    pub body: Vec<u8>,
-    /// Bytes of body in all; of a stream of messages those of the last.
-    pub body_bytes: u64,
-    /// How many messages of a stream have come.
-    pub messages: u64,
-    /// When the first of them came.
-    pub first_message: Option<Instant>,
-    /// Whether the stream was cancelled because it had lasted long enough.
-    pub is_cut: bool,
-}
-
-impl Response {
-    /// The last header or trailer of this lower-case name: trailers win.
-    pub fn header(&self, name: &[u8]) -> Option<&[u8]> {
-        self.headers.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name)).last().map(|(_, value)| value)
-    }
-
-    /// Whether all of the body was kept.
-    pub fn is_whole(&self) -> bool {
-        self.body.len() as u64 == self.body_bytes
-    }
-
-    pub(crate) fn add_headers(&mut self, headers: HeaderView<'_>) {
-        self.headers.extend(headers, HEADER_BYTES);
-    }
-
-    pub(crate) fn add_body(&mut self, chunk: &[u8], keep: usize) {
-        self.body_bytes += chunk.len() as u64;
-        let room = keep.saturating_sub(self.body.len());
-        self.body.extend_from_slice(&chunk[..chunk.len().min(room)]);
-    }
-}
-
-/// How long a connection took to open.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Opening {
-    pub(crate) connecting_ns: u64,
-    pub(crate) tls_handshaking_ns: u64,
-}
-
-/// The phases of an answered request, in nanoseconds; one follows the other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Phases {
-    pub(crate) blocked_ns: u64,
-    pub(crate) opening: Opening,
-    pub(crate) sending_ns: u64,
-    pub(crate) waiting_ns: u64,
-    pub(crate) receiving_ns: u64,
-}
-
-/// Where a virtual user of a closed model sits.
-///
-/// It keeps to one connection as long as it can: what one read brings to an end then goes on with one write,
-/// instead of a write for each of the connections that would have their turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct VuSlot {
-    pub(crate) nth: u32,
-    /// How many seats its scenario has in this loop.
-    pub(crate) of: u32,
-}
 
 /// One request under way.
 #[derive(Debug)]
 pub(crate) struct Operation {
     pub(crate) generation: u32,
     pub(crate) is_open: bool,
-    /// The virtual user it belongs to, by its place in the loop.
-    pub(crate) owner: u32,
-    /// Where its owner sits; nowhere in an open model.
-    pub(crate) seat: Option<VuSlot>,
-    pub(crate) want: WantId,
-    pub(crate) draft: Draft,
+    /// The virtual user that sends it.
+    pub(crate) owner: UserIndex,
+    /// The VU slot of its owner; none in an open model.
+    pub(crate) vu_slot: Option<VuSlotPosition>,
+    pub(crate) name: OperationName,
+    pub(crate) draft: RequestDraft,
     pub(crate) response: Response,
-    /// When its first byte was sent; [`Instant::NEVER`] before.
-    pub(crate) sent: Instant,
-    /// When it was begun, all of its bytes were sent, and the head of its response was read;
-    /// [`Instant::NEVER`] before.
-    pub(crate) begun: Instant,
-    pub(crate) written: Instant,
-    pub(crate) answered: Instant,
-    /// What its own connection cost it, if one was opened for it.
-    pub(crate) opening: Opening,
-    /// The connection that carries it, by its place in the loop.
-    pub(crate) connection: Option<usize>,
-    /// Whether it stands in line for a connection.
+    /// When the iteration asked for it; [`Instant::NEVER`] before, as are the other instants.
+    pub(crate) begun_at: Instant,
+    /// When its first byte was sent.
+    pub(crate) sent_at: Instant,
+    /// When all of its bytes were sent.
+    pub(crate) written_at: Instant,
+    /// When the head of its response was read.
+    pub(crate) answered_at: Instant,
+    /// How long its own connection took to open, if one was opened for it.
+    pub(crate) setup: ConnectionSetup,
+    /// The connection that carries it.
+    pub(crate) connection: Option<ConnectionIndex>,
+    /// Whether it waits in its origin's queue for a connection.
     pub(crate) is_waiting: bool,
     /// Why it could not be put on the wire.
-    pub(crate) unsendable: Option<StartError>,
-    /// Why its connection was of no use.
-    pub(crate) trouble: Option<Arc<str>>,
+    pub(crate) start_error: Option<StartError>,
+    /// Why its connection was lost or could not be opened.
+    pub(crate) connection_error: Option<Arc<str>>,
     pub(crate) bytes_out: u64,
     pub(crate) bytes_in: u64,
-    /// By which the connection knows a request whose body goes on.
+    /// The HTTP/2 stream of a request that sends further messages.
     pub(crate) stream: Option<StreamId>,
-    /// What is to be sent of it next.
+    /// Messages that are to be sent next.
     pub(crate) outbox: Vec<u8>,
     deframer: Deframer,
 }
 
 impl Operation {
-    /// Take in a part of a stream of messages. True when as many have come as were asked for.
+    fn new() -> Self {
+        Operation {
+            generation: 0,
+            is_open: false,
+            owner: UserIndex(0),
+            vu_slot: None,
+            name: 0,
+            draft: RequestDraft::default(),
+            response: Response::default(),
+            begun_at: Instant::NEVER,
+            sent_at: Instant::NEVER,
+            written_at: Instant::NEVER,
+            answered_at: Instant::NEVER,
+            setup: ConnectionSetup::default(),
+            connection: None,
+            is_waiting: false,
+            start_error: None,
+            connection_error: None,
+            bytes_out: 0,
+            bytes_in: 0,
+            stream: None,
+            outbox: Vec::new(),
+            deframer: Deframer::default(),
+        }
+    }
+
+    /// Read a part of a stream of messages. True when `cut_after` messages were received.
     pub(crate) fn take_messages(
         &mut self,
         chunk: &[u8],
@@ -196,77 +110,66 @@ impl Operation {
         Ok(is_enough(response.messages))
     }
 
-    /// Whether a stream of messages that has come to its end ended between two of them.
-    pub(crate) fn ends_well(&self) -> bool {
-        self.draft.reads == Reads::Whole || self.response.is_cut || self.deframer.finish().is_ok()
+    /// Whether a stream of messages ended between two messages. A body that is read whole always does.
+    pub(crate) fn has_whole_messages(&self) -> bool {
+        self.draft.body_reading == BodyReading::Whole
+            || self.response.is_cut
+            || self.deframer.finish().is_ok()
     }
 
-    /// When the first message of a stream had come, counted from when it was due, in nanoseconds.
-    pub(crate) fn first_message_ns(&self) -> Option<u64> {
-        Some(self.response.first_message?.since(self.draft.due).as_nanos() as u64)
-    }
-    fn new() -> Self {
-        Operation {
-            generation: 0,
-            is_open: false,
-            owner: 0,
-            seat: None,
-            want: 0,
-            draft: Draft::default(),
-            response: Response::default(),
-            sent: Instant::NEVER,
-            begun: Instant::NEVER,
-            written: Instant::NEVER,
-            answered: Instant::NEVER,
-            opening: Opening::default(),
-            connection: None,
-            is_waiting: false,
-            unsendable: None,
-            trouble: None,
-            bytes_out: 0,
-            bytes_in: 0,
-            stream: None,
-            outbox: Vec::new(),
-            deframer: Deframer::default(),
+    /// What is recorded of it, once it has ended with `outcome` at `now`.
+    pub(crate) fn exchange(&self, phase: PhaseIndex, outcome: Outcome, now: Instant) -> Exchange {
+        let since = |from: Instant, to: Instant| to.since(from).as_nanos() as u64;
+        let due = self.draft.due;
+        Exchange {
+            at: EndpointPhase { endpoint: self.draft.endpoint, phase },
+            outcome,
+            response_ns: since(due, now),
+            service_ns: (self.sent_at != Instant::NEVER).then(|| since(self.sent_at, now)),
+            bytes_in: self.bytes_in,
+            bytes_out: self.bytes_out,
+            first_message_ns: self.response.first_message.map(|first| since(due, first)),
+            messages: MessageCounts { received: self.response.messages, sent: self.draft.messages },
+            phases: self.phases(now).filter(|_| outcome.is_answer()),
         }
     }
 
-    /// Its phases, now that all of the response is here; none if it was never sent or has no response.
-    pub(crate) fn phases(&self, now: Instant) -> Option<Phases> {
-        if self.sent == Instant::NEVER || self.answered == Instant::NEVER {
+    /// Its phases, once all of the response was received; none if it was never sent or has no response.
+    fn phases(&self, now: Instant) -> Option<RequestPhases> {
+        if self.sent_at == Instant::NEVER || self.answered_at == Instant::NEVER {
             return None;
         }
         let between = |from: Instant, to: Instant| to.since(from).as_nanos() as u64;
-        // A response may come before all of the request is sent.
-        let written = self.written.min(self.answered.max(self.sent));
-        let answered = self.answered.max(written);
-        let opening_ns = self.opening.connecting_ns + self.opening.tls_handshaking_ns;
-        Some(Phases {
-            blocked_ns: between(self.begun, self.sent).saturating_sub(opening_ns),
-            opening: self.opening,
-            sending_ns: between(self.sent, written),
+        // A response may be received before all of the request is sent.
+        let written = self.written_at.min(self.answered_at.max(self.sent_at));
+        let answered = self.answered_at.max(written);
+        let setup_ns = self.setup.connecting_ns + self.setup.tls_handshaking_ns;
+        Some(RequestPhases {
+            blocked_ns: between(self.begun_at, self.sent_at).saturating_sub(setup_ns),
+            setup: self.setup,
+            sending_ns: between(self.sent_at, written),
             waiting_ns: between(written, answered),
             receiving_ns: between(answered, now),
         })
     }
 
-    /// What is known of a failure besides its outcome.
-    pub(crate) fn reason(&self) -> Option<String> {
-        let trouble = || self.trouble.as_ref().map(ToString::to_string);
-        self.unsendable.map(|error| error.to_string()).or_else(trouble)
+    /// Why it failed, where more is known than its outcome.
+    pub(crate) fn failure_reason(&self) -> Option<String> {
+        let connection = || self.connection_error.as_ref().map(ToString::to_string);
+        self.start_error.map(|error| error.to_string()).or_else(connection)
     }
 
-    fn reset(&mut self, want: WantId) {
+    fn reset(&mut self, name: OperationName) {
         self.is_open = true;
-        self.want = want;
-        self.sent = Instant::NEVER;
-        self.written = Instant::NEVER;
-        self.answered = Instant::NEVER;
-        self.opening = Opening::default();
+        self.name = name;
+        self.sent_at = Instant::NEVER;
+        self.written_at = Instant::NEVER;
+        self.answered_at = Instant::NEVER;
+        self.setup = ConnectionSetup::default();
         self.connection = None;
         self.is_waiting = false;
-        self.unsendable = None;
-        self.trouble = None;
+        self.start_error = None;
+        self.connection_error = None;
         self.bytes_out = 0;
         self.bytes_in = 0;
         self.draft.method.clear();
@@ -275,15 +178,12 @@ impl Operation {
         self.draft.body.clear();
         self.draft.trace_id = None;
         self.draft.sends_more = false;
-        self.draft.reads = Reads::Whole;
+        self.draft.body_reading = BodyReading::Whole;
         self.draft.messages = 0;
         self.stream = None;
         self.outbox.clear();
         self.deframer.clear();
-        self.response.status = 0;
-        self.response.headers.clear();
-        self.response.body.clear();
-        self.response.body_bytes = 0;
+        self.response.clear();
         self.response.messages = 0;
         self.response.first_message = None;
         self.response.is_cut = false;
@@ -293,99 +193,74 @@ impl Operation {
     }
 }
 
-/// An operation's name on the wire: its place, and how often that place was used before, so that an
-/// answer to an operation that was given up cannot be taken for another's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct OperationToken(pub(crate) wire::Token);
-
-impl OperationToken {
-    fn place(self) -> usize {
-        (self.0 & 0xffff_ffff) as usize
-    }
-
-    fn generation(self) -> u32 {
-        (self.0 >> 32) as u32
-    }
-}
-
-/// How an operation ended on the wire.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Ended {
-    pub(crate) operation: OperationToken,
-    /// None: a complete response came.
-    pub(crate) transport: Option<Outcome>,
-}
-
 /// The pool of operations of one loop.
 #[derive(Debug, Default)]
 pub(crate) struct Operations {
     all: Vec<Operation>,
-    free: Vec<u32>,
+    free: Vec<OperationIndex>,
 }
 
 impl Operations {
-    pub(crate) fn open(&mut self, want: WantId) -> u32 {
-        let place = self.free.pop().unwrap_or_else(|| {
+    pub(crate) fn open(&mut self, name: OperationName) -> OperationIndex {
+        let index = self.free.pop().unwrap_or_else(|| {
             self.all.push(Operation::new());
-            u32::try_from(self.all.len() - 1).expect("fewer operations than 2^32 fit into memory")
+            let last = u32::try_from(self.all.len() - 1);
+            OperationIndex(last.expect("fewer operations than 2^32 fit into memory"))
         });
-        self.all[place as usize].reset(want);
-        place
+        self.get_mut(index).reset(name);
+        index
     }
 
-    /// The operation goes on with another request: what it had and got for the one before is forgotten, its
-    /// times and bytes are not.
-    pub(crate) fn renew(&mut self, place: u32) {
-        let operation = &mut self.all[place as usize];
+    /// Prepare the operation for a further request: the connection and the response of the one before are
+    /// forgotten, its times and bytes are not.
+    pub(crate) fn renew(&mut self, index: OperationIndex) {
+        let operation = self.get_mut(index);
         operation.generation = operation.generation.wrapping_add(1);
         operation.connection = None;
         operation.is_waiting = false;
-        operation.response.status = 0;
-        operation.response.headers.clear();
-        operation.response.body.clear();
-        operation.response.body_bytes = 0;
+        operation.response.clear();
     }
 
-    pub(crate) fn close(&mut self, place: u32) {
-        let operation = &mut self.all[place as usize];
+    pub(crate) fn close(&mut self, index: OperationIndex) {
+        let operation = self.get_mut(index);
         debug_assert!(operation.is_open, "an operation is closed once");
         operation.is_open = false;
         operation.generation = operation.generation.wrapping_add(1);
-        self.free.push(place);
+        self.free.push(index);
     }
 
-    pub(crate) fn get(&self, place: u32) -> &Operation {
-        &self.all[place as usize]
+    pub(crate) fn get(&self, index: OperationIndex) -> &Operation {
+        &self.all[index.0 as usize]
     }
 
-    pub(crate) fn get_mut(&mut self, place: u32) -> &mut Operation {
-        &mut self.all[place as usize]
+    pub(crate) fn get_mut(&mut self, index: OperationIndex) -> &mut Operation {
+        &mut self.all[index.0 as usize]
     }
 
-    pub(crate) fn draft_mut(&mut self, place: u32) -> &mut Draft {
-        &mut self.all[place as usize].draft
+    pub(crate) fn draft_mut(&mut self, index: OperationIndex) -> &mut RequestDraft {
+        &mut self.get_mut(index).draft
     }
 
-    pub(crate) fn token(&self, place: u32) -> OperationToken {
-        OperationToken(u64::from(self.get(place).generation) << 32 | u64::from(place))
+    pub(crate) fn token(&self, index: OperationIndex) -> OperationToken {
+        OperationToken::new(index, self.get(index).generation)
     }
 
-    /// The place of the open operation of this token; none when it was given up meanwhile.
-    pub(crate) fn place_of(&mut self, token: OperationToken) -> Option<u32> {
-        self.find(token.0).map(|(place, _)| place)
+    /// The index of the open operation with this token; none when it was closed or renewed meanwhile.
+    pub(crate) fn index_of(&mut self, token: OperationToken) -> Option<OperationIndex> {
+        self.find(token).map(|_| token.index())
     }
 
-    /// The open operation of this token; none when it was given up meanwhile.
-    pub(crate) fn find(&mut self, token: wire::Token) -> Option<(u32, &mut Operation)> {
-        let token = OperationToken(token);
-        let operation = self.all.get_mut(token.place())?;
+    /// The open operation with this token; none when it was closed or renewed meanwhile.
+    pub(crate) fn find(&mut self, token: OperationToken) -> Option<&mut Operation> {
+        let operation = self.all.get_mut(token.index().0 as usize)?;
         let is_same = operation.is_open && operation.generation == token.generation();
-        is_same.then_some((token.place() as u32, operation))
+        is_same.then_some(operation)
     }
 
     /// Every open operation.
-    pub(crate) fn open_ones(&self) -> impl Iterator<Item = (u32, &Operation)> {
-        self.all.iter().enumerate().filter(|(_, o)| o.is_open).map(|(place, o)| (place as u32, o))
+    pub(crate) fn all_open(&self) -> impl Iterator<Item = (OperationIndex, &Operation)> {
+        let indexed = self.all.iter().enumerate();
+        indexed.filter(|(_, o)| o.is_open).map(|(index, o)| (OperationIndex(index as u32), o))
     }
 
     pub(crate) fn open_count(&self) -> usize {

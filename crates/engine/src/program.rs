@@ -1,15 +1,16 @@
-//! The workload, compiled for the loops: names resolved, templates cut up, patterns built, hosts looked up.
+//! The workload, compiled for the loops: names resolved, templates split, patterns built, hosts looked up.
 //!
 //! A program never changes while it runs, so loops share it without locks.
 
 mod call;
 mod compile;
+mod error;
 mod expectation;
 mod http;
-mod lookup;
+mod json_lookup;
 mod origin;
 mod resolve;
-mod text;
+mod template;
 mod tls;
 
 use std::collections::BTreeMap;
@@ -26,57 +27,57 @@ use workload::model::{Arrivals, Executor, Phase};
 use workload::plan::LoadedPlan;
 use workload::redact::Redactor;
 
+use crate::index::{EndpointIndex, OriginIndex, PhaseIndex, ScenarioIndex};
 pub(crate) use call::CallProgram;
-pub use compile::CompileError;
+pub use error::CompileError;
 pub(crate) use expectation::{Expectation, Extraction, JsonBody};
 pub(crate) use http::HttpProgram;
-pub(crate) use origin::{Kind, Origin, Route, Speaks, Tls, Via};
-pub(crate) use text::{Counters, Names, Scope, Text, write_hex};
+pub(crate) use origin::{Origin, OriginKind, ProxyMode, Route, TlsPeer, WireProtocol};
+pub(crate) use template::{CompiledTemplate, Counters, RenderScope, TemplateNames, write_hex};
 
-/// Everything the loops need to know of a workload.
+/// A workload as the loops need it.
 #[derive(Debug)]
 pub struct Program {
     pub(crate) seed: u64,
     pub(crate) traceparent: bool,
     pub(crate) origins: Vec<Origin>,
     pub(crate) endpoints: Vec<Endpoint>,
-    pub(crate) phases: Vec<PhaseSpan>,
+    pub(crate) phases: Vec<PhaseProgram>,
     pub(crate) scenarios: Vec<ScenarioProgram>,
     /// Steps made once before the load.
     pub(crate) setup: Arc<[StepProgram]>,
-    pub(crate) names: Names,
+    pub(crate) names: TemplateNames,
     pub(crate) redactor: Redactor,
     /// Values that the run's setup extracted, by variable; every virtual user begins with them.
-    pub(crate) shared: Vec<Vec<u8>>,
-    /// Of targets that are spoken to under TLS, by their name.
+    pub(crate) setup_variables: Vec<Vec<u8>>,
+    /// The TLS configurations of targets that use TLS, by their names.
     pub(crate) tls: BTreeMap<String, Arc<ClientConfig>>,
     /// Wall-clock nanoseconds since 1970 at the run's epoch, for `${now()}`.
     pub(crate) epoch_unix_ns: i128,
 }
 
-/// Where the connections of an origin go.
+/// The address of an origin.
 #[derive(Debug, Clone, Copy)]
-pub enum Place<'a> {
-    /// To one of these addresses.
+pub enum OriginAddress<'a> {
+    /// Any of these addresses.
     Tcp(&'a [SocketAddr]),
-    /// To this socket.
+    /// A Unix socket.
     Unix(&'a Path),
 }
 
-/// A row of every table: one step of one scenario.
+/// One step of one scenario, for which load is counted.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Endpoint {
-    /// The place of its scenario; one past the last for the run's setup.
-    pub(crate) scenario: usize,
+    pub(crate) scenario: ScenarioIndex,
     pub(crate) name: Name,
     pub(crate) checks: Vec<Name>,
-    /// What its messages are, for a gRPC call.
+    /// The method of a gRPC call.
     pub(crate) method: Option<Method>,
 }
 
-/// A phase in the run's own time.
+/// A phase; it begins where the one before it ends.
 #[derive(Debug)]
-pub(crate) struct PhaseSpan {
+pub(crate) struct PhaseProgram {
     pub(crate) name: Name,
     pub(crate) end: Instant,
 }
@@ -96,7 +97,7 @@ pub(crate) struct ScenarioProgram {
 }
 
 impl ScenarioProgram {
-    fn goes_to(&self, origin: usize) -> bool {
+    fn uses(&self, origin: OriginIndex) -> bool {
         self.setup.iter().chain(self.flow.steps().iter()).any(|step| step.origin == origin)
     }
 }
@@ -109,12 +110,12 @@ pub(crate) enum FlowProgram {
         steps: Arc<[StepProgram]>,
     },
     Sequence(Arc<[StepProgram]>),
-    /// The step whose place stands in the row of the arrival.
+    /// The step whose index is in the arrival's row of a data file.
     InTurn {
-        places: Arc<[u32]>,
+        step_indexes: Arc<[u32]>,
         steps: Arc<[StepProgram]>,
     },
-    /// One step only, for a rehearsal.
+    /// One step only, for a dry run.
     Single {
         steps: Arc<[StepProgram]>,
         only: usize,
@@ -134,66 +135,82 @@ impl FlowProgram {
 
 #[derive(Debug)]
 pub(crate) struct StepProgram {
-    pub(crate) endpoint: usize,
-    pub(crate) origin: usize,
+    pub(crate) endpoint: EndpointIndex,
+    pub(crate) origin: OriginIndex,
     pub(crate) timeout: Duration,
     pub(crate) think: Duration,
-    pub(crate) content: Content,
-    pub(crate) headers: Vec<(Vec<u8>, Text)>,
+    pub(crate) content: StepContent,
+    pub(crate) headers: Vec<(Vec<u8>, CompiledTemplate)>,
     pub(crate) expectation: Expectation,
     pub(crate) extractions: Vec<Extraction>,
     pub(crate) keep_body_bytes: usize,
 }
 
 #[derive(Debug)]
-pub(crate) enum Content {
+pub(crate) enum StepContent {
     Http(Box<HttpProgram>),
     Grpc(Box<CallProgram>),
 }
 
 impl Program {
-    /// The phase in which an instant lies, by its place; what is due after the last belongs to it.
-    pub(crate) fn phase_at(&self, instant: Instant) -> usize {
+    /// The phase that contains an instant; what is due after the last phase belongs to it.
+    pub(crate) fn phase_at(&self, instant: Instant) -> PhaseIndex {
         let last = self.phases.len() - 1;
-        self.phases.iter().position(|p| instant < p.end).unwrap_or(last)
+        PhaseIndex(self.phases.iter().position(|p| instant < p.end).unwrap_or(last))
     }
 
-    /// The most connections that this many loops may have open at once: over HTTP/1.1 one a virtual user and
-    /// origin unless the plan sets a number, over a multiplexing protocol a fixed number a loop.
+    pub(crate) fn origin(&self, index: OriginIndex) -> &Origin {
+        &self.origins[index.0]
+    }
+
+    pub(crate) fn endpoint(&self, index: EndpointIndex) -> &Endpoint {
+        &self.endpoints[index.0]
+    }
+
+    pub(crate) fn phase(&self, index: PhaseIndex) -> &PhaseProgram {
+        &self.phases[index.0]
+    }
+
+    pub(crate) fn scenario(&self, index: ScenarioIndex) -> &ScenarioProgram {
+        &self.scenarios[index.0]
+    }
+
+    /// The most connections that this many loops may have open at once: over HTTP/1.1 one for each virtual user and
+    /// origin unless the plan sets a number, over a multiplexing protocol a fixed number for each loop.
     pub fn max_connections(&self, loops: u16) -> u64 {
         let users =
-            |origin| self.scenarios.iter().filter(move |s| s.goes_to(origin)).map(|s| u64::from(s.max_vus));
-        let of = |(place, origin): (usize, &Origin)| {
-            let speaks = origin.speaks.unwrap_or(Speaks::Http1);
-            match (speaks, origin.reuse, origin.connections) {
-                (Speaks::Http2, Reuse::Always, _) | (_, _, Some(_)) => {
-                    origin.most_connections(speaks) as u64 * u64::from(loops)
+            |origin| self.scenarios.iter().filter(move |s| s.uses(origin)).map(|s| u64::from(s.max_vus));
+        let of = |(index, origin): (usize, &Origin)| {
+            let protocol = origin.protocol.unwrap_or(WireProtocol::Http1);
+            match (protocol, origin.reuse, origin.connections) {
+                (WireProtocol::Http2, Reuse::Always, _) | (_, _, Some(_)) => {
+                    origin.most_connections(protocol) as u64 * u64::from(loops)
                 }
-                _ => users(place).sum(),
+                _ => users(OriginIndex(index)).sum(),
             }
         };
         self.origins.iter().enumerate().map(of).sum()
     }
 
-    /// The run's epoch is this wall-clock time, in nanoseconds since 1970: `${now()}` counts from there.
+    /// Set the wall-clock time of the run's epoch, in nanoseconds since 1970, from which `${now()}` counts.
     pub fn begin_at(&mut self, unix_ns: i128) {
         self.epoch_unix_ns = unix_ns;
     }
 
-    /// Each origin's target name and the places that connections to it go to.
-    pub fn origins(&self) -> impl Iterator<Item = (&str, Place<'_>)> {
+    /// Each origin's target name and address.
+    pub fn origins(&self) -> impl Iterator<Item = (&str, OriginAddress<'_>)> {
         self.origins.iter().map(|o| match &o.route {
-            Route::Tcp { addresses, .. } => (o.target.as_str(), Place::Tcp(addresses)),
-            Route::Unix(path) => (o.target.as_str(), Place::Unix(path)),
+            Route::Tcp { addresses, .. } => (o.target.as_str(), OriginAddress::Tcp(addresses)),
+            Route::Unix(path) => (o.target.as_str(), OriginAddress::Unix(path)),
         })
     }
 
-    /// How a target that is spoken to under TLS is to be trusted; none for others.
+    /// The TLS configuration of a target; none where it does not use TLS.
     pub fn tls(&self, target: &str) -> Option<&Arc<ClientConfig>> {
         self.tls.get(target)
     }
 
-    /// The same for every target of a plan that is not compiled yet.
+    /// The TLS configurations of all targets of a plan that is not compiled yet.
     ///
     /// # Errors
     /// [`CompileError::Tls`] when its certificates cannot be used.
@@ -201,14 +218,14 @@ impl Program {
         compile::tls_of(&plan.workload, &plan.tls)
     }
 
-    /// What is hidden wherever an exchange is shown.
+    /// Redacts exchanges wherever they are shown.
     pub fn redactor(&self) -> &Redactor {
         &self.redactor
     }
 }
 
-fn phases(phases: &[Phase]) -> Vec<PhaseSpan> {
-    phases.iter().map(|p| PhaseSpan { name: p.name.as_str().into(), end: Instant::at(p.end) }).collect()
+fn phases(phases: &[Phase]) -> Vec<PhaseProgram> {
+    phases.iter().map(|p| PhaseProgram { name: p.name.as_str().into(), end: Instant::at(p.end) }).collect()
 }
 
 fn shared_names(map: &BTreeMap<String, String>) -> BTreeMap<Name, Name> {

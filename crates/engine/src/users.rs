@@ -1,71 +1,71 @@
-//! The virtual users of one loop: who is free, who is in the middle of an iteration.
+//! The virtual users of one loop: which are free, and which iteration each of the others makes.
 
 use std::sync::Arc;
 
 use evidence::tick::ScenarioState;
 use evidence::{Instant, Name, Outcome};
+use workload::schedule::Segment;
 
+use crate::index::{PhaseIndex, ScenarioIndex, UserIndex, VuSlotIndex};
 use crate::iteration::{Arrival, Behaviour, Iteration};
 
 /// One virtual user.
 pub(crate) struct User {
     pub(crate) iteration: Box<dyn Iteration>,
-    pub(crate) scenario: usize,
-    /// In a closed model: its seat, which nobody else takes.
-    seat: Option<u32>,
+    pub(crate) scenario: ScenarioIndex,
+    /// In a closed model: its VU slot, which no other virtual user gets.
+    vu_slot: Option<VuSlotIndex>,
     /// Its number within the run, from 1.
     number: u32,
-    /// How many iterations it has begun: tells a late timer of an earlier one apart.
+    /// How many iterations it has begun, by which a late timer of an earlier iteration is recognised.
     pub(crate) serial: u32,
-    pub(crate) active: Option<Active>,
+    pub(crate) active: Option<ActiveIteration>,
 }
 
-/// The iteration a virtual user is in.
+/// The iteration that a virtual user makes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Active {
+pub(crate) struct ActiveIteration {
     pub(crate) due: Instant,
-    pub(crate) phase: usize,
+    pub(crate) phase: PhaseIndex,
     /// The first outcome that was not `ok`, else `ok`.
     pub(crate) outcome: Outcome,
 }
 
 /// The virtual users of one scenario, in one loop.
-struct Crew {
+struct ScenarioVus {
     name: Name,
     behaviour: Arc<dyn Behaviour>,
     /// How many there may be in this loop.
-    cap: u32,
-    free: Vec<u32>,
-    /// In a closed model: who sits in each seat; `NOBODY` until its first iteration.
-    seated: Vec<u32>,
+    limit: u32,
+    free: Vec<UserIndex>,
+    /// In a closed model: the virtual user of each slot; none until the slot's first iteration.
+    assigned: Vec<Option<UserIndex>>,
     made: u32,
     active: u32,
-    gauge: Gauge,
+    gauge: ActivityGauge,
 }
 
-const NOBODY: u32 = u32::MAX;
-
-/// How many were active, over time.
+/// How many virtual users were active, over time.
 #[derive(Debug, Default)]
-struct Gauge {
+struct ActivityGauge {
     since: Instant,
     integral: f64,
-    at_cap_ns: u64,
+    at_limit_ns: u64,
     max: u32,
 }
 
-impl Crew {
-    /// From this many on the cap counts as reached: 99 % of it.
-    fn is_at_cap(&self) -> bool {
-        u64::from(self.active) * 100 >= u64::from(self.cap) * 99
+impl ScenarioVus {
+    /// The limit counts as reached from 99 % of it on.
+    fn is_at_limit(&self) -> bool {
+        u64::from(self.active) * 100 >= u64::from(self.limit) * 99
     }
 
-    /// Account for the time since the last change; call before `active` changes.
-    fn settle(&mut self, now: Instant) {
+    /// Add the time since the last change to the gauge; call before `active` changes.
+    fn update_gauge(&mut self, now: Instant) {
         let passed = now.since(self.gauge.since);
         self.gauge.integral += passed.as_nanos() as f64 * f64::from(self.active);
-        if self.is_at_cap() {
-            self.gauge.at_cap_ns += passed.as_nanos() as u64;
+        if self.is_at_limit() {
+            self.gauge.at_limit_ns += passed.as_nanos() as u64;
         }
         self.gauge.since = self.gauge.since.max(now);
     }
@@ -74,161 +74,164 @@ impl Crew {
 /// The virtual users of one loop.
 pub(crate) struct Users {
     all: Vec<User>,
-    crews: Vec<Crew>,
-    /// This loop gives the numbers n with (n − 1) % step == offset.
-    offset: u32,
-    step: u32,
+    scenarios: Vec<ScenarioVus>,
+    /// This loop uses the numbers n with (n − 1) % count == index.
+    segment: Segment,
 }
 
 impl Users {
-    pub(crate) fn new((offset, step): (u32, u32)) -> Self {
-        Users { all: Vec::new(), crews: Vec::new(), offset, step }
+    pub(crate) fn new(segment: Segment) -> Self {
+        Users { all: Vec::new(), scenarios: Vec::new(), segment }
     }
 
-    /// Add the next scenario's virtual users, of which there may be `cap` in this loop.
-    pub(crate) fn add_crew(&mut self, name: Name, behaviour: Arc<dyn Behaviour>, cap: u32) {
-        let gauge = Gauge::default();
-        self.crews.push(Crew {
+    /// Add the next scenario, which may have `limit` virtual users in this loop.
+    pub(crate) fn add_scenario(&mut self, name: Name, behaviour: Arc<dyn Behaviour>, limit: u32) {
+        self.scenarios.push(ScenarioVus {
             name,
             behaviour,
-            cap,
+            limit,
             free: Vec::new(),
-            seated: Vec::new(),
+            assigned: Vec::new(),
             made: 0,
             active: 0,
-            gauge,
+            gauge: ActivityGauge::default(),
         });
     }
 
-    pub(crate) fn behaviour(&self, scenario: usize) -> &Arc<dyn Behaviour> {
-        &self.crews[scenario].behaviour
+    pub(crate) fn behaviour(&self, scenario: ScenarioIndex) -> &Arc<dyn Behaviour> {
+        &self.scenarios[scenario.0].behaviour
     }
 
-    /// A virtual user for one arrival; none when the cap is reached. In a closed model it is the one in the
-    /// arrival's seat.
-    pub(crate) fn take(&mut self, (scenario, seat): (usize, Option<u32>), now: Instant) -> Option<u32> {
-        let place = match seat {
-            Some(seat) => self.sitting_in(scenario, seat),
-            None => self.crews[scenario].free.pop(),
+    /// A virtual user for one arrival; none when the limit is reached. In a closed model it is the one assigned
+    /// to the arrival's slot.
+    pub(crate) fn take(
+        &mut self,
+        scenario: ScenarioIndex,
+        slot: Option<VuSlotIndex>,
+        now: Instant,
+    ) -> Option<UserIndex> {
+        let user = match slot {
+            Some(slot) => self.assigned_to(scenario, slot),
+            None => self.scenarios[scenario.0].free.pop(),
         };
-        let place = match place {
-            Some(place) => place,
-            None => self.make((scenario, seat))?,
+        let user = match user {
+            Some(user) => user,
+            None => self.make(scenario, slot)?,
         };
-        let crew = &mut self.crews[scenario];
-        crew.settle(now);
-        crew.active += 1;
-        crew.gauge.max = crew.gauge.max.max(crew.active);
-        Some(place)
+        let vus = &mut self.scenarios[scenario.0];
+        vus.update_gauge(now);
+        vus.active += 1;
+        vus.gauge.max = vus.gauge.max.max(vus.active);
+        Some(user)
     }
 
-    /// Make so many virtual users of an open scenario before they are needed, as far as its cap allows.
-    pub(crate) fn prepare(&mut self, scenario: usize, count: u32) {
-        let made: Vec<u32> = (0..count).map_while(|_| self.make((scenario, None))).collect();
+    /// Make so many virtual users of an open scenario before they are needed, as far as its limit allows.
+    pub(crate) fn prepare(&mut self, scenario: ScenarioIndex, count: u32) {
+        let made: Vec<UserIndex> = (0..count).map_while(|_| self.make(scenario, None)).collect();
         // The first to be made is the first to be taken.
-        self.crews[scenario].free.extend(made.into_iter().rev());
+        self.scenarios[scenario.0].free.extend(made.into_iter().rev());
     }
 
-    /// A new virtual user, unless the cap is reached.
-    fn make(&mut self, (scenario, seat): (usize, Option<u32>)) -> Option<u32> {
-        let place = self.count();
-        let crew = &mut self.crews[scenario];
-        if crew.made >= crew.cap {
+    /// A new virtual user, unless the limit is reached.
+    fn make(&mut self, scenario: ScenarioIndex, slot: Option<VuSlotIndex>) -> Option<UserIndex> {
+        let user = UserIndex(self.count());
+        let vus = &mut self.scenarios[scenario.0];
+        if vus.made >= vus.limit {
             return None;
         }
-        crew.made += 1;
-        if let Some(seat) = seat.map(|seat| seat as usize) {
-            crew.seated.resize(crew.seated.len().max(seat + 1), NOBODY);
-            crew.seated[seat] = place;
+        vus.made += 1;
+        if let Some(slot) = slot.map(|slot| slot.0 as usize) {
+            vus.assigned.resize(vus.assigned.len().max(slot + 1), None);
+            vus.assigned[slot] = Some(user);
         }
-        let number = self.offset + 1 + place * self.step;
-        let iteration = crew.behaviour.virtual_user();
-        self.all.push(User { iteration, scenario, seat, number, serial: 0, active: None });
-        Some(place)
+        let number = self.segment.index + 1 + user.0 * self.segment.count;
+        let iteration = vus.behaviour.virtual_user();
+        self.all.push(User { iteration, scenario, vu_slot: slot, number, serial: 0, active: None });
+        Some(user)
     }
 
-    /// Who sits in a seat of a closed scenario.
-    pub(crate) fn sitting_in(&self, scenario: usize, seat: u32) -> Option<u32> {
-        self.crews[scenario].seated.get(seat as usize).copied().filter(|place| *place != NOBODY)
+    /// The virtual user of a slot of a closed scenario.
+    pub(crate) fn assigned_to(&self, scenario: ScenarioIndex, slot: VuSlotIndex) -> Option<UserIndex> {
+        self.scenarios[scenario.0].assigned.get(slot.0 as usize).copied().flatten()
     }
 
-    /// In a closed model: the seat of this virtual user.
-    pub(crate) fn seat_of(&self, place: u32) -> Option<u32> {
-        self.all[place as usize].seat
+    /// In a closed model: the slot of this virtual user.
+    pub(crate) fn slot_of(&self, user: UserIndex) -> Option<VuSlotIndex> {
+        self.get(user).vu_slot
     }
 
-    /// Enter an arrival into a virtual user that was taken.
-    pub(crate) fn begin(&mut self, place: u32, (number, active): (u64, Active)) -> Arrival {
-        let user = &mut self.all[place as usize];
+    /// Begin the iteration of arrival `number` with a virtual user that was taken.
+    pub(crate) fn begin(&mut self, user: UserIndex, number: u64, active: ActiveIteration) -> Arrival {
+        let user = self.get_mut(user);
         user.serial = user.serial.wrapping_add(1);
         user.active = Some(active);
         Arrival { number, due: active.due, virtual_user: user.number }
     }
 
     /// The virtual user's iteration is over: it is free again.
-    pub(crate) fn release(&mut self, place: u32, now: Instant) -> Option<Active> {
-        let user = &mut self.all[place as usize];
+    pub(crate) fn release(&mut self, index: UserIndex, now: Instant) -> Option<ActiveIteration> {
+        let user = &mut self.all[index.0 as usize];
         let active = user.active.take()?;
-        let crew = &mut self.crews[user.scenario];
-        crew.settle(now);
-        crew.active -= 1;
-        if user.seat.is_none() {
-            crew.free.push(place);
+        let vus = &mut self.scenarios[user.scenario.0];
+        vus.update_gauge(now);
+        vus.active -= 1;
+        if user.vu_slot.is_none() {
+            vus.free.push(index);
         }
         Some(active)
     }
 
-    pub(crate) fn get_mut(&mut self, place: u32) -> &mut User {
-        &mut self.all[place as usize]
+    pub(crate) fn get_mut(&mut self, index: UserIndex) -> &mut User {
+        &mut self.all[index.0 as usize]
     }
 
-    pub(crate) fn get(&self, place: u32) -> &User {
-        &self.all[place as usize]
+    pub(crate) fn get(&self, index: UserIndex) -> &User {
+        &self.all[index.0 as usize]
     }
 
-    pub(crate) fn active_in(&self, scenario: usize) -> u32 {
-        self.crews[scenario].active
+    pub(crate) fn active_in(&self, scenario: ScenarioIndex) -> u32 {
+        self.scenarios[scenario.0].active
     }
 
     pub(crate) fn active(&self) -> u32 {
-        self.crews.iter().map(|c| c.active).sum()
+        self.scenarios.iter().map(|vus| vus.active).sum()
     }
 
     pub(crate) fn count(&self) -> u32 {
         self.all.len() as u32
     }
 
-    /// The virtual users of a scenario that are in the middle of an iteration.
-    pub(crate) fn busy_in(&self, scenario: usize) -> Vec<u32> {
+    /// The virtual users of a scenario that have an iteration under way, in ascending order.
+    pub(crate) fn busy_in(&self, scenario: ScenarioIndex) -> Vec<UserIndex> {
         let is_busy = |u: &User| u.scenario == scenario && u.active.is_some();
-        (0..self.count()).filter(|place| is_busy(self.get(*place))).collect()
+        (0..self.count()).map(UserIndex).filter(|user| is_busy(self.get(*user))).collect()
     }
 
-    /// How each scenario that had a virtual user stood since the tick began.
-    pub(crate) fn states(&mut self, (since, now): (Instant, Instant)) -> Vec<ScenarioState> {
+    /// The state of each scenario that had a virtual user, over the time from `since` to `now`.
+    pub(crate) fn states(&mut self, since: Instant, now: Instant) -> Vec<ScenarioState> {
         let covered = now.since(since).as_nanos().max(1) as f64;
         let mut states = Vec::new();
-        for crew in &mut self.crews {
-            crew.gauge.since = crew.gauge.since.max(since);
-            crew.settle(now);
-            let gauge = &crew.gauge;
-            if crew.made > 0 {
+        for vus in &mut self.scenarios {
+            vus.gauge.since = vus.gauge.since.max(since);
+            vus.update_gauge(now);
+            let gauge = &vus.gauge;
+            if vus.made > 0 {
                 states.push(ScenarioState {
-                    scenario: crew.name.clone(),
+                    scenario: vus.name.clone(),
                     active_mean: gauge.integral / covered,
                     active_max: gauge.max,
-                    cap: crew.cap,
-                    at_cap: (gauge.at_cap_ns as f64 / covered).min(1.0),
+                    cap: vus.limit,
+                    at_cap: (gauge.at_limit_ns as f64 / covered).min(1.0),
                 });
             }
         }
         states
     }
 
-    /// Measure how each scenario stands afresh.
+    /// Begin new gauges.
     pub(crate) fn begin_tick(&mut self, now: Instant) {
-        for crew in &mut self.crews {
-            crew.gauge = Gauge { since: now, max: crew.active, ..Gauge::default() };
+        for vus in &mut self.scenarios {
+            vus.gauge = ActivityGauge { since: now, max: vus.active, ..ActivityGauge::default() };
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The virtual users of a closed scenario, in one loop: who is ready since when, who comes and goes, and how
-//! many iterations are left. A seat is what one of them sits in; it keeps its virtual user for good.
+//! The VU slots of a closed scenario, in one loop: since when each is free, which are active, and how many
+//! iterations are left. A slot keeps its virtual user for the whole run.
 
 use std::collections::VecDeque;
 use std::iter::Peekable;
@@ -10,239 +10,267 @@ use workload::model::Executor;
 use workload::schedule::Segment;
 use workload::vu_ramp::{ChangeKind, VuRamp};
 
-use crate::arrivals::Due;
+use crate::index::VuSlotIndex;
 
-/// The seats of one closed scenario, as far as they belong to this loop.
+/// One arrival of a scenario.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ScheduledArrival {
+    pub(crate) number: u64,
+    pub(crate) due: Instant,
+    /// In a closed model: the slot whose virtual user makes it.
+    pub(crate) vu_slot: Option<VuSlotIndex>,
+}
+
+/// This loop's share of the VU slots of one closed scenario.
 #[derive(Debug)]
 pub(crate) struct VuSlots {
-    seats: Vec<VuSlot>,
-    /// VuSlots that are ready, the first to be ready first; some may have left since.
-    ready: VecDeque<u32>,
-    quota: Quota,
-    numbers: Numbers,
-    /// Arrivals that were taken.
+    slots: Vec<VuSlot>,
+    /// Free slots, the first to be free first; some may have been deactivated since.
+    ready: VecDeque<VuSlotIndex>,
+    quota: IterationQuota,
+    numbering: ArrivalNumbering,
+    /// How many arrivals were taken.
     taken: u64,
-    ramp: Option<Ramp>,
+    ramp: Option<SlotRamp>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct VuSlot {
-    /// Since when it is ready for its next iteration.
+    /// Since when it is free for its next iteration.
     ready_at: Instant,
-    /// Iterations it has begun.
+    /// How many iterations it has begun.
     begun: u64,
-    is_wanted: bool,
+    is_active: bool,
     is_busy: bool,
     is_queued: bool,
-    /// When its iteration is cancelled, because it has left.
+    /// When its iteration is cancelled, because it was deactivated.
     cancel_at: Instant,
 }
 
-/// What ends a scenario besides its time.
+/// How many iterations a scenario makes.
 #[derive(Debug)]
-enum Quota {
-    Endless,
-    /// So many iterations in each seat.
-    EachSeat(u64),
-    /// So many iterations in all of this loop's seats.
-    Together(u64),
+enum IterationQuota {
+    /// As many as its time allows.
+    Unlimited,
+    /// So many in each slot.
+    PerSlot(u64),
+    /// So many in all of this loop's slots together.
+    Shared(u64),
 }
 
-/// How arrivals are numbered, so that no two loops give the same number.
+/// How arrivals are numbered, so that no two loops use the same number.
 #[derive(Debug)]
-enum Numbers {
-    /// As they begin.
+enum ArrivalNumbering {
+    /// In the order in which they begin.
     AsTaken(Segment),
-    /// By seat: the k-th iterations of all `vus` virtual users of the run stand next to each other, so that a
+    /// By slot: the k-th iterations of all `vus` virtual users of the run have consecutive numbers, so that a
     /// virtual user has the same numbers, hence the same rows, however fast the others are.
-    BySeat(Segment, u64),
+    BySlot { segment: Segment, vus: u64 },
 }
 
 #[derive(Debug)]
-struct Ramp {
+struct SlotRamp {
     changes: Peekable<VuRamp>,
     segment: Segment,
     start: Instant,
     grace: Duration,
-    /// VuSlots that have left, with the instant at which their iteration is cancelled, in its order.
-    leaving: VecDeque<(Instant, u32)>,
+    /// Busy slots that were deactivated, by the instant at which their iteration is cancelled.
+    leaving: VecDeque<(Instant, VuSlotIndex)>,
+}
+
+/// A slot is activated or deactivated.
+#[derive(Debug, Clone, Copy)]
+struct SlotChange {
+    at: Instant,
+    slot: VuSlotIndex,
+    kind: ChangeKind,
 }
 
 impl VuSlots {
     /// The share of `segment`; none of an open executor.
-    pub(crate) fn new((executor, start): (&Executor, Instant), segment: Segment) -> Option<VuSlots> {
+    pub(crate) fn new(executor: &Executor, start: Instant, segment: Segment) -> Option<VuSlots> {
         let vus = u64::from(executor.peak_vus()?);
-        let (mut quota, mut numbers, mut ramp) = (Quota::Endless, Numbers::AsTaken(segment), None);
+        let (mut quota, mut ramp) = (IterationQuota::Unlimited, None);
+        let mut numbering = ArrivalNumbering::AsTaken(segment);
         match executor {
             Executor::PerVuIterations { iterations, .. } => {
-                quota = Quota::EachSeat(*iterations);
-                numbers = Numbers::BySeat(segment, vus);
+                quota = IterationQuota::PerSlot(*iterations);
+                numbering = ArrivalNumbering::BySlot { segment, vus };
             }
             Executor::SharedIterations { iterations, .. } => {
                 // Loops without a virtual user could never make their share.
                 let count = u32::try_from(vus).unwrap_or(u32::MAX).min(segment.count);
                 let part = Segment { count, ..segment };
-                quota = Quota::Together(if segment.index < count { part.share(*iterations) } else { 0 });
-                numbers = Numbers::AsTaken(part);
+                let share = if segment.index < count { part.share(*iterations) } else { 0 };
+                quota = IterationQuota::Shared(share);
+                numbering = ArrivalNumbering::AsTaken(part);
             }
             Executor::RampingVus { start_vus, stages, graceful_ramp_down } => {
                 let changes = VuRamp::new(*start_vus, stages).peekable();
                 let grace = *graceful_ramp_down;
-                ramp = Some(Ramp { changes, segment, start, grace, leaving: VecDeque::new() });
+                ramp = Some(SlotRamp { changes, segment, start, grace, leaving: VecDeque::new() });
             }
             _ => {}
         }
-        let is_wanted = ramp.is_none();
-        let seat = VuSlot {
+        let is_active = ramp.is_none();
+        let slot = VuSlot {
             ready_at: start,
             begun: 0,
-            is_wanted,
+            is_active,
             is_busy: false,
-            is_queued: is_wanted,
+            is_queued: is_active,
             cancel_at: Instant::NEVER,
         };
-        let mine = segment.share(vus) as usize;
-        let ready = if is_wanted { (0..mine as u32).collect() } else { VecDeque::with_capacity(mine) };
-        Some(VuSlots { seats: vec![seat; mine], ready, quota, numbers, taken: 0, ramp })
+        let own = segment.share(vus) as usize;
+        let ready = match is_active {
+            true => (0..own as u32).map(VuSlotIndex).collect(),
+            false => VecDeque::with_capacity(own),
+        };
+        Some(VuSlots { slots: vec![slot; own], ready, quota, numbering, taken: 0, ramp })
     }
 
-    /// How many seats there are.
+    /// How many slots there are.
     pub(crate) fn count(&self) -> u32 {
-        self.seats.len() as u32
+        self.slots.len() as u32
     }
 
-    /// The arrival of the seat that is ready first.
-    pub(crate) fn next(&mut self) -> Option<Due> {
+    /// The arrival of the slot that has been free for longest.
+    pub(crate) fn next(&mut self) -> Option<ScheduledArrival> {
         if self.is_used_up() {
             return None;
         }
-        while let Some(place) = self.ready.front().copied() {
-            let seat = &mut self.seats[place as usize];
-            if seat.is_wanted {
-                let number = self.numbers.number(self.taken, (place, seat.begun));
-                return Some(Due { number, at: seat.ready_at, seat: Some(place) });
+        while let Some(index) = self.ready.front().copied() {
+            let slot = &mut self.slots[index.0 as usize];
+            if slot.is_active {
+                let number = self.numbering.number(self.taken, index, slot.begun);
+                return Some(ScheduledArrival { number, due: slot.ready_at, vu_slot: Some(index) });
             }
-            seat.is_queued = false;
+            slot.is_queued = false;
             self.ready.pop_front();
         }
         None
     }
 
-    /// The arrival that [`VuSlots::next`] spoke of begins.
+    /// The arrival that [`VuSlots::next`] returned begins.
     pub(crate) fn take(&mut self) {
-        let Some(place) = self.ready.pop_front() else { return };
-        let seat = &mut self.seats[place as usize];
-        (seat.is_queued, seat.is_busy) = (false, true);
-        seat.begun += 1;
+        let Some(index) = self.ready.pop_front() else { return };
+        let slot = self.slot_mut(index);
+        (slot.is_queued, slot.is_busy) = (false, true);
+        slot.begun += 1;
         self.taken += 1;
     }
 
-    /// The seat's iteration is over.
-    pub(crate) fn is_free(&mut self, place: u32, at: Instant) {
-        let seat = &mut self.seats[place as usize];
-        seat.is_busy = false;
-        seat.cancel_at = Instant::NEVER;
-        if seat.is_wanted {
-            self.queue(place, at);
+    /// The slot's iteration is over.
+    pub(crate) fn release(&mut self, index: VuSlotIndex, at: Instant) {
+        let slot = self.slot_mut(index);
+        slot.is_busy = false;
+        slot.cancel_at = Instant::NEVER;
+        if slot.is_active {
+            self.queue(index, at);
         }
     }
 
-    fn queue(&mut self, place: u32, at: Instant) {
-        let seat = &mut self.seats[place as usize];
-        if matches!(self.quota, Quota::EachSeat(each) if seat.begun >= each) {
+    fn slot_mut(&mut self, index: VuSlotIndex) -> &mut VuSlot {
+        &mut self.slots[index.0 as usize]
+    }
+
+    fn queue(&mut self, index: VuSlotIndex, at: Instant) {
+        let slot = &mut self.slots[index.0 as usize];
+        if matches!(self.quota, IterationQuota::PerSlot(each) if slot.begun >= each) {
             return;
         }
-        seat.ready_at = at;
-        if !seat.is_queued {
-            seat.is_queued = true;
-            self.ready.push_back(place);
+        slot.ready_at = at;
+        if !slot.is_queued {
+            slot.is_queued = true;
+            self.ready.push_back(index);
         }
     }
 
-    /// Whether all iterations that were asked for have begun.
+    /// Whether the whole quota of iterations has begun.
     pub(crate) fn is_used_up(&self) -> bool {
         match self.quota {
-            Quota::Endless => false,
-            Quota::EachSeat(each) => self.taken >= each.saturating_mul(self.seats.len() as u64),
-            Quota::Together(all) => self.taken >= all,
+            IterationQuota::Unlimited => false,
+            IterationQuota::PerSlot(each) => self.taken >= each.saturating_mul(self.slots.len() as u64),
+            IterationQuota::Shared(all) => self.taken >= all,
         }
     }
 
-    /// Let come and go who comes and goes by `now`.
+    /// Activate and deactivate slots as the ramp asks until `now`.
     pub(crate) fn advance(&mut self, now: Instant) {
-        while let Some((at, place, kind)) = self.ramp.as_mut().and_then(|ramp| ramp.next_by(now)) {
-            match kind {
-                ChangeKind::Comes => self.come(place, at),
-                ChangeKind::Goes => self.go(place, at),
+        while let Some(change) = self.ramp.as_mut().and_then(|ramp| ramp.take_due(now)) {
+            match change.kind {
+                ChangeKind::Comes => self.activate(change.slot, change.at),
+                ChangeKind::Goes => self.deactivate(change.slot, change.at),
             }
         }
     }
 
-    fn come(&mut self, place: u32, at: Instant) {
-        let seat = &mut self.seats[place as usize];
-        seat.is_wanted = true;
-        seat.cancel_at = Instant::NEVER;
-        // Whoever is still in the middle of an iteration goes on after it, as if it had never left.
-        if !seat.is_busy {
-            self.queue(place, at);
+    fn activate(&mut self, index: VuSlotIndex, at: Instant) {
+        let slot = self.slot_mut(index);
+        slot.is_active = true;
+        slot.cancel_at = Instant::NEVER;
+        // A slot whose last iteration is still under way continues after it, as if it had never been deactivated.
+        if !slot.is_busy {
+            self.queue(index, at);
         }
     }
 
-    fn go(&mut self, place: u32, at: Instant) {
-        let seat = &mut self.seats[place as usize];
-        seat.is_wanted = false;
-        if let Some(ramp) = self.ramp.as_mut().filter(|_| seat.is_busy) {
-            seat.cancel_at = at + ramp.grace;
-            ramp.leaving.push_back((seat.cancel_at, place));
+    fn deactivate(&mut self, index: VuSlotIndex, at: Instant) {
+        let slot = &mut self.slots[index.0 as usize];
+        slot.is_active = false;
+        if let Some(ramp) = self.ramp.as_mut().filter(|_| slot.is_busy) {
+            slot.cancel_at = at + ramp.grace;
+            ramp.leaving.push_back((slot.cancel_at, index));
         }
     }
 
-    /// A seat that has left and whose iteration was not over in time; it is free now.
-    pub(crate) fn take_overdue(&mut self, now: Instant) -> Option<u32> {
+    /// A deactivated slot whose iteration did not end in time; it is free from now on.
+    pub(crate) fn take_overdue(&mut self, now: Instant) -> Option<VuSlotIndex> {
         let ramp = self.ramp.as_mut()?;
-        while let Some((at, place)) = ramp.leaving.front().copied().filter(|(at, _)| *at <= now) {
+        while let Some((at, index)) = ramp.leaving.front().copied().filter(|(at, _)| *at <= now) {
             ramp.leaving.pop_front();
-            let seat = &mut self.seats[place as usize];
-            // It may have come back meanwhile, or be done.
-            if seat.cancel_at == at {
-                (seat.is_busy, seat.cancel_at) = (false, Instant::NEVER);
-                return Some(place);
+            let slot = &mut self.slots[index.0 as usize];
+            // It may have been activated again meanwhile, or its iteration may be over.
+            if slot.cancel_at == at {
+                (slot.is_busy, slot.cancel_at) = (false, Instant::NEVER);
+                return Some(index);
             }
         }
         None
     }
 
-    /// When somebody comes or goes next, or is cancelled.
+    /// When a slot is activated, deactivated or cancelled next.
     pub(crate) fn next_change(&mut self) -> Instant {
         let Some(ramp) = &mut self.ramp else { return Instant::NEVER };
         let cancel = ramp.leaving.front().map_or(Instant::NEVER, |(at, _)| *at);
-        ramp.peek().map_or(cancel, |(at, ..)| at.min(cancel))
+        ramp.peek().map_or(cancel, |change| change.at.min(cancel))
     }
 }
 
-impl Ramp {
-    /// The next coming or going in this loop, and in which seat.
-    fn peek(&mut self) -> Option<(Instant, u32, ChangeKind)> {
+impl SlotRamp {
+    /// The next change of a slot of this loop.
+    fn peek(&mut self) -> Option<SlotChange> {
         let segment = self.segment;
         while self.changes.next_if(|change| !segment.owns(u64::from(change.user))).is_some() {}
         let change = self.changes.peek()?;
-        Some((self.start + change.at, change.user / segment.count, change.kind))
+        let slot = VuSlotIndex(change.user / segment.count);
+        Some(SlotChange { at: self.start + change.at, slot, kind: change.kind })
     }
 
-    /// The same, taken, if it is due by `now`.
-    fn next_by(&mut self, now: Instant) -> Option<(Instant, u32, ChangeKind)> {
-        let change = self.peek().filter(|(at, ..)| *at <= now)?;
+    /// Take the next change, if it is due by `now`.
+    fn take_due(&mut self, now: Instant) -> Option<SlotChange> {
+        let change = self.peek().filter(|change| change.at <= now)?;
         self.changes.next();
         Some(change)
     }
 }
 
-impl Numbers {
-    fn number(&self, taken: u64, (place, begun): (u32, u64)) -> u64 {
+impl ArrivalNumbering {
+    fn number(&self, taken: u64, slot: VuSlotIndex, begun: u64) -> u64 {
         match self {
-            Numbers::AsTaken(segment) => segment.nth(taken),
-            Numbers::BySeat(segment, vus) => {
-                begun.saturating_mul(*vus).saturating_add(segment.nth(u64::from(place)))
+            ArrivalNumbering::AsTaken(segment) => segment.nth(taken),
+            ArrivalNumbering::BySlot { segment, vus } => {
+                begun.saturating_mul(*vus).saturating_add(segment.nth(u64::from(slot.0)))
             }
         }
     }

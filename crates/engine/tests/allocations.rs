@@ -1,9 +1,9 @@
 //! In steady state a plan's request allocates next to nothing.
 //!
-//! A binary of its own, because it counts every allocation of the process, except those of threads that say
-//! they do not count: the target's and the recorder's.
+//! A binary of its own, because it counts every allocation of the process, except those of the target's and the
+//! recorder's threads, which opt out.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-#![allow(dead_code, reason = "the other test binary uses the rest of what builds plans")]
+#![allow(dead_code, reason = "the other test binary uses the rest of the plan builder")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -32,7 +32,7 @@ thread_local! {
 }
 
 fn count() {
-    // A thread that is ending has nothing to say any more.
+    // A thread that is ending has destroyed its flag.
     if COUNTS.try_with(Cell::get).unwrap_or(false) {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
     }
@@ -61,7 +61,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// A target whose threads do not count: a short JSON text in answer to everything.
+/// A target whose threads are not counted; it answers everything with a short JSON text.
 fn target() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = listener.local_addr().unwrap();
@@ -112,25 +112,25 @@ fn program(addr: SocketAddr, length: Duration) -> Program {
         .compile()
 }
 
-/// Allocations of a run of this length, and its requests.
+/// The allocations of a run of this length, and its requests.
 fn allocations(length: Duration) -> (u64, u64) {
     let program = Arc::new(program(target(), length));
     let (outlet, inlet) = exchange();
     let recorder = thread::spawn(move || discard(&inlet));
     let clock = Clock::starting_in(ms(20));
-    let setting = RunOptions { program, clock, control: Control::new(), behaviour: None };
+    let options = RunOptions { program, clock, control: Control::new(), behaviour: None };
     let counts = || (ALLOCATIONS.load(Ordering::Relaxed), SERVED.load(Ordering::Relaxed));
     let before = counts();
-    engine::run(&setting, vec![outlet]).unwrap();
+    engine::run(&options, vec![outlet]).unwrap();
     let after = counts();
     recorder.join().unwrap();
     (after.0 - before.0, after.1 - before.1)
 }
 
-/// What a longer run allocates beyond a shorter one, its later seconds have allocated. The model is closed, so
-/// that both have the same number of virtual users, operations and connections, each with buffers of its own.
+/// The allocations that a longer run makes beyond a shorter one are those of its later seconds. The model is closed,
+/// so that both runs have the same number of virtual users, operations and connections, each with its own buffers.
 #[test]
-#[allow(clippy::print_stdout, reason = "the number is of interest where the test passes too")]
+#[allow(clippy::print_stdout, reason = "the number is useful also where the test passes")]
 fn a_request_in_steady_state_allocates_next_to_nothing() {
     let (short, long) = (allocations(ms(1_500)), allocations(ms(4_500)));
     let requests = long.1.saturating_sub(short.1).max(1);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail, ensure};
-use engine::program::{Place, Program};
+use engine::program::{OriginAddress, Program};
 use evidence::GrpcCode;
 use rustls::ClientConfig;
 use wire::{Event, Headers, Request, Scheme};
@@ -61,13 +61,13 @@ fn check_local_address(from: IpAddr) -> anyhow::Result<()> {
 }
 
 /// Check that a connection is accepted there; else the address and the reason.
-fn reach(place: Place<'_>) -> Result<(), (String, std::io::Error)> {
+fn reach(place: OriginAddress<'_>) -> Result<(), (String, std::io::Error)> {
     match place {
-        Place::Tcp(addresses) => {
+        OriginAddress::Tcp(addresses) => {
             let at = || addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
             connect_to_any(addresses, ATTEMPT_LIMIT).map(drop).map_err(|error| (at(), error))
         }
-        Place::Unix(path) => {
+        OriginAddress::Unix(path) => {
             UnixStream::connect(path).map(drop).map_err(|error| (path.display().to_string(), error))
         }
     }

@@ -36,9 +36,9 @@ impl Sleeper {
         Ok(Sleeper { clock, timer, armed: Instant::NEVER, woke, lateness: Duration::ZERO })
     }
 
-    /// Ask the kernel not to round this thread's waking up to its usual 50 µs.
+    /// Set the thread's timer slack, by default 50 µs, to the least possible.
     pub(super) fn prepare_thread(&self) {
-        // Where it is refused the loop still works, and start lag shows the difference.
+        // Where the kernel refuses, the loop still works, and start lag shows the difference.
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
     }
 
@@ -46,14 +46,15 @@ impl Sleeper {
     pub(super) fn sleep(
         &mut self,
         poll: &mut Poll,
-        (events, wake): (&mut Events, Instant),
+        events: &mut Events,
+        wake: Instant,
     ) -> Result<(), EngineError> {
         let now = self.clock.now();
-        let patience = if wake <= now { Some(Duration::ZERO) } else { None };
-        if patience.is_none() && wake != self.armed {
+        let timeout = if wake <= now { Some(Duration::ZERO) } else { None };
+        if timeout.is_none() && wake != self.armed {
             self.arm(wake).map_err(EngineError::Poll)?;
         }
-        match poll.poll(events, patience) {
+        match poll.poll(events, timeout) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::Interrupted => events.clear(),
             Err(error) => return Err(EngineError::Poll(error)),
@@ -71,7 +72,7 @@ impl Sleeper {
         self.woke
     }
 
-    /// How much later than asked the timer woke the loop, once.
+    /// How much later than asked the timer woke the loop; zero until the timer fires again.
     pub(super) fn take_lateness(&mut self) -> Duration {
         std::mem::take(&mut self.lateness)
     }
@@ -83,8 +84,8 @@ impl Sleeper {
             tv_nsec: i64::try_from(at % 1_000_000_000).expect("a remainder below 10^9 fits"),
         };
         let interval = Timespec { tv_sec: 0, tv_nsec: 0 };
-        let setting = Itimerspec { it_interval: interval, it_value: value };
-        timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &setting)?;
+        let timer = Itimerspec { it_interval: interval, it_value: value };
+        timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &timer)?;
         self.armed = wake;
         Ok(())
     }

@@ -1,35 +1,48 @@
-//! From what a protocol tells to the operations it concerns.
+//! Applies the events of a protocol to the operations that they belong to.
 
 use evidence::{Instant, Outcome};
 use wire::{Event, Events};
 
-use crate::operation::{Ended, OperationToken, Operations, Reads};
+use crate::exchange::{BodyReading, EndedOperation, OperationToken};
+use crate::operation::Operations;
 
-/// Puts what the protocol learns into the operations it concerns.
-pub(super) struct Collector<'a> {
+/// Where received bytes go.
+pub(super) struct ResponseSink<'a> {
     pub(super) operations: &'a mut Operations,
-    pub(super) ended: &'a mut Vec<Ended>,
-    /// When what is read now had come.
+    pub(super) ended: &'a mut Vec<EndedOperation>,
+    /// When the bytes that are read now were received.
     pub(super) at: Instant,
-    /// Bytes received since the last response was complete.
-    pub(super) unclaimed: &'a mut u64,
+}
+
+impl ResponseSink<'_> {
+    /// A collector of a connection's events; `unclaimed` counts its bytes since the last complete response.
+    pub(super) fn collector<'b>(&'b mut self, unclaimed: &'b mut u64) -> Collector<'b> {
+        Collector { operations: self.operations, ended: self.ended, at: self.at, unclaimed }
+    }
+}
+
+/// Applies the events of one connection.
+pub(super) struct Collector<'a> {
+    operations: &'a mut Operations,
+    ended: &'a mut Vec<EndedOperation>,
+    at: Instant,
+    unclaimed: &'a mut u64,
 }
 
 impl Collector<'_> {
-    fn end(&mut self, token: wire::Token, transport: Option<Outcome>) {
+    fn end(&mut self, token: OperationToken, transport: Option<Outcome>) {
         let received = std::mem::take(self.unclaimed);
-        if let Some((_, operation)) = self.operations.find(token) {
+        if let Some(operation) = self.operations.find(token) {
             operation.bytes_in += received;
             operation.connection = None;
-            let transport = transport.or((!operation.ends_well()).then_some(Outcome::Protocol));
-            let operation = OperationToken(token);
-            self.ended.push(Ended { operation, transport });
+            let transport = transport.or((!operation.has_whole_messages()).then_some(Outcome::Protocol));
+            self.ended.push(EndedOperation { operation: token, transport });
         }
     }
 
-    fn body(&mut self, token: wire::Token, chunk: &[u8]) {
-        let Some((_, operation)) = self.operations.find(token) else { return };
-        let Reads::Messages { cut_after } = operation.draft.reads else {
+    fn body(&mut self, token: OperationToken, chunk: &[u8]) {
+        let Some(operation) = self.operations.find(token) else { return };
+        let BodyReading::Messages { cut_after } = operation.draft.body_reading else {
             let keep = operation.draft.keep_body_bytes;
             return operation.response.add_body(chunk, keep);
         };
@@ -41,10 +54,10 @@ impl Collector<'_> {
             Ok(true) => None,
             Err(_) => Some(Outcome::Protocol),
         };
-        // The connection lets go of it when the loop hears of its end.
+        // The loop takes it off its connection when it completes it: `Network::release_cut`.
         operation.response.is_cut = true;
         operation.bytes_in += std::mem::take(self.unclaimed);
-        self.ended.push(Ended { operation: OperationToken(token), transport });
+        self.ended.push(EndedOperation { operation: token, transport });
     }
 }
 
@@ -52,20 +65,20 @@ impl Events for Collector<'_> {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Head { token, head } => {
-                if let Some((_, operation)) = self.operations.find(token) {
-                    operation.answered = self.at;
+                if let Some(operation) = self.operations.find(OperationToken(token)) {
+                    operation.answered_at = self.at;
                     operation.response.status = head.status;
                     operation.response.add_headers(head.headers);
                 }
             }
-            Event::Body { token, chunk } => self.body(token, chunk),
+            Event::Body { token, chunk } => self.body(OperationToken(token), chunk),
             Event::Trailers { token, headers } => {
-                if let Some((_, operation)) = self.operations.find(token) {
+                if let Some(operation) = self.operations.find(OperationToken(token)) {
                     operation.response.add_headers(headers);
                 }
             }
-            Event::Done { token } => self.end(token, None),
-            Event::Failed { token, error } => self.end(token, Some(error.outcome())),
+            Event::Done { token } => self.end(OperationToken(token), None),
+            Event::Failed { token, error } => self.end(OperationToken(token), Some(error.outcome())),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One socket, TLS over it if its origin wants that, and the protocol spoken over both.
+//! One socket, TLS over it where its origin uses that, and the protocol over both.
 
 mod tls;
 
@@ -10,80 +10,108 @@ use rustls::ClientConnection;
 use wire::h2::StreamId;
 use wire::{Request, StartError};
 
-use super::collector::Collector;
-use super::lost::Lost;
+use super::collector::ResponseSink;
+use super::loss::ConnectionLoss;
 use super::protocol::Wire;
-use super::relay::Relayed;
+use super::relay::RelayedRequest;
 use super::transport::Transport;
 use super::tunnel::{Tunnel, refused};
-use crate::operation::{Ended, Opening, Operation, OperationToken, Operations};
-use crate::program::{Origin, Route, Speaks, Via};
-use tls::{has_said_goodbye, write_secret};
+use crate::exchange::{ConnectionSetup, OperationToken};
+use crate::index::{OperationIndex, OriginIndex, UserIndex};
+use crate::operation::{Operation, Operations};
+use crate::program::{Origin, ProxyMode, Route, WireProtocol};
+use tls::{is_closed_by_peer, write_encrypted};
 
 /// Whether the connection can be used yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum ConnectionState {
     Connecting,
-    /// Asking a proxy.
+    /// Waiting for a proxy to open a tunnel.
     Tunnelling,
     Handshaking,
     Open,
 }
 
-/// One socket and what is spoken over it.
+/// One socket, and the state of TLS and the protocol over it.
 #[derive(Debug)]
 pub(super) struct Connection {
     transport: Transport,
-    /// While a proxy is asked.
+    /// While a proxy opens a tunnel.
     tunnel: Option<Box<Tunnel>>,
     session: Option<Box<ClientConnection>>,
-    /// What a handshake must agree on; none: what the peer chooses.
-    wanted: Option<Speaks>,
-    pub(super) origin: usize,
-    /// Tells it from connections that had the same place before.
+    /// The protocol that a handshake must agree on; none: what the peer chooses.
+    required: Option<WireProtocol>,
+    pub(super) origin: OriginIndex,
+    /// Distinguishes it from connections that had the same index before.
     pub(super) serial: u32,
-    /// Where it stands in its pool's list, if it carries many requests at once.
-    pub(super) slot: usize,
-    /// Whether its pool counts it: until it is closed, or the peer says that it takes no more.
+    /// Its position in its pool's list, if it carries many requests at once.
+    pub(super) shared_position: usize,
+    /// Whether its pool counts it: until it is closed, or the peer takes no more requests on it.
     pub(super) is_counted: bool,
     /// The virtual user it belongs to, where connections belong to iterations.
-    pub(super) owner: u32,
-    pub(super) state: State,
+    pub(super) owner: UserIndex,
+    pub(super) state: ConnectionState,
     pub(super) wire: Wire,
     /// The request this connection was opened for.
-    pub(super) queued: Option<u32>,
+    pub(super) queued: Option<OperationIndex>,
+    /// Whether it is in the network's list of connections that may have bytes to write.
     pub(super) is_dirty: bool,
     /// The last request that an unshared connection was given, until its end is noticed.
-    current: Option<u32>,
-    /// Requests of which bytes may still wait to be sent.
+    current: Option<OperationIndex>,
+    /// Requests that may not have been sent completely.
     unsent: Vec<OperationToken>,
-    /// When it was begun, and then when its handshake was.
+    /// When it was begun; later when its tunnel or its handshake was begun.
     since: Instant,
-    pub(super) opening: Opening,
+    pub(super) setup: ConnectionSetup,
     /// Bytes received since the last response was complete: they belong to the next one.
     unclaimed: u64,
-    /// Which of the origin's addresses it goes to, counted on, and how many were tried.
+    /// Counts on over the origin's addresses.
     address: usize,
+    /// How many of the addresses were tried.
     tries: usize,
+}
+
+/// Where a connection is opened to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ConnectionTarget<'a> {
+    pub(super) origin: OriginIndex,
+    pub(super) described: &'a Origin,
+    /// Counts on over the origin's addresses, so that connections are spread over them.
+    pub(super) address: usize,
+}
+
+/// How a socket is registered for readiness events.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Registration<'a> {
+    pub(super) registry: &'a Registry,
+    pub(super) token: Token,
+}
+
+impl Registration<'_> {
+    fn register(self, mut transport: Transport) -> io::Result<Transport> {
+        transport.register(self.registry, self.token)?;
+        Ok(transport)
+    }
 }
 
 /// Why nothing could be read.
 pub(super) enum ReadError {
     WouldBlock,
-    Failed(Lost),
+    Failed(ConnectionLoss),
 }
 
 impl Connection {
-    /// Begin to connect to the origin's `nth` address, or the next that takes it.
+    /// Begin to connect to the target's address, or to the next to which that is possible.
     pub(super) fn open(
-        origin: usize,
-        (described, nth, now): (&Origin, usize, Instant),
-        (registry, token): (&Registry, Token),
+        target: ConnectionTarget<'_>,
+        registration: Registration<'_>,
+        now: Instant,
     ) -> io::Result<Connection> {
+        let ConnectionTarget { origin, described, address } = target;
         let mut tries = 1;
         let transport = loop {
-            let opened = Transport::open(&described.route, nth + tries - 1);
-            match opened.and_then(|mut t| t.register(registry, token).map(|()| t)) {
+            let opened = Transport::open(&described.route, address + tries - 1);
+            match opened.and_then(|transport| registration.register(transport)) {
                 Ok(transport) => break transport,
                 Err(error) if tries >= described.route.addresses() => return Err(error),
                 Err(_) => tries += 1,
@@ -93,22 +121,22 @@ impl Connection {
             transport,
             tunnel: None,
             session: None,
-            wanted: described.speaks,
+            required: described.protocol,
             origin,
             serial: 0,
-            slot: 0,
+            shared_position: 0,
             is_counted: true,
-            owner: 0,
-            state: State::Connecting,
-            wire: Wire::new(described.speaks.unwrap_or(Speaks::Http1)),
+            owner: UserIndex(0),
+            state: ConnectionState::Connecting,
+            wire: Wire::new(described.protocol.unwrap_or(WireProtocol::Http1)),
             queued: None,
             is_dirty: false,
             current: None,
             unsent: Vec::new(),
             since: now,
-            opening: Opening::default(),
+            setup: ConnectionSetup::default(),
             unclaimed: 0,
-            address: nth + tries - 1,
+            address: address + tries - 1,
             tries,
         })
     }
@@ -117,35 +145,35 @@ impl Connection {
         self.transport.deregister(registry);
     }
 
-    pub(super) fn speaks(&self) -> Speaks {
-        self.wire.speaks()
+    pub(super) fn protocol(&self) -> WireProtocol {
+        self.wire.protocol()
     }
 
-    /// Whether the socket is connected now; an error when it never will be. A handshake, where there is one,
-    /// has then begun.
-    pub(super) fn establish(&mut self, origin: &Origin, now: Instant) -> Result<bool, Lost> {
-        if !self.transport.is_connected().map_err(|e| Lost::from(&e))? {
+    /// Check whether the socket is connected; an error when connecting has failed. Once it is, begin the tunnel or
+    /// the handshake, where there is one.
+    pub(super) fn establish(&mut self, origin: &Origin, now: Instant) -> Result<bool, ConnectionLoss> {
+        if !self.transport.is_connected().map_err(|e| ConnectionLoss::from(&e))? {
             return Ok(false);
         }
-        self.opening.connecting_ns = now.since(self.since).as_nanos() as u64;
+        self.setup.connecting_ns = now.since(self.since).as_nanos() as u64;
         self.since = now;
-        if let Via::Tunnel(request) = &origin.via {
+        if let ProxyMode::Tunnel(request) = &origin.proxy {
             self.tunnel = Some(Box::new(Tunnel::new(request.clone(), origin.tls.clone())));
-            self.state = State::Tunnelling;
+            self.state = ConnectionState::Tunnelling;
         } else {
             self.secure(origin.tls.as_ref())?;
         }
         Ok(true)
     }
 
-    /// Begin anew with the next address of the origin; false when all were tried.
-    pub(super) fn try_next(&mut self, route: &Route, (registry, token): (&Registry, Token)) -> bool {
+    /// Begin again with the next address of the origin; false when all were tried.
+    pub(super) fn try_next(&mut self, route: &Route, registration: Registration<'_>) -> bool {
         while self.tries < route.addresses() {
             self.tries += 1;
             self.address += 1;
             let opened = Transport::open(route, self.address);
-            if let Ok(transport) = opened.and_then(|mut t| t.register(registry, token).map(|()| t)) {
-                self.transport.deregister(registry);
+            if let Ok(transport) = opened.and_then(|transport| registration.register(transport)) {
+                self.transport.deregister(registration.registry);
                 self.transport = transport;
                 return true;
             }
@@ -155,13 +183,13 @@ impl Connection {
 
     pub(super) fn start(
         &mut self,
-        (place, token): (u32, OperationToken),
+        token: OperationToken,
         origin: &Origin,
         operation: &mut Operation,
     ) -> Result<(), StartError> {
         let before = self.wire.outgoing().len();
         let draft = &operation.draft;
-        let relayed = Relayed::of(origin, draft);
+        let relayed = RelayedRequest::of(origin, draft);
         let request = Request {
             method: &draft.method,
             path: relayed.as_ref().map_or(&draft.path, |relayed| &relayed.url),
@@ -175,12 +203,12 @@ impl Connection {
             true => self.wire.start_open(token.0, &request).map(Some)?,
         };
         operation.bytes_out += (self.wire.outgoing().len() - before) as u64;
-        self.current = Some(place);
+        self.current = Some(token.index());
         self.unsent.push(token);
         Ok(())
     }
 
-    /// Send what the operation's outbox holds.
+    /// Send the operation's outbox.
     pub(super) fn send_more(&mut self, stream: StreamId, operation: &mut Operation) {
         self.wire.send(stream, &operation.outbox);
         operation.bytes_out += operation.outbox.len() as u64;
@@ -190,9 +218,9 @@ impl Connection {
         }
     }
 
-    /// The operation was given up; what still comes for it is to be ignored.
-    pub(super) fn forget(&mut self, operation: u32, token: OperationToken) {
-        if self.queued == Some(operation) {
+    /// The operation was given up; what is still received for it is to be ignored.
+    pub(super) fn forget(&mut self, token: OperationToken) {
+        if self.queued == Some(token.index()) {
             self.queued = None;
         } else {
             self.wire.cancel(token.0);
@@ -200,49 +228,50 @@ impl Connection {
     }
 
     /// Write as much as the socket takes.
-    pub(super) fn write(&mut self) -> Result<(), Lost> {
-        if self.state == State::Connecting {
+    pub(super) fn write(&mut self) -> Result<(), ConnectionLoss> {
+        if self.state == ConnectionState::Connecting {
             return Ok(());
         }
         if let Some(tunnel) = &mut self.tunnel {
-            return tunnel.write(&mut self.transport).map_err(|error| Lost::from(&error));
+            return tunnel.write(&mut self.transport).map_err(|error| ConnectionLoss::from(&error));
         }
         let written = match &mut self.session {
             None => write_plain(&mut self.transport, &mut self.wire),
             Some(session) => {
-                let wire = (self.state == State::Open).then_some(&mut self.wire);
-                write_secret(&mut self.transport, session, wire)
+                let wire = (self.state == ConnectionState::Open).then_some(&mut self.wire);
+                write_encrypted(&mut self.transport, session, wire)
             }
         };
         written.map_err(|error| match self.state {
-            State::Handshaking => self.cut_off(),
-            _ => Lost::from(&error),
+            ConnectionState::Handshaking => ConnectionLoss::ended_in_handshake(),
+            _ => ConnectionLoss::from(&error),
         })
     }
 
-    /// All that was to be sent is sent: so are the requests among it.
+    /// All outgoing bytes were sent, and with them all requests.
     pub(super) fn note_written(&mut self, operations: &mut Operations, now: Instant) {
         for token in self.unsent.drain(..) {
-            if let Some((_, operation)) = operations.find(token.0) {
-                operation.written = now;
+            if let Some(operation) = operations.find(token) {
+                operation.written_at = now;
             }
         }
     }
 
-    /// Read once and let the protocol make sense of it. Zero bytes: the peer has closed its side.
+    /// Read once and pass the bytes to the protocol. Zero bytes: the peer has closed its side.
     pub(super) fn read(
         &mut self,
         buffer: &mut [u8],
-        (operations, at): (&mut Operations, Instant),
-        ended: &mut Vec<Ended>,
+        sink: &mut ResponseSink<'_>,
     ) -> Result<usize, ReadError> {
         let n = loop {
             match self.transport.read(buffer) {
                 Ok(n) => break n,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(ReadError::WouldBlock),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) if self.state == State::Handshaking => return Err(ReadError::Failed(self.cut_off())),
-                Err(error) => return Err(ReadError::Failed(Lost::from(&error))),
+                Err(_) if self.state == ConnectionState::Handshaking => {
+                    return Err(ReadError::Failed(ConnectionLoss::ended_in_handshake()));
+                }
+                Err(error) => return Err(ReadError::Failed(ConnectionLoss::from(&error))),
             }
         };
         if n == 0 {
@@ -250,37 +279,32 @@ impl Connection {
         }
         if let Some(tunnel) = &mut self.tunnel {
             let Some(early) = tunnel.receive(&buffer[..n]).map_err(ReadError::Failed)? else { return Ok(n) };
-            self.enter(at).map_err(ReadError::Failed)?;
+            self.enter_tunnel(sink.at).map_err(ReadError::Failed)?;
             if !early.is_empty() {
-                self.take(&early, (operations, at), ended).map_err(ReadError::Failed)?;
+                self.receive(&early, sink).map_err(ReadError::Failed)?;
             }
             return Ok(n);
         }
-        self.take(&buffer[..n], (operations, at), ended).map_err(ReadError::Failed)
+        self.receive(&buffer[..n], sink).map_err(ReadError::Failed)
     }
 
-    /// The proxy has made the tunnel: go on as though it were not there.
-    fn enter(&mut self, now: Instant) -> Result<(), Lost> {
+    /// The proxy has opened the tunnel: continue as on a direct connection.
+    fn enter_tunnel(&mut self, now: Instant) -> Result<(), ConnectionLoss> {
         let tls = self.tunnel.take().and_then(|tunnel| tunnel.tls);
-        self.opening.connecting_ns += now.since(self.since).as_nanos() as u64;
+        self.setup.connecting_ns += now.since(self.since).as_nanos() as u64;
         self.since = now;
         self.secure(tls.as_ref())
     }
 
-    /// Take in what the peer sent. Zero: it has said that nothing more will come.
+    /// Process received bytes. Zero: the peer has announced the end of its stream.
     #[inline]
-    fn take(
-        &mut self,
-        input: &[u8],
-        (operations, at): (&mut Operations, Instant),
-        ended: &mut Vec<Ended>,
-    ) -> Result<usize, Lost> {
+    fn receive(&mut self, input: &[u8], sink: &mut ResponseSink<'_>) -> Result<usize, ConnectionLoss> {
         if self.session.is_some() {
-            return self.decrypt(input, (operations, at), ended);
+            return self.decrypt(input, sink);
         }
         self.unclaimed += input.len() as u64;
-        let mut collector = Collector { operations, ended, at, unclaimed: &mut self.unclaimed };
-        self.wire.receive(input, &mut collector).map_err(|e| Lost::from(e.outcome()))?;
+        let mut collector = sink.collector(&mut self.unclaimed);
+        self.wire.receive(input, &mut collector).map_err(|e| ConnectionLoss::from(e.outcome()))?;
         Ok(input.len())
     }
 
@@ -291,23 +315,19 @@ impl Connection {
         self.wire.has_outgoing() || self.session.as_ref().is_some_and(|session| session.wants_write())
     }
 
-    /// The peer has closed its side: what becomes of requests that are still open.
-    pub(super) fn at_end(
-        &mut self,
-        (operations, at): (&mut Operations, Instant),
-        ended: &mut Vec<Ended>,
-    ) -> Lost {
+    /// The peer has closed its side: how requests that are still open end.
+    pub(super) fn at_end(&mut self, sink: &mut ResponseSink<'_>) -> ConnectionLoss {
         match self.state {
-            State::Tunnelling => return refused("ended the connection"),
-            State::Handshaking => return self.cut_off(),
-            State::Connecting | State::Open => {}
+            ConnectionState::Tunnelling => return refused("ended the connection"),
+            ConnectionState::Handshaking => return ConnectionLoss::ended_in_handshake(),
+            ConnectionState::Connecting | ConnectionState::Open => {}
         }
-        // Under TLS an end that the peer did not announce may be anybody's doing: what it would complete
-        // is not complete.
-        if self.session.as_mut().is_some_and(|s| !has_said_goodbye(s)) {
+        // Under TLS an attacker may have caused an end that the peer did not announce, so that end completes no
+        // response.
+        if self.session.as_mut().is_some_and(|s| !is_closed_by_peer(s)) {
             return Outcome::Reset.into();
         }
-        let mut collector = Collector { operations, ended, at, unclaimed: &mut self.unclaimed };
+        let mut collector = sink.collector(&mut self.unclaimed);
         match self.wire.closed(&mut collector) {
             Ok(()) => Outcome::Reset.into(),
             Err(error) => error.outcome().into(),
@@ -315,18 +335,18 @@ impl Connection {
     }
 
     /// Put the operations it carries, and the one it was opened for, into `tokens`.
-    pub(super) fn carried(&mut self, operations: &Operations, tokens: &mut Vec<OperationToken>) {
-        tokens.extend(self.queued.take().map(|place| operations.token(place)));
+    pub(super) fn take_carried(&mut self, operations: &Operations, tokens: &mut Vec<OperationToken>) {
+        tokens.extend(self.queued.take().map(|operation| operations.token(operation)));
         self.wire.for_each_open(|token| tokens.push(OperationToken(token)));
     }
 
-    /// Bytes received that no complete response accounts for, once.
+    /// Take the count of bytes received since the last complete response.
     pub(super) fn take_unclaimed(&mut self) -> u64 {
         std::mem::take(&mut self.unclaimed)
     }
 
-    /// Whether the request of an unshared connection has ended since this was last asked.
-    pub(super) fn has_just_finished(&mut self) -> bool {
+    /// Whether the request of an unshared connection has ended since the last call.
+    pub(super) fn take_finished(&mut self) -> bool {
         self.wire.open_requests() == 0 && self.current.take().is_some()
     }
 }

@@ -1,10 +1,10 @@
-//! What the operating system says when a connection cannot be had.
+//! Errors of the operating system when a connection cannot be opened.
 
 use std::io;
 
 use evidence::Outcome;
 
-/// The generator has run out of something without which no honest request can be sent.
+/// The generator has run out of a resource that it needs to open connections.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Exhausted {
     /// No file descriptor is left.
@@ -21,8 +21,8 @@ pub enum Exhausted {
     Socket(String),
 }
 
-/// An error when it is the generator that lacks something, and not the target that fails.
-pub(super) fn exhausted(error: &io::Error) -> Result<(), Exhausted> {
+/// An error when the generator lacks a resource; `Ok` when it is the target that fails.
+pub(super) fn check_exhausted(error: &io::Error) -> Result<(), Exhausted> {
     const EMFILE: i32 = 24;
     const ENFILE: i32 = 23;
     match (error.raw_os_error(), error.kind()) {
@@ -35,12 +35,12 @@ pub(super) fn exhausted(error: &io::Error) -> Result<(), Exhausted> {
     }
 }
 
-/// How an error of the operating system reads as an outcome.
+/// The outcome of requests that fail with an error of the operating system.
 pub(super) fn outcome_of(error: &io::Error) -> Outcome {
     match error.kind() {
         io::ErrorKind::ConnectionRefused => Outcome::Refused,
         io::ErrorKind::TimedOut => Outcome::Timeout,
-        // Of a Unix socket that is not there.
+        // The path of a Unix socket does not exist.
         io::ErrorKind::NotFound => Outcome::Refused,
         io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => Outcome::Refused,
         _ => Outcome::Reset,

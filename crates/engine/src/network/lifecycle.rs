@@ -1,28 +1,27 @@
 //! How connections begin and end.
 
-use evidence::Outcome;
-use mio::Token;
-
-use super::connection::Connection;
-use super::exhausted::exhausted;
-use super::{Exhausted, FIRST_CONNECTION, Lost, Network, State};
-use crate::operation::{Ended, Operations};
+use super::connection::{Connection, ConnectionTarget, Registration};
+use super::exhausted::check_exhausted;
+use super::{ConnectionLoss, ConnectionState, EstablishedConnection, Exhausted, Network, token_of};
+use crate::exchange::EndedOperation;
+use crate::index::{ConnectionIndex, OperationIndex, OriginIndex};
+use crate::operation::Operations;
 
 impl Network {
     /// Open a connection, for this request or for any that waits.
     pub(super) fn connect(
         &mut self,
-        origin: usize,
-        first: Option<u32>,
+        origin: OriginIndex,
+        first: Option<OperationIndex>,
         operations: &mut Operations,
     ) -> Result<(), Exhausted> {
-        let described = &self.program.origins[origin];
-        let pool = &mut self.pools[origin];
+        let described = self.program.origin(origin);
+        let pool = &mut self.pools[origin.0];
         let entry = self.connections.vacant_entry();
-        let place = entry.key();
-        let token = Token(place + FIRST_CONNECTION);
-        let opened =
-            Connection::open(origin, (described, pool.opened, self.clock.now()), (&self.registry, token));
+        let index = ConnectionIndex(entry.key());
+        let target = ConnectionTarget { origin, described, address: pool.opened };
+        let registration = Registration { registry: &self.registry, token: token_of(index) };
+        let opened = Connection::open(target, registration, self.clock.now());
         pool.opened = pool.opened.wrapping_add(1);
         match opened {
             Ok(mut connection) => {
@@ -33,132 +32,136 @@ impl Network {
                     connection.queued = first;
                     let operation = operations.get_mut(operation);
                     connection.owner = operation.owner;
-                    operation.connection = Some(place);
+                    operation.connection = Some(index);
                 }
                 entry.insert(connection);
             }
             Err(error) => {
-                exhausted(&error)?;
-                let lost = Lost::from(&error);
+                check_exhausted(&error)?;
+                let loss = ConnectionLoss::from(&error);
                 match first {
-                    Some(operation) => self.fail(operation, (&lost, operations)),
-                    None => self.fail_waiting(origin, (&lost, operations)),
+                    Some(operation) => self.fail(operation, &loss, operations),
+                    None => self.fail_waiting(origin, &loss, operations),
                 }
             }
         }
         Ok(())
     }
 
-    /// The socket is connected; what was begun with it is a handshake or the protocol itself.
-    pub(super) fn established(&mut self, place: usize, operations: &mut Operations) -> Result<(), Exhausted> {
-        self.mark_dirty(place);
-        match self.connections[place].state {
-            State::Open => self.opened(place, operations),
-            State::Connecting | State::Tunnelling | State::Handshaking => Ok(()),
+    /// The socket is connected, and a handshake, a tunnel or the protocol itself was begun on it.
+    pub(super) fn established(
+        &mut self,
+        index: ConnectionIndex,
+        operations: &mut Operations,
+    ) -> Result<(), Exhausted> {
+        self.mark_dirty(index);
+        match self.connection(index).state {
+            ConnectionState::Open => self.opened(index, operations),
+            ConnectionState::Connecting | ConnectionState::Tunnelling | ConnectionState::Handshaking => {
+                Ok(())
+            }
         }
     }
 
-    /// A connection can be used from now on, and what it speaks is known: send what waits for it.
-    pub(super) fn opened(&mut self, place: usize, operations: &mut Operations) -> Result<(), Exhausted> {
+    /// A connection can be used from now on, and its protocol is known: send what waits for it.
+    fn opened(&mut self, index: ConnectionIndex, operations: &mut Operations) -> Result<(), Exhausted> {
         // The preface of a fresh connection is sent even if nothing waits for it any more.
-        self.mark_dirty(place);
-        let connection = &mut self.connections[place];
-        let (origin, queued, speaks) = (connection.origin, connection.queued.take(), connection.speaks());
-        let opening = connection.opening;
-        self.established.push((origin, opening));
+        self.mark_dirty(index);
+        let connection = self.connection_mut(index);
+        let (origin, protocol, setup) = (connection.origin, connection.protocol(), connection.setup);
+        let queued = connection.queued.take();
+        self.established.push(EstablishedConnection { origin, setup });
         if let Some(operation) = queued {
-            operations.get_mut(operation).opening = opening;
+            operations.get_mut(operation).setup = setup;
         }
-        let is_news = self.pools[origin].speaks.replace(speaks) != Some(speaks);
-        if self.is_shared(place) {
-            self.connections[place].slot = self.pools[origin].share(place);
+        let is_new_protocol = self.pool(origin).protocol.replace(protocol) != Some(protocol);
+        if self.is_shared(index) {
+            self.connection_mut(index).shared_position = self.pool(origin).share(index);
             if let Some(operation) = queued {
-                self.start(place, operation, operations);
+                self.start(index, operation, operations);
             }
-            self.start_waiting(place, operations);
-        } else if !queued.is_some_and(|operation| self.start(place, operation, operations)) {
-            self.finished(place, operations)?;
+            self.start_waiting(index, operations);
+        } else if !queued.is_some_and(|operation| self.start(index, operation, operations)) {
+            self.finished(index, operations)?;
         }
-        if is_news {
+        if is_new_protocol {
             self.replace(origin, operations)?;
         }
         Ok(())
     }
 
-    /// This address does not take the connection: the next one may.
+    /// This address does not accept the connection: try the next one.
     pub(super) fn failed_to_connect(
         &mut self,
-        place: usize,
-        (lost, operations): (&Lost, &mut Operations),
+        index: ConnectionIndex,
+        loss: &ConnectionLoss,
+        operations: &mut Operations,
     ) -> Result<(), Exhausted> {
-        let connection = &mut self.connections[place];
-        let route = &self.program.origins[connection.origin].route;
-        if connection.try_next(route, (&self.registry, Token(place + FIRST_CONNECTION))) {
+        let connection = &mut self.connections[index.0];
+        let route = &self.program.origin(connection.origin).route;
+        let registration = Registration { registry: &self.registry, token: token_of(index) };
+        if connection.try_next(route, registration) {
             return Ok(());
         }
-        self.kill(place, (lost, operations))
+        self.kill(index, loss, operations)
     }
 
-    /// End a connection; every request on it ends as it does.
+    /// End a connection; every request on it ends with the same loss.
     pub(super) fn kill(
         &mut self,
-        place: usize,
-        (lost, operations): (&Lost, &mut Operations),
+        index: ConnectionIndex,
+        loss: &ConnectionLoss,
+        operations: &mut Operations,
     ) -> Result<(), Exhausted> {
-        let connection = &mut self.connections[place];
-        let (origin, was_open) = (connection.origin, connection.state == State::Open);
-        let mut carried = std::mem::take(&mut self.lost);
-        connection.carried(operations, &mut carried);
-        for operation in carried.drain(..) {
-            let Some((place, entry)) = operations.find(operation.0) else { continue };
-            entry.bytes_in = connection.take_unclaimed();
-            fail(&mut self.ended, place, (lost, operations));
+        let connection = &mut self.connections[index.0];
+        let (origin, was_open) = (connection.origin, connection.state == ConnectionState::Open);
+        let mut carried = std::mem::take(&mut self.carried);
+        connection.take_carried(operations, &mut carried);
+        for token in carried.drain(..) {
+            let Some(operation) = operations.find(token) else { continue };
+            operation.bytes_in = self.connection_mut(index).take_unclaimed();
+            self.fail(token.index(), loss, operations);
         }
-        self.lost = carried;
-        self.close(place);
-        if !was_open && self.is_sharing(origin) && self.pools[origin].count == 0 {
-            self.fail_waiting(origin, (lost, operations));
+        self.carried = carried;
+        self.close(index);
+        if !was_open && self.is_sharing(origin) && self.pool(origin).count == 0 {
+            self.fail_waiting(origin, loss, operations);
             return Ok(());
         }
         self.replace(origin, operations)
     }
 
-    /// No connection can be had: whoever waits for one of the origin's fails.
-    fn fail_waiting(&mut self, origin: usize, (lost, operations): (&Lost, &mut Operations)) {
-        while let Some(operation) = self.pools[origin].waiting.next(operations) {
-            self.fail(operation, (lost, operations));
+    /// No connection can be opened: the operations that wait for one of the origin's fail.
+    fn fail_waiting(&mut self, origin: OriginIndex, loss: &ConnectionLoss, operations: &mut Operations) {
+        while let Some(operation) = self.pool(origin).waiting.next(operations) {
+            self.fail(operation, loss, operations);
         }
     }
 
-    fn fail(&mut self, operation: u32, (lost, operations): (&Lost, &mut Operations)) {
-        fail(&mut self.ended, operation, (lost, operations));
+    fn fail(&mut self, operation: OperationIndex, loss: &ConnectionLoss, operations: &mut Operations) {
+        let token = operations.token(operation);
+        let entry = operations.get_mut(operation);
+        entry.connection = None;
+        entry.connection_error.clone_from(&loss.reason);
+        self.ended.push(EndedOperation { operation: token, transport: Some(loss.outcome) });
     }
 
-    pub(super) fn close(&mut self, place: usize) {
-        if !self.connections.contains(place) {
+    pub(super) fn close(&mut self, index: ConnectionIndex) {
+        if !self.connections.contains(index.0) {
             return;
         }
-        self.discount(place);
-        let mut connection = self.connections.remove(place);
+        self.discount(index);
+        let mut connection = self.connections.remove(index.0);
         connection.deregister(&self.registry);
     }
 
     /// The connection takes no more requests, and another may be opened instead.
-    pub(super) fn discount(&mut self, place: usize) {
-        let connection = &mut self.connections[place];
-        let pool = &mut self.pools[connection.origin];
+    pub(super) fn discount(&mut self, index: ConnectionIndex) {
+        let connection = &mut self.connections[index.0];
+        let pool = &mut self.pools[connection.origin.0];
         if std::mem::take(&mut connection.is_counted) {
             pool.count -= 1;
-            pool.unshare(place, &mut self.connections);
+            pool.unshare(index, &mut self.connections);
         }
     }
-}
-
-fn fail(ended: &mut Vec<Ended>, operation: u32, (lost, operations): (&Lost, &mut Operations)) {
-    let token = operations.token(operation);
-    let entry = operations.get_mut(operation);
-    entry.connection = None;
-    entry.trouble.clone_from(&lost.reason);
-    let transport: Option<Outcome> = Some(lost.outcome);
-    ended.push(Ended { operation: token, transport });
 }

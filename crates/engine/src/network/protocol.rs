@@ -1,11 +1,11 @@
-//! HTTP/1.1 or HTTP/2, behind one face.
+//! HTTP/1.1 or HTTP/2, behind one interface.
 
 use wire::h2::StreamId;
 use wire::{Events, Request, StartError, WireError};
 
-use crate::program::Speaks;
+use crate::program::WireProtocol;
 
-/// Either protocol, behind one face.
+/// A client connection of either protocol.
 #[derive(Debug)]
 pub(super) enum Wire {
     Http1(Box<wire::h1::Connection>),
@@ -22,17 +22,21 @@ macro_rules! either {
 }
 
 impl Wire {
-    pub(super) fn new(speaks: Speaks) -> Wire {
-        match speaks {
-            Speaks::Http1 => Wire::Http1(Box::new(wire::h1::Connection::new(wire::h1::Config::default()))),
-            Speaks::Http2 => Wire::Http2(Box::new(wire::h2::Connection::new(wire::h2::Config::default()))),
+    pub(super) fn new(protocol: WireProtocol) -> Wire {
+        match protocol {
+            WireProtocol::Http1 => {
+                Wire::Http1(Box::new(wire::h1::Connection::new(wire::h1::Config::default())))
+            }
+            WireProtocol::Http2 => {
+                Wire::Http2(Box::new(wire::h2::Connection::new(wire::h2::Config::default())))
+            }
         }
     }
 
-    pub(super) fn speaks(&self) -> Speaks {
+    pub(super) fn protocol(&self) -> WireProtocol {
         match self {
-            Wire::Http1(_) => Speaks::Http1,
-            Wire::Http2(_) => Speaks::Http2,
+            Wire::Http1(_) => WireProtocol::Http1,
+            Wire::Http2(_) => WireProtocol::Http2,
         }
     }
 
@@ -44,7 +48,7 @@ impl Wire {
         either!(self, c => c.start(token, request))
     }
 
-    /// Start a request whose body goes on, which only HTTP/2 does here.
+    /// Start a request that sends further messages, which is supported over HTTP/2 only.
     pub(super) fn start_open(
         &mut self,
         token: wire::Token,
@@ -92,7 +96,7 @@ impl Wire {
         either!(self, c => c.cancel(token));
     }
 
-    /// Call `visit` with the token of each request that has no end yet.
+    /// Call `visit` with the token of each request that has not ended.
     pub(super) fn for_each_open(&self, visit: impl FnMut(wire::Token)) {
         either!(self, c => c.for_each_open(visit));
     }

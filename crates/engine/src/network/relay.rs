@@ -1,26 +1,26 @@
-//! A request as a proxy is given it: with the whole URL, and with who we are to the proxy.
+//! A request in the form that a relaying proxy takes: with the whole URL and with authorization for the proxy.
 
 use wire::Headers;
 
-use crate::operation::Draft;
-use crate::program::{Origin, Via};
+use crate::exchange::RequestDraft;
+use crate::program::{Origin, ProxyMode};
 
-/// What differs from the request as the peer would get it.
-pub(super) struct Relayed {
+/// The parts of a relayed request that differ from the request that the peer itself would get.
+pub(super) struct RelayedRequest {
     pub(super) url: Vec<u8>,
     pub(super) headers: Headers,
 }
 
-impl Relayed {
-    /// None where the peer is spoken to itself, or through a tunnel.
-    pub(super) fn of(origin: &Origin, draft: &Draft) -> Option<Relayed> {
-        let Via::Relay { authorization } = &origin.via else { return None };
+impl RelayedRequest {
+    /// None without a proxy, or through a tunnel.
+    pub(super) fn of(origin: &Origin, draft: &RequestDraft) -> Option<RelayedRequest> {
+        let ProxyMode::Relay { authorization } = &origin.proxy else { return None };
         let mut url = origin.url("").into_bytes();
         url.extend_from_slice(&draft.path);
         let mut headers = draft.headers.clone();
         if let Some(authorization) = authorization {
             headers.push_secret(b"proxy-authorization", authorization.as_bytes());
         }
-        Some(Relayed { url, headers })
+        Some(RelayedRequest { url, headers })
     }
 }

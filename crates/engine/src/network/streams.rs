@@ -1,42 +1,47 @@
-//! Requests whose body goes on after they were started, and responses that are cut short.
+//! Requests that send further messages after they were started, and responses that are cut short.
 
 use evidence::Instant;
 
 use super::{Exhausted, Network};
-use crate::operation::{Ended, OperationToken, Operations};
+use crate::exchange::{EndedOperation, OperationToken};
+use crate::index::OperationIndex;
+use crate::operation::Operations;
 
 impl Network {
-    /// Send what the operation's outbox holds, after what of its body went before.
-    pub(crate) fn send_more(&mut self, operation: OperationToken, operations: &mut Operations) {
-        let Some((_, entry)) = operations.find(operation.0) else { return };
-        let (Some(place), Some(stream)) = (entry.connection, entry.stream) else {
-            // It still waits for a connection: all of it goes at once then.
-            entry.draft.body.append(&mut entry.outbox);
+    /// Send the operation's outbox, after what was sent of its body before.
+    pub(crate) fn send_more(&mut self, token: OperationToken, operations: &mut Operations) {
+        let Some(operation) = operations.find(token) else { return };
+        let (Some(index), Some(stream)) = (operation.connection, operation.stream) else {
+            // It still waits for a connection, and is then sent in one piece.
+            operation.draft.body.append(&mut operation.outbox);
             return;
         };
-        self.connections[place].send_more(stream, entry);
-        self.mark_dirty(place);
+        self.connection_mut(index).send_more(stream, operation);
+        self.mark_dirty(index);
     }
 
-    /// End an operation that has lasted long enough; its end will be in `ended`. One that was not sent yet goes
-    /// on waiting.
-    pub(crate) fn cut(&mut self, operation: OperationToken, operations: &mut Operations) {
-        let Some((_, entry)) = operations.find(operation.0) else { return };
-        if entry.sent == Instant::NEVER || entry.response.is_cut {
+    /// Cut an operation short: its end is put into `ended`. An operation that was not sent yet keeps waiting.
+    pub(crate) fn cut(&mut self, token: OperationToken, operations: &mut Operations) {
+        let Some(operation) = operations.find(token) else { return };
+        if operation.sent_at == Instant::NEVER || operation.response.is_cut {
             return;
         }
-        entry.response.is_cut = true;
-        if let Some(place) = entry.connection {
-            entry.bytes_in += self.connections[place].take_unclaimed();
+        operation.response.is_cut = true;
+        if let Some(index) = operation.connection {
+            operation.bytes_in += self.connection_mut(index).take_unclaimed();
         }
-        self.ended.push(Ended { operation, transport: None });
+        self.ended.push(EndedOperation { operation: token, transport: None });
     }
 
-    /// An operation that was cut short has ended: nothing more of it is to come over its connection.
-    pub(crate) fn let_go(&mut self, operation: u32, operations: &mut Operations) -> Result<(), Exhausted> {
-        let entry = operations.get(operation);
-        if entry.response.is_cut && entry.connection.is_some() {
-            self.abandon(operation, operations)?;
+    /// Take an operation that was cut short off its connection: nothing more is to be received for it.
+    pub(crate) fn release_cut(
+        &mut self,
+        index: OperationIndex,
+        operations: &mut Operations,
+    ) -> Result<(), Exhausted> {
+        let operation = operations.get(index);
+        if operation.response.is_cut && operation.connection.is_some() {
+            self.abandon(index, operations)?;
         }
         Ok(())
     }

@@ -1,91 +1,107 @@
-//! Which connection a request goes over, and when it must wait for one.
+//! Which connection a request is sent on, and when it must wait for one.
 
 use evidence::Outcome;
 use workload::connection::Reuse;
 
-use super::{Exhausted, Network, State};
-use crate::operation::{Ended, Operations};
-use crate::program::Speaks;
+use super::pool::ConnectionRef;
+use super::{ConnectionState, Exhausted, Network};
+use crate::exchange::EndedOperation;
+use crate::index::{ConnectionIndex, OperationIndex, OriginIndex, UserIndex};
+use crate::operation::Operations;
+use crate::program::WireProtocol;
 
 impl Network {
-    /// Send the operation's request as soon as a connection has room for it; its end, which may come at
-    /// once, will be in `ended`.
-    pub(crate) fn submit(&mut self, operation: u32, operations: &mut Operations) -> Result<(), Exhausted> {
-        let origin = operations.get(operation).draft.origin;
-        if self.is_sharing(origin) {
-            self.submit_shared(origin, operation, operations)
+    /// Send the operation's request as soon as a connection has capacity for it. Its end, which may come at once,
+    /// is put into `ended`.
+    pub(crate) fn submit(
+        &mut self,
+        operation: OperationIndex,
+        operations: &mut Operations,
+    ) -> Result<(), Exhausted> {
+        if self.is_sharing(operations.get(operation).draft.origin) {
+            self.submit_shared(operation, operations)
         } else {
-            self.submit_alone(origin, operation, operations)
+            self.submit_alone(operation, operations)
         }
     }
 
-    /// Give up on an operation: nothing of it will arrive any more, and it is not put into `ended`.
-    pub(crate) fn abandon(&mut self, operation: u32, operations: &mut Operations) -> Result<(), Exhausted> {
+    /// Give up an operation: nothing more is received for it, and it is not put into `ended`.
+    pub(crate) fn abandon(
+        &mut self,
+        operation: OperationIndex,
+        operations: &mut Operations,
+    ) -> Result<(), Exhausted> {
         let entry = operations.get_mut(operation);
         let origin = entry.draft.origin;
-        let Some(place) = entry.connection.take() else {
-            self.pools[origin].waiting.leave(operation, operations);
+        let Some(index) = entry.connection.take() else {
+            self.pool(origin).waiting.remove(operation, operations);
             return Ok(());
         };
-        self.connections[place].forget(operation, operations.token(operation));
-        if self.is_shared(place) {
-            self.mark_dirty(place);
+        self.connection_mut(index).forget(operations.token(operation));
+        if self.is_shared(index) {
+            self.mark_dirty(index);
             return Ok(());
         }
-        self.close(place);
+        self.close(index);
         self.replace(origin, operations)
     }
 
-    /// The virtual user's iteration is over, and with it the life of its own connections.
-    pub(crate) fn end_iteration(&mut self, user: u32, operations: &mut Operations) -> Result<(), Exhausted> {
+    /// The virtual user's iteration is over: close the connections that belong to it.
+    pub(crate) fn end_iteration(
+        &mut self,
+        user: UserIndex,
+        operations: &mut Operations,
+    ) -> Result<(), Exhausted> {
         for nth in 0..self.ephemeral.len() {
             let origin = self.ephemeral[nth];
-            while let Some(place) = self.pools[origin].take_owned(user, &self.connections) {
-                self.close(place);
+            while let Some(index) = self.pools[origin.0].take_owned(user, &self.connections) {
+                self.close(index);
             }
             self.replace(origin, operations)?;
         }
         Ok(())
     }
 
-    /// Whether requests to this origin share connections; also while that is still to be agreed on.
-    pub(super) fn is_sharing(&self, origin: usize) -> bool {
-        self.program.origins[origin].reuse == Reuse::Always
-            && self.pools[origin].speaks != Some(Speaks::Http1)
+    /// Whether requests to this origin share connections; also while the protocol is still unknown.
+    pub(super) fn is_sharing(&self, origin: OriginIndex) -> bool {
+        self.program.origin(origin).reuse == Reuse::Always
+            && self.pools[origin.0].protocol != Some(WireProtocol::Http1)
     }
 
     /// Whether this connection carries many requests at once.
-    pub(super) fn is_shared(&self, place: usize) -> bool {
-        let connection = &self.connections[place];
-        connection.speaks() == Speaks::Http2
-            && connection.state == State::Open
-            && self.program.origins[connection.origin].reuse == Reuse::Always
+    pub(super) fn is_shared(&self, index: ConnectionIndex) -> bool {
+        let connection = self.connection(index);
+        connection.protocol() == WireProtocol::Http2
+            && connection.state == ConnectionState::Open
+            && self.program.origin(connection.origin).reuse == Reuse::Always
     }
 
     /// Whether another connection may be opened.
-    fn has_room(&self, origin: usize) -> bool {
-        let pool = &self.pools[origin];
-        pool.count < self.program.origins[origin].most_connections(pool.speaks.unwrap_or(Speaks::Http2))
+    fn may_connect(&self, origin: OriginIndex) -> bool {
+        let pool = &self.pools[origin.0];
+        let protocol = pool.protocol.unwrap_or(WireProtocol::Http2);
+        pool.count < self.program.origin(origin).most_connections(protocol)
     }
 
     fn submit_alone(
         &mut self,
-        origin: usize,
-        operation: u32,
+        operation: OperationIndex,
         operations: &mut Operations,
     ) -> Result<(), Exhausted> {
-        let pool = &mut self.pools[origin];
-        let free = match self.program.origins[origin].reuse {
+        let entry = operations.get(operation);
+        let (origin, owner) = (entry.draft.origin, entry.owner);
+        let pool = &mut self.pools[origin.0];
+        let free = match self.program.origin(origin).reuse {
             Reuse::Always => pool.take_idle(&self.connections),
-            Reuse::Iteration => pool.take_owned(operations.get(operation).owner, &self.connections),
+            Reuse::Iteration => pool.take_owned(owner, &self.connections),
             Reuse::Never => None,
         };
         match free {
-            Some(place) if self.start(place, operation, operations) => Ok(()),
-            Some(place) => self.finished(place, operations),
-            None if self.has_room(origin) => self.connect(origin, Some(operation), operations),
+            Some(index) if self.start(index, operation, operations) => Ok(()),
+            Some(index) => self.finished(index, operations),
+            None if self.may_connect(origin) => self.connect(origin, Some(operation), operations),
             None => {
-                self.pools[origin].waiting.join(operation, operations);
+                self.pool(origin).waiting.push(operation, operations);
                 Ok(())
             }
         }
@@ -93,93 +109,109 @@ impl Network {
 
     fn submit_shared(
         &mut self,
-        origin: usize,
-        operation: u32,
+        operation: OperationIndex,
         operations: &mut Operations,
     ) -> Result<(), Exhausted> {
-        let pool = &mut self.pools[origin];
+        let entry = operations.get(operation);
+        let (origin, slot) = (entry.draft.origin, entry.vu_slot);
+        let pool = &mut self.pools[origin.0];
         if pool.waiting.is_empty()
-            && let Some(place) = pool.with_room(operations.get(operation).seat, &self.connections)
+            && let Some(index) = pool.with_capacity(slot, &self.connections)
         {
-            self.start(place, operation, operations);
+            self.start(index, operation, operations);
             return Ok(());
         }
-        pool.waiting.join(operation, operations);
-        if self.has_room(origin) {
+        pool.waiting.push(operation, operations);
+        if self.may_connect(origin) {
             self.connect(origin, None, operations)?;
         }
         Ok(())
     }
 
-    /// Give the room of a shared connection to operations that wait for it.
-    pub(super) fn start_waiting(&mut self, place: usize, operations: &mut Operations) {
-        let Some(connection) = self.connections.get(place) else { return };
+    /// Start waiting operations as far as a shared connection has capacity.
+    pub(super) fn start_waiting(&mut self, index: ConnectionIndex, operations: &mut Operations) {
+        let Some(connection) = self.connections.get(index.0) else { return };
         let origin = connection.origin;
-        if self.pools[origin].waiting.is_empty() || !self.is_shared(place) {
+        if self.pool(origin).waiting.is_empty() || !self.is_shared(index) {
             return;
         }
-        while self.connections[place].wire.capacity() > 0 {
-            let Some(operation) = self.pools[origin].waiting.next(operations) else { break };
-            self.start(place, operation, operations);
+        while self.connection(index).wire.capacity() > 0 {
+            let Some(operation) = self.pool(origin).waiting.next(operations) else { break };
+            self.start(index, operation, operations);
         }
     }
 
     /// Put a request on the wire. False when that cannot be done, and the request has failed: the connection
-    /// is then as good as before.
-    pub(super) fn start(&mut self, place: usize, operation: u32, operations: &mut Operations) -> bool {
+    /// can still be used then.
+    pub(super) fn start(
+        &mut self,
+        index: ConnectionIndex,
+        operation: OperationIndex,
+        operations: &mut Operations,
+    ) -> bool {
         let token = operations.token(operation);
-        let described = &self.program.origins[self.connections[place].origin];
         let now = self.clock.now();
+        let connection = &mut self.connections[index.0];
+        let origin = self.program.origin(connection.origin);
         let entry = operations.get_mut(operation);
-        match self.connections[place].start((operation, token), described, entry) {
+        match connection.start(token, origin, entry) {
             Ok(()) => {
-                entry.connection = Some(place);
-                entry.sent = entry.sent.min(now);
-                self.mark_dirty(place);
+                entry.connection = Some(index);
+                entry.sent_at = entry.sent_at.min(now);
+                self.mark_dirty(index);
                 true
             }
             Err(error) => {
                 entry.connection = None;
-                entry.unsendable = Some(error);
-                self.ended.push(Ended { operation: token, transport: Some(Outcome::Protocol) });
+                entry.start_error = Some(error);
+                self.ended.push(EndedOperation { operation: token, transport: Some(Outcome::Protocol) });
                 false
             }
         }
     }
 
-    /// An unshared connection has no request: it serves whoever waits, rests, or has served its time.
-    pub(super) fn finished(&mut self, place: usize, operations: &mut Operations) -> Result<(), Exhausted> {
-        let connection = &self.connections[place];
-        let (origin, ticket, owner) = (connection.origin, (place, connection.serial), connection.owner);
-        let reuse = self.program.origins[origin].reuse;
+    /// An unshared connection has no request any more: it starts a waiting one, becomes idle, or is closed.
+    pub(super) fn finished(
+        &mut self,
+        index: ConnectionIndex,
+        operations: &mut Operations,
+    ) -> Result<(), Exhausted> {
+        let connection = self.connection(index);
+        let (origin, owner) = (connection.origin, connection.owner);
+        let reference = ConnectionRef { index, serial: connection.serial };
+        let reuse = self.program.origin(origin).reuse;
         if !connection.wire.reusable() || reuse == Reuse::Never {
-            self.close(place);
+            self.close(index);
             return self.replace(origin, operations);
         }
         if reuse == Reuse::Iteration {
-            self.pools[origin].put_owned(owner, ticket);
+            self.pool(origin).put_owned(owner, reference);
             return Ok(());
         }
-        while let Some(operation) = self.pools[origin].waiting.next(operations) {
-            if self.start(place, operation, operations) {
+        while let Some(operation) = self.pool(origin).waiting.next(operations) {
+            if self.start(index, operation, operations) {
                 return Ok(());
             }
         }
-        self.pools[origin].put_idle(ticket);
+        self.pool(origin).put_idle(reference);
         Ok(())
     }
 
-    /// Open connections for operations that wait, where none is left that could take them.
-    pub(super) fn replace(&mut self, origin: usize, operations: &mut Operations) -> Result<(), Exhausted> {
+    /// Open connections for operations that wait, where no open connection could take them.
+    pub(super) fn replace(
+        &mut self,
+        origin: OriginIndex,
+        operations: &mut Operations,
+    ) -> Result<(), Exhausted> {
         if self.is_sharing(origin) {
-            let pool = &self.pools[origin];
+            let pool = &self.pools[origin.0];
             return match pool.waiting.is_empty() || pool.count > 0 {
                 true => Ok(()),
                 false => self.connect(origin, None, operations),
             };
         }
-        while self.has_room(origin)
-            && let Some(operation) = self.pools[origin].waiting.next(operations)
+        while self.may_connect(origin)
+            && let Some(operation) = self.pool(origin).waiting.next(operations)
         {
             self.connect(origin, Some(operation), operations)?;
         }

@@ -18,13 +18,14 @@ pub(super) enum Transport {
 }
 
 impl Transport {
-    /// Begin to connect. `nth` counts the connections of an origin, which are spread over its addresses.
-    pub(super) fn open(route: &Route, nth: usize) -> io::Result<Transport> {
+    /// Begin to connect. `address` counts on over the addresses of an origin, so that connections are spread over
+    /// them.
+    pub(super) fn open(route: &Route, address: usize) -> io::Result<Transport> {
         let (addresses, local) = match route {
             Route::Unix(path) => return UnixStream::connect(path).map(Transport::Unix),
             Route::Tcp { addresses, local } => (addresses, local),
         };
-        let address = addresses[nth % addresses.len()];
+        let address = addresses[address % addresses.len()];
         let stream = match local {
             None => TcpStream::connect(address)?,
             Some(local) => connect_from(*local, address)?,
@@ -38,11 +39,11 @@ impl Transport {
     }
 
     pub(super) fn deregister(&mut self, registry: &Registry) {
-        // Closing the socket would do; a failure here leaves nothing behind.
+        // Closing the socket deregisters it too, so a failure here has no effect.
         let _ = registry.deregister(self.source());
     }
 
-    /// Whether it is connected now; an error when it never will be.
+    /// Whether it is connected now; an error when connecting has failed.
     pub(super) fn is_connected(&self) -> io::Result<bool> {
         let (error, peer) = match self {
             Transport::Tcp(stream) => (stream.take_error()?, stream.peer_addr().map(drop)),

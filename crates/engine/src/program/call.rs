@@ -1,12 +1,12 @@
-//! What a gRPC step sends and how its call goes on, compiled.
+//! A gRPC step, compiled: its messages, and when its call ends.
 
 use std::time::Duration;
 
 use workload::call::CancelAfter;
 use workload::message::{MessageTemplate, Method};
 
-use super::text::{Scope, Text};
-use crate::operation::{Draft, Reads};
+use super::template::{CompiledTemplate, RenderScope};
+use crate::exchange::{BodyReading, RequestDraft};
 
 /// A call, compiled.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub(crate) struct CallProgram {
     pub(crate) method: Method,
     pub(crate) path: Vec<u8>,
     /// The messages that are sent in turn; at least one.
-    pub(crate) messages: Vec<MessageTemplate<Text>>,
+    pub(crate) messages: Vec<MessageTemplate<CompiledTemplate>>,
     /// How many messages are sent in all.
     pub(crate) total: u64,
     pub(crate) every: Duration,
@@ -26,13 +26,13 @@ pub(crate) struct CallProgram {
 }
 
 impl CallProgram {
-    /// Whether messages follow the first one later.
+    /// Whether further messages are sent later than the first.
     pub(crate) fn is_paced(&self) -> bool {
         !self.every.is_zero() && self.total > 1
     }
 
-    /// For how long a stream is read that does not end by itself.
-    pub(crate) fn lasts(&self) -> Option<Duration> {
+    /// After which time a stream is cut short, if the plan asks for that.
+    pub(crate) fn cut_after(&self) -> Option<Duration> {
         match self.cancel_after {
             Some(CancelAfter::Time(time)) => Some(time),
             _ => None,
@@ -40,7 +40,7 @@ impl CallProgram {
     }
 
     /// Draft the call, with all of its messages that are sent at once.
-    pub(crate) fn draft(&self, scope: &Scope<'_>, draft: &mut Draft) -> Result<(), String> {
+    pub(crate) fn draft(&self, scope: &RenderScope<'_>, draft: &mut RequestDraft) -> Result<(), String> {
         draft.method.extend_from_slice(b"POST");
         draft.path.extend_from_slice(&self.path);
         wire::grpc::push_headers(&mut draft.headers, self.deadline.as_deref());
@@ -54,7 +54,7 @@ impl CallProgram {
                 Some(CancelAfter::Messages(count)) => Some(count),
                 _ => None,
             };
-            draft.reads = Reads::Messages { cut_after };
+            draft.body_reading = BodyReading::Messages { cut_after };
         }
         if self.method.gives_stream() || self.method.takes_stream() {
             draft.messages = at_once;
@@ -63,7 +63,12 @@ impl CallProgram {
     }
 
     /// Append the message that is sent as the `nth`, from 0, with its prefix.
-    pub(crate) fn push_message(&self, nth: u64, scope: &Scope<'_>, out: &mut Vec<u8>) -> Result<(), String> {
+    pub(crate) fn push_message(
+        &self,
+        nth: u64,
+        scope: &RenderScope<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), String> {
         let message = &self.messages[(nth % self.messages.len() as u64) as usize];
         let start = wire::grpc::begin_message(out);
         let encoded = message.encode(&mut |text, out| text.render(scope, out), out);

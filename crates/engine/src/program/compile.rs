@@ -15,65 +15,17 @@ use workload::redact::Redactor;
 use workload::template::Template;
 
 use super::call::CallProgram;
-use super::expectation::{Expectation, ExpectedStatus, Extraction, ExtractionFrom, GrpcAnswer};
+use super::error::CompileError;
+use super::expectation::{Expectation, ExpectedStatus, Extraction, ExtractionFrom, GrpcResponseKind};
 use super::http::HttpProgram;
-use super::lookup::Lookup;
-use super::text::{Names, Place, Text, UnknownName};
+use super::json_lookup::JsonLookup;
+use super::origin::{Origin, OriginKind};
+use super::template::{CompiledTemplate, TemplateContext, TemplateNames, UnknownName};
 use super::{
-    Content, Endpoint, FlowProgram, Kind, Origin, Program, ScenarioProgram, StepProgram, phases, shared_names,
+    Endpoint, FlowProgram, Program, ScenarioProgram, StepContent, StepProgram, phases, shared_names,
 };
-use crate::exemplars::KEPT_BODY_BYTES;
-use crate::operation::CHECKED_BODY_BYTES;
-
-/// Why a plan cannot be run. Plans are validated when they are loaded, so most of these tell of a
-/// workload that was made in another way.
-#[derive(Debug, thiserror::Error)]
-pub enum CompileError {
-    /// The name of a host has no address.
-    #[error("target `{target}`: cannot find the address of {host}: {source}")]
-    Dns {
-        /// The target's name.
-        target: String,
-        /// The host that was asked for.
-        host: String,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// What TLS needs cannot be had.
-    #[error("target `{target}`: {what}")]
-    Tls {
-        /// The target's name.
-        target: String,
-        /// What is wrong.
-        what: String,
-    },
-    /// A step names a target that the workload has not, or that does not speak its protocol.
-    #[error("step `{step}`: there is no {kind} target `{target}`")]
-    NoTarget {
-        /// The step's name.
-        step: String,
-        /// `HTTP` or `gRPC`.
-        kind: &'static str,
-        /// The target's name.
-        target: String,
-    },
-    /// A template uses a name that nothing defines.
-    #[error("step `{step}`: {source}")]
-    Name {
-        /// The step's name.
-        step: String,
-        /// Which name.
-        source: UnknownName,
-    },
-    /// A pattern, path, code or message that does not compile.
-    #[error("step `{step}`: {what}")]
-    Pattern {
-        /// The step's name.
-        step: String,
-        /// What is wrong with it.
-        what: String,
-    },
-}
+use crate::exchange::{CHECKED_BODY_BYTES, KEPT_BODY_BYTES};
+use crate::index::{EndpointIndex, OriginIndex, ScenarioIndex};
 
 impl Program {
     /// Compile a loaded plan and look up its hosts. `unix_ns` is the wall-clock time of the run's epoch in
@@ -93,8 +45,8 @@ impl Program {
         }
         let mut compiler = Compiler {
             workload: &workload,
-            place: workload.scenarios.len(),
-            names: Names::new(data, env),
+            scenario: ScenarioIndex(workload.scenarios.len()),
+            names: TemplateNames::new(data, env),
             origins: Vec::new(),
             endpoints: Vec::new(),
             schemas: &schemas,
@@ -102,8 +54,8 @@ impl Program {
         };
         let setup = compiler.steps(&workload.setup)?.into();
         let mut scenarios = Vec::with_capacity(workload.scenarios.len());
-        for (place, scenario) in workload.scenarios.iter().enumerate() {
-            compiler.place = place;
+        for (index, scenario) in workload.scenarios.iter().enumerate() {
+            compiler.scenario = ScenarioIndex(index);
             scenarios.push(compiler.scenario(scenario)?);
         }
         let Compiler { names, origins, endpoints, .. } = compiler;
@@ -115,7 +67,7 @@ impl Program {
             phases: phases(&workload.phases),
             scenarios,
             setup,
-            shared: vec![Vec::new(); names.variables.len()],
+            setup_variables: vec![Vec::new(); names.variables.len()],
             names,
             redactor,
             tls,
@@ -126,9 +78,9 @@ impl Program {
 
 struct Compiler<'a> {
     workload: &'a Workload,
-    /// The place of the scenario that is being compiled.
-    place: usize,
-    names: Names,
+    /// The scenario that is being compiled.
+    scenario: ScenarioIndex,
+    names: TemplateNames,
     origins: Vec<Origin>,
     endpoints: Vec<Endpoint>,
     schemas: &'a workload::message::Schemas,
@@ -168,11 +120,11 @@ impl Compiler<'_> {
     }
 
     fn in_turn(&mut self, data: &str, steps: &[Step]) -> Result<FlowProgram, CompileError> {
-        let places = self.names.places(data, steps.len()).ok_or_else(|| CompileError::Name {
+        let step_indexes = self.names.step_indexes(data, steps.len()).ok_or_else(|| CompileError::Name {
             step: steps.first().map(|step| step.name.clone()).unwrap_or_default(),
             source: UnknownName(format!("{data}.step")),
         })?;
-        Ok(FlowProgram::InTurn { places, steps: self.steps(steps)?.into() })
+        Ok(FlowProgram::InTurn { step_indexes, steps: self.steps(steps)?.into() })
     }
 
     fn steps(&mut self, steps: &[Step]) -> Result<Vec<StepProgram>, CompileError> {
@@ -193,10 +145,10 @@ impl Compiler<'_> {
             .map_err(in_step)?;
         if is_compressed(&step.request) {
             let (name, value) = match content {
-                Content::Http(_) => ("content-encoding", "gzip"),
-                Content::Grpc(_) => ("grpc-encoding", "gzip"),
+                StepContent::Http(_) => ("content-encoding", "gzip"),
+                StepContent::Grpc(_) => ("grpc-encoding", "gzip"),
             };
-            headers.push((name.into(), Text::constant(value.as_bytes())));
+            headers.push((name.into(), CompiledTemplate::constant(value.as_bytes())));
         }
         let expectation = self.expectation(step, &content)?;
         let extractions =
@@ -204,11 +156,11 @@ impl Compiler<'_> {
         let needs_body = expectation.needs_body() || extractions.iter().any(Extraction::needs_body);
         let checks = expectation.checks().iter().map(|c| c.as_str().into()).collect();
         let method = match &content {
-            Content::Grpc(call) => Some(call.method.clone()),
-            Content::Http(_) => None,
+            StepContent::Grpc(call) => Some(call.method.clone()),
+            StepContent::Http(_) => None,
         };
         let name = step.name.as_str().into();
-        let endpoint = self.endpoint(Endpoint { scenario: self.place, name, checks, method });
+        let endpoint = self.endpoint(Endpoint { scenario: self.scenario, name, checks, method });
         Ok(StepProgram {
             endpoint,
             origin,
@@ -222,25 +174,25 @@ impl Compiler<'_> {
         })
     }
 
-    /// The place of an endpoint. Steps of one name are one row of every table.
-    fn endpoint(&mut self, endpoint: Endpoint) -> usize {
+    /// The index of an endpoint. Steps of one name are one endpoint.
+    fn endpoint(&mut self, endpoint: Endpoint) -> EndpointIndex {
         let known = self.endpoints.iter().position(|known| *known == endpoint);
-        known.unwrap_or_else(|| {
+        EndpointIndex(known.unwrap_or_else(|| {
             self.endpoints.push(endpoint);
             self.endpoints.len() - 1
-        })
+        }))
     }
 
-    fn content(&mut self, step: &Step) -> Result<(usize, Content), CompileError> {
+    fn content(&mut self, step: &Step) -> Result<(OriginIndex, StepContent), CompileError> {
         let in_step = |source| CompileError::Name { step: step.name.clone(), source };
         match &step.request {
             Request::Http { target, method, path, body, options, .. } => {
-                let origin = self.origin(&step.name, (target, Kind::Http))?;
+                let origin = self.origin(&step.name, target, OriginKind::Http)?;
                 let body = self.text(body).map_err(in_step)?;
                 let compressed = body.as_constant().filter(|_| options.compress).map(|plain| {
                     let mut out = Vec::new();
                     wire::coding::gzip(plain, &mut out);
-                    Text::constant(&out)
+                    CompiledTemplate::constant(&out)
                 });
                 let auth = options.basic_auth.as_ref().map(|auth| self.text(auth)).transpose();
                 let request = HttpProgram {
@@ -251,10 +203,10 @@ impl Compiler<'_> {
                     redirects: options.redirects,
                     basic_auth: auth.map_err(in_step)?,
                 };
-                Ok((origin, Content::Http(Box::new(request))))
+                Ok((origin, StepContent::Http(Box::new(request))))
             }
             Request::Grpc { target, method, message, call, .. } => {
-                let origin = self.origin(&step.name, (target, Kind::Grpc))?;
+                let origin = self.origin(&step.name, target, OriginKind::Grpc)?;
                 let pattern = |e: &dyn std::fmt::Display| CompileError::Pattern {
                     step: step.name.clone(),
                     what: e.to_string(),
@@ -262,7 +214,7 @@ impl Compiler<'_> {
                 let method = self.schemas.method(target, method).map_err(|e| pattern(&e))?;
                 method.check(call).map_err(|e| pattern(&e))?;
                 let messages = std::iter::once(message).chain(&call.then);
-                let messages = messages.map(|message| self.message(step, (&method, message)));
+                let messages = messages.map(|message| self.message(step, &method, message));
                 let call = CallProgram {
                     path: method.path().into_bytes(),
                     messages: messages.collect::<Result<_, _>>()?,
@@ -273,7 +225,7 @@ impl Compiler<'_> {
                     compresses: call.compress,
                     deadline: call.deadline.map(|limit| wire::grpc::timeout_value(limit).into_bytes()),
                 };
-                Ok((origin, Content::Grpc(Box::new(call))))
+                Ok((origin, StepContent::Grpc(Box::new(call))))
             }
         }
     }
@@ -281,14 +233,15 @@ impl Compiler<'_> {
     fn message(
         &mut self,
         step: &Step,
-        (method, message): (&Method, &serde_json::Value),
-    ) -> Result<MessageTemplate<Text>, CompileError> {
+        method: &Method,
+        message: &serde_json::Value,
+    ) -> Result<MessageTemplate<CompiledTemplate>, CompileError> {
         let message = method.compile(message).map_err(|e| pattern(step, &e.to_string()))?;
         let mut unknown = None;
         let message = message.map(|text| {
             self.text(&text).unwrap_or_else(|error| {
                 unknown = Some(error);
-                Text::default()
+                CompiledTemplate::default()
             })
         });
         match unknown {
@@ -297,35 +250,39 @@ impl Compiler<'_> {
         }
     }
 
-    fn text(&mut self, template: &Template) -> Result<Text, UnknownName> {
-        self.names.compile(template, Place { workload: self.workload, scenario: self.place })
+    fn text(&mut self, template: &Template) -> Result<CompiledTemplate, UnknownName> {
+        self.names.compile(template, TemplateContext { workload: self.workload, scenario: self.scenario })
     }
 
-    fn origin(&mut self, step: &str, (target, kind): (&str, Kind)) -> Result<usize, CompileError> {
+    fn origin(&mut self, step: &str, target: &str, kind: OriginKind) -> Result<OriginIndex, CompileError> {
         let known = self.origins.iter().position(|o| o.target == target && o.kind == kind);
-        if let Some(place) = known {
-            return Ok(place);
+        if let Some(index) = known {
+            return Ok(OriginIndex(index));
         }
         let origin = match self.workload.targets.get(target) {
-            Some(described) => Origin::of((target, described), kind, self.tls.get(target))?,
+            Some(described) => Origin::of(target, described, kind, self.tls.get(target))?,
             None => None,
         };
         let missing =
             || CompileError::NoTarget { step: step.into(), kind: kind.name(), target: target.into() };
         self.origins.push(origin.ok_or_else(missing)?);
-        Ok(self.origins.len() - 1)
+        Ok(OriginIndex(self.origins.len() - 1))
     }
 
-    fn expectation(&mut self, step: &Step, content: &Content) -> Result<Expectation, CompileError> {
+    fn expectation(&mut self, step: &Step, content: &StepContent) -> Result<Expectation, CompileError> {
         let in_step = |source| CompileError::Name { step: step.name.clone(), source };
         let Expect { status, grpc_status, messages, headers, json, body_contains } = &step.expect;
-        let status = if let Content::Grpc(call) = content {
+        let status = if let StepContent::Grpc(call) = content {
             let code = |name: &String| {
-                GrpcCode::from_name(name).ok_or_else(|| pattern(step, &format!("`{name}` is no gRPC status")))
+                GrpcCode::from_name(name)
+                    .ok_or_else(|| pattern(step, &format!("`{name}` is not a gRPC status")))
             };
             let codes = grpc_status.iter().map(code).collect::<Result<_, _>>()?;
-            let answer = if call.method.gives_stream() { GrpcAnswer::Stream } else { GrpcAnswer::Message };
-            ExpectedStatus::Grpc(codes, answer)
+            let kind = match call.method.gives_stream() {
+                true => GrpcResponseKind::Stream,
+                false => GrpcResponseKind::Message,
+            };
+            ExpectedStatus::Grpc(codes, kind)
         } else {
             ExpectedStatus::Http(status.clone())
         };
@@ -362,15 +319,15 @@ fn is_compressed(request: &Request) -> bool {
     }
 }
 
-fn json_path(step: &Step, path: &str) -> Result<Lookup, CompileError> {
-    Lookup::parse(path).map_err(|e| pattern(step, &format!("`{path}` is no JSON path: {e}")))
+fn json_path(step: &Step, path: &str) -> Result<JsonLookup, CompileError> {
+    JsonLookup::parse(path).map_err(|e| pattern(step, &format!("`{path}` is not a JSON path: {e}")))
 }
 
 fn pattern(step: &Step, what: &str) -> CompileError {
     CompileError::Pattern { step: step.name.clone(), what: what.to_owned() }
 }
 
-/// The TLS configurations of all targets that are spoken to under TLS, or asked so whether they are ready.
+/// The TLS configurations of all targets that use TLS, be it only for their readiness probe.
 pub(super) fn tls_of(
     workload: &Workload,
     files: &BTreeMap<String, TlsFiles>,
@@ -386,10 +343,10 @@ pub(super) fn tls_of(
 }
 
 fn is_secure(target: &Target) -> bool {
-    let asked = target.wait_ready.as_ref().is_some_and(|ready| match &ready.probe {
+    let is_probe_secure = target.wait_ready.as_ref().is_some_and(|ready| match &ready.probe {
         ReadyProbe::Url(url) => url.starts_with("https://"),
         ReadyProbe::GrpcHealth { scheme, .. } => *scheme == Scheme::Https,
     });
     let http = target.http.as_ref().is_some_and(|o| o.scheme == Scheme::Https);
-    http || target.grpc.as_ref().is_some_and(|o| o.scheme == Scheme::Https) || asked
+    http || target.grpc.as_ref().is_some_and(|o| o.scheme == Scheme::Https) || is_probe_secure
 }

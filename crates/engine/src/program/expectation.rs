@@ -1,4 +1,4 @@
-//! What a good response looks like, compiled; and what is taken out of it for later steps.
+//! What a response is expected to be, compiled, and the values that are extracted from it for later steps.
 
 use std::cell::OnceCell;
 
@@ -6,39 +6,40 @@ use evidence::{GrpcCode, Outcome};
 use regex::bytes::Regex;
 use wire::grpc::{Framed, MessageError};
 
-use super::lookup::{Found, Lookup};
-use super::text::{Scope, Text};
-use crate::operation::Response;
+use super::json_lookup::{JsonLookup, SelectedNodes};
+use super::template::{CompiledTemplate, RenderScope};
+use crate::exchange::{CheckResult, Response};
+use crate::index::CheckIndex;
 
-/// What a good response looks like. Checks are numbered in the order [`Expectation::checks`] names them.
+/// What a response is expected to be. Checks are numbered in the order of [`Expectation::checks`].
 #[derive(Debug)]
 pub(crate) struct Expectation {
     pub(crate) status: ExpectedStatus,
-    /// How many messages a stream must have had.
+    /// How many messages a stream must contain.
     pub(crate) messages: Option<u64>,
-    pub(crate) headers: Vec<(Vec<u8>, Text)>,
-    pub(crate) json: Vec<(Lookup, serde_json::Value)>,
-    pub(crate) contains: Vec<Text>,
+    pub(crate) headers: Vec<(Vec<u8>, CompiledTemplate)>,
+    pub(crate) json: Vec<(JsonLookup, serde_json::Value)>,
+    pub(crate) contains: Vec<CompiledTemplate>,
 }
 
 #[derive(Debug)]
 pub(crate) enum ExpectedStatus {
-    /// Any of these; none named: 200 to 399.
+    /// Any of these; 200 to 399 when the list is empty.
     Http(Vec<u16>),
-    /// Any of these; none named: `OK`.
-    Grpc(Vec<GrpcCode>, GrpcAnswer),
+    /// Any of these; `OK` when the list is empty.
+    Grpc(Vec<GrpcCode>, GrpcResponseKind),
 }
 
-/// What a status of `OK` promises.
+/// What follows from a status of `OK`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum GrpcAnswer {
-    /// One message.
+pub(crate) enum GrpcResponseKind {
+    /// The response has one message.
     Message,
-    /// Any number of them.
+    /// The response has any number of messages.
     Stream,
 }
 
-/// A value taken out of a response.
+/// A value that is extracted from a response.
 #[derive(Debug)]
 pub(crate) struct Extraction {
     pub(crate) name: String,
@@ -48,16 +49,16 @@ pub(crate) struct Extraction {
 
 #[derive(Debug)]
 pub(crate) enum ExtractionFrom {
-    Json(Lookup),
+    Json(JsonLookup),
     Header(Vec<u8>),
     Regex(Regex),
 }
 
-/// A response's body as JSON, taken apart only as far as it is asked about, and parsed at most once.
+/// A response's body as JSON, read only as far as a path needs, and parsed at most once.
 pub(crate) struct JsonBody<'a> {
     response: &'a Response,
     parsed: OnceCell<Result<serde_json::Value, String>>,
-    /// Parses a body that is not JSON on the wire; none for one that is.
+    /// Converts a body that is not JSON on the wire; none for one that is.
     decode: Option<&'a dyn Fn() -> Result<serde_json::Value, String>>,
 }
 
@@ -67,7 +68,7 @@ impl<'a> JsonBody<'a> {
         JsonBody { response, parsed: OnceCell::new(), decode: None }
     }
 
-    /// A body that `decode` makes JSON of.
+    /// A body that `decode` converts to JSON.
     pub(crate) fn decoded(
         response: &'a Response,
         decode: &'a dyn Fn() -> Result<serde_json::Value, String>,
@@ -75,18 +76,18 @@ impl<'a> JsonBody<'a> {
         JsonBody { response, parsed: OnceCell::new(), decode: Some(decode) }
     }
 
-    fn find(&self, path: &Lookup) -> Result<Found, String> {
+    fn find(&self, path: &JsonLookup) -> Result<SelectedNodes, String> {
         if self.decode.is_none() && path.is_singular() && self.response.is_whole() {
             return path.follow(&self.response.body);
         }
         Ok(path.select(self.document()?))
     }
 
-    fn first(&self, path: &Lookup) -> Result<Option<serde_json::Value>, String> {
+    fn first(&self, path: &JsonLookup) -> Result<Option<serde_json::Value>, String> {
         if path.is_singular() {
             return Ok(match self.find(path)? {
-                Found::One(value) => Some(value),
-                Found::Nothing | Found::Many(_) => None,
+                SelectedNodes::One(value) => Some(value),
+                SelectedNodes::None | SelectedNodes::Many(_) => None,
             });
         }
         Ok(path.first(self.document()?).cloned())
@@ -107,14 +108,15 @@ impl<'a> JsonBody<'a> {
     }
 }
 
-/// What an expectation says of a response.
+/// Whether a response is as expected.
 #[derive(Debug, Default)]
-pub(crate) struct Verdict {
+pub(crate) struct ExpectationVerdict {
+    /// None when it is.
     pub(crate) outcome: Option<Outcome>,
     pub(crate) detail: String,
 }
 
-impl Verdict {
+impl ExpectationVerdict {
     fn fail(&mut self, outcome: Outcome, detail: impl FnOnce() -> String) {
         if self.outcome.is_none() {
             self.outcome = Some(outcome);
@@ -142,87 +144,96 @@ impl Expectation {
         self.needs_json() || !self.contains.is_empty()
     }
 
-    /// Hold a complete response against it; `check` hears of each check by its number. A failed status
-    /// decides before failed checks do.
+    /// Check a complete response. `check` is called with the result of each check. A failed status decides before
+    /// failed checks do.
     pub(crate) fn judge(
         &self,
         response: &Response,
-        (scope, body): (&Scope<'_>, &JsonBody<'_>),
-        check: &mut dyn FnMut(u16, bool),
-    ) -> Verdict {
-        let mut verdict = Verdict::default();
-        let mut number = 0u16;
-        let mut note = |held: bool| {
-            check(number, held);
-            number += 1;
-            held
-        };
-        if !note(self.status.accepts(response)) {
-            verdict.fail(self.status.outcome_of(response), || self.status.complaint(response));
-        } else if let Err(what) = self.status.holds_message(response) {
-            verdict.fail(Outcome::Protocol, || format!("status OK, but no message: {what}"));
+        scope: &RenderScope<'_>,
+        body: &JsonBody<'_>,
+        check: &mut dyn FnMut(CheckIndex, CheckResult),
+    ) -> ExpectationVerdict {
+        let mut ledger = CheckLedger { verdict: ExpectationVerdict::default(), next: 0, check };
+        if !ledger.note(self.status.accepts(response)) {
+            ledger.verdict.fail(self.status.outcome_of(response), || self.status.complaint(response));
+        } else if let Err(error) = self.status.check_message(response) {
+            ledger.verdict.fail(Outcome::Protocol, || format!("status OK, but no message: {error}"));
         }
-        if let Some(wanted) = self.messages
-            && !note(response.messages == wanted)
+        if let Some(expected) = self.messages
+            && !ledger.note(response.messages == expected)
         {
             let found = response.messages;
-            verdict.fail(Outcome::Check, || format!("{wanted} messages should have come, not {found}"));
+            ledger.verdict.fail(Outcome::Check, || format!("expected {expected} messages, received {found}"));
         }
-        self.judge_headers(response, scope, (&mut verdict, &mut note));
-        self.judge_json(body, (&mut verdict, &mut note));
-        self.judge_text(response, scope, (&mut verdict, &mut note));
-        verdict
+        self.judge_headers(response, scope, &mut ledger);
+        self.judge_json(body, &mut ledger);
+        self.judge_text(response, scope, &mut ledger);
+        ledger.verdict
     }
 
-    fn judge_headers(&self, response: &Response, scope: &Scope<'_>, (verdict, note): Ledger<'_>) {
+    fn judge_headers(&self, response: &Response, scope: &RenderScope<'_>, ledger: &mut CheckLedger<'_>) {
         for (name, text) in &self.headers {
-            let mut wanted = Vec::new();
-            text.render(scope, &mut wanted);
+            let mut expected = Vec::new();
+            text.render(scope, &mut expected);
             let found = response.header(name);
-            if !note(found == Some(&wanted[..])) {
-                verdict.fail(Outcome::Check, || {
+            if !ledger.note(found == Some(&expected[..])) {
+                ledger.verdict.fail(Outcome::Check, || {
                     let found = found.map(|f| String::from_utf8_lossy(f).into_owned());
-                    let (name, wanted) = (String::from_utf8_lossy(name), String::from_utf8_lossy(&wanted));
-                    format!("header {name} should be {wanted:?}, found {found:?}")
+                    let (name, expected) =
+                        (String::from_utf8_lossy(name), String::from_utf8_lossy(&expected));
+                    format!("header {name} should be {expected:?}, found {found:?}")
                 });
             }
         }
     }
 
-    fn judge_json(&self, body: &JsonBody<'_>, (verdict, note): Ledger<'_>) {
-        for (path, wanted) in &self.json {
+    fn judge_json(&self, body: &JsonBody<'_>, ledger: &mut CheckLedger<'_>) {
+        for (path, expected) in &self.json {
             let found = body.find(path);
-            let held = matches!(&found, Ok(Found::One(value)) if value == wanted);
-            if !note(held) {
-                verdict.fail(Outcome::Check, || match &found {
-                    Err(reason) => format!("{path} should be {wanted}, but the body is no JSON: {reason}"),
-                    Ok(found) => format!("{path} should be {wanted}, found {}", describe(found)),
+            let is_equal = matches!(&found, Ok(SelectedNodes::One(value)) if value == expected);
+            if !ledger.note(is_equal) {
+                ledger.verdict.fail(Outcome::Check, || match &found {
+                    Err(reason) => format!("{path} should be {expected}, but the body is no JSON: {reason}"),
+                    Ok(found) => format!("{path} should be {expected}, found {}", describe(found)),
                 });
             }
         }
     }
 
-    fn judge_text(&self, response: &Response, scope: &Scope<'_>, (verdict, note): Ledger<'_>) {
+    fn judge_text(&self, response: &Response, scope: &RenderScope<'_>, ledger: &mut CheckLedger<'_>) {
         for text in &self.contains {
-            let mut wanted = Vec::new();
-            text.render(scope, &mut wanted);
-            let found = memchr::memmem::find(&response.body, &wanted).is_some();
-            if !note(found) {
-                let wanted = String::from_utf8_lossy(&wanted).into_owned();
-                verdict.fail(Outcome::Check, || format!("the body should contain {wanted:?}"));
+            let mut expected = Vec::new();
+            text.render(scope, &mut expected);
+            let is_found = memchr::memmem::find(&response.body, &expected).is_some();
+            if !ledger.note(is_found) {
+                let expected = String::from_utf8_lossy(&expected).into_owned();
+                ledger.verdict.fail(Outcome::Check, || format!("the body should contain {expected:?}"));
             }
         }
     }
 }
 
-/// Where a judgement notes what it finds.
-type Ledger<'a> = (&'a mut Verdict, &'a mut dyn FnMut(bool) -> bool);
+/// Collects the results of the checks of one response.
+struct CheckLedger<'a> {
+    verdict: ExpectationVerdict,
+    next: u16,
+    check: &'a mut dyn FnMut(CheckIndex, CheckResult),
+}
 
-fn describe(found: &Found) -> String {
+impl CheckLedger<'_> {
+    /// Note the result of the next check, and return it.
+    fn note(&mut self, is_as_expected: bool) -> bool {
+        (self.check)(CheckIndex(self.next), CheckResult::of(is_as_expected));
+        self.next += 1;
+        is_as_expected
+    }
+}
+
+fn describe(found: &SelectedNodes) -> String {
     let text = match found {
-        Found::Nothing => return "nothing".to_owned(),
-        Found::One(value) => value.to_string(),
-        Found::Many(count) => format!("{count} nodes"),
+        SelectedNodes::None => return "nothing".to_owned(),
+        SelectedNodes::One(value) => value.to_string(),
+        SelectedNodes::Many(count) => format!("{count} nodes"),
     };
     match text.char_indices().nth(120) {
         Some((cut, _)) => format!("{}…", &text[..cut]),
@@ -233,18 +244,18 @@ fn describe(found: &Found) -> String {
 impl ExpectedStatus {
     pub(crate) fn accepts(&self, response: &Response) -> bool {
         match self {
-            ExpectedStatus::Http(wanted) if wanted.is_empty() => (200..400).contains(&response.status),
-            ExpectedStatus::Http(wanted) => wanted.contains(&response.status),
-            ExpectedStatus::Grpc(wanted, _) if wanted.is_empty() => grpc_code(response) == GrpcCode::OK,
-            ExpectedStatus::Grpc(wanted, _) => wanted.contains(&grpc_code(response)),
+            ExpectedStatus::Http(accepted) if accepted.is_empty() => (200..400).contains(&response.status),
+            ExpectedStatus::Http(accepted) => accepted.contains(&response.status),
+            ExpectedStatus::Grpc(accepted, _) if accepted.is_empty() => grpc_code(response) == GrpcCode::OK,
+            ExpectedStatus::Grpc(accepted, _) => accepted.contains(&grpc_code(response)),
         }
     }
 
-    /// Whether there is the one message that a gRPC status of `OK` promises. Of a body that was not kept whole
-    /// the length is held against its prefix.
-    fn holds_message(&self, response: &Response) -> Result<(), MessageError> {
-        let promises = matches!(self, ExpectedStatus::Grpc(_, GrpcAnswer::Message));
-        if !promises || grpc_code(response) != GrpcCode::OK {
+    /// Check that the response has the one message that a gRPC status of `OK` requires. Where the body was not kept
+    /// whole, its length is compared with the message's prefix.
+    fn check_message(&self, response: &Response) -> Result<(), MessageError> {
+        let requires_message = matches!(self, ExpectedStatus::Grpc(_, GrpcResponseKind::Message));
+        if !requires_message || grpc_code(response) != GrpcCode::OK {
             return Ok(());
         }
         if response.is_whole() {
@@ -260,7 +271,7 @@ impl ExpectedStatus {
     fn outcome_of(&self, response: &Response) -> Outcome {
         match self {
             ExpectedStatus::Http(_) => Outcome::of_http_status(response.status),
-            // An unexpected OK is a failed check: `grpc:OK` would read like a success.
+            // An unexpected OK is a failed check: the outcome `grpc:OK` would look like a success.
             ExpectedStatus::Grpc(..) => match grpc_code(response) {
                 GrpcCode::OK => Outcome::Check,
                 code => Outcome::Grpc(code),
@@ -270,10 +281,10 @@ impl ExpectedStatus {
 
     fn complaint(&self, response: &Response) -> String {
         match self {
-            ExpectedStatus::Http(wanted) if wanted.is_empty() => {
+            ExpectedStatus::Http(accepted) if accepted.is_empty() => {
                 format!("status {}, expected 200 to 399", response.status)
             }
-            ExpectedStatus::Http(wanted) => format!("status {}, expected {wanted:?}", response.status),
+            ExpectedStatus::Http(accepted) => format!("status {}, expected {accepted:?}", response.status),
             ExpectedStatus::Grpc(..) => {
                 let mut text = format!("gRPC status {}", grpc_code(response));
                 if let Some(status) = wire::grpc::Status::of(&response.headers.view()) {
@@ -289,7 +300,7 @@ impl ExpectedStatus {
 fn grpc_code(response: &Response) -> GrpcCode {
     match wire::grpc::Status::of(&response.headers.view()) {
         Some(status) => status.code,
-        // Whoever ends a stream is told no status.
+        // A client that cancels a stream receives no status.
         None if response.is_cut => GrpcCode::OK,
         None => wire::grpc::code_of_http(response.status),
     }
@@ -300,7 +311,7 @@ impl Extraction {
         !matches!(self.from, ExtractionFrom::Header(_))
     }
 
-    /// The value, or in words why there is none.
+    /// The value, or the reason in words why there is none.
     pub(crate) fn take(&self, response: &Response, body: &JsonBody<'_>) -> Result<Vec<u8>, String> {
         match &self.from {
             ExtractionFrom::Header(name) => response.header(name).map(<[u8]>::to_vec).ok_or_else(|| {

@@ -1,28 +1,28 @@
-//! What an HTTP step sends, compiled.
+//! An HTTP step, compiled.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
-use super::text::{Scope, Text};
-use crate::operation::Draft;
+use super::template::{CompiledTemplate, RenderScope};
+use crate::exchange::RequestDraft;
 
 /// An HTTP request, compiled.
 #[derive(Debug)]
 pub(crate) struct HttpProgram {
     pub(crate) method: Vec<u8>,
-    pub(crate) path: Text,
-    pub(crate) body: Text,
-    /// Whether the body is still to be compressed when it is known.
+    pub(crate) path: CompiledTemplate,
+    pub(crate) body: CompiledTemplate,
+    /// Whether the body is compressed after it is rendered.
     pub(crate) compresses: bool,
     /// How many redirects are followed.
     pub(crate) redirects: u32,
     /// `USER:PASSWORD`.
-    pub(crate) basic_auth: Option<Text>,
+    pub(crate) basic_auth: Option<CompiledTemplate>,
 }
 
 impl HttpProgram {
-    /// Draft the request; the step's own headers are there already.
-    pub(crate) fn draft(&self, scope: &Scope<'_>, draft: &mut Draft) {
+    /// Draft the request; the draft contains the step's own headers already.
+    pub(crate) fn draft(&self, scope: &RenderScope<'_>, draft: &mut RequestDraft) {
         draft.method.extend_from_slice(&self.method);
         self.path.render(scope, &mut draft.path);
         if self.compresses {

@@ -1,6 +1,6 @@
-//! From the name of a host to its addresses, before the load.
+//! Looks up the addresses of hosts, before the load.
 //!
-//! The system's resolver cannot be told to hurry, so it is asked on a thread of its own.
+//! The system's resolver has no time limit, so each lookup runs on a thread of its own.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use workload::connection::{Dns, IpVersion};
 
-/// How long the resolver may take.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a lookup may take.
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What is looked up.
+/// A host to look up, and which of its addresses are used.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Host<'a> {
+pub(super) struct HostLookup<'a> {
     pub(super) name: &'a str,
     pub(super) port: u16,
     pub(super) dns: Dns,
@@ -24,8 +24,8 @@ pub(super) struct Host<'a> {
     pub(super) from: Option<IpAddr>,
 }
 
-impl Host<'_> {
-    /// Of all addresses those that will be used, in their order.
+impl HostLookup<'_> {
+    /// Of all addresses those that are used, in their order.
     fn choose(&self, all: impl IntoIterator<Item = SocketAddr>) -> Vec<SocketAddr> {
         let mut chosen = Vec::new();
         for address in all {
@@ -47,36 +47,33 @@ impl Host<'_> {
 }
 
 /// The addresses of a host, at least one.
-pub(super) fn resolve(host: Host<'_>) -> io::Result<Vec<SocketAddr>> {
+pub(super) fn resolve(host: HostLookup<'_>) -> io::Result<Vec<SocketAddr>> {
     let all = match host.name.parse::<IpAddr>() {
         Ok(address) => vec![SocketAddr::new(address, host.port)],
         Err(_) => ask_system(host.name.to_owned(), host.port)?,
     };
     let chosen = host.choose(all);
     if chosen.is_empty() {
-        return Err(io::Error::new(
-            io::ErrorKind::NotFound,
-            "it has no address of the kind that is asked for",
-        ));
+        return Err(io::Error::new(io::ErrorKind::NotFound, "it has no address of the required kind"));
     }
     Ok(chosen)
 }
 
 fn ask_system(name: String, port: u16) -> io::Result<Vec<SocketAddr>> {
-    let (answer, answered) = channel();
-    let ask = move || {
+    let (sender, receiver) = channel();
+    let look_up = move || {
         let found = (name.as_str(), port).to_socket_addrs().map(Iterator::collect);
-        // Whoever asked may have lost patience.
-        let _ = answer.send(found);
+        // The receiver may have timed out.
+        let _ = sender.send(found);
     };
-    thread::Builder::new().name("plimsoll-resolve".into()).spawn(ask)?;
-    answered.recv_timeout(PATIENCE).unwrap_or_else(|error| {
+    thread::Builder::new().name("plimsoll-resolve".into()).spawn(look_up)?;
+    receiver.recv_timeout(LOOKUP_TIMEOUT).unwrap_or_else(|error| {
         Err(match error {
             RecvTimeoutError::Timeout => io::Error::new(
                 io::ErrorKind::TimedOut,
-                format!("no answer from the resolver in {PATIENCE:?}"),
+                format!("no answer from the resolver in {LOOKUP_TIMEOUT:?}"),
             ),
-            RecvTimeoutError::Disconnected => io::Error::other("the resolver gave up"),
+            RecvTimeoutError::Disconnected => io::Error::other("the resolver ended without an answer"),
         })
     })
 }
@@ -88,12 +85,12 @@ mod tests {
     fn check(ip: IpVersion, dns: Dns, from: Option<&str>, expect: &[&str]) {
         let all = ["[::1]:1", "127.0.0.1:1", "127.0.0.2:1", "127.0.0.1:1"].map(|a| a.parse().unwrap());
         let from = from.map(|from| from.parse().unwrap());
-        let chosen = Host { name: "h", port: 1, dns, ip, from }.choose(all);
+        let chosen = HostLookup { name: "h", port: 1, dns, ip, from }.choose(all);
         assert_eq!(chosen.iter().map(ToString::to_string).collect::<Vec<_>>(), expect);
     }
 
     #[test]
-    fn addresses_are_chosen_by_kind_and_number() {
+    fn addresses_are_chosen_by_ip_version_and_dns_setting() {
         check(IpVersion::Any, Dns::Spread, None, &["[::1]:1", "127.0.0.1:1", "127.0.0.2:1"]);
         check(IpVersion::Any, Dns::First, None, &["[::1]:1"]);
         check(IpVersion::V4, Dns::First, None, &["127.0.0.1:1"]);
@@ -103,8 +100,8 @@ mod tests {
     }
 
     #[test]
-    fn names_and_literals_are_found() {
-        let host = |name| Host { name, port: 80, dns: Dns::Spread, ip: IpVersion::Any, from: None };
+    fn names_and_ip_literals_are_resolved() {
+        let host = |name| HostLookup { name, port: 80, dns: Dns::Spread, ip: IpVersion::Any, from: None };
         assert_eq!(resolve(host("::1")).unwrap(), ["[::1]:80".parse().unwrap()]);
         assert!(resolve(host("localhost")).unwrap().iter().all(|a| a.ip().is_loopback()));
         assert!(resolve(host("no-such-host.invalid")).is_err());

@@ -1,4 +1,4 @@
-//! Whom a target's TLS settings trust, as rustls has it.
+//! Converts a target's TLS settings to a configuration of rustls.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,13 +10,13 @@ use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme
 use workload::TlsFiles;
 use workload::connection::TlsSettings;
 
-/// The configuration of a target's TLS connections. Sessions that it resumes are remembered in it.
+/// The configuration of a target's TLS connections. It also stores the sessions that are resumed.
 pub(super) fn client_config(settings: &TlsSettings, files: &TlsFiles) -> Result<ClientConfig, String> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions();
     let builder = builder.map_err(|e| e.to_string())?;
     let builder = match settings.insecure {
-        true => builder.dangerous().with_custom_certificate_verifier(Arc::new(TrustAnybody(provider))),
+        true => builder.dangerous().with_custom_certificate_verifier(Arc::new(TrustAnyCertificate(provider))),
         false => builder.with_root_certificates(authorities(settings, files)?),
     };
     let (Some(cert), Some(key)) = (&files.cert, &files.key) else {
@@ -24,8 +24,11 @@ pub(super) fn client_config(settings: &TlsSettings, files: &TlsFiles) -> Result<
     };
     let chain = certificates(cert, settings.cert.as_deref().unwrap_or("cert"))?;
     let path = settings.key.as_deref().unwrap_or("key");
-    let key = PrivateKeyDer::from_pem_slice(key).map_err(|e| format!("{path} holds no private key: {e}"))?;
-    builder.with_client_auth_cert(chain, key).map_err(|e| format!("our certificate cannot be used: {e}"))
+    let key =
+        PrivateKeyDer::from_pem_slice(key).map_err(|e| format!("{path} contains no private key: {e}"))?;
+    builder
+        .with_client_auth_cert(chain, key)
+        .map_err(|e| format!("the client certificate cannot be used: {e}"))
 }
 
 fn authorities(settings: &TlsSettings, files: &TlsFiles) -> Result<RootCertStore, String> {
@@ -33,7 +36,9 @@ fn authorities(settings: &TlsSettings, files: &TlsFiles) -> Result<RootCertStore
     let path = settings.ca.as_deref().unwrap_or("ca");
     let mut store = RootCertStore::empty();
     for certificate in certificates(pem, path)? {
-        store.add(certificate).map_err(|e| format!("{path} holds a certificate that cannot be used: {e}"))?;
+        store
+            .add(certificate)
+            .map_err(|e| format!("{path} contains a certificate that cannot be used: {e}"))?;
     }
     Ok(store)
 }
@@ -48,7 +53,7 @@ fn system_authorities() -> Result<RootCertStore, String> {
     });
     if store.is_empty() {
         return Err(
-            "this system knows no certificate authorities; name some with `tls = { ca = \"FILE\" }`, or \
+            "this system has no certificate authorities; set some with `tls = { ca = \"FILE\" }`, or \
                     with SSL_CERT_FILE"
                 .to_owned(),
         );
@@ -58,16 +63,16 @@ fn system_authorities() -> Result<RootCertStore, String> {
 
 fn certificates(pem: &[u8], path: &str) -> Result<Vec<CertificateDer<'static>>, String> {
     let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-    let all = all.map_err(|e| format!("{path} is no file of PEM certificates: {e}"))?;
-    if all.is_empty() { Err(format!("{path} holds no certificate")) } else { Ok(all) }
+    let all = all.map_err(|e| format!("{path} is not a file of PEM certificates: {e}"))?;
+    if all.is_empty() { Err(format!("{path} contains no certificate")) } else { Ok(all) }
 }
 
-/// Takes any certificate, for `insecure`. Signatures are still checked: a peer that has not even the key of
-/// the certificate it shows does not speak TLS.
+/// Accepts any certificate, for `insecure`. Signatures are still checked, as TLS requires: the peer must have the
+/// key of the certificate that it shows.
 #[derive(Debug)]
-struct TrustAnybody(Arc<CryptoProvider>);
+struct TrustAnyCertificate(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for TrustAnybody {
+impl ServerCertVerifier for TrustAnyCertificate {
     fn verify_server_cert(
         &self,
         _end_entity: &CertificateDer<'_>,

@@ -1,38 +1,44 @@
-//! Redirects: where they lead, and what is sent there (RFC 9110, section 15.4). All hops are one operation.
+//! Redirects: their targets, and the requests that follow them (RFC 9110, section 15.4). A request and the redirects
+//! that follow it are one operation.
 
 use evidence::Outcome;
 use wire::Scheme;
 
 use super::PlanIteration;
+use crate::exchange::{RequestDraft, Response};
+use crate::index::OriginIndex;
 use crate::iteration::{Context, Progress};
-use crate::operation::{Draft, Response};
-use crate::program::{Content, Kind, Program};
+use crate::program::{Origin, OriginKind, Program, StepContent};
 
 /// The longest `location` that is followed.
 const MAX_LOCATION_BYTES: usize = 8 * 1024;
 
 impl PlanIteration {
-    /// Follow a redirect, if the step says so and the response is one. None when it is not.
-    pub(super) fn redirected(&mut self, response: &Response, context: &mut Context<'_>) -> Option<Progress> {
-        let Content::Http(request) = &self.current().content else { return None };
+    /// Follow a redirect, if the step asks for that and the response is one; none otherwise.
+    pub(super) fn follow_redirect(
+        &mut self,
+        response: &Response,
+        context: &mut Context<'_>,
+    ) -> Option<Progress> {
+        let StepContent::Http(request) = &self.current().content else { return None };
         let most = request.redirects;
         if most == 0 || !matches!(response.status, 301 | 302 | 303 | 307 | 308) {
             return None;
         }
         let location = response.header(b"location")?;
-        let followed = if self.hops == most {
+        let followed = if self.redirects == most {
             Err(format!("more than {most} redirects"))
         } else {
             let now = context.now;
-            context.again(|draft| {
-                follow(&self.program, draft, (response.status, location))?;
-                self.jar_out(draft, now);
+            context.continue_with(|draft| {
+                redirect(&self.program, draft, response.status, location)?;
+                self.add_cookies(draft, now);
                 Ok(())
             })
         };
         match followed {
             Ok(()) => {
-                self.hops += 1;
+                self.redirects += 1;
                 Some(Progress::Waiting)
             }
             Err(why) => {
@@ -44,25 +50,29 @@ impl PlanIteration {
     }
 }
 
-/// Make of a request the one that a redirect asks for.
-fn follow(program: &Program, draft: &mut Draft, (status, location): (u16, &[u8])) -> Result<(), String> {
+/// Change a request into the one that a redirect asks for.
+fn redirect(program: &Program, draft: &mut RequestDraft, status: u16, location: &[u8]) -> Result<(), String> {
     let shown = || String::from_utf8_lossy(&location[..location.len().min(200)]).into_owned();
     if location.len() > MAX_LOCATION_BYTES || !location.iter().all(u8::is_ascii_graphic) {
-        return Err(format!("a redirect to `{}`, which is no address", shown()));
+        return Err(format!("a redirect to `{}`, which is not a URL", shown()));
     }
     let location = str::from_utf8(location).map_err(|error| error.to_string())?;
-    let from = &program.origins[draft.origin];
-    let base = String::from_utf8_lossy(&draft.path).into_owned();
-    let place = resolve((from.scheme, &from.authority, &base), location);
-    let is_there = |o: &crate::program::Origin| {
-        o.kind == Kind::Http
-            && o.scheme == place.scheme
-            && without_default(o.scheme, &o.authority)
-                .eq_ignore_ascii_case(without_default(place.scheme, &place.authority))
+    let from = program.origin(draft.origin);
+    let base = RequestUrl {
+        scheme: from.scheme,
+        authority: from.authority.clone(),
+        path: String::from_utf8_lossy(&draft.path).into_owned(),
     };
-    let Some(origin) = program.origins.iter().position(is_there) else {
+    let url = resolve(&base, location);
+    let is_target = |o: &Origin| {
+        o.kind == OriginKind::Http
+            && o.scheme == url.scheme
+            && without_default(o.scheme, &o.authority)
+                .eq_ignore_ascii_case(without_default(url.scheme, &url.authority))
+    };
+    let Some(origin) = program.origins.iter().position(is_target).map(OriginIndex) else {
         return Err(format!(
-            "a redirect to `{}`, where no target is; only what the plan calls is sent load",
+            "a redirect to `{}`, which is not a target of the plan; load is sent to targets of the plan only",
             shown()
         ));
     };
@@ -75,25 +85,25 @@ fn follow(program: &Program, draft: &mut Draft, (status, location): (u16, &[u8])
         draft.body.clear();
         draft.headers.retain(|name| !name.starts_with(b"content-"));
     }
-    let is_elsewhere = origin != draft.origin;
-    draft.headers.retain(|name| name != b"cookie" && !(is_elsewhere && name == b"authorization"));
+    let is_other_origin = origin != draft.origin;
+    draft.headers.retain(|name| name != b"cookie" && !(is_other_origin && name == b"authorization"));
     draft.origin = origin;
     draft.path.clear();
-    draft.path.extend_from_slice(place.path.as_bytes());
+    draft.path.extend_from_slice(url.path.as_bytes());
     Ok(())
 }
 
-/// Where a reference leads.
+/// The URL of a request.
 #[derive(Debug, PartialEq, Eq)]
-struct Place {
+struct RequestUrl {
     scheme: Scheme,
     authority: String,
     /// Path and query.
     path: String,
 }
 
-/// Resolve a reference against the address it was met at (RFC 3986, section 5.2).
-fn resolve((scheme, authority, base): (Scheme, &str, &str), reference: &str) -> Place {
+/// Resolve a reference against the URL of the request that was answered with it (RFC 3986, section 5.2).
+fn resolve(base: &RequestUrl, reference: &str) -> RequestUrl {
     let reference = reference.split('#').next().unwrap_or_default();
     let lower =
         |text: &str, prefix: &str| text.get(..prefix.len()).is_some_and(|t| t.eq_ignore_ascii_case(prefix));
@@ -102,26 +112,26 @@ fn resolve((scheme, authority, base): (Scheme, &str, &str), reference: &str) -> 
     } else if lower(reference, "http://") {
         Some((Scheme::Http, &reference[7..]))
     } else {
-        reference.strip_prefix("//").map(|rest| (scheme, rest))
+        reference.strip_prefix("//").map(|rest| (base.scheme, rest))
     };
     if let Some((scheme, rest)) = absolute {
         let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
         let authority = authority.rsplit('@').next().unwrap_or_default().to_owned();
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-        return Place { scheme, authority, path: without_dots(&path) };
+        return RequestUrl { scheme, authority, path: without_dots(&path) };
     }
-    let base_path = base.split('?').next().unwrap_or_default();
+    let base_path = base.path.split('?').next().unwrap_or_default();
     let path = if reference.starts_with('/') {
         reference.to_owned()
     } else if reference.is_empty() {
-        base.to_owned()
+        base.path.clone()
     } else if reference.starts_with('?') {
         format!("{base_path}{reference}")
     } else {
         let folder = base_path.rfind('/').map_or("/", |slash| &base_path[..=slash]);
         format!("{folder}{reference}")
     };
-    Place { scheme, authority: authority.to_owned(), path: without_dots(&path) }
+    RequestUrl { scheme: base.scheme, authority: base.authority.clone(), path: without_dots(&path) }
 }
 
 /// A path without `.` and `..` (RFC 3986, section 5.2.4); the query stays as it is.
@@ -154,14 +164,18 @@ mod tests {
 
     use super::*;
 
+    fn base(path: &str) -> RequestUrl {
+        RequestUrl { scheme: Scheme::Http, authority: "h:1".to_owned(), path: path.to_owned() }
+    }
+
     fn resolved(reference: &str) -> String {
-        let place = resolve((Scheme::Http, "h:1", "/a/b?q=1"), reference);
-        let scheme = if place.scheme == Scheme::Https { "https" } else { "http" };
-        format!("{scheme}://{}{}", place.authority, place.path)
+        let url = resolve(&base("/a/b?q=1"), reference);
+        let scheme = if url.scheme == Scheme::Https { "https" } else { "http" };
+        format!("{scheme}://{}{}", url.authority, url.path)
     }
 
     #[test]
-    fn references_lead_where_browsers_go() {
+    fn references_are_resolved_as_browsers_do() {
         let cases = [
             ("/x?y#z", "http://h:1/x?y"),
             ("c", "http://h:1/a/c"),
@@ -181,25 +195,24 @@ mod tests {
     }
 
     proptest! {
-        /// Wherever a reference leads, it is a path from the root, without steps upwards.
         #[test]
-        fn references_lead_to_paths(
+        fn every_reference_resolves_to_an_absolute_path_without_dot_segments(
             reference in prop_oneof![
                 "[!-~]{0,40}",
                 "(http:|HTTPS:|//|/|\\.|\\.\\.|\\?|#|@|:|a|é){0,30}",
             ],
-            base in "/[a-z./?]{0,20}",
+            base_path in "/[a-z./?]{0,20}",
         ) {
-            let place = resolve((Scheme::Http, "h:1", &base), &reference);
-            let path = place.path.split('?').next().unwrap_or_default();
-            prop_assert!(path.starts_with('/') && !place.path.contains('#'), "{place:?}");
-            prop_assert!(!path.split('/').any(|part| matches!(part, "." | "..")), "{place:?}");
-            prop_assert!(!place.authority.contains(['/', '?', '@']), "{place:?}");
+            let url = resolve(&base(&base_path), &reference);
+            let path = url.path.split('?').next().unwrap_or_default();
+            prop_assert!(path.starts_with('/') && !url.path.contains('#'), "{url:?}");
+            prop_assert!(!path.split('/').any(|part| matches!(part, "." | "..")), "{url:?}");
+            prop_assert!(!url.authority.contains(['/', '?', '@']), "{url:?}");
         }
     }
 
     #[test]
-    fn default_ports_need_not_be_named() {
+    fn a_default_port_is_equal_to_none() {
         assert_eq!(without_default(Scheme::Http, "h:80"), "h");
         assert_eq!(without_default(Scheme::Https, "h:443"), "h");
         assert_eq!(without_default(Scheme::Https, "h:80"), "h:80");

@@ -1,10 +1,11 @@
-//! Calls that go on after their first message: what is still to be sent, and when they have lasted long enough.
+//! Calls that send further messages after the first, or that are cut short after a time.
 
 use super::PlanIteration;
-use crate::iteration::{Context, RequestId, Then, WantId};
-use crate::program::{CallProgram, Content};
+use crate::exchange::OperationName;
+use crate::iteration::{Context, MessagePosition, RequestId};
+use crate::program::{CallProgram, StepContent};
 
-/// A call under way that has more to send or is to be ended.
+/// A call under way that sends further messages or is to be cut short.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OpenCall {
     request: RequestId,
@@ -12,65 +13,67 @@ pub(super) struct OpenCall {
     sent: u64,
 }
 
-/// What the lowest bit of a timer's name says; the others are the call's number, from 1.
-const NEXT: WantId = 0;
-const END: WantId = 1;
+/// The lowest bit of a timer's name: whether it sends the next message or cuts the call short. The other bits are
+/// the call's number, from 1.
+const NEXT: OperationName = 0;
+const CUT: OperationName = 1;
 
 impl PlanIteration {
     fn call(&self) -> Option<&CallProgram> {
         match &self.current().content {
-            Content::Grpc(call) => Some(call),
-            Content::Http(_) => None,
+            StepContent::Grpc(call) => Some(call),
+            StepContent::Http(_) => None,
         }
     }
 
-    /// The current step has just been sent: ask to be resumed for what follows.
-    pub(super) fn open_call(&mut self, context: &mut Context<'_>) {
+    /// The current step has just been sent: ask for the timers of its call.
+    pub(super) fn schedule_call(&mut self, context: &mut Context<'_>) {
         let Some(call) = self.call() else { return };
         let next = call.is_paced().then(|| self.due + call.every);
-        let end = call.lasts().map(|time| self.due + time);
-        if next.is_none() && end.is_none() {
+        let cut = call.cut_after().map(|time| self.due + time);
+        if next.is_none() && cut.is_none() {
             return;
         }
         let Some(request) = context.last_request() else { return };
-        self.calls = self.calls.wrapping_add(1) & (WantId::MAX >> 1);
-        self.open = Some(OpenCall { request, sent: 1 });
+        self.calls = self.calls.wrapping_add(1) & (OperationName::MAX >> 1);
+        self.open_call = Some(OpenCall { request, sent: 1 });
         let name = self.calls << 1;
-        for (kind, at) in [(NEXT, next), (END, end)] {
+        for (kind, at) in [(NEXT, next), (CUT, cut)] {
             if let Some(at) = at {
                 context.timer(name | kind, at);
             }
         }
     }
 
-    /// A timer of a call has fired. It may be that of an earlier one, which has ended since.
-    pub(super) fn go_on(&mut self, timer: WantId, context: &mut Context<'_>) {
-        let Some(open) = self.open.filter(|_| timer >> 1 == self.calls) else { return };
-        if timer & 1 == END {
+    /// A timer of a call has fired. It may be one of an earlier call, which has ended since.
+    pub(super) fn call_timer_fired(&mut self, timer: OperationName, context: &mut Context<'_>) {
+        let Some(open) = self.open_call.filter(|_| timer >> 1 == self.calls) else { return };
+        if timer & 1 == CUT {
             context.cut(open.request);
         } else {
             self.send_next(open, context);
         }
     }
 
-    /// Send the next message. Each has an instant of its own, whenever those before it were sent.
+    /// Send the next message. Its instant does not depend on when those before it were sent.
     fn send_next(&mut self, open: OpenCall, context: &mut Context<'_>) {
         let Some(call) = self.call() else { return };
         let (now, counters) = (context.now, context.counters);
         let scope = self.scope(now, counters);
         let sent = open.sent + 1;
-        let then = if sent < call.total { Then::More } else { Then::End };
+        let is_last = sent >= call.total;
+        let position = if is_last { MessagePosition::Last } else { MessagePosition::NotLast };
         let mut encoded = Ok(());
-        context.send(open.request, then, |out| encoded = call.push_message(open.sent, &scope, out));
+        context.send(open.request, position, |out| encoded = call.push_message(open.sent, &scope, out));
         if let Err(what) = encoded {
-            let endpoint = &self.program.endpoints[self.current().endpoint].name;
+            let endpoint = &self.program.endpoint(self.current().endpoint).name;
             context.abort(&format!("step `{endpoint}` cannot be sent: {what}"));
             return;
         }
-        if then == Then::More {
+        if !is_last {
             let after = call.every.saturating_mul(u32::try_from(sent).unwrap_or(u32::MAX));
             context.timer(self.calls << 1 | NEXT, self.due + after);
         }
-        self.open = Some(OpenCall { sent, ..open });
+        self.open_call = Some(OpenCall { sent, ..open });
     }
 }

@@ -1,4 +1,4 @@
-//! Every request is in the right row of the books, and none is lost.
+//! Every request is counted in the right row, and none is lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -9,8 +9,8 @@ use workload::draw::Draw;
 use workload::schedule::Schedule;
 use workload::{Executor, Scenario};
 
-use crate::balance::Accounting;
-use crate::drive::{Drive, Ran, drive};
+use crate::accounting::Accounting;
+use crate::drive::{Drive, FinishedRun, drive};
 use crate::plan::{Plan, RPC, Tuned, at_rate, call, closed, get, mix, ms, ramp, request, scenario, sequence};
 
 fn web() -> Target {
@@ -32,17 +32,21 @@ fn rpc() -> Target {
     testbed::grpc(site).unwrap()
 }
 
-/// How many requests the target answered, by path and status.
+/// How many requests the target's log contains, by path and status.
 fn answered(target: &Target) -> BTreeMap<(String, u16), u64> {
     let mut answers = BTreeMap::new();
     for Served { path, status, .. } in target.log() {
-        *answers.entry((path, status.expect("every request is answered"))).or_default() += 1;
+        *answers.entry((path, status.expect("the target answers every request"))).or_default() += 1;
     }
     answers
 }
 
-/// The same as the books have it, where a path is an endpoint's.
-fn booked(ran: &Ran, endpoints: &[(&str, &str)], code: fn(Outcome) -> u16) -> BTreeMap<(String, u16), u64> {
+/// The same from the accounting, with each endpoint's path.
+fn counted(
+    ran: &FinishedRun,
+    endpoints: &[(&str, &str)],
+    code: fn(Outcome) -> u16,
+) -> BTreeMap<(String, u16), u64> {
     let mut answers = BTreeMap::new();
     for (endpoint, path) in endpoints {
         for (outcome, count) in ran.run.outcomes(endpoint) {
@@ -59,7 +63,7 @@ fn http_status(outcome: Outcome) -> u16 {
         Outcome::Http429 => 429,
         Outcome::Http5xx => 500,
         Outcome::Http503 => 503,
-        other => panic!("{other} was not answered"),
+        other => panic!("{other} has no status"),
     }
 }
 
@@ -67,7 +71,7 @@ fn grpc_code(outcome: Outcome) -> u16 {
     match outcome {
         Outcome::Ok => 0,
         Outcome::Grpc(code) => u16::from(code.number()),
-        other => panic!("{other} was not answered"),
+        other => panic!("{other} has no status"),
     }
 }
 
@@ -107,17 +111,17 @@ fn check_everything(loops: u16) {
     let ran = Drive::new(plan.compile()).loops(loops).run();
     let run = ran.assert_sound();
     let endpoints = [("a", "/a"), ("b", "/b"), ("c", "/c"), ("d", "/d"), ("e", "/e"), ("f", "/f")];
-    assert_eq!(booked(&ran, &endpoints, http_status), answered(&web));
+    assert_eq!(counted(&ran, &endpoints, http_status), answered(&web));
     let methods = [("Good", "/bed.Bed/Good"), ("Slow", "/bed.Bed/Slow"), ("Coded", "/bed.Bed/Coded")];
-    assert_eq!(booked(&ran, &methods, grpc_code), answered(&rpc));
+    assert_eq!(counted(&ran, &methods, grpc_code), answered(&rpc));
     assert_eq!(run.all(Metric::Requests), web.requests() + rpc.requests());
     for scenario in scenarios {
         check_schedule(&ran, &scenario);
     }
 }
 
-/// An open scenario's arrivals are those of its schedule, each in the phase and the second it was due.
-fn check_schedule(ran: &Ran, scenario: &Scenario) {
+/// An open scenario's arrivals are those of its schedule, each in the phase and the second in which it was due.
+fn check_schedule(ran: &FinishedRun, scenario: &Scenario) {
     let Some(schedule) = Schedule::new(&scenario.executor) else { return };
     let since = |at: u64| ms(at).saturating_sub(scenario.start);
     for (phase, from, to) in [("early", 0, 400), ("middle", 400, 900), ("late", 900, 9_000)] {
@@ -131,23 +135,23 @@ fn check_schedule(ran: &Ran, scenario: &Scenario) {
 }
 
 #[test]
-fn one_loop_loses_nothing_and_mixes_nothing_up() {
+fn one_loop_counts_every_request_in_its_row() {
     check_everything(1);
 }
 
 #[test]
-fn two_loops_lose_nothing_and_mix_nothing_up() {
+fn two_loops_count_every_request_in_its_row() {
     check_everything(2);
 }
 
 #[test]
-fn three_loops_lose_nothing_and_mix_nothing_up() {
+fn three_loops_count_every_request_in_its_row() {
     check_everything(3);
 }
 
-/// Which step an arrival draws is a function of seed and number: not of time, nor of the loop.
+/// The step that an arrival draws is a function of the seed and its number: not of time, nor of the loop.
 #[test]
-fn a_mix_sends_what_its_seed_draws() {
+fn the_steps_of_a_mix_are_drawn_from_its_seed() {
     // Nothing else in this plan draws, so the mix has the first salt.
     const FIRST_SALT: u64 = 1;
     for loops in [1, 2] {
@@ -165,8 +169,8 @@ fn a_mix_sends_what_its_seed_draws() {
         let drawn = |n: u64| Draw::new(seed, 0, n).weighted(FIRST_SALT, &[7, 9, 10]);
         let expected: BTreeSet<String> = (0..500).map(|n| format!("/{}/{n}", drawn(n))).collect();
         assert_eq!(paths, expected);
-        for (place, endpoint) in ["seven", "two", "one"].into_iter().enumerate() {
-            let expected = (0..500).filter(|n| drawn(*n) == place).count() as u64;
+        for (index, endpoint) in ["seven", "two", "one"].into_iter().enumerate() {
+            let expected = (0..500).filter(|n| drawn(*n) == index).count() as u64;
             let mine = |key: &evidence::Key| &*key.endpoint == endpoint;
             assert_eq!(ran.run.count(Metric::Scheduled, mine), expected);
             assert_eq!(ran.run.outcomes(endpoint), [(Outcome::Ok, expected)].into());
@@ -175,7 +179,7 @@ fn a_mix_sends_what_its_seed_draws() {
 }
 
 #[test]
-fn what_is_sent_is_what_the_steps_say() {
+fn requests_are_sent_as_their_steps_define() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let rpc = rpc();
     let post = request("POST", "post", "/p?q=${iteration}")

@@ -1,4 +1,4 @@
-//! How connections are made and used: how many, for how long, as which protocol, and where they go.
+//! How connections are opened and used: how many, for how long, with which protocol and address.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -7,8 +7,8 @@ use evidence::{Metric, Outcome};
 use testbed::{Behaviour, GrpcBehaviour, Site, Target};
 use workload::{Connecting, HttpVersion, Reuse};
 
-use crate::balance::Accounting;
-use crate::drive::{Ran, drive};
+use crate::accounting::Accounting;
+use crate::drive::{FinishedRun, drive};
 use crate::plan::{Plan, RPC, Tuned, WEB, at_rate, call, closed, get, ms, request, scenario, sequence};
 
 fn connections(target: &Target) -> Vec<u64> {
@@ -17,8 +17,8 @@ fn connections(target: &Target) -> Vec<u64> {
     numbers
 }
 
-/// Two steps an iteration, ten iterations one after another, connected to as `change` says.
-fn run(target: &Target, change: impl FnOnce(&mut Connecting)) -> Ran {
+/// Ten iterations of two steps, one after another, with connection settings that `change` sets.
+fn run(target: &Target, change: impl FnOnce(&mut Connecting)) -> FinishedRun {
     let steps = sequence([get("a", "/a"), get("b", "/b")]);
     let plan = Plan::of(target.addr()).connecting(WEB, change);
     let ran = drive(plan.scenario(scenario("s", at_rate(20.0, ms(500)), steps)).compile());
@@ -27,7 +27,7 @@ fn run(target: &Target, change: impl FnOnce(&mut Connecting)) -> Ran {
 }
 
 #[test]
-fn connections_live_as_long_as_the_plan_says() {
+fn connections_live_as_long_as_the_plan_sets() {
     let count = |reuse| {
         let target = testbed::http(Behaviour::ok()).unwrap();
         run(&target, |c| c.reuse = reuse);
@@ -42,7 +42,7 @@ fn connections_live_as_long_as_the_plan_says() {
 }
 
 #[test]
-fn http_2_connections_live_as_long_as_the_plan_says() {
+fn http_2_connections_live_as_long_as_the_plan_sets() {
     let count = |reuse| {
         let target = testbed::grpc(GrpcBehaviour::Http(200)).unwrap();
         run(&target, |c| (c.reuse, c.http) = (reuse, HttpVersion::Http2));
@@ -54,7 +54,7 @@ fn http_2_connections_live_as_long_as_the_plan_says() {
 }
 
 #[test]
-fn a_cap_on_connections_makes_requests_wait_in_line() {
+fn a_limit_on_connections_makes_requests_wait_in_a_queue() {
     let target = testbed::http(Behaviour::after(ms(50))).unwrap();
     let plan = Plan::of(target.addr()).connecting(WEB, |c| c.connections = Some(2));
     let plan = plan.scenario(scenario("s", at_rate(100.0, ms(200)), sequence([get("get", "/")])));
@@ -70,7 +70,7 @@ fn a_cap_on_connections_makes_requests_wait_in_line() {
 }
 
 #[test]
-fn a_line_that_never_moves_is_left_by_time_limits() {
+fn requests_that_wait_for_a_connection_time_out() {
     let target = testbed::http(Behaviour::never()).unwrap();
     let plan = Plan::of(target.addr()).connecting(WEB, |c| c.connections = Some(1));
     let step = get("get", "/").within(ms(200));
@@ -79,11 +79,11 @@ fn a_line_that_never_moves_is_left_by_time_limits() {
 }
 
 #[test]
-fn a_refusing_target_refuses_each_of_a_capped_line() {
-    for (reuse, cap) in [(Reuse::Always, 1), (Reuse::Never, 2), (Reuse::Iteration, 1)] {
+fn a_refusing_target_fails_each_request_in_the_queue_as_refused() {
+    for (reuse, limit) in [(Reuse::Always, 1), (Reuse::Never, 2), (Reuse::Iteration, 1)] {
         let refusal = testbed::refuse().unwrap();
         let plan = Plan::of(refusal.addr())
-            .connecting(WEB, |c| (c.connections, c.reuse) = (Some(cap), reuse))
+            .connecting(WEB, |c| (c.connections, c.reuse) = (Some(limit), reuse))
             .scenario(scenario("s", at_rate(200.0, ms(200)), sequence([get("get", "/")])));
         let ran = drive(plan.compile());
         assert_eq!(ran.assert_sound().outcomes("get"), [(Outcome::Refused, 40)].into());
@@ -99,7 +99,8 @@ fn calls_may_have_connections_of_their_own() {
     assert_eq!((target.requests(), target.connections()), (20, 20));
 }
 
-/// How many connections came, and how many pairs of a user and a connection, of those that came when all were open.
+/// How many connections there were, and how many pairs of a user and a connection, among the later half of the
+/// requests, when all connections were open.
 fn connections_of_users(scenarios: &[(&str, u32)]) -> (usize, usize) {
     let target = testbed::grpc(GrpcBehaviour::Http(200)).unwrap();
     let mut plan =
@@ -116,7 +117,7 @@ fn connections_of_users(scenarios: &[(&str, u32)]) -> (usize, usize) {
 }
 
 #[test]
-fn users_of_a_closed_model_keep_to_a_connection_unless_that_leaves_one_unused() {
+fn users_of_a_closed_model_keep_to_one_connection_unless_that_leaves_a_connection_unused() {
     assert_eq!(connections_of_users(&[("four", 4)]), (2, 4));
     assert_eq!(connections_of_users(&[("one", 1), ("other", 1)]).0, 2);
 }
@@ -140,7 +141,7 @@ fn http_2_in_cleartext_needs_no_upgrade() {
 }
 
 #[test]
-fn an_http_1_target_that_is_spoken_to_in_http_2_is_a_breach_of_protocol() {
+fn http_2_requests_to_an_http_1_target_never_succeed() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let plan = Plan::of(target.addr()).connecting(WEB, |c| c.http = HttpVersion::Http2);
     let step = get("get", "/").within(ms(1_000));
@@ -151,12 +152,12 @@ fn an_http_1_target_that_is_spoken_to_in_http_2_is_a_breach_of_protocol() {
 }
 
 #[test]
-fn connections_go_where_the_plan_says_and_name_the_target() {
+fn connections_go_to_the_plans_address_and_the_host_header_names_the_target() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let nowhere: SocketAddr = ([192, 0, 2, 1], 8123).into();
-    let place = (target.addr().ip().to_string(), target.addr().port());
+    let address = (target.addr().ip().to_string(), target.addr().port());
     let plan = Plan::of(nowhere)
-        .connecting(WEB, |c| (c.connect_to, c.local_address) = (Some(place), Some([127, 0, 0, 9].into())))
+        .connecting(WEB, |c| (c.connect_to, c.local_address) = (Some(address), Some([127, 0, 0, 9].into())))
         .scenario(scenario("s", closed(1, ms(100)), sequence([get("get", "/")])));
     let ran = drive(plan.compile());
     assert!(ran.assert_sound().outcomes("get")[&Outcome::Ok] > 0);
@@ -165,7 +166,7 @@ fn connections_go_where_the_plan_says_and_name_the_target() {
 }
 
 #[test]
-fn a_unix_socket_is_as_good_as_a_port() {
+fn requests_can_be_sent_over_a_unix_socket() {
     let folder = std::env::temp_dir().join(format!("plimsoll-engine-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join("web.sock");
@@ -201,8 +202,8 @@ fn answer_once(listener: &std::os::unix::net::UnixListener) {
     stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").unwrap();
 }
 
-/// A peer of HTTP/2 that says these frames and then reads on, whatever comes.
-fn says(frames: &'static [u8]) -> SocketAddr {
+/// A peer of HTTP/2 that sends these frames and then only reads.
+fn peer_that_sends(frames: &'static [u8]) -> SocketAddr {
     use std::io::{Read, Write};
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = listener.local_addr().unwrap();
@@ -215,7 +216,7 @@ fn says(frames: &'static [u8]) -> SocketAddr {
     addr
 }
 
-/// Requests with a body, of which the peer lets nothing through if its windows are closed.
+/// The outcomes of requests with a body, which cannot be sent while the peer's windows are closed.
 fn upload_to(addr: SocketAddr) -> std::collections::BTreeMap<Outcome, u64> {
     let plan = Plan::of(addr).connecting(WEB, |c| c.http = HttpVersion::Http2);
     let step = request("POST", "post", "/").body("some body").within(ms(300));
@@ -224,23 +225,24 @@ fn upload_to(addr: SocketAddr) -> std::collections::BTreeMap<Outcome, u64> {
 }
 
 #[test]
-fn http_2_peers_that_starve_or_babble_are_data() {
+fn faults_of_http_2_peers_are_outcomes_and_not_errors() {
     // SETTINGS with an initial window of zero, and never an update.
-    let starving = says(&[0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0]);
+    let starving = peer_that_sends(&[0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0]);
     assert_eq!(upload_to(starving), [(Outcome::Timeout, 10)].into());
     // SETTINGS, then WINDOW_UPDATE by zero, which the standard forbids on a connection.
-    let breach = says(&[0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    let breach = peer_that_sends(&[0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     assert_eq!(upload_to(breach), [(Outcome::Protocol, 10)].into());
     // SETTINGS, then GOAWAY that takes nothing.
-    let leaving = says(&[0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    let leaving =
+        peer_that_sends(&[0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     let outcomes = upload_to(leaving);
     assert_eq!(outcomes.values().sum::<u64>(), 10, "{outcomes:?}");
     assert!(outcomes.keys().all(|o| matches!(o, Outcome::Reset | Outcome::Timeout)), "{outcomes:?}");
 }
 
 #[test]
-fn addresses_that_do_not_answer_are_passed_over() {
-    // Both families of the name lead here, and only one of them listens.
+fn addresses_that_refuse_are_skipped() {
+    // The name has addresses of both families, and the target listens on one of them.
     let target = testbed::http(Behaviour::ok()).unwrap();
     let mut plan = Plan::of(target.addr());
     let origin = plan.workload.targets.get_mut(WEB).unwrap().http.as_mut().unwrap();

@@ -1,4 +1,4 @@
-//! Runs the engine, with a recorder on a thread of its own, and never waits forever.
+//! Runs the engine, with a recorder on a thread of its own and a time limit.
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -14,17 +14,17 @@ use evidence::{Manifest, Sink, Tick};
 /// No run of these tests takes longer unless the engine hangs.
 pub(crate) const HANG: Duration = Duration::from_secs(120);
 /// How often the recorder looks for ticks.
-const GLANCE: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// How a run is made.
+/// A run to be made.
 pub(crate) struct Drive {
-    setting: RunOptions,
+    options: RunOptions,
     loops: u16,
 }
 
-/// What a run left.
+/// A run that is over.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct FinishedRun {
     pub(crate) run: MemoryRun,
     pub(crate) result: Result<Totals, EngineError>,
     pub(crate) clock: Clock,
@@ -33,9 +33,9 @@ pub(crate) struct Ran {
 impl Drive {
     pub(crate) fn new(program: Program) -> Self {
         let clock = Clock::starting_in(Duration::from_millis(20));
-        let setting =
+        let options =
             RunOptions { program: Arc::new(program), clock, control: Control::new(), behaviour: None };
-        Drive { setting, loops: 1 }
+        Drive { options, loops: 1 }
     }
 
     pub(crate) fn loops(self, loops: u16) -> Self {
@@ -43,31 +43,34 @@ impl Drive {
     }
 
     pub(crate) fn behaviour(mut self, behaviour: Arc<dyn Behaviour>) -> Self {
-        self.setting.behaviour = Some(behaviour);
+        self.options.behaviour = Some(behaviour);
         self
     }
 
-    /// Through which the run can be stopped.
+    /// Stops the run.
     pub(crate) fn control(&self) -> Control {
-        self.setting.control.clone()
+        self.options.control.clone()
     }
 
     /// Run it and record everything.
-    pub(crate) fn run(self) -> Ran {
+    pub(crate) fn run(self) -> FinishedRun {
         self.run_recorded_by(|inlets| record(&inlets))
     }
 
-    /// Run it with another recorder, which must return when there is nothing more to take.
-    pub(crate) fn run_recorded_by(self, recorder: impl FnOnce(Vec<Inlet>) -> MemoryRun + Send) -> Ran {
-        let Drive { setting, loops } = self;
-        let clock = setting.clock;
+    /// Run it with another recorder, which must return when the exchange is over.
+    pub(crate) fn run_recorded_by(
+        self,
+        recorder: impl FnOnce(Vec<Inlet>) -> MemoryRun + Send,
+    ) -> FinishedRun {
+        let Drive { options, loops } = self;
+        let clock = options.clock;
         let (outlets, inlets) = (0..loops).map(|_| exchange()).unzip();
         let (ended, end) = channel();
-        let control = setting.control.clone();
+        let control = options.control.clone();
         // Not a scoped thread: one that hangs must not keep the test from failing.
         let engine = thread::spawn(move || {
-            let result = engine::run(&setting, outlets);
-            // Whoever waited has given up; the result is then of no use to anybody.
+            let result = engine::run(&options, outlets);
+            // The receiver is gone when the test has given up waiting.
             let _ = ended.send(());
             result
         });
@@ -80,40 +83,40 @@ impl Drive {
             }
             recording.join().unwrap()
         });
-        Ran { run, result: engine.join().unwrap(), clock }
+        FinishedRun { run, result: engine.join().unwrap(), clock }
     }
 }
 
-/// Run a program as it is, with one loop, to its end.
-pub(crate) fn drive(program: Program) -> Ran {
+/// Run a program to its end, with one loop.
+pub(crate) fn drive(program: Program) -> FinishedRun {
     let ran = Drive::new(program).run();
     assert!(ran.result.is_ok(), "{:?}", ran.result);
     ran
 }
 
-/// A recorder that takes every tick as it comes.
+/// A recorder that takes every tick at once.
 pub(crate) fn record(inlets: &[Inlet]) -> MemoryRun {
     record_and(inlets, &mut |_| {})
 }
 
-/// The same, and lets `look` see each of them.
-pub(crate) fn record_and(inlets: &[Inlet], look: &mut dyn FnMut(&Tick)) -> MemoryRun {
+/// The same, and calls `inspect` with each tick.
+pub(crate) fn record_and(inlets: &[Inlet], inspect: &mut dyn FnMut(&Tick)) -> MemoryRun {
     let mut run = empty_run();
     let mut open: Vec<&Inlet> = inlets.iter().collect();
     while !open.is_empty() {
-        open.retain(|inlet| take_all(inlet, (&mut run, &mut *look)));
-        thread::park_timeout(GLANCE);
+        open.retain(|inlet| take_all(inlet, &mut run, inspect));
+        thread::park_timeout(POLL_INTERVAL);
     }
     run
 }
 
-/// Take what waits; false when nothing will come any more.
-fn take_all(inlet: &Inlet, (run, look): (&mut MemoryRun, &mut dyn FnMut(&Tick))) -> bool {
+/// Take every tick that waits; false when the exchange is over.
+fn take_all(inlet: &Inlet, run: &mut MemoryRun, inspect: &mut dyn FnMut(&Tick)) -> bool {
     loop {
         match inlet.take() {
             Taken::Tick(tick) => {
                 run.tick(&tick).unwrap();
-                look(&tick);
+                inspect(&tick);
                 inlet.give_back(tick);
             }
             Taken::Nothing => return true,

@@ -1,17 +1,17 @@
-//! Arrivals that are not started are counted where they belong, and never hidden.
+//! Arrivals that are not started are counted as dropped, in the right second and endpoint.
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use engine::LATE_AFTER;
-use engine::iteration::{Behaviour as Does, Context, Event, Iteration, Progress};
+use engine::iteration::{Behaviour as UserBehaviour, Context, Event, Iteration, Progress};
+use engine::{EndpointIndex, LATE_AFTER};
 use evidence::{Metric, Outcome};
 use testbed::Behaviour;
 use workload::Scenario;
 use workload::schedule::Schedule;
 
-use crate::balance::Accounting;
+use crate::accounting::Accounting;
 use crate::drive::{Drive, drive};
 use crate::plan::{Plan, at_rate, get, mix, ms, scenario};
 
@@ -28,7 +28,7 @@ fn arrivals_without_a_free_virtual_user_are_dropped_in_the_second_they_were_due(
     assert_eq!(run.all(Metric::Scheduled), 150);
     assert_eq!(run.all(Metric::Started), target.requests());
     assert_eq!(dropped, 150 - target.requests());
-    // Three users who wait 300 ms each can start at most so many in 2.5 s.
+    // Three virtual users with requests of 300 ms can start at most so many in 2.5 s.
     assert!(target.requests() <= 3 * 9, "{} were started", target.requests());
     let second = |n: u64| (Duration::from_secs(n), Duration::from_secs(n + 1));
     for n in 0..3 {
@@ -40,7 +40,7 @@ fn arrivals_without_a_free_virtual_user_are_dropped_in_the_second_they_were_due(
             at(Metric::Started) + at(Metric::DroppedCap) + at(Metric::DroppedLate)
         );
     }
-    // A dropped arrival of a mix has the endpoint it would have asked.
+    // A dropped arrival of a mix is counted for the endpoint that it drew.
     for endpoint in ["a", "b"] {
         assert!(run.count(Metric::DroppedCap, |key| &*key.endpoint == endpoint) > 0);
     }
@@ -53,13 +53,13 @@ struct Blocking;
 const BLOCKS: u64 = 5;
 const BLOCKED: Duration = ms(1_500);
 
-impl Does for Blocking {
+impl UserBehaviour for Blocking {
     fn virtual_user(&self) -> Box<dyn Iteration> {
         Box::new(Blocking)
     }
 
-    fn endpoint_of(&self, _arrival: u64) -> Option<usize> {
-        Some(0)
+    fn endpoint_of(&self, _arrival: u64) -> Option<EndpointIndex> {
+        Some(EndpointIndex(0))
     }
 }
 
@@ -74,26 +74,26 @@ impl Iteration for Blocking {
 }
 
 #[test]
-fn a_generator_that_was_stopped_says_so() {
+fn arrivals_missed_by_a_stopped_generator_are_dropped_as_late() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let plan =
         Plan::of(target.addr()).scenario(scenario("s", at_rate(100.0, ms(3_000)), mix([(1, get("a", "/"))])));
     let ran = Drive::new(plan.compile()).behaviour(Arc::new(Blocking)).run();
     let run = ran.assert_sound();
     assert_eq!((run.all(Metric::Scheduled), target.requests()), (300, 0));
-    // The loop went on no earlier than 1.55 s into the run. What was due until a second before that, and
-    // after the arrival that stopped it, was too late: numbers 6 to 54.
+    // The loop continued no earlier than 1.55 s into the run. Arrivals due until a second before that, and after
+    // the arrival that stopped it, were too late: numbers 6 to 54.
     assert!(run.all(Metric::DroppedLate) >= 49, "{} dropped", run.all(Metric::DroppedLate));
     assert_eq!(run.all(Metric::DroppedCap), 0);
     let lag = run.times(Metric::StartLag, |_| true);
     let limit_us = LATE_AFTER.as_micros() as u64;
-    assert!(lag.max_us().unwrap() > limit_us * 9 / 10, "start lag shows the debt: {lag:?}");
+    assert!(lag.max_us().unwrap() > limit_us * 9 / 10, "start lag shows the delay: {lag:?}");
     assert!(
         lag.max_us().unwrap() <= limit_us * 1_001 / 1_000,
         "beyond the limit nothing is started: {lag:?}"
     );
     let stall = run.times(Metric::LoopStall, |_| true);
     assert!(stall.max_us().unwrap() >= BLOCKED.as_micros() as u64, "{stall:?}");
-    // They count in the second they were due: the first.
+    // They count in the second in which they were due: the first.
     assert!(run.by_second(Metric::DroppedLate)[&0] >= 49);
 }

@@ -1,4 +1,4 @@
-//! Closed models whose number of virtual users moves, or whose number of iterations is given.
+//! Closed models whose number of virtual users changes, or whose number of iterations is set.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,8 +8,8 @@ use testbed::{Behaviour, Served, Site};
 use workload::schedule::Segment;
 use workload::{Arrivals, Executor, Scenario, Timetable, VuStage};
 
-use crate::balance::Accounting;
-use crate::drive::{Drive, Ran, drive, record_and};
+use crate::accounting::Accounting;
+use crate::drive::{Drive, FinishedRun, drive, record_and};
 use crate::plan::{Plan, at_rate, get, ms, scenario, sequence};
 
 const MINUTES: Duration = ms(600_000);
@@ -27,7 +27,7 @@ fn together(vus: u32, iterations: u64, max_duration: Duration) -> Executor {
     Executor::SharedIterations { vus, iterations, max_duration }
 }
 
-/// How many requests came in with each number in place of `{}` in `/vu/{}`.
+/// How many requests each path received; the paths contain the virtual user's number.
 fn by_user(log: &[Served]) -> BTreeMap<String, u64> {
     let mut users = BTreeMap::new();
     for served in log {
@@ -36,13 +36,13 @@ fn by_user(log: &[Served]) -> BTreeMap<String, u64> {
     users
 }
 
-/// The run's seconds since its beginning at which a request came in.
-fn arrived(ran: &Ran, served: &Served) -> Duration {
+/// When a request was received, since the beginning of the run.
+fn arrived(ran: &FinishedRun, served: &Served) -> Duration {
     Duration::from_nanos(served.received_ns - ran.clock.monotonic_ns(evidence::Instant::EPOCH))
 }
 
 #[test]
-fn each_virtual_user_makes_its_iterations_and_the_run_is_over() {
+fn the_run_ends_after_every_virtual_user_has_made_its_iterations() {
     for loops in [1, 3] {
         let target = testbed::http(Behaviour::after(ms(3))).unwrap();
         let steps = sequence([get("a", "/vu/${vu}"), get("b", "/number/${iteration}")]);
@@ -59,8 +59,8 @@ fn each_virtual_user_makes_its_iterations_and_the_run_is_over() {
 }
 
 #[test]
-fn shared_iterations_are_made_once_by_whoever_is_free() {
-    // More loops than virtual users too: what a loop without one cannot do, the others must.
+fn each_shared_iteration_is_made_once_by_any_free_virtual_user() {
+    // Also with more loops than virtual users: a loop without one leaves its share to the others.
     for (loops, vus) in [(1, 4), (3, 4), (4, 2)] {
         let slow = Site::new().at("/slow", Behaviour::after(ms(20)));
         let target = testbed::http(slow).unwrap();
@@ -78,7 +78,7 @@ fn shared_iterations_are_made_once_by_whoever_is_free() {
 }
 
 #[test]
-fn what_its_longest_time_leaves_over_is_never_begun() {
+fn iterations_left_over_at_the_maximum_duration_never_begin() {
     for executor in [each(2, 1_000, ms(300)), together(2, 2_000, ms(300))] {
         let target = testbed::http(Behaviour::after(ms(40))).unwrap();
         let plan = Plan::of(target.addr());
@@ -105,7 +105,7 @@ fn what_outlives_the_longest_time_and_the_graceful_stop_is_cancelled() {
 }
 
 #[test]
-fn virtual_users_come_when_the_ramp_says_so() {
+fn virtual_users_begin_when_the_ramp_adds_them() {
     for loops in [1, 2] {
         let target = testbed::http(Behaviour::after(ms(10))).unwrap();
         let load = ramp(1, &[(5, ms(800)), (5, ms(200))], MINUTES);
@@ -123,14 +123,14 @@ fn virtual_users_come_when_the_ramp_says_so() {
         let mut first: Vec<_> = first.into_values().collect();
         first.sort_unstable();
         assert_eq!(first.len(), 5);
-        for (place, at) in first.into_iter().enumerate() {
-            assert!(at >= ms(100 + 200 * place as u64), "the {place}th came at {at:?}");
+        for (nth, at) in first.into_iter().enumerate() {
+            assert!(at >= ms(100 + 200 * nth as u64), "virtual user {nth} began at {at:?}");
         }
     }
 }
 
 #[test]
-fn virtual_users_go_when_the_ramp_says_so_and_end_what_they_began() {
+fn virtual_users_end_their_iteration_when_the_ramp_removes_them() {
     for loops in [1, 2] {
         let target = testbed::http(Behaviour::after(ms(30))).unwrap();
         let load = ramp(4, &[(4, ms(200)), (1, ms(0)), (1, ms(600))], MINUTES);
@@ -141,14 +141,14 @@ fn virtual_users_go_when_the_ramp_says_so_and_end_what_they_began() {
         assert_eq!(run.outcomes("s"), [(Outcome::Ok, target.requests())].into());
         let users = by_user(&target.log());
         assert_eq!(users.len(), 4);
-        // Whoever goes at 200 ms has begun its last iteration before that, and each takes 30 ms or more.
+        // A virtual user removed at 200 ms has begun its last iteration before, and each takes 30 ms or more.
         let gone = users.values().filter(|times| **times <= 7).count();
-        assert!(gone >= 3, "three of four leave: {users:?}");
+        assert!(gone >= 3, "three of four are removed: {users:?}");
     }
 }
 
 #[test]
-fn a_ramp_down_cancels_what_is_not_done_in_its_time() {
+fn a_ramp_down_cancels_iterations_after_its_grace_time() {
     for loops in [1, 2] {
         let target = testbed::http(Behaviour::never()).unwrap();
         let load = ramp(4, &[(4, ms(100)), (0, ms(0)), (0, ms(700))], ms(200));
@@ -174,7 +174,7 @@ fn the_graceful_stop_ends_a_longer_ramp_down() {
 }
 
 #[test]
-fn whoever_was_cancelled_comes_back_when_the_ramp_rises_again() {
+fn a_cancelled_virtual_user_begins_again_when_the_ramp_rises() {
     let target = testbed::http(Behaviour::never()).unwrap();
     let stages = [(1, ms(100)), (0, ms(0)), (0, ms(300)), (1, ms(0)), (1, ms(200))];
     let load = scenario("s", ramp(1, &stages, ms(100)), sequence([get("s", "/vu/${vu}")]));
@@ -186,7 +186,7 @@ fn whoever_was_cancelled_comes_back_when_the_ramp_rises_again() {
 }
 
 #[test]
-fn virtual_users_think_before_each_step_also_before_the_first() {
+fn virtual_users_think_before_each_step_including_the_first() {
     let executors = [each(1, 3, MINUTES), together(1, 3, MINUTES), ramp(1, &[(1, ms(250))], MINUTES)];
     for executor in executors {
         let target = testbed::http(Behaviour::ok()).unwrap();
@@ -198,19 +198,19 @@ fn virtual_users_think_before_each_step_also_before_the_first() {
         ran.assert_sound();
         let log = target.log();
         assert!((1..=4).contains(&log.len()), "{} requests", log.len());
-        for (place, served) in log.iter().enumerate() {
+        for (nth, served) in log.iter().enumerate() {
             let at = arrived(&ran, served);
-            assert!(at >= ms(50 + 80 * (place as u64 + 1)), "request {place} came at {at:?}");
+            assert!(at >= ms(50 + 80 * (nth as u64 + 1)), "request {nth} was received at {at:?}");
         }
     }
 }
 
-fn drive_with(plan: Plan, loops: u16) -> Ran {
+fn drive_with(plan: Plan, loops: u16) -> FinishedRun {
     Drive::new(plan.compile()).loops(loops).run()
 }
 
 #[test]
-fn arrivals_at_random_come_when_their_timetable_says_so() {
+fn random_arrivals_are_never_started_before_their_timetable() {
     for loops in [1, 3] {
         let target = testbed::http(Behaviour::ok()).unwrap();
         let load = scenario("s", at_rate(300.0, ms(1_500)), sequence([get("s", "/number/${iteration}")]));
@@ -221,16 +221,16 @@ fn arrivals_at_random_come_when_their_timetable_says_so() {
         let run = ran.assert_sound();
         assert_eq!(run.all(Metric::Scheduled), timetable.len() as u64);
         let log: BTreeMap<String, Served> = target.log().into_iter().map(|s| (s.path.clone(), s)).collect();
-        assert_eq!(log.len(), timetable.len(), "each is made once, and none is dropped");
+        assert_eq!(log.len(), timetable.len(), "each arrival is started once, and none is dropped");
         for (number, due) in timetable {
             let at = arrived(&ran, &log[&format!("/number/{number}")]);
-            assert!(at >= due, "{number} was due at {due:?} and came at {at:?}");
+            assert!(at >= due, "{number} was due at {due:?} and was received at {at:?}");
         }
     }
 }
 
 #[test]
-fn virtual_users_that_are_asked_for_exist_before_the_first_arrival() {
+fn preallocated_virtual_users_exist_before_the_first_arrival() {
     for loops in [1, 3] {
         let target = testbed::http(Behaviour::ok()).unwrap();
         let load = scenario("s", at_rate(50.0, ms(200)), sequence([get("s", "/")]));

@@ -1,4 +1,4 @@
-//! Exchanges that are kept: few, telling, and without secrets.
+//! Exemplars: a bounded number, the most useful ones, and without secrets.
 
 use evidence::exemplar::EXEMPLARS_PER_OUTCOME;
 use evidence::{Exemplar, ExemplarKind, Outcome, Run};
@@ -41,7 +41,7 @@ fn at_most_five_failures_of_each_kind_are_kept_and_the_slowest_success() {
     let log = target.log();
     let longest = log.iter().filter(|s| s.path == "/once").max_by_key(|s| s.held()).unwrap();
     assert!(slowest.request.ends_with(&format!("/once?{}", longest.query)), "{}", slowest.request);
-    // They come in the order in which each was the slowest so far.
+    // Each was the slowest so far when it was added.
     let times: Vec<u64> = kept
         .iter()
         .filter(|e| e.kind == ExemplarKind::Slowest && &*e.endpoint == "turns")
@@ -51,7 +51,7 @@ fn at_most_five_failures_of_each_kind_are_kept_and_the_slowest_success() {
 }
 
 #[test]
-fn no_secret_is_kept() {
+fn no_exemplar_contains_a_secret() {
     let answer = CannedResponse::new(500)
         .json(&serde_json::json!({ "token": "issued-secret", "echo": SECRET, "plain": "visible" }))
         .header("set-cookie", "session=cookie-secret");
@@ -74,9 +74,9 @@ fn no_secret_is_kept() {
     }
 }
 
-/// A body that is no text must not carry out in another notation what is hidden in text.
+/// Binary bodies must not show in another notation what is redacted in text.
 #[test]
-fn no_secret_is_kept_in_binary_bodies() {
+fn no_exemplar_contains_a_secret_of_a_binary_body() {
     let hex: String = SECRET.bytes().map(|byte| format!("{byte:02x}")).collect();
     let target =
         testbed::grpc(GrpcBehaviour::Fixed { message: SECRET.into(), code: 3, delay: ms(0) }).unwrap();

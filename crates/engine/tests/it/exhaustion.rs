@@ -1,25 +1,25 @@
-//! What ends a run because measuring has become impossible: an error with its reason, never a panic.
+//! A run that cannot measure any more ends with an error and its reason, never with a panic.
 
 use std::process::Command;
 
-use engine::iteration::{Behaviour as Does, Context, Event, Iteration, Progress};
-use engine::{EngineError, Exhausted};
+use engine::iteration::{Behaviour as UserBehaviour, Context, Event, Iteration, Progress};
+use engine::{EndpointIndex, EngineError, Exhausted};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use testbed::Behaviour;
 
-use crate::balance::Accounting;
+use crate::accounting::Accounting;
 use crate::drive::Drive;
 use crate::plan::{Plan, at_rate, get, ms, scenario, sequence};
 
 /// Ends the run at this arrival.
 pub(crate) struct AbortsAt(pub(crate) u64);
 
-impl Does for AbortsAt {
+impl UserBehaviour for AbortsAt {
     fn virtual_user(&self) -> Box<dyn Iteration> {
         Box::new(AbortsAt(self.0))
     }
 
-    fn endpoint_of(&self, _arrival: u64) -> Option<usize> {
+    fn endpoint_of(&self, _arrival: u64) -> Option<EndpointIndex> {
         None
     }
 }
@@ -33,7 +33,7 @@ impl Iteration for AbortsAt {
     }
 }
 
-/// Set in the process that a test of ours starts; elsewhere its test does nothing.
+/// Set in the process that the first test starts; without it the second test does nothing.
 const CHILD: &str = "ENGINE_TEST_FEW_DESCRIPTORS";
 
 #[test]
@@ -44,14 +44,13 @@ fn too_few_file_descriptors_end_the_run_with_an_error() {
         .args(["--exact", "exhaustion::with_few_descriptors", "--nocapture", "--test-threads=1"])
         .env(CHILD, "1");
     let output = child.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}\n{complaint}");
-    assert!(said.contains("<ran out>"), "{said}");
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{stdout}\n{stderr}");
+    assert!(stdout.contains("<ran out>"), "{stdout}");
 }
 
-/// The other process. Its target shares the limit, which is why it holds on to few connections: none is
-/// accepted beyond what the descriptors allow, and the kernel keeps the others in its backlog.
+/// Runs in the other process. Its target has the same limit, so it accepts only as many connections as it has
+/// descriptors, and the kernel keeps the others in its backlog.
 #[test]
 fn with_few_descriptors() {
     if std::env::var_os(CHILD).is_none() {
@@ -65,7 +64,7 @@ fn with_few_descriptors() {
     setrlimit(Resource::Nofile, limit).unwrap();
     let ran = drive.run();
     assert!(matches!(ran.result, Err(EngineError::Exhausted(Exhausted::Descriptors))), "{:?}", ran.result);
-    assert!(ran.run.all(evidence::Metric::Started) > 0, "what came before is recorded");
+    assert!(ran.run.all(evidence::Metric::Started) > 0, "what was measured before is recorded");
     #[expect(clippy::print_stdout, reason = "the other process reads it")]
     {
         println!("<ran out>");

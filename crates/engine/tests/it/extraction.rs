@@ -1,4 +1,4 @@
-//! Values go from a response to later steps, within an iteration, a virtual user, or the whole run.
+//! Values extracted from a response are used in later steps of the iteration, the virtual user, or the whole run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use evidence::{Metric, Outcome};
 use testbed::{Behaviour, Served, Site, Target};
 use workload::{Scenario, Step};
 
-use crate::balance::Accounting;
+use crate::accounting::Accounting;
 use crate::drive::drive;
 use crate::plan::{Plan, Tuned, at_rate, closed, get, ms, request, scenario, sequence};
 
@@ -23,7 +23,7 @@ fn at<'a>(log: &'a [Served], prefix: &str) -> Vec<&'a Served> {
     log.iter().filter(|s| s.path.starts_with(prefix)).collect()
 }
 
-/// Which tokens each path was asked with.
+/// The tokens in the requests of each path.
 fn tokens(target: &Target) -> BTreeMap<String, BTreeSet<String>> {
     let mut tokens: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for served in at(&target.log(), "/me") {
@@ -37,7 +37,7 @@ fn tokens(target: &Target) -> BTreeMap<String, BTreeSet<String>> {
 }
 
 #[test]
-fn each_iteration_carries_the_token_of_its_own_login() {
+fn each_iteration_sends_the_token_of_its_own_login() {
     let target = testbed::http(Behaviour::Login).unwrap();
     let plan =
         Plan::of(target.addr()).scenario(scenario("s", at_rate(100.0, ms(500)), sequence([login(), me()])));
@@ -67,7 +67,7 @@ fn each_virtual_user_logs_in_once() {
 }
 
 #[test]
-fn the_runs_own_setup_is_made_once_and_everybody_has_its_values() {
+fn the_runs_setup_is_sent_once_and_every_virtual_user_has_its_values() {
     let target = testbed::http(Behaviour::Login).unwrap();
     let plan = Plan::of(target.addr())
         .setup(vec![login()])
@@ -84,7 +84,7 @@ fn the_runs_own_setup_is_made_once_and_everybody_has_its_values() {
 }
 
 #[test]
-fn a_setup_that_fails_shows_its_exchange() {
+fn a_failed_setup_returns_its_exchange() {
     let target = testbed::http(Site::new().at("/login", Behaviour::status(500))).unwrap();
     let plan = Plan::of(target.addr()).setup(vec![login(), get("next", "/next")]).scenario(scenario(
         "s",
@@ -97,11 +97,11 @@ fn a_setup_that_fails_shows_its_exchange() {
     assert_eq!((exchange.status, exchange.outcome), (Some(500), Outcome::Http5xx));
     assert_eq!(exchange.request, format!("POST http://{}/login", target.addr()));
     assert!(exchange.detail.contains("status 500"), "{}", exchange.detail);
-    assert_eq!(target.requests(), 1, "nothing follows a step that failed");
+    assert_eq!(target.requests(), 1, "no step follows a failed one");
 }
 
 #[test]
-fn a_setup_whose_target_is_dead_shows_that() {
+fn a_setup_whose_target_refuses_connections_fails_as_refused() {
     let refusal = testbed::refuse().unwrap();
     let plan = Plan::of(refusal.addr()).setup(vec![login()]).scenario(scenario(
         "s",
@@ -113,7 +113,7 @@ fn a_setup_whose_target_is_dead_shows_that() {
 }
 
 #[test]
-fn a_rehearsal_sends_each_step_once_and_shows_every_exchange() {
+fn a_dry_run_sends_each_step_once_and_returns_every_exchange() {
     let target = testbed::http(
         Site::new()
             .at("/no", Behaviour::status(404))
@@ -131,8 +131,8 @@ fn a_rehearsal_sends_each_step_once_and_shows_every_exchange() {
             sequence([login(), slow, get("no too", "/no"), get("never sent", "/x")]),
         ))
         .scenario(scenario("b", closed(1, ms(100)), weighted));
-    let rehearsal = DryRun::new(plan.compile());
-    let exchanges = rehearsal.once().unwrap();
+    let dry_run = DryRun::new(plan.compile());
+    let exchanges = dry_run.once().unwrap();
     let shown: Vec<(&str, Outcome)> = exchanges.iter().map(|e| (&*e.endpoint, e.outcome)).collect();
     let expected = [
         ("login", Outcome::Ok),
@@ -143,7 +143,7 @@ fn a_rehearsal_sends_each_step_once_and_shows_every_exchange() {
     ];
     assert_eq!(shown, expected);
     assert_eq!(target.requests(), 5);
-    let DryRunError::Failed(first) = rehearsal.check().unwrap_err() else { panic!() };
+    let DryRunError::Failed(first) = dry_run.check().unwrap_err() else { panic!() };
     assert_eq!(&*first.endpoint, "no too");
 }
 
@@ -165,7 +165,7 @@ fn a_sequence_ends_at_its_first_failure() {
 }
 
 #[test]
-fn a_value_that_is_missing_fails_the_step_that_was_to_give_it() {
+fn a_missing_value_fails_the_step_that_extracts_it() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let plan =
         Plan::of(target.addr()).scenario(scenario("s", at_rate(50.0, ms(200)), sequence([login(), me()])));
@@ -177,7 +177,7 @@ fn a_value_that_is_missing_fails_the_step_that_was_to_give_it() {
 }
 
 #[test]
-fn checks_are_counted_by_name_and_decide_after_the_status() {
+fn checks_are_counted_by_name_and_the_status_decides_first() {
     let answer = testbed::CannedResponse::new(200)
         .json(&serde_json::json!({"ok": true, "n": 3}))
         .header("x-kind", "good");

@@ -1,10 +1,10 @@
-//! Whatever a gRPC target does is data, on a connection that many calls share.
+//! Every fault of a gRPC target is an outcome, on a connection that many calls share.
 
 use evidence::{GrpcCode, Outcome};
 use testbed::{Behaviour, GrpcBehaviour, Site};
 use workload::Scenario;
 
-use crate::balance::Accounting;
+use crate::accounting::Accounting;
 use crate::drive::drive;
 use crate::plan::{Plan, RPC, Tuned, at_rate, call, closed, ms, scenario, sequence};
 
@@ -14,7 +14,7 @@ fn code(name: &str) -> Outcome {
     Outcome::Grpc(GrpcCode::from_name(name).unwrap())
 }
 
-/// Beside the misbehaving method a healthy one is called, over the same connection.
+/// A healthy method is called at the same time as the faulty one, over the same connection.
 fn check(behaviour: GrpcBehaviour, expected: Outcome) {
     let site = Site::new().at("/bed.Bed/Coded", behaviour.clone()).at("/bed.Bed/Good", GrpcBehaviour::Echo);
     let target = testbed::grpc(site).unwrap();
@@ -30,7 +30,7 @@ fn check(behaviour: GrpcBehaviour, expected: Outcome) {
 }
 
 #[test]
-fn codes_are_kept() {
+fn grpc_codes_are_outcomes() {
     check(GrpcBehaviour::ok("\x0a\x02hi"), Outcome::Ok);
     check(GrpcBehaviour::ok(""), Outcome::Ok);
     check(GrpcBehaviour::status(5), code("NOT_FOUND"));
@@ -44,7 +44,7 @@ fn codes_are_kept() {
 }
 
 #[test]
-fn a_stream_that_is_reset_or_hangs_harms_no_other() {
+fn a_reset_or_hanging_stream_affects_no_other() {
     check(GrpcBehaviour::Reset { reason: 2 }, Outcome::Reset);
     check(GrpcBehaviour::Reset { reason: 7 }, Outcome::Reset);
     check(GrpcBehaviour::Never, Outcome::Timeout);
@@ -52,11 +52,11 @@ fn a_stream_that_is_reset_or_hangs_harms_no_other() {
 }
 
 #[test]
-fn an_ok_without_a_message_is_a_breach_of_protocol() {
+fn an_ok_without_a_message_is_a_protocol_error() {
     check(GrpcBehaviour::Garbage(b"not a message".to_vec()), Outcome::Protocol);
     check(GrpcBehaviour::Garbage(b"\0\0\0\0\x09short".to_vec()), Outcome::Protocol);
     check(GrpcBehaviour::Garbage(Vec::new()), Outcome::Protocol);
-    // Longer than what is kept of a body nobody asked about: its prefix tells.
+    // Longer than the kept part of a body without checks: the length in its prefix decides.
     check(GrpcBehaviour::Garbage([&b"\0\0\0\0\x09"[..], &[7; 5_000]].concat()), Outcome::Protocol);
     check(GrpcBehaviour::ok([&b"\x0a\x88\x27"[..], &[b'x'; 5_000]].concat()), Outcome::Ok);
 }
@@ -71,7 +71,7 @@ fn a_departing_connection_is_replaced_and_loses_no_call() {
     let ran = drive(plan.compile());
     let run = ran.assert_sound();
     let (open, users) = (run.outcomes("Good"), run.outcomes("Slow"));
-    // A call that crosses the farewell on its way may be refused unprocessed, and is data.
+    // A call that is sent while the GOAWAY is under way may be refused unprocessed.
     for outcomes in [&open, &users] {
         assert!(outcomes.keys().all(|o| matches!(o, Outcome::Ok | Outcome::Reset)), "{outcomes:?}");
         assert!(outcomes[&Outcome::Ok] > 0);
@@ -99,7 +99,7 @@ fn a_connection_that_is_aborted_fails_its_calls_and_is_replaced() {
 }
 
 #[test]
-fn peers_that_speak_no_http2_are_data() {
+fn a_peer_without_http_2_is_a_protocol_error_or_a_reset() {
     let peers = [
         (Behaviour::garbage(), Outcome::Protocol),
         (Behaviour::ok(), Outcome::Protocol),
@@ -139,7 +139,7 @@ fn peers_that_speak_no_http2_are_data() {
     assert_eq!(ran.assert_sound().outcomes("Coded"), [(Outcome::Refused, COUNT)].into());
 }
 
-/// More calls than one connection has room for: those that wait get the room that others leave by timing
+/// More calls than one connection has capacity for: those that wait get the capacity of others that time
 /// out, and none starves.
 #[test]
 fn calls_that_wait_for_room_get_it_when_others_give_up() {
@@ -163,10 +163,10 @@ fn calls_that_wait_for_room_get_it_when_others_give_up() {
     assert_eq!(run.outcomes("Good"), [(Outcome::Ok, 20)].into());
 }
 
-/// More calls than one connection has room for, on a connection that departs when its second hundred is under
-/// way: the third hundred, which waits, goes on a new one.
+/// More calls than one connection has capacity for, on a connection that is closed by GOAWAY when its second hundred
+/// is under way: the third hundred, which waits, is sent on a new connection.
 #[test]
-fn calls_that_wait_for_room_are_not_lost_with_the_connection() {
+fn calls_that_wait_for_capacity_are_not_lost_with_the_connection() {
     let target = testbed::grpc(
         Site::new().at("/bed.Bed/Leave", GrpcBehaviour::GoAway).otherwise(GrpcBehaviour::after(ms(400))),
     )

@@ -1,4 +1,4 @@
-//! Whatever a peer of HTTP/2 answers a plain request with is data: the right outcome, and no harm to others.
+//! Every response of an HTTP/2 peer gives the right outcome, and no fault affects other requests.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -8,7 +8,7 @@ use evidence::{Metric, Outcome};
 use testbed::{Behaviour, GrpcBehaviour, Site};
 use workload::HttpVersion;
 
-use crate::balance::Accounting;
+use crate::accounting::Accounting;
 use crate::drive::drive;
 use crate::plan::{Plan, Tuned, WEB, at_rate, get, ms, scenario, sequence};
 
@@ -44,13 +44,13 @@ impl Frame {
 }
 
 /// A peer that answers each request with these frames.
-fn answers(frames: Vec<Frame>) -> SocketAddr {
+fn peer_that_answers(frames: Vec<Frame>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = listener.local_addr().unwrap();
     thread::spawn(move || {
         while let Ok((stream, _)) = listener.accept() {
             let frames = frames.clone();
-            // A client that leaves in mid-answer has judged it already.
+            // A client may close the connection before the whole answer is sent.
             thread::spawn(move || serve(stream, &frames));
         }
     });
@@ -72,10 +72,10 @@ fn serve(mut stream: TcpStream, answer: &[Frame]) -> io::Result<()> {
     }
 }
 
-/// Beside the peer that misbehaves a healthy one is asked, by the same loop.
+/// A healthy target gets requests at the same time as the faulty peer, by the same loop.
 fn check(what: &str, frames: impl Into<Vec<Frame>>, expected: Outcome) {
     let good = testbed::http(Behaviour::ok()).unwrap();
-    let plan = Plan::of(answers(frames.into()))
+    let plan = Plan::of(peer_that_answers(frames.into()))
         .connecting(WEB, |c| c.http = HttpVersion::Http2)
         .http("good", good.addr())
         .scenario(scenario("bad", at_rate(50.0, ms(200)), sequence([get("bad", "/").within(ms(1_000))])))
@@ -87,7 +87,7 @@ fn check(what: &str, frames: impl Into<Vec<Frame>>, expected: Outcome) {
 }
 
 #[test]
-fn answers_that_are_whole_are_good() {
+fn complete_responses_are_ok() {
     let head = frame(HEADERS, END_HEADERS, OK);
     check("a body", [head.clone(), frame(DATA, END_STREAM, *b"hi")], Outcome::Ok);
     let trailers = frame(HEADERS, END_HEADERS | END_STREAM, *b"\0\x01x\x01y");
@@ -97,7 +97,7 @@ fn answers_that_are_whole_are_good() {
 }
 
 #[test]
-fn heads_that_are_none_are_a_breach_of_protocol() {
+fn malformed_heads_are_protocol_errors() {
     let head = |block: &[u8]| [frame(HEADERS, END_HEADERS | END_STREAM, block)];
     check("no status", head(b"\0\x01x\x01y"), Outcome::Protocol);
     check("a name in capitals", head(b"\x88\0\x01X\x01y"), Outcome::Protocol);
@@ -108,7 +108,7 @@ fn heads_that_are_none_are_a_breach_of_protocol() {
 }
 
 #[test]
-fn heads_that_are_too_long_are_a_breach_of_protocol() {
+fn heads_that_are_too_long_are_protocol_errors() {
     let mut field = b"\x88\0\x01x\x7f\x81\x7c".to_vec();
     field.resize(field.len() + 16_000, b'y');
     let again = frame(CONTINUATION, 0, field[1..].to_vec());
@@ -116,7 +116,7 @@ fn heads_that_are_too_long_are_a_breach_of_protocol() {
     check("five times 16 kB of headers", long, Outcome::Protocol);
     let endless = [&[frame(HEADERS, 0, OK)][..], &vec![frame(CONTINUATION, 0, []); 1_000]].concat();
     check("a head without end", endless, Outcome::Protocol);
-    // 16 kB that an index names again and again: little on the wire, much of it unpacked.
+    // An index that refers to the same 16 kB many times: small on the wire, large when decoded.
     let mut bomb = b"\x88\x40\x01x\x7f\x81\x1e".to_vec();
     bomb.resize(bomb.len() + 4_000, b'y');
     bomb.resize(bomb.len() + 10_000, 0xbe);
@@ -124,7 +124,7 @@ fn heads_that_are_too_long_are_a_breach_of_protocol() {
 }
 
 #[test]
-fn bodies_that_are_not_what_was_said_are_a_breach_of_protocol() {
+fn bodies_that_contradict_their_length_are_protocol_errors() {
     let head = |length: u8| frame(HEADERS, END_HEADERS, [0x88, 0x0f, 0x0d, 1, length]);
     check("less than promised", [head(b'5'), frame(DATA, END_STREAM, *b"hi")], Outcome::Protocol);
     check("more than promised", [head(b'1'), frame(DATA, END_STREAM, *b"hi")], Outcome::Protocol);
@@ -135,17 +135,17 @@ fn bodies_that_are_not_what_was_said_are_a_breach_of_protocol() {
 }
 
 #[test]
-fn streams_that_are_taken_away_are_resets() {
+fn streams_that_the_peer_ends_are_resets() {
     let reset = frame(RST_STREAM, 0, [0, 0, 0, 2]);
     check("a reset", [reset.clone()], Outcome::Reset);
     check("a flood of resets", vec![reset.clone(); 5_000], Outcome::Reset);
     check("a reset in mid-answer", [frame(HEADERS, END_HEADERS, OK), reset], Outcome::Reset);
-    check("a farewell that takes nothing", [frame(GOAWAY, 0, [0; 8])], Outcome::Reset);
+    check("a GOAWAY that accepts no stream", [frame(GOAWAY, 0, [0; 8])], Outcome::Reset);
 }
 
-/// Thousands of requests, of which each is reset, share connections with some that are answered.
+/// Thousands of requests that are all reset share connections with some that are answered.
 #[test]
-fn a_target_that_resets_every_stream_harms_nobody_else() {
+fn resets_of_every_stream_of_one_endpoint_affect_no_other_endpoint() {
     let site = Site::new().at("/bad", GrpcBehaviour::Reset { reason: 8 }).otherwise(GrpcBehaviour::Http(200));
     let target = testbed::grpc(site).unwrap();
     let plan = Plan::of(target.addr())

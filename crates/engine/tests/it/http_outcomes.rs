@@ -1,15 +1,15 @@
-//! Whatever an HTTP target does is data: the right outcome, a run that ends, and no harm to others.
+//! Every fault of an HTTP target gives the right outcome, the run ends, and no fault affects other requests.
 
 use std::thread;
 
 use evidence::{Metric, Outcome};
 use testbed::{Behaviour, CannedResponse, Ending, Farewell, Framing, Site};
 
-use crate::balance::Accounting;
+use crate::accounting::Accounting;
 use crate::drive::{Drive, HANG, drive};
 use crate::plan::{Plan, Tuned, at_rate, closed, get, ms, scenario, sequence};
 
-/// Beside the misbehaving endpoint runs a healthy one, of the same target and loop.
+/// A healthy endpoint of the same target gets requests at the same time as the faulty one, by the same loop.
 fn check(behaviour: Behaviour, expected: Outcome) {
     const COUNT: u64 = 10;
     let target =
@@ -47,7 +47,7 @@ fn broken_connections_are_resets() {
 }
 
 #[test]
-fn what_is_no_http_is_a_breach_of_protocol() {
+fn responses_that_are_not_http_are_protocol_errors() {
     check(Behaviour::garbage(), Outcome::Protocol);
     check(Behaviour::raw("SSH-2.0-OpenSSH_9.9\r\n", Ending::Hang), Outcome::Protocol);
     check(
@@ -65,7 +65,7 @@ fn what_is_no_http_is_a_breach_of_protocol() {
 }
 
 #[test]
-fn silence_is_a_timeout() {
+fn missing_or_slow_responses_are_timeouts() {
     check(Behaviour::never(), Outcome::Timeout);
     check(Behaviour::half_answer(Ending::Hang), Outcome::Timeout);
     check(Behaviour::after(ms(2_000)), Outcome::Timeout);
@@ -75,7 +75,7 @@ fn silence_is_a_timeout() {
 }
 
 #[test]
-fn statuses_are_told_apart() {
+fn statuses_have_outcomes_of_their_own() {
     check(Behaviour::status(404), Outcome::Http4xx);
     check(Behaviour::status(429), Outcome::Http429);
     check(Behaviour::status(500), Outcome::Http5xx);
@@ -83,7 +83,7 @@ fn statuses_are_told_apart() {
 }
 
 #[test]
-fn unusual_answers_that_are_whole_are_good() {
+fn unusual_complete_responses_are_ok() {
     check(Behaviour::ok(), Outcome::Ok);
     check(CannedResponse::new(200).framed(Framing::Chunked(3)).into(), Outcome::Ok);
     check(CannedResponse::new(200).framed(Framing::UntilClose).into(), Outcome::Ok);
@@ -94,12 +94,12 @@ fn unusual_answers_that_are_whole_are_good() {
         Outcome::Ok,
     );
     check(Behaviour::close_after(1, Farewell::Announced), Outcome::Ok);
-    // The answer is whole; what follows it belongs to nobody, and costs the connection.
+    // The response is complete; the bytes after it belong to no request, and the connection is closed.
     check(Behaviour::lie_about_length(3, "bodybody", Ending::Hang), Outcome::Ok);
 }
 
 #[test]
-fn a_port_that_refuses_is_data() {
+fn a_refused_connection_is_an_outcome() {
     let refusal = testbed::refuse().unwrap();
     let target = testbed::http(Behaviour::ok()).unwrap();
     let plan = Plan::of(target.addr())
@@ -113,14 +113,14 @@ fn a_port_that_refuses_is_data() {
     assert_eq!(run.outcomes("good"), [(Outcome::Ok, 20)].into());
     let users = run.outcomes("users");
     assert_eq!(users.keys().collect::<Vec<_>>(), [&Outcome::Refused]);
-    // Users who are refused at once try again at once, and the loop still does everything else.
+    // Virtual users that are refused at once try again at once, and the loop still does its other work.
     assert!(users[&Outcome::Refused] >= 3);
     let sent = run.times(Metric::ServiceTime, |key| &*key.scenario != "good");
-    assert!(sent.is_empty(), "nothing was sent, so nothing was served");
+    assert!(sent.is_empty(), "nothing was sent, so there is no service time");
 }
 
 #[test]
-fn a_target_that_dies_in_mid_run_is_data() {
+fn a_target_that_stops_during_a_run_gives_resets_and_refusals() {
     let mut target = testbed::http(Behaviour::after(ms(10))).unwrap();
     let plan = Plan::of(target.addr())
         .scenario(scenario("open", at_rate(200.0, ms(1_500)), sequence([get("open", "/open")])))
@@ -145,8 +145,8 @@ fn a_target_that_dies_in_mid_run_is_data() {
     assert!(good <= target.requests());
 }
 
-/// A value from outside may make a request that cannot be put on the wire. It fails by itself, with its
-/// reason, and the one connection of the one virtual user goes on being used.
+/// An extracted value may make a request that cannot be put on the wire. Only that request fails, with its reason,
+/// and the connection is still used.
 #[test]
 fn a_request_that_cannot_be_sent_fails_alone() {
     let target = testbed::http(
@@ -168,7 +168,7 @@ fn a_request_that_cannot_be_sent_fails_alone() {
 }
 
 #[test]
-fn bytes_of_answers_are_counted_also_when_they_are_cut_short() {
+fn bytes_of_incomplete_responses_are_counted() {
     let target = testbed::http(Behaviour::half_answer(Ending::Close)).unwrap();
     let plan =
         Plan::of(target.addr()).scenario(scenario("s", at_rate(10.0, ms(100)), sequence([get("s", "/")])));

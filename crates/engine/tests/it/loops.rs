@@ -1,4 +1,4 @@
-//! A loop is a segment: what loops share out is shared out without gaps and without repetition.
+//! Each loop offers a segment of the load: together the segments have no gaps and no repetitions.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use evidence::Metric;
 use testbed::{Behaviour, Target};
 use workload::Pick;
 
-use crate::balance::Accounting;
+use crate::accounting::Accounting;
 use crate::drive::Drive;
 use crate::plan::{Plan, at_rate, closed, get, ms, scenario, sequence};
 
@@ -44,13 +44,13 @@ fn arrivals_counters_and_unique_rows_are_partitioned_over_loops() {
         assert_eq!(distinct(&target, "/row/"), (1..=300).map(|n| format!("u{n}")).collect());
         let counted = distinct(&target, "/counter/");
         assert_eq!(counted.len(), 300);
-        // Each loop counts on in steps of their number, so that loops with equal shares leave no gap.
+        // Each loop counts in steps of the number of loops, so that loops with equal shares leave no gap.
         assert_eq!(counted, numbers(1_000..1_300));
     }
 }
 
 #[test]
-fn virtual_users_have_numbers_of_their_own_over_loops() {
+fn no_two_virtual_users_of_any_loops_have_the_same_number() {
     for loops in [1, 2] {
         let target = testbed::http(Behaviour::after(ms(20))).unwrap();
         let plan = Plan::of(target.addr())

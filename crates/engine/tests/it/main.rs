@@ -1,13 +1,12 @@
-//! Truth tests: what the engine says of a run is held against what the targets know of it.
+//! Truth tests: the engine's accounting of a run is compared with the logs of the targets.
 //!
-//! Targets run in this process and log on the same monotonic clock. No test asserts a speed: measured times
-//! have lower bounds only, which the target's log gives, and counts are exact. Time limits are guards
-//! against hanging.
+//! Targets run in this process and log on the same monotonic clock. No test asserts a speed: measured times have
+//! lower bounds only, taken from the target's log, and counts are exact. Time limits only end tests that hang.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod accounting;
 mod attribution;
-mod balance;
 mod connections;
 mod drive;
 mod drops;

@@ -1,4 +1,4 @@
-//! A server of others: nginx over HTTP/1.1 and HTTP/2, in cleartext, under TLS and over a Unix socket.
+//! A third-party server: nginx over HTTP/1.1 and HTTP/2, in cleartext, under TLS and over a Unix socket.
 
 use std::net::SocketAddr;
 
@@ -7,7 +7,7 @@ use peers::nginx::{LARGE_BYTES, Nginx};
 use testbed::{Authority, Validity};
 use workload::{Connecting, HttpVersion, Step};
 
-use crate::balance::Accounting;
+use crate::accounting::Accounting;
 use crate::drive::drive;
 use crate::plan::{Plan, Tuned, WEB, at_rate, get, ms, request, scenario, sequence};
 
@@ -21,15 +21,15 @@ fn steps() -> Vec<Step> {
         get("moved", "/moved"),
         get("large", "/large"),
         request("POST", "upload", "/upload").body(&"y".repeat(1 << 20)),
-        get("missing", "/no-such-place"),
+        get("missing", "/no-such-page"),
     ];
-    // A slow machine must not make a test of protocols one of speed.
+    // The test must not fail on a slow machine.
     steps.iter_mut().for_each(|step| step.timeout = ms(60_000));
     steps
 }
 
-/// Every step's outcome, over connections to `port` that are made as `change` says.
-fn check((port, ca): (u16, Option<&str>), change: impl FnOnce(&mut Connecting)) {
+/// Check every step's outcome, over connections to `port` with settings that `change` sets.
+fn check(port: u16, ca: Option<&str>, change: impl FnOnce(&mut Connecting)) {
     let address: SocketAddr = ([127, 0, 0, 1], port).into();
     let plan = Plan::of(address).connecting(WEB, change);
     let plan = ca.into_iter().fold(plan, |plan, ca| plan.secure(WEB, ca));
@@ -39,22 +39,23 @@ fn check((port, ca): (u16, Option<&str>), change: impl FnOnce(&mut Connecting)) 
         assert_eq!(run.outcomes(step), [(Outcome::Ok, COUNT)].into(), "{step}");
     }
     assert_eq!(run.outcomes("missing"), [(Outcome::Http4xx, COUNT)].into());
-    // All that was large came once: not in answer to HEAD. On a shared connection it is known only in sum.
+    // The large body was received once for each request, and not for HEAD. On a shared connection bytes are known
+    // only in sum.
     let (received, large) = (run.all(Metric::BytesIn), COUNT * LARGE_BYTES as u64);
     assert!((large..large + large / 20).contains(&received), "{received} of {large}");
     assert!(run.times(Metric::Connecting, |_| true).count() > 0);
 }
 
 #[test]
-fn nginx_is_understood_in_all_that_it_speaks() {
+fn nginx_works_over_every_protocol() {
     let authority = Authority::new();
     let identity = authority.vouch_for(&["127.0.0.1"], Validity::Now);
     let nginx = Nginx::start(identity.pem()).unwrap();
     let ca = authority.pem();
-    check((nginx.http1_port(), None), |_| ());
-    check((nginx.h2c_port(), None), |c| c.http = HttpVersion::Http2);
-    check((nginx.tls_port(), Some(&ca)), |_| ());
-    check((nginx.tls_port(), Some(&ca)), |c| c.http = HttpVersion::Http1);
+    check(nginx.http1_port(), None, |_| ());
+    check(nginx.h2c_port(), None, |c| c.http = HttpVersion::Http2);
+    check(nginx.tls_port(), Some(&ca), |_| ());
+    check(nginx.tls_port(), Some(&ca), |c| c.http = HttpVersion::Http1);
     let socket = nginx.socket().to_str().unwrap().to_owned();
-    check((1, None), |c| c.unix = Some(socket));
+    check(1, None, |c| c.unix = Some(socket));
 }

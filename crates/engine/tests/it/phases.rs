@@ -1,12 +1,12 @@
-//! Where the time of a request goes: each phase has at least what the target knows of it, and together they
-//! are no more than the whole.
+//! The phases of a request's time: each is at least as long as the target made it, and together they are no longer
+//! than the response time.
 
 use evidence::Metric;
 use testbed::{Authority, Behaviour, CannedResponse, Ending, Front, Validity};
 use workload::{HttpVersion, Reuse};
 
-use crate::balance::Accounting;
-use crate::drive::{Ran, drive};
+use crate::accounting::Accounting;
+use crate::drive::{FinishedRun, drive};
 use crate::plan::{Plan, WEB, at_rate, get, ms, scenario, sequence};
 
 const COUNT: u64 = 10;
@@ -19,24 +19,24 @@ const PHASES: [Metric; 6] = [
     Metric::ReceivingNs,
 ];
 
-fn load(plan: Plan) -> Ran {
+fn load(plan: Plan) -> FinishedRun {
     let ran =
         drive(plan.scenario(scenario("s", at_rate(50.0, ms(200)), sequence([get("get", "/")]))).compile());
     let run = ran.assert_sound();
     let phases_us: u64 = PHASES.iter().map(|metric| run.all(*metric) / 1_000).sum();
     let response = run.times(Metric::ResponseTime, |_| true);
-    // The histogram keeps three digits.
+    // The histogram has a resolution of three digits.
     let whole_us = response.mean_us().unwrap() * response.count() as f64 * 1.01;
     assert!(phases_us as f64 <= whole_us, "{phases_us} of {whole_us} µs");
     ran
 }
 
-fn sum_ms(ran: &Ran, metric: Metric) -> u64 {
+fn sum_ms(ran: &FinishedRun, metric: Metric) -> u64 {
     ran.run.all(metric) / 1_000_000
 }
 
 #[test]
-fn waiting_is_for_the_target() {
+fn the_waiting_phase_covers_the_targets_delay() {
     let target = testbed::http(Behaviour::after(ms(20))).unwrap();
     let ran = load(Plan::of(target.addr()));
     assert!(sum_ms(&ran, Metric::WaitingNs) >= 20 * COUNT);
@@ -48,7 +48,7 @@ fn waiting_is_for_the_target() {
 }
 
 #[test]
-fn receiving_begins_with_the_head() {
+fn the_receiving_phase_begins_with_the_head() {
     let body = Behaviour::Trickle { answer: CannedResponse::new(200).body("12345"), interval: ms(10) };
     let target = testbed::http(body).unwrap();
     let ran = load(Plan::of(target.addr()));
@@ -56,7 +56,7 @@ fn receiving_begins_with_the_head() {
 }
 
 #[test]
-fn who_waits_for_a_connection_is_blocked() {
+fn the_blocked_phase_covers_the_wait_for_a_connection() {
     let target = testbed::http(Behaviour::after(ms(50))).unwrap();
     let ran = load(Plan::of(target.addr()).connecting(WEB, |c| c.connections = Some(1)));
     // Due every 20 ms and served every 50 ms: the nth waits for 30 ms more than the one before.
@@ -85,7 +85,7 @@ fn handshakes_are_measured_by_connection_and_by_request() {
 }
 
 #[test]
-fn what_has_no_response_has_no_phases() {
+fn a_request_without_a_complete_response_has_no_phases() {
     let target = testbed::http(Behaviour::half_answer(Ending::Close)).unwrap();
     let ran = load(Plan::of(target.addr()));
     assert!(PHASES.iter().all(|metric| ran.run.all(*metric) == 0));

@@ -1,4 +1,4 @@
-//! Workloads made by hand, in a few words.
+//! A builder of workloads for tests.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -33,7 +33,7 @@ pub(crate) const fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// A workload in the making: one phase named `all` unless others are given.
+/// A workload that is being built: one phase named `all` unless others are set.
 pub(crate) struct Plan {
     pub(crate) workload: Workload,
     tables: BTreeMap<String, Table>,
@@ -60,7 +60,7 @@ impl Plan {
         Plan { workload, tables: BTreeMap::new(), schemas: Schemas::default(), tls: BTreeMap::new() }
     }
 
-    /// A plan whose HTTP steps go to `web`.
+    /// A plan whose HTTP steps are sent to `web`.
     pub(crate) fn of(web: SocketAddr) -> Self {
         Plan::new().http(WEB, web)
     }
@@ -76,7 +76,7 @@ impl Plan {
         self
     }
 
-    /// A gRPC target with the service `bed.Bed`, spoken to over one connection.
+    /// A gRPC target with the service `bed.Bed`, with one connection.
     pub(crate) fn grpc(mut self, name: &str, addr: SocketAddr) -> Self {
         let origin = GrpcOrigin {
             scheme: Scheme::Http,
@@ -90,7 +90,7 @@ impl Plan {
         self
     }
 
-    /// A target is spoken to under TLS, and trusted if this authority (PEM) vouches for it.
+    /// Use TLS for a target, and trust this authority (PEM).
     pub(crate) fn secure(mut self, name: &str, ca: &str) -> Self {
         let target = self.workload.targets.get_mut(name).unwrap();
         target.http.iter_mut().for_each(|origin| origin.scheme = Scheme::Https);
@@ -99,14 +99,14 @@ impl Plan {
         self
     }
 
-    /// We show this certificate with this key (PEM) to a target.
-    pub(crate) fn known_as(mut self, name: &str, (cert, key): (&str, &str)) -> Self {
+    /// Send this client certificate with this key (PEM) to a target.
+    pub(crate) fn client_certificate(mut self, name: &str, cert: &str, key: &str) -> Self {
         let files = self.tls.entry(name.to_owned()).or_default();
         (files.cert, files.key) = (Some(cert.as_bytes().to_vec()), Some(key.as_bytes().to_vec()));
         self
     }
 
-    /// Change how a target is connected to.
+    /// Change the connection settings of a target.
     pub(crate) fn connecting(mut self, name: &str, change: impl FnOnce(&mut Connecting)) -> Self {
         change(&mut self.workload.targets.get_mut(name).unwrap().connecting);
         self
@@ -117,7 +117,7 @@ impl Plan {
         self
     }
 
-    /// Phases of these lengths, instead of the one.
+    /// Phases of these lengths, instead of the one phase.
     pub(crate) fn phases(mut self, phases: &[(&str, Duration)]) -> Self {
         let mut start = Duration::ZERO;
         let phase = |(name, length): &(&str, Duration)| {
@@ -139,7 +139,7 @@ impl Plan {
         self
     }
 
-    /// Steps made once before the load.
+    /// Steps sent once before the load.
     pub(crate) fn setup(mut self, steps: Vec<Step>) -> Self {
         self.workload.setup = steps;
         self
@@ -175,7 +175,7 @@ impl Files for Proto {
     }
 }
 
-/// A scenario of an executor and a flow, with room for 500 virtual users and 10 s to finish.
+/// A scenario of an executor and a flow, with at most 500 virtual users and a graceful stop of 10 s.
 pub(crate) fn scenario(name: &str, executor: Executor, flow: Flow) -> Scenario {
     Scenario {
         name: name.to_owned(),
@@ -256,13 +256,13 @@ pub(crate) fn call(method: &str, text: &str) -> Step {
     step(method, request)
 }
 
-/// What a step may have besides its request.
+/// Changes to a step.
 pub(crate) trait Tuned {
     fn at(self, other: &str) -> Step;
     fn header(self, name: &str, value: &str) -> Step;
     fn body(self, text: &str) -> Step;
     fn within(self, timeout: Duration) -> Step;
-    fn going_on(self, options: CallOptions) -> Step;
+    fn streaming(self, options: CallOptions) -> Step;
     fn take(self, name: &str, path: &str) -> Step;
 }
 
@@ -292,7 +292,7 @@ impl Tuned for Step {
     }
 
     /// A call that streams.
-    fn going_on(mut self, options: CallOptions) -> Step {
+    fn streaming(mut self, options: CallOptions) -> Step {
         if let Request::Grpc { call, .. } = &mut self.request {
             *call = options;
         }
@@ -303,7 +303,7 @@ impl Tuned for Step {
         Step { timeout, ..self }
     }
 
-    /// Take the value at a JSON path out of the response.
+    /// Extract the value at a JSON path of the response.
     fn take(mut self, name: &str, path: &str) -> Step {
         self.extract.push(Extract { name: name.to_owned(), from: ExtractFrom::Json(path.to_owned()) });
         self

@@ -9,18 +9,18 @@ use evidence::Outcome;
 use testbed::{Authority, Behaviour, Front, GrpcBehaviour, Validity};
 use workload::proxy::Proxy;
 
-use crate::balance::Accounting;
-use crate::drive::{Ran, drive};
+use crate::accounting::Accounting;
+use crate::drive::{FinishedRun, drive};
 use crate::plan::{Plan, RPC, WEB, at_rate, call, get, ms, scenario, sequence};
 
-/// A proxy of this test's own: it keeps the heads that it is sent.
+/// A proxy for tests, which stores the heads of the requests that it receives.
 struct Relay {
     addr: SocketAddr,
     heads: Arc<Mutex<Vec<String>>>,
 }
 
 impl Relay {
-    /// Makes every tunnel to `target`, whatever name it is asked for, and relays requests there; or answers
+    /// Opens every tunnel to `target`, whatever name it is asked for, and relays requests to it; or answers
     /// everything with a status.
     fn start(target: Result<SocketAddr, &'static str>) -> Relay {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -29,7 +29,7 @@ impl Relay {
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 let heads = heads.clone();
-                thread::spawn(move || serve(stream, (target, &heads)));
+                thread::spawn(move || serve(stream, target, &heads));
             }
         });
         relay
@@ -44,7 +44,7 @@ impl Relay {
     }
 }
 
-fn serve(mut stream: TcpStream, (target, heads): (Result<SocketAddr, &str>, &Mutex<Vec<String>>)) {
+fn serve(mut stream: TcpStream, target: Result<SocketAddr, &str>, heads: &Mutex<Vec<String>>) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     loop {
         let mut head = String::new();
@@ -80,15 +80,15 @@ fn pass(mut from: TcpStream, mut to: TcpStream) {
             break;
         }
     }
-    // Either side may be gone already.
+    // The other side may be closed already.
     let _ = to.shutdown(Shutdown::Write);
 }
 
-fn ask(plan: Plan) -> Ran {
+fn run(plan: Plan) -> FinishedRun {
     drive(plan.scenario(scenario("s", at_rate(20.0, ms(500)), sequence([get("a", "/a?b")]))).compile())
 }
 
-fn call_through(relay: &Relay, target: SocketAddr) -> Ran {
+fn call_through(relay: &Relay, target: SocketAddr) -> FinishedRun {
     let plan = Plan::new().grpc(RPC, target).connecting(RPC, |c| c.proxy = relay.proxy());
     let calls = sequence([call("Good", "y")]);
     drive(plan.scenario(scenario("s", at_rate(20.0, ms(500)), calls)).compile())
@@ -96,13 +96,13 @@ fn call_through(relay: &Relay, target: SocketAddr) -> Ran {
 
 #[test]
 fn requests_in_cleartext_are_relayed_with_their_whole_url() {
-    let nobody = testbed::refuse().unwrap();
-    let relay = Relay::start(Ok(nobody.addr()));
-    let ran = ask(Plan::of(nobody.addr()).connecting(WEB, |c| c.proxy = relay.proxy()));
+    let closed = testbed::refuse().unwrap();
+    let relay = Relay::start(Ok(closed.addr()));
+    let ran = run(Plan::of(closed.addr()).connecting(WEB, |c| c.proxy = relay.proxy()));
     assert_eq!(ran.assert_sound().outcomes("a"), [(Outcome::Ok, 10)].into());
     let heads = relay.heads();
     assert_eq!(heads.len(), 10);
-    let expect = format!("GET http://{}/a?b HTTP/1.1\r\nhost: {}\r\n", nobody.addr(), nobody.addr());
+    let expect = format!("GET http://{}/a?b HTTP/1.1\r\nhost: {}\r\n", closed.addr(), closed.addr());
     assert!(heads.iter().all(|head| head.starts_with(&expect)), "{heads:?}");
     assert!(heads[0].contains("proxy-authorization: Basic YW5uOnNlY3JldA==\r\n"), "{heads:?}");
 }
@@ -116,13 +116,13 @@ fn tls_goes_through_a_tunnel_that_names_the_target() {
     let relay = Relay::start(Ok(front.addr()));
     let plan =
         Plan::of(front.addr()).secure(WEB, &authority.pem()).connecting(WEB, |c| c.proxy = relay.proxy());
-    assert_eq!(ask(plan).assert_sound().outcomes("a"), [(Outcome::Ok, 10)].into());
+    assert_eq!(run(plan).assert_sound().outcomes("a"), [(Outcome::Ok, 10)].into());
     assert_eq!(web.requests(), 10);
     assert!(relay.heads().iter().all(|head| head.starts_with("CONNECT ")), "{:?}", relay.heads());
 }
 
 #[test]
-fn calls_go_through_a_tunnel_too() {
+fn grpc_calls_go_through_a_tunnel() {
     let target = testbed::grpc(GrpcBehaviour::Echo).unwrap();
     let relay = Relay::start(Ok(target.addr()));
     let ran = call_through(&relay, target.addr());
@@ -132,7 +132,7 @@ fn calls_go_through_a_tunnel_too() {
 }
 
 #[test]
-fn a_proxy_that_makes_no_tunnel_is_quoted() {
+fn a_proxys_refusal_of_a_tunnel_is_quoted() {
     let target = testbed::grpc(GrpcBehaviour::Echo).unwrap();
     let relay = Relay::start(Err("407 Proxy Authentication Required"));
     let ran = call_through(&relay, target.addr());

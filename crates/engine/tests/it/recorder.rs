@@ -1,4 +1,4 @@
-//! The engine never waits for its recorder, and loses nothing by it.
+//! The engine never waits for its recorder, and loses no count by it.
 
 use std::thread;
 
@@ -7,12 +7,12 @@ use evidence::Metric;
 use evidence::exchange::Taken;
 use testbed::Behaviour;
 
-use crate::balance::Accounting;
+use crate::accounting::Accounting;
 use crate::drive::{Drive, HANG, empty_run, record, record_and};
 use crate::plan::{Plan, at_rate, closed, get, ms, scenario, sequence};
 
 #[test]
-fn a_recorder_that_is_gone_ends_the_run() {
+fn a_run_without_a_recorder_ends_with_an_error() {
     for loops in [1, 2] {
         let target = testbed::http(Behaviour::ok()).unwrap();
         let plan = Plan::of(target.addr());
@@ -26,7 +26,7 @@ fn a_recorder_that_is_gone_ends_the_run() {
 }
 
 #[test]
-fn a_recorder_that_dies_for_one_loop_ends_them_all() {
+fn a_recorder_that_ends_for_one_loop_ends_all_loops() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let plan = Plan::of(target.addr());
     let plan = plan.scenario(scenario("s", at_rate(50.0, ms(600_000)), sequence([get("s", "/")])));
@@ -35,7 +35,7 @@ fn a_recorder_that_dies_for_one_loop_ends_them_all() {
         record(&inlets)
     });
     assert!(matches!(ran.result, Err(EngineError::RecorderGone)), "{:?}", ran.result);
-    ran.run.assert_balance();
+    ran.run.assert_counts_add_up();
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn a_recorder_that_lags_loses_no_count() {
     let plan = Plan::of(target.addr())
         .scenario(scenario("open", at_rate(100.0, ms(8_000)), sequence([get("open", "/open")])))
         .scenario(scenario("users", closed(2, ms(8_000)), sequence([get("users", "/users")])));
-    // It takes nothing until the load is nearly over: more seconds than ticks fit between the two.
+    // It takes nothing until the load is nearly over, which is more seconds than ticks fit into the exchange.
     let is_late = || target.wait_for(HANG, |log| log.iter().filter(|s| s.path == "/open").count() >= 780);
     let mut covered_ns = 0;
     let ran = Drive::new(plan.compile()).run_recorded_by(|inlets| {
@@ -56,15 +56,14 @@ fn a_recorder_that_lags_loses_no_count() {
     assert_eq!(run.all(Metric::Scheduled), run.all(Metric::Started) + run.all(Metric::DroppedLate));
     assert_eq!(run.all(Metric::Requests), target.requests());
     assert_eq!(run.times(Metric::ResponseTime, |_| true).count(), target.requests());
-    // Arrivals keep the second they were due in, also those of folded ticks.
+    // Arrivals count in the second in which they were due, also those of folded ticks.
     assert!((0..8).all(|second| run.by_second(Metric::Scheduled)[&second] >= 100));
-    // What a tick says of the loop itself stands for all the seconds that were folded into it.
-    assert!(covered_ns >= 7_990_000_000, "the ticks stand for {covered_ns} ns of a run of 8 s");
+    // A tick's state of the loop covers all the seconds that were folded into it.
+    assert!(covered_ns >= 7_990_000_000, "the ticks cover {covered_ns} ns of a run of 8 s");
 }
 
-/// What was measured until then is handed over also when a run breaks off.
 #[test]
-fn a_run_that_breaks_off_hands_over_what_it_measured() {
+fn an_aborted_run_hands_over_what_it_measured() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let plan = Plan::of(target.addr());
     let plan = plan.scenario(scenario("s", at_rate(50.0, ms(600_000)), sequence([get("s", "/")])));
@@ -76,7 +75,7 @@ fn a_run_that_breaks_off_hands_over_what_it_measured() {
 }
 
 #[test]
-fn errors_say_what_to_do() {
+fn errors_contain_advice() {
     let error = EngineError::from(Exhausted::Descriptors).to_string();
     assert!(error.contains("ulimit -n"), "{error}");
 }

@@ -4,8 +4,8 @@ use evidence::{Metric, Outcome};
 use testbed::{Behaviour, CannedResponse, Served, Site, Target};
 use workload::{Expect, HttpOptions, Request, Step, Template};
 
-use crate::balance::Accounting;
-use crate::drive::{Ran, drive};
+use crate::accounting::Accounting;
+use crate::drive::{FinishedRun, drive};
 use crate::plan::{Plan, Tuned, WEB, at_rate, closed, get, ms, request, scenario, sequence};
 
 const COUNT: u64 = 10;
@@ -26,7 +26,7 @@ fn redirect(status: u16, location: &str) -> Behaviour {
     CannedResponse::new(status).header("location", location).into()
 }
 
-fn run(site: Site<Behaviour>, step: Step) -> (Ran, Vec<Served>) {
+fn run(site: Site<Behaviour>, step: Step) -> (FinishedRun, Vec<Served>) {
     let target = testbed::http(site).unwrap();
     let ran = drive(
         Plan::of(target.addr()).scenario(scenario("s", at_rate(50.0, ms(200)), sequence([step]))).compile(),
@@ -54,16 +54,16 @@ fn redirects_are_followed_within_one_request() {
         ..following(get("start", "/start"), 2)
     };
     let (ran, log) = run(site, step);
-    let books = ran.assert_sound();
-    assert_eq!(books.outcomes("start"), [(Outcome::Ok, COUNT)].into());
-    assert_eq!((books.all(Metric::Requests), log.len() as u64), (COUNT, 3 * COUNT));
-    let times = books.times(Metric::ResponseTime, |_| true);
+    let run = ran.assert_sound();
+    assert_eq!(run.outcomes("start"), [(Outcome::Ok, COUNT)].into());
+    assert_eq!((run.all(Metric::Requests), log.len() as u64), (COUNT, 3 * COUNT));
+    let times = run.times(Metric::ResponseTime, |_| true);
     assert!(times.quantile(0.0).finite_us().unwrap() >= 60_000.0, "both waits belong to the one request");
     assert!(log.iter().filter(|s| s.path == "/sub/next").all(|s| s.query == "x=1"));
 }
 
 #[test]
-fn a_redirect_is_the_response_unless_it_is_followed() {
+fn a_redirect_that_is_not_followed_is_the_response() {
     let site = || Site::new().at("/start", redirect(302, "/start"));
     assert_eq!(outcome(site(), get("start", "/start")), Outcome::Ok);
     assert_eq!(outcome(site(), following(get("start", "/start"), 3)), Outcome::Check);
@@ -74,7 +74,7 @@ fn a_redirect_is_the_response_unless_it_is_followed() {
 }
 
 #[test]
-fn the_method_follows_the_status() {
+fn the_method_of_a_redirect_depends_on_the_status() {
     let sent = |status: u16| {
         let site = Site::new().at("/start", redirect(status, "/end")).otherwise(Behaviour::ok());
         let (_, log) = run(site, following(request("POST", "start", "/start").body("text"), 1));
@@ -88,7 +88,7 @@ fn the_method_follows_the_status() {
 }
 
 #[test]
-fn authorization_stays_with_the_target_it_is_for() {
+fn authorization_is_not_sent_to_other_targets() {
     let other = testbed::http(Behaviour::ok()).unwrap();
     let site = Site::new().at("/start", redirect(302, &format!("http://{}/x", other.addr())));
     let target = testbed::http(site).unwrap();
@@ -106,9 +106,16 @@ fn authorization_stays_with_the_target_it_is_for() {
     assert!(moved.iter().all(|served| served.header("authorization").is_none()));
 }
 
-fn cookie_jar(target: &Target, keep: bool) -> Vec<Served> {
+/// Whether the plan keeps cookies.
+#[derive(Clone, Copy, PartialEq)]
+enum Cookies {
+    Kept,
+    Ignored,
+}
+
+fn run_with_cookies(target: &Target, cookies: Cookies) -> Vec<Served> {
     let mut plan = Plan::of(target.addr());
-    plan.workload.targets.get_mut(WEB).unwrap().cookies = keep;
+    plan.workload.targets.get_mut(WEB).unwrap().cookies = cookies == Cookies::Kept;
     let steps = [following(get("login", "/login"), 1), get("shop", "/shop")];
     let ran = drive(plan.scenario(scenario("s", closed(2, ms(200)), sequence(steps))).compile());
     ran.assert_sound();
@@ -123,17 +130,18 @@ fn each_virtual_user_keeps_its_cookies() {
             .header("set-cookie", "id=7; Path=/; HttpOnly");
         testbed::http(Site::new().at("/login", login.into()).otherwise(Behaviour::ok())).unwrap()
     };
-    let log = cookie_jar(&site(), true);
+    let log = run_with_cookies(&site(), Cookies::Kept);
     let after: Vec<_> = log.iter().filter(|served| served.path != "/login").collect();
     let is_sent = |served: &&Served| served.header("cookie") == Some("id=7");
     assert!(!after.is_empty() && after.iter().all(is_sent), "{:?}", &after[..after.len().min(3)]);
     let first = log.iter().filter(|s| s.path == "/login" && s.header("cookie").is_none()).count();
     assert_eq!(first, 2, "each of the two logs in once without a cookie");
-    assert!(cookie_jar(&site(), false).iter().all(|served| served.header("cookie").is_none()));
+    let log = run_with_cookies(&site(), Cookies::Ignored);
+    assert!(log.iter().all(|served| served.header("cookie").is_none()));
 }
 
 #[test]
-fn coded_bodies_are_read_for_checks() {
+fn coded_bodies_are_decoded_for_checks() {
     let mut zipped = Vec::new();
     wire::coding::gzip(br#"{"id": 7}"#, &mut zipped);
     let answer = |body: &[u8]| {
@@ -145,19 +153,19 @@ fn coded_bodies_are_read_for_checks() {
     assert_eq!(outcome(answer(&zipped), checked.clone()), Outcome::Ok);
     assert_eq!(outcome(answer(&zipped[..20]), checked.clone()), Outcome::Protocol);
     assert_eq!(outcome(answer(b"no gzip"), checked), Outcome::Protocol);
-    assert_eq!(outcome(answer(b"no gzip"), get("x", "/x")), Outcome::Ok, "nobody looks at the body");
+    assert_eq!(outcome(answer(b"no gzip"), get("x", "/x")), Outcome::Ok, "no check reads the body");
 }
 
 #[test]
-fn bodies_are_sent_compressed_where_the_plan_says_so() {
+fn bodies_are_sent_compressed_where_the_plan_asks_for_it() {
     for body in ["always the same", "number ${iteration}"] {
         let step = with(request("POST", "x", "/x").body(body), |options| options.compress = true);
         let (_, log) = run(Site::new().otherwise(Behaviour::ok()), step);
         for (nth, served) in log.iter().enumerate() {
             assert_eq!(served.header("content-encoding"), Some("gzip"));
             let plain = wire::coding::decode(b"gzip", &served.body, 1_000).unwrap();
-            let wanted = body.replace("${iteration}", &nth.to_string());
-            assert_eq!(String::from_utf8(plain).unwrap(), wanted);
+            let expected = body.replace("${iteration}", &nth.to_string());
+            assert_eq!(String::from_utf8(plain).unwrap(), expected);
         }
     }
 }

@@ -1,4 +1,5 @@
-//! A server that stands still: what an honest generator shows and a closed one hides, on a virtual clock.
+//! A server that freezes: response times of an open model show it, service times of a closed model hide it. On a
+//! virtual clock.
 
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ fn quantile_ms(times: &Histogram, q: f64) -> f64 {
     times.quantile(q).finite_us().unwrap() / 1_000.0
 }
 
-/// Response times of arrivals that come on schedule, whatever the server does.
+/// Response times of arrivals on schedule, whatever the server does.
 fn open_model(rate: f64) -> Histogram {
     let schedule = Schedule::new(&at_rate(rate, RUN)).unwrap();
     let mut times = Histogram::new();
@@ -32,8 +33,8 @@ fn open_model(rate: f64) -> Histogram {
     times
 }
 
-/// Service times of users who ask again when they have been answered, as often a second as the open model
-/// on average where nothing stands still.
+/// Service times of users that send the next request after the response, at the rate of the open model while the
+/// server does not freeze.
 fn closed_model(users: u64) -> Histogram {
     let pause_ns = users * 1_000_000_000 / 1_000 - SERVICE_NS;
     let mut times = Histogram::new();
@@ -48,11 +49,11 @@ fn closed_model(users: u64) -> Histogram {
     times
 }
 
-/// One tenth of all arrivals are due while the server stands still, and wait evenly between 0 and 1 s. So
-/// the slowest hundredth of all is the slowest tenth of those: from 0.9 s on, and 2 ms for what was being
-/// served when it began, and for the service afterwards.
+/// One tenth of all arrivals are due during a freeze, and their waits are spread evenly between 0 and 1 s. So the
+/// slowest hundredth of all is the slowest tenth of those: from 0.9 s on, plus 2 ms for the request that was being
+/// served when the freeze began and for the service afterwards.
 #[test]
-fn the_open_model_shows_the_freeze_where_it_hurts() {
+fn response_times_of_an_open_model_show_the_freeze() {
     let times = open_model(1_000.0);
     assert_eq!(times.count(), 60_000);
     assert!((quantile_ms(&times, 0.99) - 902.0).abs() < 2.0, "p99 {} ms", quantile_ms(&times, 0.99));
@@ -61,13 +62,13 @@ fn the_open_model_shows_the_freeze_where_it_hurts() {
     assert!((times.max_us().unwrap() as f64 - 1_001_000.0).abs() < 1_500.0);
 }
 
-/// Ten users are caught once each by a freeze, ten requests of some nine thousand: far beyond p99.
+/// Each freeze delays one request of each of the ten users, ten of some nine thousand: far beyond p99.
 #[test]
-fn the_service_time_of_a_closed_model_hides_it() {
+fn service_times_of_a_closed_model_hide_the_freeze() {
     let times = closed_model(10);
     assert!((quantile_ms(&times, 0.99) - 1.0).abs() < 0.1, "p99 {} ms", quantile_ms(&times, 0.99));
     assert!((quantile_ms(&times, 0.998) - 1.0).abs() < 0.1);
-    assert!(times.max_us().unwrap() > 900_000, "it is in the maximum alone");
+    assert!(times.max_us().unwrap() > 900_000, "only the maximum shows it");
     let offered = open_model(1_000.0).count();
-    assert!(times.count() < offered * 92 / 100, "and the load it did not offer is in no number at all");
+    assert!(times.count() < offered * 92 / 100, "no number shows the load that was not offered");
 }

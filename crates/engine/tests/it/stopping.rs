@@ -1,4 +1,4 @@
-//! A run that is stopped: gently, at once, or by its own end.
+//! A run that is drained, abandoned, or over.
 
 use std::thread;
 
@@ -7,13 +7,21 @@ use evidence::{Metric, Outcome};
 use testbed::{Behaviour, GrpcBehaviour, Target};
 use workload::Scenario;
 
-use crate::balance::Accounting;
-use crate::drive::{Drive, HANG, Ran, drive};
+use crate::accounting::Accounting;
+use crate::drive::{Drive, FinishedRun, HANG, drive};
 use crate::plan::{Plan, RPC, at_rate, call, closed, get, ms, scenario, sequence};
 
-/// Runs until the target has seen `enough` requests, then stops as told. Nothing but that stops it: its
-/// scenarios would wait for their iterations longer than any test.
-fn stopped(mut plan: Plan, (target, enough): (&Target, usize), loops: u16, stop: fn(&Control)) -> Ran {
+/// When and how a run is stopped.
+struct Stop<'a> {
+    target: &'a Target,
+    /// How many requests the target must have received.
+    requests: usize,
+    stop: fn(&Control),
+}
+
+/// Run until the target has received enough requests, then stop the run. Only that ends it: its scenarios would wait
+/// for their iterations longer than any test.
+fn stopped(mut plan: Plan, loops: u16, when: &Stop<'_>) -> FinishedRun {
     for scenario in &mut plan.workload.scenarios {
         scenario.graceful_stop = ms(600_000);
     }
@@ -21,8 +29,8 @@ fn stopped(mut plan: Plan, (target, enough): (&Target, usize), loops: u16, stop:
     let control = drive.control();
     thread::scope(|scope| {
         let running = scope.spawn(|| drive.run());
-        let is_busy = target.wait_for(HANG, |log| log.len() >= enough);
-        stop(&control);
+        let is_busy = when.target.wait_for(HANG, |log| log.len() >= when.requests);
+        (when.stop)(&control);
         assert!(is_busy);
         running.join().unwrap()
     })
@@ -39,7 +47,7 @@ fn draining_starts_nothing_more_and_lets_everything_finish() {
                 sequence([get("users", "/"), get("then", "/")]),
             ))
             .scenario(scenario("open", at_rate(100.0, ms(600_000)), sequence([get("open", "/")])));
-        let ran = stopped(plan, (&target, 40), loops, Control::drain);
+        let ran = stopped(plan, loops, &Stop { target: &target, requests: 40, stop: Control::drain });
         let run = ran.assert_sound();
         assert_eq!(run.all(Metric::IterationsCancelled), 0);
         assert_eq!(run.all(Metric::Requests), target.requests());
@@ -56,7 +64,7 @@ fn abandoning_cancels_what_is_under_way() {
         let plan = Plan::of(target.addr())
             .scenario(scenario("users", closed(4, ms(600_000)), sequence([get("users", "/")])))
             .scenario(scenario("open", at_rate(1_000.0, ms(600_000)), sequence([get("open", "/")])));
-        let ran = stopped(plan, (&target, 40), loops, Control::abandon);
+        let ran = stopped(plan, loops, &Stop { target: &target, requests: 40, stop: Control::abandon });
         let run = ran.assert_sound();
         assert_eq!(run.all(Metric::IterationsDone), 0);
         assert_eq!(run.all(Metric::IterationsCancelled), run.all(Metric::Started));
@@ -69,17 +77,17 @@ fn abandoning_cancels_what_is_under_way() {
             );
         }
         let kept = evidence::Run::exemplars(run).unwrap();
-        assert!(kept.is_empty(), "a request that was given up says nothing about the target: {kept:?}");
+        assert!(kept.is_empty(), "cancelled requests have no exemplars: {kept:?}");
     }
 }
 
 #[test]
 fn abandoning_cancels_calls_that_share_a_connection_and_calls_that_wait_for_one() {
     let target = testbed::grpc(GrpcBehaviour::Never).unwrap();
-    // More than one connection has room for.
+    // More calls than one connection has capacity for.
     let plan = Plan::new().grpc(RPC, target.addr());
     let plan = plan.scenario(scenario("s", closed(150, ms(600_000)), sequence([call("Never", "x")])));
-    let ran = stopped(plan, (&target, 100), 1, Control::abandon);
+    let ran = stopped(plan, 1, &Stop { target: &target, requests: 100, stop: Control::abandon });
     let run = ran.assert_sound();
     assert_eq!(run.outcomes("Never"), [(Outcome::Cancelled, 150)].into());
     let sent = run.times(Metric::ServiceTime, |_| true).count();
@@ -91,12 +99,13 @@ fn abandoning_after_draining_ends_what_does_not_finish() {
     let target = testbed::http(Behaviour::never()).unwrap();
     let plan = Plan::of(target.addr());
     let plan = plan.scenario(scenario("s", closed(3, ms(600_000)), sequence([get("s", "/")])));
-    let ran = stopped(plan, (&target, 3), 1, |control| {
+    let drain_and_abandon = |control: &Control| {
         control.drain();
         control.abandon();
-        // A gentle request after a rude one changes nothing.
+        // Draining after abandoning has no effect.
         control.drain();
-    });
+    };
+    let ran = stopped(plan, 1, &Stop { target: &target, requests: 3, stop: drain_and_abandon });
     assert_eq!(ran.assert_sound().outcomes("s"), [(Outcome::Cancelled, 3)].into());
 }
 
@@ -116,19 +125,19 @@ fn iterations_that_outlive_their_scenarios_end_are_cancelled_after_its_graceful_
 }
 
 #[test]
-fn thinking_is_cancelled_too() {
+fn think_time_is_cancelled_too() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let mut second = get("second", "/second");
     second.think = ms(600_000);
     let plan = Plan::of(target.addr());
     let plan = plan.scenario(scenario("s", closed(2, ms(600_000)), sequence([get("first", "/"), second])));
-    let ran = stopped(plan, (&target, 2), 1, Control::abandon);
+    let ran = stopped(plan, 1, &Stop { target: &target, requests: 2, stop: Control::abandon });
     let run = ran.assert_sound();
     assert_eq!((run.all(Metric::Requests), run.all(Metric::IterationsCancelled)), (2, 2));
 }
 
 #[test]
-fn a_run_that_is_stopped_before_it_began_ends_at_once() {
+fn a_run_that_is_stopped_before_it_begins_ends_at_once() {
     for stop in [Control::drain, Control::abandon] {
         let target = testbed::http(Behaviour::ok()).unwrap();
         let plan = Plan::of(target.addr());

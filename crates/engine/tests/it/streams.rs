@@ -1,4 +1,4 @@
-//! Streams of gRPC messages: counted, timed, cut short where the plan says so, and whatever goes wrong is data.
+//! Streams of gRPC messages are counted, timed, and cut short where the plan asks for it; every fault is an outcome.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use testbed::{GrpcBehaviour, Site, StreamEnd};
 use workload::call::{CallOptions, CancelAfter};
 use workload::{Expect, Step};
 
-use crate::balance::Accounting;
-use crate::drive::{Ran, drive};
+use crate::accounting::Accounting;
+use crate::drive::{FinishedRun, drive};
 use crate::plan::{Plan, RPC, Tuned, at_rate, call, ms, scenario, sequence};
 
 const COUNT: u64 = 10;
 
-/// Ten calls of a step against a target that behaves so; its log has what it was sent.
-fn run(behaviour: GrpcBehaviour, step: Step) -> (Ran, Vec<testbed::Served>) {
+/// Ten calls of a step to a target with this behaviour, and the log of what the target received.
+fn run(behaviour: GrpcBehaviour, step: Step) -> (FinishedRun, Vec<testbed::Served>) {
     let site = Site::new().at("/bed.Bed/Good", GrpcBehaviour::Echo).otherwise(behaviour);
     let target = testbed::grpc(site).unwrap();
     let plan = Plan::new()
@@ -22,17 +22,16 @@ fn run(behaviour: GrpcBehaviour, step: Step) -> (Ran, Vec<testbed::Served>) {
         .scenario(scenario("s", at_rate(50.0, ms(200)), sequence([step])))
         .scenario(scenario("good", at_rate(50.0, ms(400)), sequence([call("Good", "y")])));
     let ran = drive(plan.compile());
-    let books = ran.assert_sound();
-    assert_eq!(books.outcomes("Good"), [(Outcome::Ok, 20)].into());
+    assert_eq!(ran.assert_sound().outcomes("Good"), [(Outcome::Ok, 20)].into());
     (ran, target.log().into_iter().filter(|served| served.path != "/bed.Bed/Good").collect())
 }
 
-fn sum(ran: &Ran, metric: Metric) -> u64 {
+fn sum(ran: &FinishedRun, metric: Metric) -> u64 {
     ran.assert_sound().all(metric)
 }
 
 /// The median of the endpoint's times, in milliseconds.
-fn median_ms(ran: &Ran, metric: Metric, endpoint: &str) -> f64 {
+fn median_ms(ran: &FinishedRun, metric: Metric, endpoint: &str) -> f64 {
     let times = ran.assert_sound().times(metric, |key| key.endpoint.as_ref() == endpoint);
     times.quantile(0.5).finite_us().unwrap() / 1_000.0
 }
@@ -54,7 +53,7 @@ fn outcome_of(behaviour: GrpcBehaviour, step: Step) -> Outcome {
 }
 
 #[test]
-fn a_stream_is_read_to_its_end_and_its_last_message_checked() {
+fn a_stream_is_read_to_its_end_and_its_last_message_is_checked() {
     let step = expecting(call("Ticks", "x"), 3, "c");
     let (ran, log) = run(ticks(3, ms(40), StreamEnd::Code(0)), step);
     assert_eq!(ran.assert_sound().outcomes("Ticks"), [(Outcome::Ok, COUNT)].into());
@@ -63,12 +62,12 @@ fn a_stream_is_read_to_its_end_and_its_last_message_checked() {
     assert_eq!(log.len() as u64, COUNT);
     let first = median_ms(&ran, Metric::FirstMessageTime, "Ticks");
     let whole = median_ms(&ran, Metric::ResponseTime, "Ticks");
-    assert!(first >= 39.0, "the first message comes after one pause: {first} ms");
+    assert!(first >= 39.0, "the first message is received after one pause: {first} ms");
     assert!(whole >= first + 79.0, "the others two pauses later: {first} and {whole} ns");
 }
 
 #[test]
-fn what_a_stream_ends_with_is_its_outcome() {
+fn the_end_of_a_stream_decides_its_outcome() {
     let code = |name: &str| Outcome::Grpc(GrpcCode::from_name(name).unwrap());
     let of = |end| outcome_of(ticks(2, Duration::ZERO, end), call("Ticks", "x").within(ms(400)));
     assert_eq!(of(StreamEnd::Code(0)), Outcome::Ok);
@@ -85,14 +84,14 @@ fn what_a_stream_ends_with_is_its_outcome() {
 }
 
 #[test]
-fn an_endless_stream_is_cut_where_the_plan_says() {
+fn an_endless_stream_is_cut_short_where_the_plan_asks_for_it() {
     let cut = |after| CallOptions { cancel_after: Some(after), ..CallOptions::default() };
-    let step = expecting(call("Ticks", "x"), 2, "b").going_on(cut(CancelAfter::Messages(2)));
+    let step = expecting(call("Ticks", "x"), 2, "b").streaming(cut(CancelAfter::Messages(2)));
     let (ran, _) = run(ticks(5, ms(10), StreamEnd::Never), step);
     assert_eq!(ran.assert_sound().outcomes("Ticks"), [(Outcome::Ok, COUNT)].into());
     assert_eq!(sum(&ran, Metric::MessagesIn), 2 * COUNT);
 
-    let step = expecting(call("Ticks", "x"), 1, "a").going_on(cut(CancelAfter::Time(ms(150))));
+    let step = expecting(call("Ticks", "x"), 1, "a").streaming(cut(CancelAfter::Time(ms(150))));
     let (ran, log) = run(ticks(1, Duration::ZERO, StreamEnd::Never), step);
     assert_eq!(ran.assert_sound().outcomes("Ticks"), [(Outcome::Ok, COUNT)].into());
     assert!(median_ms(&ran, Metric::ResponseTime, "Ticks") >= 149.0);
@@ -100,51 +99,51 @@ fn an_endless_stream_is_cut_where_the_plan_says() {
 }
 
 #[test]
-fn messages_are_sent_at_their_instants_and_come_back() {
+fn paced_messages_are_sent_at_their_instants() {
     let paced = CallOptions {
         then: vec![serde_json::json!({ "text": "b" })],
         repeat: 2,
         every: ms(30),
         ..CallOptions::default()
     };
-    let step = expecting(call("Talk", "a"), 4, "b").going_on(paced);
+    let step = expecting(call("Talk", "a"), 4, "b").streaming(paced);
     let (ran, log) = run(GrpcBehaviour::EchoEach, step);
     assert_eq!(ran.assert_sound().outcomes("Talk"), [(Outcome::Ok, COUNT)].into());
     assert_eq!((sum(&ran, Metric::MessagesIn), sum(&ran, Metric::MessagesOut)), (4 * COUNT, 4 * COUNT));
     assert!(median_ms(&ran, Metric::ResponseTime, "Talk") >= 89.0);
     let sent = b"\0\0\0\0\x03\x0a\x01a\0\0\0\0\x03\x0a\x01b".repeat(2);
-    // The log leaves the first prefix out.
+    // The log omits the first prefix.
     assert!(log.iter().all(|served| served.body == sent[5..]), "{:?}", log[0].body);
 }
 
 #[test]
-fn a_stream_of_requests_has_one_answer() {
+fn a_stream_of_requests_has_one_response() {
     let many = CallOptions { repeat: 3, ..CallOptions::default() };
     let answer = GrpcBehaviour::ok("\x0a\x02hi");
-    let (ran, log) = run(answer.clone(), call("Gather", "a").going_on(many));
+    let (ran, log) = run(answer.clone(), call("Gather", "a").streaming(many));
     assert_eq!(ran.assert_sound().outcomes("Gather"), [(Outcome::Ok, COUNT)].into());
     assert_eq!((sum(&ran, Metric::MessagesIn), sum(&ran, Metric::MessagesOut)), (0, 3 * COUNT));
     assert_eq!(log[0].body, b"\0\0\0\0\x03\x0a\x01a".repeat(3)[5..]);
     let none = CallOptions { repeat: 0, ..CallOptions::default() };
-    let (ran, log) = run(answer, call("Gather", "a").going_on(none));
+    let (ran, log) = run(answer, call("Gather", "a").streaming(none));
     assert_eq!(ran.assert_sound().outcomes("Gather"), [(Outcome::Ok, COUNT)].into());
     assert_eq!(log[0].body, b"");
 }
 
-/// The peer answers and ends the stream while there is more to send: what it said counts.
+/// The peer answers and ends the stream while more messages are to be sent: its status is the outcome.
 #[test]
-fn an_answer_before_the_last_message_ends_the_call() {
+fn a_response_before_the_last_message_ends_the_call() {
     let paced = CallOptions { repeat: 100, every: ms(20), ..CallOptions::default() };
     let early = GrpcBehaviour::EarlyStatus { code: 8 };
-    let (ran, _) = run(early, call("Gather", "a").going_on(paced));
+    let (ran, _) = run(early, call("Gather", "a").streaming(paced));
     let exhausted = Outcome::Grpc(GrpcCode::from_name("RESOURCE_EXHAUSTED").unwrap());
     assert_eq!(ran.assert_sound().outcomes("Gather"), [(exhausted, COUNT)].into());
     assert!(sum(&ran, Metric::MessagesOut) < 100 * COUNT / 2);
 }
 
 #[test]
-fn the_server_is_told_the_deadline() {
+fn the_deadline_is_sent_to_the_server() {
     let deadline = CallOptions { deadline: Some(ms(1_500)), ..CallOptions::default() };
-    let (_, log) = run(GrpcBehaviour::Echo, call("Slow", "a").going_on(deadline));
+    let (_, log) = run(GrpcBehaviour::Echo, call("Slow", "a").streaming(deadline));
     assert!(log.iter().all(|served| served.header("grpc-timeout") == Some("1500000u")), "{:?}", log[0]);
 }

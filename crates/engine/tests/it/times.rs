@@ -1,57 +1,58 @@
-//! Every measured time is at least what the target held the request.
+//! Every measured time is at least as long as the target took for the request.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use engine::iteration::{Behaviour as Does, Context, Event, Iteration, Progress};
+use engine::EndpointIndex;
+use engine::iteration::{Behaviour as UserBehaviour, Context, Event, Iteration, Progress};
 use evidence::{Histogram, Instant, Key, Metric, Outcome};
 use testbed::{Behaviour, GrpcBehaviour, Served, Site};
 use workload::schedule::Schedule;
 
-use crate::balance::Accounting;
+use crate::accounting::Accounting;
 use crate::drive::{Drive, drive};
 use crate::plan::{Plan, RPC, at_rate, call, closed, get, mix, ms, scenario, sequence};
 
-/// Arrival n sends one request to endpoint n, and notes when it was due and when it was complete.
+/// Arrival n sends one request to endpoint n, and records when it was due and when it was complete.
 #[derive(Default)]
-struct OneEach {
-    seen: Arc<Mutex<Vec<Seen>>>,
+struct OneRequestEach {
+    seen: Arc<Mutex<Vec<SeenRequest>>>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Seen {
+struct SeenRequest {
     number: u64,
     due: Instant,
     completed: Instant,
 }
 
-impl Does for OneEach {
+impl UserBehaviour for OneRequestEach {
     fn virtual_user(&self) -> Box<dyn Iteration> {
-        Box::new(One { number: 0, due: Instant::EPOCH, seen: self.seen.clone() })
+        Box::new(OneRequest { number: 0, due: Instant::EPOCH, seen: self.seen.clone() })
     }
 
-    fn endpoint_of(&self, arrival: u64) -> Option<usize> {
-        Some(arrival as usize)
+    fn endpoint_of(&self, arrival: u64) -> Option<EndpointIndex> {
+        Some(EndpointIndex(arrival as usize))
     }
 }
 
-struct One {
+struct OneRequest {
     number: u64,
     due: Instant,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    seen: Arc<Mutex<Vec<SeenRequest>>>,
 }
 
-impl Iteration for One {
+impl Iteration for OneRequest {
     fn resume(&mut self, event: Event<'_>, context: &mut Context<'_>) -> Progress {
         let Event::Begin(arrival) = event else {
-            let seen = Seen { number: self.number, due: self.due, completed: context.now() };
+            let seen = SeenRequest { number: self.number, due: self.due, completed: context.now() };
             self.seen.lock().unwrap().push(seen);
             return Progress::Done;
         };
         (self.number, self.due) = (arrival.number, arrival.due);
         let draft = context.request(0);
-        draft.endpoint = arrival.number as usize;
+        draft.endpoint = EndpointIndex(arrival.number as usize);
         draft.due = arrival.due;
         draft.deadline = arrival.due + ms(30_000);
         draft.method.extend_from_slice(b"GET");
@@ -60,10 +61,10 @@ impl Iteration for One {
     }
 }
 
-/// Each request has an endpoint of its own, so that its measured times stand alone in the books and can be
-/// held against what the log says of the very same request.
+/// Each request has an endpoint of its own, so that its measured times are counted alone and can be compared with the
+/// log of the same request.
 #[test]
-fn each_request_took_at_least_what_the_target_held_it() {
+fn each_measured_time_is_at_least_the_time_that_the_target_took() {
     const COUNT: u64 = 200;
     let delay = |n: u64| ms(n * 7 % 40);
     let site = (0..COUNT).fold(Site::new(), |site, n| site.at(&format!("/{n}"), Behaviour::after(delay(n))));
@@ -71,7 +72,7 @@ fn each_request_took_at_least_what_the_target_held_it() {
     let steps = mix((0..COUNT).map(|n| (1, get(&n.to_string(), "/"))));
     let plan = Plan::of(target.addr()).scenario(scenario("s", at_rate(400.0, ms(500)), steps));
     let schedule = Schedule::new(&plan.workload.scenarios[0].executor).unwrap();
-    let behaviour = OneEach::default();
+    let behaviour = OneRequestEach::default();
     let seen = behaviour.seen.clone();
     let ran = Drive::new(plan.compile()).behaviour(Arc::new(behaviour)).run();
     let run = ran.assert_sound();
@@ -80,15 +81,11 @@ fn each_request_took_at_least_what_the_target_held_it() {
     let seen = seen.lock().unwrap().clone();
     assert_eq!(seen.len(), COUNT as usize);
     let mut all = Histogram::new();
-    for Seen { number, due, completed } in seen {
+    for SeenRequest { number, due, completed } in seen {
         let served = &log[&format!("/{number}")];
         let (held, answered_ns) = (served.held().unwrap(), served.answered_ns.unwrap());
         assert!(held >= delay(number));
-        assert_eq!(
-            Some(due.offset()),
-            schedule.due(number),
-            "it is due when the schedule says so, not when it began"
-        );
+        assert_eq!(Some(due.offset()), schedule.due(number), "it is due by the schedule, not when it began");
         assert!(ran.clock.monotonic_ns(due) <= served.received_ns, "{number} was received before it was due");
         assert!(ran.clock.monotonic_ns(completed) >= answered_ns, "{number} was complete before its answer");
         let name = number.to_string();
@@ -102,8 +99,8 @@ fn each_request_took_at_least_what_the_target_held_it() {
         let completed = completed.since(due).as_nanos() as u64;
         all.record_ns(completed);
     }
-    let booked = run.times(Metric::ResponseTime, |_| true);
-    assert!(booked.buckets().eq(all.buckets()), "the books hold the very times that iterations saw");
+    let counted = run.times(Metric::ResponseTime, |_| true);
+    assert!(counted.buckets().eq(all.buckets()), "the recorded times are those that iterations measured");
 }
 
 /// Whether a duration is at most the one value of a histogram, whose resolution rounds upwards.
@@ -111,7 +108,8 @@ fn at_most(duration: Duration, one: &Histogram) -> bool {
     duration <= Duration::from_micros(one.max_us().unwrap())
 }
 
-/// Ranked by size, the k-th measured time is at least the k-th time held: what must hold if each one is.
+/// Ranked by size, the k-th measured time is at least the k-th time that the target took, which follows if it is so
+/// for each request.
 fn assert_dominates(measured: &Histogram, log: &[Served], path: &str) {
     let mut held: Vec<u64> =
         log.iter().filter(|s| s.path == path).map(|s| s.held().unwrap().as_nanos() as u64).collect();
@@ -142,7 +140,7 @@ fn a_frozen_and_queueing_target_is_never_understated() {
         assert_dominates(&run.times(Metric::ResponseTime, mine), &log, &format!("/{endpoint}"));
     }
     let longest = log.iter().filter_map(Served::held).max().unwrap();
-    assert!(longest >= ms(200), "the target froze while it was asked");
+    assert!(longest >= ms(200), "the target froze during requests");
 }
 
 #[test]
@@ -168,7 +166,7 @@ fn grpc_calls_that_share_a_connection_are_never_understated() {
 /// The measured time of a whole iteration includes its thinking; that of its second request does not begin
 /// before the thinking is over.
 #[test]
-fn think_time_is_kept_and_counts_for_the_iteration_alone() {
+fn think_time_counts_for_the_iteration_and_not_for_the_request() {
     const THINK: Duration = ms(60);
     let target = testbed::http(Behaviour::after(ms(5))).unwrap();
     let mut second = get("second", "/second?${iteration}");
@@ -182,12 +180,12 @@ fn think_time_is_kept_and_counts_for_the_iteration_alone() {
     for n in 0..50 {
         let (first, second) = (find("/first", &n.to_string()), find("/second", &n.to_string()));
         let gap = Duration::from_nanos(second.received_ns - first.answered_ns.unwrap());
-        assert!(gap >= THINK, "iteration {n} thought for {gap:?}");
+        assert!(gap >= THINK, "iteration {n} had a think time of {gap:?}");
     }
     assert_eq!(log.len(), 100);
     let iterations = run.times(Metric::IterationTime, |_| true);
     assert!(iterations.min_us().unwrap() >= 70_000 * 999 / 1_000, "{iterations:?}");
-    // The shortest of 50 requests that are held for 5 ms: the thinking would more than show in it.
+    // The shortest of 50 requests that take 5 ms would be much longer with the think time.
     let requests = run.times(Metric::ResponseTime, |key| &*key.endpoint == "second");
     assert!(requests.min_us().unwrap() < 60_000, "{requests:?}");
 }

@@ -1,4 +1,4 @@
-//! Targets under TLS: what is agreed on, what is trusted, and what fails how.
+//! Targets under TLS: the agreed protocol, trust, and the outcomes of failures.
 
 use evidence::Outcome;
 use testbed::{
@@ -6,41 +6,41 @@ use testbed::{
 };
 use workload::{HttpVersion, Reuse};
 
-use crate::balance::Accounting;
-use crate::drive::{Ran, drive};
+use crate::accounting::Accounting;
+use crate::drive::{FinishedRun, drive};
 use crate::plan::{Plan, RPC, Tuned, WEB, at_rate, call, get, ms, scenario, sequence};
 
 const COUNT: u64 = 10;
 
-/// A front that this machine's address is vouched for, and the authority's PEM.
+/// A front with a certificate for this machine's address, and the authority's PEM.
 fn front() -> (Front, String) {
     let authority = Authority::new();
     (Front::new(authority.vouch_for(&["127.0.0.1"], Validity::Now)), authority.pem())
 }
 
-fn load(plan: Plan) -> Ran {
+fn load(plan: Plan) -> FinishedRun {
     drive(
         plan.scenario(scenario("s", at_rate(50.0, ms(200)), sequence([get("get", "/").within(ms(2_000))])))
             .compile(),
     )
 }
 
-fn detail(ran: &Ran, endpoint: &str) -> String {
+fn detail(ran: &FinishedRun, endpoint: &str) -> String {
     let kept = evidence::Run::exemplars(&ran.run).unwrap();
     kept.iter().find(|e| &*e.endpoint == endpoint).map(|e| e.detail.clone()).unwrap_or_default()
 }
 
-/// The requests all fail as `tls`, and this is said of one.
-fn check_refused(plan: Plan, said: &str) {
+/// Check that all requests fail as `tls`, with this text in the detail.
+fn check_refused(plan: Plan, expected: &str) {
     let ran = load(plan);
     let run = ran.assert_sound();
-    assert_eq!(run.outcomes("get"), [(Outcome::Tls, COUNT)].into(), "{said}");
+    assert_eq!(run.outcomes("get"), [(Outcome::Tls, COUNT)].into(), "{expected}");
     let detail = detail(&ran, "get");
-    assert!(detail.contains(said), "{detail:?} does not say {said:?}");
+    assert!(detail.contains(expected), "{detail:?} does not contain {expected:?}");
 }
 
 #[test]
-fn requests_and_calls_go_over_tls() {
+fn http_and_grpc_requests_are_sent_over_tls() {
     let web = testbed::http(Behaviour::ok()).unwrap();
     let rpc = testbed::grpc(GrpcBehaviour::Echo).unwrap();
     let (front, ca) = front();
@@ -60,8 +60,8 @@ fn requests_and_calls_go_over_tls() {
     assert_eq!(front.handshakes(), web.connections() + rpc.connections());
 }
 
-/// What `auto` finds in a front that prefers these protocols, the first spoken by `target`.
-fn agreed(protocols: &[&str], target: &Target) {
+/// Check that `auto` agrees with a front on the first of these protocols, which `target` implements.
+fn check_agreed(protocols: &[&str], target: &Target) {
     let (front, ca) = front();
     let front = protocols.iter().fold(front, |front, p| front.protocol(p, target.addr())).start().unwrap();
     let ran = load(Plan::of(front.addr()).secure(WEB, &ca));
@@ -70,13 +70,13 @@ fn agreed(protocols: &[&str], target: &Target) {
 }
 
 #[test]
-fn what_the_peer_prefers_is_spoken() {
-    agreed(&["h2"], &testbed::grpc(GrpcBehaviour::Http(200)).unwrap());
-    agreed(&["http/1.1"], &testbed::http(Behaviour::ok()).unwrap());
+fn the_protocol_that_the_peer_prefers_is_used() {
+    check_agreed(&["h2"], &testbed::grpc(GrpcBehaviour::Http(200)).unwrap());
+    check_agreed(&["http/1.1"], &testbed::http(Behaviour::ok()).unwrap());
 }
 
 #[test]
-fn a_peer_that_agrees_on_nothing_is_refused() {
+fn a_peer_without_a_common_protocol_fails_as_tls() {
     let web = testbed::http(Behaviour::ok()).unwrap();
     let (front, ca) = front();
     let front = front.protocol("spdy/3", web.addr()).start().unwrap();
@@ -84,7 +84,7 @@ fn a_peer_that_agrees_on_nothing_is_refused() {
 }
 
 #[test]
-fn http_2_that_the_peer_does_not_agree_to_is_refused() {
+fn required_http_2_without_the_peers_agreement_fails_as_tls() {
     let web = testbed::http(Behaviour::ok()).unwrap();
     let (front, ca) = front();
     let front = front.protocol("http/1.1", web.addr()).start().unwrap();
@@ -103,14 +103,14 @@ fn sessions_are_resumed() {
     assert!(front.resumed() > 0, "of {COUNT}");
 }
 
-/// A front in front of `web`, which does everything but what is tested.
-fn spoiled(web: &Target, spoil: impl FnOnce(Front) -> Front) -> (RunningFront, String) {
+/// A front in front of `web`, with a fault.
+fn faulty_front(web: &Target, fault: impl FnOnce(Front) -> Front) -> (RunningFront, String) {
     let (front, ca) = front();
-    (spoil(front.protocol("http/1.1", web.addr())).start().unwrap(), ca)
+    (fault(front.protocol("http/1.1", web.addr())).start().unwrap(), ca)
 }
 
 #[test]
-fn peers_that_cannot_be_trusted_are_refused_in_words() {
+fn untrusted_certificates_fail_with_a_reason() {
     let web = testbed::http(Behaviour::ok()).unwrap();
     let authority = Authority::new();
     let front = |names: &[&str], validity| {
@@ -132,32 +132,33 @@ fn peers_that_cannot_be_trusted_are_refused_in_words() {
 }
 
 #[test]
-fn peers_that_want_to_know_us_are_told() {
+fn a_client_certificate_is_sent_to_peers_that_require_one() {
     let web = testbed::http(Behaviour::ok()).unwrap();
     let clients = Authority::new();
-    let (front, ca) = spoiled(&web, |front| front.asks_clients(&clients));
+    let (front, ca) = faulty_front(&web, |front| front.asks_clients(&clients));
     check_refused(Plan::of(front.addr()).secure(WEB, &ca), "CertificateRequired");
-    let us = clients.vouch_for(&["plimsoll"], Validity::Now);
-    let ran = load(Plan::of(front.addr()).secure(WEB, &ca).known_as(WEB, us.pem()));
+    let client = clients.vouch_for(&["plimsoll"], Validity::Now);
+    let (cert, key) = client.pem();
+    let ran = load(Plan::of(front.addr()).secure(WEB, &ca).client_certificate(WEB, cert, key));
     assert_eq!(ran.assert_sound().outcomes("get"), [(Outcome::Ok, COUNT)].into(), "{}", detail(&ran, "get"));
 }
 
 #[test]
-fn handshakes_that_fail_are_data() {
+fn failed_handshakes_are_outcomes() {
     let web = testbed::http(Behaviour::ok()).unwrap();
-    let (closing, ca) = spoiled(&web, Front::closes);
+    let (closing, ca) = faulty_front(&web, Front::closes);
     check_refused(Plan::of(closing.addr()).secure(WEB, &ca), "ended the connection during the TLS handshake");
-    check_refused(Plan::of(web.addr()).secure(WEB, &ca), "is no TLS");
-    let (silent, ca) = spoiled(&web, Front::is_silent);
+    check_refused(Plan::of(web.addr()).secure(WEB, &ca), "is not TLS");
+    let (silent, ca) = faulty_front(&web, Front::is_silent);
     let ran = load(Plan::of(silent.addr()).secure(WEB, &ca));
     assert_eq!(ran.assert_sound().outcomes("get"), [(Outcome::Timeout, COUNT)].into());
 }
 
 #[test]
-fn what_fails_in_cleartext_fails_alike_under_tls() {
+fn faults_have_the_same_outcome_under_tls_as_in_cleartext() {
     let check = |behaviour: Behaviour, expected: Outcome| {
         let web = testbed::http(Site::new().at("/", behaviour.clone()).at("/good", Behaviour::ok())).unwrap();
-        let (front, ca) = spoiled(&web, Front::in_pieces);
+        let (front, ca) = faulty_front(&web, Front::in_pieces);
         let plan = Plan::of(front.addr()).secure(WEB, &ca).scenario(scenario(
             "good",
             at_rate(50.0, ms(400)),

@@ -2,82 +2,84 @@
 
 use std::sync::{Arc, Mutex};
 
-use engine::iteration::{Behaviour as Does, Context, Event, Iteration, Progress, WantId};
+use engine::EndpointIndex;
+use engine::exchange::OperationName;
+use engine::iteration::{Behaviour as UserBehaviour, Context, Event, Iteration, Progress};
 use evidence::{Instant, Metric, Outcome};
 use testbed::{Behaviour, Site, Target};
 
-use crate::balance::Accounting;
+use crate::accounting::Accounting;
 use crate::drive::Drive;
 use crate::plan::{Plan, at_rate, closed, get, ms, scenario, sequence};
 
-/// What is wanted at the beginning of each iteration.
+/// What each iteration asks for at its beginning.
 #[derive(Clone, Copy)]
-enum Wants {
+enum FirstRequests {
     TwoRequests,
     RequestAndTimer,
 }
 
-/// Wants two things at once and is done when both have come.
+/// Asks for two operations at once and is done when both have ended.
 struct Pair {
-    wants: Wants,
-    /// The order in which they came, by iteration.
-    came: Arc<Mutex<Vec<Vec<WantId>>>>,
+    first: FirstRequests,
+    /// The order in which they ended, by iteration.
+    ended: Arc<Mutex<Vec<Vec<OperationName>>>>,
 }
 
-impl Does for Pair {
+impl UserBehaviour for Pair {
     fn virtual_user(&self) -> Box<dyn Iteration> {
-        Box::new(Waiting { wants: self.wants, number: 0, came: Vec::new(), all: self.came.clone() })
+        Box::new(PairIteration { first: self.first, number: 0, ended: Vec::new(), all: self.ended.clone() })
     }
 
-    fn endpoint_of(&self, _arrival: u64) -> Option<usize> {
+    fn endpoint_of(&self, _arrival: u64) -> Option<EndpointIndex> {
         None
     }
 }
 
-struct Waiting {
-    wants: Wants,
+struct PairIteration {
+    first: FirstRequests,
     number: u64,
-    came: Vec<WantId>,
-    all: Arc<Mutex<Vec<Vec<WantId>>>>,
+    ended: Vec<OperationName>,
+    all: Arc<Mutex<Vec<Vec<OperationName>>>>,
 }
 
-impl Waiting {
-    fn ask(&self, (want, path): (WantId, &str), due: Instant, context: &mut Context<'_>) {
-        let draft = context.request(want);
-        draft.endpoint = want as usize;
+impl PairIteration {
+    fn send(&self, name: OperationName, path: &str, due: Instant, context: &mut Context<'_>) {
+        let draft = context.request(name);
+        draft.endpoint = EndpointIndex(name as usize);
         draft.due = due;
         draft.deadline = due + ms(30_000);
         draft.method.extend_from_slice(b"GET");
         draft.path.extend_from_slice(format!("{path}?{}", self.number).as_bytes());
     }
 
-    fn note(&mut self, want: WantId) -> Progress {
-        self.came.push(want);
-        if self.came.len() < 2 {
+    fn note(&mut self, name: OperationName) -> Progress {
+        self.ended.push(name);
+        if self.ended.len() < 2 {
             return Progress::Waiting;
         }
-        self.all.lock().unwrap().push(std::mem::take(&mut self.came));
+        self.all.lock().unwrap().push(std::mem::take(&mut self.ended));
         Progress::Done
     }
 }
 
-impl Iteration for Waiting {
+impl Iteration for PairIteration {
     fn resume(&mut self, event: Event<'_>, context: &mut Context<'_>) -> Progress {
         match event {
             Event::Begin(arrival) => {
                 self.number = arrival.number;
-                self.ask((0, "/first"), arrival.due, context);
-                match self.wants {
-                    Wants::TwoRequests => self.ask((1, "/second"), arrival.due, context),
-                    Wants::RequestAndTimer => context.timer(1, arrival.due + ms(40)),
+                self.send(0, "/first", arrival.due, context);
+                match self.first {
+                    FirstRequests::TwoRequests => self.send(1, "/second", arrival.due, context),
+                    FirstRequests::RequestAndTimer => context.timer(1, arrival.due + ms(40)),
                 }
                 Progress::Waiting
             }
-            Event::Completed { want, response, .. } => {
+            Event::Completed { name, response, .. } => {
                 assert_eq!(response.status, 200);
-                self.note(want)
+                self.note(name)
             }
-            Event::Fired(want) => self.note(want),
+            Event::TimerFired(name) => self.note(name),
         }
     }
 }
@@ -87,12 +89,12 @@ fn target(first: Behaviour) -> Target {
 }
 
 #[test]
-fn two_requests_of_one_iteration_are_held_by_the_target_at_the_same_time() {
+fn two_requests_of_one_iteration_are_in_flight_at_the_same_time() {
     let target = target(Behaviour::after(ms(300)));
     let steps = sequence([get("first", "/first"), get("second", "/second")]);
     let plan = Plan::of(target.addr()).scenario(scenario("s", at_rate(40.0, ms(500)), steps));
-    let came = Arc::new(Mutex::new(Vec::new()));
-    let pair = Pair { wants: Wants::TwoRequests, came: came.clone() };
+    let ended = Arc::new(Mutex::new(Vec::new()));
+    let pair = Pair { first: FirstRequests::TwoRequests, ended: ended.clone() };
     let ran = Drive::new(plan.compile()).behaviour(Arc::new(pair)).run();
     let run = ran.assert_sound();
     let log = target.log();
@@ -105,7 +107,7 @@ fn two_requests_of_one_iteration_are_held_by_the_target_at_the_same_time() {
         overlapping += u32::from(both_begun < one_ended);
     }
     assert_eq!(overlapping, 20, "each pair was in flight together");
-    assert_eq!((log.len(), came.lock().unwrap().len()), (40, 20));
+    assert_eq!((log.len(), ended.lock().unwrap().len()), (40, 20));
     assert_eq!(run.all(Metric::IterationsDone), 20);
     for endpoint in ["first", "second"] {
         assert_eq!(run.outcomes(endpoint), [(Outcome::Ok, 20)].into());
@@ -113,21 +115,21 @@ fn two_requests_of_one_iteration_are_held_by_the_target_at_the_same_time() {
 }
 
 #[test]
-fn a_timer_and_a_request_of_one_iteration_come_in_the_order_of_the_clock() {
+fn a_timer_and_a_request_of_one_iteration_end_in_the_order_of_time() {
     // The target answers every other request after the timer, the others before it.
     let quick = Behaviour::ok();
     let target = target(Behaviour::Sequence(vec![Behaviour::after(ms(400)), quick]));
     let plan = Plan::of(target.addr());
     // One virtual user, so that the two kinds of iteration alternate.
     let plan = plan.scenario(scenario("s", closed(1, ms(1_000)), sequence([get("first", "/first")])));
-    let came = Arc::new(Mutex::new(Vec::new()));
-    let pair = Pair { wants: Wants::RequestAndTimer, came: came.clone() };
+    let ended = Arc::new(Mutex::new(Vec::new()));
+    let pair = Pair { first: FirstRequests::RequestAndTimer, ended: ended.clone() };
     let ran = Drive::new(plan.compile()).behaviour(Arc::new(pair)).run();
     ran.assert_sound();
-    let came = came.lock().unwrap().clone();
-    assert_eq!(came.len(), target.log().len());
-    assert!(came.len() >= 2, "{came:?}");
-    let slow = came.iter().step_by(2);
-    assert!(slow.clone().all(|order| *order == [1, 0]), "the timer comes before a slow answer: {came:?}");
-    assert!(came.iter().all(|order| order.len() == 2), "{came:?}");
+    let ended = ended.lock().unwrap().clone();
+    assert_eq!(ended.len(), target.log().len());
+    assert!(ended.len() >= 2, "{ended:?}");
+    let slow = ended.iter().step_by(2);
+    assert!(slow.clone().all(|order| *order == [1, 0]), "the timer fires before a slow response: {ended:?}");
+    assert!(ended.iter().all(|order| order.len() == 2), "{ended:?}");
 }

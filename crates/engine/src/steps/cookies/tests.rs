@@ -4,27 +4,28 @@ use proptest::sample::select;
 
 use super::*;
 
-const NOW: Now = Now { at: Instant::from_nanos(5_000_000_000), epoch_unix_ns: 1_795_255_871_000_000_000 };
+const NOW: DatedInstant =
+    DatedInstant { at: Instant::from_nanos(5_000_000_000), epoch_unix_ns: 1_795_255_871_000_000_000 };
 
-fn at<'a>(host: &'a str, path: &'a str) -> Place<'a> {
-    Place { host, path, scheme: Scheme::Http }
+fn at<'a>(host: &'a str, path: &'a str) -> CookieUrl<'a> {
+    CookieUrl { host, path, scheme: Scheme::Http }
 }
 
-fn sent(jar: &Jar, to: Place<'_>) -> String {
+fn sent(jar: &CookieJar, to: CookieUrl<'_>) -> String {
     let mut out = Vec::new();
     jar.write(to, NOW.at, &mut out);
     String::from_utf8(out).unwrap()
 }
 
-/// What a jar that met these lines at `shop.test/a/b` sends to `to`.
-fn after(lines: &[&str], to: Place<'_>) -> String {
-    let mut jar = Jar::default();
+/// The cookies that are sent to `to` after these lines were received from `shop.test/a/b`.
+fn after(lines: &[&str], to: CookieUrl<'_>) -> String {
+    let mut jar = CookieJar::default();
     lines.iter().for_each(|line| jar.set(line.as_bytes(), at("shop.test", "/a/b"), NOW));
     sent(&jar, to)
 }
 
 #[test]
-fn a_cookie_goes_back_to_its_host_and_path_and_nowhere_else() {
+fn a_cookie_is_sent_to_its_own_domain_and_path_only() {
     let line = &["id=1"];
     assert_eq!(after(line, at("shop.test", "/a/c")), "id=1");
     assert_eq!(after(line, at("SHOP.test", "/a")), "id=1");
@@ -40,14 +41,14 @@ fn a_cookie_goes_back_to_its_host_and_path_and_nowhere_else() {
 }
 
 #[test]
-fn a_secure_cookie_goes_under_tls_only() {
+fn a_secure_cookie_is_sent_under_tls_only() {
     let line = &["id=1; Secure"];
     assert_eq!(after(line, at("shop.test", "/a")), "");
-    assert_eq!(after(line, Place { scheme: Scheme::Https, ..at("shop.test", "/a") }), "id=1");
+    assert_eq!(after(line, CookieUrl { scheme: Scheme::Https, ..at("shop.test", "/a") }), "id=1");
 }
 
 #[test]
-fn a_cookie_lives_as_long_as_it_is_said_to() {
+fn a_cookie_expires_by_max_age_or_by_date() {
     let to = at("shop.test", "/a");
     assert_eq!(after(&["id=1; Max-Age=10"], to), "id=1");
     assert_eq!(after(&["id=1", "id=2; Max-Age=0"], to), "");
@@ -58,17 +59,17 @@ fn a_cookie_lives_as_long_as_it_is_said_to() {
 }
 
 #[test]
-fn a_newer_cookie_takes_the_place_of_the_older_and_longer_paths_go_first() {
+fn a_newer_cookie_replaces_the_older_and_longer_paths_are_sent_first() {
     let lines = ["a=1", "b=2; Path=/", "c=3; Path=/a/c", "a=4"];
     assert_eq!(after(&lines, at("shop.test", "/a/c")), "c=3; a=4; b=2");
 }
 
 #[test]
-fn what_is_no_cookie_is_passed_over_and_no_jar_grows_without_end() {
+fn malformed_cookies_are_ignored_and_a_jar_has_a_capacity() {
     for line in ["", "id", "=1", "id=1\u{1}", &format!("id={}", "x".repeat(MAX_COOKIE_BYTES))] {
         assert_eq!(after(&[line], at("shop.test", "/a")), "", "{line}");
     }
-    let mut jar = Jar::default();
+    let mut jar = CookieJar::default();
     for n in 0..1_000 {
         jar.set(format!("c{n}=1").as_bytes(), at("shop.test", "/"), NOW);
     }
@@ -77,20 +78,19 @@ fn what_is_no_cookie_is_passed_over_and_no_jar_grows_without_end() {
 }
 
 #[test]
-fn dates_are_those_of_the_calendar() {
-    assert_eq!(date("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777));
-    assert_eq!(date("Sunday, 06-Nov-94 08:49:37 GMT"), Some(784_111_777));
-    assert_eq!(date("Tue, 29 Feb 2000 00:00:00 GMT"), Some(951_782_400));
+fn expiry_dates_are_read_in_every_usual_form() {
+    assert_eq!(unix_seconds("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777));
+    assert_eq!(unix_seconds("Sunday, 06-Nov-94 08:49:37 GMT"), Some(784_111_777));
+    assert_eq!(unix_seconds("Tue, 29 Feb 2000 00:00:00 GMT"), Some(951_782_400));
     for wrong in ["", "soon", "Sun, 06 Nov", "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 6 Nov 1994 25:00:00 GMT"]
     {
-        assert_eq!(date(wrong), None, "{wrong}");
+        assert_eq!(unix_seconds(wrong), None, "{wrong}");
     }
 }
 
 proptest! {
-    /// Whatever a target sets, what goes back is one sound line, to where it belongs.
     #[test]
-    fn nothing_that_a_target_sets_harms(
+    fn any_set_cookie_lines_give_one_valid_cookie_header_for_their_own_host(
         lines in vec(vec(prop_oneof![
             "[ -~]{0,12}".prop_map(String::into_bytes),
             vec(any::<u8>(), 0..8),
@@ -100,7 +100,7 @@ proptest! {
         ], 0..12), 0..80),
         path in "/[ -~]{0,20}",
     ) {
-        let mut jar = Jar::default();
+        let mut jar = CookieJar::default();
         for line in &lines {
             jar.set(&line.concat(), at("www.shop.test", &path), NOW);
         }

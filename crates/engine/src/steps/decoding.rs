@@ -1,17 +1,17 @@
-//! Bodies and messages that came compressed, as they are checked.
+//! Decodes compressed bodies and messages for checks.
 
 use std::borrow::Cow;
 
 use wire::coding::{CodingError, decode};
 use wire::grpc::Framed;
 
-use crate::operation::{CHECKED_BODY_BYTES, Response};
-use crate::program::{Content, StepProgram};
+use crate::exchange::{CHECKED_BODY_BYTES, Response};
+use crate::program::{StepContent, StepProgram};
 
-/// The response with its body decoded, where the step looks at the body and it came coded; else none.
+/// The response with its body decoded; none where the step does not read the body, or the body is not coded.
 pub(super) fn decoded(step: &StepProgram, response: &Response) -> Option<Result<Response, CodingError>> {
-    let is_looked_at = step.keep_body_bytes == CHECKED_BODY_BYTES && matches!(step.content, Content::Http(_));
-    if !is_looked_at || response.body.is_empty() || !response.is_whole() {
+    let is_read = step.keep_body_bytes == CHECKED_BODY_BYTES && matches!(step.content, StepContent::Http(_));
+    if !is_read || response.body.is_empty() || !response.is_whole() {
         return None;
     }
     let codings = response.header(b"content-encoding")?;
@@ -24,7 +24,7 @@ pub(super) fn decoded(step: &StepProgram, response: &Response) -> Option<Result<
     }))
 }
 
-/// A gRPC message without its prefix, decoded as `grpc-encoding` says.
+/// A gRPC message without its prefix, decoded according to `grpc-encoding`.
 pub(super) fn message<'a>(framed: Framed<'a>, response: &Response) -> Result<Cow<'a, [u8]>, String> {
     if let Ok(message) = framed.message() {
         return Ok(Cow::Borrowed(message));

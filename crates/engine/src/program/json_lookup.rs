@@ -1,8 +1,8 @@
-//! RFC 9535 paths, looked up without building the whole document where that is possible.
+//! JSON paths (RFC 9535), evaluated without parsing the whole document where that is possible.
 //!
-//! Most checks name one node (`$.challenges[0].challengeId`). Such a singular query is followed through the
-//! text: what it passes by is skipped and what comes after it is not read, so that a check on the head of a
-//! long list costs next to nothing. Every other path is evaluated on the parsed document.
+//! Most checks name one node (`$.challenges[0].challengeId`). Such a singular query is followed through the text:
+//! other nodes are skipped and the text after the node is not read, so that a check on the head of a long list
+//! costs next to nothing. Every other path is evaluated on the parsed document.
 
 use std::fmt;
 
@@ -12,73 +12,73 @@ use serde_json_path::{JsonPath, ParseError};
 
 /// A path, with its singular form if it has one.
 #[derive(Debug)]
-pub(crate) struct Lookup {
+pub(crate) struct JsonLookup {
     path: JsonPath,
-    singular: Option<Vec<Step>>,
+    singular: Option<Vec<PathStep>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Step {
+enum PathStep {
     Name(String),
     Index(usize),
 }
 
-/// What a path selects.
+/// The nodes that a path selects.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Found {
-    Nothing,
+pub(crate) enum SelectedNodes {
+    None,
     One(Value),
     /// How many.
     Many(usize),
 }
 
-impl Lookup {
-    pub(crate) fn parse(path: &str) -> Result<Lookup, ParseError> {
-        Ok(Lookup { path: JsonPath::parse(path)?, singular: singular(path) })
+impl JsonLookup {
+    pub(crate) fn parse(path: &str) -> Result<JsonLookup, ParseError> {
+        Ok(JsonLookup { path: JsonPath::parse(path)?, singular: singular(path) })
     }
 
-    /// Whether it is followed through the text; else it needs the parsed document.
+    /// Whether it is followed through the text; otherwise it needs the parsed document.
     pub(crate) fn is_singular(&self) -> bool {
         self.singular.is_some()
     }
 
-    /// What it selects in `text`; for singular paths only.
-    pub(crate) fn follow(&self, text: &[u8]) -> Result<Found, String> {
+    /// The nodes that it selects in `text`; for singular paths only.
+    pub(crate) fn follow(&self, text: &[u8]) -> Result<SelectedNodes, String> {
         let steps = self.singular.as_deref().unwrap_or_default();
         let mut found = None;
         let mut json = serde_json::Deserializer::from_slice(text);
-        match (Follow { steps, found: &mut found }).deserialize(&mut json) {
-            // The error that ends the reading once the node was found is not one.
-            Ok(()) => Ok(found.map_or(Found::Nothing, Found::One)),
-            Err(_) if found.is_some() => Ok(found.map_or(Found::Nothing, Found::One)),
+        match (PathFollower { steps, found: &mut found }).deserialize(&mut json) {
+            // Finding the node ends the reading with an error, which is none.
+            Ok(()) => Ok(found.map_or(SelectedNodes::None, SelectedNodes::One)),
+            Err(_) if found.is_some() => Ok(found.map_or(SelectedNodes::None, SelectedNodes::One)),
             Err(error) => Err(error.to_string()),
         }
     }
 
-    /// What it selects in a parsed document.
-    pub(crate) fn select(&self, document: &Value) -> Found {
+    /// The nodes that it selects in a parsed document.
+    pub(crate) fn select(&self, document: &Value) -> SelectedNodes {
         match self.path.query(document).all()[..] {
-            [] => Found::Nothing,
-            [one] => Found::One(one.clone()),
-            ref many => Found::Many(many.len()),
+            [] => SelectedNodes::None,
+            [one] => SelectedNodes::One(one.clone()),
+            ref many => SelectedNodes::Many(many.len()),
         }
     }
 
-    /// The first node it selects in a parsed document.
+    /// The first node that it selects in a parsed document.
     pub(crate) fn first<'d>(&self, document: &'d Value) -> Option<&'d Value> {
         self.path.query(document).first()
     }
 }
 
-impl fmt::Display for Lookup {
+impl fmt::Display for JsonLookup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.path.fmt(f)
     }
 }
 
-/// The steps of a singular query written with `.name`, `['name']` and `[index]`; none for anything else,
-/// escapes and blanks among it.
-fn singular(path: &str) -> Option<Vec<Step>> {
+/// The steps of a singular query written with `.name`, `['name']` and `[index]`; none for any other query, such as
+/// one with escapes or blanks.
+fn singular(path: &str) -> Option<Vec<PathStep>> {
     let mut rest = path.strip_prefix('$')?;
     let mut steps = Vec::new();
     while !rest.is_empty() {
@@ -86,14 +86,16 @@ fn singular(path: &str) -> Option<Vec<Step>> {
             let end = tail.find(['.', '[']).unwrap_or(tail.len());
             let (name, after) = tail.split_at(end);
             let is_plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
-            (Step::Name(is_plain.then(|| name.to_owned())?), after)
+            (PathStep::Name(is_plain.then(|| name.to_owned())?), after)
         } else {
             let (inside, after) = rest.strip_prefix('[')?.split_once(']')?;
             let quoted = ['\'', '"'].iter().find_map(|q| inside.strip_prefix(*q)?.strip_suffix(*q));
             match quoted {
-                Some(name) if !name.contains(['\\', '\'', '"', '[']) => (Step::Name(name.to_owned()), after),
+                Some(name) if !name.contains(['\\', '\'', '"', '[']) => {
+                    (PathStep::Name(name.to_owned()), after)
+                }
                 Some(_) => return None,
-                None => (Step::Index(inside.parse().ok()?), after),
+                None => (PathStep::Index(inside.parse().ok()?), after),
             }
         };
         steps.push(step);
@@ -103,12 +105,12 @@ fn singular(path: &str) -> Option<Vec<Step>> {
 }
 
 /// Follows the remaining steps through a value; puts the node into `found` and then ends the reading.
-struct Follow<'a> {
-    steps: &'a [Step],
+struct PathFollower<'a> {
+    steps: &'a [PathStep],
     found: &'a mut Option<Value>,
 }
 
-impl<'de> DeserializeSeed<'de> for Follow<'_> {
+impl<'de> DeserializeSeed<'de> for PathFollower<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -120,7 +122,7 @@ impl<'de> DeserializeSeed<'de> for Follow<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Follow<'_> {
+impl<'de> Visitor<'de> for PathFollower<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -128,10 +130,10 @@ impl<'de> Visitor<'de> for Follow<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Step::Name(wanted) = &self.steps[0] else { return skip_map(map) };
+        let PathStep::Name(expected) = &self.steps[0] else { return skip_map(map) };
         while let Some(name) = map.next_key::<std::borrow::Cow<'de, str>>()? {
-            if name == wanted.as_str() {
-                map.next_value_seed(Follow { steps: &self.steps[1..], found: self.found })?;
+            if name == expected.as_str() {
+                map.next_value_seed(PathFollower { steps: &self.steps[1..], found: self.found })?;
             } else {
                 map.next_value::<IgnoredAny>()?;
             }
@@ -140,13 +142,13 @@ impl<'de> Visitor<'de> for Follow<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        if let Step::Index(wanted) = self.steps[0] {
-            for _ in 0..wanted {
+        if let PathStep::Index(index) = self.steps[0] {
+            for _ in 0..index {
                 if seq.next_element::<IgnoredAny>()?.is_none() {
                     return Ok(());
                 }
             }
-            seq.next_element_seed(Follow { steps: &self.steps[1..], found: self.found })?;
+            seq.next_element_seed(PathFollower { steps: &self.steps[1..], found: self.found })?;
         }
         while seq.next_element::<IgnoredAny>()?.is_some() {}
         Ok(())
@@ -187,36 +189,36 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn followed(path: &str, text: &str) -> Result<Found, String> {
-        let lookup = Lookup::parse(path).unwrap();
+    fn followed(path: &str, text: &str) -> Result<SelectedNodes, String> {
+        let lookup = JsonLookup::parse(path).unwrap();
         assert!(lookup.is_singular(), "{path}");
         lookup.follow(text.as_bytes())
     }
 
     #[test]
-    fn a_node_is_found_where_it_is_and_nowhere_else() {
+    fn a_singular_path_selects_its_node_only() {
         let text = r#"{"a": {"b": [1, {"c": "x"}]}, "c": "y", "n": null}"#;
-        let one = |value: &str| Ok(Found::One(serde_json::from_str(value).unwrap()));
+        let one = |value: &str| Ok(SelectedNodes::One(serde_json::from_str(value).unwrap()));
         assert_eq!(followed("$.a.b[1].c", text), one(r#""x""#));
         assert_eq!(followed("$['a']['b'][0]", text), one("1"));
         assert_eq!(followed("$.n", text), one("null"));
-        assert_eq!(followed("$.a.c", text), Ok(Found::Nothing));
-        assert_eq!(followed("$.a.b[7]", text), Ok(Found::Nothing));
-        assert_eq!(followed("$.c[0]", text), Ok(Found::Nothing));
-        assert_eq!(followed("$.a[0]", text), Ok(Found::Nothing));
+        assert_eq!(followed("$.a.c", text), Ok(SelectedNodes::None));
+        assert_eq!(followed("$.a.b[7]", text), Ok(SelectedNodes::None));
+        assert_eq!(followed("$.c[0]", text), Ok(SelectedNodes::None));
+        assert_eq!(followed("$.a[0]", text), Ok(SelectedNodes::None));
     }
 
     #[test]
-    fn text_after_the_node_is_not_read_and_text_before_it_must_be_json() {
-        assert_eq!(followed("$.a", r#"{"a": 1, "#), Ok(Found::One(1.into())));
+    fn text_before_the_node_must_be_json_and_text_after_it_is_not_read() {
+        assert_eq!(followed("$.a", r#"{"a": 1, "#), Ok(SelectedNodes::One(1.into())));
         assert!(followed("$.b", r#"{"a": 1, "#).is_err());
         assert!(followed("$.a", "no json").is_err());
     }
 
     #[test]
-    fn other_paths_are_left_to_the_document() {
+    fn paths_with_several_nodes_are_not_singular() {
         for path in ["$..a", "$.a[*]", "$.a[-1]", "$.a[0:2]", "$.a[?@.b]", "$['a','b']", r"$['\u0061']"] {
-            assert!(!Lookup::parse(path).unwrap().is_singular(), "{path}");
+            assert!(!JsonLookup::parse(path).unwrap().is_singular(), "{path}");
         }
     }
 
@@ -236,10 +238,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn following_the_text_selects_what_the_document_does(
+        fn following_the_text_selects_the_same_as_the_parsed_document(
             document in json(), steps in prop::collection::vec(prop_oneof!["\\.[a-c]", "\\[[0-3]\\]"], 0..4),
         ) {
-            let lookup = Lookup::parse(&format!("${}", steps.concat())).unwrap();
+            let lookup = JsonLookup::parse(&format!("${}", steps.concat())).unwrap();
             let text = document.to_string();
             prop_assert_eq!(lookup.follow(text.as_bytes()).unwrap(), lookup.select(&document));
         }

@@ -1,24 +1,28 @@
-//! Templates compiled for the hot path: names resolved to places, chance to salts, literals joined.
+//! Templates compiled for the hot path: names resolved to indexes, random values to salts, literals joined.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::sync::Arc;
 
 use evidence::Instant;
+use jiff::Timestamp;
 use workload::data::Table;
 use workload::draw::{Draw, RowPicker};
 use workload::model::Workload;
 use workload::schedule::Segment;
 use workload::template::{Part, Template, Value, push_json_escaped};
 
+use crate::index::ScenarioIndex;
+
 /// A compiled template.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Text {
-    pieces: Vec<Piece>,
+pub(crate) struct CompiledTemplate {
+    pieces: Vec<TemplatePiece>,
 }
 
 #[derive(Debug, Clone)]
-enum Piece {
+enum TemplatePiece {
     Literal(Box<[u8]>),
     Data {
         set: usize,
@@ -43,15 +47,14 @@ enum Piece {
     },
     Now,
     /// The value, escaped for the inside of a JSON string.
-    Json(Box<Piece>),
+    Json(Box<TemplatePiece>),
 }
 
-/// Where a template stands: it decides which rows of data files it gets.
+/// The scenario that a template belongs to, which decides which rows of data files it gets.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct TemplateContext<'a> {
     pub(crate) workload: &'a Workload,
-    /// The scenario's place; one past the last for the run's setup.
-    pub(crate) scenario: usize,
+    pub(crate) scenario: ScenarioIndex,
 }
 
 /// A counter's name and first number.
@@ -61,8 +64,8 @@ pub(crate) struct CounterStart {
     start: u64,
 }
 
-/// Where each counter stands in one loop. Loops never give the same number: each takes those of its
-/// segment, as it does with arrivals.
+/// The state of each counter in one loop. No two loops use the same number: each uses those of its segment, as it
+/// does with arrivals.
 #[derive(Debug)]
 pub(crate) struct Counters {
     next: Vec<Cell<u64>>,
@@ -75,9 +78,9 @@ impl Counters {
     }
 }
 
-/// What names in templates stand for, while a program is compiled.
+/// The names that templates may use: data files, variables, counters and environment variables.
 #[derive(Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct TemplateNames {
     data: Vec<(String, Table)>,
     pub(crate) variables: Vec<String>,
     counters: Vec<CounterStart>,
@@ -85,12 +88,12 @@ pub(crate) struct Names {
     salts: u64,
 }
 
-/// Values for one rendering.
+/// The values for one rendering.
 #[derive(Debug)]
-pub(crate) struct Scope<'a> {
-    pub(crate) names: &'a Names,
+pub(crate) struct RenderScope<'a> {
+    pub(crate) names: &'a TemplateNames,
     pub(crate) draw: &'a Draw,
-    /// Draws data rows: by arrival, and by virtual user in the steps each makes once.
+    /// Draws data rows: by virtual user in the setup of virtual users, else by arrival.
     pub(crate) rows: &'a Draw,
     pub(crate) arrival: u64,
     pub(crate) virtual_user: u32,
@@ -101,26 +104,27 @@ pub(crate) struct Scope<'a> {
     pub(crate) epoch_unix_ns: i128,
 }
 
-/// A name that stands for nothing. Plans are validated before, so it tells of a plan made elsewhere.
+/// A name that is not defined. Plans are validated when they are loaded, so this means that a workload was made in
+/// another way.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`${{{0}}}` stands for nothing here")]
+#[error("`${{{0}}}` is not defined here")]
 pub struct UnknownName(pub String);
 
-impl Names {
+impl TemplateNames {
     pub(crate) fn new(data: Vec<(String, Table)>, env: BTreeMap<String, String>) -> Self {
-        Names { data, env, ..Names::default() }
+        TemplateNames { data, env, ..TemplateNames::default() }
     }
 
-    /// The place of a variable, given now if it is new.
+    /// The index of a variable, which is added if it is new.
     pub(crate) fn variable(&mut self, name: &str) -> usize {
-        if let Some(place) = self.variables.iter().position(|v| v == name) {
-            return place;
+        if let Some(index) = self.variables.iter().position(|v| v == name) {
+            return index;
         }
         self.variables.push(name.to_owned());
         self.variables.len() - 1
     }
 
-    /// A number that no other use of chance in the program has.
+    /// A salt that no other random value of the program uses.
     pub(crate) fn salt(&mut self) -> u64 {
         self.salts += 1;
         self.salts
@@ -132,114 +136,126 @@ impl Names {
         Counters { next: self.counters.iter().map(first).collect(), step: u64::from(segment.count) }
     }
 
-    pub(crate) fn compile(&mut self, template: &Template, at: Place<'_>) -> Result<Text, UnknownName> {
-        let mut pieces: Vec<Piece> = Vec::with_capacity(template.parts().len());
+    pub(crate) fn compile(
+        &mut self,
+        template: &Template,
+        context: TemplateContext<'_>,
+    ) -> Result<CompiledTemplate, UnknownName> {
+        let mut pieces: Vec<TemplatePiece> = Vec::with_capacity(template.parts().len());
         for part in template.parts() {
             let piece = match part {
-                Part::Literal(text) => Piece::Literal(text.as_bytes().into()),
-                Part::Value(value) => self.compile_value(value, at)?,
-                Part::JsonValue(value) => Piece::Json(Box::new(self.compile_value(value, at)?)),
+                Part::Literal(text) => TemplatePiece::Literal(text.as_bytes().into()),
+                Part::Value(value) => self.compile_value(value, context)?,
+                Part::JsonValue(value) => TemplatePiece::Json(Box::new(self.compile_value(value, context)?)),
             };
             match (pieces.last_mut(), piece) {
-                (Some(Piece::Literal(before)), Piece::Literal(more)) => {
+                (Some(TemplatePiece::Literal(before)), TemplatePiece::Literal(more)) => {
                     *before = [&before[..], &more[..]].concat().into();
                 }
                 (_, piece) => pieces.push(piece),
             }
         }
-        Ok(Text { pieces })
+        Ok(CompiledTemplate { pieces })
     }
 
-    fn compile_value(&mut self, value: &Value, at: Place<'_>) -> Result<Piece, UnknownName> {
+    fn compile_value(
+        &mut self,
+        value: &Value,
+        context: TemplateContext<'_>,
+    ) -> Result<TemplatePiece, UnknownName> {
         Ok(match value {
             Value::Data { set, column } => {
                 let unknown = || UnknownName(format!("{set}.{column}"));
-                let place = self.data.iter().position(|(name, _)| name == set).ok_or_else(unknown)?;
-                let column = self.data[place].1.column(column).ok_or_else(unknown)?;
-                let picker = RowPicker::new(at.workload, at.scenario, set).ok_or_else(unknown)?;
-                Piece::Data { set: place, column, picker }
+                let index = self.data.iter().position(|(name, _)| name == set).ok_or_else(unknown)?;
+                let column = self.data[index].1.column(column).ok_or_else(unknown)?;
+                let picker = RowPicker::new(context.workload, context.scenario.0, set);
+                TemplatePiece::Data { set: index, column, picker: picker.ok_or_else(unknown)? }
             }
-            Value::Variable(name) => Piece::Variable(self.variable(name)),
+            Value::Variable(name) => TemplatePiece::Variable(self.variable(name)),
             Value::Env(name) => {
                 let value = self.env.get(name).ok_or_else(|| UnknownName(format!("env.{name}")))?;
-                Piece::Literal(value.as_bytes().into())
+                TemplatePiece::Literal(value.as_bytes().into())
             }
-            Value::Random { low, high } => Piece::Random { low: *low, high: *high, salt: self.salt() },
-            Value::Choice(options) => Piece::Choice {
+            Value::Random { low, high } => {
+                TemplatePiece::Random { low: *low, high: *high, salt: self.salt() }
+            }
+            Value::Choice(options) => TemplatePiece::Choice {
                 options: options.iter().map(|o| o.as_bytes().into()).collect(),
                 salt: self.salt(),
             },
-            Value::Counter { name, start } => Piece::Counter(self.counter(name, *start)),
-            Value::Iteration => Piece::Iteration,
-            Value::VirtualUser => Piece::VirtualUser,
-            Value::Uuid => Piece::Uuid { salt: self.salt() },
-            Value::Now => Piece::Now,
+            Value::Counter { name, start } => TemplatePiece::Counter(self.counter(name, *start)),
+            Value::Iteration => TemplatePiece::Iteration,
+            Value::VirtualUser => TemplatePiece::VirtualUser,
+            Value::Uuid => TemplatePiece::Uuid { salt: self.salt() },
+            Value::Now => TemplatePiece::Now,
         })
     }
 
-    /// The column `step` of a data file: places below `steps`, one a row. None if there is no such column, or it
-    /// holds anything else.
-    pub(crate) fn places(&self, set: &str, steps: usize) -> Option<Arc<[u32]>> {
+    /// The column `step` of a data file: one step index below `steps` in each row. None if there is no such column, or
+    /// if it contains anything else.
+    pub(crate) fn step_indexes(&self, set: &str, steps: usize) -> Option<Arc<[u32]>> {
         let (_, table) = self.data.iter().find(|(name, _)| name == set)?;
         let column = table.column("step")?;
-        let place = |row| table.value(row, column).parse().ok().filter(|place| (*place as usize) < steps);
-        let places: Option<Arc<[u32]>> = (0..table.rows()).map(place).collect();
-        places.filter(|places| !places.is_empty())
+        let index = |row| table.value(row, column).parse().ok().filter(|index| (*index as usize) < steps);
+        let indexes: Option<Arc<[u32]>> = (0..table.rows()).map(index).collect();
+        indexes.filter(|indexes| !indexes.is_empty())
     }
 
     fn counter(&mut self, name: &str, start: u64) -> usize {
-        if let Some(place) = self.counters.iter().position(|c| c.name == name) {
-            return place;
+        if let Some(index) = self.counters.iter().position(|c| c.name == name) {
+            return index;
         }
         self.counters.push(CounterStart { name: name.to_owned(), start });
         self.counters.len() - 1
     }
 }
 
-impl Text {
+impl CompiledTemplate {
     /// A text without values.
-    pub(crate) fn constant(bytes: &[u8]) -> Text {
-        Text { pieces: vec![Piece::Literal(bytes.into())] }
+    pub(crate) fn constant(bytes: &[u8]) -> CompiledTemplate {
+        CompiledTemplate { pieces: vec![TemplatePiece::Literal(bytes.into())] }
     }
 
-    /// What it always is; none if there is a value in it.
+    /// Its constant text; none if it contains a value.
     pub(crate) fn as_constant(&self) -> Option<&[u8]> {
         match &self.pieces[..] {
             [] => Some(b""),
-            [Piece::Literal(bytes)] => Some(bytes),
+            [TemplatePiece::Literal(bytes)] => Some(bytes),
             _ => None,
         }
     }
 
     /// Append the text with its values to `out`.
-    pub(crate) fn render(&self, scope: &Scope<'_>, out: &mut Vec<u8>) {
+    pub(crate) fn render(&self, scope: &RenderScope<'_>, out: &mut Vec<u8>) {
         for piece in &self.pieces {
             piece.render(scope, out);
         }
     }
 }
 
-impl Piece {
-    fn render(&self, scope: &Scope<'_>, out: &mut Vec<u8>) {
+impl TemplatePiece {
+    fn render(&self, scope: &RenderScope<'_>, out: &mut Vec<u8>) {
         match self {
-            Piece::Literal(bytes) => out.extend_from_slice(bytes),
-            Piece::Data { set, column, picker } => {
+            TemplatePiece::Literal(bytes) => out.extend_from_slice(bytes),
+            TemplatePiece::Data { set, column, picker } => {
                 scope.names.data[*set].1.write(picker.row(scope.rows), *column, out);
             }
-            Piece::Variable(place) => {
-                out.extend_from_slice(scope.variables.get(*place).map(Vec::as_slice).unwrap_or_default());
+            TemplatePiece::Variable(index) => {
+                out.extend_from_slice(scope.variables.get(*index).map(Vec::as_slice).unwrap_or_default());
             }
-            Piece::Random { low, high, salt } => write_signed(scope.draw.range(*salt, *low, *high), out),
-            Piece::Choice { options, salt } => {
+            TemplatePiece::Random { low, high, salt } => {
+                write_signed(scope.draw.range(*salt, *low, *high), out)
+            }
+            TemplatePiece::Choice { options, salt } => {
                 let chosen = scope.draw.below(*salt, options.len() as u64);
                 out.extend_from_slice(&options[chosen as usize]);
             }
-            Piece::Counter(place) => write_unsigned(scope.counters.take(*place), out),
-            Piece::Iteration => write_unsigned(scope.arrival, out),
-            Piece::VirtualUser => write_unsigned(u64::from(scope.virtual_user), out),
-            Piece::Uuid { salt } => write_uuid(scope.draw.uuid(*salt), out),
-            Piece::Now => write_rfc3339(scope.epoch_unix_ns + i128::from(scope.now.as_nanos()), out),
-            Piece::Json(piece) => {
+            TemplatePiece::Counter(index) => write_unsigned(scope.counters.take(*index), out),
+            TemplatePiece::Iteration => write_unsigned(scope.arrival, out),
+            TemplatePiece::VirtualUser => write_unsigned(u64::from(scope.virtual_user), out),
+            TemplatePiece::Uuid { salt } => write_uuid(scope.draw.uuid(*salt), out),
+            TemplatePiece::Now => write_rfc3339(scope.epoch_unix_ns + i128::from(scope.now.as_nanos()), out),
+            TemplatePiece::Json(piece) => {
                 let start = out.len();
                 piece.render(scope, out);
                 if out[start..].iter().any(|byte| matches!(byte, 0..0x20 | b'"' | b'\\')) {
@@ -287,25 +303,11 @@ pub(crate) fn write_hex(byte: u8, out: &mut Vec<u8>) {
     out.push(DIGITS[usize::from(byte & 15)]);
 }
 
-/// UTC with milliseconds. Days to a civil date by H. Hinnant's algorithm,
-/// <https://howardhinnant.github.io/date_algorithms.html#civil_from_days>.
+/// UTC with milliseconds (RFC 3339).
 fn write_rfc3339(unix_ns: i128, out: &mut Vec<u8>) {
-    use std::io::Write;
     let millis = i64::try_from(unix_ns.div_euclid(1_000_000)).unwrap_or(0);
-    let (days, of_day) = (millis.div_euclid(86_400_000), millis.rem_euclid(86_400_000));
-    let z = days + 719_468;
-    let era = z.div_euclid(146_097);
-    let of_era = z.rem_euclid(146_097);
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    let (second, ms) = (of_day / 1_000, of_day % 1_000);
-    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-    write!(out, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
-        .expect("writing to a vector does not fail");
+    let time = Timestamp::from_millisecond(millis).unwrap_or_default();
+    write!(out, "{time:.3}").expect("writing to a vector does not fail");
 }
 
 #[cfg(test)]
@@ -319,14 +321,14 @@ mod tests {
     }
 
     #[test]
-    fn dates_are_those_of_the_calendar() {
+    fn times_are_written_as_rfc_3339_in_utc() {
         assert_eq!(rfc3339(0), "1970-01-01T00:00:00.000Z");
         assert_eq!(rfc3339(951_782_400_000_000_000), "2000-02-29T00:00:00.000Z");
         assert_eq!(rfc3339(1_795_255_871_042_000_000), "2026-11-21T10:11:11.042Z");
     }
 
     #[test]
-    fn numbers_are_written_to_their_ends() {
+    fn the_extreme_numbers_are_written() {
         let mut out = Vec::new();
         write_signed(i64::MIN, &mut out);
         out.push(b' ');

@@ -1,4 +1,4 @@
-//! What a run's books say, and that they balance.
+//! Queries on a run's accounting, and a check that its counts add up.
 
 use std::collections::BTreeMap;
 
@@ -6,16 +6,16 @@ use evidence::memory::MemoryRun;
 use evidence::run::select;
 use evidence::{Histogram, Key, Metric, Outcome, Run};
 
-use crate::drive::Ran;
+use crate::drive::FinishedRun;
 
-/// Questions to a run.
+/// Queries on a recorded run.
 pub(crate) trait Accounting {
-    fn book(&self) -> &MemoryRun;
+    fn recorded(&self) -> &MemoryRun;
 
-    /// The sum of a counter over the keys that are wanted.
-    fn count(&self, metric: Metric, wanted: impl Fn(&Key) -> bool) -> u64 {
-        let run = self.book();
-        select(run.keys(), metric, wanted).map(|(id, _)| run.total(id).unwrap()).sum()
+    /// The sum of a counter over the selected keys.
+    fn count(&self, metric: Metric, is_selected: impl Fn(&Key) -> bool) -> u64 {
+        let run = self.recorded();
+        select(run.keys(), metric, is_selected).map(|(id, _)| run.total(id).unwrap()).sum()
     }
 
     /// The sum of a counter over everything.
@@ -23,22 +23,22 @@ pub(crate) trait Accounting {
         self.count(metric, |_| true)
     }
 
-    /// The merged histogram of the keys that are wanted.
-    fn times(&self, metric: Metric, wanted: impl Fn(&Key) -> bool) -> Histogram {
-        let run = self.book();
+    /// The merged histogram of the selected keys.
+    fn times(&self, metric: Metric, is_selected: impl Fn(&Key) -> bool) -> Histogram {
+        let run = self.recorded();
         let mut merged = Histogram::new();
-        for (id, _) in select(run.keys(), metric, wanted) {
+        for (id, _) in select(run.keys(), metric, is_selected) {
             merged.merge(&run.histogram(id, run.whole()).unwrap());
         }
         merged
     }
 
-    /// How many requests of an endpoint ended how.
+    /// How many requests of an endpoint ended with each outcome.
     fn outcomes(&self, endpoint: &str) -> BTreeMap<Outcome, u64> {
-        let run = self.book();
+        let run = self.recorded();
         let mut outcomes = BTreeMap::new();
         for (id, key) in select(run.keys(), Metric::ResponseTime, |key| &*key.endpoint == endpoint) {
-            let outcome = key.outcome.expect("response times are kept by outcome");
+            let outcome = key.outcome.expect("response times have an outcome");
             *outcomes.entry(outcome).or_default() += run.histogram(id, run.whole()).unwrap().count();
         }
         outcomes
@@ -46,7 +46,7 @@ pub(crate) trait Accounting {
 
     /// The sum of a counter in each second.
     fn by_second(&self, metric: Metric) -> BTreeMap<u32, u64> {
-        let run = self.book();
+        let run = self.recorded();
         let mut seconds = BTreeMap::new();
         for (id, _) in select(run.keys(), metric, |_| true) {
             for (second, value) in run.counts(id, run.whole()).unwrap() {
@@ -56,9 +56,9 @@ pub(crate) trait Accounting {
         seconds
     }
 
-    /// Every arrival, iteration and request is accounted for, in each row of the books.
-    fn assert_balance(&self) {
-        let run = self.book();
+    /// Check that every arrival, iteration and request is counted once: the counts add up in each row.
+    fn assert_counts_add_up(&self) {
+        let run = self.recorded();
         for (_, row) in select(run.keys(), Metric::Scheduled, |_| true) {
             let here = |key: &Key| {
                 (&key.scenario, &key.endpoint, &key.phase) == (&row.scenario, &row.endpoint, &row.phase)
@@ -89,17 +89,17 @@ pub(crate) trait Accounting {
 }
 
 impl Accounting for MemoryRun {
-    fn book(&self) -> &MemoryRun {
+    fn recorded(&self) -> &MemoryRun {
         self
     }
 }
 
-impl Ran {
-    /// The run ended by itself, its books balance, and nothing is left in flight.
+impl FinishedRun {
+    /// Check that the run ended by itself, that its counts add up, and that nothing is left in flight.
     pub(crate) fn assert_sound(&self) -> &MemoryRun {
-        let remains = self.result.as_ref().unwrap();
-        assert_eq!((remains.requests_in_flight, remains.iterations_in_flight), (0, 0));
-        self.run.assert_balance();
+        let totals = self.result.as_ref().unwrap();
+        assert_eq!((totals.requests_in_flight, totals.iterations_in_flight), (0, 0));
+        self.run.assert_counts_add_up();
         &self.run
     }
 }

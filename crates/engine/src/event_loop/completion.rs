@@ -1,0 +1,190 @@
+//! What happens when an operation or an iteration ends.
+
+use std::cmp::Reverse;
+
+use evidence::{Instant, Outcome};
+
+use super::{EventLoop, Timer};
+use crate::EngineError;
+use crate::exchange::{EndedOperation, OperationToken, VuSlotPosition};
+use crate::exemplars::{KeptExchange, exemplar};
+use crate::index::{EndpointPhase, OperationIndex, ScenarioPhase, UserIndex};
+use crate::iteration::{Context, Event, IterationRequest, Progress};
+
+impl EventLoop {
+    /// Complete everything that has ended on the wire. What follows from it may end at once too.
+    pub(super) fn complete_ended(&mut self) -> Result<(), EngineError> {
+        while !self.network.ended.is_empty() {
+            let now = self.clock.now();
+            self.roll_tick(now)?;
+            let mut ended = std::mem::take(&mut self.network.ended);
+            for one in ended.drain(..) {
+                self.complete(one, now)?;
+            }
+            // Keep the memory, and what has ended meanwhile.
+            ended.append(&mut self.network.ended);
+            self.network.ended = ended;
+            self.network.flush(&mut self.operations)?;
+        }
+        Ok(())
+    }
+
+    /// Take an operation off the wire and end it with an outcome that the generator decides.
+    pub(super) fn give_up(
+        &mut self,
+        operation: OperationToken,
+        outcome: Outcome,
+        now: Instant,
+    ) -> Result<(), EngineError> {
+        if let Some(index) = self.operations.index_of(operation) {
+            self.network.abandon(index, &mut self.operations)?;
+        }
+        self.complete(EndedOperation { operation, transport: Some(outcome) }, now)
+    }
+
+    fn complete(&mut self, ended: EndedOperation, now: Instant) -> Result<(), EngineError> {
+        // It may have been ended for another reason since it was put into the list.
+        let Some(index) = self.operations.index_of(ended.operation) else { return Ok(()) };
+        self.network.release_cut(index, &mut self.operations)?;
+        let operation = self.operations.get_mut(index);
+        let (owner, name) = (operation.owner, operation.name);
+        let response = std::mem::take(&mut operation.response);
+        let event = Event::Completed { name, response: &response, transport: ended.transport };
+        let progress = self.resume_iteration(owner, now, event, Some(index));
+        self.operations.get_mut(index).response = response;
+        if std::mem::take(&mut self.verdict.continues) {
+            self.operations.renew(index);
+            self.network.submit(index, &mut self.operations)?;
+            return self.do_requested(owner, progress, now);
+        }
+        let outcome = ended.transport.or(self.verdict.outcome).unwrap_or(Outcome::Ok);
+        self.record(index, outcome, now);
+        self.operations.close(index);
+        if let Some(active) = &mut self.users.get_mut(owner).active
+            && active.outcome == Outcome::Ok
+        {
+            active.outcome = outcome;
+        }
+        self.do_requested(owner, progress, now)
+    }
+
+    /// Count the end of an operation, with the iteration's verdict on it.
+    pub(super) fn record(&mut self, index: OperationIndex, outcome: Outcome, now: Instant) {
+        self.in_flight.change(-1, now);
+        let operation = self.operations.get(index);
+        let phase = self.program.phase_at(operation.draft.due);
+        let exchange = operation.exchange(phase, outcome, now);
+        self.accounting.request_ended(&exchange);
+        for (check, result) in &self.verdict.checks {
+            self.accounting.checked(exchange.at, *check, *result);
+        }
+        if let Some(kind) = self.exemplars.select(&exchange) {
+            let reason = operation.failure_reason();
+            let detail = match (reason.as_deref(), self.verdict.detail.as_str()) {
+                (Some(reason), _) => reason,
+                (None, "") if outcome.is_failure() => explain(outcome),
+                (None, detail) => detail,
+            };
+            let kept = KeptExchange { operation, exchange: &exchange, kind, detail };
+            self.accounting.add_exemplar(exemplar(&self.program, &kept));
+        }
+        self.verdict.clear();
+    }
+
+    /// Resume an iteration and do what it asks for.
+    pub(super) fn resume(
+        &mut self,
+        user: UserIndex,
+        now: Instant,
+        event: Event<'_>,
+    ) -> Result<(), EngineError> {
+        let progress = self.resume_iteration(user, now, event, None);
+        self.do_requested(user, progress, now)
+    }
+
+    fn resume_iteration(
+        &mut self,
+        user: UserIndex,
+        now: Instant,
+        event: Event<'_>,
+        completed: Option<OperationIndex>,
+    ) -> Progress {
+        self.verdict.clear();
+        let mut context = Context {
+            now,
+            operations: &mut self.operations,
+            requests: &mut self.requests,
+            verdict: &mut self.verdict,
+            counters: &self.counters,
+            completed,
+        };
+        self.users.get_mut(user).iteration.resume(event, &mut context)
+    }
+
+    fn do_requested(&mut self, user: UserIndex, progress: Progress, now: Instant) -> Result<(), EngineError> {
+        if let Some(reason) = self.verdict.abort.take() {
+            return Err(EngineError::Aborted(reason));
+        }
+        let serial = self.users.get(user).serial;
+        let mut requests = std::mem::take(&mut self.requests);
+        for request in requests.drain(..) {
+            match request {
+                IterationRequest::Timer { name, at } => {
+                    self.timers.push(Reverse(Timer { at, user, serial, name }));
+                }
+                IterationRequest::Submit(operation) => self.begin_request(operation, user, now)?,
+                IterationRequest::SendMore(token) => self.network.send_more(token, &mut self.operations),
+                IterationRequest::Cut(token) => self.network.cut(token, &mut self.operations),
+            }
+        }
+        self.requests = requests;
+        if progress == Progress::Done {
+            self.end_iteration(user, now)?;
+        }
+        Ok(())
+    }
+
+    fn begin_request(
+        &mut self,
+        operation: OperationIndex,
+        user: UserIndex,
+        now: Instant,
+    ) -> Result<(), EngineError> {
+        let scenario = self.users.get(user).scenario;
+        let slots = self.sources[scenario.0].slot_count();
+        let entry = self.operations.get_mut(operation);
+        entry.owner = user;
+        entry.vu_slot = self.users.slot_of(user).map(|slot| VuSlotPosition { slot, slots });
+        entry.begun_at = now;
+        let (endpoint, due, deadline) = (entry.draft.endpoint, entry.draft.due, entry.draft.deadline);
+        self.earliest_deadline = self.earliest_deadline.min(deadline);
+        self.in_flight.change(1, now);
+        self.accounting.request_begun(EndpointPhase { endpoint, phase: self.program.phase_at(due) });
+        Ok(self.network.submit(operation, &mut self.operations)?)
+    }
+
+    fn end_iteration(&mut self, user: UserIndex, now: Instant) -> Result<(), EngineError> {
+        let scenario = self.users.get(user).scenario;
+        self.network.end_iteration(user, &mut self.operations)?;
+        if let Some(active) = self.users.release(user, now) {
+            let took = now.since(active.due).as_nanos() as u64;
+            let at = ScenarioPhase { scenario, phase: active.phase };
+            self.accounting.iteration_done(at, active.outcome, took);
+            if let Some(slot) = self.users.slot_of(user) {
+                self.sources[scenario.0].release_slot(slot, now);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn explain(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Timeout => "no complete response within the step's time limit",
+        Outcome::Refused => "the connection was refused",
+        Outcome::Reset => "the connection was reset or closed before the response was complete",
+        Outcome::Tls => "the TLS handshake failed",
+        Outcome::Protocol => "the peer violated the protocol",
+        _ => "",
+    }
+}

@@ -1,0 +1,83 @@
+//! How a loop hands its ticks to the recorder, once a second.
+
+use std::time::Duration;
+
+use evidence::exchange::Offer;
+use evidence::tick::LoopState;
+use evidence::{Instant, Tick};
+
+use super::{EventLoop, LoopTotals};
+use crate::EngineError;
+use crate::clock::thread_cpu_ns;
+use crate::network::EstablishedConnection;
+
+impl EventLoop {
+    /// Hand the tick over when its second has passed.
+    pub(super) fn roll_tick(&mut self, now: Instant) -> Result<(), EngineError> {
+        if now.second() <= self.accounting.second() {
+            return Ok(());
+        }
+        let boundary = Instant::at(Duration::from_secs(u64::from(now.second())));
+        let tick = self.close_tick(boundary);
+        let Some(outlet) = &self.outlet else { return Ok(()) };
+        let next = match outlet.offer(tick) {
+            Offer::Taken(empty) => {
+                self.folded = 0;
+                self.begin_tick(boundary);
+                empty
+            }
+            Offer::Later(full) => {
+                self.folded += 1;
+                self.folded_ticks += 1;
+                full
+            }
+            Offer::Gone => return Err(EngineError::RecorderGone),
+        };
+        self.accounting.open(next, self.index, now.second());
+        Ok(())
+    }
+
+    fn close_tick(&mut self, now: Instant) -> Box<Tick> {
+        self.in_flight.change(0, now);
+        for EstablishedConnection { origin, setup } in self.network.established.drain(..) {
+            self.accounting.connected(origin, setup);
+        }
+        let covered = now.since(self.tick_began);
+        let cpu_ns = thread_cpu_ns();
+        let state = LoopState {
+            in_flight_mean: self.in_flight.integral / covered.as_nanos().max(1) as f64,
+            in_flight: self.in_flight.now,
+            iterations: self.users.active(),
+            virtual_users: self.users.count(),
+            connections: self.network.open_connections() as u32,
+            cpu_ns: cpu_ns - self.cpu_ns,
+            covered_ns: covered.as_nanos() as u64,
+            folded: self.folded,
+        };
+        let scenarios = self.users.states(self.tick_began, now);
+        self.accounting.close(state, scenarios)
+    }
+
+    /// Begin to measure the loop's own state anew. Not done when a tick is folded, which then covers all its
+    /// seconds.
+    fn begin_tick(&mut self, now: Instant) {
+        self.users.begin_tick(now);
+        self.cpu_ns = thread_cpu_ns();
+        self.in_flight.integral = 0.0;
+        self.tick_began = now;
+    }
+
+    /// Hand over the last tick.
+    pub(super) fn finish(mut self) -> Result<LoopTotals, EngineError> {
+        let now = self.clock.now();
+        let totals = LoopTotals {
+            last_second: self.accounting.second(),
+            requests_in_flight: self.operations.open_count() as u64,
+            iterations_in_flight: u64::from(self.users.active()),
+            folded_ticks: self.folded_ticks,
+        };
+        let tick = self.close_tick(now);
+        let is_taken = self.outlet.take().is_some_and(|outlet| outlet.finish(tick));
+        if is_taken { Ok(totals) } else { Err(EngineError::RecorderGone) }
+    }
+}

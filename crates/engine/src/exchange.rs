@@ -1,0 +1,205 @@
+//! A request and its response: the draft, what was received, how long its parts took, how it ended.
+
+use evidence::exemplar::EXEMPLAR_BODY_BYTES;
+use evidence::{Instant, Outcome};
+use wire::{HeaderView, Headers};
+
+use crate::index::{EndpointIndex, EndpointPhase, OperationIndex, OriginIndex, VuSlotIndex};
+
+/// How much of a response's headers is kept.
+const HEADER_BYTES: usize = 16 * 1024;
+/// The longest body that is kept for checks.
+pub const CHECKED_BODY_BYTES: usize = 16 * 1024 * 1024;
+/// How much of a body is kept for an exemplar: more than it shows, so that a secret that crosses its end is
+/// still recognised.
+pub(crate) const KEPT_BODY_BYTES: usize = EXEMPLAR_BODY_BYTES + 1024;
+
+/// The name that an iteration gives to one of its requests or timers.
+pub type OperationName = u32;
+
+/// A request that an iteration asks the loop to send.
+#[derive(Debug, Default)]
+pub struct RequestDraft {
+    /// Where it is sent.
+    pub origin: OriginIndex,
+    /// The endpoint that it is counted for.
+    pub endpoint: EndpointIndex,
+    /// When it is due: the arrival's due instant, or the end of the step before plus think time.
+    pub due: Instant,
+    /// When it counts as timed out, unless a complete response was received before.
+    pub deadline: Instant,
+    /// Such as `GET`.
+    pub method: Vec<u8>,
+    /// Path and query.
+    pub path: Vec<u8>,
+    /// Without the headers that the connection itself writes.
+    pub headers: Headers,
+    /// The body, framed for gRPC.
+    pub body: Vec<u8>,
+    /// How many bytes of the response's body are kept.
+    pub keep_body_bytes: usize,
+    /// The trace id that is sent.
+    pub trace_id: Option<[u8; 16]>,
+    /// Whether further messages follow what is drafted: [`crate::iteration::Context::send`].
+    pub sends_more: bool,
+    /// How the response's body is read.
+    pub body_reading: BodyReading,
+    /// How many messages of a stream the body contains.
+    pub messages: u64,
+}
+
+/// How a response's body is read.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub enum BodyReading {
+    /// It is kept from its beginning.
+    #[default]
+    Whole,
+    /// It is a stream of gRPC messages: they are counted, and the last one is kept with its prefix.
+    Messages {
+        /// After this many messages the request is cut short, which is no failure.
+        cut_after: Option<u64>,
+    },
+}
+
+/// What was received so far in answer to a request.
+#[derive(Debug, Default)]
+pub struct Response {
+    /// HTTP status; 0 until a head was received.
+    pub status: u16,
+    /// Headers, then trailers, in the order in which they were received.
+    pub headers: Headers,
+    /// The kept part of the body.
+    pub body: Vec<u8>,
+    /// Bytes of the body in all; of a stream of messages, those of the last message.
+    pub body_bytes: u64,
+    /// How many messages of a stream were received.
+    pub messages: u64,
+    /// When the first of them was received.
+    pub first_message: Option<Instant>,
+    /// Whether the stream was cut short, as the plan asks.
+    pub is_cut: bool,
+}
+
+impl Response {
+    /// The last header or trailer of this lower-case name: trailers override headers.
+    pub fn header(&self, name: &[u8]) -> Option<&[u8]> {
+        self.headers.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name)).last().map(|(_, value)| value)
+    }
+
+    /// Whether all of the body was kept.
+    pub fn is_whole(&self) -> bool {
+        self.body.len() as u64 == self.body_bytes
+    }
+
+    pub(crate) fn add_headers(&mut self, headers: HeaderView<'_>) {
+        self.headers.extend(headers, HEADER_BYTES);
+    }
+
+    pub(crate) fn add_body(&mut self, chunk: &[u8], keep: usize) {
+        self.body_bytes += chunk.len() as u64;
+        let space = keep.saturating_sub(self.body.len());
+        self.body.extend_from_slice(&chunk[..chunk.len().min(space)]);
+    }
+
+    /// Forget the head and the body, and keep the buffers.
+    pub(crate) fn clear(&mut self) {
+        self.status = 0;
+        self.headers.clear();
+        self.body.clear();
+        self.body_bytes = 0;
+    }
+}
+
+/// How long it took to open a connection.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct ConnectionSetup {
+    pub(crate) connecting_ns: u64,
+    pub(crate) tls_handshaking_ns: u64,
+}
+
+/// The phases of an answered request, in nanoseconds; each begins when the one before it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RequestPhases {
+    pub(crate) blocked_ns: u64,
+    pub(crate) setup: ConnectionSetup,
+    pub(crate) sending_ns: u64,
+    pub(crate) waiting_ns: u64,
+    pub(crate) receiving_ns: u64,
+}
+
+/// The result of one check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CheckResult {
+    /// The response is as expected.
+    Passed,
+    /// It is not.
+    Failed,
+}
+
+impl CheckResult {
+    pub(crate) fn of(is_as_expected: bool) -> Self {
+        if is_as_expected { CheckResult::Passed } else { CheckResult::Failed }
+    }
+}
+
+/// Messages of a stream; none of a call that has no stream.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct MessageCounts {
+    pub(crate) received: u64,
+    pub(crate) sent: u64,
+}
+
+/// How one request ended.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Exchange {
+    pub(crate) at: EndpointPhase,
+    pub(crate) outcome: Outcome,
+    pub(crate) response_ns: u64,
+    /// None when nothing was sent.
+    pub(crate) service_ns: Option<u64>,
+    pub(crate) bytes_in: u64,
+    pub(crate) bytes_out: u64,
+    /// When the first message of a stream was received, counted from the due instant.
+    pub(crate) first_message_ns: Option<u64>,
+    pub(crate) messages: MessageCounts,
+    /// None when no complete response was received.
+    pub(crate) phases: Option<RequestPhases>,
+}
+
+/// The position of a closed model's VU slot among those of its scenario in this loop.
+///
+/// The requests of a slot keep to one connection where they can: the responses of one read are then followed by
+/// one write, instead of one write on each of several connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct VuSlotPosition {
+    pub(crate) slot: VuSlotIndex,
+    /// How many slots the scenario has in this loop.
+    pub(crate) slots: u32,
+}
+
+/// Identifies an operation on the wire: its index, and how often that index was used before, so that a response
+/// to an operation that was given up cannot be taken for a later operation's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OperationToken(pub(crate) wire::Token);
+
+impl OperationToken {
+    pub(crate) fn new(index: OperationIndex, generation: u32) -> Self {
+        OperationToken(u64::from(generation) << 32 | u64::from(index.0))
+    }
+
+    pub(crate) fn index(self) -> OperationIndex {
+        OperationIndex((self.0 & 0xffff_ffff) as u32)
+    }
+
+    pub(crate) fn generation(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+}
+
+/// An operation that has ended on the wire.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EndedOperation {
+    pub(crate) operation: OperationToken,
+    /// How the exchange failed; none when a complete response was received.
+    pub(crate) transport: Option<Outcome>,
+}
