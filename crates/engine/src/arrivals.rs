@@ -35,7 +35,7 @@ impl ArrivalSource {
             Some(slots) => LoadModel::Closed(slots),
             None => {
                 let schedule = Schedule::new(&described.executor).expect("what is not closed is open");
-                let chance = (described.arrivals, program.seed, scenario.0);
+                let chance = (described.arrivals, program.workload.seed, scenario.0);
                 LoadModel::Open(Timetable::along(schedule, chance, segment))
             }
         };

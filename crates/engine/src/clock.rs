@@ -1,4 +1,4 @@
-//! The one clock of a run: nanoseconds of `CLOCK_MONOTONIC` since the run's epoch.
+//! The one clock of a run: nanoseconds of `CLOCK_MONOTONIC` since the run's epoch, and the epoch's time of day.
 //!
 //! Nothing else in the engine reads the time; everything that needs it is given this clock.
 
@@ -11,13 +11,23 @@ use rustix::time::{ClockId, clock_gettime};
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     epoch_ns: u64,
+    epoch_unix_ns: i128,
 }
 
 impl Clock {
     /// A clock whose epoch lies `lead` in the future, so that loops can be ready when it begins.
     pub fn starting_in(lead: Duration) -> Self {
         let lead_ns = u64::try_from(lead.as_nanos()).unwrap_or(u64::MAX);
-        Clock { epoch_ns: read(ClockId::Monotonic).saturating_add(lead_ns) }
+        Clock {
+            epoch_ns: read(ClockId::Monotonic).saturating_add(lead_ns),
+            epoch_unix_ns: i128::from(read(ClockId::Realtime)) + i128::from(lead_ns),
+        }
+    }
+
+    /// The epoch in nanoseconds since 1970, UTC: read once, when the clock is made. It dates the run; durations never
+    /// come from it.
+    pub fn epoch_unix_ns(&self) -> i128 {
+        self.epoch_unix_ns
     }
 
     /// Time since the epoch; zero before it.

@@ -104,6 +104,11 @@ impl DryRun {
         failed.map_or(Ok(()), |failed| Err(DryRunError::Failed(Box::new(failed))))
     }
 
+    /// The program whose steps are sent.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
     /// The program, ready to run.
     pub fn into_program(self) -> Program {
         Arc::into_inner(self.program).expect("iterations of a dry run end with it")
@@ -258,6 +263,7 @@ impl DryRunLoop {
         self.verdict.clear();
         let mut context = Context {
             now: self.clock.now(),
+            epoch_unix_ns: self.clock.epoch_unix_ns(),
             operations: &mut self.operations,
             requests: &mut self.requests,
             verdict: &mut self.verdict,

@@ -96,6 +96,8 @@ pub enum MessagePosition {
 #[derive(Debug)]
 pub struct Context<'a> {
     pub(crate) now: Instant,
+    /// The run's epoch in nanoseconds since 1970.
+    pub(crate) epoch_unix_ns: i128,
     pub(crate) operations: &'a mut Operations,
     pub(crate) requests: &'a mut Vec<IterationRequest>,
     pub(crate) verdict: &'a mut ResponseVerdict,

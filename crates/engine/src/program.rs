@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use evidence::{Instant, Name};
 use rustls::ClientConfig;
+use workload::Workload;
 use workload::connection::Reuse;
 use workload::message::Method;
 use workload::model::{Arrivals, Executor, Phase};
@@ -38,8 +39,7 @@ pub(crate) use template::{CompiledTemplate, Counters, RenderScope, TemplateNames
 /// A workload as the loops need it.
 #[derive(Debug)]
 pub struct Program {
-    pub(crate) seed: u64,
-    pub(crate) traceparent: bool,
+    pub(crate) workload: Workload,
     pub(crate) origins: Vec<Origin>,
     pub(crate) endpoints: Vec<Endpoint>,
     pub(crate) phases: Vec<PhaseProgram>,
@@ -52,8 +52,6 @@ pub struct Program {
     pub(crate) setup_variables: Vec<Vec<u8>>,
     /// The TLS configurations of targets that use TLS, by their names.
     pub(crate) tls: BTreeMap<String, Arc<ClientConfig>>,
-    /// Wall-clock nanoseconds since 1970 at the run's epoch, for `${now()}`.
-    pub(crate) epoch_unix_ns: i128,
 }
 
 /// The address of an origin.
@@ -153,6 +151,16 @@ pub(crate) enum StepContent {
 }
 
 impl Program {
+    /// The workload that this program was compiled from.
+    pub fn workload(&self) -> &Workload {
+        &self.workload
+    }
+
+    /// The environment variables that the plan names, with their values: secrets, never to be stored.
+    pub fn env(&self) -> &BTreeMap<String, String> {
+        &self.names.env
+    }
+
     /// The phase that contains an instant; what is due after the last phase belongs to it.
     pub(crate) fn phase_at(&self, instant: Instant) -> PhaseIndex {
         let last = self.phases.len() - 1;
@@ -190,11 +198,6 @@ impl Program {
             }
         };
         self.origins.iter().enumerate().map(of).sum()
-    }
-
-    /// Set the wall-clock time of the run's epoch, in nanoseconds since 1970, from which `${now()}` counts.
-    pub fn begin_at(&mut self, unix_ns: i128) {
-        self.epoch_unix_ns = unix_ns;
     }
 
     /// Each origin's target name and address.

@@ -43,7 +43,7 @@ impl Behaviour for PlanBehaviour {
     fn endpoint_of(&self, arrival: u64) -> Option<EndpointIndex> {
         let flow = &self.program.scenario(self.scenario).flow;
         let (FlowProgram::Mix { steps, .. } | FlowProgram::InTurn { steps, .. }) = flow else { return None };
-        let draw = Draw::new(self.program.seed, self.scenario.0, arrival);
+        let draw = Draw::new(self.program.workload.seed, self.scenario.0, arrival);
         Some(steps[drawn_step(flow, &draw)].endpoint)
     }
 }
@@ -86,6 +86,8 @@ pub(crate) struct PlanIteration {
     part: ScenarioPart,
     step: usize,
     due: Instant,
+    /// The run's epoch in nanoseconds since 1970.
+    epoch_unix_ns: i128,
     /// The call under way, if it sends further messages or is to be cut short.
     open_call: Option<OpenCall>,
     /// How many redirects the request under way has followed.
@@ -137,13 +139,14 @@ impl PlanIteration {
     ) -> Self {
         PlanIteration {
             variables: program.setup_variables.clone(),
-            draw: Draw::new(program.seed, scenario.0, 0),
-            user_draw: Draw::new(program.seed, scenario.0, 0),
+            draw: Draw::new(program.workload.seed, scenario.0, 0),
+            user_draw: Draw::new(program.workload.seed, scenario.0, 0),
             is_set_up: setup.is_empty(),
             arrival: NO_ARRIVAL,
             part: ScenarioPart::Main,
             step: 0,
             due: Instant::EPOCH,
+            epoch_unix_ns: 0,
             open_call: None,
             redirects: 0,
             cookies: CookieJar::default(),
@@ -170,9 +173,9 @@ impl PlanIteration {
 
     fn begin(&mut self, arrival: Arrival, context: &mut Context<'_>) -> Progress {
         self.arrival = arrival;
-        self.draw = Draw::new(self.program.seed, self.scenario.0, arrival.number);
+        self.draw = Draw::new(self.program.workload.seed, self.scenario.0, arrival.number);
         let own_number = u64::from(arrival.virtual_user.saturating_sub(1));
-        self.user_draw = Draw::new(self.program.seed, self.scenario.0, own_number);
+        self.user_draw = Draw::new(self.program.workload.seed, self.scenario.0, own_number);
         self.due = arrival.due;
         if self.is_set_up {
             self.enter_main()
@@ -225,7 +228,7 @@ impl PlanIteration {
         for (name, text) in &step.headers {
             draft.headers.push_with(name, |out| text.render(&scope, out));
         }
-        if self.program.traceparent {
+        if self.program.workload.traceparent {
             self.trace(draft);
         }
         let filled = fill(&step.content, &scope, draft);
@@ -262,7 +265,7 @@ impl PlanIteration {
             variables: &self.variables,
             counters,
             now,
-            epoch_unix_ns: self.program.epoch_unix_ns,
+            epoch_unix_ns: self.epoch_unix_ns,
         }
     }
 
@@ -332,7 +335,10 @@ impl PlanIteration {
 impl Iteration for PlanIteration {
     fn resume(&mut self, event: Event<'_>, context: &mut Context<'_>) -> Progress {
         match event {
-            Event::Begin(arrival) => self.begin(arrival, context),
+            Event::Begin(arrival) => {
+                self.epoch_unix_ns = context.epoch_unix_ns;
+                self.begin(arrival, context)
+            }
             Event::TimerFired(THINK_TIMER) => {
                 self.send(context);
                 Progress::Waiting

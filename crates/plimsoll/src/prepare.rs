@@ -2,14 +2,13 @@
 
 use anyhow::anyhow;
 use engine::{DryRun, DryRunError, Program};
-use workload::Workload;
 use workload::plan::LoadedPlan;
 
 use crate::failure::{Failure, Outcome};
 use crate::manifest::Identities;
 use crate::run::RunRequest;
 use crate::watching::{self, Watchers};
-use crate::{clock, once, outputs, ready, reflection};
+use crate::{once, outputs, ready, reflection};
 
 /// Descriptors that are not connections: the run file, timers, standard streams, observers.
 const OTHER_DESCRIPTORS: u64 = 64;
@@ -17,15 +16,12 @@ const OTHER_DESCRIPTORS: u64 = 64;
 /// A target that is ready, with the run's setup made; its steps can be sent once.
 pub(crate) struct Prepared {
     pub(crate) dry_run: DryRun,
-    workload: Workload,
     watchers: Watchers,
-    env: watching::Environment,
 }
 
 /// A target that answered each step as expected, or need not be asked.
 pub(crate) struct Target {
     pub(crate) program: Program,
-    pub(crate) workload: Workload,
     pub(crate) watchers: Watchers,
     /// What the servers that the target is, or uses, report about themselves.
     pub(crate) servers: Identities,
@@ -36,28 +32,27 @@ pub(crate) struct Target {
 pub(crate) fn prepare(mut plan: LoadedPlan, request: &RunRequest<'_>) -> Outcome<Prepared> {
     reflection::describe(&mut plan)?;
     let watchers = Watchers::new(&plan.workload, &plan.env)?;
-    let (workload, env) = (plan.workload.clone(), plan.env.clone());
-    let mut program = Program::compile(plan, clock::now().as_nanosecond()).map_err(Failure::usage)?;
+    let program = Program::compile(plan).map_err(Failure::usage)?;
     require_descriptors(&program, request.options.loops)?;
-    for (name, _) in workload.targets.iter().filter(|(_, target)| target.connecting.tls.insecure) {
+    for (name, _) in program.workload().targets.iter().filter(|(_, target)| target.connecting.tls.insecure) {
         outputs::note(format_args!("target `{name}`: any certificate is trusted (`insecure = true`)"));
     }
-    ready::wait(&workload, &program, request.address_hint)?;
-    program.begin_at(clock::now().as_nanosecond());
+    ready::wait(&program, request.address_hint)?;
     let dry_run = DryRun::new(program).set_up().map_err(refused)?;
-    Ok(Prepared { dry_run, workload, watchers, env })
+    Ok(Prepared { dry_run, watchers })
 }
 
 impl Prepared {
     /// Send each step once where the plan asks for it, and identify the servers: over the network this may take
     /// seconds, which the run's beginning does not have.
     pub(crate) fn checked(self) -> Outcome<Target> {
-        let Prepared { dry_run, workload, watchers, env } = self;
-        if workload.precheck {
+        let Prepared { dry_run, watchers } = self;
+        if dry_run.program().workload().precheck {
             dry_run.check().map_err(refused)?;
         }
-        let servers = watching::identities(&workload, &env);
-        Ok(Target { program: dry_run.into_program(), workload, watchers, servers })
+        let program = dry_run.into_program();
+        let servers = watching::identities(program.workload(), program.env());
+        Ok(Target { program, watchers, servers })
     }
 }
 

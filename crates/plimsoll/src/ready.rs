@@ -15,7 +15,7 @@ use rustls::ClientConfig;
 use wire::{Event, Headers, Request, Scheme};
 use workload::connection::{Connecting, Scheme as UrlScheme};
 use workload::model::{ReadyProbe, WaitReady};
-use workload::{Workload, plan};
+use workload::plan;
 
 use crate::failure::{Failure, Outcome};
 use crate::outputs::note;
@@ -29,8 +29,8 @@ const KEPT_BODY_BYTES: usize = 4096;
 
 /// Wait until every target with a readiness check passes it, then check that all can be reached. The message about one
 /// that cannot ends with `address_hint`.
-pub(crate) fn wait(workload: &Workload, program: &Program, address_hint: fn(&str) -> String) -> Outcome<()> {
-    for (name, target) in &workload.targets {
+pub(crate) fn wait(program: &Program, address_hint: fn(&str) -> String) -> Outcome<()> {
+    for (name, target) in &program.workload().targets {
         if let Some(from) = target.connecting.local_address {
             check_local_address(from).with_context(|| format!("target `{name}`")).map_err(Failure::usage)?;
         }

@@ -11,6 +11,7 @@ use archive::{Overwrite, RecordError, Recorder, Sinks, Writer};
 use engine::{Clock, Control, EngineError, Program, RunOptions, Totals};
 use evidence::exchange::{Outlet, exchange};
 use evidence::{Ending, Observed, RunEnd};
+use jiff::Timestamp;
 
 use crate::failure::{Failure, Outcome};
 use crate::live::Live;
@@ -20,8 +21,9 @@ use crate::prepare::Target;
 use crate::run::RunRequest;
 use crate::run_file::RunFile;
 
-/// Between the last preparation and the run's epoch: long enough for every loop to be at its start.
-const LEAD: Duration = Duration::from_millis(100);
+/// Between the beginning of the archive and the run's epoch: long enough for its first commit, and for every loop to be at
+/// its start.
+const LEAD: Duration = Duration::from_millis(150);
 
 /// A run file that is being written.
 pub(crate) struct Recording {
@@ -45,8 +47,10 @@ impl Recording {
     /// Begin the archive: the manifest that never changes, and the thread that records.
     pub(crate) fn begin(target: &Target, request: &RunRequest<'_>, live: Option<Live>) -> Outcome<Recording> {
         let loops = request.options.loops;
-        let epoch = crate::clock::now() + LEAD;
-        let (workload, servers) = (&target.program.redactor().stored(&target.workload), &target.servers);
+        let clock = Clock::starting_in(LEAD);
+        let epoch = Timestamp::from_nanosecond(clock.epoch_unix_ns()).map_err(Failure::own)?;
+        let workload = &target.program.redactor().stored(target.program.workload());
+        let servers = &target.servers;
         let manifest = manifest(&RunDescription { workload, servers, epoch, loops })?;
         let file = request.keep.file(&manifest)?;
         let overwrite = if request.options.force { Overwrite::Replace } else { Overwrite::Refuse };
@@ -56,8 +60,7 @@ impl Recording {
         let (outlets, inlets) = (0..loops).map(|_| exchange()).unzip();
         let (observed, samples) = channel();
         let recorder = Recorder::start(sinks, inlets, samples).map_err(Failure::own)?;
-        let clock = Clock::starting_in(LEAD);
-        let folded_endpoints = target.workload.folded_endpoints();
+        let folded_endpoints = target.program.workload().folded_endpoints();
         Ok(Recording { file, recorder, clock, outlets, observed, folded_endpoints })
     }
 
@@ -71,10 +74,8 @@ impl Recording {
         &self.observed
     }
 
-    /// What the engine needs besides its outlets: the program, with its epoch set to this run's.
-    pub(crate) fn run_options(&self, mut program: Program, control: Control) -> RunOptions {
-        let since_epoch = self.clock.now().offset();
-        program.begin_at((crate::clock::now() + LEAD - since_epoch).as_nanosecond());
+    /// What the engine needs besides its outlets.
+    pub(crate) fn run_options(&self, program: Program, control: Control) -> RunOptions {
         RunOptions { program: Arc::new(program), clock: self.clock, control, behaviour: None }
     }
 

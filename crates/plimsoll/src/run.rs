@@ -68,7 +68,7 @@ pub(crate) fn record(listener: &Listener, plan: LoadedPlan, request: &RunRequest
         request.keep.refuse_existing()?;
     }
     let target = prepare(plan, request)?.checked()?; // 2
-    let live = (request.progress == Progress::Shown).then(|| Live::new(&target.workload));
+    let live = (request.progress == Progress::Shown).then(|| Live::new(target.program.workload()));
     // Until here a signal ends the process as it ends any other: nothing has begun. From here on it ends the run.
     let control = listener.control_run();
     let mut recording = Recording::begin(&target, request, live)?; // 3

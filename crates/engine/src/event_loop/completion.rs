@@ -112,6 +112,7 @@ impl EventLoop {
         self.verdict.clear();
         let mut context = Context {
             now,
+            epoch_unix_ns: self.clock.epoch_unix_ns(),
             operations: &mut self.operations,
             requests: &mut self.requests,
             verdict: &mut self.verdict,

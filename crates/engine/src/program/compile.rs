@@ -28,12 +28,11 @@ use crate::exchange::{CHECKED_BODY_BYTES, KEPT_BODY_BYTES};
 use crate::index::{EndpointIndex, OriginIndex, ScenarioIndex};
 
 impl Program {
-    /// Compile a loaded plan and look up its hosts. `unix_ns` is the wall-clock time of the run's epoch in
-    /// nanoseconds since 1970.
+    /// Compile a loaded plan and look up its hosts.
     ///
     /// # Errors
     /// [`CompileError`], chiefly hosts without an address.
-    pub fn compile(plan: LoadedPlan, unix_ns: i128) -> Result<Program, CompileError> {
+    pub fn compile(plan: LoadedPlan) -> Result<Program, CompileError> {
         let LoadedPlan { workload, mut tables, schemas, tls: files, env } = plan;
         let tls = tls_of(&workload, &files)?;
         let redactor = Redactor::new(&workload, &env);
@@ -60,8 +59,6 @@ impl Program {
         }
         let Compiler { names, origins, endpoints, .. } = compiler;
         Ok(Program {
-            seed: workload.seed,
-            traceparent: workload.traceparent,
             origins,
             endpoints,
             phases: phases(&workload.phases),
@@ -71,7 +68,7 @@ impl Program {
             names,
             redactor,
             tls,
-            epoch_unix_ns: unix_ns,
+            workload,
         })
     }
 }

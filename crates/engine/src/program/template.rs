@@ -84,7 +84,7 @@ pub(crate) struct TemplateNames {
     data: Vec<(String, Table)>,
     pub(crate) variables: Vec<String>,
     counters: Vec<CounterStart>,
-    env: BTreeMap<String, String>,
+    pub(super) env: BTreeMap<String, String>,
     salts: u64,
 }
 

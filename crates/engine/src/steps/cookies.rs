@@ -69,7 +69,7 @@ impl PlanIteration {
             return;
         }
         let path = String::from_utf8_lossy(&draft.path).into_owned();
-        let now = DatedInstant { at: context.now, epoch_unix_ns: self.program.epoch_unix_ns };
+        let now = DatedInstant { at: context.now, epoch_unix_ns: self.epoch_unix_ns };
         let set = response.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(b"set-cookie"));
         for (_, line) in set {
             self.cookies.set(line, cookie_url(origin, &path), now);

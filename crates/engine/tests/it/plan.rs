@@ -153,8 +153,7 @@ impl Plan {
     pub(crate) fn compile_with(self, env: &[(&str, &str)]) -> Program {
         let Plan { workload, tables, schemas, tls } = self;
         let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Program::compile(LoadedPlan { workload, tables, schemas, tls, env }, 1_795_255_871_000_000_000)
-            .unwrap()
+        Program::compile(LoadedPlan { workload, tables, schemas, tls, env }).unwrap()
     }
 }
 

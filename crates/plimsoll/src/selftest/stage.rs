@@ -12,7 +12,6 @@ use evidence::{Histogram, Key, KeyId, Metric, Outcome, Tick};
 use workload::plan::{Files, LoadedPlan, Overrides, load as load_plan};
 
 use super::target::Target;
-use crate::clock;
 
 /// Between the last preparation and the first arrival.
 const LEAD: Duration = Duration::from_millis(50);
@@ -90,7 +89,7 @@ impl Stage {
 /// When the machine gives no socket or thread, or the engine cannot measure.
 pub(super) fn offer(load: Load) -> Result<Stage> {
     let target = Target::start(load.delay).context("the target of the self-test cannot be started")?;
-    let program = Program::compile(plan(load, &target)?, clock::now().as_nanosecond())?;
+    let program = Program::compile(plan(load, &target)?)?;
     let clock = Clock::starting_in(LEAD);
     let options = RunOptions { program: Arc::new(program), clock, control: Control::new(), behaviour: None };
     let (outlet, inlet) = exchange();
