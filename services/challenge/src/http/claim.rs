@@ -10,7 +10,7 @@ use axum::extract::State;
 use axum::response::Response;
 use std::sync::Arc;
 
-/// The body carries nothing and is not read.
+/// The body has no content and is not read.
 pub(super) async fn handle(
     State(api): State<Arc<Api>>,
     GoalPath { challenge_id, goal_id }: GoalPath,

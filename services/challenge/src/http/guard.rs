@@ -1,4 +1,5 @@
-//! Around every operation: a bound on how many run at once, who asks, and its rate, errors and duration.
+//! Around every operation: the limit on concurrent requests, authentication, and the metrics of rate, errors and
+//! duration.
 
 use super::error::{denied, overloaded};
 use super::identity::identify;
@@ -21,7 +22,7 @@ pub(super) struct Guard {
 pub(super) async fn run(State(guard): State<Guard>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     let response = match guard.limit.enter() {
-        Some(_place) => match identify(&guard.identity, &mut request).await {
+        Some(_slot) => match identify(&guard.identity, &mut request).await {
             Ok(()) => next.run(request).await,
             Err(reason) => denied(reason),
         },

@@ -1,7 +1,7 @@
-//! What a request meets on each port before it is routed, in the port's own words.
+//! The admission gate of each port: its metric, the paths it does not apply to, and its refusal.
 
 use crate::http;
-use crate::refusal::{Code, NO_ROOM};
+use crate::refusal::{Code, OVERLOADED_MESSAGE};
 use axum::body::Body;
 use axum::response::Response;
 use kit::serve::Words;
@@ -24,6 +24,6 @@ fn is_health(path: &str) -> bool {
 }
 
 fn refusal() -> Response {
-    let status: Status = Status::new(Code::Overloaded.grpc().into(), NO_ROOM);
+    let status: Status = Status::new(Code::Overloaded.grpc().into(), OVERLOADED_MESSAGE);
     status.into_http::<Body>()
 }
