@@ -8,11 +8,11 @@ mod generate;
 mod prerequisites;
 mod read;
 
-pub use fields::Problem;
-pub use generate::{CatalogSize, generate};
-
 use std::collections::HashMap;
 use std::path::Path;
+
+pub use fields::Problem;
+pub use generate::{CatalogSize, generate};
 
 /// Bytes that a challenge file may have: enough for a thousand times the goals of the generated one.
 const MAX_FILE_BYTES: u64 = 64 << 20;

@@ -13,6 +13,16 @@ mod messages;
 mod set_active;
 mod status;
 
+use std::sync::Arc;
+
+use axum::Router;
+use kit::health::Health;
+use kit::limit::Limit;
+use kit::metrics::Metrics;
+use tonic::service::Routes;
+use tonic::{Request, Response, Status};
+use tonic_health::server::HealthReporter;
+
 use crate::catalog::GoalIndex;
 use crate::identity::Identity;
 use crate::operations::Operations;
@@ -20,15 +30,7 @@ use crate::proto::PLAYERS;
 use crate::proto::service as proto;
 use crate::proto::service::service_server::{Service, ServiceServer};
 use crate::refusal::Code;
-use axum::Router;
 use guard::Guard;
-use kit::health::Health;
-use kit::limit::Limit;
-use kit::metrics::Metrics;
-use std::sync::Arc;
-use tonic::service::Routes;
-use tonic::{Request, Response, Status};
-use tonic_health::server::HealthReporter;
 
 /// The longest request is a selection of goals by id.
 const MAX_MESSAGE_BYTES: usize = 16 * 1024;

@@ -12,24 +12,25 @@ mod path;
 pub mod routes;
 mod set_active;
 
-use crate::identity::Identity;
-use crate::operations::Operations;
-use crate::refusal::{Code, NOT_OFFERED};
-use crate::render::{InitializeTemplate, ListTemplate};
+use std::sync::Arc;
+
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use bytes::Bytes;
-pub use error::overloaded;
-
-use error::refusal_response;
-use guard::Guard;
 use kit::health::Health;
 use kit::limit::Limit;
 use kit::metrics::Metrics;
+
+use crate::identity::Identity;
+use crate::operations::Operations;
+use crate::refusal::{Code, NOT_OFFERED};
+use crate::render::{InitializeTemplate, ListTemplate};
+pub use error::overloaded;
+use error::refusal_response;
+use guard::Guard;
 use routes::{Access, Route};
-use std::sync::Arc;
 
 /// What every route needs.
 pub struct Api {

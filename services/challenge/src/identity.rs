@@ -1,8 +1,9 @@
 //! Authentication of callers, the same for every transport. It must not depend on one.
 
-use crate::user::UserId;
 use http::{HeaderMap, header};
 use kit::auth::{Denied, Verifier, by_token, single};
+
+use crate::user::UserId;
 
 /// The test identity header, and gRPC metadata key. It has effect only where the settings switch it on.
 pub const TEST_HEADER: &str = "x-mock-user-id";

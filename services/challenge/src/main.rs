@@ -1,5 +1,9 @@
 //! The `challenge` command: serves players and publishers, and checks and generates challenge files.
 
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
 use challenge::catalog::{Catalog, CatalogSize, generate};
 use challenge::identity::TestHeader;
 use challenge::role::Role;
@@ -9,9 +13,6 @@ use clap::{Parser, Subcommand};
 use kit::drain::Signals;
 use kit::env::Env;
 use kit::probe;
-use std::io::Write;
-use std::path::PathBuf;
-use std::process::ExitCode;
 
 type Failure = Box<dyn std::error::Error>;
 

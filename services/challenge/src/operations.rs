@@ -1,12 +1,14 @@
 //! The players' operations. Every transport calls these and nothing else, so that all give the same results.
 
+use std::sync::Arc;
+
+use kit::clock::UtcMs;
+
 use crate::catalog::{Catalog, GoalIndex};
 use crate::claims::{ClaimError, Claims};
 use crate::rules::{Activation, ClaimRefusal, GoalRow, UserGoals};
 use crate::store::{Initialized, Store, StoreError};
 use crate::user::UserId;
-use kit::clock::UtcMs;
-use std::sync::Arc;
 
 /// Why an operation was refused.
 #[derive(Debug, Clone, thiserror::Error)]

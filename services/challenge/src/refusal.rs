@@ -1,9 +1,10 @@
 //! Every reason to refuse a request, with its codes for HTTP and gRPC in one table, so that both transports agree.
 
-use crate::operations::Refusal;
-use crate::rules::ClaimRefusal;
 use http::StatusCode;
 use kit::auth::Denied;
+
+use crate::operations::Refusal;
+use crate::rules::ClaimRefusal;
 
 /// The message of [`Code::Overloaded`].
 pub const OVERLOADED_MESSAGE: &str = "too many requests at once; try again";

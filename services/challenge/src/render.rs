@@ -8,11 +8,11 @@ mod goal;
 mod initialize;
 mod list;
 
+use serde::Serialize;
+
 pub use body::Chunks;
 pub use initialize::InitializeTemplate;
 pub use list::ListTemplate;
-
-use serde::Serialize;
 
 /// A JSON text: quoted and escaped.
 fn quoted(text: &str) -> String {

@@ -3,7 +3,22 @@
 mod gates;
 mod ports;
 
-pub use ports::Addresses;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use kit::auth::Verifier;
+use kit::backlog::Backlog;
+use kit::clock::UtcMs;
+use kit::drain::{Drain, Draining};
+use kit::health::Health;
+use kit::limit::Limit;
+use kit::metrics::Metrics;
+use kit::serve::{BindError, Bounds, Gate, Listener, Port, Protocol, Words};
+use tokio::task::JoinSet;
+use tonic::server::NamedService;
+use tonic::service::Routes;
+use tonic_health::server::HealthReporter;
 
 use crate::catalog::{Catalog, CatalogError};
 use crate::claims::Claims;
@@ -20,22 +35,8 @@ use crate::rewards::{HttpRewards, Ledger, RewardClient};
 use crate::role::Role;
 use crate::settings::Settings;
 use crate::store::{InFlightWindow, Store, StoreError, StoreOpenError, StoreOptions};
-use axum::Router;
-use kit::auth::Verifier;
-use kit::backlog::Backlog;
-use kit::clock::UtcMs;
-use kit::drain::{Drain, Draining};
-use kit::health::Health;
-use kit::limit::Limit;
-use kit::metrics::Metrics;
-use kit::serve::{BindError, Bounds, Gate, Listener, Port, Protocol, Words};
+pub use ports::Addresses;
 use ports::{Listeners, PlayerListeners};
-use std::sync::Arc;
-use std::time::Duration;
-use tokio::task::JoinSet;
-use tonic::server::NamedService;
-use tonic::service::Routes;
-use tonic_health::server::HealthReporter;
 
 /// The checked-in challenge file, used when no other is configured.
 pub const EMBEDDED_CHALLENGES: &str = include_str!("../../../examples/challenge.json");

@@ -3,16 +3,18 @@
 mod rewards;
 mod store;
 
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use kit::env::{Env, EnvError};
+
 use crate::claims::ClaimMaintenance;
 use crate::events::Acknowledge;
 use crate::identity::TestHeader;
 use crate::rewards::RewardSettings;
 use crate::role::Role;
 use crate::store::StoreOptions;
-use kit::env::{Env, EnvError};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
-use std::time::Duration;
 
 /// Why the settings cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -153,6 +155,7 @@ fn ports(env: &Env) -> Result<Ports, EnvError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
     use crate::store::Sync;
 
     fn refused(pairs: &[(&str, &str)]) -> String {

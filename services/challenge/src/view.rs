@@ -3,11 +3,12 @@
 //!
 //! Nothing here depends on a transport.
 
+use kit::clock::UtcMs;
+use serde::Serialize;
+
 use crate::catalog::{Catalog, Goal, GoalIndex, Reward};
 use crate::rules::{Activation, GoalRow, Status, UserGoals, is_locked, progress, status};
 use crate::store::Initialized;
-use kit::clock::UtcMs;
-use serde::Serialize;
 
 /// Which goals a list shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

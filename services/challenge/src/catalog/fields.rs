@@ -1,9 +1,10 @@
 //! Reading JSON objects field by field, so that every problem is reported with its path, and all at once.
 
-use serde_json::{Map, Value};
 use std::cell::RefCell;
 use std::fmt;
 use std::ops::RangeInclusive;
+
+use serde_json::{Map, Value};
 
 /// Problems reported at most.
 const MAX_PROBLEMS: usize = 50;

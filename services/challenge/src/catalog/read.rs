@@ -1,9 +1,11 @@
 //! From JSON to challenges and goals: the shape of each, then the rules over the whole file.
 
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+
 use super::fields::{Fields, Problem, Problems};
 use super::{Challenge, ChallengeIndex, EventSource, Goal, GoalIndex, ProgressMode, Reward, prerequisites};
-use serde_json::Value;
-use std::collections::{HashMap, HashSet};
 
 const CHALLENGE_KEYS: [&str; 4] = ["challengeId", "name", "description", "goals"];
 const GOAL_KEYS: [&str; 9] = [
@@ -169,6 +171,6 @@ fn resolve_prerequisites(goals: &mut [Goal], paths: &[String], problems: &Proble
     if let Some(cycle) = prerequisites::cycle(goals) {
         let names: Vec<&str> = cycle.iter().map(|index| goals[index.0 as usize].id.as_str()).collect();
         let path = format!("{}.prerequisites", paths[cycle[0].0 as usize]);
-        problems.add(path, format!("goals wait for each other in a circle: {}", names.join(" -> ")));
+        problems.add(path, format!("the prerequisites form a cycle: {}", names.join(" -> ")));
     }
 }

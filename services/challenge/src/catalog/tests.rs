@@ -1,6 +1,7 @@
 //! Challenge files that are refused, each with its path and reason; and the generated files.
 
 use super::*;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -199,9 +200,9 @@ fn the_whole_file_is_checked() {
 fn prerequisite_cycles_are_refused_with_their_goals() {
     assert_eq!(
         refused(&file(&[goal("z", &["a"]), goal("a", &["b"]), goal("b", &["c"]), goal("c", &["a"])])),
-        "f.json: challenges[0].goals[1].prerequisites: goals wait for each other in a circle: a -> b -> c -> a"
+        "f.json: challenges[0].goals[1].prerequisites: the prerequisites form a cycle: a -> b -> c -> a"
     );
-    assert!(refused(&file(&[goal("a", &["a"])])).ends_with("in a circle: a -> a"));
+    assert!(refused(&file(&[goal("a", &["a"])])).ends_with("form a cycle: a -> a"));
     let diamond = file(&[goal("a", &[]), goal("b", &["a"]), goal("c", &["a"]), goal("d", &["b", "c"])]);
     assert!(Catalog::parse("f", &diamond.to_string()).is_ok());
 }

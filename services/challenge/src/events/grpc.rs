@@ -1,14 +1,16 @@
 //! The two event services that publishers call, translated to and from the intake.
 
+use std::sync::Arc;
+use std::time::Instant;
+
+use kit::metrics::{Endpoint, Metrics};
+use tonic::{Request, Response, Status};
+
 use super::{EventMessage, EventPayload, Intake, IntakeError, IntakeOutcome, StatisticChange};
 use crate::proto::account::UserLoggedIn;
 use crate::proto::account::user_authentication_user_logged_in_service_server::UserAuthenticationUserLoggedInService;
 use crate::proto::statistic::StatItemUpdated;
 use crate::proto::statistic::statistic_stat_item_updated_service_server::StatisticStatItemUpdatedService;
-use kit::metrics::{Endpoint, Metrics};
-use std::sync::Arc;
-use std::time::Instant;
-use tonic::{Request, Response, Status};
 
 /// Both services on one intake.
 #[derive(Clone)]

@@ -1,10 +1,11 @@
 //! `ClaimGoalReward`
 
+use tonic::{Request, Response};
+
 use super::guard::caller;
 use super::{Players, RpcResult, messages};
 use crate::proto::service::{ClaimRewardRequest, ClaimRewardResponse};
 use crate::view::Claimed;
-use tonic::{Request, Response};
 
 pub(super) async fn handle(
     players: &Players,

@@ -1,14 +1,16 @@
 //! Applied to every rpc on every gRPC port: calls have a deadline, and a malformed message is reported as the caller's
 //! error, not as an internal one.
 
-use super::status::{ERROR_CODE, refusal_response};
-use crate::refusal::Code;
+use std::time::Duration;
+
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::Response;
 use kit::grpc::asked;
-use std::time::Duration;
 use tonic::Status;
+
+use super::status::{ERROR_CODE, refusal_response};
+use crate::refusal::Code;
 
 /// Longest time until a call's message has arrived and its response begins.
 const MAX_WAIT: Duration = Duration::from_secs(30);

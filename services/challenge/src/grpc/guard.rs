@@ -1,21 +1,23 @@
 //! Around every rpc of the players' service: the limit on concurrent calls, authentication, and the metrics of rate,
 //! errors and duration. Calls of other services (health, reflection) are passed on: they contain no player's data.
 
-use super::status::{self, refusal};
-use crate::http::routes::Access;
-use crate::identity::Identity;
-use crate::refusal::{Code, OVERLOADED_MESSAGE};
-use crate::user::UserId;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use kit::grpc::outcome;
 use kit::limit::Limit;
 use kit::metrics::{Endpoint, Metrics};
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::time::Instant;
 use tonic::Status;
+
+use super::status::{self, refusal};
+use crate::http::routes::Access;
+use crate::identity::Identity;
+use crate::refusal::{Code, OVERLOADED_MESSAGE};
+use crate::user::UserId;
 
 /// Each rpc's path, its name in the metrics, and which callers may call it.
 const RPCS: [(&str, &str, Access); 8] = [
@@ -85,8 +87,10 @@ pub(super) async fn run(State(guard): State<Guard>, request: Request, next: Next
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::proto::PLAYERS;
+
     use prost::Message;
+
+    use crate::proto::PLAYERS;
 
     #[test]
     fn every_rpc_of_the_service_is_guarded() {

@@ -1,10 +1,11 @@
 //! `HealthCheck`
 
+use tonic::Response;
+
 use super::status::refusal;
 use super::{Players, RpcResult};
 use crate::proto::service::HealthCheckResponse;
 use crate::refusal::Code;
-use tonic::Response;
 
 /// Whether this process serves. Without authentication, because health checkers have no identity.
 pub(super) fn handle(players: &Players) -> RpcResult<HealthCheckResponse> {

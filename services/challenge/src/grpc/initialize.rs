@@ -1,10 +1,11 @@
 //! `InitializePlayer`
 
+use tonic::{Request, Response};
+
 use super::guard::caller;
 use super::{Players, RpcResult, messages};
 use crate::proto::service::{InitializeRequest, InitializeResponse};
 use crate::view::{AssignedView, assigned};
-use tonic::{Request, Response};
 
 pub(super) async fn handle(
     players: &Players,

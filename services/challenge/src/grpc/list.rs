@@ -1,11 +1,12 @@
 //! `GetUserChallenges`
 
+use kit::clock::UtcMs;
+use tonic::{Request, Response};
+
 use super::guard::caller;
 use super::{Players, RpcResult, messages};
 use crate::proto::service::{GetChallengesRequest, GetChallengesResponse};
 use crate::view::GoalFilter;
-use kit::clock::UtcMs;
-use tonic::{Request, Response};
 
 pub(super) async fn handle(
     players: &Players,

@@ -1,10 +1,11 @@
 //! From views to gRPC messages, field by field.
 
+use kit::clock::UtcMs;
+
 use crate::catalog::{Catalog, Challenge, Goal, GoalIndex};
 use crate::proto::service as proto;
 use crate::rules::UserGoals;
 use crate::view::{AssignedView, GoalFilter, GoalView, RequirementView, RewardView, instant};
-use kit::clock::UtcMs;
 
 pub(super) fn challenges(
     catalog: &Catalog,

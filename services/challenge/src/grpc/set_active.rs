@@ -1,11 +1,12 @@
 //! `SetGoalActive`
 
+use tonic::{Request, Response};
+
 use super::guard::caller;
 use super::{Players, RpcResult};
 use crate::proto::service::{SetGoalActiveRequest, SetGoalActiveResponse};
 use crate::rules::Activation;
 use crate::view::ActiveSet;
-use tonic::{Request, Response};
 
 pub(super) async fn handle(
     players: &Players,

@@ -1,11 +1,12 @@
 //! Refusals over gRPC: the code, the message, and in the metadata the name that HTTP responses have as `errorCode`.
 
-use crate::operations::Refusal;
-use crate::refusal::Code;
 use axum::body::Body;
 use axum::http::Response;
 use tonic::Status;
 use tonic::metadata::{MetadataMap, MetadataValue};
+
+use crate::operations::Refusal;
+use crate::refusal::Code;
 
 /// The metadata key of the name that distinguishes refusals with the same code.
 pub(super) const ERROR_CODE: &str = "error-code";

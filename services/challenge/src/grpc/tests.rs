@@ -1,6 +1,13 @@
 //! gRPC messages equal the JSON responses: each message, converted by proto3's own JSON mapping, equals the text of the
 //! HTTP response, for any rows of a user.
 
+use std::sync::OnceLock;
+
+use proptest::prelude::*;
+use prost::Message;
+use prost_reflect::{DescriptorPool, DynamicMessage, SerializeOptions};
+use serde_json::Value;
+
 use super::messages;
 use crate::proto::PLAYERS;
 use crate::proto::service as proto;
@@ -9,11 +16,6 @@ use crate::render::{InitializeTemplate, ListTemplate};
 use crate::rules::UserGoals;
 use crate::store::Initialized;
 use crate::view::{GoalFilter, assigned};
-use proptest::prelude::*;
-use prost::Message;
-use prost_reflect::{DescriptorPool, DynamicMessage, SerializeOptions};
-use serde_json::Value;
-use std::sync::OnceLock;
 
 /// The message in proto3's JSON mapping, with zero values.
 fn to_json(name: &str, message: &impl Message) -> Value {

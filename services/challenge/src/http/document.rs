@@ -1,12 +1,14 @@
 //! `GET openapi.json` and `GET apidocs/`: the API's documentation for programs and for people. The document is written
 //! by hand; tests compare it with the routes and with real responses.
 
-use super::{Api, json};
+use std::sync::Arc;
+
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use std::sync::Arc;
+
+use super::{Api, json};
 
 const DOCUMENT: &str = include_str!("../../openapi.json");
 const PAGE: &str = include_str!("../../apidocs.html");
@@ -34,10 +36,13 @@ pub(super) async fn page() -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    use std::collections::BTreeSet;
+
+    use serde_json::{Value, json};
+
     use crate::http::routes::{self, Access};
     use crate::refusal::Code;
-    use serde_json::{Value, json};
-    use std::collections::BTreeSet;
 
     fn read(base_path: &str) -> Value {
         serde_json::from_slice(&at(base_path)).unwrap()

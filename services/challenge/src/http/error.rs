@@ -1,13 +1,15 @@
 //! Refusals over HTTP: `{"errorCode","message","code"}`, the last being the gRPC code.
 
-use crate::operations::Refusal;
-use crate::refusal::{Code, OVERLOADED_MESSAGE};
+use std::sync::LazyLock;
+
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use kit::auth::Denied;
-use std::sync::LazyLock;
+
+use crate::operations::Refusal;
+use crate::refusal::{Code, OVERLOADED_MESSAGE};
 
 /// Seconds after which a refused request may be retried.
 const RETRY_AFTER_S: &str = "1";

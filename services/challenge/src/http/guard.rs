@@ -1,16 +1,18 @@
 //! Around every operation: the limit on concurrent requests, authentication, and the metrics of rate, errors and
 //! duration.
 
-use super::error::{denied, overloaded};
-use super::identity::identify;
-use crate::identity::Identity;
+use std::sync::Arc;
+use std::time::Instant;
+
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use kit::limit::Limit;
 use kit::metrics::Endpoint;
-use std::sync::Arc;
-use std::time::Instant;
+
+use super::error::{denied, overloaded};
+use super::identity::identify;
+use crate::identity::Identity;
 
 #[derive(Clone)]
 pub(super) struct Guard {

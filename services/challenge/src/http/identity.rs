@@ -1,12 +1,13 @@
 //! Authentication over HTTP: the decision of [`crate::identity`] becomes a part of the request, or a refusal.
 
-use super::error::denied;
-use crate::identity::Identity;
-use crate::user::UserId;
 use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::response::Response;
 use kit::auth::Denied;
+
+use super::error::denied;
+use crate::identity::Identity;
+use crate::user::UserId;
 
 /// The user of a request. Only [`identify`] adds one to a request.
 #[derive(Clone)]

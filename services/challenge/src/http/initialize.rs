@@ -1,11 +1,13 @@
 //! `POST v1/challenges/initialize`
 
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+
 use super::identity::Caller;
 use super::{Api, json};
 use crate::operations::Refusal;
-use axum::extract::State;
-use axum::response::Response;
-use std::sync::Arc;
 
 /// The body has no content and is not read.
 pub(super) async fn handle(State(api): State<Arc<Api>>, Caller(user): Caller) -> Result<Response, Refusal> {

@@ -1,14 +1,16 @@
 //! `GET v1/challenges?active_only=true`
 
-use super::identity::Caller;
-use super::{Api, json};
-use crate::operations::Refusal;
-use crate::view::GoalFilter;
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use kit::clock::UtcMs;
-use std::sync::Arc;
+
+use super::identity::Caller;
+use super::{Api, json};
+use crate::operations::Refusal;
+use crate::view::GoalFilter;
 
 pub(super) async fn handle(
     State(api): State<Arc<Api>>,

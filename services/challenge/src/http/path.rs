@@ -1,10 +1,11 @@
 //! The ids in a path, as text. Whether the goal exists is checked by the operations.
 
-use super::error::refusal_response;
-use crate::refusal::Code;
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use axum::response::Response;
+
+use super::error::refusal_response;
+use crate::refusal::Code;
 
 /// `…/challenges/{challenge_id}/goals/{goal_id}/…`, percent-decoded.
 pub(super) struct GoalPath {

@@ -1,10 +1,12 @@
 //! Every route, and its access. The router is made of this list alone, so a route that is not in it does not exist, and
 //! a route is for players unless it is marked public.
 
-use super::{Api, claim, document, healthz, initialize, list, not_offered, set_active};
+use std::sync::Arc;
+
 use axum::http::Method;
 use axum::routing::{MethodRouter, get, post, put};
-use std::sync::Arc;
+
+use super::{Api, claim, document, healthz, initialize, list, not_offered, set_active};
 
 /// Which callers may call a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,13 @@
 //! `PUT v1/challenges/{challenge_id}/goals/{goal_id}/active`
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, to_bytes};
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+
 use super::error::refusal_response;
 use super::identity::Caller;
 use super::path::GoalPath;
@@ -8,12 +16,6 @@ use crate::refusal::Code;
 use crate::render;
 use crate::rules::Activation;
 use crate::view::ActiveSet;
-use axum::body::{Body, to_bytes};
-use axum::extract::State;
-use axum::response::{IntoResponse, Response};
-use serde::Deserialize;
-use std::sync::Arc;
-use std::time::Duration;
 
 const MAX_BODY_BYTES: usize = 16 * 1024;
 /// Without a limit, a body that arrives slowly would hold a slot of the request limit indefinitely.
@@ -60,11 +62,13 @@ async fn read(body: Body) -> Result<Activation, Response> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+
     use axum::http::StatusCode;
     use bytes::Bytes;
     use http_body::Frame;
-    use std::pin::Pin;
-    use std::task::{Context, Poll};
 
     struct Never;
 

@@ -1,10 +1,11 @@
 //! A response body of known length made of shared slices.
 
-use bytes::Bytes;
-use http_body::{Body, Frame, SizeHint};
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
 
 /// Above this many slices, one copy costs less than passing them to the kernel one by one.
 const MAX_SLICES: usize = 64;

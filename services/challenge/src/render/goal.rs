@@ -1,9 +1,10 @@
 //! One goal in a list: the fields that are the same for every user, and the user's own fields.
 
+use std::fmt::Write;
+
 use super::{json, quoted};
 use crate::catalog::Goal;
 use crate::view::{GoalView, RequirementView, RewardView, instant};
-use std::fmt::Write;
 
 /// `{"goalId":…` up to where the user's own fields begin.
 pub(super) fn shared_fields(goal: &Goal) -> String {

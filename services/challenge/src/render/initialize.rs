@@ -1,10 +1,11 @@
 //! The response to `initialize`: the user's active goals.
 
+use std::fmt::Write;
+
 use super::{goal, quoted};
 use crate::catalog::{Catalog, Goal, GoalIndex};
 use crate::store::Initialized;
 use crate::view::{AssignedView, assigned, instant};
-use std::fmt::Write;
 
 /// The parts of each goal that are the same for every user.
 pub struct InitializeTemplate {

@@ -1,13 +1,15 @@
 //! The challenge list: one text prepared for a user without rows, whose gaps are filled with the user's own fields.
 
+use std::ops::Range;
+
+use bytes::Bytes;
+use kit::clock::UtcMs;
+
 use super::body::Chunks;
 use super::{goal, quoted};
 use crate::catalog::{Catalog, GoalIndex};
 use crate::rules::UserGoals;
 use crate::view::{GoalFilter, GoalView};
-use bytes::Bytes;
-use kit::clock::UtcMs;
-use std::ops::Range;
 
 /// The prepared list.
 pub struct ListTemplate {

@@ -1,14 +1,17 @@
 //! Responses from prepared texts equal a plain rendering of the same messages, byte for byte.
 
 use super::*;
+
+use std::sync::OnceLock;
+
+use kit::clock::UtcMs;
+use proptest::prelude::*;
+use serde::Serialize;
+
 use crate::catalog::{Catalog, CatalogSize, Goal, GoalIndex, generate};
 use crate::rules::{GoalRow, Status, UserGoals, is_locked, progress, status};
 use crate::store::Initialized;
 use crate::view::{GoalFilter, instant};
-use kit::clock::UtcMs;
-use proptest::prelude::*;
-use serde::Serialize;
-use std::sync::OnceLock;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -3,8 +3,8 @@
 //! Every attempt at a grant has the same key; the service must grant once for each key. So an attempt with an unknown
 //! outcome is retried, within bounds; a refused one is not.
 
-use super::{GrantError, GrantFuture, RewardClient, Token};
-use crate::grant::Grant;
+use std::time::{Duration, Instant};
+
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use kit::client::{CallError, CallResponse, Client};
@@ -14,8 +14,10 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use serde::Serialize;
-use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
+
+use super::{GrantError, GrantFuture, RewardClient, Token};
+use crate::grant::Grant;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// Before the second attempt; doubled before each further one.

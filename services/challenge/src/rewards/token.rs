@@ -1,9 +1,10 @@
 //! The bearer token for the reward service. It must never appear in logs or messages.
 
-use http::HeaderValue;
 use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+
+use http::HeaderValue;
 
 const MAX_BYTES: u64 = 16 * 1024;
 

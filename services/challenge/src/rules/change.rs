@@ -1,8 +1,9 @@
 //! How events, `initialize` and `set active` change a user's rows.
 
+use kit::clock::UtcMs;
+
 use super::{EventOrder, GoalRow, UserGoals, status};
 use crate::catalog::{Catalog, Goal, GoalIndex, ProgressMode, Trigger};
-use kit::clock::UtcMs;
 
 /// What happened to a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

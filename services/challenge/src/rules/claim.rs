@@ -1,8 +1,9 @@
 //! When a reward may be claimed.
 
+use kit::clock::UtcMs;
+
 use super::{GoalRow, UserGoals, is_locked};
 use crate::catalog::{Catalog, GoalIndex};
-use kit::clock::UtcMs;
 
 /// Why a claim is refused, in the order in which the reasons are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

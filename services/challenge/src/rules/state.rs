@@ -1,7 +1,8 @@
 //! The state of a user: one row for each goal that the user was ever assigned.
 
-use crate::catalog::GoalIndex;
 use kit::clock::UtcMs;
+
+use crate::catalog::GoalIndex;
 
 /// The state of one user's goal.
 #[derive(Debug, Clone, PartialEq, Eq)]

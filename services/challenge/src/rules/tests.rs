@@ -1,10 +1,12 @@
 //! The rules, applied by [`World`] to the goals of one user.
 
 use super::*;
-use crate::catalog::Catalog;
+
 use kit::clock::UtcMs;
 use proptest::prelude::*;
 use serde_json::{Value, json};
+
+use crate::catalog::Catalog;
 
 fn goal(id: &str, source: &str, extra: &Value) -> Value {
     let mut goal = json!({

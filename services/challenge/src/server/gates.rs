@@ -1,11 +1,12 @@
 //! The admission gate of each port: its metric, the paths it does not apply to, and its refusal.
 
-use crate::http;
-use crate::refusal::{Code, OVERLOADED_MESSAGE};
 use axum::body::Body;
 use axum::response::Response;
 use kit::serve::Words;
 use tonic::Status;
+
+use crate::http;
+use crate::refusal::{Code, OVERLOADED_MESSAGE};
 
 pub(super) const HTTP: Words = Words {
     metric: "http_refused_early",

@@ -1,10 +1,12 @@
 //! The ports of a role, and their addresses.
 
-use crate::role::Role;
-use crate::settings::Ports;
-use kit::serve::{BindError, Listener, listen};
 use std::fmt;
 use std::net::SocketAddr;
+
+use kit::serve::{BindError, Listener, listen};
+
+use crate::role::Role;
+use crate::settings::Ports;
 
 /// Where a running process listens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

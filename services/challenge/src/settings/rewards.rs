@@ -1,12 +1,14 @@
 //! The settings of rewards.
 
+use std::path::PathBuf;
+use std::time::Duration;
+
+use kit::client::{Bounds, Client};
+use kit::env::{Env, EnvError};
+
 use super::count;
 use crate::claims::ClaimMaintenance;
 use crate::rewards::{RewardSettings, Token};
-use kit::client::{Bounds, Client};
-use kit::env::{Env, EnvError};
-use std::path::PathBuf;
-use std::time::Duration;
 
 /// Only the status of a response is used; a larger body is not read.
 const MAX_ANSWER_BYTES: usize = 64 * 1024;

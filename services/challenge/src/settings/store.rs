@@ -1,12 +1,14 @@
 //! The settings of the store: PostgreSQL when `DB_HOST` is set, else the embedded SQLite.
 
+use std::path::PathBuf;
+use std::time::Duration;
+
+use kit::env::{Env, EnvError};
+use kit::postgres::ServerOptions;
+
 use super::{SettingsError, count};
 use crate::role::Role;
 use crate::store::{EventIdWindow, PostgresOptions, SqliteOptions, StoreOptions, Sync};
-use kit::env::{Env, EnvError};
-use kit::postgres::ServerOptions;
-use std::path::PathBuf;
-use std::time::Duration;
 
 /// `DATABASE_PATH` for a database that is deleted when the process ends.
 const TEMPORARY: &str = ":temporary:";

@@ -17,6 +17,17 @@ mod transaction;
 mod types;
 mod writer;
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use kit::metrics::Metrics;
+use kit::postgres::{ConnectError, Connector, ServerOptions, connect_patiently};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+
 use super::StoreError;
 use super::claims::{ClaimIntent, InFlightWindow};
 use super::command::Command;
@@ -25,17 +36,8 @@ use super::metrics::StoreMetrics;
 use crate::catalog::Catalog;
 use crate::rules::UserGoals;
 use crate::user::UserId;
-use kit::metrics::Metrics;
-use kit::postgres::{ConnectError, Connector, ServerOptions, connect_patiently};
 use maintenance::MaintenanceTask;
 use reader::{ReadMetrics, ReadRequest, Reader};
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
-use tokio::sync::oneshot;
-use tokio::task::JoinSet;
 use writer::Writer;
 
 /// Which database, and its options.

@@ -8,8 +8,16 @@ mod rows;
 mod schema;
 mod writer;
 
-pub use event_ids::EventIdWindow;
+use std::path::PathBuf;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use kit::clock::UtcMs;
+use kit::metrics::Metrics;
 pub use kit::sqlite::{OpenError, Sync};
+use kit::sqlite::{Place, Readers, open_writer};
 
 use super::StoreError;
 use super::claims::{ClaimIntent, InFlightWindow};
@@ -18,15 +26,8 @@ use super::group::WriterMessage;
 use crate::catalog::Catalog;
 use crate::rules::UserGoals;
 use crate::user::UserId;
+pub use event_ids::EventIdWindow;
 use event_ids::RecentEventIds;
-use kit::clock::UtcMs;
-use kit::metrics::Metrics;
-use kit::sqlite::{Place, Readers, open_writer};
-use std::path::PathBuf;
-use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
-use std::time::Duration;
 use writer::{Writer, WriterDatabase};
 
 /// The options of the embedded store.

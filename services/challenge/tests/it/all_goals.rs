@@ -1,9 +1,10 @@
 //! Players who have every goal of the file: a write reads only the goals that it may change.
 
-use crate::database::TestDatabase;
-use crate::support::{Player, Publisher, Server};
 use challenge::catalog::{CatalogSize, generate};
 use hyper::StatusCode;
+
+use crate::database::TestDatabase;
+use crate::support::{Player, Publisher, Server};
 
 /// A goal completed by one login, a goal that counts a statistic, and a goal with its prerequisite.
 const LOGIN_GOAL: &str = "goal-010-01";

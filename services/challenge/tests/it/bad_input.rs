@@ -1,8 +1,8 @@
 //! Invalid input: it is refused, changes nothing, and the service answers the next request.
 
-use crate::database::TestDatabase;
-use crate::process::Process;
-use crate::support::{Player, Server};
+use std::net::SocketAddr;
+use std::time::Duration;
+
 use axum::body::{Body, Bytes};
 use challenge::proto::service as proto;
 use hyper::{Method, Request, StatusCode};
@@ -10,11 +10,13 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
-use std::net::SocketAddr;
-use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tonic::Code;
+
+use crate::database::TestDatabase;
+use crate::process::Process;
+use crate::support::{Player, Server};
 
 const LIST: &str = "/challenge/v1/challenges";
 const ACTIVE: &str = "/challenge/v1/challenges/challenge-001/goals/goal-001-02/active";

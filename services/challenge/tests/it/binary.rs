@@ -1,9 +1,10 @@
 //! The real binary: its commands, its exit codes, and its shutdown.
 
-use crate::database::TestDatabase;
-use crate::process::{BINARY, Process, parsed, serving};
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Output, Stdio};
+
+use crate::database::TestDatabase;
+use crate::process::{BINARY, Process, parsed, serving};
 
 fn refused(command: &mut Command) -> String {
     let Output { status, stdout, stderr } = command.output().unwrap();

@@ -1,7 +1,7 @@
 //! Claims: exactly one grant, whatever fails meanwhile.
 
-use crate::database::TestDatabase;
-use crate::support::Server;
+use std::sync::{Arc, Mutex};
+
 use challenge::catalog::{Catalog, GoalIndex};
 use challenge::claims::{ClaimError, Claims};
 use challenge::grant::Grant;
@@ -12,8 +12,10 @@ use challenge::user::UserId;
 use hyper::StatusCode;
 use kit::metrics::Metrics;
 use serde_json::json;
-use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
+
+use crate::database::TestDatabase;
+use crate::support::Server;
 
 const LOGIN_GOAL: &str = "goal-010-01";
 const GRANTS: &str = "SELECT count(*) FROM reward_ledger";

@@ -1,18 +1,20 @@
 //! The time of day is set back, or forward, while the service runs: timestamps and tokens follow it, nothing else does.
 
-use crate::database::TestDatabase;
-use crate::issuer::{KeyServer, Signer, claims};
-use crate::process::{Process, serving};
-use crate::reward_server::{RewardReaction, RewardServer};
-use crate::support::{Player, Publisher, until};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+
 use axum::body::Body;
 use hyper::{Request, StatusCode};
 use kit::clock::UtcMs;
 use peers::faketime::Clock;
 use serde_json::Value;
-use std::process::Stdio;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+
+use crate::database::TestDatabase;
+use crate::issuer::{KeyServer, Signer, claims};
+use crate::process::{Process, serving};
+use crate::reward_server::{RewardReaction, RewardServer};
+use crate::support::{Player, Publisher, until};
 
 const LOGIN_GOAL: &str = "goal-010-01";
 const KILLS_GOAL: &str = "goal-001-01";

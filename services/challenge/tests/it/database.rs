@@ -1,14 +1,16 @@
 //! A test's data: a folder of its own, and with PostgreSQL a database of its own as well.
 
-use crate::STORE;
+use std::path::Path;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use challenge::role::Role;
 use challenge::settings::Settings;
 use kit::env::Env;
 use peers::postgres::{Cluster, Options};
-use std::path::Path;
-use std::sync::LazyLock;
-use std::sync::atomic::{AtomicU32, Ordering};
 use tempfile::TempDir;
+
+use crate::STORE;
 
 /// Which store the tests of a binary run against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

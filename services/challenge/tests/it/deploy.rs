@@ -4,14 +4,16 @@ mod compose;
 mod kubernetes;
 mod yaml;
 
-use crate::process::BINARY;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
 use challenge::role::Role;
 use challenge::settings::{Settings, SettingsError};
 use kit::env::Env;
 use serde_json::Value;
-use std::collections::BTreeMap;
-use std::path::Path;
-use std::process::Command;
+
+use crate::process::BINARY;
 
 /// The longest time that the last commits may take after the drain.
 const LAST_COMMITS_S: u64 = 10;

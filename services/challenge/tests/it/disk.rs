@@ -1,11 +1,13 @@
 //! A full disk: writes are refused, acknowledged data is kept, reads continue.
 
+use std::process::{Command, Stdio};
+
+use hyper::StatusCode;
+use tonic::Code;
+
 use crate::database::{PORTS, TestDatabase};
 use crate::process::{BINARY, Process};
 use crate::support::{Player, Publisher};
-use hyper::StatusCode;
-use std::process::{Command, Stdio};
-use tonic::Code;
 
 const LOGIN_GOAL: &str = "goal-010-01";
 

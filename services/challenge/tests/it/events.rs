@@ -1,6 +1,5 @@
 //! The event services for publishers, over gRPC.
 
-use crate::support::{Server, connect, statistic};
 use challenge::proto::account::UserLoggedIn;
 use challenge::proto::statistic::{StatItem, StatItemUpdated};
 use prost::Message;
@@ -9,6 +8,8 @@ use tonic::Code;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
+
+use crate::support::{Server, connect, statistic};
 
 /// The goal that a login moves, one of the defaults.
 const LOGIN_GOAL: &str = "goal-010-01";

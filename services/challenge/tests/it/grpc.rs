@@ -1,7 +1,5 @@
 //! The players' API over gRPC, and its equality with the API over HTTP.
 
-use crate::issuer::{KeyServer, Signer, claims};
-use crate::support::{Caller, Server, connect};
 use challenge::proto::PLAYERS;
 use challenge::proto::service as proto;
 use hyper::{Method, StatusCode};
@@ -12,6 +10,9 @@ use tonic::{Code, Status};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 use tonic_reflection::pb::{v1, v1alpha};
+
+use crate::issuer::{KeyServer, Signer, claims};
+use crate::support::{Caller, Server, connect};
 
 const LIST: &str = "/challenge/v1/challenges";
 const LOGIN_GOAL: &str = "goal-010-01";

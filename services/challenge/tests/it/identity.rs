@@ -1,9 +1,10 @@
 //! Authentication is required on every route that is not public.
 
-use crate::support::Server;
 use challenge::http::routes::{Access, all};
 use hyper::StatusCode;
 use serde_json::json;
+
+use crate::support::Server;
 
 #[tokio::test]
 async fn every_route_except_the_public_ones_requires_authentication() {

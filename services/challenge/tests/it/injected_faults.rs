@@ -13,11 +13,13 @@ fn a_build_without_fault_injection_contains_no_fault() {
 
 #[cfg(feature = "faults")]
 mod built_in {
+    use std::time::{Duration, Instant};
+
+    use tokio::task::JoinSet;
+
     use crate::database::TestDatabase;
     use crate::process::{Process, serving};
     use crate::support::Player;
-    use std::time::{Duration, Instant};
-    use tokio::task::JoinSet;
 
     fn start(faults: &str) -> Process {
         Process::start_with(&TestDatabase::new(), &[("INJECT_FAULTS", faults.to_owned())])

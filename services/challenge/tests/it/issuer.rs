@@ -1,5 +1,7 @@
 //! An issuer of tokens: generated keys, and a key server that can fail.
 
+use std::sync::{Arc, Mutex};
+
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::rsa::{KeyPair as RsaKeyPair, KeySize};
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _, RSA_PKCS1_SHA256};
@@ -10,7 +12,6 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use kit::clock::UtcMs;
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex};
 
 pub(crate) const ISSUER: &str = "https://issuer.test";
 

@@ -2,16 +2,18 @@
 //!
 //! `CHALLENGE_KILL_ROUNDS` sets how many rounds are run (3 when unset).
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use challenge::server::Addresses;
+use hyper::StatusCode;
+use tokio::task::JoinSet;
+
 use crate::STORE;
 use crate::database::{StoreKind, TestDatabase};
 use crate::process::Process;
 use crate::support::{Player, Publisher};
-use challenge::server::Addresses;
-use hyper::StatusCode;
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use tokio::task::JoinSet;
 
 const LOGIN_GOAL: &str = "goal-010-01";
 const KILLS_GOAL: &str = "goal-001-01";

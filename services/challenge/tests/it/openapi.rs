@@ -1,12 +1,14 @@
 //! The API's document compared with real responses: every operation, and every refusal that a test can cause.
 
-use crate::schema::differences;
-use crate::support::{Player, Server};
+use std::collections::BTreeSet;
+
 use axum::body::Body;
 use hyper::{Method, Request};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 use tokio::io::AsyncWriteExt;
+
+use crate::schema::differences;
+use crate::support::{Player, Server};
 
 const BASE: &str = "/challenge";
 

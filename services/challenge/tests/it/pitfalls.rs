@@ -1,12 +1,14 @@
 //! Mistakes that are easy to make in such a service, and that no other test covers. The table in the service's README
 //! names the tests for all of them.
 
-use crate::database::TestDatabase;
-use crate::support::Server;
+use std::path::{Path, PathBuf};
+
 use challenge::catalog::{CatalogSize, generate};
 use hyper::StatusCode;
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+
+use crate::database::TestDatabase;
+use crate::support::Server;
 
 /// Brackets, quotes and braces in texts do not affect the gaps of the prepared list.
 #[tokio::test]

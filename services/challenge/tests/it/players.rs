@@ -1,11 +1,13 @@
 //! The players' API over HTTP.
 
-use crate::support::{Player, Server};
+use std::collections::HashSet;
+
 use challenge::role::Role;
 use hyper::{Method, StatusCode};
 use serde_json::json;
-use std::collections::HashSet;
 use tokio::io::AsyncReadExt;
+
+use crate::support::{Player, Server};
 
 const LIST: &str = "/challenge/v1/challenges";
 

@@ -1,9 +1,11 @@
 //! The real binary in a process of its own.
 
-use crate::database::{PORTS, TestDatabase};
-use challenge::server::Addresses;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, ExitStatus, Stdio};
+
+use challenge::server::Addresses;
+
+use crate::database::{PORTS, TestDatabase};
 
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_challenge");
 

@@ -1,13 +1,15 @@
 //! Rewards granted by a real HTTP service that fails in configured ways: one grant, whatever fails.
 
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use hyper::StatusCode;
+use serde_json::{Value, json};
+
 use crate::database::TestDatabase;
 use crate::process::Process;
 use crate::reward_server::{RewardReaction, RewardServer};
 use crate::support::{Player, Publisher, Server, until};
-use hyper::StatusCode;
-use serde_json::{Value, json};
-use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
 
 const LOGIN_GOAL: &str = "goal-010-01";
 const OPEN: &str = "SELECT count(*) FROM claims WHERE granted_at IS NULL";

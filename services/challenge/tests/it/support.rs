@@ -1,6 +1,8 @@
 //! A server in this process, and the HTTP and gRPC clients of tests.
 
-use crate::database::TestDatabase;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
 use axum::body::{Body, to_bytes};
 use challenge::proto::account::UserLoggedIn;
 use challenge::proto::account::user_authentication_user_logged_in_service_client::UserAuthenticationUserLoggedInServiceClient as LoginClient;
@@ -12,9 +14,9 @@ use challenge::server::{Addresses, Running, start};
 use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
-use std::net::SocketAddr;
-use std::time::{Duration, Instant};
 use tonic::transport::{Channel, Endpoint};
+
+use crate::database::TestDatabase;
 
 /// A server in this process on ports and a database of its own.
 pub(crate) struct Server {

@@ -1,14 +1,15 @@
 //! Bearer tokens, with real requests to a real server whose keys come from a real key server.
 
-use crate::database::TestDatabase;
-use crate::issuer::{KeyServer, Signer, claims, claims_with, now_s, unsigned};
-use crate::support::{Player, Server, until};
 use axum::body::Body;
 use challenge::proto::service::InitializeRequest;
 use challenge::proto::service::service_client::ServiceClient;
 use hyper::{Request, StatusCode};
 use serde_json::{Value, json};
 use tonic::Code;
+
+use crate::database::TestDatabase;
+use crate::issuer::{KeyServer, Signer, claims, claims_with, now_s, unsigned};
+use crate::support::{Player, Server, until};
 
 const LIST: &str = "/challenge/v1/challenges";
 

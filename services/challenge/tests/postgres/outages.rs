@@ -1,17 +1,19 @@
 //! A PostgreSQL that is killed, stopped, stalled, locked or out of connections: acknowledged events are counted once,
 //! the rest is refused, and the service recovers by itself. Each test has its own cluster.
 
-use crate::support::{Player, Publisher, until};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use challenge::role::Role;
 use challenge::server::{Running, start};
 use challenge::settings::Settings;
 use hyper::StatusCode;
 use kit::env::Env;
 use peers::postgres::{Cluster, DATABASE, Options};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::task::JoinSet;
 use tonic::Code;
+
+use crate::support::{Player, Publisher, until};
 
 const LOGIN_GOAL: &str = "goal-010-01";
 

@@ -1,12 +1,13 @@
 //! Several processes on one database: they start at once, serialise the writes of a user, and see each other's writes.
 
-use crate::database::TestDatabase;
-use crate::process::Process;
-use crate::support::{Player, Publisher};
 use challenge::role::Role;
 use challenge::server::{Running, start};
 use hyper::StatusCode;
 use tokio::task::JoinSet;
+
+use crate::database::TestDatabase;
+use crate::process::Process;
+use crate::support::{Player, Publisher};
 
 const LOGIN_GOAL: &str = "goal-010-01";
 

@@ -1,12 +1,14 @@
 //! Two faults that make the writing of events slow, injected on purpose.
 
+use std::collections::BTreeSet;
+
+use kit::faults::{Turns, amount};
+use tokio_postgres::types::Type;
+use tokio_postgres::{Client, Error};
+
 use super::statements::WriterStatements;
 use crate::faults::{GOAL_BY_GOAL, UNINDEXED};
 use crate::store::read_set::ReadSet;
-use kit::faults::{Turns, amount};
-use std::collections::BTreeSet;
-use tokio_postgres::types::Type;
-use tokio_postgres::{Client, Error};
 
 static GROUPS: Turns = Turns::new();
 

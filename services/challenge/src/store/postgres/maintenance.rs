@@ -1,15 +1,17 @@
 //! Periodic work on a connection of its own: check whether the server answers, delete expired event ids, find open
 //! claims.
 
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use kit::postgres::{Connector, Link, Stamp, within};
+use tokio::time::MissedTickBehavior;
+use tokio_postgres::types::ToSql;
+
 use super::rows;
 use super::statements::MaintenanceStatements;
 use crate::store::StoreError;
 use crate::store::claims::{ClaimIntent, InFlightWindow};
-use kit::postgres::{Connector, Link, Stamp, within};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
-use tokio::time::MissedTickBehavior;
-use tokio_postgres::types::ToSql;
 
 /// Between two checks whether the server answers.
 const CHECK_PERIOD: Duration = Duration::from_secs(1);

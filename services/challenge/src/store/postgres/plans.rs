@@ -1,11 +1,13 @@
 //! The plans of PostgreSQL for each statement on tables of some size: every statement finds its rows by an index, and
 //! every index serves a statement.
 
-use super::{schema, statements};
+use std::collections::BTreeSet;
+
 use kit::env::Env;
 use kit::postgres::{Connector, ServerOptions, connect_patiently, migrate};
 use peers::postgres::{Cluster, Options};
-use std::collections::BTreeSet;
+
+use super::{schema, statements};
 
 /// Enough users that a sequential scan is never the cheaper plan.
 const FILL: &str = "

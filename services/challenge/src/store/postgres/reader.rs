@@ -1,20 +1,22 @@
 //! A reader: one task, one connection. Requests that arrive while it waits for the database are combined into the next
 //! query, so that a busy service sends fewer queries and an idle one does not wait.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use kit::metrics::{Metrics, seconds_histogram};
+use kit::postgres::{Connector, Link, within};
+use prometheus_client::metrics::histogram::Histogram;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::oneshot;
+
 use super::rows;
 use super::statements::ReaderStatements;
 use crate::catalog::Catalog;
 use crate::rules::UserGoals;
 use crate::store::StoreError;
 use crate::user::UserId;
-use kit::metrics::{Metrics, seconds_histogram};
-use kit::postgres::{Connector, Link, within};
-use prometheus_client::metrics::histogram::Histogram;
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::time::Instant;
-use tokio::sync::mpsc::UnboundedReceiver;
-use tokio::sync::oneshot;
 
 /// Users in one query at most: bounds how long the first one waits for the others' rows.
 const MAX_USERS: usize = 64;

@@ -1,16 +1,18 @@
 //! Rows to and from PostgreSQL: a group's rows are sent as one array per column.
 
+use std::collections::HashMap;
+
+use kit::clock::UtcMs;
+use kit::postgres::Stamp;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Error, Row};
+
 use crate::catalog::Catalog;
 use crate::grant::Grant;
 use crate::rules::{GoalRow, UserGoals};
 use crate::store::batch::ChangedRow;
 use crate::store::claims::{ClaimChange, ClaimIntent, StoredClaim};
 use crate::user::UserId;
-use kit::clock::UtcMs;
-use kit::postgres::Stamp;
-use std::collections::HashMap;
-use tokio_postgres::types::ToSql;
-use tokio_postgres::{Error, Row};
 
 /// The goals of each user among rows of `USERS` or `GOALS`. Rows of goals that are not in the challenge file are skipped
 /// and stay in the table: if the goal comes back, so does its row.

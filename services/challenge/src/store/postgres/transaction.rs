@@ -1,6 +1,13 @@
 //! The two halves of a group's transaction. All statements of a half are sent before the first result is awaited, in
 //! the order of their text, so that each half costs one round trip.
 
+use std::collections::HashSet;
+
+use kit::clock::UtcMs;
+use kit::postgres::Stamp;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Error, Row};
+
 use super::rows::{self, ClaimColumns, GrantColumns, RowColumns};
 use super::statements::WriterStatements;
 use crate::catalog::Catalog;
@@ -10,11 +17,6 @@ use crate::store::claims::ClaimIntent;
 use crate::store::event_key::EventKey;
 use crate::store::read_set::ReadSet;
 use crate::user::UserId;
-use kit::clock::UtcMs;
-use kit::postgres::Stamp;
-use std::collections::HashSet;
-use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Error, Row};
 
 /// One transaction of a writer.
 #[derive(Clone, Copy)]

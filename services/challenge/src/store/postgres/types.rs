@@ -1,9 +1,11 @@
 //! Event keys as `uuid` in PostgreSQL's binary format.
 
-use crate::store::event_key::EventKey;
-use bytes::{BufMut, BytesMut};
 use std::error::Error;
+
+use bytes::{BufMut, BytesMut};
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, accepts, to_sql_checked};
+
+use crate::store::event_key::EventKey;
 
 type ConversionError = Box<dyn Error + Sync + Send>;
 

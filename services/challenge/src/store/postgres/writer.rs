@@ -1,6 +1,13 @@
 //! A writer: one task, one connection, one partition of the users. It collects the commands that have arrived, runs
 //! them in one transaction, commits, then sends all replies. Two round trips a group, however many commands are in it.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use kit::clock::UtcMs;
+use kit::postgres::{Connector, Link, within};
+use tokio::sync::mpsc::UnboundedReceiver;
+
 use super::statements::WriterStatements;
 use super::transaction::GroupTransaction;
 use crate::catalog::Catalog;
@@ -10,11 +17,6 @@ use crate::store::command::Command;
 use crate::store::group::{CommandGroup, WriterMessage};
 use crate::store::metrics::{GroupCounts, GroupStart, StoreMetrics};
 use crate::store::read_set::{CompleteUsers, ReadSet};
-use kit::clock::UtcMs;
-use kit::postgres::{Connector, Link, within};
-use std::sync::Arc;
-use std::time::Duration;
-use tokio::sync::mpsc::UnboundedReceiver;
 
 /// Commands in one transaction at most: bounds how many fail together, and how long the first one waits.
 const MAX_GROUP: usize = 1_024;

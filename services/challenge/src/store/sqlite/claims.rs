@@ -1,11 +1,12 @@
 //! Claims and the reward ledger in SQLite.
 
+use kit::clock::UtcMs;
+use rusqlite::{Connection, Row, params};
+
 use crate::grant::Grant;
 use crate::store::claims::{ClaimChange, ClaimIntent, InFlightWindow, StoredClaim};
 use crate::store::read_set::ClaimRef;
 use crate::user::UserId;
-use kit::clock::UtcMs;
-use rusqlite::{Connection, Row, params};
 
 const COLUMNS: &str =
     "user_id, goal_id, period, idempotency_key, reward_type, reward_id, quantity, granted_at";

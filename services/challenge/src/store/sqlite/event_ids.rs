@@ -1,11 +1,13 @@
 //! Which events were applied: the ids of the last hour (or the last million, whichever is fewer). They are in memory,
 //! and on disk in the same transaction as their effect, so that a restart forgets none of them.
 
-use crate::store::event_key::EventKey;
-use kit::clock::UtcMs;
-use rusqlite::{Connection, params};
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
+
+use kit::clock::UtcMs;
+use rusqlite::{Connection, params};
+
+use crate::store::event_key::EventKey;
 
 /// Ids expire in this many steps: more steps follow the window more exactly, and each costs one lookup.
 const STEPS: usize = 8;
@@ -117,8 +119,10 @@ fn ms(duration: Duration) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::sqlite::schema::MIGRATIONS;
+
     use kit::sqlite::{Place, Sync, open_writer};
+
+    use crate::store::sqlite::schema::MIGRATIONS;
 
     fn keys(range: std::ops::Range<u128>) -> Vec<EventKey> {
         range.map(EventKey).collect()

@@ -1,12 +1,13 @@
 //! A user's rows to and from the table.
 
+use kit::clock::UtcMs;
+use rusqlite::{Connection, Row, params};
+
 use crate::catalog::Catalog;
 use crate::rules::{GoalRow, UserGoals};
 use crate::store::batch::ChangedRow;
 use crate::store::read_set::UserPart;
 use crate::user::UserId;
-use kit::clock::UtcMs;
-use rusqlite::{Connection, Row, params};
 
 /// The columns that [`read`] expects.
 macro_rules! columns {

@@ -57,6 +57,7 @@ pub(super) const MIGRATIONS: [&str; 2] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+
     use kit::sqlite::{Place, Sync, open_writer};
     use rusqlite::Connection;
 

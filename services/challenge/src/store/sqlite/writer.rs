@@ -1,6 +1,17 @@
 //! The one thread that writes. It collects the commands that have arrived, runs them in one transaction, commits, then
 //! sends all replies.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use kit::clock::{Steady, UtcMs};
+use kit::metrics::Metrics;
+use kit::sqlite::OpenError;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
 use super::event_ids::RecentEventIds;
 use super::{claims, rows};
 use crate::catalog::Catalog;
@@ -11,15 +22,6 @@ use crate::store::group::{CommandGroup, WriterMessage};
 use crate::store::metrics::{GroupCounts, GroupStart, StoreMetrics};
 use crate::store::read_set::{CompleteUsers, LoadedGoals, ReadSet};
 use crate::user::UserId;
-use kit::clock::{Steady, UtcMs};
-use kit::metrics::Metrics;
-use kit::sqlite::OpenError;
-use rusqlite::{Connection, Transaction, TransactionBehavior};
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::JoinHandle;
-use std::time::Duration;
 
 /// Commands in one transaction at most: bounds how many fail together, and how long the first one waits.
 const MAX_GROUP: usize = 4_096;

@@ -1,8 +1,9 @@
 //! `deploy/compose.yaml`.
 
-use super::{LAST_COMMITS_S, Variables, assert_known, is_secret, role, settings, yaml};
 use challenge::role::Role;
 use serde_json::Value;
+
+use super::{LAST_COMMITS_S, Variables, assert_known, is_secret, role, settings, yaml};
 
 fn compose() -> Value {
     yaml::documents("compose.yaml").remove(0)

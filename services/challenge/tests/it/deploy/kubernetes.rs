@@ -1,9 +1,11 @@
 //! `deploy/kubernetes/`.
 
+use std::net::SocketAddr;
+
+use serde_json::{Map, Value};
+
 use super::{LAST_COMMITS_S, Variables, assert_known, is_secret, read, role, settings, yaml};
 use crate::support::{Player, Server};
-use serde_json::{Map, Value};
-use std::net::SocketAddr;
 
 /// Connections that PostgreSQL keeps for its superuser.
 const RESERVED: u64 = 3;

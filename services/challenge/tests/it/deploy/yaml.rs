@@ -1,9 +1,10 @@
 //! YAML as JSON values, so that checks can use JSON pointers.
 
-use saphyr_parser::{Event, Parser, ScalarStyle};
-use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+
+use saphyr_parser::{Event, Parser, ScalarStyle};
+use serde_json::{Map, Value};
 
 /// A file below `deploy/`.
 pub(crate) fn path(file: &str) -> PathBuf {
