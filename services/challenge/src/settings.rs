@@ -71,7 +71,7 @@ pub struct Settings {
     pub drain: Duration,
 }
 
-/// Addresses; port 0 asks for any free one.
+/// Addresses; port 0 means any free port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ports {
     /// Players' HTTP.

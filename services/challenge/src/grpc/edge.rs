@@ -17,7 +17,7 @@ const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// Runs the call within its own deadline and [`MAX_WAIT`].
 pub async fn run(request: Request, next: Next) -> Response {
-    let wait = asked(request.headers()).map_or(MAX_WAIT, |asked| asked.min(MAX_WAIT));
+    let wait = asked(request.headers()).map_or(MAX_WAIT, |timeout| timeout.min(MAX_WAIT));
     report_malformed(within(wait, next.run(request)).await)
 }
 

@@ -1,4 +1,4 @@
-//! The writes that a store can be asked for, and their results.
+//! The writes of a store, and their results.
 
 use kit::limit::Permit;
 use tokio::sync::oneshot;

@@ -16,9 +16,10 @@ const OPEN: &str = "SELECT count(*) FROM claims WHERE granted_at IS NULL";
 
 /// A server that uses the reward service, and a player who has completed the login goal.
 async fn server(rewards: &RewardServer, settings: &[(&str, &str)]) -> (Server, Player) {
-    let ours = rewards.settings();
-    let ours = ours.iter().map(|(name, value)| (*name, value.as_str()));
-    let server = Server::start_with(&ours.chain(settings.iter().copied()).collect::<Vec<_>>()).await;
+    let reward_settings = rewards.settings();
+    let reward_settings = reward_settings.iter().map(|(name, value)| (*name, value.as_str()));
+    let server =
+        Server::start_with(&reward_settings.chain(settings.iter().copied()).collect::<Vec<_>>()).await;
     server.publisher().await.log_in("ann", "1").await.unwrap();
     let ann = server.player("ann");
     (server, ann)

@@ -163,10 +163,10 @@ async fn without_a_free_connection_requests_are_refused_until_there_is_one() {
         Cluster::start_with(&Options { fsync: false, max_connections: 12, ..Options::default() }).unwrap();
     let running = serve(&cluster, &[]).await;
     under_load(&mut cluster, &running, async |cluster| {
-        let taken =
+        let terminate =
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'challenge'";
         cluster.sql("postgres", &format!("ALTER ROLE {} CONNECTION LIMIT 0", peers::postgres::USER)).unwrap();
-        cluster.sql("postgres", taken).unwrap();
+        cluster.sql("postgres", terminate).unwrap();
         let player = Player::new(running.addresses.http.unwrap(), "reader");
         until("readiness reports it", async || player.get("/challenge/healthz").await.0.as_u16() == 503)
             .await;

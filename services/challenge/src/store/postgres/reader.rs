@@ -41,7 +41,7 @@ impl ReadMetrics {
         let own = Self { users: Histogram::new(USERS_BOUNDS), wait_seconds: seconds_histogram() };
         let all = own.clone();
         metrics.register(|registry| {
-            registry.register("store_read_users", "Users asked for in one query", all.users);
+            registry.register("store_read_users", "Users read in one query", all.users);
             let help = "Time that a read waits for a connection before its query is sent";
             registry.register("store_read_wait_seconds", help, all.wait_seconds);
         });
