@@ -1,4 +1,4 @@
-//! Compiles the `.proto` files in process, so that a build needs no protoc, and keeps their descriptors for reflection.
+//! Compiles the `.proto` files in process, so that a build needs no protoc, and writes their descriptors for reflection.
 
 use std::path::Path;
 

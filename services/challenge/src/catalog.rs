@@ -1,33 +1,37 @@
 //! The challenges of a deployment: read from one JSON file, validated as a whole, immutable afterwards, and
-//! indexed by everything that rules ask for.
+//! indexed by everything that rules look up.
 //!
-//! Nothing here knows a user. Start at [`Catalog::parse`].
+//! Nothing here depends on a user. Start at [`Catalog::parse`].
 
 mod fields;
 mod generate;
 mod prerequisites;
 mod read;
 
-pub use fields::Problem;
-pub use generate::{Counts, generate};
-
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Bytes that a challenge file may have: a thousand times the generated one's goal count still fits.
+pub use fields::Problem;
+pub use generate::{CatalogSize, generate};
+
+/// Bytes that a challenge file may have: enough for a thousand times the goals of the generated one.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
-/// A goal's place in document order, over all challenges.
+/// A goal's index in document order, over all challenges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct GoalIx(pub u32);
+pub struct GoalIndex(pub u32);
 
-/// Goals that one kind of event may move: a place in [`Catalog`]'s table.
+/// A challenge's index in document order: in [`Catalog::challenges`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChallengeIndex(usize);
+
+/// The goals that one kind of event may move: an index into [`Catalog`]'s table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Trigger(u32);
 
 /// Where a goal's progress comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum EventSource {
     /// Each login counts one.
     Login,
     /// A statistic's latest value.
@@ -36,10 +40,10 @@ pub enum Source {
 
 /// How a statistic's value becomes progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum ProgressMode {
     /// The value itself.
     Absolute,
-    /// What the value has gained since the goal was assigned.
+    /// The increase of the value since the goal was assigned.
     Relative,
 }
 
@@ -59,28 +63,28 @@ pub struct Reward {
 pub struct Goal {
     /// Unique over the whole file.
     pub id: String,
-    /// For people.
+    /// Display text.
     pub name: String,
-    /// For people.
+    /// Display text.
     pub description: String,
     /// Which events may move it.
-    pub source: Source,
-    /// Assigned to every user without being asked for.
+    pub source: EventSource,
+    /// Assigned to every user automatically.
     pub is_default: bool,
     /// Must match the event's, for statistics.
     pub stat_code: String,
     /// Progress at which the goal is completed, at least 1.
     pub target: i32,
     /// How a value becomes progress.
-    pub mode: Mode,
+    pub mode: ProgressMode,
     /// What a claim grants.
     pub reward: Reward,
     /// Goals to be completed first, as written.
     pub prerequisite_ids: Vec<String>,
-    /// The same as places.
-    pub prerequisites: Vec<GoalIx>,
-    /// The challenge it belongs to, as a place in [`Catalog::challenges`].
-    pub challenge: usize,
+    /// The same as indexes.
+    pub prerequisites: Vec<GoalIndex>,
+    /// The challenge that it belongs to.
+    pub challenge: ChallengeIndex,
 }
 
 /// One challenge: a name for consecutive goals.
@@ -88,11 +92,11 @@ pub struct Goal {
 pub struct Challenge {
     /// Unique over the whole file.
     pub id: String,
-    /// For people.
+    /// Display text.
     pub name: String,
-    /// For people.
+    /// Display text.
     pub description: String,
-    /// Its goals' places in document order.
+    /// The indexes of its goals.
     pub goals: std::ops::Range<u32>,
 }
 
@@ -104,18 +108,18 @@ pub enum CatalogError {
     Unreadable {
         /// The file.
         file: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// The text is no JSON.
+    /// The text is not JSON.
     #[error("{file}: {source}")]
     Malformed {
         /// The file.
         file: String,
-        /// Says line and column.
+        /// The parser's error, with line and column.
         source: serde_json::Error,
     },
-    /// The JSON breaks rules; every breach found is listed.
+    /// The JSON violates rules; every violation found is listed.
     #[error("{}", listed(file, problems))]
     Invalid {
         /// The file.
@@ -136,20 +140,20 @@ pub struct Catalog {
     /// In document order.
     pub challenges: Vec<Challenge>,
     goals: Vec<Goal>,
-    defaults: Vec<GoalIx>,
-    dependants: Vec<Vec<GoalIx>>,
-    by_id: HashMap<String, GoalIx>,
-    challenge_by_id: HashMap<String, usize>,
+    defaults: Vec<GoalIndex>,
+    dependants: Vec<Vec<GoalIndex>>,
+    by_id: HashMap<String, GoalIndex>,
+    challenge_by_id: HashMap<String, ChallengeIndex>,
     by_stat_code: HashMap<String, Trigger>,
     login: Option<Trigger>,
-    triggered: Vec<Vec<GoalIx>>,
+    triggered: Vec<Vec<GoalIndex>>,
 }
 
 impl Catalog {
     /// Reads and validates a file.
     ///
     /// # Errors
-    /// When it cannot be read, is no JSON, or breaks a rule.
+    /// When it cannot be read, is not JSON, or violates a rule.
     pub fn load(path: &Path) -> Result<Self, CatalogError> {
         let file = path.display().to_string();
         let unreadable = |source| CatalogError::Unreadable { file: file.clone(), source };
@@ -164,7 +168,7 @@ impl Catalog {
     /// Reads and validates the text of `file`, a name used in errors only.
     ///
     /// # Errors
-    /// When it is no JSON or breaks a rule; all breaches are listed.
+    /// When it is not JSON or violates a rule; all violations are listed.
     pub fn parse(file: &str, text: &str) -> Result<Self, CatalogError> {
         let value = serde_json::from_str(text)
             .map_err(|source| CatalogError::Malformed { file: file.to_owned(), source })?;
@@ -175,8 +179,12 @@ impl Catalog {
 
     fn index(challenges: Vec<Challenge>, goals: Vec<Goal>) -> Self {
         let mut catalog = Self {
-            by_id: goals.iter().zip(0..).map(|(goal, ix)| (goal.id.clone(), GoalIx(ix))).collect(),
-            challenge_by_id: challenges.iter().enumerate().map(|(i, c)| (c.id.clone(), i)).collect(),
+            by_id: goals.iter().zip(0..).map(|(goal, index)| (goal.id.clone(), GoalIndex(index))).collect(),
+            challenge_by_id: challenges
+                .iter()
+                .enumerate()
+                .map(|(i, challenge)| (challenge.id.clone(), ChallengeIndex(i)))
+                .collect(),
             defaults: Vec::new(),
             dependants: vec![Vec::new(); goals.len()],
             by_stat_code: HashMap::new(),
@@ -185,63 +193,69 @@ impl Catalog {
             challenges,
             goals,
         };
-        for ix in (0..).map(GoalIx).take(catalog.goals.len()) {
-            catalog.index_goal(ix);
+        for index in (0..).map(GoalIndex).take(catalog.goals.len()) {
+            catalog.index_goal(index);
         }
         catalog
     }
 
-    fn index_goal(&mut self, ix: GoalIx) {
-        let goal = &self.goals[ix.0 as usize];
+    fn index_goal(&mut self, index: GoalIndex) {
+        let goal = &self.goals[index.0 as usize];
         if goal.is_default {
-            self.defaults.push(ix);
+            self.defaults.push(index);
         }
         for prerequisite in &goal.prerequisites {
-            self.dependants[prerequisite.0 as usize].push(ix);
+            self.dependants[prerequisite.0 as usize].push(index);
         }
         let next = Trigger(u32::try_from(self.triggered.len()).unwrap_or(u32::MAX));
         let trigger = match goal.source {
-            Source::Login => *self.login.get_or_insert(next),
-            Source::Statistic => *self.by_stat_code.entry(goal.stat_code.clone()).or_insert(next),
+            EventSource::Login => *self.login.get_or_insert(next),
+            EventSource::Statistic => *self.by_stat_code.entry(goal.stat_code.clone()).or_insert(next),
         };
         if trigger == next {
             self.triggered.push(Vec::new());
         }
-        self.triggered[trigger.0 as usize].push(ix);
+        self.triggered[trigger.0 as usize].push(index);
     }
 
-    /// The goal at a place of this catalogue.
+    /// The goal at an index.
     #[must_use]
-    pub fn goal(&self, ix: GoalIx) -> &Goal {
-        &self.goals[ix.0 as usize]
+    pub fn goal(&self, index: GoalIndex) -> &Goal {
+        &self.goals[index.0 as usize]
     }
 
     /// The goals of all challenges in document order.
-    pub fn goals(&self) -> impl Iterator<Item = (GoalIx, &Goal)> {
-        (0..).map(GoalIx).zip(&self.goals)
+    pub fn goals(&self) -> impl Iterator<Item = (GoalIndex, &Goal)> {
+        (0..).map(GoalIndex).zip(&self.goals)
     }
 
-    /// The place of a goal id.
+    /// The index of a goal id.
     #[must_use]
-    pub fn find(&self, goal_id: &str) -> Option<GoalIx> {
+    pub fn find(&self, goal_id: &str) -> Option<GoalIndex> {
         self.by_id.get(goal_id).copied()
     }
 
-    /// The place of a challenge id.
+    /// The challenge that a goal belongs to.
     #[must_use]
-    pub fn find_challenge(&self, challenge_id: &str) -> Option<usize> {
+    pub fn challenge_of(&self, goal: &Goal) -> &Challenge {
+        &self.challenges[goal.challenge.0]
+    }
+
+    /// The index of a challenge id.
+    #[must_use]
+    pub fn find_challenge(&self, challenge_id: &str) -> Option<ChallengeIndex> {
         self.challenge_by_id.get(challenge_id).copied()
     }
 
     /// Goals assigned to every user, in document order.
     #[must_use]
-    pub fn defaults(&self) -> &[GoalIx] {
+    pub fn defaults(&self) -> &[GoalIndex] {
         &self.defaults
     }
 
     /// Goals that name `goal` as a prerequisite.
     #[must_use]
-    pub fn dependants(&self, goal: GoalIx) -> &[GoalIx] {
+    pub fn dependants(&self, goal: GoalIndex) -> &[GoalIndex] {
         &self.dependants[goal.0 as usize]
     }
 
@@ -257,9 +271,9 @@ impl Catalog {
         self.by_stat_code.get(stat_code).copied()
     }
 
-    /// The goals behind a trigger.
+    /// The goals of a trigger.
     #[must_use]
-    pub fn triggered(&self, trigger: Trigger) -> &[GoalIx] {
+    pub fn triggered(&self, trigger: Trigger) -> &[GoalIndex] {
         &self.triggered[trigger.0 as usize]
     }
 }

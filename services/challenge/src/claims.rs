@@ -1,54 +1,61 @@
-//! A claim from end to end: record the intent, grant, record the end. Whatever breaks in between is taken up again
-//! with the same key, so that a reward is granted exactly once.
+//! A claim from start to end: record the intent, grant the reward, record the end. A claim that fails in between is
+//! resumed with the same key, so that a reward is granted exactly once.
 
-use crate::catalog::{Catalog, GoalIx};
-use crate::rewards::{GrantError, RewardClient};
-use crate::rules::ClaimRefusal;
-use crate::store::{ClaimEnd, ClaimIntent, ClaimStart, OnTheirWay, Store, StoreError};
-use crate::user::UserId;
-use kit::clock::UtcMs;
-use kit::drain::Draining;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+
+use kit::clock::UtcMs;
+use kit::drain::Draining;
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
-/// Claims taken up again at once.
-const AT_ONCE: usize = 16;
+use crate::catalog::{Catalog, GoalIndex};
+use crate::rewards::{GrantError, RewardClient};
+use crate::rules::ClaimRefusal;
+use crate::store::{ClaimEnd, ClaimIntent, ClaimStart, InFlightWindow, Store, StoreError};
+use crate::user::UserId;
+
+/// Open claims resumed concurrently.
+const RESUMED_AT_ONCE: usize = 16;
 
 /// Why a claim did not grant anything.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ClaimError {
-    /// The rules say no.
+    /// The rules refuse it.
     #[error("the claim is refused")]
     Refused(ClaimRefusal),
-    /// The reward client failed; the claim stays open and may be asked for again.
+    /// The reward client failed; the claim stays open and may be repeated.
     #[error(transparent)]
     NotGranted(#[from] GrantError),
-    /// The store failed; the claim, if begun, is taken up again.
+    /// The store failed; the claim, if begun, is resumed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// A user and a goal's id: a claim may outlive its goal's place in the file.
-type Key = (UserId, String);
-type Turn = Arc<tokio::sync::Mutex<()>>;
-
-/// How claims that were left open are looked after.
-#[derive(Debug, Clone, Copy)]
-pub struct Tending {
-    /// Time between two looks.
-    pub period: Duration,
-    /// How long ago a claim must have begun: longer than any takes that is still on its way.
-    pub age: Duration,
+/// A user's goal by its id: a claim may remain open after its goal was removed from the challenge file.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct ClaimLockKey {
+    user: UserId,
+    goal_id: String,
 }
 
-/// What became of a claim that was left open.
+type ClaimLock = Arc<tokio::sync::Mutex<()>>;
+
+/// When claims that were left open are resumed.
+#[derive(Debug, Clone, Copy)]
+pub struct ClaimMaintenance {
+    /// Time between two searches for open claims.
+    pub period: Duration,
+    /// How long ago a claim must have begun: longer than any claim that is still in flight.
+    pub min_age: Duration,
+}
+
+/// The result of resuming a claim that was left open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Again {
+enum ResumeOutcome {
     Ended,
-    /// Its user is at it.
+    /// The user claims the same goal now.
     Busy,
     Refused,
     Unanswered,
@@ -59,123 +66,125 @@ pub struct Claims {
     catalog: Arc<Catalog>,
     store: Arc<Store>,
     rewards: Arc<dyn RewardClient>,
-    turns: Mutex<HashMap<Key, Turn>>,
+    locks: Mutex<HashMap<ClaimLockKey, ClaimLock>>,
 }
 
 impl Claims {
     /// Claims of the catalogue's goals on `store`, granted by `rewards`.
     #[must_use]
     pub fn new(catalog: Arc<Catalog>, store: Arc<Store>, rewards: Arc<dyn RewardClient>) -> Self {
-        Self { catalog, store, rewards, turns: Mutex::new(HashMap::new()) }
+        Self { catalog, store, rewards, locks: Mutex::new(HashMap::new()) }
     }
 
-    /// Claims a goal's reward. It runs to its end even when the caller goes away.
+    /// Claims a goal's reward. The claim is carried to its end even when the caller is dropped.
     ///
     /// # Errors
     /// When the rules refuse, the grant fails, or the store does.
-    pub async fn claim(self: &Arc<Self>, user: UserId, goal: GoalIx) -> Result<UtcMs, ClaimError> {
+    pub async fn claim(self: &Arc<Self>, user: UserId, goal: GoalIndex) -> Result<UtcMs, ClaimError> {
         let claims = Arc::clone(self);
-        let task = tokio::spawn(async move { claims.in_turn(user, goal).await });
+        let task = tokio::spawn(async move { claims.claim_exclusively(user, goal).await });
         task.await.unwrap_or(Err(ClaimError::Store(StoreError::Closed)))
     }
 
-    /// Takes up again, at every period, what was left open; so a reward is not lost whose player never claims again.
-    /// Returns when the drain begins. A grant on its way is then left to the next start, with its key.
-    pub async fn tend(self: Arc<Self>, tending: Tending, mut draining: Draining) {
-        let mut looks = tokio::time::interval(tending.period);
-        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        // The first tick comes at once, and the start has just looked.
-        looks.tick().await;
-        let every_look = async {
+    /// Resumes open claims periodically, so that a reward is granted even when its player never claims again. Returns
+    /// when the drain begins; a grant in flight is then left to the next start, with its key.
+    pub async fn run_maintenance(self: Arc<Self>, maintenance: ClaimMaintenance, mut draining: Draining) {
+        let mut ticks = tokio::time::interval(maintenance.period);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        // The first tick is immediate, and the start has just searched.
+        ticks.tick().await;
+        let every_tick = async {
             loop {
-                looks.tick().await;
-                if let Err(error) = self.resume(OnTheirWay::at(UtcMs::now(), tending.age)).await {
-                    tracing::error!(%error, "claims left open could not be looked for");
+                ticks.tick().await;
+                if let Err(error) =
+                    self.resume(InFlightWindow::around(UtcMs::now(), maintenance.min_age)).await
+                {
+                    tracing::error!(%error, "open claims could not be read");
                 }
             }
         };
         tokio::select! {
-            () = every_look => {}
+            () = every_tick => {}
             () = draining.begun() => {}
         }
     }
 
-    /// Ends the claims that were left open, which none that may be on its way is; returns how many it ended. When none
-    /// of a group has an answer, the rest is left for the next look.
+    /// Ends the claims that were left open, except those that may be in flight; returns how many it ended. When the
+    /// reward service answers none of a group, the remaining groups are left for the next search.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn resume(self: &Arc<Self>, but: OnTheirWay) -> Result<usize, StoreError> {
-        let open = self.store.pending_claims(but).await?;
+    pub async fn resume(self: &Arc<Self>, in_flight: InFlightWindow) -> Result<usize, StoreError> {
+        let open = self.store.pending_claims(in_flight).await?;
         let mut outcomes = Vec::new();
-        for group in open.chunks(AT_ONCE) {
-            let asked = self.all_again(group).await;
-            let is_in_vain = asked.iter().all(|outcome| *outcome == Again::Unanswered);
-            outcomes.extend(asked);
-            if is_in_vain {
+        for group in open.chunks(RESUMED_AT_ONCE) {
+            let resumed = self.resume_group(group).await;
+            let is_unanswered = resumed.iter().all(|outcome| *outcome == ResumeOutcome::Unanswered);
+            outcomes.extend(resumed);
+            if is_unanswered {
                 break;
             }
         }
-        let count = |wanted| outcomes.iter().filter(|outcome| **outcome == wanted).count();
+        let count = |expected| outcomes.iter().filter(|outcome| **outcome == expected).count();
         let (ended, refused, unanswered) =
-            (count(Again::Ended), count(Again::Refused), count(Again::Unanswered));
+            (count(ResumeOutcome::Ended), count(ResumeOutcome::Refused), count(ResumeOutcome::Unanswered));
         if !open.is_empty() {
             let found = open.len();
-            tracing::warn!(found, ended, refused, unanswered, "claims left open were taken up again");
+            tracing::warn!(found, ended, refused, unanswered, "open claims were resumed");
         }
         Ok(ended)
     }
 
-    async fn all_again(self: &Arc<Self>, group: &[ClaimIntent]) -> Vec<Again> {
-        let mut asked = JoinSet::new();
+    async fn resume_group(self: &Arc<Self>, group: &[ClaimIntent]) -> Vec<ResumeOutcome> {
+        let mut tasks = JoinSet::new();
         for intent in group.iter().cloned() {
             let claims = Arc::clone(self);
-            asked.spawn(async move { claims.again(intent).await });
+            tasks.spawn(async move { claims.resume_one(intent).await });
         }
-        asked.join_all().await
+        tasks.join_all().await
     }
 
-    async fn again(&self, intent: ClaimIntent) -> Again {
-        let key = (intent.user.clone(), intent.goal_id.clone());
-        let turn = self.turn(&key);
-        let outcome = match turn.try_lock() {
-            Err(_held) => Again::Busy,
-            Ok(_held) => match self.finish(intent).await {
-                Ok(_) | Err(ClaimError::Refused(_)) => Again::Ended,
-                Err(ClaimError::NotGranted(GrantError::Refused(_))) => Again::Refused,
-                Err(ClaimError::NotGranted(_) | ClaimError::Store(_)) => Again::Unanswered,
+    async fn resume_one(&self, intent: ClaimIntent) -> ResumeOutcome {
+        let key = ClaimLockKey { user: intent.user.clone(), goal_id: intent.goal_id.clone() };
+        let lock = self.lock(&key);
+        let outcome = match lock.try_lock() {
+            Err(_locked) => ResumeOutcome::Busy,
+            Ok(_guard) => match self.finish(intent).await {
+                Ok(_) | Err(ClaimError::Refused(_)) => ResumeOutcome::Ended,
+                Err(ClaimError::NotGranted(GrantError::Refused(_))) => ResumeOutcome::Refused,
+                Err(ClaimError::NotGranted(_) | ClaimError::Store(_)) => ResumeOutcome::Unanswered,
             },
         };
-        self.forget(&key, turn);
+        self.release(&key, lock);
         outcome
     }
 
-    /// Simultaneous claims of one goal wait for each other, so that the reward client is asked once and the others
-    /// learn how it ended.
-    async fn in_turn(&self, user: UserId, goal: GoalIx) -> Result<UtcMs, ClaimError> {
-        let key = (user.clone(), self.catalog.goal(goal).id.clone());
-        let turn = self.turn(&key);
-        let held = turn.lock().await;
+    /// Simultaneous claims of one goal wait for each other, so that the reward client is called once and the others
+    /// see the result.
+    async fn claim_exclusively(&self, user: UserId, goal: GoalIndex) -> Result<UtcMs, ClaimError> {
+        let key = ClaimLockKey { user: user.clone(), goal_id: self.catalog.goal(goal).id.clone() };
+        let lock = self.lock(&key);
+        let guard = lock.lock().await;
         let outcome = self.begin_and_finish(user, goal).await;
-        drop(held);
-        self.forget(&key, turn);
+        drop(guard);
+        self.release(&key, lock);
         outcome
     }
 
-    fn turn(&self, key: &Key) -> Turn {
-        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(turns.entry(key.clone()).or_default())
+    fn lock(&self, key: &ClaimLockKey) -> ClaimLock {
+        let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(locks.entry(key.clone()).or_default())
     }
 
-    /// The last one out removes the turn: one reference is the map's, the other this caller's.
-    fn forget(&self, key: &Key, turn: Turn) {
-        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        if Arc::strong_count(&turn) == 2 {
-            turns.remove(key);
+    /// The last user of a lock removes it: one reference is the map's, the other this caller's.
+    fn release(&self, key: &ClaimLockKey, lock: ClaimLock) {
+        let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        if Arc::strong_count(&lock) == 2 {
+            locks.remove(key);
         }
     }
 
-    async fn begin_and_finish(&self, user: UserId, goal: GoalIx) -> Result<UtcMs, ClaimError> {
+    async fn begin_and_finish(&self, user: UserId, goal: GoalIndex) -> Result<UtcMs, ClaimError> {
         match self.store.begin_claim(user, goal).await? {
             ClaimStart::Begun(intent) => self.finish(intent).await,
             ClaimStart::Refused(refusal) => Err(ClaimError::Refused(refusal)),
@@ -187,7 +196,7 @@ impl Claims {
         self.rewards.grant(grant).await?;
         match self.store.end_claim(intent).await? {
             ClaimEnd::Claimed(at) => Ok(at),
-            ClaimEnd::Already => Err(ClaimError::Refused(ClaimRefusal::AlreadyClaimed)),
+            ClaimEnd::AlreadyClaimed => Err(ClaimError::Refused(ClaimRefusal::AlreadyClaimed)),
         }
     }
 }

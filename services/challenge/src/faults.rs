@@ -1,4 +1,4 @@
-//! The faults that only this service can be started with. This module exists in builds with the feature `faults` alone.
+//! The faults that only this service can inject. This module exists only in builds with the feature `faults`.
 
 use kit::faults::Fault;
 
@@ -6,7 +6,7 @@ use kit::faults::Fault;
 pub(crate) const GOAL_BY_GOAL: &str = "goal-by-goal";
 /// Reads a whole table.
 pub(crate) const UNINDEXED: &str = "unindexed";
-/// Takes in more events than it should.
+/// Buffers more events than `EVENT_BUFFER`.
 pub(crate) const BOUNDLESS: &str = "boundless";
 
 /// Its own faults, beside [`kit::faults::COMMON`].

@@ -1,7 +1,7 @@
-//! The players' gRPC API: the same operations as over HTTP, in the messages of `proto/service.proto`. What is done is
-//! `operations`' business, what a goal shows is `view`'s.
+//! The players' gRPC API: the same operations as over HTTP, in the messages of `proto/service.proto`. The operations are
+//! in `operations`, the fields of a goal in `view`.
 //!
-//! Around the rpcs lie [`guard`] (room, identity, metrics) and [`edge`] (deadline, unreadable messages).
+//! Every call passes [`guard`] (limit, authentication, metrics) and [`edge`] (deadline, malformed messages).
 
 mod claim;
 pub mod edge;
@@ -13,27 +13,29 @@ mod messages;
 mod set_active;
 mod status;
 
-use crate::catalog::GoalIx;
+use std::sync::Arc;
+
+use axum::Router;
+use kit::health::Health;
+use kit::limit::Limit;
+use kit::metrics::Metrics;
+use tonic::service::Routes;
+use tonic::{Request, Response, Status};
+use tonic_health::server::HealthReporter;
+
+use crate::catalog::GoalIndex;
 use crate::identity::Identity;
 use crate::operations::Operations;
 use crate::proto::PLAYERS;
 use crate::proto::service as proto;
 use crate::proto::service::service_server::{Service, ServiceServer};
 use crate::refusal::Code;
-use axum::Router;
 use guard::Guard;
-use kit::health::Health;
-use kit::limit::Limit;
-use kit::metrics::Metrics;
-use std::sync::Arc;
-use tonic::service::Routes;
-use tonic::{Request, Response, Status};
-use tonic_health::server::HealthReporter;
 
 /// The longest request is a selection of goals by id.
 const MAX_MESSAGE_BYTES: usize = 16 * 1024;
 
-/// The name under which health checkers and reflection know the players' service.
+/// The name of the players' service for health checkers and reflection.
 pub const NAME: &str = "service.Service";
 
 /// What every rpc needs.
@@ -49,21 +51,22 @@ impl Players {
         Self { operations, health }
     }
 
-    /// Unlike a path, a message may leave its ids empty.
-    fn goal(&self, challenge_id: &str, goal_id: &str) -> Result<GoalIx, Status> {
+    /// Unlike in a path, ids in a message may be empty.
+    fn goal(&self, challenge_id: &str, goal_id: &str) -> Result<GoalIndex, Status> {
         if challenge_id.is_empty() || goal_id.is_empty() {
-            return Err(status::refused(Code::InvalidRequest, "challenge_id and goal_id must be given"));
+            return Err(status::refusal(Code::InvalidRequest, "challenge_id and goal_id must be given"));
         }
         Ok(self.operations.find(challenge_id, goal_id)?)
     }
 }
 
-/// The players' port: their service, health and reflection. Calls beyond `limit` at once, which HTTP shares, are
-/// refused before any work.
+/// The players' port: their service, health and reflection. Calls above `limit`, which HTTP shares, are refused before
+/// any work.
 pub async fn router(
     players: Players,
     identity: Arc<Identity>,
-    (limit, metrics): (&Limit, &Metrics),
+    limit: &Limit,
+    metrics: &Metrics,
 ) -> (Router, HealthReporter) {
     let (reporter, health) = tonic_health::server::health_reporter();
     reporter.set_serving::<ServiceServer<Players>>().await;
@@ -78,69 +81,69 @@ pub async fn router(
     (router, reporter)
 }
 
-type Answer<T> = Result<Response<T>, Status>;
+type RpcResult<T> = Result<Response<T>, Status>;
 
 #[tonic::async_trait]
 impl Service for Players {
     async fn get_user_challenges(
         &self,
         request: Request<proto::GetChallengesRequest>,
-    ) -> Answer<proto::GetChallengesResponse> {
+    ) -> RpcResult<proto::GetChallengesResponse> {
         list::handle(self, &request).await
     }
 
     async fn initialize_player(
         &self,
         request: Request<proto::InitializeRequest>,
-    ) -> Answer<proto::InitializeResponse> {
+    ) -> RpcResult<proto::InitializeResponse> {
         initialize::handle(self, &request).await
     }
 
     async fn set_goal_active(
         &self,
         request: Request<proto::SetGoalActiveRequest>,
-    ) -> Answer<proto::SetGoalActiveResponse> {
+    ) -> RpcResult<proto::SetGoalActiveResponse> {
         set_active::handle(self, &request).await
     }
 
     async fn claim_goal_reward(
         &self,
         request: Request<proto::ClaimRewardRequest>,
-    ) -> Answer<proto::ClaimRewardResponse> {
+    ) -> RpcResult<proto::ClaimRewardResponse> {
         claim::handle(self, &request).await
     }
 
     async fn batch_select_goals(
         &self,
         _request: Request<proto::BatchSelectRequest>,
-    ) -> Answer<proto::GoalSelectionResponse> {
+    ) -> RpcResult<proto::GoalSelectionResponse> {
         Err(not_offered())
     }
 
     async fn random_select_goals(
         &self,
         _request: Request<proto::RandomSelectRequest>,
-    ) -> Answer<proto::GoalSelectionResponse> {
+    ) -> RpcResult<proto::GoalSelectionResponse> {
         Err(not_offered())
     }
 
     async fn get_rotation_status(
         &self,
         _request: Request<proto::GetRotationStatusRequest>,
-    ) -> Answer<proto::GetRotationStatusResponse> {
+    ) -> RpcResult<proto::GetRotationStatusResponse> {
         Err(not_offered())
     }
 
     async fn health_check(
         &self,
         _request: Request<proto::HealthCheckRequest>,
-    ) -> Answer<proto::HealthCheckResponse> {
+    ) -> RpcResult<proto::HealthCheckResponse> {
         health::handle(self)
     }
 }
 
 fn not_offered() -> Status {
-    status::refused(Code::NotImplemented, crate::refusal::NOT_OFFERED)
+    status::refusal(Code::NotImplemented, crate::refusal::NOT_OFFERED)
 }
 
 #[cfg(test)]

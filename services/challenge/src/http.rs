@@ -1,4 +1,5 @@
-//! The players' HTTP API: routes, who asks, how answers and refusals look. What is done is `operations`' business.
+//! The players' HTTP API: routes, authentication, and the format of responses and refusals. The operations themselves
+//! are in `operations`.
 
 mod claim;
 mod document;
@@ -11,24 +12,25 @@ mod path;
 pub mod routes;
 mod set_active;
 
-use crate::identity::Identity;
-use crate::operations::Operations;
-use crate::refusal::{Code, NOT_OFFERED};
-use crate::render::{InitializeTemplate, ListTemplate};
+use std::sync::Arc;
+
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use bytes::Bytes;
-pub use error::overloaded;
-
-use error::answer;
-use guard::Guard;
 use kit::health::Health;
 use kit::limit::Limit;
 use kit::metrics::Metrics;
+
+use crate::identity::Identity;
+use crate::operations::Operations;
+use crate::refusal::{Code, NOT_OFFERED};
+use crate::render::{InitializeTemplate, ListTemplate};
+pub use error::overloaded;
+use error::refusal_response;
+use guard::Guard;
 use routes::{Access, Route};
-use std::sync::Arc;
 
 /// What every route needs.
 pub struct Api {
@@ -41,7 +43,7 @@ pub struct Api {
 }
 
 impl Api {
-    /// Prepares the templates of the operations' catalogue, and the document of an API that lies below `base_path`.
+    /// Prepares the templates of the operations' catalogue, and the OpenAPI document for `base_path`.
     #[must_use]
     pub fn new(
         base_path: &str,
@@ -51,13 +53,13 @@ impl Api {
     ) -> Self {
         let list = ListTemplate::new(&operations.catalog);
         let initialize = InitializeTemplate::new(&operations.catalog);
-        Self { operations, list, initialize, document: document::placed_at(base_path), health, identity }
+        Self { operations, list, initialize, document: document::at(base_path), health, identity }
     }
 }
 
-/// The routes below `base_path`. Requests beyond `limit` at once are answered 503 before any work.
-pub fn router(base_path: &str, api: Arc<Api>, (limit, metrics): (&Limit, &Metrics)) -> Router {
-    let place = |router: Router<Arc<Api>>, route: Route| match route.access {
+/// The routes below `base_path`. Requests above `limit` are answered with 503 before any work.
+pub fn router(base_path: &str, api: Arc<Api>, limit: &Limit, metrics: &Metrics) -> Router {
+    let add = |router: Router<Arc<Api>>, route: Route| match route.access {
         Access::Public => router.route(route.path, route.handler),
         Access::Player => {
             let (limit, endpoint) = (limit.clone(), metrics.endpoint(route.name));
@@ -66,24 +68,24 @@ pub fn router(base_path: &str, api: Arc<Api>, (limit, metrics): (&Limit, &Metric
             router.route(route.path, guarded)
         }
     };
-    let routes = routes::all().into_iter().fold(Router::new(), place);
-    let missing = || async { answer(Code::NotFound, "no such path") };
-    let wrong_method = || async { answer(Code::MethodNotAllowed, "the path takes another method") };
-    let placed = if base_path.is_empty() { routes } else { Router::new().nest(base_path, routes) };
-    placed.fallback(missing).method_not_allowed_fallback(wrong_method).with_state(api)
+    let routes = routes::all().into_iter().fold(Router::new(), add);
+    let not_found = || async { refusal_response(Code::NotFound, "no such path") };
+    let wrong_method = || async { refusal_response(Code::MethodNotAllowed, "the path takes another method") };
+    let nested = if base_path.is_empty() { routes } else { Router::new().nest(base_path, routes) };
+    nested.fallback(not_found).method_not_allowed_fallback(wrong_method).with_state(api)
 }
 
-/// Needs no identity, as whoever asks has none: it says whether this process serves.
+/// Whether this process serves. Without authentication, because health checkers have no identity.
 async fn healthz(axum::extract::State(api): axum::extract::State<Arc<Api>>) -> Response {
     match api.health.ready() {
         Ok(()) => json(r#"{"status":"healthy"}"#),
-        Err(reason) => answer(Code::Unavailable, &reason),
+        Err(reason) => refusal_response(Code::Unavailable, &reason),
     }
 }
 
-/// Selection and rotation: described, so that clients can tell it from a mistake in the path.
+/// Selection and rotation: 501, so that clients can distinguish them from an unknown path.
 async fn not_offered() -> Response {
-    answer(Code::NotImplemented, NOT_OFFERED)
+    refusal_response(Code::NotImplemented, NOT_OFFERED)
 }
 
 fn json(body: impl Into<Body>) -> Response {

@@ -1,10 +1,11 @@
-//! Who asks: the one decision that every transport takes over to its own words. It must know no transport.
+//! Authentication of callers, the same for every transport. It must not depend on one.
 
-use crate::user::UserId;
 use http::{HeaderMap, header};
 use kit::auth::{Denied, Verifier, authenticate, single_header};
 
-/// The test identity header, and gRPC metadata key. It counts only where the settings switch it on.
+use crate::user::UserId;
+
+/// The test identity header, and gRPC metadata key. It has effect only where the settings switch it on.
 pub const TEST_HEADER: &str = "x-mock-user-id";
 
 /// Whether [`TEST_HEADER`] names users. There is no default user.
@@ -12,11 +13,11 @@ pub const TEST_HEADER: &str = "x-mock-user-id";
 pub enum TestHeader {
     /// It is ignored.
     Off,
-    /// Whoever sends it is taken to be that user; for tests only.
+    /// Each caller is the user that it names; for tests only.
     On,
 }
 
-/// Knows who asks.
+/// Authenticates callers.
 #[derive(Debug)]
 pub struct Identity {
     test_header: TestHeader,
@@ -24,58 +25,58 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// An identity by bearer tokens where there is a verifier, and by the test header where that is on.
+    /// Authentication by bearer tokens if there is a verifier, and by the test header if that is on.
     #[must_use]
     pub fn new(test_header: TestHeader, tokens: Option<Verifier>) -> Self {
         Self { test_header, tokens }
     }
 
-    /// Returns once everything is there that is needed to know who asks.
+    /// Returns once callers can be authenticated.
     pub async fn ready(&self) {
         if let Some(tokens) = &self.tokens {
             tokens.ready().await;
         }
     }
 
-    /// Whether it can be known now who asks.
+    /// Whether callers can be authenticated now.
     ///
     /// # Errors
-    /// Says why not.
+    /// The reason why they cannot.
     pub fn probe(&self) -> Result<(), String> {
         self.tokens.as_ref().map_or(Ok(()), Verifier::probe)
     }
 
-    /// The user that a request's headers, or a call's metadata (as headers), name.
+    /// The user named by a request's headers, or by a call's metadata (as headers).
     ///
-    /// A bearer token decides where there is one. What is not switched on is not looked at.
+    /// A bearer token takes precedence. A header that is not switched on is ignored.
     ///
     /// # Errors
-    /// When nobody is named, or not so that it can be believed.
+    /// When no user is named, or the token is invalid.
     pub async fn of_headers(&self, headers: &HeaderMap) -> Result<UserId, Denied> {
         let named = match self.test_header {
             TestHeader::On => single_header(headers, TEST_HEADER)?,
             TestHeader::Off => None,
         };
-        let Some(tokens) = &self.tokens else { return by_test_header(named) };
+        let Some(tokens) = &self.tokens else { return user_of_test_header(named) };
         match single_header(headers, header::AUTHORIZATION.as_str())? {
             Some(authorization) => {
                 let claims = authenticate(tokens, authorization).await?;
-                let unfit = Denied::Unauthenticated("the token's subject cannot be a user");
-                agreed(UserId::new(&claims.subject).ok_or(unfit)?, named)
+                let invalid = Denied::Unauthenticated("the token's subject cannot be a user");
+                consistent(UserId::new(&claims.subject).ok_or(invalid)?, named)
             }
-            None if self.test_header == TestHeader::On => by_test_header(named),
+            None if self.test_header == TestHeader::On => user_of_test_header(named),
             None => Err(Denied::Unauthenticated("a bearer token must name the user")),
         }
     }
 }
 
-fn by_test_header(named: Option<&str>) -> Result<UserId, Denied> {
+fn user_of_test_header(named: Option<&str>) -> Result<UserId, Denied> {
     named.and_then(UserId::new).ok_or(Denied::Unauthenticated(
         "x-mock-user-id must name a user: 1 to 100 characters without control characters",
     ))
 }
 
-fn agreed(user: UserId, named: Option<&str>) -> Result<UserId, Denied> {
+fn consistent(user: UserId, named: Option<&str>) -> Result<UserId, Denied> {
     match named {
         Some(other) if other != user.as_str() => {
             Err(Denied::Forbidden("x-mock-user-id names another user than the token"))
@@ -104,13 +105,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_test_header_counts_only_when_switched_on() {
+    async fn the_test_header_has_effect_only_when_switched_on() {
         check(TestHeader::On, &[(TEST_HEADER, "ann")], Ok("ann")).await;
         check(TestHeader::Off, &[(TEST_HEADER, "ann")], Err("must name a user")).await;
     }
 
     #[tokio::test]
-    async fn there_is_no_default_user_and_no_choice_between_two() {
+    async fn a_missing_invalid_or_repeated_test_header_is_refused() {
         check(TestHeader::On, &[], Err("must name a user")).await;
         check(TestHeader::On, &[(TEST_HEADER, "")], Err("must name a user")).await;
         check(TestHeader::On, &[(TEST_HEADER, "é")], Err("must name a user")).await;

@@ -1,14 +1,15 @@
 //! Goals, progress and rewards over HTTP and gRPC.
 //!
-//! `rules` decides, `store` keeps, `operations` is the one path that every transport takes, `events` the one path of
-//! every event, `server` puts a process together. Start at [`server::start`] for how a process runs, at [`rules`]
-//! for what the service means.
+//! `rules` decides, `store` persists, every transport calls `operations`, every event goes through `events`, and
+//! `server` assembles a process. To see how a process runs, start at [`server::start`]; to see what the service does,
+//! at [`rules`].
 
 pub mod catalog;
 pub mod claims;
 pub mod events;
 #[cfg(feature = "faults")]
 pub mod faults;
+pub mod grant;
 pub mod grpc;
 pub mod http;
 pub mod identity;
@@ -17,6 +18,7 @@ pub mod proto;
 pub mod refusal;
 pub mod render;
 pub mod rewards;
+pub mod role;
 pub mod rules;
 pub mod server;
 pub mod settings;

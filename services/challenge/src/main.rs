@@ -1,16 +1,18 @@
-//! The `challenge` command: one process with everything, and the chores around its challenge file.
+//! The `challenge` command: serves players and publishers, and checks and generates challenge files.
 
-use challenge::catalog::{Catalog, Counts, generate};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use challenge::catalog::{Catalog, CatalogSize, generate};
 use challenge::identity::TestHeader;
-use challenge::server::{self, Role};
+use challenge::role::Role;
+use challenge::server;
 use challenge::settings::{Settings, admin_address};
 use clap::{Parser, Subcommand};
 use kit::drain::Signals;
 use kit::env::Env;
 use kit::probe;
-use std::io::Write;
-use std::path::PathBuf;
-use std::process::ExitCode;
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -25,19 +27,18 @@ struct Arguments {
 enum Command {
     /// Serve players and publishers in one process; configured by the environment.
     All,
-    /// Serve players alone: HTTP, gRPC and the admin port; needs PostgreSQL.
+    /// Serve players only: HTTP, gRPC and the admin port; requires PostgreSQL.
     Api,
-    /// Serve publishers alone: the event services and the admin port; needs PostgreSQL.
+    /// Serve publishers only: the event services and the admin port; requires PostgreSQL.
     Events,
-    /// Ask the process that was started with the same environment whether it is ready: exit code 0, or 1 with the
-    /// reason.
+    /// Check whether the process with the same environment is ready: exit code 0, or 1 with the reason.
     Health,
-    /// Read a challenge file and say what is wrong with it.
+    /// Validate a challenge file and report every problem.
     Check {
         /// The file.
         file: PathBuf,
     },
-    /// Chores around the challenge file.
+    /// Commands for challenge files.
     #[command(subcommand)]
     Config(Config),
 }
@@ -46,20 +47,20 @@ enum Command {
 enum Config {
     /// Print a challenge file of a given size.
     Generate {
-        /// Challenges.
+        /// Number of challenges.
         #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=999))]
         challenges: u32,
-        /// Goals in each challenge.
+        /// Number of goals in each challenge.
         #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=99))]
         goals: u32,
-        /// Goals assigned by default, over the whole file.
+        /// Number of goals assigned by default, over the whole file.
         #[arg(long, default_value_t = 10)]
         default: u32,
     },
 }
 
-/// 0 when all went well, 1 when the process that was asked after is not ready, 2 when the input, the settings, a port
-/// or the database cannot be used.
+/// 0 on success, 1 when `health` found the process not ready, 2 when the input, the settings, a port or the database
+/// cannot be used.
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::All => run(Role::All),
@@ -68,13 +69,13 @@ fn main() -> ExitCode {
         Command::Health => health(),
         Command::Check { file } => check(&file),
         Command::Config(Config::Generate { challenges, goals, default }) => {
-            write_generated(Counts { challenges, goals, defaults: default })
+            write_generated(CatalogSize { challenges, goals, defaults: default })
         }
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            let _nobody_reads = writeln!(std::io::stderr(), "challenge: {failure}");
+            let _stderr_closed = writeln!(std::io::stderr(), "challenge: {failure}");
             ExitCode::from(if failure.is::<probe::NotReady>() { 1 } else { 2 })
         }
     }
@@ -88,21 +89,21 @@ fn check(file: &std::path::Path) -> Result<(), Failure> {
     let catalog = Catalog::load(file)?;
     let (challenges, goals) = (catalog.challenges.len(), catalog.goals().count());
     let defaults = catalog.defaults().len();
-    say(&format!(
+    print_line(&format!(
         "{}: {challenges} challenges, {goals} goals, {defaults} assigned by default",
         file.display()
     ))
 }
 
-fn write_generated(counts: Counts) -> Result<(), Failure> {
-    let all_goals = counts.challenges * counts.goals;
-    if counts.defaults > all_goals {
-        return Err(format!("--default {} is more than the {all_goals} goals", counts.defaults).into());
+fn write_generated(size: CatalogSize) -> Result<(), Failure> {
+    let all_goals = size.challenges * size.goals;
+    if size.defaults > all_goals {
+        return Err(format!("--default {} is more than the {all_goals} goals", size.defaults).into());
     }
-    Ok(std::io::stdout().write_all(generate(counts).as_bytes())?)
+    Ok(std::io::stdout().write_all(generate(size).as_bytes())?)
 }
 
-fn say(line: &str) -> Result<(), Failure> {
+fn print_line(line: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{line}")?;
     Ok(out.flush()?)
@@ -126,7 +127,7 @@ fn run(role: Role) -> Result<(), Failure> {
 async fn serve(settings: &Settings, role: Role) -> Result<(), Failure> {
     if settings.test_header == TestHeader::On {
         tracing::warn!(
-            "TEST_IDENTITY_HEADER is on: whoever sends x-mock-user-id is taken to be that user; for tests only"
+            "TEST_IDENTITY_HEADER is on: every caller is the user that x-mock-user-id names; for tests only"
         );
     }
     let mut signals = Signals::catch()?;
@@ -135,7 +136,7 @@ async fn serve(settings: &Settings, role: Role) -> Result<(), Failure> {
         signal = signals.first() => signal,
         () = running.ready() => {
             tracing::info!(addresses = %running.addresses, "ready");
-            say(&format!("ready {}", running.addresses))?;
+            print_line(&format!("ready {}", running.addresses))?;
             signals.first().await
         }
     };

@@ -1,12 +1,14 @@
-//! What players can do. Every transport calls these and nothing else, so that all give the same answers.
+//! The players' operations. Every transport calls these and nothing else, so that all give the same results.
 
-use crate::catalog::{Catalog, GoalIx};
+use std::sync::Arc;
+
+use kit::clock::UtcMs;
+
+use crate::catalog::{Catalog, GoalIndex};
 use crate::claims::{ClaimError, Claims};
 use crate::rules::{Activation, ClaimRefusal, GoalRow, UserGoals};
 use crate::store::{Initialized, Store, StoreError};
 use crate::user::UserId;
-use kit::clock::UtcMs;
-use std::sync::Arc;
 
 /// Why an operation was refused.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -33,7 +35,7 @@ fn claim_refusal(refusal: ClaimRefusal) -> &'static str {
         ClaimRefusal::NotActive => "the goal is not active",
         ClaimRefusal::AlreadyClaimed => "the reward has been claimed",
         ClaimRefusal::NotCompleted => "the goal is not completed",
-        ClaimRefusal::PrerequisitesUnmet => "a goal that must be completed first is not",
+        ClaimRefusal::PrerequisitesUnmet => "a prerequisite of the goal is not completed",
     }
 }
 
@@ -57,7 +59,7 @@ impl From<ClaimError> for Refusal {
     }
 }
 
-/// The operations on one catalogue and one store.
+/// Operations on one catalogue and one store.
 pub struct Operations {
     /// The challenges.
     pub catalog: Arc<Catalog>,
@@ -66,13 +68,13 @@ pub struct Operations {
 }
 
 impl Operations {
-    /// Operations on these.
+    /// Operations on `catalog` and `store`, with claims carried out by `claims`.
     #[must_use]
     pub fn new(catalog: Arc<Catalog>, store: Arc<Store>, claims: Arc<Claims>) -> Self {
         Self { catalog, store, claims }
     }
 
-    /// The user's goals as they are now. Reading assigns nothing.
+    /// The user's goals now. Reading assigns nothing.
     ///
     /// # Errors
     /// When the store does not answer.
@@ -82,7 +84,7 @@ impl Operations {
         Ok(self.store.user(user).await?)
     }
 
-    /// Gives the user the default goals that are missing. When none is, this only reads.
+    /// Assigns the default goals that the user lacks. When none is missing, this only reads.
     ///
     /// # Errors
     /// When the store does not answer.
@@ -103,7 +105,7 @@ impl Operations {
     pub async fn set_active(
         &self,
         user: UserId,
-        goal: GoalIx,
+        goal: GoalIndex,
         activation: Activation,
     ) -> Result<GoalRow, Refusal> {
         #[cfg(feature = "faults")]
@@ -111,11 +113,11 @@ impl Operations {
         Ok(self.store.set_active(user, goal, activation).await?)
     }
 
-    /// Grants the goal's reward, once. Returns when it was granted.
+    /// Grants the goal's reward, once. Returns the time of the grant.
     ///
     /// # Errors
     /// When the rules refuse, the reward client fails, or the store does not answer.
-    pub async fn claim(&self, user: UserId, goal: GoalIx) -> Result<UtcMs, Refusal> {
+    pub async fn claim(&self, user: UserId, goal: GoalIndex) -> Result<UtcMs, Refusal> {
         #[cfg(feature = "faults")]
         let _held = kit::faults::inject().await;
         Ok(self.claims.claim(user, goal).await?)
@@ -125,15 +127,15 @@ impl Operations {
     ///
     /// # Errors
     /// When either is unknown, or the goal belongs to another challenge.
-    pub fn find(&self, challenge_id: &str, goal_id: &str) -> Result<GoalIx, Refusal> {
+    pub fn find(&self, challenge_id: &str, goal_id: &str) -> Result<GoalIndex, Refusal> {
         let unknown = || Refusal::UnknownChallenge(shortened(challenge_id));
         let challenge = self.catalog.find_challenge(challenge_id).ok_or_else(unknown)?;
-        let goal = self.catalog.find(goal_id).filter(|ix| self.catalog.goal(*ix).challenge == challenge);
+        let goal = self.catalog.find(goal_id).filter(|goal| self.catalog.goal(*goal).challenge == challenge);
         goal.ok_or_else(|| Refusal::UnknownGoal(shortened(goal_id)))
     }
 }
 
-/// What a caller sent is shown back at a bounded length.
+/// A caller's text at a bounded length, for use in a message.
 fn shortened(id: &str) -> String {
     id.chars().take(100).collect()
 }

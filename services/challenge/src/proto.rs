@@ -1,5 +1,5 @@
-//! Messages and services made from `proto/` at build time, under the packages that existing clients and publishers
-//! call, and the descriptors that reflection shows of them.
+//! Messages and services generated from `proto/` at build time, under the packages that existing clients and publishers
+//! use, and their descriptors for server reflection.
 
 #![allow(missing_docs, clippy::pedantic, reason = "generated from the .proto files, which are documented")]
 
@@ -13,7 +13,7 @@ pub mod statistic {
     tonic::include_proto!("accelbyte.social.statistic.v1");
 }
 
-/// `service`, what players call.
+/// `service`, the players' service.
 pub mod service {
     tonic::include_proto!("service");
 }

@@ -1,19 +1,20 @@
-//! Every way to refuse, and what each is called over HTTP and over gRPC: one table, so that both say the same.
+//! Every reason to refuse a request, with its codes for HTTP and gRPC in one table, so that both transports agree.
 
-use crate::operations::Refusal;
-use crate::rules::ClaimRefusal;
 use http::StatusCode;
 use kit::auth::Denied;
 
-/// Said when there is no room.
-pub const NO_ROOM: &str = "too many requests at once; try again";
+use crate::operations::Refusal;
+use crate::rules::ClaimRefusal;
 
-/// Said of operations that are described and come later.
+/// The message of [`Code::Overloaded`].
+pub const OVERLOADED_MESSAGE: &str = "too many requests at once; try again";
+
+/// The message for operations that are documented and not implemented.
 pub const NOT_OFFERED: &str = "goal selection and rotation are not offered by this version";
 
 macro_rules! codes {
-    ($($(#[$doc:meta])* $name:ident = $word:literal, $status:ident, $grpc:literal;)*) => {
-        /// A way to refuse.
+    ($($(#[$doc:meta])* $name:ident = $text:literal, $status:ident, $grpc:literal;)*) => {
+        /// A reason to refuse a request.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Code { $($(#[$doc])* $name,)* }
 
@@ -21,10 +22,10 @@ macro_rules! codes {
             /// All of them.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// The word that tells it from all others.
+            /// Its unique name, as in `errorCode`.
             #[must_use]
-            pub fn word(self) -> &'static str {
-                match self { $(Self::$name => $word,)* }
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
             }
 
             /// The HTTP status.
@@ -43,21 +44,21 @@ macro_rules! codes {
 }
 
 codes! {
-    /// The body or message cannot be read, or says nothing.
+    /// The body or message is malformed, or lacks its ids.
     InvalidRequest = "INVALID_REQUEST", BAD_REQUEST, 3;
     /// The body or message has too many bytes.
     TooLarge = "REQUEST_TOO_LARGE", PAYLOAD_TOO_LARGE, 3;
     /// The body did not arrive in time, or the caller's deadline has passed.
     TooSlow = "REQUEST_TIMEOUT", REQUEST_TIMEOUT, 4;
-    /// Nobody is named.
+    /// No user is named, or the token is invalid.
     Unauthenticated = "UNAUTHENTICATED", UNAUTHORIZED, 16;
-    /// Who asks is known, and may not.
+    /// The caller is authenticated, but not allowed.
     Forbidden = "FORBIDDEN", FORBIDDEN, 7;
     /// No such path.
     NotFound = "NOT_FOUND", NOT_FOUND, 5;
     /// The path takes another method.
     MethodNotAllowed = "METHOD_NOT_ALLOWED", METHOD_NOT_ALLOWED, 12;
-    /// Described, and not offered by this version.
+    /// Documented, and not offered by this version.
     NotImplemented = "NOT_IMPLEMENTED", NOT_IMPLEMENTED, 12;
     /// No challenge has the id.
     ChallengeNotFound = "CHALLENGE_NOT_FOUND", NOT_FOUND, 5;
@@ -67,7 +68,7 @@ codes! {
     GoalNotActive = "GOAL_NOT_ACTIVE", BAD_REQUEST, 9;
     /// Claim: the target is not reached.
     GoalNotCompleted = "GOAL_NOT_COMPLETED", BAD_REQUEST, 9;
-    /// Claim: a goal that must be completed first is not.
+    /// Claim: a prerequisite is not completed.
     PrerequisitesNotMet = "PREREQUISITES_NOT_MET", BAD_REQUEST, 9;
     /// Claim: the reward was granted before.
     AlreadyClaimed = "ALREADY_CLAIMED", CONFLICT, 6;
@@ -75,7 +76,7 @@ codes! {
     RewardGrantFailed = "REWARD_GRANT_FAILED", BAD_GATEWAY, 13;
     /// Too many requests at once.
     Overloaded = "OVERLOADED", SERVICE_UNAVAILABLE, 8;
-    /// What the service stands on does not answer.
+    /// A dependency of the service does not answer.
     Unavailable = "UNAVAILABLE", SERVICE_UNAVAILABLE, 14;
 }
 
@@ -109,13 +110,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_word_is_used_once_and_documented() {
+    fn every_name_is_unique_and_documented() {
         let documentation = include_str!("../../../docs/challenge.md");
-        for (place, code) in Code::ALL.iter().enumerate() {
-            let same_word = Code::ALL.iter().filter(|other| other.word() == code.word()).count();
-            assert_eq!(same_word, 1, "{}", code.word());
-            assert!(documentation.contains(&format!("`{}`", code.word())), "{}", code.word());
-            assert!(Code::ALL[..place].iter().all(|other| other != code));
+        for (index, code) in Code::ALL.iter().enumerate() {
+            let same_name = Code::ALL.iter().filter(|other| other.name() == code.name()).count();
+            assert_eq!(same_name, 1, "{}", code.name());
+            assert!(documentation.contains(&format!("`{}`", code.name())), "{}", code.name());
+            assert!(Code::ALL[..index].iter().all(|other| other != code));
         }
     }
 }

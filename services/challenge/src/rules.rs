@@ -1,7 +1,7 @@
-//! What happens to a user's goals, as pure functions: a user's rows in, changed rows out.
+//! The rules of goals as pure functions: a user's rows in, changed rows out.
 //!
-//! No store, no clock, no runtime, no transport. Every write path goes through here, so that HTTP, gRPC and events
-//! cannot come to differ. Start at [`UserGoals`].
+//! No store, no clock, no runtime, no transport. Every write path calls these functions, so that HTTP, gRPC and events
+//! cannot behave differently. Start at [`UserGoals`].
 
 mod change;
 mod claim;
@@ -9,7 +9,7 @@ mod order;
 mod state;
 mod status;
 
-pub use change::{Activation, Happening, apply, assign_defaults, set_active};
+pub use change::{Activation, GoalEvent, TriggeredEvent, apply, assign_defaults, set_active};
 pub use claim::{ClaimRefusal, claimable, mark_claimed};
 pub use order::EventOrder;
 pub use state::{GoalRow, UserGoals};

@@ -1,9 +1,24 @@
-//! One process: catalogue, store, ports, readiness, and its end.
+//! One process: its catalogue, store and ports, its readiness, and its shutdown.
 
 mod gates;
 mod ports;
 
-pub use ports::Addresses;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use kit::auth::Verifier;
+use kit::backlog::Backlog;
+use kit::clock::UtcMs;
+use kit::drain::{Drain, Draining};
+use kit::health::Health;
+use kit::limit::Limit;
+use kit::metrics::Metrics;
+use kit::serve::{BindError, Bounds, Gate, GatePolicy, Listener, Port, Protocol};
+use tokio::task::JoinSet;
+use tonic::server::NamedService;
+use tonic::service::Routes;
+use tonic_health::server::HealthReporter;
 
 use crate::catalog::{Catalog, CatalogError};
 use crate::claims::Claims;
@@ -17,38 +32,25 @@ use crate::proto::EVENTS;
 use crate::proto::account::user_authentication_user_logged_in_service_server::UserAuthenticationUserLoggedInServiceServer;
 use crate::proto::statistic::statistic_stat_item_updated_service_server::StatisticStatItemUpdatedServiceServer;
 use crate::rewards::{HttpRewards, Ledger, RewardClient};
+use crate::role::Role;
 use crate::settings::Settings;
-use crate::store::{OnTheirWay, Store, StoreError, StoreOpenError, StoreOptions};
-use axum::Router;
-use kit::auth::Verifier;
-use kit::backlog::Backlog;
-use kit::clock::UtcMs;
-use kit::drain::{Drain, Draining};
-use kit::health::Health;
-use kit::limit::Limit;
-use kit::metrics::Metrics;
-use kit::serve::{BindError, Bounds, Gate, GatePolicy, Listener, Port, Protocol};
-use ports::Listeners;
-use std::sync::Arc;
-use std::time::Duration;
-use tokio::task::JoinSet;
-use tonic::server::NamedService;
-use tonic::service::Routes;
-use tonic_health::server::HealthReporter;
+use crate::store::{InFlightWindow, Store, StoreError, StoreOpenError, StoreOptions};
+pub use ports::Addresses;
+use ports::{Listeners, PlayerListeners};
 
 /// The checked-in challenge file, used when no other is configured.
 pub const EMBEDDED_CHALLENGES: &str = include_str!("../../../examples/challenge.json");
 
-/// An event has a few hundred bytes; what is far larger is no event.
+/// Events have a few hundred bytes; larger messages than this are refused.
 const MAX_EVENT_BYTES: usize = 256 * 1024;
 
-/// A reward service that is down must not keep players waiting for ours to start.
-const FIRST_LOOK: Duration = Duration::from_secs(5);
+/// Longest time that a start resumes open claims: a reward service that is down must not delay it further.
+const RESUME_AT_START: Duration = Duration::from_secs(5);
 
 /// Why a process could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// A port is taken or an address is not ours.
+    /// A port is in use, or an address is not of this machine.
     #[error(transparent)]
     Bind(#[from] BindError),
     /// The challenge file cannot be used.
@@ -62,28 +64,7 @@ pub enum StartError {
     Store(#[from] StoreError),
 }
 
-/// What a process is there for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    /// Players and publishers.
-    All,
-    /// Players: HTTP and gRPC.
-    Api,
-    /// Publishers.
-    Events,
-}
-
-impl Role {
-    fn serves_players(self) -> bool {
-        self != Self::Events
-    }
-
-    fn serves_publishers(self) -> bool {
-        self != Self::Api
-    }
-}
-
-/// A process that serves.
+/// A running process.
 pub struct Running {
     /// Where it listens.
     pub addresses: Addresses,
@@ -95,10 +76,10 @@ pub struct Running {
     admin: JoinSet<()>,
     drain: Drain,
     admin_drain: Drain,
-    drain_within: Duration,
+    drain_timeout: Duration,
 }
 
-/// What a port's health service tells of, each by its name; the empty one stands for the whole process.
+/// The services whose status a port's health service reports, by name; the empty name means the whole process.
 struct Reporter {
     reporter: HealthReporter,
     services: &'static [&'static str],
@@ -118,7 +99,14 @@ const EVENT_HEALTH: [&str; 3] = [
     StatisticStatItemUpdatedServiceServer::<EventServices>::NAME,
 ];
 
-/// What every port stands on.
+/// The routes of the players' two ports.
+struct PlayerRoutes {
+    http: Router,
+    grpc: Router,
+    grpc_health: HealthReporter,
+}
+
+/// What all ports share.
 struct Core {
     catalog: Arc<Catalog>,
     store: Arc<Store>,
@@ -163,16 +151,17 @@ impl Core {
         })
     }
 
-    /// What players reach, over HTTP and over gRPC: the same operations behind the same limit.
-    async fn players(&self, settings: &Settings, limit: &Limit) -> (Router, (Router, HealthReporter)) {
+    /// The players' routes, over HTTP and over gRPC: the same operations behind the same limit.
+    async fn players(&self, settings: &Settings, limit: &Limit) -> PlayerRoutes {
         let (catalog, store) = (Arc::clone(&self.catalog), Arc::clone(&self.store));
         let operations = Arc::new(Operations::new(catalog, store, Arc::clone(&self.claims)));
         let (health, identity) = (|| Arc::clone(&self.health), || Arc::clone(&self.identity));
-        self.metrics.watch("in_flight", "Players' requests worked on now, over HTTP and gRPC", limit);
+        self.metrics.watch("in_flight", "Players' requests in flight, over HTTP and gRPC", limit);
         let api = Arc::new(Api::new(&settings.base_path, Arc::clone(&operations), health(), identity()));
-        let http = http::router(&settings.base_path, api, (limit, &self.metrics));
+        let http = http::router(&settings.base_path, api, limit, &self.metrics);
         let players = Players::new(operations, health());
-        (http, grpc::router(players, identity(), (limit, &self.metrics)).await)
+        let (grpc, grpc_health) = grpc::router(players, identity(), limit, &self.metrics).await;
+        PlayerRoutes { http, grpc, grpc_health }
     }
 
     fn gate(&self, limit: &Limit, words: GatePolicy) -> Gate {
@@ -180,7 +169,7 @@ impl Core {
     }
 
     fn intake(&self, settings: &Settings, buffer: Limit) -> Intake {
-        self.metrics.watch("event_buffer_depth", "Events held that are not written yet", &buffer);
+        self.metrics.watch("event_buffer_depth", "Events in the buffer that are not written yet", &buffer);
         Intake {
             catalog: Arc::clone(&self.catalog),
             store: Arc::clone(&self.store),
@@ -191,7 +180,7 @@ impl Core {
     }
 }
 
-/// Starts everything. It is ready when the keys that callers are known by are there: [`Running::ready`].
+/// Starts everything. The process is ready once callers can be authenticated: [`Running::ready`].
 ///
 /// # Errors
 /// When the challenge file, the database or a port cannot be used.
@@ -208,15 +197,15 @@ pub async fn start(settings: &Settings, role: Role) -> Result<Running, StartErro
         let port = Port { routes, gate: Some(gate), bounds };
         players_and_publishers.spawn(kit::serve::serve(listener, protocol, port, draining.clone()));
     };
-    if let Some((http, grpc)) = listeners.players {
+    if let Some(PlayerListeners { http, grpc }) = listeners.players {
         let limit = Limit::new(settings.http_in_flight);
-        let (http_routes, (grpc_routes, reporter)) = core.players(settings, &limit).await;
-        serve(http, Protocol::Http1, (http_routes, core.gate(&limit, gates::HTTP)));
-        serve(grpc, Protocol::Http2, (grpc_routes, core.gate(&limit, gates::GRPC)));
-        reporters.push(Reporter { reporter, services: &["", grpc::NAME] });
+        let routes = core.players(settings, &limit).await;
+        serve(http, Protocol::Http1, (routes.http, core.gate(&limit, gates::HTTP)));
+        serve(grpc, Protocol::Http2, (routes.grpc, core.gate(&limit, gates::GRPC)));
+        reporters.push(Reporter { reporter: routes.grpc_health, services: &["", grpc::NAME] });
     }
     if let Some(events) = listeners.events {
-        let buffer = Limit::new(event_places(settings));
+        let buffer = Limit::new(event_buffer_slots(settings));
         let gate = core.gate(&buffer, gates::EVENTS);
         let intake = Arc::new(core.intake(settings, buffer));
         let (routes, reporter) = event_routes(intake, &core.metrics).await;
@@ -224,10 +213,11 @@ pub async fn start(settings: &Settings, role: Role) -> Result<Running, StartErro
         reporters.push(Reporter { reporter, services: &EVENT_HEALTH });
     }
     if role.serves_players() {
-        players_and_publishers.spawn(Arc::clone(&core.claims).tend(settings.tending, draining));
+        players_and_publishers
+            .spawn(Arc::clone(&core.claims).run_maintenance(settings.claim_maintenance, draining));
     }
     let admin_routes = kit::admin::router(Arc::clone(&core.health), core.metrics);
-    let admin = serve_admin(listeners.admin, (admin_routes, bounds), admin_draining);
+    let admin = serve_admin(listeners.admin, admin_routes, bounds, admin_draining);
     core.health.set_ready();
     Ok(Running {
         addresses,
@@ -239,29 +229,31 @@ pub async fn start(settings: &Settings, role: Role) -> Result<Running, StartErro
         admin,
         drain,
         admin_drain,
-        drain_within: settings.drain,
+        drain_timeout: settings.drain,
     })
 }
 
-/// Ends the claims that an earlier process left open. Nobody else has the embedded database; in PostgreSQL another
-/// replica may be at a claim this very moment, so only those are taken up that are older than any claim takes.
+/// Ends the claims that an earlier process left open. Only one process has the embedded database open; in PostgreSQL
+/// another replica may carry out a claim now, so only claims are resumed that are older than any claim takes.
 async fn resume(claims: &Arc<Claims>, settings: &Settings) -> Result<(), StoreError> {
-    let on_their_way = match settings.store {
-        StoreOptions::Sqlite(_) => OnTheirWay::NONE,
-        StoreOptions::Postgres(_) => OnTheirWay::at(UtcMs::now(), settings.tending.age),
+    let in_flight = match settings.store {
+        StoreOptions::Sqlite(_) => InFlightWindow::EMPTY,
+        StoreOptions::Postgres(_) => InFlightWindow::around(UtcMs::now(), settings.claim_maintenance.min_age),
     };
-    match tokio::time::timeout(FIRST_LOOK, claims.resume(on_their_way)).await {
-        Ok(looked) => looked.map(drop),
+    match tokio::time::timeout(RESUME_AT_START, claims.resume(in_flight)).await {
+        Ok(resumed) => resumed.map(drop),
         Err(_elapsed) => {
-            tracing::warn!("claims left open by an earlier process are ended later");
+            tracing::warn!(
+                "not all claims left open by an earlier process were resumed in time; they are resumed later"
+            );
             Ok(())
         }
     }
 }
 
-fn serve_admin(listener: Listener, (routes, bounds): (Router, Bounds), draining: Draining) -> JoinSet<()> {
+fn serve_admin(listener: Listener, routes: Router, bounds: Bounds, draining: Draining) -> JoinSet<()> {
     let mut admin = JoinSet::new();
-    // Operators are answered whatever the load.
+    // Without a gate: the admin port answers at any load.
     let port = Port { routes, gate: None, bounds };
     admin.spawn(kit::serve::serve(listener, Protocol::Http1, port, draining));
     admin
@@ -282,39 +274,39 @@ async fn event_routes(intake: Arc<Intake>, metrics: &Metrics) -> (Router, Health
 }
 
 impl Running {
-    /// Returns once it is known who asks; until then players are answered 503 and readiness says what is missing.
+    /// Returns once callers can be authenticated; until then players receive 503, and readiness reports the reason.
     pub async fn ready(&self) {
         self.identity.ready().await;
     }
 
-    /// Stops taking in, finishes what was begun within the drain's bound, writes what was buffered, and closes the
-    /// store. The admin port answers until the end.
+    /// Stops accepting, finishes requests within the drain's time limit, writes buffered events, and closes the store.
+    /// The admin port answers until the end.
     pub async fn stop(mut self) {
         self.health.set_draining();
         for reporter in &self.reporters {
             reporter.stop_serving().await;
         }
         self.drain.begin();
-        finish(&mut self.players_and_publishers, &self.drain, self.drain_within).await;
+        finish(&mut self.players_and_publishers, &self.drain, self.drain_timeout).await;
         self.store.close().await;
         self.admin_drain.begin();
         finish(&mut self.admin, &self.admin_drain, Duration::from_secs(1)).await;
     }
 }
 
-/// How many events may be held that are not written yet.
-fn event_places(settings: &Settings) -> usize {
+/// How many events may be buffered that are not written yet.
+fn event_buffer_slots(settings: &Settings) -> usize {
     #[cfg(feature = "faults")]
-    if let Some(places) = kit::faults::amount(crate::faults::BOUNDLESS) {
-        return usize::try_from(places).unwrap_or(usize::MAX);
+    if let Some(slots) = kit::faults::amount(crate::faults::BOUNDLESS) {
+        return usize::try_from(slots).unwrap_or(usize::MAX);
     }
     settings.event_buffer
 }
 
-async fn finish(servers: &mut JoinSet<()>, drain: &Drain, within: Duration) {
+async fn finish(servers: &mut JoinSet<()>, drain: &Drain, timeout: Duration) {
     let all = async { while servers.join_next().await.is_some() {} };
-    if tokio::time::timeout(within, all).await.is_err() {
-        tracing::warn!(?within, "connections that did not finish in time are cut");
+    if tokio::time::timeout(timeout, all).await.is_err() {
+        tracing::warn!(within = ?timeout, "connections that did not finish in time are closed");
         drain.cut();
     }
 }

@@ -1,18 +1,20 @@
-//! What the environment says about one process. The table in `docs/challenge.md` lists every variable.
+//! The settings of one process, from the environment. The table in `docs/challenge.md` lists every variable.
 
 mod rewards;
 mod store;
 
-use crate::claims::Tending;
-use crate::events::Acknowledge;
-use crate::identity::TestHeader;
-use crate::rewards::RewardSettings;
-use crate::server::Role;
-use crate::store::StoreOptions;
-use kit::env::{Env, EnvError};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
+
+use kit::env::{Env, EnvError};
+
+use crate::claims::ClaimMaintenance;
+use crate::events::Acknowledge;
+use crate::identity::TestHeader;
+use crate::rewards::RewardSettings;
+use crate::role::Role;
+use crate::store::StoreOptions;
 
 /// Why the settings cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -20,10 +22,10 @@ pub enum SettingsError {
     /// A variable cannot be used.
     #[error(transparent)]
     Env(#[from] EnvError),
-    /// Nobody could be told from anybody.
+    /// No way to authenticate callers is configured.
     #[error(
-        "there is no way to know who asks: neither AUTH_JWKS_URL names the keys of bearer tokens, nor is \
-         TEST_IDENTITY_HEADER on (which makes x-mock-user-id name the user, for tests only)"
+        "callers cannot be authenticated: set AUTH_JWKS_URL to the keys of bearer tokens, or TEST_IDENTITY_HEADER=on, \
+         which makes x-mock-user-id name the user, for tests only"
     )]
     NoIdentity,
     /// Two processes cannot share an embedded database.
@@ -39,7 +41,7 @@ pub enum SettingsError {
 pub struct Settings {
     /// Begins with `/` and ends without, or is empty.
     pub base_path: String,
-    /// Events of other namespaces are none of ours.
+    /// The namespace of this deployment; events of others are ignored.
     pub namespace: String,
     /// Whether the test identity header names users.
     pub test_header: TestHeader,
@@ -49,27 +51,27 @@ pub struct Settings {
     pub challenges: Option<PathBuf>,
     /// Where each port listens.
     pub ports: Ports,
-    /// Where users' goals are kept.
+    /// Which database, and its options.
     pub store: StoreOptions,
     /// The service that grants rewards; the ledger in the store when `None`.
     pub rewards: Option<RewardSettings>,
-    /// How claims that were left open are looked after.
-    pub tending: Tending,
+    /// When claims that were left open are resumed.
+    pub claim_maintenance: ClaimMaintenance,
     /// When events are acknowledged.
     pub acknowledge: Acknowledge,
-    /// Events held that are not written yet.
+    /// Events that may be buffered and not written yet.
     pub event_buffer: usize,
-    /// HTTP requests worked on at once.
+    /// Players' requests that may be in flight.
     pub http_in_flight: usize,
-    /// How long a task that is ready may wait for its turn before requests are refused; zero for ever.
+    /// Longest time that a task which is ready may wait to run before requests are queued and refused; zero: no limit.
     pub wait_target: Duration,
-    /// Connections held at once on each port.
+    /// Concurrent connections on each port.
     pub connections: usize,
-    /// Time to finish on SIGTERM.
+    /// Time to finish requests on SIGTERM.
     pub drain: Duration,
 }
 
-/// Addresses; port 0 asks for any free one.
+/// Addresses; port 0 means any free port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ports {
     /// Players' HTTP.
@@ -105,7 +107,7 @@ impl Settings {
             challenges: env.text("CHALLENGE_CONFIG_PATH").map(PathBuf::from),
             ports: ports(env)?,
             store: store::read(env, role)?,
-            tending: rewards::tending(env, rewards.as_ref())?,
+            claim_maintenance: rewards::claim_maintenance(env, rewards.as_ref())?,
             rewards,
             acknowledge: env.choice("EVENT_ACK", &acknowledge)?,
             event_buffer: count(env, "EVENT_BUFFER", 10_000, 1_000_000)?,
@@ -131,7 +133,7 @@ fn base_path(env: &Env) -> Result<String, EnvError> {
     Ok(path.trim_end_matches('/').to_owned())
 }
 
-/// Where a process with this environment has its admin port.
+/// The admin port's address of a process with this environment.
 ///
 /// # Errors
 /// When a variable cannot be used.
@@ -153,6 +155,7 @@ fn ports(env: &Env) -> Result<Ports, EnvError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
     use crate::store::Sync;
 
     fn refused(pairs: &[(&str, &str)]) -> String {
@@ -183,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn several_processes_need_postgresql() {
+    fn several_processes_require_postgresql() {
         let env = Env::of([("TEST_IDENTITY_HEADER", "on")]);
         for role in [Role::Api, Role::Events] {
             assert!(matches!(Settings::read(&env, role), Err(SettingsError::Embedded)));
@@ -206,7 +209,7 @@ mod tests {
         assert!(matches!(settings.store, StoreOptions::Sqlite(options) if options.sync == Sync::Full));
     }
 
-    /// Every variable that the sources read, found by its shape in their sources.
+    /// Every variable that the sources read, found by its form in their text.
     #[test]
     fn every_variable_is_documented() {
         let documentation = include_str!("../../../docs/challenge.md");

@@ -1,5 +1,5 @@
-//! What is kept of users: goals, claims, events seen. Two stores, one behaviour: what a command does is decided in
-//! `batch` by the rules, before either store is asked to write anything.
+//! The users' goals and claims, and the events that were applied. Two stores, one behaviour: `batch` applies the rules
+//! to a command before either store writes anything.
 //!
 //! A write is answered only after its transaction is durable. A read sees every write answered before it began.
 //! Start at [`Store::open`]; `command` lists the writes, `batch` runs them, `sqlite` and `postgres` load and commit.
@@ -7,34 +7,38 @@
 mod batch;
 mod claims;
 mod command;
-mod counted;
-mod needs;
+mod event_key;
+mod group;
+mod metrics;
 mod postgres;
+mod read_set;
 mod sqlite;
 
-pub use claims::{ClaimEnd, ClaimIntent, ClaimStart, OnTheirWay};
-pub use command::{EventKey, EventOutcome, EventWrite, Initialized};
-pub use postgres::PostgresOptions;
-pub use sqlite::{OpenError, SqliteOptions, Sync, Window};
+use std::sync::Arc;
+use std::time::Duration;
 
-use crate::catalog::{Catalog, GoalIx};
-use crate::rewards::Grant;
-use crate::rules::{Activation, GoalRow, UserGoals};
-use crate::user::UserId;
-use command::{Command, Reply};
 use kit::metrics::Metrics;
 use kit::postgres::ConnectError;
 pub use kit::store::StoreError;
-use postgres::Postgres;
-use sqlite::Sqlite;
-use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// Longest wait for a commit. Past it the caller is told that the outcome is unknown instead of waiting on.
+use crate::catalog::{Catalog, GoalIndex};
+use crate::grant::Grant;
+use crate::rules::{Activation, GoalRow, UserGoals};
+use crate::user::UserId;
+pub use claims::{ClaimEnd, ClaimIntent, ClaimStart, InFlightWindow};
+use command::{Command, ReplySender};
+pub use command::{EventOutcome, EventWrite, Initialized};
+pub use event_key::EventKey;
+use postgres::Postgres;
+pub use postgres::PostgresOptions;
+use sqlite::Sqlite;
+pub use sqlite::{EventIdWindow, OpenError, SqliteOptions, Sync};
+
+/// Longest wait for a commit. Past it the caller receives an error: the outcome is unknown.
 const COMMIT_WAIT: Duration = Duration::from_secs(10);
 
-/// Which store, and how it is set up.
+/// Which store, and its options.
 #[derive(Debug, Clone)]
 pub enum StoreOptions {
     /// The embedded one.
@@ -56,10 +60,10 @@ pub enum StoreOpenError {
 
 /// A store.
 pub struct Store {
-    kind: Kind,
+    backend: Backend,
 }
 
-enum Kind {
+enum Backend {
     Sqlite(Sqlite),
     Postgres(Postgres),
 }
@@ -74,13 +78,13 @@ impl Store {
         catalog: Arc<Catalog>,
         metrics: &Metrics,
     ) -> Result<Self, StoreOpenError> {
-        let kind = match options {
-            StoreOptions::Sqlite(options) => Kind::Sqlite(Sqlite::open(options, catalog, metrics)?),
+        let backend = match options {
+            StoreOptions::Sqlite(options) => Backend::Sqlite(Sqlite::open(options, catalog, metrics)?),
             StoreOptions::Postgres(options) => {
-                Kind::Postgres(Postgres::open(options, catalog, metrics).await?)
+                Backend::Postgres(Postgres::open(options, catalog, metrics).await?)
             }
         };
-        Ok(Self { kind })
+        Ok(Self { backend })
     }
 
     /// The user's rows as of now.
@@ -88,31 +92,31 @@ impl Store {
     /// # Errors
     /// When the database fails or cannot be reached.
     pub async fn user(&self, user: &UserId) -> Result<UserGoals, StoreError> {
-        match &self.kind {
-            Kind::Sqlite(store) => store.user(user),
-            Kind::Postgres(store) => store.user(user).await,
+        match &self.backend {
+            Backend::Sqlite(store) => store.user(user),
+            Backend::Postgres(store) => store.user(user).await,
         }
     }
 
-    /// Claims that were begun and not ended, but for those that may still be; oldest first.
+    /// Claims that were begun and not ended, oldest first, without those that may be in flight.
     ///
     /// # Errors
     /// When the database fails or cannot be reached.
-    pub async fn pending_claims(&self, but: OnTheirWay) -> Result<Vec<ClaimIntent>, StoreError> {
-        match &self.kind {
-            Kind::Sqlite(store) => store.pending_claims(but),
-            Kind::Postgres(store) => store.pending_claims(but).await,
+    pub async fn pending_claims(&self, in_flight: InFlightWindow) -> Result<Vec<ClaimIntent>, StoreError> {
+        match &self.backend {
+            Backend::Sqlite(store) => store.pending_claims(in_flight),
+            Backend::Postgres(store) => store.pending_claims(in_flight).await,
         }
     }
 
     /// Whether the store answers; for PostgreSQL, whether it did within the last seconds.
     ///
     /// # Errors
-    /// Says why not.
+    /// The reason why it does not.
     pub fn probe(&self) -> Result<(), StoreError> {
-        match &self.kind {
-            Kind::Sqlite(store) => store.probe(),
-            Kind::Postgres(store) => store.probe(),
+        match &self.backend {
+            Backend::Sqlite(store) => store.probe(),
+            Backend::Postgres(store) => store.probe(),
         }
     }
 
@@ -121,10 +125,10 @@ impl Store {
     /// # Errors
     /// When the store is closed, slow, or fails.
     pub async fn event(&self, event: EventWrite) -> Result<EventOutcome, StoreError> {
-        self.ask(|reply| Command::Event(event, Some(reply))).await
+        self.submit(|reply| Command::Event(event, Some(reply))).await
     }
 
-    /// Takes an event over, to be written with the next group; it is tried again until it is written.
+    /// Queues an event for the next group; writing it is retried until it succeeds.
     ///
     /// # Errors
     /// When the store is closed.
@@ -132,12 +136,12 @@ impl Store {
         self.send(Command::Event(event, None))
     }
 
-    /// Gives the user the default goals that are missing.
+    /// Assigns the default goals that the user lacks.
     ///
     /// # Errors
     /// When the store is closed, slow, or fails.
     pub async fn initialize(&self, user: UserId) -> Result<Initialized, StoreError> {
-        self.ask(|reply| Command::Initialize(user, reply)).await
+        self.submit(|reply| Command::Initialize(user, reply)).await
     }
 
     /// Makes a goal active or inactive; returns its row.
@@ -147,18 +151,18 @@ impl Store {
     pub async fn set_active(
         &self,
         user: UserId,
-        goal: GoalIx,
+        goal: GoalIndex,
         activation: Activation,
     ) -> Result<GoalRow, StoreError> {
-        self.ask(|reply| Command::SetActive { user, goal, activation, reply }).await
+        self.submit(|reply| Command::SetActive { user, goal, activation, reply }).await
     }
 
-    /// Records that a reward is about to be granted, or finds the record of an unfinished claim.
+    /// Records that a reward is about to be granted, or returns the record of an unfinished claim.
     ///
     /// # Errors
     /// When the store is closed, slow, or fails.
-    pub async fn begin_claim(&self, user: UserId, goal: GoalIx) -> Result<ClaimStart, StoreError> {
-        self.ask(|reply| Command::BeginClaim { user, goal, reply }).await
+    pub async fn begin_claim(&self, user: UserId, goal: GoalIndex) -> Result<ClaimStart, StoreError> {
+        self.submit(|reply| Command::BeginClaim { user, goal, reply }).await
     }
 
     /// Records that the reward was granted.
@@ -166,7 +170,7 @@ impl Store {
     /// # Errors
     /// When the store is closed, slow, or fails.
     pub async fn end_claim(&self, intent: ClaimIntent) -> Result<ClaimEnd, StoreError> {
-        self.ask(|reply| Command::EndClaim(intent, reply)).await
+        self.submit(|reply| Command::EndClaim(intent, reply)).await
     }
 
     /// Enters a grant into the ledger, once for each key.
@@ -174,13 +178,13 @@ impl Store {
     /// # Errors
     /// When the store is closed, slow, or fails.
     pub async fn enter_grant(&self, grant: Grant) -> Result<(), StoreError> {
-        self.ask(|reply| Command::EnterGrant(grant, reply)).await
+        self.submit(|reply| Command::EnterGrant(grant, reply)).await
     }
 
-    async fn ask<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T, StoreError> {
-        let (reply, answer) = oneshot::channel();
+    async fn submit<T>(&self, command: impl FnOnce(ReplySender<T>) -> Command) -> Result<T, StoreError> {
+        let (reply, outcome) = oneshot::channel();
         self.send(command(reply))?;
-        match tokio::time::timeout(COMMIT_WAIT, answer).await {
+        match tokio::time::timeout(COMMIT_WAIT, outcome).await {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(_writer_gone)) => Err(StoreError::Closed),
             Err(_elapsed) => Err(StoreError::Slow),
@@ -188,17 +192,17 @@ impl Store {
     }
 
     fn send(&self, command: Command) -> Result<(), StoreError> {
-        match &self.kind {
-            Kind::Sqlite(store) => store.send(command),
-            Kind::Postgres(store) => store.send(command),
+        match &self.backend {
+            Backend::Sqlite(store) => store.send(command),
+            Backend::Postgres(store) => store.send(command),
         }
     }
 
-    /// Commits everything taken in so far and ends the writers; does nothing the second time.
+    /// Commits everything received so far and ends the writers; does nothing the second time.
     pub async fn close(self: &Arc<Self>) {
-        match &self.kind {
-            Kind::Postgres(store) => store.close().await,
-            Kind::Sqlite(_) => {
+        match &self.backend {
+            Backend::Postgres(store) => store.close().await,
+            Backend::Sqlite(_) => {
                 let store = Arc::clone(self);
                 let _panicked = tokio::task::spawn_blocking(move || store.close_blocking()).await;
             }
@@ -206,7 +210,7 @@ impl Store {
     }
 
     fn close_blocking(&self) {
-        if let Kind::Sqlite(store) = &self.kind {
+        if let Backend::Sqlite(store) = &self.backend {
             store.close();
         }
     }

@@ -1,4 +1,4 @@
-//! Who a request or an event is about.
+//! The user of a request or an event.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ const MAX_CHARS: usize = 100;
 pub struct UserId(Arc<str>);
 
 impl UserId {
-    /// `text` as a user id, unless it is empty, too long or holds control characters.
+    /// `text` as a user id, unless it is empty, too long or contains control characters.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
-        let is_fit = !text.is_empty()
+        let is_valid = !text.is_empty()
             && text.len() <= MAX_CHARS * 4
             && text.chars().count() <= MAX_CHARS
             && !text.chars().any(char::is_control);
-        is_fit.then(|| Self(text.into()))
+        is_valid.then(|| Self(text.into()))
     }
 
     /// The id as text.
@@ -39,11 +39,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn takes_only_fit_ids() {
+    fn only_valid_ids_are_accepted() {
         assert_eq!(UserId::new("ann").unwrap().as_str(), "ann");
         assert_eq!(UserId::new("é".repeat(100).as_str()).unwrap().as_str().chars().count(), 100);
-        for unfit in ["", "a\nb", &"x".repeat(101), &"x".repeat(100_000)] {
-            assert_eq!(UserId::new(unfit), None);
+        for invalid in ["", "a\nb", &"x".repeat(101), &"x".repeat(100_000)] {
+            assert_eq!(UserId::new(invalid), None);
         }
     }
 }

@@ -1,27 +1,28 @@
-//! What a user sees of goals, before any transport words it. JSON texts and gRPC messages are both made from these
-//! and from nothing else, so that the two cannot come to differ.
+//! The views of goals that a user sees, independent of the transport. JSON texts and gRPC messages are both made from
+//! these views alone, so that the two cannot differ.
 //!
-//! Nothing here knows a store or a transport.
+//! Nothing here depends on a transport.
 
-use crate::catalog::{Catalog, Goal, GoalIx, Reward};
-use crate::rules::{Activation, GoalRow, Status, UserGoals, is_locked, progress, status};
-use crate::store::Initialized;
 use kit::clock::UtcMs;
 use serde::Serialize;
 
+use crate::catalog::{Catalog, Goal, GoalIndex, Reward};
+use crate::rules::{Activation, GoalRow, Status, UserGoals, is_locked, progress, status};
+use crate::store::Initialized;
+
 /// Which goals a list shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
+pub enum GoalFilter {
     /// All of them.
     All,
-    /// The active ones; challenges without any are shown with an empty list.
+    /// The active ones; a challenge without any has an empty list.
     Active,
 }
 
-impl Shown {
-    /// Whether a list of this kind shows the goal to this user.
+impl GoalFilter {
+    /// Whether a list with this filter shows the goal to this user.
     #[must_use]
-    pub fn includes(self, user: &UserGoals, goal: GoalIx) -> bool {
+    pub fn includes(self, user: &UserGoals, goal: GoalIndex) -> bool {
         self == Self::All || user.row(goal).is_some_and(|row| row.is_active)
     }
 }
@@ -29,11 +30,11 @@ impl Shown {
 /// One goal in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GoalView<'a> {
-    /// What is everyone's.
+    /// The goal itself, the same for every user.
     pub goal: &'a Goal,
     /// Towards the goal's target.
     pub progress: i32,
-    /// How far the user is.
+    /// The user's status.
     pub status: Status,
     /// Whether a prerequisite is not completed by this user.
     pub is_locked: bool,
@@ -52,9 +53,9 @@ pub struct GoalView<'a> {
 impl<'a> GoalView<'a> {
     /// The goal as the user sees it at `now`.
     #[must_use]
-    pub fn of((catalog, user): (&'a Catalog, &UserGoals), ix: GoalIx, now: UtcMs) -> Self {
-        let goal = catalog.goal(ix);
-        let row = user.row(ix);
+    pub fn of(catalog: &'a Catalog, user: &UserGoals, index: GoalIndex, now: UtcMs) -> Self {
+        let goal = catalog.goal(index);
+        let row = user.row(index);
         let time = |pick: fn(&GoalRow) -> Option<UtcMs>| row.and_then(pick);
         let expires_at = time(|row| row.expires_at);
         let left_s = expires_at.map_or(0, |end| (end.0 - now.0).max(0) / 1000);
@@ -62,7 +63,7 @@ impl<'a> GoalView<'a> {
             goal,
             progress: row.map_or(0, |row| progress(goal, row)),
             status: row.map_or(Status::NotStarted, |row| status(goal, row)),
-            is_locked: is_locked(catalog, user, ix),
+            is_locked: is_locked(catalog, user, index),
             completed_at: time(|row| row.completed_at),
             claimed_at: time(|row| row.claimed_at),
             is_active: row.is_some_and(|row| row.is_active),
@@ -72,12 +73,12 @@ impl<'a> GoalView<'a> {
     }
 }
 
-/// One active goal in the answer to `initialize`.
+/// One active goal in the response to `initialize`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AssignedView<'a> {
-    /// Which.
-    pub ix: GoalIx,
-    /// What is everyone's.
+    /// Which goal.
+    pub index: GoalIndex,
+    /// The goal itself, the same for every user.
     pub goal: &'a Goal,
     /// The challenge that it belongs to.
     pub challenge_id: &'a str,
@@ -87,20 +88,20 @@ pub struct AssignedView<'a> {
     pub expires_at: Option<UtcMs>,
     /// Towards the goal's target.
     pub progress: i32,
-    /// How far the user is.
+    /// The user's status.
     pub status: Status,
 }
 
-/// The active goals that `initialize` answers, in document order.
+/// The active goals in the response to `initialize`, in document order.
 #[must_use]
 pub fn assigned<'a>(catalog: &'a Catalog, done: &Initialized) -> Vec<AssignedView<'a>> {
     let active = done.goals.rows().iter().filter(|row| row.is_active);
     let view = |row: &GoalRow| {
         let goal = catalog.goal(row.goal);
         AssignedView {
-            ix: row.goal,
+            index: row.goal,
             goal,
-            challenge_id: &catalog.challenges[goal.challenge].id,
+            challenge_id: &catalog.challenge_of(goal).id,
             assigned_at: row.assigned_at,
             expires_at: row.expires_at,
             progress: progress(goal, row),
@@ -110,7 +111,7 @@ pub fn assigned<'a>(catalog: &'a Catalog, done: &Initialized) -> Vec<AssignedVie
     active.map(view).collect()
 }
 
-/// The answer to `set active`.
+/// The response to `set active`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ActiveSet<'a> {
@@ -118,16 +119,16 @@ pub struct ActiveSet<'a> {
     pub challenge_id: &'a str,
     /// The goal.
     pub goal_id: &'a str,
-    /// What it is now.
+    /// Whether it is active now.
     pub is_active: bool,
     /// When it was last made active.
     pub assigned_at: String,
-    /// For people.
+    /// Display text.
     pub message: &'static str,
 }
 
 impl<'a> ActiveSet<'a> {
-    /// What became of the goal in `row`.
+    /// The response for the goal of `row`.
     #[must_use]
     pub fn of(catalog: &'a Catalog, row: &GoalRow, activation: Activation) -> Self {
         let goal = catalog.goal(row.goal);
@@ -136,7 +137,7 @@ impl<'a> ActiveSet<'a> {
             Activation::Off => "Goal deactivated successfully",
         };
         Self {
-            challenge_id: &catalog.challenges[goal.challenge].id,
+            challenge_id: &catalog.challenge_of(goal).id,
             goal_id: &goal.id,
             is_active: row.is_active,
             assigned_at: instant(row.assigned_at),
@@ -145,17 +146,17 @@ impl<'a> ActiveSet<'a> {
     }
 }
 
-/// The answer to a claim.
+/// The response to a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Claimed<'a> {
     /// The goal.
     pub goal_id: &'a str,
-    /// Always that of a claimed goal.
+    /// Always the status of a claimed goal.
     pub status: &'static str,
     /// What was granted.
     pub reward: RewardView<'a>,
-    /// When.
+    /// When it was granted.
     pub claimed_at: String,
 }
 
@@ -164,7 +165,7 @@ impl<'a> Claimed<'a> {
     #[must_use]
     pub fn of(goal: &'a Goal, at: UtcMs) -> Self {
         let reward = RewardView::of(&goal.reward);
-        Self { goal_id: &goal.id, status: Status::Claimed.word(), reward, claimed_at: at.to_string() }
+        Self { goal_id: &goal.id, status: Status::Claimed.name(), reward, claimed_at: at.to_string() }
     }
 }
 
@@ -188,15 +189,15 @@ impl<'a> RewardView<'a> {
     }
 }
 
-/// What a goal asks for.
+/// What a goal requires.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RequirementView<'a> {
-    /// Whose value counts.
+    /// The statistic.
     pub stat_code: &'a str,
-    /// How it is compared.
+    /// The comparison.
     pub operator: &'static str,
-    /// With what.
+    /// The value that it is compared with.
     pub target_value: i32,
 }
 

@@ -1,18 +1,19 @@
-//! Reading JSON objects field by field, so that every problem is told with its path and all are told at once.
+//! Reading JSON objects field by field, so that every problem is reported with its path, and all at once.
 
-use serde_json::{Map, Value};
 use std::cell::RefCell;
 use std::fmt;
 use std::ops::RangeInclusive;
 
-/// Problems listed before giving up: enough to mend a file in one go, bounded for a hopeless one.
+use serde_json::{Map, Value};
+
+/// Problems reported at most.
 const MAX_PROBLEMS: usize = 50;
-/// Characters an id may have; the stores' columns are made for it.
+/// Characters an id may have.
 const MAX_ID_CHARS: usize = 100;
-/// Characters a text for people may have.
+/// Characters a display text may have.
 const MAX_TEXT_CHARS: usize = 2_000;
 
-/// One breach of a rule.
+/// One violation of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// Where, for example `challenges[2].goals[0].requirement.targetValue`; empty for the file as a whole.
@@ -47,7 +48,7 @@ impl Problems {
     }
 }
 
-/// One JSON object and where it stands. A missing or wrong field is noted and read as something harmless.
+/// One JSON object and its path. A missing or invalid field is reported and read as a default value.
 pub(super) struct Fields<'a> {
     pub(super) path: String,
     map: &'a Map<String, Value>,
@@ -55,15 +56,20 @@ pub(super) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// `value` as an object with no other keys than `known`.
-    pub(super) fn of(value: &'a Value, path: String, known: &[&str], problems: &'a Problems) -> Option<Self> {
+    /// `value` as an object with no keys except `known_keys`.
+    pub(super) fn of(
+        value: &'a Value,
+        path: String,
+        known_keys: &[&str],
+        problems: &'a Problems,
+    ) -> Option<Self> {
         let Value::Object(map) = value else {
             problems.add(path, "must be an object");
             return None;
         };
         let fields = Self { path, map, problems };
-        for key in map.keys().filter(|key| !known.contains(&key.as_str())) {
-            problems.add(fields.at(key), format!("is not known here; known are {}", known.join(", ")));
+        for key in map.keys().filter(|key| !known_keys.contains(&key.as_str())) {
+            problems.add(fields.at(key), format!("is not known here; known are {}", known_keys.join(", ")));
         }
         Some(fields)
     }
@@ -72,7 +78,7 @@ impl<'a> Fields<'a> {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
-    pub(super) fn wrong(&self, key: &str, reason: impl Into<String>) {
+    pub(super) fn invalid(&self, key: &str, reason: impl Into<String>) {
         self.problems.add(self.at(key), reason);
     }
 
@@ -84,7 +90,10 @@ impl<'a> Fields<'a> {
     pub(super) fn id(&self, key: &str) -> String {
         let id = self.text(key);
         if id.chars().count() > MAX_ID_CHARS || id.chars().any(char::is_control) {
-            self.wrong(key, format!("must be at most {MAX_ID_CHARS} characters without control characters"));
+            self.invalid(
+                key,
+                format!("must be at most {MAX_ID_CHARS} characters without control characters"),
+            );
         }
         id
     }
@@ -93,9 +102,9 @@ impl<'a> Fields<'a> {
     pub(super) fn text(&self, key: &str) -> String {
         match self.get(key).map(Value::as_str) {
             Some(Some(text)) if !text.trim().is_empty() => self.bounded(key, text),
-            Some(Some(_)) => self.missing(key, "must not be empty"),
-            Some(None) => self.missing(key, "must be a text"),
-            None => self.missing(key, "is missing"),
+            Some(Some(_)) => self.empty(key, "must not be empty"),
+            Some(None) => self.empty(key, "must be a text"),
+            None => self.empty(key, "is missing"),
         }
     }
 
@@ -103,20 +112,20 @@ impl<'a> Fields<'a> {
     pub(super) fn optional_text(&self, key: &str) -> String {
         match self.get(key).map(Value::as_str) {
             Some(Some(text)) => self.bounded(key, text),
-            Some(None) => self.missing(key, "must be a text"),
+            Some(None) => self.empty(key, "must be a text"),
             None => String::new(),
         }
     }
 
     fn bounded(&self, key: &str, text: &str) -> String {
         if text.chars().count() > MAX_TEXT_CHARS {
-            self.wrong(key, format!("must be at most {MAX_TEXT_CHARS} characters"));
+            self.invalid(key, format!("must be at most {MAX_TEXT_CHARS} characters"));
         }
         text.to_owned()
     }
 
-    fn missing(&self, key: &str, reason: &str) -> String {
-        self.wrong(key, reason);
+    fn empty(&self, key: &str, reason: &str) -> String {
+        self.invalid(key, reason);
         String::new()
     }
 
@@ -126,63 +135,63 @@ impl<'a> Fields<'a> {
             None => false,
             Some(Value::Bool(flag)) => *flag,
             Some(_) => {
-                self.wrong(key, "must be true or false");
+                self.invalid(key, "must be true or false");
                 false
             }
         }
     }
 
     /// A required whole number.
-    pub(super) fn whole(&self, key: &str, range: RangeInclusive<i32>) -> i32 {
+    pub(super) fn integer(&self, key: &str, range: RangeInclusive<i32>) -> i32 {
         let number = self.get(key).and_then(Value::as_i64).and_then(|n| i32::try_from(n).ok());
         match number {
             Some(number) if range.contains(&number) => number,
             _ => {
-                let wanted = format!("must be a whole number from {} to {}", range.start(), range.end());
-                self.wrong(key, wanted);
+                let reason = format!("must be a whole number from {} to {}", range.start(), range.end());
+                self.invalid(key, reason);
                 *range.start()
             }
         }
     }
 
-    /// One of a few words; the first is taken when the key is missing and `None` was not allowed for.
-    pub(super) fn word<T: Copy>(&self, key: &str, words: &[(&'static str, T)]) -> T {
+    /// A required choice between texts; an invalid one is reported and read as the first.
+    pub(super) fn choice<T: Copy>(&self, key: &str, choices: &[(&'static str, T)]) -> T {
         let found = self.get(key).and_then(Value::as_str);
-        if let Some((_, value)) = words.iter().find(|(word, _)| Some(*word) == found) {
+        if let Some((_, value)) = choices.iter().find(|(text, _)| Some(*text) == found) {
             return *value;
         }
-        let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        self.wrong(key, format!("must be one of {}", known.join(", ")));
-        words[0].1
+        let known: Vec<&str> = choices.iter().map(|(text, _)| *text).collect();
+        self.invalid(key, format!("must be one of {}", known.join(", ")));
+        choices[0].1
     }
 
-    /// Like [`Self::word`], with the first word as the default.
-    pub(super) fn word_or_first<T: Copy>(&self, key: &str, words: &[(&'static str, T)]) -> T {
-        if self.get(key).is_some() { self.word(key, words) } else { words[0].1 }
+    /// Like [`Self::choice`], with the first choice as the default.
+    pub(super) fn choice_or_first<T: Copy>(&self, key: &str, choices: &[(&'static str, T)]) -> T {
+        if self.get(key).is_some() { self.choice(key, choices) } else { choices[0].1 }
     }
 
     /// An object that may be missing.
-    pub(super) fn child(&self, key: &str, known: &[&str]) -> Option<Fields<'a>> {
-        Fields::of(self.get(key)?, self.at(key), known, self.problems)
+    pub(super) fn child(&self, key: &str, known_keys: &[&str]) -> Option<Fields<'a>> {
+        Fields::of(self.get(key)?, self.at(key), known_keys, self.problems)
     }
 
     /// A required object.
-    pub(super) fn required(&self, key: &str, known: &[&str]) -> Option<Fields<'a>> {
+    pub(super) fn required(&self, key: &str, known_keys: &[&str]) -> Option<Fields<'a>> {
         if self.get(key).is_none() {
-            self.wrong(key, "is missing");
+            self.invalid(key, "is missing");
         }
-        self.child(key, known)
+        self.child(key, known_keys)
     }
 
     /// A required list of at least one object.
-    pub(super) fn children(&self, key: &str, known: &[&str]) -> Vec<Fields<'a>> {
+    pub(super) fn children(&self, key: &str, known_keys: &[&str]) -> Vec<Fields<'a>> {
         let items = self.get(key).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         if items.is_empty() {
-            self.wrong(key, "must be a list with at least one entry");
+            self.invalid(key, "must be a list with at least one entry");
         }
-        let place = |i| format!("{}[{i}]", self.at(key));
+        let path_of = |i| format!("{}[{i}]", self.at(key));
         let each = items.iter().enumerate();
-        each.filter_map(|(i, item)| Fields::of(item, place(i), known, self.problems)).collect()
+        each.filter_map(|(i, item)| Fields::of(item, path_of(i), known_keys, self.problems)).collect()
     }
 
     /// A list of texts that may be missing.
@@ -191,7 +200,7 @@ impl<'a> Fields<'a> {
         let texts = value.as_array().and_then(|items| items.iter().map(Value::as_str).collect());
         let texts: Option<Vec<&str>> = texts;
         if texts.is_none() {
-            self.wrong(key, "must be a list of texts");
+            self.invalid(key, "must be a list of texts");
         }
         texts.unwrap_or_default().into_iter().map(str::to_owned).collect()
     }

@@ -1,8 +1,8 @@
-//! Writes a challenge file of a given size, the same for the same sizes: for demonstrations, benchmarks and tests.
+//! Generates a challenge file of a given size, always the same for one size: for demonstrations, benchmarks and tests.
 
 use serde_json::{Value, json};
 
-/// Statistics that the generated goals watch. The first is the one that examples send most.
+/// The statistics of the generated goals. Examples send the first one most.
 const STAT_CODES: [&str; 8] = [
     "enemy_kills",
     "matches_played",
@@ -15,14 +15,14 @@ const STAT_CODES: [&str; 8] = [
 ];
 /// Every tenth goal counts logins.
 const LOGIN_EVERY: u32 = 10;
-/// Every fifth goal waits for the one before it.
+/// Every fifth goal has the one before it as prerequisite.
 const GATED_EVERY: u32 = 5;
-/// Every third statistic goal counts what was gained since it was assigned.
+/// Every third statistic goal counts from its assignment on.
 const RELATIVE_EVERY: u32 = 3;
 
-/// How large a file to write.
+/// The size of a challenge file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Counts {
+pub struct CatalogSize {
     /// Challenges, at least 1.
     pub challenges: u32,
     /// Goals in each challenge, at least 1.
@@ -33,16 +33,16 @@ pub struct Counts {
 
 /// The file's text, ending in a newline. Default goals are spread evenly over the challenges.
 #[must_use]
-pub fn generate(counts: Counts) -> String {
-    let challenges: Vec<Value> = (0..counts.challenges).map(|c| challenge(counts, c)).collect();
+pub fn generate(size: CatalogSize) -> String {
+    let challenges: Vec<Value> = (0..size.challenges).map(|c| challenge(size, c)).collect();
     let file = json!({ "challenges": challenges });
-    // A Value has text keys only and so always prints.
+    // A Value has only text keys, so it always serialises.
     format!("{file:#}\n")
 }
 
-fn challenge(counts: Counts, c: u32) -> Value {
+fn challenge(size: CatalogSize, c: u32) -> Value {
     let number = c + 1;
-    let goals: Vec<Value> = (0..counts.goals).map(|g| goal(counts, c, g)).collect();
+    let goals: Vec<Value> = (0..size.goals).map(|g| goal(size, c, g)).collect();
     json!({
         "challengeId": format!("challenge-{number:03}"),
         "name": format!("Challenge {number}"),
@@ -51,15 +51,16 @@ fn challenge(counts: Counts, c: u32) -> Value {
     })
 }
 
-/// A challenge takes its first goals as defaults; the first challenges take one more when they do not divide evenly.
-fn defaults_of(counts: Counts, c: u32) -> u32 {
-    let spare = u32::from(c < counts.defaults % counts.challenges.max(1));
-    counts.defaults / counts.challenges.max(1) + spare
+/// The default goals of a challenge, which are its first ones; when they do not divide evenly, the first challenges
+/// have one more.
+fn defaults_of(size: CatalogSize, c: u32) -> u32 {
+    let extra = u32::from(c < size.defaults % size.challenges.max(1));
+    size.defaults / size.challenges.max(1) + extra
 }
 
-fn goal(counts: Counts, c: u32, g: u32) -> Value {
+fn goal(size: CatalogSize, c: u32, g: u32) -> Value {
     let id = |g: u32| format!("goal-{:03}-{:02}", c + 1, g + 1);
-    // Shifted by challenge, so that the first goals, which are the defaults, watch different things.
+    // Shifted by challenge, so that the first goals, which are the defaults, differ in their statistics.
     let kind = c + g;
     let is_login = kind % LOGIN_EVERY == LOGIN_EVERY - 1;
     let stat_code = if is_login { "login_count" } else { STAT_CODES[kind as usize % STAT_CODES.len()] };
@@ -72,7 +73,7 @@ fn goal(counts: Counts, c: u32, g: u32) -> Value {
         "name": format!("Goal {} of challenge {}", g + 1, c + 1),
         "description": format!("Reach {} in {stat_code} to earn the reward of this goal.", target(g)),
         "eventSource": if is_login { "login" } else { "statistic" },
-        "defaultAssigned": g < defaults_of(counts, c),
+        "defaultAssigned": g < defaults_of(size, c),
         "requirement": {
             "statCode": stat_code,
             "operator": ">=",

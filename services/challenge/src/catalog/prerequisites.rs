@@ -1,22 +1,22 @@
-//! Finds goals that wait for each other in a circle: such goals could never be unlocked.
+//! Finds cycles of prerequisites: goals in a cycle could never be unlocked.
 
-use super::{Goal, GoalIx};
+use super::{Goal, GoalIndex};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mark {
+enum VisitState {
     New,
     OnPath,
     Done,
 }
 
-/// The first circle found, beginning and ending with the same goal.
+/// The first cycle found, beginning and ending with the same goal.
 ///
-/// A depth-first walk with a path of its own instead of recursion: a file may chain many thousand goals.
-pub(super) fn cycle(goals: &[Goal]) -> Option<Vec<GoalIx>> {
-    let mut marks = vec![Mark::New; goals.len()];
-    for start in (0..).map(GoalIx).take(goals.len()) {
-        if marks[start.0 as usize] == Mark::New
-            && let Some(found) = walk(goals, &mut marks, start)
+/// A depth-first search with an explicit path instead of recursion: a file may chain many thousand goals.
+pub(super) fn cycle(goals: &[Goal]) -> Option<Vec<GoalIndex>> {
+    let mut states = vec![VisitState::New; goals.len()];
+    for start in (0..).map(GoalIndex).take(goals.len()) {
+        if states[start.0 as usize] == VisitState::New
+            && let Some(found) = search(goals, &mut states, start)
         {
             return Some(found);
         }
@@ -24,27 +24,27 @@ pub(super) fn cycle(goals: &[Goal]) -> Option<Vec<GoalIx>> {
     None
 }
 
-fn walk(goals: &[Goal], marks: &mut [Mark], start: GoalIx) -> Option<Vec<GoalIx>> {
+fn search(goals: &[Goal], states: &mut [VisitState], start: GoalIndex) -> Option<Vec<GoalIndex>> {
     let mut path = vec![(start, 0)];
-    marks[start.0 as usize] = Mark::OnPath;
+    states[start.0 as usize] = VisitState::OnPath;
     while let Some((goal, next)) = path.last_mut() {
         let Some(prerequisite) = goals[goal.0 as usize].prerequisites.get(*next).copied() else {
-            marks[goal.0 as usize] = Mark::Done;
+            states[goal.0 as usize] = VisitState::Done;
             path.pop();
             continue;
         };
         *next += 1;
-        match marks[prerequisite.0 as usize] {
-            Mark::Done => {}
-            Mark::New => {
-                marks[prerequisite.0 as usize] = Mark::OnPath;
+        match states[prerequisite.0 as usize] {
+            VisitState::Done => {}
+            VisitState::New => {
+                states[prerequisite.0 as usize] = VisitState::OnPath;
                 path.push((prerequisite, 0));
             }
-            Mark::OnPath => {
+            VisitState::OnPath => {
                 let from = path.iter().position(|(goal, _)| *goal == prerequisite).unwrap_or_default();
-                let mut circle: Vec<GoalIx> = path[from..].iter().map(|(goal, _)| *goal).collect();
-                circle.push(prerequisite);
-                return Some(circle);
+                let mut cycle: Vec<GoalIndex> = path[from..].iter().map(|(goal, _)| *goal).collect();
+                cycle.push(prerequisite);
+                return Some(cycle);
             }
         }
     }

@@ -1,9 +1,11 @@
-//! From JSON to challenges and goals: shape, then what must hold over the whole file.
+//! From JSON to challenges and goals: the shape of each, then the rules over the whole file.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
 
 use super::fields::{Fields, Problem, Problems};
-use super::{Challenge, Goal, GoalIx, Mode, Reward, Source, prerequisites};
-use serde_json::Value;
-use std::collections::{HashMap, HashSet};
+use super::{Challenge, ChallengeIndex, EventSource, Goal, GoalIndex, ProgressMode, Reward, prerequisites};
 
 const CHALLENGE_KEYS: [&str; 4] = ["challengeId", "name", "description", "goals"];
 const GOAL_KEYS: [&str; 9] = [
@@ -30,7 +32,8 @@ pub(super) fn challenges(value: &Value) -> Result<(Vec<Challenge>, Vec<Goal>), V
     let mut paths = Paths::default();
     if let Some(file) = Fields::of(value, String::new(), &["challenges"], &problems) {
         for entry in file.children("challenges", &CHALLENGE_KEYS) {
-            challenges.push(challenge(&entry, (challenges.len(), &mut goals), &mut paths));
+            let index = ChallengeIndex(challenges.len());
+            challenges.push(challenge(&entry, index, &mut goals, &mut paths));
         }
     }
     check_unique(paths.challenges.iter().zip(challenges.iter().map(|c| &c.id)), &problems);
@@ -40,49 +43,55 @@ pub(super) fn challenges(value: &Value) -> Result<(Vec<Challenge>, Vec<Goal>), V
     if found.is_empty() { Ok((challenges, goals)) } else { Err(found) }
 }
 
-/// Where each challenge and goal stands in the file.
+/// The path of each challenge and goal in the file.
 #[derive(Default)]
 struct Paths {
     challenges: Vec<String>,
     goals: Vec<String>,
 }
 
-fn challenge(entry: &Fields<'_>, (place, goals): (usize, &mut Vec<Goal>), paths: &mut Paths) -> Challenge {
-    let first = place_of(goals.len());
+fn challenge(
+    entry: &Fields<'_>,
+    index: ChallengeIndex,
+    goals: &mut Vec<Goal>,
+    paths: &mut Paths,
+) -> Challenge {
+    let first = goal_number(goals.len());
     paths.challenges.push(entry.at("challengeId"));
     for fields in entry.children("goals", &GOAL_KEYS) {
         paths.goals.push(fields.path.clone());
-        goals.push(goal(&fields, place));
+        goals.push(goal(&fields, index));
     }
     Challenge {
         id: entry.id("challengeId"),
         name: entry.text("name"),
         description: entry.optional_text("description"),
-        goals: first..place_of(goals.len()),
+        goals: first..goal_number(goals.len()),
     }
 }
 
-/// Files are bounded to 64 MiB, so goals are fewer than 2³² by far.
-fn place_of(len: usize) -> u32 {
+/// Files are limited to 64 MiB, so the number of goals is far below 2³².
+fn goal_number(len: usize) -> u32 {
     u32::try_from(len).unwrap_or(u32::MAX)
 }
 
-fn goal(fields: &Fields<'_>, challenge: usize) -> Goal {
-    let source = fields.word("eventSource", &[("statistic", Source::Statistic), ("login", Source::Login)]);
-    let (stat_code, target, mode) = match fields.required("requirement", &REQUIREMENT_KEYS) {
+fn goal(fields: &Fields<'_>, challenge: ChallengeIndex) -> Goal {
+    let source =
+        fields.choice("eventSource", &[("statistic", EventSource::Statistic), ("login", EventSource::Login)]);
+    let requirement = match fields.required("requirement", &REQUIREMENT_KEYS) {
         Some(requirement) => read_requirement(&requirement),
-        None => (String::new(), 1, Mode::Absolute),
+        None => Requirement { stat_code: String::new(), target: 1, mode: ProgressMode::Absolute },
     };
-    refuse_rotation(fields, mode);
+    refuse_rotation(fields, requirement.mode);
     Goal {
         id: fields.id("goalId"),
         name: fields.text("name"),
         description: fields.optional_text("description"),
         source,
         is_default: fields.flag("defaultAssigned"),
-        stat_code,
-        target,
-        mode,
+        stat_code: requirement.stat_code,
+        target: requirement.target,
+        mode: requirement.mode,
         reward: reward(fields),
         prerequisite_ids: fields.texts("prerequisites"),
         prerequisites: Vec::new(),
@@ -90,11 +99,22 @@ fn goal(fields: &Fields<'_>, challenge: usize) -> Goal {
     }
 }
 
-fn read_requirement(requirement: &Fields<'_>) -> (String, i32, Mode) {
-    requirement.word("operator", &[(">=", ())]);
-    let modes = [("absolute", Mode::Absolute), ("relative", Mode::Relative)];
-    let mode = requirement.word_or_first("progressMode", &modes);
-    (requirement.id("statCode"), requirement.whole("targetValue", 1..=i32::MAX), mode)
+/// What a goal requires.
+struct Requirement {
+    stat_code: String,
+    target: i32,
+    mode: ProgressMode,
+}
+
+fn read_requirement(requirement: &Fields<'_>) -> Requirement {
+    requirement.choice("operator", &[(">=", ())]);
+    let modes = [("absolute", ProgressMode::Absolute), ("relative", ProgressMode::Relative)];
+    let mode = requirement.choice_or_first("progressMode", &modes);
+    Requirement {
+        stat_code: requirement.id("statCode"),
+        target: requirement.integer("targetValue", 1..=i32::MAX),
+        mode,
+    }
 }
 
 fn reward(goal: &Fields<'_>) -> Reward {
@@ -102,14 +122,14 @@ fn reward(goal: &Fields<'_>) -> Reward {
         return Reward { kind: "ITEM", id: String::new(), quantity: 1 };
     };
     Reward {
-        kind: fields.word("type", &[("ITEM", "ITEM"), ("WALLET", "WALLET")]),
+        kind: fields.choice("type", &[("ITEM", "ITEM"), ("WALLET", "WALLET")]),
         id: fields.id("rewardId"),
-        quantity: fields.whole("quantity", 1..=i32::MAX),
+        quantity: fields.integer("quantity", 1..=i32::MAX),
     }
 }
 
-/// Rotation is not offered here: a file that relies on it must not start as if it were.
-fn refuse_rotation(goal: &Fields<'_>, mode: Mode) {
+/// Rotation is not offered: a file that relies on it must not be accepted.
+fn refuse_rotation(goal: &Fields<'_>, mode: ProgressMode) {
     let Some(rotation) = goal.child("rotation", &ROTATION_KEYS) else { return };
     if let Some(on_expiry) = rotation.child("onExpiry", &ON_EXPIRY_KEYS) {
         on_expiry.flag("resetProgress");
@@ -118,12 +138,12 @@ fn refuse_rotation(goal: &Fields<'_>, mode: Mode) {
     if !rotation.flag("enabled") {
         return;
     }
-    rotation.word("type", &[("global", ())]);
-    rotation.word("schedule", &[("daily", ()), ("weekly", ()), ("monthly", ())]);
-    if mode != Mode::Relative {
-        rotation.wrong("enabled", "needs requirement.progressMode relative");
+    rotation.choice("type", &[("global", ())]);
+    rotation.choice("schedule", &[("daily", ()), ("weekly", ()), ("monthly", ())]);
+    if mode != ProgressMode::Relative {
+        rotation.invalid("enabled", "needs requirement.progressMode relative");
     }
-    rotation.wrong("enabled", "rotation is not offered by this version; remove it or set it to false");
+    rotation.invalid("enabled", "rotation is not offered by this version; remove it or set it to false");
 }
 
 fn check_unique<'a>(ids: impl Iterator<Item = (&'a String, &'a String)>, problems: &Problems) {
@@ -136,12 +156,12 @@ fn check_unique<'a>(ids: impl Iterator<Item = (&'a String, &'a String)>, problem
 }
 
 fn resolve_prerequisites(goals: &mut [Goal], paths: &[String], problems: &Problems) {
-    let places: HashMap<String, GoalIx> =
-        goals.iter().zip(0..).map(|(g, i)| (g.id.clone(), GoalIx(i))).collect();
+    let indexes: HashMap<String, GoalIndex> =
+        goals.iter().zip(0..).map(|(g, i)| (g.id.clone(), GoalIndex(i))).collect();
     for (goal, path) in goals.iter_mut().zip(paths) {
         for (i, id) in goal.prerequisite_ids.iter().enumerate() {
-            match places.get(id) {
-                Some(place) => goal.prerequisites.push(*place),
+            match indexes.get(id) {
+                Some(index) => goal.prerequisites.push(*index),
                 None => {
                     problems.add(format!("{path}.prerequisites[{i}]"), format!("no goal has the id {id:?}"))
                 }
@@ -149,8 +169,8 @@ fn resolve_prerequisites(goals: &mut [Goal], paths: &[String], problems: &Proble
         }
     }
     if let Some(cycle) = prerequisites::cycle(goals) {
-        let names: Vec<&str> = cycle.iter().map(|ix| goals[ix.0 as usize].id.as_str()).collect();
+        let names: Vec<&str> = cycle.iter().map(|index| goals[index.0 as usize].id.as_str()).collect();
         let path = format!("{}.prerequisites", paths[cycle[0].0 as usize]);
-        problems.add(path, format!("goals wait for each other in a circle: {}", names.join(" -> ")));
+        problems.add(path, format!("the prerequisites form a cycle: {}", names.join(" -> ")));
     }
 }

@@ -1,6 +1,7 @@
-//! What a challenge file may not be, each refusal with its path; and what the generator writes.
+//! Challenge files that are refused, each with its path and reason; and the generated files.
 
 use super::*;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -84,12 +85,12 @@ fn every_broken_rule_names_file_path_and_reason() {
 }
 
 #[test]
-fn keys_of_former_formats_are_not_ignored() {
+fn keys_of_former_formats_are_refused() {
     let message = refusal("/type", json!("daily"));
     assert!(message.starts_with("f.json: challenges[0].goals[0].type: is not known here"), "{message}");
 }
 
-/// A key that is misspelt would otherwise be a rule that does not hold.
+/// A misspelt key would otherwise be a rule without effect.
 #[test]
 fn unknown_keys_are_refused_at_every_depth() {
     for (parent, path) in [
@@ -135,19 +136,19 @@ fn challenges_are_checked_like_goals() {
 
 #[test]
 fn ids_are_unique_over_the_whole_file() {
-    let mut twice = file(&[goal("g", &[])]);
+    let mut duplicated = file(&[goal("g", &[])]);
     let second = json!({ "challengeId": "d", "name": "n", "goals": [goal("g", &[])] });
-    twice["challenges"].as_array_mut().unwrap().push(second);
+    duplicated["challenges"].as_array_mut().unwrap().push(second);
     let message = "\"g\" is used twice; ids are unique over the whole file";
-    assert_eq!(refused(&twice), format!("f.json: challenges[1].goals[0]: {message}"));
-    twice["challenges"][1]["goals"][0]["goalId"] = json!("h");
-    twice["challenges"][1]["challengeId"] = json!("c");
+    assert_eq!(refused(&duplicated), format!("f.json: challenges[1].goals[0]: {message}"));
+    duplicated["challenges"][1]["goals"][0]["goalId"] = json!("h");
+    duplicated["challenges"][1]["challengeId"] = json!("c");
     let message = "\"c\" is used twice; ids are unique over the whole file";
-    assert_eq!(refused(&twice), format!("f.json: challenges[1].challengeId: {message}"));
+    assert_eq!(refused(&duplicated), format!("f.json: challenges[1].challengeId: {message}"));
 }
 
 #[test]
-fn all_mistakes_are_told_at_once() {
+fn all_problems_are_reported_at_once() {
     let mut wrong = goal("", &["x"]);
     wrong["reward"]["quantity"] = json!(0);
     let lines = refused(&file(&[wrong])).lines().count();
@@ -171,9 +172,9 @@ fn a_file_that_cannot_be_read_is_named() {
 #[test]
 fn rotation_is_refused_unless_switched_off() {
     let off = json!({ "enabled": false });
-    let mut quiet = goal("g", &[]);
-    quiet["rotation"] = off;
-    assert!(Catalog::parse("f", &file(&[quiet]).to_string()).is_ok());
+    let mut without_rotation = goal("g", &[]);
+    without_rotation["rotation"] = off;
+    assert!(Catalog::parse("f", &file(&[without_rotation]).to_string()).is_ok());
     let on = json!({ "enabled": true, "type": "global", "schedule": "daily" });
     let message = refusal("/rotation", on);
     assert!(message.contains("rotation.enabled: needs requirement.progressMode relative"), "{message}");
@@ -196,12 +197,12 @@ fn the_whole_file_is_checked() {
 }
 
 #[test]
-fn prerequisite_circles_are_refused_by_name() {
+fn prerequisite_cycles_are_refused_with_their_goals() {
     assert_eq!(
         refused(&file(&[goal("z", &["a"]), goal("a", &["b"]), goal("b", &["c"]), goal("c", &["a"])])),
-        "f.json: challenges[0].goals[1].prerequisites: goals wait for each other in a circle: a -> b -> c -> a"
+        "f.json: challenges[0].goals[1].prerequisites: the prerequisites form a cycle: a -> b -> c -> a"
     );
-    assert!(refused(&file(&[goal("a", &["a"])])).ends_with("in a circle: a -> a"));
+    assert!(refused(&file(&[goal("a", &["a"])])).ends_with("form a cycle: a -> a"));
     let diamond = file(&[goal("a", &[]), goal("b", &["a"]), goal("c", &["a"]), goal("d", &["b", "c"])]);
     assert!(Catalog::parse("f", &diamond.to_string()).is_ok());
 }
@@ -215,32 +216,32 @@ fn a_chain_of_many_goals_does_not_exhaust_the_stack() {
 }
 
 #[test]
-fn the_checked_in_file_is_what_the_generator_writes() {
-    let text = generate(Counts { challenges: 10, goals: 50, defaults: 10 });
+fn the_checked_in_file_equals_the_generated_one() {
+    let text = generate(CatalogSize { challenges: 10, goals: 50, defaults: 10 });
     assert!(
         text == crate::server::EMBEDDED_CHALLENGES,
         "run: challenge config generate > examples/challenge.json"
     );
     let catalog = Catalog::parse("generated", &text).unwrap();
     assert_eq!((catalog.challenges.len(), catalog.goals().count(), catalog.defaults().len()), (10, 500, 10));
-    let moved = |trigger| catalog.triggered(trigger).iter().any(|ix| catalog.goal(*ix).is_default);
+    let moved = |trigger| catalog.triggered(trigger).iter().any(|index| catalog.goal(*index).is_default);
     assert!(
         moved(catalog.statistic_trigger("enemy_kills").unwrap()) && moved(catalog.login_trigger().unwrap())
     );
     assert!(catalog.goals().any(|(_, goal)| !goal.prerequisites.is_empty()));
-    assert!(catalog.goals().any(|(_, goal)| goal.mode == Mode::Relative));
+    assert!(catalog.goals().any(|(_, goal)| goal.mode == ProgressMode::Relative));
 }
 
 proptest! {
     #[test]
     fn every_generated_size_is_valid(challenges in 1..20u32, goals in 1..20u32, share in 0.0..=1.0f64) {
         let defaults = (f64::from(challenges * goals) * share) as u32;
-        let catalog = Catalog::parse("generated", &generate(Counts { challenges, goals, defaults })).unwrap();
+        let catalog = Catalog::parse("generated", &generate(CatalogSize { challenges, goals, defaults })).unwrap();
         prop_assert_eq!(catalog.defaults().len(), defaults as usize);
     }
 
     #[test]
-    fn no_text_makes_it_panic(text in r#"(\{|\}|\[|\]|"challenges"|"goals"|:|,|1|null|"x"){0,40}"#) {
+    fn no_text_makes_the_parser_panic(text in r#"(\{|\}|\[|\]|"challenges"|"goals"|:|,|1|null|"x"){0,40}"#) {
         let _refused_or_not = Catalog::parse("f", &text);
     }
 }

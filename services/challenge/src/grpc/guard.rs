@@ -1,23 +1,25 @@
-//! Around every rpc of the players' service: a bound on how many run at once, who asks, and its rate, errors and
-//! duration. Calls of other services, as health and reflection, pass untouched: nothing of any player is in them.
+//! Around every rpc of the players' service: the limit on concurrent calls, authentication, and the metrics of rate,
+//! errors and duration. Calls of other services (health, reflection) are passed on: they contain no player's data.
 
-use super::status::{self, refused};
-use crate::http::routes::Access;
-use crate::identity::Identity;
-use crate::refusal::{Code, NO_ROOM};
-use crate::user::UserId;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use kit::grpc::outcome;
 use kit::limit::Limit;
 use kit::metrics::{Endpoint, Metrics};
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::time::Instant;
 use tonic::Status;
 
-/// Each rpc's path, its name in the metrics, and who may call it.
+use super::status::{self, refusal};
+use crate::http::routes::Access;
+use crate::identity::Identity;
+use crate::refusal::{Code, OVERLOADED_MESSAGE};
+use crate::user::UserId;
+
+/// Each rpc's path, its name in the metrics, and which callers may call it.
 const RPCS: [(&str, &str, Access); 8] = [
     ("/service.Service/GetUserChallenges", "grpc_list", Access::Player),
     ("/service.Service/InitializePlayer", "grpc_initialize", Access::Player),
@@ -29,17 +31,17 @@ const RPCS: [(&str, &str, Access); 8] = [
     ("/service.Service/HealthCheck", "grpc_healthz", Access::Public),
 ];
 
-/// The user whose goals a call is about. Only this module puts one into a call.
+/// The user of a call. Only this module adds one to a call.
 #[derive(Clone)]
 struct Caller(UserId);
 
-/// Who calls.
+/// The user of a call.
 ///
 /// # Errors
-/// When the call did not come by the guard: then nobody is known.
+/// When the call did not pass the guard: then it has no user.
 pub(super) fn caller<T>(request: &tonic::Request<T>) -> Result<UserId, Status> {
     let caller = request.extensions().get::<Caller>().map(|caller| caller.0.clone());
-    caller.ok_or_else(|| refused(Code::Unauthenticated, "this rpc knows no user"))
+    caller.ok_or_else(|| refusal(Code::Unauthenticated, "this rpc has no user"))
 }
 
 #[derive(Clone)]
@@ -56,15 +58,15 @@ impl Guard {
     }
 
     async fn pass(&self, mut request: Request, next: Next) -> Response {
-        let Some(_place) = self.limit.enter() else {
-            return status::answer(Code::Overloaded, NO_ROOM);
+        let Some(_slot) = self.limit.enter() else {
+            return status::refusal_response(Code::Overloaded, OVERLOADED_MESSAGE);
         };
         match self.identity.of_headers(request.headers()).await {
             Ok(user) => {
                 request.extensions_mut().insert(Caller(user));
                 next.run(request).await
             }
-            Err(denied) => status::answer(denied.into(), &denied.to_string()),
+            Err(denied) => status::refusal_response(denied.into(), &denied.to_string()),
         }
     }
 }
@@ -85,8 +87,10 @@ pub(super) async fn run(State(guard): State<Guard>, request: Request, next: Next
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::proto::PLAYERS;
+
     use prost::Message;
+
+    use crate::proto::PLAYERS;
 
     #[test]
     fn every_rpc_of_the_service_is_guarded() {

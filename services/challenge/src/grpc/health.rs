@@ -1,15 +1,16 @@
 //! `HealthCheck`
 
-use super::status::refused;
-use super::{Answer, Players};
-use crate::proto::service::HealthCheckResponse;
-use crate::refusal::Code;
 use tonic::Response;
 
-/// Needs no identity, as whoever asks has none: it says whether this process serves.
-pub(super) fn handle(players: &Players) -> Answer<HealthCheckResponse> {
+use super::status::refusal;
+use super::{Players, RpcResult};
+use crate::proto::service::HealthCheckResponse;
+use crate::refusal::Code;
+
+/// Whether this process serves. Without authentication, because health checkers have no identity.
+pub(super) fn handle(players: &Players) -> RpcResult<HealthCheckResponse> {
     match players.health.ready() {
         Ok(()) => Ok(Response::new(HealthCheckResponse { status: "healthy".to_owned() })),
-        Err(reason) => Err(refused(Code::Unavailable, &reason)),
+        Err(reason) => Err(refusal(Code::Unavailable, &reason)),
     }
 }

@@ -1,18 +1,19 @@
 //! `InitializePlayer`
 
+use tonic::{Request, Response};
+
 use super::guard::caller;
-use super::{Answer, Players, messages};
+use super::{Players, RpcResult, messages};
 use crate::proto::service::{InitializeRequest, InitializeResponse};
 use crate::view::{AssignedView, assigned};
-use tonic::{Request, Response};
 
 pub(super) async fn handle(
     players: &Players,
     request: &Request<InitializeRequest>,
-) -> Answer<InitializeResponse> {
-    let done = players.operations.initialize(caller(request)?).await?;
-    let active = assigned(&players.operations.catalog, &done);
-    Ok(Response::new(message(active, done.new_assignments)))
+) -> RpcResult<InitializeResponse> {
+    let result = players.operations.initialize(caller(request)?).await?;
+    let active = assigned(&players.operations.catalog, &result);
+    Ok(Response::new(message(active, result.new_assignments)))
 }
 
 pub(super) fn message(active: Vec<AssignedView<'_>>, new_assignments: u32) -> InitializeResponse {

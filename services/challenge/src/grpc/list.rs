@@ -1,19 +1,20 @@
 //! `GetUserChallenges`
 
-use super::guard::caller;
-use super::{Answer, Players, messages};
-use crate::proto::service::{GetChallengesRequest, GetChallengesResponse};
-use crate::view::Shown;
 use kit::clock::UtcMs;
 use tonic::{Request, Response};
+
+use super::guard::caller;
+use super::{Players, RpcResult, messages};
+use crate::proto::service::{GetChallengesRequest, GetChallengesResponse};
+use crate::view::GoalFilter;
 
 pub(super) async fn handle(
     players: &Players,
     request: &Request<GetChallengesRequest>,
-) -> Answer<GetChallengesResponse> {
+) -> RpcResult<GetChallengesResponse> {
     let user = caller(request)?;
-    let shown = if request.get_ref().active_only { Shown::Active } else { Shown::All };
+    let filter = if request.get_ref().active_only { GoalFilter::Active } else { GoalFilter::All };
     let goals = players.operations.goals(&user).await?;
-    let challenges = messages::challenges((&players.operations.catalog, &goals), shown, UtcMs::now());
+    let challenges = messages::challenges(&players.operations.catalog, &goals, filter, UtcMs::now());
     Ok(Response::new(GetChallengesResponse { challenges }))
 }

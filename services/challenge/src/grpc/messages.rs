@@ -1,21 +1,23 @@
-//! From what a user sees to the messages that carry it, field by field.
+//! From views to gRPC messages, field by field.
 
-use crate::catalog::{Catalog, Goal, GoalIx};
-use crate::proto::service as proto;
-use crate::rules::UserGoals;
-use crate::view::{AssignedView, GoalView, RequirementView, RewardView, Shown, instant};
 use kit::clock::UtcMs;
 
+use crate::catalog::{Catalog, Challenge, Goal, GoalIndex};
+use crate::proto::service as proto;
+use crate::rules::UserGoals;
+use crate::view::{AssignedView, GoalFilter, GoalView, RequirementView, RewardView, instant};
+
 pub(super) fn challenges(
-    (catalog, user): (&Catalog, &UserGoals),
-    shown: Shown,
+    catalog: &Catalog,
+    user: &UserGoals,
+    filter: GoalFilter,
     now: UtcMs,
 ) -> Vec<proto::Challenge> {
     let goals = |range: std::ops::Range<u32>| {
-        let shown = range.map(GoalIx).filter(|ix| shown.includes(user, *ix));
-        shown.map(|ix| goal(GoalView::of((catalog, user), ix, now))).collect()
+        let included = range.map(GoalIndex).filter(|index| filter.includes(user, *index));
+        included.map(|index| goal(GoalView::of(catalog, user, index, now))).collect()
     };
-    let message = |challenge: &crate::catalog::Challenge| proto::Challenge {
+    let message = |challenge: &Challenge| proto::Challenge {
         challenge_id: challenge.id.clone(),
         name: challenge.name.clone(),
         description: challenge.description.clone(),
@@ -33,7 +35,7 @@ fn goal(view: GoalView<'_>) -> proto::Goal {
         reward: Some(reward(RewardView::of(&view.goal.reward))),
         prerequisites: view.goal.prerequisite_ids.clone(),
         progress: view.progress,
-        status: view.status.word().to_owned(),
+        status: view.status.name().to_owned(),
         locked: view.is_locked,
         completed_at: instant(view.completed_at),
         claimed_at: instant(view.claimed_at),
@@ -54,7 +56,7 @@ pub(super) fn assigned(view: AssignedView<'_>) -> proto::AssignedGoal {
         expires_at: instant(view.expires_at),
         progress: view.progress,
         target: view.goal.target,
-        status: view.status.word().to_owned(),
+        status: view.status.name().to_owned(),
         requirement: Some(requirement(view.goal)),
         reward: Some(reward(RewardView::of(&view.goal.reward))),
     }

@@ -1,5 +1,12 @@
-//! The messages say what the JSON texts say: each message, worded by proto3's own JSON mapping, equals the text that
-//! HTTP answers, whatever the user's rows hold.
+//! gRPC messages equal the JSON responses: each message, converted by proto3's own JSON mapping, equals the text of the
+//! HTTP response, for any rows of a user.
+
+use std::sync::OnceLock;
+
+use proptest::prelude::*;
+use prost::Message;
+use prost_reflect::{DescriptorPool, DynamicMessage, SerializeOptions};
+use serde_json::Value;
 
 use super::messages;
 use crate::proto::PLAYERS;
@@ -8,15 +15,10 @@ use crate::render::tests::{NOW, a_row, catalog};
 use crate::render::{InitializeTemplate, ListTemplate};
 use crate::rules::UserGoals;
 use crate::store::Initialized;
-use crate::view::{Shown, assigned};
-use proptest::prelude::*;
-use prost::Message;
-use prost_reflect::{DescriptorPool, DynamicMessage, SerializeOptions};
-use serde_json::Value;
-use std::sync::OnceLock;
+use crate::view::{GoalFilter, assigned};
 
-/// The message as proto3's JSON mapping words it, zero values emitted.
-fn worded(name: &str, message: &impl Message) -> Value {
+/// The message in proto3's JSON mapping, with zero values.
+fn to_json(name: &str, message: &impl Message) -> Value {
     static POOL: OnceLock<DescriptorPool> = OnceLock::new();
     let pool = POOL.get_or_init(|| DescriptorPool::decode(PLAYERS).unwrap());
     let descriptor = pool.get_message_by_name(&format!("service.{name}")).unwrap();
@@ -29,22 +31,22 @@ proptest! {
     #[test]
     fn a_list_is_the_same_in_both_transports(rows in prop::collection::vec(a_row(), 0..60)) {
         let (catalog, user) = (catalog(), UserGoals::new(rows));
-        for shown in [Shown::All, Shown::Active] {
-            let text = ListTemplate::new(catalog).render(catalog, &user, (shown, NOW)).into_bytes();
-            let challenges = messages::challenges((catalog, &user), shown, NOW);
-            let message = worded("GetChallengesResponse", &proto::GetChallengesResponse { challenges });
+        for filter in [GoalFilter::All, GoalFilter::Active] {
+            let text = ListTemplate::new(catalog).render(catalog, &user, filter, NOW).into_bytes();
+            let challenges = messages::challenges(catalog, &user, filter, NOW);
+            let message = to_json("GetChallengesResponse", &proto::GetChallengesResponse { challenges });
             prop_assert_eq!(message, serde_json::from_slice::<Value>(&text).unwrap());
         }
     }
 
     #[test]
-    fn an_initialize_answer_is_the_same_in_both_transports(
+    fn an_initialize_response_is_the_same_in_both_transports(
         rows in prop::collection::vec(a_row(), 0..60), new_assignments in 0..500u32,
     ) {
         let done = Initialized { new_assignments, goals: UserGoals::new(rows) };
         let text = InitializeTemplate::new(catalog()).render(catalog(), &done);
         let message = super::initialize::message(assigned(catalog(), &done), done.new_assignments);
-        let message = worded("InitializeResponse", &message);
+        let message = to_json("InitializeResponse", &message);
         prop_assert_eq!(message, serde_json::from_str::<Value>(&text).unwrap());
     }
 }

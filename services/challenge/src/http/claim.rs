@@ -1,16 +1,18 @@
 //! `POST v1/challenges/{challenge_id}/goals/{goal_id}/claim`
 
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+
 use super::identity::Caller;
 use super::path::GoalPath;
 use super::{Api, json};
 use crate::operations::Refusal;
 use crate::render;
 use crate::view::Claimed;
-use axum::extract::State;
-use axum::response::Response;
-use std::sync::Arc;
 
-/// The body carries nothing and is not read.
+/// The body has no content and is not read.
 pub(super) async fn handle(
     State(api): State<Arc<Api>>,
     GoalPath { challenge_id, goal_id }: GoalPath,

@@ -1,22 +1,24 @@
-//! `GET openapi.json` and `GET apidocs/`: what this API is, for programs and for people. The document is written by
-//! hand; tests hold it against the routes and against real answers.
+//! `GET openapi.json` and `GET apidocs/`: the API's documentation for programs and for people. The document is written
+//! by hand; tests compare it with the routes and with real responses.
 
-use super::{Api, json};
+use std::sync::Arc;
+
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use std::sync::Arc;
+
+use super::{Api, json};
 
 const DOCUMENT: &str = include_str!("../../openapi.json");
 const PAGE: &str = include_str!("../../apidocs.html");
 
-/// The page runs its own script, asks this server for the document, and nothing else.
-const PAGE_MAY: &str =
+/// The page runs its own script, requests the document from this server, and loads nothing else.
+const PAGE_POLICY: &str =
     "default-src 'none'; connect-src 'self'; script-src 'unsafe-inline'; style-src 'unsafe-inline'";
 
-/// The document with the place at which this process serves it.
-pub(super) fn placed_at(base_path: &str) -> Bytes {
+/// The document with the URL at which this process serves the API.
+pub(super) fn at(base_path: &str) -> Bytes {
     let url = if base_path.is_empty() { "/" } else { base_path };
     DOCUMENT.replacen(r#""url": "/challenge""#, &format!(r#""url": "{url}""#), 1).into()
 }
@@ -27,34 +29,37 @@ pub(super) async fn document(State(api): State<Arc<Api>>) -> Response {
 
 pub(super) async fn page() -> Response {
     let headers =
-        [(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_SECURITY_POLICY, PAGE_MAY)];
+        [(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_SECURITY_POLICY, PAGE_POLICY)];
     (headers, PAGE).into_response()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::routes::{self, Access};
-    use crate::refusal::Code;
-    use serde_json::{Value, json};
+
     use std::collections::BTreeSet;
 
+    use serde_json::{Value, json};
+
+    use crate::http::routes::{self, Access};
+    use crate::refusal::Code;
+
     fn read(base_path: &str) -> Value {
-        serde_json::from_slice(&placed_at(base_path)).unwrap()
+        serde_json::from_slice(&at(base_path)).unwrap()
     }
 
     #[test]
-    fn it_says_where_it_is_served() {
+    fn the_document_contains_the_url_of_the_server() {
         for (base_path, url) in [("/challenge", "/challenge"), ("/games/one", "/games/one"), ("", "/")] {
             assert_eq!(read(base_path)["servers"], json!([{ "url": url }]));
         }
     }
 
     #[test]
-    fn it_describes_every_route_and_no_other_and_says_who_may_ask() {
+    fn the_document_has_every_route_with_its_access_and_no_other() {
         let document = read("");
         let paths = document["paths"].as_object().unwrap().iter();
-        let described: BTreeSet<(String, String, bool)> = paths
+        let documented: BTreeSet<(String, String, bool)> = paths
             .flat_map(|(path, methods)| {
                 methods.as_object().unwrap().iter().map(move |(method, operation)| {
                     let is_public = operation.get("security") == Some(&json!([]));
@@ -66,24 +71,24 @@ mod tests {
             .into_iter()
             .map(|route| (route.path.to_owned(), route.method.to_string(), route.access == Access::Public))
             .collect();
-        assert_eq!(described, routed);
+        assert_eq!(documented, routed);
     }
 
     #[test]
-    fn it_names_every_error_code_and_no_other() {
+    fn the_document_has_every_error_code_and_no_other() {
         let document = read("");
         let named = document["components"]["schemas"]["Refusal"]["properties"]["errorCode"]["enum"].clone();
         let named: BTreeSet<String> = serde_json::from_value(named).unwrap();
-        let known: BTreeSet<String> = Code::ALL.iter().map(|code| code.word().to_owned()).collect();
-        assert_eq!(named, known);
+        let existing: BTreeSet<String> = Code::ALL.iter().map(|code| code.name().to_owned()).collect();
+        assert_eq!(named, existing);
     }
 
-    /// Also those that no request from outside brings about at will.
+    /// Including those that no request can trigger deterministically.
     #[tokio::test]
-    async fn every_refusal_has_the_described_members() {
+    async fn every_refusal_has_the_documented_members() {
         let document = read("");
         for code in Code::ALL {
-            let refused = crate::http::error::answer(*code, "why");
+            let refused = crate::http::error::refusal_response(*code, "why");
             let body = axum::body::to_bytes(refused.into_body(), 1024).await.unwrap();
             let body: Value = serde_json::from_slice(&body).unwrap();
             let members: Vec<&String> = body.as_object().unwrap().keys().collect();
@@ -95,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_links_nowhere_else() {
+    fn the_page_has_no_external_links() {
         assert!(!PAGE.contains("http:") && !PAGE.contains("https:") && !PAGE.contains("//cdn"));
     }
 }

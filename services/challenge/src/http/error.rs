@@ -1,22 +1,24 @@
 //! Refusals over HTTP: `{"errorCode","message","code"}`, the last being the gRPC code.
 
-use crate::operations::Refusal;
-use crate::refusal::{Code, NO_ROOM};
+use std::sync::LazyLock;
+
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use kit::auth::Denied;
-use std::sync::LazyLock;
 
-/// Seconds after which a refused request may be tried again.
+use crate::operations::Refusal;
+use crate::refusal::{Code, OVERLOADED_MESSAGE};
+
+/// Seconds after which a refused request may be retried.
 const RETRY_AFTER_S: &str = "1";
 
 /// A refusal as a response.
-pub(super) fn answer(refused: Code, message: &str) -> Response {
-    let status = refused.status();
-    let body = serde_json::json!({ "errorCode": refused.word(), "message": message, "code": refused.grpc() })
-        .to_string();
+pub(super) fn refusal_response(code: Code, message: &str) -> Response {
+    let status = code.status();
+    let body =
+        serde_json::json!({ "errorCode": code.name(), "message": message, "code": code.grpc() }).to_string();
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
     let headers = response.headers_mut();
@@ -30,13 +32,14 @@ pub(super) fn answer(refused: Code, message: &str) -> Response {
     response
 }
 
-/// What a request is told that there is no room for; made once.
+/// The response to requests above a limit. Its body is made once, because it is sent most when the service is busiest.
 #[must_use]
 pub fn overloaded() -> Response {
     static BODY: LazyLock<Bytes> = LazyLock::new(|| {
         let code = Code::Overloaded;
-        let words = serde_json::json!({ "errorCode": code.word(), "message": NO_ROOM, "code": code.grpc() });
-        words.to_string().into()
+        serde_json::json!({ "errorCode": code.name(), "message": OVERLOADED_MESSAGE, "code": code.grpc() })
+            .to_string()
+            .into()
     });
     let mut response = Response::new(Body::from(BODY.clone()));
     *response.status_mut() = Code::Overloaded.status();
@@ -48,13 +51,13 @@ pub fn overloaded() -> Response {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        answer(Code::from(&self), &self.to_string())
+        refusal_response(Code::from(&self), &self.to_string())
     }
 }
 
-/// To somebody who is not known, or may not.
+/// The response to a caller who is not authenticated, or not allowed.
 pub(super) fn denied(denied: Denied) -> Response {
-    answer(denied.into(), &denied.to_string())
+    refusal_response(denied.into(), &denied.to_string())
 }
 
 #[cfg(test)]
@@ -62,19 +65,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_refused_for_want_of_room_is_told_when_to_come_again() {
+    fn a_503_response_has_retry_after() {
         for code in [Code::Overloaded, Code::Unavailable] {
-            let refused = answer(code, "later");
+            let refused = refusal_response(code, "later");
             assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
             assert_eq!(refused.headers()[header::RETRY_AFTER], "1");
         }
-        assert!(!answer(Code::AlreadyClaimed, "no").headers().contains_key(header::RETRY_AFTER));
+        assert!(!refusal_response(Code::AlreadyClaimed, "no").headers().contains_key(header::RETRY_AFTER));
     }
 
     #[test]
-    fn who_is_not_known_is_told_how_to_be() {
-        assert_eq!(answer(Code::Unauthenticated, "who?").headers()[header::WWW_AUTHENTICATE], "Bearer");
-        assert!(!answer(Code::Forbidden, "no").headers().contains_key(header::WWW_AUTHENTICATE));
+    fn a_401_response_names_the_authentication_scheme() {
+        assert_eq!(
+            refusal_response(Code::Unauthenticated, "unknown").headers()[header::WWW_AUTHENTICATE],
+            "Bearer"
+        );
+        assert!(!refusal_response(Code::Forbidden, "no").headers().contains_key(header::WWW_AUTHENTICATE));
     }
 
     #[test]

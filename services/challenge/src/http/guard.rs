@@ -1,15 +1,18 @@
-//! Around every operation: a bound on how many run at once, who asks, and its rate, errors and duration.
+//! Around every operation: the limit on concurrent requests, authentication, and the metrics of rate, errors and
+//! duration.
 
-use super::error::{denied, overloaded};
-use super::identity::identify;
-use crate::identity::Identity;
+use std::sync::Arc;
+use std::time::Instant;
+
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use kit::limit::Limit;
 use kit::metrics::Endpoint;
-use std::sync::Arc;
-use std::time::Instant;
+
+use super::error::{denied, overloaded};
+use super::identity::identify;
+use crate::identity::Identity;
 
 #[derive(Clone)]
 pub(super) struct Guard {
@@ -21,7 +24,7 @@ pub(super) struct Guard {
 pub(super) async fn run(State(guard): State<Guard>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     let response = match guard.limit.enter() {
-        Some(_place) => match identify(&guard.identity, &mut request).await {
+        Some(_slot) => match identify(&guard.identity, &mut request).await {
             Ok(()) => next.run(request).await,
             Err(reason) => denied(reason),
         },

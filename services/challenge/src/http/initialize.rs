@@ -1,14 +1,16 @@
 //! `POST v1/challenges/initialize`
 
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+
 use super::identity::Caller;
 use super::{Api, json};
 use crate::operations::Refusal;
-use axum::extract::State;
-use axum::response::Response;
-use std::sync::Arc;
 
-/// The body carries nothing and is not read.
+/// The body has no content and is not read.
 pub(super) async fn handle(State(api): State<Arc<Api>>, Caller(user): Caller) -> Result<Response, Refusal> {
-    let done = api.operations.initialize(user).await?;
-    Ok(json(api.initialize.render(&api.operations.catalog, &done)))
+    let result = api.operations.initialize(user).await?;
+    Ok(json(api.initialize.render(&api.operations.catalog, &result)))
 }

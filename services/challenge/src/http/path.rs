@@ -1,12 +1,13 @@
-//! The goal that a path names, as text. Whether there is such a goal is the operations' business.
+//! The ids in a path, as text. Whether the goal exists is checked by the operations.
 
-use super::error::answer;
-use crate::refusal::Code;
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use axum::response::Response;
 
-/// `…/challenges/{challenge_id}/goals/{goal_id}/…`, with percent-encoding undone.
+use super::error::refusal_response;
+use crate::refusal::Code;
+
+/// `…/challenges/{challenge_id}/goals/{goal_id}/…`, percent-decoded.
 pub(super) struct GoalPath {
     pub(super) challenge_id: String,
     pub(super) goal_id: String,
@@ -16,9 +17,9 @@ impl<S: Send + Sync> FromRequestParts<S> for GoalPath {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
-        let named = Path::<(String, String)>::from_request_parts(parts, state).await;
-        let unreadable = |_| answer(Code::InvalidRequest, "the path's ids are not UTF-8");
-        let Path((challenge_id, goal_id)) = named.map_err(unreadable)?;
+        let ids = Path::<(String, String)>::from_request_parts(parts, state).await;
+        let invalid = |_| refusal_response(Code::InvalidRequest, "the path's ids are not UTF-8");
+        let Path((challenge_id, goal_id)) = ids.map_err(invalid)?;
         Ok(Self { challenge_id, goal_id })
     }
 }

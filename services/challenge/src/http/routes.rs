@@ -1,17 +1,19 @@
-//! Every route, and who may ask it. The router is made of this list alone, so what is not in it does not exist, and a
-//! route is a player's unless it says otherwise.
+//! Every route, and its access. The router is made of this list alone, so a route that is not in it does not exist, and
+//! a route is for players unless it is marked public.
 
-use super::{Api, claim, document, healthz, initialize, list, not_offered, set_active};
-use axum::http::Method;
-use axum::routing::{MethodRouter, get, post, put};
 use std::sync::Arc;
 
-/// Who may ask.
+use axum::http::Method;
+use axum::routing::{MethodRouter, get, post, put};
+
+use super::{Api, claim, document, healthz, initialize, list, not_offered, set_active};
+
+/// Which callers may call a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Anybody, also when there is no room for players: nothing of any player is in the answer.
+    /// Every caller, without authentication and outside the limit for players: the response contains no player's data.
     Public,
-    /// Who is known, within the limit of requests at once.
+    /// Authenticated callers, within the limit on concurrent requests.
     Player,
 }
 
@@ -23,7 +25,7 @@ pub struct Route {
     pub method: Method,
     /// The path, with its parameters in braces.
     pub path: &'static str,
-    /// Who may ask.
+    /// Which callers may call it.
     pub access: Access,
     pub(super) handler: MethodRouter<Arc<Api>>,
 }
@@ -31,7 +33,8 @@ pub struct Route {
 impl Route {
     fn player(
         name: &'static str,
-        (method, path): (Method, &'static str),
+        method: Method,
+        path: &'static str,
         handler: MethodRouter<Arc<Api>>,
     ) -> Self {
         Self { name, method, path, access: Access::Player, handler }
@@ -51,15 +54,15 @@ pub fn all() -> Vec<Route> {
     let random_select = "/v1/challenges/{challenge_id}/goals/random-select";
     let rotation = "/v1/challenges/{challenge_id}/rotation";
     vec![
-        Route::player("list", (Method::GET, "/v1/challenges"), get(list::handle)),
-        Route::player("initialize", (Method::POST, "/v1/challenges/initialize"), post(initialize::handle)),
-        Route::player("set_active", (Method::PUT, goal_active), put(set_active::handle)),
-        Route::player("claim", (Method::POST, goal_claim), post(claim::handle)),
-        Route::player("batch_select", (Method::POST, batch_select), post(not_offered)),
-        Route::player("random_select", (Method::POST, random_select), post(not_offered)),
-        Route::player("rotation", (Method::GET, rotation), get(not_offered)),
-        Route::player("healthz", (Method::GET, "/healthz"), get(healthz)).public(),
-        Route::player("document", (Method::GET, "/openapi.json"), get(document::document)).public(),
-        Route::player("page", (Method::GET, "/apidocs/"), get(document::page)).public(),
+        Route::player("list", Method::GET, "/v1/challenges", get(list::handle)),
+        Route::player("initialize", Method::POST, "/v1/challenges/initialize", post(initialize::handle)),
+        Route::player("set_active", Method::PUT, goal_active, put(set_active::handle)),
+        Route::player("claim", Method::POST, goal_claim, post(claim::handle)),
+        Route::player("batch_select", Method::POST, batch_select, post(not_offered)),
+        Route::player("random_select", Method::POST, random_select, post(not_offered)),
+        Route::player("rotation", Method::GET, rotation, get(not_offered)),
+        Route::player("healthz", Method::GET, "/healthz", get(healthz)).public(),
+        Route::player("document", Method::GET, "/openapi.json", get(document::document)).public(),
+        Route::player("page", Method::GET, "/apidocs/", get(document::page)).public(),
     ]
 }

@@ -1,6 +1,14 @@
 //! `PUT v1/challenges/{challenge_id}/goals/{goal_id}/active`
 
-use super::error::answer;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, to_bytes};
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+
+use super::error::refusal_response;
 use super::identity::Caller;
 use super::path::GoalPath;
 use super::{Api, json};
@@ -8,20 +16,14 @@ use crate::refusal::Code;
 use crate::render;
 use crate::rules::Activation;
 use crate::view::ActiveSet;
-use axum::body::{Body, to_bytes};
-use axum::extract::State;
-use axum::response::{IntoResponse, Response};
-use serde::Deserialize;
-use std::sync::Arc;
-use std::time::Duration;
 
 const MAX_BODY_BYTES: usize = 16 * 1024;
-/// A body that trickles in would hold one of the places for requests for as long as it likes.
+/// Without a limit, a body that arrives slowly would hold a slot of the request limit indefinitely.
 const BODY_WAIT: Duration = Duration::from_secs(10);
 
-/// Absent and null mean false, as in the messages' own JSON mapping; unknown members are dropped.
+/// Absent and null mean false, as in the JSON mapping of protobuf; unknown members are ignored.
 #[derive(Deserialize)]
-struct Asked {
+struct SetActiveBody {
     #[serde(rename = "isActive", alias = "is_active")]
     is_active: Option<bool>,
 }
@@ -39,30 +41,34 @@ pub(super) async fn handle(
 }
 
 async fn read(body: Body) -> Result<Activation, Response> {
-    let too_slow = |_| answer(Code::TooSlow, "the body did not arrive within 10 s");
-    let too_large = |_| answer(Code::TooLarge, "the body must arrive and be at most 16 KiB");
+    let too_slow = |_| refusal_response(Code::TooSlow, "the body did not arrive within 10 s");
+    let too_large = |_| refusal_response(Code::TooLarge, "the body must arrive and be at most 16 KiB");
     let arrived = tokio::time::timeout(BODY_WAIT, to_bytes(body, MAX_BODY_BYTES)).await.map_err(too_slow)?;
     let bytes = arrived.map_err(too_large)?;
-    let unfit = |reason: String| answer(Code::InvalidRequest, &format!("the body cannot be used: {reason}"));
-    // Members that are dropped are not looked into: here is seen that they are text at all.
-    let text = std::str::from_utf8(&bytes).map_err(|error| unfit(error.to_string()))?.trim_ascii_start();
+    let invalid = |reason: String| {
+        refusal_response(Code::InvalidRequest, &format!("the body cannot be used: {reason}"))
+    };
+    // Ignored members are not parsed, so the whole body is checked for UTF-8 here.
+    let text = std::str::from_utf8(&bytes).map_err(|error| invalid(error.to_string()))?.trim_ascii_start();
     let text = if text.is_empty() { "{}" } else { text };
-    // Without this look, a list of the members' values would be read as the members.
+    // Without this check, an array of the members' values would be accepted as an object.
     if !text.starts_with('{') {
-        return Err(unfit("it must be an object".to_owned()));
+        return Err(invalid("it must be an object".to_owned()));
     }
-    let asked: Asked = serde_json::from_str(text).map_err(|error| unfit(error.to_string()))?;
-    Ok(if asked.is_active.unwrap_or_default() { Activation::On } else { Activation::Off })
+    let request: SetActiveBody = serde_json::from_str(text).map_err(|error| invalid(error.to_string()))?;
+    Ok(if request.is_active.unwrap_or_default() { Activation::On } else { Activation::Off })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+
     use axum::http::StatusCode;
     use bytes::Bytes;
     use http_body::Frame;
-    use std::pin::Pin;
-    use std::task::{Context, Poll};
 
     struct Never;
 
@@ -79,7 +85,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_body_that_never_arrives_gives_its_place_back() {
+    async fn a_body_that_never_arrives_releases_its_slot() {
         let refused = read(Body::new(Never)).await.unwrap_err();
         assert_eq!(refused.status(), StatusCode::REQUEST_TIMEOUT);
     }

@@ -1,12 +1,13 @@
 //! A response body of known length made of shared slices.
 
-use bytes::Bytes;
-use http_body::{Body, Frame, SizeHint};
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Past this many slices one copy costs less than handing them to the kernel one by one.
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+
+/// Above this many slices, one copy costs less than passing them to the kernel one by one.
 const MAX_SLICES: usize = 64;
 
 /// Slices in order. Empty ones are left out.
@@ -29,7 +30,7 @@ impl Chunks {
         Self { slices: slices.into_iter(), left_bytes: total as u64 }
     }
 
-    /// All of it as one text, for tests and for transports without slices.
+    /// The whole body as one text, for tests and for transports without slices.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
         self.slices.flat_map(Bytes::into_iter).collect()

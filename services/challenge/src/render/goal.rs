@@ -1,12 +1,13 @@
-//! One goal in a list: what is everyone's, and what is the user's own.
+//! One goal in a list: the fields that are the same for every user, and the user's own fields.
+
+use std::fmt::Write;
 
 use super::{json, quoted};
 use crate::catalog::Goal;
 use crate::view::{GoalView, RequirementView, RewardView, instant};
-use std::fmt::Write;
 
 /// `{"goalId":…` up to where the user's own fields begin.
-pub(super) fn common(goal: &Goal) -> String {
+pub(super) fn shared_fields(goal: &Goal) -> String {
     format!(
         r#"{{"goalId":{},"name":{},"description":{},{},"prerequisites":{},"#,
         quoted(&goal.id),
@@ -24,13 +25,13 @@ pub(super) fn requirement_and_reward(goal: &Goal) -> String {
 }
 
 /// The user's own fields and the closing brace.
-pub(super) fn own(out: &mut String, view: &GoalView<'_>) {
+pub(super) fn user_fields(out: &mut String, view: &GoalView<'_>) {
     // Writing to a String cannot fail.
     let _infallible = write!(
         out,
         r#""progress":{},"status":"{}","locked":{},"completedAt":"{}","claimedAt":"{}","isActive":{},"expiresAt":"{}","expiresInSeconds":{}}}"#,
         view.progress,
-        view.status.word(),
+        view.status.name(),
         view.is_locked,
         instant(view.completed_at),
         instant(view.claimed_at),

@@ -1,12 +1,13 @@
-//! The answer to `initialize`: the user's active goals.
+//! The response to `initialize`: the user's active goals.
 
-use super::{goal, quoted};
-use crate::catalog::{Catalog, GoalIx};
-use crate::store::Initialized;
-use crate::view::{AssignedView, assigned, instant};
 use std::fmt::Write;
 
-/// Each goal's unchanging parts.
+use super::{goal, quoted};
+use crate::catalog::{Catalog, Goal, GoalIndex};
+use crate::store::Initialized;
+use crate::view::{AssignedView, assigned, instant};
+
+/// The parts of each goal that are the same for every user.
 pub struct InitializeTemplate {
     goals: Vec<GoalTexts>,
 }
@@ -22,10 +23,10 @@ impl InitializeTemplate {
     /// Prepares the goals of a catalogue.
     #[must_use]
     pub fn new(catalog: &Catalog) -> Self {
-        let texts = |(_, goal): (GoalIx, &crate::catalog::Goal)| GoalTexts {
+        let texts = |(_, goal): (GoalIndex, &Goal)| GoalTexts {
             before: format!(
                 r#"{{"challengeId":{},"goalId":{},"name":{},"description":{},"isActive":true,"assignedAt":"#,
-                quoted(&catalog.challenges[goal.challenge].id),
+                quoted(&catalog.challenge_of(goal).id),
                 quoted(&goal.id),
                 quoted(&goal.name),
                 quoted(&goal.description)
@@ -35,25 +36,25 @@ impl InitializeTemplate {
         Self { goals: catalog.goals().map(texts).collect() }
     }
 
-    /// The answer's text.
+    /// The response's text.
     #[must_use]
-    pub fn render(&self, catalog: &Catalog, done: &Initialized) -> String {
-        let active = assigned(catalog, done);
+    pub fn render(&self, catalog: &Catalog, result: &Initialized) -> String {
+        let active = assigned(catalog, result);
         let mut out = String::with_capacity(512 * active.len() + 64);
         out += r#"{"assignedGoals":["#;
-        for (place, view) in active.iter().enumerate() {
-            if place > 0 {
+        for (position, view) in active.iter().enumerate() {
+            if position > 0 {
                 out.push(',');
             }
             self.goal(&mut out, view);
         }
         let _infallible =
-            write!(out, r#"],"newAssignments":{},"totalActive":{}}}"#, done.new_assignments, active.len());
+            write!(out, r#"],"newAssignments":{},"totalActive":{}}}"#, result.new_assignments, active.len());
         out
     }
 
     fn goal(&self, out: &mut String, view: &AssignedView<'_>) {
-        let texts = &self.goals[view.ix.0 as usize];
+        let texts = &self.goals[view.index.0 as usize];
         let _infallible = write!(
             out,
             r#"{}"{}","expiresAt":"{}","progress":{},"target":{},"status":"{}"{}"#,
@@ -62,7 +63,7 @@ impl InitializeTemplate {
             instant(view.expires_at),
             view.progress,
             view.goal.target,
-            view.status.word(),
+            view.status.name(),
             texts.after
         );
     }

@@ -1,28 +1,30 @@
-//! The challenge list: one text prepared for a user without rows, and the user's own parts put into its gaps.
+//! The challenge list: one text prepared for a user without rows, whose gaps are filled with the user's own fields.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use kit::clock::UtcMs;
 
 use super::body::Chunks;
 use super::{goal, quoted};
-use crate::catalog::{Catalog, GoalIx};
+use crate::catalog::{Catalog, GoalIndex};
 use crate::rules::UserGoals;
-use crate::view::{GoalView, Shown};
-use bytes::Bytes;
-use kit::clock::UtcMs;
-use std::ops::Range;
+use crate::view::{GoalFilter, GoalView};
 
-/// The list with gaps.
+/// The prepared list.
 pub struct ListTemplate {
     /// The whole list as a user without rows sees it.
     text: Bytes,
-    /// Where each goal stands in it, in document order.
-    goals: Vec<GoalPlace>,
-    /// Where each challenge's opening, up to and with `"goals":[`, stands in it.
+    /// The offsets of each goal in it, in document order.
+    goals: Vec<GoalOffsets>,
+    /// The range of each challenge's opening, up to and including `"goals":[`.
     openings: Vec<Range<usize>>,
 }
 
-struct GoalPlace {
+struct GoalOffsets {
     start: usize,
-    /// The user's own fields and the closing brace: the gap.
-    own: Range<usize>,
+    /// The gap: the user's own fields and the closing brace.
+    user_fields: Range<usize>,
 }
 
 const OPENING: &str = r#"{"challenges":["#;
@@ -32,7 +34,7 @@ impl ListTemplate {
     /// Prepares the list of a catalogue.
     #[must_use]
     pub fn new(catalog: &Catalog) -> Self {
-        let nobody = UserGoals::default();
+        let no_goals = UserGoals::default();
         let mut text = OPENING.to_owned();
         let mut goals = Vec::new();
         let mut openings = Vec::new();
@@ -43,13 +45,13 @@ impl ListTemplate {
                 [&challenge.id, &challenge.name, &challenge.description].map(|part| quoted(part));
             text += &format!(r#"{{"challengeId":{id},"name":{name},"description":{description},"goals":["#);
             openings.push(start..text.len());
-            for ix in challenge.goals.clone().map(GoalIx) {
+            for index in challenge.goals.clone().map(GoalIndex) {
                 separate(&mut text);
                 let start = text.len();
-                text += &goal::common(catalog.goal(ix));
-                let own_start = text.len();
-                goal::own(&mut text, &GoalView::of((catalog, &nobody), ix, UtcMs(0)));
-                goals.push(GoalPlace { start, own: own_start..text.len() });
+                text += &goal::shared_fields(catalog.goal(index));
+                let gap_start = text.len();
+                goal::user_fields(&mut text, &GoalView::of(catalog, &no_goals, index, UtcMs(0)));
+                goals.push(GoalOffsets { start, user_fields: gap_start..text.len() });
             }
             text += CLOSING;
         }
@@ -59,47 +61,47 @@ impl ListTemplate {
 
     /// The list for a user.
     #[must_use]
-    pub fn render(&self, catalog: &Catalog, user: &UserGoals, (shown, now): (Shown, UtcMs)) -> Chunks {
-        match shown {
-            Shown::All => self.all((catalog, user), now),
-            Shown::Active => Chunks::new(vec![self.active((catalog, user), now).into()]),
+    pub fn render(&self, catalog: &Catalog, user: &UserGoals, filter: GoalFilter, now: UtcMs) -> Chunks {
+        match filter {
+            GoalFilter::All => self.all(catalog, user, now),
+            GoalFilter::Active => Chunks::new(vec![self.active(catalog, user, now).into()]),
         }
     }
 
-    fn all(&self, (catalog, user): (&Catalog, &UserGoals), now: UtcMs) -> Chunks {
+    fn all(&self, catalog: &Catalog, user: &UserGoals, now: UtcMs) -> Chunks {
         let mut own = String::new();
         let parts: Vec<(Range<usize>, Range<usize>)> = differing(catalog, user)
             .into_iter()
-            .map(|ix| {
+            .map(|index| {
                 let start = own.len();
-                goal::own(&mut own, &GoalView::of((catalog, user), ix, now));
-                (self.goals[ix.0 as usize].own.clone(), start..own.len())
+                goal::user_fields(&mut own, &GoalView::of(catalog, user, index, now));
+                (self.goals[index.0 as usize].user_fields.clone(), start..own.len())
             })
             .collect();
         let own = Bytes::from(own);
         let mut slices = Vec::with_capacity(2 * parts.len() + 1);
-        let mut done = 0;
+        let mut copied = 0;
         for (gap, filling) in parts {
-            slices.push(self.text.slice(done..gap.start));
+            slices.push(self.text.slice(copied..gap.start));
             slices.push(own.slice(filling));
-            done = gap.end;
+            copied = gap.end;
         }
-        slices.push(self.text.slice(done..));
+        slices.push(self.text.slice(copied..));
         Chunks::new(slices)
     }
 
-    fn active(&self, (catalog, user): (&Catalog, &UserGoals), now: UtcMs) -> String {
+    fn active(&self, catalog: &Catalog, user: &UserGoals, now: UtcMs) -> String {
         let text = std::str::from_utf8(&self.text).unwrap_or_default();
         let mut out = OPENING.to_owned();
         for (challenge, opening) in catalog.challenges.iter().zip(&self.openings) {
             separate(&mut out);
             out += &text[opening.clone()];
-            for ix in challenge.goals.clone().map(GoalIx) {
-                if Shown::Active.includes(user, ix) {
-                    let place = &self.goals[ix.0 as usize];
+            for index in challenge.goals.clone().map(GoalIndex) {
+                if GoalFilter::Active.includes(user, index) {
+                    let offsets = &self.goals[index.0 as usize];
                     separate(&mut out);
-                    out += &text[place.start..place.own.start];
-                    goal::own(&mut out, &GoalView::of((catalog, user), ix, now));
+                    out += &text[offsets.start..offsets.user_fields.start];
+                    goal::user_fields(&mut out, &GoalView::of(catalog, user, index, now));
                 }
             }
             out += CLOSING;
@@ -109,9 +111,9 @@ impl ListTemplate {
     }
 }
 
-/// Goals that this user sees otherwise than a user without rows, in document order: those with a row, and those
+/// Goals whose fields may differ from those of a user without rows, in document order: goals with a row, and goals
 /// that a completed one may have unlocked.
-fn differing(catalog: &Catalog, user: &UserGoals) -> Vec<GoalIx> {
+fn differing(catalog: &Catalog, user: &UserGoals) -> Vec<GoalIndex> {
     let mut goals = Vec::with_capacity(user.rows().len());
     for row in user.rows() {
         goals.push(row.goal);

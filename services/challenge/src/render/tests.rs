@@ -1,14 +1,17 @@
-//! The prepared texts give what a plain rendering of the same messages gives, byte for byte.
+//! Responses from prepared texts equal a plain rendering of the same messages, byte for byte.
 
 use super::*;
-use crate::catalog::{Catalog, Counts, Goal, GoalIx, generate};
-use crate::rules::{GoalRow, Status, UserGoals, is_locked, progress, status};
-use crate::store::Initialized;
-use crate::view::{Shown, instant};
+
+use std::sync::OnceLock;
+
 use kit::clock::UtcMs;
 use proptest::prelude::*;
 use serde::Serialize;
-use std::sync::OnceLock;
+
+use crate::catalog::{Catalog, CatalogSize, Goal, GoalIndex, generate};
+use crate::rules::{GoalRow, Status, UserGoals, is_locked, progress, status};
+use crate::store::Initialized;
+use crate::view::{GoalFilter, instant};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -87,11 +90,11 @@ struct PlainAssigned<'a> {
 
 pub(crate) const NOW: UtcMs = UtcMs(1_800_000_000_000);
 
-/// A small catalogue with prerequisites whose texts try to break out of their quotes.
+/// A small catalogue with prerequisites, whose texts contain quotes, brackets and control characters.
 pub(crate) fn catalog() -> &'static Catalog {
     static CATALOG: OnceLock<Catalog> = OnceLock::new();
     CATALOG.get_or_init(|| {
-        let generated = generate(Counts { challenges: 3, goals: 12, defaults: 5 });
+        let generated = generate(CatalogSize { challenges: 3, goals: 12, defaults: 5 });
         let hostile = generated.replace("Missions of", r#"]}\",\"goals\":[{\\ \u0001 \n é 💥"#);
         Catalog::parse("test", &hostile.replace("Reach", r#"}]}\\\"x"#)).unwrap()
     })
@@ -105,9 +108,9 @@ fn reward(goal: &Goal) -> PlainReward<'_> {
     PlainReward { r#type: goal.reward.kind, reward_id: &goal.reward.id, quantity: goal.reward.quantity }
 }
 
-fn plain_goal<'a>(catalog: &'a Catalog, user: &UserGoals, ix: GoalIx) -> PlainGoal<'a> {
-    let goal = catalog.goal(ix);
-    let row = user.row(ix);
+fn plain_goal<'a>(catalog: &'a Catalog, user: &UserGoals, index: GoalIndex) -> PlainGoal<'a> {
+    let goal = catalog.goal(index);
+    let row = user.row(index);
     let time = |pick: fn(&GoalRow) -> Option<UtcMs>| instant(row.and_then(pick));
     PlainGoal {
         goal_id: &goal.id,
@@ -117,8 +120,8 @@ fn plain_goal<'a>(catalog: &'a Catalog, user: &UserGoals, ix: GoalIx) -> PlainGo
         reward: reward(goal),
         prerequisites: &goal.prerequisite_ids,
         progress: row.map_or(0, |row| progress(goal, row)),
-        status: row.map_or(Status::NotStarted, |row| status(goal, row)).word(),
-        locked: is_locked(catalog, user, ix),
+        status: row.map_or(Status::NotStarted, |row| status(goal, row)).name(),
+        locked: is_locked(catalog, user, index),
         completed_at: time(|row| row.completed_at),
         claimed_at: time(|row| row.claimed_at),
         is_active: row.is_some_and(|row| row.is_active),
@@ -127,8 +130,9 @@ fn plain_goal<'a>(catalog: &'a Catalog, user: &UserGoals, ix: GoalIx) -> PlainGo
     }
 }
 
-fn plain_list(catalog: &Catalog, user: &UserGoals, shown: Shown) -> String {
-    let is_shown = |ix: &GoalIx| shown == Shown::All || user.row(*ix).is_some_and(|row| row.is_active);
+fn plain_list(catalog: &Catalog, user: &UserGoals, filter: GoalFilter) -> String {
+    let is_included =
+        |index: &GoalIndex| filter == GoalFilter::All || user.row(*index).is_some_and(|row| row.is_active);
     let challenges = catalog.challenges.iter().map(|challenge| PlainChallenge {
         challenge_id: &challenge.id,
         name: &challenge.name,
@@ -136,9 +140,9 @@ fn plain_list(catalog: &Catalog, user: &UserGoals, shown: Shown) -> String {
         goals: challenge
             .goals
             .clone()
-            .map(GoalIx)
-            .filter(is_shown)
-            .map(|ix| plain_goal(catalog, user, ix))
+            .map(GoalIndex)
+            .filter(is_included)
+            .map(|index| plain_goal(catalog, user, index))
             .collect(),
     });
     serde_json::to_string(&PlainList { challenges: challenges.collect() }).unwrap()
@@ -153,7 +157,7 @@ fn plain_initialized(catalog: &Catalog, done: &Initialized) -> String {
         .map(|row| {
             let goal = catalog.goal(row.goal);
             PlainAssigned {
-                challenge_id: &catalog.challenges[goal.challenge].id,
+                challenge_id: &catalog.challenge_of(goal).id,
                 goal_id: &goal.id,
                 name: &goal.name,
                 description: &goal.description,
@@ -162,7 +166,7 @@ fn plain_initialized(catalog: &Catalog, done: &Initialized) -> String {
                 expires_at: instant(row.expires_at),
                 progress: progress(goal, row),
                 target: goal.target,
-                status: status(goal, row).word(),
+                status: status(goal, row).name(),
                 requirement: requirement(goal),
                 reward: reward(goal),
             }
@@ -186,7 +190,7 @@ prop_compose! {
         let [assigned_at, completed_at, claimed_at, expires_at] = times;
         GoalRow {
             value, baseline, is_active, assigned_at, completed_at, claimed_at, expires_at,
-            ..GoalRow::new(GoalIx(goal))
+            ..GoalRow::new(GoalIndex(goal))
         }
     }
 }
@@ -197,21 +201,21 @@ proptest! {
         let catalog = catalog();
         let user = UserGoals::new(rows);
         let template = ListTemplate::new(catalog);
-        for shown in [Shown::All, Shown::Active] {
-            let answer = template.render(catalog, &user, (shown, NOW));
-            let expected_bytes = http_body::Body::size_hint(&answer).exact().unwrap();
-            let bytes = answer.into_bytes();
+        for filter in [GoalFilter::All, GoalFilter::Active] {
+            let response = template.render(catalog, &user, filter, NOW);
+            let expected_bytes = http_body::Body::size_hint(&response).exact().unwrap();
+            let bytes = response.into_bytes();
             prop_assert_eq!(bytes.len() as u64, expected_bytes);
-            prop_assert_eq!(String::from_utf8(bytes).unwrap(), plain_list(catalog, &user, shown));
+            prop_assert_eq!(String::from_utf8(bytes).unwrap(), plain_list(catalog, &user, filter));
         }
     }
 
     #[test]
-    fn an_initialize_answer_equals_its_plain_rendering(
+    fn an_initialize_response_equals_its_plain_rendering(
         rows in prop::collection::vec(a_row(), 0..60), new_assignments in 0..500u32,
     ) {
         let done = Initialized { new_assignments, goals: UserGoals::new(rows) };
-        let answer = InitializeTemplate::new(catalog()).render(catalog(), &done);
-        prop_assert_eq!(answer, plain_initialized(catalog(), &done));
+        let response = InitializeTemplate::new(catalog()).render(catalog(), &done);
+        prop_assert_eq!(response, plain_initialized(catalog(), &done));
     }
 }

@@ -1,23 +1,24 @@
-//! What the reward service knows us by. It must never be shown.
+//! The bearer token for the reward service. It must never appear in logs or messages.
 
-use http::HeaderValue;
 use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use http::HeaderValue;
+
 const MAX_BYTES: u64 = 16 * 1024;
 
-/// A bearer token, or the file that holds one.
+/// A bearer token, or the file that contains one.
 #[derive(Clone)]
 pub enum Token {
-    /// As given.
+    /// From the settings.
     Fixed(HeaderValue),
-    /// Read for every attempt, so that a token that is replaced counts at once.
+    /// Read for every attempt, so that a replaced token takes effect at once.
     File(PathBuf),
 }
 
 impl Token {
-    /// `text` as a token, unless a header could not hold it.
+    /// `text` as a token, unless it is not a valid header value.
     #[must_use]
     pub fn fixed(text: &str) -> Option<Self> {
         header(text).map(Self::Fixed)
@@ -26,7 +27,7 @@ impl Token {
     /// The value of the `Authorization` header.
     ///
     /// # Errors
-    /// When the file cannot be read or holds no token. The text names no part of it.
+    /// When the file cannot be read or contains no token. The message contains no part of the token.
     pub async fn authorization(&self) -> Result<HeaderValue, String> {
         match self {
             Self::Fixed(header) => Ok(header.clone()),
@@ -60,7 +61,7 @@ fn read(path: &Path) -> Result<HeaderValue, String> {
     let file = std::fs::File::open(path).map_err(|error| format!("the token's file: {error}"))?;
     let read = file.take(MAX_BYTES).read_to_string(&mut text);
     read.map_err(|error| format!("the token's file: {error}"))?;
-    header(&text).ok_or_else(|| "the token's file holds no token".to_owned())
+    header(&text).ok_or_else(|| "the token's file contains no token".to_owned())
 }
 
 #[cfg(test)]
@@ -68,7 +69,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_file_is_read_anew_and_its_line_end_is_no_part_of_the_token() {
+    async fn a_token_file_is_read_each_time_and_its_line_end_is_ignored() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("token");
         let token = Token::File(path.clone());
@@ -79,14 +80,14 @@ mod tests {
             assert_eq!(token.authorization().await.unwrap().to_str().unwrap(), expected);
         }
         std::fs::write(&path, "a\nb").unwrap();
-        assert_eq!(token.authorization().await.unwrap_err(), "the token's file holds no token");
+        assert_eq!(token.authorization().await.unwrap_err(), "the token's file contains no token");
     }
 
     #[tokio::test]
-    async fn a_token_is_not_shown() {
+    async fn a_token_is_not_printed() {
         let token = Token::fixed("secret").unwrap();
-        let shown = format!("{token:?} {:?}", token.authorization().await.unwrap());
-        assert!(!shown.contains("secret"), "{shown}");
+        let printed = format!("{token:?} {:?}", token.authorization().await.unwrap());
+        assert!(!printed.contains("secret"), "{printed}");
         assert!(Token::fixed(" ").is_none() && Token::fixed("a\nb").is_none());
     }
 }

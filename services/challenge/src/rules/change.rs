@@ -1,26 +1,36 @@
-//! What events, `initialize` and `set active` do to a user's rows.
+//! How events, `initialize` and `set active` change a user's rows.
 
-use super::{EventOrder, GoalRow, UserGoals, status};
-use crate::catalog::{Catalog, Goal, GoalIx, Mode};
 use kit::clock::UtcMs;
 
-/// What an event says.
+use super::{EventOrder, GoalRow, UserGoals, status};
+use crate::catalog::{Catalog, Goal, GoalIndex, ProgressMode, Trigger};
+
+/// What happened to a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Happening {
+pub enum GoalEvent {
     /// The user logged in.
     Login,
     /// A statistic changed.
     Statistic {
         /// Its value after the change, at least 0.
         latest: i32,
-        /// How much the change added; 0 when not told.
+        /// How much the change added; 0 when absent.
         added: i32,
-        /// Where it stands among the others.
+        /// Its order among the events of the statistic.
         order: EventOrder,
     },
 }
 
-/// The two things that `set active` can ask for.
+/// An event, and the goals that it may move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TriggeredEvent {
+    /// Which goals.
+    pub trigger: Trigger,
+    /// What happened.
+    pub event: GoalEvent,
+}
+
+/// The argument of `set active`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Activation {
     /// Make it active.
@@ -29,22 +39,22 @@ pub enum Activation {
     Off,
 }
 
-/// Gives the user every default goal that has no row yet; returns how many were given.
+/// Assigns every default goal that has no row yet; returns how many were assigned.
 ///
-/// A default goal that the user made inactive has a row and stays as it is.
+/// A default goal that the user made inactive has a row and stays inactive.
 pub fn assign_defaults(catalog: &Catalog, user: &mut UserGoals, now: UtcMs) -> u32 {
-    let mut given = 0;
+    let mut assigned = 0;
     for goal in catalog.defaults() {
         if user.row(*goal).is_none() {
             activate(user.row_or_new(*goal), now);
-            given += 1;
+            assigned += 1;
         }
     }
-    given
+    assigned
 }
 
-/// Makes a goal active or inactive. Asking for what already is changes nothing.
-pub fn set_active(user: &mut UserGoals, goal: GoalIx, activation: Activation, now: UtcMs) -> &GoalRow {
+/// Makes a goal active or inactive. Setting the same state again changes nothing.
+pub fn set_active(user: &mut UserGoals, goal: GoalIndex, activation: Activation, now: UtcMs) -> &GoalRow {
     let row = user.row_or_new(goal);
     match activation {
         Activation::On if !row.is_active => activate(row, now),
@@ -63,23 +73,23 @@ fn activate(row: &mut GoalRow, now: UtcMs) {
     row.is_changed = true;
 }
 
-/// Moves those of `goals` that the user has, that are active and not yet claimed.
-pub fn apply(catalog: &Catalog, user: &mut UserGoals, (goals, what): (&[GoalIx], Happening), now: UtcMs) {
-    for ix in goals {
-        let Some(row) = user.row_mut(*ix) else { continue };
+/// Moves the goals of the event's trigger that the user has, that are active and not yet claimed.
+pub fn apply(catalog: &Catalog, user: &mut UserGoals, event: TriggeredEvent, now: UtcMs) {
+    for goal in catalog.triggered(event.trigger) {
+        let Some(row) = user.row_mut(*goal) else { continue };
         if row.is_active && row.claimed_at.is_none() {
-            advance(catalog.goal(*ix), row, what, now);
+            advance(catalog.goal(*goal), row, event.event, now);
         }
     }
 }
 
-/// Values only ever rise, so one that arrives late and is older lowers nothing. A goal once completed stays so.
-fn advance(goal: &Goal, row: &mut GoalRow, what: Happening, now: UtcMs) {
-    let value = match what {
-        Happening::Login => row.value.saturating_add(1),
-        Happening::Statistic { latest, added, order } => {
-            if goal.mode == Mode::Relative {
-                begin_at(row, latest.saturating_sub(added).max(0), order);
+/// The value only rises, so an older value that arrives late does not lower it. A completed goal stays completed.
+fn advance(goal: &Goal, row: &mut GoalRow, event: GoalEvent, now: UtcMs) {
+    let value = match event {
+        GoalEvent::Login => row.value.saturating_add(1),
+        GoalEvent::Statistic { latest, added, order } => {
+            if goal.mode == ProgressMode::Relative {
+                set_baseline(row, latest.saturating_sub(added).max(0), order);
             }
             row.value.max(latest)
         }
@@ -94,13 +104,13 @@ fn advance(goal: &Goal, row: &mut GoalRow, what: Happening, now: UtcMs) {
     }
 }
 
-/// A relative goal begins at the value before its earliest event, in whatever order the events arrive.
-fn begin_at(row: &mut GoalRow, baseline: i32, order: EventOrder) {
-    let held = EventOrder { version: row.baseline_version, told_at: row.baseline_told_at };
-    if row.baseline.is_none() || order.is_before(held) {
+/// The baseline of a relative goal is the value before its earliest event, in whatever order the events arrive.
+fn set_baseline(row: &mut GoalRow, baseline: i32, order: EventOrder) {
+    let current = EventOrder { version: row.baseline_version, occurred_at: row.baseline_occurred_at };
+    if row.baseline.is_none() || order.is_before(current) {
         row.baseline = Some(baseline);
         row.baseline_version = order.version;
-        row.baseline_told_at = order.told_at;
+        row.baseline_occurred_at = order.occurred_at;
         row.is_changed = true;
     }
 }

@@ -1,10 +1,11 @@
 //! When a reward may be claimed.
 
-use super::{GoalRow, UserGoals, is_locked};
-use crate::catalog::{Catalog, GoalIx};
 use kit::clock::UtcMs;
 
-/// Why a claim is refused, in the order in which the reasons are looked for.
+use super::{GoalRow, UserGoals, is_locked};
+use crate::catalog::{Catalog, GoalIndex};
+
+/// Why a claim is refused, in the order in which the reasons are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClaimRefusal {
     /// The goal is not active for this user.
@@ -13,18 +14,18 @@ pub enum ClaimRefusal {
     AlreadyClaimed,
     /// The target is not reached.
     NotCompleted,
-    /// A goal that must be completed first is not.
+    /// A prerequisite is not completed.
     PrerequisitesUnmet,
 }
 
 /// The row whose reward may be granted now.
 ///
 /// # Errors
-/// Says why not.
+/// The reason why it may not.
 pub fn claimable<'a>(
     catalog: &Catalog,
     user: &'a UserGoals,
-    goal: GoalIx,
+    goal: GoalIndex,
 ) -> Result<&'a GoalRow, ClaimRefusal> {
     let row = user.row(goal).filter(|row| row.is_active).ok_or(ClaimRefusal::NotActive)?;
     if row.claimed_at.is_some() {
@@ -38,8 +39,8 @@ pub fn claimable<'a>(
     }
 }
 
-/// Notes that the reward was granted.
-pub fn mark_claimed(user: &mut UserGoals, goal: GoalIx, now: UtcMs) {
+/// Records that the reward was granted.
+pub fn mark_claimed(user: &mut UserGoals, goal: GoalIndex, now: UtcMs) {
     let row = user.row_or_new(goal);
     row.completed_at.get_or_insert(now);
     row.claimed_at = Some(now);

@@ -1,23 +1,23 @@
-//! Which of two events happened first, as their publisher tells it and not as they arrive.
+//! Which of two events happened first: by their publisher's version and time, not by their arrival.
 
 use kit::clock::UtcMs;
 
-/// An event's place among the others: by version, then by time. What is not told comes first.
+/// The order of an event: by version, then by time. An absent value is ordered first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EventOrder {
     /// The version that the publisher numbered it with.
     pub version: Option<i64>,
     /// When it happened.
-    pub told_at: Option<UtcMs>,
+    pub occurred_at: Option<UtcMs>,
 }
 
 impl EventOrder {
-    /// Whether it certainly happened before `other`. An event that tells neither version nor time is before none, and
-    /// none is before it: then the order of arrival is all there is.
+    /// Whether it certainly happened before `other`. An event with neither version nor time is before none, and none is
+    /// before it: only the order of arrival is left.
     #[must_use]
     pub fn is_before(self, other: Self) -> bool {
-        let is_told = |order: Self| order != Self::default();
-        is_told(self) && is_told(other) && self < other
+        let is_ordered = |order: Self| order != Self::default();
+        is_ordered(self) && is_ordered(other) && self < other
     }
 }
 
@@ -26,8 +26,8 @@ mod tests {
     use super::*;
 
     fn order(version: i64, ms: i64) -> EventOrder {
-        let told = |number| (number != 0).then_some(number);
-        EventOrder { version: told(version), told_at: told(ms).map(UtcMs) }
+        let present = |number| (number != 0).then_some(number);
+        EventOrder { version: present(version), occurred_at: present(ms).map(UtcMs) }
     }
 
     #[test]
@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn without_word_of_either_none_is_before_the_other() {
+    fn without_version_and_time_none_is_before_the_other() {
         for (one, other) in [((0, 0), (0, 0)), ((0, 0), (5, 5)), ((5, 5), (5, 5))] {
             let (one, other) = (order(one.0, one.1), order(other.0, other.1));
             assert!(!one.is_before(other) && !other.is_before(one), "{one:?} {other:?}");

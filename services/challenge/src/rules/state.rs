@@ -1,21 +1,22 @@
-//! What is kept of a user: one row for each goal that the user has ever been assigned.
+//! The state of a user: one row for each goal that the user was ever assigned.
 
-use crate::catalog::GoalIx;
 use kit::clock::UtcMs;
 
-/// What is kept of one user's goal.
+use crate::catalog::GoalIndex;
+
+/// The state of one user's goal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GoalRow {
     /// Which goal.
-    pub goal: GoalIx,
+    pub goal: GoalIndex,
     /// The statistic's highest value seen, or the logins counted; never lowered within a period.
     pub value: i32,
     /// The value at which a relative goal began; unknown until its first event.
     pub baseline: Option<i32>,
-    /// The version that the baseline's event told, when it told one: an earlier event moves the baseline.
+    /// The version of the baseline's event, if it had one: an earlier event moves the baseline.
     pub baseline_version: Option<i64>,
-    /// When the baseline's event happened, when it told so.
-    pub baseline_told_at: Option<UtcMs>,
+    /// When the baseline's event happened, if known.
+    pub baseline_occurred_at: Option<UtcMs>,
     /// Whether events move it and a claim is allowed.
     pub is_active: bool,
     /// When it was last made active.
@@ -28,20 +29,20 @@ pub struct GoalRow {
     pub period: i64,
     /// When the period ends, for goals that rotate.
     pub expires_at: Option<UtcMs>,
-    /// Whether this differs from what the store holds.
+    /// Whether this differs from the stored row.
     pub is_changed: bool,
 }
 
 impl GoalRow {
-    /// A row for a goal that was just given to a user.
+    /// A row for a goal that was just assigned to a user.
     #[must_use]
-    pub fn new(goal: GoalIx) -> Self {
+    pub fn new(goal: GoalIndex) -> Self {
         Self {
             goal,
             value: 0,
             baseline: None,
             baseline_version: None,
-            baseline_told_at: None,
+            baseline_occurred_at: None,
             is_active: false,
             assigned_at: None,
             completed_at: None,
@@ -74,7 +75,7 @@ impl UserGoals {
         &self.rows
     }
 
-    /// All rows, in document order, given away.
+    /// All rows in document order.
     #[must_use]
     pub fn into_rows(self) -> Vec<GoalRow> {
         self.rows
@@ -82,25 +83,25 @@ impl UserGoals {
 
     /// The row of a goal, if the user has one.
     #[must_use]
-    pub fn row(&self, goal: GoalIx) -> Option<&GoalRow> {
-        self.place(goal).ok().map(|place| &self.rows[place])
+    pub fn row(&self, goal: GoalIndex) -> Option<&GoalRow> {
+        self.position(goal).ok().map(|position| &self.rows[position])
     }
 
-    /// The row of a goal, to be changed.
-    pub fn row_mut(&mut self, goal: GoalIx) -> Option<&mut GoalRow> {
-        self.place(goal).ok().map(|place| &mut self.rows[place])
+    /// The row of a goal, mutable.
+    pub fn row_mut(&mut self, goal: GoalIndex) -> Option<&mut GoalRow> {
+        self.position(goal).ok().map(|position| &mut self.rows[position])
     }
 
-    /// The row of a goal, made when there was none.
-    pub fn row_or_new(&mut self, goal: GoalIx) -> &mut GoalRow {
-        let place = self.place(goal).unwrap_or_else(|gap| {
+    /// The row of a goal, inserted if there was none.
+    pub fn row_or_new(&mut self, goal: GoalIndex) -> &mut GoalRow {
+        let position = self.position(goal).unwrap_or_else(|gap| {
             self.rows.insert(gap, GoalRow::new(goal));
             gap
         });
-        &mut self.rows[place]
+        &mut self.rows[position]
     }
 
-    fn place(&self, goal: GoalIx) -> Result<usize, usize> {
+    fn position(&self, goal: GoalIndex) -> Result<usize, usize> {
         self.rows.binary_search_by_key(&goal, |row| row.goal)
     }
 }

@@ -1,9 +1,9 @@
-//! What a user sees of a row: progress, status, and whether the goal is locked.
+//! What is shown of a row: progress, status, and whether the goal is locked.
 
 use super::{GoalRow, UserGoals};
-use crate::catalog::{Catalog, Goal, GoalIx, Mode, Source};
+use crate::catalog::{Catalog, EventSource, Goal, GoalIndex, ProgressMode};
 
-/// How far a goal is.
+/// The status of a user's goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     /// No progress.
@@ -17,9 +17,9 @@ pub enum Status {
 }
 
 impl Status {
-    /// The word that answers carry.
+    /// Its name in responses.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::NotStarted => "not_started",
             Self::InProgress => "in_progress",
@@ -29,11 +29,11 @@ impl Status {
     }
 }
 
-/// Progress towards the target. Logins are counted from assignment on, so they are relative by nature.
+/// Progress towards the target. Logins are counted from the assignment on, so they need no baseline.
 #[must_use]
 pub fn progress(goal: &Goal, row: &GoalRow) -> i32 {
     match (goal.source, goal.mode) {
-        (Source::Statistic, Mode::Relative) => {
+        (EventSource::Statistic, ProgressMode::Relative) => {
             row.baseline.map_or(0, |baseline| row.value.saturating_sub(baseline).max(0))
         }
         _ => row.value,
@@ -54,9 +54,9 @@ pub fn status(goal: &Goal, row: &GoalRow) -> Status {
     }
 }
 
-/// Whether a prerequisite of the goal is not completed by this very user.
+/// Whether a prerequisite of the goal is not completed by this user.
 #[must_use]
-pub fn is_locked(catalog: &Catalog, user: &UserGoals, goal: GoalIx) -> bool {
-    let is_done = |ix: &GoalIx| user.row(*ix).is_some_and(|row| row.completed_at.is_some());
-    !catalog.goal(goal).prerequisites.iter().all(is_done)
+pub fn is_locked(catalog: &Catalog, user: &UserGoals, goal: GoalIndex) -> bool {
+    let is_completed = |goal: &GoalIndex| user.row(*goal).is_some_and(|row| row.completed_at.is_some());
+    !catalog.goal(goal).prerequisites.iter().all(is_completed)
 }

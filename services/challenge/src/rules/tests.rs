@@ -1,10 +1,12 @@
-//! The rules through one door: [`World`] plays steps on one user's goals.
+//! The rules, applied by [`World`] to the goals of one user.
 
 use super::*;
-use crate::catalog::Catalog;
+
 use kit::clock::UtcMs;
 use proptest::prelude::*;
 use serde_json::{Value, json};
+
+use crate::catalog::Catalog;
 
 fn goal(id: &str, source: &str, extra: &Value) -> Value {
     let mut goal = json!({
@@ -18,7 +20,8 @@ fn goal(id: &str, source: &str, extra: &Value) -> Value {
     goal
 }
 
-/// `absolute`, `relative` and `login` watch "kills"; `gated` waits for `absolute`; `optional` is no default.
+/// `absolute`, `relative` and `login` have the stat code "kills"; `gated` has the prerequisite `absolute`; `optional` is
+/// not a default.
 fn catalog() -> Catalog {
     let relative =
         json!({ "statCode": "kills", "operator": ">=", "targetValue": 10, "progressMode": "relative" });
@@ -40,7 +43,7 @@ struct World {
 }
 
 impl World {
-    /// A user who has the defaults.
+    /// A user with the default goals.
     fn new() -> Self {
         let mut world = Self { catalog: catalog(), user: UserGoals::default(), now: UtcMs(1000) };
         assert_eq!(assign_defaults(&world.catalog, &mut world.user, world.now), 4);
@@ -53,18 +56,14 @@ impl World {
 
     fn ordered(&mut self, latest: i32, added: i32, order: EventOrder) {
         let trigger = self.catalog.statistic_trigger("kills").unwrap();
-        let goals = self.catalog.triggered(trigger);
-        apply(
-            &self.catalog,
-            &mut self.user,
-            (goals, Happening::Statistic { latest, added, order }),
-            self.now,
-        );
+        let event = GoalEvent::Statistic { latest, added, order };
+        apply(&self.catalog, &mut self.user, TriggeredEvent { trigger, event }, self.now);
     }
 
     fn login(&mut self) {
-        let goals = self.catalog.triggered(self.catalog.login_trigger().unwrap());
-        apply(&self.catalog, &mut self.user, (goals, Happening::Login), self.now);
+        let trigger = self.catalog.login_trigger().unwrap();
+        let event = TriggeredEvent { trigger, event: GoalEvent::Login };
+        apply(&self.catalog, &mut self.user, event, self.now);
     }
 
     fn switch(&mut self, id: &str, activation: Activation) {
@@ -75,11 +74,11 @@ impl World {
         claimable(&self.catalog, &self.user, self.catalog.find(id).unwrap()).map(drop)
     }
 
-    /// Progress and status, or nothing when the user does not have the goal.
-    fn seen(&self, id: &str) -> Option<(i32, &'static str)> {
-        let ix = self.catalog.find(id).unwrap();
-        let row = self.user.row(ix)?;
-        Some((progress(self.catalog.goal(ix), row), status(self.catalog.goal(ix), row).word()))
+    /// Progress and status, or `None` when the user does not have the goal.
+    fn shown(&self, id: &str) -> Option<(i32, &'static str)> {
+        let index = self.catalog.find(id).unwrap();
+        let row = self.user.row(index)?;
+        Some((progress(self.catalog.goal(index), row), status(self.catalog.goal(index), row).name()))
     }
 
     fn is_locked(&self, id: &str) -> bool {
@@ -90,31 +89,31 @@ impl World {
 #[test]
 fn a_statistic_sets_an_absolute_goal_and_completes_it_at_the_target() {
     let mut world = World::new();
-    assert_eq!(world.seen("absolute"), Some((0, "not_started")));
+    assert_eq!(world.shown("absolute"), Some((0, "not_started")));
     world.statistic(9, 1);
-    assert_eq!(world.seen("absolute"), Some((9, "in_progress")));
+    assert_eq!(world.shown("absolute"), Some((9, "in_progress")));
     world.statistic(10, 1);
-    assert_eq!(world.seen("absolute"), Some((10, "completed")));
+    assert_eq!(world.shown("absolute"), Some((10, "completed")));
 }
 
 #[test]
 fn a_relative_goal_counts_from_the_value_before_its_first_event() {
     let mut world = World::new();
     world.statistic(105, 5);
-    assert_eq!(world.seen("relative"), Some((5, "in_progress")));
+    assert_eq!(world.shown("relative"), Some((5, "in_progress")));
     world.statistic(109, 4);
-    assert_eq!(world.seen("relative"), Some((9, "in_progress")));
+    assert_eq!(world.shown("relative"), Some((9, "in_progress")));
     world.statistic(110, 1);
-    assert_eq!(world.seen("relative"), Some((10, "completed")));
+    assert_eq!(world.shown("relative"), Some((10, "completed")));
 }
 
-/// Keeping only the last increment of several would make the baseline 12 here.
+/// With only the last of several increments the baseline would be 12 here.
 #[test]
 fn several_increments_in_a_row_keep_the_first_baseline() {
     let mut world = World::new();
     world.statistic(5, 5);
     world.statistic(13, 1);
-    assert_eq!(world.seen("relative"), Some((13, "completed")));
+    assert_eq!(world.shown("relative"), Some((13, "completed")));
 }
 
 #[test]
@@ -122,43 +121,43 @@ fn an_older_value_never_lowers_progress() {
     let mut world = World::new();
     world.statistic(8, 1);
     world.statistic(3, 1);
-    assert_eq!(world.seen("absolute"), Some((8, "in_progress")));
+    assert_eq!(world.shown("absolute"), Some((8, "in_progress")));
 }
 
 fn version(number: i64) -> EventOrder {
-    EventOrder { version: Some(number), told_at: None }
+    EventOrder { version: Some(number), occurred_at: None }
 }
 
 #[test]
 fn an_earlier_event_that_arrives_late_moves_the_baseline_back() {
     let mut world = World::new();
     world.ordered(108, 3, version(2));
-    assert_eq!(world.seen("relative"), Some((3, "in_progress")));
+    assert_eq!(world.shown("relative"), Some((3, "in_progress")));
     world.ordered(105, 5, version(1));
-    assert_eq!(world.seen("relative"), Some((8, "in_progress")), "108 - (105 - 5)");
+    assert_eq!(world.shown("relative"), Some((8, "in_progress")), "108 - (105 - 5)");
     world.ordered(109, 1, version(3));
-    assert_eq!(world.seen("relative"), Some((9, "in_progress")), "a later one leaves the baseline");
+    assert_eq!(world.shown("relative"), Some((9, "in_progress")), "a later one leaves the baseline");
     world.statistic(101, 101);
-    assert_eq!(world.seen("relative"), Some((9, "in_progress")), "one that tells no order too");
+    assert_eq!(world.shown("relative"), Some((9, "in_progress")), "and so does an event without an order");
 }
 
 #[test]
-fn a_completed_goal_stays_so_whatever_an_earlier_event_says_of_its_beginning() {
+fn a_completed_goal_stays_completed_when_an_earlier_event_moves_its_baseline() {
     let mut world = World::new();
     world.ordered(10, 10, version(2));
-    assert_eq!(world.seen("relative"), Some((10, "completed")));
+    assert_eq!(world.shown("relative"), Some((10, "completed")));
     world.ordered(500, 0, version(1));
-    assert_eq!(world.seen("relative"), Some((0, "completed")), "the statistic had fallen in between");
+    assert_eq!(world.shown("relative"), Some((0, "completed")), "the statistic had fallen in between");
 }
 
 #[test]
 fn source_and_stat_code_must_both_match() {
     let mut world = World::new();
     world.statistic(10, 10);
-    assert_eq!(world.seen("login"), Some((0, "not_started")), "same stat code, other source");
+    assert_eq!(world.shown("login"), Some((0, "not_started")), "same stat code, other source");
     world.login();
-    assert_eq!(world.seen("login"), Some((1, "in_progress")));
-    assert_eq!(world.seen("absolute"), Some((10, "completed")));
+    assert_eq!(world.shown("login"), Some((1, "in_progress")));
+    assert_eq!(world.shown("absolute"), Some((10, "completed")));
     assert_eq!(world.catalog.statistic_trigger("login"), None);
 }
 
@@ -167,15 +166,15 @@ fn only_goals_that_the_user_has_and_that_are_active_move() {
     let mut world = World::new();
     world.switch("absolute", Activation::Off);
     world.statistic(10, 1);
-    assert_eq!(world.seen("absolute"), Some((0, "not_started")));
-    assert_eq!(world.seen("optional"), None);
+    assert_eq!(world.shown("absolute"), Some((0, "not_started")));
+    assert_eq!(world.shown("optional"), None);
     world.switch("optional", Activation::On);
     world.statistic(10, 1);
-    assert_eq!(world.seen("optional"), Some((10, "completed")));
+    assert_eq!(world.shown("optional"), Some((10, "completed")));
 }
 
 #[test]
-fn defaults_are_assigned_once_and_a_deactivated_one_stays_so() {
+fn defaults_are_assigned_once_and_a_deactivated_one_stays_inactive() {
     let mut world = World::new();
     world.switch("absolute", Activation::Off);
     assert_eq!(assign_defaults(&world.catalog, &mut world.user, UtcMs(2000)), 0);
@@ -183,7 +182,7 @@ fn defaults_are_assigned_once_and_a_deactivated_one_stays_so() {
 }
 
 #[test]
-fn a_user_who_began_with_set_active_still_receives_the_defaults() {
+fn a_user_whose_first_write_is_set_active_still_receives_the_defaults() {
     let mut world = World { catalog: catalog(), user: UserGoals::default(), now: UtcMs(1000) };
     world.switch("optional", Activation::On);
     assert_eq!(assign_defaults(&world.catalog, &mut world.user, world.now), 4);
@@ -194,10 +193,10 @@ fn deactivation_keeps_the_time_of_assignment() {
     let mut world = World::new();
     world.now = UtcMs(5000);
     world.switch("absolute", Activation::Off);
-    let ix = world.catalog.find("absolute").unwrap();
-    assert_eq!(world.user.row(ix).unwrap().assigned_at, Some(UtcMs(1000)));
+    let index = world.catalog.find("absolute").unwrap();
+    assert_eq!(world.user.row(index).unwrap().assigned_at, Some(UtcMs(1000)));
     world.switch("absolute", Activation::On);
-    assert_eq!(world.user.row(ix).unwrap().assigned_at, Some(UtcMs(5000)));
+    assert_eq!(world.user.row(index).unwrap().assigned_at, Some(UtcMs(5000)));
 }
 
 #[test]
@@ -220,39 +219,40 @@ fn claims_are_refused_in_order() {
     world.switch("absolute", Activation::On);
     world.statistic(10, 1);
     assert_eq!(world.claim("absolute"), Ok(()));
-    let ix = world.catalog.find("absolute").unwrap();
-    mark_claimed(&mut world.user, ix, world.now);
+    let index = world.catalog.find("absolute").unwrap();
+    mark_claimed(&mut world.user, index, world.now);
     assert_eq!(world.claim("absolute"), Err(ClaimRefusal::AlreadyClaimed));
     assert_eq!(world.claim("gated"), Ok(()));
     world.statistic(50, 1);
-    assert_eq!(world.seen("absolute"), Some((10, "claimed")), "a claimed goal stands still");
+    assert_eq!(world.shown("absolute"), Some((10, "claimed")), "a claimed goal does not move");
 }
 
-/// Events, each with an order that no other has, and the same ones as they arrive.
-fn arriving<T: std::fmt::Debug + Clone + 'static>(
+/// Events, each with a unique order, and the same events in order of arrival.
+fn arriving_events<T: std::fmt::Debug + Clone + 'static>(
     each: impl Strategy<Value = T>,
 ) -> impl Strategy<Value = (Vec<T>, Vec<(EventOrder, T)>)> {
-    let order = (0..4i64, 0..40i64).prop_filter("tells an order", |order| *order != (0, 0));
+    let order = (0..4i64, 0..40i64).prop_filter("has an order", |order| *order != (0, 0));
     prop::collection::btree_map(order, each, 1..12).prop_flat_map(|events| {
-        let told = |number: i64| (number != 0).then_some(number);
-        let order = |(version, ms)| EventOrder { version: told(version), told_at: told(ms).map(UtcMs) };
+        let present = |number: i64| (number != 0).then_some(number);
+        let order =
+            |(version, ms)| EventOrder { version: present(version), occurred_at: present(ms).map(UtcMs) };
         let in_order: Vec<T> = events.values().cloned().collect();
         let arrival: Vec<_> = events.into_iter().map(|(key, event)| (order(key), event)).collect();
         (Just(in_order), Just(arrival).prop_shuffle())
     })
 }
 
-/// What a user has of the relative goal: progress, baseline, whether it is completed.
+/// The state of the relative goal: progress, baseline, whether it is completed.
 fn relative(world: &World) -> (i32, Option<i32>, bool) {
     let row = world.user.row(world.catalog.find("relative").unwrap()).unwrap();
-    (world.seen("relative").unwrap().0, row.baseline, row.completed_at.is_some())
+    (world.shown("relative").unwrap().0, row.baseline, row.completed_at.is_some())
 }
 
 proptest! {
-    /// A statistic that only rises: each event adds to the value of the one before.
+    /// A statistic that only rises: each event adds to the value before.
     #[test]
-    fn a_rising_statistic_ends_the_same_in_whatever_order_it_arrives(
-        (start, (gains, arrival)) in (0..100i32, arriving(0..6i32)),
+    fn a_rising_statistic_has_the_same_result_in_any_order_of_arrival(
+        (start, (gains, arrival)) in (0..100i32, arriving_events(0..6i32)),
     ) {
         let mut orders: Vec<EventOrder> = arrival.iter().map(|(order, _)| *order).collect();
         orders.sort_unstable();
@@ -269,14 +269,14 @@ proptest! {
             as_arrived.ordered(*latest, *added, *order);
         }
         prop_assert_eq!(relative(&as_arrived), relative(&in_order));
-        prop_assert_eq!(as_arrived.seen("absolute"), in_order.seen("absolute"));
+        prop_assert_eq!(as_arrived.shown("absolute"), in_order.shown("absolute"));
         prop_assert_eq!(relative(&in_order).0, value - start);
     }
 
-    /// Any values at all: progress and baseline are the same, whatever happened to the statistic.
+    /// Any values: progress and baseline do not depend on the order of arrival.
     #[test]
-    fn any_statistic_has_the_same_progress_and_baseline_in_whatever_order_it_arrives(
-        (_, arrival) in arriving((0..=i32::MAX, any::<i32>())),
+    fn any_statistic_has_the_same_progress_and_baseline_in_any_order_of_arrival(
+        (_, arrival) in arriving_events((0..=i32::MAX, any::<i32>())),
     ) {
         let mut in_order = World::new();
         let mut sorted = arrival.clone();
@@ -286,10 +286,10 @@ proptest! {
         arrival.into_iter().for_each(|(order, (latest, added))| as_arrived.ordered(latest, added, order));
         let (progress, baseline, _) = relative(&as_arrived);
         prop_assert_eq!((progress, baseline), (relative(&in_order).0, relative(&in_order).1));
-        prop_assert_eq!(as_arrived.seen("absolute"), in_order.seen("absolute"));
+        prop_assert_eq!(as_arrived.shown("absolute"), in_order.shown("absolute"));
     }
 
-    /// Whatever the order, and however often each is delivered, absolute progress is the highest value.
+    /// In any order, and however often each event is delivered, absolute progress is the highest value.
     #[test]
     fn absolute_progress_does_not_depend_on_order_or_repetition(
         values in prop::collection::vec(0..10_000i32, 1..20), seed in any::<u64>(),
@@ -300,17 +300,17 @@ proptest! {
             world.statistic(values[at], 0);
         }
         values.iter().for_each(|value| world.statistic(*value, 0));
-        prop_assert_eq!(world.seen("absolute").unwrap().0, *values.iter().max().unwrap());
+        prop_assert_eq!(world.shown("absolute").unwrap().0, *values.iter().max().unwrap());
     }
 
-    /// No value overflows, and within one period progress only ever grows.
+    /// No value overflows, and within one period progress never decreases.
     #[test]
     fn progress_never_falls(events in prop::collection::vec((0..=i32::MAX, any::<i32>()), 0..30)) {
         let mut world = World::new();
         let mut before = (0, 0);
         for (latest, added) in events {
             world.statistic(latest, added);
-            let after = (world.seen("absolute").unwrap().0, world.seen("relative").unwrap().0);
+            let after = (world.shown("absolute").unwrap().0, world.shown("relative").unwrap().0);
             prop_assert!(after.0 >= before.0 && after.1 >= before.1);
             before = after;
         }

@@ -1,11 +1,12 @@
-//! What a request meets on each port before it is routed, in the port's own words.
+//! The admission gate of each port: its metric, the paths it does not apply to, and its refusal.
 
-use crate::http;
-use crate::refusal::{Code, NO_ROOM};
 use axum::body::Body;
 use axum::response::Response;
 use kit::serve::GatePolicy;
 use tonic::Status;
+
+use crate::http;
+use crate::refusal::{Code, OVERLOADED_MESSAGE};
 
 pub(super) const HTTP: GatePolicy = GatePolicy {
     metric: "http_refused_early",
@@ -26,6 +27,6 @@ fn is_health(path: &str) -> bool {
 }
 
 fn refusal() -> Response {
-    let status: Status = Status::new(Code::Overloaded.grpc().into(), NO_ROOM);
+    let status: Status = Status::new(Code::Overloaded.grpc().into(), OVERLOADED_MESSAGE);
     status.into_http::<Body>()
 }

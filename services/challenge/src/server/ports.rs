@@ -1,10 +1,12 @@
-//! Which ports a role has, and where they are.
+//! The ports of a role, and their addresses.
 
-use super::Role;
-use crate::settings::Ports;
-use kit::serve::{BindError, Listener, listen};
 use std::fmt;
 use std::net::SocketAddr;
+
+use kit::serve::{BindError, Listener, listen};
+
+use crate::role::Role;
+use crate::settings::Ports;
 
 /// Where a running process listens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,9 +32,15 @@ impl fmt::Display for Addresses {
     }
 }
 
+/// The players' two ports.
+pub(super) struct PlayerListeners {
+    pub(super) http: Listener,
+    pub(super) grpc: Listener,
+}
+
 /// The ports of a role, bound.
 pub(super) struct Listeners {
-    pub(super) players: Option<(Listener, Listener)>,
+    pub(super) players: Option<PlayerListeners>,
     pub(super) events: Option<Listener>,
     pub(super) admin: Listener,
 }
@@ -43,7 +51,8 @@ impl Listeners {
             Self { players: None, events: None, admin: listen("admin (ADMIN_PORT)", ports.admin).await? };
         if role.serves_players() {
             let http = listen("HTTP (HTTP_PORT)", ports.http).await?;
-            listeners.players = Some((http, listen("gRPC (GRPC_PORT)", ports.grpc).await?));
+            let grpc = listen("gRPC (GRPC_PORT)", ports.grpc).await?;
+            listeners.players = Some(PlayerListeners { http, grpc });
         }
         if role.serves_publishers() {
             listeners.events = Some(listen("events (EVENTS_PORT)", ports.events).await?);
@@ -54,8 +63,8 @@ impl Listeners {
     pub(super) fn addresses(&self) -> Addresses {
         let players = self.players.as_ref();
         Addresses {
-            http: players.map(|(http, _)| http.address),
-            grpc: players.map(|(_, grpc)| grpc.address),
+            http: players.map(|players| players.http.address),
+            grpc: players.map(|players| players.grpc.address),
             events: self.events.as_ref().map(|events| events.address),
             admin: self.admin.address,
         }

@@ -1,17 +1,19 @@
-//! How rewards are granted, as the environment says.
+//! The settings of rewards.
 
-use super::count;
-use crate::claims::Tending;
-use crate::rewards::{RewardSettings, Token};
-use kit::client::{Bounds, Client};
-use kit::env::{Env, EnvError};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What a reward service answers is not read beyond its status.
+use kit::client::{Bounds, Client};
+use kit::env::{Env, EnvError};
+
+use super::count;
+use crate::claims::ClaimMaintenance;
+use crate::rewards::{RewardSettings, Token};
+
+/// Only the status of a response is used; a larger body is not read.
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
 
-/// `None` when no service is named: rewards then go into the ledger.
+/// `None` when no service is configured: rewards then go into the ledger.
 pub(super) fn read(env: &Env) -> Result<Option<RewardSettings>, EnvError> {
     let Some(url) = env.text("REWARD_URL") else { return Ok(None) };
     let timeout = Duration::from_millis(env.within("REWARD_TIMEOUT_MS", 2_000, 10..=60_000)?);
@@ -29,11 +31,14 @@ pub(super) fn read(env: &Env) -> Result<Option<RewardSettings>, EnvError> {
     }))
 }
 
-/// A claim is left alone for two looks, and for as long as it may take.
-pub(super) fn tending(env: &Env, rewards: Option<&RewardSettings>) -> Result<Tending, EnvError> {
+/// A claim is resumed after two periods, and not before the longest time that it may take.
+pub(super) fn claim_maintenance(
+    env: &Env,
+    rewards: Option<&RewardSettings>,
+) -> Result<ClaimMaintenance, EnvError> {
     let period = Duration::from_secs(env.within("CLAIM_RESUME_S", 30, 1..=3600)?);
-    let longest = rewards.map(RewardSettings::longest).unwrap_or_default();
-    Ok(Tending { period, age: (period * 2).max(longest) })
+    let max_duration = rewards.map(RewardSettings::max_duration).unwrap_or_default();
+    Ok(ClaimMaintenance { period, min_age: (period * 2).max(max_duration) })
 }
 
 fn token(env: &Env) -> Result<Token, EnvError> {
@@ -43,7 +48,9 @@ fn token(env: &Env) -> Result<Token, EnvError> {
         expected: expected.to_owned(),
     };
     match (env.text("REWARD_TOKEN"), env.text("REWARD_TOKEN_FILE")) {
-        (Some(text), None) => Token::fixed(text).ok_or_else(|| refused("a text that a header can hold")),
+        (Some(text), None) => {
+            Token::fixed(text).ok_or_else(|| refused("a text that is a valid header value"))
+        }
         (None, Some(path)) => Ok(Token::File(PathBuf::from(path))),
         _ => Err(refused("with REWARD_URL, either it or REWARD_TOKEN_FILE must be set")),
     }
@@ -58,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_service_there_is_nothing_to_read() {
+    fn without_a_url_there_are_no_reward_settings() {
         assert!(read(&Env::of([("REWARD_TOKEN", "t")])).unwrap().is_none());
     }
 
@@ -72,19 +79,22 @@ mod tests {
             &[url, ("REWARD_TOKEN", "secret\nsecret")],
             &[("REWARD_URL", "http://me:secret@rewards/"), fixed],
         ] {
-            let said = refused(pairs);
-            assert!(said.starts_with("REWARD") && !said.contains("secret"), "{said}");
+            let message = refused(pairs);
+            assert!(message.starts_with("REWARD") && !message.contains("secret"), "{message}");
         }
         assert!(refused(&[("REWARD_URL", "rewards"), fixed]).starts_with("REWARD_URL=\"rewards\""));
         assert!(refused(&[url, fixed, ("REWARD_ATTEMPTS", "0")]).starts_with("REWARD_ATTEMPTS"));
     }
 
     #[test]
-    fn a_claim_has_its_answer_in_bounded_time() {
+    fn a_grant_takes_bounded_time() {
         let pairs = [("REWARD_URL", "http://127.0.0.1:1/grants"), ("REWARD_TOKEN", "t")];
         let settings = read(&Env::of(pairs)).unwrap().unwrap();
-        assert_eq!(settings.longest(), Duration::from_secs(14));
-        let tending = tending(&Env::of([("CLAIM_RESUME_S", "1")]), Some(&settings)).unwrap();
-        assert_eq!((tending.period, tending.age), (Duration::from_secs(1), Duration::from_secs(14)));
+        assert_eq!(settings.max_duration(), Duration::from_secs(14));
+        let maintenance = claim_maintenance(&Env::of([("CLAIM_RESUME_S", "1")]), Some(&settings)).unwrap();
+        assert_eq!(
+            (maintenance.period, maintenance.min_age),
+            (Duration::from_secs(1), Duration::from_secs(14))
+        );
     }
 }

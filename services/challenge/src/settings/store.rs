@@ -1,14 +1,16 @@
-//! Where users' goals are kept: PostgreSQL when `DB_HOST` names one, else the embedded SQLite.
+//! The settings of the store: PostgreSQL when `DB_HOST` is set, else the embedded SQLite.
 
-use super::{SettingsError, count};
-use crate::server::Role;
-use crate::store::{PostgresOptions, SqliteOptions, StoreOptions, Sync, Window};
-use kit::env::{Env, EnvError};
-use kit::postgres::ServerOptions;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// `DATABASE_PATH` for a database that is gone after the process has ended.
+use kit::env::{Env, EnvError};
+use kit::postgres::ServerOptions;
+
+use super::{SettingsError, count};
+use crate::role::Role;
+use crate::store::{EventIdWindow, PostgresOptions, SqliteOptions, StoreOptions, Sync};
+
+/// `DATABASE_PATH` for a database that is deleted when the process ends.
 const TEMPORARY: &str = ":temporary:";
 
 pub(super) fn read(env: &Env, role: Role) -> Result<StoreOptions, SettingsError> {
@@ -28,8 +30,8 @@ fn sqlite(env: &Env) -> Result<SqliteOptions, EnvError> {
         path,
         sync: env.choice("DATABASE_SYNC", &[("full", Sync::Full), ("normal", Sync::Normal)])?,
         readers: count(env, "DATABASE_READERS", 4, 64)?,
-        linger: linger(env)?,
-        window: Window {
+        batch_delay: batch_delay(env)?,
+        event_ids: EventIdWindow {
             age: ids_for(env)?,
             ids: count(env, "EVENT_ID_WINDOW_COUNT", 1_000_000, 100_000_000)?,
         },
@@ -41,12 +43,12 @@ fn postgres(env: &Env, server: ServerOptions) -> Result<PostgresOptions, EnvErro
         server,
         writers: count(env, "DB_WRITERS", 4, 64)?,
         readers: count(env, "DB_READERS", 2, 64)?,
-        linger: linger(env)?,
+        batch_delay: batch_delay(env)?,
         event_ids_for: ids_for(env)?,
     })
 }
 
-fn linger(env: &Env) -> Result<Duration, EnvError> {
+fn batch_delay(env: &Env) -> Result<Duration, EnvError> {
     env.within("COMMIT_LINGER_MS", 0, 0..=100).map(Duration::from_millis)
 }
 

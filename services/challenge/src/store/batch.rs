@@ -1,102 +1,113 @@
-//! What a group of commands does, without any database: what the rules make of what was loaded for it (`needs` says
-//! what that must be), and what must be written. Both stores run through here, so that they cannot come to differ; and each user is loaded and
-//! saved once, however many commands concern it. Every answer waits for the commit.
+//! What a group of commands does, without any database: what the rules make of the rows that were loaded for it
+//! (`read_set` defines which), and what must be written. Both stores call this, so that they cannot behave differently.
+//! Each user is loaded and saved once, however many commands concern that user. Every reply waits for the commit.
 
-use super::StoreError;
-use super::claims::{ClaimEnd, ClaimIntent, ClaimKey, ClaimStart, Recorded};
-use super::command::{Command, EventKey, EventOutcome, EventWrite, Initialized, Reply};
-use super::needs::{Defaults, Held};
-use crate::catalog::{Catalog, GoalIx};
-use crate::rewards::Grant;
-use crate::rules::{self, Activation, GoalRow, UserGoals};
-use crate::user::UserId;
-use kit::clock::UtcMs;
 use std::collections::{HashMap, HashSet};
 
-/// What a store found.
+use kit::clock::UtcMs;
+
+use super::StoreError;
+use super::claims::{ClaimChange, ClaimEnd, ClaimIntent, ClaimKey, ClaimStart, StoredClaim};
+use super::command::{Command, EventOutcome, EventWrite, Initialized, ReplySender};
+use super::event_key::EventKey;
+use super::read_set::{DefaultGoals, LoadedGoals};
+use crate::catalog::{Catalog, GoalIndex};
+use crate::grant::Grant;
+use crate::rules::{self, Activation, GoalRow, UserGoals};
+use crate::user::UserId;
+
+/// What a store loaded for a group.
 #[derive(Default)]
-pub(super) struct Loaded {
-    pub(super) users: HashMap<UserId, Held>,
-    /// Those of the asked keys that were applied before.
+pub(super) struct LoadedGroup {
+    pub(super) users: HashMap<UserId, LoadedGoals>,
+    /// Those of the group's event keys that were applied before.
     pub(super) applied: HashSet<EventKey>,
-    pub(super) claims: HashMap<ClaimKey, Recorded>,
+    pub(super) claims: HashMap<ClaimKey, StoredClaim>,
 }
 
-/// What must become durable before anybody is answered.
+/// A row that differs from the stored one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ChangedRow {
+    pub(super) user: UserId,
+    pub(super) row: GoalRow,
+}
+
+/// What must become durable before any reply is sent.
 #[derive(Default)]
-pub(super) struct Changes {
-    pub(super) rows: Vec<(UserId, GoalRow)>,
-    pub(super) keys: Vec<(UserId, EventKey)>,
-    /// Claims to be recorded, each once; those that were granted with the instant.
-    pub(super) claims: Vec<(ClaimIntent, Option<UtcMs>)>,
+pub(super) struct GroupChanges {
+    pub(super) rows: Vec<ChangedRow>,
+    /// Keys of the events that the group applies.
+    pub(super) keys: Vec<EventKey>,
+    /// Claims to be recorded, each once.
+    pub(super) claims: Vec<ClaimChange>,
     /// Granted claims whose goal is no longer in the file: their row must be marked by its id.
     pub(super) unlisted: Vec<ClaimIntent>,
     pub(super) grants: Vec<Grant>,
 }
 
-/// Tells one caller the outcome, or why there is none; hands back what must be tried again.
-pub(super) type Answer = Box<dyn FnOnce(Option<&StoreError>) -> Option<Command> + Send>;
+/// Sends one caller the result, or the error; returns the command if it must be retried.
+pub(super) type PendingReply = Box<dyn FnOnce(Option<&StoreError>) -> Option<Command> + Send>;
 
-/// What a group leaves behind.
+/// The result of a group.
 #[derive(Default)]
-pub(super) struct Done {
-    pub(super) changes: Changes,
-    pub(super) answers: Vec<Answer>,
+pub(super) struct GroupOutcome {
+    pub(super) changes: GroupChanges,
+    pub(super) replies: Vec<PendingReply>,
     /// Users who have all default goals, once this is committed.
     pub(super) complete: Vec<UserId>,
     pub(super) events_written: u64,
     pub(super) events_duplicate: u64,
 }
 
-/// Tells every caller, and hands back what must be tried again.
-pub(super) fn answer(answers: Vec<Answer>, failure: Option<&StoreError>) -> Vec<Command> {
-    answers.into_iter().filter_map(|answer| answer(failure)).collect()
+/// Replies to every caller, and returns the commands that must be retried.
+pub(super) fn send_replies(replies: Vec<PendingReply>, failure: Option<&StoreError>) -> Vec<Command> {
+    replies.into_iter().filter_map(|reply| reply(failure)).collect()
 }
 
 /// Runs a group on what was loaded for it.
-pub(super) fn run(catalog: &Catalog, group: Vec<Command>, loaded: Loaded, now: UtcMs) -> Done {
-    let mut batch = Batch { catalog, now, loaded, done: Done::default() };
+pub(super) fn run(catalog: &Catalog, group: Vec<Command>, loaded: LoadedGroup, now: UtcMs) -> GroupOutcome {
+    let mut batch = Batch { catalog, now, loaded, outcome: GroupOutcome::default() };
     for command in group {
         batch.command(command);
     }
     batch.finish()
 }
 
-/// Tells every caller of a group that could not even be loaded, and hands back what must be tried again.
-pub(super) fn refuse(group: Vec<Command>, error: &StoreError) -> Vec<Command> {
-    group.into_iter().filter_map(|command| refuse_one(command, error)).collect()
+/// Replies to every caller of a group that could not be loaded, and returns the commands that must be retried.
+pub(super) fn reject(group: Vec<Command>, error: &StoreError) -> Vec<Command> {
+    group.into_iter().filter_map(|command| reject_one(command, error)).collect()
 }
 
-fn refuse_one(command: Command, error: &StoreError) -> Option<Command> {
+fn reject_one(command: Command, error: &StoreError) -> Option<Command> {
     match command {
-        Command::Event(event, reply) => return settle_event(event, reply, Err(error.clone())),
-        Command::Initialize(_, reply) => tell(reply, Err(error.clone())),
-        Command::SetActive { reply, .. } => tell(reply, Err(error.clone())),
-        Command::BeginClaim { reply, .. } => tell(reply, Err(error.clone())),
-        Command::EndClaim(_, reply) => tell(reply, Err(error.clone())),
-        Command::EnterGrant(_, reply) => tell(reply, Err(error.clone())),
+        Command::Event(event, reply) => return reply_to_event(event, reply, Err(error.clone())),
+        Command::Initialize(_, reply) => send(reply, Err(error.clone())),
+        Command::SetActive { reply, .. } => send(reply, Err(error.clone())),
+        Command::BeginClaim { reply, .. } => send(reply, Err(error.clone())),
+        Command::EndClaim(_, reply) => send(reply, Err(error.clone())),
+        Command::EnterGrant(_, reply) => send(reply, Err(error.clone())),
     }
     None
 }
 
-/// A caller that is gone needs no answer; its write stands all the same.
-fn tell<T>(reply: Reply<T>, outcome: Result<T, StoreError>) {
+/// The write is durable whether or not the caller still waits for the reply.
+fn send<T>(reply: ReplySender<T>, outcome: Result<T, StoreError>) {
     let _caller_gone = reply.send(outcome);
 }
 
-/// An event that was acknowledged when it was buffered must be tried again, as nobody else will.
-fn settle_event(
+/// An event that was acknowledged when it was buffered must be retried here: its publisher will not send it again.
+fn reply_to_event(
     event: EventWrite,
-    reply: Option<Reply<EventOutcome>>,
+    reply: Option<ReplySender<EventOutcome>>,
     outcome: Result<EventOutcome, StoreError>,
 ) -> Option<Command> {
     match (reply, outcome) {
         (None, Err(_)) => Some(Command::Event(event, None)),
         (None, Ok(_)) => None,
         (Some(reply), outcome) => {
-            // Its place in the buffer is free before its publisher hears of it.
+            // Its slot in the buffer is released before its publisher receives the reply.
             drop(event);
-            tell(reply, outcome);
+            send(reply, outcome);
             None
         }
     }
@@ -105,8 +116,8 @@ fn settle_event(
 struct Batch<'a> {
     catalog: &'a Catalog,
     now: UtcMs,
-    loaded: Loaded,
-    done: Done,
+    loaded: LoadedGroup,
+    outcome: GroupOutcome,
 }
 
 impl Batch<'_> {
@@ -114,69 +125,69 @@ impl Batch<'_> {
         match command {
             Command::Event(event, reply) => {
                 let outcome = self.event(&event);
-                self.done.answers.push(Box::new(move |failure| {
-                    settle_event(event, reply, failure.map_or(Ok(outcome), |error| Err(error.clone())))
+                self.outcome.replies.push(Box::new(move |failure| {
+                    reply_to_event(event, reply, failure.map_or(Ok(outcome), |error| Err(error.clone())))
                 }));
             }
             Command::Initialize(user, reply) => {
                 let outcome = self.initialize(&user);
-                self.settle(reply, outcome);
+                self.reply_after_commit(reply, outcome);
             }
             Command::SetActive { user, goal, activation, reply } => {
                 let outcome = self.set_active(&user, goal, activation);
-                self.settle(reply, outcome);
+                self.reply_after_commit(reply, outcome);
             }
             Command::BeginClaim { user, goal, reply } => {
                 let outcome = self.begin_claim(&user, goal);
-                self.settle(reply, outcome);
+                self.reply_after_commit(reply, outcome);
             }
             Command::EndClaim(intent, reply) => {
                 let outcome = self.end_claim(intent);
-                self.settle(reply, outcome);
+                self.reply_after_commit(reply, outcome);
             }
             Command::EnterGrant(grant, reply) => {
-                self.done.changes.grants.push(grant);
-                self.settle(reply, ());
+                self.outcome.changes.grants.push(grant);
+                self.reply_after_commit(reply, ());
             }
         }
     }
 
-    /// Whoever was not asked for has no row that may be touched, and least of all is known as a whole.
-    fn held(&mut self, user: &UserId) -> &mut Held {
-        self.loaded.users.entry(user.clone()).or_insert_with(|| Held::Part(UserGoals::default()))
+    /// For a user who was not loaded no row may be written, and the rows are never taken as complete.
+    fn loaded(&mut self, user: &UserId) -> &mut LoadedGoals {
+        self.loaded.users.entry(user.clone()).or_insert_with(|| LoadedGoals::Part(UserGoals::default()))
     }
 
     fn user(&mut self, user: &UserId) -> &mut UserGoals {
-        match self.held(user) {
-            Held::Whole(goals, _) | Held::Part(goals) => goals,
+        match self.loaded(user) {
+            LoadedGoals::Whole(goals, _) | LoadedGoals::Part(goals) => goals,
         }
     }
 
-    /// The user's rows with all default goals among them that the group may touch, and how many were given just now.
+    /// The user's rows, including every default goal that the group may change, and how many goals were assigned now.
     fn with_defaults(&mut self, user: &UserId) -> (&mut UserGoals, u32) {
         let (catalog, now) = (self.catalog, self.now);
-        match self.held(user) {
-            Held::Whole(goals, defaults @ Defaults::Unknown) => {
-                *defaults = Defaults::Given;
-                let given = rules::assign_defaults(catalog, goals, now);
-                (goals, given)
+        match self.loaded(user) {
+            LoadedGoals::Whole(goals, defaults @ DefaultGoals::Unknown) => {
+                *defaults = DefaultGoals::Assigned;
+                let assigned = rules::assign_defaults(catalog, goals, now);
+                (goals, assigned)
             }
-            Held::Whole(goals, Defaults::Given) | Held::Part(goals) => (goals, 0),
+            LoadedGoals::Whole(goals, DefaultGoals::Assigned) | LoadedGoals::Part(goals) => (goals, 0),
         }
     }
 
     fn event(&mut self, event: &EventWrite) -> EventOutcome {
         if let Some(key) = event.key {
             if !self.loaded.applied.insert(key) {
-                self.done.events_duplicate += 1;
+                self.outcome.events_duplicate += 1;
                 return EventOutcome::Duplicate;
             }
-            self.done.changes.keys.push((event.user.clone(), key));
+            self.outcome.changes.keys.push(key);
         }
         let (catalog, now) = (self.catalog, self.now);
         let (goals, _) = self.with_defaults(&event.user);
-        rules::apply(catalog, goals, (catalog.triggered(event.trigger), event.what), now);
-        self.done.events_written += 1;
+        rules::apply(catalog, goals, event.event, now);
+        self.outcome.events_written += 1;
         EventOutcome::Written
     }
 
@@ -185,65 +196,65 @@ impl Batch<'_> {
         Initialized { new_assignments, goals: goals.clone() }
     }
 
-    fn set_active(&mut self, user: &UserId, goal: GoalIx, activation: Activation) -> GoalRow {
+    fn set_active(&mut self, user: &UserId, goal: GoalIndex, activation: Activation) -> GoalRow {
         let now = self.now;
         let (goals, _) = self.with_defaults(user);
         rules::set_active(goals, goal, activation, now).clone()
     }
 
-    fn begin_claim(&mut self, user: &UserId, goal: GoalIx) -> ClaimStart {
+    fn begin_claim(&mut self, user: &UserId, goal: GoalIndex) -> ClaimStart {
         let catalog = self.catalog;
         let period = match rules::claimable(catalog, self.user(user), goal) {
             Ok(row) => row.period,
             Err(refusal) => return ClaimStart::Refused(refusal),
         };
-        let key = (user.clone(), catalog.goal(goal).id.clone(), period);
-        if let Some(recorded) = self.loaded.claims.get(&key) {
-            return ClaimStart::Begun(recorded.intent.clone());
+        let key = ClaimKey { user: user.clone(), goal_id: catalog.goal(goal).id.clone(), period };
+        if let Some(stored) = self.loaded.claims.get(&key) {
+            return ClaimStart::Begun(stored.intent.clone());
         }
-        let intent = ClaimIntent::new(catalog, user, (goal, period));
-        self.done.changes.claims.push((intent.clone(), None));
-        self.loaded.claims.insert(key, Recorded { intent: intent.clone(), is_granted: false });
+        let intent = ClaimIntent::new(catalog, user, goal, period);
+        self.outcome.changes.claims.push(ClaimChange { intent: intent.clone(), granted_at: None });
+        self.loaded.claims.insert(key, StoredClaim { intent: intent.clone(), is_granted: false });
         ClaimStart::Begun(intent)
     }
 
     fn end_claim(&mut self, intent: ClaimIntent) -> ClaimEnd {
         match self.loaded.claims.get_mut(&intent.key()) {
-            Some(recorded) if !recorded.is_granted => recorded.is_granted = true,
-            _ => return ClaimEnd::Already,
+            Some(stored) if !stored.is_granted => stored.is_granted = true,
+            _ => return ClaimEnd::AlreadyClaimed,
         }
         let (catalog, now) = (self.catalog, self.now);
         match catalog.find(&intent.goal_id) {
             Some(goal) => rules::mark_claimed(self.user(&intent.user), goal, now),
-            None => self.done.changes.unlisted.push(intent.clone()),
+            None => self.outcome.changes.unlisted.push(intent.clone()),
         }
-        let claims = &mut self.done.changes.claims;
-        claims.retain(|(begun, _)| begun.key() != intent.key());
-        claims.push((intent, Some(now)));
+        let claims = &mut self.outcome.changes.claims;
+        claims.retain(|begun| begun.intent.key() != intent.key());
+        claims.push(ClaimChange { intent, granted_at: Some(now) });
         ClaimEnd::Claimed(now)
     }
 
-    fn settle<T: Send + 'static>(&mut self, reply: Reply<T>, outcome: T) {
-        self.done.answers.push(Box::new(move |failure| {
-            tell(reply, failure.map_or(Ok(outcome), |error| Err(error.clone())));
+    fn reply_after_commit<T: Send + 'static>(&mut self, reply: ReplySender<T>, outcome: T) {
+        self.outcome.replies.push(Box::new(move |failure| {
+            send(reply, failure.map_or(Ok(outcome), |error| Err(error.clone())));
             None
         }));
     }
 
-    fn finish(mut self) -> Done {
-        for (user, held) in self.loaded.users {
-            let goals = match held {
-                Held::Whole(goals, defaults) => {
-                    if defaults == Defaults::Given {
-                        self.done.complete.push(user.clone());
+    fn finish(mut self) -> GroupOutcome {
+        for (user, loaded) in self.loaded.users {
+            let goals = match loaded {
+                LoadedGoals::Whole(goals, defaults) => {
+                    if defaults == DefaultGoals::Assigned {
+                        self.outcome.complete.push(user.clone());
                     }
                     goals
                 }
-                Held::Part(goals) => goals,
+                LoadedGoals::Part(goals) => goals,
             };
             let changed = goals.into_rows().into_iter().filter(|row| row.is_changed);
-            self.done.changes.rows.extend(changed.map(|row| (user.clone(), row)));
+            self.outcome.changes.rows.extend(changed.map(|row| ChangedRow { user: user.clone(), row }));
         }
-        self.done
+        self.outcome
     }
 }

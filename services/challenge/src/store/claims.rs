@@ -1,19 +1,21 @@
-//! A claim as stores keep it: the intent with its idempotency key, recorded before the reward is asked for.
+//! Claims as stores persist them: the intent with its idempotency key, recorded before the reward is granted.
 
-use super::command::EventKey;
-use crate::catalog::{Catalog, GoalIx};
-use crate::rewards::Grant;
+use std::time::Duration;
+
+use kit::clock::UtcMs;
+
+use super::event_key::EventKey;
+use crate::catalog::{Catalog, GoalIndex};
+use crate::grant::Grant;
 use crate::rules::ClaimRefusal;
 use crate::user::UserId;
-use kit::clock::UtcMs;
-use std::time::Duration;
 
 /// A claim that was begun: what to grant, under which key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimIntent {
-    /// Whose claim.
+    /// The user who claims.
     pub user: UserId,
-    /// Which goal, by id: the goal may have left the file since.
+    /// Which goal, by id: the goal may have been removed from the challenge file since.
     pub goal_id: String,
     /// The rotation period that the claim is for; 0 for goals that never rotate.
     pub period: i64,
@@ -21,34 +23,34 @@ pub struct ClaimIntent {
     pub grant: Grant,
 }
 
-/// Claims that may still be on their way: begun within some time of now. By a clock that was set back since, those that
-/// were left open long ago begin after now.
+/// The time in which claims may still be in flight, before and after now. Claims begun outside of it were left open:
+/// after the clock was set back, those of before begin later than now.
 #[derive(Debug, Clone, Copy)]
-pub struct OnTheirWay {
-    /// What began before is none.
+pub struct InFlightWindow {
+    /// Claims that began before are not in flight.
     pub(super) from: UtcMs,
-    /// What began later is none.
+    /// Claims that began later are not in flight.
     pub(super) until: UtcMs,
 }
 
-impl OnTheirWay {
-    /// None is: whoever began one is gone.
-    pub const NONE: Self = Self { from: UtcMs(i64::MAX / 4), until: UtcMs(i64::MAX / 4) };
+impl InFlightWindow {
+    /// No claim is in flight: the process that began any of them has ended.
+    pub const EMPTY: Self = Self { from: UtcMs(i64::MAX / 4), until: UtcMs(i64::MAX / 4) };
 
-    /// A claim ends, or is given up, within `longest`.
+    /// The window around `now`, when every claim ends or fails within `max_duration`.
     #[must_use]
-    pub fn at(now: UtcMs, longest: Duration) -> Self {
-        let longest_ms = i64::try_from(longest.as_millis()).unwrap_or(i64::MAX);
-        Self { from: UtcMs(now.0.saturating_sub(longest_ms)), until: UtcMs(now.0.saturating_add(longest_ms)) }
+    pub fn around(now: UtcMs, max_duration: Duration) -> Self {
+        let max_ms = i64::try_from(max_duration.as_millis()).unwrap_or(i64::MAX);
+        Self { from: UtcMs(now.0.saturating_sub(max_ms)), until: UtcMs(now.0.saturating_add(max_ms)) }
     }
 }
 
 /// How a claim begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClaimStart {
-    /// The intent is durable: the reward may be asked for.
+    /// The intent is durable: the reward may be granted.
     Begun(ClaimIntent),
-    /// The rules say no.
+    /// The rules refuse the claim.
     Refused(ClaimRefusal),
 }
 
@@ -58,21 +60,34 @@ pub enum ClaimEnd {
     /// This call ended it.
     Claimed(UtcMs),
     /// It had been ended before.
-    Already,
+    AlreadyClaimed,
 }
 
-/// What tells one claim from all others: user, goal, period.
-pub(super) type ClaimKey = (UserId, String, i64);
+/// Identifies a claim.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct ClaimKey {
+    pub(super) user: UserId,
+    pub(super) goal_id: String,
+    pub(super) period: i64,
+}
 
-/// A claim that a store holds.
+/// A claim as a store has it.
 #[derive(Debug, Clone)]
-pub(super) struct Recorded {
+pub(super) struct StoredClaim {
     pub(super) intent: ClaimIntent,
     pub(super) is_granted: bool,
 }
 
+/// A claim to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ClaimChange {
+    pub(super) intent: ClaimIntent,
+    /// `None` when the claim is only begun.
+    pub(super) granted_at: Option<UtcMs>,
+}
+
 impl ClaimIntent {
-    pub(super) fn new(catalog: &Catalog, user: &UserId, (goal, period): (GoalIx, i64)) -> Self {
+    pub(super) fn new(catalog: &Catalog, user: &UserId, goal: GoalIndex, period: i64) -> Self {
         let goal = catalog.goal(goal);
         let key = EventKey::new("claim", user, &format!("{period}/{}", goal.id));
         let grant = Grant {
@@ -86,6 +101,6 @@ impl ClaimIntent {
     }
 
     pub(super) fn key(&self) -> ClaimKey {
-        (self.user.clone(), self.goal_id.clone(), self.period)
+        ClaimKey { user: self.user.clone(), goal_id: self.goal_id.clone(), period: self.period }
     }
 }

@@ -1,7 +1,7 @@
-//! PostgreSQL: writers that each hold a part of the users and commit in groups, readers that ask for several users
-//! at once, and a caretaker that looks whether the server is there.
+//! PostgreSQL: writers that each commit the commands of a partition of the users in groups, readers that read several
+//! users at once, and a maintenance task that checks whether the server answers.
 //!
-//! Any number of processes may share a database: whoever writes a user locks the user's row of `players` first.
+//! Any number of processes may share a database: a write first locks its user's row of `players`.
 //! Start at [`Postgres::open`].
 
 #[cfg(feature = "faults")]
@@ -17,54 +17,57 @@ mod transaction;
 mod types;
 mod writer;
 
-use super::StoreError;
-use super::claims::{ClaimIntent, OnTheirWay};
-use super::command::Command;
-use super::counted::Counted;
-use crate::catalog::Catalog;
-use crate::rules::UserGoals;
-use crate::user::UserId;
-use kit::metrics::Metrics;
-use kit::postgres::{ConnectError, Connector, ServerOptions, connect_with_retry};
-use maintenance::Caretaker;
-use reader::{Ask, Reader, Reads};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use kit::metrics::Metrics;
+use kit::postgres::{ConnectError, Connector, ServerOptions, connect_with_retry};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
-use writer::{Message, Writer};
 
-/// Which database, and how it is used.
+use super::StoreError;
+use super::claims::{ClaimIntent, InFlightWindow};
+use super::command::Command;
+use super::group::WriterMessage;
+use super::metrics::StoreMetrics;
+use crate::catalog::Catalog;
+use crate::rules::UserGoals;
+use crate::user::UserId;
+use maintenance::MaintenanceTask;
+use reader::{ReadMetrics, ReadRequest, Reader};
+use writer::Writer;
+
+/// Which database, and its options.
 #[derive(Debug, Clone)]
 pub struct PostgresOptions {
     /// The server.
     pub server: ServerOptions,
-    /// Connections that write, each for its part of the users; at least 1.
+    /// Connections that write, each for its partition of the users; at least 1.
     pub writers: usize,
     /// Connections that read; at least 1.
     pub readers: usize,
     /// How long the first command of a group waits for others before the group is written.
-    pub linger: Duration,
+    pub batch_delay: Duration,
     /// Event ids are remembered for at least this long.
     pub event_ids_for: Duration,
 }
 
 /// A store in PostgreSQL.
 pub(super) struct Postgres {
-    writers: Vec<UnboundedSender<Message>>,
-    readers: Vec<UnboundedSender<Ask>>,
+    writers: Vec<UnboundedSender<WriterMessage>>,
+    readers: Vec<UnboundedSender<ReadRequest>>,
     next_reader: AtomicUsize,
-    caretaker: Arc<Caretaker>,
-    writing: Mutex<JoinSet<()>>,
-    /// Ends the tasks that only read when the store is gone.
-    _others: JoinSet<()>,
+    maintenance: Arc<MaintenanceTask>,
+    writer_tasks: Mutex<JoinSet<()>>,
+    /// Ends the tasks that only read when the store is dropped.
+    _other_tasks: JoinSet<()>,
 }
 
 impl Postgres {
-    /// Connects, brings the schema up to date, and warms every connection up.
+    /// Connects, brings the schema up to date, and opens every connection.
     pub(super) async fn open(
         options: &PostgresOptions,
         catalog: Arc<Catalog>,
@@ -77,66 +80,71 @@ impl Postgres {
         let not_warm =
             |error: StoreError| ConnectError::Refused { at: options.server.at(), why: error.to_string() };
 
-        let counted = Counted::register(metrics);
-        let mut writing = JoinSet::new();
+        let store_metrics = StoreMetrics::register(metrics);
+        let mut writer_tasks = JoinSet::new();
         let mut writers = Vec::new();
         for _ in 0..options.writers.max(1) {
-            let mut writer = Writer::new(&connector, Arc::clone(&catalog), options.linger, counted.clone());
+            let (catalog, metrics) = (Arc::clone(&catalog), store_metrics.clone());
+            let mut writer = Writer::new(&connector, catalog, options.batch_delay, metrics);
             writer.warm_up().await.map_err(not_warm)?;
             let (sender, messages) = unbounded_channel();
-            writing.spawn(writer.run(messages));
+            writer_tasks.spawn(writer.run(messages));
             writers.push(sender);
         }
-        let reads = Reads::register(metrics);
-        let mut others = JoinSet::new();
+        let read_metrics = ReadMetrics::register(metrics);
+        let mut other_tasks = JoinSet::new();
         let mut readers = Vec::new();
         for _ in 0..options.readers.max(1) {
-            let mut reader = Reader::new(&connector, Arc::clone(&catalog), reads.clone());
+            let mut reader = Reader::new(&connector, Arc::clone(&catalog), read_metrics.clone());
             reader.warm_up().await.map_err(not_warm)?;
-            let (sender, asks) = unbounded_channel();
-            others.spawn(reader.run(asks));
+            let (sender, requests) = unbounded_channel();
+            other_tasks.spawn(reader.run(requests));
             readers.push(sender);
         }
-        let caretaker = Arc::new(Caretaker::new(&connector, options.event_ids_for));
-        others.spawn(Arc::clone(&caretaker).run());
-        let (next_reader, writing) = (AtomicUsize::new(0), Mutex::new(writing));
-        Ok(Self { writers, readers, next_reader, caretaker, writing, _others: others })
+        let maintenance = Arc::new(MaintenanceTask::new(&connector, options.event_ids_for));
+        other_tasks.spawn(Arc::clone(&maintenance).run());
+        let (next_reader, writer_tasks) = (AtomicUsize::new(0), Mutex::new(writer_tasks));
+        Ok(Self { writers, readers, next_reader, maintenance, writer_tasks, _other_tasks: other_tasks })
     }
 
     pub(super) async fn user(&self, user: &UserId) -> Result<UserGoals, StoreError> {
-        let (reply, answer) = oneshot::channel();
-        let turn = self.next_reader.fetch_add(1, Ordering::Relaxed) % self.readers.len();
-        let ask = Ask { user: user.clone(), since: Instant::now(), reply };
-        self.readers[turn].send(ask).map_err(|_| StoreError::Closed)?;
-        answer.await.unwrap_or(Err(StoreError::Closed))
+        let (reply, outcome) = oneshot::channel();
+        let next = self.next_reader.fetch_add(1, Ordering::Relaxed) % self.readers.len();
+        let request = ReadRequest { user: user.clone(), since: Instant::now(), reply };
+        self.readers[next].send(request).map_err(|_| StoreError::Closed)?;
+        outcome.await.unwrap_or(Err(StoreError::Closed))
     }
 
-    pub(super) async fn pending_claims(&self, but: OnTheirWay) -> Result<Vec<ClaimIntent>, StoreError> {
-        self.caretaker.pending_claims(but).await
+    pub(super) async fn pending_claims(
+        &self,
+        in_flight: InFlightWindow,
+    ) -> Result<Vec<ClaimIntent>, StoreError> {
+        self.maintenance.pending_claims(in_flight).await
     }
 
     pub(super) fn probe(&self) -> Result<(), StoreError> {
-        self.caretaker.last_seen()
+        self.maintenance.last_check()
     }
 
     /// A user's writes all go to one writer, so that they are written together and in order.
     pub(super) fn send(&self, command: Command) -> Result<(), StoreError> {
         let mut hasher = DefaultHasher::new();
         command.user().hash(&mut hasher);
-        let part = hasher.finish() % self.writers.len() as u64;
+        let partition = hasher.finish() % self.writers.len() as u64;
         // The remainder is below a count of connections.
-        let part = usize::try_from(part).unwrap_or_default();
-        self.writers[part].send(Message::Command(command)).map_err(|_| StoreError::Closed)
+        let partition = usize::try_from(partition).unwrap_or_default();
+        self.writers[partition].send(WriterMessage::Command(command)).map_err(|_| StoreError::Closed)
     }
 
     pub(super) async fn close(&self) {
         for writer in &self.writers {
-            let _writer_gone = writer.send(Message::Close);
+            let _writer_gone = writer.send(WriterMessage::Close);
         }
-        let mut writing = std::mem::take(&mut *self.writing.lock().unwrap_or_else(PoisonError::into_inner));
-        while let Some(ended) = writing.join_next().await {
+        let mut tasks =
+            std::mem::take(&mut *self.writer_tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        while let Some(ended) = tasks.join_next().await {
             if let Err(error) = ended {
-                tracing::error!(%error, "a writer of the store died");
+                tracing::error!(%error, "a writer of the store panicked");
             }
         }
     }

@@ -1,54 +1,57 @@
 //! The embedded store: SQLite in WAL mode, one writer thread that commits commands in groups, readers beside it.
 //!
-//! One process holds the database. Start at [`Sqlite::open`].
+//! One process has the database open. Start at [`Sqlite::open`].
 
 mod claims;
+mod event_ids;
 mod rows;
 mod schema;
-mod seen;
 mod writer;
 
-pub use kit::sqlite::{OpenError, Sync};
-pub use seen::Window;
-
-use super::StoreError;
-use super::claims::{ClaimIntent, OnTheirWay};
-use super::command::Command;
-use crate::catalog::Catalog;
-use crate::rules::UserGoals;
-use crate::user::UserId;
-use kit::clock::UtcMs;
-use kit::metrics::Metrics;
-use kit::sqlite::{DatabaseFile, Readers, open_writer};
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use writer::{Message, Writer};
 
-/// How the embedded store is set up.
+use kit::clock::UtcMs;
+use kit::metrics::Metrics;
+use kit::sqlite::{DatabaseFile, Readers, open_writer};
+pub use kit::sqlite::{OpenError, Sync};
+
+use super::StoreError;
+use super::claims::{ClaimIntent, InFlightWindow};
+use super::command::Command;
+use super::group::WriterMessage;
+use crate::catalog::Catalog;
+use crate::rules::UserGoals;
+use crate::user::UserId;
+pub use event_ids::EventIdWindow;
+use event_ids::RecentEventIds;
+use writer::{Writer, WriterDatabase};
+
+/// The options of the embedded store.
 #[derive(Debug, Clone)]
 pub struct SqliteOptions {
     /// The database file; `None` for a temporary one that is removed on close.
     pub path: Option<PathBuf>,
-    /// What a commit waits for.
+    /// Whether a commit waits for the disk.
     pub sync: Sync,
     /// Reader connections, at least 1.
     pub readers: usize,
     /// How long the first command of a group waits for others before the group is committed.
-    pub linger: Duration,
+    pub batch_delay: Duration,
     /// How long event ids are remembered.
-    pub window: Window,
+    pub event_ids: EventIdWindow,
 }
 
 /// The embedded store.
 pub(super) struct Sqlite {
     catalog: Arc<Catalog>,
-    messages: Sender<Message>,
+    messages: Sender<WriterMessage>,
     readers: Readers,
     writer: Mutex<Option<JoinHandle<()>>>,
-    /// Held for as long as the store is open; dropped last.
+    /// Locks the database for as long as the store is open; dropped last.
     _place: DatabaseFile,
 }
 
@@ -62,8 +65,9 @@ impl Sqlite {
         let place = DatabaseFile::acquire(options.path.as_deref(), "challenge.db")?;
         let connection = open_writer(&place, options.sync, &schema::MIGRATIONS)?;
         let readers = Readers::open(&place, options.readers)?;
-        let seen = seen::Seen::load(&connection, options.window, UtcMs::now())?;
-        let writer = Writer::new((connection, seen), Arc::clone(&catalog), options.linger, metrics);
+        let event_ids = RecentEventIds::load(&connection, options.event_ids, UtcMs::now())?;
+        let database = WriterDatabase { connection, event_ids };
+        let writer = Writer::new(database, Arc::clone(&catalog), options.batch_delay, metrics);
         let (messages, handle) = writer.start()?;
         Ok(Self { catalog, messages, readers, writer: Mutex::new(Some(handle)), _place: place })
     }
@@ -74,8 +78,8 @@ impl Sqlite {
         Ok(self.readers.with(|connection| rows::load(connection, &self.catalog, user))?)
     }
 
-    pub(super) fn pending_claims(&self, but: OnTheirWay) -> Result<Vec<ClaimIntent>, StoreError> {
-        Ok(self.readers.with(|connection| claims::pending(connection, but))?)
+    pub(super) fn pending_claims(&self, in_flight: InFlightWindow) -> Result<Vec<ClaimIntent>, StoreError> {
+        Ok(self.readers.with(|connection| claims::pending(connection, in_flight))?)
     }
 
     pub(super) fn probe(&self) -> Result<(), StoreError> {
@@ -87,16 +91,16 @@ impl Sqlite {
     }
 
     pub(super) fn send(&self, command: Command) -> Result<(), StoreError> {
-        self.messages.send(Message::Command(command)).map_err(|_| StoreError::Closed)
+        self.messages.send(WriterMessage::Command(command)).map_err(|_| StoreError::Closed)
     }
 
-    /// Commits everything taken in so far and ends the writer. Blocks until that is done; does nothing the second
+    /// Commits everything received so far and ends the writer. Blocks until that is done; does nothing the second
     /// time.
     pub(super) fn close(&self) {
         let Some(handle) = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
-        let _writer_gone = self.messages.send(Message::Close);
+        let _writer_gone = self.messages.send(WriterMessage::Close);
         if handle.join().is_err() {
-            tracing::error!("the store's writer died");
+            tracing::error!("the store's writer panicked");
         }
     }
 }

@@ -1,8 +1,8 @@
-//! What nobody should send: it is refused, changes nothing, and the service answers the next one.
+//! Invalid input: it is refused, changes nothing, and the service answers the next request.
 
-use crate::home::Home;
-use crate::process::Process;
-use crate::support::{Player, Server};
+use std::net::SocketAddr;
+use std::time::Duration;
+
 use axum::body::{Body, Bytes};
 use challenge::proto::service as proto;
 use hyper::{Method, Request, StatusCode};
@@ -10,17 +10,19 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
-use std::net::SocketAddr;
-use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tonic::Code;
+
+use crate::database::TestDatabase;
+use crate::process::Process;
+use crate::support::{Player, Server};
 
 const LIST: &str = "/challenge/v1/challenges";
 const ACTIVE: &str = "/challenge/v1/challenges/challenge-001/goals/goal-001-02/active";
 
 #[tokio::test]
-async fn bodies_of_any_other_shape_are_refused_and_change_nothing() {
+async fn bodies_of_any_other_form_are_refused_and_change_nothing() {
     let server = Server::start().await;
     let ann = server.player("ann");
     let deep = format!(r#"{{"x":{}"#, "[".repeat(5_000));
@@ -47,29 +49,29 @@ async fn bodies_of_any_other_shape_are_refused_and_change_nothing() {
     ] {
         let request = Request::put(ACTIVE).header("host", "test").header("x-mock-user-id", "ann");
         let (status, answer) = ann.exchange(request.body(Body::from(body.to_vec())).unwrap()).await.unwrap();
-        let said = String::from_utf8_lossy(&body[..body.len().min(40)]);
+        let shown = String::from_utf8_lossy(&body[..body.len().min(40)]);
         assert_eq!(
             (status, &answer["errorCode"]),
             (StatusCode::BAD_REQUEST, &json!("INVALID_REQUEST")),
-            "{said}"
+            "{shown}"
         );
-        assert_eq!(answer["code"], 3, "{said}");
+        assert_eq!(answer["code"], 3, "{shown}");
     }
     assert_eq!(server.count("SELECT count(*) FROM user_goal_progress"), 0);
     let (status, answer) = ann.set_active("goal-001-02", r#"{"isActive":null}"#).await;
     assert_eq!((status, &answer["isActive"]), (StatusCode::OK, &json!(false)), "null means false");
 }
 
-/// Bodies that say nothing are not read, whatever they hold.
+/// Bodies that have no meaning for the operation are not read.
 #[tokio::test]
-async fn bodies_that_carry_nothing_may_hold_anything() {
+async fn bodies_without_meaning_may_have_any_content() {
     let server = Server::start().await;
     server.publisher().await.log_in("ann", "1").await.unwrap();
     let large = "x".repeat(1 << 20);
     for body in ["", "{", "null", large.as_str()] {
         let request = Request::post(format!("{LIST}/initialize")).header("host", "test");
         let request = request.header("x-mock-user-id", "ann").body(Body::from(body.to_owned())).unwrap();
-        // A large body that nobody reads may break the connection while it is still being sent.
+        // A large body that is not read may break the connection while it is still being sent.
         if let Ok((status, _)) = server.player("ann").exchange(request).await {
             assert_eq!(status, StatusCode::OK);
         }
@@ -79,7 +81,7 @@ async fn bodies_that_carry_nothing_may_hold_anything() {
 }
 
 #[tokio::test]
-async fn ids_of_any_kind_are_unknown_and_come_back_shortened() {
+async fn unknown_ids_are_shortened_in_the_refusal() {
     let server = Server::start().await;
     let (ann, grpc) = (server.player("ann"), server.caller("ann").await);
     let long = "x".repeat(8_000);
@@ -111,16 +113,16 @@ async fn ids_of_any_kind_are_unknown_and_come_back_shortened() {
         ("", "goal-001-02", Code::InvalidArgument),
         ("challenge-001", "", Code::InvalidArgument),
     ] {
-        let asked =
+        let message =
             proto::ClaimRewardRequest { challenge_id: challenge.to_owned(), goal_id: goal.to_owned() };
-        let refused = grpc.client.clone().claim_goal_reward(grpc.call(asked)).await.unwrap_err();
+        let refused = grpc.client.clone().claim_goal_reward(grpc.call(message)).await.unwrap_err();
         assert_eq!(refused.code(), code, "{challenge:.20} {goal:.20}");
         assert!(refused.message().len() < 200);
     }
 }
 
 #[tokio::test]
-async fn headers_that_are_there_twice_or_too_long_are_refused() {
+async fn repeated_and_too_long_headers_are_refused() {
     let server = Server::start().await;
     let ann = server.player("");
     let request = Request::get(LIST).header("host", "test");
@@ -129,18 +131,18 @@ async fn headers_that_are_there_twice_or_too_long_are_refused() {
     assert_eq!((status, &answer["errorCode"]), (StatusCode::UNAUTHORIZED, &json!("UNAUTHENTICATED")));
     let head =
         format!("GET {LIST} HTTP/1.1\r\nhost: test\r\nx-mock-user-id: {}\r\n\r\n", "a".repeat(1 << 20));
-    let answer = said_to(server.running.addresses.http.unwrap(), head.as_bytes()).await;
+    let answer = send_bytes(server.running.addresses.http.unwrap(), head.as_bytes()).await;
     assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 431"), "{}", String::from_utf8_lossy(&answer));
     let many = format!("GET {LIST} HTTP/1.1\r\nhost: test\r\n{}\r\n", "a: b\r\n".repeat(5_000));
-    let answer = said_to(server.running.addresses.http.unwrap(), many.as_bytes()).await;
+    let answer = send_bytes(server.running.addresses.http.unwrap(), many.as_bytes()).await;
     assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 431"), "{}", String::from_utf8_lossy(&answer));
     assert_eq!(server.player("ann").get(LIST).await.0, StatusCode::OK);
 }
 
-/// Sends `bytes`, says that there is no more, and returns what comes back until the other side ends or falls silent.
-async fn said_to(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
+/// Sends `bytes`, closes the sending side, and returns what is received until the peer closes or sends nothing more.
+async fn send_bytes(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(address).await.unwrap();
-    // The other side may end before it has read everything.
+    // The peer may close before it has read everything.
     let _cut_short = stream.write_all(bytes).await;
     let _cut_short = stream.shutdown().await;
     let mut answer = Vec::new();
@@ -148,8 +150,8 @@ async fn said_to(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
     answer
 }
 
-/// Bytes that look like nothing, the same in every run.
-fn nonsense(seed: u64, count: usize) -> Vec<u8> {
+/// Pseudo-random bytes, the same in every run.
+fn random_bytes(seed: u64, count: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {
         state ^= state << 13;
@@ -160,23 +162,23 @@ fn nonsense(seed: u64, count: usize) -> Vec<u8> {
     (0..count).map(|_| next()).collect()
 }
 
-/// Against the real binary, whose log tells whether anything in it panicked.
+/// Against the real binary, whose log shows whether anything panicked.
 #[tokio::test]
-async fn nonsense_bytes_on_every_port_end_their_connection_and_nothing_else() {
-    let home = Home::new();
-    let log = home.path().join("log");
-    let process = Process::start_logging(&home, std::fs::File::create(&log).unwrap().into());
+async fn random_bytes_on_any_port_end_only_their_connection() {
+    let database = TestDatabase::new();
+    let log = database.path().join("log");
+    let process = Process::start_logging(&database, std::fs::File::create(&log).unwrap().into());
     let addresses = process.addresses;
     let http2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
     for round in 0..40 {
-        let bytes = nonsense(round, 1 << (round % 14));
+        let bytes = random_bytes(round, 1 << (round % 14));
         let framed = [&http2[..], &bytes].concat();
         let headed = [&b"POST /challenge/v1/challenges/initialize HTTP/1.1\r\n"[..], &bytes].concat();
         for address in
             [addresses.http.unwrap(), addresses.grpc.unwrap(), addresses.events.unwrap(), addresses.admin]
         {
-            for said in [&bytes, &framed, &headed] {
-                said_to(address, said).await;
+            for sent in [&bytes, &framed, &headed] {
+                send_bytes(address, sent).await;
             }
         }
     }
@@ -187,11 +189,11 @@ async fn nonsense_bytes_on_every_port_end_their_connection_and_nothing_else() {
     assert!(!log.contains("panicked"), "{log}");
 }
 
-/// A gRPC call with any bytes as its message: the status, and the word of the refusal.
-async fn called(address: SocketAddr, path: &str, body: Vec<u8>) -> (String, Option<String>) {
+/// A gRPC call with any bytes as its message: the status, and the refusal's error code.
+async fn call_with_bytes(address: SocketAddr, path: &str, body: Vec<u8>) -> (String, Option<String>) {
     let stream = TcpStream::connect(address).await.unwrap();
-    let shaken = hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await;
-    let (mut sender, connection) = shaken.unwrap();
+    let handshake = hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await;
+    let (mut sender, connection) = handshake.unwrap();
     tokio::spawn(connection);
     let request = Request::post(format!("http://test{path}"))
         .header("content-type", "application/grpc")
@@ -205,7 +207,7 @@ async fn called(address: SocketAddr, path: &str, body: Vec<u8>) -> (String, Opti
 }
 
 #[tokio::test]
-async fn grpc_messages_that_cannot_be_read_are_the_callers_mistake_on_both_ports() {
+async fn malformed_grpc_messages_are_invalid_arguments_on_both_ports() {
     let server = Server::start().await;
     let addresses = server.running.addresses;
     let framed = |bytes: &[u8]| [&[0][..], &(bytes.len() as u32).to_be_bytes(), bytes].concat();
@@ -229,21 +231,21 @@ async fn grpc_messages_that_cannot_be_read_are_the_callers_mistake_on_both_ports
             "/accelbyte.iam.account.v1.UserAuthenticationUserLoggedInService/OnMessage",
         ),
     ] {
-        for (body, word) in &bodies {
+        for (body, error_code) in &bodies {
             let shown = &body[..body.len().min(12)];
-            let refused = called(address, path, body.clone()).await;
-            assert_eq!(refused, ("3".to_owned(), Some((*word).to_owned())), "{path} {shown:?}");
+            let refused = call_with_bytes(address, path, body.clone()).await;
+            assert_eq!(refused, ("3".to_owned(), Some((*error_code).to_owned())), "{path} {shown:?}");
         }
-        let unknown = called(address, "/service.Service/Nothing", framed(b"")).await;
+        let unknown = call_with_bytes(address, "/service.Service/Nothing", framed(b"")).await;
         assert_eq!(unknown.0, "12");
     }
     assert_eq!(server.count("SELECT count(*) FROM user_goal_progress"), 0);
     server.publisher().await.log_in("ann", "1").await.unwrap();
 }
 
-/// With one place for all, a body that breaks off would keep everybody else out.
+/// With a limit of one request, a truncated body that kept its slot would block all other requests.
 #[tokio::test]
-async fn a_body_that_breaks_off_gives_its_place_back() {
+async fn a_truncated_body_releases_its_slot() {
     let server = Server::start_with(&[("HTTP_MAX_IN_FLIGHT", "1")]).await;
     for _ in 0..20 {
         let head = format!(
@@ -254,10 +256,10 @@ async fn a_body_that_breaks_off_gives_its_place_back() {
         drop(stream);
     }
     let served = async { while server.player("ann").get(LIST).await.0 != StatusCode::OK {} };
-    tokio::time::timeout(Duration::from_secs(9), served).await.expect("before any body's time is over");
+    tokio::time::timeout(Duration::from_secs(9), served).await.expect("before the time limit of a body");
 }
 
-fn a_path() -> impl Strategy<Value = String> {
+fn any_path() -> impl Strategy<Value = String> {
     let word = prop::sample::select(vec![
         "challenge",
         "v1",
@@ -290,7 +292,16 @@ fn a_path() -> impl Strategy<Value = String> {
     (prop_oneof![known, any], "(\\?[a-zA-Z_=&%]{0,20})?").prop_map(|(path, query)| path + &query)
 }
 
-fn a_request() -> impl Strategy<Value = (Method, String, Option<String>, Vec<u8>)> {
+/// A request of a random caller.
+#[derive(Debug, Clone)]
+struct RandomRequest {
+    method: Method,
+    path: String,
+    user: Option<String>,
+    body: Vec<u8>,
+}
+
+fn any_request() -> impl Strategy<Value = RandomRequest> {
     let methods = [
         Method::GET,
         Method::POST,
@@ -307,19 +318,17 @@ fn a_request() -> impl Strategy<Value = (Method, String, Option<String>, Vec<u8>
         Just(br#"{"isActive":true}"#.to_vec()),
     ];
     let user = prop::option::weighted(0.8, "[ -~]{0,12}");
-    (prop::sample::select(methods.to_vec()), a_path(), user, body)
+    (prop::sample::select(methods.to_vec()), any_path(), user, body)
+        .prop_map(|(method, path, user, body)| RandomRequest { method, path, user, body })
 }
 
-async fn answer(
-    server: &Server,
-    (method, path, user, body): &(Method, String, Option<String>, Vec<u8>),
-) -> Option<(StatusCode, Vec<u8>)> {
-    let mut request = Request::builder().method(method).uri(path).header("host", "test");
-    if let Some(user) = user {
+async fn answer(server: &Server, random: &RandomRequest) -> Option<(StatusCode, Vec<u8>)> {
+    let mut request = Request::builder().method(&random.method).uri(&random.path).header("host", "test");
+    if let Some(user) = &random.user {
         request = request.header("x-mock-user-id", user);
     }
-    // What no client can send is not what this is about.
-    let request = request.body(Body::from(Bytes::from(body.clone()))).ok()?;
+    // Requests that the client cannot build are skipped.
+    let request = request.body(Body::from(Bytes::from(random.body.clone()))).ok()?;
     Some(server.player("").raw(request).await.unwrap())
 }
 
@@ -328,10 +337,10 @@ fn random_requests_are_answered_and_every_refusal_is_json() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let server = runtime.block_on(Server::start());
     let mut runner = TestRunner::new(Config { cases: 600, failure_persistence: None, ..Config::default() });
-    let outcome = runner.run(&a_request(), |asked| {
-        let Some((status, body)) = runtime.block_on(answer(&server, &asked)) else { return Ok(()) };
+    let outcome = runner.run(&any_request(), |random| {
+        let Some((status, body)) = runtime.block_on(answer(&server, &random)) else { return Ok(()) };
         prop_assert!(!status.is_server_error() || status == StatusCode::NOT_IMPLEMENTED, "{}", status);
-        if !status.is_success() && asked.0 != Method::HEAD {
+        if !status.is_success() && random.method != Method::HEAD {
             let refusal: Value = serde_json::from_slice(&body).unwrap_or_default();
             prop_assert!(refusal["errorCode"].is_string(), "{} {}", status, String::from_utf8_lossy(&body));
         }

@@ -1,9 +1,10 @@
-//! The real binary: its commands, its exit codes, and how it ends.
+//! The real binary: its commands, its exit codes, and its shutdown.
 
-use crate::home::Home;
-use crate::process::{BINARY, Process, parsed, serving};
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Output, Stdio};
+
+use crate::database::TestDatabase;
+use crate::process::{BINARY, Process, parsed, serving};
 
 fn refused(command: &mut Command) -> String {
     let Output { status, stdout, stderr } = command.output().unwrap();
@@ -12,78 +13,81 @@ fn refused(command: &mut Command) -> String {
 }
 
 #[test]
-fn it_refuses_to_start_without_a_way_to_know_who_asks() {
-    let folder = Home::new();
-    let said = refused(serving(&folder).env_remove("TEST_IDENTITY_HEADER"));
-    assert!(said.contains("no way to know who asks"), "{said}");
+fn it_refuses_to_start_without_authentication() {
+    let database = TestDatabase::new();
+    let message = refused(serving(&database).env_remove("TEST_IDENTITY_HEADER"));
+    assert!(message.contains("callers cannot be authenticated"), "{message}");
 }
 
 #[test]
-fn the_test_identity_is_told_loudly_at_start() {
-    let folder = Home::new();
+fn the_test_identity_header_is_warned_about_at_start() {
+    let database = TestDatabase::new();
     let blocker = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = blocker.local_addr().unwrap().port().to_string();
-    let said = refused(serving(&folder).env("ADMIN_PORT", &port));
-    assert!(said.contains("WARN") && said.contains("TEST_IDENTITY_HEADER is on"), "{said}");
-    assert!(said.contains(&format!("cannot listen on 127.0.0.1:{port} for admin (ADMIN_PORT)")), "{said}");
+    let message = refused(serving(&database).env("ADMIN_PORT", &port));
+    assert!(message.contains("WARN") && message.contains("TEST_IDENTITY_HEADER is on"), "{message}");
+    assert!(
+        message.contains(&format!("cannot listen on 127.0.0.1:{port} for admin (ADMIN_PORT)")),
+        "{message}"
+    );
 }
 
 #[test]
 fn a_database_in_use_and_a_bad_challenge_file_are_refused() {
-    let folder = Home::new();
-    let first = Process::start_as(&folder, "all");
-    let said = refused(&mut serving(&folder));
-    assert!(said.contains("is in use by another process"), "{said}");
+    let database = TestDatabase::new();
+    let first = Process::start_as(&database, "all");
+    let message = refused(&mut serving(&database));
+    assert!(message.contains("is in use by another process"), "{message}");
     drop(first);
-    let bad = folder.path().join("bad.json");
+    let bad = database.path().join("bad.json");
     std::fs::write(&bad, "{\"challenges\": []}").unwrap();
-    let said = refused(serving(&folder).env("CHALLENGE_CONFIG_PATH", &bad));
-    assert!(said.contains("bad.json: challenges: must be a list with at least one entry"), "{said}");
-    let said = refused(Command::new(BINARY).arg("check").arg(&bad));
-    assert!(said.contains("bad.json: challenges:"), "{said}");
+    let message = refused(serving(&database).env("CHALLENGE_CONFIG_PATH", &bad));
+    assert!(message.contains("bad.json: challenges: must be a list with at least one entry"), "{message}");
+    let message = refused(Command::new(BINARY).arg("check").arg(&bad));
+    assert!(message.contains("bad.json: challenges:"), "{message}");
 }
 
 #[test]
-fn health_tells_a_ready_process_from_none() {
-    let process = Process::start_as(&Home::new(), "all");
+fn health_distinguishes_a_ready_process_from_none() {
+    let process = Process::start_as(&TestDatabase::new(), "all");
     let port = process.addresses.admin.port().to_string();
-    let ask = || Command::new(BINARY).arg("health").env_clear().env("ADMIN_PORT", &port).output().unwrap();
-    assert_eq!(ask().status.code(), Some(0));
+    let health = || Command::new(BINARY).arg("health").env_clear().env("ADMIN_PORT", &port).output().unwrap();
+    assert_eq!(health().status.code(), Some(0));
     process.kill();
-    let told = ask();
-    assert_eq!(told.status.code(), Some(1));
-    let said = String::from_utf8(told.stderr).unwrap();
-    assert!(said.contains(&format!("127.0.0.1:{port} does not answer")), "{said}");
-    let said = refused(Command::new(BINARY).arg("health").env_clear().env("ADMIN_PORT", "many"));
-    assert!(said.contains("ADMIN_PORT"), "{said}");
+    let output = health();
+    assert_eq!(output.status.code(), Some(1));
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(message.contains(&format!("127.0.0.1:{port} does not answer")), "{message}");
+    let message = refused(Command::new(BINARY).arg("health").env_clear().env("ADMIN_PORT", "many"));
+    assert!(message.contains("ADMIN_PORT"), "{message}");
 }
 
 #[test]
-fn generate_writes_what_check_accepts() {
-    let folder = Home::new();
+fn check_accepts_a_generated_file() {
+    let database = TestDatabase::new();
     let generate = ["config", "generate", "--challenges", "2", "--goals", "3", "--default", "4"];
     let written = Command::new(BINARY).args(generate).output().unwrap();
-    let path = folder.path().join("small.json");
+    let path = database.path().join("small.json");
     std::fs::write(&path, written.stdout).unwrap();
     let checked = Command::new(BINARY).arg("check").arg(&path).output().unwrap();
-    let said = String::from_utf8(checked.stdout).unwrap();
-    assert!(said.ends_with("2 challenges, 6 goals, 4 assigned by default\n"), "{said}");
+    let message = String::from_utf8(checked.stdout).unwrap();
+    assert!(message.ends_with("2 challenges, 6 goals, 4 assigned by default\n"), "{message}");
     refused(Command::new(BINARY).args(["config", "generate", "--challenges", "1", "--default", "51"]));
 }
 
 #[test]
-fn a_temporary_database_is_gone_after_the_end() {
-    let folder = Home::new();
-    let mut command = serving(&folder);
-    command.env("DATABASE_PATH", ":temporary:").env("TMPDIR", folder.path());
+fn a_temporary_database_is_deleted_at_the_end() {
+    let database = TestDatabase::new();
+    let mut command = serving(&database);
+    command.env("DATABASE_PATH", ":temporary:").env("TMPDIR", database.path());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
     lines.read_line(&mut line).unwrap();
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    assert_eq!(std::fs::read_dir(database.path()).unwrap().count(), 1);
     let process = Process { child, addresses: parsed(&line).unwrap() };
     assert!(process.terminate().success());
     let mut rest = String::new();
     lines.read_to_string(&mut rest).unwrap();
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "{rest}");
+    assert_eq!(std::fs::read_dir(database.path()).unwrap().count(), 0, "{rest}");
 }

@@ -1,18 +1,21 @@
-//! Claims: exactly one grant, whatever happens around it.
+//! Claims: exactly one grant, whatever fails meanwhile.
 
-use crate::home::Home;
-use crate::support::Server;
-use challenge::catalog::{Catalog, GoalIx};
+use std::sync::{Arc, Mutex};
+
+use challenge::catalog::{Catalog, GoalIndex};
 use challenge::claims::{ClaimError, Claims};
-use challenge::rewards::{Grant, GrantError, Granting, RewardClient};
+use challenge::grant::Grant;
+use challenge::rewards::{GrantError, GrantFuture, RewardClient};
 use challenge::rules::{Activation, ClaimRefusal};
-use challenge::store::{ClaimStart, OnTheirWay, Store};
+use challenge::store::{ClaimStart, InFlightWindow, Store};
 use challenge::user::UserId;
 use hyper::StatusCode;
 use kit::metrics::Metrics;
 use serde_json::json;
-use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
+
+use crate::database::TestDatabase;
+use crate::support::Server;
 
 const LOGIN_GOAL: &str = "goal-010-01";
 const GRANTS: &str = "SELECT count(*) FROM reward_ledger";
@@ -36,13 +39,13 @@ async fn a_completed_goal_is_claimed_once() {
 }
 
 #[tokio::test]
-async fn what_is_not_claimable_is_400_and_grants_nothing() {
+async fn a_claim_that_the_rules_refuse_is_400_and_grants_nothing() {
     let server = Server::start().await;
     let mut publisher = server.publisher().await;
     let ann = server.player("ann");
     ann.initialize().await;
     ann.set_active("goal-001-05", r#"{"isActive":true}"#).await;
-    publisher.tell("ann", "items_crafted", 50.0).await.unwrap();
+    publisher.update_statistic("ann", "items_crafted", 50.0).await.unwrap();
     for (goal, code) in [
         ("goal-001-02", "GOAL_NOT_ACTIVE"),
         ("goal-001-01", "GOAL_NOT_COMPLETED"),
@@ -54,7 +57,7 @@ async fn what_is_not_claimable_is_400_and_grants_nothing() {
     }
     assert_eq!(ann.goal("goal-001-05").await["locked"], true);
     ann.set_active("goal-001-04", r#"{"isActive":true}"#).await;
-    publisher.tell("ann", "damage_dealt", 40.0).await.unwrap();
+    publisher.update_statistic("ann", "damage_dealt", 40.0).await.unwrap();
     assert_eq!(ann.goal("goal-001-05").await["locked"], false, "unlocked by the user's own progress");
     assert_eq!(ann.claim("goal-001-05").await.0, StatusCode::OK);
     assert_eq!(server.count(GRANTS), 1);
@@ -79,22 +82,22 @@ async fn two_hundred_simultaneous_claims_grant_once() {
     assert_eq!(server.count(GRANTS), 1);
 }
 
-/// A reward client that notes every call and answers as told.
+/// A reward client that records every call and fails a given number of times.
 #[derive(Default)]
 struct Recorder {
     calls: Mutex<Vec<Grant>>,
     failures_left: Mutex<u32>,
-    asked: Notify,
-    go_on: Option<Notify>,
+    called: Notify,
+    proceed: Option<Notify>,
 }
 
 impl RewardClient for Recorder {
-    fn grant(&self, grant: Grant) -> Granting<'_> {
+    fn grant(&self, grant: Grant) -> GrantFuture<'_> {
         Box::pin(async move {
             self.calls.lock().unwrap().push(grant);
-            self.asked.notify_one();
-            if let Some(go_on) = &self.go_on {
-                go_on.notified().await;
+            self.called.notify_one();
+            if let Some(proceed) = &self.proceed {
+                proceed.notified().await;
             }
             let mut left = self.failures_left.lock().unwrap();
             if *left > 0 {
@@ -110,10 +113,10 @@ fn ann() -> UserId {
     UserId::new("ann").unwrap()
 }
 
-async fn open(home: &Home) -> (Arc<Store>, GoalIx) {
+async fn open(database: &TestDatabase) -> (Arc<Store>, GoalIndex) {
     let catalog = Arc::new(catalog());
     let goal = catalog.find(LOGIN_GOAL).unwrap();
-    let store = Store::open(&home.settings(&[]).store, catalog, &Metrics::new("test")).await.unwrap();
+    let store = Store::open(&database.settings(&[]).store, catalog, &Metrics::new("test")).await.unwrap();
     (Arc::new(store), goal)
 }
 
@@ -127,7 +130,7 @@ fn catalog() -> Catalog {
 }
 
 /// A database in which ann has completed the login goal.
-async fn completed() -> Home {
+async fn completed() -> TestDatabase {
     let server = Server::start().await;
     server.publisher().await.log_in("ann", "1").await.unwrap();
     server.stop().await
@@ -135,8 +138,8 @@ async fn completed() -> Home {
 
 #[tokio::test]
 async fn a_failed_grant_leaves_the_claim_open_and_the_next_one_uses_the_same_key() {
-    let home = completed().await;
-    let (store, goal) = open(&home).await;
+    let database = completed().await;
+    let (store, goal) = open(&database).await;
     let rewards = Arc::new(Recorder { failures_left: Mutex::new(2), ..Recorder::default() });
     let claims = claims(&store, &rewards);
     for _ in 0..2 {
@@ -152,43 +155,43 @@ async fn a_failed_grant_leaves_the_claim_open_and_the_next_one_uses_the_same_key
 
 #[tokio::test]
 async fn no_transaction_is_open_while_a_reward_is_granted() {
-    let home = completed().await;
-    let (store, goal) = open(&home).await;
-    let rewards = Arc::new(Recorder { go_on: Some(Notify::new()), ..Recorder::default() });
+    let database = completed().await;
+    let (store, goal) = open(&database).await;
+    let rewards = Arc::new(Recorder { proceed: Some(Notify::new()), ..Recorder::default() });
     let claims = claims(&store, &rewards);
     let claim = tokio::spawn({
         let claims = Arc::clone(&claims);
         async move { claims.claim(ann(), goal).await }
     });
-    rewards.asked.notified().await;
-    store.set_active(ann(), GoalIx(3), Activation::On).await.unwrap();
+    rewards.called.notified().await;
+    store.set_active(ann(), GoalIndex(3), Activation::On).await.unwrap();
     assert_eq!(
-        store.pending_claims(OnTheirWay::NONE).await.unwrap().len(),
+        store.pending_claims(InFlightWindow::EMPTY).await.unwrap().len(),
         1,
         "the intent was recorded before the call"
     );
-    rewards.go_on.as_ref().unwrap().notify_one();
+    rewards.proceed.as_ref().unwrap().notify_one();
     claim.await.unwrap().unwrap();
     assert!(
-        store.user(&ann()).await.unwrap().row(GoalIx(3)).unwrap().is_active,
-        "the write in between stands"
+        store.user(&ann()).await.unwrap().row(GoalIndex(3)).unwrap().is_active,
+        "the write in between is kept"
     );
 }
 
 #[tokio::test]
-async fn a_claim_whose_caller_goes_away_is_carried_to_its_end() {
-    let home = completed().await;
-    let (store, goal) = open(&home).await;
-    let rewards = Arc::new(Recorder { go_on: Some(Notify::new()), ..Recorder::default() });
+async fn a_claim_whose_caller_is_dropped_is_carried_to_its_end() {
+    let database = completed().await;
+    let (store, goal) = open(&database).await;
+    let rewards = Arc::new(Recorder { proceed: Some(Notify::new()), ..Recorder::default() });
     let claims = claims(&store, &rewards);
     let mut caller = Box::pin(claims.claim(ann(), goal));
     tokio::select! {
         _ = &mut caller => panic!("the grant waits"),
-        () = rewards.asked.notified() => {}
+        () = rewards.called.notified() => {}
     }
     drop(caller);
-    rewards.go_on.as_ref().unwrap().notify_one();
-    // The second claim takes its turn after the first has ended, and finds it claimed.
+    rewards.proceed.as_ref().unwrap().notify_one();
+    // The second claim waits until the first has ended, and is refused.
     let again = claims.claim(ann(), goal).await;
     assert!(matches!(again, Err(ClaimError::Refused(ClaimRefusal::AlreadyClaimed))), "{again:?}");
     assert_eq!(rewards.calls.lock().unwrap().len(), 1);
@@ -198,8 +201,8 @@ async fn a_claim_whose_caller_goes_away_is_carried_to_its_end() {
 #[tokio::test]
 async fn an_interrupted_claim_is_ended_at_the_next_start() {
     for is_granted in [false, true] {
-        let home = completed().await;
-        let (store, goal) = open(&home).await;
+        let database = completed().await;
+        let (store, goal) = open(&database).await;
         let ClaimStart::Begun(intent) = store.begin_claim(ann(), goal).await.unwrap() else {
             panic!("the goal is completed")
         };
@@ -208,8 +211,8 @@ async fn an_interrupted_claim_is_ended_at_the_next_start() {
         }
         store.close().await;
         drop(store);
-        home.age_claims();
-        let server = Server::start_in(home, &[]).await;
+        database.age_claims();
+        let server = Server::start_in(database, &[]).await;
         assert_eq!(server.count(GRANTS), 1);
         assert_eq!(server.player("ann").goal(LOGIN_GOAL).await["status"], "claimed");
         assert_eq!(server.player("ann").claim(LOGIN_GOAL).await.0, StatusCode::CONFLICT);

@@ -1,18 +1,20 @@
-//! A clock that is set back, or on, while the service runs: stamps and tokens follow it, and nothing else does.
+//! The time of day is set back, or forward, while the service runs: timestamps and tokens follow it, nothing else does.
 
-use crate::home::Home;
-use crate::issuer::{KeyServer, Signer, claims};
-use crate::process::{Process, serving};
-use crate::reward_server::{Act, RewardServer};
-use crate::support::{Player, Publisher, until};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+
 use axum::body::Body;
 use hyper::{Request, StatusCode};
 use kit::clock::UtcMs;
 use peers::faketime::Clock;
 use serde_json::Value;
-use std::process::Stdio;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+
+use crate::database::TestDatabase;
+use crate::issuer::{KeyServer, Signer, claims};
+use crate::process::{Process, serving};
+use crate::reward_server::{RewardReaction, RewardServer};
+use crate::support::{Player, Publisher, until};
 
 const LOGIN_GOAL: &str = "goal-010-01";
 const KILLS_GOAL: &str = "goal-001-01";
@@ -20,94 +22,93 @@ const HOUR_S: i64 = 3_600;
 const HOUR_MS: i64 = 1_000 * HOUR_S;
 const DAY_S: i64 = 24 * HOUR_S;
 
-fn start(home: &Home, clock: &Clock, settings: &[(&str, &str)]) -> Process {
-    let mut command = serving(home);
+fn start(database: &TestDatabase, clock: &Clock, settings: &[(&str, &str)]) -> Process {
+    let mut command = serving(database);
     command.envs(clock.env()).envs(settings.iter().copied());
     Process::started(&mut command, Stdio::null())
 }
 
-/// How far the clock was from the true time at a stamp; a test takes far less than half an hour.
+/// How far the clock was from the true time at a timestamp; a test takes far less than half an hour.
 fn hours_ahead(stamp: &Value) -> i64 {
-    let told = UtcMs::parse(stamp.as_str().unwrap()).unwrap();
-    (told.0 - UtcMs::now().0 + HOUR_MS / 2).div_euclid(HOUR_MS)
+    let time = UtcMs::parse(stamp.as_str().unwrap()).unwrap();
+    (time.0 - UtcMs::now().0 + HOUR_MS / 2).div_euclid(HOUR_MS)
 }
 
-/// Reads until it is over: progress that was once shown does not go back.
-async fn watch(ann: Player, (looks, is_over): (Arc<AtomicI64>, Arc<AtomicBool>)) {
+/// Reads until the end: progress never decreases.
+async fn watch(ann: Player, reads: Arc<AtomicI64>, is_over: Arc<AtomicBool>) {
     let mut most = 0;
     while !is_over.load(Ordering::Relaxed) {
         let seen = ann.goal(LOGIN_GOAL).await["progress"].as_i64().unwrap();
         assert!(seen >= most, "{seen} after {most}");
         most = seen;
-        looks.fetch_add(1, Ordering::Relaxed);
+        reads.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// Every event comes again at each new time of day: it counts once, and a reward is granted once.
+/// Every event is delivered again at each new time of day: it counts once, and a reward is granted once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_clock_that_is_set_loses_no_event_and_counts_none_twice() {
-    let (clock, home) = (Clock::start().unwrap(), Home::new());
-    let process = start(&home, &clock, &[]);
+    let (clock, database) = (Clock::start().unwrap(), TestDatabase::new());
+    let process = start(&database, &clock, &[]);
     let mut publisher = Publisher::connect(process.addresses).await;
     let player = |user: &str| Player::new(process.addresses.http.unwrap(), user);
     let ann = player("ann");
     ann.initialize().await;
-    let shared = (Arc::new(AtomicI64::new(0)), Arc::new(AtomicBool::new(false)));
-    let (looks, is_over) = shared.clone();
-    let watching = tokio::spawn(watch(ann.clone(), shared));
-    let turns = [0, -HOUR_S, HOUR_S, DAY_S, -DAY_S, 0];
-    for (turn, ahead_s) in (1_i64..).zip(turns) {
+    let (reads, is_over) = (Arc::new(AtomicI64::new(0)), Arc::new(AtomicBool::new(false)));
+    let watching = tokio::spawn(watch(ann.clone(), Arc::clone(&reads), Arc::clone(&is_over)));
+    let offsets_s = [0, -HOUR_S, HOUR_S, DAY_S, -DAY_S, 0];
+    for (round, ahead_s) in (1_i64..).zip(offsets_s) {
         clock.set(ahead_s).unwrap();
-        for id in 0..5 * turn {
+        for id in 0..5 * round {
             publisher.log_in("ann", &id.to_string()).await.unwrap();
         }
-        publisher.tell("ann", "enemy_kills", (turn + 10) as f64).await.unwrap();
-        assert_eq!(ann.goal(LOGIN_GOAL).await["progress"], 5 * turn);
-        assert_eq!(ann.goal(KILLS_GOAL).await["progress"], turn + 10);
-        let claimer = player(&format!("claimer-{turn}"));
-        publisher.log_in(&format!("claimer-{turn}"), "1").await.unwrap();
+        publisher.update_statistic("ann", "enemy_kills", (round + 10) as f64).await.unwrap();
+        assert_eq!(ann.goal(LOGIN_GOAL).await["progress"], 5 * round);
+        assert_eq!(ann.goal(KILLS_GOAL).await["progress"], round + 10);
+        let claimer = player(&format!("claimer-{round}"));
+        publisher.log_in(&format!("claimer-{round}"), "1").await.unwrap();
         assert_eq!(claimer.claim(LOGIN_GOAL).await.0, StatusCode::OK);
         assert_eq!(claimer.claim(LOGIN_GOAL).await.0, StatusCode::CONFLICT);
         let goal = claimer.goal(LOGIN_GOAL).await;
         assert_eq!(hours_ahead(&goal["completedAt"]), ahead_s / HOUR_S, "the clock was set");
         assert_eq!(hours_ahead(&goal["claimedAt"]), ahead_s / HOUR_S);
-        let before = looks.load(Ordering::Relaxed);
-        until("it is read meanwhile", async || {
+        let before = reads.load(Ordering::Relaxed);
+        until("the progress is read meanwhile", async || {
             assert!(!watching.is_finished());
-            looks.load(Ordering::Relaxed) > before
+            reads.load(Ordering::Relaxed) > before
         })
         .await;
     }
     is_over.store(true, Ordering::Relaxed);
     watching.await.unwrap();
     assert!(process.terminate().success());
-    assert_eq!(home.count("SELECT count(*) FROM reward_ledger"), turns.len() as i64);
+    assert_eq!(database.count("SELECT count(*) FROM reward_ledger"), offsets_s.len() as i64);
 }
 
-/// As the first, with a start in between; and it drains whatever time it is.
+/// As the first, with a restart in between; and the drain works at any time of day.
 #[tokio::test]
-async fn a_start_at_another_time_of_day_remembers_what_was_counted() {
-    let (clock, home) = (Clock::start().unwrap(), Home::new());
-    for (turn, ahead_s) in [0, HOUR_S, 0, -HOUR_S, 0].into_iter().enumerate() {
+async fn events_count_once_across_starts_at_other_times_of_day() {
+    let (clock, database) = (Clock::start().unwrap(), TestDatabase::new());
+    for (round, ahead_s) in [0, HOUR_S, 0, -HOUR_S, 0].into_iter().enumerate() {
         clock.set(ahead_s).unwrap();
-        let process = start(&home, &clock, &[]);
+        let process = start(&database, &clock, &[]);
         let mut publisher = Publisher::connect(process.addresses).await;
-        for id in 0..=turn {
+        for id in 0..=round {
             publisher.log_in("ann", &id.to_string()).await.unwrap();
         }
         let ann = Player::new(process.addresses.http.unwrap(), "ann");
-        assert_eq!(ann.goal(LOGIN_GOAL).await["progress"], turn + 1);
+        assert_eq!(ann.goal(LOGIN_GOAL).await["progress"], round + 1);
         clock.set(-ahead_s).unwrap();
         drop(publisher);
         assert!(process.terminate().success());
     }
 }
 
-/// Nobody claims again, and the clock is set back to before the claim: the reward is granted all the same.
+/// The player does not claim again, and the clock is set back to before the claim: the reward is granted anyway.
 #[tokio::test]
-async fn a_claim_left_open_at_a_later_time_of_day_is_taken_up_again() {
-    let (clock, home) = (Clock::start().unwrap(), Home::new());
-    let rewards = RewardServer::start(&[Act::HoldUnheard]).await;
+async fn a_claim_left_open_at_a_later_time_of_day_is_resumed() {
+    let (clock, database) = (Clock::start().unwrap(), TestDatabase::new());
+    let rewards = RewardServer::start(&[RewardReaction::HoldUngranted]).await;
     let url = rewards.settings().remove(0).1;
     let settings = [
         ("REWARD_URL", url.as_str()),
@@ -117,34 +118,34 @@ async fn a_claim_left_open_at_a_later_time_of_day_is_taken_up_again() {
         ("CLAIM_RESUME_S", "1"),
     ];
     clock.set(HOUR_S).unwrap();
-    let process = start(&home, &clock, &settings);
+    let process = start(&database, &clock, &settings);
     Publisher::connect(process.addresses).await.log_in("ann", "1").await.unwrap();
     let ann = Player::new(process.addresses.http.unwrap(), "ann");
     assert_eq!(ann.claim(LOGIN_GOAL).await.0, StatusCode::BAD_GATEWAY, "given up after its time");
     clock.set(0).unwrap();
-    until("it is granted", async || ann.goal(LOGIN_GOAL).await["status"] == "claimed").await;
-    assert_eq!((rewards.asked().len(), rewards.granted().len()), (2, 1));
+    until("the reward is granted", async || ann.goal(LOGIN_GOAL).await["status"] == "claimed").await;
+    assert_eq!((rewards.requests().len(), rewards.granted().len()), (2, 1));
     assert!(process.terminate().success());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tokens_are_believed_when_the_clock_says_so() {
-    let (clock, home) = (Clock::start().unwrap(), Home::new());
+async fn tokens_are_valid_by_the_time_of_day() {
+    let (clock, database) = (Clock::start().unwrap(), TestDatabase::new());
     let signer = Signer::ec("k1");
     let keys = KeyServer::start(&[&signer]).await;
-    let process = start(&home, &clock, &keys.settings());
-    // Both for an hour from now on; the second is not shown until the clock is before their beginning.
+    let process = start(&database, &clock, &keys.settings());
+    // Both are valid for an hour from now on; the second is first used when the clock is before their beginning.
     let (first, second) = (signer.token(&claims("ann")), signer.token(&claims("ann")));
     let mut answers = Vec::new();
-    let turns = [(0, &first), (HOUR_S + 60, &first), (0, &first), (-HOUR_S, &second), (0, &second)];
-    for (ahead_s, token) in turns {
+    let uses = [(0, &first), (HOUR_S + 60, &first), (0, &first), (-HOUR_S, &second), (0, &second)];
+    for (ahead_s, token) in uses {
         clock.set(ahead_s).unwrap();
         let request = Request::get("/challenge/v1/challenges").header("host", "test");
         let request = request.header("authorization", format!("Bearer {token}"));
         let player = Player::new(process.addresses.http.unwrap(), "");
         answers.push(player.exchange(request.body(Body::empty()).unwrap()).await.unwrap().0);
     }
-    let (yes, no) = (StatusCode::OK, StatusCode::UNAUTHORIZED);
-    assert_eq!(answers, [yes, no, yes, no, yes]);
+    let (valid, invalid) = (StatusCode::OK, StatusCode::UNAUTHORIZED);
+    assert_eq!(answers, [valid, invalid, valid, invalid, valid]);
     assert!(process.terminate().success());
 }

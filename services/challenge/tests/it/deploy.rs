@@ -1,38 +1,40 @@
-//! What `deploy/` says, held against what the service does.
+//! The files in `deploy/`, compared with the service.
 
 mod compose;
 mod kubernetes;
 mod yaml;
 
-use crate::process::BINARY;
-use challenge::server::Role;
-use challenge::settings::{Settings, SettingsError};
-use kit::env::Env;
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-/// The longest that a commit may take after the drain.
+use challenge::role::Role;
+use challenge::settings::{Settings, SettingsError};
+use kit::env::Env;
+use serde_json::Value;
+
+use crate::process::BINARY;
+
+/// The longest time that the last commits may take after the drain.
 const LAST_COMMITS_S: u64 = 10;
 
 /// The environment of one container.
 type Variables = BTreeMap<String, String>;
 
-/// The settings that a container's environment makes, with somebody to tell users by.
+/// The settings from a container's environment, with the test identity header on.
 fn settings(variables: &Variables, role: Role) -> Settings {
     let mut variables = variables.clone();
     variables.insert("TEST_IDENTITY_HEADER".to_owned(), "on".to_owned());
     read(&variables, role).unwrap()
 }
 
-/// The settings that a container's environment makes by itself.
+/// The settings from a container's environment alone.
 fn read(variables: &Variables, role: Role) -> Result<Settings, SettingsError> {
     let pairs = variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     Settings::read(&Env::of(pairs), role)
 }
 
-/// What a container's command makes of its process; the binary has that command.
+/// The role of a container's command, which the binary has.
 fn role(command: &Value) -> Role {
     let name = command[0].as_str().unwrap();
     assert_command(name);
@@ -43,7 +45,7 @@ fn role(command: &Value) -> Role {
     }
 }
 
-/// Each is read by the service, and users can look it up.
+/// Each variable is read by the service and documented.
 fn assert_known(names: impl IntoIterator<Item = String>) {
     let services = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut sources = String::new();
@@ -80,7 +82,7 @@ fn is_secret(name: &str) -> bool {
 }
 
 #[test]
-fn the_image_offers_every_port_and_starts_what_exists() {
+fn the_image_exposes_every_port_and_starts_an_existing_command() {
     let text = yaml::text("Containerfile");
     let after = |word: &str| text.lines().find_map(|line| line.strip_prefix(word)).unwrap().trim();
     let exposed: Vec<u16> = after("EXPOSE").split(' ').map(|port| port.parse().unwrap()).collect();

@@ -1,30 +1,32 @@
-//! A disk that is full: what cannot be written is refused, what was acknowledged stays, reads go on.
+//! A full disk: writes are refused, acknowledged data is kept, reads continue.
 
-use crate::home::{Home, PORTS};
+use std::process::{Command, Stdio};
+
+use hyper::StatusCode;
+use tonic::Code;
+
+use crate::database::{PORTS, TestDatabase};
 use crate::process::{BINARY, Process};
 use crate::support::{Player, Publisher};
-use hyper::StatusCode;
-use std::process::{Command, Stdio};
-use tonic::Code;
 
 const LOGIN_GOAL: &str = "goal-010-01";
 
-/// A file may grow to so many blocks of 512 bytes; past that a write fails, as it does on a disk that is full.
-fn on_a_small_disk(home: &Home, blocks: u32) -> Process {
+/// Files are limited to a number of blocks of 512 bytes; above it a write fails, as on a full disk.
+fn on_a_small_disk(database: &TestDatabase, blocks: u32) -> Process {
     let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec {BINARY} all");
     let mut command = Command::new("sh");
-    command.args(["-c", &script]).env_clear().envs(PORTS).envs(home.env());
+    command.args(["-c", &script]).env_clear().envs(PORTS).envs(database.env());
     Process::started(&mut command, Stdio::null())
 }
 
 #[tokio::test]
 async fn a_full_disk_refuses_writes_and_loses_nothing_that_was_acknowledged() {
-    let home = Home::new();
-    let process = on_a_small_disk(&home, 2_000);
+    let database = TestDatabase::new();
+    let process = on_a_small_disk(&database, 2_000);
     let mut publisher = Publisher::connect(process.addresses).await;
     let (mut acknowledged, mut refused) = (Vec::new(), Vec::new());
     let mut in_a_row = 0;
-    // The first refusal may still find room for less: only when nothing fits any more is the disk full.
+    // After the first refusal a smaller write may still succeed: the disk is full only when every write fails.
     for number in 0.. {
         let user = format!("user-{number}");
         match publisher.log_in(&user, "1").await {
@@ -44,7 +46,7 @@ async fn a_full_disk_refuses_writes_and_loses_nothing_that_was_acknowledged() {
         assert!(number < 20_000, "a megabyte holds fewer users");
     }
     let http = process.addresses.http.unwrap();
-    // It writes less than an event, so it may find room for a while.
+    // It writes less than an event, so it may succeed for a while.
     let mut changes = 0;
     let answer = loop {
         let (status, answer) =
@@ -57,14 +59,14 @@ async fn a_full_disk_refuses_writes_and_loses_nothing_that_was_acknowledged() {
     };
     assert_eq!(answer, (503, "UNAVAILABLE".into()));
     let first = Player::new(http, &acknowledged[0]);
-    assert_eq!(first.goal(LOGIN_GOAL).await["progress"], 1, "reads go on");
+    assert_eq!(first.goal(LOGIN_GOAL).await["progress"], 1, "reads continue");
     assert_eq!(first.get("/challenge/healthz").await.0, StatusCode::OK);
     assert!(process.terminate().success());
 
-    let process = Process::start_as(&home, "all");
+    let process = Process::start_as(&database, "all");
     let logins =
         format!("SELECT count(*) FROM user_goal_progress WHERE goal_id = '{LOGIN_GOAL}' AND value = 1");
-    assert_eq!(home.count(&logins), acknowledged.len() as i64, "all that was acknowledged, and nothing else");
+    assert_eq!(database.count(&logins), acknowledged.len() as i64, "every acknowledged event, and no other");
     let mut publisher = Publisher::connect(process.addresses).await;
     publisher.log_in(&refused[0], "1").await.unwrap();
     let again = Player::new(process.addresses.http.unwrap(), &refused[0]);

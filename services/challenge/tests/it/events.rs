@@ -1,6 +1,5 @@
-//! What publishers reach over gRPC.
+//! The event services for publishers, over gRPC.
 
-use crate::support::{Server, connect, statistic};
 use challenge::proto::account::UserLoggedIn;
 use challenge::proto::statistic::{StatItem, StatItemUpdated};
 use prost::Message;
@@ -10,18 +9,20 @@ use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
 
+use crate::support::{Server, connect, statistic};
+
 /// The goal that a login moves, one of the defaults.
 const LOGIN_GOAL: &str = "goal-010-01";
-/// The goal that `enemy_kills` sets, one of the defaults.
+/// The goal that counts `enemy_kills`, one of the defaults.
 const KILLS_GOAL: &str = "goal-001-01";
-/// The goal that counts what `enemy_kills` gained, one of the defaults.
+/// The goal that counts the increase of `enemy_kills`, one of the defaults.
 const RELATIVE_KILLS_GOAL: &str = "goal-009-01";
 
 #[tokio::test]
 async fn events_of_a_user_without_rows_create_the_defaults_and_count() {
     let server = Server::start().await;
     let mut publisher = server.publisher().await;
-    publisher.tell("ann", "enemy_kills", 7.0).await.unwrap();
+    publisher.update_statistic("ann", "enemy_kills", 7.0).await.unwrap();
     publisher.log_in("ann", "1").await.unwrap();
     let ann = server.player("ann");
     assert_eq!(ann.goal(KILLS_GOAL).await["progress"], 7);
@@ -66,13 +67,13 @@ async fn a_late_older_value_lowers_nothing() {
     let server = Server::start().await;
     let mut publisher = server.publisher().await;
     for latest in [8.0, 3.0] {
-        publisher.tell("ann", "enemy_kills", latest).await.unwrap();
+        publisher.update_statistic("ann", "enemy_kills", latest).await.unwrap();
     }
     assert_eq!(server.player("ann").goal(KILLS_GOAL).await["progress"], 8);
 }
 
 #[tokio::test]
-async fn a_relative_goal_begins_at_the_value_before_its_first_event() {
+async fn the_baseline_of_a_relative_goal_is_the_value_before_its_first_event() {
     let server = Server::start().await;
     let mut publisher = server.publisher().await;
     for (latest, inc) in [(105.0, 5.0), (108.0, 3.0)] {
@@ -83,10 +84,10 @@ async fn a_relative_goal_begins_at_the_value_before_its_first_event() {
     assert_eq!(server.player("ann").goal(RELATIVE_KILLS_GOAL).await["progress"], 8);
 }
 
-/// The order is kept with the baseline, so that a restart in between changes nothing.
+/// The order is stored with the baseline, so that a restart in between changes nothing.
 #[tokio::test]
-async fn a_relative_goal_begins_before_its_earliest_event_in_whatever_order_they_arrive() {
-    let told = |user: &str, (version, timestamp): (i64, &str), latest: f64| {
+async fn the_baseline_of_a_relative_goal_is_before_its_earliest_event_in_any_order_of_arrival() {
+    let event_of = |user: &str, (version, timestamp): (i64, &str), latest: f64| {
         let mut event = statistic(user, "enemy_kills", latest);
         (event.version, event.timestamp) = (version, timestamp.to_owned());
         event.payload.as_mut().unwrap().inc = 4.0;
@@ -99,12 +100,12 @@ async fn a_relative_goal_begins_before_its_earliest_event_in_whatever_order_they
     let cases = [("version", by_version, 12), ("time", by_time, 12), ("arrival", by_arrival, 4)];
     let server = Server::start().await;
     for (user, orders, _) in cases {
-        server.publisher().await.statistic.on_message(told(user, orders[0], 112.0)).await.unwrap();
+        server.publisher().await.statistic.on_message(event_of(user, orders[0], 112.0)).await.unwrap();
     }
     let server = Server::start_in(server.stop().await, &[]).await;
     for (user, [_, first, second], progress) in cases {
         for (order, latest) in [(second, 108.0), (first, 104.0)] {
-            server.publisher().await.statistic.on_message(told(user, order, latest)).await.unwrap();
+            server.publisher().await.statistic.on_message(event_of(user, order, latest)).await.unwrap();
         }
         assert_eq!(server.player(user).goal(RELATIVE_KILLS_GOAL).await["progress"], progress, "{user}");
     }
@@ -124,11 +125,11 @@ async fn other_namespaces_are_accepted_and_do_nothing() {
 }
 
 #[tokio::test]
-async fn a_statistic_that_no_goal_watches_does_nothing() {
+async fn a_statistic_that_no_goal_counts_does_nothing() {
     let server = Server::start().await;
     let mut publisher = server.publisher().await;
-    publisher.tell("ann", "unheard_of", 7.0).await.unwrap();
-    publisher.tell("ann", "login_count", 7.0).await.unwrap();
+    publisher.update_statistic("ann", "uncounted", 7.0).await.unwrap();
+    publisher.update_statistic("ann", "login_count", 7.0).await.unwrap();
     assert_eq!(server.count("SELECT count(*) FROM user_goal_progress"), 0);
 }
 
@@ -162,9 +163,9 @@ async fn malformed_events_are_invalid_arguments() {
     assert_eq!(server.count("SELECT count(*) FROM user_goal_progress"), 0);
 }
 
-/// Negative values say nothing about progress; all others are cut to a whole number that progress can hold.
+/// Negative values are ignored; all others are truncated to a whole number in the range of progress.
 #[tokio::test]
-async fn values_are_cut_to_whole_numbers_and_to_what_progress_can_hold() {
+async fn values_are_truncated_to_whole_numbers_in_the_range_of_progress() {
     let server = Server::start().await;
     let mut publisher = server.publisher().await;
     for (user, latest, progress) in [
@@ -179,12 +180,12 @@ async fn values_are_cut_to_whole_numbers_and_to_what_progress_can_hold() {
         ("huge", 1e300, i32::MAX),
         ("most", f64::MAX, i32::MAX),
     ] {
-        publisher.tell(user, "enemy_kills", latest).await.unwrap();
+        publisher.update_statistic(user, "enemy_kills", latest).await.unwrap();
         assert_eq!(server.player(user).goal(KILLS_GOAL).await["progress"], progress, "{latest}");
     }
 }
 
-/// Whatever an event says that it added, a relative goal stays between nothing and all.
+/// Whatever increment an event contains, the progress of a relative goal stays between 0 and the value.
 #[tokio::test]
 async fn increments_of_any_size_leave_a_relative_goal_within_its_bounds() {
     let server = Server::start().await;
@@ -204,7 +205,7 @@ async fn increments_of_any_size_leave_a_relative_goal_within_its_bounds() {
     }
 }
 
-/// Ids are never joined into one text, so no separator in them can confuse anything.
+/// Ids are never joined into one text, so separators in them cause no collision.
 #[tokio::test]
 async fn a_user_id_with_separators_counts_like_any_other() {
     let server = Server::start().await;
@@ -215,24 +216,24 @@ async fn a_user_id_with_separators_counts_like_any_other() {
     }
 }
 
-/// A group that fails is rolled back whole: nobody is told that it was taken, and nothing remembers its ids.
+/// A group that fails is rolled back as a whole: none of its events is acknowledged, and no id is remembered.
 #[tokio::test]
-async fn what_the_store_did_not_take_is_refused_and_counts_when_delivered_again() {
+async fn an_event_that_the_store_did_not_write_is_refused_and_counts_when_delivered_again() {
     let server = Server::start().await;
     let mut publisher = server.publisher().await;
     publisher.log_in("ann", "1").await.unwrap();
-    server.home.run("ALTER TABLE user_goal_progress RENAME TO away");
+    server.database.run("ALTER TABLE user_goal_progress RENAME TO away");
     assert_eq!(publisher.log_in("ann", "2").await.unwrap_err().code(), Code::Unavailable);
     let (status, refused) = server.player("ann").set_active(LOGIN_GOAL, r#"{"isActive":false}"#).await;
     assert_eq!((status.as_u16(), &refused["errorCode"]), (503, &json!("UNAVAILABLE")));
-    server.home.run("ALTER TABLE away RENAME TO user_goal_progress");
+    server.database.run("ALTER TABLE away RENAME TO user_goal_progress");
     publisher.log_in("ann", "2").await.unwrap();
     assert_eq!(server.player("ann").goal(LOGIN_GOAL).await["progress"], 2);
 }
 
-/// One place, and groups that wait for company: of many at once some find no place, and none is lost that did.
+/// A buffer of one event, and a batching delay: of many simultaneous events some are refused, and no other is lost.
 #[tokio::test]
-async fn a_full_buffer_refuses_and_what_was_acknowledged_counts() {
+async fn a_full_buffer_refuses_events_and_acknowledged_events_count() {
     let server = Server::start_with(&[("EVENT_BUFFER", "1"), ("COMMIT_LINGER_MS", "20")]).await;
     let publisher = server.publisher().await;
     let tasks: Vec<_> = (0..50)
@@ -255,20 +256,20 @@ async fn a_full_buffer_refuses_and_what_was_acknowledged_counts() {
 }
 
 #[tokio::test]
-async fn buffered_events_are_written_before_the_end() {
+async fn buffered_events_are_written_during_the_drain() {
     let server = Server::start_with(&[("EVENT_ACK", "buffered"), ("COMMIT_LINGER_MS", "100")]).await;
     let mut publisher = server.publisher().await;
     for id in 0..200 {
         publisher.log_in("ann", &id.to_string()).await.unwrap();
     }
     drop(publisher);
-    let home = server.stop().await;
+    let database = server.stop().await;
     let logins = format!("SELECT value FROM user_goal_progress WHERE goal_id = '{LOGIN_GOAL}'");
-    assert_eq!(home.count(&logins), 200);
+    assert_eq!(database.count(&logins), 200);
 }
 
 #[tokio::test]
-async fn both_grpc_ports_tell_their_health() {
+async fn both_grpc_ports_report_their_health() {
     let server = Server::start().await;
     for address in [server.running.addresses.grpc, server.running.addresses.events].map(Option::unwrap) {
         let mut health = HealthClient::new(connect(address).await);
@@ -277,9 +278,9 @@ async fn both_grpc_ports_tell_their_health() {
     }
 }
 
-/// Bytes as existing publishers send them: each field under its own number.
+/// Field numbers are those that existing publishers use.
 #[test]
-fn field_numbers_are_the_publishers() {
+fn field_numbers_are_those_of_existing_publishers() {
     let tags = |message: Vec<u8>| message[0] >> 3;
     let text = || "x".to_owned();
     let login = UserLoggedIn::default;

@@ -1,7 +1,5 @@
-//! What players reach over gRPC, and that it is what they reach over HTTP.
+//! The players' API over gRPC, and its equality with the API over HTTP.
 
-use crate::issuer::{KeyServer, Signer, claims};
-use crate::support::{Caller, Server, connect};
 use challenge::proto::PLAYERS;
 use challenge::proto::service as proto;
 use hyper::{Method, StatusCode};
@@ -13,11 +11,14 @@ use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 use tonic_reflection::pb::{v1, v1alpha};
 
+use crate::issuer::{KeyServer, Signer, claims};
+use crate::support::{Caller, Server, connect};
+
 const LIST: &str = "/challenge/v1/challenges";
 const LOGIN_GOAL: &str = "goal-010-01";
 
-/// The message as proto3's JSON mapping words it, zero values emitted.
-fn worded(name: &str, message: &impl Message) -> Value {
+/// The message in proto3's JSON mapping, with zero values.
+fn to_json(name: &str, message: &impl Message) -> Value {
     let pool = DescriptorPool::decode(PLAYERS).unwrap();
     let descriptor = pool.get_message_by_name(&format!("service.{name}")).unwrap();
     let message = DynamicMessage::decode(descriptor, &message.encode_to_vec()[..]).unwrap();
@@ -32,32 +33,32 @@ fn challenge_of(goal_id: &str) -> String {
 
 async fn set_active(caller: &Caller, goal_id: &str, is_active: bool) -> Result<Value, Status> {
     let (challenge_id, goal_id) = (challenge_of(goal_id), goal_id.to_owned());
-    let asked = proto::SetGoalActiveRequest { challenge_id, goal_id, is_active };
-    let answer = caller.client.clone().set_goal_active(caller.call(asked)).await?;
-    Ok(worded("SetGoalActiveResponse", answer.get_ref()))
+    let message = proto::SetGoalActiveRequest { challenge_id, goal_id, is_active };
+    let answer = caller.client.clone().set_goal_active(caller.call(message)).await?;
+    Ok(to_json("SetGoalActiveResponse", answer.get_ref()))
 }
 
 async fn claim(caller: &Caller, goal_id: &str) -> Result<Value, Status> {
-    let asked =
+    let message =
         proto::ClaimRewardRequest { challenge_id: challenge_of(goal_id), goal_id: goal_id.to_owned() };
-    let answer = caller.client.clone().claim_goal_reward(caller.call(asked)).await?;
-    Ok(worded("ClaimRewardResponse", answer.get_ref()))
+    let answer = caller.client.clone().claim_goal_reward(caller.call(message)).await?;
+    Ok(to_json("ClaimRewardResponse", answer.get_ref()))
 }
 
 async fn initialize(caller: &Caller) -> Result<Value, Status> {
     let answer = caller.client.clone().initialize_player(caller.call(proto::InitializeRequest {})).await?;
-    Ok(worded("InitializeResponse", answer.get_ref()))
+    Ok(to_json("InitializeResponse", answer.get_ref()))
 }
 
 async fn list(caller: &Caller, active_only: bool) -> Result<Value, Status> {
-    let asked = proto::GetChallengesRequest { active_only };
-    let answer = caller.client.clone().get_user_challenges(caller.call(asked)).await?;
-    Ok(worded("GetChallengesResponse", answer.get_ref()))
+    let message = proto::GetChallengesRequest { active_only };
+    let answer = caller.client.clone().get_user_challenges(caller.call(message)).await?;
+    Ok(to_json("GetChallengesResponse", answer.get_ref()))
 }
 
 /// One user's states one after another, each read over both transports.
 #[tokio::test]
-async fn every_state_looks_the_same_over_both_transports() {
+async fn every_state_is_the_same_over_both_transports() {
     let server = Server::start().await;
     let (http, grpc) = (server.player("ann"), server.caller("ann").await);
     let mut publisher = server.publisher().await;
@@ -65,13 +66,13 @@ async fn every_state_looks_the_same_over_both_transports() {
         match step {
             0 => {}
             1 => drop(http.initialize().await),
-            2 => publisher.tell("ann", "enemy_kills", 3.0).await.unwrap(),
+            2 => publisher.update_statistic("ann", "enemy_kills", 3.0).await.unwrap(),
             3 => publisher.log_in("ann", "1").await.unwrap(),
             4 => drop(claim(&grpc, LOGIN_GOAL).await.unwrap()),
             5 => drop(set_active(&grpc, "goal-001-05", true).await.unwrap()),
             6 => drop(set_active(&grpc, "goal-001-01", false).await.unwrap()),
             7 => drop(http.set_active("goal-001-04", r#"{"isActive":true}"#).await),
-            _ => publisher.tell("ann", "damage_dealt", 4_000.0).await.unwrap(),
+            _ => publisher.update_statistic("ann", "damage_dealt", 4_000.0).await.unwrap(),
         }
         for (active_only, query) in [(false, ""), (true, "?active_only=true")] {
             let (_, seen) = http.get(&format!("{LIST}{query}")).await;
@@ -88,7 +89,7 @@ async fn every_state_looks_the_same_over_both_transports() {
 }
 
 #[tokio::test]
-async fn a_claim_answers_the_same_over_both_transports_and_grants_once() {
+async fn a_claim_has_the_same_response_over_both_transports_and_grants_once() {
     let server = Server::start().await;
     let mut publisher = server.publisher().await;
     for user in ["ann", "bob"] {
@@ -105,11 +106,11 @@ async fn a_claim_answers_the_same_over_both_transports_and_grants_once() {
     assert_eq!(server.count("SELECT count(*) FROM reward_ledger"), 2);
 }
 
-/// `Err` must carry the code and the word that HTTP answers with.
-fn check_refusal(refused: Result<Value, Status>, (_, over_http): (StatusCode, Value)) {
-    let refused = refused.unwrap_err();
-    let word = refused.metadata().get("error-code").map(|word| word.to_str().unwrap());
-    assert_eq!(word, over_http["errorCode"].as_str(), "{refused:?} {over_http}");
+/// The refusal over gRPC must have the code, error code and message of the one over HTTP.
+fn check_refusal(refused: Result<Value, Status>, http_answer: (StatusCode, Value)) {
+    let (refused, over_http) = (refused.unwrap_err(), http_answer.1);
+    let error_code = refused.metadata().get("error-code").map(|code| code.to_str().unwrap());
+    assert_eq!(error_code, over_http["errorCode"].as_str(), "{refused:?} {over_http}");
     assert_eq!(json!(refused.code() as i32), over_http["code"], "{refused:?} {over_http}");
     assert_eq!(Some(refused.message()), over_http["message"].as_str());
 }
@@ -120,7 +121,7 @@ async fn every_refusal_is_the_same_over_both_transports() {
     let (http, grpc) = (server.player("ann"), server.caller("ann").await);
     http.set_active("goal-001-05", r#"{"isActive":true}"#).await;
     let mut publisher = server.publisher().await;
-    publisher.tell("ann", "items_crafted", 50.0).await.unwrap();
+    publisher.update_statistic("ann", "items_crafted", 50.0).await.unwrap();
     publisher.log_in("ann", "1").await.unwrap();
     claim(&grpc, LOGIN_GOAL).await.unwrap();
     for goal in ["goal-001-02", "goal-001-01", "goal-001-05", LOGIN_GOAL, "goal-999-01", "goal-001-99"] {
@@ -132,10 +133,10 @@ async fn every_refusal_is_the_same_over_both_transports() {
             http.set_active(goal, r#"{"isActive":true}"#).await,
         );
     }
-    let (nobody, no_caller) = (server.player(""), server.caller("").await);
-    check_refusal(list(&no_caller, false).await, nobody.get(LIST).await);
-    check_refusal(claim(&no_caller, LOGIN_GOAL).await, nobody.claim(LOGIN_GOAL).await);
-    server.home.run("ALTER TABLE user_goal_progress RENAME TO away");
+    let (anonymous, anonymous_grpc) = (server.player(""), server.caller("").await);
+    check_refusal(list(&anonymous_grpc, false).await, anonymous.get(LIST).await);
+    check_refusal(claim(&anonymous_grpc, LOGIN_GOAL).await, anonymous.claim(LOGIN_GOAL).await);
+    server.database.run("ALTER TABLE user_goal_progress RENAME TO away");
     check_refusal(list(&grpc, false).await, http.get(LIST).await);
     check_refusal(claim(&grpc, LOGIN_GOAL).await, http.claim(LOGIN_GOAL).await);
 }
@@ -146,10 +147,10 @@ async fn a_bearer_token_in_the_metadata_names_its_subject_too() {
     let keys = KeyServer::start(&[&signer]).await;
     let server = Server::start_with(&keys.settings()).await;
     server.publisher().await.log_in("ann", "1").await.unwrap();
-    let nobody = server.caller("").await;
-    let asked = |token: Option<String>| {
+    let anonymous = server.caller("").await;
+    let claim_with = |token: Option<String>| {
         let (challenge_id, goal_id) = (challenge_of(LOGIN_GOAL), LOGIN_GOAL.to_owned());
-        let mut call = nobody.call(proto::ClaimRewardRequest { challenge_id, goal_id });
+        let mut call = anonymous.call(proto::ClaimRewardRequest { challenge_id, goal_id });
         if let Some(token) = token {
             call.metadata_mut().insert("authorization", format!("Bearer {token}").parse().unwrap());
         }
@@ -161,16 +162,16 @@ async fn a_bearer_token_in_the_metadata_names_its_subject_too() {
         (Some("x.y.z".to_owned()), Code::Unauthenticated),
         (Some(bobs), Code::FailedPrecondition),
     ] {
-        let refused = nobody.client.clone().claim_goal_reward(asked(token)).await.unwrap_err();
+        let refused = anonymous.client.clone().claim_goal_reward(claim_with(token)).await.unwrap_err();
         assert_eq!(refused.code(), code, "{refused:?}");
     }
     let anns = signer.token(&claims("ann"));
-    nobody.client.clone().claim_goal_reward(asked(Some(anns))).await.unwrap();
+    anonymous.client.clone().claim_goal_reward(claim_with(Some(anns))).await.unwrap();
     assert_eq!(server.count("SELECT count(*) FROM reward_ledger WHERE user_id = 'ann'"), 1);
 }
 
 #[tokio::test]
-async fn what_is_not_offered_says_so_over_both_transports() {
+async fn operations_that_are_not_offered_are_unimplemented_over_both_transports() {
     let server = Server::start().await;
     let (http, grpc) = (server.player("ann"), server.caller("ann").await);
     let challenge_id = || "challenge-001".to_owned();
@@ -196,7 +197,7 @@ async fn what_is_not_offered_says_so_over_both_transports() {
     }
 }
 
-/// One place for both transports: whoever holds it over one is in the way of the other.
+/// A limit of one request for both transports: a request over one blocks requests over the other.
 #[tokio::test]
 async fn both_transports_share_one_limit() {
     let server = Server::start_with(&[("HTTP_MAX_IN_FLIGHT", "1"), ("COMMIT_LINGER_MS", "50")]).await;
@@ -232,10 +233,10 @@ async fn both_transports_share_one_limit() {
 }
 
 #[tokio::test]
-async fn health_needs_no_identity_and_knows_the_service_by_name() {
+async fn health_needs_no_identity_and_reports_the_service_by_name() {
     let server = Server::start().await;
-    let nobody = server.caller("").await;
-    let healthy = nobody.client.clone().health_check(proto::HealthCheckRequest {}).await.unwrap();
+    let anonymous = server.caller("").await;
+    let healthy = anonymous.client.clone().health_check(proto::HealthCheckRequest {}).await.unwrap();
     assert_eq!(healthy.get_ref().status, "healthy");
     let mut health = HealthClient::new(connect(server.running.addresses.grpc.unwrap()).await);
     for (service, expect) in [("", Ok(1)), ("service.Service", Ok(1)), ("service.Other", Err(Code::NotFound))]
@@ -245,18 +246,19 @@ async fn health_needs_no_identity_and_knows_the_service_by_name() {
     }
 }
 
-/// Each version's messages have names of their own, so the conversation is written once for both.
+/// The two versions have separate message types, so a macro defines the exchange once for both.
 macro_rules! services_shown {
     ($version:ident, $address:expr) => {{
         use $version::server_reflection_client::ServerReflectionClient;
         use $version::server_reflection_request::MessageRequest;
         use $version::server_reflection_response::MessageResponse;
-        let asked = $version::ServerReflectionRequest {
+        let request = $version::ServerReflectionRequest {
             host: String::new(),
             message_request: Some(MessageRequest::ListServices(String::new())),
         };
         let mut client = ServerReflectionClient::new(connect($address).await);
-        let stream = client.server_reflection_info(tonic::codegen::tokio_stream::once(asked)).await.unwrap();
+        let stream =
+            client.server_reflection_info(tonic::codegen::tokio_stream::once(request)).await.unwrap();
         let answer = stream.into_inner().message().await.unwrap().unwrap();
         let Some(MessageResponse::ListServicesResponse(list)) = answer.message_response else {
             panic!("{answer:?}")
@@ -266,7 +268,7 @@ macro_rules! services_shown {
 }
 
 #[tokio::test]
-async fn reflection_shows_what_each_port_serves() {
+async fn reflection_lists_the_services_of_each_port() {
     let server = Server::start().await;
     let addresses = server.running.addresses;
     for (address, ours) in [

@@ -1,19 +1,20 @@
-//! Who is served: nobody whom the service does not know, on any route.
+//! Authentication is required on every route that is not public.
 
-use crate::support::Server;
 use challenge::http::routes::{Access, all};
 use hyper::StatusCode;
 use serde_json::json;
 
+use crate::support::Server;
+
 #[tokio::test]
-async fn every_route_but_the_public_ones_needs_to_know_who_asks() {
+async fn every_route_except_the_public_ones_requires_authentication() {
     let server = Server::start().await;
-    let nobody = server.player("");
+    let anonymous = server.player("");
     let mut public = Vec::new();
     for route in all() {
         let path = route.path.replace("{challenge_id}", "challenge-001").replace("{goal_id}", "goal-001-01");
         let (status, answer) =
-            nobody.send(route.method.clone(), &format!("/challenge{path}"), r#"{"isActive":true}"#).await;
+            anonymous.send(route.method.clone(), &format!("/challenge{path}"), r#"{"isActive":true}"#).await;
         match route.access {
             Access::Public => public.push(route.path),
             Access::Player => {
@@ -22,5 +23,5 @@ async fn every_route_but_the_public_ones_needs_to_know_who_asks() {
             }
         }
     }
-    assert_eq!(public, ["/healthz", "/openapi.json", "/apidocs/"], "what is public is named here, too");
+    assert_eq!(public, ["/healthz", "/openapi.json", "/apidocs/"], "every public route is listed here");
 }

@@ -1,4 +1,6 @@
-//! Somebody who issues tokens: keys made for the moment, and a key server that can fail.
+//! An issuer of tokens: generated keys, and a key server that can fail.
+
+use std::sync::{Arc, Mutex};
 
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::rsa::{KeyPair as RsaKeyPair, KeySize};
@@ -10,7 +12,6 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use kit::clock::UtcMs;
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex};
 
 pub(crate) const ISSUER: &str = "https://issuer.test";
 
@@ -75,7 +76,7 @@ impl Signer {
         self.token_as(&json!({"alg": self.alg(), "typ": "JWT", "kid": self.id}), claims)
     }
 
-    /// A token whose header says whatever is wanted.
+    /// A token with any header.
     pub(crate) fn token_as(&self, header: &Value, claims: &Value) -> String {
         let signed = unsigned(header, claims);
         let random = SystemRandom::new();
@@ -90,7 +91,7 @@ impl Signer {
         format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature))
     }
 
-    /// What somebody makes who takes the public key for a shared secret.
+    /// A token signed with HMAC, with a public key as the shared secret.
     pub(crate) fn token_by_hmac(&self, secret: &[u8], claims: &Value) -> String {
         let signed = unsigned(&json!({"alg": "HS256", "kid": self.id}), claims);
         let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret), signed.as_bytes());
@@ -98,19 +99,19 @@ impl Signer {
     }
 }
 
-/// Header and claims as they are signed.
+/// Header and claims, encoded for signing.
 pub(crate) fn unsigned(header: &Value, claims: &Value) -> String {
     let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
     format!("{}.{}", part(header), part(claims))
 }
 
-/// Good claims of `user`, for an hour.
+/// Valid claims of `user`, for an hour.
 pub(crate) fn claims(user: &str) -> Value {
     let now = now_s();
     json!({"iss": ISSUER, "aud": "challenge", "sub": user, "namespace": "accelbyte", "iat": now, "exp": now + 3600})
 }
 
-/// The same with some of them changed, or by null taken away.
+/// The same with some of them changed, or removed by null.
 pub(crate) fn claims_with(user: &str, changes: Value) -> Value {
     let mut claims = claims(user);
     for (name, value) in changes.as_object().unwrap() {
@@ -124,7 +125,7 @@ pub(crate) fn now_s() -> i64 {
     UtcMs::now().0 / 1000
 }
 
-struct Shown {
+struct KeyServerState {
     document: Value,
     is_down: bool,
     fetches: usize,
@@ -134,39 +135,39 @@ struct Shown {
 #[derive(Clone)]
 pub(crate) struct KeyServer {
     pub(crate) url: String,
-    shown: Arc<Mutex<Shown>>,
+    state: Arc<Mutex<KeyServerState>>,
 }
 
 impl KeyServer {
     pub(crate) async fn start(signers: &[&Signer]) -> Self {
-        let shown = Shown { document: document(signers), is_down: false, fetches: 0 };
-        let shown = Arc::new(Mutex::new(shown));
-        let state = Arc::clone(&shown);
+        let state = KeyServerState { document: document(signers), is_down: false, fetches: 0 };
+        let state = Arc::new(Mutex::new(state));
+        let served = Arc::clone(&state);
         let answer = move || async move {
-            let mut shown = state.lock().unwrap();
-            shown.fetches += 1;
-            let status = if shown.is_down { StatusCode::INTERNAL_SERVER_ERROR } else { StatusCode::OK };
-            (status, shown.document.to_string())
+            let mut state = served.lock().unwrap();
+            state.fetches += 1;
+            let status = if state.is_down { StatusCode::INTERNAL_SERVER_ERROR } else { StatusCode::OK };
+            (status, state.document.to_string())
         };
         let socket = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/keys", socket.local_addr().unwrap());
         let routes = axum::Router::new().route("/keys", get(answer));
         tokio::spawn(async move { axum::serve(socket, routes).await.unwrap() });
-        Self { url, shown }
+        Self { url, state }
     }
 
-    /// From now on these are the keys.
-    pub(crate) fn show(&self, signers: &[&Signer]) {
-        self.shown.lock().unwrap().document = document(signers);
+    /// Replaces the keys.
+    pub(crate) fn set_keys(&self, signers: &[&Signer]) {
+        self.state.lock().unwrap().document = document(signers);
     }
 
     pub(crate) fn set_down(&self, is_down: bool) {
-        self.shown.lock().unwrap().is_down = is_down;
+        self.state.lock().unwrap().is_down = is_down;
     }
 
-    /// How often it was asked.
+    /// The number of requests.
     pub(crate) fn fetches(&self) -> usize {
-        self.shown.lock().unwrap().fetches
+        self.state.lock().unwrap().fetches
     }
 
     /// The settings of a service that trusts it.

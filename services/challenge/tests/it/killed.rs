@@ -1,18 +1,19 @@
-//! The real binary under load, ended at a moment nobody chose: what was acknowledged is there, and once.
+//! The real binary under load, killed at an arbitrary moment: everything acknowledged is stored, and counted once.
 //!
 //! `CHALLENGE_KILL_ROUNDS` sets how many rounds are run (3 when unset).
 
-use crate::STORE;
-use crate::home::Home;
-use crate::home::Kind;
-use crate::process::Process;
-use crate::support::{Player, Publisher};
-use challenge::server::Addresses;
-use hyper::StatusCode;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use challenge::server::Addresses;
+use hyper::StatusCode;
 use tokio::task::JoinSet;
+
+use crate::STORE;
+use crate::database::{StoreKind, TestDatabase};
+use crate::process::Process;
+use crate::support::{Player, Publisher};
 
 const LOGIN_GOAL: &str = "goal-010-01";
 const KILLS_GOAL: &str = "goal-001-01";
@@ -23,59 +24,59 @@ fn rounds() -> usize {
     std::env::var("CHALLENGE_KILL_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(3)
 }
 
-/// What one user's publisher was told: ids acknowledged, and the one whose answer never came.
+/// The logins of one user: the ids acknowledged, and the one without an answer.
 #[derive(Debug, Default)]
-struct Told {
+struct LoginRecord {
     user: String,
     acknowledged: Vec<String>,
-    in_doubt: Option<String>,
+    unanswered: Option<String>,
 }
 
-/// What one claimer was told.
+/// The claim of one user.
 #[derive(Debug)]
-struct Claimed {
+struct ClaimRecord {
     user: String,
     is_acknowledged: bool,
 }
 
-/// What the tasks of a load share.
+/// The state that the tasks of a load share.
 #[derive(Default)]
 struct Load {
     acknowledged: AtomicUsize,
     is_over: AtomicBool,
 }
 
-async fn log_in_until_cut(mut publisher: Publisher, user: String, load: Arc<Load>) -> Told {
-    let mut told = Told { user: user.clone(), ..Told::default() };
+async fn log_in_until_cut(mut publisher: Publisher, user: String, load: Arc<Load>) -> LoginRecord {
+    let mut logins = LoginRecord { user: user.clone(), ..LoginRecord::default() };
     for number in 0.. {
         if load.is_over.load(Ordering::Relaxed) {
             break;
         }
         let id = format!("{user}-{number}");
         match publisher.log_in(&user, &id).await {
-            Ok(()) => told.acknowledged.push(id),
+            Ok(()) => logins.acknowledged.push(id),
             Err(_cut) => {
-                told.in_doubt = Some(id);
+                logins.unanswered = Some(id);
                 break;
             }
         }
         load.acknowledged.fetch_add(1, Ordering::Relaxed);
     }
-    told
+    logins
 }
 
-async fn claim_once(mut publisher: Publisher, player: Player, user: String) -> Claimed {
-    let lost = Claimed { user: user.clone(), is_acknowledged: false };
-    if publisher.tell(&user, "enemy_kills", 10.0).await.is_err() {
+async fn claim_once(mut publisher: Publisher, player: Player, user: String) -> ClaimRecord {
+    let lost = ClaimRecord { user: user.clone(), is_acknowledged: false };
+    if publisher.update_statistic(&user, "enemy_kills", 10.0).await.is_err() {
         return lost;
     }
     let path = "/challenge/v1/challenges/challenge-001/goals/goal-001-01/claim";
     let request = hyper::Request::post(path).header("host", "test").header("x-mock-user-id", &user);
     let answer = player.exchange(request.body(axum::body::Body::empty()).unwrap()).await;
-    Claimed { is_acknowledged: answer.is_ok_and(|(status, _)| status == StatusCode::OK), ..lost }
+    ClaimRecord { is_acknowledged: answer.is_ok_and(|(status, _)| status == StatusCode::OK), ..lost }
 }
 
-/// The processes of a service by their roles: one, or with PostgreSQL players and publishers apart.
+/// The processes of a service by their roles: one, or with PostgreSQL one each for players and publishers.
 struct Deployment {
     parts: Vec<(&'static str, Process)>,
 }
@@ -83,13 +84,13 @@ struct Deployment {
 impl Deployment {
     fn roles() -> &'static [&'static str] {
         match STORE {
-            Kind::Sqlite => &["all"],
-            Kind::Postgres => &["api", "events"],
+            StoreKind::Sqlite => &["all"],
+            StoreKind::Postgres => &["api", "events"],
         }
     }
 
-    fn start(home: &Home) -> Self {
-        Self { parts: Self::roles().iter().map(|role| (*role, Process::start_as(home, role))).collect() }
+    fn start(database: &TestDatabase) -> Self {
+        Self { parts: Self::roles().iter().map(|role| (*role, Process::start_as(database, role))).collect() }
     }
 
     fn addresses(&self) -> Addresses {
@@ -102,7 +103,7 @@ impl Deployment {
         }
     }
 
-    /// Ends one part, or in every third round all of them, and leaves the rest.
+    /// Kills one process, or in every third round all of them, and returns the rest.
     fn kill(mut self, round: usize) -> Self {
         let victims = match round % 3 {
             2 => self.parts.drain(..).collect::<Vec<_>>(),
@@ -112,11 +113,11 @@ impl Deployment {
         self
     }
 
-    /// Starts what is missing.
-    fn complete(mut self, home: &Home) -> Self {
+    /// Starts the missing processes.
+    fn complete(mut self, database: &TestDatabase) -> Self {
         for role in Self::roles() {
-            if self.parts.iter().all(|(there, _)| there != role) {
-                self.parts.push((role, Process::start_as(home, role)));
+            if self.parts.iter().all(|(running, _)| running != role) {
+                self.parts.push((role, Process::start_as(database, role)));
             }
         }
         self
@@ -127,12 +128,21 @@ impl Deployment {
     }
 }
 
-/// Offers load until `enough` logins were acknowledged, ends what `end` ends, and returns what was told.
+/// The result of a load.
+struct LoadOutcome {
+    /// The processes that still run.
+    rest: Deployment,
+    logins: Vec<LoginRecord>,
+    claims: Vec<ClaimRecord>,
+}
+
+/// Offers load until `enough` logins were acknowledged, then runs `end` on the deployment.
 async fn load(
     deployment: Deployment,
-    (round, enough): (usize, usize),
+    round: usize,
+    enough: usize,
     end: impl FnOnce(Deployment) -> Deployment + Send + 'static,
-) -> (Deployment, Vec<Told>, Vec<Claimed>) {
+) -> LoadOutcome {
     let publisher = Publisher::connect(deployment.addresses()).await;
     let load = Arc::new(Load::default());
     let mut logins = JoinSet::new();
@@ -149,73 +159,80 @@ async fn load(
     }
     let rest = tokio::task::spawn_blocking(move || end(deployment)).await.unwrap();
     load.is_over.store(true, Ordering::Relaxed);
-    (rest, logins.join_all().await, claims.join_all().await)
+    LoadOutcome { rest, logins: logins.join_all().await, claims: claims.join_all().await }
 }
 
-/// Delivers again what is in doubt and a part of what is not, then compares with what the service holds.
-async fn check_logins(deployment: &Deployment, told: &[Told]) {
+/// Repeats unanswered logins and some acknowledged ones, then compares the count with the progress.
+async fn check_logins(deployment: &Deployment, records: &[LoginRecord]) {
     let mut publisher = Publisher::connect(deployment.addresses()).await;
-    for told in told {
-        let again = told.acknowledged.iter().rev().take(20).chain(&told.in_doubt);
+    for logins in records {
+        let again = logins.acknowledged.iter().rev().take(20).chain(&logins.unanswered);
         for id in again {
-            publisher.log_in(&told.user, id).await.unwrap();
+            publisher.log_in(&logins.user, id).await.unwrap();
         }
-        let expected = told.acknowledged.len() + usize::from(told.in_doubt.is_some());
-        let goal = deployment.player(&told.user).goal(LOGIN_GOAL).await;
-        assert_eq!(goal["progress"], expected, "{}: each event counts once", told.user);
+        let expected = logins.acknowledged.len() + usize::from(logins.unanswered.is_some());
+        let goal = deployment.player(&logins.user).goal(LOGIN_GOAL).await;
+        assert_eq!(goal["progress"], expected, "{}: each event counts once", logins.user);
     }
 }
 
-async fn check_claims(deployment: &Deployment, (round, claimed): (usize, &[Claimed]), home: &Home) {
+async fn check_claims(
+    deployment: &Deployment,
+    round: usize,
+    records: &[ClaimRecord],
+    database: &TestDatabase,
+) {
     let mut publisher = Publisher::connect(deployment.addresses()).await;
-    for claimed in claimed {
-        publisher.tell(&claimed.user, "enemy_kills", 10.0).await.unwrap();
-        let (status, answer) = deployment.player(&claimed.user).claim(KILLS_GOAL).await;
-        let is_fit = status == StatusCode::CONFLICT || (status == StatusCode::OK && !claimed.is_acknowledged);
-        assert!(is_fit, "{claimed:?}: {status} {answer}");
+    for claim in records {
+        publisher.update_statistic(&claim.user, "enemy_kills", 10.0).await.unwrap();
+        let (status, answer) = deployment.player(&claim.user).claim(KILLS_GOAL).await;
+        let is_consistent =
+            status == StatusCode::CONFLICT || (status == StatusCode::OK && !claim.is_acknowledged);
+        assert!(is_consistent, "{claim:?}: {status} {answer}");
     }
     let of_round = format!("FROM reward_ledger WHERE user_id LIKE 'claim-{round}-%'");
-    assert_eq!(home.count(&format!("SELECT count(DISTINCT user_id) {of_round}")), CLAIMERS as i64);
-    assert_eq!(home.count(&format!("SELECT count(*) {of_round}")), CLAIMERS as i64, "nobody's twice");
-    assert_eq!(home.count("SELECT count(*) FROM claims WHERE granted_at IS NULL"), 0);
+    assert_eq!(database.count(&format!("SELECT count(DISTINCT user_id) {of_round}")), CLAIMERS as i64);
+    assert_eq!(database.count(&format!("SELECT count(*) {of_round}")), CLAIMERS as i64, "one grant each");
+    assert_eq!(database.count("SELECT count(*) FROM claims WHERE granted_at IS NULL"), 0);
 }
 
-#[allow(clippy::print_stdout, reason = "a soak's figures are looked at")]
-fn tell(acknowledged: &BTreeMap<usize, (usize, usize)>) {
+#[allow(clippy::print_stdout, reason = "the figures of a soak are read by people")]
+fn print_acknowledged(acknowledged: &BTreeMap<usize, (usize, usize)>) {
     println!("{STORE:?}: logins and claims (of {CLAIMERS}) acknowledged before the kill: {acknowledged:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn kill_9_under_load_loses_nothing_and_doubles_nothing() {
-    let home = Home::new();
-    let mut deployment = Deployment::start(&home);
+async fn kill_9_under_load_loses_and_duplicates_nothing() {
+    let database = TestDatabase::new();
+    let mut deployment = Deployment::start(&database);
     let mut acknowledged = BTreeMap::new();
     for round in 0..rounds() {
-        // Rounds end at different moments: early with claims on their way, or later.
+        // Rounds end at different moments: early with claims in flight, or later.
         let enough = if round % 2 == 0 { 1 + round % 12 } else { 40 + (round * 7919) % 600 };
         let kill = move |deployment: Deployment| deployment.kill(round);
-        let (rest, told, claimed) = load(deployment, (round, enough), kill).await;
-        deployment = rest.complete(&home);
-        check_logins(&deployment, &told).await;
-        check_claims(&deployment, (round, &claimed), &home).await;
-        let logins: usize = told.iter().map(|told| told.acknowledged.len()).sum();
-        acknowledged.insert(round, (logins, claimed.iter().filter(|c| c.is_acknowledged).count()));
+        let outcome = load(deployment, round, enough, kill).await;
+        deployment = outcome.rest.complete(&database);
+        check_logins(&deployment, &outcome.logins).await;
+        check_claims(&deployment, round, &outcome.claims, &database).await;
+        let logins: usize = outcome.logins.iter().map(|logins| logins.acknowledged.len()).sum();
+        let claims = outcome.claims.iter().filter(|claim| claim.is_acknowledged).count();
+        acknowledged.insert(round, (logins, claims));
     }
-    tell(&acknowledged);
+    print_acknowledged(&acknowledged);
     assert!(acknowledged.values().all(|(logins, _)| *logins >= 1), "{acknowledged:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sigterm_under_load_drains_and_exits_0() {
-    let home = Home::new();
+    let database = TestDatabase::new();
     let end = |deployment: Deployment| {
         for (role, process) in deployment.parts {
             assert!(process.terminate().success(), "{role}");
         }
         Deployment { parts: Vec::new() }
     };
-    let (rest, told, claimed) = load(Deployment::start(&home), (0, 200), end).await;
-    let deployment = rest.complete(&home);
-    check_logins(&deployment, &told).await;
-    check_claims(&deployment, (0, &claimed), &home).await;
+    let outcome = load(Deployment::start(&database), 0, 200, end).await;
+    let deployment = outcome.rest.complete(&database);
+    check_logins(&deployment, &outcome.logins).await;
+    check_claims(&deployment, 0, &outcome.claims, &database).await;
 }

@@ -1,22 +1,22 @@
-//! The service from outside: real ports, real SQLite, real gRPC; and the real binary, killed.
+//! The service from outside: real ports, real SQLite, real gRPC, and the real binary.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
-use home::Kind;
+use database::StoreKind;
 
 /// The embedded store; `tests/postgres` runs the same tests against the other one.
-const STORE: Kind = Kind::Sqlite;
+const STORE: StoreKind = StoreKind::Sqlite;
 
+mod all_goals;
 mod bad_input;
 mod binary;
 mod claims;
 mod clock;
+mod database;
 mod deploy;
 mod disk;
 mod events;
-mod full;
 mod grpc;
-mod home;
 mod identity;
 mod injected_faults;
 mod issuer;

@@ -1,74 +1,83 @@
-//! The API's document against real answers: every operation, what it does and every refusal that can be brought about.
+//! The API's document compared with real responses: every operation, and every refusal that a test can cause.
 
-use crate::schema::differences;
-use crate::support::{Player, Server};
+use std::collections::BTreeSet;
+
 use axum::body::Body;
 use hyper::{Method, Request};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 use tokio::io::AsyncWriteExt;
+
+use crate::schema::differences;
+use crate::support::{Player, Server};
 
 const BASE: &str = "/challenge";
 
-/// Answers that other tests bring about: tokens' 403, a trickling body's 408, a failing reward's 502, and what health
-/// says without a store.
+/// Responses that other tests cause: 403 of tokens, 408 of a slow body, 502 of a failed reward, 503 of health without a
+/// store.
 const ELSEWHERE: [(&str, &str); 4] = [("", "403"), ("", "408"), ("", "502"), ("health", "503")];
 
-struct Asked {
+const ACTIVATE: &str = r#"{"isActive":true}"#;
+
+/// A request; its path has the parameters of the document.
+#[derive(Clone, Copy)]
+struct DocumentedRequest<'a> {
+    method: &'a Method,
+    path: &'a str,
+    goal: &'a str,
+    body: &'a str,
+}
+
+/// The responses that were checked.
+struct CheckedResponses {
     document: Value,
     seen: BTreeSet<(String, String)>,
 }
 
-impl Asked {
-    /// Asks and holds the answer against the document; `path` is as the document has it.
-    async fn ask(
-        &mut self,
-        player: &Player,
-        (method, path): (&Method, &str),
-        (goal, body): (&str, &str),
-    ) -> Value {
+impl CheckedResponses {
+    /// Sends the request and compares the response with the document.
+    async fn check(&mut self, player: &Player, request: DocumentedRequest<'_>) {
+        let DocumentedRequest { method, path, goal, body } = request;
         let real =
             path.replace("{challenge_id}", &format!("challenge-{}", &goal[5..8])).replace("{goal_id}", goal);
         let (status, answer) = player.send(method.clone(), &format!("{BASE}{real}"), body).await;
         let status = status.as_str();
         let operation = &self.document["paths"][path][method.as_str().to_lowercase()];
-        let mut described = &operation["responses"][status];
-        if let Some(reference) = described["$ref"].as_str() {
-            described = self.document.pointer(reference.trim_start_matches('#')).unwrap();
+        let mut documented = &operation["responses"][status];
+        if let Some(reference) = documented["$ref"].as_str() {
+            documented = self.document.pointer(reference.trim_start_matches('#')).unwrap();
         }
-        let content = &described["content"];
-        assert!(content.is_object(), "{method} {path} answers {status}, which is not described: {answer}");
+        let content = &documented["content"];
+        assert!(content.is_object(), "{method} {path} answers {status}, which is not documented: {answer}");
         if let Some(schema) = content["application/json"].get("schema") {
             let found = differences(&self.document, schema, &answer);
             assert!(found.is_empty(), "{method} {path} {status}: {found:#?}");
         }
         let id = operation["operationId"].as_str().unwrap();
         self.seen.insert((id.to_owned(), status.to_owned()));
-        answer
     }
 
-    /// What is described and was not seen.
-    fn missed(&self) -> Vec<(String, String)> {
+    /// Documented responses that were not seen.
+    fn missing(&self) -> Vec<(String, String)> {
         let paths = self.document["paths"].as_object().unwrap().values();
         let operations = paths.flat_map(|methods| methods.as_object().unwrap().values());
-        let described = operations.flat_map(|operation| {
+        let documented = operations.flat_map(|operation| {
             let id = operation["operationId"].as_str().unwrap();
             operation["responses"].as_object().unwrap().keys().map(|status| (id.to_owned(), status.clone()))
         });
-        let is_ours = |(id, status): &(String, String)| {
+        let is_expected = |(id, status): &(String, String)| {
             !ELSEWHERE.iter().any(|(other, seen)| status == seen && (other.is_empty() || id == other))
         };
-        described.filter(|pair| is_ours(pair) && !self.seen.contains(pair)).collect()
+        documented.filter(|pair| is_expected(pair) && !self.seen.contains(pair)).collect()
     }
 }
 
 #[tokio::test]
-async fn every_described_answer_is_given_and_every_given_answer_is_described() {
+async fn every_documented_response_occurs_and_every_response_is_documented() {
     let server = Server::start().await;
-    let (ann, nobody) = (server.player("ann"), server.player(""));
-    let (_, document) = nobody.get("/challenge/openapi.json").await;
-    let mut asked = Asked { document, seen: BTreeSet::new() };
-    let paths: Vec<(String, Method)> = asked.document["paths"]
+    let (ann, anonymous) = (server.player("ann"), server.player(""));
+    let (_, document) = anonymous.get("/challenge/openapi.json").await;
+    let mut checked = CheckedResponses { document, seen: BTreeSet::new() };
+    let paths: Vec<(String, Method)> = checked.document["paths"]
         .as_object()
         .unwrap()
         .iter()
@@ -85,15 +94,19 @@ async fn every_described_answer_is_given_and_every_given_answer_is_described() {
 
     let mut publisher = server.publisher().await;
     for (path, method) in &paths {
-        asked.ask(&nobody, (method, path), ("goal-001-01", "{}")).await;
-        asked.ask(&ann, (method, path), ("goal-001-01", r#"{"isActive":true}"#)).await;
+        let request = DocumentedRequest { method, path, goal: "goal-001-01", body: "{}" };
+        checked.check(&anonymous, request).await;
+        checked.check(&ann, DocumentedRequest { body: ACTIVATE, ..request }).await;
     }
+    let set_active =
+        DocumentedRequest { method: &Method::PUT, path: active, goal: "goal-001-05", body: ACTIVATE };
+    let claim = DocumentedRequest { method: &Method::POST, path: claim, goal: "goal-001-05", body: "" };
     for body in ["{", large.as_str(), r#"{"is_active":false}"#] {
-        asked.ask(&ann, (&Method::PUT, active), ("goal-001-02", body)).await;
+        checked.check(&ann, DocumentedRequest { goal: "goal-001-02", body, ..set_active }).await;
     }
-    asked.ask(&ann, (&Method::PUT, active), ("goal-001-05", r#"{"isActive":true}"#)).await;
-    publisher.tell("ann", "items_crafted", 50.0).await.unwrap();
-    publisher.tell("ann", "enemy_kills", 3.0).await.unwrap();
+    checked.check(&ann, set_active).await;
+    publisher.update_statistic("ann", "items_crafted", 50.0).await.unwrap();
+    publisher.update_statistic("ann", "enemy_kills", 3.0).await.unwrap();
     publisher.log_in("ann", "1").await.unwrap();
     for goal in [
         "goal-010-01",
@@ -104,22 +117,23 @@ async fn every_described_answer_is_given_and_every_given_answer_is_described() {
         "goal-999-01",
         "goal-001-99",
     ] {
-        asked.ask(&ann, (&Method::POST, claim), (goal, "")).await;
-        asked.ask(&ann, (&Method::PUT, active), (goal, r#"{"isActive":true}"#)).await;
+        checked.check(&ann, DocumentedRequest { goal, ..claim }).await;
+        checked.check(&ann, DocumentedRequest { goal, ..set_active }).await;
     }
     for path in ["/v1/challenges", "/v1/challenges/initialize"] {
         let method = if path.ends_with("initialize") { Method::POST } else { Method::GET };
-        asked.ask(&ann, (&method, path), ("goal-001-01", "")).await;
+        let request = DocumentedRequest { method: &method, path, goal: "goal-001-01", body: "" };
+        checked.check(&ann, request).await;
     }
     let (_, shown) = ann.get("/challenge/v1/challenges?active_only=true").await;
     let list = json!({ "$ref": "#/components/schemas/Challenges" });
-    assert_eq!(differences(&asked.document, &list, &shown), Vec::<String>::new());
-    refuse_all(&mut asked, &paths).await;
-    assert_eq!(asked.missed(), []);
+    assert_eq!(differences(&checked.document, &list, &shown), Vec::<String>::new());
+    refuse_all(&mut checked, &paths).await;
+    assert_eq!(checked.missing(), []);
 }
 
-/// While a body that does not end holds the only place, everything of players' is refused.
-async fn refuse_all(asked: &mut Asked, paths: &[(String, Method)]) {
+/// While a body that does not end holds the only slot, every request of players is refused.
+async fn refuse_all(checked: &mut CheckedResponses, paths: &[(String, Method)]) {
     let full = Server::start_with(&[("HTTP_MAX_IN_FLIGHT", "1")]).await;
     let ann = full.player("ann");
     let mut holder = tokio::net::TcpStream::connect(full.running.addresses.http.unwrap()).await.unwrap();
@@ -128,20 +142,21 @@ async fn refuse_all(asked: &mut Asked, paths: &[(String, Method)]) {
         format!("PUT {path} HTTP/1.1\r\nhost: t\r\nx-mock-user-id: bob\r\ncontent-length: 9\r\n\r\n{{");
     holder.write_all(head.as_bytes()).await.unwrap();
     let held = async { while ann.get("/challenge/v1/challenges").await.0.as_u16() != 503 {} };
-    tokio::time::timeout(std::time::Duration::from_secs(9), held).await.expect("the place is held");
+    tokio::time::timeout(std::time::Duration::from_secs(9), held).await.expect("the slot is held");
     for (path, method) in paths {
-        asked.ask(&ann, (method, path), ("goal-001-01", "{}")).await;
+        let request = DocumentedRequest { method, path, goal: "goal-001-01", body: "{}" };
+        checked.check(&ann, request).await;
     }
 }
 
 #[tokio::test]
-async fn the_page_for_people_is_html_that_may_load_nothing_from_elsewhere() {
+async fn the_documentation_page_is_html_and_names_the_base_path() {
     let server = Server::start_with(&[("BASE_PATH", "/games")]).await;
-    let nobody = server.player("");
+    let anonymous = server.player("");
     let request = Request::get("/games/apidocs/").header("host", "test").body(Body::empty()).unwrap();
-    let (status, page) = nobody.raw(request).await.unwrap();
+    let (status, page) = anonymous.raw(request).await.unwrap();
     assert_eq!(status.as_u16(), 200);
     assert!(page.starts_with(b"<!doctype html>"));
-    let (_, document) = nobody.get("/games/openapi.json").await;
+    let (_, document) = anonymous.get("/games/openapi.json").await;
     assert_eq!(document["servers"], json!([{ "url": "/games" }]));
 }

@@ -1,20 +1,22 @@
-//! Mistakes that are easy to make here, and that no other test shows to be absent. The table in the service's README
-//! names the tests of all of them.
+//! Mistakes that are easy to make in such a service, and that no other test covers. The table in the service's README
+//! names the tests for all of them.
 
-use crate::home::Home;
-use crate::support::Server;
-use challenge::catalog::{Counts, generate};
-use hyper::StatusCode;
-use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Brackets, quotes and braces in texts are texts: the list is cut where goals begin and end, not where brackets are.
+use challenge::catalog::{CatalogSize, generate};
+use hyper::StatusCode;
+use serde_json::Value;
+
+use crate::database::TestDatabase;
+use crate::support::Server;
+
+/// Brackets, quotes and braces in texts do not affect the gaps of the prepared list.
 #[tokio::test]
-async fn texts_with_brackets_and_quotes_come_back_as_written() {
-    let home = Home::new();
-    let path = home.path().join("hostile.json");
+async fn texts_with_brackets_and_quotes_are_returned_unchanged() {
+    let database = TestDatabase::new();
+    let path = database.path().join("hostile.json");
     let mut file: Value =
-        serde_json::from_str(&generate(Counts { challenges: 2, goals: 3, defaults: 2 })).unwrap();
+        serde_json::from_str(&generate(CatalogSize { challenges: 2, goals: 3, defaults: 2 })).unwrap();
     let hostile = r#"]}],"goals":[{ "\" \\ [ é 💥"#;
     for challenge in file["challenges"].as_array_mut().unwrap() {
         challenge["name"] = hostile.into();
@@ -23,7 +25,7 @@ async fn texts_with_brackets_and_quotes_come_back_as_written() {
         }
     }
     std::fs::write(&path, file.to_string()).unwrap();
-    let server = Server::start_in(home, &[("CHALLENGE_CONFIG_PATH", path.to_str().unwrap())]).await;
+    let server = Server::start_in(database, &[("CHALLENGE_CONFIG_PATH", path.to_str().unwrap())]).await;
     let ann = server.player("ann");
     ann.initialize().await;
     for query in ["", "?active_only=true"] {
@@ -37,9 +39,9 @@ async fn texts_with_brackets_and_quotes_come_back_as_written() {
     }
 }
 
-/// What is refused was never begun: no intent, no grant, no lock that could outlive the request.
+/// A refused claim was never begun: no intent, no grant.
 #[tokio::test]
-async fn a_refused_claim_leaves_nothing_behind() {
+async fn a_refused_claim_writes_nothing() {
     let server = Server::start().await;
     let ann = server.player("ann");
     ann.initialize().await;
@@ -50,30 +52,30 @@ async fn a_refused_claim_leaves_nothing_behind() {
     assert_eq!(server.count("SELECT count(*) FROM reward_ledger"), 0);
 }
 
-/// A completed goal that is switched off and on again is what it was: nothing that a rotation would go by has moved.
+/// A completed goal that is switched off and on again is unchanged, including the columns for rotation.
 #[tokio::test]
-async fn set_active_moves_nothing_but_what_it_was_asked_to() {
+async fn set_active_changes_only_the_activity() {
     let server = Server::start().await;
     let ann = server.player("ann");
-    server.publisher().await.tell("ann", "enemy_kills", 10.0).await.unwrap();
-    let kept = |goal: &Value| {
+    server.publisher().await.update_statistic("ann", "enemy_kills", 10.0).await.unwrap();
+    let unaffected = |goal: &Value| {
         ["progress", "status", "completedAt", "claimedAt", "expiresAt"].map(|k| goal[k].clone())
     };
     let before = ann.goal("goal-001-01").await;
     let periods = "SELECT count(*) FROM user_goal_progress WHERE period = 0 AND expires_at IS NULL";
-    let untouched = server.count(periods);
+    let unrotated = server.count(periods);
     let (_, off) = ann.set_active("goal-001-01", r#"{"isActive":false}"#).await;
-    assert_eq!(kept(&ann.goal("goal-001-01").await), kept(&before));
+    assert_eq!(unaffected(&ann.goal("goal-001-01").await), unaffected(&before));
     let (_, off_again) = ann.set_active("goal-001-01", r#"{"isActive":false}"#).await;
     assert_eq!(off["assignedAt"], off_again["assignedAt"], "switching off assigns nothing");
     ann.set_active("goal-001-01", r#"{"isActive":true}"#).await;
-    assert_eq!(kept(&ann.goal("goal-001-01").await), kept(&before));
-    assert_eq!(server.count(periods), untouched);
-    let inferred = server.home.has_column("user_goal_progress", "updated_at");
-    assert!(!inferred, "nothing could be inferred from when a row was last written");
+    assert_eq!(unaffected(&ann.goal("goal-001-01").await), unaffected(&before));
+    assert_eq!(server.count(periods), unrotated);
+    let has_updated_at = server.database.has_column("user_goal_progress", "updated_at");
+    assert!(!has_updated_at, "no column could be used to infer a period from the last write");
 }
 
-/// Reading is free of effect: a list neither assigns nor starts a period.
+/// Reading has no effect: a list neither assigns a goal nor starts a period.
 #[tokio::test]
 async fn goals_without_a_row_have_no_times() {
     let server = Server::start().await;
@@ -96,7 +98,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// A name in the table that no test has any more would promise what nobody checks.
+/// A test name in the table must exist.
 #[test]
 fn every_test_that_the_readme_names_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -104,7 +106,7 @@ fn every_test_that_the_readme_names_exists() {
     let mut files = Vec::new();
     ["src", "tests"].into_iter().for_each(|folder| sources(&root.join(folder), &mut files));
     let code: String = files.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
-    let table = readme.split("## Mistakes that are not made").nth(1).unwrap();
+    let table = readme.split("## Known mistakes and their tests").nth(1).unwrap();
     let rows = table.lines().filter(|line| line.starts_with("| ")).skip(2);
     let mut named = 0;
     for row in rows {

@@ -1,16 +1,18 @@
-//! What players reach over HTTP.
+//! The players' API over HTTP.
 
-use crate::support::{Player, Server};
-use challenge::server::Role;
+use std::collections::HashSet;
+
+use challenge::role::Role;
 use hyper::{Method, StatusCode};
 use serde_json::json;
-use std::collections::HashSet;
 use tokio::io::AsyncReadExt;
+
+use crate::support::{Player, Server};
 
 const LIST: &str = "/challenge/v1/challenges";
 
 #[tokio::test]
-async fn initialize_assigns_the_defaults_and_says_so_once() {
+async fn initialize_assigns_and_counts_the_defaults_once() {
     let server = Server::start().await;
     let ann = server.player("ann");
     let first = ann.initialize().await;
@@ -19,7 +21,7 @@ async fn initialize_assigns_the_defaults_and_says_so_once() {
     assert_eq!(goal["goalId"], "goal-001-01");
     assert_eq!(goal["expiresAt"], "");
     assert_eq!(goal["progress"], 0);
-    assert!(goal["assignedAt"].as_str().unwrap().ends_with('Z'), "UTC with its zone: {goal}");
+    assert!(goal["assignedAt"].as_str().unwrap().ends_with('Z'), "UTC with time zone: {goal}");
     let again = ann.initialize().await;
     assert_eq!((&again["newAssignments"], &again["totalActive"]), (&json!(0), &json!(10)));
 }
@@ -41,17 +43,17 @@ async fn two_hundred_simultaneous_first_calls_assign_once_and_count_once() {
 async fn new_defaults_reach_existing_users() {
     let server = Server::start().await;
     server.player("ann").initialize().await;
-    let home = server.stop().await;
-    let more = challenge::catalog::Counts { challenges: 10, goals: 50, defaults: 20 };
-    let path = home.path().join("more.json");
+    let database = server.stop().await;
+    let more = challenge::catalog::CatalogSize { challenges: 10, goals: 50, defaults: 20 };
+    let path = database.path().join("more.json");
     std::fs::write(&path, challenge::catalog::generate(more)).unwrap();
-    let server = Server::start_in(home, &[("CHALLENGE_CONFIG_PATH", path.to_str().unwrap())]).await;
+    let server = Server::start_in(database, &[("CHALLENGE_CONFIG_PATH", path.to_str().unwrap())]).await;
     let synced = server.player("ann").initialize().await;
     assert_eq!((&synced["newAssignments"], &synced["totalActive"]), (&json!(10), &json!(20)));
 }
 
 #[tokio::test]
-async fn a_user_who_began_with_set_active_has_the_defaults_too() {
+async fn a_user_whose_first_write_is_set_active_has_the_defaults_too() {
     let server = Server::start().await;
     let ann = server.player("ann");
     ann.set_active("goal-001-07", r#"{"isActive":true}"#).await;
@@ -85,7 +87,7 @@ async fn active_only_hides_goals_that_are_not_active_and_the_plain_list_shows_al
 }
 
 #[tokio::test]
-async fn set_active_takes_both_spellings_and_drops_what_it_does_not_know() {
+async fn set_active_accepts_both_spellings_and_ignores_unknown_members() {
     let server = Server::start().await;
     let ann = server.player("ann");
     for (body, is_active, message) in [
@@ -155,12 +157,12 @@ async fn unknown_challenges_and_goals_are_404_everywhere() {
 async fn there_is_no_default_user() {
     let server = Server::start().await;
     for user in ["", &"x".repeat(101)] {
-        let nobody = server.player(user);
-        let (status, answer) = nobody.get(LIST).await;
+        let anonymous = server.player(user);
+        let (status, answer) = anonymous.get(LIST).await;
         assert_eq!((status, &answer["errorCode"]), (StatusCode::UNAUTHORIZED, &json!("UNAUTHENTICATED")));
-        assert_eq!(nobody.set_active("goal-001-01", "{}").await.0, StatusCode::UNAUTHORIZED);
-        assert_eq!(nobody.claim("goal-001-01").await.0, StatusCode::UNAUTHORIZED);
-        let (status, _) = nobody.send(Method::POST, "/challenge/v1/challenges/initialize", "{}").await;
+        assert_eq!(anonymous.set_active("goal-001-01", "{}").await.0, StatusCode::UNAUTHORIZED);
+        assert_eq!(anonymous.claim("goal-001-01").await.0, StatusCode::UNAUTHORIZED);
+        let (status, _) = anonymous.send(Method::POST, "/challenge/v1/challenges/initialize", "{}").await;
         assert_eq!(status, StatusCode::UNAUTHORIZED);
     }
     assert_eq!(server.count("SELECT count(*) FROM user_goal_progress"), 0);
@@ -178,9 +180,9 @@ async fn health_needs_no_identity_and_the_admin_port_answers() {
     assert_eq!(admin.get("/readyz").await, (StatusCode::OK, json!({"status": "ready"})));
 }
 
-/// One request at a time, each held up by a slow group: the others are told at once to come again.
+/// A limit of one request, delayed by the batching delay: the others are refused at once.
 #[tokio::test]
-async fn past_the_limit_requests_are_refused_with_retry_after() {
+async fn above_the_limit_requests_are_refused_with_retry_after() {
     let server = Server::start_with(&[("HTTP_MAX_IN_FLIGHT", "1"), ("COMMIT_LINGER_MS", "50")]).await;
     let calls: Vec<_> = (0..20)
         .map(|_| server.player("ann"))
@@ -201,7 +203,7 @@ async fn past_the_limit_requests_are_refused_with_retry_after() {
 }
 
 #[tokio::test]
-async fn a_base_path_can_be_chosen_and_the_root_too() {
+async fn the_base_path_can_be_any_path_or_the_root() {
     for (base, path) in [("/games/one/", "/games/one/healthz"), ("/", "/healthz")] {
         let server = Server::start_with(&[("BASE_PATH", base)]).await;
         assert_eq!(server.player("").get(path).await.0, StatusCode::OK, "{base}");
@@ -209,10 +211,10 @@ async fn a_base_path_can_be_chosen_and_the_root_too() {
 }
 
 #[tokio::test]
-async fn a_port_that_is_taken_is_named() {
+async fn the_error_for_a_port_in_use_names_it() {
     let server = Server::start().await;
     let taken = server.running.addresses.http.unwrap().port().to_string();
-    let settings = server.home.settings(&[("HTTP_PORT", &taken)]);
+    let settings = server.database.settings(&[("HTTP_PORT", &taken)]);
     let refused = challenge::server::start(&settings, Role::All).await.err().unwrap().to_string();
     assert!(
         refused.starts_with(&format!("cannot listen on 127.0.0.1:{taken} for HTTP (HTTP_PORT)")),
@@ -220,9 +222,9 @@ async fn a_port_that_is_taken_is_named() {
     );
 }
 
-/// With an hour to drain, a connection that nobody closes would keep this test from ending.
+/// With an hour to drain, an idle connection that stayed open would block this test.
 #[tokio::test]
-async fn after_the_end_every_connection_is_closed_and_the_database_is_whole() {
+async fn shutdown_closes_every_connection_and_writes_all_data() {
     let server = Server::start_with(&[("DRAIN_TIMEOUT_S", "3600")]).await;
     let addresses = server.running.addresses;
     server.player("ann").initialize().await;
@@ -231,9 +233,9 @@ async fn after_the_end_every_connection_is_closed_and_the_database_is_whole() {
     for address in ports.map(Option::unwrap) {
         idle.push(tokio::net::TcpStream::connect(address).await.unwrap());
     }
-    let home = server.stop().await;
+    let database = server.stop().await;
     for mut connection in idle {
         let _closed_or_reset = connection.read_to_end(&mut Vec::new()).await;
     }
-    assert_eq!(home.count("SELECT count(*) FROM user_goal_progress"), 10);
+    assert_eq!(database.count("SELECT count(*) FROM user_goal_progress"), 10);
 }

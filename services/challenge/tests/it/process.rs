@@ -1,9 +1,11 @@
 //! The real binary in a process of its own.
 
-use crate::home::{Home, PORTS};
-use challenge::server::Addresses;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, ExitStatus, Stdio};
+
+use challenge::server::Addresses;
+
+use crate::database::{PORTS, TestDatabase};
 
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_challenge");
 
@@ -14,19 +16,19 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    pub(crate) fn start_with(home: &Home, settings: &[(&str, String)]) -> Self {
-        let mut command = serving(home);
+    pub(crate) fn start_with(database: &TestDatabase, settings: &[(&str, String)]) -> Self {
+        let mut command = serving(database);
         command.envs(settings.iter().map(|(name, value)| (*name, value)));
         Self::started(&mut command, Stdio::null())
     }
 
-    /// With a place for its log.
-    pub(crate) fn start_logging(home: &Home, log: Stdio) -> Self {
-        Self::started(&mut serving(home), log)
+    /// With its log written to `log`.
+    pub(crate) fn start_logging(database: &TestDatabase, log: Stdio) -> Self {
+        Self::started(&mut serving(database), log)
     }
 
-    pub(crate) fn start_as(home: &Home, role: &str) -> Self {
-        Self::started(&mut serving_as(home, role), Stdio::null())
+    pub(crate) fn start_as(database: &TestDatabase, role: &str) -> Self {
+        Self::started(&mut serving_as(database, role), Stdio::null())
     }
 
     pub(crate) fn started(command: &mut Command, log: Stdio) -> Self {
@@ -37,7 +39,7 @@ impl Process {
         Self { child, addresses }
     }
 
-    /// As `kill -9`.
+    /// Sends SIGKILL.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -50,7 +52,7 @@ impl Process {
     }
 }
 
-/// A failed test leaves no process behind.
+/// Kills the process when a test fails.
 impl Drop for Process {
     fn drop(&mut self) {
         let _already_ended = self.child.kill();
@@ -58,13 +60,13 @@ impl Drop for Process {
     }
 }
 
-pub(crate) fn serving(home: &Home) -> Command {
-    serving_as(home, "all")
+pub(crate) fn serving(database: &TestDatabase) -> Command {
+    serving_as(database, "all")
 }
 
-pub(crate) fn serving_as(home: &Home, role: &str) -> Command {
+pub(crate) fn serving_as(database: &TestDatabase, role: &str) -> Command {
     let mut command = Command::new(BINARY);
-    command.arg(role).env_clear().envs(PORTS).envs(home.env());
+    command.arg(role).env_clear().envs(PORTS).envs(database.env());
     command
 }
 

@@ -1,31 +1,32 @@
-//! A game's reward service: it grants once for each key, notes every request, and misbehaves as told.
+//! A game's reward service: it grants once for each key, records every request, and fails in configured ways.
 
-use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
-/// What is done with a request. What is not told is granted.
+/// How the service handles a request; the default is to grant.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Act {
-    /// Answers this status (and `Retry-After`, in seconds) and grants nothing.
-    Say(u16, Option<u32>),
-    /// Ends the connection, having granted nothing.
-    ResetUnheard,
-    /// Grants, and ends the connection without an answer.
+pub(crate) enum RewardReaction {
+    /// Answers with this status (and `Retry-After`, in seconds) and grants nothing.
+    Refuse(u16, Option<u32>),
+    /// Grants nothing, and resets the connection.
+    ResetUngranted,
+    /// Grants, and resets the connection without an answer.
     ResetGranted,
     /// Grants, and answers when released.
     HoldGranted,
-    /// Grants nothing, and answers an error when released.
-    HoldUnheard,
+    /// Grants nothing, and answers with an error when released.
+    HoldUngranted,
 }
 
-/// A request as it came.
+/// A request that was received.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct RewardRequest {
     pub(crate) line: String,
     pub(crate) headers: BTreeMap<String, String>,
     pub(crate) body: Value,
@@ -33,12 +34,12 @@ pub(crate) struct Asked {
 
 #[derive(Default)]
 struct State {
-    acts: VecDeque<Act>,
-    asked: Vec<Asked>,
-    /// How often each key was asked for since it was granted, the grant included.
+    reactions: VecDeque<RewardReaction>,
+    requests: Vec<RewardRequest>,
+    /// How often each granted key was requested, the grant included.
     granted: BTreeMap<String, usize>,
-    /// Answered for a key that was granted before.
-    again: u16,
+    /// The status for a key that was granted before.
+    repeated_status: u16,
 }
 
 #[derive(Clone)]
@@ -49,40 +50,41 @@ pub(crate) struct RewardServer {
 }
 
 impl RewardServer {
-    pub(crate) async fn start(acts: &[Act]) -> Self {
-        Self::start_on(TcpListener::bind("127.0.0.1:0").await.unwrap(), acts)
+    pub(crate) async fn start(reactions: &[RewardReaction]) -> Self {
+        Self::start_on(TcpListener::bind("127.0.0.1:0").await.unwrap(), reactions)
     }
 
-    pub(crate) fn start_on(socket: TcpListener, acts: &[Act]) -> Self {
-        let state = State { acts: acts.iter().copied().collect(), again: 200, ..State::default() };
+    pub(crate) fn start_on(socket: TcpListener, reactions: &[RewardReaction]) -> Self {
+        let reactions = reactions.iter().copied().collect();
+        let state = State { reactions, repeated_status: 200, ..State::default() };
         let (state, release) = (Arc::new(Mutex::new(state)), Arc::new(Notify::new()));
         let server = Self { address: socket.local_addr().unwrap(), state, release };
         let serving = server.clone();
         tokio::spawn(async move {
             while let Ok((stream, _)) = socket.accept().await {
                 let server = serving.clone();
-                tokio::spawn(async move { server.converse(stream).await });
+                tokio::spawn(async move { server.serve(stream).await });
             }
         });
         server
     }
 
-    /// What it answers for a key that was granted before, instead of 200.
-    pub(crate) fn say_again(&self, status: u16) {
-        self.state.lock().unwrap().again = status;
+    /// Sets the status for a key that was granted before, instead of 200.
+    pub(crate) fn set_repeated_status(&self, status: u16) {
+        self.state.lock().unwrap().repeated_status = status;
     }
 
-    /// Lets one answer go that is held.
+    /// Sends one held answer.
     pub(crate) fn release(&self) {
         self.release.notify_one();
     }
 
-    pub(crate) fn asked(&self) -> Vec<Asked> {
-        self.state.lock().unwrap().asked.clone()
+    pub(crate) fn requests(&self) -> Vec<RewardRequest> {
+        self.state.lock().unwrap().requests.clone()
     }
 
     pub(crate) fn attempts(&self) -> usize {
-        self.state.lock().unwrap().asked.len()
+        self.state.lock().unwrap().requests.len()
     }
 
     /// The keys that were granted.
@@ -90,7 +92,7 @@ impl RewardServer {
         self.state.lock().unwrap().granted.keys().cloned().collect()
     }
 
-    /// The settings of a service that has its rewards here, with little patience.
+    /// The settings of a service that uses this server, with a short timeout.
     pub(crate) fn settings(&self) -> Vec<(&'static str, String)> {
         vec![
             ("REWARD_URL", format!("http://{}/v1/grants", self.address)),
@@ -99,11 +101,11 @@ impl RewardServer {
         ]
     }
 
-    async fn converse(&self, stream: TcpStream) {
+    async fn serve(&self, stream: TcpStream) {
         let mut stream = BufReader::new(stream);
-        while let Some(asked) = read(&mut stream).await {
-            let Some(answer) = self.act(asked).await else {
-                // A reset instead of an orderly end.
+        while let Some(request) = read(&mut stream).await {
+            let Some(answer) = self.react(request).await else {
+                // A reset instead of an orderly close.
                 stream.get_ref().set_zero_linger().unwrap();
                 return;
             };
@@ -113,26 +115,26 @@ impl RewardServer {
         }
     }
 
-    async fn act(&self, asked: Asked) -> Option<String> {
-        let key = asked.headers["idempotency-key"].clone();
-        let act = {
+    async fn react(&self, request: RewardRequest) -> Option<String> {
+        let key = request.headers["idempotency-key"].clone();
+        let reaction = {
             let mut state = self.state.lock().unwrap();
-            state.asked.push(asked);
-            state.acts.pop_front()
+            state.requests.push(request);
+            state.reactions.pop_front()
         };
-        match act {
-            Some(Act::Say(status, retry_after)) => Some(answer(status, retry_after)),
-            Some(Act::ResetUnheard) => None,
-            Some(Act::ResetGranted) => {
+        match reaction {
+            Some(RewardReaction::Refuse(status, retry_after)) => Some(answer(status, retry_after)),
+            Some(RewardReaction::ResetUngranted) => None,
+            Some(RewardReaction::ResetGranted) => {
                 self.grant(key);
                 None
             }
-            Some(Act::HoldGranted) => {
+            Some(RewardReaction::HoldGranted) => {
                 let status = self.grant(key);
                 self.release.notified().await;
                 Some(answer(status, None))
             }
-            Some(Act::HoldUnheard) => {
+            Some(RewardReaction::HoldUngranted) => {
                 self.release.notified().await;
                 Some(answer(500, None))
             }
@@ -144,16 +146,16 @@ impl RewardServer {
         let mut state = self.state.lock().unwrap();
         let times = state.granted.entry(key).or_default();
         *times += 1;
-        if *times == 1 { 200 } else { state.again }
+        if *times == 1 { 200 } else { state.repeated_status }
     }
 }
 
 fn answer(status: u16, retry_after: Option<u32>) -> String {
     let wait = retry_after.map(|s| format!("retry-after: {s}\r\n")).unwrap_or_default();
-    format!("HTTP/1.1 {status} Whatever\r\ncontent-length: 2\r\n{wait}\r\n{{}}")
+    format!("HTTP/1.1 {status} Status\r\ncontent-length: 2\r\n{wait}\r\n{{}}")
 }
 
-async fn read(stream: &mut BufReader<TcpStream>) -> Option<Asked> {
+async fn read(stream: &mut BufReader<TcpStream>) -> Option<RewardRequest> {
     let mut lines = Vec::new();
     loop {
         let mut line = String::new();
@@ -172,5 +174,5 @@ async fn read(stream: &mut BufReader<TcpStream>) -> Option<Asked> {
         .collect();
     let mut body = vec![0; headers["content-length"].parse().unwrap()];
     stream.read_exact(&mut body).await.ok()?;
-    Some(Asked { line: lines[0].clone(), headers, body: serde_json::from_slice(&body).unwrap() })
+    Some(RewardRequest { line: lines[0].clone(), headers, body: serde_json::from_slice(&body).unwrap() })
 }

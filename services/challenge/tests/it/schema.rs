@@ -1,10 +1,10 @@
-//! Checks JSON against the part of JSON Schema that the API's document uses. A keyword that it does not know is a
-//! mistake of the document's, so that nothing in it goes unchecked.
+//! Checks JSON against the part of JSON Schema that the API's document uses. Any other keyword fails the check, so that
+//! nothing in the document goes unchecked.
 
 use kit::clock::UtcMs;
 use serde_json::Value;
 
-/// The document's one pattern: an instant in UTC, or nothing.
+/// The document's only pattern: an instant in UTC, or empty.
 const INSTANT: &str = "^([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z)?$";
 
 /// Every way in which `value` differs from `schema`, each with its path.
@@ -23,23 +23,25 @@ impl Checker<'_> {
     fn check(&mut self, schema: &Value, value: &Value, path: &str) {
         if let Some(reference) = schema["$ref"].as_str() {
             let target = self.document.pointer(reference.trim_start_matches('#'));
-            let target = target.unwrap_or_else(|| panic!("{reference} leads nowhere")).clone();
+            let target = target.unwrap_or_else(|| panic!("{reference} does not exist")).clone();
             return self.check(&target, value, path);
         }
-        for (keyword, told) in schema.as_object().expect("a schema is an object") {
+        for (keyword, argument) in schema.as_object().expect("a schema is an object") {
             let holds = match keyword.as_str() {
                 "description" | "format" => true,
-                "type" => is_of_type(told, value),
-                "enum" => told.as_array().unwrap().contains(value),
-                "minimum" => value.as_i64() >= told.as_i64(),
-                "maximum" => value.as_i64() <= told.as_i64(),
-                "pattern" => is_instant(told, value),
-                "required" => {
-                    told.as_array().unwrap().iter().all(|name| value.get(name.as_str().unwrap()).is_some())
-                }
+                "type" => is_of_type(argument, value),
+                "enum" => argument.as_array().unwrap().contains(value),
+                "minimum" => value.as_i64() >= argument.as_i64(),
+                "maximum" => value.as_i64() <= argument.as_i64(),
+                "pattern" => is_instant(argument, value),
+                "required" => argument
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .all(|name| value.get(name.as_str().unwrap()).is_some()),
                 "additionalProperties" => has_no_others(schema, value),
                 "properties" => {
-                    for (name, member) in told.as_object().unwrap() {
+                    for (name, member) in argument.as_object().unwrap() {
                         if let Some(value) = value.get(name) {
                             self.check(member, value, &format!("{path}.{name}"));
                         }
@@ -47,21 +49,21 @@ impl Checker<'_> {
                     true
                 }
                 "items" => {
-                    for (place, item) in value.as_array().into_iter().flatten().enumerate() {
-                        self.check(told, item, &format!("{path}[{place}]"));
+                    for (index, item) in value.as_array().into_iter().flatten().enumerate() {
+                        self.check(argument, item, &format!("{path}[{index}]"));
                     }
                     true
                 }
                 _ => panic!("the document uses {keyword:?}, which is not checked"),
             };
             if !holds {
-                self.found.push(format!("{path}: {value} breaks {keyword} {told}"));
+                self.found.push(format!("{path}: {value} violates {keyword} {argument}"));
             }
         }
     }
 }
 
-fn is_of_type(told: &Value, value: &Value) -> bool {
+fn is_of_type(argument: &Value, value: &Value) -> bool {
     let is = |name: &str| match name {
         "object" => value.is_object(),
         "array" => value.is_array(),
@@ -70,16 +72,16 @@ fn is_of_type(told: &Value, value: &Value) -> bool {
         "integer" => value.is_i64(),
         "number" => value.is_number(),
         "null" => value.is_null(),
-        _ => panic!("{name:?} is no type"),
+        _ => panic!("{name:?} is not a type"),
     };
-    match told {
+    match argument {
         Value::Array(names) => names.iter().any(|name| is(name.as_str().unwrap())),
         name => is(name.as_str().unwrap()),
     }
 }
 
-fn is_instant(told: &Value, value: &Value) -> bool {
-    assert_eq!(told, INSTANT, "this pattern is not checked");
+fn is_instant(argument: &Value, value: &Value) -> bool {
+    assert_eq!(argument, INSTANT, "this pattern is not checked");
     value
         .as_str()
         .is_some_and(|text| text.is_empty() || (text.ends_with('Z') && UtcMs::parse(text).is_some()))
@@ -93,7 +95,7 @@ fn has_no_others(schema: &Value, value: &Value) -> bool {
 }
 
 #[test]
-fn it_sees_what_differs() {
+fn every_difference_is_found() {
     let document = serde_json::json!({ "o": { "type": "object", "additionalProperties": false, "required": ["n"],
         "properties": { "n": { "type": "integer", "minimum": 1, "maximum": 9 }, "w": { "enum": ["a"] },
                         "l": { "type": "array", "items": { "type": ["string", "null"] } } } } });

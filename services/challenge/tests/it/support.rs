@@ -1,24 +1,27 @@
-//! A server in this process or in one of its own, and the clients that tests speak to it with.
+//! A server in this process, and the HTTP and gRPC clients of tests.
 
-use crate::home::Home;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
 use axum::body::{Body, to_bytes};
 use challenge::proto::account::UserLoggedIn;
 use challenge::proto::account::user_authentication_user_logged_in_service_client::UserAuthenticationUserLoggedInServiceClient as LoginClient;
 use challenge::proto::service::service_client::ServiceClient;
 use challenge::proto::statistic::statistic_stat_item_updated_service_client::StatisticStatItemUpdatedServiceClient as StatisticClient;
 use challenge::proto::statistic::{StatItem, StatItemUpdated};
-use challenge::server::{Addresses, Role, Running, start};
+use challenge::role::Role;
+use challenge::server::{Addresses, Running, start};
 use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
-use std::net::SocketAddr;
-use std::time::{Duration, Instant};
 use tonic::transport::{Channel, Endpoint};
+
+use crate::database::TestDatabase;
 
 /// A server in this process on ports and a database of its own.
 pub(crate) struct Server {
     pub(crate) running: Running,
-    pub(crate) home: Home,
+    pub(crate) database: TestDatabase,
 }
 
 impl Server {
@@ -27,33 +30,33 @@ impl Server {
     }
 
     pub(crate) async fn start_with(settings: &[(&str, &str)]) -> Self {
-        Self::start_in(Home::new(), settings).await
+        Self::start_in(TestDatabase::new(), settings).await
     }
 
     /// A server on the database of an earlier one, ready.
-    pub(crate) async fn start_in(home: Home, settings: &[(&str, &str)]) -> Self {
-        let server = Self::start_unready_in(home, settings).await;
+    pub(crate) async fn start_in(database: TestDatabase, settings: &[(&str, &str)]) -> Self {
+        let server = Self::start_unready_in(database, settings).await;
         server.running.ready().await;
         server
     }
 
-    /// One that may still wait for the keys of bearer tokens.
-    pub(crate) async fn start_unready_in(home: Home, settings: &[(&str, &str)]) -> Self {
-        let running = start(&home.settings(settings), Role::All).await.unwrap();
-        Self { running, home }
+    /// A server that may still wait for the keys of bearer tokens.
+    pub(crate) async fn start_unready_in(database: TestDatabase, settings: &[(&str, &str)]) -> Self {
+        let running = start(&database.settings(settings), Role::All).await.unwrap();
+        Self { running, database }
     }
 
     /// Stops it and keeps its database.
-    pub(crate) async fn stop(self) -> Home {
+    pub(crate) async fn stop(self) -> TestDatabase {
         self.running.stop().await;
-        self.home
+        self.database
     }
 
     pub(crate) fn player(&self, user: &str) -> Player {
         Player::new(self.running.addresses.http.unwrap(), user)
     }
 
-    /// A user's gRPC client; the empty user names nobody.
+    /// A user's gRPC client; an empty user sends no identity.
     pub(crate) async fn caller(&self, user: &str) -> Caller {
         Caller {
             client: ServiceClient::new(connect(self.running.addresses.grpc.unwrap()).await),
@@ -72,24 +75,24 @@ impl Server {
         String::from_utf8(admin.raw(request).await.unwrap().1).unwrap()
     }
 
-    /// A number from the database itself.
+    /// The number that a query returns.
     pub(crate) fn count(&self, sql: &str) -> i64 {
-        self.home.count(sql)
+        self.database.count(sql)
     }
 }
 
 /// Longer than any condition takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Looks at a condition until it holds.
+/// Checks a condition repeatedly until it holds.
 pub(crate) async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let begun = Instant::now();
-    let mut looks = tokio::time::interval(Duration::from_millis(20));
-    // A look that blocks for longer must leave the tasks that it waits for their turn.
-    looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut checks = tokio::time::interval(Duration::from_millis(20));
+    // After a check that takes longer, the other tasks must be able to run.
+    checks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     while !holds().await {
-        assert!(begun.elapsed() < PATIENCE, "not in time: {what}");
-        looks.tick().await;
+        assert!(begun.elapsed() < TIMEOUT, "not in time: {what}");
+        checks.tick().await;
     }
 }
 
@@ -135,14 +138,14 @@ impl Player {
         self.send(Method::POST, &path, "{}").await
     }
 
-    /// The same, when the server may go away over it.
+    /// A claim during which the server may end.
     pub(crate) async fn try_claim(&self, goal_id: &str) -> Result<(StatusCode, Value), String> {
         let path = format!("/challenge/v1/challenges/challenge-{}/goals/{goal_id}/claim", &goal_id[5..8]);
         let request = Request::post(path).header("host", "test").header("x-mock-user-id", &self.user);
         self.exchange(request.body(Body::empty()).unwrap()).await
     }
 
-    /// What is no JSON.
+    /// A response that is not JSON.
     pub(crate) async fn text(&self, path: &str) -> String {
         let request = Request::get(path).header("host", "test").body(Body::empty()).unwrap();
         String::from_utf8(self.raw(request).await.unwrap().1).unwrap()
@@ -156,18 +159,18 @@ impl Player {
         self.exchange(request).await.unwrap()
     }
 
-    /// `Err` when the server went away; null for a body that is no JSON.
+    /// `Err` when the connection was lost; null for a body that is not JSON.
     pub(crate) async fn exchange(&self, request: Request<Body>) -> Result<(StatusCode, Value), String> {
         let (status, bytes) = self.raw(request).await?;
         Ok((status, serde_json::from_slice(&bytes).unwrap_or(Value::Null)))
     }
 
-    /// The same with the body as it comes.
+    /// The same with the raw body.
     pub(crate) async fn raw(&self, request: Request<Body>) -> Result<(StatusCode, Vec<u8>), String> {
         let lost = |error: &dyn std::error::Error| error.to_string();
         let stream = tokio::net::TcpStream::connect(self.address).await.map_err(|e| lost(&e))?;
-        let shaken = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
-        let (mut sender, connection) = shaken.map_err(|e| lost(&e))?;
+        let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
+        let (mut sender, connection) = handshake.map_err(|e| lost(&e))?;
         tokio::spawn(connection);
         let response = sender.send_request(request).await.map_err(|e| lost(&e))?;
         let status = response.status();
@@ -189,7 +192,7 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    /// A call of this user's.
+    /// A call of this user.
     pub(crate) fn call<T>(&self, message: T) -> tonic::Request<T> {
         let mut request = tonic::Request::new(message);
         if !self.user.is_empty() {
@@ -222,7 +225,7 @@ impl Publisher {
         self.login.on_message(event).await.map(|_| ())
     }
 
-    pub(crate) async fn tell(
+    pub(crate) async fn update_statistic(
         &mut self,
         user: &str,
         stat_code: &str,

@@ -1,8 +1,9 @@
-//! TLS in front of a port, with a certificate that only the tests' own authority vouches for.
+//! TLS in front of a port, with a certificate that only the tests' own authority signed.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
@@ -18,7 +19,7 @@ pub(crate) fn authority() -> String {
     folder().join("authority.pem").display().to_string()
 }
 
-/// A port on `localhost` that passes on what it deciphers.
+/// A port on `localhost` that decrypts and forwards to `behind`.
 pub(crate) async fn in_front_of(behind: SocketAddr) -> u16 {
     let certificate = CertificateDer::from_pem_file(folder().join("localhost.pem")).unwrap();
     let key = PrivateKeyDer::from_pem_file(folder().join("localhost.key")).unwrap();
@@ -30,7 +31,7 @@ pub(crate) async fn in_front_of(behind: SocketAddr) -> u16 {
         while let Ok((stream, _)) = socket.accept().await {
             let acceptor = acceptor.clone();
             tokio::spawn(async move {
-                // A client that does not trust us ends the handshake.
+                // A client that does not trust the certificate ends the handshake.
                 let Ok(mut clear) = acceptor.accept(stream).await else { return };
                 let mut inner = TcpStream::connect(behind).await.unwrap();
                 let _either_ended = tokio::io::copy_bidirectional(&mut clear, &mut inner).await;

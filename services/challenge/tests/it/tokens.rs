@@ -1,14 +1,15 @@
-//! Bearer tokens, through real requests to a real server whose keys come from a real key server.
+//! Bearer tokens, with real requests to a real server whose keys come from a real key server.
 
-use crate::home::Home;
-use crate::issuer::{KeyServer, Signer, claims, claims_with, now_s, unsigned};
-use crate::support::{Player, Server, until};
 use axum::body::Body;
 use challenge::proto::service::InitializeRequest;
 use challenge::proto::service::service_client::ServiceClient;
 use hyper::{Request, StatusCode};
 use serde_json::{Value, json};
 use tonic::Code;
+
+use crate::database::TestDatabase;
+use crate::issuer::{KeyServer, Signer, claims, claims_with, now_s, unsigned};
+use crate::support::{Player, Server, until};
 
 const LIST: &str = "/challenge/v1/challenges";
 
@@ -21,14 +22,17 @@ async fn list(server: &Server, headers: &[(&str, &str)]) -> (StatusCode, Value) 
     player.exchange(request.body(Body::empty()).unwrap()).await.unwrap()
 }
 
-async fn by_token(server: &Server, token: &str) -> (StatusCode, Value) {
+async fn authenticate(server: &Server, token: &str) -> (StatusCode, Value) {
     list(server, &[("authorization", &format!("Bearer {token}"))]).await
 }
 
-async fn is_refused(server: &Server, token: &str, (status, reason): (StatusCode, &str)) {
-    let (answered, body) = by_token(server, token).await;
+async fn assert_refused(server: &Server, token: &str, status: StatusCode, reason: &str) {
+    let (answered, body) = authenticate(server, token).await;
     let message = body["message"].as_str().unwrap();
-    assert!(answered == status && message.contains(reason), "wanted {status} {reason:?}: {answered} {body}");
+    assert!(
+        answered == status && message.contains(reason),
+        "expected {status} {reason:?}: {answered} {body}"
+    );
 }
 
 const UNAUTHORIZED: StatusCode = StatusCode::UNAUTHORIZED;
@@ -41,7 +45,7 @@ async fn a_token_of_either_kind_names_its_subject() {
     server.publisher().await.log_in("ann", "1").await.unwrap();
     for signer in [&rsa, &ec] {
         for _ in 0..2 {
-            let (status, body) = by_token(&server, &signer.token(&claims("ann"))).await;
+            let (status, body) = authenticate(&server, &signer.token(&claims("ann"))).await;
             assert_eq!(status, StatusCode::OK, "{}: {body}", signer.id);
         }
     }
@@ -54,37 +58,37 @@ async fn a_token_of_either_kind_names_its_subject() {
 }
 
 #[tokio::test]
-async fn what_is_not_signed_by_a_known_key_for_its_algorithm_is_refused() {
+async fn a_token_not_signed_by_a_known_key_for_its_algorithm_assert_refused() {
     let (rsa, ec, stranger) = (Signer::rsa("r"), Signer::ec("e"), Signer::ec("e"));
     let keys = KeyServer::start(&[&rsa, &ec]).await;
     let server = Server::start_with(&keys.settings()).await;
     let good = claims("ann");
     let none = format!("{}.", unsigned(&json!({"alg": "none", "kid": "r"}), &good));
-    is_refused(&server, &none, (UNAUTHORIZED, "algorithm")).await;
+    assert_refused(&server, &none, UNAUTHORIZED, "algorithm").await;
     let jwk = rsa.jwk().to_string();
     for secret in [rsa.public(), jwk.into_bytes()] {
-        is_refused(&server, &rsa.token_by_hmac(&secret, &good), (UNAUTHORIZED, "algorithm")).await;
+        assert_refused(&server, &rsa.token_by_hmac(&secret, &good), UNAUTHORIZED, "algorithm").await;
     }
     let confused = ec.token_as(&json!({"alg": "ES256", "kid": "r"}), &good);
-    is_refused(&server, &confused, (UNAUTHORIZED, "algorithm")).await;
-    is_refused(&server, &stranger.token(&good), (UNAUTHORIZED, "signature")).await;
+    assert_refused(&server, &confused, UNAUTHORIZED, "algorithm").await;
+    assert_refused(&server, &stranger.token(&good), UNAUTHORIZED, "signature").await;
 
     let whole = rsa.token(&good);
-    is_refused(&server, &whole[..whole.len() - 22], (UNAUTHORIZED, "signature")).await;
+    assert_refused(&server, &whole[..whole.len() - 22], UNAUTHORIZED, "signature").await;
     let (head, signature) = whole.rsplit_once('.').unwrap();
-    is_refused(&server, head, (UNAUTHORIZED, "malformed")).await;
-    is_refused(&server, &format!("{head}."), (UNAUTHORIZED, "signature")).await;
+    assert_refused(&server, head, UNAUTHORIZED, "malformed").await;
+    assert_refused(&server, &format!("{head}."), UNAUTHORIZED, "signature").await;
     let others = unsigned(&json!({"alg": "RS256", "kid": "r"}), &claims("bob"));
-    is_refused(&server, &format!("{others}.{signature}"), (UNAUTHORIZED, "signature")).await;
-    is_refused(&server, &rsa.token(&json!({"x": "y".repeat(9000)})), (UNAUTHORIZED, "too long")).await;
+    assert_refused(&server, &format!("{others}.{signature}"), UNAUTHORIZED, "signature").await;
+    assert_refused(&server, &rsa.token(&json!({"x": "y".repeat(9000)})), UNAUTHORIZED, "too long").await;
     for text in ["", "x", "a.b.c", "...", "e30.e30.e30"] {
-        is_refused(&server, text, (UNAUTHORIZED, "")).await;
+        assert_refused(&server, text, UNAUTHORIZED, "").await;
     }
-    assert_eq!(by_token(&server, &whole).await.0, StatusCode::OK, "the whole one is good");
+    assert_eq!(authenticate(&server, &whole).await.0, StatusCode::OK, "the complete token is valid");
 }
 
 #[tokio::test]
-async fn what_a_good_signature_says_must_fit_too() {
+async fn the_claims_of_a_signed_token_must_be_valid() {
     let rsa = Signer::rsa("r");
     let keys = KeyServer::start(&[&rsa]).await;
     let server = Server::start_with(&keys.settings()).await;
@@ -100,69 +104,69 @@ async fn what_a_good_signature_says_must_fit_too() {
         (json!({"sub": "x".repeat(101)}), "subject"),
         (json!({"sub": "a\nb"}), "subject"),
     ] {
-        is_refused(&server, &rsa.token(&claims_with("ann", changes)), (UNAUTHORIZED, reason)).await;
+        assert_refused(&server, &rsa.token(&claims_with("ann", changes)), UNAUTHORIZED, reason).await;
     }
     let foreign = rsa.token(&claims_with("ann", json!({"namespace": "other"})));
-    is_refused(&server, &foreign, (StatusCode::FORBIDDEN, "namespace")).await;
+    assert_refused(&server, &foreign, StatusCode::FORBIDDEN, "namespace").await;
     for within_skew in [json!({"exp": now - 10}), json!({"nbf": now + 10}), json!({"iat": now + 10})] {
         let token = rsa.token(&claims_with("ann", within_skew.clone()));
-        assert_eq!(by_token(&server, &token).await.0, StatusCode::OK, "{within_skew}");
+        assert_eq!(authenticate(&server, &token).await.0, StatusCode::OK, "{within_skew}");
     }
 }
 
-/// The token is remembered after its first use; its end is not forgotten over that.
+/// The token is cached after its first use; its expiry is still checked.
 #[tokio::test]
-async fn a_remembered_token_ends_in_time() {
+async fn a_cached_token_expires() {
     let rsa = Signer::rsa("r");
     let keys = KeyServer::start(&[&rsa]).await;
     let settings = keys.settings().into_iter().chain([("AUTH_CLOCK_SKEW_S", "0")]);
     let server = Server::start_with(&settings.collect::<Vec<_>>()).await;
     let token = rsa.token(&claims_with("ann", json!({"exp": now_s() + 2})));
-    assert_eq!(by_token(&server, &token).await.0, StatusCode::OK);
-    until("the token is over", async || by_token(&server, &token).await.0 == UNAUTHORIZED).await;
-    is_refused(&server, &token, (UNAUTHORIZED, "expired")).await;
+    assert_eq!(authenticate(&server, &token).await.0, StatusCode::OK);
+    until("the token has expired", async || authenticate(&server, &token).await.0 == UNAUTHORIZED).await;
+    assert_refused(&server, &token, UNAUTHORIZED, "expired").await;
 }
 
 #[tokio::test]
-async fn a_new_key_is_found_by_its_first_token_and_an_old_one_ends_with_its_tokens() {
+async fn a_new_key_is_fetched_for_its_first_token_and_a_removed_key_is_not_accepted() {
     let (old, new) = (Signer::rsa("1"), Signer::ec("2"));
     let keys = KeyServer::start(&[&old]).await;
     let server = Server::start_with(&keys.settings()).await;
     let by_old = old.token(&claims("ann"));
-    assert_eq!(by_token(&server, &by_old).await.0, StatusCode::OK);
-    keys.show(&[&new]);
+    assert_eq!(authenticate(&server, &by_old).await.0, StatusCode::OK);
+    keys.set_keys(&[&new]);
     let by_new = new.token(&claims("ann"));
-    // The key server was asked at the start; until a few seconds later it is not asked again.
-    until("the new key is there", async || by_token(&server, &by_new).await.0 == StatusCode::OK).await;
+    // The keys were fetched at the start; they are not fetched again for a few seconds.
+    until("the new key is fetched", async || authenticate(&server, &by_new).await.0 == StatusCode::OK).await;
     assert_eq!(keys.fetches(), 2);
-    is_refused(&server, &by_old, (UNAUTHORIZED, "key is unknown")).await;
+    assert_refused(&server, &by_old, UNAUTHORIZED, "key is unknown").await;
 }
 
 #[tokio::test]
-async fn forged_key_ids_do_not_reach_the_key_server() {
+async fn forged_key_ids_cause_no_requests_to_the_key_server() {
     let (known, forger) = (Signer::ec("known"), Signer::ec("forged"));
     let keys = KeyServer::start(&[&known]).await;
     let server = Server::start_with(&keys.settings()).await;
     for number in 0..50 {
         let header = json!({"alg": "ES256", "kid": format!("forged-{number}")});
-        is_refused(&server, &forger.token_as(&header, &claims("ann")), (UNAUTHORIZED, "key is unknown"))
+        assert_refused(&server, &forger.token_as(&header, &claims("ann")), UNAUTHORIZED, "key is unknown")
             .await;
     }
     assert!(keys.fetches() <= 2, "{} fetches", keys.fetches());
-    assert_eq!(by_token(&server, &known.token(&claims("ann"))).await.0, StatusCode::OK);
+    assert_eq!(authenticate(&server, &known.token(&claims("ann"))).await.0, StatusCode::OK);
 }
 
 #[tokio::test]
-async fn without_keys_nobody_is_served_and_readiness_says_why_until_they_are_there() {
+async fn without_keys_requests_are_refused_and_readiness_reports_the_reason() {
     let signer = Signer::ec("e");
     let keys = KeyServer::start(&[&signer]).await;
     keys.set_down(true);
-    let server = Server::start_unready_in(Home::new(), &keys.settings()).await;
+    let server = Server::start_unready_in(TestDatabase::new(), &keys.settings()).await;
     let token = signer.token(&claims("ann"));
-    is_refused(&server, &token, (StatusCode::SERVICE_UNAVAILABLE, "cannot be verified now")).await;
+    assert_refused(&server, &token, StatusCode::SERVICE_UNAVAILABLE, "cannot be verified now").await;
     let admin = Player::new(server.running.addresses.admin, "");
     until("a fetch has failed", async || keys.fetches() > 0).await;
-    until("readiness says why", async || {
+    until("readiness reports the reason", async || {
         let (status, body) = admin.get("/readyz").await;
         assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
         let reason = body["status"].as_str().unwrap();
@@ -173,11 +177,11 @@ async fn without_keys_nobody_is_served_and_readiness_says_why_until_they_are_the
     keys.set_down(false);
     server.running.ready().await;
     assert_eq!(admin.get("/readyz").await.0, StatusCode::OK);
-    assert_eq!(by_token(&server, &token).await.0, StatusCode::OK);
+    assert_eq!(authenticate(&server, &token).await.0, StatusCode::OK);
 }
 
 #[tokio::test]
-async fn keys_outlive_their_server_for_a_while_and_not_for_ever() {
+async fn keys_are_used_for_a_limited_time_while_their_server_is_down() {
     let signer = Signer::ec("e");
     let keys = KeyServer::start(&[&signer]).await;
     let bounds = [("AUTH_REFRESH_S", "1"), ("AUTH_KEEP_KEYS_S", "4")];
@@ -187,15 +191,17 @@ async fn keys_outlive_their_server_for_a_while_and_not_for_ever() {
     keys.set_down(true);
     let failed_from = keys.fetches() + 2;
     until("fetches have failed", async || keys.fetches() >= failed_from).await;
-    assert_eq!(by_token(&server, &token).await.0, StatusCode::OK, "the keys of before still count");
-    until("they are too old", async || by_token(&server, &token).await.0 == StatusCode::SERVICE_UNAVAILABLE)
-        .await;
+    assert_eq!(authenticate(&server, &token).await.0, StatusCode::OK, "the last keys are still used");
+    until("the keys are too old", async || {
+        authenticate(&server, &token).await.0 == StatusCode::SERVICE_UNAVAILABLE
+    })
+    .await;
     keys.set_down(false);
-    until("they are confirmed", async || by_token(&server, &token).await.0 == StatusCode::OK).await;
+    until("the keys are confirmed", async || authenticate(&server, &token).await.0 == StatusCode::OK).await;
 }
 
 #[tokio::test]
-async fn keys_may_lie_in_a_file() {
+async fn keys_can_be_read_from_a_file() {
     let signer = Signer::ec("e");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("keys.json");
@@ -207,11 +213,11 @@ async fn keys_may_lie_in_a_file() {
         ("AUTH_ISSUER", crate::issuer::ISSUER),
     ];
     let server = Server::start_with(&settings).await;
-    assert_eq!(by_token(&server, &signer.token(&claims("ann"))).await.0, StatusCode::OK);
+    assert_eq!(authenticate(&server, &signer.token(&claims("ann"))).await.0, StatusCode::OK);
 }
 
 #[tokio::test]
-async fn the_test_header_never_overrules_a_token() {
+async fn the_test_header_never_overrides_a_token() {
     let signer = Signer::ec("e");
     let keys = KeyServer::start(&[&signer]).await;
     let bearer = format!("Bearer {}", signer.token(&claims("ann")));
@@ -219,9 +225,9 @@ async fn the_test_header_never_overrules_a_token() {
     let (ann, bob) = (("x-mock-user-id", "ann"), ("x-mock-user-id", "bob"));
 
     let strict = Server::start_with(&keys.settings()).await;
-    assert_eq!(list(&strict, &[ann]).await.0, UNAUTHORIZED, "it is switched off");
-    assert_eq!(list(&strict, &[token, bob]).await.0, StatusCode::OK, "and not looked at");
-    assert_eq!(list(&strict, &[token, token]).await.0, UNAUTHORIZED, "two tokens name nobody");
+    assert_eq!(list(&strict, &[ann]).await.0, UNAUTHORIZED, "the test header is switched off");
+    assert_eq!(list(&strict, &[token, bob]).await.0, StatusCode::OK, "and ignored");
+    assert_eq!(list(&strict, &[token, token]).await.0, UNAUTHORIZED, "two tokens are refused");
 
     let both = keys.settings().into_iter().chain([("TEST_IDENTITY_HEADER", "on")]);
     let both = Server::start_with(&both.collect::<Vec<_>>()).await;
@@ -233,7 +239,7 @@ async fn the_test_header_never_overrules_a_token() {
 }
 
 #[tokio::test]
-async fn a_token_decides_over_grpc_as_over_http() {
+async fn tokens_are_checked_over_grpc_as_over_http() {
     let signer = Signer::ec("e");
     let keys = KeyServer::start(&[&signer]).await;
     let server = Server::start_with(&keys.settings()).await;

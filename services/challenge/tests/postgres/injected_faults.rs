@@ -1,13 +1,13 @@
-//! The faults of the store that only PostgreSQL can show.
+//! The injected faults that apply only to PostgreSQL.
 
-use crate::home::Home;
+use crate::database::TestDatabase;
 use crate::process::Process;
 use crate::support::{Player, Publisher};
 
-/// What PostgreSQL counted of five players' goals after `faults` and ten events of one of them, once it is known.
+/// A statistic of the table of goals, after five players were initialised and one of them had ten events, with `faults`.
 async fn counted(faults: &str, column: &str) -> i64 {
-    let home = Home::new();
-    let process = Process::start_with(&home, &[("INJECT_FAULTS", faults.to_owned())]);
+    let database = TestDatabase::new();
+    let process = Process::start_with(&database, &[("INJECT_FAULTS", faults.to_owned())]);
     for user in ["ann", "ben", "cat", "dan", "eve"] {
         Player::new(process.addresses.http.unwrap(), user).initialize().await;
     }
@@ -15,22 +15,22 @@ async fn counted(faults: &str, column: &str) -> i64 {
     for event in 0..10 {
         publisher.log_in("ann", &event.to_string()).await.unwrap();
     }
-    // What a connection has read is known once it has ended.
+    // PostgreSQL publishes the statistics of a connection when it ends.
     assert!(process.terminate().success());
-    home.count(&format!("SELECT {column} FROM pg_stat_user_tables WHERE relname = 'user_goal_progress'"))
+    database.count(&format!("SELECT {column} FROM pg_stat_user_tables WHERE relname = 'user_goal_progress'"))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn goals_are_read_one_by_one() {
     let usual = counted("leak-memory=1", "idx_scan").await;
     let slow = counted("goal-by-goal=2", "idx_scan").await;
-    // Ten events, each twice the ten goals of one player and the list of them.
+    // Ten events: each reads twice the ten goals of one player, and the list of them.
     assert!(slow >= usual + 220, "{usual} {slow}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_whole_table_is_read() {
-    // Through an index or not: the database is told to use one even where it serves nothing.
+    // With or without an index: the database is configured to prefer one even where it does not help.
     let rows = "seq_tup_read + idx_tup_fetch";
     let usual = counted("leak-memory=1", rows).await;
     let slow = counted("unindexed=2", rows).await;

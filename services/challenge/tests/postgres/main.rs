@@ -1,32 +1,32 @@
-//! One behaviour: the tests of the embedded store, against a real PostgreSQL; and what only PostgreSQL can show.
+//! The tests of the embedded store, run against a real PostgreSQL, and tests that apply only to PostgreSQL.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
-use home::Kind;
+use database::StoreKind;
 
-const STORE: Kind = Kind::Postgres;
+const STORE: StoreKind = StoreKind::Postgres;
 
+#[path = "../it/all_goals.rs"]
+mod all_goals;
 #[path = "../it/bad_input.rs"]
 mod bad_input;
 #[path = "../it/claims.rs"]
 mod claims;
 #[path = "../it/clock.rs"]
 mod clock;
+#[path = "../it/database.rs"]
+mod database;
 #[path = "../it/events.rs"]
 mod events;
-mod faults;
-#[path = "../it/full.rs"]
-mod full;
 #[path = "../it/grpc.rs"]
 mod grpc;
-#[path = "../it/home.rs"]
-mod home;
 #[cfg(feature = "faults")]
 mod injected_faults;
 #[path = "../it/issuer.rs"]
 mod issuer;
 #[path = "../it/killed.rs"]
 mod killed;
+mod outages;
 #[path = "../it/pitfalls.rs"]
 mod pitfalls;
 #[path = "../it/players.rs"]

@@ -1,18 +1,24 @@
-//! Two ways in which the writing of events could be slow, put in on purpose.
+//! Two faults that make the writing of events slow, injected on purpose.
 
-use super::statements::Writing;
-use crate::faults::{GOAL_BY_GOAL, UNINDEXED};
-use crate::store::needs::Needs;
-use kit::faults::{FaultCounter, amount};
 use std::collections::BTreeSet;
+
+use kit::faults::{FaultCounter, amount};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error};
 
+use super::statements::WriterStatements;
+use crate::faults::{GOAL_BY_GOAL, UNINDEXED};
+use crate::store::read_set::ReadSet;
+
 static GROUPS: FaultCounter = FaultCounter::new();
 
-/// Puts them into a transaction that writes events.
-pub(super) async fn strike(client: &Client, statements: &Writing, needs: &Needs<'_>) -> Result<(), Error> {
-    let users: BTreeSet<&str> = needs.keys.iter().map(|(user, _)| user.as_str()).collect();
+/// Injects them into a transaction that writes events.
+pub(super) async fn strike(
+    client: &Client,
+    statements: &WriterStatements,
+    read_set: &ReadSet<'_>,
+) -> Result<(), Error> {
+    let users: BTreeSet<&str> = read_set.events.iter().map(|event| event.user.as_str()).collect();
     if users.is_empty() {
         return Ok(());
     }
@@ -25,7 +31,11 @@ pub(super) async fn strike(client: &Client, statements: &Writing, needs: &Needs<
     Ok(())
 }
 
-async fn goal_by_goal(client: &Client, statements: &Writing, users: &BTreeSet<&str>) -> Result<(), Error> {
+async fn goal_by_goal(
+    client: &Client,
+    statements: &WriterStatements,
+    users: &BTreeSet<&str>,
+) -> Result<(), Error> {
     for user in users {
         for row in client.query(&statements.users, &[&[*user].as_slice()]).await? {
             let goal: &str = row.try_get(1)?;

@@ -1,54 +1,55 @@
-//! What is to be done now and then on a connection of its own: see whether the server answers, forget expired event
-//! ids, look for open claims.
+//! Periodic work on a connection of its own: check whether the server answers, delete expired event ids, find open
+//! claims.
 
-use super::rows;
-use super::statements::Chores;
-use crate::store::StoreError;
-use crate::store::claims::{ClaimIntent, OnTheirWay};
-use kit::postgres::Stamp;
-use kit::postgres::{Connector, Link, within};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+
+use kit::postgres::{Connector, Link, Stamp, within};
 use tokio::time::MissedTickBehavior;
 use tokio_postgres::types::ToSql;
 
-/// Between two looks whether the server answers.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// A look that takes longer counts as no answer.
-const LOOK_WITHIN: Duration = Duration::from_secs(2);
-/// Looks between two deletions of expired ids.
-const LOOKS_A_DELETION: u64 = 60;
-/// As `EXPIRED_IDS` says.
-const DELETED_AT_ONCE: u64 = 20_000;
+use super::rows;
+use super::statements::MaintenanceStatements;
+use crate::store::StoreError;
+use crate::store::claims::{ClaimIntent, InFlightWindow};
 
-pub(super) struct Caretaker {
-    link: tokio::sync::Mutex<Link<Chores>>,
+/// Between two checks whether the server answers.
+const CHECK_PERIOD: Duration = Duration::from_secs(1);
+/// A check that takes longer counts as no answer.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
+/// Checks between two deletions of expired ids.
+const CHECKS_PER_DELETION: u64 = 60;
+/// The limit in `EXPIRED_IDS`.
+const MAX_DELETED: u64 = 20_000;
+
+pub(super) struct MaintenanceTask {
+    link: tokio::sync::Mutex<Link<MaintenanceStatements>>,
     event_ids_for: Duration,
-    seen: Mutex<Result<(), StoreError>>,
+    last_check: Mutex<Result<(), StoreError>>,
 }
 
-impl Caretaker {
+impl MaintenanceTask {
     pub(super) fn new(connector: &Connector, event_ids_for: Duration) -> Self {
         let link = tokio::sync::Mutex::new(Link::new(connector.clone()));
-        Self { link, event_ids_for, seen: Mutex::new(Ok(())) }
+        Self { link, event_ids_for, last_check: Mutex::new(Ok(())) }
     }
 
-    /// Whether the server answered when last looked.
-    pub(super) fn last_seen(&self) -> Result<(), StoreError> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Whether the server answered the last check.
+    pub(super) fn last_check(&self) -> Result<(), StoreError> {
+        self.last_check.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Looks every second, and deletes every minute, until the task is ended.
+    /// Checks every second, and deletes every minute, until the task is ended.
     pub(super) async fn run(self: Arc<Self>) {
-        let mut ticks = tokio::time::interval(LOOK_EVERY);
+        let mut ticks = tokio::time::interval(CHECK_PERIOD);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut has_more = false;
-        for look in 0_u64.. {
+        for check in 0_u64.. {
             ticks.tick().await;
-            let seen = self.look().await;
-            *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = seen;
-            if look % LOOKS_A_DELETION == 0 || has_more {
-                has_more = self.forget_expired().await.unwrap_or_else(|error| {
+            let answered = self.check().await;
+            *self.last_check.lock().unwrap_or_else(PoisonError::into_inner) = answered;
+            if check % CHECKS_PER_DELETION == 0 || has_more {
+                has_more = self.delete_expired().await.unwrap_or_else(|error| {
                     tracing::warn!(%error, "expired event ids could not be deleted");
                     false
                 });
@@ -56,19 +57,19 @@ impl Caretaker {
         }
     }
 
-    async fn look(&self) -> Result<(), StoreError> {
+    async fn check(&self) -> Result<(), StoreError> {
         let mut link = self.link.lock().await;
         let session = link.session().await?;
-        let outcome = within(LOOK_WITHIN, session.client().batch_execute("SELECT 1")).await;
+        let outcome = within(CHECK_TIMEOUT, session.client().batch_execute("SELECT 1")).await;
         if let Err(error) = &outcome {
             link.recover(error).await;
         }
         outcome
     }
 
-    /// Deletes some; true when there may be more. Replicas may do this at the same time: each deletes what the
-    /// others have not.
-    async fn forget_expired(&self) -> Result<bool, StoreError> {
+    /// Deletes expired event ids, a bounded number at once; true when there may be more. Replicas may do this at the
+    /// same time: each deletes what the others have not.
+    async fn delete_expired(&self) -> Result<bool, StoreError> {
         let age_s = self.event_ids_for.as_secs_f64();
         let mut link = self.link.lock().await;
         let patience = link.answer_timeout();
@@ -78,18 +79,21 @@ impl Caretaker {
         if let Err(error) = &outcome {
             link.recover(error).await;
         }
-        outcome.map(|ids| ids == DELETED_AT_ONCE)
+        outcome.map(|ids| ids == MAX_DELETED)
     }
 
-    pub(super) async fn pending_claims(&self, but: OnTheirWay) -> Result<Vec<ClaimIntent>, StoreError> {
+    pub(super) async fn pending_claims(
+        &self,
+        in_flight: InFlightWindow,
+    ) -> Result<Vec<ClaimIntent>, StoreError> {
         let mut link = self.link.lock().await;
         let patience = link.answer_timeout();
         let session = link.session().await?;
         let reading = async {
-            let edges: [&(dyn ToSql + Sync); 2] = [&Stamp(but.from), &Stamp(but.until)];
+            let edges: [&(dyn ToSql + Sync); 2] = [&Stamp(in_flight.from), &Stamp(in_flight.until)];
             let rows = session.client().query(&session.statements.pending, &edges).await?;
             let claims = rows.iter().filter_map(|row| rows::claim(row).transpose());
-            claims.map(|claim| claim.map(|recorded| recorded.intent)).collect::<Result<Vec<_>, _>>()
+            claims.map(|claim| claim.map(|stored| stored.intent)).collect::<Result<Vec<_>, _>>()
         };
         let outcome = within(patience, reading).await;
         if let Err(error) = &outcome {

@@ -1,13 +1,15 @@
-//! What PostgreSQL does for each statement on a table of some size: every one finds its rows by an index, and every
-//! index is there for a statement.
+//! The plans of PostgreSQL for each statement on tables of some size: every statement finds its rows by an index, and
+//! every index serves a statement.
 
-use super::{schema, statements};
+use std::collections::BTreeSet;
+
 use kit::env::Env;
 use kit::postgres::{Connector, ServerOptions, connect_with_retry, migrate};
 use peers::postgres::{Cluster, Options};
-use std::collections::BTreeSet;
 
-/// Enough users that reading a whole table is never the cheaper way.
+use super::{schema, statements};
+
+/// Enough users that a sequential scan is never the cheaper plan.
 const FILL: &str = "
     INSERT INTO players SELECT 'user-' || n FROM generate_series(1, 20000) n;
     INSERT INTO user_goal_progress (user_id, goal_id, value, is_active, completed_at)
@@ -19,8 +21,8 @@ const FILL: &str = "
     INSERT INTO reward_ledger SELECT 'user-' || n, 'key-' || n, 'ITEM', 'x', 1, now() FROM generate_series(1, 20000) n;
     ANALYZE";
 
-/// Each statement with a group of two users, as a server plans it when it knows the parameters.
-const ASKED: [(&str, &str, &str); 10] = [
+/// Name, statement and parameters, for a group of two users: a server plans it with known parameters.
+const STATEMENTS: [(&str, &str, &str); 10] = [
     ("lock players", statements::LOCK_PLAYERS, "'{user-1,user-2}'"),
     ("take ids", statements::TAKE_IDS, "'{user-1}', '{00000000-0000-0000-0000-000000000001}'"),
     ("users", statements::USERS, "'{user-1,user-2}'"),
@@ -50,31 +52,30 @@ async fn every_statement_uses_an_index_and_every_index_has_its_statement() {
     connected.client.batch_execute("SET statement_timeout = 0").await.unwrap();
     connected.client.batch_execute(FILL).await.unwrap();
     let mut all = String::new();
-    for (name, statement, parameters) in ASKED {
-        let plan = explained(&connected.client, (statement, parameters)).await;
+    for (name, statement, parameters) in STATEMENTS {
+        let plan = explain(&connected.client, statement, parameters).await;
         assert!(!plan.contains("Seq Scan on"), "{name}:\n{plan}");
         all += &format!("{name}\n{plan}\n");
     }
     // By the whole key: by the user alone, a few goals would cost as much as all of them.
     assert!(all.contains("Index Cond: ((user_id = unnest.unnest) AND (goal_id = unnest.unnest_1))"), "{all}");
-    // What has expired is found by its index; how it is then deleted by key depends on how much that is.
+    // Expired ids are found by their index; the plan by which they are then deleted depends on their number.
     let all_but_the_last_590_minutes = "35400";
-    let asked = (statements::EXPIRED_IDS, all_but_the_last_590_minutes);
-    let plan = explained(&connected.client, asked).await;
+    let plan = explain(&connected.client, statements::EXPIRED_IDS, all_but_the_last_590_minutes).await;
     assert!(plan.contains("Bitmap Index Scan on event_ids_seen_at"), "{plan}");
     all += &plan;
     let indexes = connected.client.query("SELECT indexname FROM pg_indexes WHERE schemaname = 'public'", &[]);
     let indexes: BTreeSet<String> = indexes.await.unwrap().iter().map(|row| row.get(0)).collect();
     let unused: Vec<_> = indexes.iter().filter(|name| !all.contains(name.as_str())).collect();
-    // The steps of the schema are a handful of rows that only a start reads.
+    // The table of schema versions has a few rows, read only at a start.
     assert_eq!(unused, ["schema_steps_pkey"], "{all}");
 }
 
-async fn explained(client: &tokio_postgres::Client, (statement, parameters): (&str, &str)) -> String {
-    let prepared = format!("DEALLOCATE ALL; PREPARE asked AS {statement}");
+async fn explain(client: &tokio_postgres::Client, statement: &str, parameters: &str) -> String {
+    let prepared = format!("DEALLOCATE ALL; PREPARE explained AS {statement}");
     client.batch_execute(&prepared).await.unwrap();
-    let asked = format!("EXPLAIN (COSTS OFF) EXECUTE asked({parameters})");
-    let lines = client.simple_query(&asked).await.unwrap();
+    let query = format!("EXPLAIN (COSTS OFF) EXECUTE explained({parameters})");
+    let lines = client.simple_query(&query).await.unwrap();
     let line = |message: &tokio_postgres::SimpleQueryMessage| match message {
         tokio_postgres::SimpleQueryMessage::Row(row) => {
             Some(format!("  {}\n", row.get(0).unwrap_or_default()))

@@ -1,27 +1,29 @@
-//! A reader: one task, one connection. Requests that come in while it waits for an answer are asked together, so
-//! that a busy service asks less often and an idle one does not wait.
+//! A reader: one task, one connection. Requests that arrive while it waits for the database are combined into the next
+//! query, so that a busy service sends fewer queries and an idle one does not wait.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use kit::metrics::{Metrics, seconds_histogram};
+use kit::postgres::{Connector, Link, within};
+use prometheus_client::metrics::histogram::Histogram;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::oneshot;
 
 use super::rows;
-use super::statements::Reading;
+use super::statements::ReaderStatements;
 use crate::catalog::Catalog;
 use crate::rules::UserGoals;
 use crate::store::StoreError;
 use crate::user::UserId;
-use kit::metrics::{Metrics, seconds_histogram};
-use kit::postgres::{Connector, Link, within};
-use prometheus_client::metrics::histogram::Histogram;
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::time::Instant;
-use tokio::sync::mpsc::UnboundedReceiver;
-use tokio::sync::oneshot;
 
-/// Users asked for together at most: bounds how long the first one waits for the others' rows.
-const MAX_TOGETHER: usize = 64;
-const TOGETHER_BOUNDS: [f64; 7] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
+/// Users in one query at most: bounds how long the first one waits for the others' rows.
+const MAX_USERS: usize = 64;
+const USERS_BOUNDS: [f64; 7] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
 
-/// One user's rows are wanted.
-pub(super) struct Ask {
+/// A request for one user's rows.
+pub(super) struct ReadRequest {
     pub(super) user: UserId,
     pub(super) since: Instant,
     pub(super) reply: oneshot::Sender<Result<UserGoals, StoreError>>,
@@ -29,61 +31,61 @@ pub(super) struct Ask {
 
 /// The readers' histograms. Clones share them.
 #[derive(Clone)]
-pub(super) struct Reads {
-    together: Histogram,
+pub(super) struct ReadMetrics {
+    users: Histogram,
     wait_seconds: Histogram,
 }
 
-impl Reads {
+impl ReadMetrics {
     pub(super) fn register(metrics: &Metrics) -> Self {
-        let reads = Self { together: Histogram::new(TOGETHER_BOUNDS), wait_seconds: seconds_histogram() };
-        let all = reads.clone();
+        let own = Self { users: Histogram::new(USERS_BOUNDS), wait_seconds: seconds_histogram() };
+        let all = own.clone();
         metrics.register(|registry| {
-            registry.register("store_read_users", "Users asked for in one query", all.together);
+            registry.register("store_read_users", "Users read in one query", all.users);
             let help = "Time that a read waits for a connection before its query is sent";
             registry.register("store_read_wait_seconds", help, all.wait_seconds);
         });
-        reads
+        own
     }
 }
 
 pub(super) struct Reader {
-    link: Link<Reading>,
+    link: Link<ReaderStatements>,
     catalog: Arc<Catalog>,
-    reads: Reads,
+    metrics: ReadMetrics,
 }
 
 impl Reader {
-    pub(super) fn new(connector: &Connector, catalog: Arc<Catalog>, reads: Reads) -> Self {
-        Self { link: Link::new(connector.clone()), catalog, reads }
+    pub(super) fn new(connector: &Connector, catalog: Arc<Catalog>, metrics: ReadMetrics) -> Self {
+        Self { link: Link::new(connector.clone()), catalog, metrics }
     }
 
-    /// Connects before there is anything to do.
+    /// Connects before the first request arrives.
     pub(super) async fn warm_up(&mut self) -> Result<(), StoreError> {
         self.link.session().await.map(drop)
     }
 
-    /// Ends when nobody is left to ask. The channel is not bounded itself: who asks holds a place in a limit.
-    pub(super) async fn run(mut self, mut asks: UnboundedReceiver<Ask>) {
-        let mut together = Vec::with_capacity(MAX_TOGETHER);
-        while asks.recv_many(&mut together, MAX_TOGETHER).await > 0 {
-            // Who has gone away meanwhile needs no rows.
-            together.retain(|ask: &Ask| !ask.reply.is_closed());
-            self.reads.together.observe(together.len() as f64);
-            together
-                .iter()
-                .for_each(|ask| self.reads.wait_seconds.observe(ask.since.elapsed().as_secs_f64()));
-            let users: Vec<&str> = together.iter().map(|ask| ask.user.as_str()).collect();
+    /// Ends when every sender is gone. The channel itself is unbounded: each sender holds a slot of a limit.
+    pub(super) async fn run(mut self, mut requests: UnboundedReceiver<ReadRequest>) {
+        let mut together = Vec::with_capacity(MAX_USERS);
+        while requests.recv_many(&mut together, MAX_USERS).await > 0 {
+            // A caller that no longer waits needs no rows.
+            together.retain(|request: &ReadRequest| !request.reply.is_closed());
+            self.metrics.users.observe(together.len() as f64);
+            for request in &together {
+                self.metrics.wait_seconds.observe(request.since.elapsed().as_secs_f64());
+            }
+            let users: Vec<&str> = together.iter().map(|request| request.user.as_str()).collect();
             let outcome = self.read(&users).await;
-            for ask in together.drain(..) {
+            for request in together.drain(..) {
                 let goals =
-                    outcome.as_ref().map(|by_user| by_user.get(&ask.user).cloned().unwrap_or_default());
-                let _caller_gone = ask.reply.send(goals.map_err(Clone::clone));
+                    outcome.as_ref().map(|by_user| by_user.get(&request.user).cloned().unwrap_or_default());
+                let _caller_gone = request.reply.send(goals.map_err(Clone::clone));
             }
         }
     }
 
-    /// Reading twice does no harm, so a connection that broke while it was idle costs nobody a refusal.
+    /// A read can be repeated, so a connection that broke while it was idle fails no request.
     async fn read(&mut self, users: &[&str]) -> Result<HashMap<UserId, UserGoals>, StoreError> {
         match self.read_once(users).await {
             Err(StoreError::Unreachable(_)) => self.read_once(users).await,

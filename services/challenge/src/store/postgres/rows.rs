@@ -1,18 +1,21 @@
-//! Rows to and from PostgreSQL: a group's rows travel as one array a column.
+//! Rows to and from PostgreSQL: a group's rows are sent as one array per column.
 
-use crate::catalog::Catalog;
-use crate::rewards::Grant;
-use crate::rules::{GoalRow, UserGoals};
-use crate::store::claims::{ClaimIntent, Recorded};
-use crate::user::UserId;
+use std::collections::HashMap;
+
 use kit::clock::UtcMs;
 use kit::postgres::Stamp;
-use std::collections::HashMap;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row};
 
-/// The goals of each user among rows of `USERS` or `GOALS`. Rows of goals that the file no longer names are left alone: they
-/// come back with the goal.
+use crate::catalog::Catalog;
+use crate::grant::Grant;
+use crate::rules::{GoalRow, UserGoals};
+use crate::store::batch::ChangedRow;
+use crate::store::claims::{ClaimChange, ClaimIntent, StoredClaim};
+use crate::user::UserId;
+
+/// The goals of each user among rows of `USERS` or `GOALS`. Rows of goals that are not in the challenge file are skipped
+/// and stay in the table: if the goal comes back, so does its row.
 pub(super) fn goals(rows: &[Row], catalog: &Catalog) -> Result<HashMap<UserId, UserGoals>, Error> {
     let mut by_user: HashMap<&str, Vec<GoalRow>> = HashMap::new();
     for row in rows {
@@ -20,7 +23,7 @@ pub(super) fn goals(rows: &[Row], catalog: &Catalog) -> Result<HashMap<UserId, U
             by_user.entry(row.try_get(0)?).or_default().push(goal);
         }
     }
-    // Whoever is stored was a fit id when it came in.
+    // Every stored id was valid when it was written.
     let users =
         by_user.into_iter().filter_map(|(user, rows)| Some((UserId::new(user)?, UserGoals::new(rows))));
     Ok(users.collect())
@@ -40,13 +43,13 @@ fn goal(row: &Row, catalog: &Catalog) -> Result<Option<GoalRow>, Error> {
         period: row.try_get(8)?,
         expires_at: time(9)?,
         baseline_version: row.try_get(10)?,
-        baseline_told_at: time(11)?,
+        baseline_occurred_at: time(11)?,
         is_changed: false,
     }))
 }
 
-/// A row of `CLAIMS` or `PENDING`; `None` when its user is no fit id.
-pub(super) fn claim(row: &Row) -> Result<Option<Recorded>, Error> {
+/// A row of `CLAIMS` or `PENDING`; `None` when its user id is invalid.
+pub(super) fn claim(row: &Row) -> Result<Option<StoredClaim>, Error> {
     let Some(user) = UserId::new(row.try_get(0)?) else { return Ok(None) };
     let grant = Grant {
         idempotency_key: row.try_get(3)?,
@@ -56,12 +59,12 @@ pub(super) fn claim(row: &Row) -> Result<Option<Recorded>, Error> {
         quantity: row.try_get(6)?,
     };
     let intent = ClaimIntent { user, goal_id: row.try_get(1)?, period: row.try_get(2)?, grant };
-    Ok(Some(Recorded { intent, is_granted: row.try_get(7)? }))
+    Ok(Some(StoredClaim { intent, is_granted: row.try_get(7)? }))
 }
 
-/// Rows as one array a column, in the order of `SAVE_ROWS`.
+/// Rows as one array per column, in the order of `SAVE_ROWS`.
 #[derive(Default)]
-pub(super) struct Columns<'a> {
+pub(super) struct RowColumns<'a> {
     users: Vec<&'a str>,
     goals: Vec<&'a str>,
     values: Vec<i32>,
@@ -73,14 +76,14 @@ pub(super) struct Columns<'a> {
     periods: Vec<i64>,
     expires_at: Vec<Option<Stamp>>,
     baseline_versions: Vec<Option<i64>>,
-    baselines_told_at: Vec<Option<Stamp>>,
+    baselines_occurred_at: Vec<Option<Stamp>>,
 }
 
-impl<'a> Columns<'a> {
-    pub(super) fn of(rows: &'a [(UserId, GoalRow)], catalog: &'a Catalog) -> Self {
+impl<'a> RowColumns<'a> {
+    pub(super) fn of(rows: &'a [ChangedRow], catalog: &'a Catalog) -> Self {
         let mut columns = Self::default();
         let stamp = |time: Option<UtcMs>| time.map(Stamp);
-        for (user, row) in rows {
+        for ChangedRow { user, row } in rows {
             columns.users.push(user.as_str());
             columns.goals.push(&catalog.goal(row.goal).id);
             columns.values.push(row.value);
@@ -92,7 +95,7 @@ impl<'a> Columns<'a> {
             columns.periods.push(row.period);
             columns.expires_at.push(stamp(row.expires_at));
             columns.baseline_versions.push(row.baseline_version);
-            columns.baselines_told_at.push(stamp(row.baseline_told_at));
+            columns.baselines_occurred_at.push(stamp(row.baseline_occurred_at));
         }
         columns
     }
@@ -110,12 +113,12 @@ impl<'a> Columns<'a> {
             &self.periods,
             &self.expires_at,
             &self.baseline_versions,
-            &self.baselines_told_at,
+            &self.baselines_occurred_at,
         ]
     }
 }
 
-/// Claims as one array a column, in the order of `SAVE_CLAIMS`.
+/// Claims as one array per column, in the order of `SAVE_CLAIMS`.
 #[derive(Default)]
 pub(super) struct ClaimColumns<'a> {
     users: Vec<&'a str>,
@@ -130,9 +133,9 @@ pub(super) struct ClaimColumns<'a> {
 }
 
 impl<'a> ClaimColumns<'a> {
-    pub(super) fn of(claims: &'a [(ClaimIntent, Option<UtcMs>)], now: UtcMs) -> Self {
+    pub(super) fn of(claims: &'a [ClaimChange], now: UtcMs) -> Self {
         let mut columns = Self::default();
-        for (intent, granted_at) in claims {
+        for ClaimChange { intent, granted_at } in claims {
             columns.users.push(intent.user.as_str());
             columns.goals.push(&intent.goal_id);
             columns.periods.push(intent.period);
@@ -161,7 +164,7 @@ impl<'a> ClaimColumns<'a> {
     }
 }
 
-/// Grants as one array a column, in the order of `ENTER_GRANTS`.
+/// Grants as one array per column, in the order of `ENTER_GRANTS`.
 #[derive(Default)]
 pub(super) struct GrantColumns<'a> {
     users: Vec<&'a str>,

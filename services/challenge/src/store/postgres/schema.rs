@@ -1,11 +1,11 @@
-//! The schema in PostgreSQL: forward only, one step a version.
+//! The schema in PostgreSQL: forward only, one entry per version.
 
-/// Each entry brings the schema from its place to the next. Entries are never changed, only added.
+/// Each entry brings the schema from its version to the next. Entries are never changed, only added.
 ///
-/// Every table begins with the user, who is part of every key: split by user, each statement stays on one shard.
-/// `players` has a row for each user who was ever written: locking it makes the user's writes take turns over all
+/// The user is the first column of every table and part of every key: partitioned by user, each statement stays on one
+/// shard. `players` has a row for each user who was ever written: locking it serialises the user's writes over all
 /// replicas. `user_goal_progress` has no index besides its key, so that an update of a row stays on its page.
-/// `event_ids` is written in the order of time, so a block-range index finds what has expired at no cost to writes.
+/// `event_ids` is written in the order of time, so a block-range index finds expired ids at no cost to writes.
 pub(super) const MIGRATIONS: [&str; 1] = ["
     CREATE TABLE players (
         user_id TEXT PRIMARY KEY

@@ -1,24 +1,25 @@
-//! Every statement, as text and prepared. A user is part of each but three: two are chores that look for what is
-//! old (`EXPIRED_IDS`, `PENDING`), one asks whether the server is there.
+//! Every statement, as text and prepared. Each names its users, except three: two find old rows (`EXPIRED_IDS`,
+//! `PENDING`), one checks whether the server answers.
 
 use kit::postgres::Prepared;
 use tokio_postgres::{Client, Error, Statement};
 
-/// Makes the missing rows of `players` and locks all of them, in the order given: two groups that share users can
-/// wait for each other, never in a circle. The condition keeps existing rows from being written.
+/// Inserts the missing rows of `players` and locks all of them, in the order given: two groups that share users can
+/// wait for each other, but cannot deadlock. The condition keeps existing rows from being written.
 pub(super) const LOCK_PLAYERS: &str = "
     INSERT INTO players (user_id) SELECT unnest($1::text[])
     ON CONFLICT (user_id) DO UPDATE SET user_id = excluded.user_id WHERE false";
-/// Remembers events, at the server's time of day: replicas have clocks of their own. Returns those that were not known.
+/// Remembers events, stamped by the server, because the replicas' clocks differ. Returns those that were not known.
 pub(super) const TAKE_IDS: &str = "
     INSERT INTO event_ids (user_id, event_key, seen_at)
     SELECT user_id, event_key, now() FROM unnest($1::text[], $2::uuid[]) AS taken (user_id, event_key)
     ON CONFLICT (user_id, event_key) DO NOTHING RETURNING event_key";
+/// All goals of some users.
 pub(super) const USERS: &str = "
     SELECT user_id, goal_id, value, baseline_value, is_active, assigned_at, completed_at, claimed_at, period,
            expires_at, baseline_version, baseline_told_at
     FROM user_goal_progress WHERE user_id = ANY($1)";
-/// The same of some goals alone.
+/// Some goals of some users.
 pub(super) const GOALS: &str = "
     SELECT user_id, goal_id, value, baseline_value, is_active, assigned_at, completed_at, claimed_at, period,
            expires_at, baseline_version, baseline_told_at
@@ -45,7 +46,7 @@ pub(super) const SAVE_CLAIMS: &str = "
     FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::int[],
                 $8::timestamptz[], $9::timestamptz[])
     ON CONFLICT (user_id, goal_id, period) DO UPDATE SET granted_at = excluded.granted_at";
-/// For goals that have left the file, so that they are still claimed should they come back.
+/// For goals that were removed from the challenge file: if they come back, they are still claimed.
 pub(super) const MARK_CLAIMED: &str = "
     UPDATE user_goal_progress AS row SET claimed_at = $4, completed_at = coalesce(completed_at, $4)
     FROM unnest($1::text[], $2::text[], $3::bigint[]) AS claimed (user_id, goal_id, period)
@@ -60,14 +61,14 @@ pub(super) const PENDING: &str = "
     SELECT user_id, goal_id, period, idempotency_key, reward_type, reward_id, quantity, false
     FROM claims WHERE granted_at IS NULL AND (requested_at < $1 OR requested_at > $2)
     ORDER BY requested_at LIMIT 1000";
-/// What was seen so many seconds ago. A bounded number at a time, so that any backlog is worked off within the limit on
-/// a statement.
+/// Ids seen longer ago than a number of seconds. A bounded number at a time, so that a backlog of any size is deleted
+/// within the limit on a statement.
 pub(super) const EXPIRED_IDS: &str = "
     DELETE FROM event_ids WHERE (user_id, event_key) IN
         (SELECT user_id, event_key FROM event_ids WHERE seen_at < now() - make_interval(secs => $1) LIMIT 20000)";
 
-/// A writer's.
-pub(super) struct Writing {
+/// The statements of a writer.
+pub(super) struct WriterStatements {
     pub(super) lock_players: Statement,
     pub(super) take_ids: Statement,
     pub(super) users: Statement,
@@ -79,7 +80,7 @@ pub(super) struct Writing {
     pub(super) enter_grants: Statement,
 }
 
-impl Prepared for Writing {
+impl Prepared for WriterStatements {
     async fn prepare(client: &Client) -> Result<Self, Error> {
         Ok(Self {
             lock_players: client.prepare(LOCK_PLAYERS).await?,
@@ -95,24 +96,24 @@ impl Prepared for Writing {
     }
 }
 
-/// A reader's.
-pub(super) struct Reading {
+/// The statements of a reader.
+pub(super) struct ReaderStatements {
     pub(super) users: Statement,
 }
 
-impl Prepared for Reading {
+impl Prepared for ReaderStatements {
     async fn prepare(client: &Client) -> Result<Self, Error> {
         Ok(Self { users: client.prepare(USERS).await? })
     }
 }
 
-/// What is needed now and then.
-pub(super) struct Chores {
+/// The statements of the maintenance task.
+pub(super) struct MaintenanceStatements {
     pub(super) pending: Statement,
     pub(super) expired_ids: Statement,
 }
 
-impl Prepared for Chores {
+impl Prepared for MaintenanceStatements {
     async fn prepare(client: &Client) -> Result<Self, Error> {
         Ok(Self { pending: client.prepare(PENDING).await?, expired_ids: client.prepare(EXPIRED_IDS).await? })
     }

@@ -1,170 +1,170 @@
-//! A writer: one task, one connection, one part of the users. It takes what has come in, runs it in one transaction,
-//! commits, then answers all. Two round trips a group, however many commands are in it.
+//! A writer: one task, one connection, one partition of the users. It collects the commands that have arrived, runs
+//! them in one transaction, commits, then sends all replies. Two round trips a group, however many commands are in it.
 
-use super::statements::Writing;
-use super::transaction::{load, write};
-use crate::catalog::Catalog;
-use crate::store::StoreError;
-use crate::store::batch::{self, Changes, Loaded};
-use crate::store::command::Command;
-use crate::store::counted::{Counted, Tally};
-use crate::store::needs::{Complete, Needs};
-use kit::clock::UtcMs;
-use kit::postgres::{Connector, Link, within};
 use std::sync::Arc;
 use std::time::Duration;
+
+use kit::clock::UtcMs;
+use kit::postgres::{Connector, Link, within};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// Commands in one transaction at most: bounds what one failure takes with it, and how long the first one waits.
+use super::statements::WriterStatements;
+use super::transaction::GroupTransaction;
+use crate::catalog::Catalog;
+use crate::store::StoreError;
+use crate::store::batch::{self, GroupChanges, LoadedGroup};
+use crate::store::command::Command;
+use crate::store::group::{CommandGroup, WriterMessage};
+use crate::store::metrics::{GroupCounts, GroupStart, StoreMetrics};
+use crate::store::read_set::{CompleteUsers, ReadSet};
+
+/// Commands in one transaction at most: bounds how many fail together, and how long the first one waits.
 const MAX_GROUP: usize = 1_024;
 /// Between a group that failed and the next attempt at the buffered events in it.
 const RETRY_PAUSE: Duration = Duration::from_millis(250);
 /// Attempts at what is still unwritten when the store is closed.
 const LAST_ATTEMPTS: usize = 10;
 
-/// What a writer is sent.
-pub(super) enum Message {
-    Command(Command),
-    Close,
-}
-
 pub(super) struct Writer {
-    link: Link<Writing>,
+    link: Link<WriterStatements>,
     catalog: Arc<Catalog>,
-    complete: Complete,
-    linger: Duration,
-    counted: Counted,
+    complete: CompleteUsers,
+    batch_delay: Duration,
+    metrics: StoreMetrics,
 }
 
 impl Writer {
     pub(super) fn new(
         connector: &Connector,
         catalog: Arc<Catalog>,
-        linger: Duration,
-        counted: Counted,
+        batch_delay: Duration,
+        metrics: StoreMetrics,
     ) -> Self {
-        Self { link: Link::new(connector.clone()), catalog, complete: Complete::default(), linger, counted }
+        let (link, complete) = (Link::new(connector.clone()), CompleteUsers::default());
+        Self { link, catalog, complete, batch_delay, metrics }
     }
 
-    /// Connects before there is anything to do.
+    /// Connects before the first group arrives.
     pub(super) async fn warm_up(&mut self) -> Result<(), StoreError> {
         self.link.session().await.map(drop)
     }
 
-    /// The channel is not bounded itself: what enters it holds a place in a limit of its caller.
-    pub(super) async fn run(mut self, mut messages: UnboundedReceiver<Message>) {
-        let mut again = Vec::new();
-        while let Some((group, is_last)) = self.gather(&mut messages, again).await {
-            again = self.commit(group).await;
-            if is_last {
-                return self.finish(again).await;
+    /// The channel itself is unbounded: each sender holds a slot of a limit.
+    pub(super) async fn run(mut self, mut messages: UnboundedReceiver<WriterMessage>) {
+        let mut retries = Vec::new();
+        while let Some(group) = self.gather(&mut messages, retries).await {
+            retries = self.commit(group.commands).await;
+            if group.is_last {
+                return self.finish(retries).await;
             }
-            if !again.is_empty() {
+            if !retries.is_empty() {
                 tokio::time::sleep(RETRY_PAUSE).await;
             }
         }
     }
 
-    /// What failed before and what has come in since; `None` when nobody is left to send anything. The flag tells
-    /// that the store is being closed.
+    /// The commands to be retried and those that have arrived since; `None` when every sender is gone.
     async fn gather(
         &self,
-        messages: &mut UnboundedReceiver<Message>,
-        again: Vec<Command>,
-    ) -> Option<(Vec<Command>, bool)> {
-        let is_first_attempt = again.is_empty();
-        let mut group = again;
-        let mut is_last = false;
-        let mut take = |message| match message {
-            Message::Command(command) => group.push(command),
-            Message::Close => is_last = true,
-        };
-        let mut taken = 0;
+        messages: &mut UnboundedReceiver<WriterMessage>,
+        retries: Vec<Command>,
+    ) -> Option<CommandGroup> {
+        let is_first_attempt = retries.is_empty();
+        let mut group = CommandGroup::retrying(retries);
+        let mut received = 0;
         if is_first_attempt {
-            take(messages.recv().await?);
-            taken = 1;
-            if !self.linger.is_zero() {
-                tokio::time::sleep(self.linger).await;
+            group.add(messages.recv().await?);
+            received = 1;
+            if !self.batch_delay.is_zero() {
+                tokio::time::sleep(self.batch_delay).await;
             }
         }
-        while taken < MAX_GROUP
+        while received < MAX_GROUP
             && let Ok(message) = messages.try_recv()
         {
-            take(message);
-            taken += 1;
+            group.add(message);
+            received += 1;
         }
-        Some((group, is_last))
+        Some(group)
     }
 
-    async fn finish(&mut self, mut again: Vec<Command>) {
+    async fn finish(&mut self, mut retries: Vec<Command>) {
         for _attempt in 0..LAST_ATTEMPTS {
-            if again.is_empty() {
+            if retries.is_empty() {
                 return;
             }
             tokio::time::sleep(RETRY_PAUSE).await;
-            again = self.commit(again).await;
+            retries = self.commit(retries).await;
         }
-        if !again.is_empty() {
+        if !retries.is_empty() {
             tracing::error!(
-                events = again.len(),
-                "buffered events were lost: the database did not take them"
+                events = retries.len(),
+                "buffered events were lost: the database did not accept them"
             );
         }
     }
 
-    /// Runs a group in one transaction and answers everyone; returns what must be tried again.
+    /// Runs a group in one transaction and sends every reply; returns the commands that must be retried.
     async fn commit(&mut self, group: Vec<Command>) -> Vec<Command> {
         if group.is_empty() {
             return group;
         }
-        let began = (group.len(), std::time::Instant::now());
+        let start = GroupStart::now(group.len());
         let now = UtcMs::now();
         let loaded = match self.load(&group).await {
             Ok(loaded) => loaded,
             Err(error) => {
-                self.counted.group(began, None);
-                tracing::error!(%error, commands = began.0, "a group could not be begun");
-                return batch::refuse(group, &error);
+                self.metrics.record_group(start, None);
+                tracing::error!(%error, commands = start.commands, "a group could not be begun");
+                return batch::reject(group, &error);
             }
         };
-        let done = batch::run(&self.catalog, group, loaded, now);
-        let written = self.write(&done.changes, now).await;
-        self.counted.group(began, written.is_ok().then(|| Tally::of(&done)).as_ref());
+        let outcome = batch::run(&self.catalog, group, loaded, now);
+        let written = self.write(&outcome.changes, now).await;
+        self.metrics.record_group(start, written.is_ok().then(|| GroupCounts::of(&outcome)).as_ref());
         match &written {
-            Ok(()) => self.complete.remember(&done.complete),
-            Err(error) => tracing::error!(%error, commands = began.0, "a group was not committed"),
+            Ok(()) => self.complete.remember(&outcome.complete),
+            Err(error) => tracing::error!(%error, commands = start.commands, "a group was not committed"),
         }
-        batch::answer(done.answers, written.err().as_ref())
+        batch::send_replies(outcome.replies, written.err().as_ref())
     }
 
-    /// Begins the transaction, makes the users' other writers wait, and reads. Nothing has been asked to be kept
-    /// yet, so on a connection that broke while it was idle all of it is done once more on a new one.
-    async fn load(&mut self, group: &[Command]) -> Result<Loaded, StoreError> {
+    /// Begins the transaction, locks the users, and reads. Nothing has been written yet, so when the connection broke
+    /// while it was idle, all of it is repeated once on a new one.
+    async fn load(&mut self, group: &[Command]) -> Result<LoadedGroup, StoreError> {
         let catalog = Arc::clone(&self.catalog);
-        let mut needs = Needs::of(group, &catalog, &self.complete);
-        match self.load_once(&mut needs).await {
-            Err(StoreError::Unreachable(_)) => self.load_once(&mut needs).await,
+        let mut read_set = ReadSet::of(group, &catalog, &self.complete);
+        match self.load_once(&mut read_set).await {
+            Err(StoreError::Unreachable(_)) => self.load_once(&mut read_set).await,
             outcome => outcome,
         }
     }
 
-    async fn load_once(&mut self, needs: &mut Needs<'_>) -> Result<Loaded, StoreError> {
+    async fn load_once(&mut self, read_set: &mut ReadSet<'_>) -> Result<LoadedGroup, StoreError> {
         let patience = self.link.answer_timeout();
         let session = self.link.session().await?;
-        let reading = load(session.client(), &session.statements, (needs, &self.catalog));
-        let outcome = within(patience, reading).await;
+        let transaction = GroupTransaction {
+            client: session.client(),
+            statements: &session.statements,
+            catalog: &self.catalog,
+        };
+        let outcome = within(patience, transaction.load(read_set)).await;
         if let Err(error) = &outcome {
             self.link.recover(error).await;
         }
         outcome
     }
 
-    /// Writes and commits. When this fails with the connection, what became of it is unknown.
-    async fn write(&mut self, changes: &Changes, now: UtcMs) -> Result<(), StoreError> {
+    /// Writes and commits. When the connection breaks meanwhile, it is unknown whether the group was committed.
+    async fn write(&mut self, changes: &GroupChanges, now: UtcMs) -> Result<(), StoreError> {
         let patience = self.link.answer_timeout();
         let session = self.link.session().await?;
-        let writing = write(session.client(), &session.statements, (changes, &self.catalog), now);
-        let outcome = within(patience, writing).await;
+        let transaction = GroupTransaction {
+            client: session.client(),
+            statements: &session.statements,
+            catalog: &self.catalog,
+        };
+        let outcome = within(patience, transaction.write(changes, now)).await;
         if let Err(error) = &outcome {
             self.link.recover(error).await;
         }

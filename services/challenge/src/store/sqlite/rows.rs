@@ -1,13 +1,15 @@
 //! A user's rows to and from the table.
 
-use crate::catalog::{Catalog, GoalIx};
-use crate::rules::{GoalRow, UserGoals};
-use crate::user::UserId;
 use kit::clock::UtcMs;
 use rusqlite::{Connection, Row, params};
-use std::collections::BTreeSet;
 
-/// What [`read`] expects.
+use crate::catalog::Catalog;
+use crate::rules::{GoalRow, UserGoals};
+use crate::store::batch::ChangedRow;
+use crate::store::read_set::UserPart;
+use crate::user::UserId;
+
+/// The columns that [`read`] expects.
 macro_rules! columns {
     () => {
         "SELECT goal_id, value, baseline_value, is_active, assigned_at, completed_at, claimed_at, period,
@@ -15,7 +17,8 @@ macro_rules! columns {
     };
 }
 
-/// Rows of goals that the file no longer names are left alone: they come back with the goal.
+/// All rows of a user. Rows of goals that are not in the challenge file are skipped and stay in the table: if the goal
+/// comes back, so does its row.
 pub(super) fn load(connection: &Connection, catalog: &Catalog, user: &UserId) -> rusqlite::Result<UserGoals> {
     let mut select =
         connection.prepare_cached(concat!(columns!(), " FROM user_goal_progress WHERE user_id = ?1"))?;
@@ -31,13 +34,13 @@ pub(super) fn load(connection: &Connection, catalog: &Catalog, user: &UserId) ->
 pub(super) fn load_part(
     connection: &Connection,
     catalog: &Catalog,
-    (user, goals): (&UserId, &BTreeSet<GoalIx>),
+    part: UserPart<'_, '_>,
 ) -> rusqlite::Result<UserGoals> {
     let one = concat!(columns!(), " FROM user_goal_progress WHERE user_id = ?1 AND goal_id = ?2");
     let mut select = connection.prepare_cached(one)?;
-    let mut rows = Vec::with_capacity(goals.len());
-    for goal in goals {
-        let mut found = select.query([user.as_str(), catalog.goal(*goal).id.as_str()])?;
+    let mut rows = Vec::with_capacity(part.goals.len());
+    for goal in part.goals {
+        let mut found = select.query([part.user.as_str(), catalog.goal(*goal).id.as_str()])?;
         if let Some(row) = found.next()? {
             rows.extend(read(row, catalog)?);
         }
@@ -59,17 +62,14 @@ fn read(row: &Row<'_>, catalog: &Catalog) -> rusqlite::Result<Option<GoalRow>> {
         period: row.get(7)?,
         expires_at: time(8)?,
         baseline_version: row.get(9)?,
-        baseline_told_at: time(10)?,
+        baseline_occurred_at: time(10)?,
         is_changed: false,
     }))
 }
 
 /// Writes one row.
-pub(super) fn save(
-    connection: &Connection,
-    catalog: &Catalog,
-    (user, row): (&UserId, &GoalRow),
-) -> rusqlite::Result<()> {
+pub(super) fn save(connection: &Connection, catalog: &Catalog, changed: &ChangedRow) -> rusqlite::Result<()> {
+    let row = &changed.row;
     let mut upsert = connection.prepare_cached(
         "INSERT INTO user_goal_progress VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
          ON CONFLICT (user_id, goal_id) DO UPDATE SET
@@ -82,7 +82,7 @@ pub(super) fn save(
     let ms = |time: Option<UtcMs>| time.map(|time| time.0);
     upsert
         .execute(params![
-            user.as_str(),
+            changed.user.as_str(),
             catalog.goal(row.goal).id,
             row.value,
             row.baseline,
@@ -93,7 +93,7 @@ pub(super) fn save(
             row.period,
             ms(row.expires_at),
             row.baseline_version,
-            ms(row.baseline_told_at),
+            ms(row.baseline_occurred_at),
         ])
         .map(drop)
 }

@@ -1,10 +1,10 @@
-//! The schema: forward only, one step a version.
+//! The schema in SQLite: forward only, one entry per version.
 
-/// Each entry brings the schema from its place to the next. Entries are never changed, only added.
+/// Each entry brings the schema from its version to the next. Entries are never changed, only added.
 ///
-/// `user_goal_progress` carries what rotation needs (`period`, `expires_at`, `baseline_value`) from the start.
+/// `user_goal_progress` has the columns that rotation needs (`period`, `expires_at`, `baseline_value`) from the start.
 /// Times are UTC milliseconds. Without a rowid, a user's rows lie together, so that one page read serves a request.
-/// `event_ids` is appended to in the order of commits, one row a group: ids of any randomness touch no old page.
+/// `event_ids` is appended to in the order of commits, one row a group: however random the ids, no old page is written.
 pub(super) const MIGRATIONS: [&str; 2] = [
     "
     CREATE TABLE user_goal_progress (
@@ -57,6 +57,7 @@ pub(super) const MIGRATIONS: [&str; 2] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+
     use kit::sqlite::{DatabaseFile, Sync, open_writer};
     use rusqlite::Connection;
 

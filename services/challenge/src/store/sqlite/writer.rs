@@ -1,61 +1,80 @@
-//! The one thread that writes. It takes what has come in, runs it in one transaction, commits, then answers all.
+//! The one thread that writes. It collects the commands that have arrived, runs them in one transaction, commits, then
+//! sends all replies.
 
-use super::seen::Seen;
-use super::{claims, rows};
-use crate::catalog::Catalog;
-use crate::store::StoreError;
-use crate::store::batch::{self, Changes, Loaded};
-use crate::store::command::{Command, EventKey};
-use crate::store::counted::{Counted, Tally};
-use crate::store::needs::{Complete, Held, Needs};
-use crate::user::UserId;
-use kit::clock::{SteadyClock, UtcMs};
-use kit::metrics::Metrics;
-use kit::sqlite::OpenError;
-use rusqlite::{Connection, Transaction, TransactionBehavior};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// Commands in one transaction at most: bounds what one failure takes with it, and how long the first one waits.
+use kit::clock::{SteadyClock, UtcMs};
+use kit::metrics::Metrics;
+use kit::sqlite::OpenError;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use super::event_ids::RecentEventIds;
+use super::{claims, rows};
+use crate::catalog::Catalog;
+use crate::store::StoreError;
+use crate::store::batch::{self, GroupChanges, LoadedGroup};
+use crate::store::command::Command;
+use crate::store::group::{CommandGroup, WriterMessage};
+use crate::store::metrics::{GroupCounts, GroupStart, StoreMetrics};
+use crate::store::read_set::{CompleteUsers, LoadedGoals, ReadSet};
+use crate::user::UserId;
+
+/// Commands in one transaction at most: bounds how many fail together, and how long the first one waits.
 const MAX_GROUP: usize = 4_096;
 /// Between a group that failed and the next attempt at the buffered events in it.
 const RETRY_PAUSE: Duration = Duration::from_millis(200);
 /// Attempts at what is still unwritten when the store is closed.
 const LAST_ATTEMPTS: usize = 10;
 
-/// What the thread is sent.
-pub(super) enum Message {
-    Command(Command),
-    Close,
+/// The writer's connection, and the event ids that its database contains.
+pub(super) struct WriterDatabase {
+    pub(super) connection: Connection,
+    pub(super) event_ids: RecentEventIds,
+}
+
+/// The instants that a group is stamped with.
+#[derive(Debug, Clone, Copy)]
+struct GroupTimes {
+    now: UtcMs,
+    /// For event ids, by a clock that does not jump with the time of day.
+    seen_at: UtcMs,
 }
 
 pub(super) struct Writer {
     connection: Connection,
     catalog: Arc<Catalog>,
-    seen: Seen,
+    event_ids: RecentEventIds,
     /// Ids are forgotten by their age, which must not jump with the time of day.
     steady: SteadyClock,
-    complete: Complete,
-    linger: Duration,
-    counted: Counted,
+    complete: CompleteUsers,
+    batch_delay: Duration,
+    metrics: StoreMetrics,
 }
 
 impl Writer {
     pub(super) fn new(
-        (connection, seen): (Connection, Seen),
+        database: WriterDatabase,
         catalog: Arc<Catalog>,
-        linger: Duration,
+        batch_delay: Duration,
         metrics: &Metrics,
     ) -> Self {
-        let (complete, counted) = (Complete::default(), Counted::register(metrics));
-        Self { connection, catalog, seen, steady: SteadyClock::start(), complete, linger, counted }
+        Self {
+            connection: database.connection,
+            catalog,
+            event_ids: database.event_ids,
+            steady: SteadyClock::start(),
+            complete: CompleteUsers::default(),
+            batch_delay,
+            metrics: StoreMetrics::register(metrics),
+        }
     }
 
-    /// The channel is not bounded itself: what enters it holds a place in a limit of its caller.
-    pub(super) fn start(mut self) -> Result<(Sender<Message>, JoinHandle<()>), OpenError> {
+    /// The channel itself is unbounded: each sender holds a slot of a limit.
+    pub(super) fn start(mut self) -> Result<(Sender<WriterMessage>, JoinHandle<()>), OpenError> {
         let (sender, messages) = channel();
         let thread = std::thread::Builder::new().name("store-writer".to_owned());
         let handle = thread
@@ -64,114 +83,108 @@ impl Writer {
         Ok((sender, handle))
     }
 
-    fn run(&mut self, messages: &Receiver<Message>) {
-        let mut again = Vec::new();
-        while let Some((group, is_last)) = self.gather(messages, again) {
-            again = self.commit(group);
-            if is_last {
-                return self.finish(again);
+    fn run(&mut self, messages: &Receiver<WriterMessage>) {
+        let mut retries = Vec::new();
+        while let Some(group) = self.gather(messages, retries) {
+            retries = self.commit(group.commands);
+            if group.is_last {
+                return self.finish(retries);
             }
-            if !again.is_empty() {
+            if !retries.is_empty() {
                 std::thread::sleep(RETRY_PAUSE);
             }
         }
     }
 
-    /// What failed before and what has come in since; `None` when nobody is left to send anything. The flag tells
-    /// that the store is being closed.
-    fn gather(&self, messages: &Receiver<Message>, again: Vec<Command>) -> Option<(Vec<Command>, bool)> {
-        let is_first_attempt = again.is_empty();
-        let mut group = again;
-        let mut is_last = false;
-        let mut take = |message| match message {
-            Message::Command(command) => group.push(command),
-            Message::Close => is_last = true,
-        };
+    /// The commands to be retried and those that have arrived since; `None` when every sender is gone.
+    fn gather(&self, messages: &Receiver<WriterMessage>, retries: Vec<Command>) -> Option<CommandGroup> {
+        let is_first_attempt = retries.is_empty();
+        let mut group = CommandGroup::retrying(retries);
         if is_first_attempt {
-            take(messages.recv().ok()?);
-            if !self.linger.is_zero() {
-                std::thread::sleep(self.linger);
+            group.add(messages.recv().ok()?);
+            if !self.batch_delay.is_zero() {
+                std::thread::sleep(self.batch_delay);
             }
         }
-        messages.try_iter().take(MAX_GROUP - 1).for_each(take);
-        Some((group, is_last))
+        messages.try_iter().take(MAX_GROUP - 1).for_each(|message| group.add(message));
+        Some(group)
     }
 
-    fn finish(&mut self, mut again: Vec<Command>) {
+    fn finish(&mut self, mut retries: Vec<Command>) {
         for _attempt in 0..LAST_ATTEMPTS {
-            if again.is_empty() {
+            if retries.is_empty() {
                 return;
             }
             std::thread::sleep(RETRY_PAUSE);
-            again = self.commit(again);
+            retries = self.commit(retries);
         }
-        if !again.is_empty() {
-            tracing::error!(events = again.len(), "buffered events were lost: the store did not take them");
+        if !retries.is_empty() {
+            tracing::error!(
+                events = retries.len(),
+                "buffered events were lost: the store did not accept them"
+            );
         }
     }
 
-    /// Runs a group in one transaction and answers everyone; returns what must be tried again.
+    /// Runs a group in one transaction and sends every reply; returns the commands that must be retried.
     fn commit(&mut self, group: Vec<Command>) -> Vec<Command> {
         if group.is_empty() {
             return group;
         }
-        let began = (group.len(), Instant::now());
-        let (now, seen_at) = (UtcMs::now(), self.steady.now());
+        let start = GroupStart::now(group.len());
+        let times = GroupTimes { now: UtcMs::now(), seen_at: self.steady.now() };
         let loaded = match self.load(&group) {
             Ok(loaded) => loaded,
             Err(error) => {
-                self.counted.group(began, None);
-                return batch::refuse(group, &failed(&error, began.0));
+                self.metrics.record_group(start, None);
+                return batch::reject(group, &failed(&error, start.commands));
             }
         };
-        let done = batch::run(&self.catalog, group, loaded, now);
-        let written = self.write(&done.changes, (now, seen_at));
-        self.counted.group(began, written.is_ok().then(|| Tally::of(&done)).as_ref());
+        let outcome = batch::run(&self.catalog, group, loaded, times.now);
+        let written = self.write(&outcome.changes, times);
+        self.metrics.record_group(start, written.is_ok().then(|| GroupCounts::of(&outcome)).as_ref());
         match written {
             Ok(()) => {
-                let keys: Vec<EventKey> = done.changes.keys.iter().map(|(_, key)| *key).collect();
-                self.seen.committed(&keys, seen_at);
-                self.complete.remember(&done.complete);
-                batch::answer(done.answers, None)
+                self.event_ids.committed(&outcome.changes.keys, times.seen_at);
+                self.complete.remember(&outcome.complete);
+                batch::send_replies(outcome.replies, None)
             }
-            Err(error) => batch::answer(done.answers, Some(&failed(&error, began.0))),
+            Err(error) => batch::send_replies(outcome.replies, Some(&failed(&error, start.commands))),
         }
     }
 
     /// There is no other writer, so what is read before the transaction still holds inside it.
-    fn load(&self, group: &[Command]) -> rusqlite::Result<Loaded> {
-        let mut needs = Needs::of(group, &self.catalog, &self.complete);
-        let mut loaded = Loaded { users: self.load_users(&mut needs)?, ..Loaded::default() };
-        for claim in needs.claims {
-            let recorded = claims::load(&self.connection, claim)?;
-            loaded.claims.extend(recorded.into_iter().map(|recorded| (recorded.intent.key(), recorded)));
+    fn load(&self, group: &[Command]) -> rusqlite::Result<LoadedGroup> {
+        let mut read_set = ReadSet::of(group, &self.catalog, &self.complete);
+        let mut loaded = LoadedGroup { users: self.load_users(&mut read_set)?, ..LoadedGroup::default() };
+        for claim in read_set.claims {
+            let stored = claims::load(&self.connection, claim)?;
+            loaded.claims.extend(stored.into_iter().map(|stored| (stored.intent.key(), stored)));
         }
-        let keys = needs.keys.into_iter().map(|(_, key)| key);
-        loaded.applied.extend(keys.filter(|key| self.seen.contains(*key)));
+        let keys = read_set.events.into_iter().map(|event| event.key);
+        loaded.applied.extend(keys.filter(|key| self.event_ids.contains(*key)));
         Ok(loaded)
     }
 
-    fn load_users(&self, needs: &mut Needs<'_>) -> rusqlite::Result<HashMap<UserId, Held>> {
+    fn load_users(&self, read_set: &mut ReadSet<'_>) -> rusqlite::Result<HashMap<UserId, LoadedGoals>> {
         let (connection, catalog) = (&self.connection, &self.catalog);
         let mut found = HashMap::new();
-        for part in needs.parts() {
-            found.insert(part.0.clone(), rows::load_part(connection, catalog, part)?);
+        for part in read_set.parts() {
+            found.insert(part.user.clone(), rows::load_part(connection, catalog, part)?);
         }
-        needs.widen(&found, catalog);
-        for user in needs.whole() {
+        read_set.widen(&found, catalog);
+        for user in read_set.whole() {
             found.insert(user.clone(), rows::load(connection, catalog, user)?);
         }
-        Ok(needs.held(found))
+        Ok(read_set.loaded(found))
     }
 
-    /// All of the changes, or none.
-    fn write(&self, changes: &Changes, (now, seen_at): (UtcMs, UtcMs)) -> rusqlite::Result<()> {
-        let connection = &self.connection;
+    /// Writes all of the changes, or none.
+    fn write(&self, changes: &GroupChanges, times: GroupTimes) -> rusqlite::Result<()> {
+        let (connection, now) = (&self.connection, times.now);
         let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-        for (user, row) in &changes.rows {
-            rows::save(connection, &self.catalog, (user, row))?;
-        }
-        self.seen.store(connection, &changes.keys, seen_at)?;
+        changes.rows.iter().try_for_each(|changed| rows::save(connection, &self.catalog, changed))?;
+        self.event_ids.store(connection, &changes.keys, times.seen_at)?;
         changes.claims.iter().try_for_each(|claim| claims::save(connection, claim, now))?;
         changes.unlisted.iter().try_for_each(|intent| claims::mark_unlisted(connection, intent, now))?;
         changes.grants.iter().try_for_each(|grant| claims::enter(connection, grant, now))?;

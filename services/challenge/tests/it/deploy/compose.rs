@@ -1,15 +1,16 @@
 //! `deploy/compose.yaml`.
 
-use super::{LAST_COMMITS_S, Variables, assert_known, is_secret, role, settings, yaml};
-use challenge::server::Role;
+use challenge::role::Role;
 use serde_json::Value;
+
+use super::{LAST_COMMITS_S, Variables, assert_known, is_secret, role, settings, yaml};
 
 fn compose() -> Value {
     yaml::documents("compose.yaml").remove(0)
 }
 
-/// `${NAME:-default}` and `${NAME:?why}` as compose fills them in, with `given` for what has no default.
-fn filled_in(text: &str, given: &str) -> String {
+/// `${NAME:-default}` and `${NAME:?why}` as compose substitutes them, with `given` for a variable without default.
+fn substituted(text: &str, given: &str) -> String {
     let Some(inside) = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')) else {
         return text.to_owned();
     };
@@ -20,7 +21,7 @@ fn variables(service: &Value) -> Variables {
     let environment = service["environment"].as_object().unwrap();
     environment
         .iter()
-        .map(|(name, value)| (name.clone(), filled_in(value.as_str().unwrap(), "given")))
+        .map(|(name, value)| (name.clone(), substituted(value.as_str().unwrap(), "given")))
         .collect()
 }
 
@@ -37,7 +38,7 @@ fn published(service: &Value) -> Vec<(u16, Option<String>)> {
 }
 
 #[test]
-fn compose_holds_each_service_to_one_cpu_and_one_gigabyte() {
+fn compose_limits_each_service_to_one_cpu_and_one_gigabyte() {
     let compose = compose();
     for (service, cpus, memory) in [("api", "1", "1G"), ("events", "1", "1G"), ("postgres", "4", "4G")] {
         let limits = &compose["services"][service]["deploy"]["resources"]["limits"];
@@ -46,7 +47,7 @@ fn compose_holds_each_service_to_one_cpu_and_one_gigabyte() {
 }
 
 #[test]
-fn compose_names_only_what_the_service_reads_and_no_secret() {
+fn compose_sets_only_variables_that_the_service_reads_and_no_secret() {
     let compose = compose();
     for service in ["api", "events"] {
         let environment = compose["services"][service]["environment"].as_object().unwrap();
@@ -55,8 +56,8 @@ fn compose_names_only_what_the_service_reads_and_no_secret() {
     for (name, service) in compose["services"].as_object().unwrap() {
         for (variable, value) in service["environment"].as_object().unwrap() {
             let value = value.as_str().unwrap();
-            let is_left_open = value.starts_with("${") && filled_in(value, "").is_empty();
-            assert!(!is_secret(variable) || is_left_open, "{name}: {variable}");
+            let has_no_default = value.starts_with("${") && substituted(value, "").is_empty();
+            assert!(!is_secret(variable) || has_no_default, "{name}: {variable}");
         }
     }
 }
@@ -78,9 +79,9 @@ fn compose_publishes_the_ports_that_the_settings_open_and_keeps_operators_ports_
     assert!(api.http.ip().is_unspecified() && events.admin.ip().is_unspecified());
 }
 
-/// Replicas differ in the host's ports alone.
+/// Replicas differ only in the host's ports.
 #[test]
-fn compose_starts_two_replicas_of_each_half_on_one_database() {
+fn compose_starts_two_replicas_of_each_role_on_one_database() {
     let compose = compose();
     for (name, other) in [("api", "api-two"), ("events", "events-two")] {
         let [mut one, mut two] = [name, other].map(|name| compose["services"][name].clone());
@@ -97,7 +98,7 @@ fn compose_starts_two_replicas_of_each_half_on_one_database() {
 }
 
 #[test]
-fn compose_starts_commands_that_exist_after_the_database_and_waits_for_their_drain() {
+fn compose_starts_existing_commands_after_the_database_and_waits_for_their_drain() {
     let compose = compose();
     for name in ["api", "events"] {
         let service = &compose["services"][name];
@@ -112,10 +113,10 @@ fn compose_starts_commands_that_exist_after_the_database_and_waits_for_their_dra
 }
 
 #[test]
-fn values_are_filled_in_as_compose_does() {
-    for (text, filled) in
+fn values_are_substituted_as_compose_does() {
+    for (text, expected) in
         [("plain", "plain"), ("${A:-b}", "b"), ("${A:-}", ""), ("${A:?why}", "given"), ("${A}", "given")]
     {
-        assert_eq!(filled_in(text, "given"), filled);
+        assert_eq!(substituted(text, "given"), expected);
     }
 }

@@ -1,13 +1,15 @@
 //! `deploy/kubernetes/`.
 
+use std::net::SocketAddr;
+
+use serde_json::{Map, Value};
+
 use super::{LAST_COMMITS_S, Variables, assert_known, is_secret, read, role, settings, yaml};
 use crate::support::{Player, Server};
-use serde_json::{Map, Value};
-use std::net::SocketAddr;
 
 /// Connections that PostgreSQL keeps for its superuser.
 const RESERVED: u64 = 3;
-/// One for what is neither a player's write nor read.
+/// One for the maintenance task.
 const OTHER_CONNECTIONS: u64 = 1;
 
 /// Every object that a kustomization lists.
@@ -30,7 +32,7 @@ fn container(deployment: &Value) -> &Value {
     &containers[0]
 }
 
-/// What the container finds: its ConfigMaps, and a stand-in for each secret.
+/// The container's environment: its ConfigMaps, and a placeholder for each secret.
 fn variables(objects: &[Value], deployment: &Value) -> Variables {
     let container = container(deployment);
     let secrets = container["env"].as_array().unwrap().iter().map(|entry| {
@@ -41,7 +43,7 @@ fn variables(objects: &[Value], deployment: &Value) -> Variables {
     configs.flat_map(|config| data(objects, config)).chain(secrets).collect()
 }
 
-/// What a ConfigMap says; a later one of the same name adds to it.
+/// The data of a ConfigMap; a later one of the same name adds to it.
 fn data(objects: &[Value], config: &Value) -> Variables {
     let all = of_kind(objects, "ConfigMap").into_iter();
     let found: Vec<&Value> = all.filter(|one| one["metadata"]["name"] == *config).collect();
@@ -54,13 +56,13 @@ fn labels(at: &Value) -> &Map<String, Value> {
     at.as_object().unwrap()
 }
 
-/// Deployments whose pods a selector takes.
+/// Deployments whose pods a selector matches.
 fn selected<'a>(objects: &'a [Value], selector: &Value) -> Vec<&'a str> {
-    let takes = |deployment: &&&Value| {
+    let matches = |deployment: &&&Value| {
         let pods = labels(&deployment["spec"]["template"]["metadata"]["labels"]);
         labels(selector).iter().all(|(name, value)| pods.get(name) == Some(value))
     };
-    of_kind(objects, "Deployment").iter().filter(takes).map(|found| name(found)).collect()
+    of_kind(objects, "Deployment").iter().filter(matches).map(|found| name(found)).collect()
 }
 
 fn name(object: &Value) -> &str {
@@ -136,7 +138,7 @@ fn selectors_budgets_and_autoscalers_name_one_deployment_each() {
     for deployment in of_kind(&objects, "Deployment") {
         let only = [name(deployment)];
         assert_eq!(selected(&objects, &deployment["spec"]["selector"]["matchLabels"]), only);
-        assert!(deployment["spec"]["replicas"].is_null(), "the autoscaler's to say");
+        assert!(deployment["spec"]["replicas"].is_null(), "set by the autoscaler");
         let spread = deployment["spec"]["template"]["spec"]["topologySpreadConstraints"].as_array().unwrap();
         assert!(spread.iter().all(|one| selected(&objects, &one["labelSelector"]["matchLabels"]) == only));
         let of = |kind: &str| {
@@ -154,7 +156,7 @@ fn selectors_budgets_and_autoscalers_name_one_deployment_each() {
 }
 
 #[test]
-fn pods_get_the_time_that_a_drain_takes() {
+fn pods_have_time_to_drain() {
     let objects = base();
     for deployment in of_kind(&objects, "Deployment") {
         let pause = container(deployment)["lifecycle"]["preStop"]["sleep"]["seconds"].as_u64().unwrap();
@@ -165,10 +167,10 @@ fn pods_get_the_time_that_a_drain_takes() {
     }
 }
 
-/// A PostgreSQL with the connections that `compose.yaml` gives it serves the largest number of replicas, while those of
-/// an older version are being replaced too.
+/// The connections that `compose.yaml` configures suffice for the largest number of replicas, also during a rolling
+/// update.
 #[test]
-fn the_largest_number_of_replicas_finds_connections() {
+fn postgresql_has_connections_for_the_largest_number_of_replicas() {
     let objects = base();
     let sum = |kind: &str, pointer: &str| -> u64 {
         of_kind(&objects, kind).iter().map(|one| one.pointer(pointer).unwrap().as_u64().unwrap()).sum()
@@ -185,23 +187,23 @@ fn the_largest_number_of_replicas_finds_connections() {
 }
 
 #[test]
-fn the_example_changes_what_is_there_and_lacks_nothing() {
+fn the_example_patches_existing_objects_and_is_complete() {
     let objects = base();
     let overlay = yaml::documents("kubernetes/three-replicas/kustomization.yaml").remove(0);
     assert_eq!(overlay["resources"], serde_json::json!(["../base"]));
     let patches = overlay["patches"].as_array().unwrap();
     for patch in patches.iter().filter(|patch| !patch["patch"].is_null()) {
         let target = &patch["target"];
-        let is_meant = |one: &&Value| one["kind"] == target["kind"] && target["name"] == name(one);
-        assert!(objects.iter().find(is_meant).unwrap().pointer("/spec/minReplicas").is_some());
+        let is_target = |one: &&Value| one["kind"] == target["kind"] && target["name"] == name(one);
+        assert!(objects.iter().find(is_target).unwrap().pointer("/spec/minReplicas").is_some());
         assert!(patch["patch"].as_str().unwrap().contains("path: /spec/minReplicas\n  value: 3"));
     }
     let is_renamed = |one: &&Value| container(one)["image"] == overlay["images"][0]["name"];
     assert!(of_kind(&objects, "Deployment").iter().all(is_renamed));
     let file = format!("kubernetes/three-replicas/{}", patches[0]["path"].as_str().unwrap());
     let added = yaml::documents(&file);
-    let is_there = |one: &Value| of_kind(&objects, "ConfigMap").iter().any(|other| name(other) == name(one));
-    assert!(added.iter().all(is_there));
+    let exists = |one: &Value| of_kind(&objects, "ConfigMap").iter().any(|other| name(other) == name(one));
+    assert!(added.iter().all(exists));
     let all = [objects.clone(), added].concat();
     for deployment in of_kind(&objects, "Deployment") {
         let variables = variables(&all, deployment);
@@ -212,7 +214,7 @@ fn the_example_changes_what_is_there_and_lacks_nothing() {
 }
 
 #[tokio::test]
-async fn probes_ask_for_what_the_admin_port_answers() {
+async fn the_admin_port_answers_every_probe() {
     let objects = base();
     let server = Server::start().await;
     let operator = Player::new(server.running.addresses.admin, "");

@@ -1,9 +1,10 @@
-//! YAML as JSON values, so that a check can name a place by its pointer.
+//! YAML as JSON values, so that checks can use JSON pointers.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 /// A file below `deploy/`.
 pub(crate) fn path(file: &str) -> PathBuf {
@@ -14,7 +15,7 @@ pub(crate) fn text(file: &str) -> String {
     std::fs::read_to_string(path(file)).unwrap_or_else(|e| panic!("{file}: {e}"))
 }
 
-/// Every document of a file. Keys that are named twice are refused.
+/// Every document of a file. Duplicate keys are refused.
 pub(crate) fn documents(file: &str) -> Vec<Value> {
     let text = text(file);
     let events: Result<Vec<_>, _> = Parser::new_from_str(&text).collect();
@@ -36,7 +37,7 @@ struct Reader<I> {
 }
 
 impl<'a, I: Iterator<Item = Event<'a>>> Reader<I> {
-    /// The value that begins with the next event; `None` at the end of what holds it.
+    /// The value that begins with the next event; `None` at the end of its container.
     fn value(&mut self) -> Option<Value> {
         let (value, anchor) = match self.events.next()? {
             Event::Scalar(text, style, anchor, _) => (scalar(&text, style), anchor),
@@ -51,7 +52,7 @@ impl<'a, I: Iterator<Item = Event<'a>>> Reader<I> {
         Some(value)
     }
 
-    /// `<<` gives what the mapping does not say itself.
+    /// `<<` adds the keys that the mapping does not have.
     fn mapping(&mut self) -> Value {
         let mut mapping = Map::new();
         let mut inherited = Map::new();
@@ -59,7 +60,7 @@ impl<'a, I: Iterator<Item = Event<'a>>> Reader<I> {
             let key = key.as_str().unwrap().to_owned();
             match self.value().unwrap() {
                 Value::Object(others) if key == "<<" => inherited = others,
-                value => assert!(mapping.insert(key.clone(), value).is_none(), "`{key}` is named twice"),
+                value => assert!(mapping.insert(key.clone(), value).is_none(), "`{key}` is a duplicate key"),
             }
         }
         for (key, value) in inherited {
@@ -69,7 +70,7 @@ impl<'a, I: Iterator<Item = Event<'a>>> Reader<I> {
     }
 }
 
-/// What is not quoted may be no text.
+/// Only unquoted scalars may be null, booleans or numbers.
 fn scalar(text: &str, style: ScalarStyle) -> Value {
     match text {
         _ if style != ScalarStyle::Plain => text.into(),

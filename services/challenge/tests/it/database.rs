@@ -1,19 +1,21 @@
-//! Where a test's data is kept: a folder of its own, and in the other test binary a database of its own as well.
+//! A test's data: a folder of its own, and with PostgreSQL a database of its own as well.
 
-use crate::STORE;
-use challenge::server::Role;
-use challenge::settings::Settings;
-use kit::env::Env;
-use peers::postgres::{Cluster, Options};
 use std::path::Path;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+
+use challenge::role::Role;
+use challenge::settings::Settings;
+use kit::env::Env;
+use peers::postgres::{Cluster, Options};
 use tempfile::TempDir;
+
+use crate::STORE;
 
 /// Which store the tests of a binary run against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(dead_code, reason = "each test binary names one of them")]
-pub(crate) enum Kind {
+pub(crate) enum StoreKind {
     Sqlite,
     Postgres,
 }
@@ -23,8 +25,8 @@ static CLUSTER: LazyLock<Cluster> =
     LazyLock::new(|| Cluster::start_with(&Options { fsync: false, ..Options::default() }).unwrap());
 static DATABASES: AtomicU32 = AtomicU32::new(0);
 
-/// What a start needs whatever the store: any free ports, and a way to know who asks.
-/// On a machine that builds and tests at once, tasks wait for their turn for other reasons than ours.
+/// Settings for every store: any free ports, and the test identity header. Without a wait target, because on a machine
+/// that builds and tests at once, tasks wait for the processor.
 pub(crate) const PORTS: [(&str, &str); 6] = [
     ("TEST_IDENTITY_HEADER", "on"),
     ("WAIT_TARGET_MS", "0"),
@@ -35,22 +37,22 @@ pub(crate) const PORTS: [(&str, &str); 6] = [
 ];
 
 /// One test's data.
-pub(crate) struct Home {
+pub(crate) struct TestDatabase {
     folder: TempDir,
-    database: String,
+    name: String,
 }
 
-impl Home {
+impl TestDatabase {
     pub(crate) fn new() -> Self {
-        let database = match STORE {
-            Kind::Sqlite => String::new(),
-            Kind::Postgres => {
+        let name = match STORE {
+            StoreKind::Sqlite => String::new(),
+            StoreKind::Postgres => {
                 let name = format!("test_{}", DATABASES.fetch_add(1, Ordering::Relaxed));
                 CLUSTER.create_database(&name).unwrap();
                 name
             }
         };
-        Self { folder: tempfile::tempdir().unwrap(), database }
+        Self { folder: tempfile::tempdir().unwrap(), name }
     }
 
     /// For files of the test.
@@ -58,13 +60,13 @@ impl Home {
         self.folder.path()
     }
 
-    /// What a service finds in its environment to use this.
+    /// The environment of a service that uses this database.
     pub(crate) fn env(&self) -> Vec<(&'static str, String)> {
         match STORE {
-            Kind::Sqlite => vec![("DATABASE_PATH", self.file())],
-            Kind::Postgres => {
+            StoreKind::Sqlite => vec![("DATABASE_PATH", self.file())],
+            StoreKind::Postgres => {
                 let writers = [("DB_WRITERS", "2".to_owned())];
-                CLUSTER.env_for(&self.database).into_iter().chain(writers).collect()
+                CLUSTER.env_for(&self.name).into_iter().chain(writers).collect()
             }
         }
     }
@@ -82,27 +84,27 @@ impl Home {
     /// Runs a statement beside the service.
     pub(crate) fn run(&self, sql: &str) {
         match STORE {
-            Kind::Sqlite => rusqlite::Connection::open(self.file()).unwrap().execute_batch(sql).unwrap(),
-            Kind::Postgres => drop(CLUSTER.sql(&self.database, sql).unwrap()),
+            StoreKind::Sqlite => rusqlite::Connection::open(self.file()).unwrap().execute_batch(sql).unwrap(),
+            StoreKind::Postgres => drop(CLUSTER.sql(&self.name, sql).unwrap()),
         }
     }
 
-    /// A number from the database itself.
+    /// The number that a query returns.
     pub(crate) fn count(&self, sql: &str) -> i64 {
         match STORE {
-            Kind::Sqlite => {
+            StoreKind::Sqlite => {
                 let connection = rusqlite::Connection::open(self.file()).unwrap();
                 connection.query_row(sql, [], |row| row.get(0)).unwrap()
             }
-            Kind::Postgres => CLUSTER.sql(&self.database, sql).unwrap().trim().parse().unwrap(),
+            StoreKind::Postgres => CLUSTER.sql(&self.name, sql).unwrap().trim().parse().unwrap(),
         }
     }
 
-    /// Whether a table has a column of a name.
+    /// Whether a table has a column of this name.
     pub(crate) fn has_column(&self, table: &str, column: &str) -> bool {
         let columns = match STORE {
-            Kind::Sqlite => format!("pragma_table_info('{table}') WHERE name = '{column}'"),
-            Kind::Postgres => {
+            StoreKind::Sqlite => format!("pragma_table_info('{table}') WHERE name = '{column}'"),
+            StoreKind::Postgres => {
                 format!(
                     "information_schema.columns WHERE table_name = '{table}' AND column_name = '{column}'"
                 )
@@ -111,11 +113,11 @@ impl Home {
         self.count(&format!("SELECT count(*) FROM {columns}")) > 0
     }
 
-    /// Makes open claims older than any claim takes, so that they are nobody's any more.
+    /// Makes open claims older than any claim takes, so that none counts as in flight.
     pub(crate) fn age_claims(&self) {
         self.run(match STORE {
-            Kind::Sqlite => "UPDATE claims SET requested_at = requested_at - 3600000",
-            Kind::Postgres => "UPDATE claims SET requested_at = requested_at - interval '1 hour'",
+            StoreKind::Sqlite => "UPDATE claims SET requested_at = requested_at - 3600000",
+            StoreKind::Postgres => "UPDATE claims SET requested_at = requested_at - interval '1 hour'",
         });
     }
 }

@@ -1,16 +1,19 @@
-//! A PostgreSQL that is ended, refuses, stands still or has no connection free: what was acknowledged is there once,
-//! the rest is refused, and the service is well again by itself. Each test has a cluster of its own.
+//! A PostgreSQL that is killed, stopped, stalled, locked or out of connections: acknowledged events are counted once,
+//! the rest is refused, and the service recovers by itself. Each test has its own cluster.
 
-use crate::support::{Player, Publisher, until};
-use challenge::server::{Role, Running, start};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use challenge::role::Role;
+use challenge::server::{Running, start};
 use challenge::settings::Settings;
 use hyper::StatusCode;
 use kit::env::Env;
 use peers::postgres::{Cluster, DATABASE, Options};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::task::JoinSet;
 use tonic::Code;
+
+use crate::support::{Player, Publisher, until};
 
 const LOGIN_GOAL: &str = "goal-010-01";
 
@@ -18,7 +21,7 @@ async fn serve(cluster: &Cluster, more: &[(&str, &str)]) -> Running {
     let own = cluster.env();
     let own = own.iter().map(|(name, value)| (*name, value.as_str()));
     let quick = [("DB_WRITERS", "2"), ("DB_READERS", "1"), ("DB_STATEMENT_TIMEOUT_MS", "500")];
-    let pairs = crate::home::PORTS.into_iter().chain(own).chain(quick).chain(more.iter().copied());
+    let pairs = crate::database::PORTS.into_iter().chain(own).chain(quick).chain(more.iter().copied());
     start(&Settings::read(&Env::of(pairs), Role::All).unwrap(), Role::All).await.unwrap()
 }
 
@@ -26,7 +29,7 @@ fn cluster() -> Cluster {
     Cluster::start_with(&Options { fsync: false, ..Options::default() }).unwrap()
 }
 
-/// Logs a user in with one id after the other until told to stop; returns those that were acknowledged.
+/// Logs a user in with one id after the other until `stop`; returns the acknowledged ids.
 async fn log_in_until(
     mut publisher: Publisher,
     user: String,
@@ -42,7 +45,7 @@ async fn log_in_until(
             Ok(()) => acknowledged.push(id),
             Err(status) => {
                 assert_eq!(status.code(), Code::Unavailable, "{status}");
-                // What is refused is delivered again until it is taken, as a publisher does.
+                // A refused event is delivered again until it is acknowledged, as a publisher does.
                 while publisher.log_in(&user, &id).await.is_err() && !stop.load(Ordering::Relaxed) {
                     tokio::task::yield_now().await;
                 }
@@ -55,9 +58,9 @@ async fn log_in_until(
     (user, acknowledged)
 }
 
-/// Every acknowledged login counts once; of the one whose answer was cut off by the end it is unknown.
-async fn check(running: &Running, told: Vec<(String, Vec<String>)>) {
-    for (user, acknowledged) in told {
+/// Every acknowledged login counts once; the last one, without an answer, may or may not count.
+async fn check(running: &Running, logins: Vec<(String, Vec<String>)>) {
+    for (user, acknowledged) in logins {
         let goal = Player::new(running.addresses.http.unwrap(), &user).goal(LOGIN_GOAL).await;
         let counted = goal["progress"].as_u64().unwrap();
         let known = acknowledged.len() as u64;
@@ -65,7 +68,7 @@ async fn check(running: &Running, told: Vec<(String, Vec<String>)>) {
     }
 }
 
-/// Load, then what `fault` does to the server, then some more load.
+/// Runs load, then `fault` on the server, then more load.
 async fn under_load(cluster: &mut Cluster, running: &Running, fault: impl AsyncFnOnce(&mut Cluster)) {
     let publisher = Publisher::connect(running.addresses).await;
     let stop = Arc::new(AtomicBool::new(false));
@@ -76,21 +79,22 @@ async fn under_load(cluster: &mut Cluster, running: &Running, fault: impl AsyncF
     let player = Player::new(running.addresses.http.unwrap(), "user-0");
     until("the first logins", async || player.goal(LOGIN_GOAL).await["progress"].as_u64() > Some(20)).await;
     fault(cluster).await;
-    until("the service is well again", async || player.get("/challenge/healthz").await.0 == StatusCode::OK)
+    until("the service has recovered", async || player.get("/challenge/healthz").await.0 == StatusCode::OK)
         .await;
-    until("events are taken again", async || publisher.clone().log_in("late", "1").await.is_ok()).await;
+    until("events are accepted again", async || publisher.clone().log_in("late", "1").await.is_ok()).await;
     stop.store(true, Ordering::Relaxed);
     check(running, load.join_all().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_is_killed_and_comes_back_loses_and_doubles_nothing() {
+async fn a_server_that_is_killed_and_restarted_loses_and_duplicates_nothing() {
     let mut cluster = cluster();
     let running = serve(&cluster, &[]).await;
     let player = Player::new(running.addresses.http.unwrap(), "reader");
     under_load(&mut cluster, &running, async |cluster| {
         cluster.kill();
-        until("readiness says so", async || player.get("/challenge/healthz").await.0.as_u16() == 503).await;
+        until("readiness reports it", async || player.get("/challenge/healthz").await.0.as_u16() == 503)
+            .await;
         let (status, refused) = player.get("/challenge/v1/challenges").await;
         assert_eq!((status.as_u16(), refused["errorCode"].as_str()), (503, Some("UNAVAILABLE")));
         cluster.start_again().unwrap();
@@ -112,7 +116,7 @@ async fn a_restart_under_load_is_survived() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_stands_still_is_not_waited_for() {
+async fn requests_do_not_wait_for_a_stalled_server() {
     let mut cluster = cluster();
     let running = serve(&cluster, &[]).await;
     let player = Player::new(running.addresses.http.unwrap(), "reader");
@@ -126,9 +130,9 @@ async fn a_server_that_stands_still_is_not_waited_for() {
     running.stop().await;
 }
 
-/// Somebody else's lock makes every write wait: the server ends the statement, and the caller is told.
+/// Another client's lock blocks every write: the server cancels the statement, and the request is refused.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_statement_that_takes_too_long_is_ended_and_the_caller_told() {
+async fn a_statement_that_takes_too_long_is_cancelled_and_the_request_refused() {
     let mut cluster = cluster();
     let running = serve(&cluster, &[]).await;
     let player = Player::new(running.addresses.http.unwrap(), "ann");
@@ -141,7 +145,11 @@ async fn a_statement_that_takes_too_long_is_ended_and_the_caller_told() {
         client.batch_execute("BEGIN; LOCK TABLE user_goal_progress IN SHARE MODE").await.unwrap();
         let (status, refused) = player.set_active(LOGIN_GOAL, r#"{"isActive":false}"#).await;
         assert_eq!((status.as_u16(), refused["errorCode"].as_str()), (503, Some("UNAVAILABLE")));
-        assert_eq!(player.goal(LOGIN_GOAL).await["isActive"], true, "reads go on, and nothing was changed");
+        assert_eq!(
+            player.goal(LOGIN_GOAL).await["isActive"],
+            true,
+            "reads continue, and nothing was changed"
+        );
         client.batch_execute("ROLLBACK").await.unwrap();
         driver.abort();
     })
@@ -150,17 +158,18 @@ async fn a_statement_that_takes_too_long_is_ended_and_the_caller_told() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_a_free_connection_requests_are_refused_and_served_when_there_is_one() {
+async fn without_a_free_connection_requests_are_refused_until_there_is_one() {
     let mut cluster =
         Cluster::start_with(&Options { fsync: false, max_connections: 12, ..Options::default() }).unwrap();
     let running = serve(&cluster, &[]).await;
     under_load(&mut cluster, &running, async |cluster| {
-        let taken =
+        let terminate =
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'challenge'";
         cluster.sql("postgres", &format!("ALTER ROLE {} CONNECTION LIMIT 0", peers::postgres::USER)).unwrap();
-        cluster.sql("postgres", taken).unwrap();
+        cluster.sql("postgres", terminate).unwrap();
         let player = Player::new(running.addresses.http.unwrap(), "reader");
-        until("readiness says so", async || player.get("/challenge/healthz").await.0.as_u16() == 503).await;
+        until("readiness reports it", async || player.get("/challenge/healthz").await.0.as_u16() == 503)
+            .await;
         cluster
             .sql("postgres", &format!("ALTER ROLE {} CONNECTION LIMIT -1", peers::postgres::USER))
             .unwrap();
@@ -169,9 +178,9 @@ async fn without_a_free_connection_requests_are_refused_and_served_when_there_is
     running.stop().await;
 }
 
-/// Buffered events were acknowledged, so they are kept until the server takes them.
+/// Buffered events were acknowledged, so they are kept until the server accepts them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn buffered_events_outlive_an_outage() {
+async fn buffered_events_survive_an_outage() {
     let mut cluster = cluster();
     let running = serve(&cluster, &[("EVENT_ACK", "buffered")]).await;
     let mut publisher = Publisher::connect(running.addresses).await;
@@ -190,25 +199,28 @@ async fn buffered_events_outlive_an_outage() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_start_waits_for_the_server_and_names_what_refuses() {
+async fn a_start_waits_for_the_server_and_reports_why_it_failed() {
     let cluster = cluster();
     let own = cluster.env();
     let pairs =
-        || crate::home::PORTS.into_iter().chain(own.iter().map(|(name, value)| (*name, value.as_str())));
+        || crate::database::PORTS.into_iter().chain(own.iter().map(|(name, value)| (*name, value.as_str())));
     let settings = |more: [(&'static str, &'static str); 2]| {
         Settings::read(&Env::of(pairs().chain(more)), Role::All).unwrap()
     };
     let refused = start(&settings([("DB_NAME", "nowhere"), ("DB_START_WITHIN_S", "30")]), Role::All).await;
-    let said = refused.err().unwrap().to_string();
-    assert!(said.contains("/nowhere cannot be used: database \"nowhere\" does not exist (3D000)"), "{said}");
+    let message = refused.err().unwrap().to_string();
+    assert!(
+        message.contains("/nowhere cannot be used: database \"nowhere\" does not exist (3D000)"),
+        "{message}"
+    );
     let refused = start(&settings([("DB_PORT", "1"), ("DB_START_WITHIN_S", "0")]), Role::All).await;
-    let said = refused.err().unwrap().to_string();
-    assert!(said.contains(":1/service cannot be used: error connecting to server"), "{said}");
+    let message = refused.err().unwrap().to_string();
+    assert!(message.contains(":1/service cannot be used: error connecting to server"), "{message}");
 }
 
-/// With `verify-full` every connection is inside TLS, and a server that nobody vouches for is not spoken to.
+/// With `verify-full` every connection uses TLS, and a server without a trusted certificate is refused.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn over_tls_only_a_server_that_proves_its_name_is_spoken_to() {
+async fn over_tls_only_a_server_with_a_trusted_certificate_is_used() {
     let mut cluster = cluster();
     let folder = server_files(&cluster);
     let path = |name: &str| folder.path().join(name).display().to_string();
@@ -224,17 +236,17 @@ async fn over_tls_only_a_server_that_proves_its_name_is_spoken_to() {
     cluster.start_again().unwrap();
     let serving = || {
         let mut command = std::process::Command::new(crate::process::BINARY);
-        command.arg("all").env_clear().envs(crate::home::PORTS).envs(cluster.env());
+        command.arg("all").env_clear().envs(crate::database::PORTS).envs(cluster.env());
         command.env("DB_HOST", "localhost").env("DB_SSLMODE", "verify-full");
         command
     };
-    let stranger = serving().output().unwrap();
-    let said = String::from_utf8(stranger.stderr).unwrap();
-    assert_eq!(stranger.status.code(), Some(2), "{said}");
-    assert!(said.contains("UnknownIssuer") || said.contains("no authorities"), "{said}");
-    let mut vouched_for = serving();
-    vouched_for.env("SSL_CERT_FILE", crate::tls::authority());
-    let process = crate::process::Process::started(&mut vouched_for, std::process::Stdio::null());
+    let untrusted = serving().output().unwrap();
+    let message = String::from_utf8(untrusted.stderr).unwrap();
+    assert_eq!(untrusted.status.code(), Some(2), "{message}");
+    assert!(message.contains("UnknownIssuer") || message.contains("no authorities"), "{message}");
+    let mut trusted = serving();
+    trusted.env("SSL_CERT_FILE", crate::tls::authority());
+    let process = crate::process::Process::started(&mut trusted, std::process::Stdio::null());
     Player::new(process.addresses.http.unwrap(), "ann").initialize().await;
     let plain = "SELECT count(*) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
                  WHERE application_name = 'challenge' AND NOT ssl";
@@ -242,7 +254,7 @@ async fn over_tls_only_a_server_that_proves_its_name_is_spoken_to() {
     assert!(process.terminate().success());
 }
 
-/// The certificate and its key, owned by whom the server runs as: it takes no key that others may read.
+/// The certificate and its key, owned by the server's user: PostgreSQL refuses a key that other users may read.
 fn server_files(cluster: &Cluster) -> tempfile::TempDir {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
     let owner = std::fs::metadata(cluster.socket_folder()).unwrap();

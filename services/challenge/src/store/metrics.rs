@@ -1,17 +1,19 @@
-//! What both stores count, under the same names.
+//! The metrics of the writers, under the same names for both stores.
 
-use super::batch::Done;
+use std::time::Instant;
+
 use kit::metrics::{Metrics, seconds_histogram};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::histogram::Histogram;
-use std::time::Instant;
+
+use super::batch::GroupOutcome;
 
 /// Upper bounds of the group-size histogram.
 const GROUP_BOUNDS: [f64; 8] = [1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 2048.0, 4096.0];
 
 /// The writers' counters. Clones share them.
 #[derive(Clone)]
-pub(super) struct Counted {
+pub(super) struct StoreMetrics {
     group_commands: Histogram,
     commit_seconds: Histogram,
     events_written: Counter,
@@ -20,23 +22,36 @@ pub(super) struct Counted {
     groups_failed: Counter,
 }
 
-/// What a committed group counts for.
-pub(super) struct Tally {
+/// One transaction that was begun.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct GroupStart {
+    pub(super) commands: usize,
+    pub(super) started: Instant,
+}
+
+impl GroupStart {
+    pub(super) fn now(commands: usize) -> Self {
+        Self { commands, started: Instant::now() }
+    }
+}
+
+/// The counts of a committed group.
+pub(super) struct GroupCounts {
     events_written: u64,
     events_duplicate: u64,
     rows: u64,
 }
 
-impl Tally {
-    pub(super) fn of(done: &Done) -> Self {
-        let rows = done.changes.rows.len() as u64;
-        Self { events_written: done.events_written, events_duplicate: done.events_duplicate, rows }
+impl GroupCounts {
+    pub(super) fn of(outcome: &GroupOutcome) -> Self {
+        let rows = outcome.changes.rows.len() as u64;
+        Self { events_written: outcome.events_written, events_duplicate: outcome.events_duplicate, rows }
     }
 }
 
-impl Counted {
+impl StoreMetrics {
     pub(super) fn register(metrics: &Metrics) -> Self {
-        let counted = Self {
+        let own = Self {
             group_commands: Histogram::new(GROUP_BOUNDS),
             commit_seconds: seconds_histogram(),
             events_written: Counter::default(),
@@ -44,7 +59,7 @@ impl Counted {
             rows_written: Counter::default(),
             groups_failed: Counter::default(),
         };
-        let all = counted.clone();
+        let all = own.clone();
         metrics.register(|registry| {
             registry.register("store_group_commands", "Commands committed together", all.group_commands);
             let help = "Time of one transaction, from its first statement to its commit";
@@ -59,21 +74,21 @@ impl Counted {
             let help = "Events recognised as delivered before";
             registry.register("events_duplicate", help, all.events_duplicate);
         });
-        counted
+        own
     }
 
-    /// Counts one transaction of `commands` that began at `started`; `None` when it failed.
-    pub(super) fn group(&self, (commands, started): (usize, Instant), committed: Option<&Tally>) {
-        self.group_commands.observe(commands as f64);
-        self.commit_seconds.observe(started.elapsed().as_secs_f64());
+    /// Counts one transaction; `committed` is `None` when it failed.
+    pub(super) fn record_group(&self, start: GroupStart, committed: Option<&GroupCounts>) {
+        self.group_commands.observe(start.commands as f64);
+        self.commit_seconds.observe(start.started.elapsed().as_secs_f64());
         match committed {
             None => {
                 self.groups_failed.inc();
             }
-            Some(tally) => {
-                self.events_written.inc_by(tally.events_written);
-                self.events_duplicate.inc_by(tally.events_duplicate);
-                self.rows_written.inc_by(tally.rows);
+            Some(counts) => {
+                self.events_written.inc_by(counts.events_written);
+                self.events_duplicate.inc_by(counts.events_duplicate);
+                self.rows_written.inc_by(counts.rows);
             }
         }
     }
