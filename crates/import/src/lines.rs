@@ -30,7 +30,7 @@ impl Reading {
     }
 }
 
-/// Why a line was not taken.
+/// Why a line was rejected.
 pub(crate) enum LineError {
     /// It is malformed.
     Malformed(String),
@@ -129,17 +129,17 @@ mod tests {
         let whole = Reading { records: 2, ..Reading::default() };
         assert_eq!(read(b"1\n22\n"), whole);
         assert_eq!(read(b"1\r\n22"), whole);
-        let seen = read(b"1\nx\n\ny\n4\n5x");
-        assert_eq!((seen.records, seen.malformed, seen.cut), (6, 2, Some(6)));
-        assert_eq!(seen.first_malformed, Some((2, "not a number".to_owned())));
+        let reading = read(b"1\nx\n\ny\n4\n5x");
+        assert_eq!((reading.records, reading.malformed, reading.cut), (6, 2, Some(6)));
+        assert_eq!(reading.first_malformed, Some((2, "not a number".to_owned())));
     }
 
     #[test]
     fn a_line_that_is_too_long_is_skipped() {
         let mut text = vec![b'1'; MAX_LINE + 1];
         text.extend_from_slice(b"\n7\n");
-        let seen = read(&text);
-        assert_eq!((seen.records, seen.malformed), (2, 1));
-        assert_eq!(seen.first_malformed, Some((1, "longer than 16 MiB".to_owned())));
+        let reading = read(&text);
+        assert_eq!((reading.records, reading.malformed), (2, 1));
+        assert_eq!(reading.first_malformed, Some((1, "longer than 16 MiB".to_owned())));
     }
 }

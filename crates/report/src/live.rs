@@ -78,7 +78,7 @@ pub struct LiveNumbers {
     /// Failures since the start.
     pub failed: u64,
     /// Completed requests since the start.
-    pub answered: u64,
+    pub completed: u64,
     /// Arrivals dropped since the start.
     pub dropped: u64,
     /// 95th percentile of response times of successes.
@@ -188,10 +188,10 @@ impl LiveView {
         let window = complete_s.saturating_sub(WINDOW_S)..complete_s;
         let length = f64::from(window.end - window.start).max(1.0);
         let mut response = Histogram::new();
-        let (mut offered, mut answered) = (0, 0);
+        let (mut offered, mut completed) = (0, 0);
         for second in self.seconds.iter().filter(|s| window.contains(&s.second)) {
             offered += second.offered;
-            answered += second.ok + second.failed;
+            completed += second.ok + second.failed;
             response.merge(&second.response);
         }
         let mut failures = self.failures.clone();
@@ -201,10 +201,10 @@ impl LiveView {
             total_s: self.total_s,
             phase: self.phase_at(f64::from(elapsed_s)),
             offered_per_s: offered as f64 / length,
-            achieved_per_s: answered as f64 / length,
+            achieved_per_s: completed as f64 / length,
             in_flight: self.loops.values().map(|l| u64::from(l.in_flight)).sum(),
             failed: self.failed,
-            answered: self.ok + self.failed,
+            completed: self.ok + self.failed,
             dropped: self.dropped,
             p95_ms: response.quantile(0.95).finite_us().map(|us| us / 1_000.0),
             response,
@@ -273,7 +273,7 @@ fn loads(now: &LiveNumbers) -> String {
 }
 
 fn failures(now: &LiveNumbers) -> String {
-    let share = number::share(now.failed, now.answered);
+    let share = number::share(now.failed, now.completed);
     let mut text = match now.failed {
         0 => "0 failed".to_owned(),
         n => format!("{} failed ({share})", number::count(n)),

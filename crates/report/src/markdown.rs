@@ -151,8 +151,8 @@ fn endpoint(out: &mut String, row: &Row) {
     let outcomes = &row.outcomes;
     let times = if row.has_requests() { &row.response_time } else { &row.iteration_time };
     let failed = match outcomes.failed() {
-        0 => number::share(0, outcomes.answered()),
-        n => format!("**{}** ({})", number::count(n), number::share(n, outcomes.answered())),
+        0 => number::share(0, outcomes.completed()),
+        n => format!("**{}** ({})", number::count(n), number::share(n, outcomes.completed())),
     };
     let _ = writeln!(
         out,

@@ -14,7 +14,7 @@ pub(crate) fn lines(source: &Source) -> Vec<(String, String)> {
     let mut lines = Vec::new();
     let missing: Vec<&str> = source.missing.iter().map(|missing| missing.words()).collect();
     if !missing.is_empty() {
-        lines.push(("not known".to_owned(), missing.join("; ")));
+        lines.push(("missing".to_owned(), missing.join("; ")));
     }
     for remark in &source.remarks {
         lines.push(("remark".to_owned(), remark.clone()));
@@ -64,7 +64,7 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "not known: when requests were due",
+                "missing: when requests were due",
                 "remark: a remark",
                 "a: p95 2.50 ms · share 0.06712",
                 "b: rate 36.55/s · count 12,000"

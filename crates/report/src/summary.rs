@@ -198,7 +198,7 @@ impl Summary {
             checks: tally.checks(),
             connections: tally.connections(),
             generator: tally.generator(run.end()),
-            cpu: observed::cpu(run, workload, outcomes.answered())?,
+            cpu: observed::cpu(run, workload, outcomes.completed())?,
             series: observed::series(run, &phases)?,
             profiles: captured::of(run)?,
             timeline: timeline::of(run, &tally)?,

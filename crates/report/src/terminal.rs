@@ -240,7 +240,7 @@ fn totals(page: &mut Page, summary: &Summary) {
     }
     let outcomes = &summary.outcomes;
     let mut text =
-        format!("{} ended, {} failed", number::count(outcomes.answered()), number::count(outcomes.failed()));
+        format!("{} ended, {} failed", number::count(outcomes.completed()), number::count(outcomes.failed()));
     for (outcome, n) in outcomes.failures() {
         text.push_str(&format!(" · {outcome} {}", number::count(n)));
     }

@@ -45,7 +45,7 @@ fn a_stream_is_measured_with_its_doubts_and_judged_where_asked() {
     again.ended(0);
     assert_eq!(again.stdout, ran.stdout);
     for file in ["k6.html", "k6.md"] {
-        says(&fs::read_to_string(place.path(file)).unwrap(), &["Imported from k6 NDJSON", "not known"]);
+        says(&fs::read_to_string(place.path(file)).unwrap(), &["Imported from k6 NDJSON", "missing"]);
     }
     place.plimsoll(&["import", "k6.ndjson", "-o", "k6.plimsoll"]).ended(2).complains(&["k6.plimsoll"]);
     let asked = [

@@ -74,7 +74,7 @@ fn endpoint_row(row: &Row) -> EndpointRow {
         dropped: number::count_or_none(dropped),
         requests: number::count_or_none(outcomes.requests),
         rate: number::rate_or_none(row.completed_per_s),
-        failed: number::share(outcomes.failed(), outcomes.answered()),
+        failed: number::share(outcomes.failed(), outcomes.completed()),
         failed_count: number::count(outcomes.failed()),
         times: vec![
             number::time_or_none(times.avg_ms),
@@ -119,11 +119,11 @@ pub(super) fn scenarios(summary: &Summary) -> Vec<Vec<String>> {
             number::count_or_none(s.iterations_done),
             number::count_or_none(s.iterations_cancelled),
             number::or_not_measured(s.virtual_users.as_ref(), |users| users.in_words()),
-            number::count(s.outcomes.answered()),
+            number::count(s.outcomes.completed()),
             format!(
                 "{} ({})",
                 number::count(s.outcomes.failed()),
-                number::share(s.outcomes.failed(), s.outcomes.answered())
+                number::share(s.outcomes.failed(), s.outcomes.completed())
             ),
         ]
     };
@@ -140,12 +140,12 @@ pub(super) struct FailureRow {
 
 pub(super) fn failures(summary: &Summary) -> Vec<FailureRow> {
     let of = |row: &Row| -> Vec<FailureRow> {
-        let answered = row.outcomes.answered();
+        let completed = row.outcomes.completed();
         let failures = row.outcomes.failures().into_iter();
         let line = |(outcome, n): (evidence::Outcome, u64)| FailureRow {
             cells: [visible(&row.phase), visible(row.label()), outcome.to_string()],
             count: number::count(n),
-            share: number::share(n, answered),
+            share: number::share(n, completed),
         };
         failures.map(line).collect()
     };

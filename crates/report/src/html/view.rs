@@ -153,13 +153,13 @@ pub(super) fn tiles(summary: &Summary) -> Vec<Tile> {
     let outcomes = &summary.outcomes;
     tiles.push(Tile {
         name: "Requests ended".to_owned(),
-        value: number::count(outcomes.answered()),
-        note: format!("{} succeeded", number::share(outcomes.ok(), outcomes.answered())),
+        value: number::count(outcomes.completed()),
+        note: format!("{} succeeded", number::share(outcomes.ok(), outcomes.completed())),
         class: "",
     });
     tiles.push(Tile {
         name: "Failed".to_owned(),
-        value: number::share(outcomes.failed(), outcomes.answered()),
+        value: number::share(outcomes.failed(), outcomes.completed()),
         note: format!("{} requests", number::count(outcomes.failed())),
         class: if outcomes.failed() > 0 { "bad" } else { "" },
     });

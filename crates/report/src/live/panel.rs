@@ -56,7 +56,7 @@ fn load(now: &LiveNumbers) -> TextLine {
 
 fn completed(now: &LiveNumbers) -> TextLine {
     let mut line = titled("requests");
-    line.add(Tone::Normal, &number::count(now.answered)).add(Tone::Dim, " · ");
+    line.add(Tone::Normal, &number::count(now.completed)).add(Tone::Dim, " · ");
     line.add(failure_tone(now), &failures(now));
     line
 }

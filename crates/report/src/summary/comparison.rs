@@ -255,7 +255,7 @@ fn unmatched(sides: &[TalliedSide<'_>]) -> Vec<String> {
     let phases =
         |side: &TalliedSide<'_>| -> BTreeSet<String> { side.phases.iter().map(|p| p.name.clone()).collect() };
     let endpoints = |side: &TalliedSide<'_>| -> BTreeSet<String> {
-        let requests = side.tally.endpoints.iter().filter(|(_, counts)| counts.outcomes.answered() > 0);
+        let requests = side.tally.endpoints.iter().filter(|(_, counts)| counts.outcomes.completed() > 0);
         requests.map(|(key, _)| key.endpoint.to_string()).collect()
     };
     let mut sentences = Vec::new();

@@ -60,12 +60,12 @@ impl Outcomes {
     }
 
     /// Requests that ended in success or failure and were not cancelled.
-    pub fn answered(&self) -> u64 {
+    pub fn completed(&self) -> u64 {
         self.ok() + self.failed()
     }
 
     /// Requests with a complete response, whatever it was.
-    pub fn with_answer(&self) -> u64 {
+    pub fn with_response(&self) -> u64 {
         self.by_outcome.iter().filter(|(outcome, _)| outcome.is_answer()).map(|(_, n)| n).sum()
     }
 

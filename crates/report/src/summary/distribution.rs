@@ -47,7 +47,7 @@ pub(super) fn of(tally: &RunTally, workload: &Workload, phases: &[PhaseCoverage]
         let in_phases = tally.endpoints.iter().filter(|(key, counts)| {
             key.scenario == endpoint.scenario
                 && key.endpoint == endpoint.endpoint
-                && counts.outcomes.answered() > 0
+                && counts.outcomes.completed() > 0
         });
         for (key, counts) in in_phases {
             let failed = counts.outcomes.failed() + counts.arrivals.map_or(0, |a| a.dropped_cap);

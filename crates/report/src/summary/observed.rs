@@ -107,7 +107,7 @@ fn in_phase(samples: &[Sample], phase: &PhaseCoverage) -> Option<SeriesStatistic
 }
 
 /// CPU of the generator, then of every target with a process in the plan or an observed CPU series.
-pub(super) fn cpu(run: &dyn Run, workload: &Workload, answered: u64) -> Result<Vec<CpuUse>, ReadError> {
+pub(super) fn cpu(run: &dyn Run, workload: &Workload, completed: u64) -> Result<Vec<CpuUse>, ReadError> {
     let mut targets: Vec<&str> = vec![SeriesKey::GENERATOR];
     let with_process = workload.targets.iter().filter(|(_, target)| target.process.is_some());
     targets.extend(with_process.map(|(name, _)| name.as_str()));
@@ -119,10 +119,10 @@ pub(super) fn cpu(run: &dyn Run, workload: &Workload, answered: u64) -> Result<V
             distinct.push(target);
         }
     }
-    distinct.into_iter().map(|target| cpu_of(run, target, answered)).collect()
+    distinct.into_iter().map(|target| cpu_of(run, target, completed)).collect()
 }
 
-fn cpu_of(run: &dyn Run, target: &str, answered: u64) -> Result<CpuUse, ReadError> {
+fn cpu_of(run: &dyn Run, target: &str, completed: u64) -> Result<CpuUse, ReadError> {
     let mut note = String::new();
     let mut keys = parts(run, "cpu", target);
     if keys.is_empty() && target == SeriesKey::GENERATOR {
@@ -143,13 +143,13 @@ fn cpu_of(run: &dyn Run, target: &str, answered: u64) -> Result<CpuUse, ReadErro
     } else if !is_covered {
         note = format!("measured for {covered_s:.0} of {} s only", run.seconds());
     }
-    let has_cost = is_measured && is_covered && answered > 0;
+    let has_cost = is_measured && is_covered && completed > 0;
     Ok(CpuUse {
         target: target.to_owned(),
         cpu_seconds: is_measured.then_some(seconds),
         covered_s,
         mean_cores: is_measured.then(|| seconds / covered_s),
-        per_1000_requests_s: has_cost.then(|| seconds * 1_000.0 / answered as f64),
+        per_1000_requests_s: has_cost.then(|| seconds * 1_000.0 / completed as f64),
         note,
     })
 }

@@ -40,15 +40,15 @@ impl PhaseSums {
         }
     }
 
-    /// The phases as means over `answered` requests; empty when nothing was measured.
-    pub(super) fn of(&self, answered: u64) -> Vec<RequestPhase> {
+    /// The phases as means over `requests` requests; empty when nothing was measured.
+    pub(super) fn of(&self, requests: u64) -> Vec<RequestPhase> {
         let all: f64 = self.ns.iter().map(|ns| *ns as f64).sum();
-        if all == 0.0 || answered == 0 {
+        if all == 0.0 || requests == 0 {
             return Vec::new();
         }
         let phase = |((_, name), ns): (&(Metric, &'static str), &u64)| RequestPhase {
             name,
-            avg_ms: *ns as f64 / answered as f64 / 1e6,
+            avg_ms: *ns as f64 / requests as f64 / 1e6,
             share: *ns as f64 / all,
         };
         PHASES.iter().zip(&self.ns).map(phase).collect()

@@ -99,18 +99,18 @@ pub(super) fn of(tally: &RunTally, workload: &Workload, phases: &[PhaseCoverage]
     endpoints.sort_by_key(|(key, _)| PlanPosition::of(workload, key));
     let row = |(key, counts): (&EndpointKey, &EndpointTally)| {
         let covered = phases.iter().find(|p| *p.name == *key.phase).map(|p| p.covered_s);
-        let answered = counts.outcomes.answered() as f64;
+        let completed = counts.outcomes.completed() as f64;
         Row {
             phase: key.phase.to_string(),
             scenario: key.scenario.to_string(),
             endpoint: key.endpoint.to_string(),
             arrivals: counts.arrivals,
             outcomes: counts.outcomes.clone(),
-            completed_per_s: covered.filter(|s| *s > 0.0).map(|s| answered / s),
+            completed_per_s: covered.filter(|s| *s > 0.0).map(|s| completed / s),
             response_time: Times::of(&counts.response),
             service_time: Times::of(&counts.service),
             iteration_time: Times::of(&counts.iteration),
-            request_phases: counts.phases.of(counts.outcomes.with_answer()),
+            request_phases: counts.phases.of(counts.outcomes.with_response()),
             streams: counts.streams.summary(),
         }
     };

@@ -67,7 +67,7 @@ pub(super) fn of(run: &dyn Run, tally: &RunTally) -> Result<Timeline, ReadError>
     let bins = &tally.bins;
     let grid = bins.grid;
     let busiest = busiest(tally);
-    let left_out = answered_by_endpoint(tally).len() - busiest.len();
+    let left_out = completed_by_endpoint(tally).len() - busiest.len();
     let mean = Binning { grid, aggregation: Aggregation::Mean };
     let max = Binning { grid, aggregation: Aggregation::Max };
     Ok(Timeline {
@@ -94,21 +94,21 @@ pub(super) struct LabelledEndpoint {
 }
 
 /// How many requests of each endpoint, by scenario and step, ended.
-fn answered_by_endpoint(tally: &RunTally) -> BTreeMap<(Name, Name), u64> {
-    let mut answered = BTreeMap::new();
+fn completed_by_endpoint(tally: &RunTally) -> BTreeMap<(Name, Name), u64> {
+    let mut completed = BTreeMap::new();
     for (key, counts) in tally.endpoints.iter().filter(|(_, counts)| !counts.outcomes.by_outcome.is_empty()) {
-        *answered.entry((key.scenario.clone(), key.endpoint.clone())).or_default() +=
-            counts.outcomes.answered();
+        *completed.entry((key.scenario.clone(), key.endpoint.clone())).or_default() +=
+            counts.outcomes.completed();
     }
-    answered
+    completed
 }
 
 /// The endpoints with the most requests, the busiest first.
 pub(super) fn busiest(tally: &RunTally) -> Vec<LabelledEndpoint> {
-    let all = answered_by_endpoint(tally);
+    let all = completed_by_endpoint(tally);
     let is_shared = |name: &Name| all.keys().filter(|(_, endpoint)| endpoint == name).count() > 1;
     let mut sorted: Vec<_> = all.iter().collect();
-    sorted.sort_by_key(|(name, answered)| (std::cmp::Reverse(**answered), (*name).clone()));
+    sorted.sort_by_key(|(name, completed)| (std::cmp::Reverse(**completed), (*name).clone()));
     sorted.truncate(MAX_ENDPOINTS);
     let labelled = |((scenario, endpoint), _): (&(Name, Name), &u64)| LabelledEndpoint {
         scenario: scenario.clone(),

@@ -56,8 +56,8 @@ fn rate(comparison: &Comparison) -> Chart {
     let mut traces = Vec::new();
     for (index, side) in comparison.sides.iter().enumerate() {
         let line = &side.timeline;
-        let answered: Vec<f64> = line.ok.iter().zip(&line.failed).map(|(ok, failed)| ok + failed).collect();
-        traces.push(trace(side.letter, &class(index), points(side, answered.iter().map(|v| Some(*v)))));
+        let completed: Vec<f64> = line.ok.iter().zip(&line.failed).map(|(ok, failed)| ok + failed).collect();
+        traces.push(trace(side.letter, &class(index), points(side, completed.iter().map(|v| Some(*v)))));
     }
     let all = comparison.sides.iter().flat_map(|side| side.timeline.ok.iter().zip(&side.timeline.failed));
     let high = all.map(|(ok, failed)| ok + failed).fold(0.0, f64::max);

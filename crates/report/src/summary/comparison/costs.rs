@@ -73,9 +73,9 @@ fn per_request(
         covered_s = covered_s.max(part_covered_s);
     }
     let in_phase = side.tally.endpoints.iter().filter(|(key, _)| &*key.phase == phase);
-    let answered: u64 = in_phase.map(|(_, counts)| counts.outcomes.answered()).sum();
+    let completed: u64 = in_phase.map(|(_, counts)| counts.outcomes.completed()).sum();
     let is_covered = covered_s >= ENOUGH_COVERAGE * f64::from(seconds.end - seconds.start);
-    Ok((is_covered && covered_s > 0.0 && answered > 0).then(|| sum / answered as f64))
+    Ok((is_covered && covered_s > 0.0 && completed > 0).then(|| sum / completed as f64))
 }
 
 /// The whole seconds of a phase for which there is evidence.

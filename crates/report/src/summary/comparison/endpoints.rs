@@ -90,9 +90,9 @@ impl EndpointSides<'_> {
     fn measures(&self, refused: &dyn Fn(usize) -> Vec<String>) -> Vec<Measure> {
         let mut all = vec![Measure::of("offered", "1/s", self.rates(&|c| Some(c.arrivals?.scheduled)))];
         if self.counts.iter().flatten().any(|counts| !counts.outcomes.by_outcome.is_empty()) {
-            let answered =
-                |c: &EndpointTally| (!c.outcomes.by_outcome.is_empty()).then(|| c.outcomes.answered());
-            all.push(Measure::of("achieved", "1/s", self.rates(&answered)));
+            let completed =
+                |c: &EndpointTally| (!c.outcomes.by_outcome.is_empty()).then(|| c.outcomes.completed());
+            all.push(Measure::of("achieved", "1/s", self.rates(&completed)));
             all.push(Measure::of("failed", "%", self.values(&failed_percent)));
             for (name, of) in TIMES {
                 let values = self.values(&|c| SideValue::of(of(&Times::of(&c.response))));
@@ -149,13 +149,13 @@ const TIMES: [(&str, TimeStatistic); 6] = [
 ];
 
 fn failed_percent(counts: &EndpointTally) -> SideValue {
-    let (failed, answered) = (counts.outcomes.failed(), counts.outcomes.answered());
-    SideValue::of((answered > 0).then(|| 100.0 * failed as f64 / answered as f64))
+    let (failed, completed) = (counts.outcomes.failed(), counts.outcomes.completed());
+    SideValue::of((completed > 0).then(|| 100.0 * failed as f64 / completed as f64))
 }
 
 fn per_request(counts: &EndpointTally, bytes: Option<u64>) -> SideValue {
-    let answered = counts.outcomes.answered();
-    SideValue::of(bytes.filter(|_| answered > 0).map(|bytes| bytes as f64 / answered as f64))
+    let completed = counts.outcomes.completed();
+    SideValue::of(bytes.filter(|_| completed > 0).map(|bytes| bytes as f64 / completed as f64))
 }
 
 /// A quantile over everything that was due: failed requests and dropped arrivals count as infinitely slow.
