@@ -15,6 +15,7 @@ const MS_PER_SECOND: f64 = 1_000.0;
 const TIME_DIGITS: usize = 3;
 const RATE_DIGITS: usize = 4;
 const TICK_DIGITS: usize = 4;
+const SHARE_DIGITS: usize = 3;
 
 /// A whole number with thousands separators: `12,345`.
 pub fn count(value: u64) -> String {
@@ -107,12 +108,16 @@ pub fn share(part: u64, whole: u64) -> String {
     percent(part as f64, whole as f64)
 }
 
-/// `part` of `whole` in percent, which may be negative or above 100 %; [`NOT_MEASURED`] if `whole` is 0.
+/// `part` of `whole` in percent with at most two decimals; it may be negative or above 100 %. [`NOT_MEASURED`] if `whole`
+/// is 0.
 pub fn percent(part: f64, whole: f64) -> String {
     if whole == 0.0 {
         return NOT_MEASURED.to_owned();
     }
     let percent = 100.0 * part / whole;
+    if !percent.is_finite() {
+        return significant(percent, SHARE_DIGITS);
+    }
     let sign = if percent < 0.0 { "-" } else { "" };
     match percent.abs() {
         0.0 => "0 %".to_owned(),
@@ -201,7 +206,7 @@ pub fn with_unit(value: Option<f64>, unit: &str) -> String {
         "ms" | "milliseconds" => time(value),
         "s" | "seconds" => time(value * MS_PER_SECOND),
         "1/s" => rate(value),
-        "%" => format!("{} %", significant(value, 3)),
+        "%" => format!("{} %", significant(value, SHARE_DIGITS)),
         "bytes" => bytes(value),
         "1" | "count" | "" => plain(value),
         other => format!("{} {other}", significant(value, 3)),

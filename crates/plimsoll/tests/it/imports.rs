@@ -99,9 +99,9 @@ fn what_cannot_be_imported_is_refused_in_words_and_leaves_no_file() {
     place.write("results.bin", b"\x3f\xff\x81\0Result Attack Latency");
     place.write("empty.json", "");
     for (files, why) in [
-        (vec!["notes.txt"], "in none of the formats that are read"),
+        (vec!["notes.txt"], "in none of the supported formats"),
         (vec!["results.bin"], "vegeta encode"),
-        (vec!["empty.json"], "in none of the formats"),
+        (vec!["empty.json"], "in none of the supported formats"),
         (vec!["missing.json"], "cannot read missing.json"),
         (vec!["k6.csv", "ghz.txt"], "by different tools (ghz, k6)"),
         (vec!["k6.csv", "--format", "hdr-log"], "holds nothing that could be read as HdrHistogram log"),

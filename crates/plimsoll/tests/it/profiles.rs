@@ -41,7 +41,7 @@ fn profiles_of_a_run_are_read_by_go_tool_pprof() {
     // The report counts by the same window.
     let report = place.plimsoll(&["report", "run.plimsoll", "--json", "run.json", "--html", "run.html"]);
     let told =
-        format!("shop cpu, in phase steady, 1 s to 3 s of the run: {ok} requests ended well, 0 did not.");
+        format!("shop cpu, in phase steady, 1 s to 3 s of the run: {ok} requests succeeded, 0 failed.");
     report.ended(0).says(&["main.rounds", "sampling was off at the target"]);
     let line: String = report.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(line.contains(&told), "{told}\n{line}");

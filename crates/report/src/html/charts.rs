@@ -6,7 +6,7 @@ use super::plot::{Axis, Band, Bar, Fill, Plot, Trace, Unit};
 use super::ticks::Scale;
 use crate::number;
 use crate::summary::{
-    BinnedSeries, DistributionCurve, EndpointTimeline, PhaseDistribution, Summary, Timeline,
+    BinnedSeries, DistributionCurve, EndpointTimeline, PhaseCoverage, PhaseDistribution, Summary, Timeline,
 };
 
 pub(crate) use overlaid::of as overlaid;
@@ -39,24 +39,16 @@ fn class(i: usize) -> String {
 /// What all charts over run time have in common.
 struct Canvas<'a> {
     timeline: &'a Timeline,
-    bands: Vec<Band>,
+    phases: &'a [PhaseCoverage],
 }
 
 impl<'a> Canvas<'a> {
     fn of(summary: &'a Summary) -> Canvas<'a> {
-        let seconds = f64::from(summary.timeline.seconds);
-        let bands = summary.phases.iter().filter(|p| p.start_s < seconds).map(|p| Band {
-            label: p.name.clone(),
-            from: p.start_s,
-            to: p.end_s.min(seconds),
-        });
-        Canvas { timeline: &summary.timeline, bands: bands.collect() }
+        Canvas { timeline: &summary.timeline, phases: &summary.phases }
     }
 
-    fn x(&self) -> Axis {
-        let scale = Scale::run_time(self.timeline.seconds);
-        let labels = scale.ticks.iter().map(|s| number::clock(*s as u64)).collect();
-        Axis { scale, unit: Unit::Clock, labels }
+    fn run_time(&self) -> RunTimeAxis {
+        RunTimeAxis::of(self.timeline.seconds, self.phases)
     }
 
     /// One value per bin, at the middle of the bin.
@@ -68,7 +60,7 @@ impl<'a> Canvas<'a> {
     }
 
     fn chart(&self, title: ChartTitle<'_>, y: Axis, traces: Vec<Trace>) -> Chart {
-        Chart::over_run_time(title, RunTimeAxis { x: self.x(), bands: self.bands.clone() }, y, traces)
+        Chart::over_run_time(title, self.run_time(), y, traces)
     }
 }
 
@@ -82,6 +74,20 @@ struct ChartTitle<'a> {
 struct RunTimeAxis {
     x: Axis,
     bands: Vec<Band>,
+}
+
+impl RunTimeAxis {
+    fn of(seconds: u32, phases: &[PhaseCoverage]) -> RunTimeAxis {
+        let scale = Scale::run_time(seconds);
+        let labels = scale.ticks.iter().map(|s| number::clock(*s as u64)).collect();
+        let end = f64::from(seconds);
+        let bands = phases.iter().filter(|p| p.start_s < end).map(|p| Band {
+            label: p.name.clone(),
+            from: p.start_s,
+            to: p.end_s.min(end),
+        });
+        RunTimeAxis { x: Axis { scale, unit: Unit::Clock, labels }, bands: bands.collect() }
+    }
 }
 
 impl Chart {
@@ -109,7 +115,7 @@ fn linear(high: f64, unit: Unit) -> Axis {
     Axis { scale, unit, labels }
 }
 
-/// Offered and achieved load, and what is in flight: each in its own plot, because their units differ.
+/// Offered and achieved load, and requests in flight: separate plots, because their units differ.
 pub(super) fn load(summary: &Summary) -> Vec<Chart> {
     let canvas = Canvas::of(summary);
     let timeline = canvas.timeline;
@@ -165,11 +171,12 @@ fn response_time(canvas: &Canvas, line: &EndpointTimeline, scale: &Scale) -> Cha
         to: (bin + 1) as f64 * bin_s,
         height: *share,
     };
+    let RunTimeAxis { x, bands } = canvas.run_time();
     let plot = Plot {
         description: format!("Response time of {} over run time, logarithmic", line.label),
-        x: canvas.x(),
+        x,
         y: time_axis(scale.clone()),
-        bands: canvas.bands.clone(),
+        bands,
         traces,
         bars: line.failed_share.iter().enumerate().map(bar).collect(),
     };

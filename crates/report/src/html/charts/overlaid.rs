@@ -1,10 +1,9 @@
 //! Several runs in one plot: p50, p95 and rate of each endpoint, and CPU of each target.
 
 use super::{Canvas, Chart, ChartTitle, HEADROOM, RunTimeAxis, class, highest, linear, time_axis, trace};
-use crate::html::plot::{Axis, Band, Unit};
+use crate::html::plot::Unit;
 use crate::html::ticks::Scale;
-use crate::number;
-use crate::summary::{Comparison, EndpointTimeline, PhaseCoverage, SideSummary};
+use crate::summary::{Comparison, EndpointTimeline, SideSummary};
 
 /// A quantile per bin of an endpoint.
 type BinnedQuantile = fn(&EndpointTimeline) -> &Vec<Option<f64>>;
@@ -36,20 +35,12 @@ fn labels(comparison: &Comparison) -> Vec<String> {
 /// An axis that is long enough for all sides, with the phases of the baseline.
 fn run_time(comparison: &Comparison) -> RunTimeAxis {
     let seconds = comparison.sides.iter().map(|side| side.timeline.seconds).max().unwrap_or(0);
-    let scale = Scale::run_time(seconds);
-    let labels = scale.ticks.iter().map(|s| number::clock(*s as u64)).collect();
     let baseline = comparison.sides.first().map(|side| side.phases.as_slice()).unwrap_or_default();
-    let shown = baseline.iter().filter(|p| p.start_s < f64::from(seconds));
-    let band = |p: &PhaseCoverage| Band {
-        label: p.name.clone(),
-        from: p.start_s,
-        to: p.end_s.min(f64::from(seconds)),
-    };
-    RunTimeAxis { x: Axis { scale, unit: Unit::Clock, labels }, bands: shown.map(band).collect() }
+    RunTimeAxis::of(seconds, baseline)
 }
 
 fn points(side: &SideSummary, values: impl Iterator<Item = Option<f64>>) -> Vec<Option<(f64, f64)>> {
-    Canvas { timeline: &side.timeline, bands: Vec::new() }.points(values)
+    Canvas { timeline: &side.timeline, phases: &[] }.points(values)
 }
 
 fn rate(comparison: &Comparison) -> Chart {
