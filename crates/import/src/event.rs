@@ -1,78 +1,78 @@
-//! What a reader finds, in the words that all formats share.
+//! Events: what a file contains, in one form for all formats.
 
 use evidence::manifest::SourceFigure;
 use evidence::{Histogram, Metric, Outcome, SinkError};
 
-/// What a number is about.
+/// The scenario and endpoint that a number belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Place<'a> {
+pub struct EndpointRef<'a> {
     /// The scenario; empty where the source has none.
     pub scenario: &'a str,
     /// The endpoint; empty for whole iterations.
     pub endpoint: &'a str,
 }
 
-/// One thing that a file says. Times of day are nanoseconds since the Unix epoch.
+/// One item of a file. Times of day are nanoseconds since the Unix epoch.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// A duration.
     Times {
-        /// Of what; a histogram's metric.
+        /// The histogram that it belongs to.
         metric: Metric,
-        /// About what.
-        place: Place<'a>,
-        /// How it ended, for metrics that are kept by outcome.
+        /// The scenario and endpoint.
+        subject: EndpointRef<'a>,
+        /// The outcome, for metrics that are stored by outcome.
         outcome: Option<Outcome>,
         /// When it ended.
         end: i64,
-        /// How long it took.
+        /// The duration in nanoseconds.
         nanos: u64,
     },
-    /// A number of things that happened.
+    /// A count.
     Count {
-        /// Of what; a counter.
+        /// The counter that it belongs to.
         metric: Metric,
-        /// About what.
-        place: Place<'a>,
+        /// The scenario and endpoint.
+        subject: EndpointRef<'a>,
         /// The check's name, for counts of checks.
         check: Option<&'a str>,
-        /// When.
+        /// When it was counted.
         at: i64,
-        /// How many.
+        /// The count.
         value: u64,
     },
-    /// How high something was, of the generator.
+    /// A sample of a series of the generator.
     Level {
         /// The series' name.
         name: &'static str,
-        /// When.
+        /// When it was taken.
         at: i64,
-        /// In units of one.
+        /// The value, in units of one.
         value: f64,
     },
-    /// The response times of an interval, of which it is not known how the requests ended.
+    /// The response times of an interval. How its requests ended is unknown.
     Interval {
-        /// About what.
-        place: Place<'a>,
-        /// Where the interval begins.
+        /// The scenario and endpoint.
+        subject: EndpointRef<'a>,
+        /// The start of the interval.
         begin: i64,
-        /// Where it ends.
+        /// The end of the interval.
         end: i64,
         /// Its values.
         times: &'a Histogram,
     },
-    /// A number that the source worked out itself.
+    /// A number that the source computed.
     Figure(SourceFigure),
-    /// Something worth knowing of the source, as (name, value).
+    /// A property of the source, as (name, value).
     Fact(&'static str, String),
     /// A sentence for the reader of the report.
     Remark(String),
-    /// A metric that has no place in a run file.
+    /// The name of a metric that run files do not have.
     Unknown(&'a str),
 }
 
 impl Event<'_> {
-    /// When it happened, if it says so.
+    /// When it happened, for events that have a time.
     pub(crate) fn at(&self) -> Option<i64> {
         match self {
             Event::Times { end, .. } | Event::Interval { end, .. } => Some(*end),
@@ -82,11 +82,11 @@ impl Event<'_> {
     }
 }
 
-/// Takes what a reader finds.
+/// Receives the events of a file.
 pub trait Receive {
-    /// Take one.
+    /// Receive one event.
     ///
     /// # Errors
-    /// [`SinkError`] when it could not be kept.
+    /// [`SinkError`] when it could not be stored.
     fn receive(&mut self, event: Event<'_>) -> Result<(), SinkError>;
 }

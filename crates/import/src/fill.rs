@@ -1,22 +1,24 @@
-//! Events as ticks: the second pass over a file.
+//! The second pass over a file: its events become ticks.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use evidence::{Instant, Key, KeyId, Metric, Name, Observed, Sample, SeriesKey, Sink, SinkError, Tick};
 
-use crate::event::{Event, Place, Receive};
+use crate::event::{EndpointRef, Event, Receive};
 
-/// The name of the one phase that an imported run has.
+/// The name of the only phase of an imported run.
 pub const PHASE: &str = "run";
-/// Seconds that are held back, because lines are not quite in the order of time.
+/// How many seconds stay open for events, because lines are not exactly in the order of time.
 const OPEN_SECONDS: usize = 32;
-/// How many endpoints, and how many checks, are told apart; the others go under one name.
+/// The most names of scenarios, endpoints and checks; further ones become [`OTHERS`].
 const MAX_NAMES: usize = 1_000;
 /// The longest name, in characters.
 const MAX_NAME: usize = 200;
+/// The name that replaces names beyond [`MAX_NAMES`].
 const OTHERS: &str = "(others)";
 
-/// Hands events to a sink as ticks of one loop.
+/// Passes events to a sink as ticks of one loop.
 pub struct Filler<'a> {
     sink: &'a mut dyn Sink,
     epoch: i64,
@@ -29,7 +31,7 @@ pub struct Filler<'a> {
 }
 
 impl<'a> Filler<'a> {
-    /// Fills `sink` with what happened since `epoch`, in nanoseconds since the Unix epoch.
+    /// Fills `sink`; the run starts at `epoch`, in nanoseconds since the Unix epoch.
     pub fn new(sink: &'a mut dyn Sink, epoch: i64) -> Filler<'a> {
         Filler {
             sink,
@@ -43,10 +45,10 @@ impl<'a> Filler<'a> {
         }
     }
 
-    /// Hand over what is left, and tell how many names were folded into one.
+    /// Pass on the ticks that are still open and return how many names became [`OTHERS`].
     ///
     /// # Errors
-    /// [`SinkError`] when it could not be kept.
+    /// [`SinkError`] when a tick could not be stored.
     pub fn finish(mut self) -> Result<u64, SinkError> {
         while !self.open.is_empty() {
             self.close_first()?;
@@ -64,7 +66,7 @@ impl<'a> Filler<'a> {
         self.sink.flush()
     }
 
-    /// The tick of the second in which `at` lies.
+    /// The second that contains `at`, and its tick.
     fn tick(&mut self, at: i64) -> Result<(u32, &mut Tick), SinkError> {
         let second = self.instant(at).second();
         if !self.open.contains_key(&second) && self.open.len() >= OPEN_SECONDS {
@@ -100,12 +102,12 @@ impl<'a> Filler<'a> {
         name
     }
 
-    fn key(&mut self, metric: Metric, place: Place<'_>) -> Key {
-        let (scenario, endpoint) = (self.name(place.scenario), self.name(place.endpoint));
+    fn key(&mut self, metric: Metric, subject: EndpointRef<'_>) -> Key {
+        let (scenario, endpoint) = (self.name(subject.scenario), self.name(subject.endpoint));
         Key { scenario, endpoint, ..Key::of(metric).phase(PHASE) }
     }
 
-    fn number(&mut self, key: Key) -> KeyId {
+    fn key_id(&mut self, key: Key) -> KeyId {
         let next = KeyId(self.keys.len() as u32);
         let new_keys = &mut self.new_keys;
         *self.keys.entry(key).or_insert_with_key(|key| {
@@ -115,9 +117,8 @@ impl<'a> Filler<'a> {
     }
 }
 
-/// Which folded names there were is not kept, only how many.
+/// A hash of a folded name: only the number of distinct names is needed.
 fn fingerprint(name: &str) -> u64 {
-    use std::hash::{DefaultHasher, Hash, Hasher};
     let mut hasher = DefaultHasher::new();
     name.hash(&mut hasher);
     hasher.finish()
@@ -126,17 +127,17 @@ fn fingerprint(name: &str) -> u64 {
 impl Receive for Filler<'_> {
     fn receive(&mut self, event: Event<'_>) -> Result<(), SinkError> {
         match event {
-            Event::Times { metric, place, outcome, end, nanos } => {
-                let key = Key { outcome, ..self.key(metric, place) };
-                let id = self.number(key);
+            Event::Times { metric, subject, outcome, end, nanos } => {
+                let key = Key { outcome, ..self.key(metric, subject) };
+                let id = self.key_id(key);
                 self.tick(end)?.1.record_ns(id, nanos);
             }
-            Event::Count { metric, place, check, at, value } => {
-                let mut key = self.key(metric, place);
+            Event::Count { metric, subject, check, at, value } => {
+                let mut key = self.key(metric, subject);
                 if let Some(check) = check {
                     key.tags.insert("check".into(), self.name(check));
                 }
-                let id = self.number(key);
+                let id = self.key_id(key);
                 let (second, tick) = self.tick(at)?;
                 tick.add(id, second, value);
             }
@@ -145,9 +146,9 @@ impl Receive for Filler<'_> {
                 let samples = vec![(series, Sample { at: self.instant(at), value })];
                 self.sink.observed(&Observed { samples, ..Observed::default() })?;
             }
-            Event::Interval { place, end, times, .. } => {
-                let key = self.key(Metric::ResponseTime, place);
-                let id = self.number(key);
+            Event::Interval { subject, end, times, .. } => {
+                let key = self.key(Metric::ResponseTime, subject);
+                let id = self.key_id(key);
                 self.tick(end)?.1.merge(id, times);
             }
             Event::Figure(_) | Event::Fact(..) | Event::Remark(_) | Event::Unknown(_) => {}

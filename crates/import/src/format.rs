@@ -1,4 +1,4 @@
-//! Which format a file is in, told from how it begins.
+//! The format of a file, recognised by its first bytes.
 
 use std::fmt;
 
@@ -6,31 +6,31 @@ use serde_json::Value;
 
 use crate::ImportError;
 
-/// How many bytes of a file are looked at to recognise it.
+/// How many bytes of a file are needed to recognise its format.
 pub const HEAD_BYTES: usize = 64 << 10;
 
-const KNOWN: &str = "k6's NDJSON (`--out json=FILE`), CSV (`--out csv=FILE`) or summary (`--summary-export FILE`), ghz's \
+const SUPPORTED: &str = "k6's NDJSON (`--out json=FILE`), CSV (`--out csv=FILE`) or summary (`--summary-export FILE`), ghz's \
                      JSON (`-O json`) or summary, vegeta's results (`vegeta encode`) or report (`vegeta report -type=json`), \
                      and HdrHistogram logs";
 
 /// A format of another tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// `k6 run --out json=FILE`: one JSON object a line.
+    /// `k6 run --out json=FILE`: one JSON object per line.
     K6Ndjson,
     /// `k6 run --out csv=FILE`.
     K6Csv,
-    /// `k6 run --summary-export FILE`, or the data of `handleSummary` as JSON.
+    /// `k6 run --summary-export FILE`, or the argument of `handleSummary` as JSON.
     K6Summary,
     /// `ghz -O json` and `-O pretty`.
     GhzJson,
     /// `ghz -O summary`, which is what ghz prints.
     GhzText,
-    /// `vegeta encode`: one JSON object a line.
+    /// `vegeta encode`: one JSON object per line.
     VegetaResults,
     /// `vegeta report -type=json`.
     VegetaReport,
-    /// A log of HdrHistogram intervals, `.hlog`.
+    /// An interval log of HdrHistogram, `.hlog`.
     HdrLog,
 }
 
@@ -73,18 +73,18 @@ impl fmt::Display for Format {
     }
 }
 
-/// The format of a file that begins with `head`.
+/// The format of a file whose first bytes are `head`.
 ///
 /// # Errors
-/// [`ImportError::Refused`] for anything else, with what to do.
+/// [`ImportError::Refused`] for any other content, with what to do.
 pub fn recognise(head: &[u8]) -> Result<Format, ImportError> {
     if has(head, b"\0") || std::str::from_utf8(head).is_err_and(|error| error.error_len().is_some()) {
         return Err(ImportError::Refused(if has(head, b"Latency") && has(head, b"Attack") {
-            "these are vegeta's results in Go's own encoding, which only vegeta reads: write them as JSON with \
+            "has vegeta's results in Go's own encoding, which only vegeta can read: write them as JSON with \
              `vegeta encode results.bin > results.json`"
                 .to_owned()
         } else {
-            format!("is not text; read are {KNOWN}")
+            format!("is not text; supported are {SUPPORTED}")
         }));
     }
     let text = head.trim_ascii_start();
@@ -101,7 +101,7 @@ pub fn recognise(head: &[u8]) -> Result<Format, ImportError> {
     if text.starts_with(b"{") {
         return of_json(first, text);
     }
-    Err(ImportError::Refused(format!("is in none of the formats that are read, which are {KNOWN}")))
+    Err(ImportError::Refused(format!("is in none of the supported formats: {SUPPORTED}")))
 }
 
 fn of_json(first: &[u8], text: &[u8]) -> Result<Format, ImportError> {
@@ -115,7 +115,7 @@ fn of_json(first: &[u8], text: &[u8]) -> Result<Format, ImportError> {
         }
     }
     let is_lines = |words: &[&[u8]]| words.iter().all(|word| has(first, word));
-    // Documents of one long line, or of many; and lines so long that the head does not hold one of them whole.
+    // Documents of one long line or of several lines, and lines that are longer than the head.
     if has(text, b"\"metrics\"")
         && (has(text, b"\"root_group\"") || has(text, b"\"http_req") || has(text, b"\"iteration"))
     {
@@ -129,9 +129,7 @@ fn of_json(first: &[u8], text: &[u8]) -> Result<Format, ImportError> {
     } else if is_lines(&[b"\"code\"", b"\"timestamp\"", b"\"latency\""]) {
         Ok(Format::VegetaResults)
     } else {
-        Err(ImportError::Refused(format!(
-            "is JSON, but in none of the formats that are read, which are {KNOWN}"
-        )))
+        Err(ImportError::Refused(format!("is JSON, but in none of the supported formats: {SUPPORTED}")))
     }
 }
 

@@ -5,7 +5,7 @@ pub(crate) mod text;
 
 use evidence::SourceFigure;
 
-/// A figure of all calls.
+/// A figure over all calls.
 fn figure(name: &str, value: f64, unit: &str) -> SourceFigure {
     SourceFigure { of: "all calls".to_owned(), name: name.to_owned(), value, unit: unit.to_owned() }
 }

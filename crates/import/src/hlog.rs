@@ -1,7 +1,7 @@
-//! HdrHistogram's interval logs: a histogram a line, base64 of its compressed V2 encoding.
+//! HdrHistogram's interval logs: one histogram per line, its compressed V2 encoding in base64.
 //!
-//! Format: HdrHistogram's `HistogramLogWriter`, version 1.3 (<https://hdrhistogram.org>). The unit of the values is
-//! nowhere in it; it is told from the interval's maximum, which is printed in millions or thousands of them.
+//! Format: HdrHistogram's `HistogramLogWriter`, version 1.3 (<https://hdrhistogram.org>). The log does not contain the
+//! unit of its values. It is inferred from the interval's maximum, which is printed in milliseconds.
 
 mod decode;
 
@@ -11,19 +11,20 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::ImportError;
-use crate::event::{Event, Place, Receive};
-use crate::lines::{Fault, Reading, each};
-use decode::Decoded;
+use crate::event::{EndpointRef, Event, Receive};
+use crate::lines::{LineError, Reading, for_each_line};
+use decode::DecodedHistogram;
 
-/// Times before this, 2001, count from the log's own beginning.
+/// Times before this, in 2001, count from the start of the log.
 const ABSOLUTE_S: f64 = 1e9;
-/// The longest interval, a day.
+/// The longest interval: a day.
 const MAX_INTERVAL_S: f64 = 86_400.0;
-/// An interval much longer than a second loses when in it things happened.
+/// Of a longer interval it is unknown in which second its requests ended.
 const LONG_S: f64 = 1.5;
+/// The endpoint of intervals without a tag.
 const UNTAGGED: &str = "all";
 
-/// How many microseconds one unit of the values is.
+/// The unit of the values of a log.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Unit {
     Nanoseconds,
@@ -31,9 +32,9 @@ enum Unit {
 }
 
 impl Unit {
-    /// The unit of values whose maximum is `highest` and printed as `printed`, in milliseconds; none if neither fits.
-    fn told_by(highest: u64, printed: f64) -> Option<Unit> {
-        // Printed with three decimals, of a bucket whose edges are a part in a hundred apart at the coarsest.
+    /// The unit of values whose maximum is `highest` and was printed as `printed` milliseconds; none if neither fits.
+    fn from_maximum(highest: u64, printed: f64) -> Option<Unit> {
+        // It is printed with three decimals; the edges of the coarsest buckets are one hundredth apart.
         let fits = |ratio: f64| {
             let expected = printed * ratio;
             (highest as f64 - expected).abs() <= 0.02 * expected.max(highest as f64) + 0.001 * ratio
@@ -44,6 +45,7 @@ impl Unit {
             .map(|(_, unit)| unit)
     }
 
+    /// A value in microseconds, rounded up.
     fn us(self, value: u64) -> u64 {
         match self {
             Unit::Nanoseconds => value.div_ceil(1_000),
@@ -53,19 +55,21 @@ impl Unit {
 }
 
 #[derive(Default)]
-struct Log {
+struct LogReader {
     /// What relative times count from, in seconds since the Unix epoch.
     base_s: f64,
     has_base: bool,
     unit: Option<Unit>,
-    is_long: bool,
-    is_undated: bool,
+    /// Whether the remark on long intervals was made.
+    has_long_remark: bool,
+    /// Whether the remark on the unknown start was made.
+    has_undated_remark: bool,
 }
 
 pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Result<Reading, ImportError> {
-    let mut log = Log::default();
-    each(input, |line| {
-        let line = std::str::from_utf8(line).map_err(|_| Fault::from("not UTF-8"))?.trim();
+    let mut log = LogReader::default();
+    for_each_line(input, |line| {
+        let line = std::str::from_utf8(line).map_err(|_| LineError::from("not UTF-8"))?.trim();
         match line.strip_prefix('#') {
             Some(comment) => log.comment(comment),
             None if line.starts_with("\"StartTimestamp\"") => {}
@@ -75,8 +79,8 @@ pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Resul
     })
 }
 
-impl Log {
-    /// `[StartTime: 1441812279.474 (seconds since epoch), …]`; a base time, where there is one, goes before it.
+impl LogReader {
+    /// `[StartTime: 1441812279.474 (seconds since epoch), …]`; a base time takes precedence.
     fn comment(&mut self, comment: &str) {
         let after = |name: &str| comment.split_once(name).map(|(_, rest)| rest.trim_start());
         let is_base = comment.contains("[BaseTime:");
@@ -88,7 +92,7 @@ impl Log {
     }
 
     /// `[Tag=NAME,]start,length,max,histogram`.
-    fn interval(&mut self, line: &str, receiver: &mut dyn Receive) -> Result<(), Fault> {
+    fn interval(&mut self, line: &str, receiver: &mut dyn Receive) -> Result<(), LineError> {
         let (tag, line) = match line.strip_prefix("Tag=").and_then(|rest| rest.split_once(',')) {
             Some((tag, rest)) => (tag, rest),
             None => (UNTAGGED, line),
@@ -98,54 +102,61 @@ impl Log {
             return Err("expected start, length, maximum and histogram".into());
         };
         let number = |text: &str| text.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0);
-        let start = number(start).filter(|s| *s < 1e10).ok_or_else(|| Fault::from("its start is no time"))?;
+        let start =
+            number(start).filter(|s| *s < 1e10).ok_or_else(|| LineError::from("its start is not a time"))?;
         let length = number(length).filter(|s| *s <= MAX_INTERVAL_S);
-        let length = length.ok_or_else(|| Fault::from("its length is no duration"))?;
-        let printed = number(printed).ok_or_else(|| Fault::from("its maximum is no number"))?;
-        let bytes = STANDARD.decode(encoded).map_err(|_| Fault::from("its histogram is no base64"))?;
+        let length = length.ok_or_else(|| LineError::from("its length is not a duration"))?;
+        let printed = number(printed).ok_or_else(|| LineError::from("its maximum is not a number"))?;
+        let bytes = STANDARD.decode(encoded).map_err(|_| LineError::from("its histogram is not base64"))?;
         let decoded = decode::decode(&bytes)?;
-        self.note((start, length), receiver)?;
+        self.remark_on_times(start, length, receiver)?;
         let times = self.times(&decoded, printed, receiver)?;
         let begin_s = if start < ABSOLUTE_S { self.base_s + start } else { start };
         let nanos = |seconds: f64| (seconds * 1e9) as i64;
         let (begin, end) = (nanos(begin_s), nanos(begin_s + length));
-        let place = Place { scenario: "", endpoint: tag };
-        Ok(receiver.receive(Event::Interval { place, begin, end, times: &times })?)
+        let subject = EndpointRef { scenario: "", endpoint: tag };
+        Ok(receiver.receive(Event::Interval { subject, begin, end, times: &times })?)
     }
 
-    /// What the reader of the report should know of the log's times, told once.
-    fn note(&mut self, (start, length): (f64, f64), receiver: &mut dyn Receive) -> Result<(), Fault> {
-        if length > LONG_S && !self.is_long {
-            self.is_long = true;
+    /// Remarks on the log's times, each once.
+    fn remark_on_times(
+        &mut self,
+        start: f64,
+        length: f64,
+        receiver: &mut dyn Receive,
+    ) -> Result<(), LineError> {
+        if length > LONG_S && !self.has_long_remark {
+            self.has_long_remark = true;
             receiver.receive(Event::Remark(format!(
-                "intervals of {length} s are kept in their last second: when in them requests ended is not known"
+                "intervals of {length} s are counted in their last second: when exactly their requests ended is unknown"
             )))?;
         }
-        if start < ABSOLUTE_S && !self.has_base && !self.is_undated {
-            self.is_undated = true;
-            receiver.receive(Event::Remark("the log does not say when it began".to_owned()))?;
+        if start < ABSOLUTE_S && !self.has_base && !self.has_undated_remark {
+            self.has_undated_remark = true;
+            receiver.receive(Event::Remark("the log does not contain when it started".to_owned()))?;
         }
         Ok(())
     }
 
     fn times(
         &mut self,
-        decoded: &Decoded,
+        decoded: &DecodedHistogram,
         printed: f64,
         receiver: &mut dyn Receive,
-    ) -> Result<evidence::Histogram, Fault> {
+    ) -> Result<evidence::Histogram, LineError> {
         let mut times = evidence::Histogram::new();
         let Some((highest, _)) = decoded.buckets.last() else { return Ok(times) };
-        let unit = Unit::told_by(*highest, printed).ok_or_else(|| {
-            Fault::from("its maximum is not that of its histogram in ms, so its unit cannot be told")
+        let unit = Unit::from_maximum(*highest, printed).ok_or_else(|| {
+            LineError::from("its maximum does not match its histogram in ms, so its unit is unknown")
         })?;
         if self.unit != Some(unit) {
             if self.unit.is_some() {
-                return Err("its values are in another unit than those before".into());
+                return Err("its values are in another unit than the values before".into());
             }
             self.unit = Some(unit);
             let name = if unit == Unit::Nanoseconds { "nanoseconds" } else { "microseconds" };
-            receiver.receive(Event::Fact("unit", format!("{name}, told from the printed maximum in ms")))?;
+            receiver
+                .receive(Event::Fact("unit", format!("{name}, inferred from the printed maximum in ms")))?;
         }
         for (value, count) in &decoded.buckets {
             times.record_us(unit.us(*value), *count);

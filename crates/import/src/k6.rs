@@ -1,7 +1,7 @@
-//! k6: each point of a metric as an event, whichever of its outputs it stands in.
+//! k6: each point of a metric becomes an event, whichever output it comes from.
 //!
-//! k6 measures a request from its first byte sent to its last byte received; what an iteration waited before it began
-//! is in none of its metrics.
+//! k6 measures a request from its first byte sent to its last byte received. How long an iteration waited before it
+//! started is in none of its metrics.
 
 pub(crate) mod csv;
 pub(crate) mod ndjson;
@@ -10,18 +10,19 @@ pub(crate) mod summary;
 use std::borrow::Cow;
 
 use evidence::{GrpcCode, Metric, Outcome};
+use serde::Deserialize;
 
-use crate::event::{Event, Place, Receive};
-use crate::lines::Fault;
+use crate::event::{EndpointRef, Event, Receive};
+use crate::lines::LineError;
 
-/// More than this in one point is no count.
+/// A point above this is not a count.
 const MAX_COUNT: f64 = (1u64 << 40) as f64;
-/// More milliseconds than this, a month, is no duration.
+/// A point above this is not a duration in milliseconds: a month.
 const MAX_MS: f64 = 31.0 * 86_400_000.0;
 
 /// One value of one metric.
 #[derive(Debug, Default)]
-pub(crate) struct Point<'a> {
+pub(crate) struct MetricPoint<'a> {
     pub(crate) metric: &'a str,
     /// Nanoseconds since the Unix epoch.
     pub(crate) at: i64,
@@ -29,22 +30,32 @@ pub(crate) struct Point<'a> {
     pub(crate) tags: Tags<'a>,
 }
 
-/// The tags that matter; empty where k6 sent none.
-#[derive(Debug, Default)]
+/// The tags that are used; empty where k6 wrote none.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(crate) struct Tags<'a> {
+    #[serde(borrow)]
     pub(crate) scenario: Cow<'a, str>,
+    #[serde(borrow)]
     pub(crate) name: Cow<'a, str>,
+    #[serde(borrow)]
     pub(crate) url: Cow<'a, str>,
+    #[serde(borrow)]
     pub(crate) method: Cow<'a, str>,
+    #[serde(borrow)]
     pub(crate) status: Cow<'a, str>,
+    #[serde(borrow)]
     pub(crate) error_code: Cow<'a, str>,
+    #[serde(borrow)]
     pub(crate) expected_response: Cow<'a, str>,
+    #[serde(borrow)]
     pub(crate) check: Cow<'a, str>,
+    #[serde(borrow)]
     pub(crate) group: Cow<'a, str>,
 }
 
 impl Tags<'_> {
-    /// The endpoint: the name that the script gave, else method and URL.
+    /// The endpoint: the name that the script gave, otherwise method and URL.
     fn endpoint(&self) -> Cow<'_, str> {
         match &*self.name {
             "" => Cow::Borrowed(&self.url),
@@ -65,11 +76,11 @@ impl Tags<'_> {
         }
     }
 
-    /// How a request without a status ended, by k6's error codes.
+    /// The outcome of a request without a status, by k6's error code.
     fn transport(&self) -> Outcome {
         match self.error_code.parse::<u16>().unwrap_or(0) {
             1050 | 1211 => Outcome::Timeout,
-            // A name that nobody has is a peer that cannot be had.
+            // A host name that is not found counts as a refused connection.
             1100..=1199 | 1212 => Outcome::Refused,
             1200..=1299 => Outcome::Reset,
             1300..=1399 => Outcome::Tls,
@@ -86,89 +97,96 @@ impl Tags<'_> {
     }
 }
 
-/// What a point is as an event.
-enum Kind {
+/// The kind of event that a point becomes.
+enum PointKind {
     Request,
     Call,
     Iteration,
-    /// A phase of a request, in ms.
+    /// A phase of a request, in milliseconds.
     Phase(Metric),
     Count(Metric),
-    /// Counted for each request.
+    /// Counted once per request.
     Requests,
     Check,
     Users,
-    /// Told by others, or of no use.
-    Passed,
+    /// Contained in other metrics, or not used.
+    Ignored,
     Unknown,
 }
 
-fn kind(metric: &str) -> Kind {
+fn point_kind(metric: &str) -> PointKind {
     match metric {
-        "http_req_duration" => Kind::Request,
-        "grpc_req_duration" => Kind::Call,
-        "iteration_duration" => Kind::Iteration,
-        "http_reqs" => Kind::Requests,
-        "http_req_blocked" => Kind::Phase(Metric::BlockedNs),
-        "http_req_connecting" => Kind::Phase(Metric::ConnectingNs),
-        "http_req_tls_handshaking" => Kind::Phase(Metric::TlsHandshakingNs),
-        "http_req_sending" => Kind::Phase(Metric::SendingNs),
-        "http_req_waiting" => Kind::Phase(Metric::WaitingNs),
-        "http_req_receiving" => Kind::Phase(Metric::ReceivingNs),
-        "iterations" => Kind::Count(Metric::IterationsDone),
-        "dropped_iterations" => Kind::Count(Metric::Dropped),
-        "data_received" => Kind::Count(Metric::BytesIn),
-        "data_sent" => Kind::Count(Metric::BytesOut),
-        "checks" => Kind::Check,
-        "vus" => Kind::Users,
-        "http_req_failed" | "vus_max" => Kind::Passed,
-        _ => Kind::Unknown,
+        "http_req_duration" => PointKind::Request,
+        "grpc_req_duration" => PointKind::Call,
+        "iteration_duration" => PointKind::Iteration,
+        "http_reqs" => PointKind::Requests,
+        "http_req_blocked" => PointKind::Phase(Metric::BlockedNs),
+        "http_req_connecting" => PointKind::Phase(Metric::ConnectingNs),
+        "http_req_tls_handshaking" => PointKind::Phase(Metric::TlsHandshakingNs),
+        "http_req_sending" => PointKind::Phase(Metric::SendingNs),
+        "http_req_waiting" => PointKind::Phase(Metric::WaitingNs),
+        "http_req_receiving" => PointKind::Phase(Metric::ReceivingNs),
+        "iterations" => PointKind::Count(Metric::IterationsDone),
+        "dropped_iterations" => PointKind::Count(Metric::Dropped),
+        "data_received" => PointKind::Count(Metric::BytesIn),
+        "data_sent" => PointKind::Count(Metric::BytesOut),
+        "checks" => PointKind::Check,
+        "vus" => PointKind::Users,
+        "http_req_failed" | "vus_max" => PointKind::Ignored,
+        _ => PointKind::Unknown,
     }
 }
 
-/// Hand a point on.
-pub(crate) fn receive(point: &Point<'_>, receiver: &mut dyn Receive) -> Result<(), Fault> {
+/// Pass a point to `receiver` as an event.
+pub(crate) fn receive(point: &MetricPoint<'_>, receiver: &mut dyn Receive) -> Result<(), LineError> {
     let tags = &point.tags;
     let endpoint = tags.endpoint();
-    let whole = Place { scenario: &tags.scenario, endpoint: "" };
-    let request = Place { endpoint: &endpoint, ..whole };
-    let times = |metric, place, outcome| {
-        Ok::<_, Fault>(Event::Times { metric, place, outcome, end: point.at, nanos: nanos(point.value)? })
+    let whole = EndpointRef { scenario: &tags.scenario, endpoint: "" };
+    let request = EndpointRef { endpoint: &endpoint, ..whole };
+    let times = |metric, subject, outcome| {
+        Ok::<_, LineError>(Event::Times {
+            metric,
+            subject,
+            outcome,
+            end: point.at,
+            nanos: nanos(point.value)?,
+        })
     };
-    let count = |metric, place, value| Event::Count { metric, place, check: None, at: point.at, value };
-    let event = match kind(point.metric) {
-        Kind::Request => times(Metric::ResponseTime, request, Some(tags.http_outcome()))?,
-        Kind::Call => times(Metric::ResponseTime, request, Some(tags.grpc_outcome()))?,
-        Kind::Iteration => times(Metric::IterationTime, whole, None)?,
-        Kind::Phase(_) if !tags.http_outcome().is_answer() => return Ok(()),
-        Kind::Phase(metric) => count(metric, request, nanos(point.value)?),
-        Kind::Requests => count(Metric::Requests, request, whole_number(point.value)?),
-        Kind::Count(metric) => count(metric, whole, whole_number(point.value)?),
-        Kind::Check => {
+    let count = |metric, subject, value| Event::Count { metric, subject, check: None, at: point.at, value };
+    let event = match point_kind(point.metric) {
+        PointKind::Request => times(Metric::ResponseTime, request, Some(tags.http_outcome()))?,
+        PointKind::Call => times(Metric::ResponseTime, request, Some(tags.grpc_outcome()))?,
+        PointKind::Iteration => times(Metric::IterationTime, whole, None)?,
+        PointKind::Phase(_) if !tags.http_outcome().is_answer() => return Ok(()),
+        PointKind::Phase(metric) => count(metric, request, nanos(point.value)?),
+        PointKind::Requests => count(Metric::Requests, request, whole_number(point.value)?),
+        PointKind::Count(metric) => count(metric, whole, whole_number(point.value)?),
+        PointKind::Check => {
             let group = tags.group.trim_start_matches("::");
-            let place = Place { endpoint: if group.is_empty() { "(checks)" } else { group }, ..whole };
+            let subject =
+                EndpointRef { endpoint: if group.is_empty() { "(checks)" } else { group }, ..whole };
             let metric = if point.value > 0.0 { Metric::CheckPassed } else { Metric::CheckFailed };
-            Event::Count { metric, place, check: Some(&tags.check), at: point.at, value: 1 }
+            Event::Count { metric, subject, check: Some(&tags.check), at: point.at, value: 1 }
         }
-        Kind::Users if point.value.is_finite() => {
+        PointKind::Users if point.value.is_finite() => {
             Event::Level { name: "virtual_users", at: point.at, value: point.value }
         }
-        Kind::Users | Kind::Passed => return Ok(()),
-        Kind::Unknown => Event::Unknown(point.metric),
+        PointKind::Users | PointKind::Ignored => return Ok(()),
+        PointKind::Unknown => Event::Unknown(point.metric),
     };
     Ok(receiver.receive(event)?)
 }
 
-fn nanos(ms: f64) -> Result<u64, Fault> {
+fn nanos(ms: f64) -> Result<u64, LineError> {
     match ms {
         ms if (0.0..=MAX_MS).contains(&ms) => Ok((ms * 1e6).round() as u64),
-        _ => Err(Fault::Malformed(format!("{ms} ms is no duration"))),
+        _ => Err(LineError::Malformed(format!("{ms} ms is not a duration"))),
     }
 }
 
-fn whole_number(value: f64) -> Result<u64, Fault> {
+fn whole_number(value: f64) -> Result<u64, LineError> {
     match value {
         value if (0.0..=MAX_COUNT).contains(&value) => Ok(value.round() as u64),
-        _ => Err(Fault::Malformed(format!("{value} is no count"))),
+        _ => Err(LineError::Malformed(format!("{value} is not a count"))),
     }
 }

@@ -1,10 +1,10 @@
-//! What other load generators wrote, read as evidence: k6, ghz, vegeta, HdrHistogram logs.
+//! Results of other load generators, read as evidence: k6, ghz, vegeta, HdrHistogram logs.
 //!
 //! A reader turns its format into [`Event`]s, one after the other, with memory that does not grow with the input.
-//! Files are read twice: [`Survey`] learns when the run began, which figures there are and what is wrong with the
-//! file, so that the manifest can say it; [`Filler`] hands the same events to a [`evidence::Sink`] as ticks. Nothing is
-//! made up: what a source did not keep is named in [`evidence::manifest::Missing`]. Pure: the input is whatever
-//! [`std::io::BufRead`] the caller opens. Start reading at [`read`].
+//! Each file is read twice. [`Survey`] finds its time range, its figures and what is malformed, for the manifest;
+//! [`Filler`] hands the same events to a [`evidence::Sink`] as ticks. Nothing is invented: what a source did not record
+//! is listed as [`evidence::manifest::Missing`]. Pure: the caller opens the input, any [`std::io::BufRead`]. Start
+//! reading at [`read`].
 
 mod event;
 mod fill;
@@ -13,6 +13,7 @@ mod ghz;
 mod hlog;
 mod k6;
 mod lines;
+mod parse;
 mod survey;
 mod vegeta;
 
@@ -20,7 +21,7 @@ use std::io::{self, BufRead};
 
 use evidence::SinkError;
 
-pub use event::{Event, Place, Receive};
+pub use event::{EndpointRef, Event, Receive};
 pub use fill::{Filler, PHASE};
 pub use format::{Format, HEAD_BYTES, recognise};
 pub use lines::Reading;
@@ -32,15 +33,15 @@ pub enum ImportError {
     /// It could not be read.
     #[error("cannot be read: {0}")]
     Read(#[from] io::Error),
-    /// What was read could not be kept.
+    /// What was read could not be stored.
     #[error(transparent)]
     Keep(#[from] SinkError),
-    /// It is none of the formats known, or one that is refused; the sentence says what to do.
+    /// It has an unknown format, or one that is refused; the sentence includes what to do.
     #[error("{0}")]
     Refused(String),
 }
 
-/// Read `input`, which is in `format`, and hand on what it says. Malformed lines are counted in what is returned, and a
+/// Read `input`, which is in `format`, and pass its events to `receiver`. Malformed lines are counted in the result. A
 /// file that ends in the middle of a line is read up to there.
 ///
 /// # Errors

@@ -1,36 +1,39 @@
-//! What a file says of itself as a whole: the first pass over it.
+//! The first pass over a file: its time range, figures, facts and remarks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{Metric, SinkError, SourceFigure};
-use jiff::Timestamp;
 
 use crate::event::{Event, Receive};
-use crate::lines::Fault;
+use crate::parse::first_characters;
 
-/// How many figures, and how many unknown metrics, are kept.
+/// The most figures that are stored.
 const MAX_FIGURES: usize = 2_000;
+/// The most names of unknown metrics that are stored.
 const MAX_UNKNOWN: usize = 20;
+/// The longest name of an unknown metric, in characters.
+const MAX_UNKNOWN_NAME: usize = 100;
+/// The most remarks that are stored.
 const MAX_REMARKS: usize = 100;
 
-/// What a file says of itself as a whole.
+/// What a file contains besides the events that go into ticks.
 #[derive(Debug, Default)]
 pub struct Survey {
-    /// From the first to the last time it has, in nanoseconds since the Unix epoch.
+    /// Its first and its last time, in nanoseconds since the Unix epoch.
     pub span: Option<(i64, i64)>,
-    /// Events that have a time: what there is evidence of.
+    /// How many events have a time: without any, the file has no evidence, only figures.
     pub dated: u64,
-    /// Figures that the source worked out itself.
+    /// Figures that the source computed.
     pub figures: Vec<SourceFigure>,
-    /// Figures beyond those that are kept.
+    /// How many more figures there are than are stored.
     pub figures_left_out: u64,
-    /// What it says of itself.
+    /// Properties of the source, by name.
     pub facts: BTreeMap<String, String>,
-    /// What is worth knowing.
+    /// Sentences for the reader of the report.
     pub remarks: Vec<String>,
-    /// Metrics that have no place in a run file.
+    /// Metrics that run files do not have.
     pub unknown: BTreeSet<String>,
-    /// Whether arrivals that never began are counted.
+    /// Whether the source counts arrivals that never started.
     pub has_drops: bool,
 }
 
@@ -51,22 +54,10 @@ impl Receive for Survey {
             }
             Event::Remark(text) if self.remarks.len() < MAX_REMARKS => self.remarks.push(text),
             Event::Unknown(name) if self.unknown.len() < MAX_UNKNOWN && !self.unknown.contains(name) => {
-                self.unknown.insert(name.chars().take(100).collect());
+                self.unknown.insert(first_characters(name, MAX_UNKNOWN_NAME));
             }
             _ => {}
         }
         Ok(())
     }
-}
-
-/// A time of day as nanoseconds since the Unix epoch.
-pub(crate) fn rfc3339(text: &str) -> Result<i64, Fault> {
-    let time: Timestamp =
-        text.parse().map_err(|_| Fault::Malformed(format!("`{}` is no time", short(text))))?;
-    i64::try_from(time.as_nanosecond())
-        .map_err(|_| Fault::Malformed(format!("`{}` is out of range", short(text))))
-}
-
-fn short(text: &str) -> String {
-    text.chars().take(40).collect()
 }

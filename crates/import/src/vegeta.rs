@@ -1,4 +1,4 @@
-//! vegeta: each hit as `vegeta encode` writes it, and the figures of `vegeta report -type=json`.
+//! vegeta: the hits that `vegeta encode` writes, and the figures of `vegeta report -type=json`.
 
 use std::borrow::Cow;
 use std::io::BufRead;
@@ -8,11 +8,11 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::ImportError;
-use crate::event::{Event, Place, Receive};
-use crate::k6::summary::document;
-use crate::lines::{Fault, Reading, each};
-use crate::survey::rfc3339;
+use crate::event::{EndpointRef, Event, Receive};
+use crate::lines::{LineError, Reading, for_each_line};
+use crate::parse::{document, first_characters, rfc3339};
 
+/// The longest report that is read.
 const MAX_REPORT_BYTES: u64 = 16 << 20;
 
 #[derive(Deserialize)]
@@ -36,7 +36,7 @@ struct Hit<'a> {
 }
 
 impl Hit<'_> {
-    /// vegeta takes statuses from 200 to 399 for successes.
+    /// vegeta counts statuses from 200 to 399 as successes.
     fn outcome(&self) -> Outcome {
         match self.code {
             200..=399 => Outcome::Ok,
@@ -45,16 +45,16 @@ impl Hit<'_> {
         }
     }
 
-    /// How a hit without a status ended, from the words of Go's errors.
+    /// The outcome of a hit without a status, by the text of Go's error.
     fn transport(&self) -> Outcome {
-        let says = |words: &[&str]| words.iter().any(|word| self.error.contains(word));
-        if says(&["Timeout exceeded", "deadline exceeded", "i/o timeout"]) {
+        let has_any = |words: &[&str]| words.iter().any(|word| self.error.contains(word));
+        if has_any(&["Timeout exceeded", "deadline exceeded", "i/o timeout"]) {
             Outcome::Timeout
-        } else if says(&["connection refused", "no such host", "lookup "]) {
+        } else if has_any(&["connection refused", "no such host", "lookup "]) {
             Outcome::Refused
-        } else if says(&["x509:", "tls:"]) {
+        } else if has_any(&["x509:", "tls:"]) {
             Outcome::Tls
-        } else if says(&["connection reset", "broken pipe", "EOF"]) {
+        } else if has_any(&["connection reset", "broken pipe", "EOF"]) {
             Outcome::Reset
         } else {
             Outcome::Protocol
@@ -63,24 +63,24 @@ impl Hit<'_> {
 }
 
 pub(crate) fn results(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Result<Reading, ImportError> {
-    each(input, |line| {
+    for_each_line(input, |line| {
         let hit: Hit<'_> =
-            serde_json::from_slice(line).map_err(|error| Fault::Malformed(error.to_string()))?;
-        let latency = i64::try_from(hit.latency).map_err(|_| Fault::from("`latency` is out of range"))?;
+            serde_json::from_slice(line).map_err(|error| LineError::Malformed(error.to_string()))?;
+        let latency = i64::try_from(hit.latency).map_err(|_| LineError::from("`latency` is out of range"))?;
         let end = rfc3339(&hit.timestamp)?.saturating_add(latency);
         let endpoint = match (&*hit.method, &*hit.url) {
             ("", "") => Cow::Borrowed("hit"),
             ("", url) => Cow::Borrowed(url),
             (method, url) => Cow::Owned(format!("{method} {url}")),
         };
-        let place = Place { scenario: &hit.attack, endpoint: &endpoint };
+        let subject = EndpointRef { scenario: &hit.attack, endpoint: &endpoint };
         let (metric, outcome) = (Metric::ResponseTime, Some(hit.outcome()));
-        receiver.receive(Event::Times { metric, place, outcome, end, nanos: hit.latency })?;
+        receiver.receive(Event::Times { metric, subject, outcome, end, nanos: hit.latency })?;
         for (metric, value) in
             [(Metric::Requests, 1), (Metric::BytesIn, hit.bytes_in), (Metric::BytesOut, hit.bytes_out)]
         {
             let value = value.min(1 << 40);
-            receiver.receive(Event::Count { metric, place, check: None, at: end, value })?;
+            receiver.receive(Event::Count { metric, subject, check: None, at: end, value })?;
         }
         Ok(())
     })
@@ -125,11 +125,11 @@ pub(crate) fn report(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Res
     }
     for (name, at) in [("earliest", "/earliest"), ("end", "/end")] {
         if let Some(text) = document.pointer(at).and_then(Value::as_str) {
-            receiver.receive(Event::Fact(name, text.chars().take(60).collect()))?;
+            receiver.receive(Event::Fact(name, first_characters(text, 60)))?;
         }
     }
     if records == 0 {
-        return Err(ImportError::Refused("has no figures, as a report of vegeta has".to_owned()));
+        return Err(ImportError::Refused("has no figures, unlike a report of vegeta".to_owned()));
     }
     Ok(Reading { records, ..Reading::default() })
 }

@@ -117,7 +117,7 @@ impl TestRun {
             }
         }
         if started > 0 {
-            self.run.record(&whole(Metric::StartLag), second, (load.lag_us, started));
+            self.run.record(&whole(Metric::StartLag), second, load.lag_us, started);
         }
         self.scheduled += due;
         let rate = self.scheduled as f64 / f64::from(SECONDS);
@@ -129,7 +129,7 @@ impl TestRun {
         let slower = n / 10;
         for (us, n) in [(us, n - slower), (us + us / 20, slower)] {
             if n > 0 {
-                self.run.record(key, second, (us, n));
+                self.run.record(key, second, us, n);
             }
         }
     }
@@ -196,14 +196,14 @@ impl TestRun {
     pub(crate) fn end_from_warm_up(&mut self, second: u32, n: u64) {
         let key = Key::of(Metric::ResponseTime).scenario(SCENARIO).phase("warm-up").endpoint("list");
         if n > 0 {
-            self.run.record(&key.outcome(Outcome::Ok), second, (3_000_000, n));
+            self.run.record(&key.outcome(Outcome::Ok), second, 3_000_000, n);
         }
     }
 
     /// Responses that no request matches.
     pub(crate) fn respond(&mut self, phase: &str, endpoint: &str, outcome: Outcome, n: u64) {
         let key = Key::of(Metric::ResponseTime).scenario(SCENARIO).phase(phase).endpoint(endpoint);
-        self.run.record(&key.outcome(outcome), 30, (10_000, n));
+        self.run.record(&key.outcome(outcome), 30, 10_000, n);
     }
 
     /// CPU use of one of the generator's loops over time.
@@ -217,7 +217,7 @@ impl TestRun {
     /// Stalls of the loop.
     pub(crate) fn stall(&mut self, seconds: Range<u32>, us: u64) {
         for second in seconds {
-            self.run.record(&Key::of(Metric::LoopStall), second, (us, 100));
+            self.run.record(&Key::of(Metric::LoopStall), second, us, 100);
         }
     }
 

@@ -8,7 +8,7 @@ use ::profile::{
     CallTree, Comparison, Limits, Profile, Side, Sort, TopOptions, View, ViewOptions, compare, read, since,
     top,
 };
-use ::report::profiles::{self, Against};
+use ::report::profiles::{self, FlameBaseline};
 use anyhow::{Context, anyhow};
 
 use crate::arguments::{ProfileArguments, SortBy};
@@ -48,7 +48,7 @@ pub(crate) fn profile(arguments: &ProfileArguments) -> Outcome<u8> {
         let title = arguments.file.file_name().unwrap_or_default().to_string_lossy();
         let requests = arguments.base_requests.zip(arguments.requests);
         let page = match &base_tree {
-            Some(base) => profiles::differential_page(&tree, Against { tree: base, requests }, &title),
+            Some(base) => profiles::differential_page(&tree, FlameBaseline { tree: base, requests }, &title),
             None => profiles::flame_page(&tree, &title),
         };
         opened.put(path, &page)?;

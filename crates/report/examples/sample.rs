@@ -1,5 +1,5 @@
-//! Writes the HTML report of a made-up run to the path given, to look at it in a browser; the other
-//! reports go to standard output. A number of seconds after the path makes it a run killed that early.
+//! Writes the HTML report of the sample run to the given path, to view it in a browser; the other reports go to standard
+//! output. With a number of seconds after the path, the run is killed at that second.
 
 #[path = "../tests/it/sample_run.rs"]
 mod sample_run;

@@ -1,10 +1,10 @@
-//! Several runs side by side as text, Markdown, JSON and HTML: each lays the same [`crate::summary::Comparison`] out.
+//! Several runs side by side as text, Markdown, JSON and HTML, all from the same [`crate::summary::Comparison`].
 
+mod format;
 mod html;
 mod json;
 mod markdown;
 mod terminal;
-mod words;
 
 pub use html::html;
 pub use json::{SCHEMA, json};

@@ -1,6 +1,6 @@
-//! The report as one self-contained HTML file: nothing is loaded, and nothing needs a script to be read.
+//! The report as one self-contained HTML file: it loads nothing and can be read without scripts.
 //!
-//! The template escapes whatever it is given; only drawings made here go in as markup.
+//! The template escapes every text; only drawings made here are inserted as markup.
 
 pub(crate) mod charts;
 mod plot;
@@ -18,7 +18,7 @@ use profiles::ProfileView;
 use tables::{FailureRow, PhaseTable};
 use view::{ClaimView, ExchangeView, Fact, FindingView, Tile};
 
-/// The most exchanges of a kind that are shown; the archive has them all.
+/// The most exchanges of a kind that are shown; the archive has all.
 const MAX_EXCHANGES: usize = 40;
 
 #[derive(Template)]
@@ -27,13 +27,13 @@ struct Page<'a> {
     summary: &'a Summary,
     verdict: String,
     class: &'static str,
-    /// What a reader must know of how the run ended; empty when it completed.
+    /// How the run ended, if it did not complete; otherwise empty.
     notice: String,
     facts: Vec<Fact>,
     tiles: Vec<Tile>,
     claims: Vec<ClaimView>,
     findings: Vec<FindingView>,
-    /// Of an imported run: where it comes from.
+    /// The source of an imported run.
     source_title: Option<String>,
     source: Vec<(String, String)>,
     load: Vec<Chart>,

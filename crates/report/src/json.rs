@@ -4,7 +4,7 @@ use evidence::{Claim, Finding};
 use serde::Serialize;
 
 use crate::summary::{
-    Arrivals, Check, Connections, CpuUse, Generator, Header, Outcomes, PhaseSpan, Profiled, Row,
+    Arrivals, CapturedProfile, Check, Connections, CpuUse, Generator, Header, Outcomes, PhaseCoverage, Row,
     ScenarioTotal, SeriesSummary, Summary,
 };
 
@@ -18,8 +18,9 @@ struct Document<'a> {
     because: &'a str,
     rules_version: u32,
     run: &'a Header,
-    phases: &'a [PhaseSpan],
-    books: Books<'a>,
+    phases: &'a [PhaseCoverage],
+    #[serde(rename = "books")]
+    accounting: Accounting<'a>,
     claims: Vec<&'a Claim>,
     findings: &'a [Finding],
     endpoints: &'a [Row],
@@ -30,11 +31,11 @@ struct Document<'a> {
     generator: &'a Generator,
     series: &'a [SeriesSummary],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    profiles: &'a [Profiled],
+    profiles: &'a [CapturedProfile],
 }
 
 #[derive(Serialize)]
-struct Books<'a> {
+struct Accounting<'a> {
     arrivals: Option<Arrivals>,
     #[serde(flatten)]
     outcomes: &'a Outcomes,
@@ -46,7 +47,7 @@ struct Books<'a> {
 
 /// The report as indented JSON, without a trailing newline.
 pub fn json(summary: &Summary) -> String {
-    let books = &summary.books;
+    let outcomes = &summary.outcomes;
     let document = Document {
         schema: SCHEMA,
         verdict: summary.judgement.verdict,
@@ -54,15 +55,15 @@ pub fn json(summary: &Summary) -> String {
         rules_version: summary.judgement.rules_version,
         run: &summary.header,
         phases: &summary.phases,
-        books: Books {
+        accounting: Accounting {
             arrivals: summary.arrivals,
-            outcomes: books,
-            ok: books.ok(),
-            failed: books.failed(),
-            cancelled: books.cancelled(),
+            outcomes,
+            ok: outcomes.ok(),
+            failed: outcomes.failed(),
+            cancelled: outcomes.cancelled(),
             requests_in_flight: summary.header.requests_in_flight,
         },
-        claims: summary.claims.iter().map(|asked| &asked.claim).collect(),
+        claims: summary.claims.iter().map(|shown| &shown.claim).collect(),
         findings: &summary.judgement.findings,
         endpoints: &summary.rows,
         scenarios: &summary.scenarios,
@@ -73,5 +74,6 @@ pub fn json(summary: &Summary) -> String {
         series: &summary.series,
         profiles: &summary.profiles,
     };
-    serde_json::to_string_pretty(&document).expect("a report's keys are strings, so it always serialises")
+    serde_json::to_string_pretty(&document)
+        .expect("the keys of a report are strings, so it always serialises")
 }

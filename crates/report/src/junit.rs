@@ -1,8 +1,7 @@
-//! The report as JUnit XML: a case for each claim and one for the run as a whole.
+//! The report as JUnit XML: one case per claim and one for the whole run.
 //!
-//! FAIL is a `failure`: the target missed what was asked. INVALID and INCONCLUSIVE are an `error`: the
-//! test itself did not answer. Both make a CI job red, and a reader can tell which it was. The whole run
-//! has a case of its own because it can be invalid without a single claim.
+//! FAIL is a `failure`: the target violated an objective. INVALID and INCONCLUSIVE are an `error`: the test has no result.
+//! Both fail a CI job. The whole run has a case of its own because it can be invalid without any claim.
 
 use std::time::Duration;
 
@@ -10,7 +9,7 @@ use evidence::Verdict;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::number;
-use crate::summary::{Asked, Summary};
+use crate::summary::{ClaimSummary, Summary};
 
 /// The report as JUnit XML.
 pub fn junit(summary: &Summary) -> String {
@@ -21,8 +20,8 @@ pub fn junit(summary: &Summary) -> String {
     suite.add_property(("started_at", summary.header.started_at.as_str()));
     suite.add_property(("verdict", summary.judgement.verdict.to_string().as_str()));
     suite.add_test_case(whole(summary));
-    for asked in &summary.claims {
-        suite.add_test_case(case(summary, asked));
+    for shown in &summary.claims {
+        suite.add_test_case(case(summary, shown));
     }
     let mut report = Report::new("plimsoll");
     report.set_time(elapsed);
@@ -34,27 +33,27 @@ fn whole(summary: &Summary) -> TestCase {
     let findings = summary.judgement.findings.iter();
     let lines: Vec<String> =
         findings.map(|f| format!("{} {} {}: {}", f.severity, f.rule, f.title, f.what)).collect();
-    let status = status(summary.judgement.verdict, (&summary.judgement.because, &lines.join("\n")));
+    let status = status(summary.judgement.verdict, &summary.judgement.because, &lines.join("\n"));
     let mut case = TestCase::new("(the whole run)", status);
     case.set_classname(summary.header.name.as_str());
     case
 }
 
-fn case(summary: &Summary, asked: &Asked) -> TestCase {
-    let claim = &asked.claim;
-    let mut seen = format!("observed {}, bound {}", asked.observed(), asked.bound());
-    if let Some(interval) = asked.interval() {
-        seen.push_str(&format!(", 95 % interval {interval}"));
+fn case(summary: &Summary, shown: &ClaimSummary) -> TestCase {
+    let claim = &shown.claim;
+    let mut numbers = format!("observed {}, limit {}", shown.observed(), shown.bound());
+    if let Some(interval) = shown.interval() {
+        numbers.push_str(&format!(", 95 % interval {interval}"));
     }
-    seen.push_str(&format!(", n = {}", number::count(claim.samples)));
-    let description = format!("{}\n{seen}\n{}", claim.text, claim.reasons.join("\n"));
-    let mut case = TestCase::new(claim.name.as_str(), status(claim.verdict, (&seen, &description)));
+    numbers.push_str(&format!(", n = {}", number::count(claim.samples)));
+    let description = format!("{}\n{numbers}\n{}", claim.text, claim.reasons.join("\n"));
+    let mut case = TestCase::new(claim.name.as_str(), status(claim.verdict, &numbers, &description));
     case.set_classname(summary.header.name.as_str());
-    case.set_system_out(format!("{}: {seen}", claim.text));
+    case.set_system_out(format!("{}: {numbers}", claim.text));
     case
 }
 
-fn status(verdict: Verdict, (message, description): (&str, &str)) -> TestCaseStatus {
+fn status(verdict: Verdict, message: &str, description: &str) -> TestCaseStatus {
     let kind = match verdict {
         Verdict::Pass | Verdict::Measured => return TestCaseStatus::success(),
         Verdict::Fail => NonSuccessKind::Failure,

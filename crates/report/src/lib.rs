@@ -1,9 +1,8 @@
 //! Evidence and verdict as text, HTML, Markdown, JSON and JUnit.
 //!
-//! Pure: a run, its workload and its judgement go in, bytes come out; no clock, no files, no terminal.
-//! What was measured is worked out once, by [`Summary::of`]; a renderer only lays it out, so that no two
-//! reports of one run can disagree. Nothing here judges: verdicts are taken as they come. Start reading
-//! at [`summary`].
+//! Pure: a run, its workload and its judgement go in, bytes come out; no clock, no files, no terminal. [`Summary::of`]
+//! computes every number once and the renderers only lay it out, so that two reports of one run cannot disagree.
+//! Nothing here judges: verdicts come from the judgement. Start reading at [`summary`].
 
 pub mod comparison;
 pub mod html;
@@ -16,6 +15,7 @@ pub mod profiles;
 mod source;
 pub mod summary;
 pub mod terminal;
+mod text;
 
 pub use html::html;
 pub use json::json;
@@ -25,7 +25,7 @@ pub use markdown::markdown;
 pub use summary::{ReportError, Summary};
 pub use terminal::{Style, terminal};
 
-/// What a finding is about, in words: `phase gameplay · endpoint list`, or `the whole run`.
+/// The scope of a finding as text: `phase gameplay · endpoint list`, or `the whole run`.
 pub(crate) fn scope(scope: &evidence::Scope) -> String {
     let parts = [
         ("phase", &scope.phase),
@@ -35,6 +35,6 @@ pub(crate) fn scope(scope: &evidence::Scope) -> String {
         ("series", &scope.series),
     ];
     let named: Vec<String> =
-        parts.iter().filter_map(|(what, name)| Some(format!("{what} {}", name.as_ref()?))).collect();
+        parts.iter().filter_map(|(kind, name)| Some(format!("{kind} {}", name.as_ref()?))).collect();
     if named.is_empty() { "the whole run".to_owned() } else { named.join(" · ") }
 }

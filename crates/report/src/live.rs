@@ -1,8 +1,7 @@
-//! The live progress display, from the same ticks the archive gets. It formats; whoever owns the terminal
-//! decides when to print.
+//! The live display of a run, from the same ticks as the archive. It only formats: its caller prints.
 
 mod panel;
-mod watched;
+mod watch;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -12,40 +11,48 @@ use workload::Workload;
 
 use crate::number;
 use crate::terminal::Style;
-use crate::terminal::line::{Line, Tone};
-pub use watched::WatchView;
+use crate::terminal::line::{TextLine, Tone};
+pub use watch::WatchView;
 
-/// Over how many whole seconds rates and percentiles are taken.
+/// The whole seconds over which rates and percentiles are computed.
 const WINDOW_S: u32 = 5;
-/// Seconds that are remembered: the window, and as many that a lagging loop may still add to.
-const REMEMBERED: usize = 3 * WINDOW_S as usize;
+/// How many seconds are stored: the window, and seconds that a lagging loop may still add to.
+const STORED_SECONDS: usize = 3 * WINDOW_S as usize;
 
-/// The state of a run as its ticks tell it.
+/// The state of a run, from its ticks.
 #[derive(Debug, Clone)]
 pub struct LiveView {
+    /// Name and end in seconds of each phase.
     phases: Vec<(String, f64)>,
     total_s: u32,
-    keys: HashMap<(u16, KeyId), Key>,
-    loops: BTreeMap<u16, LoopNow>,
-    seconds: VecDeque<Second>,
+    keys: HashMap<LoopKey, Key>,
+    loops: BTreeMap<u16, LoopProgress>,
+    seconds: VecDeque<SecondCounts>,
     ok: u64,
     failed: u64,
     dropped: u64,
-    /// Failures since the start, in the order in which each kind was first met.
+    /// Failures since the start, in the order in which each outcome first occurred.
     failures: Vec<(Outcome, u64)>,
     iterations: u64,
-    /// How many iterations end the run, where that is what does.
-    wanted: Option<u64>,
+    /// After how many iterations the run ends, if it ends by their number.
+    planned_iterations: Option<u64>,
+}
+
+/// A key id is unique only within its loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct LoopKey {
+    loop_index: u16,
+    id: KeyId,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct LoopNow {
+struct LoopProgress {
     second: u32,
     in_flight: u32,
 }
 
 #[derive(Debug, Clone)]
-struct Second {
+struct SecondCounts {
     second: u32,
     offered: u64,
     ok: u64,
@@ -53,43 +60,44 @@ struct Second {
     response: Histogram,
 }
 
-/// What the last whole seconds looked like.
+/// The numbers of the last whole seconds.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Now {
+pub struct LiveNumbers {
     /// Seconds of the run that have passed.
     pub elapsed_s: u32,
-    /// Seconds the plan lasts.
+    /// Length of the plan in seconds.
     pub total_s: u32,
-    /// The phase; `draining` once the plan is over.
+    /// The phase; `draining` after the end of the plan.
     pub phase: String,
-    /// Arrivals due a second.
+    /// Arrivals due per second.
     pub offered_per_s: f64,
-    /// Answers a second, right or wrong.
+    /// Completed requests per second.
     pub achieved_per_s: f64,
     /// Requests in flight at the end of each loop's last tick.
     pub in_flight: u64,
     /// Failures since the start.
     pub failed: u64,
-    /// Answers since the start, right or wrong.
-    pub answered: u64,
+    /// Completed requests since the start.
+    pub completed: u64,
     /// Arrivals dropped since the start.
     pub dropped: u64,
     /// 95th percentile of response times of successes.
     pub p95_ms: Option<f64>,
     /// Response times of successes.
     pub response: Histogram,
-    /// Failures since the start by what they were, the most frequent first.
+    /// Failures since the start by outcome, the most frequent first.
     pub failures: Vec<(Outcome, u64)>,
-    /// Iterations done, of how many, where their number is what ends the run.
+    /// Iterations done and planned, if the run ends by their number.
     pub iterations: Option<(u64, u64)>,
 }
 
 impl LiveView {
-    /// Of a run that has not begun.
+    /// The view of a run that has not started.
     pub fn new(workload: &Workload) -> LiveView {
         let phases: Vec<_> = workload.phases.iter().map(|p| (p.name.clone(), p.end.as_secs_f64())).collect();
         let total = phases.last().map_or(0.0, |(_, end)| end.ceil());
-        let wanted = workload.scenarios.iter().map(|scenario| scenario.executor.iterations()).sum();
+        let planned_iterations =
+            workload.scenarios.iter().map(|scenario| scenario.executor.iterations()).sum();
         LiveView {
             phases,
             total_s: total as u32,
@@ -101,26 +109,27 @@ impl LiveView {
             dropped: 0,
             failures: Vec::new(),
             iterations: 0,
-            wanted,
+            planned_iterations,
         }
     }
 
-    /// Take in one second of one loop. A tick whose keys were never announced adds nothing.
+    /// Add one second of one loop. Counts whose key was never announced are ignored.
     pub fn take(&mut self, tick: &Tick) {
         for (id, key) in &tick.new_keys {
-            self.keys.insert((tick.loop_index, *id), key.clone());
+            self.keys.insert(LoopKey { loop_index: tick.loop_index, id: *id }, key.clone());
         }
-        let now = LoopNow { second: tick.second, in_flight: tick.state.in_flight };
-        self.loops.insert(tick.loop_index, now);
+        let progress = LoopProgress { second: tick.second, in_flight: tick.state.in_flight };
+        self.loops.insert(tick.loop_index, progress);
         for (id, histogram) in tick.histograms() {
-            let Some(key) = self.keys.get(&(tick.loop_index, id)) else { continue };
+            let Some(key) = self.keys.get(&LoopKey { loop_index: tick.loop_index, id }) else { continue };
             if key.metric == Metric::ResponseTime {
                 let outcome = key.outcome.unwrap_or(Outcome::Ok);
-                self.answers((tick.second, outcome), histogram);
+                self.add_responses(tick.second, outcome, histogram);
             }
         }
         for count in tick.counts() {
-            match self.keys.get(&(tick.loop_index, count.key)).map(|key| key.metric) {
+            let key = LoopKey { loop_index: tick.loop_index, id: count.key };
+            match self.keys.get(&key).map(|key| key.metric) {
                 Some(Metric::Scheduled) => {
                     if let Some(second) = self.second(count.second) {
                         second.offered += count.value;
@@ -133,12 +142,12 @@ impl LiveView {
         }
     }
 
-    fn answers(&mut self, (second, outcome): (u32, Outcome), histogram: &Histogram) {
+    fn add_responses(&mut self, second: u32, outcome: Outcome, histogram: &Histogram) {
         let n = histogram.count();
         match outcome {
             Outcome::Cancelled => return,
             Outcome::Ok => self.ok += n,
-            failure => self.failed(failure, n),
+            failure => self.add_failures(failure, n),
         }
         let Some(second) = self.second(second) else { return };
         if outcome == Outcome::Ok {
@@ -149,7 +158,7 @@ impl LiveView {
         }
     }
 
-    fn failed(&mut self, outcome: Outcome, n: u64) {
+    fn add_failures(&mut self, outcome: Outcome, n: u64) {
         self.failed += n;
         match self.failures.iter_mut().find(|(known, _)| *known == outcome) {
             Some((_, count)) => *count += n,
@@ -157,50 +166,50 @@ impl LiveView {
         }
     }
 
-    /// The place of a second that is still remembered.
-    fn second(&mut self, second: u32) -> Option<&mut Second> {
+    /// The counts of a second that is still stored.
+    fn second(&mut self, second: u32) -> Option<&mut SecondCounts> {
         let at = self.seconds.partition_point(|s| s.second < second);
         if self.seconds.get(at).is_none_or(|s| s.second != second) {
-            if at == 0 && self.seconds.len() >= REMEMBERED {
+            if at == 0 && self.seconds.len() >= STORED_SECONDS {
                 return None;
             }
-            let new = Second { second, offered: 0, ok: 0, failed: 0, response: Histogram::new() };
+            let new = SecondCounts { second, offered: 0, ok: 0, failed: 0, response: Histogram::new() };
             self.seconds.insert(at, new);
         }
-        let dropped = self.seconds.len().saturating_sub(REMEMBERED);
+        let dropped = self.seconds.len().saturating_sub(STORED_SECONDS);
         self.seconds.drain(..dropped);
         self.seconds.get_mut(at - dropped)
     }
 
-    /// What the last whole seconds looked like: those that every loop has told of.
-    pub fn now(&self) -> Now {
+    /// The numbers of the last whole seconds for which every loop has sent its tick.
+    pub fn now(&self) -> LiveNumbers {
         let elapsed_s = self.loops.values().map(|l| l.second + 1).max().unwrap_or(0);
-        let told = self.loops.values().map(|l| l.second + 1).min().unwrap_or(0);
-        let window = told.saturating_sub(WINDOW_S)..told;
+        let complete_s = self.loops.values().map(|l| l.second + 1).min().unwrap_or(0);
+        let window = complete_s.saturating_sub(WINDOW_S)..complete_s;
         let length = f64::from(window.end - window.start).max(1.0);
         let mut response = Histogram::new();
-        let (mut offered, mut answered) = (0, 0);
+        let (mut offered, mut completed) = (0, 0);
         for second in self.seconds.iter().filter(|s| window.contains(&s.second)) {
             offered += second.offered;
-            answered += second.ok + second.failed;
+            completed += second.ok + second.failed;
             response.merge(&second.response);
         }
         let mut failures = self.failures.clone();
         failures.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
-        Now {
+        LiveNumbers {
             elapsed_s,
             total_s: self.total_s,
             phase: self.phase_at(f64::from(elapsed_s)),
             offered_per_s: offered as f64 / length,
-            achieved_per_s: answered as f64 / length,
+            achieved_per_s: completed as f64 / length,
             in_flight: self.loops.values().map(|l| u64::from(l.in_flight)).sum(),
             failed: self.failed,
-            answered: self.ok + self.failed,
+            completed: self.ok + self.failed,
             dropped: self.dropped,
             p95_ms: response.quantile(0.95).finite_us().map(|us| us / 1_000.0),
             response,
             failures,
-            iterations: self.wanted.map(|wanted| (self.iterations, wanted)),
+            iterations: self.planned_iterations.map(|planned| (self.iterations, planned)),
         }
     }
 
@@ -209,11 +218,11 @@ impl LiveView {
         phase.map_or_else(|| "draining".to_owned(), |(name, _)| name.clone())
     }
 
-    /// One line, no wider than `width` columns, without a newline. Short of space, it says the same in
-    /// fewer words before it leaves anything out.
+    /// One line of at most `width` columns, without a newline. If it is too narrow, it is shortened before anything is
+    /// left out.
     pub fn line(&self, style: Style, width: usize) -> String {
         let now = self.now();
-        let full = joined(&now, [loads(&now), failures(&now), left(&now)]);
+        let full = joined(&now, [loads(&now), failures(&now), remaining(&now)]);
         if full.width() <= width {
             return full.render(style, width);
         }
@@ -224,16 +233,16 @@ impl LiveView {
     }
 }
 
-/// The pieces of a line, what matters most first.
-fn joined(now: &Now, [loads, failures, left]: [String; 3]) -> Line {
-    let mut line = Line::new();
+/// A line of these pieces, the most important first.
+fn joined(now: &LiveNumbers, [loads, failures, remaining]: [String; 3]) -> TextLine {
+    let mut line = TextLine::new();
     line.add(Tone::Strong, &progress(now)).add(Tone::Dim, " · ").add(Tone::Accent, &now.phase);
     let pieces = [
         (Tone::Normal, loads),
         (failure_tone(now), failures),
         (Tone::Normal, format!("p95 {}", number::time_or_none(now.p95_ms))),
         (Tone::Normal, format!("{} in flight", number::count(now.in_flight))),
-        (Tone::Dim, left),
+        (Tone::Dim, remaining),
     ];
     for (tone, text) in pieces.iter().filter(|(_, text)| !text.is_empty()) {
         line.add(Tone::Dim, " · ").add(*tone, text);
@@ -241,7 +250,7 @@ fn joined(now: &Now, [loads, failures, left]: [String; 3]) -> Line {
     line
 }
 
-fn progress(now: &Now) -> String {
+fn progress(now: &LiveNumbers) -> String {
     let clock = |s: u32| number::clock(u64::from(s));
     match now.iterations {
         None => format!("{} / {}", clock(now.elapsed_s), clock(now.total_s)),
@@ -249,22 +258,22 @@ fn progress(now: &Now) -> String {
     }
 }
 
-fn left(now: &Now) -> String {
-    if let Some((done, wanted)) = now.iterations {
-        return format!("{} of {} done", number::count(done), number::count(wanted));
+fn remaining(now: &LiveNumbers) -> String {
+    if let Some((done, planned)) = now.iterations {
+        return format!("{} of {} done", number::count(done), number::count(planned));
     }
     match now.total_s.saturating_sub(now.elapsed_s) {
-        0 => "waiting for the last answers".to_owned(),
-        left => format!("{} left", number::span(u64::from(left))),
+        0 => "waiting for the last responses".to_owned(),
+        seconds => format!("{} left", number::duration(u64::from(seconds))),
     }
 }
 
-fn loads(now: &Now) -> String {
+fn loads(now: &LiveNumbers) -> String {
     format!("offered {}, achieved {}", number::rate(now.offered_per_s), number::rate(now.achieved_per_s))
 }
 
-fn failures(now: &Now) -> String {
-    let share = number::share(now.failed, now.answered);
+fn failures(now: &LiveNumbers) -> String {
+    let share = number::share(now.failed, now.completed);
     let mut text = match now.failed {
         0 => "0 failed".to_owned(),
         n => format!("{} failed ({share})", number::count(n)),
@@ -275,7 +284,7 @@ fn failures(now: &Now) -> String {
     text
 }
 
-fn failure_tone(now: &Now) -> Tone {
+fn failure_tone(now: &LiveNumbers) -> Tone {
     if now.failed + now.dropped > 0 { Tone::Bad } else { Tone::Good }
 }
 

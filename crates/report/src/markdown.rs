@@ -1,23 +1,24 @@
-//! The report as Markdown that fits the summary of a CI job: at most [`MAX_BYTES`], hostile names disarmed.
+//! The report as Markdown for the summary of a CI job: at most [`MAX_BYTES`], with names escaped.
 
 use std::fmt::Write;
 
 use evidence::{Finding, Verdict};
 
 use crate::number;
-use crate::profiles::window::in_words;
+use crate::profiles::captured;
 use crate::source;
-use crate::summary::{Asked, Row, Streams, Summary, quantile_text};
-use crate::terminal::line::visible;
+use crate::summary::{ClaimSummary, Row, Streams, Summary, quantile_text};
+use crate::text::visible;
 
-/// What a report never exceeds, in bytes.
+/// The most bytes of a report.
 pub const MAX_BYTES: usize = 64_000;
 
 const MAX_CLAIMS: usize = 60;
 const MAX_FINDINGS: usize = 25;
 const MAX_ROWS: usize = 120;
-/// Names and sentences longer than this are cut, in characters.
+/// A longer name is cut, in characters.
 pub(crate) const MAX_NAME: usize = 60;
+/// A longer sentence is cut, in characters.
 pub(crate) const MAX_TEXT: usize = 600;
 
 /// The report as Markdown.
@@ -26,7 +27,7 @@ pub fn markdown(summary: &Summary) -> String {
     head(&mut out, summary);
     claims(&mut out, &summary.claims);
     findings(&mut out, &summary.judgement.findings);
-    source_of(&mut out, summary);
+    imported(&mut out, summary);
     endpoints(&mut out, summary);
     streams(&mut out, summary);
     foot(&mut out, summary);
@@ -38,14 +39,14 @@ pub(crate) fn fitted(mut out: String, most: usize) -> String {
     if out.len() > most {
         const CUT: &str = "\n\n_The rest did not fit; the HTML report has all of it._\n";
         out.truncate(out.floor_char_boundary(most - CUT.len()));
-        // A row that was cut in its middle would break the table it is in.
+        // A row without its end would break its table.
         out.truncate(out.rfind('\n').unwrap_or(0));
         out.push_str(CUT);
     }
     out
 }
 
-/// A sign before the word, so that a verdict is seen before it is read.
+/// The emoji of a verdict.
 fn sign(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Pass => "✅",
@@ -56,20 +57,20 @@ fn sign(verdict: Verdict) -> &'static str {
     }
 }
 
-// Writing to a String cannot fail, so the results of `write!` are dropped in this file.
+// Writing to a String cannot fail, so the results of `writeln!` are ignored in this file.
 
 fn head(out: &mut String, summary: &Summary) {
     let (header, judgement) = (&summary.header, &summary.judgement);
     let name = text(&header.name, MAX_NAME);
     let _ = writeln!(out, "## {} {}: {name}\n", sign(judgement.verdict), judgement.verdict);
     let _ = writeln!(out, "{}\n", text(&judgement.because, MAX_TEXT));
-    let span = number::span(u64::from(header.seconds));
+    let duration = number::duration(u64::from(header.seconds));
     let end = text(&header.end_in_words(), MAX_TEXT);
-    let _ = writeln!(out, "{} · {span} · {end}\n", text(&header.started_at, MAX_NAME));
+    let _ = writeln!(out, "{} · {duration} · {end}\n", text(&header.started_at, MAX_NAME));
 }
 
-/// Where an imported run comes from.
-fn source_of(out: &mut String, summary: &Summary) {
+/// The source of an imported run.
+fn imported(out: &mut String, summary: &Summary) {
     let Some(source) = &summary.header.source else { return };
     let _ = writeln!(out, "\n{}\n", text(&source::title(source), MAX_TEXT));
     for (label, line) in source::lines(source).iter().take(MAX_ROWS) {
@@ -78,15 +79,15 @@ fn source_of(out: &mut String, summary: &Summary) {
     out.push('\n');
 }
 
-fn claims(out: &mut String, claims: &[Asked]) {
+fn claims(out: &mut String, claims: &[ClaimSummary]) {
     if claims.is_empty() {
         return;
     }
     out.push_str(
-        "| | claim | observed | asked | 95 % interval | n |\n| --- | --- | ---: | ---: | ---: | ---: |\n",
+        "| | claim | observed | limit | 95 % interval | n |\n| --- | --- | ---: | ---: | ---: | ---: |\n",
     );
-    for asked in claims.iter().take(MAX_CLAIMS) {
-        let claim = &asked.claim;
+    for shown in claims.iter().take(MAX_CLAIMS) {
+        let claim = &shown.claim;
         let reasons: String = claim
             .reasons
             .iter()
@@ -100,9 +101,9 @@ fn claims(out: &mut String, claims: &[Asked]) {
             claim.verdict,
             text(&claim.name, MAX_NAME),
             text(&claim.text, MAX_TEXT),
-            text(&asked.observed(), MAX_NAME),
-            text(&asked.bound(), MAX_NAME),
-            text(&asked.interval().unwrap_or_else(|| number::NOT_MEASURED.to_owned()), MAX_NAME),
+            text(&shown.observed(), MAX_NAME),
+            text(&shown.bound(), MAX_NAME),
+            text(&number::or_not_measured(shown.interval(), |interval| interval), MAX_NAME),
             number::count(claim.samples),
         );
     }
@@ -143,15 +144,15 @@ fn endpoints(out: &mut String, summary: &Summary) {
         endpoint(out, row);
     }
     more(out, summary.rows.len(), MAX_ROWS, "rows");
-    out.push_str("\n~ marks a quantile with fewer than 20 answers beyond it.\n\n");
+    out.push_str("\n~ marks a quantile with fewer than 20 samples above it.\n\n");
 }
 
 fn endpoint(out: &mut String, row: &Row) {
     let outcomes = &row.outcomes;
     let times = if row.has_requests() { &row.response_time } else { &row.iteration_time };
     let failed = match outcomes.failed() {
-        0 => number::share(0, outcomes.answered()),
-        n => format!("**{}** ({})", number::count(n), number::share(n, outcomes.answered())),
+        0 => number::share(0, outcomes.completed()),
+        n => format!("**{}** ({})", number::count(n), number::share(n, outcomes.completed())),
     };
     let _ = writeln!(
         out,
@@ -173,7 +174,7 @@ fn streams(out: &mut String, summary: &Summary) {
     if rows.is_empty() {
         return;
     }
-    out.push_str("### Messages of streams, and the time until the first one came\n\n");
+    out.push_str("### Messages of streams, and the time until the first one\n\n");
     let _ = writeln!(out, "| phase | endpoint | {} |", Streams::COLUMNS.join(" | "));
     let _ = writeln!(out, "| --- | --- |{}", " ---: |".repeat(Streams::COLUMNS.len()));
     for (row, streams) in rows {
@@ -194,8 +195,8 @@ fn foot(out: &mut String, summary: &Summary) {
     for (name, users) in summary.virtual_users().take(MAX_ROWS) {
         let _ = writeln!(out, "{}: {}\n", text(name, MAX_NAME), users.in_words());
     }
-    for profiled in summary.profiles.iter().take(MAX_ROWS) {
-        let _ = writeln!(out, "Profile: {}\n", text(&in_words(profiled), MAX_TEXT));
+    for profile in summary.profiles.iter().take(MAX_ROWS) {
+        let _ = writeln!(out, "Profile: {}\n", text(&captured::one_line(profile), MAX_TEXT));
     }
     let lag = &summary.generator.start_lag;
     let p99 = quantile_text(lag, 0.99, lag.p99_ms);
@@ -206,13 +207,13 @@ fn foot(out: &mut String, summary: &Summary) {
     );
 }
 
-fn more(out: &mut String, all: usize, shown: usize, what: &str) {
+fn more(out: &mut String, all: usize, shown: usize, items: &str) {
     if all > shown {
-        let _ = writeln!(out, "\n_{} more {what} are in the HTML report._", all - shown);
+        let _ = writeln!(out, "\n_{} more {items} are in the HTML report._", all - shown);
     }
 }
 
-/// Text of at most `max` characters in which nothing is markup.
+/// Text of at most `max` characters without markup.
 pub(crate) fn text(raw: &str, max: usize) -> String {
     let shown = visible(&raw.replace(['\n', '\r', '\t'], " "));
     let is_cut = shown.chars().count() > max;
@@ -226,7 +227,7 @@ pub(crate) fn text(raw: &str, max: usize) -> String {
                 out.push('\\');
                 out.push(c);
             }
-            // A mention would ring somebody's bell.
+            // A mention would notify a user.
             '@' => out.push_str("&#64;"),
             c => out.push(c),
         }

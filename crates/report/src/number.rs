@@ -1,30 +1,39 @@
-//! Numbers as people read them: three significant digits, a unit, and nothing pretended.
+//! The one formatter of numbers for every report: three significant digits and a unit.
 //!
-//! A non-zero share never reads as `0 %`, a share below the whole never as `100 %`, and what was not
-//! measured is [`NOT_MEASURED`], never a zero.
+//! A non-zero share never reads as `0 %`, a share below the whole never as `100 %`, and a number that was not measured
+//! is [`NOT_MEASURED`], never zero.
 
-/// Stands for a number nobody measured.
+/// Shown for a number that was not measured.
 pub const NOT_MEASURED: &str = "–";
-/// Stands for a quantile that failures pushed past every answer.
+/// Shown for a quantile that is infinite, because failures count as infinitely slow.
 pub const INFINITE: &str = "∞";
 
+const NANOS_PER_MICRO: f64 = 1_000.0;
+const NANOS_PER_MS: f64 = 1e6;
 const MICROS_PER_MS: f64 = 1_000.0;
 const MS_PER_SECOND: f64 = 1_000.0;
 const TIME_DIGITS: usize = 3;
 const RATE_DIGITS: usize = 4;
+const TICK_DIGITS: usize = 4;
+const SHARE_DIGITS: usize = 3;
 
 /// A whole number with thousands separators: `12,345`.
 pub fn count(value: u64) -> String {
     group(&value.to_string())
 }
 
-/// A count that may not have been taken.
-pub fn count_or_none(value: Option<u64>) -> String {
-    value.map_or_else(|| NOT_MEASURED.to_owned(), count)
+/// `value` as `format` writes it; [`NOT_MEASURED`] without one.
+pub fn or_not_measured<T>(value: Option<T>, format: impl FnOnce(T) -> String) -> String {
+    value.map_or_else(|| NOT_MEASURED.to_owned(), format)
 }
 
-/// `value` with `digits` significant digits and thousands separators; digits before the point are never
-/// rounded away.
+/// A count that may not have been measured.
+pub fn count_or_none(value: Option<u64>) -> String {
+    or_not_measured(value, count)
+}
+
+/// `value` with `digits` significant digits and thousands separators. Digits before the decimal point are never rounded
+/// away.
 pub fn significant(value: f64, digits: usize) -> String {
     if value.is_nan() {
         return NOT_MEASURED.to_owned();
@@ -35,7 +44,7 @@ pub fn significant(value: f64, digits: usize) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    // The exponent is taken after rounding, so that 9.996 becomes 10.0 and not 10.00.
+    // The exponent is that of the rounded number, so that 9.996 becomes 10.0 and not 10.00.
     let scientific = format!("{:.*e}", digits.saturating_sub(1), value);
     let exponent: i32 = scientific.rsplit('e').next().and_then(|e| e.parse().ok()).unwrap_or(0);
     let decimals = (i32::try_from(digits).unwrap_or(i32::MAX) - 1).saturating_sub(exponent).clamp(0, 15);
@@ -49,11 +58,11 @@ pub fn time(ms: f64) -> String {
 
 /// A duration that may not have been measured.
 pub fn time_or_none(ms: Option<f64>) -> String {
-    ms.map_or_else(|| NOT_MEASURED.to_owned(), time)
+    or_not_measured(ms, time)
 }
 
-/// A duration given in milliseconds with `digits` significant digits. Microseconds stay whole, because
-/// that is how finely they are measured.
+/// A duration given in milliseconds with `digits` significant digits. Microseconds stay whole: times are measured in
+/// whole microseconds.
 pub fn time_with(ms: f64, digits: usize) -> String {
     if !ms.is_finite() {
         return significant(ms, digits);
@@ -75,28 +84,65 @@ pub fn time_with(ms: f64, digits: usize) -> String {
     }
 }
 
-/// A rate a second, four significant digits: `299.7/s`.
+/// A rate per second, four significant digits: `299.7/s`.
 pub fn rate(per_second: f64) -> String {
     format!("{}/s", significant(per_second, RATE_DIGITS))
 }
 
-/// `part` of `whole` in per cent; [`NOT_MEASURED`] of nothing.
-pub fn share(part: u64, whole: u64) -> String {
-    if whole == 0 {
-        return NOT_MEASURED.to_owned();
-    }
-    match part {
-        0 => "0 %".to_owned(),
-        _ if part == whole => "100 %".to_owned(),
-        _ => inner_percent(100.0 * part as f64 / whole as f64),
+/// A rate without its unit, four significant digits; [`NOT_MEASURED`] without one.
+pub fn rate_or_none(per_second: Option<f64>) -> String {
+    or_not_measured(per_second, |rate| significant(rate, RATE_DIGITS))
+}
+
+/// A duration given in nanoseconds; below a microsecond in ns.
+pub fn nanoseconds(ns: f64) -> String {
+    if ns != 0.0 && ns.abs() < NANOS_PER_MICRO {
+        format!("{} ns", significant(ns, TIME_DIGITS))
+    } else {
+        time(ns / NANOS_PER_MS)
     }
 }
 
-/// A share from 0 to 1 in per cent with `digits` significant digits; exact 0 and 1 as `0 %` and `100 %`.
+/// A count out of `whole` in percent; [`NOT_MEASURED`] if `whole` is 0.
+pub fn share(part: u64, whole: u64) -> String {
+    percent(part as f64, whole as f64)
+}
+
+/// `part` of `whole` in percent with at most two decimals; it may be negative or above 100 %. [`NOT_MEASURED`] if `whole`
+/// is 0.
+pub fn percent(part: f64, whole: f64) -> String {
+    if whole == 0.0 {
+        return NOT_MEASURED.to_owned();
+    }
+    let percent = 100.0 * part / whole;
+    if !percent.is_finite() {
+        return significant(percent, SHARE_DIGITS);
+    }
+    let sign = if percent < 0.0 { "-" } else { "" };
+    match percent.abs() {
+        0.0 => "0 %".to_owned(),
+        _ if part.abs() == whole.abs() => format!("{sign}100 %"),
+        size if size > 100.0 => format!("{sign}{} %", group(&format!("{size:.1}"))),
+        size => format!("{sign}{}", inner_percent(size)),
+    }
+}
+
+/// A share from 0 to 1 in whole percent, for narrow columns: `25 %`, `<1 %`.
+pub fn whole_percent(share: f64) -> String {
+    match share * 100.0 {
+        0.0 => "0 %".to_owned(),
+        percent if percent < 0.5 => "<1 %".to_owned(),
+        percent if percent < 100.0 && percent > 99.5 => ">99 %".to_owned(),
+        percent => format!("{percent:.0} %"),
+    }
+}
+
+/// A share from 0 to 1 in percent with `digits` significant digits; exact 0 and 1 as `0 %` and `100 %`.
 pub fn percent_with(share: f64, digits: usize) -> String {
     format!("{} %", significant(share * 100.0, digits))
 }
 
+/// A percentage between 0 and 100, both excluded.
 fn inner_percent(percent: f64) -> String {
     if percent < 0.01 {
         "<0.01 %".to_owned()
@@ -127,8 +173,8 @@ pub fn bytes(value: f64) -> String {
     format!("{text} {}", UNITS[unit])
 }
 
-/// A length of run time in whole seconds: `45 s`, `1 min 45 s`, `2 h 3 min`.
-pub fn span(seconds: u64) -> String {
+/// A duration in whole seconds: `45 s`, `1 min 45 s`, `2 h 3 min`.
+pub fn duration(seconds: u64) -> String {
     let (hours, minutes, rest) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
     match (hours, minutes, rest) {
         (0, 0, s) => format!("{s} s"),
@@ -140,29 +186,34 @@ pub fn span(seconds: u64) -> String {
     }
 }
 
-/// A point of run time as a clock shows it: `1:45`, `1:02:03`.
+/// A point of run time, as on a clock: `1:45`, `1:02:03`.
 pub fn clock(seconds: u64) -> String {
     let (hours, minutes, rest) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
     if hours > 0 { format!("{hours}:{minutes:02}:{rest:02}") } else { format!("{minutes}:{rest:02}") }
 }
 
-/// `value` with `unit`, as figures of findings and series have them.
+/// An exact instant of run time: `71.200 s`.
+pub fn run_time(seconds: f64) -> String {
+    format!("{seconds:.3} s")
+}
+
+/// `value` with `unit`, a unit of figures, series or profiles.
 pub fn with_unit(value: Option<f64>, unit: &str) -> String {
     let Some(value) = value else { return NOT_MEASURED.to_owned() };
     match unit {
-        "ms" => time(value),
-        "s" => time(value * MS_PER_SECOND),
-        "us" | "µs" => time(value / MICROS_PER_MS),
+        "nanoseconds" => nanoseconds(value),
+        "us" | "µs" | "microseconds" => time(value / MICROS_PER_MS),
+        "ms" | "milliseconds" => time(value),
+        "s" | "seconds" => time(value * MS_PER_SECOND),
         "1/s" => rate(value),
-        "%" => format!("{} %", significant(value, 3)),
+        "%" => format!("{} %", significant(value, SHARE_DIGITS)),
         "bytes" => bytes(value),
-        "1" | "" => plain(value),
+        "1" | "count" | "" => plain(value),
         other => format!("{} {other}", significant(value, 3)),
     }
 }
 
-/// The same number without the zeros that end its fraction: `50.00 ms` as `50 ms`. For numbers that are
-/// exact because somebody asked for them.
+/// The same number without trailing zeros of its fraction: `50.00 ms` as `50 ms`. For exact numbers: bounds and ticks.
 pub fn without_zeros(text: &str) -> String {
     let end = text.find([' ', '/']).unwrap_or(text.len());
     let (digits, unit) = text.split_at(end);
@@ -172,7 +223,17 @@ pub fn without_zeros(text: &str) -> String {
     }
 }
 
-/// A number without a unit: whole ones whole, others with four significant digits.
+/// The label of a tick, without needless zeros: `0.5`, `1,000`.
+pub fn tick(value: f64) -> String {
+    without_zeros(&significant(value, TICK_DIGITS))
+}
+
+/// The label of a tick on an axis of milliseconds: `500 µs`, `1 s`.
+pub fn time_tick(ms: f64) -> String {
+    without_zeros(&time(ms))
+}
+
+/// A number without a unit: whole numbers as they are, others with four significant digits.
 pub fn plain(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e15 {
         group(&format!("{value:.0}"))
@@ -181,7 +242,7 @@ pub fn plain(value: f64) -> String {
     }
 }
 
-/// Put separators between thousands of the integer part of a decimal number.
+/// A decimal number with separators between the thousands of its integer part.
 fn group(text: &str) -> String {
     let (sign, digits) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
     let (whole, fraction) = digits.split_once('.').map_or((digits, None), |(w, f)| (w, Some(f)));
@@ -205,17 +266,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_keep_three_digits_and_carry_their_unit() {
-        let seen = [0.0, 0.0004, 0.045, 0.9994, 0.9999, 1.0, 12.34, 99.96, 999.4, 999.9, 1_234.0, 75_000.0]
+    fn times_have_three_digits_and_a_unit() {
+        let texts = [0.0, 0.0004, 0.045, 0.9994, 0.9999, 1.0, 12.34, 99.96, 999.4, 999.9, 1_234.0, 75_000.0]
             .map(time)
             .join(" | ");
-        insta::assert_snapshot!(seen, @"0 µs | <1 µs | 45 µs | 999 µs | 1.00 ms | 1.00 ms | 12.3 ms | 100 ms | 999 ms | 1.00 s | 1.23 s | 75.0 s");
+        insta::assert_snapshot!(texts, @"0 µs | <1 µs | 45 µs | 999 µs | 1.00 ms | 1.00 ms | 12.3 ms | 100 ms | 999 ms | 1.00 s | 1.23 s | 75.0 s");
         assert_eq!(time(f64::INFINITY), INFINITE);
     }
 
     #[test]
-    fn a_share_that_is_not_nothing_never_reads_as_nothing() {
-        let seen = [
+    fn a_share_above_zero_never_reads_as_zero() {
+        let texts = [
             (0, 10),
             (1, 1_000_000),
             (1, 10_000),
@@ -227,12 +288,19 @@ mod tests {
         ]
         .map(|(part, whole)| share(part, whole))
         .join(" | ");
-        insta::assert_snapshot!(seen, @"0 % | <0.01 % | 0.01 % | 6.06 % | 33.3 % | >99.99 % | 100 % | –");
+        insta::assert_snapshot!(texts, @"0 % | <0.01 % | 0.01 % | 6.06 % | 33.3 % | >99.99 % | 100 % | –");
+        let signed =
+            [(-1.0, 3.0), (-3.0, 3.0), (7.5, 3.0), (-1e-6, 1.0)].map(|(part, whole)| percent(part, whole));
+        assert_eq!(signed, ["-33.3 %", "-100 %", "250.0 %", "-<0.01 %"]);
+        assert_eq!(
+            [0.0, 0.001, 0.25, 0.999, 1.0].map(whole_percent),
+            ["0 %", "<1 %", "25 %", ">99 %", "100 %"]
+        );
     }
 
     #[test]
-    fn counts_rates_bytes_and_spans_read_well() {
-        let seen = [
+    fn counts_rates_bytes_and_durations_have_units_and_separators() {
+        let texts = [
             count(0),
             count(999),
             count(1_234_567),
@@ -241,12 +309,12 @@ mod tests {
             bytes(512.0),
             bytes(1_048_576.0),
             bytes(123_456_789.0),
-            span(45),
-            span(105),
-            span(7_380),
+            duration(45),
+            duration(105),
+            duration(7_380),
             clock(3_723),
         ]
         .join(" | ");
-        insta::assert_snapshot!(seen, @"0 | 999 | 1,234,567 | 299.7/s | 12,346/s | 512 B | 1.00 MiB | 118 MiB | 45 s | 1 min 45 s | 2 h 3 min | 1:02:03");
+        insta::assert_snapshot!(texts, @"0 | 999 | 1,234,567 | 299.7/s | 12,346/s | 512 B | 1.00 MiB | 118 MiB | 45 s | 1 min 45 s | 2 h 3 min | 1:02:03");
     }
 }

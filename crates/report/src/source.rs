@@ -1,20 +1,20 @@
-//! Where an imported run comes from, in words: what its source could not know, and what it says itself.
+//! The source of an imported run as text: what is missing, and its own figures.
 
-use evidence::{Source, SourceFigure};
+use evidence::Source;
 
 use crate::number;
 
-/// One line's worth: `Imported from k6 NDJSON: k6.ndjson`.
+/// `Imported from k6 NDJSON: k6.ndjson`.
 pub(crate) fn title(source: &Source) -> String {
     format!("Imported from {}: {}", source.format, source.files.join(", "))
 }
 
-/// What there is to say, as (what it is about, text). Figures are the source's own: nothing here was formed anew.
+/// The lines on a source, as (label, text). Figures are those that the source computed.
 pub(crate) fn lines(source: &Source) -> Vec<(String, String)> {
     let mut lines = Vec::new();
     let missing: Vec<&str> = source.missing.iter().map(|missing| missing.words()).collect();
     if !missing.is_empty() {
-        lines.push(("not known".to_owned(), missing.join("; ")));
+        lines.push(("missing".to_owned(), missing.join("; ")));
     }
     for remark in &source.remarks {
         lines.push(("remark".to_owned(), remark.clone()));
@@ -22,42 +22,26 @@ pub(crate) fn lines(source: &Source) -> Vec<(String, String)> {
     for (name, value) in &source.facts {
         lines.push((name.clone(), value.clone()));
     }
-    let mut subjects: Vec<(&str, Vec<String>)> = Vec::new();
+    let mut figures: Vec<(&str, Vec<String>)> = Vec::new();
     for figure in &source.figures {
-        let text = format!("{} {}", figure.name, value(figure));
-        match subjects.iter_mut().find(|(of, _)| *of == figure.of) {
+        let text = format!("{} {}", figure.name, number::with_unit(Some(figure.value), &figure.unit));
+        match figures.iter_mut().find(|(of, _)| *of == figure.of) {
             Some((_, texts)) => texts.push(text),
-            None => subjects.push((&figure.of, vec![text])),
+            None => figures.push((&figure.of, vec![text])),
         }
     }
-    lines.extend(subjects.into_iter().map(|(of, texts)| (of.to_owned(), texts.join(" · "))));
+    lines.extend(figures.into_iter().map(|(of, texts)| (of.to_owned(), texts.join(" · "))));
     lines
-}
-
-fn value(figure: &SourceFigure) -> String {
-    match figure.unit.as_str() {
-        "ms" => number::time(figure.value),
-        "1/s" => format!("{}/s", plain(figure.value)),
-        "bytes" => format!("{} bytes", plain(figure.value)),
-        _ => plain(figure.value),
-    }
-}
-
-/// Whole numbers as they are, others to four digits.
-fn plain(value: f64) -> String {
-    if value.fract() == 0.0 && value.abs() < 1e15 {
-        return format!("{value}");
-    }
-    let digits = (3.0 - value.abs().log10().floor()).clamp(0.0, 9.0) as usize;
-    format!("{value:.digits$}")
 }
 
 #[cfg(test)]
 mod tests {
+    use evidence::SourceFigure;
+
     use super::*;
 
     #[test]
-    fn figures_stand_beside_what_they_are_about() {
+    fn figures_are_listed_by_their_subject() {
         let figure = |of: &str, name: &str, value, unit: &str| SourceFigure {
             of: of.to_owned(),
             name: name.to_owned(),
@@ -80,10 +64,10 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "not known: when requests were due",
+                "missing: when requests were due",
                 "remark: a remark",
                 "a: p95 2.50 ms · share 0.06712",
-                "b: rate 36.55/s · count 12000"
+                "b: rate 36.55/s · count 12,000"
             ]
         );
     }

@@ -1,46 +1,51 @@
-//! Everything the renderers need of a run, worked out once.
+//! Everything the renderers need of a run, computed once.
 //!
-//! Phases are never pooled: latency tables are per phase, because an average over a ramp and a steady
-//! window describes neither. Histograms are merged, percentiles never averaged. Numbers that were not
-//! taken are `None`, never zero.
+//! Phases are never pooled: tables of response times are per phase, because an average over a ramp and a steady phase
+//! describes neither. Histograms are merged; percentiles are never averaged. Numbers that were not measured are `None`,
+//! never zero.
 
+mod binned;
+mod bins;
+mod captured;
 mod claims;
 mod comparison;
+mod counts;
 mod distribution;
 mod header;
 mod observed;
 mod phases;
-mod profiled;
 mod rows;
 mod streams;
-mod sweep;
+mod tally;
 mod timeline;
-mod users;
+mod virtual_users;
 
 use evidence::run::ReadError;
 use evidence::{Exemplar, ExemplarKind, Histogram, Judgement, Run};
 use serde::Serialize;
 use workload::Workload;
 
-pub use claims::{Asked, Quantity};
+pub use binned::BinnedSeries;
+pub use captured::CapturedProfile;
+pub use claims::{ClaimSummary, Quantity};
 pub use comparison::{
     Comparison, Difference, EndpointTable, LETTERS, MAX_SIDES, Measure, PhaseTable, ProfilePair, SeriesPair,
-    Side, SideSummary, TargetSeries, Value,
+    Side, SideSummary, SideValue, TargetSeries,
 };
-pub use distribution::{Curve, PhaseDistribution};
-pub use header::{End, Header, PhaseSpan};
-pub use observed::{CpuUse, Level, SeriesSummary};
+pub use counts::{Arrivals, Check, Outcomes};
+pub use distribution::{DistributionCurve, PhaseDistribution};
+pub use header::{Header, PhaseCoverage, RunEndState};
+pub use observed::{CpuUse, SeriesStatistics, SeriesSummary};
 pub use phases::RequestPhase;
-pub use profiled::Profiled;
-pub use rows::{Arrivals, Check, Outcomes, Row, ScenarioTotal};
+pub use rows::{Row, ScenarioTotal};
 pub use streams::Streams;
-pub use timeline::{EndpointLine, Line, Timeline};
-pub use users::VirtualUsers;
+pub use timeline::{EndpointTimeline, Timeline};
+pub use virtual_users::VirtualUsers;
 
-/// A quantile with fewer answers than this beyond it is marked as rough wherever it is shown.
+/// A quantile with fewer samples than this above it is marked as rough.
 pub const TAIL_SAMPLES: f64 = 20.0;
 
-/// A report that could not be made.
+/// Why a report could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
     /// The evidence could not be read.
@@ -51,16 +56,16 @@ pub enum ReportError {
 /// Everything the renderers need of one run.
 #[derive(Debug, Clone)]
 pub struct Summary {
-    /// What the run was and how it ended.
+    /// The run's name, times, identities and how it ended.
     pub header: Header,
-    /// What the judge said of it.
+    /// The judgement of the run.
     pub judgement: Judgement,
-    /// The judgement's claims, with what is needed to read their figures.
-    pub claims: Vec<Asked>,
+    /// The judgement's claims, with what is needed to format them.
+    pub claims: Vec<ClaimSummary>,
     /// The phases, ascending.
-    pub phases: Vec<PhaseSpan>,
-    /// The books of the whole run.
-    pub books: Outcomes,
+    pub phases: Vec<PhaseCoverage>,
+    /// Outcomes of the whole run.
+    pub outcomes: Outcomes,
     /// Arrivals of the whole run; none where none were counted.
     pub arrivals: Option<Arrivals>,
     /// One row for each phase and endpoint, in the plan's order.
@@ -71,58 +76,58 @@ pub struct Summary {
     pub checks: Vec<Check>,
     /// Connections that were opened, by target.
     pub connections: Vec<Connections>,
-    /// How the generator itself did.
+    /// Numbers of the generator itself.
     pub generator: Generator,
     /// CPU of the generator and of each target.
     pub cpu: Vec<CpuUse>,
     /// Every observed series, over the whole run and in each phase.
     pub series: Vec<SeriesSummary>,
-    /// Profiles that were captured, in the order of their windows' ends.
-    pub profiles: Vec<Profiled>,
-    /// Exchanges that failed, as kept.
+    /// Captured profiles, in the order in which their windows ended.
+    pub profiles: Vec<CapturedProfile>,
+    /// The recorded exchanges that failed.
     pub failed: Vec<Exemplar>,
-    /// The slowest exchanges, slowest first.
+    /// The slowest exchanges, the slowest first.
     pub slowest: Vec<Exemplar>,
     /// The run over time, for plots.
     pub timeline: Timeline,
     /// Response times by phase, for plots.
     pub distributions: Vec<PhaseDistribution>,
-    /// Files that belong to the run, as (what it is, path); see [`Summary::with_files`].
+    /// Files of the run, as (kind, path); see [`Summary::with_files`].
     pub files: Vec<(String, String)>,
 }
 
-/// How the generator itself did.
+/// Numbers of the generator itself.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Generator {
     /// Actual start − due instant of arrivals.
     pub start_lag: Times,
-    /// How long turns of the loop kept it from the clock.
+    /// How long one pass of the loop took, during which it did not read the clock.
     pub loop_stall: Times,
     /// Bytes received; none where they were not counted.
     pub bytes_in: Option<u64>,
     /// Bytes sent; none where they were not counted.
     pub bytes_out: Option<u64>,
-    /// Ticks that were folded because the recorder lagged; none for a run that was not sealed.
+    /// Ticks that were merged because the recorder lagged; none for a run that was not sealed.
     pub folded_ticks: Option<u64>,
-    /// Endpoint names that were folded into one; none for a run that was not sealed.
+    /// Endpoint names that were counted under one name; none for a run that was not sealed.
     pub folded_endpoints: Option<u64>,
 }
 
-/// Connections that were opened to a target, and how long that took.
+/// How long opening the connections to a target took.
 #[derive(Debug, Clone, Serialize)]
 pub struct Connections {
     /// The target's name.
     pub target: String,
-    /// Until each was established.
+    /// The time until a connection was established.
     pub connecting: Times,
-    /// From there to the end of its TLS handshake; nothing in cleartext.
+    /// From there to the end of its TLS handshake; empty without TLS.
     pub tls_handshaking: Times,
 }
 
-/// What a histogram says, in milliseconds. All `None` when nothing was counted.
+/// Statistics of a histogram, in milliseconds. All `None` when it is empty.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Times {
-    /// How many values.
+    /// The number of values.
     pub count: u64,
     /// Arithmetic mean.
     pub avg_ms: Option<f64>,
@@ -139,7 +144,7 @@ pub struct Times {
 }
 
 impl Times {
-    /// Of a histogram of microseconds.
+    /// The statistics of a histogram of microseconds.
     pub fn of(histogram: &Histogram) -> Times {
         let quantile = |q| histogram.quantile(q).finite_us().map(ms);
         Times {
@@ -153,13 +158,13 @@ impl Times {
         }
     }
 
-    /// Whether the `q`-quantile of these has fewer than [`TAIL_SAMPLES`] answers beyond it.
+    /// Whether the `q`-quantile has fewer than [`TAIL_SAMPLES`] samples above it.
     pub fn is_rough(&self, q: f64) -> bool {
         self.count > 0 && self.count as f64 * (1.0 - q) < TAIL_SAMPLES - 1e-9
     }
 }
 
-/// A quantile as text, marked with `~` where too few answers lie beyond it.
+/// A quantile as text, marked with `~` where it is rough.
 pub(crate) fn quantile_text(times: &Times, q: f64, ms: Option<f64>) -> String {
     let text = crate::number::time_or_none(ms);
     if ms.is_some() && times.is_rough(q) { format!("~{text}") } else { text }
@@ -171,37 +176,37 @@ pub(crate) fn ms(us: f64) -> f64 {
 }
 
 impl Summary {
-    /// Work out everything the renderers need of `run`, which offered `workload` and was judged so.
+    /// Compute everything the renderers need of `run`, which offered `workload` and has `judgement`.
     ///
     /// # Errors
     /// [`ReportError::Read`] when the evidence cannot be read.
     pub fn of(run: &dyn Run, workload: &Workload, judgement: &Judgement) -> Result<Summary, ReportError> {
         let header = header::of(run, workload);
         let phases = header::phases(workload, run.seconds());
-        let sweep = sweep::of(run)?;
-        let rows = rows::of(&sweep, workload, &phases);
+        let tally = tally::of(run)?;
+        let rows = rows::of(&tally, workload, &phases);
         let mut exemplars = run.exemplars()?;
         exemplars.sort_by_key(|e| std::cmp::Reverse(e.response_time_ns));
         let (mut failed, slowest): (Vec<_>, Vec<_>) =
             exemplars.into_iter().partition(|e| e.kind == ExemplarKind::Failed);
         failed.sort_by(|a, b| (&a.endpoint, a.outcome, a.due).cmp(&(&b.endpoint, b.outcome, b.due)));
-        let books = sweep.outcomes();
+        let outcomes = tally.outcomes();
         Ok(Summary {
             claims: claims::of(judgement, workload),
             judgement: judgement.clone(),
-            scenarios: rows::scenarios(&sweep, workload, users::of(run, workload, &sweep)?),
-            checks: sweep.checks(),
-            connections: sweep.connections(),
-            generator: sweep.generator(run.end()),
-            cpu: observed::cpu(run, workload, books.answered())?,
+            scenarios: rows::scenarios(&tally, workload, virtual_users::of(run, workload, &tally)?),
+            checks: tally.checks(),
+            connections: tally.connections(),
+            generator: tally.generator(run.end()),
+            cpu: observed::cpu(run, workload, outcomes.completed())?,
             series: observed::series(run, &phases)?,
-            profiles: profiled::of(run)?,
-            timeline: timeline::of(run, &sweep)?,
-            distributions: distribution::of(&sweep, workload, &phases),
-            arrivals: sweep.arrivals(),
+            profiles: captured::of(run)?,
+            timeline: timeline::of(run, &tally)?,
+            distributions: distribution::of(&tally, workload, &phases),
+            arrivals: tally.arrivals(),
             header,
             phases,
-            books,
+            outcomes,
             rows,
             failed,
             slowest,
@@ -209,10 +214,9 @@ impl Summary {
         })
     }
 
-    /// Name the files that belong to the run, as (what it is, path), so that reports can point at them.
-    #[must_use]
+    /// Add the files of the run, as (kind, path), for reports to list.
     pub fn with_files(mut self, files: &[(&str, &str)]) -> Summary {
-        self.files = files.iter().map(|(what, path)| ((*what).to_owned(), (*path).to_owned())).collect();
+        self.files = files.iter().map(|(kind, path)| ((*kind).to_owned(), (*path).to_owned())).collect();
         self
     }
 
@@ -226,7 +230,7 @@ impl Summary {
         self.scenarios.iter().filter_map(|s| Some((s.name.as_str(), s.virtual_users.as_ref()?)))
     }
 
-    /// The names of the phases that have rows, in order; those the plan does not name come last.
+    /// The names of the phases that have rows, in order; phases that are not in the plan come last.
     pub fn phases_with_rows(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for row in &self.rows {

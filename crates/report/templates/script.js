@@ -1,11 +1,16 @@
-// Shows the values under the pointer. The page says everything without it.
+// Shows the values under the pointer. The page is complete without it.
 (function () {
   "use strict";
   var L = 54, R = 12, T = 22, B = 26, W = 520, H = 240, NS = "http://www.w3.org/2000/svg";
-  function three(v) { return v === 0 ? "0" : Number(v.toPrecision(3)).toLocaleString("en"); }
-  function time(ms) { return ms < 1 ? Math.round(ms * 1000) + " µs" : ms < 1000 ? three(ms) + " ms" : three(ms / 1000) + " s"; }
+  // Three significant digits, as in the tables.
+  function three(v) {
+    if (v === 0) return "0";
+    var decimals = Math.max(0, 2 - Number(v.toExponential(2).split("e")[1]));
+    return v.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  }
+  function time(ms) { return ms < 0.9995 ? Math.round(ms * 1000) + " µs" : ms < 999.5 ? three(ms) + " ms" : three(ms / 1000) + " s"; }
   function clock(s) { s = Math.floor(s); var m = Math.floor(s / 60); return m + ":" + String(s % 60).padStart(2, "0"); }
-  var say = {
+  var format = {
     ms: time, clock: clock,
     rate: function (v) { return three(v) + "/s"; },
     cores: function (v) { return three(v) + " cores"; },
@@ -41,13 +46,13 @@
       cross.setAttribute("d", "M" + at + " " + T + "V" + (H - B));
       tip.textContent = "";
       var head = document.createElement("b");
-      head.textContent = say[x[2]](x0 + (at - L) / (W - L - R) * (x1 - x0));
+      head.textContent = format[x[2]](x0 + (at - L) / (W - L - R) * (x1 - x0));
       tip.appendChild(head);
       lines.forEach(function (line) {
         var p = line.points.find(function (p) { return Math.abs(p[0] - at) < 0.06; });
         if (!p) return;
         var row = document.createElement("span"), name = document.createElement("span"), v = document.createElement("span");
-        name.textContent = line.name; name.style.color = line.color; v.textContent = say[y[2]](value(p[1]));
+        name.textContent = line.name; name.style.color = line.color; v.textContent = format[y[2]](value(p[1]));
         row.appendChild(name); row.appendChild(v); tip.appendChild(row);
       });
       var around = figure.getBoundingClientRect();

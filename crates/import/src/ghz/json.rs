@@ -1,4 +1,4 @@
-//! `ghz -O json`: one document, whose `details` hold every call and are read one by one.
+//! `ghz -O json`: one document; its `details` contain every call and are read one by one.
 
 use std::fmt;
 use std::io::BufRead;
@@ -10,16 +10,17 @@ use serde_json::Value;
 
 use super::figure;
 use crate::ImportError;
-use crate::event::{Event, Place, Receive};
+use crate::event::{EndpointRef, Event, Receive};
 use crate::lines::Reading;
-use crate::survey::rfc3339;
+use crate::parse::{first_characters, quoted, rfc3339};
 
-const MS: f64 = 1e-6;
-/// Endpoint of calls whose document does not name it before them.
+const MS_PER_NS: f64 = 1e-6;
+/// The endpoint of calls that come before its name in the document.
 const UNNAMED: &str = "call";
 
 pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Result<Reading, ImportError> {
-    let mut state = State { receiver, reading: Reading::default(), call: UNNAMED.to_owned(), failed: None };
+    let mut state =
+        ReaderState { receiver, reading: Reading::default(), call: UNNAMED.to_owned(), failed: None };
     let mut deserializer = serde_json::Deserializer::from_reader(input);
     let outcome = deserializer.deserialize_map(Document(&mut state));
     if let Some(error) = state.failed {
@@ -32,23 +33,23 @@ pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Resul
             state.reading.cut = Some(state.reading.records + 1);
             Ok(state.reading)
         }
-        Err(error) => Err(ImportError::Refused(format!("is no JSON of ghz: {error}"))),
+        Err(error) => Err(ImportError::Refused(format!("is not JSON of ghz: {error}"))),
     }
 }
 
-struct State<'a> {
+struct ReaderState<'a> {
     receiver: &'a mut dyn Receive,
     reading: Reading,
     call: String,
     failed: Option<SinkError>,
 }
 
-impl State<'_> {
-    /// Serde carries only its own errors; ours waits where it is found again.
+impl ReaderState<'_> {
+    /// Serde passes on only its own errors: the receiver's error is stored in the state.
     fn receive<E: serde::de::Error>(&mut self, event: Event<'_>) -> Result<(), E> {
         self.receiver.receive(event).map_err(|error| {
             self.failed = Some(error);
-            E::custom("could not be kept")
+            E::custom("could not be stored")
         })
     }
 
@@ -59,19 +60,18 @@ impl State<'_> {
     fn detail(&mut self, detail: &Detail) -> Result<(), Option<SinkError>> {
         self.reading.records += 1;
         let Ok(end) = rfc3339(&detail.timestamp) else {
-            self.reading
-                .malformed(format!("`{}` is no time", detail.timestamp.chars().take(40).collect::<String>()));
+            self.reading.malformed(format!("{} is not a time", quoted(&detail.timestamp)));
             return Ok(());
         };
         let Ok(nanos) = u64::try_from(detail.latency) else {
-            self.reading.malformed(format!("{} ns is no duration", detail.latency));
+            self.reading.malformed(format!("{} ns is not a duration", detail.latency));
             return Ok(());
         };
-        let place = Place { scenario: "", endpoint: &self.call };
+        let subject = EndpointRef { scenario: "", endpoint: &self.call };
         let outcome = Some(outcome(&detail.status));
         let metric = Metric::ResponseTime;
-        self.receiver.receive(Event::Times { metric, place, outcome, end, nanos }).map_err(Some)?;
-        let requests = Event::Count { metric: Metric::Requests, place, check: None, at: end, value: 1 };
+        self.receiver.receive(Event::Times { metric, subject, outcome, end, nanos }).map_err(Some)?;
+        let requests = Event::Count { metric: Metric::Requests, subject, check: None, at: end, value: 1 };
         self.receiver.receive(requests).map_err(Some)
     }
 }
@@ -84,7 +84,7 @@ struct Detail {
     status: String,
 }
 
-/// A status by ghz's name, `DeadlineExceeded` for `DEADLINE_EXCEEDED`.
+/// The outcome of a status by ghz's name: `DeadlineExceeded` for `DEADLINE_EXCEEDED`.
 pub(super) fn outcome(status: &str) -> Outcome {
     let mut name = String::new();
     for (at, c) in status.chars().take(40).enumerate() {
@@ -101,7 +101,7 @@ pub(super) fn outcome(status: &str) -> Outcome {
     }
 }
 
-struct Document<'s, 'a>(&'s mut State<'a>);
+struct Document<'s, 'a>(&'s mut ReaderState<'a>);
 
 impl<'de> Visitor<'de> for Document<'_, '_> {
     type Value = ();
@@ -116,9 +116,9 @@ impl<'de> Visitor<'de> for Document<'_, '_> {
             match key.as_str() {
                 "options" => options(state, &map.next_value()?)?,
                 "details" => map.next_value_seed(Details(state))?,
-                "average" => state.figure("avg", map.next_value::<f64>()? * MS, "ms")?,
-                "fastest" => state.figure("min", map.next_value::<f64>()? * MS, "ms")?,
-                "slowest" => state.figure("max", map.next_value::<f64>()? * MS, "ms")?,
+                "average" => state.figure("avg", map.next_value::<f64>()? * MS_PER_NS, "ms")?,
+                "fastest" => state.figure("min", map.next_value::<f64>()? * MS_PER_NS, "ms")?,
+                "slowest" => state.figure("max", map.next_value::<f64>()? * MS_PER_NS, "ms")?,
                 "count" => state.figure("count", map.next_value()?, "1")?,
                 "rps" => state.figure("rate", map.next_value()?, "1/s")?,
                 "latencyDistribution" => distribution(state, &map.next_value()?)?,
@@ -140,7 +140,7 @@ impl<'de> Visitor<'de> for Document<'_, '_> {
     }
 }
 
-fn options<E: serde::de::Error>(state: &mut State<'_>, options: &Value) -> Result<(), E> {
+fn options<E: serde::de::Error>(state: &mut ReaderState<'_>, options: &Value) -> Result<(), E> {
     if let Some(call) = options.get("call").and_then(Value::as_str).filter(|call| !call.is_empty()) {
         call.clone_into(&mut state.call);
     }
@@ -154,22 +154,23 @@ fn options<E: serde::de::Error>(state: &mut State<'_>, options: &Value) -> Resul
     Ok(())
 }
 
+/// A value as a fact: texts without quotes.
 fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned).chars().take(200).collect()
+    first_characters(&value.as_str().map_or_else(|| value.to_string(), str::to_owned), 200)
 }
 
-fn distribution<E: serde::de::Error>(state: &mut State<'_>, distribution: &Value) -> Result<(), E> {
+fn distribution<E: serde::de::Error>(state: &mut ReaderState<'_>, distribution: &Value) -> Result<(), E> {
     for entry in distribution.as_array().into_iter().flatten().take(100) {
         let number = |key: &str| entry.get(key).and_then(Value::as_f64);
         if let (Some(percentage), Some(latency)) = (number("percentage"), number("latency")) {
-            state.figure(&format!("p{percentage}"), latency * MS, "ms")?;
+            state.figure(&format!("p{percentage}"), latency * MS_PER_NS, "ms")?;
         }
     }
     Ok(())
 }
 
-/// The calls, each taken and let go before the next is read.
-struct Details<'s, 'a>(&'s mut State<'a>);
+/// The calls: each is passed on before the next is read.
+struct Details<'s, 'a>(&'s mut ReaderState<'a>);
 
 impl<'de> DeserializeSeed<'de> for Details<'_, '_> {
     type Value = ();
@@ -195,7 +196,7 @@ impl<'de> Visitor<'de> for Details<'_, '_> {
         while let Some(detail) = calls.next_element::<Detail>()? {
             if let Err(error) = state.detail(&detail) {
                 state.failed = error;
-                return Err(serde::de::Error::custom("could not be kept"));
+                return Err(serde::de::Error::custom("could not be stored"));
             }
         }
         Ok(())

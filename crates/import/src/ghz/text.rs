@@ -2,13 +2,17 @@
 
 use std::io::BufRead;
 
+use evidence::SourceFigure;
+
 use super::figure;
 use crate::ImportError;
 use crate::event::{Event, Receive};
-use crate::lines::{Fault, Reading, each};
+use crate::lines::{LineError, Reading, for_each_line};
+use crate::parse::quoted;
 
+/// The section of the text that a line belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum Section {
     Before,
     Summary,
     Latencies,
@@ -17,82 +21,76 @@ enum Part {
 }
 
 pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Result<Reading, ImportError> {
-    let mut part = Part::Before;
-    let reading = each(input, |line| {
-        let line = std::str::from_utf8(line).map_err(|_| Fault::from("not UTF-8"))?;
+    let mut section = Section::Before;
+    let reading = for_each_line(input, |line| {
+        let line = std::str::from_utf8(line).map_err(|_| LineError::from("not UTF-8"))?;
         let is_head = !line.starts_with([' ', '\t']);
         match line.trim() {
-            "Summary:" => part = Part::Summary,
-            "Latency distribution:" => part = Part::Latencies,
-            "Status code distribution:" => part = Part::Statuses,
-            head if is_head && head.ends_with(':') => part = Part::Other,
+            "Summary:" => section = Section::Summary,
+            "Latency distribution:" => section = Section::Latencies,
+            "Status code distribution:" => section = Section::Statuses,
+            head if is_head && head.ends_with(':') => section = Section::Other,
             text => {
-                let figure = match part {
-                    Part::Summary => summary(text)?,
-                    Part::Latencies => Some(latency(text)?),
-                    Part::Statuses => Some(status(text)?),
-                    Part::Before | Part::Other => None,
+                let figure = match section {
+                    Section::Summary => summary(text)?,
+                    Section::Latencies => Some(latency(text)?),
+                    Section::Statuses => Some(status(text)?),
+                    Section::Before | Section::Other => None,
                 };
-                if let Some((name, value, unit)) = figure {
-                    receiver.receive(Event::Figure(figure_of(&name, value, unit)))?;
+                if let Some(figure) = figure {
+                    receiver.receive(Event::Figure(figure))?;
                 }
             }
         }
         Ok(())
     })?;
-    if part == Part::Before {
-        return Err(ImportError::Refused("has no `Summary:`, as ghz prints it".to_owned()));
+    if section == Section::Before {
+        return Err(ImportError::Refused("has no `Summary:`, which ghz prints".to_owned()));
     }
     Ok(reading)
 }
 
-fn figure_of(name: &str, value: f64, unit: &str) -> evidence::SourceFigure {
-    figure(name, value, unit)
-}
-
-type Found = (String, f64, &'static str);
-
 /// `Average: 2.83 ms`.
-fn summary(text: &str) -> Result<Option<Found>, Fault> {
+fn summary(text: &str) -> Result<Option<SourceFigure>, LineError> {
     let Some((name, value)) = text.split_once(':') else { return Err("a line without a colon".into()) };
     let value = value.trim();
     Ok(Some(match name {
-        "Count" => ("count".to_owned(), number(value)?, "1"),
-        "Requests/sec" => ("rate".to_owned(), number(value)?, "1/s"),
-        "Slowest" => ("max".to_owned(), ms(value)?, "ms"),
-        "Fastest" => ("min".to_owned(), ms(value)?, "ms"),
-        "Average" => ("avg".to_owned(), ms(value)?, "ms"),
-        "Total" => ("total time".to_owned(), ms(value)?, "ms"),
+        "Count" => figure("count", number(value)?, "1"),
+        "Requests/sec" => figure("rate", number(value)?, "1/s"),
+        "Slowest" => figure("max", ms(value)?, "ms"),
+        "Fastest" => figure("min", ms(value)?, "ms"),
+        "Average" => figure("avg", ms(value)?, "ms"),
+        "Total" => figure("total time", ms(value)?, "ms"),
         _ => return Ok(None),
     }))
 }
 
 /// `95 % in 3.02 ms`.
-fn latency(text: &str) -> Result<Found, Fault> {
-    let (percent, value) = text.split_once("% in ").ok_or_else(|| Fault::from("no percentile"))?;
-    Ok((format!("p{}", number(percent.trim())?), ms(value.trim())?, "ms"))
+fn latency(text: &str) -> Result<SourceFigure, LineError> {
+    let (percent, value) = text.split_once("% in ").ok_or_else(|| LineError::from("no percentile"))?;
+    Ok(figure(&format!("p{}", number(percent.trim())?), ms(value.trim())?, "ms"))
 }
 
 /// `[OK]   60 responses`.
-fn status(text: &str) -> Result<Found, Fault> {
+fn status(text: &str) -> Result<SourceFigure, LineError> {
     let (name, count) = text
         .strip_prefix('[')
         .and_then(|rest| rest.split_once(']'))
-        .ok_or_else(|| Fault::from("no status in brackets"))?;
+        .ok_or_else(|| LineError::from("no status in brackets"))?;
     let count = count.trim().strip_suffix("responses").unwrap_or_default().trim();
-    Ok((format!("status {name}"), number(count)?, "1"))
+    Ok(figure(&format!("status {name}"), number(count)?, "1"))
 }
 
-fn number(text: &str) -> Result<f64, Fault> {
+fn number(text: &str) -> Result<f64, LineError> {
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() => Ok(number),
-        _ => Err(Fault::Malformed(format!("`{}` is no number", text.chars().take(40).collect::<String>()))),
+        _ => Err(LineError::Malformed(format!("{} is not a number", quoted(text)))),
     }
 }
 
 /// A time with its unit, in milliseconds.
-fn ms(text: &str) -> Result<f64, Fault> {
-    let (value, unit) = text.split_once(' ').ok_or_else(|| Fault::from("a time without a unit"))?;
+fn ms(text: &str) -> Result<f64, LineError> {
+    let (value, unit) = text.split_once(' ').ok_or_else(|| LineError::from("a time without a unit"))?;
     let factor = match unit.trim() {
         "ns" => 1e-6,
         "us" | "µs" => 1e-3,

@@ -8,17 +8,17 @@ use hdrhistogram::serialization::{Serializer, V2DeflateSerializer, V2Serializer}
 use super::*;
 
 #[derive(Default)]
-struct Seen {
+struct ReceivedEvents {
     intervals: Vec<(String, i64, i64, Histogram)>,
     facts: Vec<String>,
     remarks: Vec<String>,
 }
 
-impl Receive for Seen {
+impl Receive for ReceivedEvents {
     fn receive(&mut self, event: Event<'_>) -> Result<(), SinkError> {
         match event {
-            Event::Interval { place, begin, end, times } => {
-                self.intervals.push((place.endpoint.to_owned(), begin, end, times.clone()));
+            Event::Interval { subject, begin, end, times } => {
+                self.intervals.push((subject.endpoint.to_owned(), begin, end, times.clone()));
             }
             Event::Fact(_, text) => self.facts.push(text),
             Event::Remark(text) => self.remarks.push(text),
@@ -28,13 +28,13 @@ impl Receive for Seen {
     }
 }
 
-fn seen(log: &str) -> (Seen, Reading) {
-    let mut seen = Seen::default();
-    let reading = read(&mut log.as_bytes(), &mut seen).unwrap();
-    (seen, reading)
+fn read_log(log: &str) -> (ReceivedEvents, Reading) {
+    let mut received = ReceivedEvents::default();
+    let reading = read(&mut log.as_bytes(), &mut received).unwrap();
+    (received, reading)
 }
 
-/// A foreign histogram of nanoseconds, in a layout that is not ours.
+/// A histogram of nanoseconds of the library `hdrhistogram`, in another layout than our own.
 fn foreign(digits: u8) -> hdrhistogram::Histogram<u64> {
     let mut histogram = hdrhistogram::Histogram::new_with_bounds(1_000, 60_000_000_000, digits).unwrap();
     for us in 1..=1_000u64 {
@@ -50,19 +50,19 @@ fn line(prefix: &str, histogram: &hdrhistogram::Histogram<u64>) -> String {
 }
 
 #[test]
-fn a_log_is_read_whatever_its_layout() {
+fn a_log_is_read_in_any_layout() {
     for digits in [2, 3, 4] {
         let theirs = foreign(digits);
         let mut log = "#[StartTime: 1441812279.474 (seconds since epoch), Wed]\n".to_owned();
         log += "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n";
         log += &line("0.127,1.000", &theirs);
         log += &line("Tag=login,1.127,1.000", &theirs);
-        let (seen, reading) = seen(&log);
+        let (received, reading) = read_log(&log);
         assert_eq!((reading.malformed, reading.cut), (0, None));
-        assert_eq!(seen.facts, ["nanoseconds, told from the printed maximum in ms"]);
-        let names: Vec<_> = seen.intervals.iter().map(|(tag, ..)| tag.as_str()).collect();
+        assert_eq!(received.facts, ["nanoseconds, inferred from the printed maximum in ms"]);
+        let names: Vec<_> = received.intervals.iter().map(|(tag, ..)| tag.as_str()).collect();
         assert_eq!(names, ["all", "login"]);
-        let (_, begin, end, times) = &seen.intervals[0];
+        let (_, begin, end, times) = &received.intervals[0];
         assert_eq!((end - begin, begin / 1_000_000), (1_000_000_000, 1_441_812_279_601));
         assert_eq!(times.count(), 1_000);
         for q in [0.5, 0.95, 0.99, 1.0] {
@@ -78,7 +78,7 @@ fn a_log_is_read_whatever_its_layout() {
 }
 
 #[test]
-fn the_uncompressed_form_is_read_too() {
+fn an_uncompressed_histogram_is_read() {
     let mut bytes = Vec::new();
     V2Serializer::new().serialize(&foreign(3), &mut bytes).unwrap();
     let buckets = decode::decode(&bytes).ok().unwrap().buckets;
@@ -86,20 +86,20 @@ fn the_uncompressed_form_is_read_too() {
 }
 
 #[test]
-fn what_cannot_be_told_is_refused() {
+fn an_interval_of_unknown_unit_is_malformed() {
     let whole = line("1.0,1.0", &foreign(3));
     let cut = &whole[..whole.len() - 20];
-    let (seen_cut, reading) = seen(&format!("{whole}{cut}"));
-    assert_eq!((seen_cut.intervals.len(), reading.cut), (1, Some(2)));
-    assert_eq!(seen_cut.remarks, ["the log does not say when it began"]);
+    let (received, reading) = read_log(&format!("{whole}{cut}"));
+    assert_eq!((received.intervals.len(), reading.cut), (1, Some(2)));
+    assert_eq!(received.remarks, ["the log does not contain when it started"]);
     let encoded = whole.rsplit(',').next().unwrap();
-    let (_, reading) = seen(&format!("1.0,1.0,7.000,{encoded}"));
-    let (_, why) = reading.first_malformed.expect("its unit cannot be told");
-    assert!(why.contains("unit cannot be told"), "{why}");
+    let (_, reading) = read_log(&format!("1.0,1.0,7.000,{encoded}"));
+    let (_, why) = reading.first_malformed.expect("its unit is unknown");
+    assert!(why.contains("its unit is unknown"), "{why}");
 }
 
 #[test]
-fn a_bomb_is_not_inflated() {
+fn a_decompression_bomb_is_not_inflated() {
     let mut packer = ZlibEncoder::new(Vec::new(), Compression::best());
     for _ in 0..64 {
         packer.write_all(&vec![0; 1 << 20]).unwrap();
@@ -108,6 +108,6 @@ fn a_bomb_is_not_inflated() {
     let mut bytes = 0x1c84_9314u32.to_be_bytes().to_vec();
     bytes.extend_from_slice(&u32::try_from(packed.len()).unwrap().to_be_bytes());
     bytes.extend_from_slice(&packed);
-    let Err(Fault::Malformed(why)) = decode::decode(&bytes) else { panic!("it was read") };
-    assert_eq!(why, "its histogram is larger than any");
+    let Err(LineError::Malformed(why)) = decode::decode(&bytes) else { panic!("it was read") };
+    assert_eq!(why, "its histogram is too large");
 }

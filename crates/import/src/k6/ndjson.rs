@@ -1,63 +1,40 @@
-//! `k6 run --out json=FILE`: a metric's definition once, then a point a line.
+//! `k6 run --out json=FILE`: the definition of each metric once, then one point per line.
 
 use std::borrow::Cow;
 use std::io::BufRead;
 
 use serde::Deserialize;
 
-use super::{Point, Tags, receive};
+use super::{MetricPoint, Tags, receive};
 use crate::ImportError;
 use crate::event::Receive;
-use crate::lines::{Fault, Reading, each};
-use crate::survey::rfc3339;
+use crate::lines::{LineError, Reading, for_each_line};
+use crate::parse::rfc3339;
 
 #[derive(Deserialize)]
-struct Line<'a> {
+struct NdjsonLine<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
     #[serde(borrow)]
     metric: Cow<'a, str>,
     #[serde(borrow)]
-    data: Data<'a>,
+    data: PointData<'a>,
 }
 
 #[derive(Deserialize)]
-struct Data<'a> {
+struct PointData<'a> {
     #[serde(borrow, default)]
     time: Option<Cow<'a, str>>,
     #[serde(default)]
     value: Option<f64>,
     #[serde(borrow, default)]
-    tags: Option<PointTags<'a>>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct PointTags<'a> {
-    #[serde(borrow)]
-    scenario: Cow<'a, str>,
-    #[serde(borrow)]
-    name: Cow<'a, str>,
-    #[serde(borrow)]
-    url: Cow<'a, str>,
-    #[serde(borrow)]
-    method: Cow<'a, str>,
-    #[serde(borrow)]
-    status: Cow<'a, str>,
-    #[serde(borrow)]
-    error_code: Cow<'a, str>,
-    #[serde(borrow)]
-    expected_response: Cow<'a, str>,
-    #[serde(borrow)]
-    check: Cow<'a, str>,
-    #[serde(borrow)]
-    group: Cow<'a, str>,
+    tags: Option<Tags<'a>>,
 }
 
 pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Result<Reading, ImportError> {
-    each(input, |text| {
-        let line: Line<'_> =
-            serde_json::from_slice(text).map_err(|error| Fault::Malformed(error.to_string()))?;
+    for_each_line(input, |text| {
+        let line: NdjsonLine<'_> =
+            serde_json::from_slice(text).map_err(|error| LineError::Malformed(error.to_string()))?;
         if line.kind != "Point" {
             return Ok(());
         }
@@ -65,17 +42,6 @@ pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Resul
             return Err("a point without time or value".into());
         };
         let tags = line.data.tags.unwrap_or_default();
-        let tags = Tags {
-            scenario: tags.scenario,
-            name: tags.name,
-            url: tags.url,
-            method: tags.method,
-            status: tags.status,
-            error_code: tags.error_code,
-            expected_response: tags.expected_response,
-            check: tags.check,
-            group: tags.group,
-        };
-        receive(&Point { metric: &line.metric, at: rfc3339(&time)?, value, tags }, receiver)
+        receive(&MetricPoint { metric: &line.metric, at: rfc3339(&time)?, value, tags }, receiver)
     })
 }

@@ -1,6 +1,6 @@
-//! k6's end-of-test summary: `--summary-export FILE`, or what `handleSummary` was given, as JSON.
+//! k6's end-of-test summary: `--summary-export FILE`, or the argument of `handleSummary` as JSON.
 
-use std::io::{BufRead, Read};
+use std::io::BufRead;
 
 use evidence::SourceFigure;
 use serde_json::{Map, Value};
@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use crate::ImportError;
 use crate::event::{Event, Receive};
 use crate::lines::Reading;
+use crate::parse::document;
 
 /// The longest summary that is read.
 const MAX_BYTES: u64 = 64 << 20;
@@ -15,7 +16,7 @@ const MAX_BYTES: u64 = 64 << 20;
 pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Result<Reading, ImportError> {
     let document = document(input, MAX_BYTES)?;
     let Some(metrics) = document.get("metrics").and_then(Value::as_object) else {
-        return Err(ImportError::Refused("has no `metrics`, as a summary of k6 has".to_owned()));
+        return Err(ImportError::Refused("has no `metrics`, unlike a summary of k6".to_owned()));
     };
     if let Some(ms) = document.pointer("/state/testRunDurationMs").and_then(Value::as_f64) {
         receiver.receive(Event::Fact("duration_ms", ms.to_string()))?;
@@ -25,22 +26,6 @@ pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Resul
         self::metric(name, metric, receiver)?;
     }
     Ok(Reading { records: metrics.len() as u64, ..Reading::default() })
-}
-
-/// A JSON document that is read as a whole.
-pub(crate) fn document(input: &mut dyn BufRead, max_bytes: u64) -> Result<Value, ImportError> {
-    let mut text = Vec::new();
-    input.take(max_bytes + 1).read_to_end(&mut text)?;
-    if text.len() as u64 > max_bytes {
-        return Err(ImportError::Refused(format!("is longer than {} MiB", max_bytes >> 20)));
-    }
-    serde_json::from_slice(&text).map_err(|error| {
-        ImportError::Refused(if error.is_eof() {
-            "ends in the middle: a summary is one document, of which a part says nothing".to_owned()
-        } else {
-            format!("is no JSON: {error}")
-        })
-    })
 }
 
 fn metric(name: &str, metric: &Map<String, Value>, receiver: &mut dyn Receive) -> Result<(), ImportError> {
@@ -67,26 +52,26 @@ fn metric(name: &str, metric: &Map<String, Value>, receiver: &mut dyn Receive) -
         receiver.receive(Event::Figure(figure))?;
     }
     for (threshold, outcome) in metric.get("thresholds").and_then(Value::as_object).into_iter().flatten() {
-        // The exported summary says whether it was crossed, the other one whether it is kept.
-        let is_kept = match outcome {
+        // The exported summary has whether it was crossed, the other form whether it was met.
+        let is_met = match outcome {
             Value::Bool(is_crossed) => !is_crossed,
             outcome => outcome.get("ok").and_then(Value::as_bool).unwrap_or(false),
         };
-        let how = if is_kept { "kept" } else { "crossed" };
+        let how = if is_met { "met" } else { "crossed" };
         receiver.receive(Event::Remark(format!(
-            "k6 says that its threshold `{threshold}` of `{name}` was {how}"
+            "k6 reports that its threshold `{threshold}` of `{name}` was {how}"
         )))?;
     }
     Ok(())
 }
 
-/// Metrics whose values are milliseconds, where the summary does not say so.
+/// Whether the values of a metric are milliseconds, for summaries that do not include units.
 fn is_known_time(name: &str) -> bool {
     let metric = name.split('{').next().unwrap_or(name);
     metric.ends_with("_duration") || metric.starts_with("http_req_")
 }
 
-/// k6's names as other tools have them: `p(95)` is `p95`.
+/// k6's name as other tools write it: `p(95)` is `p95`.
 fn figure_name(key: &str) -> String {
     match key {
         "med" => "p50".to_owned(),

@@ -1,6 +1,6 @@
-//! Each format as its tool wrote it, read into a run.
+//! Files of each format, as their tool wrote them, read into a run.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue fails")]
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ fn fixture(name: &str) -> Vec<u8> {
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// What there is of a file in its two passes.
+/// The results of both passes over a file.
 struct Imported {
     survey: Survey,
     reading: Reading,
@@ -65,7 +65,7 @@ impl Imported {
 }
 
 #[test]
-fn k6_says_the_same_in_both_of_its_streams() {
+fn k6s_ndjson_and_csv_give_the_same_totals() {
     let ndjson = import(Format::K6Ndjson, &fixture("k6.ndjson"));
     let csv = import(Format::K6Csv, &fixture("k6.csv"));
     assert_eq!((ndjson.reading.malformed, csv.reading.malformed), (0, 0));
@@ -92,7 +92,7 @@ fn k6_says_the_same_in_both_of_its_streams() {
     response_time browse/list ok: 12
     response_time stalled/GET http://127.0.0.1:1/gone refused: 4
     ");
-    // The very values, and in the very second: a stream's sum is that of its summary.
+    // The sum over the stream is the count in the summary of the same run.
     let summary = import(Format::K6Summary, &fixture("k6-summary.json"));
     let requests: u64 = ndjson
         .run
@@ -106,7 +106,7 @@ fn k6_says_the_same_in_both_of_its_streams() {
 }
 
 #[test]
-fn k6s_summaries_give_figures_and_nothing_else() {
+fn k6s_summaries_give_only_figures_and_remarks() {
     for file in ["k6-summary.json", "k6-summary-export.json"] {
         let summary = import(Format::K6Summary, &fixture(file));
         assert_eq!((summary.survey.dated, summary.run.keys().len()), (0, 0), "{file}");
@@ -119,8 +119,8 @@ fn k6s_summaries_give_figures_and_nothing_else() {
         assert_eq!(
             remarks,
             [
-                "k6 says that its threshold `p(95)<500` of `http_req_duration` was kept",
-                "k6 says that its threshold `rate>0.99` of `checks` was crossed",
+                "k6 reports that its threshold `p(95)<500` of `http_req_duration` was met",
+                "k6 reports that its threshold `rate>0.99` of `checks` was crossed",
             ],
             "{file}"
         );
@@ -128,7 +128,7 @@ fn k6s_summaries_give_figures_and_nothing_else() {
 }
 
 #[test]
-fn ghz_gives_every_call_or_its_figures() {
+fn ghz_json_gives_every_call_and_its_text_figures() {
     let json = import(Format::GhzJson, &fixture("ghz.json"));
     assert_eq!(json.totals(), ["requests /demo.Echo.Say: 60", "response_time /demo.Echo.Say ok: 60"]);
     assert_eq!(json.figure("all calls", "count"), 60.0);
@@ -141,7 +141,7 @@ fn ghz_gives_every_call_or_its_figures() {
 }
 
 #[test]
-fn vegetas_hits_end_when_they_were_answered() {
+fn vegetas_hits_end_at_their_start_plus_their_latency() {
     let results = import(Format::VegetaResults, &fixture("vegeta-results.json"));
     let text = results.totals().join("\n");
     insta::assert_snapshot!(text, @r"
@@ -167,7 +167,7 @@ fn vegetas_hits_end_when_they_were_answered() {
 }
 
 #[test]
-fn a_file_that_ends_in_the_middle_is_read_up_to_there() {
+fn a_file_that_ends_in_the_middle_of_a_line_is_read_up_to_there() {
     for (format, file, whole) in [
         (Format::K6Ndjson, "k6.ndjson", 391),
         (Format::K6Csv, "k6.csv", 374),
@@ -184,7 +184,7 @@ fn a_file_that_ends_in_the_middle_is_read_up_to_there() {
 }
 
 #[test]
-fn lines_out_of_order_lose_nothing() {
+fn lines_out_of_order_give_the_same_totals() {
     let text = String::from_utf8(fixture("vegeta-results.json")).unwrap();
     let mut lines: Vec<&str> = text.lines().collect();
     lines.reverse();
@@ -193,7 +193,7 @@ fn lines_out_of_order_lose_nothing() {
 }
 
 #[test]
-fn too_many_names_are_counted_as_one() {
+fn names_beyond_the_limit_are_counted_as_one() {
     let line = |n: u32| {
         format!(
             "{{\"code\":200,\"timestamp\":\"2026-11-21T09:30:00Z\",\"latency\":5,\"method\":\"GET\",\"url\":\"/{n}\"}}\n"
@@ -209,12 +209,12 @@ fn too_many_names_are_counted_as_one() {
 }
 
 #[test]
-fn what_is_not_read_is_refused_with_what_to_do() {
-    let said = |head: &[u8]| import::recognise(head).unwrap_err().to_string();
-    assert!(said(b"\x3f\xff\x81\x03\x01\x01\x06Result\x01\xff\x82\x00\x01\x0a\x01\x06Attack\x01\x0c\x00\x01\x07Latency").contains("vegeta encode"));
-    assert!(said(b"hello").contains("in none of the formats"));
-    assert!(said(b"{\"a\": 1}").contains("is JSON, but"));
-    assert!(said(b"\x89PNG\r\n\x1a\n\0\0").contains("is not text"));
+fn an_unsupported_file_is_refused_with_what_to_do() {
+    let refusal = |head: &[u8]| import::recognise(head).unwrap_err().to_string();
+    assert!(refusal(b"\x3f\xff\x81\x03\x01\x01\x06Result\x01\xff\x82\x00\x01\x0a\x01\x06Attack\x01\x0c\x00\x01\x07Latency").contains("vegeta encode"));
+    assert!(refusal(b"hello").contains("in none of the supported formats"));
+    assert!(refusal(b"{\"a\": 1}").contains("is JSON, but"));
+    assert!(refusal(b"\x89PNG\r\n\x1a\n\0\0").contains("is not text"));
     let bomb = "[".repeat(100_000);
     assert!(import::read(Format::K6Summary, &mut bomb.as_bytes(), &mut Survey::default()).is_err());
 }

@@ -19,7 +19,7 @@ pub(super) fn copy_of(run: &MemoryRun, manifest: Manifest) -> MemoryRun {
             copy.add(key, second, n);
         }
         for (second, histogram) in run.histograms(*id, run.whole()).unwrap() {
-            histogram.buckets().for_each(|(low, _, n)| copy.record(key, second, (low, n)));
+            histogram.buckets().for_each(|(low, _, n)| copy.record(key, second, low, n));
         }
     }
     for series in run.series() {

@@ -57,7 +57,7 @@ impl Shown {
 
 fn panel(view: &WatchView, style: Style) -> String {
     let stderr = std::io::stderr();
-    view.panel(style, (width(&stderr), height(&stderr).unwrap_or(ROWS)))
+    view.panel(style, width(&stderr), height(&stderr).unwrap_or(ROWS))
 }
 
 /// A line for each target, and one for each notice.

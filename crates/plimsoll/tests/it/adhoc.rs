@@ -249,7 +249,7 @@ fn a_list_with_more_names_than_are_kept_apart_is_reported() {
     let line = ["http", "--targets", "list.txt", "--quiet", "--json", "run.json", "--loops", "2"];
     plimsoll(&folder, &line)
         .exits_with(0)
-        .stdout_contains(&["all other paths", "44 names more than are told apart"]);
+        .stdout_contains(&["all other paths", "44 names beyond the limit are counted as one"]);
     assert_eq!(target.requests(), 300);
     assert_eq!(folder.json("run.json")["generator"]["folded_endpoints"], 44);
 }

@@ -32,7 +32,7 @@ fn differences_of_latency_are_refused_where_error_rates_differ() {
         "refused",
         "http_503: A 0, B ",
         "S1 single-run",
-        "What would settle it",
+        "What would decide it",
     ]);
     let expecting = ["failing.plimsoll", "--expect", "p95 -30%", "--expect", "avg +5%"];
     let same = compare(&folder, &[&["sound.plimsoll"], &expecting[..]].concat());

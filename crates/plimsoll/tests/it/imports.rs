@@ -45,7 +45,7 @@ fn a_stream_is_measured_with_its_cautions_and_judged_where_asked() {
     again.exits_with(0);
     assert_eq!(again.stdout, ran.stdout);
     for file in ["k6.html", "k6.md"] {
-        says(&fs::read_to_string(folder.path(file)).unwrap(), &["Imported from k6 NDJSON", "not known"]);
+        says(&fs::read_to_string(folder.path(file)).unwrap(), &["Imported from k6 NDJSON", "missing"]);
     }
     folder
         .plimsoll(&["import", "k6.ndjson", "-o", "k6.plimsoll"])
@@ -102,9 +102,9 @@ fn unusable_files_are_refused_with_the_reason_and_no_run_file_is_left() {
     folder.write("results.bin", b"\x3f\xff\x81\0Result Attack Latency");
     folder.write("empty.json", "");
     for (files, why) in [
-        (vec!["notes.txt"], "in none of the formats that are read"),
+        (vec!["notes.txt"], "in none of the supported formats"),
         (vec!["results.bin"], "vegeta encode"),
-        (vec!["empty.json"], "in none of the formats"),
+        (vec!["empty.json"], "in none of the supported formats"),
         (vec!["missing.json"], "cannot read missing.json"),
         (vec!["k6.csv", "ghz.txt"], "by different tools (ghz, k6)"),
         (vec!["k6.csv", "--format", "hdr-log"], "holds nothing that could be read as HdrHistogram log"),

@@ -47,7 +47,7 @@ fn functions_are_listed_and_filtered() {
     by_cum.exits_with(0).stdout_contains(&[
         "samples in count: 902 in all",
         "1 of 5 functions",
-        "902  100.0 %",
+        "902  100 %",
         "main",
     ]);
     assert!(!by_cum.stdout.contains("store"), "{}", by_cum.stdout);
@@ -96,8 +96,8 @@ fn a_flame_graph_against_a_baseline_is_coloured_by_the_difference() {
         let class = before.rsplit_once("<svg class=\"").unwrap().1;
         class.split('"').next().unwrap().to_owned()
     };
-    assert_eq!(class_of("parse: 6.00 ms a request, before 3.00 ms: +3.00 ms"), "more4");
-    assert_eq!(class_of("store: 6.00 ms a request, before 6.00 ms: 0"), "same");
+    assert_eq!(class_of("parse: 6.00 ms per request, before 3.00 ms: +3.00 ms"), "more4");
+    assert_eq!(class_of("store: 6.00 ms per request, before 6.00 ms: 0"), "same");
     assert!(page.contains("Red boxes cost more for each request") && !page.contains("src=\"http"));
 
     folder.plimsoll(&arguments).exits_with(0);

@@ -41,7 +41,7 @@ fn profiles_of_a_run_are_read_by_go_tool_pprof() {
     // The report counts by the same window.
     let report = folder.plimsoll(&["report", "run.plimsoll", "--json", "run.json", "--html", "run.html"]);
     let covers =
-        format!("shop cpu, in phase steady, 1 s to 3 s of the run: {ok} requests ended well, 0 did not.");
+        format!("shop cpu, in phase steady, 1 s to 3 s of the run: {ok} requests succeeded, 0 failed.");
     report.exits_with(0).stdout_contains(&["main.rounds", "sampling was off at the target"]);
     let line: String = report.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(line.contains(&covers), "{covers}\n{line}");

@@ -3,54 +3,63 @@
 use askama::Template;
 use evidence::SidedFinding;
 
-use super::words;
+use super::format;
 use crate::html::charts::{self, Chart};
 use crate::html::view::FindingView;
 use crate::number;
-use crate::summary::{Comparison, Measure};
-use crate::terminal::line::visible;
+use crate::summary::{Comparison, EndpointTable, Measure, PhaseTable, SeriesPair, SideSummary, TargetSeries};
+use crate::text::visible;
 
-/// Series of a target that moved most, which are shown unfolded.
-const MOVED: usize = 12;
+/// How many of the series of a target that moved most are always visible.
+const MAX_MOVED: usize = 12;
 
 /// A finding with the letters of its runs.
-struct Sided {
+struct SidedFindingView {
     letters: String,
     view: FindingView,
 }
 
-/// A cell with the class that marks what is refused.
-struct Shown {
+/// A cell; its class marks a refused difference.
+struct CellView {
     text: String,
     class: &'static str,
 }
 
-struct Row {
+struct RowView {
     name: String,
-    cells: Vec<Shown>,
+    cells: Vec<CellView>,
 }
 
-struct Block {
+/// The table of an endpoint.
+struct EndpointView {
     title: String,
     note: String,
-    rows: Vec<Row>,
+    rows: Vec<RowView>,
 }
 
-/// What was seen of a target.
-struct Observed {
+/// The observed series of a target.
+struct TargetView {
     target: String,
-    /// Mean and highest of each series.
-    rows: Vec<Row>,
-    /// Means that moved by a tenth, furthest first.
-    moved: Vec<Row>,
+    /// Mean and highest value of each series.
+    rows: Vec<RowView>,
+    /// The means that moved by a tenth or more, furthest first.
+    moved: Vec<RowView>,
 }
 
-struct Phase {
+struct PhaseView {
     name: String,
     lengths: String,
-    endpoints: Vec<Block>,
-    costs: Vec<Row>,
-    series: Vec<Observed>,
+    endpoints: Vec<EndpointView>,
+    costs: Vec<RowView>,
+    series: Vec<TargetView>,
+}
+
+/// A run of the comparison.
+struct SideView {
+    letter: &'static str,
+    name: String,
+    /// Its plan, start, length and end.
+    run: String,
 }
 
 #[derive(Template)]
@@ -58,102 +67,93 @@ struct Phase {
 struct Page<'a> {
     comparison: &'a Comparison,
     verdict: String,
-    sides: Vec<(String, String, String)>,
+    sides: Vec<SideView>,
     heads: Vec<String>,
-    findings: Vec<Sided>,
+    findings: Vec<SidedFindingView>,
     charts: Vec<Chart>,
-    phases: Vec<Phase>,
+    phases: Vec<PhaseView>,
     profiles: Vec<(String, String)>,
-    closing: [(&'static str, &'a [String]); 3],
+    conclusions: [(&'static str, &'a [String]); 3],
 }
 
 /// The comparison as one self-contained HTML file.
 pub fn html(comparison: &Comparison) -> String {
     let judgement = &comparison.judgement;
     let sides = comparison.sides.len();
-    let values = (0..sides).map(|side| words::letter(side).to_owned());
-    let differences = (1..sides).flat_map(|side| {
-        let letter = words::letter(side);
-        [format!("{letter} − A"), format!("{letter} ÷ A")]
-    });
     let page = Page {
         comparison,
         verdict: judgement.verdict.to_string(),
         sides: comparison.sides.iter().map(side).collect(),
-        heads: values.chain(differences).collect(),
+        heads: format::heads(sides),
         findings: judgement.findings.iter().map(sided).collect(),
         charts: charts::overlaid(comparison),
         phases: comparison.phases.iter().map(|phase| phase_of(phase, sides)).collect(),
         profiles: comparison
             .profiles
             .iter()
-            .map(|pair| (visible(&words::profile_title(pair)), words::profile_text(pair)))
+            .map(|pair| (visible(&format::profile_title(pair)), format::profile_text(pair)))
             .collect(),
-        closing: [
-            ("What this comparison supports", &judgement.supports),
-            ("What it does not", &judgement.does_not_support),
-            ("What would settle it", &judgement.would_settle),
-        ],
+        conclusions: format::conclusions(judgement),
     };
     page.render().expect("writing a page to memory cannot fail")
 }
 
-fn side(side: &crate::summary::SideSummary) -> (String, String, String) {
-    let run = &side.run;
-    let span = number::span(u64::from(run.seconds));
-    let what = format!("{} · {} · {span} · {}", run.name, run.started_at, run.end_in_words());
-    (side.letter.to_owned(), visible(&side.name), visible(&what))
+fn side(side: &SideSummary) -> SideView {
+    SideView {
+        letter: side.letter,
+        name: visible(&side.name),
+        run: visible(&format::run_in_words(&side.run)),
+    }
 }
 
-fn sided(found: &SidedFinding) -> Sided {
-    Sided { letters: words::letters(&found.sides), view: FindingView::of(&found.finding) }
+fn sided(found: &SidedFinding) -> SidedFindingView {
+    SidedFindingView { letters: format::letters(&found.sides), view: FindingView::of(&found.finding) }
 }
 
-fn phase_of(phase: &crate::summary::PhaseTable, sides: usize) -> Phase {
-    let length =
-        |length: &Option<f64>| length.map_or("absent".to_owned(), |s| format!("{} s", number::plain(s)));
-    let rows =
-        |measures: &[Measure]| -> Vec<Row> { measures.iter().map(|measure| row(measure, sides)).collect() };
-    let block = |endpoint: &crate::summary::EndpointTable| {
+fn phase_of(phase: &PhaseTable, sides: usize) -> PhaseView {
+    let rows = |measures: &[Measure]| -> Vec<RowView> {
+        measures.iter().map(|measure| row(measure, sides)).collect()
+    };
+    let endpoint_view = |endpoint: &EndpointTable| {
         let failures = endpoint.failures.iter().map(|(outcome, counts)| {
             let counts: Vec<String> = counts.iter().map(|n| number::count(*n)).collect();
             format!("{outcome} {}", counts.join(" / "))
         });
-        Block {
+        EndpointView {
             title: visible(&format!("{} of {}", endpoint.label(), endpoint.scenario)),
             note: failures.collect::<Vec<_>>().join(" · "),
             rows: rows(&endpoint.measures),
         }
     };
-    Phase {
+    PhaseView {
         name: visible(&phase.name),
-        lengths: phase.covered_s.iter().map(length).collect::<Vec<_>>().join(", "),
-        endpoints: phase.endpoints.iter().map(block).collect(),
+        lengths: format::phase_lengths(phase).join(", "),
+        endpoints: phase.endpoints.iter().map(endpoint_view).collect(),
         costs: rows(&phase.costs),
         series: phase.series.iter().map(|target| observed(target, sides)).collect(),
     }
 }
 
-fn observed(target: &crate::summary::TargetSeries, sides: usize) -> Observed {
-    let named = |measure: &Measure, which: &str| {
+fn observed(target: &TargetSeries, sides: usize) -> TargetView {
+    let named = |measure: &Measure, statistic: &str| {
         let row = row(measure, sides);
-        Row { name: format!("{} {which}", row.name), ..row }
+        RowView { name: format!("{} {statistic}", row.name), ..row }
     };
-    let both = |pair: &crate::summary::SeriesPair| [named(&pair.mean, "mean"), named(&pair.max, "highest")];
-    let striking = words::striking(target, MOVED).into_iter();
-    Observed {
+    let both = |pair: &SeriesPair| [named(&pair.mean, "mean"), named(&pair.max, "highest")];
+    let moved = format::moved(target, MAX_MOVED).into_iter();
+    TargetView {
         target: visible(&target.target),
         rows: target.series.iter().flat_map(both).collect(),
-        moved: striking.map(|pair| row(&pair.mean, sides)).collect(),
+        moved: moved.map(|pair| row(&pair.mean, sides)).collect(),
     }
 }
 
-fn row(measure: &Measure, sides: usize) -> Row {
-    let shown = |text: String| Shown { text, class: "" };
-    let values = measure.values.iter().map(|value| shown(words::value(*value, &measure.unit)));
+fn row(measure: &Measure, sides: usize) -> RowView {
+    let plain = |text: String| CellView { text, class: "" };
+    let values = measure.values.iter().map(|value| plain(format::value(*value, &measure.unit)));
     let differences = (1..sides).flat_map(|side| {
-        let class = if words::is_refused(measure, side) { "refused" } else { "" };
-        words::difference(measure, side).map(|text| Shown { text, class })
+        let class = if format::is_refused(measure, side) { "refused" } else { "" };
+        format::difference(measure, side).map(|text| CellView { text, class })
     });
-    Row { name: visible(&measure.name), cells: values.chain(differences).collect() }
+    RowView { name: visible(&measure.name), cells: values.chain(differences).collect() }
 }

@@ -2,45 +2,41 @@
 
 use std::fmt::Write;
 
-use super::words;
+use super::format;
 use crate::markdown::{MAX_BYTES, MAX_NAME, MAX_TEXT, fitted, text};
 use crate::summary::{Comparison, Measure, PhaseTable};
-use crate::terminal::line::visible;
+use crate::text::visible;
 
 const MAX_FINDINGS: usize = 40;
-/// What of an endpoint a summary shows.
+/// The measures of an endpoint that are shown.
 const SHOWN: [&str; 8] = ["offered", "achieved", "failed", "avg", "p50", "p95", "p99", "p95, failures as ∞"];
 
 /// The comparison as Markdown.
 pub fn markdown(comparison: &Comparison) -> String {
     let mut out = String::new();
     let judgement = &comparison.judgement;
-    // Writing to a String cannot fail, so the results of `write!` are dropped in this file.
+    // Writing to a String cannot fail, so the results of `writeln!` are ignored in this file.
     let _ = writeln!(out, "## 📏 {}\n\n{}\n", judgement.verdict, text(&judgement.because, MAX_TEXT));
     for side in &comparison.sides {
         let (name, end) = (text(&side.name, MAX_TEXT), text(&side.run.end_in_words(), MAX_TEXT));
         let _ =
             writeln!(out, "- **{}** {name} · {} · {end}", side.letter, text(&side.run.started_at, MAX_NAME));
     }
-    for told in &comparison.unmatched {
-        let _ = writeln!(out, "- {}", text(told, MAX_TEXT));
+    for sentence in &comparison.unmatched {
+        let _ = writeln!(out, "- {}", text(sentence, MAX_TEXT));
     }
     findings(&mut out, comparison);
     for phase in &comparison.phases {
         tables(&mut out, phase, comparison.sides.len());
     }
     for pair in &comparison.profiles {
-        let title = text(&words::profile_title(pair), MAX_TEXT);
-        // No fence that a function's name could close.
+        let title = text(&format::profile_title(pair), MAX_TEXT);
+        // Indented and not fenced: a function's name could close a fence.
         let indented: String =
-            words::profile_text(pair).lines().map(|line| format!("    {}\n", visible(line))).collect();
+            format::profile_text(pair).lines().map(|line| format!("    {}\n", visible(line))).collect();
         let _ = writeln!(out, "\n### Profile {title}\n\n{indented}");
     }
-    for (head, list) in [
-        ("What this comparison supports", &judgement.supports),
-        ("What it does not", &judgement.does_not_support),
-        ("What would settle it", &judgement.would_settle),
-    ] {
+    for (head, list) in format::conclusions(judgement) {
         let _ = writeln!(out, "\n### {head}\n");
         for item in list {
             let _ = writeln!(out, "- {}", text(item, MAX_TEXT));
@@ -60,7 +56,7 @@ fn findings(out: &mut String, comparison: &Comparison) {
             finding.severity,
             text(&finding.rule, MAX_NAME),
             text(&finding.title, MAX_NAME),
-            words::letters(&found.sides),
+            format::letters(&found.sides),
             text(&finding.what, MAX_TEXT),
             text(&finding.next, MAX_TEXT),
         );
@@ -75,13 +71,7 @@ fn tables(out: &mut String, phase: &PhaseTable, sides: usize) {
         return;
     }
     let _ = writeln!(out, "\n### Phase {}\n", text(&phase.name, MAX_NAME));
-    let heads: Vec<String> = (0..sides)
-        .map(|side| words::letter(side).to_owned())
-        .chain((1..sides).flat_map(|side| {
-            let letter = words::letter(side);
-            [format!("{letter} − A"), format!("{letter} ÷ A")]
-        }))
-        .collect();
+    let heads = format::heads(sides);
     let _ = writeln!(out, "| endpoint | | {} |", heads.join(" | "));
     let _ = writeln!(out, "| --- | --- |{}", " ---: |".repeat(heads.len()));
     for endpoint in &phase.endpoints {
@@ -95,8 +85,8 @@ fn tables(out: &mut String, phase: &PhaseTable, sides: usize) {
 }
 
 fn row(out: &mut String, label: &str, measure: &Measure, sides: usize) {
-    let values = measure.values.iter().map(|value| words::value(*value, &measure.unit));
-    let differences = (1..sides).flat_map(|side| words::difference(measure, side));
+    let values = measure.values.iter().map(|value| format::value(*value, &measure.unit));
+    let differences = (1..sides).flat_map(|side| format::difference(measure, side));
     let cells: Vec<String> = values.chain(differences).collect();
     let (label, name) = (text(label, MAX_NAME), text(&measure.name, MAX_NAME));
     let _ = writeln!(out, "| {label} | {name} | {} |", cells.join(" | "));

@@ -1,21 +1,24 @@
-//! Which plots a report has, and what is in them.
+//! The plots of a report.
 
 mod overlaid;
 
-use super::plot::{Axis, Band, Fill, Plot, Trace, Unit};
+use super::plot::{Axis, Band, Bar, Fill, Plot, Trace, Unit};
 use super::ticks::Scale;
 use crate::number;
-use crate::summary::{EndpointLine, Line, PhaseDistribution, Summary, Timeline};
+use crate::summary::{
+    BinnedSeries, DistributionCurve, EndpointTimeline, PhaseCoverage, PhaseDistribution, Summary, Timeline,
+};
 
 pub(crate) use overlaid::of as overlaid;
 
 /// How many colours the style sheet has; further lines repeat them dashed.
 const COLOURS: usize = 8;
+/// About how many ticks a linear axis has.
 const TICKS: usize = 4;
-/// A line at the very top would hide behind the frame.
+/// Space above the highest line, so that the frame does not hide it.
 const HEADROOM: f64 = 1.04;
 
-/// A plot with its words.
+/// A plot with its title, unit, note and legend.
 #[derive(Debug)]
 pub(crate) struct Chart {
     pub(crate) title: String,
@@ -33,30 +36,22 @@ fn class(i: usize) -> String {
     format!("c{}{dashes}", i % COLOURS)
 }
 
-/// What charts over run time share.
+/// What all charts over run time have in common.
 struct Canvas<'a> {
     timeline: &'a Timeline,
-    bands: Vec<Band>,
+    phases: &'a [PhaseCoverage],
 }
 
 impl<'a> Canvas<'a> {
     fn of(summary: &'a Summary) -> Canvas<'a> {
-        let seconds = f64::from(summary.timeline.seconds);
-        let bands = summary.phases.iter().filter(|p| p.start_s < seconds).map(|p| Band {
-            label: p.name.clone(),
-            from: p.start_s,
-            to: p.end_s.min(seconds),
-        });
-        Canvas { timeline: &summary.timeline, bands: bands.collect() }
+        Canvas { timeline: &summary.timeline, phases: &summary.phases }
     }
 
-    fn x(&self) -> Axis {
-        let scale = Scale::run_time(self.timeline.seconds);
-        let labels = scale.ticks.iter().map(|s| number::clock(*s as u64)).collect();
-        Axis { scale, unit: Unit::Clock, labels }
+    fn run_time(&self) -> RunTimeAxis {
+        RunTimeAxis::of(self.timeline.seconds, self.phases)
     }
 
-    /// The values of one bin each, placed in the middle of their bin.
+    /// One value per bin, at the middle of the bin.
     fn points(&self, values: impl Iterator<Item = Option<f64>>) -> Vec<Option<(f64, f64)>> {
         let half = f64::from(self.timeline.bin_s) / 2.0;
         let last = f64::from(self.timeline.seconds);
@@ -64,11 +59,45 @@ impl<'a> Canvas<'a> {
         values.enumerate().map(|(bin, value)| Some((middle(bin), value?))).collect()
     }
 
-    fn chart(&self, (title, unit): (&str, &str), y: Axis, traces: Vec<Trace>) -> Chart {
+    fn chart(&self, title: ChartTitle<'_>, y: Axis, traces: Vec<Trace>) -> Chart {
+        Chart::over_run_time(title, self.run_time(), y, traces)
+    }
+}
+
+/// What a chart shows, and the unit of its y axis.
+struct ChartTitle<'a> {
+    text: &'a str,
+    unit: &'a str,
+}
+
+/// An x axis of run time, with the phases as bands.
+struct RunTimeAxis {
+    x: Axis,
+    bands: Vec<Band>,
+}
+
+impl RunTimeAxis {
+    fn of(seconds: u32, phases: &[PhaseCoverage]) -> RunTimeAxis {
+        let scale = Scale::run_time(seconds);
+        let labels = scale.ticks.iter().map(|s| number::clock(*s as u64)).collect();
+        let end = f64::from(seconds);
+        let bands = phases.iter().filter(|p| p.start_s < end).map(|p| Band {
+            label: p.name.clone(),
+            from: p.start_s,
+            to: p.end_s.min(end),
+        });
+        RunTimeAxis { x: Axis { scale, unit: Unit::Clock, labels }, bands: bands.collect() }
+    }
+}
+
+impl Chart {
+    fn over_run_time(title: ChartTitle<'_>, run_time: RunTimeAxis, y: Axis, traces: Vec<Trace>) -> Chart {
+        let ChartTitle { text, unit } = title;
+        let RunTimeAxis { x, bands } = run_time;
         let legend = traces.iter().map(|t| (t.class.clone(), t.label.clone())).collect();
-        let description = format!("{title} over run time, {unit}");
-        let plot = Plot { description, x: self.x(), y, bands: self.bands.clone(), traces, bars: Vec::new() };
-        Chart { title: title.to_owned(), unit: unit.to_owned(), note: String::new(), legend, svg: plot.svg() }
+        let description = format!("{text} over run time, {unit}");
+        let plot = Plot { description, x, y, bands, traces, bars: Vec::new() };
+        Chart { title: text.to_owned(), unit: unit.to_owned(), note: String::new(), legend, svg: plot.svg() }
     }
 }
 
@@ -82,42 +111,40 @@ fn highest<'a>(values: impl Iterator<Item = &'a Option<f64>>) -> f64 {
 
 fn linear(high: f64, unit: Unit) -> Axis {
     let scale = Scale::from_zero(high, TICKS);
-    let labels = scale.ticks.iter().map(|t| tick(*t)).collect();
+    let labels = scale.ticks.iter().map(|t| number::tick(*t)).collect();
     Axis { scale, unit, labels }
 }
 
-/// A tick as short as it can be: `0.5`, `1,000`.
-fn tick(value: f64) -> String {
-    let rounded = (value * 1e9).round() / 1e9;
-    if rounded.fract() == 0.0 { number::count(rounded as u64) } else { rounded.to_string() }
-}
-
-/// Offered and achieved load, and what is in flight: each in its own plot, because their units differ.
+/// Offered and achieved load, and requests in flight: separate plots, because their units differ.
 pub(super) fn load(summary: &Summary) -> Vec<Chart> {
     let canvas = Canvas::of(summary);
-    let line = canvas.timeline;
-    let all = [&line.offered, &line.started, &line.ok, &line.failed];
+    let timeline = canvas.timeline;
+    let all = [&timeline.offered, &timeline.started, &timeline.ok, &timeline.failed];
     let high = all.into_iter().flatten().copied().fold(0.0, f64::max);
     let of = |values: &[f64]| canvas.points(values.iter().map(|v| Some(*v)));
     let mut traces = vec![
-        Trace { fill: Fill::Below, ..trace("correct answers", "c0", of(&line.ok)) },
-        trace("started", "c4", of(&line.started)),
-        trace("offered (arrivals due)", "offered", of(&line.offered)),
-        trace("failures", "bad", of(&line.failed)),
+        Trace { fill: Fill::Below, ..trace("successes", "c0", of(&timeline.ok)) },
+        trace("started", "c4", of(&timeline.started)),
+        trace("offered (arrivals due)", "offered", of(&timeline.offered)),
+        trace("failures", "bad", of(&timeline.failed)),
     ];
-    if line.dropped.iter().any(|n| *n > 0.0) {
-        traces.push(trace("dropped arrivals", "c3 dashed", of(&line.dropped)));
+    if timeline.dropped.iter().any(|n| *n > 0.0) {
+        traces.push(trace("dropped arrivals", "c3 dashed", of(&timeline.dropped)));
     }
     let mut charts = vec![canvas.chart(
-        ("Offered against achieved load", "a second"),
+        ChartTitle { text: "Offered and achieved load", unit: "per second" },
         linear(high * HEADROOM, Unit::PerSecond),
         traces,
     )];
-    if line.in_flight.iter().any(Option::is_some) {
-        let y = linear(highest(line.in_flight.iter()) * HEADROOM, Unit::One);
-        let points = canvas.points(line.in_flight.iter().copied());
+    if timeline.in_flight.iter().any(Option::is_some) {
+        let y = linear(highest(timeline.in_flight.iter()) * HEADROOM, Unit::One);
+        let points = canvas.points(timeline.in_flight.iter().copied());
         let traces = vec![Trace { fill: Fill::Below, ..trace("in flight", "c2", points) }];
-        charts.push(canvas.chart(("Requests in flight", "time-averaged"), y, traces));
+        charts.push(canvas.chart(
+            ChartTitle { text: "Requests in flight", unit: "time-averaged" },
+            y,
+            traces,
+        ));
     }
     charts
 }
@@ -131,7 +158,7 @@ pub(super) fn response_times(summary: &Summary) -> Vec<Chart> {
     lines.iter().map(|line| response_time(&canvas, line, &scale)).collect()
 }
 
-fn response_time(canvas: &Canvas, line: &EndpointLine, scale: &Scale) -> Chart {
+fn response_time(canvas: &Canvas, line: &EndpointTimeline, scale: &Scale) -> Chart {
     let of = |values: &[Option<f64>]| canvas.points(values.iter().copied());
     let traces = vec![
         trace("p99", "p99", of(&line.p99_ms)),
@@ -139,12 +166,17 @@ fn response_time(canvas: &Canvas, line: &EndpointLine, scale: &Scale) -> Chart {
         trace("p50", "p50", of(&line.p50_ms)),
     ];
     let bin_s = f64::from(canvas.timeline.bin_s);
-    let bar = |(bin, share): (usize, &f64)| (bin as f64 * bin_s, (bin + 1) as f64 * bin_s, *share);
+    let bar = |(bin, share): (usize, &f64)| Bar {
+        from: bin as f64 * bin_s,
+        to: (bin + 1) as f64 * bin_s,
+        height: *share,
+    };
+    let RunTimeAxis { x, bands } = canvas.run_time();
     let plot = Plot {
         description: format!("Response time of {} over run time, logarithmic", line.label),
-        x: canvas.x(),
+        x,
         y: time_axis(scale.clone()),
-        bands: canvas.bands.clone(),
+        bands,
         traces,
         bars: line.failed_share.iter().enumerate().map(bar).collect(),
     };
@@ -163,19 +195,8 @@ fn successes_and_failures(ok: u64, failed: u64) -> String {
 }
 
 fn time_axis(scale: Scale) -> Axis {
-    let labels = scale.ticks.iter().map(|ms| time_tick(*ms)).collect();
+    let labels = scale.ticks.iter().map(|ms| number::time_tick(*ms)).collect();
     Axis { scale, unit: Unit::Ms, labels }
-}
-
-/// A power of ten times 1, 2 or 5 as a time without needless zeros.
-fn time_tick(ms: f64) -> String {
-    if ms < 0.999 {
-        format!("{} µs", tick((ms * 1_000.0).round()))
-    } else if ms < 999.0 {
-        format!("{} ms", tick(ms))
-    } else {
-        format!("{} s", tick(ms / 1_000.0))
-    }
 }
 
 /// Response times by share of requests, one plot for each phase.
@@ -186,7 +207,7 @@ pub(super) fn distributions(summary: &Summary) -> Vec<Chart> {
 }
 
 fn distribution(phase: &PhaseDistribution, summary: &Summary, scale: &Scale) -> Chart {
-    // How far into the tail a share is, in powers of ten: 0.9 is 1, 0.99 is 2.
+    // The position of a share in the tail, in powers of ten: 0.9 is 1, 0.99 is 2.
     let decades = |share: f64| -(1.0 - share).max(1e-9).log10();
     let deepest = phase.curves.iter().filter_map(|c| c.points.last()).map(|(q, _)| decades(*q));
     let (half, twentieth) = (decades(0.5), decades(0.95));
@@ -197,12 +218,12 @@ fn distribution(phase: &PhaseDistribution, summary: &Summary, scale: &Scale) -> 
     let (ticks, labels): (Vec<f64>, Vec<String>) = shown.map(|(end, name)| (*end, name.to_owned())).unzip();
     let x = Axis { scale: Scale { low: 0.0, high, is_log: false, ticks }, unit: Unit::Tail, labels };
     let colour = |label: &str| summary.timeline.endpoints.iter().position(|l| l.label == label).unwrap_or(0);
-    let curve = |c: &crate::summary::Curve| {
+    let curve = |c: &DistributionCurve| {
         let points = c.points.iter().map(|(q, ms)| Some((decades(*q), *ms))).collect();
         trace(&c.label, &class(colour(&c.label)), points)
     };
     let traces: Vec<Trace> = phase.curves.iter().map(curve).collect();
-    let said = |c: &crate::summary::Curve| {
+    let legend = |c: &DistributionCurve| {
         let failed = if c.failed == 0 {
             String::new()
         } else {
@@ -222,7 +243,7 @@ fn distribution(phase: &PhaseDistribution, summary: &Summary, scale: &Scale) -> 
         title: format!("Phase {}", phase.phase),
         unit: "response time by share of requests".to_owned(),
         note: String::new(),
-        legend: phase.curves.iter().map(said).collect(),
+        legend: phase.curves.iter().map(legend).collect(),
         svg: plot.svg(),
     }
 }
@@ -232,18 +253,22 @@ pub(super) fn resources(summary: &Summary) -> Vec<Chart> {
     const MIB: f64 = 1_048_576.0;
     let canvas = Canvas::of(summary);
     let timeline = canvas.timeline;
-    let lines = |lines: &[Line], scale: f64| -> Vec<Trace> {
-        let of = |line: &Line| canvas.points(line.values.iter().map(|v| v.map(|v| v / scale)));
-        lines.iter().enumerate().map(|(i, line)| trace(&line.label, &class(i), of(line))).collect()
+    let lines = |series: &[BinnedSeries], scale: f64| -> Vec<Trace> {
+        let of = |line: &BinnedSeries| canvas.points(line.values.iter().map(|v| v.map(|v| v / scale)));
+        series.iter().enumerate().map(|(i, line)| trace(&line.label, &class(i), of(line))).collect()
     };
     let mut charts = Vec::new();
     if !timeline.cpu.is_empty() {
         let y = linear(highest(timeline.cpu.iter().flat_map(|l| &l.values)), Unit::Cores);
-        charts.push(canvas.chart(("CPU", "cores"), y, lines(&timeline.cpu, 1.0)));
+        charts.push(canvas.chart(ChartTitle { text: "CPU", unit: "cores" }, y, lines(&timeline.cpu, 1.0)));
     }
     if !timeline.rss.is_empty() {
         let y = linear(highest(timeline.rss.iter().flat_map(|l| &l.values)) / MIB, Unit::Bytes);
-        charts.push(canvas.chart(("Resident memory", "MiB"), y, lines(&timeline.rss, MIB)));
+        charts.push(canvas.chart(
+            ChartTitle { text: "Resident memory", unit: "MiB" },
+            y,
+            lines(&timeline.rss, MIB),
+        ));
     }
     charts
 }

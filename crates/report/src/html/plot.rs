@@ -1,11 +1,11 @@
-//! One plot as SVG: axes, shaded phases, lines, bars for failures. It knows nothing of runs.
+//! One plot as SVG: axes, shaded phases, lines, bars for failures.
 //!
-//! Colours come from the page's style sheet by class, so that one drawing serves light, dark and print.
+//! Colours come from the page's style sheet by class, so that the same drawing is used for light, dark and print.
 
 use std::fmt::Write;
 
 use super::ticks::Scale;
-use crate::terminal::line::{fit, visible};
+use crate::text::{escape, fit};
 
 const WIDTH: f64 = 520.0;
 const HEIGHT: f64 = 240.0;
@@ -13,14 +13,14 @@ const LEFT: f64 = 54.0;
 const RIGHT: f64 = 12.0;
 const TOP: f64 = 22.0;
 const BOTTOM: f64 = 26.0;
-/// How tall a bar is that stands for "all of them".
+/// The height of a bar of 100 %.
 const BAR_HEIGHT: f64 = 60.0;
-/// Even a single failure can be seen.
-const LEAST_BAR: f64 = 4.0;
-/// About how wide a character of a phase's name is.
-const CHARACTER: f64 = 6.2;
+/// The least height of a bar, so that a single failure is visible.
+const MIN_BAR_HEIGHT: f64 = 4.0;
+/// The approximate width of a character of a phase's name.
+const CHARACTER_WIDTH: f64 = 6.2;
 
-/// How the script that shows values under the pointer writes them.
+/// The unit in which the script shows values under the pointer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
     Clock,
@@ -46,7 +46,7 @@ impl Unit {
     }
 }
 
-/// An axis: its scale, its unit and how its ticks are written.
+/// An axis: its scale, its unit and the labels of its ticks.
 #[derive(Debug)]
 pub(super) struct Axis {
     pub(super) scale: Scale,
@@ -58,11 +58,11 @@ pub(super) struct Axis {
 #[derive(Debug)]
 pub(super) struct Trace {
     pub(super) label: String,
-    /// Class that gives its colour and dashes.
+    /// The class for its colour and dashes.
     pub(super) class: String,
-    /// Gaps are `None`: the line breaks there.
+    /// `None` interrupts the line.
     pub(super) points: Vec<Option<(f64, f64)>>,
-    /// Whether the space below it is filled.
+    /// Whether the area below it is filled.
     pub(super) fill: Fill,
 }
 
@@ -72,7 +72,7 @@ pub(super) enum Fill {
     Below,
 }
 
-/// A shaded stretch of the x axis.
+/// A shaded interval of the x axis.
 #[derive(Debug, Clone)]
 pub(super) struct Band {
     pub(super) label: String,
@@ -80,17 +80,26 @@ pub(super) struct Band {
     pub(super) to: f64,
 }
 
+/// A bar from the top of the plot downwards.
+#[derive(Debug)]
+pub(super) struct Bar {
+    pub(super) from: f64,
+    pub(super) to: f64,
+    /// From 0 to 1.
+    pub(super) height: f64,
+}
+
 /// A plot.
 #[derive(Debug)]
 pub(super) struct Plot {
-    /// What it shows, for those who cannot see it.
+    /// What it shows, for screen readers.
     pub(super) description: String,
     pub(super) x: Axis,
     pub(super) y: Axis,
     pub(super) bands: Vec<Band>,
     pub(super) traces: Vec<Trace>,
-    /// Bars hanging from the top: (from, to, height from 0 to 1).
-    pub(super) bars: Vec<(f64, f64, f64)>,
+    /// Bars at the top of the plot.
+    pub(super) bars: Vec<Bar>,
 }
 
 impl Plot {
@@ -122,11 +131,11 @@ impl Plot {
     }
 
     fn px(&self, x: f64) -> f64 {
-        LEFT + self.x.scale.place(x) * (WIDTH - LEFT - RIGHT)
+        LEFT + self.x.scale.position(x) * (WIDTH - LEFT - RIGHT)
     }
 
     fn py(&self, y: f64) -> f64 {
-        HEIGHT - BOTTOM - self.y.scale.place(y) * (HEIGHT - TOP - BOTTOM)
+        HEIGHT - BOTTOM - self.y.scale.position(y) * (HEIGHT - TOP - BOTTOM)
     }
 
     fn bands(&self, out: &mut String) {
@@ -138,9 +147,9 @@ impl Plot {
                 out,
                 "<rect class=\"{class}\" x=\"{from:.1}\" y=\"{TOP}\" width=\"{width:.1}\" height=\"{height}\"/>"
             );
-            let room = (width / CHARACTER) as usize;
-            if room >= 3 {
-                let label = escape(&fit(&band.label, room));
+            let columns = (width / CHARACTER_WIDTH) as usize;
+            if columns >= 3 {
+                let label = escape(&fit(&band.label, columns));
                 let middle = from + width / 2.0;
                 let _ =
                     write!(out, "<text class=\"phase\" x=\"{middle:.1}\" y=\"{}\">{label}</text>", TOP - 7.0);
@@ -164,7 +173,7 @@ impl Plot {
             );
         }
         for (i, (tick, label)) in self.x.scale.ticks.iter().zip(&self.x.labels).enumerate() {
-            // On a narrow screen every other one is hidden.
+            // A narrow screen hides every other label.
             let class = if i % 2 == 0 { "x" } else { "x odd" };
             let x = self.px(*tick);
             let _ = write!(out, "<path d=\"M{x:.1} {bottom}v4\"/>");
@@ -180,9 +189,9 @@ impl Plot {
 
     fn bars(&self, out: &mut String) {
         let mut path = String::new();
-        for (from, to, height) in self.bars.iter().filter(|(_, _, height)| *height > 0.0) {
-            let (left, right) = (self.px(*from), self.px(*to));
-            let height = (height * BAR_HEIGHT).max(LEAST_BAR);
+        for bar in self.bars.iter().filter(|bar| bar.height > 0.0) {
+            let (left, right) = (self.px(bar.from), self.px(bar.to));
+            let height = (bar.height * BAR_HEIGHT).max(MIN_BAR_HEIGHT);
             let width = (right - left).max(1.5);
             let _ = write!(path, "M{left:.1} {TOP}h{width:.1}v{height:.1}h-{width:.1}z");
         }
@@ -195,13 +204,13 @@ impl Plot {
         let mut path = String::new();
         let mut fill = String::new();
         let bottom = HEIGHT - BOTTOM;
-        for run in trace.points.split(Option::is_none).filter(|run| !run.is_empty()) {
+        for part in trace.points.split(Option::is_none).filter(|part| !part.is_empty()) {
             let points: Vec<(f64, f64)> =
-                run.iter().flatten().map(|(x, y)| (self.px(*x), self.py(*y))).collect();
+                part.iter().flatten().map(|(x, y)| (self.px(*x), self.py(*y))).collect();
             for (i, (x, y)) in points.iter().enumerate() {
                 let _ = write!(path, "{}{x:.1} {y:.1}", if i == 0 { 'M' } else { 'L' });
             }
-            // A lone point shows as a dot: a line of no length with round ends.
+            // A single point is drawn as a dot: a line of length 0 with round ends.
             if points.len() == 1 {
                 path.push_str("h0");
             }
@@ -221,20 +230,4 @@ impl Plot {
             let _ = write!(out, "<path class=\"line {}\" data-n=\"{label}\" d=\"{path}\"/>", trace.class);
         }
     }
-}
-
-/// Text that is safe in markup, inside and outside of quotes, and shows control characters.
-pub(super) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in visible(text).chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
-    out
 }

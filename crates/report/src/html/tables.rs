@@ -1,12 +1,14 @@
-//! The page's tables, as text.
+//! The tables of the page, as text.
 
 use crate::number;
-use crate::summary::{Arrivals, Row, Summary, quantile_text};
-use crate::terminal::line::visible;
+use crate::summary::{
+    Arrivals, Check, CpuUse, PhaseCoverage, Row, ScenarioTotal, SeriesSummary, Summary, quantile_text,
+};
+use crate::text::visible;
 
 /// The most rows a table has.
 const MAX_ROWS: usize = 300;
-/// More phases than this have no columns in the table of series.
+/// The most phases that have a column in the table of series.
 const MAX_SERIES_PHASES: usize = 6;
 
 /// The table of one phase.
@@ -15,7 +17,7 @@ pub(super) struct PhaseTable {
     pub(super) name: String,
     pub(super) when: String,
     pub(super) rows: Vec<EndpointRow>,
-    /// A sentence about rows that are not shown; empty when all are.
+    /// A sentence on the rows that are left out; empty if there are none.
     pub(super) left_out: String,
 }
 
@@ -39,14 +41,13 @@ pub(super) struct EndpointRow {
 pub(super) fn phase_tables(summary: &Summary) -> Vec<PhaseTable> {
     let table = |name: &str| {
         let rows: Vec<&Row> = summary.rows_of(name).collect();
-        let span = summary.phases.iter().find(|p| p.name == name);
-        let when = |p: &crate::summary::PhaseSpan| {
-            format!("second {} to {}", number::plain(p.start_s), number::plain(p.end_s))
-        };
+        let planned = summary.phases.iter().find(|p| p.name == name);
+        let when =
+            |p: &PhaseCoverage| format!("second {} to {}", number::plain(p.start_s), number::plain(p.end_s));
         let missing = rows.len().saturating_sub(MAX_ROWS);
         PhaseTable {
             name: if name.is_empty() { "(no phase)".to_owned() } else { visible(name) },
-            when: span.map(when).unwrap_or_default(),
+            when: planned.map(when).unwrap_or_default(),
             rows: rows.into_iter().take(MAX_ROWS).map(endpoint_row).collect(),
             left_out: if missing == 0 {
                 String::new()
@@ -72,10 +73,8 @@ fn endpoint_row(row: &Row) -> EndpointRow {
         scheduled: number::count_or_none(row.arrivals.map(|a| a.scheduled)),
         dropped: number::count_or_none(dropped),
         requests: number::count_or_none(outcomes.requests),
-        rate: row
-            .completed_per_s
-            .map_or_else(|| number::NOT_MEASURED.to_owned(), |r| number::significant(r, 4)),
-        failed: number::share(outcomes.failed(), outcomes.answered()),
+        rate: number::rate_or_none(row.completed_per_s),
+        failed: number::share(outcomes.failed(), outcomes.completed()),
         failed_count: number::count(outcomes.failed()),
         times: vec![
             number::time_or_none(times.avg_ms),
@@ -89,7 +88,7 @@ fn endpoint_row(row: &Row) -> EndpointRow {
     }
 }
 
-/// Where the time of each endpoint's requests goes, by phase of the run.
+/// The phases of each endpoint's requests, by phase of the run.
 pub(super) fn request_phases(summary: &Summary) -> Vec<Vec<String>> {
     let row = |row: &Row| {
         let label = visible(&format!("{} in {}", row.label(), row.phase));
@@ -99,7 +98,7 @@ pub(super) fn request_phases(summary: &Summary) -> Vec<Vec<String>> {
     summary.rows.iter().filter(|row| !row.request_phases.is_empty()).take(MAX_ROWS).map(row).collect()
 }
 
-/// What went over the gRPC streams of each endpoint, by phase of the run.
+/// The gRPC streams of each endpoint, by phase of the run.
 pub(super) fn streams(summary: &Summary) -> Vec<Vec<String>> {
     let row = |row: &Row| {
         let label = visible(&format!("{} in {}", row.label(), row.phase));
@@ -109,7 +108,7 @@ pub(super) fn streams(summary: &Summary) -> Vec<Vec<String>> {
 }
 
 pub(super) fn scenarios(summary: &Summary) -> Vec<Vec<String>> {
-    let row = |s: &crate::summary::ScenarioTotal| {
+    let row = |s: &ScenarioTotal| {
         let arrivals = |part: fn(&Arrivals) -> u64| number::count_or_none(s.arrivals.as_ref().map(part));
         vec![
             visible(&s.name),
@@ -119,14 +118,12 @@ pub(super) fn scenarios(summary: &Summary) -> Vec<Vec<String>> {
             arrivals(|a| a.dropped_late),
             number::count_or_none(s.iterations_done),
             number::count_or_none(s.iterations_cancelled),
-            s.virtual_users
-                .as_ref()
-                .map_or_else(|| number::NOT_MEASURED.to_owned(), |users| users.in_words()),
-            number::count(s.outcomes.answered()),
+            number::or_not_measured(s.virtual_users.as_ref(), |users| users.in_words()),
+            number::count(s.outcomes.completed()),
             format!(
                 "{} ({})",
                 number::count(s.outcomes.failed()),
-                number::share(s.outcomes.failed(), s.outcomes.answered())
+                number::share(s.outcomes.failed(), s.outcomes.completed())
             ),
         ]
     };
@@ -143,12 +140,12 @@ pub(super) struct FailureRow {
 
 pub(super) fn failures(summary: &Summary) -> Vec<FailureRow> {
     let of = |row: &Row| -> Vec<FailureRow> {
-        let answered = row.outcomes.answered();
+        let completed = row.outcomes.completed();
         let failures = row.outcomes.failures().into_iter();
         let line = |(outcome, n): (evidence::Outcome, u64)| FailureRow {
             cells: [visible(&row.phase), visible(row.label()), outcome.to_string()],
             count: number::count(n),
-            share: number::share(n, answered),
+            share: number::share(n, completed),
         };
         failures.map(line).collect()
     };
@@ -156,7 +153,7 @@ pub(super) fn failures(summary: &Summary) -> Vec<FailureRow> {
 }
 
 pub(super) fn checks(summary: &Summary) -> Vec<Vec<String>> {
-    let row = |c: &crate::summary::Check| {
+    let row = |c: &Check| {
         vec![
             visible(&c.endpoint),
             visible(&c.name),
@@ -169,22 +166,20 @@ pub(super) fn checks(summary: &Summary) -> Vec<Vec<String>> {
 }
 
 pub(super) fn cpu(summary: &Summary) -> Vec<Vec<String>> {
-    let number3 = |value: Option<f64>| {
-        value.map_or_else(|| number::NOT_MEASURED.to_owned(), |v| number::significant(v, 3))
-    };
-    let row = |c: &crate::summary::CpuUse| {
+    let number3 = |value: Option<f64>| number::or_not_measured(value, |v| number::significant(v, 3));
+    let row = |c: &CpuUse| {
         vec![
             visible(&c.target),
             number3(c.cpu_seconds),
             number3(c.mean_cores),
-            c.per_1000_requests_s.map_or_else(|| number::NOT_MEASURED.to_owned(), number::cpu),
+            number::or_not_measured(c.per_1000_requests_s, number::cpu),
             c.note.clone(),
         ]
     };
     summary.cpu.iter().map(row).collect()
 }
 
-/// Phases that have a column of their own in the table of series; of a single phase it would say nothing new.
+/// The phases that have a column in the table of series; a single phase has none, because it would repeat the mean.
 pub(super) fn series_phases(summary: &Summary) -> Vec<String> {
     let phases = if summary.phases.len() > 1 { summary.phases.as_slice() } else { &[] };
     phases.iter().take(MAX_SERIES_PHASES).map(|phase| visible(&phase.name)).collect()
@@ -192,22 +187,23 @@ pub(super) fn series_phases(summary: &Summary) -> Vec<String> {
 
 pub(super) fn series(summary: &Summary) -> Vec<Vec<String>> {
     let phases = series_phases(summary).len();
-    let row = |s: &crate::summary::SeriesSummary| {
+    let row = |s: &SeriesSummary| {
         let value = |v: f64| visible(&number::with_unit(Some(v), &s.unit));
         let name = if s.part.is_empty() { s.name.clone() } else { format!("{} ({})", s.name, s.part) };
-        let level = &s.level;
+        let statistics = &s.statistics;
         let mut row = vec![
             visible(&s.target),
             visible(&name),
-            value(level.mean),
-            value(level.min),
-            value(level.max),
-            value(level.last),
-            number::count(level.samples),
+            value(statistics.mean),
+            value(statistics.min),
+            value(statistics.max),
+            value(statistics.last),
+            number::count(statistics.samples),
         ];
-        row.extend(s.phases.iter().take(phases).map(|level| match level {
-            Some(level) => format!("{} (max {})", value(level.mean), value(level.max)),
-            None => number::NOT_MEASURED.to_owned(),
+        row.extend(s.phases.iter().take(phases).map(|of_phase| {
+            number::or_not_measured(of_phase.as_ref(), |of_phase| {
+                format!("{} (max {})", value(of_phase.mean), value(of_phase.max))
+            })
         }));
         row
     };

@@ -1,6 +1,6 @@
-//! Where axes have their ticks: at 1, 2 and 5 times powers of ten; on run time at what a clock shows.
+//! The ticks of axes: at 1, 2 and 5 times powers of ten; on run time at round times.
 
-/// The range of an axis and where its ticks are.
+/// The range of an axis and its ticks.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Scale {
     pub(super) low: f64,
@@ -10,20 +10,20 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// Where `value` lies, from 0 at the low end to 1 at the high end; clamped to the axis.
-    pub(super) fn place(&self, value: f64) -> f64 {
-        let place = if self.is_log {
+    /// The position of `value`, from 0 at the low end to 1 at the high end; clamped to the axis.
+    pub(super) fn position(&self, value: f64) -> f64 {
+        let position = if self.is_log {
             (value.max(f64::MIN_POSITIVE) / self.low).ln() / (self.high / self.low).ln()
         } else {
             (value - self.low) / (self.high - self.low)
         };
-        if place.is_finite() { place.clamp(0.0, 1.0) } else { 0.0 }
+        if position.is_finite() { position.clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// From zero to a round number at or above `high`, about `wanted` ticks.
-    pub(super) fn from_zero(high: f64, wanted: usize) -> Scale {
+    /// From zero to a round number at or above `high`, about `ticks` ticks.
+    pub(super) fn from_zero(high: f64, ticks: usize) -> Scale {
         let high = if high.is_finite() && high > 0.0 { high } else { 1.0 };
-        let step = round_up(high / wanted.max(1) as f64);
+        let step = round_up(high / ticks.max(1) as f64);
         let steps = (high / step - 1e-9).ceil().max(1.0) as usize;
         let ticks: Vec<f64> = (0..=steps).map(|i| i as f64 * step).collect();
         Scale { low: 0.0, high: steps as f64 * step, is_log: false, ticks }
@@ -48,7 +48,7 @@ impl Scale {
         Scale { low, high, is_log: true, ticks }
     }
 
-    /// Run time from 0 to `seconds`, ticks at what a clock shows.
+    /// Run time from 0 to `seconds`, ticks at round times.
     pub(super) fn run_time(seconds: u32) -> Scale {
         const STEPS: [u32; 16] =
             [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200];
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ticks_are_round_and_hold_every_value() {
+    fn ticks_are_round_and_cover_every_value() {
         assert_eq!(Scale::from_zero(812.0, 4).ticks, [0.0, 500.0, 1_000.0]);
         assert_eq!(Scale::from_zero(0.74, 4).high, 0.8);
         assert_eq!(Scale::from_zero(0.0, 4).high, 1.0);
@@ -91,10 +91,10 @@ mod tests {
     }
 
     #[test]
-    fn places_stay_on_the_axis_whatever_comes() {
+    fn positions_stay_on_the_axis_for_any_value() {
         let scale = Scale::log(std::iter::empty());
         for value in [f64::NAN, f64::INFINITY, -1.0, 0.0, 1e300] {
-            assert!((0.0..=1.0).contains(&scale.place(value)));
+            assert!((0.0..=1.0).contains(&scale.position(value)));
         }
     }
 }

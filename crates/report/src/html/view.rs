@@ -1,14 +1,16 @@
-//! What the page's template shows, as text: the template lays out and decides nothing.
+//! The parts of the page, as text: the template only lays them out.
+
+use std::collections::BTreeMap;
 
 use evidence::{Exemplar, Finding, SeriesKey, Severity, Verdict};
 
 use crate::number;
-use crate::summary::{Asked, End, Summary, quantile_text};
-use crate::terminal::line::visible;
+use crate::summary::{ClaimSummary, RunEndState, Summary, quantile_text};
+use crate::text::visible;
 
-/// A body or header value longer than this is cut: the archive has the rest.
+/// A longer body or header value is cut, in bytes; the archive has the rest.
 const MAX_TEXT: usize = 2_048;
-/// A resolved workload longer than this is cut.
+/// A longer resolved workload is cut, in bytes.
 const MAX_WORKLOAD: usize = 100_000;
 
 /// A named value.
@@ -24,7 +26,7 @@ impl Fact {
     }
 }
 
-/// A number worth a glance.
+/// A number at the top of the page.
 #[derive(Debug)]
 pub(super) struct Tile {
     pub(super) name: String,
@@ -34,7 +36,7 @@ pub(super) struct Tile {
     pub(super) class: &'static str,
 }
 
-/// A claim as the table shows it.
+/// A claim for its row.
 #[derive(Debug)]
 pub(super) struct ClaimView {
     pub(super) verdict: String,
@@ -49,16 +51,16 @@ pub(super) struct ClaimView {
 }
 
 impl ClaimView {
-    pub(super) fn of(asked: &Asked) -> ClaimView {
-        let claim = &asked.claim;
+    pub(super) fn of(shown: &ClaimSummary) -> ClaimView {
+        let claim = &shown.claim;
         ClaimView {
             verdict: claim.verdict.to_string(),
             class: verdict_class(claim.verdict),
             name: visible(&claim.name),
             text: visible(&claim.text),
-            observed: visible(&asked.observed()),
-            bound: visible(&asked.bound()),
-            interval: visible(&asked.interval().unwrap_or_else(|| number::NOT_MEASURED.to_owned())),
+            observed: visible(&shown.observed()),
+            bound: visible(&shown.bound()),
+            interval: visible(&number::or_not_measured(shown.interval(), |interval| interval)),
             samples: number::count(claim.samples),
             reasons: claim.reasons.iter().map(|r| visible(r)).collect(),
         }
@@ -76,7 +78,7 @@ pub(super) fn verdict_class(verdict: Verdict) -> &'static str {
     }
 }
 
-/// A finding as its card shows it.
+/// A finding for its card.
 #[derive(Debug)]
 pub(crate) struct FindingView {
     pub(crate) severity: String,
@@ -115,21 +117,21 @@ impl FindingView {
     }
 }
 
-/// What a reader must know of how the run ended; empty when it completed.
+/// How the run ended, if it did not complete; otherwise empty.
 pub(super) fn notice(summary: &Summary) -> String {
     let header = &summary.header;
-    if header.end == End::Completed {
+    if header.end == RunEndState::Completed {
         return String::new();
     }
-    visible(&format!("The run was {}. What follows was recorded until then.", header.end_in_words()))
+    visible(&format!("The run was {}. This report covers the time until then.", header.end_in_words()))
 }
 
-/// What the run was, in a few words each.
+/// The run's start, length, end and files.
 pub(super) fn facts(summary: &Summary) -> Vec<Fact> {
     let header = &summary.header;
     let mut facts = vec![
         Fact::new("started", visible(&header.started_at)),
-        Fact::new("length", number::span(u64::from(header.seconds))),
+        Fact::new("length", number::duration(u64::from(header.seconds))),
         Fact::new("ended", visible(&header.end_in_words())),
         Fact::new("rules", format!("version {}", summary.judgement.rules_version)),
     ];
@@ -137,7 +139,7 @@ pub(super) fn facts(summary: &Summary) -> Vec<Fact> {
     facts
 }
 
-/// The numbers worth a glance. Latency is not among them: it means nothing without its phase.
+/// The numbers at the top of the page. Response times are not among them: they have no meaning without their phase.
 pub(super) fn tiles(summary: &Summary) -> Vec<Tile> {
     let mut tiles = Vec::new();
     if let Some(arrivals) = summary.arrivals {
@@ -148,46 +150,41 @@ pub(super) fn tiles(summary: &Summary) -> Vec<Tile> {
             class: if arrivals.dropped() > 0 { "bad" } else { "" },
         });
     }
-    let books = &summary.books;
+    let outcomes = &summary.outcomes;
     tiles.push(Tile {
         name: "Requests ended".to_owned(),
-        value: number::count(books.answered()),
-        note: format!("{} correct", number::share(books.ok(), books.answered())),
+        value: number::count(outcomes.completed()),
+        note: format!("{} succeeded", number::share(outcomes.ok(), outcomes.completed())),
         class: "",
     });
     tiles.push(Tile {
         name: "Failed".to_owned(),
-        value: number::share(books.failed(), books.answered()),
-        note: format!("{} requests", number::count(books.failed())),
-        class: if books.failed() > 0 { "bad" } else { "" },
+        value: number::share(outcomes.failed(), outcomes.completed()),
+        note: format!("{} requests", number::count(outcomes.failed())),
+        class: if outcomes.failed() > 0 { "bad" } else { "" },
     });
     let lag = &summary.generator.start_lag;
     tiles.push(Tile {
         name: "Start lag p99".to_owned(),
         value: quantile_text(lag, 0.99, lag.p99_ms),
-        note: "the generator's debt".to_owned(),
+        note: "how late the generator was".to_owned(),
         class: "",
     });
-    tiles.extend(summary.cpu.iter().take(3).map(|cpu| {
-        Tile {
-            name: format!("CPU-s per 1,000 requests: {}", visible(&cpu.target)),
-            value: cpu
-                .per_1000_requests_s
-                .map_or_else(|| number::NOT_MEASURED.to_owned(), |s| number::significant(s, 3)),
-            note: match (cpu.mean_cores, cpu.note.as_str()) {
-                (Some(cores), "") => format!("{} cores on average", number::significant(cores, 3)),
-                (_, note) => note.to_owned(),
-            },
-            class: "",
-        }
+    tiles.extend(summary.cpu.iter().take(3).map(|cpu| Tile {
+        name: format!("CPU-s per 1,000 requests: {}", visible(&cpu.target)),
+        value: number::or_not_measured(cpu.per_1000_requests_s, |s| number::significant(s, 3)),
+        note: match (cpu.mean_cores, cpu.note.as_str()) {
+            (Some(cores), "") => format!("{} cores on average", number::significant(cores, 3)),
+            (_, note) => note.to_owned(),
+        },
+        class: "",
     }));
     tiles
 }
 
 pub(super) fn generator(summary: &Summary) -> Vec<Fact> {
     let generator = &summary.generator;
-    let bytes =
-        |n: Option<u64>| n.map_or_else(|| number::NOT_MEASURED.to_owned(), |n| number::bytes(n as f64));
+    let bytes = |n: Option<u64>| number::or_not_measured(n, |n| number::bytes(n as f64));
     let (lag, stall) = (&generator.start_lag, &generator.loop_stall);
     let mut facts = vec![
         Fact::new("start lag p50", number::time_or_none(lag.p50_ms)),
@@ -197,23 +194,23 @@ pub(super) fn generator(summary: &Summary) -> Vec<Fact> {
         Fact::new("loop stall max", number::time_or_none(stall.max_ms)),
         Fact::new("bytes received", bytes(generator.bytes_in)),
         Fact::new("bytes sent", bytes(generator.bytes_out)),
-        Fact::new("cancelled by us", number::count(summary.books.cancelled())),
+        Fact::new("cancelled by the generator", number::count(summary.outcomes.cancelled())),
         Fact::new("in flight at the end", number::count_or_none(summary.header.requests_in_flight)),
-        Fact::new("seconds folded", number::count_or_none(generator.folded_ticks)),
-        Fact::new("endpoints folded", number::count_or_none(generator.folded_endpoints)),
+        Fact::new("ticks merged", number::count_or_none(generator.folded_ticks)),
+        Fact::new("endpoints counted as one", number::count_or_none(generator.folded_endpoints)),
     ];
     facts.extend(observers(summary));
     facts
 }
 
-/// Observers that are named by what they cost; the table of series has all.
+/// The most observers whose costs are listed; the table of series has all.
 const MAX_OBSERVERS: usize = 5;
 
-/// What watching cost, the dearest first.
+/// The costs of the observers, the most expensive first.
 fn observers(summary: &Summary) -> Option<Fact> {
     let costs =
         summary.series.iter().filter(|s| s.name == "observer_cpu" && s.target == SeriesKey::GENERATOR);
-    let mut costs: Vec<(&str, f64)> = costs.map(|s| (s.part.as_str(), s.level.mean)).collect();
+    let mut costs: Vec<(&str, f64)> = costs.map(|s| (s.part.as_str(), s.statistics.mean)).collect();
     costs.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
     let sum: f64 = costs.iter().map(|(_, cores)| cores).sum();
     let cores = |cores: f64| format!("{} cores", number::significant(cores, 2));
@@ -223,7 +220,7 @@ fn observers(summary: &Summary) -> Option<Fact> {
         .then(|| Fact::new("watching", visible(&format!("{}: {}", cores(sum), named.join(", ")))))
 }
 
-/// A kept exchange.
+/// A recorded exchange.
 #[derive(Debug)]
 pub(super) struct ExchangeView {
     pub(super) outcome: String,
@@ -249,17 +246,20 @@ impl ExchangeView {
             class: if exemplar.outcome.is_failure() { "fail" } else { "measured" },
             endpoint: visible(&exemplar.endpoint),
             phase: visible(&exemplar.phase),
-            at: format!("{:.3} s", exemplar.due.offset().as_secs_f64()),
+            at: number::run_time(exemplar.due.offset().as_secs_f64()),
             response_time: number::time(ms(exemplar.response_time_ns)),
             service_time: if service == 0 {
                 number::NOT_MEASURED.to_owned()
             } else {
                 number::time(ms(service))
             },
-            detail: lines(&exemplar.detail),
-            request: lines(&message(&exemplar.request, &exemplar.request_headers, &exemplar.request_body))
-                + &lines(&trace),
-            response: lines(&message(&status, &exemplar.response_headers, &exemplar.response_body)),
+            detail: visible_lines(&exemplar.detail),
+            request: visible_lines(&message(
+                &exemplar.request,
+                &exemplar.request_headers,
+                &exemplar.request_body,
+            )) + &visible_lines(&trace),
+            response: visible_lines(&message(&status, &exemplar.response_headers, &exemplar.response_body)),
         }
     }
 }
@@ -275,8 +275,8 @@ fn message(first: &str, headers: &[(String, String)], body: &str) -> String {
     text
 }
 
-/// Text with its lines kept and its other control characters made visible.
-fn lines(text: &str) -> String {
+/// Text with its line ends; other control characters are replaced.
+fn visible_lines(text: &str) -> String {
     text.split('\n').map(visible).collect::<Vec<_>>().join("\n")
 }
 
@@ -289,7 +289,7 @@ fn cut(text: &str, bytes: usize) -> String {
     }
 }
 
-/// A fact of a manifest; what its name says is in bytes is shown as an amount of memory.
+/// A fact of a manifest. If its name ends in `_bytes`, the value is shown as an amount of memory.
 fn fact(name: &str, value: &str) -> Fact {
     let amount = name.strip_suffix("_bytes").zip(value.parse::<u64>().ok());
     match amount {
@@ -300,7 +300,7 @@ fn fact(name: &str, value: &str) -> Fact {
 
 pub(super) fn environment(summary: &Summary) -> Vec<(String, Vec<Fact>)> {
     let header = &summary.header;
-    let facts = |map: &std::collections::BTreeMap<String, String>| -> Vec<Fact> {
+    let facts = |map: &BTreeMap<String, String>| -> Vec<Fact> {
         map.iter().map(|(name, value)| fact(name, value)).collect()
     };
     let mut groups = vec![
@@ -322,5 +322,5 @@ pub(super) fn environment(summary: &Summary) -> Vec<(String, Vec<Fact>)> {
 
 /// The resolved workload, cut where it is very long.
 pub(super) fn workload(summary: &Summary) -> String {
-    lines(&cut(&summary.header.workload, MAX_WORKLOAD))
+    visible_lines(&cut(&summary.header.workload, MAX_WORKLOAD))
 }

@@ -1,13 +1,13 @@
-//! Two profiles side by side as text: the total first, then what moved, then what may not be said.
+//! Two profiles compared, as text: the total, the functions that moved, the caveats.
 
 use ::profile::{Basis, Caveat, Change, ComparedSide, Comparison, Kind, Mover, Significance};
 
 use super::table::aligned;
-use super::{amount, counted, percent};
+use super::{amount, type_and_unit};
 use crate::number;
-use crate::terminal::line::visible;
+use crate::text::visible;
 
-/// A comparison as text, with at most `most` functions that moved and as many that did not.
+/// A comparison as text, with at most `most` functions that moved and `most` that did not.
 pub fn comparison(comparison: &Comparison, most: usize) -> String {
     let mut text = heading(comparison);
     let (moved, others): (Vec<&Mover>, Vec<&Mover>) =
@@ -19,14 +19,14 @@ pub fn comparison(comparison: &Comparison, most: usize) -> String {
     if !differing.is_empty() {
         let few = differing.iter().filter(|mover| mover.change.significance == Significance::TooFew).count();
         text.push_str(&format!(
-            "\n{} more differ by no more than sampling explains, or cannot be told ({few} with too few samples, rule Q8):\n",
+            "\n{} more differ by no more than sampling explains, or are undecided ({few} with too few samples, rule Q8):\n",
             differing.len()
         ));
         text.push_str(&section(comparison, &differing, most));
     }
-    text.push_str("\nBefore you believe it:\n");
+    text.push_str("\nCaveats:\n");
     for caveat in &comparison.caveats {
-        text.push_str(&format!("- {}\n", words(*caveat, comparison.kind)));
+        text.push_str(&format!("- {}\n", caveat_text(*caveat, comparison.kind)));
     }
     text
 }
@@ -34,7 +34,7 @@ pub fn comparison(comparison: &Comparison, most: usize) -> String {
 fn heading(comparison: &Comparison) -> String {
     let Change { base, new, .. } = &comparison.total;
     let measured = |value: f64| measure(value, comparison);
-    let mut text = format!("{}, {}\n", counted(&comparison.sample_type), by(comparison.basis));
+    let mut text = format!("{}, {}\n", type_and_unit(&comparison.sample_type), basis_text(comparison.basis));
     if comparison.basis == Basis::Share {
         let all = |value: i64| amount(value as f64, &comparison.sample_type);
         text.push_str(&format!("total: {} and {}, not compared\n", all(base.value), all(new.value)));
@@ -49,24 +49,20 @@ fn heading(comparison: &Comparison) -> String {
     if let Some((low, high)) = change.interval {
         text.push_str(&format!(", 95 % interval {} to {}", signed(low, &measured), signed(high, &measured)));
     }
-    text.push_str(&format!(": {}\n", verdict(change.significance)));
+    text.push_str(&format!(": {}\n", significance_text(change.significance)));
     text
 }
 
 fn moved_heading(comparison: &Comparison, moved: usize) -> String {
     match (moved, comparison.tested) {
-        (0, 0) if comparison.kind != Kind::State => {
-            "No function has samples enough to be told from chance.".to_owned()
-        }
+        (0, 0) if comparison.kind != Kind::State => "No function has enough samples for a test.".to_owned(),
         (0, tested) => {
-            let told = if tested == 0 { comparison.movers.len() } else { tested };
-            format!("None of {told} functions moved by more than sampling explains.")
+            let compared = if tested == 0 { comparison.movers.len() } else { tested };
+            format!("None of {compared} functions moved by more than sampling explains.")
         }
         (moved, 0) => format!("{moved} functions differ:"),
         (moved, tested) => {
-            format!(
-                "{moved} of {tested} functions moved by more than sampling explains (own cost, without what they call):"
-            )
+            format!("{moved} of {tested} functions moved by more than sampling explains (flat values):")
         }
     }
 }
@@ -89,15 +85,15 @@ fn row(comparison: &Comparison, mover: &Mover) -> Vec<String> {
     let measured = |value: f64| measure(value, comparison);
     let differing = |value: f64| difference_of(value, comparison);
     let none = || number::NOT_MEASURED.to_owned();
-    let samples = |count: Option<f64>| count.map_or_else(none, |count| format!("{count:.0}"));
+    let samples = |count: Option<f64>| number::or_not_measured(count, |count| number::plain(count.round()));
     let interval =
         interval.map(|(low, high)| format!("{} to {}", signed(low, &differing), signed(high, &differing)));
     let mut name = visible(&mover.name);
     if mover.change.significance == Significance::OneSided {
         name.push_str(if base.value.abs() < new.value.abs() {
-            " [hardly there before]"
+            " [few samples before]"
         } else {
-            " [hardly there any more]"
+            " [few samples after]"
         });
     }
     if let Some(net) = &mover.under {
@@ -110,30 +106,30 @@ fn row(comparison: &Comparison, mover: &Mover) -> Vec<String> {
         measured(new.measure),
         signed(*difference, &differing),
         interval.unwrap_or_else(none),
-        mover.of_total_change.map_or_else(none, |share| percent(share, 1.0)),
+        mover.of_total_change.map_or_else(none, |share| number::percent(share, 1.0)),
         format!("{} / {}", samples(base.samples), samples(new.samples)),
         name,
     ]
 }
 
-fn by(basis: Basis) -> String {
+fn basis_text(basis: Basis) -> String {
     match basis {
         Basis::Request { base, new } => {
             format!("per request, of {} and {} requests", number::count(base), number::count(new))
         }
         Basis::Share => "as shares of the total".to_owned(),
-        Basis::Absolute => "as it stands".to_owned(),
+        Basis::Absolute => "as measured".to_owned(),
     }
 }
 
 fn measure(value: f64, comparison: &Comparison) -> String {
     match comparison.basis {
-        Basis::Share => percent(value, 1.0),
+        Basis::Share => number::percent(value, 1.0),
         _ => amount(value, &comparison.sample_type),
     }
 }
 
-/// Shares differ by points: per cent of a share would be something else.
+/// A difference: shares differ by percentage points.
 fn difference_of(value: f64, comparison: &Comparison) -> String {
     match comparison.basis {
         Basis::Share => format!("{} points", number::significant(value * 100.0, 3)),
@@ -147,47 +143,47 @@ fn signed(value: f64, measured: &dyn Fn(f64) -> String) -> String {
 }
 
 fn signed_percent(part: f64, whole: f64) -> String {
-    signed(part / whole, &|share| percent(share, 1.0))
+    signed(part / whole, &|share| number::percent(share, 1.0))
 }
 
-fn verdict(significance: Significance) -> &'static str {
+fn significance_text(significance: Significance) -> &'static str {
     match significance {
         Significance::Moved => "more than sampling explains",
         Significance::OneSided => "more than sampling explains, with few samples on one side",
         Significance::Noise => "no more than sampling explains",
         Significance::TooFew => "too few samples to say",
         Significance::Counted => "counted completely",
-        Significance::Unknown => "the profile does not say how it was sampled",
+        Significance::Unknown => "unknown: the profile does not contain how it was sampled",
     }
 }
 
-fn words(caveat: Caveat, kind: Kind) -> String {
+fn caveat_text(caveat: Caveat, kind: Kind) -> String {
     let side =
         |side: ComparedSide| if side == ComparedSide::Base { "the baseline" } else { "the new profile" };
     match caveat {
-        Caveat::OnePair => "One profile a side shows what moved by more than sampling error, no more: shares differ from run \
-                            to run by more than that. Take several pairs, in turn, before you call it a regression."
+        Caveat::OnePair => "One profile per side shows only what moved by more than sampling error; shares differ more than \
+                            that between runs. Take several pairs, in alternation, before you call it a regression."
             .to_owned(),
         Caveat::NoRequests => "Without counts of requests only shares can be compared: one grows when any other shrinks, and \
-                               nothing is said of the total. Give --requests and --base-requests."
+                               the total is not compared. Give --requests and --base-requests."
             .to_owned(),
         Caveat::SinceStart { side: which } => format!(
-            "What {} shows counts from the start of its process, so it has no window that requests could be counted in. \
-             Take it with ?seconds=N, or subtract an earlier one.",
-            side(which)
+            "{} counts from the start of its process, so it has no window in which requests could be counted. Take it \
+             with ?seconds=N, or subtract an earlier one.",
+            capital(side(which))
         ),
         Caveat::NotMeasured { side: which } => {
             let what = if kind == Kind::Contention { "waiting" } else { "allocation" };
             format!("In {} sampling was off or its rate is unknown: {what} was not measured, which is not the same as none.", side(which))
         }
         Caveat::Negative { side: which } => {
-            format!("{} has stacks below zero: a difference with the wrong profile, or across a restart.", capital(side(which)))
+            format!("{} has negative stacks: a difference with the wrong profile, or across a restart.", capital(side(which)))
         }
-        Caveat::RateUnknown => "The profile does not say at what rate it was sampled: errors are larger than shown.".to_owned(),
-        Caveat::DifferentRates => "The two were sampled at different rates.".to_owned(),
+        Caveat::RateUnknown => "The profile does not contain its sampling rate: errors are larger than shown.".to_owned(),
+        Caveat::DifferentRates => "The profiles were sampled at different rates.".to_owned(),
         Caveat::Same => "Both are the same profile.".to_owned(),
-        Caveat::TotalUnmoved => "The total did not move by more than sampling explains: what functions gained others lost, as \
-                                 after a renaming, inlining, or a move of work."
+        Caveat::TotalUnmoved => "The total did not move by more than sampling explains: some functions gained what others lost, as \
+                                 after renaming, inlining or moving work."
             .to_owned(),
     }
 }

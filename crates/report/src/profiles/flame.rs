@@ -1,39 +1,43 @@
-//! Flame graphs, the root on top: one SVG that needs nothing from anywhere. Each call is a box inside its caller's, as
-//! wide as its share; what it is stands in its title, which browsers show under the pointer. Held against a baseline,
-//! boxes have the colour of their difference.
+//! Flame graphs with the root on top: one SVG that loads nothing. Each call is a box under its caller, as wide as its
+//! share; its title, which browsers show under the pointer, has the numbers. Compared with a baseline, the colour of a
+//! box is that of its difference.
 
-mod against;
+mod baseline;
 
-use ::profile::{CallTree, TreeNode};
+use ::profile::CallTree;
 
-use super::{amount, counted, percent};
-use crate::terminal::line::visible;
-pub use against::Against;
+use super::{amount, type_and_unit};
+use crate::number;
+use crate::text::{escape, visible};
+use baseline::CallPair;
+pub use baseline::FlameBaseline;
 
+/// Height of a row in pixels.
 const ROW: usize = 18;
-/// Deeper calls are not drawn: nobody scrolls that far.
-const DEEPEST: usize = 200;
-/// Narrower boxes are not drawn, in per cent of the whole.
-const NARROWEST: f64 = 0.1;
-/// Names are cut here; the box cuts them much sooner.
-const LONGEST_NAME: usize = 200;
+/// Deeper calls are not drawn.
+const MAX_DEPTH: usize = 200;
+/// Narrower boxes are not drawn, in percent of the whole.
+const MIN_WIDTH: f64 = 0.1;
+/// Longer names are cut, in characters.
+const MAX_NAME: usize = 200;
 
 const STYLE: &str = include_str!("../../templates/flame.css");
 const SCRIPT: &str = include_str!("../../templates/flame.js");
 
-/// A flame graph as an `svg` element, to stand in any page.
+/// A flame graph as an `svg` element for any page.
 pub fn flame(tree: &CallTree) -> String {
     drawn(tree, None)
 }
 
-fn drawn(tree: &CallTree, against: Option<Against<'_>>) -> String {
-    let mut drawing = Drawing { tree, against, boxes: String::new(), depth: 0 };
+fn drawn(tree: &CallTree, baseline: Option<FlameBaseline<'_>>) -> String {
+    let mut drawing = Drawing { tree, baseline, boxes: String::new(), depth: 0 };
     let whole = tree.root().value;
     if whole > 0 {
-        drawing.node((tree.root(), against.map(|base| base.tree.root())), (0, 0.0));
+        let call = CallPair { node: tree.root(), base: baseline.map(|baseline| baseline.tree.root()) };
+        drawing.call(call, BoxPosition { depth: 0, left: 0.0 });
     }
     let height = (drawing.depth + 1) * ROW;
-    let label = escaped(&format!("Flame graph of {}", counted(&tree.sample_type)));
+    let label = escape(&format!("Flame graph of {}", type_and_unit(&tree.sample_type)));
     format!(
         "<svg class=\"flame\" role=\"img\" aria-label=\"{label}\" width=\"100%\" height=\"{height}\" \
          xmlns=\"http://www.w3.org/2000/svg\"><style>{STYLE}</style>{}</svg>",
@@ -41,37 +45,37 @@ fn drawn(tree: &CallTree, against: Option<Against<'_>>) -> String {
     )
 }
 
-/// A flame graph as a page of its own, in which a click on a box shows what is under it.
+/// A flame graph as a page of its own, in which a click on a box zooms in.
 pub fn flame_page(tree: &CallTree, title: &str) -> String {
     page(tree, None, title)
 }
 
-/// The same with boxes in the colour of their difference from a baseline: red costs more, blue less. What is not called
-/// any more has no box.
-pub fn differential_page(tree: &CallTree, against: Against<'_>, title: &str) -> String {
-    page(tree, Some(against), title)
+/// The same with boxes in the colour of their difference from a baseline: red costs more, blue less. Calls that only the
+/// baseline has are not drawn.
+pub fn differential_page(tree: &CallTree, baseline: FlameBaseline<'_>, title: &str) -> String {
+    page(tree, Some(baseline), title)
 }
 
-fn page(tree: &CallTree, against: Option<Against<'_>>, title: &str) -> String {
-    let title = escaped(&visible(title));
+fn page(tree: &CallTree, baseline: Option<FlameBaseline<'_>>, title: &str) -> String {
+    let title = escape(title);
     let root = tree.root().value;
-    let what = escaped(&format!(
-        "{}: {} in all",
-        counted(&tree.sample_type),
+    let what = escape(&format!(
+        "{}: {} in total",
+        type_and_unit(&tree.sample_type),
         amount(root as f64, &tree.sample_type)
     ));
-    let colours = match against.map(|against| against.requests) {
+    let colours = match baseline.map(|baseline| baseline.requests) {
         None => "",
         Some(Some(_)) => {
-            " Red boxes cost more for each request than in the baseline, blue ones less; calls that are gone have none."
+            " Red boxes cost more for each request than in the baseline, blue boxes less. Calls that only the baseline has are not drawn."
         }
         Some(None) => {
-            " Red boxes are a larger share than in the baseline, blue ones a smaller; calls that are gone have none."
+            " Red boxes have a larger share than in the baseline, blue boxes a smaller one. Calls that only the baseline has are not drawn."
         }
     };
     let hint = if root > 0 {
-        "Each box is a call, as wide as its share; it stands under its caller. A click on a box widens it, one on \
-         the topmost shows all again. Boxes below 0.1 % are not drawn."
+        "Each box is a call, as wide as its share, below its caller. Click a box to zoom in, the topmost box to zoom \
+         out. Boxes below 0.1 % are not drawn."
     } else {
         "There is nothing to draw: no stack has a value above zero."
     };
@@ -79,81 +83,74 @@ fn page(tree: &CallTree, against: Option<Against<'_>>, title: &str) -> String {
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>{title}</title></head>\
          <body class=\"flame-page\"><h1>{title}</h1><p>{what}</p><p>{hint}{colours}</p>{}<script>{SCRIPT}</script></body></html>\n",
-        drawn(tree, against)
+        drawn(tree, baseline)
     )
+}
+
+/// Where a call's box is drawn.
+#[derive(Debug, Clone, Copy)]
+struct BoxPosition {
+    depth: usize,
+    /// In percent of the whole.
+    left: f64,
 }
 
 struct Drawing<'t> {
     tree: &'t CallTree,
-    against: Option<Against<'t>>,
+    baseline: Option<FlameBaseline<'t>>,
     boxes: String,
+    /// The deepest box so far.
     depth: usize,
 }
 
 impl<'t> Drawing<'t> {
-    /// A call, with the same one of the baseline if there is one.
-    fn node(&mut self, (node, base): (&TreeNode, Option<&'t TreeNode>), (depth, left): (usize, f64)) {
+    /// Draw a call and the calls below it.
+    fn call(&mut self, call: CallPair<'_, 't>, at: BoxPosition) {
         let whole = self.tree.root().value as f64;
-        let width = node.value as f64 / whole * 100.0;
-        if width < NARROWEST || depth > DEEPEST {
+        let width = call.node.value as f64 / whole * 100.0;
+        if width < MIN_WIDTH || at.depth > MAX_DEPTH {
             return;
         }
-        self.depth = self.depth.max(depth);
-        self.one((node, base), (depth, left), width);
-        let bases = self.against.map(|against| against.children(base)).unwrap_or_default();
-        let mut from = left;
-        for child in self.tree.children(node).filter(|child| child.value > 0) {
-            let its_base = bases.get(self.tree.name(child)).copied();
-            self.node((child, its_base), (depth + 1, from));
-            from += child.value as f64 / whole * 100.0;
+        self.depth = self.depth.max(at.depth);
+        self.draw_box(call, at, width);
+        let bases = self.baseline.map(|baseline| baseline.children(call.base)).unwrap_or_default();
+        let mut left = at.left;
+        for child in self.tree.children(call.node).filter(|child| child.value > 0) {
+            let base = bases.get(self.tree.name(child)).copied();
+            self.call(CallPair { node: child, base }, BoxPosition { depth: at.depth + 1, left });
+            left += child.value as f64 / whole * 100.0;
         }
     }
 
-    fn one(&mut self, (node, base): (&TreeNode, Option<&TreeNode>), (depth, left): (usize, f64), width: f64) {
-        let name: String = visible(self.tree.name(node)).chars().take(LONGEST_NAME).collect();
-        let whole = self.tree.root().value as f64;
+    fn draw_box(&mut self, call: CallPair<'_, 't>, BoxPosition { depth, left }: BoxPosition, width: f64) {
+        let name: String = visible(self.tree.name(call.node)).chars().take(MAX_NAME).collect();
+        let root = self.tree.root();
         let cost = |value: i64| {
             let value = value as f64;
-            format!("{} ({})", amount(value, &self.tree.sample_type), percent(value, whole))
+            let share = number::percent(value, root.value as f64);
+            format!("{} ({share})", amount(value, &self.tree.sample_type))
         };
-        let (class, told) = match &self.against {
-            None => (format!("h{}", hue(&name)), format!("{}, itself {}", cost(node.value), cost(node.own))),
-            Some(against) => {
-                let pair = (base, node);
-                (against.class(self.tree.root(), pair), against.words(self.tree.root(), pair))
-            }
+        let (class, numbers) = match &self.baseline {
+            None => (
+                format!("h{}", hue(&name)),
+                format!("{}, flat {}", cost(call.node.value), cost(call.node.own)),
+            ),
+            Some(baseline) => (baseline.class(root, call), baseline.text(root, call)),
         };
-        let title = format!("{name}: {told}");
         self.boxes.push_str(&format!(
             "<svg class=\"{class}\" x=\"{left:.4}%\" y=\"{}\" width=\"{width:.4}%\" height=\"{}\"><title>{}</title>\
              <rect width=\"100%\" height=\"100%\"/><text x=\"3\" y=\"12\">{}</text></svg>",
             depth * ROW,
             ROW - 1,
-            escaped(&title),
-            escaped(&name),
+            escape(&format!("{name}: {numbers}")),
+            escape(&name),
         ));
     }
 }
 
-/// One of eight colours: functions of one package have the same.
+/// One of eight colours; functions of one package have the same colour.
 fn hue(name: &str) -> u32 {
     let folder = name.rfind('/').map_or(0, |at| at + 1);
     let end = name[folder..].find(['.', ':']).map_or(name.len(), |at| folder + at);
     name[..end].bytes().fold(5_381_u32, |sum, byte| sum.wrapping_mul(33) ^ u32::from(byte)) % 8
-}
-
-/// Text that cannot end the element or attribute it stands in.
-fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            letter => safe.push(letter),
-        }
-    }
-    safe
 }

@@ -1,6 +1,6 @@
-//! Columns of numbers with a name behind them, which may be as long as it likes.
+//! Tables of numbers with a name of any length in the last column.
 
-/// Lines of right-aligned cells; the last cell of each line is its name and stands as it is.
+/// Lines of right-aligned cells. The last cell of each line is its name and is not aligned.
 pub(super) fn aligned(head: &[&str], rows: &[Vec<String>]) -> String {
     let columns = head.len().saturating_sub(1);
     let width = |column: usize| {

@@ -3,15 +3,15 @@
 use ::profile::{Kind, Row, Sort, Top};
 
 use super::table::aligned;
-use super::{TOO_FEW, amount, counted, emptiness, is_too_few, percent};
+use super::{TOO_FEW, amount, empty_note, has_too_few_samples, type_and_unit};
 use crate::number;
-use crate::terminal::line::visible;
+use crate::text::visible;
 
-/// The functions of a profile as text, each number under its head.
+/// The functions of a profile as text.
 pub fn top(top: &Top) -> String {
     let mut text = heading(top);
-    if let Some(words) = emptiness(top.kind, top.sampling) {
-        text.push_str(&format!("{words}\n"));
+    if let Some(note) = empty_note(top.kind, top.sampling) {
+        text.push_str(&format!("{note}\n"));
     }
     if top.rows.is_empty() {
         return text;
@@ -19,22 +19,18 @@ pub fn top(top: &Top) -> String {
     let total = top.total as f64;
     let shown: i64 = top.rows.iter().fold(0, |sum, row| sum.saturating_add(row.flat));
     text.push_str(&format!(
-        "{} of {} functions, by {}; their own values are {} of the total\n",
+        "{} of {} functions, by {}; their flat values are {} of the total\n",
         top.rows.len(),
         top.functions,
-        if top.sort == Sort::Flat {
-            "what they cost themselves"
-        } else {
-            "what they cost with what they call"
-        },
-        percent(shown as f64, total),
+        if top.sort == Sort::Flat { "flat value" } else { "cumulative value" },
+        number::percent(shown as f64, total),
     ));
     if top.dropped > 0 {
         text.push_str(&format!("{} functions with a small share are left out\n", top.dropped));
     }
     if top.negative < 0 {
         let negative = amount(top.negative as f64, &top.sample_type);
-        text.push_str(&format!("{negative} of it are stacks below zero: less than at the start\n"));
+        text.push_str(&format!("{negative} of it are negative stacks: less than at the start\n"));
     }
     text.push('\n');
     let mut sum = 0_i64;
@@ -45,35 +41,35 @@ pub fn top(top: &Top) -> String {
             sum = sum.saturating_add(row.flat);
             vec![
                 amount(row.flat as f64, &top.sample_type),
-                percent(row.flat as f64, total),
-                percent(sum as f64, total),
+                number::percent(row.flat as f64, total),
+                number::percent(sum as f64, total),
                 amount(row.cumulative as f64, &top.sample_type),
-                percent(row.cumulative as f64, total),
-                row.samples.map_or_else(|| number::NOT_MEASURED.to_owned(), |count| format!("{count:.0}")),
+                number::percent(row.cumulative as f64, total),
+                number::or_not_measured(row.samples, |count| number::plain(count.round())),
                 named(top, row),
             ]
         })
         .collect();
     text.push_str(&aligned(&["flat", "flat %", "sum %", "cum", "cum %", "samples", "function"], &rows));
-    if top.rows.iter().any(|row| is_too_few(top.kind, row)) {
+    if top.rows.iter().any(|row| has_too_few_samples(top.kind, row)) {
         let least = top.kind.least_samples();
         text.push_str(&format!(
-            "\n[{TOO_FEW}]: fewer than {least} say where to look, and no more (rule Q8)\n"
+            "\n[{TOO_FEW}]: fewer than {least}; they show where to look, nothing more (rule Q8)\n"
         ));
     }
     text
 }
 
-/// The function's name, with what to know of it.
+/// The function's name, marked if it has too few samples.
 fn named(top: &Top, row: &Row) -> String {
     let name = visible(&row.name);
-    if is_too_few(top.kind, row) { format!("{name} [{TOO_FEW}]") } else { name }
+    if has_too_few_samples(top.kind, row) { format!("{name} [{TOO_FEW}]") } else { name }
 }
 
-/// What was measured, how much of it, and how long.
+/// The sample type, the total, the number of samples and the duration.
 fn heading(top: &Top) -> String {
     let mut text =
-        format!("{}: {} in all", counted(&top.sample_type), amount(top.total as f64, &top.sample_type));
+        format!("{}: {} in all", type_and_unit(&top.sample_type), amount(top.total as f64, &top.sample_type));
     if let Some(samples) = top.samples.filter(|_| top.kind != Kind::State) {
         let least = if top.kind == Kind::Contention { "at most " } else { "" };
         text.push_str(&format!(", from {least}{} samples", number::plain(samples.round())));
@@ -83,10 +79,10 @@ fn heading(top: &Top) -> String {
         text.push_str(&format!(", over {}", number::time(seconds * 1e3)));
         if top.kind == Kind::Cpu && top.sample_type.unit == "nanoseconds" {
             let cores = top.total as f64 / top.duration_ns as f64;
-            text.push_str(&format!(": {} of a core", percent(cores, 1.0)));
+            text.push_str(&format!(": {} of a core", number::percent(cores, 1.0)));
         }
     } else if top.kind.accumulates() {
-        text.push_str(", since the process began");
+        text.push_str(", since the process started");
     }
     text + "\n"
 }

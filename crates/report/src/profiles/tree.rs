@@ -3,32 +3,33 @@
 use ::profile::{CallTree, TreeNode};
 
 use super::table::aligned;
-use super::{amount, counted, percent};
-use crate::terminal::line::visible;
+use super::{amount, type_and_unit};
+use crate::number;
+use crate::text::visible;
 
-/// A call tree as text. Calls below `least_share` of the total are counted, not shown.
+/// A call tree as text. Calls below `least_share` of the total are counted and not listed.
 pub fn tree(tree: &CallTree, least_share: f64) -> String {
-    let mut drawing = Drawing { tree, least: tree.root().value as f64 * least_share, rows: Vec::new() };
-    drawing.node(tree.root(), 0);
+    let mut rows = TreeRows { tree, least: tree.root().value as f64 * least_share, rows: Vec::new() };
+    rows.node(tree.root(), 0);
     let cut = if tree.is_cut {
-        "The tree is very deep or large: the rest is counted with its callers.\n"
+        "The tree is too deep or too large: the rest is included in its callers.\n"
     } else {
         ""
     };
     let head = ["with calls", "%", "own", "%", "call"];
-    format!("{}\n{cut}\n{}", counted(&tree.sample_type), aligned(&head, &drawing.rows))
+    format!("{}\n{cut}\n{}", type_and_unit(&tree.sample_type), aligned(&head, &rows.rows))
 }
 
-struct Drawing<'t> {
+struct TreeRows<'t> {
     tree: &'t CallTree,
     least: f64,
     rows: Vec<Vec<String>>,
 }
 
-impl Drawing<'_> {
+impl TreeRows<'_> {
     fn node(&mut self, node: &TreeNode, depth: usize) {
         let name = visible(self.tree.name(node));
-        self.row((node.value, node.own), format!("{}{name}", "| ".repeat(depth)));
+        self.row(node.value, node.own, format!("{}{name}", "| ".repeat(depth)));
         let (mut few, mut rest) = (0, 0_i64);
         for child in self.tree.children(node) {
             if (child.value as f64).abs() < self.least.abs() || child.value == 0 {
@@ -39,19 +40,20 @@ impl Drawing<'_> {
             }
         }
         if few > 0 {
-            self.row((rest, 0), format!("{}… {few} more", "| ".repeat(depth + 1)));
+            self.row(rest, 0, format!("{}… {few} more", "| ".repeat(depth + 1)));
         }
     }
 
-    fn row(&mut self, (value, own): (i64, i64), name: String) {
+    fn row(&mut self, value: i64, own: i64, name: String) {
         let whole = self.tree.root().value as f64;
-        let shown = |value: i64| {
+        let cells = |value: i64| {
             let value = value as f64;
-            let nothing = value == 0.0;
-            [amount(value, &self.tree.sample_type), percent(value, whole)]
-                .map(|text| if nothing { String::new() } else { text })
+            match value {
+                0.0 => [String::new(), String::new()],
+                _ => [amount(value, &self.tree.sample_type), number::percent(value, whole)],
+            }
         };
-        let [[value, value_share], [own, own_share]] = [shown(value), shown(own)];
+        let [[value, value_share], [own, own_share]] = [cells(value), cells(own)];
         self.rows.push(vec![value, value_share, own, own_share, name]);
     }
 }

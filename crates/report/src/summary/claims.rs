@@ -1,60 +1,60 @@
-//! Claims with what is needed to read their figures: what kind of quantity, held how against the bound.
+//! Claims with what is needed to format their figures: the quantity, and how it is compared with the bound.
 
 use evidence::{Claim, Judgement};
 use workload::{Comparison, Measure, Workload};
 
 use crate::number;
 
-/// The most digits spent on showing that two numbers differ.
+/// The most digits used to show that two numbers differ.
 const MAX_DIGITS: usize = 8;
 
-/// What kind of quantity a claim is about.
+/// The quantity that a claim is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Quantity {
-    /// A duration in milliseconds; infinite when failures pushed it past every answer.
+    /// A duration in milliseconds. Failures count as infinitely slow, so it may be infinite.
     Time,
-    /// A share from 0 to 1, shown in per cent.
+    /// A share from 0 to 1, shown in percent.
     Share,
-    /// Something else, in this unit.
+    /// Another quantity, in this unit.
     Other(String),
 }
 
-/// A claim, ready to be shown.
+/// A claim with what is needed to format it.
 #[derive(Debug, Clone)]
-pub struct Asked {
-    /// The judge's claim.
+pub struct ClaimSummary {
+    /// The claim of the judge.
     pub claim: Claim,
-    /// How its figures are read.
+    /// How its figures are formatted.
     pub quantity: Quantity,
-    /// How the observed value is held against the bound; none when the plan has no such objective.
+    /// How the observed value is compared with the bound; none when the plan has no such objective.
     pub comparison: Option<Comparison>,
 }
 
-pub(super) fn of(judgement: &Judgement, workload: &Workload) -> Vec<Asked> {
-    let asked = |claim: &Claim| {
+pub(super) fn of(judgement: &Judgement, workload: &Workload) -> Vec<ClaimSummary> {
+    let summary = |claim: &Claim| {
         let objective = workload.objectives.iter().find(|o| o.name == claim.name);
         let quantity = match objective.map(|o| &o.measure) {
             Some(Measure::ErrorRate | Measure::CheckRate { .. }) => Quantity::Share,
             _ if claim.observed.unit == "ms" => Quantity::Time,
             _ => Quantity::Other(claim.observed.unit.clone()),
         };
-        Asked { claim: claim.clone(), quantity, comparison: objective.map(|o| o.comparison) }
+        ClaimSummary { claim: claim.clone(), quantity, comparison: objective.map(|o| o.comparison) }
     };
-    judgement.claims.iter().map(asked).collect()
+    judgement.claims.iter().map(summary).collect()
 }
 
-impl Asked {
-    /// The observed value, with as many digits as it takes to tell it from the bound.
+impl ClaimSummary {
+    /// The observed value, with enough digits to differ visibly from the bound.
     pub fn observed(&self) -> String {
         let Some(observed) = self.claim.observed.value else {
-            // A quantile over observations that has no value was pushed past every answer by failures.
+            // A quantile of observations without a value is infinite: failures count as infinitely slow.
             let is_infinite = self.quantity == Quantity::Time && self.claim.samples > 0;
             return if is_infinite { number::INFINITE } else { number::NOT_MEASURED }.to_owned();
         };
         self.number(observed, self.digits())
     }
 
-    /// The bound with its comparison: `< 50 ms`.
+    /// The bound with the sign of its comparison: `< 50 ms`.
     pub fn bound(&self) -> String {
         let exact = |bound| number::without_zeros(&self.number(bound, MAX_DIGITS));
         let bound = self.claim.bound.value.map_or_else(|| number::NOT_MEASURED.to_owned(), exact);
@@ -64,13 +64,13 @@ impl Asked {
         }
     }
 
-    /// The interval in words, where there is one: `12.1 ms to 12.9 ms`.
+    /// The interval, where there is one: `12.1 ms to 12.9 ms`.
     pub fn interval(&self) -> Option<String> {
         let (low, high) = self.claim.interval?;
         Some(format!("{} to {}", self.number(low, self.digits()), self.number(high, self.digits())))
     }
 
-    /// How many digits it takes until the observed value and its bound do not look the same.
+    /// The fewest digits with which the observed value and its bound differ.
     fn digits(&self) -> usize {
         let (Some(observed), Some(bound)) = (self.claim.observed.value, self.claim.bound.value) else {
             return 3;

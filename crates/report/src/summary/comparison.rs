@@ -1,7 +1,7 @@
-//! Several runs laid side by side: what the renderers need of them, worked out once.
+//! Several runs side by side: everything the renderers need of them, computed once.
 //!
-//! The first run is the baseline. Phases, scenarios and endpoints are matched by name; what one side has alone is told.
-//! Nothing here judges: where a rule refuses a difference, the difference is not formed.
+//! The first run is the baseline. Phases, scenarios and endpoints are matched by name; those of only some sides are
+//! listed. Nothing here judges: a difference that a rule refuses is not computed.
 
 mod costs;
 mod endpoints;
@@ -15,15 +15,14 @@ use evidence::{ComparisonJudgement, Run};
 use serde::Serialize;
 use workload::Workload;
 
-use super::sweep::{self, Sweep};
-use super::{Header, PhaseSpan};
-use super::{ReportError, Timeline, header, timeline};
+use super::tally::{self, RunTally};
+use super::{Header, PhaseCoverage, ReportError, Timeline, header, timeline};
 
 pub use endpoints::EndpointTable;
 pub use movers::ProfilePair;
 pub use series::{SeriesPair, TargetSeries};
 
-/// How many runs may be laid side by side.
+/// The most runs that can be compared.
 pub const MAX_SIDES: usize = 10;
 /// The names of the sides.
 pub const LETTERS: [&str; MAX_SIDES] = ["A", "B", "C", "D", "E", "F", "G", "H", "I", "J"];
@@ -31,25 +30,25 @@ pub const LETTERS: [&str; MAX_SIDES] = ["A", "B", "C", "D", "E", "F", "G", "H", 
 /// One run of a comparison.
 #[derive(Clone, Copy)]
 pub struct Side<'a> {
-    /// What a reader knows it by: its file.
+    /// Its name in the report: its file.
     pub name: &'a str,
-    /// What was recorded.
+    /// The recorded run.
     pub run: &'a dyn Run,
-    /// What it offered.
+    /// The workload it offered.
     pub workload: &'a Workload,
 }
 
-/// What is known of one run.
+/// One run of a comparison, for the renderers.
 #[derive(Debug, Clone, Serialize)]
 pub struct SideSummary {
     /// Its letter: `A` is the baseline.
     pub letter: &'static str,
-    /// What a reader knows it by: its file.
+    /// Its name in the report: its file.
     pub name: String,
-    /// What it was and how it ended.
+    /// Its name, times, identities and how it ended.
     pub run: Header,
     /// Its phases.
-    pub phases: Vec<PhaseSpan>,
+    pub phases: Vec<PhaseCoverage>,
     /// The run over time, for plots.
     #[serde(skip)]
     pub timeline: Timeline,
@@ -58,45 +57,45 @@ pub struct SideSummary {
 /// A number of one side.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "is", content = "value")]
-pub enum Value {
-    /// It was not measured there.
+pub enum SideValue {
+    /// Not measured on this side.
     Missing,
-    /// It is beyond all answers: too many failed.
+    /// Infinite: so many requests failed that the quantile is among them.
     Infinite,
-    /// It is this.
+    /// This number.
     Finite(f64),
 }
 
-impl Value {
-    pub(super) fn of(value: Option<f64>) -> Value {
-        value.filter(|v| v.is_finite()).map_or(Value::Missing, Value::Finite)
+impl SideValue {
+    pub(super) fn of(value: Option<f64>) -> SideValue {
+        value.filter(|v| v.is_finite()).map_or(SideValue::Missing, SideValue::Finite)
     }
 
     /// The number, if there is one.
     pub fn finite(self) -> Option<f64> {
         match self {
-            Value::Finite(value) => Some(value),
-            Value::Missing | Value::Infinite => None,
+            SideValue::Finite(value) => Some(value),
+            SideValue::Missing | SideValue::Infinite => None,
         }
     }
 }
 
-/// What one side's number is against the baseline's.
+/// The difference between one side's number and the baseline's.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
 pub enum Difference {
-    /// One of the two was not measured, or is infinite.
+    /// One of the two numbers was not measured or is infinite.
     Unknown,
-    /// It must not be formed, by these rules.
+    /// Rules refuse it.
     Refused {
-        /// Their short names.
+        /// Their ids.
         rules: Vec<String>,
     },
-    /// It is this much.
+    /// The difference.
     Known {
-        /// This side's number less the baseline's, in its unit.
+        /// This side's number minus the baseline's, in its unit.
         difference: f64,
-        /// This side's number over the baseline's; none where the baseline's is 0.
+        /// This side's number divided by the baseline's; none where the baseline's is 0.
         ratio: Option<f64>,
     },
 }
@@ -104,20 +103,29 @@ pub enum Difference {
 /// One measure over all sides.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Measure {
-    /// What it is.
+    /// Its name.
     pub name: String,
     /// Its unit: `ms`, `1/s`, `%`, `bytes`, `cores`, `s`, `1`.
     pub unit: String,
-    /// One value a side.
-    pub values: Vec<Value>,
+    /// One value per side.
+    pub values: Vec<SideValue>,
     /// One difference for each side but the baseline.
     pub differences: Vec<Difference>,
 }
 
 impl Measure {
-    /// With the differences of its values, unless `refused` names rules for a side.
-    fn of((name, unit): (&str, &str), values: Vec<Value>, refused: &dyn Fn(usize) -> Vec<String>) -> Measure {
-        let base = values.first().copied().unwrap_or(Value::Missing);
+    fn of(name: &str, unit: &str, values: Vec<SideValue>) -> Measure {
+        Measure::refusable(name, unit, values, &|_| Vec::new())
+    }
+
+    /// A measure without differences for the sides for which `refused` returns rules.
+    fn refusable(
+        name: &str,
+        unit: &str,
+        values: Vec<SideValue>,
+        refused: &dyn Fn(usize) -> Vec<String>,
+    ) -> Measure {
+        let base = values.first().copied().unwrap_or(SideValue::Missing);
         let differences = values.iter().enumerate().skip(1).map(|(side, value)| {
             let rules = refused(side);
             match (base.finite(), value.finite()) {
@@ -133,7 +141,7 @@ impl Measure {
     }
 
     fn is_measured(&self) -> bool {
-        self.values.iter().any(|value| *value != Value::Missing)
+        self.values.iter().any(|value| *value != SideValue::Missing)
     }
 }
 
@@ -142,13 +150,13 @@ impl Measure {
 pub struct PhaseTable {
     /// Its name.
     pub name: String,
-    /// How long it is on each side, in seconds with evidence; none where a side has no such phase.
+    /// The seconds of it with evidence on each side; none where a side has no such phase.
     pub covered_s: Vec<Option<f64>>,
     /// Its endpoints, in the baseline's order.
     pub endpoints: Vec<EndpointTable>,
-    /// What a request cost.
+    /// Costs per request.
     pub costs: Vec<Measure>,
-    /// What observers saw of each target.
+    /// Observed series of each target.
     pub series: Vec<TargetSeries>,
 }
 
@@ -157,37 +165,37 @@ pub struct PhaseTable {
 pub struct Comparison {
     /// The runs, the baseline first.
     pub sides: Vec<SideSummary>,
-    /// What the judge said.
+    /// The judgement of the comparison.
     pub judgement: ComparisonJudgement,
     /// Phase by phase.
     pub phases: Vec<PhaseTable>,
-    /// Profiles of the same target, kind and mark, and what moved between them.
+    /// Pairs of profiles of the same target, kind and mark, and what moved between them.
     pub profiles: Vec<ProfilePair>,
-    /// What only some sides have, in sentences.
+    /// Phases and endpoints that only some sides have, as sentences.
     pub unmatched: Vec<String>,
 }
 
-/// One side with what one pass over it yields.
-struct Swept<'a> {
+/// One side with the tally of its run.
+struct TalliedSide<'a> {
     side: Side<'a>,
-    sweep: Sweep,
-    phases: Vec<PhaseSpan>,
+    tally: RunTally,
+    phases: Vec<PhaseCoverage>,
 }
 
 impl Comparison {
-    /// Work out everything the renderers need of `sides`, which were judged so.
+    /// Compute everything the renderers need of `sides`, which have `judgement`.
     ///
     /// # Errors
     /// [`ReportError::Read`] when the evidence cannot be read.
     pub fn of(sides: &[Side<'_>], judgement: &ComparisonJudgement) -> Result<Comparison, ReportError> {
-        let sides: Vec<Swept<'_>> = sides.iter().map(swept).collect::<Result<_, _>>()?;
-        let summary = |(place, side): (usize, &Swept<'_>)| -> Result<SideSummary, ReadError> {
+        let sides: Vec<TalliedSide<'_>> = sides.iter().map(tallied).collect::<Result<_, _>>()?;
+        let summary = |(index, side): (usize, &TalliedSide<'_>)| -> Result<SideSummary, ReadError> {
             Ok(SideSummary {
-                letter: LETTERS[place % MAX_SIDES],
+                letter: LETTERS[index % MAX_SIDES],
                 name: side.side.name.to_owned(),
                 run: header::of(side.side.run, side.side.workload),
                 phases: side.phases.clone(),
-                timeline: timeline::of(side.side.run, &side.sweep)?,
+                timeline: timeline::of(side.side.run, &side.tally)?,
             })
         };
         let phase = |name: &String| -> Result<PhaseTable, ReadError> {
@@ -209,23 +217,23 @@ impl Comparison {
     }
 }
 
-fn swept<'a>(side: &Side<'a>) -> Result<Swept<'a>, ReadError> {
-    Ok(Swept {
+fn tallied<'a>(side: &Side<'a>) -> Result<TalliedSide<'a>, ReadError> {
+    Ok(TalliedSide {
         side: *side,
-        sweep: sweep::of(side.run)?,
+        tally: tally::of(side.run)?,
         phases: header::phases(side.workload, side.run.seconds()),
     })
 }
 
-/// Every phase that any side has numbers of: the set-up first, then in the order of the plans.
-fn phases(sides: &[Swept<'_>]) -> Vec<String> {
+/// Every phase of any side: the set-up first, then the phases in the order of the plans.
+fn phases(sides: &[TalliedSide<'_>]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     let mut add = |name: &str| {
         if !name.is_empty() && !names.iter().any(|known| known == name) {
             names.push(name.to_owned());
         }
     };
-    let has_setup = |side: &Swept<'_>| side.sweep.places.keys().any(|place| &*place.phase == "setup");
+    let has_setup = |side: &TalliedSide<'_>| side.tally.endpoints.keys().any(|key| &*key.phase == "setup");
     if sides.iter().any(has_setup) {
         add("setup");
     }
@@ -233,26 +241,26 @@ fn phases(sides: &[Swept<'_>]) -> Vec<String> {
         side.phases.iter().for_each(|phase| add(&phase.name));
     }
     for side in sides {
-        side.sweep.places.keys().for_each(|place| add(&place.phase));
+        side.tally.endpoints.keys().for_each(|key| add(&key.phase));
     }
     names
 }
 
-fn covered(side: &Swept<'_>, phase: &str) -> Option<f64> {
+fn covered(side: &TalliedSide<'_>, phase: &str) -> Option<f64> {
     side.phases.iter().find(|p| p.name == phase).map(|p| p.covered_s)
 }
 
 /// Phases and endpoints that only some sides have.
-fn unmatched(sides: &[Swept<'_>]) -> Vec<String> {
+fn unmatched(sides: &[TalliedSide<'_>]) -> Vec<String> {
     let phases =
-        |side: &Swept<'_>| -> BTreeSet<String> { side.phases.iter().map(|p| p.name.clone()).collect() };
-    let endpoints = |side: &Swept<'_>| -> BTreeSet<String> {
-        let requests = side.sweep.places.iter().filter(|(_, tally)| tally.outcomes.answered() > 0);
-        requests.map(|(place, _)| place.endpoint.to_string()).collect()
+        |side: &TalliedSide<'_>| -> BTreeSet<String> { side.phases.iter().map(|p| p.name.clone()).collect() };
+    let endpoints = |side: &TalliedSide<'_>| -> BTreeSet<String> {
+        let requests = side.tally.endpoints.iter().filter(|(_, counts)| counts.outcomes.completed() > 0);
+        requests.map(|(key, _)| key.endpoint.to_string()).collect()
     };
-    let mut told = Vec::new();
+    let mut sentences = Vec::new();
     for (what, of) in
-        [("Phase", &phases as &dyn Fn(&Swept<'_>) -> BTreeSet<String>), ("Endpoint", &endpoints)]
+        [("Phase", &phases as &dyn Fn(&TalliedSide<'_>) -> BTreeSet<String>), ("Endpoint", &endpoints)]
     {
         let named: Vec<BTreeSet<String>> = sides.iter().map(of).collect();
         let all: BTreeSet<&String> = named.iter().flatten().collect();
@@ -260,11 +268,15 @@ fn unmatched(sides: &[Swept<'_>]) -> Vec<String> {
             let (with, without): (Vec<usize>, Vec<usize>) =
                 (0..named.len()).partition(|side| named[*side].contains(name));
             if !without.is_empty() {
-                told.push(format!("{what} `{name}`: in {}, not in {}.", letters(&with), letters(&without)));
+                sentences.push(format!(
+                    "{what} `{name}`: in {}, not in {}.",
+                    letters(&with),
+                    letters(&without)
+                ));
             }
         }
     }
-    told
+    sentences
 }
 
 fn letters(sides: &[usize]) -> String {

@@ -1,5 +1,5 @@
-//! Response times as curves over the share of requests, where failures count as infinitely slow: a curve
-//! ends where the failures begin.
+//! Response times as curves over the share of requests. Failures count as infinitely slow, so a curve ends where they
+//! begin.
 
 use std::collections::BTreeMap;
 
@@ -7,29 +7,27 @@ use evidence::Histogram;
 use evidence::key::Name;
 use workload::Workload;
 
-use super::PhaseSpan;
-use super::ms;
-use super::rows::plan_order;
-use super::sweep::Sweep;
-use super::timeline;
+use super::rows::PlanPosition;
+use super::tally::RunTally;
+use super::{PhaseCoverage, ms, timeline};
 
-/// Points for each tenfold step into the tail.
-const POINTS_A_DECADE: i32 = 12;
-/// Nothing beyond the 99.9999th percentile is drawn.
+/// Points per tenfold step into the tail.
+const POINTS_PER_DECADE: i32 = 12;
+/// How many tenfold steps are drawn: up to the 99.9999th percentile.
 const DECADES: i32 = 6;
 /// The most phases that get a plot.
 const MAX_PHASES: usize = 6;
 
 /// One endpoint's response times in one phase.
 #[derive(Debug, Clone)]
-pub struct Curve {
+pub struct DistributionCurve {
     /// The endpoint's name.
     pub label: String,
     /// (Share of requests, 0 to 1; response time in milliseconds), ascending.
     pub points: Vec<(f64, f64)>,
     /// Successes.
     pub ok: u64,
-    /// Failures, and arrivals dropped because the target was too slow.
+    /// Failures, and arrivals dropped at the VU limit.
     pub failed: u64,
 }
 
@@ -39,31 +37,31 @@ pub struct PhaseDistribution {
     /// The phase's name.
     pub phase: String,
     /// One curve for each of the busiest endpoints.
-    pub curves: Vec<Curve>,
+    pub curves: Vec<DistributionCurve>,
 }
 
-pub(super) fn of(sweep: &Sweep, workload: &Workload, phases: &[PhaseSpan]) -> Vec<PhaseDistribution> {
-    let mut by_phase: BTreeMap<(usize, Name), Vec<Curve>> = BTreeMap::new();
+pub(super) fn of(tally: &RunTally, workload: &Workload, phases: &[PhaseCoverage]) -> Vec<PhaseDistribution> {
+    let mut by_phase: BTreeMap<(usize, Name), Vec<DistributionCurve>> = BTreeMap::new();
     // In the same order as the timelines, so that an endpoint keeps its colour from plot to plot.
-    for endpoint in timeline::busiest(sweep) {
-        let here = sweep.places.iter().filter(|(place, tally)| {
-            place.scenario == endpoint.scenario
-                && place.endpoint == endpoint.endpoint
-                && tally.outcomes.answered() > 0
+    for endpoint in timeline::busiest(tally) {
+        let in_phases = tally.endpoints.iter().filter(|(key, counts)| {
+            key.scenario == endpoint.scenario
+                && key.endpoint == endpoint.endpoint
+                && counts.outcomes.completed() > 0
         });
-        for (place, tally) in here {
-            let failed = tally.outcomes.failed() + tally.arrivals.map_or(0, |a| a.dropped_cap);
-            let (order, ..) = plan_order(workload, place);
-            by_phase.entry((order, place.phase.clone())).or_default().push(Curve {
+        for (key, counts) in in_phases {
+            let failed = counts.outcomes.failed() + counts.arrivals.map_or(0, |a| a.dropped_cap);
+            let position = PlanPosition::of(workload, key);
+            by_phase.entry((position.phase, key.phase.clone())).or_default().push(DistributionCurve {
                 label: endpoint.label.clone(),
-                points: points(&tally.response, failed),
-                ok: tally.response.count(),
+                points: points(&counts.response, failed),
+                ok: counts.response.count(),
                 failed,
             });
         }
     }
-    let planned = |(_, name): &(usize, Name)| phases.iter().any(|p| *p.name == **name);
-    let in_plan = by_phase.into_iter().filter(|(key, _)| planned(key));
+    let is_planned = |(_, name): &(usize, Name)| phases.iter().any(|p| *p.name == **name);
+    let in_plan = by_phase.into_iter().filter(|(key, _)| is_planned(key));
     in_plan
         .take(MAX_PHASES)
         .map(|((_, phase), curves)| PhaseDistribution { phase: phase.to_string(), curves })
@@ -73,9 +71,9 @@ pub(super) fn of(sweep: &Sweep, workload: &Workload, phases: &[PhaseSpan]) -> Ve
 fn points(histogram: &Histogram, failed: u64) -> Vec<(f64, f64)> {
     let n = (histogram.count() + failed) as f64;
     let mut points = Vec::new();
-    for step in 0..=DECADES * POINTS_A_DECADE {
-        let tail = 10f64.powf(-f64::from(step) / f64::from(POINTS_A_DECADE));
-        // A quantile with less than one request beyond it is only the maximum again.
+    for step in 0..=DECADES * POINTS_PER_DECADE {
+        let tail = 10f64.powf(-f64::from(step) / f64::from(POINTS_PER_DECADE));
+        // A quantile with less than one request above it would repeat the maximum.
         if tail * n < 1.0 {
             break;
         }

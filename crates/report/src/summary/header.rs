@@ -1,4 +1,4 @@
-//! What the run was and how it ended.
+//! A run's name, times, identities and how it ended.
 
 use std::collections::BTreeMap;
 
@@ -6,46 +6,46 @@ use evidence::{Ending, Run, Source};
 use serde::Serialize;
 use workload::Workload;
 
-/// How a run ended, told with the second it got to.
+/// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "how", content = "reason")]
-pub enum End {
-    /// Every scenario ran its course.
+pub enum RunEndState {
+    /// Every scenario ran to its end.
     Completed,
-    /// Stopped by a person or a signal, drained and sealed.
+    /// Stopped by a signal, then drained and sealed.
     Interrupted,
     /// The measurement became impossible, for this reason.
     Aborted(String),
-    /// Never sealed: killed, or the machine died.
+    /// Never sealed: the process was killed or the machine failed.
     Killed,
 }
 
-/// What the run was and how it ended.
+/// A run's name, times, identities and how it ended.
 #[derive(Debug, Clone, Serialize)]
 pub struct Header {
     /// The plan's name.
     pub name: String,
-    /// When it began, RFC 3339 in UTC, as the archive has it.
+    /// When it started, RFC 3339 in UTC, as in the archive.
     pub started_at: String,
     /// Seconds for which there is evidence.
     pub seconds: u32,
-    /// Seconds the plan lasts.
+    /// Length of the plan in seconds.
     pub planned_seconds: u32,
     /// How it ended.
-    pub end: End,
-    /// Requests begun that have no outcome, as the engine counted them; none when it was killed.
+    pub end: RunEndState,
+    /// Requests without an outcome, as counted by the engine; none of a killed run.
     pub requests_in_flight: Option<u64>,
     /// The run's seed.
     pub seed: u64,
     /// SHA-256 of the resolved workload.
     pub workload_digest: String,
-    /// What answered at each target.
+    /// The identity of each target.
     pub targets: BTreeMap<String, BTreeMap<String, String>>,
-    /// The machine.
+    /// Properties of the machine.
     pub environment: BTreeMap<String, String>,
-    /// The generator.
+    /// Properties of the generator.
     pub generator: BTreeMap<String, String>,
-    /// Where an imported run comes from.
+    /// The source of an imported run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
     /// The resolved workload as indented JSON.
@@ -54,28 +54,28 @@ pub struct Header {
 }
 
 impl Header {
-    /// How it ended, in words: `completed`, `killed at second 41 of 105`.
+    /// How it ended as text: `completed`, `killed at second 41 of 105`.
     pub fn end_in_words(&self) -> String {
         let at = format!("at second {} of {}", self.seconds, self.planned_seconds);
         match &self.end {
-            End::Completed => "completed".to_owned(),
-            End::Interrupted => format!("interrupted {at}"),
-            End::Aborted(reason) => format!("aborted {at}: {reason}"),
-            End::Killed => format!("killed {at}"),
+            RunEndState::Completed => "completed".to_owned(),
+            RunEndState::Interrupted => format!("interrupted {at}"),
+            RunEndState::Aborted(reason) => format!("aborted {at}: {reason}"),
+            RunEndState::Killed => format!("killed {at}"),
         }
     }
 }
 
-/// A phase as far as the run got.
+/// A phase, and how much of it the run covered.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PhaseSpan {
+pub struct PhaseCoverage {
     /// Its name.
     pub name: String,
-    /// Where it begins, in seconds of the run.
+    /// Its start in seconds of the run.
     pub start_s: f64,
-    /// Where it ends in the plan, in seconds of the run.
+    /// Its planned end in seconds of the run.
     pub end_s: f64,
-    /// How much of it there is evidence for, in seconds.
+    /// Seconds of it for which there is evidence.
     pub covered_s: f64,
 }
 
@@ -88,10 +88,10 @@ pub(super) fn of(run: &dyn Run, workload: &Workload) -> Header {
         seconds: run.seconds(),
         planned_seconds: planned as u32,
         end: match run.end().map(|end| &end.ending) {
-            Some(Ending::Completed) => End::Completed,
-            Some(Ending::Interrupted) => End::Interrupted,
-            Some(Ending::Aborted(reason)) => End::Aborted(reason.clone()),
-            None => End::Killed,
+            Some(Ending::Completed) => RunEndState::Completed,
+            Some(Ending::Interrupted) => RunEndState::Interrupted,
+            Some(Ending::Aborted(reason)) => RunEndState::Aborted(reason.clone()),
+            None => RunEndState::Killed,
         },
         requests_in_flight: run.end().map(|end| end.requests_in_flight),
         seed: manifest.seed,
@@ -104,16 +104,16 @@ pub(super) fn of(run: &dyn Run, workload: &Workload) -> Header {
     }
 }
 
-pub(super) fn phases(workload: &Workload, seconds: u32) -> Vec<PhaseSpan> {
-    let reached = f64::from(seconds);
-    let span = |phase: &workload::Phase| {
+pub(super) fn phases(workload: &Workload, seconds: u32) -> Vec<PhaseCoverage> {
+    let recorded_s = f64::from(seconds);
+    let coverage = |phase: &workload::Phase| {
         let (start_s, end_s) = (phase.start.as_secs_f64(), phase.end.as_secs_f64());
-        PhaseSpan {
+        PhaseCoverage {
             name: phase.name.clone(),
             start_s,
             end_s,
-            covered_s: (end_s.min(reached) - start_s).max(0.0),
+            covered_s: (end_s.min(recorded_s) - start_s).max(0.0),
         }
     };
-    workload.phases.iter().map(span).collect()
+    workload.phases.iter().map(coverage).collect()
 }

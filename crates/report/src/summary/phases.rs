@@ -1,12 +1,11 @@
-//! Where the time of answered requests goes, phase by phase, named as k6 names them.
-
-use serde::Serialize;
+//! The phases of requests with a complete response, named as in k6: mean time and share of each.
 
 use evidence::Metric;
+use serde::Serialize;
 
 use crate::number;
 
-/// The phases of a request, in the order in which they follow one another.
+/// The phases of a request, in the order in which they occur.
 const PHASES: [(Metric, &str); 6] = [
     (Metric::BlockedNs, "blocked"),
     (Metric::ConnectingNs, "connecting"),
@@ -16,7 +15,7 @@ const PHASES: [(Metric, &str); 6] = [
     (Metric::ReceivingNs, "receiving"),
 ];
 
-/// How long each phase took in all.
+/// The total time of each phase.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PhaseSums {
     ns: [u64; PHASES.len()],
@@ -27,29 +26,29 @@ pub(super) struct PhaseSums {
 pub struct RequestPhase {
     /// `blocked`, `connecting`, `tls_handshaking`, `sending`, `waiting` or `receiving`.
     pub name: &'static str,
-    /// Its mean over all answered requests, also those that had none of it.
+    /// Its mean over all requests with a complete response, including those without this phase.
     pub avg_ms: f64,
     /// Its share of all phases together, 0 to 1.
     pub share: f64,
 }
 
 impl PhaseSums {
-    /// Add to the sum of a metric, if it is a phase's.
+    /// Add `ns` if `metric` is that of a phase.
     pub(super) fn add(&mut self, metric: Metric, ns: u64) {
         if let Some(at) = PHASES.iter().position(|(of, _)| *of == metric) {
             self.ns[at] = self.ns[at].saturating_add(ns);
         }
     }
 
-    /// The phases of `answered` requests; empty when nothing was measured.
-    pub(super) fn of(&self, answered: u64) -> Vec<RequestPhase> {
+    /// The phases as means over `requests` requests; empty when nothing was measured.
+    pub(super) fn of(&self, requests: u64) -> Vec<RequestPhase> {
         let all: f64 = self.ns.iter().map(|ns| *ns as f64).sum();
-        if all == 0.0 || answered == 0 {
+        if all == 0.0 || requests == 0 {
             return Vec::new();
         }
         let phase = |((_, name), ns): (&(Metric, &'static str), &u64)| RequestPhase {
             name,
-            avg_ms: *ns as f64 / answered as f64 / 1e6,
+            avg_ms: *ns as f64 / requests as f64 / 1e6,
             share: *ns as f64 / all,
         };
         PHASES.iter().zip(&self.ns).map(phase).collect()
@@ -57,12 +56,11 @@ impl PhaseSums {
 }
 
 impl RequestPhase {
-    /// Its mean, and its share in percent.
+    /// Its mean and its share: `1.50 ms 75 %`.
     pub(crate) fn in_words(&self) -> String {
-        let percent = (self.share * 100.0).round();
         match self.avg_ms {
             0.0 => number::time(0.0),
-            avg_ms => format!("{} {percent:>3}%", number::time(avg_ms)),
+            avg_ms => format!("{} {:>4}", number::time(avg_ms), number::whole_percent(self.share)),
         }
     }
 }
@@ -72,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn phases_are_means_and_shares() {
+    fn phases_are_shown_as_means_and_shares() {
         let mut sums = PhaseSums::default();
         assert_eq!(sums.of(3), []);
         for (metric, ns) in
@@ -82,7 +80,7 @@ mod tests {
         }
         assert_eq!(sums.of(0), []);
         let words: Vec<_> = sums.of(2).iter().map(|p| format!("{} {}", p.name, p.in_words())).collect();
-        let expected = "blocked 0 µs, connecting 0 µs, tls_handshaking 0 µs, sending 500 µs  25%, waiting 1.50 ms  75%, \
+        let expected = "blocked 0 µs, connecting 0 µs, tls_handshaking 0 µs, sending 500 µs 25 %, waiting 1.50 ms 75 %, \
                         receiving 0 µs";
         assert_eq!(words.join(", "), expected);
     }

@@ -1,4 +1,4 @@
-//! What went over gRPC streams: messages, and how long the first one took.
+//! gRPC streams: messages, and the time until the first one.
 
 use evidence::Histogram;
 use serde::Serialize;
@@ -6,10 +6,10 @@ use serde::Serialize;
 use super::Times;
 use crate::number;
 
-/// What was counted of the streams at one place.
+/// Counts of the streams of one endpoint in one phase.
 #[derive(Debug, Default)]
 pub(super) struct StreamTally {
-    /// First messages of successes.
+    /// Times of first messages, of successes.
     pub(super) first: Histogram,
     pub(super) received: u64,
     pub(super) sent: u64,
@@ -28,7 +28,7 @@ pub struct Streams {
 
 impl StreamTally {
     /// None where nothing streamed.
-    pub(super) fn told(&self) -> Option<Streams> {
+    pub(super) fn summary(&self) -> Option<Streams> {
         let is_any = self.received + self.sent > 0;
         is_any.then(|| Streams {
             messages_sent: self.sent,
@@ -39,11 +39,11 @@ impl StreamTally {
 }
 
 impl Streams {
-    /// What each of [`Streams::in_words`] is.
+    /// The heads of [`Streams::in_words`].
     pub(crate) const COLUMNS: [&str; 6] =
         ["sent", "received", "first p50", "first p95", "first p99", "first max"];
 
-    /// Messages sent and received, then when the first one came.
+    /// Messages sent and received, then the times of first messages.
     pub(crate) fn in_words(&self) -> [String; 6] {
         let first = &self.first_message_time;
         [
@@ -62,12 +62,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn streams_are_told_where_there_were_any() {
+    fn streams_are_reported_where_messages_were_counted() {
         let mut tally = StreamTally::default();
-        assert_eq!(tally.told(), None);
+        assert_eq!(tally.summary(), None);
         (tally.sent, tally.received) = (1, 2_000);
         tally.first.record_us(4_000, 1);
-        let told = tally.told().unwrap();
-        assert_eq!(told.in_words(), ["1", "2,000", "4.00 ms", "~4.00 ms", "~4.00 ms", "4.00 ms"]);
+        let streams = tally.summary().unwrap();
+        assert_eq!(streams.in_words(), ["1", "2,000", "4.00 ms", "~4.00 ms", "~4.00 ms", "4.00 ms"]);
     }
 }

@@ -1,4 +1,4 @@
-//! The table of where the time of answered requests goes.
+//! The table of the phases of requests: where their time goes.
 
 use super::line::Tone;
 use super::table::{Cell, Column, Table};
@@ -15,18 +15,23 @@ const COLUMNS: [Column; 6] = [
 
 /// The phases of each endpoint's requests; none when none were measured.
 pub(super) fn table(summary: &Summary) -> Option<Table> {
-    let several = summary.phases_with_rows().len() > 1;
+    let label = labels(summary);
     let rows: Vec<_> = summary
         .rows
         .iter()
         .filter(|row| !row.request_phases.is_empty())
-        .map(|row| (label(row, several), row.request_phases.iter().map(cell).collect()))
+        .map(|row| (label(row), row.request_phases.iter().map(cell).collect()))
         .collect();
     (!rows.is_empty()).then(|| Table { label: "endpoint", columns: COLUMNS.to_vec(), rows })
 }
 
-pub(super) fn label(row: &Row, several_phases: bool) -> String {
-    if several_phases { format!("{} in {}", row.label(), row.phase) } else { row.label().to_owned() }
+/// The label of a row; with its phase if the run has several.
+pub(super) fn labels(summary: &Summary) -> impl Fn(&Row) -> String + use<> {
+    let has_several_phases = summary.phases_with_rows().len() > 1;
+    move |row| match has_several_phases {
+        true => format!("{} in {}", row.label(), row.phase),
+        false => row.label().to_owned(),
+    }
 }
 
 fn cell(phase: &RequestPhase) -> Cell {

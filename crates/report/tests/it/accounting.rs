@@ -1,8 +1,8 @@
-//! The summary holds what was put into the run, neither more nor less.
+//! The counts of the summary are those of the run, and they add up.
 
 use evidence::memory::MemoryRun;
 use evidence::{Claim, Figure, Histogram, Judgement, Key, Metric, Outcome, Quantile, SeriesKey, Verdict};
-use report::summary::{Arrivals, End, Times};
+use report::summary::{Arrivals, RunEndState, Times};
 use report::{Style, Summary};
 
 use crate::sample_run;
@@ -16,17 +16,17 @@ fn summary(run: &MemoryRun) -> Summary {
 }
 
 #[test]
-fn the_books_of_the_demonstration_balance() {
+fn the_counts_of_the_sample_run_add_up() {
     let summary = summary(&sample_run::run(105, None));
     let arrivals = summary.arrivals.expect("counted");
     assert_eq!(arrivals.scheduled, arrivals.started + arrivals.dropped());
-    let books = &summary.books;
-    assert_eq!(books.requests, Some(books.ok() + books.failed() + books.cancelled()));
-    assert_eq!(summary.rows.iter().map(|r| r.outcomes.answered()).sum::<u64>(), books.answered());
-    assert_eq!(summary.scenarios.iter().map(|s| s.outcomes.failed()).sum::<u64>(), books.failed());
-    assert_eq!(summary.timeline.ok.iter().sum::<f64>(), books.ok() as f64);
+    let outcomes = &summary.outcomes;
+    assert_eq!(outcomes.requests, Some(outcomes.ok() + outcomes.failed() + outcomes.cancelled()));
+    assert_eq!(summary.rows.iter().map(|r| r.outcomes.completed()).sum::<u64>(), outcomes.completed());
+    assert_eq!(summary.scenarios.iter().map(|s| s.outcomes.failed()).sum::<u64>(), outcomes.failed());
+    assert_eq!(summary.timeline.ok.iter().sum::<f64>(), outcomes.ok() as f64);
     assert_eq!(summary.timeline.offered.iter().sum::<f64>(), arrivals.scheduled as f64);
-    assert_eq!(summary.header.end, End::Killed);
+    assert_eq!(summary.header.end, RunEndState::Killed);
 }
 
 #[test]
@@ -35,26 +35,26 @@ fn a_sequence_counts_arrivals_for_whole_iterations_and_requests_by_step() {
     run.add(&key(Metric::Scheduled), 40, 10);
     run.add(&key(Metric::Started), 40, 8);
     run.add(&key(Metric::DroppedLate), 40, 2);
-    run.record(&key(Metric::IterationTime), 41, (30_000, 8));
+    run.record(&key(Metric::IterationTime), 41, 30_000, 8);
     run.add(&key(Metric::Requests).endpoint("claim"), 40, 8);
-    run.record(&key(Metric::ResponseTime).endpoint("claim").outcome(Outcome::Ok), 41, (20_000, 7));
-    run.record(&key(Metric::ResponseTime).endpoint("claim").outcome(Outcome::Cancelled), 41, (20_000, 1));
+    run.record(&key(Metric::ResponseTime).endpoint("claim").outcome(Outcome::Ok), 41, 20_000, 7);
+    run.record(&key(Metric::ResponseTime).endpoint("claim").outcome(Outcome::Cancelled), 41, 20_000, 1);
     let summary = summary(&run);
     let claim = summary.rows.iter().find(|r| r.endpoint == "claim").expect("a row");
     let whole = summary.rows.iter().find(|r| r.endpoint.is_empty()).expect("a row");
-    assert_eq!((claim.arrivals, claim.outcomes.answered(), claim.outcomes.cancelled()), (None, 7, 1));
+    assert_eq!((claim.arrivals, claim.outcomes.completed(), claim.outcomes.cancelled()), (None, 7, 1));
     assert_eq!(whole.arrivals, Some(Arrivals { scheduled: 10, started: 8, dropped_cap: 0, dropped_late: 2 }));
     assert_eq!((whole.outcomes.requests, whole.iteration_time.count), (None, 8));
     assert!(report::terminal(&summary, Style::Plain, 100).contains("(whole iteration)"));
 }
 
 #[test]
-fn joined_seconds_have_the_percentiles_of_their_merged_histograms() {
+fn a_bin_of_two_seconds_has_the_percentiles_of_their_merged_histograms() {
     let mut run = MemoryRun::new(sample_run::manifest());
     let response = key(Metric::ResponseTime).endpoint("claim").outcome(Outcome::Ok);
     let mut both = Histogram::new();
     for (second, us) in [(0, 1_000), (1, 900_000)] {
-        run.record(&response, second, (us, 50));
+        run.record(&response, second, us, 50);
         both.record_us(us, 50);
     }
     run.add(&key(Metric::Scheduled).endpoint("claim"), 599, 1);
@@ -67,9 +67,9 @@ fn joined_seconds_have_the_percentiles_of_their_merged_histograms() {
 }
 
 #[test]
-fn cpu_that_nobody_measured_is_no_zero() {
+fn cpu_that_was_not_measured_is_not_zero() {
     let mut run = MemoryRun::new(sample_run::manifest());
-    run.record(&key(Metric::ResponseTime).endpoint("claim").outcome(Outcome::Ok), 9, (1_000, 2_000));
+    run.record(&key(Metric::ResponseTime).endpoint("claim").outcome(Outcome::Ok), 9, 1_000, 2_000);
     for second in 0..3 {
         run.observe(&SeriesKey::new("cpu", SeriesKey::GENERATOR, "cores"), second, 0.5);
     }
@@ -89,7 +89,7 @@ fn cpu_that_nobody_measured_is_no_zero() {
 }
 
 #[test]
-fn a_quantile_past_every_answer_is_infinite_and_one_without_answers_unknown() {
+fn a_quantile_among_failures_is_infinite_and_one_without_samples_is_not_measured() {
     let claim = |samples| Claim {
         name: "list_fast".to_owned(),
         text: "p95(list challenges, phase = gameplay) < 50ms".to_owned(),
@@ -103,37 +103,37 @@ fn a_quantile_past_every_answer_is_infinite_and_one_without_answers_unknown() {
     let judgement = Judgement { claims: vec![claim(100), claim(0)], ..sample_run::judgement() };
     let run = sample_run::run(12, None);
     let summary = Summary::of(&run, &sample_run::workload(), &judgement).expect("memory can be read");
-    let seen = summary.claims.iter().map(|c| (c.observed(), c.bound(), c.interval()));
+    let texts = summary.claims.iter().map(|c| (c.observed(), c.bound(), c.interval()));
     let interval = Some("41.0 ms to ∞".to_owned());
     let expected = ["∞", "–"].map(|observed| (observed.to_owned(), "< 50 ms".to_owned(), interval.clone()));
-    assert_eq!(seen.collect::<Vec<_>>(), expected);
+    assert_eq!(texts.collect::<Vec<_>>(), expected);
 }
 
 #[test]
-fn a_quantile_with_nineteen_answers_beyond_it_is_rough() {
+fn a_quantile_with_nineteen_samples_above_it_is_rough() {
     let times = |count| Times { count, ..Times::default() };
     assert!(times(1_999).is_rough(0.99) && !times(2_000).is_rough(0.99) && !times(0).is_rough(0.99));
 }
 
 #[test]
-fn streams_are_told_in_every_report_of_a_run_that_has_some() {
+fn every_report_of_a_run_with_streams_has_their_messages() {
     let mut run = MemoryRun::new(sample_run::manifest());
     let call = key(Metric::Requests).endpoint("watch");
     let of = |metric| Key { metric, ..call.clone() };
     run.add(&of(Metric::Requests), 40, 3);
-    run.record(&of(Metric::ResponseTime).outcome(Outcome::Ok), 41, (90_000, 3));
-    run.record(&of(Metric::FirstMessageTime).outcome(Outcome::Ok), 41, (7_000, 3));
-    run.record(&of(Metric::FirstMessageTime).outcome(Outcome::Timeout), 41, (999_000, 1));
+    run.record(&of(Metric::ResponseTime).outcome(Outcome::Ok), 41, 90_000, 3);
+    run.record(&of(Metric::FirstMessageTime).outcome(Outcome::Ok), 41, 7_000, 3);
+    run.record(&of(Metric::FirstMessageTime).outcome(Outcome::Timeout), 41, 999_000, 1);
     run.add(&of(Metric::MessagesIn), 41, 1_234);
     run.add(&of(Metric::MessagesOut), 41, 3);
-    let told = summary(&run);
-    let streams = told.rows[0].streams.as_ref().expect("messages were counted");
+    let with = summary(&run);
+    let streams = with.rows[0].streams.as_ref().expect("messages were counted");
     assert_eq!((streams.messages_sent, streams.messages_received), (3, 1_234));
     let first = &streams.first_message_time;
     assert!(first.count == 3 && first.max_ms.is_some_and(|ms| (ms - 7.0).abs() < 0.01), "{first:?}");
-    let json: serde_json::Value = serde_json::from_str(&report::json(&told)).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&report::json(&with)).unwrap();
     assert_eq!(json["endpoints"][0]["streams"]["messages_received"], 1_234);
-    for text in [report::terminal(&told, Style::Plain, 100), report::markdown(&told), report::html(&told)] {
+    for text in [report::terminal(&with, Style::Plain, 100), report::markdown(&with), report::html(&with)] {
         assert!(text.contains("1,234") && text.contains("7.00 ms"), "{text}");
     }
     let without = summary(&sample_run::run(105, None));

@@ -1,4 +1,4 @@
-//! What each report says of two made-up runs with a profile each.
+//! The comparison of two sample runs with a profile each, in every report.
 
 use evidence::memory::MemoryRun;
 use evidence::{
@@ -49,7 +49,7 @@ fn compared(refusals: Vec<Refusal>) -> Comparison {
 }
 
 #[test]
-fn what_moved_between_profiles_is_told_for_each_request_of_their_windows() {
+fn the_difference_of_two_profiles_is_reported_per_request_of_their_windows() {
     let comparison = compared(Vec::new());
     let pair = &comparison.profiles[0];
     let moved = pair.moved.as_ref().expect("both have samples");
@@ -65,7 +65,7 @@ fn what_moved_between_profiles_is_told_for_each_request_of_their_windows() {
 }
 
 #[test]
-fn a_refused_difference_is_not_formed_where_it_is_refused_alone() {
+fn a_refused_difference_is_left_out_only_in_the_refused_phase() {
     let scope = Scope { phase: Some("gameplay".to_owned()), ..Scope::default() };
     let page = comparison::terminal(
         &compared(vec![Refusal { side: 1, rule: "C1".to_owned(), scope }]),

@@ -12,18 +12,17 @@ use report::{Style, comparison};
 
 use crate::sample_run;
 
-/// `claim` of `play` ten times a second, one in ten of which fails if it is `failing`.
-fn run(us: u64, is_failing: bool) -> MemoryRun {
+/// `claim` of `play` ten times per second, with response times of `us` and so many failures per second.
+fn run(us: u64, failures_per_s: u64) -> MemoryRun {
     let mut run = MemoryRun::new(sample_run::run(1, None).manifest().clone());
     for second in 0..10 {
         let key = |metric| Key::of(metric).scenario("play").phase("ramp").endpoint("claim");
         for metric in [Metric::Scheduled, Metric::Started, Metric::Requests] {
             run.add(&key(metric), second, 10);
         }
-        let failed = u64::from(is_failing);
-        run.record(&key(Metric::ResponseTime).outcome(Outcome::Ok), second, (us, 10 - failed));
-        if is_failing {
-            run.record(&key(Metric::ResponseTime).outcome(Outcome::Http5xx), second, (900, 1));
+        run.record(&key(Metric::ResponseTime).outcome(Outcome::Ok), second, us, 10 - failures_per_s);
+        if failures_per_s > 0 {
+            run.record(&key(Metric::ResponseTime).outcome(Outcome::Http5xx), second, 900, failures_per_s);
         }
     }
     run
@@ -39,7 +38,7 @@ fn judgement() -> ComparisonJudgement {
         what: "`claim` in `ramp`: 0 % of 100 failed against 10 % of 100.".to_owned(),
         figures: vec![Figure::new("failed", 10.0, "%")],
         why: "Survivors look faster.".to_owned(),
-        next: "Mend what fails.".to_owned(),
+        next: "Fix the failures.".to_owned(),
     };
     ComparisonJudgement {
         rules_version: 3,
@@ -54,21 +53,29 @@ fn judgement() -> ComparisonJudgement {
     }
 }
 
-fn small(refused: bool) -> Comparison {
+/// What the judge does with differences of times.
+#[derive(PartialEq, Eq)]
+enum Differences {
+    Refused,
+    Allowed,
+}
+
+fn small(differences: Differences) -> Comparison {
     let mut workload = sample_run::workload();
     workload.phases.truncate(1);
     workload.phases[0].end = Duration::from_secs(10);
     let mut judgement = judgement();
-    if !refused {
+    if differences == Differences::Allowed {
         judgement.findings.clear();
         judgement.refusals.clear();
     }
-    let (base, new) = (run(5_000, false), run(6_000, refused));
+    let failures_per_s = if differences == Differences::Refused { 1 } else { 0 };
+    let (base, new) = (run(5_000, 0), run(6_000, failures_per_s));
     let side = |name, run| Side { name, run, workload: &workload };
     Comparison::of(&[side("a.plimsoll", &base), side("b.plimsoll", &new)], &judgement).expect("memory")
 }
 
-/// What stands between two marks of a page.
+/// The part of a page from one text up to another.
 fn between<'p>(page: &'p str, from: &str, to: &str) -> &'p str {
     let start = page.find(from).expect("the page has it");
     let end = page[start..].find(to).expect("it ends");
@@ -77,7 +84,7 @@ fn between<'p>(page: &'p str, from: &str, to: &str) -> &'p str {
 
 #[test]
 fn the_terminal_lays_two_runs_side_by_side() {
-    insta::assert_snapshot!(comparison::terminal(&small(true), Style::Plain, 100), @r"
+    insta::assert_snapshot!(comparison::terminal(&small(Differences::Refused), Style::Plain, 100), @r"
     MEASURED  Two runs side by side: a description.
     A  a.plimsoll · demo · 2026-11-21T10:40:19Z · 10 s · killed at second 10 of 10
     B  b.plimsoll · demo · 2026-11-21T10:40:19Z · 10 s · killed at second 10 of 10
@@ -86,7 +93,7 @@ fn the_terminal_lays_two_runs_side_by_side() {
     invalid  C1 error-rates-differ
       –   [A, B] `claim` in `ramp`: 0 % of 100 failed against 10 % of 100.
     why   Survivors look faster.
-    next  Mend what fails.
+    next  Fix the failures.
 
     Phase ramp  10 s
     claim of play
@@ -105,24 +112,25 @@ fn the_terminal_lays_two_runs_side_by_side() {
       http_5xx: A 0, B 10
 
     Differences
-    Times run from the instant a request was due to its last byte, of successes; ∞ is beyond all
-    answers. A refused difference is not formed: the rule beside it says why.
+    Response times of successes, from the instant a request was due to its last byte; ∞: so many
+    requests failed that the quantile is among them. A refused difference is not computed; the rule
+    beside it is the reason.
     No claim on a difference was made: that takes repeated runs in random order.
 
     What this comparison supports
     – What each run shows of itself.
 
-    What it does not
+    What it does not support
     – That one is faster.
 
-    What would settle it
+    What would decide it
     – Six pairs.
     ");
 }
 
 #[test]
-fn differences_that_nothing_refuses_are_formed() {
-    let page = comparison::terminal(&small(false), Style::Plain, 100);
+fn differences_that_no_rule_refuses_are_computed() {
+    let page = comparison::terminal(&small(Differences::Allowed), Style::Plain, 100);
     insta::assert_snapshot!(between(&page, "Phase ramp", "Differences"), @r"
     Phase ramp  10 s
     claim of play
@@ -143,7 +151,7 @@ fn differences_that_nothing_refuses_are_formed() {
 
 #[test]
 fn markdown_lays_two_runs_side_by_side() {
-    insta::assert_snapshot!(comparison::markdown(&small(true)), @r"
+    insta::assert_snapshot!(comparison::markdown(&small(Differences::Refused)), @r"
     ## 📏 MEASURED
 
     Two runs side by side: a description.
@@ -153,7 +161,7 @@ fn markdown_lays_two_runs_side_by_side() {
 
     ### Findings
 
-    - **invalid C1 error-rates-differ** (A, B): \`claim\` in \`ramp\`: 0 % of 100 failed against 10 % of 100. _Next:_ Mend what fails.
+    - **invalid C1 error-rates-differ** (A, B): \`claim\` in \`ramp\`: 0 % of 100 failed against 10 % of 100. _Next:_ Fix the failures.
 
     ### Phase ramp
 
@@ -172,11 +180,11 @@ fn markdown_lays_two_runs_side_by_side() {
 
     - What each run shows of itself.
 
-    ### What it does not
+    ### What it does not support
 
     - That one is faster.
 
-    ### What would settle it
+    ### What would decide it
 
     - Six pairs.
     ");
@@ -184,7 +192,7 @@ fn markdown_lays_two_runs_side_by_side() {
 
 #[test]
 fn html_has_findings_and_numbers() {
-    let page = comparison::html(&small(true));
+    let page = comparison::html(&small(Differences::Refused));
     insta::assert_snapshot!(between(&page, "<section id=\"claims\">", "<section id=\"plots\">"), @r#"
     <section id="claims">
     <h2>Claims</h2>
@@ -200,12 +208,12 @@ fn html_has_findings_and_numbers() {
     <p class="what">`claim` in `ramp`: 0 % of 100 failed against 10 % of 100.</p>
     <dl class="figures"><div><dt>failed</dt><dd>10.0 %</dd></div></dl>
     <p><b>Why it matters.</b> Survivors look faster.</p>
-    <p><b>What next.</b> Mend what fails.</p>
+    <p><b>What to do next.</b> Fix the failures.</p>
     </article>
     </div>
     </section>
     "#);
-    insta::assert_snapshot!(between(&page, "<section id=\"phases\">", "<p class=\"hint\">Times run"), @r#"
+    insta::assert_snapshot!(between(&page, "<section id=\"phases\">", "<p class=\"hint\">Response times"), @r#"
     <section id="phases">
     <h2>Phase by phase</h2>
 
@@ -220,13 +228,14 @@ fn html_has_findings_and_numbers() {
 
 #[test]
 fn json_has_the_judgement_and_the_numbers() {
-    let json: serde_json::Value = serde_json::from_str(&comparison::json(&small(true))).expect("it is JSON");
+    let json: serde_json::Value =
+        serde_json::from_str(&comparison::json(&small(Differences::Refused))).expect("it is JSON");
     assert_eq!(json["schema"], "plimsoll.comparison/1");
     let found = &json["judgement"]["findings"][0];
     let measures = json["phases"][0]["endpoints"][0]["measures"].as_array().expect("a list");
     let p95 = measures.iter().find(|measure| measure["name"] == "p95").expect("it has one");
     insta::assert_snapshot!(format!("{}\n{}\n{p95}", found, json["judgement"]["refusals"]), @r#"
-    {"figures":[{"name":"failed","unit":"%","value":10.0}],"next":"Mend what fails.","rule":"C1","scope":{"phase":"ramp"},"severity":"invalid","sides":[0,1],"title":"error-rates-differ","what":"`claim` in `ramp`: 0 % of 100 failed against 10 % of 100.","why":"Survivors look faster."}
+    {"figures":[{"name":"failed","unit":"%","value":10.0}],"next":"Fix the failures.","rule":"C1","scope":{"phase":"ramp"},"severity":"invalid","sides":[0,1],"title":"error-rates-differ","what":"`claim` in `ramp`: 0 % of 100 failed against 10 % of 100.","why":"Survivors look faster."}
     [{"rule":"C1","scope":{"phase":"ramp"},"side":1}]
     {"differences":[{"is":"refused","rules":["C1"]}],"name":"p95","unit":"ms","values":[{"is":"finite","value":5.0028500000000005},{"is":"finite","value":6.0028500000000005}]}
     "#);

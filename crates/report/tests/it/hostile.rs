@@ -1,5 +1,4 @@
-//! Names and bodies come from targets and plans that nobody here wrote: none of them becomes markup, an
-//! escape code or a line wider than was asked.
+//! Names and bodies come from foreign targets and plans: none becomes markup, an escape code or a line that is too wide.
 
 use evidence::memory::MemoryRun;
 use evidence::{Exemplar, ExemplarKind, Instant, Judgement, Key, Metric, Outcome};
@@ -14,8 +13,8 @@ fn summary(name: &str, micros: u64) -> Summary {
     manifest.environment.insert(name.to_owned(), name.to_owned());
     let mut run = MemoryRun::new(manifest);
     let key = Key::of(Metric::ResponseTime).scenario(name).phase(name).endpoint(name);
-    run.record(&key.clone().outcome(Outcome::Ok), 3, (micros, 1_000));
-    run.record(&key.clone().outcome(Outcome::Check), 3, (micros, 7));
+    run.record(&key.clone().outcome(Outcome::Ok), 3, micros, 1_000);
+    run.record(&key.clone().outcome(Outcome::Check), 3, micros, 7);
     run.add(&Key { metric: Metric::Scheduled, ..key.clone() }, 3, 1_010);
     run.add(&Key { metric: Metric::DroppedCap, ..key.clone() }, 3, 3);
     run.add(&Key { metric: Metric::CheckFailed, ..key }.tag("check", name), 3, 7);
@@ -71,13 +70,13 @@ fn markup_in_names_and_bodies_stays_text() {
 }
 
 #[test]
-fn escape_codes_in_names_never_reach_the_terminal() {
+fn escape_codes_in_names_do_not_reach_the_terminal() {
     let text = report::terminal(&summary("evil\u{1b}[2J\u{7}\u{202e}name", 9_000), Style::Plain, 80);
     assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']));
 }
 
 #[test]
-fn markdown_fits_a_job_summary_whatever_is_in_it() {
+fn markdown_fits_a_job_summary_with_any_content() {
     let mut summary = summary(&"long <name> ".repeat(300), 9_000);
     let (claim, finding, row) =
         (summary.claims[0].clone(), summary.judgement.findings[0].clone(), summary.rows[0].clone());
@@ -87,7 +86,7 @@ fn markdown_fits_a_job_summary_whatever_is_in_it() {
     assert!(report::markdown(&summary).len() < 64 * 1_024);
 }
 
-/// Columns a line takes once escape codes are taken out.
+/// The columns of a line without its escape codes.
 fn columns(line: &str) -> usize {
     let mut plain = String::new();
     let mut is_code = false;
@@ -106,7 +105,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn no_line_is_wider_than_asked(name in "\\PC{0,60}|[a-z界é ]{0,200}", width in 20usize..200, micros in 1u64..4_000_000_000) {
+    fn no_line_is_wider_than_requested(name in "\\PC{0,60}|[a-z界é ]{0,200}", width in 20usize..200, micros in 1u64..4_000_000_000) {
         let summary = summary(&name, micros);
         for style in [Style::Plain, Style::Colour] {
             for line in report::terminal(&summary, style, width).lines() {
@@ -116,7 +115,7 @@ proptest! {
     }
 
     #[test]
-    fn every_name_leaves_the_page_balanced(name in "\\PC{0,40}|[<>&\"'/!a-z\\x00-\\x1f-]{0,40}") {
+    fn with_any_name_every_start_tag_has_its_end_tag(name in "\\PC{0,40}|[<>&\"'/!a-z\\x00-\\x1f-]{0,40}") {
         let html = report::html(&summary(&name, 1_000));
         prop_assert!(well_formed::check(&html).is_ok(), "{:?}", well_formed::check(&html));
     }

@@ -1,4 +1,4 @@
-//! The live line, from ticks of several loops.
+//! The live display, from ticks of several loops.
 
 use evidence::{Key, KeyId, Metric, Outcome, Tick};
 use report::{LiveView, Style};
@@ -35,7 +35,7 @@ fn tick(loop_index: u16, second: u32, failures: u64) -> Tick {
 }
 
 #[test]
-fn the_line_joins_loops_and_never_hides_a_failure() {
+fn the_line_adds_up_loops_and_always_shows_failures() {
     let mut view = LiveView::new(&sample_run::workload());
     insta::assert_snapshot!(view.line(Style::Plain, 160), @"0:00 / 1:45 · ramp · offered 0/s, achieved 0/s · 0 failed · p95 – · 0 in flight · 1 min 45 s left");
     for second in 0..36 {
@@ -47,13 +47,13 @@ fn the_line_joins_loops_and_never_hides_a_failure() {
 }
 
 #[test]
-fn the_panel_shows_how_times_are_spread_and_what_failed() {
+fn the_panel_shows_the_distribution_of_times_and_the_failures() {
     let mut view = LiveView::new(&sample_run::workload());
     assert_eq!(view.panel(Style::Plain, 80).split('\n').count(), LiveView::PANEL_LINES);
     insta::assert_snapshot!(view.panel(Style::Plain, 80), @r"
 0:00 / 1:45  ┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄  ramp  1 min 45 s left
   load     offered 0/s, achieved 0/s · 0 in flight
-  answers  0 · 0 failed
+  requests 0 · 0 failed
   times    p50 – · p90 – · p95 – · p99 – · max –
 ");
     for second in 0..36 {
@@ -65,7 +65,7 @@ fn the_panel_shows_how_times_are_spread_and_what_failed() {
     insta::assert_snapshot!(view.panel(Style::Plain, 80), @r"
 0:36 / 1:45  ━━━━━━━━┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄  gameplay  1 min 9 s left
   load     offered 150.0/s, achieved 260.0/s · 4 in flight
-  answers  9,360 · 1 failed (0.01 %)
+  requests 9,360 · 1 failed (0.01 %)
   times    p50 4.00 ms · p90 84.0 ms · p95 97.0 ms · p99 900 ms · max 900 ms
            1.00 ms ▁  ▁ ▁█▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁         ▁ 900 ms
   failed   1 timeout
@@ -76,7 +76,7 @@ fn the_panel_shows_how_times_are_spread_and_what_failed() {
 }
 
 #[test]
-fn a_run_that_ends_by_number_counts_iterations() {
+fn a_run_that_ends_by_iterations_shows_their_number() {
     let mut workload = sample_run::workload();
     for scenario in &mut workload.scenarios {
         let max_duration = std::time::Duration::from_secs(600);
@@ -106,7 +106,7 @@ fn a_loop_that_lags_does_not_lower_the_rate() {
 }
 
 #[test]
-fn counts_of_long_ago_and_dropped_arrivals_are_taken_in() {
+fn late_counts_and_dropped_arrivals_are_added() {
     let mut view = LiveView::new(&sample_run::workload());
     for second in 0..60 {
         view.take(&tick(0, second, 0));

@@ -1,4 +1,4 @@
-//! Every report of made-up runs: what they say, that they are well-formed, that nothing hostile gets out.
+//! Every report of sample runs: its content, that it is well-formed, that hostile names are escaped.
 
 mod accounting;
 mod comparison;

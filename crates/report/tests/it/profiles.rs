@@ -27,36 +27,36 @@ fn view(profile: &Profile) -> View<'_> {
 }
 
 #[test]
-fn the_top_names_what_was_measured_and_each_number() {
+fn the_top_has_its_sample_type_and_a_head_for_each_number() {
     let profile =
         cpu(&[(&["main", "serve", "parse"], 300), (&["main", "serve"], 100), (&["main", "rare"], 1)]);
     let text = profiles::top(&top(&view(&profile), TopOptions::default()));
     insta::assert_snapshot!(text, @r"
     cpu in nanoseconds: 4.01 s in all, from 401 samples, over 10.0 s: 40.1 % of a core
-    3 of 4 functions, by what they cost themselves; their own values are 99.8 % of the total
+    3 of 4 functions, by flat value; their flat values are 99.8 % of the total
     1 functions with a small share are left out
 
-      flat  flat %   sum %     cum    cum %  samples  function
-    3.00 s  74.8 %  74.8 %  3.00 s   74.8 %      300  parse
-    1.00 s  24.9 %  99.8 %  4.00 s   99.8 %      100  serve
-      0 µs  0.00 %  99.8 %  4.01 s  100.0 %        0  main
+      flat  flat %   sum %     cum   cum %  samples  function
+    3.00 s  74.8 %  74.8 %  3.00 s  74.8 %      300  parse
+    1.00 s  24.9 %  99.8 %  4.00 s  99.8 %      100  serve
+      0 µs     0 %  99.8 %  4.01 s   100 %        0  main
     ");
 }
 
 #[test]
-fn a_function_that_was_seen_a_few_times_is_marked() {
+fn a_function_with_few_samples_is_marked() {
     let profile = cpu(&[(&["main", "parse"], 300), (&["main", "rare"], 24), (&["main", "enough"], 25)]);
     insta::assert_snapshot!(profiles::top(&top(&view(&profile), TopOptions::default())), @r"
     cpu in nanoseconds: 3.49 s in all, from 349 samples, over 10.0 s: 34.9 % of a core
-    4 of 4 functions, by what they cost themselves; their own values are 100.0 % of the total
+    4 of 4 functions, by flat value; their flat values are 100 % of the total
 
-      flat  flat %    sum %     cum    cum %  samples  function
-    3.00 s  86.0 %   86.0 %  3.00 s   86.0 %      300  parse
-    250 ms  7.16 %   93.1 %  250 ms   7.16 %       25  enough
-    240 ms  6.88 %  100.0 %  240 ms   6.88 %       24  rare [too few samples]
-      0 µs  0.00 %  100.0 %  3.49 s  100.0 %        0  main
+      flat  flat %   sum %     cum   cum %  samples  function
+    3.00 s  86.0 %  86.0 %  3.00 s  86.0 %      300  parse
+    250 ms  7.16 %  93.1 %  250 ms  7.16 %       25  enough
+    240 ms  6.88 %   100 %  240 ms  6.88 %       24  rare [too few samples]
+      0 µs     0 %   100 %  3.49 s   100 %        0  main
 
-    [too few samples]: fewer than 25 say where to look, and no more (rule Q8)
+    [too few samples]: fewer than 25; they show where to look, nothing more (rule Q8)
     ");
     let plenty = cpu(&[(&["main", "parse"], 300), (&["main", "enough"], 25)]);
     let text = profiles::top(&top(&view(&plenty), TopOptions::default()));
@@ -64,24 +64,24 @@ fn a_function_that_was_seen_a_few_times_is_marked() {
 }
 
 #[test]
-fn the_tree_counts_what_it_does_not_show() {
+fn the_tree_counts_calls_that_it_does_not_list() {
     let profile =
         cpu(&[(&["main", "serve", "parse"], 300), (&["main", "serve"], 100), (&["main", "rare"], 1)]);
     let text = profiles::tree(&CallTree::of(&view(&profile)), 0.005);
     insta::assert_snapshot!(text, @r"
     cpu in nanoseconds
 
-    with calls        %     own       %  call
-        4.01 s  100.0 %                  all
-        4.01 s  100.0 %                  | main
-        4.00 s   99.8 %  1.00 s  24.9 %  | | serve
-        3.00 s   74.8 %  3.00 s  74.8 %  | | | parse
-       10.0 ms   0.25 %                  | | … 1 more
+    with calls       %     own       %  call
+        4.01 s   100 %                  all
+        4.01 s   100 %                  | main
+        4.00 s  99.8 %  1.00 s  24.9 %  | | serve
+        3.00 s  74.8 %  3.00 s  74.8 %  | | | parse
+       10.0 ms  0.25 %                  | | … 1 more
     ");
 }
 
 #[test]
-fn a_comparison_leads_with_the_total_and_ends_with_what_it_cannot_say() {
+fn a_comparison_starts_with_the_total_and_ends_with_its_caveats() {
     let base = cpu(&[(&["main", "serve", "parse"], 300), (&["main", "serve", "store"], 300)]);
     let new = cpu(&[(&["main", "serve", "parse"], 600), (&["main", "serve", "store"], 303)]);
     let (base, new) = (view(&base), view(&new));
@@ -92,30 +92,30 @@ fn a_comparison_leads_with_the_total_and_ends_with_what_it_cannot_say() {
     cpu in nanoseconds, per request, of 1,000 and 1,000 requests
     total: 6.00 ms -> 9.03 ms, +3.03 ms (+50.5 %), 95 % interval +2.27 ms to +3.79 ms: more than sampling explains
 
-    1 of 2 functions moved by more than sampling explains (own cost, without what they call):
+    1 of 2 functions moved by more than sampling explains (flat values):
        base      new  difference         95 % interval  of change    samples  function
     3.00 ms  6.00 ms    +3.00 ms  +2.41 ms to +3.59 ms     99.0 %  300 / 600  parse [under serve: +3.03 ms]
 
-    1 more differ by no more than sampling explains, or cannot be told (0 with too few samples, rule Q8):
+    1 more differ by no more than sampling explains, or are undecided (0 with too few samples, rule Q8):
        base      new  difference       95 % interval  of change    samples  function
     3.00 ms  3.03 ms      +30 µs  -451 µs to +511 µs     0.99 %  300 / 303  store
 
-    Before you believe it:
-    - One profile a side shows what moved by more than sampling error, no more: shares differ from run to run by more than that. Take several pairs, in turn, before you call it a regression.
+    Caveats:
+    - One profile per side shows only what moved by more than sampling error; shares differ more than that between runs. Take several pairs, in alternation, before you call it a regression.
     ");
     let shares = compare(side(&base, None), side(&new, None)).expect("both count the same");
     let text = profiles::comparison(&shares, 20);
     assert!(text.contains("as shares of the total") && text.contains("+16.4 points"), "{text}");
-    assert!(text.contains("nothing is said of the total"), "{text}");
+    assert!(text.contains("the total is not compared"), "{text}");
 }
 
 #[test]
-fn a_flame_graph_holds_every_box_and_nothing_from_outside() {
+fn a_flame_graph_has_every_box_and_loads_nothing() {
     let hostile = "<script>alert(1)</script>\"'&\u{7}";
     let profile = cpu(&[(&["main", hostile], 300), (&["main", "tiny"], 1), (&["main", "b"], 1_000)]);
     let tree = CallTree::of(&view(&profile));
     let page = profiles::flame_page(&tree, "a <b> & c");
-    for part in ["main: 13.0 s (100.0 %), itself 0 µs (0.00 %)", "<title>a &lt;b&gt; &amp; c</title>"] {
+    for part in ["main: 13.0 s (100 %), flat 0 µs (0 %)", "<title>a &lt;b&gt; &amp; c</title>"] {
         assert!(page.contains(part), "{part} is not in\n{page}");
     }
     assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;"), "{page}");
@@ -125,14 +125,14 @@ fn a_flame_graph_holds_every_box_and_nothing_from_outside() {
 }
 
 #[test]
-fn an_empty_mutex_profile_is_no_proof_of_no_contention() {
+fn an_empty_mutex_profile_does_not_show_that_nothing_waited() {
     let named = |name: &str, unit: &str| ValueType { name: name.to_owned(), unit: unit.to_owned() };
     let types = vec![named("contentions", "count"), named("delay", "nanoseconds")];
     let empty = Builder::new(types).finish();
     let view = view(&empty);
     let text = profiles::top(&top(&view, TopOptions::default()));
     assert!(
-        text.contains("sampling was off or its rate is unknown. This does not say that nothing waited"),
+        text.contains("sampling was off or its rate is unknown. This does not show that nothing waited"),
         "{text}"
     );
     let page = profiles::flame_page(&CallTree::of(&view), "empty");
@@ -147,7 +147,7 @@ fn an_empty_mutex_profile_is_no_proof_of_no_contention() {
 }
 
 #[test]
-fn the_json_has_a_schema_and_numbers_as_counted() {
+fn the_json_has_a_schema_and_unscaled_numbers() {
     let profile = cpu(&[(&["main", "parse"], 300)]);
     let view = view(&profile);
     let (listed, tree) = (top(&view, TopOptions::default()), CallTree::of(&view));

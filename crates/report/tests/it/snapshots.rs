@@ -1,4 +1,4 @@
-//! What each report says of the made-up run.
+//! Every report of the sample run.
 
 use evidence::Ending;
 use report::{Style, Summary};
@@ -12,47 +12,47 @@ fn demo() -> Summary {
         .with_files(&[("archive", "demo.plimsoll")])
 }
 
-/// The terminal's page, up to the books of the whole run and from there on.
+/// The terminal's page up to the totals of the whole run, and the totals.
 fn terminal() -> (String, String) {
     let page = report::terminal(&demo(), Style::Plain, 80);
-    let (tables, books) = page.split_at(page.find("\narrivals ").expect("the books begin with arrivals"));
-    (tables.to_owned(), books.to_owned())
+    let (tables, totals) = page.split_at(page.find("\narrivals ").expect("the totals begin with arrivals"));
+    (tables.to_owned(), totals.to_owned())
 }
 
 #[test]
-fn the_terminal_says_the_verdict_first_and_fits_80_columns() {
+fn the_terminal_starts_with_the_verdict_and_fits_80_columns() {
     insta::assert_snapshot!(terminal().0, @r"
-FAIL  1 of 5 objectives was missed: few_errors saw 0.187 % where less than 0.1 %
-      was asked.
+FAIL  1 of 5 objectives was violated: the error rate of few_errors was 0.187 %,
+      the limit is below 0.1 %.
 demo · 2026-11-21T10:40:19Z · 1 min 45 s · completed
 
 Claims
 PASS  list_fast  p95(list challenges, phase = gameplay) < 50ms
-      6.32 ms · asked < 50 ms · 95 % interval 6.21 ms to 6.44 ms · n = 15,750
+      6.32 ms · limit < 50 ms · 95 % interval 6.21 ms to 6.44 ms · n = 15,750
 INCONCLUSIVE  set_fast  p95(set active, phase = gameplay) < 20ms
-      19.997 ms · asked < 20 ms · 95 % interval 18.200 ms to 21.900 ms ·
+      19.997 ms · limit < 20 ms · 95 % interval 18.200 ms to 21.900 ms ·
       n = 15,750
-      The interval holds the bound: a longer run would tell.
+      The interval contains the limit: a longer run would decide.
 FAIL  few_errors  error_rate(all) < 0.1%
-      0.187 % · asked < 0.1 % · 95 % interval 0.161 % to 0.216 % · n = 15,750
+      0.187 % · limit < 0.1 % · 95 % interval 0.161 % to 0.216 % · n = 15,750
       147 of 78,431 arrivals failed or were dropped.
-PASS  held  goodput(phase = gameplay, within = 50ms) >= 780/s
-      787.4/s · asked ≥ 780/s · 95 % interval 784.9/s to 789.8/s · n = 15,750
+PASS  goodput  goodput(phase = gameplay, within = 50ms) >= 780/s
+      787.4/s · limit ≥ 780/s · 95 % interval 784.9/s to 789.8/s · n = 15,750
 PASS  cpu  mean(cpu, target = challenge) < 0.85
-      0.621 cores · asked < 0.85 cores · n = 15,750
+      0.621 cores · limit < 0.85 cores · n = 15,750
 
 Findings
 fail  O1 objective-missed
-  –   0.187 % of 78,431 arrivals failed or were dropped; fewer than 0.1 % was
-      asked. (objective few_errors)
-why   Every one of these is a user who got no answer.
+  –   0.187 % of 78,431 arrivals failed or were dropped; the limit is below 0.1
+      %. (objective few_errors)
+why   Each of these is a user without a response.
 next  Look at the failed exchanges below; nearly all fall into seconds 71 and
       72.
 caution  L4 closed-loop-or-capped
-  –   For 1.9 s the cap of 200 virtual users was in full use and 30 arrivals
-      were dropped. (phase gameplay)
-why   While the cap holds back arrivals, the load is not the one that was asked
-      for, and the longest waits are not seen.
+  –   For 1.9 s all 200 virtual users were in use and 30 arrivals were dropped.
+      (phase gameplay)
+why   While arrivals are dropped at the VU limit, the load is not the planned
+      load, and the longest waits are missing.
 next  Raise max_vus to at least rate × timeout, or find what stalled the target
       at 1:11.
 
@@ -75,50 +75,50 @@ initialize             2     2,248  0.49 %  9.41 ms  19.8 ms   362 ms  660 ms
 claim                  0     1,125  0.27 %  7.00 ms  14.7 ms  ~427 ms  662 ms
 stat event             0    30,000  0.14 %   975 µs  2.04 ms   423 ms  700 ms
 login event            0     7,500  0.12 %  1.38 ms  2.89 ms   428 ms  694 ms
-Times run from the instant a request was due to its last byte, of successes. ~
-marks a quantile with fewer than 20 answers beyond it.
+Response times of successes, from the instant a request was due to its last
+byte. ~ marks a quantile with fewer than 20 samples above it.
 ");
 }
 
 #[test]
-fn the_terminal_ends_with_the_books_of_the_whole_run() {
+fn the_terminal_ends_with_the_totals_of_the_whole_run() {
     insta::assert_snapshot!(terminal().1, @r"
-arrivals   67,500 due, 67,474 started, 26 dropped (cap 26, late 0)
-  play     30,000 due, 29,974 started, 26 dropped (cap 26, late 0)
-  events   37,500 due, 37,500 started, 0 dropped (cap 0, late 0)
-users      play needed about 3.5 virtual users (Little), used at most 10 of a
-           cap of 200
+arrivals   67,500 due, 67,474 started, 26 dropped: VU limit 26, generator late 0
+  play     30,000 due, 29,974 started, 26 dropped: VU limit 26, generator late 0
+  events   37,500 due, 37,500 started, 0 dropped: VU limit 0, generator late 0
+users      play needed about 3.5 virtual users (Little's law), used at most 10
+           of 200 allowed
 requests   67,474 ended, 120 failed · grpc:UNAVAILABLE 50 · http_503 43 ·
            http_5xx 14 · timeout 13
 CPU        generator 12.6 CPU-s (0.187 CPU-s per 1,000 requests); challenge 62.5
            CPU-s (0.926 CPU-s per 1,000 requests)
 start lag  p50 55 µs, p99 141 µs, max 1.11 ms
-exemplars  3 failed and 3 slowest exchanges kept whole
+exemplars  3 failed and 3 slowest exchanges recorded
 archive    demo.plimsoll
 ");
 }
 
 #[test]
-fn markdown_holds_verdict_claims_findings_and_endpoints() {
+fn markdown_has_verdict_claims_findings_and_endpoints() {
     insta::assert_snapshot!(report::markdown(&demo()), @r"
 ## ❌ FAIL: demo
 
-1 of 5 objectives was missed: few\_errors saw 0.187 % where less than 0.1 % was asked.
+1 of 5 objectives was violated: the error rate of few\_errors was 0.187 %, the limit is below 0.1 %.
 
 2026-11-21T10:40:19Z · 1 min 45 s · completed
 
-| | claim | observed | asked | 95 % interval | n |
+| | claim | observed | limit | 95 % interval | n |
 | --- | --- | ---: | ---: | ---: | ---: |
 | ✅ PASS | **list\_fast** p95(list challenges, phase = gameplay) &lt; 50ms | 6.32 ms | &lt; 50 ms | 6.21 ms to 6.44 ms | 15,750 |
-| ❔ INCONCLUSIVE | **set\_fast** p95(set active, phase = gameplay) &lt; 20ms<br>The interval holds the bound: a longer run would tell. | 19.997 ms | &lt; 20 ms | 18.200 ms to 21.900 ms | 15,750 |
+| ❔ INCONCLUSIVE | **set\_fast** p95(set active, phase = gameplay) &lt; 20ms<br>The interval contains the limit: a longer run would decide. | 19.997 ms | &lt; 20 ms | 18.200 ms to 21.900 ms | 15,750 |
 | ❌ FAIL | **few\_errors** error\_rate(all) &lt; 0.1%<br>147 of 78,431 arrivals failed or were dropped. | 0.187 % | &lt; 0.1 % | 0.161 % to 0.216 % | 15,750 |
-| ✅ PASS | **held** goodput(phase = gameplay, within = 50ms) &gt;= 780/s | 787.4/s | ≥ 780/s | 784.9/s to 789.8/s | 15,750 |
+| ✅ PASS | **goodput** goodput(phase = gameplay, within = 50ms) &gt;= 780/s | 787.4/s | ≥ 780/s | 784.9/s to 789.8/s | 15,750 |
 | ✅ PASS | **cpu** mean(cpu, target = challenge) &lt; 0.85 | 0.621 cores | &lt; 0.85 cores | – | 15,750 |
 
 ### Findings
 
-- **fail O1 objective-missed** (objective few\_errors): 0.187 % of 78,431 arrivals failed or were dropped; fewer than 0.1 % was asked. Every one of these is a user who got no answer. _Next:_ Look at the failed exchanges below; nearly all fall into seconds 71 and 72.
-- **caution L4 closed-loop-or-capped** (phase gameplay): For 1.9 s the cap of 200 virtual users was in full use and 30 arrivals were dropped. While the cap holds back arrivals, the load is not the one that was asked for, and the longest waits are not seen. _Next:_ Raise max\_vus to at least rate × timeout, or find what stalled the target at 1:11.
+- **fail O1 objective-missed** (objective few\_errors): 0.187 % of 78,431 arrivals failed or were dropped; the limit is below 0.1 %. Each of these is a user without a response. _Next:_ Look at the failed exchanges below; nearly all fall into seconds 71 and 72.
+- **caution L4 closed-loop-or-capped** (phase gameplay): For 1.9 s all 200 virtual users were in use and 30 arrivals were dropped. While arrivals are dropped at the VU limit, the load is not the planned load, and the longest waits are missing. _Next:_ Raise max\_vus to at least rate × timeout, or find what stalled the target at 1:11.
 
 ### Response time of successes, by phase
 
@@ -136,18 +136,18 @@ fn markdown_holds_verdict_claims_findings_and_endpoints() {
 | gameplay | stat event | 0 | 30,000 | **41** (0.14 %) | 975 µs | 2.04 ms | 423 ms | 700 ms |
 | gameplay | login event | 0 | 7,500 | **9** (0.12 %) | 1.38 ms | 2.89 ms | 428 ms | 694 ms |
 
-~ marks a quantile with fewer than 20 answers beyond it.
+~ marks a quantile with fewer than 20 samples above it.
 
 CPU: generator 0.187 CPU-s per 1,000 requests; challenge 0.926 CPU-s per 1,000 requests
 
-play: needed about 3.5 virtual users (Little), used at most 10 of a cap of 200
+play: needed about 3.5 virtual users (Little's law), used at most 10 of 200 allowed
 
 Start lag p99 141 µs; workload `9f2c6e0b7a4d4b6f8f0f3d0c1a7e5b92c4d8e6f1a2b3c4d5e6f708192a3b4c5d`
 ");
 }
 
 #[test]
-fn junit_tells_a_missed_claim_from_one_without_an_answer() {
+fn junit_has_a_failure_for_a_violated_claim_and_an_error_for_an_undecided_one() {
     insta::assert_snapshot!(report::junit(&demo()), @r#"
 <?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="plimsoll" tests="6" skipped="0" failures="2" errors="1" time="105.000">
@@ -158,29 +158,29 @@ fn junit_tells_a_missed_claim_from_one_without_an_answer() {
             <property name="verdict" value="FAIL"/>
         </properties>
         <testcase name="(the whole run)" classname="demo">
-            <failure message="1 of 5 objectives was missed: few_errors saw 0.187 % where less than 0.1 % was asked." type="FAIL">fail O1 objective-missed: 0.187 % of 78,431 arrivals failed or were dropped; fewer than 0.1 % was asked.
-caution L4 closed-loop-or-capped: For 1.9 s the cap of 200 virtual users was in full use and 30 arrivals were dropped.</failure>
+            <failure message="1 of 5 objectives was violated: the error rate of few_errors was 0.187 %, the limit is below 0.1 %." type="FAIL">fail O1 objective-missed: 0.187 % of 78,431 arrivals failed or were dropped; the limit is below 0.1 %.
+caution L4 closed-loop-or-capped: For 1.9 s all 200 virtual users were in use and 30 arrivals were dropped.</failure>
         </testcase>
         <testcase name="list_fast" classname="demo">
-            <system-out>p95(list challenges, phase = gameplay) &lt; 50ms: observed 6.32 ms, bound &lt; 50 ms, 95 % interval 6.21 ms to 6.44 ms, n = 15,750</system-out>
+            <system-out>p95(list challenges, phase = gameplay) &lt; 50ms: observed 6.32 ms, limit &lt; 50 ms, 95 % interval 6.21 ms to 6.44 ms, n = 15,750</system-out>
         </testcase>
         <testcase name="set_fast" classname="demo">
-            <error message="observed 19.997 ms, bound &lt; 20 ms, 95 % interval 18.200 ms to 21.900 ms, n = 15,750" type="INCONCLUSIVE">p95(set active, phase = gameplay) &lt; 20ms
-observed 19.997 ms, bound &lt; 20 ms, 95 % interval 18.200 ms to 21.900 ms, n = 15,750
-The interval holds the bound: a longer run would tell.</error>
-            <system-out>p95(set active, phase = gameplay) &lt; 20ms: observed 19.997 ms, bound &lt; 20 ms, 95 % interval 18.200 ms to 21.900 ms, n = 15,750</system-out>
+            <error message="observed 19.997 ms, limit &lt; 20 ms, 95 % interval 18.200 ms to 21.900 ms, n = 15,750" type="INCONCLUSIVE">p95(set active, phase = gameplay) &lt; 20ms
+observed 19.997 ms, limit &lt; 20 ms, 95 % interval 18.200 ms to 21.900 ms, n = 15,750
+The interval contains the limit: a longer run would decide.</error>
+            <system-out>p95(set active, phase = gameplay) &lt; 20ms: observed 19.997 ms, limit &lt; 20 ms, 95 % interval 18.200 ms to 21.900 ms, n = 15,750</system-out>
         </testcase>
         <testcase name="few_errors" classname="demo">
-            <failure message="observed 0.187 %, bound &lt; 0.1 %, 95 % interval 0.161 % to 0.216 %, n = 15,750" type="FAIL">error_rate(all) &lt; 0.1%
-observed 0.187 %, bound &lt; 0.1 %, 95 % interval 0.161 % to 0.216 %, n = 15,750
+            <failure message="observed 0.187 %, limit &lt; 0.1 %, 95 % interval 0.161 % to 0.216 %, n = 15,750" type="FAIL">error_rate(all) &lt; 0.1%
+observed 0.187 %, limit &lt; 0.1 %, 95 % interval 0.161 % to 0.216 %, n = 15,750
 147 of 78,431 arrivals failed or were dropped.</failure>
-            <system-out>error_rate(all) &lt; 0.1%: observed 0.187 %, bound &lt; 0.1 %, 95 % interval 0.161 % to 0.216 %, n = 15,750</system-out>
+            <system-out>error_rate(all) &lt; 0.1%: observed 0.187 %, limit &lt; 0.1 %, 95 % interval 0.161 % to 0.216 %, n = 15,750</system-out>
         </testcase>
-        <testcase name="held" classname="demo">
-            <system-out>goodput(phase = gameplay, within = 50ms) &gt;= 780/s: observed 787.4/s, bound ≥ 780/s, 95 % interval 784.9/s to 789.8/s, n = 15,750</system-out>
+        <testcase name="goodput" classname="demo">
+            <system-out>goodput(phase = gameplay, within = 50ms) &gt;= 780/s: observed 787.4/s, limit ≥ 780/s, 95 % interval 784.9/s to 789.8/s, n = 15,750</system-out>
         </testcase>
         <testcase name="cpu" classname="demo">
-            <system-out>mean(cpu, target = challenge) &lt; 0.85: observed 0.621 cores, bound &lt; 0.85 cores, n = 15,750</system-out>
+            <system-out>mean(cpu, target = challenge) &lt; 0.85: observed 0.621 cores, limit &lt; 0.85 cores, n = 15,750</system-out>
         </testcase>
     </testsuite>
 </testsuites>
@@ -188,7 +188,7 @@ observed 0.187 %, bound &lt; 0.1 %, 95 % interval 0.161 % to 0.216 %, n = 15,750
 }
 
 #[test]
-fn json_carries_its_schema_and_the_books() {
+fn json_has_its_schema_and_the_documented_fields() {
     let json: serde_json::Value = serde_json::from_str(&report::json(&demo())).expect("it is JSON");
     let keys: Vec<&String> = json.as_object().expect("an object").keys().collect();
     insta::assert_debug_snapshot!(keys, @r#"
@@ -211,16 +211,23 @@ fn json_carries_its_schema_and_the_books() {
     "verdict",
 ]
 "#);
-    let part = |pointer: &str| json.pointer(pointer).expect("documented").to_string();
-    let seen =
-        ["/schema", "/verdict", "/run/end", "/books", "/claims/1", "/endpoints/1", "/cpu/0", "/checks/0"]
-            .map(part);
-    insta::assert_snapshot!(seen.join("\n"), @r#"
+    let part = |field: &str| {
+        field
+            .split('/')
+            .fold(&json, |value, key| match key.parse::<usize>() {
+                Ok(index) => &value[index],
+                Err(_) => &value[key],
+            })
+            .to_string()
+    };
+    let parts =
+        ["schema", "verdict", "run/end", "books", "claims/1", "endpoints/1", "cpu/0", "checks/0"].map(part);
+    insta::assert_snapshot!(parts.join("\n"), @r#"
 "plimsoll.report/1"
 "FAIL"
 {"how":"completed"}
 {"arrivals":{"dropped_cap":26,"dropped_late":0,"scheduled":67500,"started":67474},"by_outcome":{"grpc:UNAVAILABLE":50,"http_503":43,"http_5xx":14,"ok":67354,"timeout":13},"cancelled":0,"failed":120,"ok":67354,"requests":67474,"requests_in_flight":0}
-{"bound":{"name":"bound","unit":"ms","value":20.0},"interval":[18.2,21.9],"name":"set_fast","observed":{"name":"observed","unit":"ms","value":19.997},"reasons":["The interval holds the bound: a longer run would tell."],"samples":15750,"text":"p95(set active, phase = gameplay) < 20ms","verdict":"INCONCLUSIVE"}
+{"bound":{"name":"bound","unit":"ms","value":20.0},"interval":[18.2,21.9],"name":"set_fast","observed":{"name":"observed","unit":"ms","value":19.997},"reasons":["The interval contains the limit: a longer run would decide."],"samples":15750,"text":"p95(set active, phase = gameplay) < 20ms","verdict":"INCONCLUSIVE"}
 {"arrivals":{"dropped_cap":0,"dropped_late":0,"scheduled":226,"started":226},"by_outcome":{"ok":226},"completed_per_s":22.6,"endpoint":"set active","iteration_time":{"avg_ms":null,"count":0,"max_ms":null,"p50_ms":null,"p90_ms":null,"p95_ms":null,"p99_ms":null},"phase":"ramp","requests":226,"response_time":{"avg_ms":5.756933628318584,"count":226,"max_ms":31.727,"p50_ms":5.155,"p90_ms":8.226799999999999,"p95_ms":11.6769,"p99_ms":15.53318},"scenario":"play","service_time":{"avg_ms":5.696827433628318,"count":226,"max_ms":31.663,"p50_ms":5.095,"p90_ms":8.1692,"p95_ms":11.61845,"p99_ms":15.46918}}
 {"covered_s":104.999999999,"cpu_seconds":12.602564974780565,"mean_cores":0.12002442833238657,"note":"","per_1000_requests_s":0.1867766098761088,"target":"generator"}
 {"endpoint":"login event","failed":9,"name":"grpc status","passed":7491,"scenario":"events"}

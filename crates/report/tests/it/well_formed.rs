@@ -1,4 +1,4 @@
-//! The page is well-formed whatever became of the run, loads nothing, and stays small.
+//! The page is well-formed however the run ended, loads nothing, and stays small.
 
 use evidence::memory::MemoryRun;
 use evidence::{Ending, Judgement, Key, Metric, Outcome, Verdict};
@@ -6,10 +6,10 @@ use report::Summary;
 
 use crate::sample_run;
 
-/// Elements that have no end tag.
-const VOID: [&str; 2] = ["meta", "br"];
+/// Elements without an end tag.
+const WITHOUT_END_TAG: [&str; 2] = ["meta", "br"];
 
-/// Every start tag has its end tag, in order; text of `style` and `script` is left alone.
+/// Check that every start tag has its end tag, in order; the text of `style` and `script` is skipped.
 pub(crate) fn check(html: &str) -> Result<usize, String> {
     let mut open: Vec<&str> = Vec::new();
     let mut rest = html;
@@ -23,7 +23,7 @@ pub(crate) fn check(html: &str) -> Result<usize, String> {
             continue;
         }
         if let Some(name) = tag.strip_prefix('/') {
-            let last = open.pop().ok_or_else(|| format!("</{name}> ends nothing"))?;
+            let last = open.pop().ok_or_else(|| format!("</{name}> without a start tag"))?;
             if last != name {
                 return Err(format!("</{name}> ends <{last}>"));
             }
@@ -31,7 +31,7 @@ pub(crate) fn check(html: &str) -> Result<usize, String> {
         }
         elements += 1;
         let name = tag.split([' ', '/', '\n']).next().unwrap_or_default();
-        if tag.ends_with('/') || VOID.contains(&name) {
+        if tag.ends_with('/') || WITHOUT_END_TAG.contains(&name) {
             continue;
         }
         if matches!(name, "style" | "script") {
@@ -50,7 +50,7 @@ fn page(run: &MemoryRun) -> String {
 }
 
 #[test]
-fn runs_that_ended_in_any_way_render() {
+fn runs_are_rendered_however_they_ended() {
     let endings = [
         (0, None, "killed at second 0 of 105"),
         (1, None, "killed at second 1 of 105"),
@@ -67,12 +67,12 @@ fn runs_that_ended_in_any_way_render() {
         let html = page(&sample_run::run(seconds, ending));
         assert!(check(&html).is_ok_and(|n| n > 50), "{:?}", check(&html));
         assert!(html.contains(words), "{words}");
-        assert_eq!(html.contains("What follows was recorded until then"), words != "completed");
+        assert_eq!(html.contains("This report covers the time until then"), words != "completed");
     }
 }
 
 #[test]
-fn a_run_of_which_nothing_is_known_renders() {
+fn an_empty_run_is_rendered() {
     let judgement = Judgement {
         rules_version: 1,
         verdict: Verdict::Measured,
@@ -97,7 +97,7 @@ fn the_page_loads_nothing() {
 }
 
 #[test]
-fn an_hour_of_many_endpoints_is_a_page_of_bounded_size() {
+fn an_hour_of_many_endpoints_is_a_page_of_less_than_a_megabyte() {
     let mut run = MemoryRun::new(sample_run::manifest());
     for second in 0..3_600u32 {
         for endpoint in 0..20u32 {
@@ -105,16 +105,12 @@ fn an_hour_of_many_endpoints_is_a_page_of_bounded_size() {
                 .scenario("play")
                 .phase("gameplay")
                 .endpoint(&format!("endpoint {endpoint}"));
-            run.record(
-                &key.clone().outcome(Outcome::Ok),
-                second,
-                (u64::from(700 + second % 97 * endpoint), 3),
-            );
-            run.record(&key.outcome(Outcome::Timeout), second, (10_000_000, 1));
+            run.record(&key.clone().outcome(Outcome::Ok), second, u64::from(700 + second % 97 * endpoint), 3);
+            run.record(&key.outcome(Outcome::Timeout), second, 10_000_000, 1);
         }
     }
     let html = page(&run);
     check(&html).expect("balanced");
     assert!(html.len() < 1_000_000, "{} bytes", html.len());
-    assert!(html.contains("Each point joins 12 seconds"));
+    assert!(html.contains("Each point covers 12 seconds"));
 }

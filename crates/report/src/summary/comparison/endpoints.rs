@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use evidence::{ComparisonJudgement, Outcome};
 use serde::Serialize;
 
-use super::super::sweep::{Place, Tally};
+use super::super::rows::PlanPosition;
+use super::super::tally::{EndpointKey, EndpointTally};
 use super::super::{Times, ms};
-use super::{Measure, Swept, Value, covered};
+use super::{Measure, SideValue, TalliedSide, covered};
 
 /// One endpoint of one phase over all sides.
 #[derive(Debug, Clone, Serialize)]
@@ -20,12 +21,12 @@ pub struct EndpointTable {
     pub refused: Vec<Vec<String>>,
     /// The numbers.
     pub measures: Vec<Measure>,
-    /// Failed requests by outcome, for each outcome one count a side.
+    /// Failed requests by outcome, for each outcome one count per side.
     pub failures: BTreeMap<Outcome, Vec<u64>>,
 }
 
 impl EndpointTable {
-    /// What a table calls it.
+    /// Its label in tables.
     pub fn label(&self) -> String {
         match self.endpoint.as_str() {
             "" => format!("{} (whole iteration)", self.scenario),
@@ -34,87 +35,111 @@ impl EndpointTable {
     }
 }
 
-pub(super) fn of(sides: &[Swept<'_>], phase: &str, judgement: &ComparisonJudgement) -> Vec<EndpointTable> {
-    let mut places: Vec<Place> = Vec::new();
+pub(super) fn of(
+    sides: &[TalliedSide<'_>],
+    phase: &str,
+    judgement: &ComparisonJudgement,
+) -> Vec<EndpointTable> {
+    let mut keys: Vec<EndpointKey> = Vec::new();
     for side in sides {
-        let mut own: Vec<&Place> = side.sweep.places.iter().filter(is_worth).map(|(p, _)| p).collect();
-        own.sort_by_key(|place| super::super::rows::plan_order(side.side.workload, place));
-        for place in own.into_iter().filter(|place| &*place.phase == phase) {
-            if !places.contains(place) {
-                places.push(place.clone());
+        let with_content = side.tally.endpoints.iter().filter(|(_, counts)| has_content(counts));
+        let mut own: Vec<&EndpointKey> = with_content.map(|(key, _)| key).collect();
+        own.sort_by_key(|key| PlanPosition::of(side.side.workload, key));
+        for key in own.into_iter().filter(|key| &*key.phase == phase) {
+            if !keys.contains(key) {
+                keys.push(key.clone());
             }
         }
     }
-    places.iter().map(|place| table(sides, place, judgement)).collect()
+    keys.iter().map(|key| table(sides, key, judgement)).collect()
 }
 
-fn is_worth((_, tally): &(&Place, &Tally)) -> bool {
-    tally.arrivals.is_some() || !tally.outcomes.by_outcome.is_empty()
+fn has_content(counts: &EndpointTally) -> bool {
+    counts.arrivals.is_some() || !counts.outcomes.by_outcome.is_empty()
 }
 
-fn table(sides: &[Swept<'_>], place: &Place, judgement: &ComparisonJudgement) -> EndpointTable {
-    let names = (&*place.phase, &*place.scenario, &*place.endpoint);
+fn table(sides: &[TalliedSide<'_>], key: &EndpointKey, judgement: &ComparisonJudgement) -> EndpointTable {
+    let names = (&*key.phase, &*key.scenario, &*key.endpoint);
     let refused = |side: usize| -> Vec<String> {
-        let touching = judgement.refusals.iter().filter(|refusal| refusal.applies_to(side, names));
-        let mut rules: Vec<String> = touching.map(|refusal| refusal.rule.clone()).collect();
+        let refusals = judgement.refusals.iter().filter(|refusal| refusal.applies_to(side, names));
+        let mut rules: Vec<String> = refusals.map(|refusal| refusal.rule.clone()).collect();
         rules.sort();
         rules.dedup();
         rules
     };
-    let tallies: Vec<Option<&Tally>> = sides.iter().map(|side| side.sweep.places.get(place)).collect();
-    let lengths: Vec<Option<f64>> = sides.iter().map(|side| covered(side, &place.phase)).collect();
+    let endpoint = EndpointSides {
+        counts: sides.iter().map(|side| side.tally.endpoints.get(key)).collect(),
+        covered_s: sides.iter().map(|side| covered(side, &key.phase)).collect(),
+    };
     EndpointTable {
-        scenario: place.scenario.to_string(),
-        endpoint: place.endpoint.to_string(),
+        scenario: key.scenario.to_string(),
+        endpoint: key.endpoint.to_string(),
         refused: (1..sides.len()).map(refused).collect(),
-        measures: measures((&tallies, &lengths), &refused),
-        failures: failures(&tallies),
+        measures: endpoint.measures(&refused),
+        failures: endpoint.failures(),
     }
 }
 
-fn measures(
-    (tallies, lengths): (&[Option<&Tally>], &[Option<f64>]),
-    refused: &dyn Fn(usize) -> Vec<String>,
-) -> Vec<Measure> {
-    let free = |_: usize| Vec::new();
-    let each = |of: &dyn Fn(&Tally) -> Value| -> Vec<Value> {
-        tallies.iter().map(|tally| tally.map_or(Value::Missing, of)).collect()
-    };
-    let rate = |count: &dyn Fn(&Tally) -> Option<u64>| -> Vec<Value> {
-        let one = |(tally, length): (&Option<&Tally>, &Option<f64>)| {
-            let length = length.filter(|length| *length > 0.0)?;
-            Some(count((*tally)?)? as f64 / length)
-        };
-        tallies.iter().zip(lengths).map(one).map(Value::of).collect()
-    };
-    let has_requests = tallies.iter().flatten().any(|tally| !tally.outcomes.by_outcome.is_empty());
-    let mut all = vec![Measure::of(("offered", "1/s"), rate(&|t| Some(t.arrivals?.scheduled)), &free)];
-    if has_requests {
-        let answered = |t: &Tally| (!t.outcomes.by_outcome.is_empty()).then(|| t.outcomes.answered());
-        all.push(Measure::of(("achieved", "1/s"), rate(&answered), &free));
-        all.push(Measure::of(("failed", "%"), each(&|t| failed_share(t)), &free));
-        for (name, of) in TIMES {
-            let values = each(&|t| Value::of(of(&Times::of(&t.response))));
-            all.push(Measure::of((name, "ms"), values, refused));
-        }
-        for (name, q) in [("p95, failures as ∞", 0.95), ("p99, failures as ∞", 0.99)] {
-            all.push(Measure::of((name, "ms"), each(&|t| gating(t, q)), refused));
-        }
-        let per_request = |bytes: Option<u64>, t: &Tally| {
-            let answered = t.outcomes.answered();
-            Value::of(bytes.filter(|_| answered > 0).map(|bytes| bytes as f64 / answered as f64))
-        };
-        all.push(Measure::of(("received/request", "bytes"), each(&|t| per_request(t.bytes_in, t)), &free));
-        all.push(Measure::of(("sent/request", "bytes"), each(&|t| per_request(t.bytes_out, t)), &free));
-    }
-    all.retain(Measure::is_measured);
-    all
+/// The counts of an endpoint and the covered seconds of its phase on each side; none where a side has neither.
+struct EndpointSides<'a> {
+    counts: Vec<Option<&'a EndpointTally>>,
+    covered_s: Vec<Option<f64>>,
 }
 
-/// A number of the response times of successes.
-type OfTimes = fn(&Times) -> Option<f64>;
+impl EndpointSides<'_> {
+    fn measures(&self, refused: &dyn Fn(usize) -> Vec<String>) -> Vec<Measure> {
+        let mut all = vec![Measure::of("offered", "1/s", self.rates(&|c| Some(c.arrivals?.scheduled)))];
+        if self.counts.iter().flatten().any(|counts| !counts.outcomes.by_outcome.is_empty()) {
+            let completed =
+                |c: &EndpointTally| (!c.outcomes.by_outcome.is_empty()).then(|| c.outcomes.completed());
+            all.push(Measure::of("achieved", "1/s", self.rates(&completed)));
+            all.push(Measure::of("failed", "%", self.values(&failed_percent)));
+            for (name, of) in TIMES {
+                let values = self.values(&|c| SideValue::of(of(&Times::of(&c.response))));
+                all.push(Measure::refusable(name, "ms", values, refused));
+            }
+            for (name, q) in [("p95, failures as ∞", 0.95), ("p99, failures as ∞", 0.99)] {
+                let values = self.values(&|c| quantile_with_failures(c, q));
+                all.push(Measure::refusable(name, "ms", values, refused));
+            }
+            let received = self.values(&|c| per_request(c, c.bytes_in));
+            all.push(Measure::of("received/request", "bytes", received));
+            let sent = self.values(&|c| per_request(c, c.bytes_out));
+            all.push(Measure::of("sent/request", "bytes", sent));
+        }
+        all.retain(Measure::is_measured);
+        all
+    }
 
-const TIMES: [(&str, OfTimes); 6] = [
+    /// One value per side.
+    fn values(&self, of: &dyn Fn(&EndpointTally) -> SideValue) -> Vec<SideValue> {
+        self.counts.iter().map(|counts| counts.map_or(SideValue::Missing, of)).collect()
+    }
+
+    /// A count per covered second of the phase, for each side.
+    fn rates(&self, count: &dyn Fn(&EndpointTally) -> Option<u64>) -> Vec<SideValue> {
+        let rate = |(counts, covered_s): (&Option<&EndpointTally>, &Option<f64>)| {
+            let covered_s = covered_s.filter(|seconds| *seconds > 0.0)?;
+            Some(count((*counts)?)? as f64 / covered_s)
+        };
+        self.counts.iter().zip(&self.covered_s).map(rate).map(SideValue::of).collect()
+    }
+
+    fn failures(&self) -> BTreeMap<Outcome, Vec<u64>> {
+        let mut failures: BTreeMap<Outcome, Vec<u64>> = BTreeMap::new();
+        for (side, counts) in self.counts.iter().enumerate() {
+            for (outcome, n) in counts.iter().flat_map(|counts| counts.outcomes.failures()) {
+                failures.entry(outcome).or_insert_with(|| vec![0; self.counts.len()])[side] = n;
+            }
+        }
+        failures
+    }
+}
+
+/// A statistic of the response times of successes.
+type TimeStatistic = fn(&Times) -> Option<f64>;
+
+const TIMES: [(&str, TimeStatistic); 6] = [
     ("avg", |t| t.avg_ms),
     ("p50", |t| t.p50_ms),
     ("p90", |t| t.p90_ms),
@@ -123,26 +148,22 @@ const TIMES: [(&str, OfTimes); 6] = [
     ("max", |t| t.max_ms),
 ];
 
-fn failed_share(tally: &Tally) -> Value {
-    let (failed, answered) = (tally.outcomes.failed(), tally.outcomes.answered());
-    Value::of((answered > 0).then(|| 100.0 * failed as f64 / answered as f64))
+fn failed_percent(counts: &EndpointTally) -> SideValue {
+    let (failed, completed) = (counts.outcomes.failed(), counts.outcomes.completed());
+    SideValue::of((completed > 0).then(|| 100.0 * failed as f64 / completed as f64))
 }
 
-/// The quantile over everything that was due: what failed or was dropped is infinitely slow.
-fn gating(tally: &Tally, q: f64) -> Value {
-    let missed = tally.outcomes.failed() + tally.arrivals.map_or(0, |arrivals| arrivals.dropped());
-    if tally.response.count() + missed == 0 {
-        return Value::Missing;
-    }
-    tally.response.quantile_with(q, missed).finite_us().map_or(Value::Infinite, |us| Value::Finite(ms(us)))
+fn per_request(counts: &EndpointTally, bytes: Option<u64>) -> SideValue {
+    let completed = counts.outcomes.completed();
+    SideValue::of(bytes.filter(|_| completed > 0).map(|bytes| bytes as f64 / completed as f64))
 }
 
-fn failures(tallies: &[Option<&Tally>]) -> BTreeMap<Outcome, Vec<u64>> {
-    let mut failures: BTreeMap<Outcome, Vec<u64>> = BTreeMap::new();
-    for (side, tally) in tallies.iter().enumerate() {
-        for (outcome, n) in tally.iter().flat_map(|tally| tally.outcomes.failures()) {
-            failures.entry(outcome).or_insert_with(|| vec![0; tallies.len()])[side] = n;
-        }
+/// A quantile over everything that was due: failed requests and dropped arrivals count as infinitely slow.
+fn quantile_with_failures(counts: &EndpointTally, q: f64) -> SideValue {
+    let missed = counts.outcomes.failed() + counts.arrivals.map_or(0, |arrivals| arrivals.dropped());
+    if counts.response.count() + missed == 0 {
+        return SideValue::Missing;
     }
-    failures
+    let quantile = counts.response.quantile_with(q, missed).finite_us();
+    quantile.map_or(SideValue::Infinite, |us| SideValue::Finite(ms(us)))
 }

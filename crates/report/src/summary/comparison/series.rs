@@ -1,4 +1,4 @@
-//! What observers saw of each target in a phase: mean and highest value of each series, what moved most first.
+//! Observed series of each target in a phase: mean and highest value, the series that moved most first.
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,15 @@ use evidence::SeriesKey;
 use evidence::run::ReadError;
 use serde::Serialize;
 
-use super::costs::window;
-use super::{Difference, Measure, Swept, Value};
+use super::costs::covered_seconds;
+use super::{Difference, Measure, SideValue, TalliedSide};
 
-/// No target has more in a report; the archives have the rest.
-const MOST_OF_A_TARGET: usize = 100;
-/// What one side alone has, or what was 0 at the baseline, counts as if it had become so many times as much.
-const APPEARED: f64 = 20.0;
+/// The most series of one target in a report; the archives have all.
+const MAX_SERIES_PER_TARGET: usize = 100;
+/// The factor of a series that only one side has, or whose mean was 0 at the baseline.
+const APPEARED_FACTOR: f64 = 20.0;
 
-/// What was seen of a target in a phase.
+/// The observed series of a target in a phase.
 #[derive(Debug, Clone, Serialize)]
 pub struct TargetSeries {
     /// The target's name.
@@ -39,13 +39,13 @@ impl SeriesPair {
             Difference::Known { ratio: Some(ratio), .. } if *ratio > 0.0 => ratio.max(ratio.recip()),
             Difference::Known { difference, .. } if *difference == 0.0 => 1.0,
             Difference::Refused { .. } => 1.0,
-            _ => APPEARED,
+            _ => APPEARED_FACTOR,
         };
         self.mean.differences.iter().map(of).fold(1.0, f64::max)
     }
 }
 
-pub(super) fn of(sides: &[Swept<'_>], phase: &str) -> Result<Vec<TargetSeries>, ReadError> {
+pub(super) fn of(sides: &[TalliedSide<'_>], phase: &str) -> Result<Vec<TargetSeries>, ReadError> {
     let mut targets: BTreeMap<(bool, &str), Vec<&SeriesKey>> = BTreeMap::new();
     for key in sides.iter().flat_map(|side| side.side.run.series()) {
         let keys = targets.entry((&*key.target == SeriesKey::GENERATOR, &*key.target)).or_default();
@@ -60,7 +60,7 @@ pub(super) fn of(sides: &[Swept<'_>], phase: &str) -> Result<Vec<TargetSeries>, 
             series.extend(pair(sides, key, phase)?);
         }
         series.sort_by(|a: &SeriesPair, b| b.factor().total_cmp(&a.factor()));
-        series.truncate(MOST_OF_A_TARGET);
+        series.truncate(MAX_SERIES_PER_TARGET);
         if !series.is_empty() {
             all.push(TargetSeries { target: target.to_owned(), series });
         }
@@ -68,46 +68,54 @@ pub(super) fn of(sides: &[Swept<'_>], phase: &str) -> Result<Vec<TargetSeries>, 
     Ok(all)
 }
 
-/// None where no side has it in the phase.
-fn pair(sides: &[Swept<'_>], key: &SeriesKey, phase: &str) -> Result<Option<SeriesPair>, ReadError> {
-    let levels: Vec<Option<(f64, f64)>> =
+/// The series over all sides; none where no side has it in the phase.
+fn pair(sides: &[TalliedSide<'_>], key: &SeriesKey, phase: &str) -> Result<Option<SeriesPair>, ReadError> {
+    let levels: Vec<Option<MeanAndMax>> =
         sides.iter().map(|side| level(side, key, phase)).collect::<Result<_, _>>()?;
     let name = if key.part.is_empty() { key.name.to_string() } else { format!("{} {}", key.name, key.part) };
-    let measure = |pick: fn(&(f64, f64)) -> f64| {
-        let values = levels.iter().map(|level| Value::of(level.as_ref().map(pick))).collect();
-        Measure::of((&name, &key.unit), values, &|_| Vec::new())
+    let measure = |pick: fn(&MeanAndMax) -> f64| {
+        let values = levels.iter().map(|level| SideValue::of(level.as_ref().map(pick))).collect();
+        Measure::of(&name, &key.unit, values)
     };
-    let pair = SeriesPair { mean: measure(|level| level.0), max: measure(|level| level.1) };
+    let pair = SeriesPair { mean: measure(|level| level.mean), max: measure(|level| level.max) };
     Ok(pair.mean.is_measured().then_some(pair))
 }
 
-/// Mean and highest value of the series in the phase.
-fn level(side: &Swept<'_>, key: &SeriesKey, phase: &str) -> Result<Option<(f64, f64)>, ReadError> {
-    let Some(window) = window(side, phase) else { return Ok(None) };
-    let samples = side.side.run.samples(key, window)?;
+/// Mean and highest value of samples.
+struct MeanAndMax {
+    mean: f64,
+    max: f64,
+}
+
+/// The series in the phase; none without samples.
+fn level(side: &TalliedSide<'_>, key: &SeriesKey, phase: &str) -> Result<Option<MeanAndMax>, ReadError> {
+    let Some(seconds) = covered_seconds(side, phase) else { return Ok(None) };
+    let samples = side.side.run.samples(key, seconds)?;
     let values = || samples.iter().map(|sample| sample.value).filter(|value| value.is_finite());
     let count = values().count();
-    Ok((count > 0)
-        .then(|| (values().sum::<f64>() / count as f64, values().fold(f64::NEG_INFINITY, f64::max))))
+    Ok((count > 0).then(|| MeanAndMax {
+        mean: values().sum::<f64>() / count as f64,
+        max: values().fold(f64::NEG_INFINITY, f64::max),
+    }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn factor(values: [Value; 2]) -> f64 {
-        let measure = Measure::of(("x", "1"), values.to_vec(), &|_| Vec::new());
+    fn factor(values: [SideValue; 2]) -> f64 {
+        let measure = Measure::of("x", "1", values.to_vec());
         SeriesPair { mean: measure.clone(), max: measure }.factor()
     }
 
     #[test]
-    fn falls_count_as_much_as_rises_and_what_appears_counts_much() {
-        let finite = Value::Finite;
+    fn a_fall_counts_as_much_as_a_rise_and_a_new_series_counts_as_a_large_factor() {
+        let finite = SideValue::Finite;
         assert!((factor([finite(10.0), finite(40.0)]) - 4.0).abs() < 1e-9);
         assert!((factor([finite(40.0), finite(10.0)]) - 4.0).abs() < 1e-9);
         assert!((factor([finite(0.0), finite(0.0)]) - 1.0).abs() < 1e-9);
-        for appeared in [[finite(0.0), finite(1.0)], [Value::Missing, finite(1.0)]] {
-            assert!((factor(appeared) - APPEARED).abs() < 1e-9);
+        for appeared in [[finite(0.0), finite(1.0)], [SideValue::Missing, finite(1.0)]] {
+            assert!((factor(appeared) - APPEARED_FACTOR).abs() < 1e-9);
         }
     }
 }

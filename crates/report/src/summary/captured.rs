@@ -1,44 +1,44 @@
-//! Profiles that were captured in a run, each with what was completed in its very window.
+//! Profiles captured in a run, each with the requests that ended in its window.
 
 use ::profile::{CallTree, Top, TopOptions, View, ViewOptions, read, since, top};
 use evidence::run::{ReadError, completed};
 use evidence::{Profile, ProfileKind, Run, Sampling};
 use serde::Serialize;
 
-/// The functions that are listed.
+/// The most functions that are listed.
 const MOST_ROWS: usize = 20;
 
 /// One profile of a window.
 #[derive(Debug, Clone, Serialize)]
-pub struct Profiled {
+pub struct CapturedProfile {
     /// The target's name.
     pub target: String,
-    /// Of what: `cpu`, `heap`, `goroutine`, `mutex` or `block`.
+    /// Its kind: `cpu`, `heap`, `goroutine`, `mutex` or `block`.
     pub kind: String,
-    /// What in the plan asked for it.
+    /// The mark in the plan that requested it.
     pub mark: String,
-    /// The second of the run in which its window begins.
+    /// The second of the run in which its window starts.
     pub begin_s: u32,
     /// The second in which it ends.
     pub end_s: u32,
-    /// Whether samples were taken for it: `on`, `off` or `unknown`.
+    /// Whether sampling was on: `on`, `off` or `unknown`.
     pub sampling: String,
-    /// Requests that ended well in the window: what a cost per request is divided by.
+    /// Requests that succeeded in the window; costs per request are divided by it.
     pub ok: u64,
-    /// Requests that did not.
+    /// Requests that failed in the window.
     pub failed: u64,
-    /// The functions that cost most; none when the profile cannot be read.
+    /// The most expensive functions; none when the profile cannot be read.
     pub top: Option<Top>,
     /// All stacks, for the flame graph.
     #[serde(skip)]
     pub tree: Option<CallTree>,
-    /// Why it cannot be read, or what must be known of it.
+    /// Why it cannot be read, or a remark on how it was sampled.
     pub remark: Option<String>,
 }
 
-impl Profiled {
-    /// What one request that ended well cost, in the unit of [`Profiled::top`]. A state costs nothing, and what was not
-    /// sampled is not known.
+impl CapturedProfile {
+    /// The cost per successful request, in the unit of [`CapturedProfile::top`]; none of a state and of a profile that was
+    /// not sampled.
     pub fn per_request(&self) -> Option<f64> {
         let top = self.top.as_ref().filter(|top| !top.kind.is_state())?;
         (self.ok > 0 && self.sampling != Sampling::Off.to_string()).then(|| top.total as f64 / self.ok as f64)
@@ -50,22 +50,26 @@ impl Profiled {
     }
 }
 
-/// Every profile of a window; what was taken at a window's beginning goes into that of the window.
-pub(super) fn of(run: &dyn Run) -> Result<Vec<Profiled>, ReadError> {
+/// Every profile of a window. A snapshot taken at the start of a window is subtracted from the profile at its end.
+pub(super) fn of(run: &dyn Run) -> Result<Vec<CapturedProfile>, ReadError> {
     let captured = run.profiles()?;
     let windows = captured.iter().filter(|profile| profile.begin < profile.end);
-    windows.map(|profile| one(run, profile, &captured)).collect()
+    windows.map(|profile| captured_profile(run, profile, &captured)).collect()
 }
 
-fn one(run: &dyn Run, profile: &Profile, captured: &[Profile]) -> Result<Profiled, ReadError> {
+fn captured_profile(
+    run: &dyn Run,
+    profile: &Profile,
+    captured: &[Profile],
+) -> Result<CapturedProfile, ReadError> {
     let (begin_s, end_s) = (profile.begin.second(), profile.end.second());
     let counts = completed(run, &(begin_s..end_s))?;
-    let (looked, remark) = match look(profile, captured) {
-        Ok(looked) => (Some(looked), not_sampled(profile.sampling)),
+    let (parsed, remark) = match parse(profile, captured) {
+        Ok(parsed) => (Some(parsed), sampling_remark(profile.sampling)),
         Err(why) => (None, Some(why)),
     };
-    let (top, tree) = looked.unzip();
-    Ok(Profiled {
+    let (top, tree) = parsed.unzip();
+    Ok(CapturedProfile {
         target: profile.target.clone(),
         kind: profile.kind.to_string(),
         mark: profile.mark.clone(),
@@ -80,20 +84,20 @@ fn one(run: &dyn Run, profile: &Profile, captured: &[Profile]) -> Result<Profile
     })
 }
 
-fn not_sampled(sampling: Sampling) -> Option<String> {
+fn sampling_remark(sampling: Sampling) -> Option<String> {
     match sampling {
         Sampling::On => None,
         Sampling::Off => Some(
-            "sampling was off at the target: this says nothing, not even that there is nothing".to_owned(),
+            "sampling was off at the target: an empty profile does not show that nothing happened".to_owned(),
         ),
         Sampling::Unknown => Some(
-            "the target does not tell whether it took samples: if there is nothing here, nothing is known"
+            "the target does not report whether sampling was on: an empty profile does not show that nothing happened"
                 .to_owned(),
         ),
     }
 }
 
-fn look(profile: &Profile, captured: &[Profile]) -> Result<(Top, CallTree), String> {
+fn parse(profile: &Profile, captured: &[Profile]) -> Result<(Top, CallTree), String> {
     let mut whole = read(&profile.bytes).map_err(|error| format!("it cannot be read: {error}"))?;
     let sample_type = match profile.kind {
         ProfileKind::Heap => Some("alloc_space"),
@@ -106,8 +110,9 @@ fn look(profile: &Profile, captured: &[Profile]) -> Result<(Top, CallTree), Stri
                 && (start.begin, start.end) == (profile.begin, profile.begin)
         };
         let start =
-            captured.iter().find(is_start).ok_or("what it was at the beginning of its window is missing")?;
-        let start = read(&start.bytes).map_err(|error| format!("its beginning cannot be read: {error}"))?;
+            captured.iter().find(is_start).ok_or("the snapshot at the start of its window is missing")?;
+        let start = read(&start.bytes)
+            .map_err(|error| format!("the snapshot at the start of its window cannot be read: {error}"))?;
         whole = since(&start, &whole).map_err(|error| error.to_string())?;
     }
     let view =

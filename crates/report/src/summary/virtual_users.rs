@@ -1,4 +1,4 @@
-//! How many virtual users an open scenario needed, and how many it had.
+//! How many virtual users an open scenario needed, used and was allowed.
 
 use std::collections::BTreeMap;
 
@@ -7,63 +7,61 @@ use evidence::{Histogram, Run, SeriesKey};
 use serde::Serialize;
 use workload::{Scenario, Workload};
 
-use super::sweep::Sweep;
+use super::tally::RunTally;
 use crate::number;
 
-/// The virtual users of an open scenario, which the plan does not ask for: its arrivals do.
+/// The virtual users of an open scenario. The plan sets its arrivals, not its virtual users.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct VirtualUsers {
-    /// Its highest rate × the mean time of its iterations: how many are under way at once on average (Little, "A
+    /// The scenario's highest rate × the mean time of its iterations: how many are active at once on average (Little, "A
     /// Proof for the Queuing Formula: L = λW", Operations Research 9, 1961); none where no iteration ended.
     pub needed: Option<f64>,
-    /// No more were under way at once; none where nobody watched. With several loops it is the sum of what each
-    /// had at most in the same second.
+    /// The most that were active at once; none where they were not counted. With several loops it is the sum of their
+    /// maxima in the same second.
     pub used_at_most: Option<f64>,
-    /// How many it may have.
+    /// How many the scenario may use.
     pub cap: u32,
 }
 
 impl VirtualUsers {
-    /// As a sentence's end: what follows the scenario's name.
+    /// As the end of a sentence that begins with the scenario's name.
     pub(crate) fn in_words(&self) -> String {
-        let needed = self.needed.map(|n| format!("needed about {} virtual users (Little)", about(n)));
+        let needed = self
+            .needed
+            .map(|n| format!("needed about {} virtual users (Little's law)", number::significant(n, 2)));
         let used = self.used_at_most.map(|n| format!("used at most {}", number::count(n as u64)));
         let words: Vec<_> = needed.into_iter().chain(used).collect();
-        format!("{} of a cap of {}", words.join(", "), number::count(u64::from(self.cap)))
+        format!("{} of {} allowed", words.join(", "), number::count(u64::from(self.cap)))
     }
 }
 
-/// A number of virtual users: whole from ten on.
-fn about(users: f64) -> String {
-    if users >= 10.0 { number::count(users.round() as u64) } else { number::significant(users, 2) }
-}
-
-/// The virtual users of each open scenario that was watched, by its name.
+/// The virtual users of each open scenario where they were counted, by the scenario's name.
 pub(super) fn of(
     run: &dyn Run,
     workload: &Workload,
-    sweep: &Sweep,
+    tally: &RunTally,
 ) -> Result<BTreeMap<String, VirtualUsers>, ReadError> {
-    let mut users = BTreeMap::new();
+    let mut by_scenario = BTreeMap::new();
     for scenario in workload.scenarios.iter().filter(|s| s.executor.is_open()) {
         let used_at_most = used_at_most(run, &scenario.name)?;
-        let needed = needed(scenario, sweep);
-        let is_known = used_at_most.is_some();
-        let its = VirtualUsers { needed, used_at_most, cap: scenario.max_vus };
-        users.extend(is_known.then(|| (scenario.name.clone(), its)));
+        if used_at_most.is_some() {
+            let needed = needed(scenario, tally);
+            let users = VirtualUsers { needed, used_at_most, cap: scenario.max_vus };
+            by_scenario.insert(scenario.name.clone(), users);
+        }
     }
-    Ok(users)
+    Ok(by_scenario)
 }
 
-fn needed(scenario: &Scenario, sweep: &Sweep) -> Option<f64> {
+fn needed(scenario: &Scenario, tally: &RunTally) -> Option<f64> {
     let mut iterations = Histogram::new();
-    for (_, tally) in sweep.places.iter().filter(|(place, _)| *place.scenario == *scenario.name) {
-        iterations.merge(&tally.iteration);
+    for (_, counts) in tally.endpoints.iter().filter(|(key, _)| *key.scenario == *scenario.name) {
+        iterations.merge(&counts.iteration);
     }
     Some(scenario.executor.peak_rate() * iterations.mean_us()? / 1e6)
 }
 
-/// A loop's series is named after the scenario, and from the second loop on after both.
+/// The first loop's series is named after the scenario, that of each further loop after scenario and loop.
 fn used_at_most(run: &dyn Run, scenario: &str) -> Result<Option<f64>, ReadError> {
     let is_its = |series: &&SeriesKey| {
         let rest = series.part.strip_prefix(scenario);
@@ -85,16 +83,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_needed_used_and_allowed_is_one_sentence() {
+    fn virtual_users_needed_used_and_allowed_are_one_sentence() {
         let users = |needed, used_at_most| VirtualUsers { needed, used_at_most, cap: 1_200 }.in_words();
         assert_eq!(
             users(Some(3.12), Some(9.0)),
-            "needed about 3.1 virtual users (Little), used at most 9 of a cap of 1,200"
+            "needed about 3.1 virtual users (Little's law), used at most 9 of 1,200 allowed"
         );
         assert_eq!(
             users(Some(1_023.6), Some(1_190.0)),
-            "needed about 1,024 virtual users (Little), used at most 1,190 of a cap of 1,200"
+            "needed about 1,024 virtual users (Little's law), used at most 1,190 of 1,200 allowed"
         );
-        assert_eq!(users(None, Some(0.0)), "used at most 0 of a cap of 1,200");
+        assert_eq!(users(None, Some(0.0)), "used at most 0 of 1,200 allowed");
     }
 }

@@ -1,0 +1,108 @@
+//! Parts of a comparison as text, the same in every report.
+
+use evidence::ComparisonJudgement;
+
+use crate::number;
+use crate::profiles;
+use crate::summary::{
+    Difference, Header, LETTERS, MAX_SIDES, Measure, PhaseTable, ProfilePair, SeriesPair, SideValue,
+    TargetSeries,
+};
+
+/// A series whose mean moved by a smaller factor is left to reports with more space.
+const MOVED_FACTOR: f64 = 1.1;
+/// How many functions that moved are shown.
+const MAX_MOVERS: usize = 12;
+
+/// A side's letter.
+pub(super) fn letter(side: usize) -> &'static str {
+    LETTERS[side % MAX_SIDES]
+}
+
+/// The letters of several sides: `A, B`.
+pub(super) fn letters(sides: &[usize]) -> String {
+    sides.iter().map(|side| letter(*side)).collect::<Vec<_>>().join(", ")
+}
+
+/// The heads of the columns of a table: each side, then for each side but A the difference and the ratio.
+pub(super) fn heads(sides: usize) -> Vec<String> {
+    let values = (0..sides).map(|side| letter(side).to_owned());
+    let differences = (1..sides).flat_map(|side| {
+        let letter = letter(side);
+        [format!("{letter} − A"), format!("{letter} ÷ A")]
+    });
+    values.chain(differences).collect()
+}
+
+/// The plan, start, length and end of a run.
+pub(super) fn run_in_words(run: &Header) -> String {
+    let duration = number::duration(u64::from(run.seconds));
+    format!("{} · {} · {duration} · {}", run.name, run.started_at, run.end_in_words())
+}
+
+/// The length of a phase on each side.
+pub(super) fn phase_lengths(phase: &PhaseTable) -> Vec<String> {
+    let length = |covered_s: &Option<f64>| match covered_s {
+        Some(seconds) => format!("{} s", number::plain(*seconds)),
+        None => "absent".to_owned(),
+    };
+    phase.covered_s.iter().map(length).collect()
+}
+
+/// The sections that end a comparison: their heads and their sentences.
+pub(super) fn conclusions(judgement: &ComparisonJudgement) -> [(&'static str, &[String]); 3] {
+    [
+        ("What this comparison supports", &judgement.supports),
+        ("What it does not support", &judgement.does_not_support),
+        ("What would decide it", &judgement.would_settle),
+    ]
+}
+
+/// A value with its unit.
+pub(super) fn value(value: SideValue, unit: &str) -> String {
+    match value {
+        SideValue::Missing => number::NOT_MEASURED.to_owned(),
+        SideValue::Infinite => number::INFINITE.to_owned(),
+        SideValue::Finite(value) => number::with_unit(Some(value), unit),
+    }
+}
+
+/// A difference and a ratio: `+1.20 ms` and `1.31`.
+pub(super) fn difference(measure: &Measure, side: usize) -> [String; 2] {
+    let none = || number::NOT_MEASURED.to_owned();
+    match measure.differences.get(side.saturating_sub(1)) {
+        Some(Difference::Known { difference, ratio }) => {
+            let unit = if measure.unit == "%" { "pp" } else { &measure.unit };
+            let sign = if *difference > 0.0 { "+" } else { "" };
+            let ratio = number::or_not_measured(*ratio, |ratio| number::significant(ratio, 3));
+            [format!("{sign}{}", number::with_unit(Some(*difference), unit)), ratio]
+        }
+        Some(Difference::Refused { rules }) => ["refused".to_owned(), rules.join(", ")],
+        Some(Difference::Unknown) | None => [none(), none()],
+    }
+}
+
+/// Whether rules refuse the difference of a side.
+pub(super) fn is_refused(measure: &Measure, side: usize) -> bool {
+    matches!(measure.differences.get(side.saturating_sub(1)), Some(Difference::Refused { .. }))
+}
+
+/// At most `most` series of a target whose means moved by a tenth or more, furthest first; none of the generator.
+pub(super) fn moved(target: &TargetSeries, most: usize) -> Vec<&SeriesPair> {
+    let is_generator = target.target == evidence::SeriesKey::GENERATOR;
+    let moved = target.series.iter().filter(|pair| !is_generator && pair.factor() > MOVED_FACTOR);
+    moved.take(most).collect()
+}
+
+/// The title of a pair of profiles: `cpu of api at 15m: B against A`.
+pub(super) fn profile_title(pair: &ProfilePair) -> String {
+    format!("{} of {} at {}: {} against A", pair.kind, pair.target, pair.mark, letter(pair.side))
+}
+
+/// What moved between a pair of profiles, or why they cannot be compared.
+pub(super) fn profile_text(pair: &ProfilePair) -> String {
+    match &pair.moved {
+        Some(moved) => profiles::comparison(moved, MAX_MOVERS),
+        None => format!("Not compared: {}.\n", pair.note),
+    }
+}

@@ -1,0 +1,76 @@
+//! Samples of observed series, one value per bin of run time.
+
+use std::collections::BTreeSet;
+
+use evidence::run::ReadError;
+use evidence::{Run, SeriesKey};
+
+use super::bins::BinGrid;
+
+/// A series of one target over run time.
+#[derive(Debug, Clone)]
+pub struct BinnedSeries {
+    /// The target's name.
+    pub label: String,
+    /// One value per bin; none where nothing was measured.
+    pub values: Vec<Option<f64>>,
+}
+
+/// How the samples of one bin become one value.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Aggregation {
+    Mean,
+    Max,
+}
+
+/// Computes one value per bin.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Binning {
+    pub grid: BinGrid,
+    pub aggregation: Aggregation,
+}
+
+/// Every part of the series `name` of `target`.
+pub(super) fn parts<'a>(run: &'a dyn Run, name: &str, target: &str) -> Vec<&'a SeriesKey> {
+    run.series().iter().filter(|s| &*s.name == name && &*s.target == target).collect()
+}
+
+impl Binning {
+    /// The series `name` of each target that has it, the generator last.
+    pub(super) fn by_target(self, run: &dyn Run, name: &str) -> Result<Vec<BinnedSeries>, ReadError> {
+        let named = run.series().iter().filter(|s| &*s.name == name);
+        let targets: BTreeSet<(bool, &str)> =
+            named.map(|s| (&*s.target == SeriesKey::GENERATOR, &*s.target)).collect();
+        let series = |(_, target): &(bool, &str)| {
+            Ok(BinnedSeries { label: (*target).to_owned(), values: self.values(run, name, target)? })
+        };
+        targets.iter().map(series).collect()
+    }
+
+    /// One value per bin, summed over the parts of the series. The samples of each part are aggregated first, so that
+    /// parts sampled at different moments do not count twice.
+    pub(super) fn values(
+        self,
+        run: &dyn Run,
+        name: &str,
+        target: &str,
+    ) -> Result<Vec<Option<f64>>, ReadError> {
+        let mut sums: Vec<Option<f64>> = vec![None; self.grid.bins()];
+        for key in parts(run, name, target) {
+            let mut by_bin: Vec<Vec<f64>> = vec![Vec::new(); self.grid.bins()];
+            for sample in run.samples(key, run.whole())? {
+                if let Some(values) = by_bin.get_mut(self.grid.bin(sample.at.second())) {
+                    values.push(sample.value);
+                }
+            }
+            for (sum, values) in sums.iter_mut().zip(by_bin).filter(|(_, values)| !values.is_empty()) {
+                let value = match self.aggregation {
+                    Aggregation::Mean => values.iter().sum::<f64>() / values.len() as f64,
+                    Aggregation::Max => values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+                };
+                *sum = Some(sum.unwrap_or(0.0) + value);
+            }
+        }
+        Ok(sums)
+    }
+}

@@ -1,0 +1,91 @@
+//! Counts over run time, in at most [`MAX_BINS`] bins of whole seconds.
+
+use evidence::{Metric, Outcome};
+
+/// The most points a line of a plot has.
+const MAX_BINS: u32 = 300;
+
+/// How a run is divided into bins.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BinGrid {
+    /// Seconds per bin.
+    pub bin_s: u32,
+    /// Seconds of the run.
+    pub seconds: u32,
+}
+
+impl BinGrid {
+    fn of(seconds: u32) -> BinGrid {
+        BinGrid { bin_s: seconds.div_ceil(MAX_BINS).max(1), seconds }
+    }
+
+    /// How many bins there are.
+    pub(super) fn bins(self) -> usize {
+        self.seconds.div_ceil(self.bin_s) as usize
+    }
+
+    /// The index of the bin that contains a second.
+    pub(super) fn bin(self, second: u32) -> usize {
+        (second / self.bin_s) as usize
+    }
+
+    /// Add to the bin that contains `second`. Evidence after the last second of a run cannot come from a sound archive
+    /// and is ignored.
+    pub(super) fn add(self, bins: &mut [u64], second: u32, n: u64) {
+        if let Some(sum) = bins.get_mut(self.bin(second)) {
+            *sum += n;
+        }
+    }
+}
+
+/// Sums per bin.
+#[derive(Debug)]
+pub(super) struct Bins {
+    pub grid: BinGrid,
+    pub scheduled: Vec<u64>,
+    pub started: Vec<u64>,
+    pub dropped: Vec<u64>,
+    pub ok: Vec<u64>,
+    pub failed: Vec<u64>,
+}
+
+impl Bins {
+    pub(super) fn of(seconds: u32) -> Bins {
+        let grid = BinGrid::of(seconds);
+        let empty = vec![0; grid.bins()];
+        Bins {
+            grid,
+            scheduled: empty.clone(),
+            started: empty.clone(),
+            dropped: empty.clone(),
+            ok: empty.clone(),
+            failed: empty,
+        }
+    }
+
+    pub(super) fn add_responses(&mut self, second: u32, outcome: Outcome, n: u64) {
+        let bins = match outcome {
+            Outcome::Ok => &mut self.ok,
+            Outcome::Cancelled => return,
+            _ => &mut self.failed,
+        };
+        self.grid.add(bins, second, n);
+    }
+
+    pub(super) fn add_count(&mut self, metric: Metric, second: u32, n: u64) {
+        let bins = match metric {
+            Metric::Scheduled => &mut self.scheduled,
+            Metric::Started => &mut self.started,
+            Metric::DroppedCap | Metric::DroppedLate => &mut self.dropped,
+            _ => return,
+        };
+        self.grid.add(bins, second, n);
+    }
+
+    /// Sums as rates per second. The last bin may be shorter than the others.
+    pub(super) fn rates(&self, sums: &[u64]) -> Vec<f64> {
+        let BinGrid { bin_s, seconds } = self.grid;
+        let length = |bin: usize| f64::from((seconds - bin as u32 * bin_s).min(bin_s).max(1));
+        sums.iter().enumerate().map(|(bin, n)| *n as f64 / length(bin)).collect()
+    }
+}

@@ -1,0 +1,242 @@
+//! One pass over a run's keys, which every table and plot is made from.
+
+use std::collections::BTreeMap;
+
+use evidence::key::{Key, KeyId, Name};
+use evidence::run::ReadError;
+use evidence::{Histogram, Metric, Outcome, Run, RunEnd};
+
+use super::bins::Bins;
+use super::counts::{Arrivals, Check, Outcomes};
+use super::phases::PhaseSums;
+use super::streams::StreamTally;
+use super::{Connections, Generator, Times};
+
+/// The key of a row: one endpoint of a scenario in one phase.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct EndpointKey {
+    pub phase: Name,
+    pub scenario: Name,
+    pub endpoint: Name,
+}
+
+/// What was counted of one endpoint in one phase.
+#[derive(Debug, Default)]
+pub(super) struct EndpointTally {
+    pub arrivals: Option<Arrivals>,
+    pub outcomes: Outcomes,
+    pub iterations_done: Option<u64>,
+    pub iterations_cancelled: Option<u64>,
+    pub bytes_in: Option<u64>,
+    pub bytes_out: Option<u64>,
+    /// Response times of successes.
+    pub response: Histogram,
+    /// Service times of successes.
+    pub service: Histogram,
+    pub iteration: Histogram,
+    /// Phases of requests with a complete response.
+    pub phases: PhaseSums,
+    pub streams: StreamTally,
+}
+
+/// A check of an endpoint.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct CheckKey {
+    scenario: Name,
+    endpoint: Name,
+    name: Name,
+}
+
+/// How many responses passed and failed a check.
+#[derive(Debug, Default)]
+struct CheckCounts {
+    passed: u64,
+    failed: u64,
+}
+
+/// How long opening the connections to one target took.
+#[derive(Debug, Default)]
+struct ConnectionTimes {
+    connecting: Histogram,
+    tls_handshaking: Histogram,
+}
+
+/// The result of one pass over the keys of a run.
+#[derive(Debug)]
+pub(super) struct RunTally {
+    pub endpoints: BTreeMap<EndpointKey, EndpointTally>,
+    pub bins: Bins,
+    checks: BTreeMap<CheckKey, CheckCounts>,
+    connections: BTreeMap<Name, ConnectionTimes>,
+    start_lag: Histogram,
+    loop_stall: Histogram,
+    bytes_in: Option<u64>,
+    bytes_out: Option<u64>,
+}
+
+pub(super) fn of(run: &dyn Run) -> Result<RunTally, ReadError> {
+    let mut tally = RunTally {
+        endpoints: BTreeMap::new(),
+        bins: Bins::of(run.seconds()),
+        checks: BTreeMap::new(),
+        connections: BTreeMap::new(),
+        start_lag: Histogram::new(),
+        loop_stall: Histogram::new(),
+        bytes_in: None,
+        bytes_out: None,
+    };
+    for (id, key) in run.keys() {
+        tally.add(run, *id, key)?;
+    }
+    Ok(tally)
+}
+
+impl RunTally {
+    fn add(&mut self, run: &dyn Run, id: KeyId, key: &Key) -> Result<(), ReadError> {
+        let is_success = key.outcome.is_none_or(|outcome| outcome == Outcome::Ok);
+        let histogram = || run.histogram(id, run.whole());
+        match key.metric {
+            Metric::StartLag => self.start_lag.merge(&histogram()?),
+            Metric::LoopStall => self.loop_stall.merge(&histogram()?),
+            Metric::ResponseTime => self.response_times(run, id, key)?,
+            Metric::ServiceTime if is_success => self.endpoint(key).service.merge(&histogram()?),
+            Metric::FirstMessageTime if is_success => self.endpoint(key).streams.first.merge(&histogram()?),
+            Metric::ServiceTime | Metric::FirstMessageTime => {}
+            Metric::Connecting => self.connection(key).connecting.merge(&histogram()?),
+            Metric::TlsHandshaking => self.connection(key).tls_handshaking.merge(&histogram()?),
+            Metric::IterationTime => self.endpoint(key).iteration.merge(&histogram()?),
+            _ => self.counter(key, run.counts(id, run.whole())?),
+        }
+        Ok(())
+    }
+
+    fn endpoint(&mut self, key: &Key) -> &mut EndpointTally {
+        let key = EndpointKey {
+            phase: key.phase.clone(),
+            scenario: key.scenario.clone(),
+            endpoint: key.endpoint.clone(),
+        };
+        self.endpoints.entry(key).or_default()
+    }
+
+    fn connection(&mut self, key: &Key) -> &mut ConnectionTimes {
+        self.connections.entry(tag(key, "target")).or_default()
+    }
+
+    fn check(&mut self, key: &Key) -> &mut CheckCounts {
+        let key = CheckKey {
+            scenario: key.scenario.clone(),
+            endpoint: key.endpoint.clone(),
+            name: tag(key, "check"),
+        };
+        self.checks.entry(key).or_default()
+    }
+
+    fn response_times(&mut self, run: &dyn Run, id: KeyId, key: &Key) -> Result<(), ReadError> {
+        let outcome = key.outcome.unwrap_or(Outcome::Ok);
+        for (second, histogram) in run.histograms(id, run.whole())? {
+            self.bins.add_responses(second, outcome, histogram.count());
+            let endpoint = self.endpoint(key);
+            *endpoint.outcomes.by_outcome.entry(outcome).or_default() += histogram.count();
+            if outcome == Outcome::Ok {
+                endpoint.response.merge(&histogram);
+            }
+        }
+        Ok(())
+    }
+
+    fn counter(&mut self, key: &Key, counts: Vec<(u32, u64)>) {
+        for (second, value) in &counts {
+            self.bins.add_count(key.metric, *second, *value);
+        }
+        let total: u64 = counts.iter().map(|(_, value)| value).sum();
+        let add = |to: &mut Option<u64>| *to = Some(to.unwrap_or(0) + total);
+        match key.metric {
+            Metric::Scheduled => self.endpoint(key).arrivals_mut().scheduled += total,
+            Metric::Started => self.endpoint(key).arrivals_mut().started += total,
+            Metric::DroppedCap => self.endpoint(key).arrivals_mut().dropped_cap += total,
+            Metric::DroppedLate => self.endpoint(key).arrivals_mut().dropped_late += total,
+            Metric::IterationsDone => add(&mut self.endpoint(key).iterations_done),
+            Metric::IterationsCancelled => add(&mut self.endpoint(key).iterations_cancelled),
+            Metric::Requests => add(&mut self.endpoint(key).outcomes.requests),
+            Metric::MessagesIn => self.endpoint(key).streams.received += total,
+            Metric::MessagesOut => self.endpoint(key).streams.sent += total,
+            Metric::BytesIn => {
+                add(&mut self.bytes_in);
+                add(&mut self.endpoint(key).bytes_in);
+            }
+            Metric::BytesOut => {
+                add(&mut self.bytes_out);
+                add(&mut self.endpoint(key).bytes_out);
+            }
+            Metric::BlockedNs
+            | Metric::ConnectingNs
+            | Metric::TlsHandshakingNs
+            | Metric::SendingNs
+            | Metric::WaitingNs
+            | Metric::ReceivingNs => self.endpoint(key).phases.add(key.metric, total),
+            Metric::CheckPassed => self.check(key).passed += total,
+            Metric::CheckFailed => self.check(key).failed += total,
+            _ => {}
+        }
+    }
+
+    /// Outcomes of the whole run.
+    pub(super) fn outcomes(&self) -> Outcomes {
+        let mut all = Outcomes::default();
+        for endpoint in self.endpoints.values() {
+            all.add(&endpoint.outcomes);
+        }
+        all
+    }
+
+    /// Arrivals of the whole run.
+    pub(super) fn arrivals(&self) -> Option<Arrivals> {
+        self.endpoints.values().filter_map(|endpoint| endpoint.arrivals).reduce(Arrivals::plus)
+    }
+
+    /// The counts of every check.
+    pub(super) fn checks(&self) -> Vec<Check> {
+        let check = |(key, counts): (&CheckKey, &CheckCounts)| Check {
+            scenario: key.scenario.to_string(),
+            endpoint: key.endpoint.to_string(),
+            name: key.name.to_string(),
+            passed: counts.passed,
+            failed: counts.failed,
+        };
+        self.checks.iter().map(check).collect()
+    }
+
+    /// The connections that were opened to each target.
+    pub(super) fn connections(&self) -> Vec<Connections> {
+        let connections = |(target, times): (&Name, &ConnectionTimes)| Connections {
+            target: target.to_string(),
+            connecting: Times::of(&times.connecting),
+            tls_handshaking: Times::of(&times.tls_handshaking),
+        };
+        self.connections.iter().map(connections).collect()
+    }
+
+    /// Numbers of the generator itself.
+    pub(super) fn generator(&self, end: Option<&RunEnd>) -> Generator {
+        Generator {
+            start_lag: Times::of(&self.start_lag),
+            loop_stall: Times::of(&self.loop_stall),
+            bytes_in: self.bytes_in,
+            bytes_out: self.bytes_out,
+            folded_ticks: end.map(|e| e.folded_ticks),
+            folded_endpoints: end.map(|e| e.folded_endpoints),
+        }
+    }
+}
+
+/// The value of a key's tag; empty without it.
+fn tag(key: &Key, name: &str) -> Name {
+    key.tags.get(name).cloned().unwrap_or_else(|| "".into())
+}
+
+impl EndpointTally {
+    fn arrivals_mut(&mut self) -> &mut Arrivals {
+        self.arrivals.get_or_insert_default()
+    }
+}

@@ -1,0 +1,62 @@
+//! The table of the endpoints of one phase.
+
+use super::line::Tone;
+use super::table::{Cell, Column, Table};
+use crate::number;
+use crate::summary::{Row, Times, quantile_text};
+
+const COLUMNS: [Column; 12] = [
+    Column { head: "dropped", rank: 5 },
+    Column { head: "requests", rank: 0 },
+    Column { head: "done/s", rank: 6 },
+    Column { head: "failed", rank: 0 },
+    Column { head: "avg", rank: 9 },
+    Column { head: "p50", rank: 2 },
+    Column { head: "p90", rank: 8 },
+    Column { head: "p95", rank: 0 },
+    Column { head: "p99", rank: 1 },
+    Column { head: "max", rank: 3 },
+    Column { head: "svc p50", rank: 11 },
+    Column { head: "svc p95", rank: 10 },
+];
+
+/// The table of `rows`. Where several scenarios have an endpoint of one name, its label includes the scenario.
+pub(super) fn table<'a>(rows: impl Iterator<Item = &'a Row>) -> Table {
+    let rows: Vec<&Row> = rows.collect();
+    let is_one_of_several = |row: &Row| rows.iter().filter(|r| r.label() == row.label()).count() > 1;
+    let label = |row: &Row| match is_one_of_several(row) {
+        true => format!("{} / {}", row.scenario, row.label()),
+        false => row.label().to_owned(),
+    };
+    let cells = |row: &&Row| (label(row), cells(row));
+    Table { label: "endpoint", columns: COLUMNS.to_vec(), rows: rows.iter().map(cells).collect() }
+}
+
+fn cells(row: &Row) -> Vec<Cell> {
+    let outcomes = &row.outcomes;
+    let warn = |text: String, n: u64| Cell { text, tone: if n > 0 { Tone::Bad } else { Tone::Normal } };
+    let dropped = row.arrivals.map(|a| a.dropped());
+    let times = if row.has_requests() { &row.response_time } else { &row.iteration_time };
+    let mut cells = vec![
+        warn(number::count_or_none(dropped), dropped.unwrap_or(0)),
+        Cell::plain(number::count_or_none(outcomes.requests)),
+        Cell::plain(number::rate_or_none(row.completed_per_s)),
+        warn(number::share(outcomes.failed(), outcomes.completed()), outcomes.failed()),
+    ];
+    cells.extend(quantiles(times).map(Cell::plain));
+    let service = &row.service_time;
+    cells.push(Cell::plain(number::time_or_none(service.p50_ms)));
+    cells.push(Cell::plain(quantile_text(service, 0.95, service.p95_ms)));
+    cells
+}
+
+fn quantiles(times: &Times) -> [String; 6] {
+    [
+        number::time_or_none(times.avg_ms),
+        number::time_or_none(times.p50_ms),
+        quantile_text(times, 0.90, times.p90_ms),
+        quantile_text(times, 0.95, times.p95_ms),
+        quantile_text(times, 0.99, times.p99_ms),
+        number::time_or_none(times.max_ms),
+    ]
+}
