@@ -1,5 +1,5 @@
-//! Compiles the `.proto` file in process, so that a build needs no protoc, and writes the descriptors for reflection: of
-//! the service under its own package and under the older package that some clients still use.
+//! Compiles the `.proto` file in process, so that a build needs no protoc, and writes the descriptors for reflection:
+//! of the service under its own package and under the older package that some clients still use.
 
 use std::path::Path;
 

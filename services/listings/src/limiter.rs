@@ -1,6 +1,6 @@
-//! The rate limiter: it bounds how often each caller calls each rpc in any minute, counted in this process or, for several
-//! replicas, in Redis. When Redis does not answer, calls are admitted or refused according to the settings, and both are
-//! counted.
+//! The rate limiter: it bounds how often each caller calls each rpc in any minute, counted in this process or, for
+//! several replicas, in Redis. When Redis does not answer, calls are admitted or refused according to the settings, and
+//! both are counted.
 
 mod local;
 mod settings;

@@ -151,7 +151,8 @@ impl Listing {
         words_of([self.title.as_str(), self.description.as_deref().unwrap_or_default()])
     }
 
-    /// Its storefront and its contribution to the statistics there; `None` without a storefront, or when it was deleted.
+    /// Its storefront and its contribution to the statistics there; `None` without a storefront, or when it was
+    /// deleted.
     #[must_use]
     pub fn contribution(&self) -> Option<(i64, StorefrontStats)> {
         if self.deleted_at.is_some() {

@@ -212,8 +212,8 @@ const ADD_TEXT: &str = "
         redis.call('HSET', KEYS[1], 'f' .. ARGV[1], ARGV[3])
     end
     return 1";
-/// Discards the answers of the keys and gives the keys a closing token, with which no answer can be added. Arguments: the
-/// closing token, milliseconds until it expires.
+/// Discards the answers of the keys and gives the keys a closing token, with which no answer can be added. Arguments:
+/// the closing token, milliseconds until it expires.
 const CLOSE_TEXT: &str = "
     for _, key in ipairs(KEYS) do
         redis.call('DEL', key)
@@ -230,8 +230,8 @@ const OPEN_TEXT: &str = "
         end
     end
     return 1";
-/// The sliding window of `limiter::window`, by the clock of Redis. Calls counted in the future, before the clock was set
-/// back, count as of now. Arguments: calls in a window, milliseconds of a step, steps. Returns 0, or after how many
+/// The sliding window of `limiter::window`, by the clock of Redis. Calls counted in the future, before the clock was
+/// set back, count as of now. Arguments: calls in a window, milliseconds of a step, steps. Returns 0, or after how many
 /// milliseconds another call will be admitted.
 const COUNT_CALL_TEXT: &str = "
     local time = redis.call('TIME')

@@ -1,4 +1,5 @@
-//! What a cached answer depends on. Each answer depends on one scope; each write invalidates every scope that it affects.
+//! What a cached answer depends on. Each answer depends on one scope; each write invalidates every scope that it
+//! affects.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! Statistics over a storefront's products. They are stored, and every write updates them in its own transaction: reading
-//! them costs one row, whatever the number of products.
+//! Statistics over a storefront's products. They are stored, and every write updates them in its own transaction:
+//! reading them costs one row, whatever the number of products.
 
 use std::ops::{Add, Sub};
 

@@ -1,8 +1,8 @@
 //! The store: listings, images, favourites, stock and the statistics over them. There are two stores with the same
 //! behaviour: `write` decides what a write changes, on rows that the store has loaded, and the store persists it.
 //!
-//! A write is answered after its transaction is durable and the caches are invalidated. A read sees every write that was
-//! answered before the read began. Start at [`Store::open`].
+//! A write is answered after its transaction is durable and the caches are invalidated. A read sees every write that
+//! was answered before the read began. Start at [`Store::open`].
 
 #[cfg(feature = "faults")]
 mod faults;

@@ -104,8 +104,8 @@ impl ViewCounter {
     }
 }
 
-/// The views that were certainly not written. After a commit without an answer the outcome is unknown; its views are not
-/// counted again, so that no view counts twice.
+/// The views that were certainly not written. After a commit without an answer the outcome is unknown; its views are
+/// not counted again, so that no view counts twice.
 fn unwritten<'a>(error: &WriteError, part: &'a [ViewCount]) -> &'a [ViewCount] {
     match error {
         WriteError::Store(StoreError::Slow) => &[],

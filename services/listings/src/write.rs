@@ -1,6 +1,6 @@
-//! Writes and their outcomes. Pure: a write is decided on rows that the store has loaded and locked. All that it changes
-//! elsewhere (storefront statistics, counts, search entries, cache scopes to invalidate) is derived from the rows before
-//! and after, so that no write can omit any of it.
+//! Writes and their outcomes. Pure: a write is decided on rows that the store has loaded and locked. All that it
+//! changes elsewhere (storefront statistics, counts, search entries, cache scopes to invalidate) is derived from the
+//! rows before and after, so that no write can omit any of it.
 
 mod changes;
 mod favorites;

@@ -1,9 +1,9 @@
 //! The cache in the process, for a store that only this process writes.
 //!
 //! On a miss a reader gets the scope's version before it queries the store, and may add the answer only while the scope
-//! still has that version. A write removes the scopes that it affects after its commit and before it is answered; the next
-//! look-up creates the scope with a new version. So an answer that was read before a write is never added after it, and
-//! no read that begins after a write was answered finds an older answer.
+//! still has that version. A write removes the scopes that it affects after its commit and before it is answered; the
+//! next look-up creates the scope with a new version. So an answer that was read before a write is never added after
+//! it, and no read that begins after a write was answered finds an older answer.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasher, RandomState};

@@ -1,24 +1,24 @@
 //! The cache in Redis, for several replicas on one database. No read that begins after a write was answered, on any
-//! replica, finds an answer from before the write; this also holds while Redis does not answer, and after it has restarted
-//! empty or from an old file.
+//! replica, finds an answer from before the write; this also holds while Redis does not answer, and after it has
+//! restarted empty or from an old file.
 //!
 //! *Fill tokens.* Each scope is one hash in Redis with a token and the answers that depend on the scope. A reader that
-//! misses gets the token before it queries the database, and adds the answer only while the scope still has that token. A
-//! write *closes* the scopes that it affects before its commit: their answers are deleted, and until a scope is opened,
-//! none can be added. It *opens* them after the commit and before it is answered; all tokens issued before then no longer
-//! match. So no answer read before a commit is found after the write was answered. A process that ends in between leaves
-//! scopes closed; they expire after longer than any commit can take.
+//! misses gets the token before it queries the database, and adds the answer only while the scope still has that token.
+//! A write *closes* the scopes that it affects before its commit: their answers are deleted, and until a scope is
+//! opened, none can be added. It *opens* them after the commit and before it is answered; all tokens issued before then
+//! no longer match. So no answer read before a commit is found after the write was answered. A process that ends in
+//! between leaves scopes closed; they expire after longer than any commit can take.
 //!
 //! *Generations.* A write that cannot reach Redis cannot close scopes, while other replicas may still reach Redis. So
 //! the database has a generation number: such a write increments it in its own transaction, and is answered only when
 //! no replica uses the earlier generation any more. Each answer in Redis carries the generation that its reader used
-//! before it queried the database; a replica uses only answers of its current generation. A replica may use a generation
-//! for [`GENERATION_TTL`] after the query that read it *began*; a replica that does not reach the database has none, and
-//! uses nothing from Redis.
+//! before it queried the database; a replica uses only answers of its current generation. A replica may use a
+//! generation for [`GENERATION_TTL`] after the query that read it *began*; a replica that does not reach the database
+//! has none, and uses nothing from Redis.
 //!
-//! *Restarts.* Every key contains the run id of the Redis process, so that answers from an earlier process, or from an old
-//! file, are not found. All replicas of a database must be configured alike. A Redis that fails over to a replica of
-//! itself with missing writes is not supported.
+//! *Restarts.* Every key contains the run id of the Redis process, so that answers from an earlier process, or from an
+//! old file, are not found. All replicas of a database must be configured alike. A Redis that fails over to a replica
+//! of itself with missing writes is not supported.
 
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};

@@ -54,7 +54,7 @@ impl SingleFlight {
         result
     }
 
-    /// Leadership when no query of this key runs, else a place among the waiters.
+    /// Leadership when no query of this key runs, else the receiver of a new waiter.
     fn enter(&self, key: FlightKey) -> Result<Leadership, oneshot::Receiver<WaiterMessage>> {
         match self.lock().entry(key.clone()) {
             Entry::Occupied(mut waiters) => {

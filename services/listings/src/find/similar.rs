@@ -36,8 +36,8 @@ impl SimilarQuery {
         format!("{};{};{limit}", self.id, self.price.hundredths())
     }
 
-    /// The ids of at most `limit` listings; the store writes `placeholder` before a value's number. Both sides of the price
-    /// are read in index order, so the cost does not depend on the number of listings.
+    /// The ids of at most `limit` listings; the store writes `placeholder` before a value's number. Both sides of the
+    /// price are read in index order, so the cost does not depend on the number of listings.
     #[must_use]
     pub fn select(&self, limit: i64, placeholder: char) -> Sql {
         let text = "SELECT id FROM (".to_owned();

@@ -21,7 +21,8 @@ pub(super) fn unindexed(mut sql: Sql) -> Sql {
     sql
 }
 
-/// The statement for a storefront's statistics over all listings; the store writes `placeholder` before a value's number.
+/// The statement for a storefront's statistics over all listings; the store writes `placeholder` before a value's
+/// number.
 pub(super) fn stats_over_all_listings(placeholder: char) -> String {
     format!(
         "SELECT count(*), count(*) FILTER (WHERE status = 'active'), count(*) FILTER (WHERE quantity = 0),

@@ -1,7 +1,8 @@
-//! PostgreSQL: writers that commit in groups, a pool of reader connections, and a maintenance task that checks the server.
+//! PostgreSQL: writers that commit in groups, a pool of reader connections, and a maintenance task that checks the
+//! server.
 //!
-//! Any number of processes may share a database: every writer locks the rows of its listings first, in the order of ids.
-//! Start at [`Postgres::open`].
+//! Any number of processes may share a database: every writer locks the rows of its listings first, in the order of
+//! ids. Start at [`Postgres::open`].
 
 mod columns;
 #[cfg(feature = "faults")]
@@ -140,7 +141,8 @@ impl Postgres {
         self.maintenance.last_check()
     }
 
-    /// All writes of one listing go to the same writer, so that they share a transaction instead of waiting for its lock.
+    /// All writes of one listing go to the same writer, so that they share a transaction instead of waiting for its
+    /// lock.
     pub(super) fn send(&self, queued: QueuedWrite) -> Result<(), StoreError> {
         let listing = first_listing(&queued.write);
         #[cfg(feature = "faults")]

@@ -97,8 +97,8 @@ impl Sqlite {
         Ok(self.readers.with(|connection| rows::of_sku(connection, sku))?)
     }
 
-    /// Runs a read that may take milliseconds on the blocking thread pool. When the caller drops the future, SQLite ends
-    /// the query at the next progress check.
+    /// Runs a read that may take milliseconds on the blocking thread pool. When the caller drops the future, SQLite
+    /// ends the query at the next progress check.
     async fn read_on_pool<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,

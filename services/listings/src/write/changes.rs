@@ -59,8 +59,8 @@ impl Changes {
         for (_, row) in loaded.listings {
             changes.compare(row);
         }
-        changes.stats.retain(|_, moved| !moved.is_zero());
-        changes.counts.retain(|_, moved| *moved != 0);
+        changes.stats.retain(|_, difference| !difference.is_zero());
+        changes.counts.retain(|_, difference| *difference != 0);
         for (key, presence) in loaded.favorites {
             let list =
                 if presence.now { &mut changes.added_favorites } else { &mut changes.removed_favorites };
@@ -99,31 +99,31 @@ impl Changes {
     }
 
     fn count(&mut self, before: Option<&Listing>, now: &Listing) {
-        let sums = before
+        let removed = before
             .and_then(Listing::contribution)
             .into_iter()
             .map(|(id, stats)| (id, StorefrontStats::default() - stats));
-        for (storefront, stats) in sums.chain(now.contribution()) {
-            let sum = self.stats.entry(storefront).or_default();
-            *sum = *sum + stats;
+        for (storefront, stats) in removed.chain(now.contribution()) {
+            let difference = self.stats.entry(storefront).or_default();
+            *difference = *difference + stats;
         }
-        let moved = |listing: &Listing| listing.contribution().map(|(storefront, _)| storefront);
+        let storefront = |listing: &Listing| listing.contribution().map(|(storefront, _)| storefront);
         if before.and_then(Listing::contribution) != now.contribution() {
-            let storefronts = before.and_then(moved).into_iter().chain(moved(now));
+            let storefronts = before.and_then(storefront).into_iter().chain(storefront(now));
             self.invalidated.extend(storefronts.map(CacheScope::Stats));
         }
-        let kind =
+        let category_and_status =
             |listing: &Listing| listing.deleted_at.is_none().then_some((listing.category_id, listing.status));
-        let (was, is) = (before.and_then(kind), kind(now));
-        if was != is {
-            was.into_iter().for_each(|was| *self.counts.entry(was).or_default() -= 1);
-            is.into_iter().for_each(|is| *self.counts.entry(is).or_default() += 1);
+        let (old, new) = (before.and_then(category_and_status), category_and_status(now));
+        if old != new {
+            old.into_iter().for_each(|old| *self.counts.entry(old).or_default() -= 1);
+            new.into_iter().for_each(|new| *self.counts.entry(new).or_default() += 1);
             self.invalidated.insert(CacheScope::Categories);
         }
     }
 
-    /// Lists depend on a listing's owner, category, status and price; similar listings on its price while it is for sale;
-    /// searches also on its words. No write changes a category.
+    /// Lists depend on a listing's owner, category, status and price; similar listings on its price while it is for
+    /// sale; searches also on its words. No write changes a category.
     fn invalidate_lists(&mut self, before: Option<&Listing>, now: &Listing) {
         let listed = |listing: &Listing| (listing.deleted_at.is_some(), listing.status, listing.price);
         if before.map(listed) != Some(listed(now)) {

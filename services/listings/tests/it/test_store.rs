@@ -24,8 +24,8 @@ static CLUSTER: LazyLock<Cluster> =
     LazyLock::new(|| Cluster::start_with(&Options { fsync: false, ..Options::default() }).unwrap());
 static DATABASES: AtomicU32 = AtomicU32::new(0);
 
-/// Settings of every test: free ports, and callers that are not verified. Admission control is off, because on a machine
-/// that builds and tests at once tasks also wait for other reasons than load on the service.
+/// Settings of every test: free ports, and callers that are not verified. Admission control is off, because on a
+/// machine that builds and tests at once tasks also wait for other reasons than load on the service.
 pub(crate) const BASE_SETTINGS: [(&str, &str); 5] = [
     ("AUTH_ENABLED", "false"),
     ("RATE_LIMIT_ENABLED", "false"),

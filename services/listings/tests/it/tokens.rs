@@ -30,8 +30,8 @@ impl AuthenticatedServer {
         Self { server, signer, client, _keys: keys }
     }
 
-    /// A token with another's claims, unsigned tokens, a token signed with the public key as a shared secret, an expired
-    /// token, and a text that is not a token.
+    /// A token with another's claims, unsigned tokens, a token signed with the public key as a shared secret, an
+    /// expired token, and a text that is not a token.
     fn invalid_tokens(&self) -> [String; 6] {
         let good = self.signer.token(&claims_with("7", json!({})));
         let (signed, signature) = good.rsplit_once('.').unwrap();

@@ -19,7 +19,8 @@ async fn idle(server: &Server) -> bool {
     server.get("/metrics").await.1.contains("listings_db_connections_idle 3\n")
 }
 
-/// Asserts that the database ends the query of a caller that `disconnect` has disconnected, and not because of a deadline.
+/// Asserts that the database ends the query of a caller that `disconnect` has disconnected, and not because of a
+/// deadline.
 async fn assert_query_is_ended(disconnect: impl AsyncFnOnce(&Server) -> Call) {
     let server = serve().await;
     let lock = TableLock::acquire(&server.store, "listing_favorites").await;

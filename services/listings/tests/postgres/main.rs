@@ -1,5 +1,5 @@
-//! The tests of the embedded store run against PostgreSQL as well: both stores have the same behaviour. Further tests need
-//! PostgreSQL and Redis.
+//! The tests of the embedded store run against PostgreSQL as well: both stores have the same behaviour. Further tests
+//! need PostgreSQL and Redis.
 
 #![allow(clippy::unwrap_used, reason = "a test fails at the line of the unwrap")]
 

@@ -1,5 +1,5 @@
-//! PostgreSQL is killed, paused or locked: acknowledged writes are kept and applied once, other writes are refused, and the
-//! service recovers without a restart. Each test has its own cluster.
+//! PostgreSQL is killed, paused or locked: acknowledged writes are kept and applied once, other writes are refused, and
+//! the service recovers without a restart. Each test has its own cluster.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -42,7 +42,8 @@ async fn move_until(mut client: Client, id: i64, stop: Arc<AtomicBool>) -> (i32,
     (acknowledged, unknown)
 }
 
-/// Applies `fault` to the cluster under load; afterwards the service works again, and no movement is lost or applied twice.
+/// Applies `fault` to the cluster under load; afterwards the service works again, and no movement is lost or applied
+/// twice.
 async fn under_load(cluster: &mut Cluster, fault: impl AsyncFnOnce(&mut Cluster, &Running, i64)) {
     let running = serve(cluster).await;
     let mut client = Client::connect(running.addresses.grpc).await;

@@ -1,5 +1,5 @@
-//! Several replicas on one database and one Redis: they start at once, write the same rows, and each shows the writes of
-//! the others, also while Redis is restarted, paused or slow.
+//! Several replicas on one database and one Redis: they start at once, write the same rows, and each shows the writes
+//! of the others, also while Redis is restarted, paused or slow.
 
 use std::process::Stdio;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! The maintenance task: checks ten times a second whether the server answers, and reads the current generation of cached
-//! answers.
+//! The maintenance task: checks ten times a second whether the server answers, and reads the current generation of
+//! cached answers.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};

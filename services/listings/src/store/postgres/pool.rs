@@ -52,8 +52,8 @@ impl Pool {
         Ok(Self { connector: connector.clone(), free: Mutex::new(free), permits, idle, waits })
     }
 
-    /// Runs a query on a connection. A read may be repeated: when a connection broke while it was idle, the query runs again
-    /// on a new one.
+    /// Runs a query on a connection. A read may be repeated: when a connection broke while it was idle, the query runs
+    /// again on a new one.
     pub(super) async fn read<Q: Query>(&self, query: &Q) -> Result<Q::Output, StoreError> {
         let _permit = self.permit().await?;
         self.idle.dec();

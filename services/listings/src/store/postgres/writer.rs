@@ -1,5 +1,5 @@
-//! A writer: one task with one connection. It takes the queued writes as a group, runs them in one transaction, commits,
-//! invalidates the cache and then answers the callers: two round trips for a group of any size.
+//! A writer: one task with one connection. It takes the queued writes as a group, runs them in one transaction,
+//! commits, invalidates the cache and then answers the callers: two round trips for a group of any size.
 
 use kit::clock::UtcMs;
 use kit::postgres::{Connector, Link, within};
@@ -108,8 +108,8 @@ impl Writer {
         }
     }
 
-    /// Begins the transaction, locks the rows and reads them. Nothing is written yet, so when the connection broke while it
-    /// was idle, all of this is repeated on a new one.
+    /// Begins the transaction, locks the rows and reads them. Nothing is written yet, so when the connection broke
+    /// while it was idle, all of this is repeated on a new one.
     async fn load(&mut self, group: &[QueuedWrite]) -> Result<LoadedRows, StoreError> {
         let required = RequiredRows::of(group.iter().map(|queued| &queued.write));
         match self.load_once(&required).await {

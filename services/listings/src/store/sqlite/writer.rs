@@ -1,5 +1,5 @@
-//! The writer thread. It takes all queued writes as a group, runs them in one transaction, commits, invalidates the cache
-//! and then answers the callers.
+//! The writer thread. It takes all queued writes as a group, runs them in one transaction, commits, invalidates the
+//! cache and then answers the callers.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
