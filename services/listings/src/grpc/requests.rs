@@ -153,6 +153,7 @@ fn translations(
 }
 
 pub(super) fn edit(message: proto::UpdateListingRequest) -> Validated<ListingEdit> {
+    let status = message.status.map(parse_status).transpose()?;
     Ok(ListingEdit {
         id: id("id", message.id)?,
         user_id: id("user_id", message.user_id)?,
@@ -160,11 +161,11 @@ pub(super) fn edit(message: proto::UpdateListingRequest) -> Validated<ListingEdi
         description: maybe_text("description", message.description, MAX_DESCRIPTION_CHARS)?,
         price: message.price.map(listing_price).transpose()?,
         quantity: message.quantity.map(|quantity| stock("quantity", quantity)).transpose()?,
-        status: message.status.map(status).transpose()?,
+        status,
     })
 }
 
-fn status(name: String) -> Validated<ListingStatus> {
+fn parse_status(name: String) -> Validated<ListingStatus> {
     let unknown = || invalid("status", "must be draft, active, inactive, sold or archived");
     ListingStatus::parse(&name).ok_or_else(unknown)
 }
@@ -185,12 +186,12 @@ pub(super) fn search(message: proto::SearchListingsRequest) -> Validated<(Filter
 }
 
 pub(super) fn list(message: proto::ListListingsRequest) -> Validated<(Filters, PageRange)> {
-    let given_status = message.status.filter(|name| !name.is_empty());
+    let status = message.status.filter(|name| !name.is_empty());
     let filters = Filters {
         user_id: maybe_id("user_id", message.user_id)?,
         storefront_id: maybe_id("storefront_id", message.storefront_id)?,
         category_id: maybe_id("category_id", message.category_id)?,
-        status: given_status.map(status).transpose()?,
+        status: status.map(parse_status).transpose()?,
         ..prices(message.min_price, message.max_price)?
     };
     Ok((filters, range(message.limit, message.offset)?))
