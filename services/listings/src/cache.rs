@@ -1,81 +1,93 @@
-//! What answers of the store are remembered, and when they are forgotten.
+//! Cached answers of the store and their invalidation.
 
 #[cfg(feature = "faults")]
 mod faults;
-mod flights;
 mod local;
 mod shared;
+mod single_flight;
 mod value;
 
-pub use local::{Local, Number};
-pub(crate) use shared::until_nobody_believes;
-pub use shared::{BELIEVED_FOR, Closing, Shared};
-pub use value::Value;
+pub use local::{LocalCache, ScopeVersion};
+pub(crate) use shared::wait_for_generation_expiry;
+pub use shared::{ClosedScopes, GENERATION_TTL, SharedCache};
+pub use value::CachedValue;
 
-use crate::scope::{Kind, Scope};
-use flights::Flights;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Instant;
+
 use kit::metrics::Metrics;
 use kit::store::StoreError;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
-use std::collections::BTreeSet;
-use std::sync::Arc;
+
+use crate::scope::{CacheScope, ScopeKind};
+use shared::SharedFillToken;
+use single_flight::SingleFlight;
 
 /// A cache, or none. Clones share it.
 #[derive(Debug, Clone)]
 pub enum Cache {
-    /// Nothing is remembered: every read asks the store.
+    /// Nothing is cached: every read queries the store.
     Off,
-    /// In this process, for a store that this process alone writes.
-    Local(Arc<Local>),
+    /// In this process, for a store that only this process writes.
+    Local(Arc<LocalCache>),
     /// In Redis, for a database that several processes share.
-    Shared(Arc<Shared>),
+    Shared(Arc<SharedCache>),
 }
 
-/// With what an answer may be added after a miss.
+/// What a reader gets on a miss; with it the reader may add the answer.
 #[derive(Debug, Clone)]
-pub(crate) enum Ticket {
+pub(crate) enum FillToken {
     None,
-    Local(Number),
-    Shared(shared::Ticket),
+    Local(ScopeVersion),
+    Shared(SharedFillToken),
+}
+
+/// The generation of cached answers that the database currently allows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ObservedGeneration {
+    pub(crate) number: i64,
+    /// When the query that read it began.
+    pub(crate) observed_at: Instant,
 }
 
 impl Cache {
-    /// Forgets, before a write is answered, what it has touched; for the embedded store.
-    pub(crate) fn forget_here(&self, scopes: &BTreeSet<Scope>) {
+    /// Invalidates these scopes in the cache of the embedded store; called before the write is answered.
+    pub(crate) fn invalidate_local(&self, scopes: &BTreeSet<CacheScope>) {
         if let Self::Local(local) = self {
-            local.forget(scopes);
+            local.invalidate(scopes);
         }
     }
 
-    /// Before the commit of a write that touches these, in a database that is shared.
-    pub(crate) async fn close(&self, scopes: &BTreeSet<Scope>) -> Closing {
+    /// Closes these scopes before the commit of a write to a shared database.
+    pub(crate) async fn close(&self, scopes: &BTreeSet<CacheScope>) -> ClosedScopes {
         match self {
             Self::Shared(shared) if !scopes.is_empty() => shared.close(scopes).await,
-            _ => Closing::default(),
+            _ => ClosedScopes::default(),
         }
     }
 
-    /// After the commit; whether nobody can find any more what was there before.
-    pub(crate) async fn open(&self, closing: &Closing) -> bool {
+    /// Opens the scopes after the commit. True when no replica can find an answer from before the commit any more.
+    pub(crate) async fn open(&self, closed: &ClosedScopes) -> bool {
         match self {
-            Self::Shared(shared) if !closing.is_empty() => shared.open(closing).await,
+            Self::Shared(shared) if !closed.is_empty() => shared.open(closed).await,
             _ => true,
         }
     }
 
-    /// Believes the generation that a look at the database has found, and when the look began.
-    pub(crate) fn believe(&self, seen: (i64, std::time::Instant)) {
+    /// Uses this generation until it expires.
+    pub(crate) fn use_generation(&self, generation: ObservedGeneration) {
         if let Self::Shared(shared) = self {
-            shared.believe(seen);
+            shared.use_generation(generation);
         }
     }
 
-    /// Whether it works: a cache that is off does.
+    /// Whether the cache works; a cache that is off does.
     ///
     /// # Errors
-    /// Says what is missing.
+    /// When Redis does not answer.
     pub fn probe(&self) -> Result<(), String> {
         match self {
             Self::Shared(shared) if !shared.is_up() => Err("Redis does not answer".to_owned()),
@@ -83,23 +95,23 @@ impl Cache {
         }
     }
 
-    async fn look(&self, scopes: &[Scope], key: &str) -> Vec<Result<Value, Ticket>> {
+    async fn look_up(&self, scopes: &[CacheScope], key: &str) -> Vec<Result<CachedValue, FillToken>> {
         match self {
-            Self::Off => vec![Err(Ticket::None); scopes.len()],
+            Self::Off => vec![Err(FillToken::None); scopes.len()],
             Self::Local(local) => {
-                scopes.iter().map(|scope| local.look(scope, key).map_err(Ticket::Local)).collect()
+                scopes.iter().map(|scope| local.look_up(scope, key).map_err(FillToken::Local)).collect()
             }
             Self::Shared(shared) => {
-                let ticket = |ticket: Option<shared::Ticket>| ticket.map_or(Ticket::None, Ticket::Shared);
-                shared.look(scopes, key).await.into_iter().map(|found| found.map_err(ticket)).collect()
+                let token = |token: Option<SharedFillToken>| token.map_or(FillToken::None, FillToken::Shared);
+                shared.look_up(scopes, key).await.into_iter().map(|found| found.map_err(token)).collect()
             }
         }
     }
 
-    async fn add(&self, scope: &Scope, (key, ticket): (&str, Ticket), value: &Value) {
-        match (self, ticket) {
-            (Self::Local(local), Ticket::Local(number)) => local.add(scope, (key, number), value.clone()),
-            (Self::Shared(shared), Ticket::Shared(ticket)) => shared.add(scope, (key, ticket), value).await,
+    async fn add(&self, scope: &CacheScope, key: &str, token: FillToken, value: &CachedValue) {
+        match (self, token) {
+            (Self::Local(local), FillToken::Local(version)) => local.add(scope, key, version, value.clone()),
+            (Self::Shared(shared), FillToken::Shared(token)) => shared.add(scope, key, token, value).await,
             _ => {}
         }
     }
@@ -110,78 +122,79 @@ struct KindLabel {
     kind: &'static str,
 }
 
-/// The store's answers through a cache.
+/// Reads of the store through a cache.
 #[derive(Debug)]
-pub struct Remembered {
+pub struct CachedReads {
     cache: Cache,
-    flights: Flights,
-    hits: [Counter; Kind::ALL.len()],
-    misses: [Counter; Kind::ALL.len()],
+    single_flight: SingleFlight,
+    hits: [Counter; ScopeKind::ALL.len()],
+    misses: [Counter; ScopeKind::ALL.len()],
 }
 
-impl Remembered {
-    /// Answers through this cache.
+impl CachedReads {
+    /// Reads through this cache.
     #[must_use]
     pub fn new(cache: Cache, metrics: &Metrics) -> Self {
         let (hits, misses) =
             (Family::<KindLabel, Counter>::default(), Family::<KindLabel, Counter>::default());
         metrics.register(|registry| {
-            registry.register("cache_hits", "Answers that were remembered, by kind", hits.clone());
-            registry.register(
-                "cache_misses",
-                "Answers that the store was asked for, by kind",
-                misses.clone(),
-            );
+            registry.register("cache_hits", "Answers from the cache, by kind", hits.clone());
+            registry.register("cache_misses", "Answers from the store, by kind", misses.clone());
         });
         let of = |family: &Family<KindLabel, Counter>| {
-            Kind::ALL.map(|kind| family.get_or_create_owned(&KindLabel { kind: kind.word() }))
+            ScopeKind::ALL.map(|kind| family.get_or_create_owned(&KindLabel { kind: kind.as_str() }))
         };
-        Self { cache, flights: Flights::default(), hits: of(&hits), misses: of(&misses) }
+        Self { cache, single_flight: SingleFlight::default(), hits: of(&hits), misses: of(&misses) }
     }
 
-    /// What is remembered under `key` in `scope`, or what `ask` says: of a query that began after this was called,
-    /// which others may have asked.
+    /// The cached answer under `key` in `scope`, or the result of `query`. Concurrent calls with the same scope and key
+    /// share a query, which begins after all of them were made.
     ///
     /// # Errors
-    /// What `ask` says.
+    /// The errors of `query`.
     pub async fn get(
         &self,
-        (scope, key): (Scope, &str),
-        ask: impl Future<Output = Result<Value, StoreError>>,
-    ) -> Result<Value, StoreError> {
-        let mut looked = self.look(std::slice::from_ref(&scope), key).await;
-        let ticket = match looked.pop().unwrap_or(Err(Ticket::None)) {
+        scope: CacheScope,
+        key: &str,
+        query: impl Future<Output = Result<CachedValue, StoreError>>,
+    ) -> Result<CachedValue, StoreError> {
+        let mut found = self.look_up(std::slice::from_ref(&scope), key).await;
+        let token = match found.pop().unwrap_or(Err(FillToken::None)) {
             Ok(value) => return Ok(value),
-            Err(ticket) => ticket,
+            Err(token) => token,
         };
-        let (asked, text) = ((scope.clone(), key.to_owned()), key);
-        let query = async {
-            let value = ask.await?;
-            self.add(&scope, (text, ticket), &value).await;
+        let flight_key = (scope.clone(), key.to_owned());
+        let query_and_add = async {
+            let value = query.await?;
+            self.add(&scope, key, token, &value).await;
             Ok(value)
         };
         #[cfg(feature = "faults")]
         if faults::is_on() {
-            return query.await;
+            return query_and_add.await;
         }
-        self.flights.share(asked, query).await
+        self.single_flight.share(flight_key, query_and_add).await
     }
 
-    /// Of each scope what is remembered under `key`, or with what it may be added.
-    pub(crate) async fn look(&self, scopes: &[Scope], key: &str) -> Vec<Result<Value, Ticket>> {
-        let looked = self.cache.look(scopes, key).await;
+    /// For each scope the cached answer under `key`, or the token with which it may be added.
+    pub(crate) async fn look_up(
+        &self,
+        scopes: &[CacheScope],
+        key: &str,
+    ) -> Vec<Result<CachedValue, FillToken>> {
+        let found = self.cache.look_up(scopes, key).await;
         #[cfg(feature = "faults")]
-        let looked = faults::forget(looked, (scopes, key));
-        for (scope, found) in scopes.iter().zip(&looked) {
-            let counters = if found.is_ok() { &self.hits } else { &self.misses };
+        let found = faults::discard(found, scopes, key);
+        for (scope, outcome) in scopes.iter().zip(&found) {
+            let counters = if outcome.is_ok() { &self.hits } else { &self.misses };
             counters[scope.kind() as usize].inc();
         }
-        looked
+        found
     }
 
-    pub(crate) async fn add(&self, scope: &Scope, entry: (&str, Ticket), value: &Value) {
+    pub(crate) async fn add(&self, scope: &CacheScope, key: &str, token: FillToken, value: &CachedValue) {
         #[cfg(feature = "faults")]
-        faults::learn(scope, entry.0);
-        self.cache.add(scope, entry, value).await;
+        faults::record_query(scope, key);
+        self.cache.add(scope, key, token, value).await;
     }
 }

@@ -2,37 +2,37 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A category as it is kept, with its number of active listings.
+/// A category with its number of active listings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Category {
     /// Its id.
     pub id: i64,
-    /// For people.
+    /// Its name.
     pub name: String,
-    /// For addresses; unique.
+    /// Its name in URLs; unique.
     pub slug: String,
-    /// The category that it lies in.
+    /// Its parent.
     pub parent_id: Option<i64>,
-    /// Active listings of this very category.
+    /// Active listings of this category alone.
     pub listings: i64,
-    /// Its place among its siblings.
+    /// Its position among its siblings.
     pub sort_order: i32,
 }
 
-/// A category with what lies below it.
+/// A category with its descendants.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Node<'a> {
+pub struct CategoryNode<'a> {
     /// The category.
     pub category: &'a Category,
-    /// How many lie above it.
+    /// The number of its ancestors.
     pub level: i32,
-    /// The slugs from the root to it, with slashes between.
+    /// The slugs from the root to it, separated by slashes.
     pub path: String,
-    /// What lies directly below, in order.
-    pub children: Vec<Node<'a>>,
+    /// Its children, in order.
+    pub children: Vec<CategoryNode<'a>>,
 }
 
-/// What a new database begins with: id, parent (0 for none), name.
+/// The categories of a new database: id, parent (0 for none), name.
 const BUILT_IN: [(i64, i64, &str); 26] = [
     (1, 0, "Electronics"),
     (2, 0, "Home and garden"),
@@ -62,7 +62,7 @@ const BUILT_IN: [(i64, i64, &str); 26] = [
     (26, 8, "Components"),
 ];
 
-/// The statement that makes the built-in categories; both stores take it.
+/// The statement that inserts the built-in categories; both stores accept it.
 #[must_use]
 pub fn insert_built_in() -> String {
     let row = |(id, parent, name): &(i64, i64, &str)| {
@@ -74,56 +74,62 @@ pub fn insert_built_in() -> String {
     format!("INSERT INTO categories (id, name, slug, parent_id, sort_order) VALUES {}", rows.join(", "))
 }
 
-/// How many categories lie above one. A parent that is not there, or a circle, ends the way up.
+/// The number of a category's ancestors. A missing parent or a cycle ends the walk.
 #[must_use]
 pub fn level(all: &[Category], category: &Category) -> i32 {
     i32::try_from(ancestors(all, category).len()).unwrap_or(i32::MAX)
 }
 
 fn ancestors<'a>(all: &'a [Category], category: &'a Category) -> Vec<&'a Category> {
-    let mut above: Vec<&Category> = Vec::new();
-    let mut at = category;
-    while let Some(parent) = at.parent_id.and_then(|id| find(all, id)) {
-        if parent.id == category.id || above.len() > all.len() {
+    let mut ancestors: Vec<&Category> = Vec::new();
+    let mut current = category;
+    while let Some(parent) = current.parent_id.and_then(|id| find(all, id)) {
+        if parent.id == category.id || ancestors.len() > all.len() {
             break;
         }
-        above.push(parent);
-        at = parent;
+        ancestors.push(parent);
+        current = parent;
     }
-    above
+    ancestors
 }
 
-/// The category of an id.
+/// The category with this id.
 #[must_use]
 pub fn find(all: &[Category], id: i64) -> Option<&Category> {
     all.iter().find(|category| category.id == id)
 }
 
-/// The category of an id with everything below it.
+/// The category with this id and its descendants.
 #[must_use]
-pub fn tree(all: &[Category], id: i64) -> Option<Node<'_>> {
+pub fn tree(all: &[Category], id: i64) -> Option<CategoryNode<'_>> {
     let category = find(all, id)?;
-    let above = ancestors(all, category);
-    let slugs = above.iter().rev().map(|above| above.slug.as_str());
+    let ancestors = ancestors(all, category);
+    let slugs = ancestors.iter().rev().map(|ancestor| ancestor.slug.as_str());
     let path = slugs.chain([category.slug.as_str()]).collect::<Vec<_>>().join("/");
-    Some(node(all, category, (level(all, category), path, all.len())))
+    let position = TreePosition { level: level(all, category), path, depth_left: all.len() };
+    Some(node(all, category, position))
 }
 
-/// `depth` bounds circles, which a hand may have written into the database.
-fn node<'a>(
-    all: &'a [Category],
-    category: &'a Category,
-    (level, path, depth): (i32, String, usize),
-) -> Node<'a> {
-    let mut below: Vec<&Category> = all.iter().filter(|other| other.parent_id == Some(category.id)).collect();
-    below.sort_by_key(|category| (category.sort_order, category.id));
-    let below = if depth == 0 { Vec::new() } else { below };
+/// Where a node is in its tree.
+struct TreePosition {
+    level: i32,
+    path: String,
+    /// Levels that may follow; it bounds cycles, which the database does not exclude.
+    depth_left: usize,
+}
+
+fn node<'a>(all: &'a [Category], category: &'a Category, position: TreePosition) -> CategoryNode<'a> {
+    let TreePosition { level, path, depth_left } = position;
+    let mut children: Vec<&Category> =
+        all.iter().filter(|other| other.parent_id == Some(category.id)).collect();
+    children.sort_by_key(|category| (category.sort_order, category.id));
+    let children = if depth_left == 0 { Vec::new() } else { children };
     let child = |child: &'a Category| {
         let path = format!("{path}/{}", child.slug);
-        node(all, child, (level + 1, path, depth - 1))
+        node(all, child, TreePosition { level: level + 1, path, depth_left: depth_left - 1 })
     };
-    let children = below.into_iter().map(child).collect();
-    Node { category, level, path, children }
+    let children = children.into_iter().map(child).collect();
+    CategoryNode { category, level, path, children }
 }
 
 #[cfg(test)]
@@ -142,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_holds_what_lies_below_in_order() {
+    fn a_tree_contains_the_descendants_in_order() {
         let all = [category(1, 0), category(4, 2), category(2, 1), category(3, 1)];
         let tree = tree(&all, 1).unwrap();
         let ids: Vec<i64> = tree.children.iter().map(|child| child.category.id).collect();
@@ -154,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_ends() {
+    fn a_cycle_ends() {
         let mut all = vec![category(1, 2), category(2, 1)];
         assert!(tree(&all, 1).is_some());
         assert!(level(&all, &all[0]) < 3);

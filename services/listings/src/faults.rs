@@ -1,41 +1,41 @@
-//! The faults that only this service can be started with. This module exists in builds with the feature `faults` alone.
+//! Faults that only this service can inject. This module exists only in builds with the feature `faults`.
 
 use kit::faults::Fault;
 
-/// Forgets everything at once, again and again.
+/// Periodically discards every cached answer.
 pub(crate) const STAMPEDE: &str = "stampede";
-/// Asks so that no index serves.
+/// Reads without an index.
 pub(crate) const UNINDEXED: &str = "unindexed";
-/// Has too few connections.
+/// Reads with too few connections.
 pub(crate) const NARROW_STORE: &str = "narrow-store";
 /// Moves stock without a lock.
 pub(crate) const READ_THEN_WRITE: &str = "read-then-write";
 
-/// Its own faults, beside [`kit::faults::COMMON`].
+/// The faults of this service, in addition to [`kit::faults::COMMON`].
 pub const FAULTS: &[Fault] = &[
     Fault {
         name: STAMPEDE,
-        amount: "milliseconds between two moments at which everything remembered is forgotten",
-        does: "all answers are forgotten at once, and callers who ask the same at the same time each ask the store instead of sharing a query",
-        shows: "`listings_cache_misses_total` rises in steps as far apart as that; `pg_statement_calls` in bursts; after each the times of reads rise for a moment, so that p99 lies far from p50",
+        amount: "milliseconds between two moments at which the whole cache is discarded",
+        does: "all cached answers are discarded at once, and concurrent identical reads each query the store instead of sharing one query",
+        shows: "`listings_cache_misses_total` rises in steps at this interval; `pg_statement_calls` rises in bursts; after each step response times of reads rise for a moment, so that p99 is far above p50",
     },
     Fault {
         name: UNINDEXED,
-        amount: "sums, lists and searches asked of the store for each that is asked so",
-        does: "sums are added up over all listings, lists and searches compare an expression that no index serves",
-        shows: "`listings_grpc_request_duration_seconds` of `GetProductStats`, `ListListings` and `SearchListings` longer the more listings there are; with PostgreSQL `pg_statement_time` of statements over `listings` and `listing_words` and `pg_cache_hits` up, the service's own CPU as it was; with SQLite the service's CPU up, the profile in `sqlite3`",
+        amount: "reads of statistics, lists and searches by the store for each one without an index",
+        does: "statistics are computed over all listings; lists and searches compare an expression that no index covers",
+        shows: "`listings_grpc_request_duration_seconds` of `GetProductStats`, `ListListings` and `SearchListings` rises with the number of listings; with PostgreSQL `pg_statement_time` of statements over `listings` and `listing_words` and `pg_cache_hits` rise, the service's own CPU does not change; with SQLite the service's CPU rises, in the profile under `sqlite3`",
     },
     Fault {
         name: NARROW_STORE,
-        amount: "connections that read, instead of `DB_READERS`",
+        amount: "reader connections, instead of `DB_READERS`",
         does: "reads wait for a connection (PostgreSQL)",
-        shows: "`listings_db_waits_total` rises with the load, `listings_db_connections_idle` stays at 0, times of reads rise; `pg_connections` in state `active` at most the amount, and the database's CPU idle",
+        shows: "`listings_db_waits_total` rises with the load, `listings_db_connections_idle` stays at 0, response times of reads rise; `pg_connections` in state `active` is at most the amount, and the database's CPU is idle",
     },
     Fault {
         name: READ_THEN_WRITE,
-        amount: "groups of writes for each that does so",
-        does: "writes of one listing go to any connection, and its row is read without a lock and written as it was decided, whoever has written in between (PostgreSQL)",
-        shows: "no time, no error and no CPU tells; of movements of one product at the same time some are lost: its stock is not what the acknowledged movements add up to, nor what `inventory_movements` says, and a storefront's `total_value` not what its products are worth",
+        amount: "groups of writes for each that reads without a lock",
+        does: "writes of one listing go to any connection; its row is read without a lock and then overwritten, although another connection may have written it in between (PostgreSQL)",
+        shows: "response times, errors and CPU do not change; of concurrent movements of one product some are lost: its stock differs from the sum of the acknowledged movements and from `inventory_movements`, and a storefront's `total_value` from the value of its products",
     },
 ];
 

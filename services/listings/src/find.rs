@@ -1,22 +1,24 @@
-//! What a search or a list asks for, and the SQL that finds it: the same in both stores.
+//! Filters of searches and lists, and their SQL: the same in both stores.
 //!
-//! With words, entries of `listing_words` are read, which hold active listings alone together with what searches
-//! filter by; without, the listings themselves. Every filter is in the key of a cached answer, and in the count.
+//! With words, a query reads `listing_words`, which has entries of active listings only, with the columns that searches
+//! filter by. Without words it reads the listings. Every filter is part of the cache key and of the count.
 
 mod similar;
 
-pub use similar::Similar;
+pub use similar::SimilarQuery;
+
+use std::fmt::Write;
+
+use serde::{Deserialize, Serialize};
 
 use crate::listing::Status;
 use crate::price::Price;
-use crate::scope::Scope;
-use serde::{Deserialize, Serialize};
-use std::fmt::Write;
+use crate::scope::CacheScope;
 
-/// Filters that all must hold.
+/// Filters; a listing must pass all of them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Filters {
-    /// Words that title or description have; with any, only active listings are found.
+    /// Words in title or description; with any, only active listings are found.
     pub words: Vec<String>,
     /// Their owner.
     pub user_id: Option<i64>,
@@ -24,35 +26,35 @@ pub struct Filters {
     pub storefront_id: Option<i64>,
     /// Their category.
     pub category_id: Option<i64>,
-    /// Where they stand.
+    /// Their status.
     pub status: Option<Status>,
-    /// At least so much.
+    /// The lowest price.
     pub min_price: Option<Price>,
-    /// At most so much.
+    /// The highest price.
     pub max_price: Option<Price>,
 }
 
-/// A part of what is found, newest first.
+/// A part of the listings found, newest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Slice {
-    /// At most so many.
+pub struct PageRange {
+    /// The number of listings at most.
     pub limit: i64,
-    /// After so many.
+    /// The number of listings to skip.
     pub offset: i64,
 }
 
-/// What was found.
+/// The listings found.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Page {
     /// Newest first.
     pub ids: Vec<i64>,
-    /// How many there are in all.
+    /// The number of listings on all pages.
     pub total: i64,
 }
 
 /// A value in a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Value {
+pub enum SqlValue {
     /// A number.
     Int(i64),
     /// A text.
@@ -62,52 +64,52 @@ pub enum Value {
 /// A statement with its values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sql {
-    /// The text; values stand in it by their number after `mark`.
+    /// The text; it refers to values by the placeholder and their number.
     pub text: String,
-    /// From number 1, or from where another statement's end.
-    pub values: Vec<Value>,
-    mark: char,
-    before: usize,
+    /// The values, numbered from 1 or after those of another statement.
+    pub values: Vec<SqlValue>,
+    placeholder: char,
+    preceding_values: usize,
 }
 
 impl Sql {
-    fn add(&mut self, sql: &str, value: Value) {
+    fn add(&mut self, sql: &str, value: SqlValue) {
         self.values.push(value);
         // Writing to a string cannot fail.
-        let _ = write!(self.text, "{sql}{}{}", self.mark, self.before + self.values.len());
+        let _ = write!(self.text, "{sql}{}{}", self.placeholder, self.preceding_values + self.values.len());
     }
 }
 
 impl Filters {
-    /// What an answer to them depends on.
+    /// The scope of an answer.
     #[must_use]
-    pub fn scope(&self) -> Scope {
+    pub fn cache_scope(&self) -> CacheScope {
         // The longest word is likely the rarest.
         if let Some(word) = self.words.iter().max_by_key(|word| word.len()) {
-            return Scope::Word(word.clone());
+            return CacheScope::Word(word.clone());
         }
         match (self.storefront_id, self.user_id, self.category_id) {
-            (Some(id), _, _) => Scope::OfStorefront(id),
-            (None, Some(id), _) => Scope::OfUser(id),
-            (None, None, Some(id)) => Scope::OfCategory(id),
-            (None, None, None) => Scope::All,
+            (Some(id), _, _) => CacheScope::OfStorefront(id),
+            (None, Some(id), _) => CacheScope::OfUser(id),
+            (None, None, Some(id)) => CacheScope::OfCategory(id),
+            (None, None, None) => CacheScope::All,
         }
     }
 
-    /// All of them and the slice, as a text that no other question has.
+    /// A cache key, unique for these filters and this range.
     #[must_use]
-    pub fn key(&self, slice: Slice) -> String {
-        let status = self.status.map_or("", Status::word);
+    pub fn cache_key(&self, range: PageRange) -> String {
+        let status = self.status.map_or("", Status::as_str);
         let Self { words, user_id, storefront_id, category_id, min_price, max_price, .. } = self;
         let [min, max] = [min_price, max_price].map(|price| price.map(Price::hundredths));
         let number = |id: &Option<i64>| id.map(|id| id.to_string()).unwrap_or_default();
         let numbers = [user_id, storefront_id, category_id, &min, &max].map(number).join(",");
-        format!("{};{numbers};{status};{},{}", words.join(" "), slice.limit, slice.offset)
+        format!("{};{numbers};{status};{},{}", words.join(" "), range.limit, range.offset)
     }
 
-    /// Whether the kept numbers by category and status tell how many there are.
+    /// Whether the stored counts by category and status contain the total.
     #[must_use]
-    pub fn is_counted(&self) -> bool {
+    pub fn has_stored_count(&self) -> bool {
         let Self { words, user_id, storefront_id, min_price, max_price, .. } = self;
         words.is_empty()
             && user_id.is_none()
@@ -116,42 +118,44 @@ impl Filters {
             && max_price.is_none()
     }
 
-    /// The ids of a slice; `mark` is what the store writes before a value's number.
+    /// The ids of a range; the store writes `placeholder` before a value's number.
     #[must_use]
-    pub fn select(&self, slice: Slice, mark: char) -> Sql {
-        let mut sql = self.matching(if self.words.is_empty() { "id" } else { "w.listing_id" }, (mark, 0));
+    pub fn select(&self, range: PageRange, placeholder: char) -> Sql {
+        let mut sql =
+            self.matching(if self.words.is_empty() { "id" } else { "w.listing_id" }, placeholder, 0);
         sql.text += if self.words.is_empty() { " ORDER BY id DESC" } else { " ORDER BY w.listing_id DESC" };
-        sql.add(" LIMIT ", Value::Int(slice.limit));
-        sql.add(" OFFSET ", Value::Int(slice.offset));
+        sql.add(" LIMIT ", SqlValue::Int(range.limit));
+        sql.add(" OFFSET ", SqlValue::Int(range.offset));
         sql
     }
 
-    /// How many there are.
+    /// Counts the listings.
     #[must_use]
-    pub fn count(&self, mark: char) -> Sql {
-        self.count_after(0, mark)
+    pub fn count(&self, placeholder: char) -> Sql {
+        self.count_after(0, placeholder)
     }
 
-    /// The same with its values numbered after those of another statement.
+    /// The same, with its values numbered after those of another statement.
     #[must_use]
-    pub fn count_after(&self, before: usize, mark: char) -> Sql {
-        if self.is_counted() {
+    pub fn count_after(&self, preceding_values: usize, placeholder: char) -> Sql {
+        if self.has_stored_count() {
             let text = "SELECT coalesce(sum(listings), 0) FROM category_counts WHERE 1 = 1".to_owned();
-            let mut sql = Sql { text, values: Vec::new(), mark, before };
-            self.add_kind(&mut sql);
+            let mut sql = Sql { text, values: Vec::new(), placeholder, preceding_values };
+            self.add_category_and_status(&mut sql);
             return sql;
         }
-        self.matching("count(*)", (mark, before))
+        self.matching("count(*)", placeholder, preceding_values)
     }
 
-    fn matching(&self, what: &str, (mark, before): (char, usize)) -> Sql {
-        let mut sql = Sql { text: format!("SELECT {what} FROM "), values: Vec::new(), mark, before };
+    fn matching(&self, columns: &str, placeholder: char, preceding_values: usize) -> Sql {
+        let text = format!("SELECT {columns} FROM ");
+        let mut sql = Sql { text, values: Vec::new(), placeholder, preceding_values };
         if self.words.is_empty() {
             sql.text += "listings WHERE deleted_at IS NULL";
-            self.add_kind(&mut sql);
+            self.add_category_and_status(&mut sql);
             for (column, id) in [("user_id", self.user_id), ("storefront_id", self.storefront_id)] {
                 if let Some(id) = id {
-                    sql.add(&format!(" AND {column} = "), Value::Int(id));
+                    sql.add(&format!(" AND {column} = "), SqlValue::Int(id));
                 }
             }
         } else {
@@ -159,7 +163,7 @@ impl Filters {
         }
         for (comparison, price) in [(">=", self.min_price), ("<=", self.max_price)] {
             if let Some(price) = price {
-                sql.add(&format!(" AND price_hundredths {comparison} "), Value::Int(price.hundredths()));
+                sql.add(&format!(" AND price_hundredths {comparison} "), SqlValue::Int(price.hundredths()));
             }
         }
         sql
@@ -167,26 +171,26 @@ impl Filters {
 
     fn add_words(&self, sql: &mut Sql) {
         sql.text += "listing_words AS w";
-        // Of the other words only the entry's existence counts; each has one at most.
+        // Of the other words an entry must exist; each has at most one.
         let mut words = self.words.iter().rev();
         let first = words.next().cloned().unwrap_or_default();
-        sql.add(" WHERE w.word = ", Value::Text(first));
+        sql.add(" WHERE w.word = ", SqlValue::Text(first));
         for word in words {
             sql.text += " AND EXISTS (SELECT 1 FROM listing_words AS o WHERE o.listing_id = w.listing_id";
-            sql.add(" AND o.word = ", Value::Text(word.clone()));
+            sql.add(" AND o.word = ", SqlValue::Text(word.clone()));
             sql.text += ")";
         }
         if let Some(id) = self.category_id {
-            sql.add(" AND category_id = ", Value::Int(id));
+            sql.add(" AND category_id = ", SqlValue::Int(id));
         }
     }
 
-    fn add_kind(&self, sql: &mut Sql) {
+    fn add_category_and_status(&self, sql: &mut Sql) {
         if let Some(id) = self.category_id {
-            sql.add(" AND category_id = ", Value::Int(id));
+            sql.add(" AND category_id = ", SqlValue::Int(id));
         }
         if let Some(status) = self.status {
-            sql.add(" AND status = ", Value::Text(status.word().to_owned()));
+            sql.add(" AND status = ", SqlValue::Text(status.as_str().to_owned()));
         }
     }
 }
@@ -195,11 +199,11 @@ impl Filters {
 mod tests {
     use super::*;
 
-    const SLICE: Slice = Slice { limit: 20, offset: 40 };
+    const RANGE: PageRange = PageRange { limit: 20, offset: 40 };
 
     #[test]
     fn every_filter_is_in_the_statement_the_count_and_the_key() {
-        let price = |hundredths| Some(Price::of_hundredths(hundredths));
+        let price = |hundredths| Some(Price::from_hundredths(hundredths));
         let filters = Filters {
             user_id: Some(1),
             storefront_id: Some(2),
@@ -209,7 +213,7 @@ mod tests {
             max_price: price(500),
             ..Filters::default()
         };
-        let sql = filters.select(SLICE, '$');
+        let sql = filters.select(RANGE, '$');
         assert_eq!(
             sql.text,
             "SELECT id FROM listings WHERE deleted_at IS NULL AND category_id = $1 AND status = $2 AND user_id = $3 \
@@ -218,12 +222,12 @@ mod tests {
         );
         assert_eq!(sql.values.len(), 8);
         assert!(filters.count('?').text.ends_with("price_hundredths <= ?6"));
-        assert_eq!(filters.key(SLICE), ";1,2,3,400,500;sold;20,40");
-        assert_eq!(filters.scope(), Scope::OfStorefront(2));
+        assert_eq!(filters.cache_key(RANGE), ";1,2,3,400,500;sold;20,40");
+        assert_eq!(filters.cache_scope(), CacheScope::OfStorefront(2));
     }
 
     #[test]
-    fn searches_read_the_entries_of_words() {
+    fn a_search_reads_the_entries_of_its_words() {
         let words = vec!["bike".to_owned(), "red".to_owned()];
         let filters = Filters { words, category_id: Some(3), ..Filters::default() };
         assert_eq!(
@@ -231,12 +235,12 @@ mod tests {
             "SELECT count(*) FROM listing_words AS w WHERE w.word = ?1 AND EXISTS (SELECT 1 FROM listing_words AS o \
              WHERE o.listing_id = w.listing_id AND o.word = ?2) AND category_id = ?3"
         );
-        assert_eq!(filters.scope(), Scope::Word("bike".to_owned()));
-        assert_eq!(filters.key(SLICE), "bike red;,,3,,;;20,40");
+        assert_eq!(filters.cache_scope(), CacheScope::Word("bike".to_owned()));
+        assert_eq!(filters.cache_key(RANGE), "bike red;,,3,,;;20,40");
     }
 
     #[test]
-    fn what_is_counted_anyway_is_not_counted_again() {
+    fn a_total_by_category_and_status_is_read_from_the_stored_counts() {
         let filters = Filters { category_id: Some(3), ..Filters::default() };
         assert_eq!(
             filters.count('?').text,

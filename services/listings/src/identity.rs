@@ -1,66 +1,68 @@
-//! Who calls, and for whom they may speak. It must know no transport.
+//! Callers and their rights. This module is independent of the transport.
 
-use crate::operations::Refusal;
-use http::{HeaderMap, header};
-use kit::auth::{Denied, Verifier, authenticate, single_header};
 use std::collections::BTreeSet;
 
-/// How callers are known.
+use http::{HeaderMap, header};
+use kit::auth::{Denied, Verifier, authenticate, single_header};
+
+use crate::operations::Refusal;
+
+/// How callers are identified.
 #[derive(Debug)]
 pub enum Identity {
-    /// Not at all: whoever calls is believed to be whom they name. For tests, and behind somebody who checks.
-    Believed,
-    /// By bearer tokens whose subject is a user's id, or the name of an administrator.
+    /// Not at all: the user id in a request is trusted. For tests, and behind a proxy that verifies callers.
+    Unverified,
+    /// By bearer tokens; the subject is a user id or the name of an administrator.
     Tokens {
-        /// Verifies them.
+        /// Verifies the tokens.
         verifier: Box<Verifier>,
-        /// Subjects who may do everything.
+        /// Subjects with administrator rights.
         admins: BTreeSet<String>,
     },
 }
 
-/// Who calls.
+/// The caller of an rpc.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Caller {
-    /// Nobody asked.
-    Anyone,
+    /// Not identified; may act as any user.
+    Unverified,
     /// A user.
     User(i64),
-    /// Somebody who may do everything, by name.
+    /// An administrator, by name.
     Admin(String),
 }
 
 impl Identity {
-    /// Who calls, by the metadata of a call.
+    /// The caller, from the metadata of a call.
     ///
     /// # Errors
-    /// When a token is needed and there is none that is believed.
-    pub async fn of_headers(&self, headers: &HeaderMap) -> Result<Caller, Denied> {
-        let Self::Tokens { verifier, admins } = self else { return Ok(Caller::Anyone) };
-        let missing = Denied::Unauthenticated("a bearer token must name the caller");
+    /// When a valid token is required and missing.
+    pub async fn identify(&self, headers: &HeaderMap) -> Result<Caller, Denied> {
+        let Self::Tokens { verifier, admins } = self else { return Ok(Caller::Unverified) };
+        let missing = Denied::Unauthenticated("a bearer token is required");
         let authorization = single_header(headers, header::AUTHORIZATION.as_str())?.ok_or(missing)?;
         let claims = authenticate(verifier, authorization).await?;
         if admins.contains(&claims.subject) {
             return Ok(Caller::Admin(claims.subject.clone()));
         }
         let user = claims.subject.parse().ok().filter(|id: &i64| *id > 0);
-        user.map(Caller::User).ok_or(Denied::Unauthenticated("the token's subject is no user's id"))
+        user.map(Caller::User).ok_or(Denied::Unauthenticated("the token's subject is not a user id"))
     }
 
-    /// Returns once everything is there that is needed to know who calls.
+    /// Returns when callers can be identified.
     pub async fn ready(&self) {
         if let Self::Tokens { verifier, .. } = self {
             verifier.ready().await;
         }
     }
 
-    /// Whether it can be known now who calls.
+    /// Whether callers can be identified now.
     ///
     /// # Errors
-    /// Says why not.
+    /// The reason why not.
     pub fn probe(&self) -> Result<(), String> {
         match self {
-            Self::Believed => Ok(()),
+            Self::Unverified => Ok(()),
             Self::Tokens { verifier, .. } => verifier.probe(),
         }
     }
@@ -70,26 +72,26 @@ impl Caller {
     /// Whether the caller may act as this user.
     ///
     /// # Errors
-    /// When they are somebody else.
-    pub fn speak_for(&self, user_id: i64) -> Result<(), Refusal> {
+    /// When the caller is another user.
+    pub fn require_user(&self, user_id: i64) -> Result<(), Refusal> {
         match self {
-            Self::User(id) if *id != user_id => Err(Refusal::Forbidden("the token is another user's")),
+            Self::User(id) if *id != user_id => Err(Refusal::Forbidden("the token belongs to another user")),
             _ => Ok(()),
         }
     }
 
-    /// Whether the caller may do what no user may.
+    /// Whether the caller has administrator rights.
     ///
     /// # Errors
-    /// When they are a user.
-    pub fn administrate(&self) -> Result<(), Refusal> {
+    /// When the caller is a user.
+    pub fn require_admin(&self) -> Result<(), Refusal> {
         match self {
-            Self::User(_) => Err(Refusal::Forbidden("only administrators may")),
+            Self::User(_) => Err(Refusal::Forbidden("only administrators may do this")),
             _ => Ok(()),
         }
     }
 
-    /// The user whose products alone may be touched; `None` for those who may touch all.
+    /// The user whose products alone the caller may change; `None` when there is no such restriction.
     #[must_use]
     pub fn owner(&self) -> Option<i64> {
         match self {

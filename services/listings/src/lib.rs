@@ -1,7 +1,7 @@
 //! Marketplace listings over gRPC, on a database and a cache.
 //!
-//! `write` decides, `store` keeps, `cache` remembers, `operations` is the one path of every rpc, `grpc` translates,
-//! `server` puts a process together. Start at [`write`] for what the service means.
+//! `write` decides what a write changes, `store` persists it, `cache` holds answers of reads, `operations` is called by
+//! every rpc, `grpc` translates messages, `server` assembles a process. Start at [`write`] for the service's semantics.
 
 pub mod cache;
 pub mod categories;
@@ -12,6 +12,7 @@ pub mod grpc;
 pub mod identity;
 pub mod limiter;
 pub mod listing;
+pub mod listing_uuid;
 pub mod operations;
 pub mod price;
 pub mod proto;
@@ -22,7 +23,6 @@ pub mod server;
 pub mod settings;
 pub mod stats;
 pub mod store;
-pub mod uuid;
 pub mod views;
 pub mod words;
 pub mod write;

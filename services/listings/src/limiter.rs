@@ -1,6 +1,6 @@
-//! How often each caller may call each rpc: so many times in any minute, counted in this process or, for several
-//! replicas, in Redis. Where it cannot be known, calls are admitted or refused as the settings say, and it is counted
-//! which was done.
+//! The rate limiter: it bounds how often each caller calls each rpc in any minute, counted in this process or, for
+//! several replicas, in Redis. When Redis does not answer, calls are admitted or refused according to the settings, and
+//! both are counted.
 
 mod local;
 mod settings;
@@ -8,28 +8,30 @@ mod window;
 
 pub use settings::{LimitSettings, OnFailure, SettingsError};
 
-use crate::grpc::{By, Method};
-use crate::identity::Caller;
-use crate::redis_link::{RedisLink, TAKE, Unreachable};
+use std::net::{IpAddr, Ipv6Addr};
+use std::time::Duration;
+
 use http::Request;
 use kit::metrics::Metrics;
 use kit::serve::Peer;
-use local::Local;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
-use std::net::{IpAddr, Ipv6Addr};
-use std::time::Duration;
 
-/// What is said to a call.
+use crate::grpc::{Method, RateLimitKey};
+use crate::identity::Caller;
+use crate::redis_link::{COUNT_CALL, RedisLink, RedisUnreachable};
+use local::LocalCounts;
+
+/// The rate limiter's decision on a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// It may be made.
+pub enum RateLimitDecision {
+    /// The call is admitted.
     Admitted,
-    /// It may not; after this time another may.
+    /// The call is refused; after this time another is admitted.
     Refused(Duration),
-    /// How often the caller has called is not known, and the settings say to refuse then.
+    /// The number of calls is unknown, and the settings refuse calls then.
     Unknown,
 }
 
@@ -44,29 +46,29 @@ struct DecisionLabel {
 }
 
 /// Where calls are counted.
-enum Counts {
-    Nowhere,
-    Here(Box<Local>),
-    InRedis(RedisLink),
+enum CountStore {
+    Off,
+    Local(Box<LocalCounts>),
+    Redis(RedisLink),
 }
 
-/// Bounds how often rpcs are called.
+/// The rate limiter.
 pub struct Limiter {
     settings: LimitSettings,
-    counts: Counts,
+    counts: CountStore,
     allowed: Counter,
     rejected: Family<MethodLabel, Counter>,
     failed: Family<DecisionLabel, Counter>,
 }
 
 impl Limiter {
-    /// A limiter that counts in this Redis, or in the process where there is none.
+    /// A limiter that counts in this Redis, or without one in the process.
     #[must_use]
     pub fn new(settings: LimitSettings, redis: Option<RedisLink>, metrics: &Metrics) -> Self {
         let counts = match redis {
-            _ if !settings.is_on => Counts::Nowhere,
-            Some(link) => Counts::InRedis(link),
-            None => Counts::Here(Box::default()),
+            _ if !settings.is_on => CountStore::Off,
+            Some(link) => CountStore::Redis(link),
+            None => CountStore::Local(Box::default()),
         };
         let limiter = Self {
             settings,
@@ -78,12 +80,16 @@ impl Limiter {
         let is_on = Gauge::<i64>::default();
         is_on.set(i64::from(limiter.settings.is_on));
         metrics.register(|registry| {
-            registry.register("rate_limit_enabled", "1 while calls are limited, 0 while not", is_on);
-            let help = "Calls that the rate limiter let pass";
+            registry.register(
+                "rate_limit_enabled",
+                "1 while the rate limiter is on, 0 while it is off",
+                is_on,
+            );
+            let help = "Calls admitted by the rate limiter";
             registry.register("rate_limit_allowed", help, limiter.allowed.clone());
-            let help = "Calls that it refused, by method";
+            let help = "Calls refused by the rate limiter, by method";
             registry.register("rate_limit_rejected", help, limiter.rejected.clone());
-            let help = "Calls of which it could not know, by what was done with them";
+            let help = "Calls decided without a count because Redis did not answer, by decision";
             registry.register("rate_limit_failed", help, limiter.failed.clone());
         });
         limiter
@@ -95,79 +101,81 @@ impl Limiter {
         self.settings.is_on
     }
 
-    /// Whether it can be known how often callers have called.
+    /// Whether calls can be counted.
     ///
     /// # Errors
-    /// Says what is missing.
+    /// When Redis does not answer.
     pub fn probe(&self) -> Result<(), String> {
         match &self.counts {
-            Counts::InRedis(link) if !link.is_up() => Err("Redis does not answer".to_owned()),
+            CountStore::Redis(link) if !link.is_up() => Err("Redis does not answer".to_owned()),
             _ => Ok(()),
         }
     }
 
-    /// Under what name a caller's calls of a method are counted.
+    /// The key under which a caller's calls of a method are counted.
     #[must_use]
-    pub fn identify<B>(&self, method: &Method, caller: &Caller, request: &Request<B>) -> String {
+    pub fn caller_key<B>(&self, method: &Method, caller: &Caller, request: &Request<B>) -> String {
         if !self.settings.is_on {
             return String::new();
         }
-        match (self.settings.of(method).1, caller) {
-            (By::User, Caller::User(id)) => format!("user:{id}"),
-            (By::User, Caller::Admin(name)) => format!("admin:{name}"),
+        match (self.settings.limit_of(method).key, caller) {
+            (RateLimitKey::User, Caller::User(id)) => format!("user:{id}"),
+            (RateLimitKey::User, Caller::Admin(name)) => format!("admin:{name}"),
             _ => {
                 let address = address(request, self.settings.trusted_proxies);
-                address.map_or_else(|| "unknown".to_owned(), named)
+                address.map_or_else(|| "unknown".to_owned(), address_key)
             }
         }
     }
 
-    /// Counts a call, unless it is one too many.
-    pub async fn take(&self, method: &Method, identity: &str) -> Verdict {
-        let (per_minute, _) = self.settings.of(method);
-        let taken = match &self.counts {
-            Counts::Nowhere => return Verdict::Admitted,
-            Counts::Here(local) => Ok(local.take(method.name, (identity, per_minute))),
-            Counts::InRedis(link) => in_redis(link, (method.name, identity), per_minute).await,
+    /// Counts a call and admits it, or refuses it when the caller has reached the limit.
+    pub async fn admit(&self, method: &Method, caller_key: &str) -> RateLimitDecision {
+        let max = self.settings.limit_of(method).per_minute;
+        let counted = match &self.counts {
+            CountStore::Off => return RateLimitDecision::Admitted,
+            CountStore::Local(local) => Ok(local.try_count(method.name, caller_key, max)),
+            CountStore::Redis(link) => count_in_redis(link, method.name, caller_key, max).await,
         };
-        match taken {
-            Ok(None) => {
+        match counted {
+            Ok(Ok(())) => {
                 self.allowed.inc();
-                Verdict::Admitted
+                RateLimitDecision::Admitted
             }
-            Ok(Some(again_in)) => {
+            Ok(Err(retry_after)) => {
                 self.rejected.get_or_create(&MethodLabel { method: method.name }).inc();
-                Verdict::Refused(again_in)
+                RateLimitDecision::Refused(retry_after)
             }
-            Err(Unreachable) => self.unknown(),
+            Err(RedisUnreachable) => self.without_count(),
         }
     }
 
-    fn unknown(&self) -> Verdict {
-        let (decision, verdict) = match self.settings.on_failure {
-            OnFailure::Admit => ("admitted", Verdict::Admitted),
-            OnFailure::Refuse => ("refused", Verdict::Unknown),
+    fn without_count(&self) -> RateLimitDecision {
+        let (label, decision) = match self.settings.on_failure {
+            OnFailure::Admit => ("admitted", RateLimitDecision::Admitted),
+            OnFailure::Refuse => ("refused", RateLimitDecision::Unknown),
         };
-        self.failed.get_or_create(&DecisionLabel { decision }).inc();
-        verdict
+        self.failed.get_or_create(&DecisionLabel { decision: label }).inc();
+        decision
     }
 }
 
-/// One script counts, by the clock of Redis: `None`, or after what time another call will be counted.
-async fn in_redis(
+/// Counts a call by a script and by the clock of Redis; the inner error is the time after which another call will be
+/// admitted.
+async fn count_in_redis(
     link: &RedisLink,
-    (method, identity): (&str, &str),
-    per_minute: u32,
-) -> Result<Option<Duration>, Unreachable> {
-    let key = |run: &str| vec![format!("rate_limit:{run}:{method}:{identity}")];
-    let arguments = [per_minute.to_string(), window::STEP_MS.to_string(), window::STEPS.to_string()];
+    method: &str,
+    caller_key: &str,
+    max: u32,
+) -> Result<Result<(), Duration>, RedisUnreachable> {
+    let key = |run_id: &str| vec![format!("rate_limit:{run_id}:{method}:{caller_key}")];
+    let arguments = [max.to_string(), window::STEP_MS.to_string(), window::STEPS.to_string()];
     let arguments: Vec<&[u8]> = arguments.iter().map(String::as_bytes).collect();
-    let wait: u64 = link.run(TAKE, key, &arguments).await?;
-    Ok((wait > 0).then(|| Duration::from_millis(wait)))
+    let wait_ms: u64 = link.run(COUNT_CALL, key, &arguments).await?;
+    Ok(if wait_ms == 0 { Ok(()) } else { Err(Duration::from_millis(wait_ms)) })
 }
 
-/// The other end of the connection; behind proxies that are trusted, whom the outermost of them has seen. What stands
-/// before that in `x-forwarded-for` is the caller's own invention.
+/// The caller's address: the peer of the connection, or behind trusted proxies the entry of `x-forwarded-for` that the
+/// outermost of them has added. Earlier entries come from the caller and are ignored.
 fn address<B>(request: &Request<B>, trusted_proxies: usize) -> Option<IpAddr> {
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
     if trusted_proxies == 0 {
@@ -176,12 +184,12 @@ fn address<B>(request: &Request<B>, trusted_proxies: usize) -> Option<IpAddr> {
     let values = request.headers().get_all("x-forwarded-for").iter();
     let entries = values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
     let entries: Vec<&str> = entries.map(str::trim).collect();
-    let seen = entries.len().checked_sub(trusted_proxies).and_then(|place| entries[place].parse().ok());
+    let seen = entries.len().checked_sub(trusted_proxies).and_then(|index| entries[index].parse().ok());
     seen.or(peer)
 }
 
-/// Whoever has one address of an IPv6 network has all of them.
-fn named(address: IpAddr) -> String {
+/// The key of an address; for IPv6, of its /64 network, which belongs to one caller.
+fn address_key(address: IpAddr) -> String {
     match address.to_canonical() {
         IpAddr::V4(address) => format!("ip:{address}"),
         IpAddr::V6(address) => {
@@ -205,19 +213,19 @@ mod tests {
     }
 
     fn seen(forwarded: &[&str], trusted_proxies: usize) -> String {
-        named(address(&request(forwarded), trusted_proxies).unwrap())
+        address_key(address(&request(forwarded), trusted_proxies).unwrap())
     }
 
     #[test]
-    fn a_forged_header_is_nobodys_address() {
+    fn a_forged_forwarded_header_does_not_change_the_callers_address() {
         assert_eq!(
             seen(&["1.2.3.4"], 0),
             "ip:10.0.0.9",
-            "without trusted proxies it is not read; no port either"
+            "without trusted proxies the header is ignored; the port is not part of the key"
         );
         assert_eq!(seen(&["6.6.6.6, 1.2.3.4"], 1), "ip:1.2.3.4");
         assert_eq!(seen(&["6.6.6.6", "1.2.3.4, 10.0.0.1"], 2), "ip:1.2.3.4");
-        assert_eq!(seen(&["1.2.3.4"], 2), "ip:10.0.0.9", "fewer than there should be");
+        assert_eq!(seen(&["1.2.3.4"], 2), "ip:10.0.0.9", "fewer entries than trusted proxies");
         assert_eq!(seen(&["nonsense"], 1), "ip:10.0.0.9");
         assert_eq!(seen(&["::ffff:1.2.3.4"], 1), "ip:1.2.3.4");
         assert_eq!(seen(&["2001:db8:1:2:3:4:5:6"], 1), seen(&["2001:db8:1:2::9"], 1));

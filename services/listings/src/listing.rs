@@ -1,45 +1,47 @@
-//! What a listing is: the row that both stores keep, and what it counts for.
+//! A listing: the row that both stores keep, and its contribution to statistics.
 
-use crate::price::Price;
-use crate::stats::Stats;
-use crate::words::words_of;
-use kit::clock::UtcMs;
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// So many or fewer left is low stock.
+use kit::clock::UtcMs;
+use serde::{Deserialize, Serialize};
+
+use crate::price::Price;
+use crate::stats::StorefrontStats;
+use crate::words::words_of;
+
+/// The highest stock that counts as low.
 pub const LOW_STOCK: i32 = 5;
 
-macro_rules! words {
+macro_rules! named_enum {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal,)* }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         pub enum $name { $($(#[$vdoc])* $variant,)* }
 
         impl $name {
-            /// The word that clients and databases know it by.
+            /// The name in messages and databases.
             #[must_use]
-            pub fn word(self) -> &'static str {
+            pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word,)* }
             }
 
-            /// The one of this word.
+            /// The variant with this name.
             #[must_use]
-            pub fn of_word(word: &str) -> Option<Self> {
+            pub fn parse(word: &str) -> Option<Self> {
                 match word { $($word => Some(Self::$variant),)* _ => None }
             }
         }
     };
 }
 
-words! {
-    /// Where a listing stands.
+named_enum! {
+    /// The status of a listing.
     Status {
-        /// Not shown yet.
+        /// Not published yet.
         Draft = "draft",
-        /// For sale: what searches find.
+        /// For sale: searches find it.
         Active = "active",
-        /// Taken out for a while.
+        /// Withdrawn for a while.
         Inactive = "inactive",
         /// Sold.
         Sold = "sold",
@@ -48,14 +50,14 @@ words! {
     }
 }
 
-words! {
-    /// Who may see a listing.
+named_enum! {
+    /// Users who may see a listing.
     Visibility {
-        /// Everybody.
+        /// All users.
         Public = "public",
         /// Its owner.
         Private = "private",
-        /// Whoever has its id.
+        /// Users with its id.
         Unlisted = "unlisted",
     }
 }
@@ -65,11 +67,11 @@ words! {
 pub struct Image {
     /// Its own id.
     pub id: i64,
-    /// Where it is.
+    /// Its URL.
     pub url: String,
-    /// Its place among the listing's images.
+    /// Its position among the listing's images.
     pub display_order: i32,
-    /// Whether it stands for the listing.
+    /// Whether it is the main image.
     pub is_primary: bool,
 }
 
@@ -82,12 +84,12 @@ pub struct Translation {
     pub description: String,
 }
 
-/// A listing, which with a storefront is a product of it.
+/// A listing; with a storefront it is a product.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listing {
-    /// Given in the order of creation.
+    /// Assigned in the order of creation.
     pub id: i64,
-    /// RFC 9562 text.
+    /// RFC 9562, as text.
     pub uuid: String,
     /// Its owner.
     pub user_id: i64,
@@ -103,27 +105,27 @@ pub struct Listing {
     pub currency: String,
     /// One of the categories.
     pub category_id: i64,
-    /// Where it stands.
+    /// The status.
     pub status: Status,
-    /// Who may see it.
+    /// Users who may see it.
     pub visibility: Visibility,
     /// In stock; never negative.
     pub quantity: i32,
     /// Stock-keeping unit.
     pub sku: Option<String>,
-    /// Times it was looked at.
+    /// Number of views.
     pub views: i32,
-    /// Users who marked it.
+    /// Users who have it as a favourite.
     pub favorites: i32,
-    /// Taken out of stock by orders.
+    /// Units sold by orders.
     pub sold: i32,
-    /// When it was made.
+    /// When it was created.
     pub created_at: UtcMs,
     /// When it was last changed by its owner, an order or a movement of stock.
     pub updated_at: UtcMs,
     /// When it was first active.
     pub published_at: Option<UtcMs>,
-    /// When it was taken away; nobody is shown it since.
+    /// When it was deleted; it is not shown since.
     pub deleted_at: Option<UtcMs>,
     /// By language.
     pub translations: BTreeMap<String, Translation>,
@@ -140,7 +142,7 @@ impl Listing {
         self.deleted_at.is_none() && self.status == Status::Active && self.visibility == Visibility::Public
     }
 
-    /// The words that searches find it by; empty when they do not.
+    /// The words by which searches find it; empty when they do not.
     #[must_use]
     pub fn search_words(&self) -> BTreeSet<String> {
         if !self.is_searchable() {
@@ -149,14 +151,15 @@ impl Listing {
         words_of([self.title.as_str(), self.description.as_deref().unwrap_or_default()])
     }
 
-    /// What it adds to its storefront's sums: nothing without a storefront, or when it was deleted.
+    /// Its storefront and its contribution to the statistics there; `None` without a storefront, or when it was
+    /// deleted.
     #[must_use]
-    pub fn counts_for(&self) -> Option<(i64, Stats)> {
+    pub fn contribution(&self) -> Option<(i64, StorefrontStats)> {
         if self.deleted_at.is_some() {
             return None;
         }
         let one_if = |holds: bool| i64::from(holds);
-        let stats = Stats {
+        let stats = StorefrontStats {
             total: 1,
             active: one_if(self.status == Status::Active),
             out_of_stock: one_if(self.quantity == 0),
@@ -167,7 +170,7 @@ impl Listing {
         self.storefront_id.map(|storefront| (storefront, stats))
     }
 
-    /// The word for how much is left.
+    /// The stock status as messages name it.
     #[must_use]
     pub fn stock_status(&self) -> &'static str {
         match self.quantity {
@@ -187,7 +190,7 @@ pub(crate) fn example(id: i64) -> Listing {
         storefront_id: Some(3),
         title: "Red bike".to_owned(),
         description: None,
-        price: Price::of_hundredths(1_999),
+        price: Price::from_hundredths(1_999),
         currency: "RSD".to_owned(),
         category_id: 1,
         status: Status::Active,
@@ -212,18 +215,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_deleted_counts_for_nothing_and_is_found_by_no_word() {
-        let there = example(1);
-        let (storefront, stats) = there.counts_for().unwrap();
+    fn a_deleted_listing_contributes_nothing_and_has_no_search_words() {
+        let existing = example(1);
+        let (storefront, stats) = existing.contribution().unwrap();
         assert_eq!((storefront, stats.total, stats.active, stats.value), (3, 1, 1, 19_990));
-        assert_eq!(there.search_words().into_iter().collect::<Vec<_>>(), ["bike", "red"]);
-        let gone = Listing { deleted_at: Some(UtcMs(1)), ..there };
-        assert_eq!(gone.counts_for(), None);
-        assert!(gone.search_words().is_empty());
+        assert_eq!(existing.search_words().into_iter().collect::<Vec<_>>(), ["bike", "red"]);
+        let deleted = Listing { deleted_at: Some(UtcMs(1)), ..existing };
+        assert_eq!(deleted.contribution(), None);
+        assert!(deleted.search_words().is_empty());
     }
 
     #[test]
-    fn stock_is_out_at_none_and_low_up_to_five() {
+    fn stock_is_out_at_zero_and_low_up_to_five() {
         let status = |quantity| Listing { quantity, ..example(1) }.stock_status();
         assert_eq!([0, 1, 5, 6].map(status), ["out_of_stock", "low_stock", "low_stock", "in_stock"]);
     }

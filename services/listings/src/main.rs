@@ -1,15 +1,16 @@
-//! The `listings` command: one process that serves, and the chores around it.
+//! The `listings` command: serving, and its maintenance commands.
+
+use std::io::Write;
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use kit::drain::Signals;
 use kit::env::Env;
 use kit::metrics::Metrics;
 use kit::probe;
-use listings::seed::{self, Counts};
+use listings::seed::{self, SeedSize};
 use listings::server;
 use listings::settings::{PREFIXES, Settings, http_address};
-use std::io::Write;
-use std::process::ExitCode;
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -24,15 +25,14 @@ struct Arguments {
 enum Command {
     /// Serve; configured by the environment.
     Serve,
-    /// Ask the process that was started with the same environment whether it is ready: exit code 0, or 1 with the
-    /// reason.
+    /// Ask the process that runs with the same environment whether it is ready: exit code 0, or 1 with the reason.
     Health,
-    /// Fill the store that the environment names with listings, the same every time; nobody else may use it meanwhile.
-    Seed(Size),
-    /// Print a table of which seeded listings people look at, a few often and most rarely.
+    /// Fill the configured store with listings, the same every time; no other process may use it meanwhile.
+    Seed(SizeArguments),
+    /// Print a sample of the seeded listings with a skewed popularity (Zipf), as CSV.
     Popularity {
         #[command(flatten)]
-        size: Size,
+        size: SizeArguments,
         /// Rows.
         #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
         rows: u32,
@@ -40,35 +40,35 @@ enum Command {
 }
 
 #[derive(clap::Args, Clone, Copy)]
-struct Size {
-    /// Listings in all.
+struct SizeArguments {
+    /// Number of listings.
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     listings: u32,
-    /// Storefronts that they are spread over.
+    /// Number of storefronts; listings are spread over them evenly.
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     storefronts: u32,
 }
 
-impl Size {
-    fn counts(self) -> Counts {
-        Counts { listings: self.listings, storefronts: self.storefronts }
+impl SizeArguments {
+    fn seed_size(self) -> SeedSize {
+        SeedSize { listings: self.listings, storefronts: self.storefronts }
     }
 }
 
-/// 0 when all went well, 1 when the process that was asked after is not ready, 2 when the settings, a port or the
-/// database cannot be used.
+/// Exit codes: 0 for success, 1 when `health` finds the process not ready, 2 when the settings, a port or the database
+/// cannot be used.
 fn main() -> ExitCode {
     let env = Env::of_process().with_prefixes(&PREFIXES);
     let outcome = match Arguments::parse().command {
         Command::Serve => run(&env),
         Command::Health => health(&env),
-        Command::Seed(size) => seed(&env, size.counts()),
-        Command::Popularity { size, rows } => print(&seed::popularity(size.counts(), rows)),
+        Command::Seed(size) => seed(&env, size.seed_size()),
+        Command::Popularity { size, rows } => print(&seed::popularity(size.seed_size(), rows)),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            let _nobody_reads = writeln!(std::io::stderr(), "listings: {failure}");
+            let _stderr_closed = writeln!(std::io::stderr(), "listings: {failure}");
             ExitCode::from(if failure.is::<probe::NotReady>() { 1 } else { 2 })
         }
     }
@@ -78,7 +78,7 @@ fn health(env: &Env) -> Result<(), Failure> {
     Ok(probe::ask(http_address(env)?)?)
 }
 
-fn say(line: &str) -> Result<(), Failure> {
+fn print_line(line: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{line}")?;
     Ok(out.flush()?)
@@ -96,15 +96,15 @@ fn run(env: &Env) -> Result<(), Failure> {
     runtime(env)?.block_on(serve(&settings))
 }
 
-fn seed(env: &Env, counts: Counts) -> Result<(), Failure> {
+fn seed(env: &Env, size: SeedSize) -> Result<(), Failure> {
     kit::logs::start(env)?;
     let settings = Settings::read(env)?;
-    let settings = Settings { store: settings.store.in_order(), ..settings };
+    let settings = Settings { store: settings.store.with_one_writer(), ..settings };
     runtime(env)?.block_on(async {
         let (store, _cache) = server::open(&settings, &Metrics::new("listings")).await?;
-        seed::fill(&store, counts).await?;
+        seed::fill(&store, size).await?;
         store.close().await;
-        say(&format!("{} listings of {} storefronts", counts.listings, counts.storefronts))
+        print_line(&format!("{} listings of {} storefronts", size.listings, size.storefronts))
     })
 }
 
@@ -120,10 +120,12 @@ fn runtime(env: &Env) -> Result<tokio::runtime::Runtime, Failure> {
 
 async fn serve(settings: &Settings) -> Result<(), Failure> {
     if settings.tokens.is_none() {
-        tracing::warn!("AUTH_ENABLED is false: whoever calls is taken to be whom they say they are");
+        tracing::warn!(
+            "AUTH_ENABLED is false: callers are not verified; the user id in a request is trusted"
+        );
     }
     if !settings.limits.is_on {
-        tracing::warn!("RATE_LIMIT_ENABLED is false: whoever calls may call as often as they like");
+        tracing::warn!("RATE_LIMIT_ENABLED is false: calls are not limited");
     }
     let mut signals = Signals::catch()?;
     let running = server::start(settings).await?;
@@ -131,7 +133,7 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
         signal = signals.first() => signal,
         () = running.ready() => {
             tracing::info!(addresses = %running.addresses, "ready");
-            say(&format!("ready {}", running.addresses))?;
+            print_line(&format!("ready {}", running.addresses))?;
             signals.first().await
         }
     };

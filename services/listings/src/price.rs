@@ -1,7 +1,8 @@
-//! Prices: exact decimals with two places, and doubles only at the edges.
+//! Prices: exact decimals with two places; doubles only in messages.
+
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// Fifteen digits, two of them after the point.
 const MAX_HUNDREDTHS: i64 = 999_999_999_999_999;
@@ -10,7 +11,7 @@ const MAX_HUNDREDTHS: i64 = 999_999_999_999_999;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Price(i64);
 
-/// Why a number is no price.
+/// Why a number is not a price.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PriceError {
     /// NaN or infinite.
@@ -28,9 +29,9 @@ pub enum PriceError {
 }
 
 impl Price {
-    /// From hundredths, as databases keep them. What is out of range is cut to it.
+    /// From hundredths, as databases store them; values out of range are clamped.
     #[must_use]
-    pub fn of_hundredths(hundredths: i64) -> Self {
+    pub fn from_hundredths(hundredths: i64) -> Self {
         Self(hundredths.clamp(0, MAX_HUNDREDTHS))
     }
 
@@ -40,11 +41,11 @@ impl Price {
         self.0
     }
 
-    /// The decimal that the shortest text of this double names: 19.99 and nothing near it.
+    /// The decimal in the shortest text of this double, for example exactly 19.99.
     ///
     /// # Errors
-    /// When that is no price.
-    pub fn of_double(double: f64) -> Result<Self, PriceError> {
+    /// When that is not a price.
+    pub fn from_f64(double: f64) -> Result<Self, PriceError> {
         if !double.is_finite() {
             return Err(PriceError::NotANumber);
         }
@@ -65,15 +66,15 @@ impl Price {
 
     /// The double nearest to it.
     #[must_use]
-    pub fn to_double(self) -> f64 {
-        double_of(self.0.into())
+    pub fn to_f64(self) -> f64 {
+        hundredths_to_f64(self.0.into())
     }
 }
 
 /// The double nearest to a sum of prices in hundredths.
 #[must_use]
-pub fn double_of(hundredths: i128) -> f64 {
-    // Both are whole numbers, so below 2^53 the quotient is the nearest double; beyond, no double is exact.
+pub fn hundredths_to_f64(hundredths: i128) -> f64 {
+    // Both operands are integers: below 2^53 the quotient is the nearest double; beyond, no double is exact.
     hundredths as f64 / 100.0
 }
 
@@ -86,11 +87,12 @@ impl fmt::Display for Price {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
 
+    use super::*;
+
     #[test]
-    fn what_is_no_price_is_refused_for_its_reason() {
+    fn invalid_prices_are_refused_with_the_reason() {
         for (double, error) in [
             (f64::NAN, PriceError::NotANumber),
             (f64::INFINITY, PriceError::NotANumber),
@@ -101,18 +103,18 @@ mod tests {
             (0.1 + 0.2, PriceError::TooFine),
             (f64::MIN_POSITIVE, PriceError::TooFine),
         ] {
-            assert_eq!(Price::of_double(double), Err(error), "{double}");
+            assert_eq!(Price::from_f64(double), Err(error), "{double}");
         }
-        assert_eq!(Price::of_double(-0.0), Ok(Price(0)));
-        assert_eq!(Price::of_double(9_999_999_999_999.99), Ok(Price(MAX_HUNDREDTHS)));
+        assert_eq!(Price::from_f64(-0.0), Ok(Price(0)));
+        assert_eq!(Price::from_f64(9_999_999_999_999.99), Ok(Price(MAX_HUNDREDTHS)));
         assert_eq!(Price(1_990).to_string(), "19.90");
     }
 
     proptest! {
         #[test]
-        fn a_price_survives_the_wire_exactly(hundredths in 0..=MAX_HUNDREDTHS) {
+        fn a_price_round_trips_through_a_double_exactly(hundredths in 0..=MAX_HUNDREDTHS) {
             let price = Price(hundredths);
-            prop_assert_eq!(Price::of_double(price.to_double()), Ok(price));
+            prop_assert_eq!(Price::from_f64(price.to_f64()), Ok(price));
         }
     }
 }

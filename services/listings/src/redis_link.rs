@@ -1,39 +1,47 @@
-//! One connection to Redis for everything that asks it, remade when it breaks. While it is broken everybody is told so
-//! at once instead of waiting.
+//! One shared connection to Redis. A broken connection is replaced in the background; meanwhile commands fail at once
+//! instead of waiting.
 
-use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, Cmd, FromRedisValue, RedisError, cmd};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-const CONNECT_WITHIN: Duration = Duration::from_millis(300);
-/// Redis answers from memory; what takes longer is not waited for.
-const ANSWER_WITHIN: Duration = Duration::from_millis(150);
-/// After a failure nothing is tried for so long.
-const PAUSE: Duration = Duration::from_millis(200);
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, Client, Cmd, FromRedisValue, RedisError, cmd};
+
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(300);
+/// Redis answers from memory; a slower answer counts as none.
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(150);
+/// The pause between a failure and the next attempt to connect.
+const RECONNECT_PAUSE: Duration = Duration::from_millis(200);
 
 /// Redis does not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unreachable;
+pub struct RedisUnreachable;
 
-/// A script by its digest, which every new connection loads.
+/// A script, by its index in [`SCRIPTS`]; every new connection loads them all.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScriptId(usize);
 
 #[derive(Clone)]
-struct Live {
+struct LiveConnection {
+    /// Distinguishes this connection from earlier ones.
     number: u64,
     connection: MultiplexedConnection,
-    /// Of this very process of Redis: another one holds nothing of what this one was told.
-    run: Arc<str>,
+    /// The `run_id` of the Redis process: after a restart, Redis may have old data or none.
+    run_id: Arc<str>,
+    digests: Arc<[String]>,
+}
+
+struct NewConnection {
+    connection: MultiplexedConnection,
+    run_id: Arc<str>,
     digests: Arc<[String]>,
 }
 
 #[derive(Default)]
-struct State {
-    live: Option<Live>,
-    failed: Option<Instant>,
+struct LinkState {
+    live: Option<LiveConnection>,
+    failed_at: Option<Instant>,
     connections: u64,
 }
 
@@ -42,7 +50,7 @@ struct State {
 pub struct RedisLink {
     client: Client,
     scripts: &'static [&'static str],
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<LinkState>>,
     connecting: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -53,7 +61,7 @@ impl fmt::Debug for RedisLink {
 }
 
 impl RedisLink {
-    /// To the Redis at `url`; nothing is connected yet. It runs these scripts and no other.
+    /// A link to the Redis at `url`; it does not connect yet.
     ///
     /// # Errors
     /// When the address cannot be used.
@@ -66,142 +74,146 @@ impl RedisLink {
         })
     }
 
-    /// Whether it answered when last asked. A connection that was never made counts as none.
+    /// Whether there is a connection and its last command succeeded.
     #[must_use]
     pub fn is_up(&self) -> bool {
         self.lock().live.is_some()
     }
 
-    /// Connects now, if it can be done.
+    /// Tries to connect now.
     pub async fn warm_up(&self) {
         self.connect_once().await;
     }
 
-    /// Runs a script. `keys` gets the name of the process of Redis that is asked, which every key must begin with.
+    /// Runs a script. `keys` gets the run id of the Redis process, which every key must contain.
     pub(crate) async fn run<T: FromRedisValue>(
         &self,
         ScriptId(script): ScriptId,
         keys: impl FnOnce(&str) -> Vec<String>,
         arguments: &[&[u8]],
-    ) -> Result<T, Unreachable> {
-        let live = self.live()?;
-        let keys = keys(&live.run);
+    ) -> Result<T, RedisUnreachable> {
+        let live = self.connection()?;
+        let keys = keys(&live.run_id);
         let mut command = cmd("EVALSHA");
         command.arg(&live.digests[script]).arg(keys.len()).arg(&keys);
         for argument in arguments {
             command.arg(*argument);
         }
-        self.ask(live, &command).await
+        self.query(live, &command).await
     }
 
-    async fn ask<T: FromRedisValue>(&self, mut live: Live, command: &Cmd) -> Result<T, Unreachable> {
+    async fn query<T: FromRedisValue>(
+        &self,
+        mut live: LiveConnection,
+        command: &Cmd,
+    ) -> Result<T, RedisUnreachable> {
         match command.query_async(&mut live.connection).await {
             Ok(value) => Ok(value),
             Err(error) => {
-                self.give_up((live.number, &error));
-                Err(Unreachable)
+                self.disconnect(live.number, &error);
+                Err(RedisUnreachable)
             }
         }
     }
 
-    fn give_up(&self, (number, error): (u64, &RedisError)) {
+    fn disconnect(&self, number: u64, error: &RedisError) {
         let mut state = self.lock();
         if state.live.as_ref().is_some_and(|live| live.number == number) {
-            tracing::warn!(%error, "Redis does not answer; it is done without until it does");
+            tracing::warn!(%error, "Redis does not answer; the service continues without it");
             state.live = None;
-            state.failed = Some(Instant::now());
+            state.failed_at = Some(Instant::now());
         }
     }
 
-    /// The connection, if there is one. Nobody waits for a new one: it is made beside, for those who come later.
-    fn live(&self) -> Result<Live, Unreachable> {
-        self.known().unwrap_or_else(|| {
+    /// The connection, if there is one. Otherwise a new one is made in the background, for later commands.
+    fn connection(&self) -> Result<LiveConnection, RedisUnreachable> {
+        self.current().unwrap_or_else(|| {
             let link = self.clone();
             tokio::spawn(async move { link.connect_once().await });
-            Err(Unreachable)
+            Err(RedisUnreachable)
         })
     }
 
-    /// Makes a connection, unless somebody is at it.
+    /// Connects, unless another task is already connecting.
     async fn connect_once(&self) {
-        let Ok(_alone) = self.connecting.try_lock() else { return };
-        if self.known().is_some() {
+        let Ok(_only_attempt) = self.connecting.try_lock() else { return };
+        if self.current().is_some() {
             return;
         }
-        let made = tokio::time::timeout(2 * CONNECT_WITHIN, self.connect()).await;
+        let made = tokio::time::timeout(2 * CONNECT_TIMEOUT, self.connect()).await;
         let mut state = self.lock();
-        if let Ok(Ok((connection, run, digests))) = made {
+        if let Ok(Ok(NewConnection { connection, run_id, digests })) = made {
             state.connections += 1;
-            state.live = Some(Live { number: state.connections, connection, run, digests });
-            state.failed = None;
+            state.live = Some(LiveConnection { number: state.connections, connection, run_id, digests });
+            state.failed_at = None;
         } else {
-            state.failed = Some(Instant::now());
+            state.failed_at = Some(Instant::now());
         }
     }
 
-    /// The connection or that there is none now; `None` when one should be made.
-    fn known(&self) -> Option<Result<Live, Unreachable>> {
+    /// The connection, or an error during the pause after a failure; `None` when it is time to connect.
+    fn current(&self) -> Option<Result<LiveConnection, RedisUnreachable>> {
         let state = self.lock();
-        match (&state.live, state.failed) {
+        match (&state.live, state.failed_at) {
             (Some(live), _) => Some(Ok(live.clone())),
-            (None, Some(at)) if at.elapsed() < PAUSE => Some(Err(Unreachable)),
+            (None, Some(at)) if at.elapsed() < RECONNECT_PAUSE => Some(Err(RedisUnreachable)),
             (None, _) => None,
         }
     }
 
-    async fn connect(&self) -> Result<(MultiplexedConnection, Arc<str>, Arc<[String]>), RedisError> {
+    async fn connect(&self) -> Result<NewConnection, RedisError> {
         let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(CONNECT_WITHIN))
-            .set_response_timeout(Some(ANSWER_WITHIN));
+            .set_connection_timeout(Some(CONNECT_TIMEOUT))
+            .set_response_timeout(Some(ANSWER_TIMEOUT));
         let mut connection = self.client.get_multiplexed_async_connection_with_config(&config).await?;
         let info: String = cmd("INFO").arg("server").query_async(&mut connection).await?;
-        let run = info.lines().find_map(|line| line.strip_prefix("run_id:")).unwrap_or("unknown");
+        let run_id = info.lines().find_map(|line| line.strip_prefix("run_id:")).unwrap_or("unknown");
         let mut digests = Vec::new();
         for script in self.scripts {
             digests.push(cmd("SCRIPT").arg("LOAD").arg(*script).query_async(&mut connection).await?);
         }
-        Ok((connection, run.into(), digests.into()))
+        Ok(NewConnection { connection, run_id: run_id.into(), digests: digests.into() })
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, LinkState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Each at its place.
-const SCRIPTS: [&str; 5] = [LOOK_TEXT, ADD_TEXT, CLOSE_TEXT, OPEN_TEXT, TAKE_TEXT];
-pub(crate) const LOOK: ScriptId = ScriptId(0);
+/// The scripts, by [`ScriptId`].
+const SCRIPTS: [&str; 5] = [LOOK_UP_TEXT, ADD_TEXT, CLOSE_TEXT, OPEN_TEXT, COUNT_CALL_TEXT];
+pub(crate) const LOOK_UP: ScriptId = ScriptId(0);
 pub(crate) const ADD: ScriptId = ScriptId(1);
 pub(crate) const CLOSE: ScriptId = ScriptId(2);
 pub(crate) const OPEN: ScriptId = ScriptId(3);
-pub(crate) const TAKE: ScriptId = ScriptId(4);
+pub(crate) const COUNT_CALL: ScriptId = ScriptId(4);
 
-/// Of each key its ticket, and the answer under a field; what has no ticket gets a new one. Arguments: the field, the
-/// new ticket, milliseconds until a key is forgotten.
-const LOOK_TEXT: &str = "
+/// Returns for each key its token and the answer in a field; a key without a token gets the new one. Arguments: the
+/// field, the new token, milliseconds until a new key expires.
+const LOOK_UP_TEXT: &str = "
     local found = {}
-    for place, key in ipairs(KEYS) do
-        local ticket = redis.call('HGET', key, 't')
+    for index, key in ipairs(KEYS) do
+        local token = redis.call('HGET', key, 't')
         local answer = false
-        if ticket then
+        if token then
             answer = redis.call('HGET', key, 'f' .. ARGV[1])
         else
-            ticket = ARGV[2]
-            redis.call('HSET', key, 't', ticket)
+            token = ARGV[2]
+            redis.call('HSET', key, 't', token)
             redis.call('PEXPIRE', key, ARGV[3])
         end
-        found[2 * place - 1] = ticket
-        found[2 * place] = answer
+        found[2 * index - 1] = token
+        found[2 * index] = answer
     end
     return found";
-/// Adds an answer to a key that still has its ticket. Arguments: the field, the ticket, the answer.
+/// Adds an answer to a key that still has this token. Arguments: the field, the token, the answer.
 const ADD_TEXT: &str = "
     if redis.call('HGET', KEYS[1], 't') == ARGV[2] and redis.call('HLEN', KEYS[1]) < 66 then
         redis.call('HSET', KEYS[1], 'f' .. ARGV[1], ARGV[3])
     end
     return 1";
-/// Forgets the keys and gives them a ticket that no answer can be added with. Arguments: that ticket, milliseconds
-/// until it is over.
+/// Discards the answers of the keys and gives the keys a closing token, with which no answer can be added. Arguments:
+/// the closing token, milliseconds until it expires.
 const CLOSE_TEXT: &str = "
     for _, key in ipairs(KEYS) do
         redis.call('DEL', key)
@@ -209,41 +221,41 @@ const CLOSE_TEXT: &str = "
         redis.call('PEXPIRE', key, ARGV[2])
     end
     return 1";
-/// Forgets the keys, but for those that another write has closed since. Arguments: our ticket.
+/// Deletes the keys, except those that another write has closed since. Arguments: the closing token of this write.
 const OPEN_TEXT: &str = "
     for _, key in ipairs(KEYS) do
-        local ticket = redis.call('HGET', key, 't')
-        if not ticket or ticket == ARGV[1] or string.sub(ticket, 1, 1) ~= '!' then
+        local token = redis.call('HGET', key, 't')
+        if not token or token == ARGV[1] or string.sub(token, 1, 1) ~= '!' then
             redis.call('DEL', key)
         end
     end
     return 1";
-/// As `limiter::window`, by the clock of Redis; what was counted before that was set back counts as of now. Arguments:
-/// calls in a window, milliseconds of a step, steps. Returns 0, or after how many milliseconds another call will be
-/// counted.
-const TAKE_TEXT: &str = "
+/// The sliding window of `limiter::window`, by the clock of Redis. Calls counted in the future, before the clock was
+/// set back, count as of now. Arguments: calls in a window, milliseconds of a step, steps. Returns 0, or after how many
+/// milliseconds another call will be admitted.
+const COUNT_CALL_TEXT: &str = "
     local time = redis.call('TIME')
     local now = time[1] * 1000 + math.floor(time[2] / 1000)
     local max, step, steps = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
     local current = math.floor(now / step)
-    local sum, late, oldest, gone = 0, 0, nil, {}
-    local held = redis.call('HGETALL', KEYS[1])
-    for place = 1, #held, 2 do
-        local at, count = tonumber(held[place]), tonumber(held[place + 1])
+    local sum, future, oldest, expired = 0, 0, nil, {}
+    local fields = redis.call('HGETALL', KEYS[1])
+    for index = 1, #fields, 2 do
+        local at, count = tonumber(fields[index]), tonumber(fields[index + 1])
         if at <= current - steps then
-            gone[#gone + 1] = held[place]
+            expired[#expired + 1] = fields[index]
         elseif at > current then
-            gone[#gone + 1] = held[place]
-            late = late + count
+            expired[#expired + 1] = fields[index]
+            future = future + count
         else
             sum = sum + count
             if not oldest or at < oldest then oldest = at end
         end
     end
-    sum = sum + late
-    if #gone > 0 then redis.call('HDEL', KEYS[1], unpack(gone)) end
-    local more = late
-    if sum < max then more = late + 1 end
+    sum = sum + future
+    if #expired > 0 then redis.call('HDEL', KEYS[1], unpack(expired)) end
+    local more = future
+    if sum < max then more = future + 1 end
     if more > 0 then
         redis.call('HINCRBY', KEYS[1], string.format('%d', current), more)
         redis.call('PEXPIRE', KEYS[1], step * (steps + 1))

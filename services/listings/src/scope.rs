@@ -1,25 +1,26 @@
-//! What a cached answer depends on. Each depends on one scope, and each write names every scope that it touches.
+//! What a cached answer depends on. Each answer depends on one scope; each write invalidates every scope that it
+//! affects.
 
 use std::fmt;
 
-/// Something that is forgotten as a whole.
+/// A unit of cache invalidation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Scope {
+pub enum CacheScope {
     /// One listing.
     Listing(i64),
-    /// A storefront's sums.
+    /// A storefront's statistics.
     Stats(i64),
     /// The categories with their numbers of listings.
     Categories,
-    /// Lists without an owner or a category.
+    /// Lists without a filter on owner, storefront or category.
     All,
-    /// Lists of one user's.
+    /// Lists of one user.
     OfUser(i64),
-    /// Lists of one storefront's.
+    /// Lists of one storefront.
     OfStorefront(i64),
     /// Lists of one category.
     OfCategory(i64),
-    /// What is for sale of one category, by price.
+    /// Active listings of one category, by price.
     Offers(i64),
     /// Searches for this word.
     Word(String),
@@ -27,18 +28,18 @@ pub enum Scope {
     Sku(String),
 }
 
-impl Scope {
+impl CacheScope {
     /// The kind, for metrics.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ScopeKind {
         match self {
-            Self::Listing(_) => Kind::Listing,
-            Self::Stats(_) => Kind::Stats,
-            Self::Categories => Kind::Categories,
-            Self::Offers(_) => Kind::Similar,
-            Self::Word(_) => Kind::Search,
+            Self::Listing(_) => ScopeKind::Listing,
+            Self::Stats(_) => ScopeKind::Stats,
+            Self::Categories => ScopeKind::Categories,
+            Self::Offers(_) => ScopeKind::Similar,
+            Self::Word(_) => ScopeKind::Search,
             Self::All | Self::OfUser(_) | Self::OfStorefront(_) | Self::OfCategory(_) | Self::Sku(_) => {
-                Kind::List
+                ScopeKind::List
             }
         }
     }
@@ -46,29 +47,29 @@ impl Scope {
 
 /// Kinds of cached answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ScopeKind {
     /// Of listings and products.
     Listing,
-    /// Of sums.
+    /// Of statistics.
     Stats,
     /// Of categories.
     Categories,
     /// Of lists.
     List,
-    /// Of what is like a listing.
+    /// Of similar listings.
     Similar,
     /// Of searches.
     Search,
 }
 
-impl Kind {
-    /// All of them, each at its place.
+impl ScopeKind {
+    /// All kinds, in the order of their discriminants.
     pub const ALL: [Self; 6] =
         [Self::Listing, Self::Stats, Self::Categories, Self::List, Self::Similar, Self::Search];
 
     /// Its name in the metrics.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Listing => "listing",
             Self::Stats => "stats",
@@ -80,8 +81,8 @@ impl Kind {
     }
 }
 
-/// As a key that no other scope has.
-impl fmt::Display for Scope {
+/// As a unique key.
+impl fmt::Display for CacheScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Listing(id) => write!(f, "listing:{id}"),

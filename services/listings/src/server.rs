@@ -1,16 +1,12 @@
-//! One process: store, cache, ports, readiness, and its end.
+//! One process: store, cache, ports, readiness and shutdown.
 
 mod health;
 
-use crate::cache::{Cache, Local, Remembered, Shared};
-use crate::grpc::{self, Before};
-use crate::identity::Identity;
-use crate::limiter::Limiter;
-use crate::operations::Operations;
-use crate::proto::NAMES;
-use crate::settings::Settings;
-use crate::store::{Store, StoreOpenError, StoreOptions};
-use crate::views::Views;
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
 use kit::auth::Verifier;
 use kit::backlog::Backlog;
 use kit::drain::Drain;
@@ -18,12 +14,18 @@ use kit::health::Health;
 use kit::limit::Limit;
 use kit::metrics::Metrics;
 use kit::serve::{BindError, Bounds, Gate, GatePolicy, Listener, Port, Protocol, listen, serve};
-use std::fmt;
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::time::Duration;
 use tokio::task::JoinSet;
 use tonic_health::server::HealthReporter;
+
+use crate::cache::{Cache, CachedReads, LocalCache, SharedCache};
+use crate::grpc::{self, Admission};
+use crate::identity::Identity;
+use crate::limiter::Limiter;
+use crate::operations::Operations;
+use crate::proto::SERVICE_NAMES;
+use crate::settings::Settings;
+use crate::store::{Store, StoreOpenError, StoreOptions};
+use crate::views::ViewCounter;
 
 const GATE: GatePolicy = GatePolicy {
     metric: "grpc_refused_early",
@@ -34,7 +36,7 @@ const GATE: GatePolicy = GatePolicy {
 /// Why a process could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// A port is taken or an address is not ours.
+    /// A port is in use or an address does not belong to this machine.
     #[error(transparent)]
     Bind(#[from] BindError),
     /// The database cannot be used.
@@ -42,12 +44,12 @@ pub enum StartError {
     Open(#[from] StoreOpenError),
 }
 
-/// Where a running process listens.
+/// The addresses of a running process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Addresses {
-    /// Callers' gRPC.
+    /// The gRPC port.
     pub grpc: SocketAddr,
-    /// Operators' HTTP.
+    /// The operators' HTTP port.
     pub http: SocketAddr,
 }
 
@@ -57,12 +59,12 @@ impl fmt::Display for Addresses {
     }
 }
 
-/// A process that serves.
+/// A running service.
 pub struct Running {
-    /// Where it listens.
+    /// Its addresses.
     pub addresses: Addresses,
     store: Arc<Store>,
-    views: Arc<Views>,
+    views: Arc<ViewCounter>,
     identity: Arc<Identity>,
     health: Arc<Health>,
     reporter: HealthReporter,
@@ -73,16 +75,16 @@ pub struct Running {
     drain_within: Duration,
 }
 
-/// Opens the store with its cache, as the settings say: in the process for the embedded store, in Redis for a database
-/// that others may write to as well, and none where such a database has no Redis beside it.
+/// Opens the store and its cache: in the process for the embedded store; in Redis for a database that several replicas
+/// write to; none for such a database without Redis.
 ///
 /// # Errors
 /// When the database cannot be used.
 pub async fn open(settings: &Settings, metrics: &Metrics) -> Result<(Arc<Store>, Cache), StoreOpenError> {
     let cache = match (&settings.store, settings.cache_bytes, &settings.redis) {
         (_, 0, _) | (StoreOptions::Postgres(_), _, None) => Cache::Off,
-        (StoreOptions::Sqlite(_), bytes, _) => Cache::Local(Arc::new(Local::new(bytes))),
-        (StoreOptions::Postgres(_), _, Some(link)) => Cache::Shared(Arc::new(Shared::new(link.clone()))),
+        (StoreOptions::Sqlite(_), bytes, _) => Cache::Local(Arc::new(LocalCache::new(bytes))),
+        (StoreOptions::Postgres(_), _, Some(link)) => Cache::Shared(Arc::new(SharedCache::new(link.clone()))),
     };
     if let Some(link) = &settings.redis {
         link.warm_up().await;
@@ -91,7 +93,7 @@ pub async fn open(settings: &Settings, metrics: &Metrics) -> Result<(Arc<Store>,
     Ok((Arc::new(store), cache))
 }
 
-/// Starts everything. It is ready when the keys that callers are known by are there: [`Running::ready`].
+/// Starts the service. [`Running::ready`] returns when the keys of bearer tokens are loaded.
 ///
 /// # Errors
 /// When the database or a port cannot be used.
@@ -103,7 +105,7 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
     let (store, cache) = open(settings, &metrics).await?;
     let (drain, draining) = Drain::new();
     let (operators_drain, operators_draining) = Drain::new();
-    let views = Arc::new(Views::default());
+    let views = Arc::new(ViewCounter::default());
     let mut callers = JoinSet::new();
     callers.spawn(Arc::clone(&views).run(Arc::clone(&store), draining.clone()));
     let identity = Arc::new(identity(settings, &metrics));
@@ -111,23 +113,23 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
     let health = health_of(&store, &identity);
 
     let limit = Limit::new(settings.in_flight);
-    metrics.watch("in_flight", "Calls worked on now", &limit);
+    metrics.watch("in_flight", "Calls in progress", &limit);
     let gate = Gate::new(&Backlog::watch(settings.wait_target), &limit, GATE, &metrics);
-    let remembered = Remembered::new(cache.clone(), &metrics);
-    let operations = Operations::new(Arc::clone(&store), remembered, Arc::clone(&views));
-    let before = Before { identity: Arc::clone(&identity), limiter: Arc::clone(&limiter), limit };
-    let (routes, reporter) = grpc::router(Arc::new(operations), before, &metrics).await;
+    let cached_reads = CachedReads::new(cache.clone(), &metrics);
+    let operations = Operations::new(Arc::clone(&store), cached_reads, Arc::clone(&views));
+    let admission = Admission { identity: Arc::clone(&identity), limiter: Arc::clone(&limiter), limit };
+    let (routes, reporter) = grpc::router(Arc::new(operations), admission, &metrics).await;
     let bounds = Bounds { connections: settings.connections, ..Bounds::default() };
     callers.spawn(serve(grpc_port, Protocol::Http2, Port { routes, gate: Some(gate), bounds }, draining));
 
-    let shown = health::Shown {
+    let sources = health::HealthSources {
         health: Arc::clone(&health),
         store: Arc::clone(&store),
         identity: Arc::clone(&identity),
         limiter,
         cache,
     };
-    let routes = kit::admin::router(Arc::clone(&health), metrics).merge(health::router(shown));
+    let routes = kit::admin::router(Arc::clone(&health), metrics).merge(health::router(sources));
     let operators = serve_operators(http_port, Port { routes, gate: None, bounds }, operators_draining);
     health.set_ready();
     Ok(Running {
@@ -145,7 +147,7 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
     })
 }
 
-/// Operators are answered whatever the load.
+/// The operators' port has no admission control: it answers at any load.
 fn serve_operators(listener: Listener, port: Port, draining: kit::drain::Draining) -> JoinSet<()> {
     let mut operators = JoinSet::new();
     operators.spawn(serve(listener, Protocol::Http1, port, draining));
@@ -154,7 +156,7 @@ fn serve_operators(listener: Listener, port: Port, draining: kit::drain::Drainin
 
 fn identity(settings: &Settings, metrics: &Metrics) -> Identity {
     match settings.tokens.clone() {
-        None => Identity::Believed,
+        None => Identity::Unverified,
         Some(tokens) => {
             let verifier = Box::new(Verifier::start(tokens, metrics));
             Identity::Tokens { verifier, admins: settings.admins.clone() }
@@ -170,16 +172,16 @@ fn health_of(store: &Arc<Store>, identity: &Arc<Identity>) -> Arc<Health> {
 }
 
 impl Running {
-    /// Returns once it is known who calls; until then calls are refused and readiness says what is missing.
+    /// Returns when callers can be identified; until then calls are refused and readiness reports what is missing.
     pub async fn ready(&self) {
         self.identity.ready().await;
     }
 
-    /// Stops taking in, finishes what was begun within the drain's bound, writes what was counted, and closes the
-    /// store. Operators are answered until the end.
+    /// Stops accepting calls, finishes those in progress within the drain timeout, writes counted views and closes the
+    /// store. The operators' port answers until the end.
     pub async fn stop(mut self) {
         self.health.set_draining();
-        for name in NAMES.into_iter().chain([""]) {
+        for name in SERVICE_NAMES.into_iter().chain([""]) {
             self.reporter.set_service_status(name, tonic_health::ServingStatus::NotServing).await;
         }
         self.drain.begin();
@@ -194,7 +196,7 @@ impl Running {
 async fn finish(servers: &mut JoinSet<()>, drain: &Drain, within: Duration) {
     let all = async { while servers.join_next().await.is_some() {} };
     if tokio::time::timeout(within, all).await.is_err() {
-        tracing::warn!(?within, "connections that did not finish in time are cut");
+        tracing::warn!(?within, "connections that did not finish in time are closed");
         drain.cut();
     }
 }

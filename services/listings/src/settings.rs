@@ -1,20 +1,22 @@
-//! What the environment says about one process. The table in the README lists every variable. Each may carry one of two
-//! prefixes that existing deployments use; the newer one counts first, and the bare name last.
+//! Settings of one process, from the environment. The README lists every variable. A variable may have one of two
+//! prefixes that existing deployments use; the newer prefix takes precedence, and the bare name comes last.
 
-use crate::limiter::{LimitSettings, SettingsError as LimitError};
-use crate::redis_link::RedisLink;
-use crate::store::{PostgresOptions, SqliteOptions, StoreOptions, Sync};
-use kit::env::{Env, EnvError};
-use kit::postgres::ServerOptions;
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What variables may begin with, first come first served.
+use kit::env::{Env, EnvError};
+use kit::postgres::ServerOptions;
+
+use crate::limiter::{LimitSettings, SettingsError as LimitError};
+use crate::redis_link::RedisLink;
+use crate::store::{PostgresOptions, SqliteOptions, StoreOptions, Sync};
+
+/// Prefixes of variables, in order of precedence.
 pub const PREFIXES: [&str; 2] = ["SVETULISTINGS_", "VONDILISTINGS_"];
 
-/// `DATABASE_PATH` for a database that is gone after the process has ended.
+/// The value of `DATABASE_PATH` for a database that is deleted when the process ends.
 const TEMPORARY: &str = ":temporary:";
 
 /// Why the settings cannot be used.
@@ -26,10 +28,10 @@ pub enum SettingsError {
     /// The limits cannot be used.
     #[error(transparent)]
     Limits(#[from] LimitError),
-    /// Nobody could be told from anybody.
+    /// Callers could not be identified.
     #[error(
-        "there is no way to know who calls: AUTH_JWKS_URL does not name the keys of bearer tokens. AUTH_ENABLED=false \
-         lets whoever calls be whom they say they are"
+        "callers cannot be identified: set AUTH_JWKS_URL to the keys of bearer tokens, or AUTH_ENABLED=false to trust \
+         the user ids in requests"
     )]
     NoIdentity,
 }
@@ -37,37 +39,37 @@ pub enum SettingsError {
 /// Settings of one process.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// How bearer tokens are verified; `None` when callers are believed.
+    /// How bearer tokens are verified; `None` when callers are not verified.
     pub tokens: Option<kit::auth::Settings>,
-    /// Subjects of tokens who may do everything.
+    /// Token subjects with administrator rights.
     pub admins: BTreeSet<String>,
-    /// Callers' gRPC.
+    /// The address of the gRPC port.
     pub grpc: SocketAddr,
-    /// Operators' HTTP.
+    /// The address of the operators' HTTP port.
     pub http: SocketAddr,
-    /// Where listings are kept.
+    /// The store.
     pub store: StoreOptions,
-    /// Where replicas share what they remember and count.
+    /// The Redis that replicas share for cached answers and rate limits.
     pub redis: Option<RedisLink>,
-    /// Bytes of answers remembered in the process; 0 remembers nothing.
+    /// Bytes of answers cached in the process; 0 turns caching off.
     pub cache_bytes: usize,
-    /// How often each caller may call.
+    /// Rate limits.
     pub limits: LimitSettings,
     /// Calls worked on at once.
     pub in_flight: usize,
-    /// How long a task that is ready may wait for its turn before calls are refused; zero for ever.
+    /// How long a runnable task may wait for a thread before calls are refused; zero for no bound.
     pub wait_target: Duration,
-    /// Connections held at once on each port.
+    /// Open connections at once on each port.
     pub connections: usize,
     /// Time to finish on SIGTERM.
     pub drain: Duration,
 }
 
 impl Settings {
-    /// Reads them all.
+    /// Reads all settings.
     ///
     /// # Errors
-    /// When a variable cannot be used, or callers could not be known.
+    /// When a variable cannot be used, or callers could not be identified.
     pub fn read(env: &Env) -> Result<Self, SettingsError> {
         let is_on = env.choice("AUTH_ENABLED", &[("true", true), ("false", false)])?;
         let namespace = env.text("AUTH_NAMESPACE").unwrap_or("listings");
@@ -118,7 +120,7 @@ fn postgres(env: &Env, server: ServerOptions) -> Result<PostgresOptions, EnvErro
 
 fn redis(env: &Env) -> Result<Option<RedisLink>, EnvError> {
     let Some(url) = env.text("REDIS_URL") else { return Ok(None) };
-    // An address may hold a password, so it is not repeated.
+    // The address may contain a password, so the error does not repeat it.
     let refused = |error: redis::RedisError| EnvError {
         name: "REDIS_URL",
         value: "(hidden)".to_owned(),
@@ -136,7 +138,7 @@ fn address(env: &Env, name: &'static str, default: u16) -> Result<SocketAddr, En
     Ok(SocketAddr::new(ip, env.port(name, default)?))
 }
 
-/// Where a process with this environment has its operators' port.
+/// The address of the operators' port of a process with this environment.
 ///
 /// # Errors
 /// When a variable cannot be used.
@@ -149,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_a_way_to_know_callers_nothing_starts_unless_told_to() {
+    fn settings_without_authentication_are_refused_unless_it_is_turned_off() {
         assert!(matches!(Settings::read(&Env::of([])), Err(SettingsError::NoIdentity)));
         let settings = Settings::read(&Env::of([("AUTH_ENABLED", "false")])).unwrap();
         assert!(settings.tokens.is_none() && settings.limits.is_on);
@@ -157,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newer_prefix_counts_before_the_older_and_both_before_none() {
+    fn the_newer_prefix_precedes_the_older_and_both_precede_the_bare_name() {
         let read = |pairs: &[(&str, &str)]| {
             let env = Env::of(pairs.iter().copied().chain([("AUTH_ENABLED", "false")]));
             Settings::read(&env.with_prefixes(&PREFIXES)).unwrap()
@@ -168,7 +170,7 @@ mod tests {
         assert!(!read(&[old, ("RATE_LIMIT_ENABLED", "true")]).limits.is_on);
     }
 
-    /// Every variable that the sources read, found by its shape.
+    /// Every variable in the sources, found by the form of its name.
     #[test]
     fn every_variable_is_documented() {
         let documentation = include_str!("../README.md");
@@ -180,10 +182,11 @@ mod tests {
             include_str!("../../kit/src/auth/settings.rs"),
             include_str!("../../kit/src/postgres/options.rs"),
         ];
-        let is_name = |text: &&str| {
+        let is_variable = |text: &&str| {
             text.len() > 3 && text.contains('_') && text.chars().all(|c| c.is_ascii_uppercase() || c == '_')
         };
-        let names: Vec<&str> = sources.iter().flat_map(|source| source.split('"')).filter(is_name).collect();
+        let names: Vec<&str> =
+            sources.iter().flat_map(|source| source.split('"')).filter(is_variable).collect();
         assert!(names.len() > 30);
         for name in names {
             let bare = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)).filter(|n| !n.is_empty());

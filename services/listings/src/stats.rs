@@ -1,36 +1,37 @@
-//! The sums over a storefront's products. They are kept, and moved by every write in its own transaction, so that
-//! reading them costs one row however many products there are.
+//! Statistics over a storefront's products. They are stored, and every write updates them in its own transaction:
+//! reading them costs one row, whatever the number of products.
 
-use serde::{Deserialize, Serialize};
 use std::ops::{Add, Sub};
 
-/// Sums over products, or by how much they move.
+use serde::{Deserialize, Serialize};
+
+/// Statistics over products, or a difference between two of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Stats {
-    /// Products that were not deleted.
+pub struct StorefrontStats {
+    /// Products that are not deleted.
     pub total: i64,
-    /// Of these, for sale.
+    /// Products with the status active.
     pub active: i64,
-    /// With nothing left.
+    /// Products with no stock.
     pub out_of_stock: i64,
-    /// With one to five left.
+    /// Products with a stock of one to five.
     pub low_stock: i64,
-    /// Price times quantity, in hundredths.
+    /// The sum of price times quantity, in hundredths of the currency.
     #[serde(with = "as_text")]
     pub value: i128,
-    /// Taken out of stock by orders.
+    /// Units sold by orders.
     pub sold: i64,
 }
 
-impl Stats {
-    /// Whether nothing is in them, or nothing moves.
+impl StorefrontStats {
+    /// Whether every value is zero.
     #[must_use]
     pub fn is_zero(&self) -> bool {
         *self == Self::default()
     }
 }
 
-impl Add for Stats {
+impl Add for StorefrontStats {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
@@ -45,7 +46,7 @@ impl Add for Stats {
     }
 }
 
-impl Sub for Stats {
+impl Sub for StorefrontStats {
     type Output = Self;
 
     fn sub(self, other: Self) -> Self {
@@ -60,7 +61,7 @@ impl Sub for Stats {
     }
 }
 
-/// JSON has no integers of this size.
+/// Most readers of JSON have no integers of this size.
 mod as_text {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
@@ -78,10 +79,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_largest_sums_survive_json() {
-        let stats = Stats { value: i128::from(i64::MAX) * 4, ..Stats::default() };
+    fn the_largest_values_round_trip_through_json() {
+        let stats = StorefrontStats { value: i128::from(i64::MAX) * 4, ..StorefrontStats::default() };
         let text = serde_json::to_string(&stats).unwrap();
-        assert_eq!(serde_json::from_str::<Stats>(&text).unwrap(), stats);
+        assert_eq!(serde_json::from_str::<StorefrontStats>(&text).unwrap(), stats);
         assert!((stats - stats).is_zero());
     }
 }

@@ -1,56 +1,58 @@
-//! What is kept: listings, images, marks, stock and the sums over them. Two stores, one behaviour: what a write does is
-//! decided in `write` on rows that the store has loaded, before it is asked to keep anything.
+//! The store: listings, images, favourites, stock and the statistics over them. There are two stores with the same
+//! behaviour: `write` decides what a write changes, on rows that the store has loaded, and the store persists it.
 //!
-//! A write is answered after its transaction is durable and what caches held of it is forgotten. A read sees every
-//! write answered before it began. Start at [`Store::open`].
+//! A write is answered after its transaction is durable and the caches are invalidated. A read sees every write that
+//! was answered before the read began. Start at [`Store::open`].
 
-mod command;
-mod counted;
 #[cfg(feature = "faults")]
 mod faults;
 mod postgres;
+mod queued_write;
 mod sqlite;
+mod writer_metrics;
 
-pub use command::WriteError;
 pub use kit::sqlite::{OpenError, Sync};
 pub use kit::store::StoreError;
 pub use postgres::PostgresOptions;
+pub use queued_write::WriteError;
 pub use sqlite::SqliteOptions;
 
-use crate::cache::Cache;
-use crate::categories::Category;
-use crate::find::{Filters, Page, Similar, Slice};
-use crate::listing::Listing;
-use crate::stats::Stats;
-use crate::write::{Write, Written};
-use command::Command;
+use std::time::Duration;
+
 use kit::limit::Limit;
 use kit::metrics::Metrics;
 use kit::postgres::ConnectError;
-use postgres::Postgres;
-use sqlite::Sqlite;
-use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// Longest wait for a commit. Past it the caller is told that the outcome is unknown instead of waiting on.
-const COMMIT_WAIT: Duration = Duration::from_secs(20);
+use crate::cache::Cache;
+use crate::categories::Category;
+use crate::find::{Filters, Page, PageRange, SimilarQuery};
+use crate::listing::Listing;
+use crate::stats::StorefrontStats;
+use crate::write::{FavoriteKey, Write, WriteOutcome};
+use postgres::Postgres;
+use queued_write::QueuedWrite;
+use sqlite::Sqlite;
 
-/// Writes taken in that are not answered yet: callers who went away do not make room for more.
-const MAX_WAITING: usize = 16_384;
+/// The longest wait for a commit; after it the caller gets an error and the outcome is unknown.
+const COMMIT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Which store, and how it is set up.
+/// Queued writes at most. A write counts until it is answered, also after its caller has disconnected.
+const MAX_QUEUED_WRITES: usize = 16_384;
+
+/// Options of a store.
 #[derive(Debug, Clone)]
 pub enum StoreOptions {
-    /// The embedded one.
+    /// The embedded store, SQLite.
     Sqlite(SqliteOptions),
     /// PostgreSQL 15 or newer.
     Postgres(PostgresOptions),
 }
 
 impl StoreOptions {
-    /// The same with one writer, which does everything in the order in which it comes.
+    /// The same options with one writer, which keeps the order of writes.
     #[must_use]
-    pub fn in_order(self) -> Self {
+    pub fn with_one_writer(self) -> Self {
         match self {
             Self::Postgres(options) => Self::Postgres(PostgresOptions { writers: 1, ..options }),
             embedded @ Self::Sqlite(_) => embedded,
@@ -61,7 +63,7 @@ impl StoreOptions {
 /// Why a store could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreOpenError {
-    /// The embedded one.
+    /// The embedded store.
     #[error(transparent)]
     Sqlite(#[from] OpenError),
     /// PostgreSQL.
@@ -71,28 +73,28 @@ pub enum StoreOpenError {
 
 /// A store.
 pub struct Store {
-    kind: Kind,
-    waiting: Limit,
+    backend: Backend,
+    queued: Limit,
 }
 
-enum Kind {
+enum Backend {
     Sqlite(Sqlite),
     Postgres(Box<Postgres>),
 }
 
-/// Asks the store that there is.
-macro_rules! ask {
+/// Calls a method of the backend.
+macro_rules! dispatch {
     ($self:ident, $method:ident($($argument:expr),*)) => {
-        match &$self.kind {
-            Kind::Sqlite(store) => store.$method($($argument),*).await,
-            Kind::Postgres(store) => store.$method($($argument),*).await,
+        match &$self.backend {
+            Backend::Sqlite(store) => store.$method($($argument),*).await,
+            Backend::Postgres(store) => store.$method($($argument),*).await,
         }
     };
 }
 
 impl Store {
-    /// Opens the store and brings its schema up to date. What a write touches is forgotten by `cache` before the
-    /// write is answered.
+    /// Opens the store and migrates its schema. A write invalidates the scopes that it affects in `cache` before it is
+    /// answered.
     ///
     /// # Errors
     /// When the database cannot be used, or was written by a newer version.
@@ -101,47 +103,47 @@ impl Store {
         cache: Cache,
         metrics: &Metrics,
     ) -> Result<Self, StoreOpenError> {
-        let kind = match options {
-            StoreOptions::Sqlite(options) => Kind::Sqlite(Sqlite::open(options, cache, metrics)?),
+        let backend = match options {
+            StoreOptions::Sqlite(options) => Backend::Sqlite(Sqlite::open(options, cache, metrics)?),
             StoreOptions::Postgres(options) => {
-                Kind::Postgres(Box::new(Postgres::open(options, cache, metrics).await?))
+                Backend::Postgres(Box::new(Postgres::open(options, cache, metrics).await?))
             }
         };
-        let waiting = Limit::new(MAX_WAITING);
-        metrics.watch("store_writes_waiting", "Writes that are not answered yet", &waiting);
-        Ok(Self { kind, waiting })
+        let queued = Limit::new(MAX_QUEUED_WRITES);
+        metrics.watch("store_writes_waiting", "Queued writes that are not answered yet", &queued);
+        Ok(Self { backend, queued })
     }
 
-    /// The listings of these ids that were not deleted, with their images, in no order.
+    /// The listings with these ids that are not deleted, with their images, in no order.
     ///
     /// # Errors
-    /// When the database fails or cannot be reached; so of all that read.
+    /// When the database fails or cannot be reached.
     pub async fn listings(&self, ids: &[i64]) -> Result<Vec<Listing>, StoreError> {
-        ask!(self, listings(ids))
+        dispatch!(self, listings(ids))
     }
 
-    /// A slice of what passes the filters.
+    /// A range of the listings that pass the filters.
     ///
     /// # Errors
     /// As [`Store::listings`].
-    pub async fn page(&self, filters: &Filters, slice: Slice) -> Result<Page, StoreError> {
-        ask!(self, page(filters, slice))
+    pub async fn page(&self, filters: &Filters, range: PageRange) -> Result<Page, StoreError> {
+        dispatch!(self, page(filters, range))
     }
 
-    /// The ids of at most `limit` that are like a listing, nearest first.
+    /// The ids of at most `limit` listings similar to one, nearest in price first.
     ///
     /// # Errors
     /// As [`Store::listings`].
-    pub async fn similar(&self, similar: &Similar, limit: i64) -> Result<Vec<i64>, StoreError> {
-        ask!(self, similar(similar, limit))
+    pub async fn similar(&self, similar: &SimilarQuery, limit: i64) -> Result<Vec<i64>, StoreError> {
+        dispatch!(self, similar(similar, limit))
     }
 
-    /// A storefront's sums.
+    /// A storefront's statistics.
     ///
     /// # Errors
     /// As [`Store::listings`].
-    pub async fn stats(&self, storefront_id: i64) -> Result<Stats, StoreError> {
-        ask!(self, stats(storefront_id))
+    pub async fn stats(&self, storefront_id: i64) -> Result<StorefrontStats, StoreError> {
+        dispatch!(self, stats(storefront_id))
     }
 
     /// All categories, in order.
@@ -149,31 +151,31 @@ impl Store {
     /// # Errors
     /// As [`Store::listings`].
     pub async fn categories(&self) -> Result<Vec<Category>, StoreError> {
-        ask!(self, categories())
+        dispatch!(self, categories())
     }
 
-    /// What a user has marked, newest mark first.
+    /// A user's favourites, newest first.
     ///
     /// # Errors
     /// As [`Store::listings`].
-    pub async fn favorites(&self, user_id: i64, slice: Slice) -> Result<Page, StoreError> {
-        ask!(self, favorites(user_id, slice))
+    pub async fn favorites(&self, user_id: i64, range: PageRange) -> Result<Page, StoreError> {
+        dispatch!(self, favorites(user_id, range))
     }
 
-    /// Who has marked a listing; at most `limit`, by id.
+    /// At most `limit` users who have a listing as a favourite, by id.
     ///
     /// # Errors
     /// As [`Store::listings`].
     pub async fn favored_by(&self, listing_id: i64, limit: i64) -> Result<Vec<i64>, StoreError> {
-        ask!(self, favored_by(listing_id, limit))
+        dispatch!(self, favored_by(listing_id, limit))
     }
 
-    /// Whether a user has marked a listing.
+    /// Whether a listing is a user's favourite.
     ///
     /// # Errors
     /// As [`Store::listings`].
-    pub async fn is_favorite(&self, user_id: i64, listing_id: i64) -> Result<bool, StoreError> {
-        ask!(self, is_favorite(user_id, listing_id))
+    pub async fn is_favorite(&self, favorite: FavoriteKey) -> Result<bool, StoreError> {
+        dispatch!(self, is_favorite(favorite))
     }
 
     /// The products of one stock-keeping unit.
@@ -181,60 +183,60 @@ impl Store {
     /// # Errors
     /// As [`Store::listings`].
     pub async fn of_sku(&self, sku: &str) -> Result<Vec<i64>, StoreError> {
-        ask!(self, of_sku(sku))
+        dispatch!(self, of_sku(sku))
     }
 
-    /// Does it, and returns once it is durable.
+    /// Carries out a write and returns when it is durable.
     ///
     /// # Errors
-    /// When it was refused, or the database failed. Who stops waiting does not stop it.
-    pub async fn write(&self, write: Write) -> Result<Written, WriteError> {
-        self.begin(write)?.await
+    /// When the write was refused, or the database failed. Dropping the future does not cancel the write.
+    pub async fn write(&self, write: Write) -> Result<WriteOutcome, WriteError> {
+        self.submit(write)?.await
     }
 
-    /// The same; it is taken in when this returns, so that writes are done in the order in which they were begun,
-    /// as far as one writer does them.
+    /// Queues a write; the future returns when it is durable. One writer carries out writes in the order in which they
+    /// were queued.
     ///
     /// # Errors
-    /// When it cannot be taken in.
-    pub fn begin(
+    /// When too many writes are queued, or the store is closed.
+    pub fn submit(
         &self,
         write: Write,
-    ) -> Result<impl Future<Output = Result<Written, WriteError>> + Send + use<>, StoreError> {
-        let (reply, answer) = oneshot::channel();
-        let place = self.waiting.enter().ok_or(StoreError::Slow)?;
-        self.send(Command { write, reply, _place: place })?;
+    ) -> Result<impl Future<Output = Result<WriteOutcome, WriteError>> + Send + use<>, StoreError> {
+        let (reply, outcome) = oneshot::channel();
+        let permit = self.queued.enter().ok_or(StoreError::Slow)?;
+        self.send(QueuedWrite { write, reply, _permit: permit })?;
         Ok(async move {
-            match tokio::time::timeout(COMMIT_WAIT, answer).await {
-                Ok(answered) => answered.unwrap_or(Err(StoreError::Closed.into())),
+            match tokio::time::timeout(COMMIT_TIMEOUT, outcome).await {
+                Ok(replied) => replied.unwrap_or(Err(StoreError::Closed.into())),
                 Err(_elapsed) => Err(StoreError::Slow.into()),
             }
         })
     }
 
-    fn send(&self, command: Command) -> Result<(), StoreError> {
-        match &self.kind {
-            Kind::Sqlite(store) => store.send(command),
-            Kind::Postgres(store) => store.send(command),
+    fn send(&self, queued: QueuedWrite) -> Result<(), StoreError> {
+        match &self.backend {
+            Backend::Sqlite(store) => store.send(queued),
+            Backend::Postgres(store) => store.send(queued),
         }
     }
 
     /// Whether the database answers now.
     ///
     /// # Errors
-    /// Says why not.
+    /// The reason why not.
     pub fn probe(&self) -> Result<(), StoreError> {
-        match &self.kind {
-            Kind::Sqlite(store) => store.probe(),
-            Kind::Postgres(store) => store.probe(),
+        match &self.backend {
+            Backend::Sqlite(store) => store.probe(),
+            Backend::Postgres(store) => store.probe(),
         }
     }
 
-    /// Commits everything taken in so far and ends the writers.
+    /// Commits all queued writes and ends the writers.
     pub async fn close(&self) {
-        match &self.kind {
-            Kind::Sqlite(store) => store.close(),
-            Kind::Postgres(store) => store.close().await,
+        match &self.backend {
+            Backend::Sqlite(store) => store.close(),
+            Backend::Postgres(store) => store.close().await,
         }
     }
 }

@@ -1,56 +1,58 @@
-//! Views of products, counted in memory and written together. They are answered before they are written, and show
-//! within a second: written twice a second, and what is left when the service ends is written then.
+//! Views of products, counted in memory and written together. A call is answered before its view is written. Views are
+//! written twice a second and once more when the service ends, so they show within a second.
 
-use crate::store::{Store, StoreError, WriteError};
-use crate::write::Write;
-use kit::drain::Draining;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Between two writes.
-const EVERY: Duration = Duration::from_millis(500);
-/// Products at most between two writes; each write locks the rows that it counts for.
-const MAX_PRODUCTS: usize = 100_000;
-/// Rows in one write.
-const TOGETHER: usize = 1_000;
-/// Attempts at what is left when the service ends.
-const LAST_ATTEMPTS: usize = 20;
+use kit::drain::Draining;
 
-/// Views that are not written yet.
+use crate::store::{Store, StoreError, WriteError};
+use crate::write::{ViewCount, Write};
+
+/// The interval between two writes.
+const WRITE_INTERVAL: Duration = Duration::from_millis(500);
+/// Products with unwritten views at most; each write locks their rows.
+const MAX_PRODUCTS: usize = 100_000;
+/// Products in one write.
+const MAX_PRODUCTS_PER_WRITE: usize = 1_000;
+/// Attempts at the last write when the service ends.
+const FINAL_ATTEMPTS: usize = 20;
+
+/// Counts views and writes them.
 #[derive(Debug, Default)]
-pub struct Views {
+pub struct ViewCounter {
     counted: Mutex<HashMap<i64, i32>>,
 }
 
-/// There is no room for more products before the next write.
+/// Too many products have unwritten views.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Full;
+pub struct TooManyViews;
 
-impl Views {
-    /// Counts one view of a product that there is.
+impl ViewCounter {
+    /// Counts one view of an existing product.
     ///
     /// # Errors
-    /// When too many products wait to be written.
-    pub fn count(&self, product_id: i64) -> Result<(), Full> {
+    /// When too many products have unwritten views.
+    pub fn count(&self, product_id: i64) -> Result<(), TooManyViews> {
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         if counted.len() >= MAX_PRODUCTS && !counted.contains_key(&product_id) {
-            return Err(Full);
+            return Err(TooManyViews);
         }
         let views = counted.entry(product_id).or_default();
         *views = views.saturating_add(1);
         Ok(())
     }
 
-    /// Products whose views are not written yet.
+    /// The number of products with unwritten views.
     #[must_use]
-    pub fn waiting(&self) -> usize {
+    pub fn unwritten_products(&self) -> usize {
         self.counted.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Writes twice a second until the drain begins; [`Views::finish`] writes the rest.
+    /// Writes twice a second until the drain begins; [`ViewCounter::finish`] writes the rest.
     pub async fn run(self: Arc<Self>, store: Arc<Store>, mut draining: Draining) {
-        let mut ticks = tokio::time::interval(EVERY);
+        let mut ticks = tokio::time::interval(WRITE_INTERVAL);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             tokio::select! {
@@ -58,30 +60,34 @@ impl Views {
                 () = draining.begun() => return,
             }
             if let Err(error) = self.write(&store).await {
-                tracing::warn!(%error, "views are kept and written later");
+                tracing::warn!(%error, "views were not written; they are kept for the next write");
             }
         }
     }
 
-    /// Writes what is left, when nobody counts any more.
+    /// Writes the remaining views; called when no more are counted.
     pub async fn finish(&self, store: &Store) {
-        for _attempt in 0..LAST_ATTEMPTS {
+        for _attempt in 0..FINAL_ATTEMPTS {
             if self.write(store).await.is_ok() {
                 return;
             }
-            tokio::time::sleep(EVERY).await;
+            tokio::time::sleep(WRITE_INTERVAL).await;
         }
-        tracing::error!(products = self.waiting(), "views were lost: the store did not take them");
+        tracing::error!(
+            products = self.unwritten_products(),
+            "views were lost: the store did not accept them"
+        );
     }
 
     async fn write(&self, store: &Store) -> Result<(), WriteError> {
-        let taken = std::mem::take(&mut *self.counted.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut taken: Vec<(i64, i32)> = taken.into_iter().collect();
-        taken.sort_unstable();
-        let mut parts = taken.chunks(TOGETHER);
+        let counted = std::mem::take(&mut *self.counted.lock().unwrap_or_else(PoisonError::into_inner));
+        let counts = counted.into_iter().map(|(product_id, count)| ViewCount { product_id, count });
+        let mut views: Vec<ViewCount> = counts.collect();
+        views.sort_unstable();
+        let mut parts = views.chunks(MAX_PRODUCTS_PER_WRITE);
         while let Some(part) = parts.next() {
             if let Err(error) = store.write(Write::View(part.to_vec())).await {
-                let rest = parts.flatten().chain(undone(&error, part));
+                let rest = parts.flatten().chain(unwritten(&error, part));
                 self.put_back(rest);
                 return Err(error);
             }
@@ -89,18 +95,18 @@ impl Views {
         Ok(())
     }
 
-    fn put_back<'a>(&self, views: impl Iterator<Item = &'a (i64, i32)>) {
+    fn put_back<'a>(&self, views: impl Iterator<Item = &'a ViewCount>) {
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
-        for (id, times) in views {
-            let sum = counted.entry(*id).or_default();
-            *sum = sum.saturating_add(*times);
+        for view in views {
+            let sum = counted.entry(view.product_id).or_default();
+            *sum = sum.saturating_add(view.count);
         }
     }
 }
 
-/// What was certainly not written. Of a commit that nobody answered, it is unknown: counting again what may have been
-/// counted would show views that nobody made.
-fn undone<'a>(error: &WriteError, part: &'a [(i64, i32)]) -> &'a [(i64, i32)] {
+/// The views that were certainly not written. After a commit without an answer the outcome is unknown; its views are
+/// not counted again, so that no view counts twice.
+fn unwritten<'a>(error: &WriteError, part: &'a [ViewCount]) -> &'a [ViewCount] {
     match error {
         WriteError::Store(StoreError::Slow) => &[],
         _ => part,

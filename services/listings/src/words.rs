@@ -1,11 +1,11 @@
-//! Words of texts, as searches know them: runs of letters and digits in lower case. Both stores find by these and by
-//! nothing of their own, so that both find the same.
+//! Words of texts, as searches index them: runs of letters and digits in lower case. Both stores search by these words
+//! and by no tokenizer of their own, so that both find the same listings.
 
 use std::collections::BTreeSet;
 
-/// A listing is found by so many of its words at most, in the order of its text.
+/// Words of a listing that are indexed at most, in the order of its text.
 const MAX_WORDS: usize = 256;
-/// Characters of a word that count.
+/// Characters of a word that are indexed.
 const MAX_WORD_CHARS: usize = 40;
 
 /// The words of some texts.

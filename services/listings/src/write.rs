@@ -1,36 +1,38 @@
-//! What can be asked of the store to change, and what comes of it. Pure: a write is decided on rows that the store has
-//! loaded and locked; what it changes elsewhere (sums, counts, words, what caches must forget) follows from the rows
-//! before and after, so that no write can leave any of it out.
+//! Writes and their outcomes. Pure: a write is decided on rows that the store has loaded and locked. All that it
+//! changes elsewhere (storefront statistics, counts, search entries, cache scopes to invalidate) is derived from the
+//! rows before and after, so that no write can omit any of it.
 
 mod changes;
-mod held;
+mod favorites;
 mod listings;
-mod marks;
+mod loaded_rows;
 mod stock;
 
-pub use changes::{Changes, Reworded};
-pub use held::{Held, Needs, OrderLine};
+pub use changes::{Changes, SearchEntryChange};
+pub use loaded_rows::{FavoriteKey, KeyedOrderLine, LoadedRows, NewIds, OrderLine, RequiredRows};
 
-use crate::listing::{Image, Listing, Status, Translation};
-use crate::price::Price;
-use kit::clock::UtcMs;
 use std::collections::BTreeMap;
 
-/// Why a write was refused. Nothing of it was done.
+use kit::clock::UtcMs;
+
+use crate::listing::{Listing, Status, Translation};
+use crate::price::Price;
+
+/// Why a write was refused. A refused write changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
-    /// There is no such listing, product or variant, or it was deleted.
+pub enum WriteRefusal {
+    /// The listing, product or variant does not exist or was deleted.
     #[error("no {0} has the id {1}")]
     NotFound(&'static str, i64),
-    /// It belongs to somebody else.
-    #[error("the listing belongs to somebody else")]
+    /// It belongs to another user.
+    #[error("the listing belongs to another user")]
     NotOwner,
-    /// What is there does not allow it.
+    /// The current state does not allow it.
     #[error("{0}")]
     Precondition(String),
 }
 
-/// A listing to be.
+/// A listing to create.
 #[derive(Debug, Clone)]
 pub struct NewListing {
     /// Its owner.
@@ -55,16 +57,16 @@ pub struct NewListing {
     pub translations: BTreeMap<String, Translation>,
     /// The language of title and description.
     pub original_language: String,
-    /// Where its images are, in their order.
+    /// URLs of its images, in their order.
     pub images: Vec<String>,
 }
 
-/// What its owner changes of a listing.
+/// Changes to a listing by its owner.
 #[derive(Debug, Clone, Default)]
-pub struct Edit {
-    /// Which listing.
+pub struct ListingEdit {
+    /// The listing.
     pub id: i64,
-    /// Who changes it.
+    /// The user who changes it.
     pub user_id: i64,
     /// The new title.
     pub title: Option<String>,
@@ -74,14 +76,14 @@ pub struct Edit {
     pub price: Option<Price>,
     /// The new stock.
     pub quantity: Option<i32>,
-    /// Where it stands from now on.
+    /// The new status.
     pub status: Option<Status>,
 }
 
-/// Who deletes.
+/// The caller who deletes a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deleter {
-    /// A user, who may delete what is theirs.
+    /// A user, who may delete their own listings.
     Owner(i64),
     /// An administrator.
     Admin,
@@ -90,18 +92,18 @@ pub enum Deleter {
 /// How stock moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// So many come in.
+    /// Stock is added.
     In,
-    /// So many go out.
+    /// Stock is removed.
     Out,
-    /// It was counted.
+    /// Stock is set to a counted quantity.
     Adjustment,
 }
 
 impl Direction {
-    /// The word that clients and databases know it by.
+    /// The name in messages and databases.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::In => "in",
             Self::Out => "out",
@@ -113,159 +115,178 @@ impl Direction {
 /// One movement of stock.
 #[derive(Debug, Clone)]
 pub struct Movement {
-    /// Whose product it is.
+    /// The product's storefront.
     pub storefront_id: i64,
     /// The product.
     pub product_id: i64,
-    /// How it moves.
+    /// How the stock changes.
     pub direction: Direction,
-    /// By how much, or to how much.
+    /// The difference, or for an adjustment the new stock.
     pub quantity: i32,
-    /// Why.
+    /// The reason.
     pub reason: Option<String>,
-    /// For the record.
+    /// Notes for the record.
     pub notes: Option<String>,
-    /// Who moved it.
+    /// The user who moves it.
     pub user_id: i64,
-    /// Whose product alone it may be, when the mover may not touch others'.
+    /// When given, the product must belong to this user.
     pub owner: Option<i64>,
 }
 
-/// Some of a product.
+/// A quantity of a product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Item {
+pub struct ProductQuantity {
     /// The product.
     pub product_id: i64,
-    /// The variant asked for, if any.
+    /// The variant, if any.
     pub variant_id: Option<i64>,
-    /// How many; for setting stock, the new stock.
+    /// The quantity; when stock is set, the new stock.
     pub quantity: i32,
+}
+
+/// A product's new stock.
+#[derive(Debug, Clone)]
+pub struct NewStock {
+    /// The product and its new stock.
+    pub item: ProductQuantity,
+    /// The reason.
+    pub reason: Option<String>,
 }
 
 /// New stocks of a storefront's products.
 #[derive(Debug, Clone)]
 pub struct StockSet {
-    /// Whose products they are.
+    /// The products' storefront.
     pub storefront_id: i64,
-    /// Each with the new quantity and why.
-    pub items: Vec<(Item, Option<String>)>,
-    /// Who counted.
+    /// The new stocks.
+    pub items: Vec<NewStock>,
+    /// The user who sets them.
     pub user_id: i64,
-    /// As of a movement.
+    /// As [`Movement::owner`].
     pub owner: Option<i64>,
 }
 
 /// What an order takes or gives back.
 #[derive(Debug, Clone)]
 pub struct OrderItems {
-    /// What and how many.
-    pub items: Vec<Item>,
-    /// The order, so that asking twice is asking once.
+    /// The products with their quantities.
+    pub items: Vec<ProductQuantity>,
+    /// The order; it makes a repeated request idempotent.
     pub order_id: Option<String>,
 }
 
-/// Everything that changes anything.
-#[derive(Debug, Clone)]
-pub enum Write {
-    /// Makes a listing.
-    Create(Box<NewListing>),
-    /// Changes one.
-    Update(Box<Edit>),
-    /// Takes one away.
-    Delete(i64, Deleter),
-    /// A user marks a listing.
-    Mark {
-        /// The user.
-        user_id: i64,
-        /// The listing.
-        listing_id: i64,
-    },
-    /// A user takes a mark away.
-    Unmark {
-        /// The user.
-        user_id: i64,
-        /// The listing.
-        listing_id: i64,
-    },
-    /// Stock moves.
-    Move(Box<Movement>),
-    /// Stocks are set.
-    Set(Box<StockSet>),
-    /// An order takes stock.
-    Take(Box<OrderItems>),
-    /// An order gives it back.
-    Return(Box<OrderItems>),
-    /// Products were looked at so many times.
-    View(Vec<(i64, i32)>),
+/// Views of one product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ViewCount {
+    /// The product.
+    pub product_id: i64,
+    /// The number of views.
+    pub count: i32,
 }
 
-/// What became of an item.
+/// A change to the store.
+#[derive(Debug, Clone)]
+pub enum Write {
+    /// Creates a listing.
+    Create(Box<NewListing>),
+    /// Changes a listing.
+    Update(Box<ListingEdit>),
+    /// Deletes a listing.
+    Delete(i64, Deleter),
+    /// Adds a favourite.
+    AddFavorite(FavoriteKey),
+    /// Removes a favourite.
+    RemoveFavorite(FavoriteKey),
+    /// Moves stock.
+    Move(Box<Movement>),
+    /// Sets stocks.
+    Set(Box<StockSet>),
+    /// Takes stock for an order.
+    Take(Box<OrderItems>),
+    /// Gives an order's stock back.
+    Return(Box<OrderItems>),
+    /// Counts views of products.
+    View(Vec<ViewCount>),
+}
+
+/// Stock before and after a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StockLevels {
+    /// Before the change.
+    pub before: i32,
+    /// After the change.
+    pub after: i32,
+}
+
+impl StockLevels {
+    /// The levels when nothing changes.
+    pub(crate) fn unchanged(stock: i32) -> Self {
+        Self { before: stock, after: stock }
+    }
+}
+
+/// The outcome for one item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ItemOutcome {
-    /// Which.
-    pub item: Item,
-    /// Stock before and after; the same when nothing was done.
-    pub stock: (i32, i32),
-    /// Why nothing was done.
+    /// The item.
+    pub item: ProductQuantity,
+    /// Stock before and after; equal when the item was refused.
+    pub stock: StockLevels,
+    /// Why the item was refused.
     pub error: Option<String>,
 }
 
-/// What came of a write.
+/// The outcome of a write.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Written {
+pub enum WriteOutcome {
     /// The listing as it is now.
     Listing(Box<Listing>),
-    /// It is done.
+    /// The write succeeded and has no result.
     Done,
     /// Stock before and after.
-    Moved(i32, i32),
-    /// Of each item.
+    Moved(StockLevels),
+    /// One outcome for each item.
     Items(Vec<ItemOutcome>),
 }
 
-/// A line in the record of movements.
+/// A row in the record of stock movements.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MovementLine {
-    /// Of which product.
+pub struct MovementRecord {
+    /// The product.
     pub listing_id: i64,
-    /// How.
+    /// How the stock changed.
     pub direction: Direction,
-    /// By how much, or to how much.
+    /// The difference, or for an adjustment the new stock.
     pub quantity: i32,
     /// Stock before and after.
-    pub stock: (i32, i32),
-    /// Why.
+    pub stock: StockLevels,
+    /// The reason.
     pub reason: Option<String>,
-    /// For the record.
+    /// Notes.
     pub notes: Option<String>,
-    /// Who; 0 for an order.
+    /// The user; 0 for an order.
     pub user_id: i64,
 }
 
 impl Write {
-    /// Does it to the rows held.
+    /// Applies the write to the loaded rows.
     ///
     /// # Errors
-    /// When it is refused; the rows are as before.
-    pub fn apply(&self, held: &mut Held, now: UtcMs) -> Result<Written, Refused> {
+    /// When the write is refused; the rows are unchanged.
+    pub fn apply(&self, loaded: &mut LoadedRows, now: UtcMs) -> Result<WriteOutcome, WriteRefusal> {
         match self {
-            Self::Create(new) => Ok(listings::create(held, new, now)),
-            Self::Update(edit) => listings::update(held, edit, now),
-            Self::Delete(id, deleter) => listings::delete(held, (*id, *deleter), now),
-            Self::Mark { user_id, listing_id } => marks::mark(held, (*user_id, *listing_id)),
-            Self::Unmark { user_id, listing_id } => Ok(marks::unmark(held, (*user_id, *listing_id))),
-            Self::Move(movement) => stock::move_one(held, movement, now),
-            Self::Set(set) => Ok(stock::set_all(held, set, now)),
-            Self::Take(order) => stock::take(held, order, now),
-            Self::Return(order) => stock::give_back(held, order, now),
-            Self::View(views) => Ok(marks::view(held, views)),
+            Self::Create(new) => Ok(listings::create(loaded, new, now)),
+            Self::Update(edit) => listings::update(loaded, edit, now),
+            Self::Delete(id, deleter) => listings::delete(loaded, *id, *deleter, now),
+            Self::AddFavorite(key) => favorites::add(loaded, *key),
+            Self::RemoveFavorite(key) => Ok(favorites::remove(loaded, *key)),
+            Self::Move(movement) => stock::move_one(loaded, movement, now),
+            Self::Set(set) => Ok(stock::set_all(loaded, set, now)),
+            Self::Take(order) => stock::take(loaded, order, now),
+            Self::Return(order) => stock::give_back(loaded, order, now),
+            Self::View(views) => Ok(favorites::view(loaded, views)),
         }
     }
-}
-
-fn image(id: i64, (place, url): (usize, &String)) -> Image {
-    let display_order = i32::try_from(place).unwrap_or(i32::MAX);
-    Image { id, url: url.clone(), display_order, is_primary: place == 0 }
 }
 
 #[cfg(test)]

@@ -1,57 +1,60 @@
-//! Everything remembered is forgotten at once, again and again, put in on purpose. What a cache holds stays in it and
-//! stays right; it is only not used until the store was asked once more.
+//! Fault injection: periodically discards every cached answer. The answers stay in the cache and stay correct; they are
+//! not used until the store was queried once more.
 
-use super::{Ticket, Value};
-use crate::faults::STAMPEDE;
-use crate::scope::Scope;
-use kit::faults::amount;
 use std::collections::HashSet;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// What the store was asked since everything was last forgotten.
-struct Known {
+use kit::faults::amount;
+
+use super::{CachedValue, FillToken};
+use crate::faults::STAMPEDE;
+use crate::scope::CacheScope;
+
+/// The answers that the store was queried for in the current period.
+struct PeriodAnswers {
     began: Instant,
-    moment: u128,
-    answers: HashSet<(Scope, String)>,
+    period: u128,
+    answers: HashSet<(CacheScope, String)>,
 }
 
-static KNOWN: LazyLock<Mutex<Known>> =
-    LazyLock::new(|| Mutex::new(Known { began: Instant::now(), moment: 0, answers: HashSet::new() }));
+static CURRENT: LazyLock<Mutex<PeriodAnswers>> =
+    LazyLock::new(|| Mutex::new(PeriodAnswers { began: Instant::now(), period: 0, answers: HashSet::new() }));
 
-/// Whether callers ask the store each by themselves.
+/// Whether concurrent reads each query the store.
 pub(super) fn is_on() -> bool {
     amount(STAMPEDE).is_some()
 }
 
-/// What is still known of the answers that were found.
-pub(super) fn forget(
-    found: Vec<Result<Value, Ticket>>,
-    (scopes, key): (&[Scope], &str),
-) -> Vec<Result<Value, Ticket>> {
-    let Some(known) = known() else { return found };
-    let still = |(scope, found): (&Scope, Result<Value, Ticket>)| {
-        let is_known = known.answers.contains(&(scope.clone(), key.to_owned()));
-        found.and_then(|value| if is_known { Ok(value) } else { Err(Ticket::None) })
+/// Keeps of the answers found those that were queried in the current period.
+pub(super) fn discard(
+    found: Vec<Result<CachedValue, FillToken>>,
+    scopes: &[CacheScope],
+    key: &str,
+) -> Vec<Result<CachedValue, FillToken>> {
+    let Some(current) = current_period() else { return found };
+    let keep = |(scope, found): (&CacheScope, Result<CachedValue, FillToken>)| {
+        let is_current = current.answers.contains(&(scope.clone(), key.to_owned()));
+        found.and_then(|value| if is_current { Ok(value) } else { Err(FillToken::None) })
     };
-    scopes.iter().zip(found).map(still).collect()
+    scopes.iter().zip(found).map(keep).collect()
 }
 
-/// The store was asked for this answer.
-pub(super) fn learn(scope: &Scope, key: &str) {
-    if let Some(mut known) = known() {
-        known.answers.insert((scope.clone(), key.to_owned()));
+/// Records that the store was queried for this answer.
+pub(super) fn record_query(scope: &CacheScope, key: &str) {
+    if let Some(mut current) = current_period() {
+        current.answers.insert((scope.clone(), key.to_owned()));
     }
 }
 
-/// What is known now; `None` without the fault.
-fn known() -> Option<MutexGuard<'static, Known>> {
+/// The current period; `None` without the fault.
+fn current_period() -> Option<MutexGuard<'static, PeriodAnswers>> {
     let every_ms = u128::from(amount(STAMPEDE)?);
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let moment = known.began.elapsed().as_millis() / every_ms;
-    if moment != known.moment {
-        known.moment = moment;
-        known.answers.clear();
+    let mut current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
+    let period = current.began.elapsed().as_millis() / every_ms;
+    if period != current.period {
+        current.period = period;
+        current.answers.clear();
     }
-    Some(known)
+    Some(current)
 }

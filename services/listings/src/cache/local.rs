@@ -1,106 +1,111 @@
-//! The cache in the process, for a store that this process alone writes.
+//! The cache in the process, for a store that only this process writes.
 //!
-//! Whoever misses takes the scope's number before asking the store, and may only add the answer while the scope still
-//! has that number. A write removes the scopes that it touches after its commit and before it is answered; a scope that
-//! is looked at again has a new number. So an answer that was read before a write is never added after it, and no
-//! read that begins after a write was answered finds what was there before it.
+//! On a miss a reader gets the scope's version before it queries the store, and may add the answer only while the scope
+//! still has that version. A write removes the scopes that it affects after its commit and before it is answered; the
+//! next look-up creates the scope with a new version. So an answer that was read before a write is never added after
+//! it, and no read that begins after a write was answered finds an older answer.
 
-use super::Value;
-use crate::scope::Scope;
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::CachedValue;
+use crate::scope::CacheScope;
+
 const SHARDS: usize = 32;
-/// Answers of one scope, for example pages of one storefront.
+/// Answers in one scope at most, for example pages of one storefront.
 const MAX_ANSWERS: usize = 64;
-/// About what an empty scope takes.
+/// The approximate size of an empty scope in bytes.
 const SCOPE_WEIGHT: usize = 160;
 
-/// A number that a scope has until it is forgotten.
+/// The version of a scope, until it is invalidated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Number(u64);
+pub struct ScopeVersion(u64);
 
 #[derive(Debug)]
-struct Held {
-    number: u64,
-    answers: HashMap<Box<str>, Value>,
+struct ScopeEntry {
+    version: u64,
+    answers: HashMap<Box<str>, CachedValue>,
     weight: usize,
-    /// Where the scope stands among its shard's keys.
-    place: usize,
+    /// The scope's index in the shard's keys.
+    key_index: usize,
 }
 
 #[derive(Debug, Default)]
 struct Shard {
-    scopes: HashMap<Scope, Held>,
-    keys: Vec<Scope>,
+    scopes: HashMap<CacheScope, ScopeEntry>,
+    keys: Vec<CacheScope>,
     weight: usize,
-    next_number: u64,
-    /// Which is thrown out next when there is no room: any will do, and a walk over all is fair.
-    hand: usize,
+    last_version: u64,
+    /// The index of the key evicted last; eviction goes round all keys.
+    eviction_index: usize,
 }
 
-/// Answers by scope and key, up to about so many bytes.
+/// Answers by scope and key, with a bound on their approximate size.
 #[derive(Debug)]
-pub struct Local {
+pub struct LocalCache {
     shards: Vec<Mutex<Shard>>,
     hasher: RandomState,
     max_weight: usize,
 }
 
-impl Local {
-    /// An empty one for about `max_bytes`.
+impl LocalCache {
+    /// An empty cache for about `max_bytes`.
     #[must_use]
     pub fn new(max_bytes: usize) -> Self {
         let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
         Self { shards, hasher: RandomState::new(), max_weight: max_bytes / SHARDS }
     }
 
-    /// The answer, or the number with which one may be added.
-    pub fn look(&self, scope: &Scope, key: &str) -> Result<Value, Number> {
+    /// The answer, or the version with which one may be added.
+    ///
+    /// # Errors
+    /// The scope's version, when it has no answer under this key.
+    pub fn look_up(&self, scope: &CacheScope, key: &str) -> Result<CachedValue, ScopeVersion> {
         let mut shard = self.shard(scope);
-        if let Some(held) = shard.scopes.get(scope) {
-            return held.answers.get(key).cloned().ok_or(Number(held.number));
+        if let Some(entry) = shard.scopes.get(scope) {
+            return entry.answers.get(key).cloned().ok_or(ScopeVersion(entry.version));
         }
-        shard.next_number += 1;
-        let number = shard.next_number;
-        shard.begin(scope.clone(), number);
+        shard.last_version += 1;
+        let version = shard.last_version;
+        shard.insert(scope.clone(), version);
         shard.shrink(self.max_weight);
-        Err(Number(number))
+        Err(ScopeVersion(version))
     }
 
-    /// Adds an answer that was read after its scope had this number, unless the scope was forgotten since.
-    pub fn add(&self, scope: &Scope, (key, number): (&str, Number), value: Value) {
+    /// Adds an answer that was read at this version of its scope, unless the scope was invalidated since.
+    pub fn add(&self, scope: &CacheScope, key: &str, version: ScopeVersion, value: CachedValue) {
         let mut shard = self.shard(scope);
-        let Some(held) = shard.scopes.get_mut(scope).filter(|held| held.number == number.0) else { return };
-        if held.answers.len() >= MAX_ANSWERS {
+        let current = shard.scopes.get_mut(scope).filter(|entry| entry.version == version.0);
+        let Some(entry) = current else { return };
+        if entry.answers.len() >= MAX_ANSWERS {
             return;
         }
         let weight = value.weight() + key.len() + 64;
-        if held.answers.insert(key.into(), value).is_none() {
-            held.weight += weight;
+        if entry.answers.insert(key.into(), value).is_none() {
+            entry.weight += weight;
             shard.weight += weight;
         }
         shard.shrink(self.max_weight);
     }
 
-    /// Forgets everything that depends on these.
-    pub fn forget(&self, scopes: &BTreeSet<Scope>) {
+    /// Removes all answers of these scopes.
+    pub fn invalidate(&self, scopes: &BTreeSet<CacheScope>) {
         for scope in scopes {
             self.shard(scope).remove(scope);
         }
     }
 
-    /// About how many bytes are held.
+    /// The approximate size of all answers in bytes.
     #[must_use]
     pub fn weight(&self) -> usize {
         self.shards.iter().map(|shard| lock(shard).weight).sum()
     }
 
-    fn shard(&self, scope: &Scope) -> MutexGuard<'_, Shard> {
+    fn shard(&self, scope: &CacheScope) -> MutexGuard<'_, Shard> {
         // The remainder is below the number of shards.
-        let place = usize::try_from(self.hasher.hash_one(scope) % SHARDS as u64).unwrap_or_default();
-        lock(&self.shards[place])
+        let index = usize::try_from(self.hasher.hash_one(scope) % SHARDS as u64).unwrap_or_default();
+        lock(&self.shards[index])
     }
 }
 
@@ -109,28 +114,29 @@ fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
 }
 
 impl Shard {
-    fn begin(&mut self, scope: Scope, number: u64) {
-        let held = Held { number, answers: HashMap::new(), weight: SCOPE_WEIGHT, place: self.keys.len() };
+    fn insert(&mut self, scope: CacheScope, version: u64) {
+        let key_index = self.keys.len();
+        let entry = ScopeEntry { version, answers: HashMap::new(), weight: SCOPE_WEIGHT, key_index };
         self.keys.push(scope.clone());
-        self.scopes.insert(scope, held);
+        self.scopes.insert(scope, entry);
         self.weight += SCOPE_WEIGHT;
     }
 
-    fn remove(&mut self, scope: &Scope) {
-        let Some(held) = self.scopes.remove(scope) else { return };
-        self.weight -= held.weight;
-        self.keys.swap_remove(held.place);
-        if let Some(moved) = self.keys.get(held.place)
+    fn remove(&mut self, scope: &CacheScope) {
+        let Some(entry) = self.scopes.remove(scope) else { return };
+        self.weight -= entry.weight;
+        self.keys.swap_remove(entry.key_index);
+        if let Some(moved) = self.keys.get(entry.key_index)
             && let Some(moved) = self.scopes.get_mut(moved)
         {
-            moved.place = held.place;
+            moved.key_index = entry.key_index;
         }
     }
 
     fn shrink(&mut self, max_weight: usize) {
         while self.weight > max_weight && !self.keys.is_empty() {
-            self.hand = (self.hand + 1) % self.keys.len();
-            let scope = self.keys[self.hand].clone();
+            self.eviction_index = (self.eviction_index + 1) % self.keys.len();
+            let scope = self.keys[self.eviction_index].clone();
             self.remove(&scope);
         }
     }
@@ -139,43 +145,43 @@ impl Shard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::Stats;
+    use crate::stats::StorefrontStats;
 
-    const SCOPE: Scope = Scope::Stats(1);
+    const SCOPE: CacheScope = CacheScope::Stats(1);
 
-    fn stats(total: i64) -> Value {
-        Value::Stats(Stats { total, ..Stats::default() })
+    fn stats(total: i64) -> CachedValue {
+        CachedValue::Stats(StorefrontStats { total, ..StorefrontStats::default() })
     }
 
     #[test]
-    fn what_was_read_before_a_write_is_not_added_after_it() {
-        let cache = Local::new(1 << 20);
-        let before = cache.look(&SCOPE, "").unwrap_err();
-        cache.forget(&BTreeSet::from([SCOPE]));
-        cache.add(&SCOPE, ("", before), stats(1));
-        let after = cache.look(&SCOPE, "").unwrap_err();
-        cache.add(&SCOPE, ("", before), stats(1));
-        assert!(cache.look(&SCOPE, "").is_err());
-        cache.add(&SCOPE, ("", after), stats(2));
-        assert_eq!(cache.look(&SCOPE, ""), Ok(stats(2)));
-        cache.forget(&BTreeSet::from([SCOPE]));
-        assert!(cache.look(&SCOPE, "").is_err());
+    fn an_answer_read_before_a_write_is_not_added_after_it() {
+        let cache = LocalCache::new(1 << 20);
+        let before = cache.look_up(&SCOPE, "").unwrap_err();
+        cache.invalidate(&BTreeSet::from([SCOPE]));
+        cache.add(&SCOPE, "", before, stats(1));
+        let after = cache.look_up(&SCOPE, "").unwrap_err();
+        cache.add(&SCOPE, "", before, stats(1));
+        assert!(cache.look_up(&SCOPE, "").is_err());
+        cache.add(&SCOPE, "", after, stats(2));
+        assert_eq!(cache.look_up(&SCOPE, ""), Ok(stats(2)));
+        cache.invalidate(&BTreeSet::from([SCOPE]));
+        assert!(cache.look_up(&SCOPE, "").is_err());
     }
 
     #[test]
-    fn memory_is_bounded_and_accounted_for() {
-        let cache = Local::new(1 << 20);
+    fn memory_is_bounded_and_counted() {
+        let cache = LocalCache::new(1 << 20);
         for id in 0..50_000 {
-            let number = cache.look(&Scope::Stats(id), "").unwrap_err();
-            cache.add(&Scope::Stats(id), ("", number), stats(id));
+            let version = cache.look_up(&CacheScope::Stats(id), "").unwrap_err();
+            cache.add(&CacheScope::Stats(id), "", version, stats(id));
         }
         assert!(cache.weight() <= 1 << 20);
-        cache.forget(&(0..50_000).map(Scope::Stats).collect());
+        cache.invalidate(&(0..50_000).map(CacheScope::Stats).collect());
         assert_eq!(cache.weight(), 0);
-        let number = cache.look(&SCOPE, "").unwrap_err();
+        let version = cache.look_up(&SCOPE, "").unwrap_err();
         for key in 0..1_000 {
-            cache.add(&SCOPE, (&key.to_string(), number), stats(1));
+            cache.add(&SCOPE, &key.to_string(), version, stats(1));
         }
-        assert!(cache.look(&SCOPE, "63").is_ok() && cache.look(&SCOPE, "64").is_err());
+        assert!(cache.look_up(&SCOPE, "63").is_ok() && cache.look_up(&SCOPE, "64").is_err());
     }
 }

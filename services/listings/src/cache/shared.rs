@@ -1,145 +1,160 @@
 //! The cache in Redis, for several replicas on one database. No read that begins after a write was answered, on any
-//! replica, finds what was there before the write; with Redis gone, broken or empty as well.
+//! replica, finds an answer from before the write; this also holds while Redis does not answer, and after it has
+//! restarted empty or from an old file.
 //!
-//! *Tickets.* Each scope is one hash in Redis with a ticket and the answers that depend on it. Whoever misses takes the
-//! ticket before asking the database, and adds the answer only while the scope still has that ticket. A write *closes*
-//! the scopes that it touches before its commit: their answers go, and until the scope is opened, nothing can be added.
-//! It *opens* them after the commit and before it is answered, which makes every ticket void that was given out
-//! before. What is read before a commit is therefore never found after its answer. A process that dies in between
-//! leaves scopes closed, which ends by itself after longer than any commit can take.
+//! *Fill tokens.* Each scope is one hash in Redis with a token and the answers that depend on the scope. A reader that
+//! misses gets the token before it queries the database, and adds the answer only while the scope still has that token.
+//! A write *closes* the scopes that it affects before its commit: their answers are deleted, and until a scope is
+//! opened, none can be added. It *opens* them after the commit and before it is answered; all tokens issued before then
+//! no longer match. So no answer read before a commit is found after the write was answered. A process that ends in
+//! between leaves scopes closed; they expire after longer than any commit can take.
 //!
-//! *Generations.* A write that cannot reach Redis cannot do this, and other replicas may still reach it. So the
-//! database has the number of a generation: such a write raises it in its own transaction, and is answered only after
-//! every replica has stopped to believe the earlier one. Each answer in Redis carries the generation that was believed
-//! by whoever added it before they asked the database, and is used only by who believes the same. A generation is
-//! believed for [`BELIEVED_FOR`] since the look at the database that found it *began*; a replica that does not reach
-//! the database believes none, and uses nothing of Redis.
+//! *Generations.* A write that cannot reach Redis cannot close scopes, while other replicas may still reach Redis. So
+//! the database has a generation number: such a write increments it in its own transaction, and is answered only when
+//! no replica uses the earlier generation any more. Each answer in Redis carries the generation that its reader used
+//! before it queried the database; a replica uses only answers of its current generation. A replica may use a
+//! generation for [`GENERATION_TTL`] after the query that read it *began*; a replica that does not reach the database
+//! has none, and uses nothing from Redis.
 //!
-//! *Restarts.* Every key begins with the name of the process of Redis, so what an earlier process was told, and what a
-//! later one reads from an old file, is not found. All replicas of a database must be configured alike; a Redis that
-//! hands over to a copy that has not heard everything is not provided for.
+//! *Restarts.* Every key contains the run id of the Redis process, so that answers from an earlier process, or from an
+//! old file, are not found. All replicas of a database must be configured alike. A Redis that fails over to a replica
+//! of itself with missing writes is not supported.
 
-use super::Value;
-use crate::redis_link::{ADD, CLOSE, LOOK, OPEN, RedisLink};
-use crate::scope::Scope;
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// For so long a generation is believed without another look. The caretaker looks five times as often.
-pub const BELIEVED_FOR: Duration = Duration::from_millis(500);
-/// Clocks of two machines do not run at quite the same rate.
-const MARGIN: Duration = Duration::from_millis(20);
-const REMEMBERED_FOR_MS: &[u8] = b"300000";
+use super::{CachedValue, ObservedGeneration};
+use crate::redis_link::{ADD, CLOSE, LOOK_UP, OPEN, RedisLink};
+use crate::scope::CacheScope;
+
+/// How long a generation may be used. The maintenance task of the store reads it five times as often.
+pub const GENERATION_TTL: Duration = Duration::from_millis(500);
+/// Allows for different clock rates of two machines.
+const CLOCK_RATE_MARGIN: Duration = Duration::from_millis(20);
+const ANSWER_TTL_MS: &[u8] = b"300000";
 /// Longer than any commit can take.
-const CLOSED_FOR_MS: &[u8] = b"120000";
+const CLOSED_TTL_MS: &[u8] = b"120000";
 
-/// With what an answer may be added: the ticket, and the generation believed before the database was asked.
+/// The token with which an answer may be added, and the generation used before the database was queried.
 #[derive(Debug, Clone)]
-pub(crate) struct Ticket {
+pub(crate) struct SharedFillToken {
     text: String,
     generation: i64,
 }
 
-/// Scopes that a write has closed, or could not.
+/// Scopes that a write has closed or failed to close.
 #[derive(Debug, Default)]
-pub struct Closing {
+pub struct ClosedScopes {
     scopes: Vec<String>,
-    ticket: String,
-    failed: bool,
+    closing_token: String,
+    has_failed: bool,
 }
 
-impl Closing {
-    /// Whether there is nothing to open.
+impl ClosedScopes {
+    /// Whether there is no scope to open.
     pub(crate) fn is_empty(&self) -> bool {
         self.scopes.is_empty()
     }
 
-    /// Whether the write must raise the generation.
+    /// Whether the write must increment the generation.
     pub(crate) fn needs_generation(&self) -> bool {
-        self.failed
+        self.has_failed
     }
 }
 
-/// Answers in Redis.
+/// The cache in Redis.
 #[derive(Debug)]
-pub struct Shared {
+pub struct SharedCache {
     link: RedisLink,
-    believed: Mutex<Option<(i64, Instant)>>,
-    name: String,
-    tickets: AtomicU64,
+    generation: Mutex<Option<ObservedGeneration>>,
+    /// The random prefix of this process's tokens.
+    token_prefix: String,
+    token_count: AtomicU64,
 }
 
-impl Shared {
-    /// Answers in this Redis.
+impl SharedCache {
+    /// A cache in this Redis.
     #[must_use]
     pub fn new(link: RedisLink) -> Self {
-        let name = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
-        Self { link, believed: Mutex::new(None), name, tickets: AtomicU64::new(0) }
+        let token_prefix = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
+        Self { link, generation: Mutex::new(None), token_prefix, token_count: AtomicU64::new(0) }
     }
 
-    /// Believes a generation that was found by a look that began at this time.
-    pub(crate) fn believe(&self, (generation, looked_at): (i64, Instant)) {
-        *self.believed.lock().unwrap_or_else(PoisonError::into_inner) = Some((generation, looked_at));
+    /// Uses this generation until it expires.
+    pub(crate) fn use_generation(&self, generation: ObservedGeneration) {
+        *self.generation.lock().unwrap_or_else(PoisonError::into_inner) = Some(generation);
     }
 
-    fn believed(&self) -> Option<i64> {
-        let believed = *self.believed.lock().unwrap_or_else(PoisonError::into_inner);
-        believed.filter(|(_, at)| at.elapsed() < BELIEVED_FOR).map(|(generation, _)| generation)
+    /// The current generation; `None` when it has expired.
+    fn current_generation(&self) -> Option<i64> {
+        let generation = *self.generation.lock().unwrap_or_else(PoisonError::into_inner);
+        let current = generation.filter(|generation| generation.observed_at.elapsed() < GENERATION_TTL);
+        current.map(|generation| generation.number)
     }
 
-    fn new_ticket(&self, kind: &str) -> String {
-        format!("{kind}{}-{}", self.name, self.tickets.fetch_add(1, Ordering::Relaxed))
+    fn new_token(&self, marker: &str) -> String {
+        format!("{marker}{}-{}", self.token_prefix, self.token_count.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Of each scope the answer under `key`, or with what one may be added.
-    pub(crate) async fn look(&self, scopes: &[Scope], key: &str) -> Vec<Result<Value, Option<Ticket>>> {
-        let Some(generation) = self.believed().filter(|_| !scopes.is_empty()) else {
+    /// For each scope the answer under `key`, or the token with which one may be added.
+    pub(crate) async fn look_up(
+        &self,
+        scopes: &[CacheScope],
+        key: &str,
+    ) -> Vec<Result<CachedValue, Option<SharedFillToken>>> {
+        let Some(generation) = self.current_generation().filter(|_| !scopes.is_empty()) else {
             return vec![Err(None); scopes.len()];
         };
-        let ticket = self.new_ticket("");
-        let keys = |run: &str| scopes.iter().map(|scope| named(run, &scope.to_string())).collect();
-        let arguments = [key.as_bytes(), ticket.as_bytes(), REMEMBERED_FOR_MS];
-        let found: Result<Vec<Option<Vec<u8>>>, _> = self.link.run(LOOK, keys, &arguments).await;
+        let token = self.new_token("");
+        let keys = |run_id: &str| scopes.iter().map(|scope| redis_key(run_id, &scope.to_string())).collect();
+        let arguments = [key.as_bytes(), token.as_bytes(), ANSWER_TTL_MS];
+        let found: Result<Vec<Option<Vec<u8>>>, _> = self.link.run(LOOK_UP, keys, &arguments).await;
         let Ok(found) = found else { return vec![Err(None); scopes.len()] };
-        let one = |pair: &[Option<Vec<u8>>]| {
+        let outcome = |pair: &[Option<Vec<u8>>]| {
             let answer = pair.get(1).and_then(Option::as_deref);
-            answer.and_then(|bytes| read(bytes, generation)).ok_or_else(|| {
-                let text = pair.first().cloned().flatten().and_then(|ticket| String::from_utf8(ticket).ok());
-                let text = text.filter(|ticket| !ticket.starts_with('!'))?;
-                Some(Ticket { text, generation })
+            answer.and_then(|bytes| decode(bytes, generation)).ok_or_else(|| {
+                let text = pair.first().cloned().flatten().and_then(|token| String::from_utf8(token).ok());
+                let text = text.filter(|token| !token.starts_with('!'))?;
+                Some(SharedFillToken { text, generation })
             })
         };
-        let mut looked: Vec<_> = found.chunks(2).map(one).collect();
-        looked.resize_with(scopes.len(), || Err(None));
-        looked
+        let mut outcomes: Vec<_> = found.chunks(2).map(outcome).collect();
+        outcomes.resize_with(scopes.len(), || Err(None));
+        outcomes
     }
 
-    /// Adds an answer. When this fails, it is not remembered.
-    pub(crate) async fn add(&self, scope: &Scope, (key, ticket): (&str, Ticket), value: &Value) {
+    /// Adds an answer. When this fails, the answer is not cached.
+    pub(crate) async fn add(
+        &self,
+        scope: &CacheScope,
+        key: &str,
+        token: SharedFillToken,
+        value: &CachedValue,
+    ) {
         let Ok(json) = serde_json::to_string(value) else { return };
-        let answer = format!("{}\n{json}", ticket.generation);
-        let keys = |run: &str| vec![named(run, &scope.to_string())];
-        let arguments = [key.as_bytes(), ticket.text.as_bytes(), answer.as_bytes()];
-        let _not_remembered = self.link.run::<i64>(ADD, keys, &arguments).await;
+        let answer = format!("{}\n{json}", token.generation);
+        let keys = |run_id: &str| vec![redis_key(run_id, &scope.to_string())];
+        let arguments = [key.as_bytes(), token.text.as_bytes(), answer.as_bytes()];
+        let _not_cached = self.link.run::<i64>(ADD, keys, &arguments).await;
     }
 
-    /// Before a commit.
-    pub(crate) async fn close(&self, scopes: &BTreeSet<Scope>) -> Closing {
-        let scopes: Vec<String> = scopes.iter().map(Scope::to_string).collect();
-        let ticket = self.new_ticket("!");
-        let keys = |run: &str| scopes.iter().map(|scope| named(run, scope)).collect();
-        let closed = self.link.run::<i64>(CLOSE, keys, &[ticket.as_bytes(), CLOSED_FOR_MS]).await;
-        Closing { failed: closed.is_err(), scopes, ticket }
+    /// Closes scopes before a commit.
+    pub(crate) async fn close(&self, scopes: &BTreeSet<CacheScope>) -> ClosedScopes {
+        let scopes: Vec<String> = scopes.iter().map(CacheScope::to_string).collect();
+        let closing_token = self.new_token("!");
+        let keys = |run_id: &str| scopes.iter().map(|scope| redis_key(run_id, scope)).collect();
+        let closed = self.link.run::<i64>(CLOSE, keys, &[closing_token.as_bytes(), CLOSED_TTL_MS]).await;
+        ClosedScopes { has_failed: closed.is_err(), scopes, closing_token }
     }
 
-    /// After a commit; whether nobody can find any more what was there before.
-    pub(crate) async fn open(&self, closing: &Closing) -> bool {
-        let keys = |run: &str| closing.scopes.iter().map(|scope| named(run, scope)).collect();
-        let opened = self.link.run::<i64>(OPEN, keys, &[closing.ticket.as_bytes()]).await;
-        opened.is_ok() && !closing.failed
+    /// Opens the scopes after the commit. True when no replica can find an answer from before the commit any more.
+    pub(crate) async fn open(&self, closed: &ClosedScopes) -> bool {
+        let keys = |run_id: &str| closed.scopes.iter().map(|scope| redis_key(run_id, scope)).collect();
+        let opened = self.link.run::<i64>(OPEN, keys, &[closed.closing_token.as_bytes()]).await;
+        opened.is_ok() && !closed.has_failed
     }
 
     /// Whether Redis answers.
@@ -148,19 +163,19 @@ impl Shared {
     }
 }
 
-/// Returns when no replica believes any more a generation that was raised before this was called.
-pub(crate) async fn until_nobody_believes() {
-    tokio::time::sleep(BELIEVED_FOR + MARGIN).await;
+/// Returns when no replica uses a generation any more that was replaced before this call.
+pub(crate) async fn wait_for_generation_expiry() {
+    tokio::time::sleep(GENERATION_TTL + CLOCK_RATE_MARGIN).await;
 }
 
-fn named(run: &str, scope: &str) -> String {
-    format!("listings:{run}:{scope}")
+fn redis_key(run_id: &str, scope: &str) -> String {
+    format!("listings:{run_id}:{scope}")
 }
 
-fn read(answer: &[u8], believed: i64) -> Option<Value> {
+fn decode(answer: &[u8], current_generation: i64) -> Option<CachedValue> {
     let end = answer.iter().position(|byte| *byte == b'\n')?;
     let generation: i64 = std::str::from_utf8(&answer[..end]).ok()?.parse().ok()?;
-    if generation != believed {
+    if generation != current_generation {
         return None;
     }
     serde_json::from_slice(&answer[end + 1..]).ok()

@@ -1,29 +1,31 @@
-//! What is remembered.
+//! Answers as the cache holds them.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
 
 use crate::categories::Category;
 use crate::find::Page;
 use crate::listing::Listing;
-use crate::stats::Stats;
-use serde::{Deserialize, Serialize};
-use std::sync::Arc;
+use crate::stats::StorefrontStats;
 
 /// An answer of the store.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Value {
-    /// There is nothing.
+pub enum CachedValue {
+    /// It does not exist.
     Nothing,
     /// A listing.
     Listing(Arc<Listing>),
-    /// A storefront's sums.
-    Stats(Stats),
-    /// What filters find.
+    /// A storefront's statistics.
+    Stats(StorefrontStats),
+    /// Listings found.
     Page(Arc<Page>),
     /// All categories.
     Categories(Arc<Vec<Category>>),
 }
 
-impl Value {
-    /// About how much memory it takes, in bytes.
+impl CachedValue {
+    /// Its approximate size in bytes.
     #[must_use]
     pub fn weight(&self) -> usize {
         match self {

@@ -1,20 +1,21 @@
-//! From what is kept to the messages that show it, field by field.
+//! Builds response messages, field by field.
 
-use crate::categories::{Category, Node, level};
-use crate::listing::{Image, Listing, Status};
-use crate::price::double_of;
-use crate::proto;
-use crate::stats::Stats;
-use crate::write::ItemOutcome;
 use kit::clock::UtcMs;
 
-/// A number that a message has 32 bits for.
-pub(super) fn short(number: i64) -> i32 {
+use crate::categories::{Category, CategoryNode, level};
+use crate::listing::{Image, Listing, Status};
+use crate::price::hundredths_to_f64;
+use crate::proto;
+use crate::stats::StorefrontStats;
+use crate::write::ItemOutcome;
+
+/// A number for a field of 32 bits, clamped.
+pub(super) fn to_i32(number: i64) -> i32 {
     i32::try_from(number).unwrap_or(if number < 0 { i32::MIN } else { i32::MAX })
 }
 
-/// Title and description, in a language where they are there.
-fn worded(listing: &Listing, lang: Option<&str>) -> (String, Option<String>) {
+/// Title and description, in the given language where there is a translation.
+fn texts(listing: &Listing, lang: Option<&str>) -> (String, Option<String>) {
     match lang.and_then(|lang| listing.translations.get(lang)) {
         Some(translation) => {
             let description = Some(translation.description.clone()).filter(|text| !text.is_empty());
@@ -25,7 +26,7 @@ fn worded(listing: &Listing, lang: Option<&str>) -> (String, Option<String>) {
 }
 
 pub(super) fn listing(listing: &Listing, lang: Option<&str>) -> proto::Listing {
-    let (title, description) = worded(listing, lang);
+    let (title, description) = texts(listing, lang);
     let translation = |(tag, translation): (&String, &crate::listing::Translation)| {
         let (title, description) = (translation.title.clone(), translation.description.clone());
         (tag.clone(), proto::ListingTranslation { title, description })
@@ -37,11 +38,11 @@ pub(super) fn listing(listing: &Listing, lang: Option<&str>) -> proto::Listing {
         storefront_id: listing.storefront_id,
         title,
         description,
-        price: listing.price.to_double(),
+        price: listing.price.to_f64(),
         currency: listing.currency.clone(),
         category_id: listing.category_id,
-        status: listing.status.word().to_owned(),
-        visibility: listing.visibility.word().to_owned(),
+        status: listing.status.as_str().to_owned(),
+        visibility: listing.visibility.as_str().to_owned(),
         quantity: listing.quantity,
         sku: listing.sku.clone(),
         views_count: listing.views,
@@ -76,7 +77,7 @@ fn image(listing: &Listing, image: &Image) -> proto::ListingImage {
 }
 
 pub(super) fn product(listing: &Listing, lang: Option<&str>) -> proto::Product {
-    let (name, description) = worded(listing, lang);
+    let (name, description) = texts(listing, lang);
     let image = |image: &Image| {
         let at = listing.created_at.to_string();
         proto::ProductImage {
@@ -95,7 +96,7 @@ pub(super) fn product(listing: &Listing, lang: Option<&str>) -> proto::Product {
         storefront_id: listing.storefront_id.unwrap_or_default(),
         name,
         description: description.unwrap_or_default(),
-        price: listing.price.to_double(),
+        price: listing.price.to_f64(),
         currency: listing.currency.clone(),
         category_id: listing.category_id,
         sku: listing.sku.clone(),
@@ -116,19 +117,19 @@ fn timestamp(at: UtcMs) -> prost_types::Timestamp {
     prost_types::Timestamp { seconds: at.0.div_euclid(1_000), nanos }
 }
 
-pub(super) fn stats(stats: &Stats) -> proto::ProductStats {
+pub(super) fn stats(stats: &StorefrontStats) -> proto::ProductStats {
     proto::ProductStats {
-        total_products: short(stats.total),
-        active_products: short(stats.active),
-        out_of_stock: short(stats.out_of_stock),
-        low_stock: short(stats.low_stock),
-        total_value: double_of(stats.value),
-        total_sold: short(stats.sold),
+        total_products: to_i32(stats.total),
+        active_products: to_i32(stats.active),
+        out_of_stock: to_i32(stats.out_of_stock),
+        low_stock: to_i32(stats.low_stock),
+        total_value: hundredths_to_f64(stats.value),
+        total_sold: to_i32(stats.sold),
     }
 }
 
-/// Categories are part of the schema and as old as it is.
-const CATEGORIES_MADE_AT: &str = "2026-01-01T00:00:00Z";
+/// Categories are part of the schema and have its date.
+const CATEGORIES_CREATED_AT: &str = "2026-01-01T00:00:00Z";
 
 pub(super) fn category(all: &[Category], category: &Category) -> proto::Category {
     proto::Category {
@@ -137,15 +138,15 @@ pub(super) fn category(all: &[Category], category: &Category) -> proto::Category
         slug: category.slug.clone(),
         parent_id: category.parent_id,
         is_active: true,
-        listing_count: short(category.listings),
+        listing_count: to_i32(category.listings),
         sort_order: category.sort_order,
         level: level(all, category),
-        created_at: CATEGORIES_MADE_AT.to_owned(),
+        created_at: CATEGORIES_CREATED_AT.to_owned(),
         ..proto::Category::default()
     }
 }
 
-pub(super) fn node(node: &Node<'_>) -> proto::CategoryTreeNode {
+pub(super) fn node(node: &CategoryNode<'_>) -> proto::CategoryTreeNode {
     proto::CategoryTreeNode {
         id: node.category.id,
         name: node.category.name.clone(),
@@ -153,10 +154,10 @@ pub(super) fn node(node: &Node<'_>) -> proto::CategoryTreeNode {
         parent_id: node.category.parent_id,
         level: node.level,
         path: node.path.clone(),
-        listing_count: short(node.category.listings),
-        children_count: short(node.children.len() as i64),
+        listing_count: to_i32(node.category.listings),
+        children_count: to_i32(node.children.len() as i64),
         children: node.children.iter().map(self::node).collect(),
-        created_at: CATEGORIES_MADE_AT.to_owned(),
+        created_at: CATEGORIES_CREATED_AT.to_owned(),
         ..proto::CategoryTreeNode::default()
     }
 }
@@ -165,8 +166,8 @@ pub(super) fn stock_result(outcome: &ItemOutcome) -> proto::StockResult {
     proto::StockResult {
         product_id: outcome.item.product_id,
         variant_id: outcome.item.variant_id,
-        stock_before: outcome.stock.0,
-        stock_after: outcome.stock.1,
+        stock_before: outcome.stock.before,
+        stock_after: outcome.stock.after,
         success: outcome.error.is_none(),
         error: outcome.error.clone(),
     }

@@ -1,15 +1,26 @@
-//! Every rpc with what stands around it: how long it may take, and how often it may be called, as long as no table of
-//! limits says otherwise.
+//! Every rpc with its time limit and its default rate limit.
 
 use std::time::Duration;
 
-/// By what callers of an rpc are told apart when they are counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum By {
-    /// The address that they call from.
+use serde::Deserialize;
+
+/// What identifies the caller when calls are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RateLimitKey {
+    /// The caller's address.
     Ip,
-    /// The user that their token names; the address where there are no tokens.
+    /// The user in the caller's token; without tokens, the address.
     User,
+}
+
+/// How often each caller may call a method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MethodLimit {
+    /// Calls in any minute.
+    pub per_minute: u32,
+    /// What identifies the caller.
+    pub key: RateLimitKey,
 }
 
 /// One rpc.
@@ -19,23 +30,20 @@ pub struct Method {
     pub name: &'static str,
     /// Its path.
     pub path: &'static str,
-    /// The longest that it may take.
-    pub within: Duration,
-    /// Calls a minute.
-    pub per_minute: u32,
-    /// Of whom.
-    pub by: By,
+    /// The time after which a call ends with `DEADLINE_EXCEEDED`.
+    pub timeout: Duration,
+    /// The default rate limit.
+    pub limit: MethodLimit,
 }
 
 macro_rules! methods {
-    ($($name:literal, $within_s:literal, $per_minute:literal, $by:ident;)*) => {
-        /// All of them.
+    ($($name:literal, $timeout_s:literal, $per_minute:literal, $key:ident;)*) => {
+        /// All rpcs.
         pub const METHODS: &[Method] = &[$(Method {
             name: $name,
             path: concat!("/listingssvc.v1.ListingsService/", $name),
-            within: Duration::from_secs($within_s),
-            per_minute: $per_minute,
-            by: By::$by,
+            timeout: Duration::from_secs($timeout_s),
+            limit: MethodLimit { per_minute: $per_minute, key: RateLimitKey::$key },
         },)*];
     };
 }
@@ -73,14 +81,15 @@ methods! {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::proto::{DESCRIPTORS, NAMES};
     use prost::Message;
 
+    use super::*;
+    use crate::proto::{DESCRIPTORS, SERVICE_NAMES};
+
     #[test]
-    fn every_rpc_of_the_service_is_here_under_either_name() {
+    fn every_rpc_is_in_the_table_under_both_service_names() {
         let set = prost_types::FileDescriptorSet::decode(DESCRIPTORS).unwrap();
-        for package in NAMES.map(|name| name.trim_end_matches(".ListingsService")) {
+        for package in SERVICE_NAMES.map(|name| name.trim_end_matches(".ListingsService")) {
             let files = set.file.iter().filter(|file| file.package() == package);
             let services = files.flat_map(|file| &file.service);
             let mut declared: Vec<&str> =

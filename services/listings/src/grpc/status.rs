@@ -1,30 +1,32 @@
-//! Refusals as gRPC words them.
+//! Refusals as gRPC statuses.
 
-use crate::operations::Refusal;
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use kit::auth::Denied;
 use prost::Message;
-use std::time::Duration;
 use tonic::metadata::{MetadataMap, MetadataValue};
 use tonic::{Code, Status};
 
-/// The metadata key that tells refusals of ours from those of the framing below.
-pub(super) const OURS: &str = "error-code";
+use crate::operations::Refusal;
 
-/// Said when there is no room.
-const NO_ROOM: &str = "too many requests at once; try again";
+/// The metadata key that marks refusals of this service; errors of tonic's framing do not have it.
+pub(super) const SERVICE_REFUSAL_KEY: &str = "error-code";
+
+/// The message of a refusal because too many calls are in progress.
+pub(super) const OVERLOADED: &str = "too many requests at once; try again";
 
 pub(super) fn refused(code: Code, message: &str) -> Status {
     let mut metadata = MetadataMap::new();
-    metadata.insert(OURS, MetadataValue::from(code as i32));
+    metadata.insert(SERVICE_REFUSAL_KEY, MetadataValue::from(code as i32));
     Status::with_metadata(code, message, metadata)
 }
 
-/// The whole answer to who is refused because there is too much to do.
+/// The response to a call that is refused because of overload.
 pub fn refusal_for_overload() -> Response {
-    refused(Code::ResourceExhausted, NO_ROOM).into_http::<Body>()
+    refused(Code::ResourceExhausted, OVERLOADED).into_http::<Body>()
 }
 
 impl From<Refusal> for Status {
@@ -50,7 +52,7 @@ pub(super) fn denied(denied: Denied) -> Status {
     refused(code, &denied.to_string())
 }
 
-/// `google.rpc.Status`, as clients read the details of a refusal.
+/// `google.rpc.Status`, the details of a refusal.
 #[derive(Clone, PartialEq, Message)]
 struct Details {
     #[prost(int32, tag = "1")]
@@ -68,11 +70,11 @@ struct RetryInfo {
     retry_delay: Option<prost_types::Duration>,
 }
 
-/// To who has called too often: when calling again makes sense, as details and as pushback.
-pub(super) fn too_often(message: &str, again_in: Duration) -> Status {
+/// A refusal by the rate limiter, with the time until a retry as details and as pushback.
+pub(super) fn rate_limited(message: &str, retry_after: Duration) -> Status {
     let delay = prost_types::Duration {
-        seconds: i64::try_from(again_in.as_secs()).unwrap_or(i64::MAX),
-        nanos: i32::try_from(again_in.subsec_nanos()).unwrap_or_default(),
+        seconds: i64::try_from(retry_after.as_secs()).unwrap_or(i64::MAX),
+        nanos: i32::try_from(retry_after.subsec_nanos()).unwrap_or_default(),
     };
     let info = prost_types::Any {
         type_url: "type.googleapis.com/google.rpc.RetryInfo".to_owned(),
@@ -81,8 +83,8 @@ pub(super) fn too_often(message: &str, again_in: Duration) -> Status {
     let code = Code::ResourceExhausted;
     let details = Details { code: code as i32, message: message.to_owned(), details: vec![info] };
     let mut metadata = MetadataMap::new();
-    metadata.insert(OURS, MetadataValue::from(code as i32));
-    let pushback = i64::try_from(again_in.as_millis()).unwrap_or(i64::MAX);
+    metadata.insert(SERVICE_REFUSAL_KEY, MetadataValue::from(code as i32));
+    let pushback = i64::try_from(retry_after.as_millis()).unwrap_or(i64::MAX);
     metadata.insert("grpc-retry-pushback-ms", MetadataValue::from(pushback));
     Status::with_details_and_metadata(code, message, Bytes::from(details.encode_to_vec()), metadata)
 }

@@ -1,54 +1,65 @@
-//! Stock.
+//! The rpcs of stock.
 
-use super::{Answer, Shop, asked, caller, messages};
+use std::collections::HashMap;
+
+use tonic::{Request, Response};
+
+use super::requests::RequestedMovement;
+use super::{ListingsApi, RpcResult, caller, messages, requests};
 use crate::operations::Refusal;
 use crate::proto;
 use crate::write::ItemOutcome;
-use std::collections::HashMap;
-use tonic::{Request, Response};
 
-/// Said of an order of which something could not be done; each item says what.
-const NOTHING_DONE: &str = "nothing was changed: not every item could be";
+/// The error of an order with an item that failed; each item has its own error.
+const NOTHING_CHANGED: &str = "nothing was changed: at least one item failed";
 
-fn results(outcomes: &[ItemOutcome]) -> (bool, Option<String>, Vec<proto::StockResult>) {
-    let is_done = outcomes.iter().all(|outcome| outcome.error.is_none());
-    let error = (!is_done).then(|| NOTHING_DONE.to_owned());
-    (is_done, error, outcomes.iter().map(messages::stock_result).collect())
+struct OrderResult {
+    success: bool,
+    error: Option<String>,
+    results: Vec<proto::StockResult>,
 }
 
-/// Orders are nobody's own: where callers are known, only administrators speak for them.
+impl OrderResult {
+    fn of(outcomes: &[ItemOutcome]) -> Self {
+        let success = outcomes.iter().all(|outcome| outcome.error.is_none());
+        let error = (!success).then(|| NOTHING_CHANGED.to_owned());
+        Self { success, error, results: outcomes.iter().map(messages::stock_result).collect() }
+    }
+}
+
+/// Orders have no owner: where callers are identified, only administrators may take them.
 pub(super) async fn take(
-    shop: &Shop,
+    api: &ListingsApi,
     request: Request<proto::DecrementStockRequest>,
-) -> Answer<proto::DecrementStockResponse> {
-    caller(&request)?.administrate()?;
-    let asked = request.into_inner();
-    let outcomes = shop.operations.take(asked::order(asked.items, asked.order_id)?).await?;
-    let (success, error, results) = results(&outcomes);
+) -> RpcResult<proto::DecrementStockResponse> {
+    caller(&request)?.require_admin()?;
+    let message = request.into_inner();
+    let outcomes = api.operations.take(requests::order(message.items, message.order_id)?).await?;
+    let OrderResult { success, error, results } = OrderResult::of(&outcomes);
     Ok(Response::new(proto::DecrementStockResponse { success, error, results }))
 }
 
 pub(super) async fn give_back(
-    shop: &Shop,
+    api: &ListingsApi,
     request: Request<proto::RollbackStockRequest>,
-) -> Answer<proto::RollbackStockResponse> {
-    caller(&request)?.administrate()?;
-    let asked = request.into_inner();
-    let outcomes = shop.operations.give_back(asked::order(asked.items, asked.order_id)?).await?;
-    let (success, error, results) = results(&outcomes);
+) -> RpcResult<proto::RollbackStockResponse> {
+    caller(&request)?.require_admin()?;
+    let message = request.into_inner();
+    let outcomes = api.operations.give_back(requests::order(message.items, message.order_id)?).await?;
+    let OrderResult { success, error, results } = OrderResult::of(&outcomes);
     Ok(Response::new(proto::RollbackStockResponse { success, error, results }))
 }
 
-/// Of what there is not, nothing is available; products have no variants.
+/// Of a product that does not exist nothing is available; products have no variants.
 pub(super) async fn check(
-    shop: &Shop,
+    api: &ListingsApi,
     request: Request<proto::CheckStockAvailabilityRequest>,
-) -> Answer<proto::CheckStockAvailabilityResponse> {
-    let items = asked::items(request.into_inner().items)?;
+) -> RpcResult<proto::CheckStockAvailabilityResponse> {
+    let items = requests::items(request.into_inner().items)?;
     let ids: Vec<i64> = items.iter().map(|item| item.product_id).collect();
-    let products = shop.operations.products(&ids, None).await?;
+    let products = api.operations.products(&ids, None).await?;
     let stocks: HashMap<i64, i32> = products.iter().map(|product| (product.id, product.quantity)).collect();
-    let available = |item: &crate::write::Item| {
+    let available = |item: &crate::write::ProductQuantity| {
         let stock = stocks.get(&item.product_id).filter(|_| item.variant_id.is_none());
         let available_quantity = stock.copied().unwrap_or_default();
         proto::StockAvailability {
@@ -65,43 +76,46 @@ pub(super) async fn check(
 }
 
 pub(super) async fn move_one(
-    shop: &Shop,
+    api: &ListingsApi,
     request: Request<proto::RecordInventoryMovementRequest>,
-) -> Answer<proto::RecordInventoryMovementResponse> {
+) -> RpcResult<proto::RecordInventoryMovementResponse> {
     let caller = caller(&request)?;
-    let (mut movement, variant) = asked::movement(request.into_inner())?;
-    caller.speak_for(movement.user_id)?;
-    if let Some(id) = variant {
+    let RequestedMovement { mut movement, variant_id } = requests::movement(request.into_inner())?;
+    caller.require_user(movement.user_id)?;
+    if let Some(id) = variant_id {
         return Err(Refusal::NotFound("variant", id).into());
     }
     movement.owner = caller.owner();
-    let (stock_before, stock_after) = shop.operations.move_stock(movement).await?;
-    let done =
-        proto::RecordInventoryMovementResponse { success: true, stock_before, stock_after, error: None };
-    Ok(Response::new(done))
+    let stock = api.operations.move_stock(movement).await?;
+    Ok(Response::new(proto::RecordInventoryMovementResponse {
+        success: true,
+        stock_before: stock.before,
+        stock_after: stock.after,
+        error: None,
+    }))
 }
 
 pub(super) async fn set(
-    shop: &Shop,
+    api: &ListingsApi,
     request: Request<proto::BatchUpdateStockRequest>,
-) -> Answer<proto::BatchUpdateStockResponse> {
+) -> RpcResult<proto::BatchUpdateStockResponse> {
     let caller = caller(&request)?;
-    let mut set = asked::stock_set(request.into_inner())?;
-    caller.speak_for(set.user_id)?;
+    let mut set = requests::stock_set(request.into_inner())?;
+    caller.require_user(set.user_id)?;
     set.owner = caller.owner();
-    let outcomes = shop.operations.set_stock(set).await?;
+    let outcomes = api.operations.set_stock(set).await?;
     let failed = outcomes.iter().filter(|outcome| outcome.error.is_some()).count();
     let result = |outcome: &ItemOutcome| proto::StockUpdateResult {
         product_id: outcome.item.product_id,
         variant_id: outcome.item.variant_id,
-        stock_before: outcome.stock.0,
-        stock_after: outcome.stock.1,
+        stock_before: outcome.stock.before,
+        stock_after: outcome.stock.after,
         success: outcome.error.is_none(),
         error: outcome.error.clone(),
     };
     Ok(Response::new(proto::BatchUpdateStockResponse {
-        successful_count: messages::short((outcomes.len() - failed) as i64),
-        failed_count: messages::short(failed as i64),
+        successful_count: messages::to_i32((outcomes.len() - failed) as i64),
+        failed_count: messages::to_i32(failed as i64),
         results: outcomes.iter().map(result).collect(),
     }))
 }

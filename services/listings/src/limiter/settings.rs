@@ -1,12 +1,14 @@
-//! The table of limits, and what the environment says of it.
+//! The settings of the rate limiter and its table of limits.
 
-use crate::grpc::{By, METHODS, Method};
-use kit::env::{Env, EnvError};
-use serde::Deserialize;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// What is done with a call when it cannot be known how often its caller has called.
+use kit::env::{Env, EnvError};
+use serde::Deserialize;
+
+use crate::grpc::{METHODS, Method, MethodLimit, RateLimitKey};
+
+/// What happens to a call when Redis, which counts the calls, does not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnFailure {
     /// It is admitted.
@@ -31,40 +33,33 @@ pub enum SettingsError {
     },
 }
 
-/// One row of the table: how often, and of whom.
+/// One row of the table.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+struct TableRow {
     per_minute: u32,
-    by: Option<Who>,
+    by: Option<RateLimitKey>,
 }
 
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Who {
-    Ip,
-    User,
-}
-
-/// How calls are limited.
+/// Settings of the rate limiter.
 #[derive(Debug, Clone)]
 pub struct LimitSettings {
-    /// Whether they are.
+    /// Whether calls are limited.
     pub is_on: bool,
-    /// When it cannot be known.
+    /// What happens to calls when Redis does not answer.
     pub on_failure: OnFailure,
-    /// Proxies whose `x-forwarded-for` is believed.
+    /// The number of proxies in front whose `x-forwarded-for` is trusted.
     pub trusted_proxies: usize,
-    table: HashMap<&'static str, (u32, By)>,
+    table: HashMap<&'static str, MethodLimit>,
 }
 
 impl LimitSettings {
-    /// Reads them.
+    /// Reads them from the environment.
     ///
     /// # Errors
     /// When a variable or the table cannot be used.
     pub fn read(env: &Env) -> Result<Self, SettingsError> {
-        let words = [("open", OnFailure::Admit), ("closed", OnFailure::Refuse)];
+        let policies = [("open", OnFailure::Admit), ("closed", OnFailure::Refuse)];
         let mut table = HashMap::new();
         if let Some(path) = env.text("RATE_LIMIT_TABLE") {
             let refused = |why| SettingsError::Table { path: path.to_owned(), why };
@@ -73,21 +68,21 @@ impl LimitSettings {
         }
         Ok(Self {
             is_on: env.choice("RATE_LIMIT_ENABLED", &[("true", true), ("false", false)])?,
-            on_failure: env.choice("RATE_LIMIT_ON_FAILURE", &words)?,
+            on_failure: env.choice("RATE_LIMIT_ON_FAILURE", &policies)?,
             trusted_proxies: usize::try_from(env.within("TRUSTED_PROXIES", 0, 0..=16)?).unwrap_or(0),
             table,
         })
     }
 
-    /// How often a minute a method may be called, and by whom.
+    /// The limit of a method: the table's, or else the default.
     #[must_use]
-    pub fn of(&self, method: &Method) -> (u32, By) {
-        self.table.get(method.name).copied().unwrap_or((method.per_minute, method.by))
+    pub fn limit_of(&self, method: &Method) -> MethodLimit {
+        self.table.get(method.name).copied().unwrap_or(method.limit)
     }
 }
 
-fn read_table(text: &str) -> Result<HashMap<&'static str, (u32, By)>, String> {
-    let rows: HashMap<String, Row> = toml::from_str(text).map_err(|error| error.to_string())?;
+fn read_table(text: &str) -> Result<HashMap<&'static str, MethodLimit>, String> {
+    let rows: HashMap<String, TableRow> = toml::from_str(text).map_err(|error| error.to_string())?;
     let mut table = HashMap::new();
     for (name, row) in rows {
         let method = METHODS.iter().find(|method| method.name == name);
@@ -95,12 +90,8 @@ fn read_table(text: &str) -> Result<HashMap<&'static str, (u32, By)>, String> {
         if row.per_minute == 0 {
             return Err(format!("{name}: per_minute must be at least 1"));
         }
-        let by = match row.by {
-            Some(Who::Ip) => By::Ip,
-            Some(Who::User) => By::User,
-            None => method.by,
-        };
-        table.insert(method.name, (row.per_minute, by));
+        let key = row.by.unwrap_or(method.limit.key);
+        table.insert(method.name, MethodLimit { per_minute: row.per_minute, key });
     }
     Ok(table)
 }
@@ -110,29 +101,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_changes_what_it_names_and_is_refused_for_what_it_does_not_know() {
+    fn a_table_overrides_the_limits_it_names_and_is_refused_for_unknown_names() {
         let text = "GetListing = { per_minute = 7, by = \"user\" }\nSearchListings = { per_minute = 9 }";
         let table = read_table(text).unwrap();
-        assert_eq!(table["GetListing"], (7, By::User));
-        assert_eq!(table["SearchListings"], (9, By::Ip));
+        assert_eq!(table["GetListing"], MethodLimit { per_minute: 7, key: RateLimitKey::User });
+        assert_eq!(table["SearchListings"], MethodLimit { per_minute: 9, key: RateLimitKey::Ip });
         for (text, why) in [
             ("GetListings = { per_minute = 7 }", "no rpc is called GetListings"),
             ("GetListing = { per_minute = 0 }", "GetListing: per_minute must be at least 1"),
             ("GetListing = { per_second = 1 }", "per_second"),
             ("GetListing = 5", "GetListing"),
         ] {
-            let said = read_table(text).unwrap_err();
-            assert!(said.contains(why), "{said}");
+            let error = read_table(text).unwrap_err();
+            assert!(error.contains(why), "{error}");
         }
     }
 
     #[test]
-    fn it_is_on_and_as_documented_unless_told_otherwise() {
+    fn defaults_are_on_and_as_documented() {
         let settings = LimitSettings::read(&Env::of([])).unwrap();
         assert!(settings.is_on && settings.on_failure == OnFailure::Admit && settings.trusted_proxies == 0);
-        let of = |name| settings.of(METHODS.iter().find(|method| method.name == name).unwrap());
-        assert_eq!(of("GetProductStats"), (300, By::Ip));
-        assert_eq!(of("RecordInventoryMovement"), (50, By::User));
+        let of = |name| settings.limit_of(METHODS.iter().find(|method| method.name == name).unwrap());
+        assert_eq!(of("GetProductStats"), MethodLimit { per_minute: 300, key: RateLimitKey::Ip });
+        assert_eq!(of("RecordInventoryMovement"), MethodLimit { per_minute: 50, key: RateLimitKey::User });
         assert!(!LimitSettings::read(&Env::of([("RATE_LIMIT_ENABLED", "false")])).unwrap().is_on);
     }
 }

@@ -1,17 +1,20 @@
-//! Reading, through the cache where an answer is worth remembering.
+//! Reads, through the cache where caching an answer pays off.
 
-use super::{Operations, Refusal};
-use crate::cache::Value;
-use crate::categories::Category;
-use crate::find::{Filters, Page, Similar, Slice};
-use crate::listing::Listing;
-use crate::scope::Scope;
-use crate::stats::Stats;
-use kit::store::StoreError;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Users told of at most.
+use kit::store::StoreError;
+
+use super::{Operations, Refusal};
+use crate::cache::CachedValue;
+use crate::categories::Category;
+use crate::find::{Filters, Page, PageRange, SimilarQuery};
+use crate::listing::Listing;
+use crate::scope::CacheScope;
+use crate::stats::StorefrontStats;
+use crate::write::FavoriteKey;
+
+/// Users returned for a listing at most.
 pub const MAX_FAVORED_BY: i64 = 10_000;
 
 impl Operations {
@@ -23,7 +26,7 @@ impl Operations {
         self.find_listing(id).await?.ok_or(Refusal::NotFound("listing", id))
     }
 
-    /// One product, of the storefront when one is named.
+    /// One product; with `storefront_id`, a product of that storefront.
     ///
     /// # Errors
     /// As [`Operations::listing`].
@@ -34,41 +37,43 @@ impl Operations {
     }
 
     async fn find_listing(&self, id: i64) -> Result<Option<Arc<Listing>>, StoreError> {
-        let ask = async {
+        let query = async {
             let found = self.store.listings(&[id]).await?.pop();
-            Ok(found.map_or(Value::Nothing, |listing| Value::Listing(Arc::new(listing))))
+            Ok(found.map_or(CachedValue::Nothing, |listing| CachedValue::Listing(Arc::new(listing))))
         };
-        Ok(listing_of(self.remembered.get((Scope::Listing(id), ""), ask).await?))
+        Ok(listing_of(self.cached_reads.get(CacheScope::Listing(id), "", query).await?))
     }
 
-    /// The listings of these ids that there are, in their order; those that are not remembered are asked for together.
+    /// The existing listings among these ids, in their order. Those that are not cached are read in one query.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn listings(&self, ids: &[i64]) -> Result<Vec<Arc<Listing>>, Refusal> {
-        let scopes: Vec<Scope> = ids.iter().copied().map(Scope::Listing).collect();
+        let scopes: Vec<CacheScope> = ids.iter().copied().map(CacheScope::Listing).collect();
         let (mut found, mut missing) = (HashMap::new(), HashMap::new());
-        for (id, looked) in ids.iter().zip(self.remembered.look(&scopes, "").await) {
-            match looked {
+        for (id, cached) in ids.iter().zip(self.cached_reads.look_up(&scopes, "").await) {
+            match cached {
                 Ok(value) => found.extend(listing_of(value).map(|listing| (*id, listing))),
-                Err(ticket) => drop(missing.insert(*id, ticket)),
+                Err(token) => drop(missing.insert(*id, token)),
             }
         }
-        let asked: Vec<i64> = missing.keys().copied().collect();
+        let missing_ids: Vec<i64> = missing.keys().copied().collect();
         let mut read: HashMap<i64, Arc<Listing>> = HashMap::new();
-        if !asked.is_empty() {
-            let listings = self.store.listings(&asked).await?.into_iter();
+        if !missing_ids.is_empty() {
+            let listings = self.store.listings(&missing_ids).await?.into_iter();
             read.extend(listings.map(|listing| (listing.id, Arc::new(listing))));
         }
-        for (id, ticket) in missing {
-            let value = read.get(&id).map_or(Value::Nothing, |listing| Value::Listing(Arc::clone(listing)));
-            self.remembered.add(&Scope::Listing(id), ("", ticket), &value).await;
+        for (id, token) in missing {
+            let value = read
+                .get(&id)
+                .map_or(CachedValue::Nothing, |listing| CachedValue::Listing(Arc::clone(listing)));
+            self.cached_reads.add(&CacheScope::Listing(id), "", token, &value).await;
         }
         found.extend(read);
         Ok(ids.iter().filter_map(|id| found.get(id).cloned()).collect())
     }
 
-    /// The products of these ids that there are, in their order.
+    /// The existing products among these ids, in their order.
     ///
     /// # Errors
     /// When the store fails.
@@ -93,11 +98,11 @@ impl Operations {
     ) -> Result<Vec<Arc<Listing>>, Refusal> {
         let mut ids = Vec::new();
         for sku in skus {
-            let ask = async {
+            let query = async {
                 let ids = self.store.of_sku(sku).await?;
-                Ok(Value::Page(Arc::new(Page { total: ids.len() as i64, ids })))
+                Ok(CachedValue::Page(Arc::new(Page { total: ids.len() as i64, ids })))
             };
-            let page = page_of(self.remembered.get((Scope::Sku(sku.clone()), ""), ask).await?);
+            let page = page_of(self.cached_reads.get(CacheScope::Sku(sku.clone()), "", query).await?);
             ids.extend_from_slice(&page.ids);
         }
         ids.sort_unstable();
@@ -105,39 +110,45 @@ impl Operations {
         self.products(&ids, storefront_id).await
     }
 
-    /// A slice of what passes the filters, and how many do.
+    /// A range of the listings that pass the filters, and their total.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn find(&self, filters: &Filters, slice: Slice) -> Result<(Vec<Arc<Listing>>, i64), Refusal> {
-        let ask = async { Ok(Value::Page(Arc::new(self.store.page(filters, slice).await?))) };
-        let page = page_of(self.remembered.get((filters.scope(), &filters.key(slice)), ask).await?);
+    pub async fn find(
+        &self,
+        filters: &Filters,
+        range: PageRange,
+    ) -> Result<(Vec<Arc<Listing>>, i64), Refusal> {
+        let query = async { Ok(CachedValue::Page(Arc::new(self.store.page(filters, range).await?))) };
+        let key = filters.cache_key(range);
+        let page = page_of(self.cached_reads.get(filters.cache_scope(), &key, query).await?);
         Ok((self.listings(&page.ids).await?, page.total))
     }
 
-    /// At most `limit` that are like a listing.
+    /// At most `limit` listings similar to one.
     ///
     /// # Errors
     /// When there is no such listing, or the store fails.
     pub async fn similar(&self, id: i64, limit: i64) -> Result<Vec<Arc<Listing>>, Refusal> {
-        let similar = Similar::to(&*self.listing(id).await?);
-        let ask = async {
+        let similar = SimilarQuery::to(&*self.listing(id).await?);
+        let query = async {
             let ids = self.store.similar(&similar, limit).await?;
-            Ok(Value::Page(Arc::new(Page { total: ids.len() as i64, ids })))
+            Ok(CachedValue::Page(Arc::new(Page { total: ids.len() as i64, ids })))
         };
-        let page = page_of(self.remembered.get((similar.scope(), &similar.key(limit)), ask).await?);
+        let key = similar.cache_key(limit);
+        let page = page_of(self.cached_reads.get(similar.cache_scope(), &key, query).await?);
         self.listings(&page.ids).await
     }
 
-    /// A storefront's sums.
+    /// A storefront's statistics.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn stats(&self, storefront_id: i64) -> Result<Stats, Refusal> {
-        let ask = async { Ok(Value::Stats(self.store.stats(storefront_id).await?)) };
-        match self.remembered.get((Scope::Stats(storefront_id), ""), ask).await? {
-            Value::Stats(stats) => Ok(stats),
-            _ => Ok(Stats::default()),
+    pub async fn stats(&self, storefront_id: i64) -> Result<StorefrontStats, Refusal> {
+        let query = async { Ok(CachedValue::Stats(self.store.stats(storefront_id).await?)) };
+        match self.cached_reads.get(CacheScope::Stats(storefront_id), "", query).await? {
+            CachedValue::Stats(stats) => Ok(stats),
+            _ => Ok(StorefrontStats::default()),
         }
     }
 
@@ -146,30 +157,30 @@ impl Operations {
     /// # Errors
     /// When the store fails.
     pub async fn categories(&self) -> Result<Arc<Vec<Category>>, Refusal> {
-        let ask = async { Ok(Value::Categories(Arc::new(self.store.categories().await?))) };
-        match self.remembered.get((Scope::Categories, ""), ask).await? {
-            Value::Categories(all) => Ok(all),
+        let query = async { Ok(CachedValue::Categories(Arc::new(self.store.categories().await?))) };
+        match self.cached_reads.get(CacheScope::Categories, "", query).await? {
+            CachedValue::Categories(all) => Ok(all),
             _ => Ok(Arc::default()),
         }
     }
 
-    /// What a user has marked, newest mark first.
+    /// A user's favourites, newest first.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn favorites(&self, user_id: i64, slice: Slice) -> Result<Page, Refusal> {
-        Ok(self.store.favorites(user_id, slice).await?)
+    pub async fn favorites(&self, user_id: i64, range: PageRange) -> Result<Page, Refusal> {
+        Ok(self.store.favorites(user_id, range).await?)
     }
 
-    /// Whether a user has marked a listing.
+    /// Whether a listing is a user's favourite.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn is_favorite(&self, user_id: i64, listing_id: i64) -> Result<bool, Refusal> {
-        Ok(self.store.is_favorite(user_id, listing_id).await?)
+    pub async fn is_favorite(&self, favorite: FavoriteKey) -> Result<bool, Refusal> {
+        Ok(self.store.is_favorite(favorite).await?)
     }
 
-    /// Who has marked a listing.
+    /// The users who have a listing as a favourite.
     ///
     /// # Errors
     /// When there is no such listing, or the store fails.
@@ -186,16 +197,16 @@ fn is_product(listing: &Listing, storefront_id: Option<i64>) -> bool {
     }
 }
 
-fn listing_of(value: Value) -> Option<Arc<Listing>> {
+fn listing_of(value: CachedValue) -> Option<Arc<Listing>> {
     match value {
-        Value::Listing(listing) => Some(listing),
+        CachedValue::Listing(listing) => Some(listing),
         _ => None,
     }
 }
 
-fn page_of(value: Value) -> Arc<Page> {
+fn page_of(value: CachedValue) -> Arc<Page> {
     match value {
-        Value::Page(page) => page,
+        CachedValue::Page(page) => page,
         _ => Arc::default(),
     }
 }

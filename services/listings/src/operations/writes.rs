@@ -1,13 +1,16 @@
-//! Writing. Every write goes to the store; what it makes the cache forget is the store's business.
+//! Writes. Every write goes to the store, which also invalidates the cache.
 
 use super::{Operations, Refusal};
 use crate::categories;
 use crate::listing::Listing;
-use crate::views::Full;
-use crate::write::{Deleter, Edit, ItemOutcome, Movement, NewListing, OrderItems, StockSet, Write, Written};
+use crate::views::TooManyViews;
+use crate::write::{
+    Deleter, FavoriteKey, ItemOutcome, ListingEdit, Movement, NewListing, OrderItems, StockLevels, StockSet,
+    Write, WriteOutcome,
+};
 
 impl Operations {
-    /// Makes a listing.
+    /// Creates a listing.
     ///
     /// # Errors
     /// When its category does not exist, or the store fails.
@@ -22,14 +25,14 @@ impl Operations {
     /// Changes a listing.
     ///
     /// # Errors
-    /// When there is none, it is somebody else's, or the store fails.
-    pub async fn update(&self, edit: Edit) -> Result<Listing, Refusal> {
+    /// When it does not exist, belongs to another user, or the store fails.
+    pub async fn update(&self, edit: ListingEdit) -> Result<Listing, Refusal> {
         self.listing_written(Write::Update(Box::new(edit))).await
     }
 
     async fn listing_written(&self, write: Write) -> Result<Listing, Refusal> {
         match self.store.write(write).await? {
-            Written::Listing(listing) => Ok(*listing),
+            WriteOutcome::Listing(listing) => Ok(*listing),
             _ => Err(Refusal::Unavailable),
         }
     }
@@ -42,43 +45,43 @@ impl Operations {
         Ok(self.store.write(Write::Delete(id, deleter)).await.map(drop)?)
     }
 
-    /// Marks a listing.
+    /// Adds a favourite.
     ///
     /// # Errors
-    /// When there is none, or the store fails.
-    pub async fn mark(&self, user_id: i64, listing_id: i64) -> Result<(), Refusal> {
-        Ok(self.store.write(Write::Mark { user_id, listing_id }).await.map(drop)?)
+    /// When the listing does not exist, or the store fails.
+    pub async fn add_favorite(&self, favorite: FavoriteKey) -> Result<(), Refusal> {
+        Ok(self.store.write(Write::AddFavorite(favorite)).await.map(drop)?)
     }
 
-    /// Takes a mark away.
+    /// Removes a favourite.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn unmark(&self, user_id: i64, listing_id: i64) -> Result<(), Refusal> {
-        Ok(self.store.write(Write::Unmark { user_id, listing_id }).await.map(drop)?)
+    pub async fn remove_favorite(&self, favorite: FavoriteKey) -> Result<(), Refusal> {
+        Ok(self.store.write(Write::RemoveFavorite(favorite)).await.map(drop)?)
     }
 
     /// Counts a view.
     ///
     /// # Errors
-    /// When there is no such product, there is no room, or the store fails.
+    /// When the product does not exist, too many views wait to be written, or the store fails.
     pub async fn view(&self, product_id: i64) -> Result<(), Refusal> {
         self.product(product_id, None).await?;
-        self.views.count(product_id).map_err(|Full| Refusal::Full)
+        self.views.count(product_id).map_err(|TooManyViews| Refusal::Full)
     }
 
     /// Moves stock; returns it before and after.
     ///
     /// # Errors
-    /// When there is no such product, its stock does not allow it, or the store fails.
-    pub async fn move_stock(&self, movement: Movement) -> Result<(i32, i32), Refusal> {
+    /// When the product does not exist, its stock does not allow it, or the store fails.
+    pub async fn move_stock(&self, movement: Movement) -> Result<StockLevels, Refusal> {
         match self.store.write(Write::Move(Box::new(movement))).await? {
-            Written::Moved(before, after) => Ok((before, after)),
+            WriteOutcome::Moved(stock) => Ok(stock),
             _ => Err(Refusal::Unavailable),
         }
     }
 
-    /// Sets stocks, each by itself.
+    /// Sets stocks; each item succeeds or fails by itself.
     ///
     /// # Errors
     /// When the store fails.
@@ -89,12 +92,12 @@ impl Operations {
     /// Takes all of an order's items, or none of them.
     ///
     /// # Errors
-    /// When one of them does not exist, the order contradicts itself, or the store fails.
+    /// When a product does not exist, the order was taken with other items or rolled back, or the store fails.
     pub async fn take(&self, order: OrderItems) -> Result<Vec<ItemOutcome>, Refusal> {
         self.items_written(Write::Take(Box::new(order))).await
     }
 
-    /// Gives all of an order's items back, or none of them.
+    /// Gives back all of an order's items, or none of them.
     ///
     /// # Errors
     /// As [`Operations::take`].
@@ -104,7 +107,7 @@ impl Operations {
 
     async fn items_written(&self, write: Write) -> Result<Vec<ItemOutcome>, Refusal> {
         match self.store.write(write).await? {
-            Written::Items(outcomes) => Ok(outcomes),
+            WriteOutcome::Items(outcomes) => Ok(outcomes),
             _ => Err(Refusal::Unavailable),
         }
     }

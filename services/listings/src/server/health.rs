@@ -1,21 +1,23 @@
-//! Health over HTTP, in the shape that existing probes read. Whether calls are limited stands in every answer, so that
-//! nobody measures a service without knowing.
+//! Health over HTTP, in the format of existing probes. Every answer reports whether the rate limiter is on, so that a
+//! benchmark can detect it.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use kit::health::Health;
+use serde_json::{Value, json};
 
 use crate::cache::Cache;
 use crate::identity::Identity;
 use crate::limiter::Limiter;
 use crate::store::Store;
-use axum::Router;
-use axum::http::{StatusCode, header};
-use axum::response::IntoResponse;
-use axum::routing::get;
-use kit::health::Health;
-use serde_json::{Value, json};
-use std::sync::Arc;
 
-/// What health tells of.
+/// The components that health reports on.
 #[derive(Clone)]
-pub(super) struct Shown {
+pub(super) struct HealthSources {
     pub(super) health: Arc<Health>,
     pub(super) store: Arc<Store>,
     pub(super) identity: Arc<Identity>,
@@ -24,63 +26,88 @@ pub(super) struct Shown {
 }
 
 /// `/health` and, of its parts, `/live`, `/ready`, `/startup` and `/deep`.
-pub(super) fn router(shown: Shown) -> Router {
-    let with = |answer: fn(&Shown) -> (StatusCode, Value)| {
-        let shown = shown.clone();
-        get(move || async move { worded(answer(&shown)) })
+pub(super) fn router(sources: HealthSources) -> Router {
+    let with = |check: fn(&HealthSources) -> HealthReport| {
+        let sources = sources.clone();
+        get(move || async move { check(&sources) })
     };
     Router::new()
         .route("/health", with(readiness))
-        .route("/health/live", with(|shown| (StatusCode::OK, answer(shown, ("healthy", json!({}))))))
+        .route("/health/live", with(healthy))
         .route("/health/ready", with(readiness))
         .route("/health/startup", with(startup))
         .route("/health/deep", with(deep))
 }
 
-fn worded((code, body): (StatusCode, Value)) -> impl IntoResponse + use<> {
-    (code, [(header::CONTENT_TYPE, "application/json")], body.to_string())
+struct HealthReport {
+    code: StatusCode,
+    body: Value,
 }
 
-fn answer(shown: &Shown, (status, checks): (&str, Value)) -> Value {
-    json!({ "status": status, "checks": checks, "rate_limit_enabled": shown.limiter.is_on() })
-}
-
-fn readiness(shown: &Shown) -> (StatusCode, Value) {
-    match shown.health.ready() {
-        Ok(()) => (StatusCode::OK, answer(shown, ("healthy", json!({})))),
-        Err(why) => (StatusCode::SERVICE_UNAVAILABLE, answer(shown, ("unhealthy", json!({ "ready": why })))),
+impl HealthReport {
+    fn new(sources: &HealthSources, status: HealthStatus, checks: &Value) -> Self {
+        let (code, status) = match status {
+            HealthStatus::Healthy => (StatusCode::OK, "healthy"),
+            HealthStatus::Degraded => (StatusCode::OK, "degraded"),
+            HealthStatus::Unhealthy => (StatusCode::SERVICE_UNAVAILABLE, "unhealthy"),
+        };
+        let rate_limit_enabled = sources.limiter.is_on();
+        let body = json!({ "status": status, "checks": checks, "rate_limit_enabled": rate_limit_enabled });
+        Self { code, body }
     }
 }
 
-/// A process that drains has started.
-fn startup(shown: &Shown) -> (StatusCode, Value) {
-    match shown.health.ready() {
+enum HealthStatus {
+    Healthy,
+    Degraded,
+    Unhealthy,
+}
+
+impl IntoResponse for HealthReport {
+    fn into_response(self) -> Response {
+        (self.code, [(header::CONTENT_TYPE, "application/json")], self.body.to_string()).into_response()
+    }
+}
+
+fn healthy(sources: &HealthSources) -> HealthReport {
+    HealthReport::new(sources, HealthStatus::Healthy, &json!({}))
+}
+
+fn readiness(sources: &HealthSources) -> HealthReport {
+    match sources.health.ready() {
+        Ok(()) => healthy(sources),
+        Err(why) => HealthReport::new(sources, HealthStatus::Unhealthy, &json!({ "ready": why })),
+    }
+}
+
+/// A draining process counts as started.
+fn startup(sources: &HealthSources) -> HealthReport {
+    match sources.health.ready() {
         Err(why) if why == "starting" => {
-            (StatusCode::SERVICE_UNAVAILABLE, answer(shown, ("unhealthy", json!({ "startup": why }))))
+            HealthReport::new(sources, HealthStatus::Unhealthy, &json!({ "startup": why }))
         }
-        _ => (StatusCode::OK, answer(shown, ("healthy", json!({})))),
+        _ => healthy(sources),
     }
 }
 
-/// Without its database it is unhealthy; without what makes it fast or bounds it, degraded.
-fn deep(shown: &Shown) -> (StatusCode, Value) {
-    let worded = |outcome: Result<(), String>| outcome.map_or_else(|why| why, |()| "healthy".to_owned());
-    let database = shown.store.probe().map_err(|error| error.to_string());
-    let (identity, cache) = (shown.identity.probe(), shown.cache.probe());
-    let limiter = shown.limiter.probe();
+/// Without its database the service is unhealthy; without token keys, cache or rate limiter it is degraded.
+fn deep(sources: &HealthSources) -> HealthReport {
+    let text = |outcome: Result<(), String>| outcome.map_or_else(|why| why, |()| "healthy".to_owned());
+    let database = sources.store.probe().map_err(|error| error.to_string());
+    let (identity, cache) = (sources.identity.probe(), sources.cache.probe());
+    let limiter = sources.limiter.probe();
     let status = if database.is_err() {
-        "unhealthy"
+        HealthStatus::Unhealthy
     } else if identity.is_err() || cache.is_err() || limiter.is_err() {
-        "degraded"
+        HealthStatus::Degraded
     } else {
-        "healthy"
+        HealthStatus::Healthy
     };
-    let code = if database.is_err() { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
     let checks = json!({
-        "database": worded(database),
-        "identity": worded(identity),
-        "cache": worded(cache),
-        "rate_limiter": worded(limiter),
+        "database": text(database),
+        "identity": text(identity),
+        "cache": text(cache),
+        "rate_limiter": text(limiter),
     });
-    (code, answer(shown, (status, checks)))
+    HealthReport::new(sources, status, &checks)
 }

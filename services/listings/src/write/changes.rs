@@ -1,20 +1,21 @@
-//! What a store must write, and what caches must forget, as it follows from the rows before and after.
+//! What a store must write and which cache scopes it must invalidate, derived from the rows before and after.
 
-use super::held::Row;
-use super::{Held, MovementLine, OrderLine};
-use crate::listing::{Listing, Status};
-use crate::scope::Scope;
-use crate::stats::Stats;
 use std::collections::{BTreeMap, BTreeSet};
+
+use super::loaded_rows::RowVersions;
+use super::{FavoriteKey, KeyedOrderLine, LoadedRows, MovementRecord};
+use crate::listing::{Listing, Status};
+use crate::scope::CacheScope;
+use crate::stats::StorefrontStats;
 
 /// A listing whose search entries change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reworded {
-    /// Which.
+pub struct SearchEntryChange {
+    /// The listing.
     pub id: i64,
-    /// Entries to take away.
+    /// Words whose entries are deleted.
     pub before: BTreeSet<String>,
-    /// Entries to make, with the listing's category and price.
+    /// Words whose entries are inserted, with the listing's category and price.
     pub now: BTreeSet<String>,
     /// Its category.
     pub category_id: i64,
@@ -22,8 +23,8 @@ pub struct Reworded {
     pub price: i64,
 }
 
-/// All that some writes change. Every list is in ascending order of its key, so that two writers that touch the same
-/// rows can wait for each other, never in a circle.
+/// All that a group of writes changes. Every list is in ascending order of its key, so that two writers that change the
+/// same rows cannot deadlock.
 #[derive(Debug, Default)]
 pub struct Changes {
     /// New listings, with their images.
@@ -31,46 +32,47 @@ pub struct Changes {
     /// Listings that changed.
     pub updated: Vec<Listing>,
     /// Search entries that change.
-    pub reworded: Vec<Reworded>,
-    /// By how much storefronts' sums move.
-    pub stats: BTreeMap<i64, Stats>,
-    /// By how much the numbers of listings by category and status move.
+    pub search_entry_changes: Vec<SearchEntryChange>,
+    /// Differences to the statistics of storefronts.
+    pub stats: BTreeMap<i64, StorefrontStats>,
+    /// Differences to the numbers of listings by category and status.
     pub counts: BTreeMap<(i64, Status), i64>,
-    /// User and listing of new marks.
-    pub marked: Vec<(i64, i64)>,
-    /// User and listing of marks that go.
-    pub unmarked: Vec<(i64, i64)>,
-    /// Listings all of whose marks go.
-    pub forgotten: Vec<i64>,
-    /// Lines of orders that are new or changed.
-    pub orders: Vec<(String, i64, OrderLine)>,
-    /// New lines in the record of movements, in their order.
-    pub movements: Vec<MovementLine>,
-    /// What caches must forget.
-    pub touched: BTreeSet<Scope>,
+    /// New favourites.
+    pub added_favorites: Vec<FavoriteKey>,
+    /// Removed favourites.
+    pub removed_favorites: Vec<FavoriteKey>,
+    /// Listings that lose all their favourites.
+    pub cleared_favorites: Vec<i64>,
+    /// New or changed order lines.
+    pub orders: Vec<KeyedOrderLine>,
+    /// New movement records, in their order.
+    pub movements: Vec<MovementRecord>,
+    /// Cache scopes to invalidate.
+    pub invalidated: BTreeSet<CacheScope>,
 }
 
 impl Changes {
-    /// What follows from the rows.
+    /// The changes between the rows before and after.
     #[must_use]
-    pub fn of(held: Held) -> Self {
-        let mut changes = Self { movements: held.movements, ..Self::default() };
-        for (_, row) in held.rows {
+    pub fn of(loaded: LoadedRows) -> Self {
+        let mut changes = Self { movements: loaded.movements, ..Self::default() };
+        for (_, row) in loaded.listings {
             changes.compare(row);
         }
-        changes.stats.retain(|_, moved| !moved.is_zero());
-        changes.counts.retain(|_, moved| *moved != 0);
-        for (mark, (before, now)) in held.marks {
-            let list = if now { &mut changes.marked } else { &mut changes.unmarked };
-            if before != now && !changes.forgotten.contains(&mark.1) {
-                list.push(mark);
+        changes.stats.retain(|_, difference| !difference.is_zero());
+        changes.counts.retain(|_, difference| *difference != 0);
+        for (key, presence) in loaded.favorites {
+            let list =
+                if presence.now { &mut changes.added_favorites } else { &mut changes.removed_favorites };
+            if presence.before != presence.now && !changes.cleared_favorites.contains(&key.listing_id) {
+                list.push(key);
             }
         }
-        let line = |(order, id): (String, i64)| {
-            let line = *held.orders.get(&order)?.get(&id)?;
-            Some((order, id, line))
+        let line = |(order_id, listing_id): (String, i64)| {
+            let line = *loaded.orders.get(&order_id)?.get(&listing_id)?;
+            Some(KeyedOrderLine { order_id, listing_id, line })
         };
-        changes.orders = held.changed_orders.into_iter().filter_map(line).collect();
+        changes.orders = loaded.changed_orders.into_iter().filter_map(line).collect();
         changes
     }
 
@@ -83,64 +85,68 @@ impl Changes {
             && self.orders.is_empty()
     }
 
-    fn compare(&mut self, Row { before, now }: Row) {
+    fn compare(&mut self, RowVersions { before, now }: RowVersions) {
         if before.as_ref() == Some(&now) {
             return;
         }
-        self.touched.insert(Scope::Listing(now.id));
+        self.invalidated.insert(CacheScope::Listing(now.id));
         self.count(before.as_ref(), &now);
-        self.find(before.as_ref(), &now);
+        self.invalidate_lists(before.as_ref(), &now);
         if now.deleted_at.is_some() && before.as_ref().is_none_or(|before| before.deleted_at.is_none()) {
-            self.forgotten.push(now.id);
+            self.cleared_favorites.push(now.id);
         }
         if before.is_none() { self.inserted.push(now) } else { self.updated.push(now) }
     }
 
     fn count(&mut self, before: Option<&Listing>, now: &Listing) {
-        let sums = before
-            .and_then(Listing::counts_for)
+        let removed = before
+            .and_then(Listing::contribution)
             .into_iter()
-            .map(|(id, stats)| (id, Stats::default() - stats));
-        for (storefront, stats) in sums.chain(now.counts_for()) {
-            let sum = self.stats.entry(storefront).or_default();
-            *sum = *sum + stats;
+            .map(|(id, stats)| (id, StorefrontStats::default() - stats));
+        for (storefront, stats) in removed.chain(now.contribution()) {
+            let difference = self.stats.entry(storefront).or_default();
+            *difference = *difference + stats;
         }
-        let moved = |listing: &Listing| listing.counts_for().map(|(storefront, _)| storefront);
-        if before.and_then(Listing::counts_for) != now.counts_for() {
-            let storefronts = before.and_then(moved).into_iter().chain(moved(now));
-            self.touched.extend(storefronts.map(Scope::Stats));
+        let storefront = |listing: &Listing| listing.contribution().map(|(storefront, _)| storefront);
+        if before.and_then(Listing::contribution) != now.contribution() {
+            let storefronts = before.and_then(storefront).into_iter().chain(storefront(now));
+            self.invalidated.extend(storefronts.map(CacheScope::Stats));
         }
-        let kind =
+        let category_and_status =
             |listing: &Listing| listing.deleted_at.is_none().then_some((listing.category_id, listing.status));
-        let (was, is) = (before.and_then(kind), kind(now));
-        if was != is {
-            was.into_iter().for_each(|was| *self.counts.entry(was).or_default() -= 1);
-            is.into_iter().for_each(|is| *self.counts.entry(is).or_default() += 1);
-            self.touched.insert(Scope::Categories);
+        let (old, new) = (before.and_then(category_and_status), category_and_status(now));
+        if old != new {
+            old.into_iter().for_each(|old| *self.counts.entry(old).or_default() -= 1);
+            new.into_iter().for_each(|new| *self.counts.entry(new).or_default() += 1);
+            self.invalidated.insert(CacheScope::Categories);
         }
     }
 
-    /// Lists depend on who it belongs to, its category, status and price, what is like another on its price while it is
-    /// for sale; searches on its words besides. No write changes a category.
-    fn find(&mut self, before: Option<&Listing>, now: &Listing) {
+    /// Lists depend on a listing's owner, category, status and price; similar listings on its price while it is for
+    /// sale; searches also on its words. No write changes a category.
+    fn invalidate_lists(&mut self, before: Option<&Listing>, now: &Listing) {
         let listed = |listing: &Listing| (listing.deleted_at.is_some(), listing.status, listing.price);
         if before.map(listed) != Some(listed(now)) {
-            self.touched.extend([Scope::All, Scope::OfUser(now.user_id), Scope::OfCategory(now.category_id)]);
-            self.touched.extend(now.storefront_id.map(Scope::OfStorefront));
+            self.invalidated.extend([
+                CacheScope::All,
+                CacheScope::OfUser(now.user_id),
+                CacheScope::OfCategory(now.category_id),
+            ]);
+            self.invalidated.extend(now.storefront_id.map(CacheScope::OfStorefront));
         }
         if before.map(|before| &before.sku) != Some(&now.sku) || before.map(listed) != Some(listed(now)) {
-            self.touched.extend(now.sku.clone().map(Scope::Sku));
+            self.invalidated.extend(now.sku.clone().map(CacheScope::Sku));
         }
         let offered = |listing: &Listing| listing.is_searchable().then_some(listing.price);
         if before.and_then(offered) != offered(now) {
-            self.touched.insert(Scope::Offers(now.category_id));
+            self.invalidated.insert(CacheScope::Offers(now.category_id));
         }
         let words = before.map(Listing::search_words).unwrap_or_default();
         let entry = |listing: &Listing| (listing.category_id, listing.price);
         let new_words = now.search_words();
         if words != new_words || before.map(entry) != Some(entry(now)) {
-            self.touched.extend(words.iter().chain(&new_words).cloned().map(Scope::Word));
-            self.reworded.push(Reworded {
+            self.invalidated.extend(words.iter().chain(&new_words).cloned().map(CacheScope::Word));
+            self.search_entry_changes.push(SearchEntryChange {
                 id: now.id,
                 before: words,
                 now: new_words,

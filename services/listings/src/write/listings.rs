@@ -1,20 +1,26 @@
-//! Making, changing and deleting listings.
+//! Creating, changing and deleting listings.
 
-use super::held::Row;
-use super::{Deleter, Edit, Held, NewListing, Refused, Written, image};
-use crate::listing::{Listing, Status, Visibility};
-use crate::uuid::uuid_of;
 use kit::clock::UtcMs;
 
-/// It is for sale at once.
-pub(super) fn create(held: &mut Held, new: &NewListing, now: UtcMs) -> Written {
-    // A store loads an id for each write that makes a listing.
-    let id = held.new_ids.pop_front().unwrap_or_default();
-    let images = new.images.iter().enumerate();
-    let images = images.map(|place| image(held.new_image_ids.pop_front().unwrap_or_default(), place));
+use super::loaded_rows::RowVersions;
+use super::{Deleter, ListingEdit, LoadedRows, NewListing, WriteOutcome, WriteRefusal};
+use crate::listing::{Image, Listing, Status, Visibility};
+use crate::listing_uuid::listing_uuid;
+
+/// A new listing is active at once.
+pub(super) fn create(loaded: &mut LoadedRows, new: &NewListing, now: UtcMs) -> WriteOutcome {
+    // A store reserves an id for each write that creates a listing.
+    let id = loaded.new_ids.listings.pop_front().unwrap_or_default();
+    let image = |(index, url): (usize, &String)| Image {
+        id: loaded.new_ids.images.pop_front().unwrap_or_default(),
+        url: url.clone(),
+        display_order: i32::try_from(index).unwrap_or(i32::MAX),
+        is_primary: index == 0,
+    };
+    let images = new.images.iter().enumerate().map(image).collect();
     let listing = Listing {
         id,
-        uuid: uuid_of((id, now)),
+        uuid: listing_uuid(id, now),
         user_id: new.user_id,
         storefront_id: new.storefront_id,
         title: new.title.clone(),
@@ -35,16 +41,20 @@ pub(super) fn create(held: &mut Held, new: &NewListing, now: UtcMs) -> Written {
         deleted_at: None,
         translations: new.translations.clone(),
         original_language: new.original_language.clone(),
-        images: images.collect(),
+        images,
     };
-    held.rows.insert(id, Row { before: None, now: listing.clone() });
-    Written::Listing(Box::new(listing))
+    loaded.listings.insert(id, RowVersions { before: None, now: listing.clone() });
+    WriteOutcome::Listing(Box::new(listing))
 }
 
-pub(super) fn update(held: &mut Held, edit: &Edit, now: UtcMs) -> Result<Written, Refused> {
-    let listing = held.listing("listing", edit.id)?;
+pub(super) fn update(
+    loaded: &mut LoadedRows,
+    edit: &ListingEdit,
+    now: UtcMs,
+) -> Result<WriteOutcome, WriteRefusal> {
+    let listing = loaded.listing("listing", edit.id)?;
     if listing.user_id != edit.user_id {
-        return Err(Refused::NotOwner);
+        return Err(WriteRefusal::NotOwner);
     }
     if let Some(title) = &edit.title {
         listing.title.clone_from(title);
@@ -59,17 +69,22 @@ pub(super) fn update(held: &mut Held, edit: &Edit, now: UtcMs) -> Result<Written
         listing.published_at.get_or_insert(now);
     }
     listing.updated_at = now;
-    Ok(Written::Listing(Box::new(listing.clone())))
+    Ok(WriteOutcome::Listing(Box::new(listing.clone())))
 }
 
-pub(super) fn delete(held: &mut Held, (id, deleter): (i64, Deleter), now: UtcMs) -> Result<Written, Refused> {
-    let listing = held.listing("listing", id)?;
+pub(super) fn delete(
+    loaded: &mut LoadedRows,
+    id: i64,
+    deleter: Deleter,
+    now: UtcMs,
+) -> Result<WriteOutcome, WriteRefusal> {
+    let listing = loaded.listing("listing", id)?;
     match deleter {
-        Deleter::Owner(user) if user != listing.user_id => return Err(Refused::NotOwner),
+        Deleter::Owner(user) if user != listing.user_id => return Err(WriteRefusal::NotOwner),
         Deleter::Owner(_) | Deleter::Admin => {}
     }
     listing.deleted_at = Some(now);
     listing.updated_at = now;
     listing.favorites = 0;
-    Ok(Written::Done)
+    Ok(WriteOutcome::Done)
 }

@@ -1,16 +1,16 @@
-//! Whatever is written in whatever order, the sums that follow are those of the rows themselves.
+//! Writes in any order: the statistics derived from the changes equal those computed from the rows.
+
+use proptest::prelude::*;
 
 use super::*;
 use crate::listing::example;
-use crate::scope::Scope;
-use crate::stats::Stats;
-use proptest::prelude::*;
-use std::collections::VecDeque;
+use crate::scope::CacheScope;
+use crate::stats::StorefrontStats;
 
 const NOW: UtcMs = UtcMs(1_000);
 
-fn held(listings: Vec<Listing>) -> Held {
-    Held::new(listings, (100..200).collect(), VecDeque::new())
+fn loaded(listings: Vec<Listing>) -> LoadedRows {
+    LoadedRows::new(listings, NewIds { listings: (100..200).collect(), ..NewIds::default() })
 }
 
 fn movement(direction: Direction, quantity: i32) -> Write {
@@ -27,7 +27,7 @@ fn movement(direction: Direction, quantity: i32) -> Write {
 }
 
 fn order(id: Option<&str>, items: &[(i64, i32)]) -> Box<OrderItems> {
-    let item = |(product_id, quantity): &(i64, i32)| Item {
+    let item = |(product_id, quantity): &(i64, i32)| ProductQuantity {
         product_id: *product_id,
         variant_id: None,
         quantity: *quantity,
@@ -36,37 +36,39 @@ fn order(id: Option<&str>, items: &[(i64, i32)]) -> Box<OrderItems> {
 }
 
 #[test]
-fn stock_moves_in_and_out_and_never_below_nothing() {
-    let mut held = held(vec![example(1)]);
-    let mut moved = |direction, quantity| movement(direction, quantity).apply(&mut held, NOW);
-    assert_eq!(moved(Direction::In, 5), Ok(Written::Moved(10, 15)));
-    assert_eq!(moved(Direction::Out, 15), Ok(Written::Moved(15, 0)));
-    let refused = Refused::Precondition("1 were asked for and 0 are in stock".to_owned());
+fn stock_moves_in_and_out_and_never_below_zero() {
+    let mut loaded = loaded(vec![example(1)]);
+    let mut moved = |direction, quantity| movement(direction, quantity).apply(&mut loaded, NOW);
+    let levels = |before, after| Ok(WriteOutcome::Moved(StockLevels { before, after }));
+    assert_eq!(moved(Direction::In, 5), levels(10, 15));
+    assert_eq!(moved(Direction::Out, 15), levels(15, 0));
+    let refused = WriteRefusal::Precondition("1 requested, 0 in stock".to_owned());
     assert_eq!(moved(Direction::Out, 1), Err(refused));
-    assert_eq!(moved(Direction::Adjustment, i32::MAX), Ok(Written::Moved(0, i32::MAX)));
-    assert!(moved(Direction::In, 1).is_err(), "more than can be counted");
-    assert_eq!(Changes::of(held).movements.len(), 3);
+    assert_eq!(moved(Direction::Adjustment, i32::MAX), levels(0, i32::MAX));
+    assert!(moved(Direction::In, 1).is_err(), "the stock would overflow");
+    assert_eq!(Changes::of(loaded).movements.len(), 3);
 }
 
 #[test]
-fn another_storefronts_product_and_what_is_no_product_are_not_found() {
+fn a_product_of_another_storefront_and_a_listing_that_is_no_product_are_not_found() {
     let elsewhere = Listing { storefront_id: Some(9), ..example(1) };
     let none = Listing { storefront_id: None, ..example(1) };
     let gone = Listing { deleted_at: Some(NOW), ..example(1) };
     for listing in [elsewhere, none, gone] {
-        let refused = movement(Direction::In, 1).apply(&mut held(vec![listing]), NOW);
-        assert_eq!(refused, Err(Refused::NotFound("product", 1)));
+        let refused = movement(Direction::In, 1).apply(&mut loaded(vec![listing]), NOW);
+        assert_eq!(refused, Err(WriteRefusal::NotFound("product", 1)));
     }
 }
 
 #[test]
-fn an_order_takes_all_or_nothing_and_once_and_gives_back_once() {
-    let mut held = held(vec![example(1), example(2)]);
-    let mut done = |write: Write| write.apply(&mut held, NOW);
-    let stocks = |written: Result<Written, Refused>| match written.unwrap() {
-        Written::Items(outcomes) => {
-            outcomes.into_iter().map(|o| (o.stock, o.error.is_none())).collect::<Vec<_>>()
-        }
+fn an_order_takes_all_items_or_none_and_once_and_gives_back_once() {
+    let mut loaded = loaded(vec![example(1), example(2)]);
+    let mut done = |write: Write| write.apply(&mut loaded, NOW);
+    let stocks = |written: Result<WriteOutcome, WriteRefusal>| match written.unwrap() {
+        WriteOutcome::Items(outcomes) => outcomes
+            .into_iter()
+            .map(|o| ((o.stock.before, o.stock.after), o.error.is_none()))
+            .collect::<Vec<_>>(),
         other => panic!("{other:?}"),
     };
     let short = done(Write::Take(order(Some("a"), &[(1, 3), (2, 11)])));
@@ -76,7 +78,7 @@ fn an_order_takes_all_or_nothing_and_once_and_gives_back_once() {
     assert_eq!(
         stocks(done(Write::Take(order(Some("a"), &[(1, 3), (2, 4)])))),
         taken,
-        "asking again takes nothing"
+        "a repeated order takes nothing"
     );
     assert!(done(Write::Take(order(Some("a"), &[(1, 3)]))).is_err(), "other items");
     assert_eq!(
@@ -84,49 +86,59 @@ fn an_order_takes_all_or_nothing_and_once_and_gives_back_once() {
         [((7, 7), false)],
         "more than it took"
     );
-    assert_eq!(stocks(done(Write::Return(order(Some("b"), &[(1, 3)])))), [((7, 7), false)], "nothing taken");
+    assert_eq!(
+        stocks(done(Write::Return(order(Some("b"), &[(1, 3)])))),
+        [((7, 7), false)],
+        "the order took nothing"
+    );
     assert_eq!(stocks(done(Write::Return(order(Some("a"), &[(1, 3)])))), [((7, 10), true)]);
     assert_eq!(stocks(done(Write::Return(order(Some("a"), &[(1, 3)])))), [((10, 10), true)], "once");
     assert!(done(Write::Take(order(Some("a"), &[(1, 3), (2, 4)]))).is_err(), "rolled back");
     assert_eq!(stocks(done(Write::Take(order(None, &[(1, 1)])))), [((10, 9), true)]);
-    let changes = Changes::of(held);
+    let changes = Changes::of(loaded);
     let stocks: Vec<_> = changes.updated.iter().map(|listing| (listing.quantity, listing.sold)).collect();
     assert_eq!(stocks, [(9, 1), (6, 4)]);
 }
 
 #[test]
-fn a_mark_counts_once_and_goes_with_the_listing() {
-    let mut held = held(vec![example(1)]);
-    let mark = Write::Mark { user_id: 5, listing_id: 1 };
+fn a_favourite_counts_once_and_is_deleted_with_the_listing() {
+    let mut loaded = loaded(vec![example(1)]);
+    let add = Write::AddFavorite(FavoriteKey { user_id: 5, listing_id: 1 });
     for _ in 0..2 {
-        mark.apply(&mut held, NOW).unwrap();
+        add.apply(&mut loaded, NOW).unwrap();
     }
-    assert_eq!(held.rows[&1].now.favorites, 1);
-    Write::Delete(1, Deleter::Owner(7)).apply(&mut held, NOW).unwrap();
-    assert_eq!(mark.apply(&mut held, NOW), Err(Refused::NotFound("listing", 1)));
-    let changes = Changes::of(held);
-    assert_eq!((changes.marked, changes.forgotten), (vec![], vec![1]));
+    assert_eq!(loaded.listings[&1].now.favorites, 1);
+    Write::Delete(1, Deleter::Owner(7)).apply(&mut loaded, NOW).unwrap();
+    assert_eq!(add.apply(&mut loaded, NOW), Err(WriteRefusal::NotFound("listing", 1)));
+    let changes = Changes::of(loaded);
+    assert_eq!((changes.added_favorites, changes.cleared_favorites), (vec![], vec![1]));
 }
 
 #[test]
 fn only_the_owner_changes_and_the_owner_or_an_administrator_deletes() {
-    let mut held = held(vec![example(1), example(2)]);
-    let edit = |user_id| Write::Update(Box::new(Edit { id: 1, user_id, ..Edit::default() }));
-    assert_eq!(edit(8).apply(&mut held, NOW), Err(Refused::NotOwner));
-    assert!(edit(7).apply(&mut held, NOW).is_ok());
-    assert_eq!(Write::Delete(1, Deleter::Owner(8)).apply(&mut held, NOW), Err(Refused::NotOwner));
-    assert!(Write::Delete(1, Deleter::Owner(7)).apply(&mut held, NOW).is_ok());
-    assert_eq!(Write::Delete(1, Deleter::Admin).apply(&mut held, NOW), Err(Refused::NotFound("listing", 1)));
-    assert!(Write::Delete(2, Deleter::Admin).apply(&mut held, NOW).is_ok());
+    let mut loaded = loaded(vec![example(1), example(2)]);
+    let edit = |user_id| Write::Update(Box::new(ListingEdit { id: 1, user_id, ..ListingEdit::default() }));
+    assert_eq!(edit(8).apply(&mut loaded, NOW), Err(WriteRefusal::NotOwner));
+    assert!(edit(7).apply(&mut loaded, NOW).is_ok());
+    assert_eq!(Write::Delete(1, Deleter::Owner(8)).apply(&mut loaded, NOW), Err(WriteRefusal::NotOwner));
+    assert!(Write::Delete(1, Deleter::Owner(7)).apply(&mut loaded, NOW).is_ok());
+    assert_eq!(
+        Write::Delete(1, Deleter::Admin).apply(&mut loaded, NOW),
+        Err(WriteRefusal::NotFound("listing", 1))
+    );
+    assert!(Write::Delete(2, Deleter::Admin).apply(&mut loaded, NOW).is_ok());
 }
 
 #[test]
-fn a_movement_touches_the_listing_and_the_sums_and_no_search() {
-    let mut held = held(vec![example(1)]);
-    movement(Direction::In, 1).apply(&mut held, NOW).unwrap();
-    let changes = Changes::of(held);
-    assert_eq!(changes.touched.into_iter().collect::<Vec<_>>(), [Scope::Listing(1), Scope::Stats(3)]);
-    assert!(changes.reworded.is_empty());
+fn a_movement_invalidates_the_listing_and_the_statistics_and_no_search() {
+    let mut loaded = loaded(vec![example(1)]);
+    movement(Direction::In, 1).apply(&mut loaded, NOW).unwrap();
+    let changes = Changes::of(loaded);
+    assert_eq!(
+        changes.invalidated.into_iter().collect::<Vec<_>>(),
+        [CacheScope::Listing(1), CacheScope::Stats(3)]
+    );
+    assert!(changes.search_entry_changes.is_empty());
 }
 
 fn a_write() -> impl Strategy<Value = Write> {
@@ -143,17 +155,17 @@ fn a_write() -> impl Strategy<Value = Write> {
             user_id: 7,
             owner: None,
         }))),
-        (id.clone(), any::<bool>()).prop_map(|(id, sold)| Write::Update(Box::new(Edit {
+        (id.clone(), any::<bool>()).prop_map(|(id, sold)| Write::Update(Box::new(ListingEdit {
             id,
             user_id: 7,
             status: Some(if sold { Status::Sold } else { Status::Active }),
-            ..Edit::default()
+            ..ListingEdit::default()
         }))),
-        (id.clone(), 1..9_000_i64).prop_map(|(id, price)| Write::Update(Box::new(Edit {
+        (id.clone(), 1..9_000_i64).prop_map(|(id, price)| Write::Update(Box::new(ListingEdit {
             id,
             user_id: 7,
-            price: Some(Price::of_hundredths(price)),
-            ..Edit::default()
+            price: Some(Price::from_hundredths(price)),
+            ..ListingEdit::default()
         }))),
         id.prop_map(|id| Write::Delete(id, Deleter::Admin)),
     ]
@@ -161,18 +173,18 @@ fn a_write() -> impl Strategy<Value = Write> {
 
 proptest! {
     #[test]
-    fn kept_sums_are_the_sums_of_the_rows(writes in prop::collection::vec(a_write(), 0..40)) {
+    fn stored_statistics_equal_the_statistics_of_the_rows(writes in prop::collection::vec(a_write(), 0..40)) {
         let listings: Vec<Listing> = (1..5).map(example).collect();
         let sum = |listings: &[Listing]| {
-            listings.iter().filter_map(Listing::counts_for).fold(Stats::default(), |sum, (_, stats)| sum + stats)
+            listings.iter().filter_map(Listing::contribution).fold(StorefrontStats::default(), |sum, (_, stats)| sum + stats)
         };
         let before = sum(&listings);
-        let mut held = held(listings);
+        let mut loaded = loaded(listings);
         for write in &writes {
-            let _refused = write.apply(&mut held, NOW);
+            let _refused = write.apply(&mut loaded, NOW);
         }
-        let now: Vec<Listing> = held.rows.values().map(|row| row.now.clone()).collect();
-        let changes = Changes::of(held);
+        let now: Vec<Listing> = loaded.listings.values().map(|row| row.now.clone()).collect();
+        let changes = Changes::of(loaded);
         let moved = changes.stats.get(&3).copied().unwrap_or_default();
         prop_assert_eq!(before + moved, sum(&now));
         let active = changes.counts.iter().filter(|((_, status), _)| *status == Status::Active).map(|(_, n)| n);

@@ -1,6 +1,5 @@
-//! Whatever comes in: a clear answer, and nothing half done.
+//! Invalid input is refused with the name of the field and changes nothing.
 
-use crate::support::{Server, a_product, code, connect};
 use axum::http::uri::PathAndQuery;
 use listings::proto::{
     BatchUpdateStockRequest, CreateListingRequest, DecrementStockRequest, GetListingRequest,
@@ -12,13 +11,15 @@ use tonic::client::Grpc;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::{Code, Request, Status};
 
+use crate::support::{Server, a_product, code, connect};
+
 #[tokio::test]
-async fn listings_that_cannot_be_meant_are_refused_by_the_name_of_the_field() {
+async fn invalid_listings_are_refused_with_the_name_of_the_field() {
     let server = Server::start().await;
     let mut client = server.client().await;
     let base = a_product;
     let long = "x".repeat(6_000);
-    for (asked, field) in [
+    for (request, field) in [
         (CreateListingRequest { user_id: 0, ..base() }, "user_id"),
         (CreateListingRequest { user_id: -5, ..base() }, "user_id"),
         (CreateListingRequest { storefront_id: Some(0), ..base() }, "storefront_id"),
@@ -39,7 +40,7 @@ async fn listings_that_cannot_be_meant_are_refused_by_the_name_of_the_field() {
         (CreateListingRequest { sku: Some(long.clone()), ..base() }, "sku"),
         (CreateListingRequest { original_language: Some("'; --".to_owned()), ..base() }, "original_language"),
     ] {
-        let refused = client.rpc.create_listing(asked).await.unwrap_err();
+        let refused = client.rpc.create_listing(request).await.unwrap_err();
         assert_eq!(refused.code(), Code::InvalidArgument, "{field}");
         assert!(refused.message().starts_with(field), "{}", refused.message());
     }
@@ -49,12 +50,12 @@ async fn listings_that_cannot_be_meant_are_refused_by_the_name_of_the_field() {
 }
 
 #[tokio::test]
-async fn questions_that_cannot_be_meant_are_refused() {
+async fn invalid_filters_and_edits_are_refused() {
     let server = Server::start().await;
     let mut client = server.client().await;
     let id = client.create(a_product()).await.id;
     let search = SearchListingsRequest::default;
-    for asked in [
+    for request in [
         SearchListingsRequest { limit: -1, ..search() },
         SearchListingsRequest { offset: -1, ..search() },
         SearchListingsRequest { offset: i32::MAX, ..search() },
@@ -64,21 +65,21 @@ async fn questions_that_cannot_be_meant_are_refused() {
         SearchListingsRequest { query: ('a'..='q').map(|c| format!("{c} ")).collect(), ..search() },
         SearchListingsRequest { category_id: Some(-1), ..search() },
     ] {
-        let text = format!("{asked:?}");
-        assert_eq!(code(client.rpc.search_listings(asked).await), Code::InvalidArgument, "{text}");
+        let text = format!("{request:?}");
+        assert_eq!(code(client.rpc.search_listings(request).await), Code::InvalidArgument, "{text}");
     }
     let list = ListListingsRequest { status: Some("gone".to_owned()), ..Default::default() };
     assert_eq!(code(client.rpc.list_listings(list).await), Code::InvalidArgument);
     for bad in [0, -1, i64::MIN] {
-        let asked = GetListingRequest { id: bad, lang: None };
-        assert_eq!(code(client.rpc.get_listing(asked).await), Code::InvalidArgument);
+        let request = GetListingRequest { id: bad, lang: None };
+        assert_eq!(code(client.rpc.get_listing(request).await), Code::InvalidArgument);
     }
-    let asked = GetListingRequest { id: i64::MAX, lang: None };
-    assert_eq!(code(client.rpc.get_listing(asked).await), Code::NotFound);
+    let request = GetListingRequest { id: i64::MAX, lang: None };
+    assert_eq!(code(client.rpc.get_listing(request).await), Code::NotFound);
     let many = GetProductsByIDsRequest { product_ids: vec![1; 1_001], storefront_id: None };
     assert_eq!(code(client.rpc.get_products_by_i_ds(many).await), Code::InvalidArgument);
     let edit = || UpdateListingRequest { id, user_id: 7, ..UpdateListingRequest::default() };
-    for asked in [
+    for request in [
         UpdateListingRequest { status: Some("ACTIVE".to_owned()), ..edit() },
         UpdateListingRequest { price: Some(f64::NAN), ..edit() },
         UpdateListingRequest { price: Some(f64::INFINITY), ..edit() },
@@ -87,15 +88,15 @@ async fn questions_that_cannot_be_meant_are_refused() {
         UpdateListingRequest { quantity: Some(i32::MIN), ..edit() },
         UpdateListingRequest { title: Some(String::new()), ..edit() },
     ] {
-        let text = format!("{asked:?}");
-        assert_eq!(code(client.rpc.update_listing(asked).await), Code::InvalidArgument, "{text}");
+        let text = format!("{request:?}");
+        assert_eq!(code(client.rpc.update_listing(request).await), Code::InvalidArgument, "{text}");
     }
     let product = client.product(id).await.unwrap();
     assert_eq!((product.price, product.stock_quantity), (19.99, 10));
 }
 
 #[tokio::test]
-async fn stock_that_cannot_be_meant_changes_nothing() {
+async fn invalid_stock_requests_change_nothing() {
     let server = Server::start().await;
     let mut client = server.client().await;
     let id = client.create(a_product()).await.id;
@@ -108,25 +109,26 @@ async fn stock_that_cannot_be_meant_changes_nothing() {
         (vec![item(id, 1), item(999, 1)], Code::NotFound),
         (vec![StockItem { variant_id: Some(4), ..item(id, 1) }], Code::NotFound),
     ] {
-        let asked = DecrementStockRequest { items, order_id: None };
-        assert_eq!(code(client.rpc.decrement_stock(asked).await), expect);
+        let request = DecrementStockRequest { items, order_id: None };
+        assert_eq!(code(client.rpc.decrement_stock(request).await), expect);
     }
-    for movement in [("in", 0), ("out", -1), ("adjustment", -1), ("sideways", 1), ("", 1)] {
-        assert_eq!(code(client.move_stock(id, movement).await), Code::InvalidArgument, "{movement:?}");
+    for (movement_type, quantity) in [("in", 0), ("out", -1), ("adjustment", -1), ("sideways", 1), ("", 1)] {
+        let refused = client.move_stock(id, movement_type, quantity).await;
+        assert_eq!(code(refused), Code::InvalidArgument, "{movement_type} {quantity}");
     }
     let set = |product_id, quantity| StockUpdateItem { product_id, variant_id: None, quantity, reason: None };
-    let asked = BatchUpdateStockRequest {
+    let request = BatchUpdateStockRequest {
         storefront_id: 3,
         items: vec![set(id, 1), set(id, i32::MIN)],
         reason: None,
         user_id: 7,
     };
-    assert_eq!(code(client.rpc.batch_update_stock(asked).await), Code::InvalidArgument);
+    assert_eq!(code(client.rpc.batch_update_stock(request).await), Code::InvalidArgument);
     assert_eq!(client.product(id).await.unwrap().stock_quantity, 10);
     assert_eq!(server.count("SELECT count(*) FROM inventory_movements"), 0);
 }
 
-/// Bytes as they are.
+/// A codec that passes bytes through.
 #[derive(Default)]
 struct Raw;
 
@@ -166,9 +168,9 @@ impl Decoder for Raw {
     }
 }
 
-/// Garbage, texts that are no UTF-8, messages cut off, groups nested without end.
+/// Random bytes, invalid UTF-8, truncated messages, endlessly nested groups.
 #[tokio::test]
-async fn bytes_that_are_no_message_are_the_callers_mistake() {
+async fn bytes_that_are_not_a_message_are_an_invalid_argument() {
     let server = Server::start().await;
     let nested: Vec<u8> = std::iter::repeat_n(0x0b, 20_000).collect();
     let mut bodies = vec![vec![0xff; 40], vec![0x1a, 0x02, 0xc3, 0x28], vec![0x1a, 0x7f, b'x'], nested];

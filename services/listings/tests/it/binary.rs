@@ -1,10 +1,12 @@
-//! The real binary: its commands, its exit codes, what it says; and a disk that is full.
+//! The binary: commands, exit codes, messages; and a full disk.
 
-use crate::home::{Home, PORTS};
-use crate::process::{BINARY, Process, serving};
-use crate::support::{Client, a_product};
 use std::process::{Command, Output, Stdio};
+
 use tonic::Code;
+
+use crate::process::{BINARY, Process, serve_command};
+use crate::support::{Client, a_product};
+use crate::test_store::{BASE_SETTINGS, TestStore};
 
 fn refused(command: &mut Command) -> String {
     let Output { status, stdout, stderr } = command.output().unwrap();
@@ -13,77 +15,80 @@ fn refused(command: &mut Command) -> String {
 }
 
 #[test]
-fn it_refuses_to_start_without_a_way_to_know_who_calls() {
-    let said = refused(serving(&Home::new()).env_remove("AUTH_ENABLED"));
-    assert!(said.contains("no way to know who calls"), "{said}");
+fn a_start_without_authentication_is_refused() {
+    let message = refused(serve_command(&TestStore::new()).env_remove("AUTH_ENABLED"));
+    assert!(message.contains("callers cannot be identified"), "{message}");
 }
 
 #[test]
-fn what_is_switched_off_is_told_loudly_at_start() {
+fn disabled_protections_are_logged_as_warnings_at_start() {
     let blocker = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = blocker.local_addr().unwrap().port().to_string();
-    let said = refused(serving(&Home::new()).env("SVETULISTINGS_GRPC_PORT", &port));
-    assert!(said.contains("WARN") && said.contains("AUTH_ENABLED is false"), "{said}");
-    assert!(said.contains("RATE_LIMIT_ENABLED is false"), "{said}");
-    assert!(said.contains(&format!("cannot listen on 127.0.0.1:{port} for gRPC (GRPC_PORT)")), "{said}");
+    let message = refused(serve_command(&TestStore::new()).env("SVETULISTINGS_GRPC_PORT", &port));
+    assert!(message.contains("WARN") && message.contains("AUTH_ENABLED is false"), "{message}");
+    assert!(message.contains("RATE_LIMIT_ENABLED is false"), "{message}");
+    assert!(
+        message.contains(&format!("cannot listen on 127.0.0.1:{port} for gRPC (GRPC_PORT)")),
+        "{message}"
+    );
 }
 
 #[test]
-fn a_database_in_use_and_settings_that_cannot_be_meant_are_refused() {
-    let home = Home::new();
-    let first = Process::start(&home);
-    let said = refused(&mut serving(&home));
-    assert!(said.contains("is in use by another process"), "{said}");
+fn a_database_in_use_and_invalid_settings_are_refused() {
+    let store = TestStore::new();
+    let first = Process::start(&store);
+    let message = refused(&mut serve_command(&store));
+    assert!(message.contains("is in use by another process"), "{message}");
     drop(first);
-    let said = refused(serving(&home).env("REDIS_URL", "http://secret@nowhere"));
-    assert!(said.contains("REDIS_URL") && !said.contains("secret"), "{said}");
-    let said = refused(serving(&home).env("RATE_LIMIT_TABLE", "nowhere.toml"));
-    assert!(said.contains("RATE_LIMIT_TABLE=nowhere.toml"), "{said}");
+    let message = refused(serve_command(&store).env("REDIS_URL", "http://secret@nowhere"));
+    assert!(message.contains("REDIS_URL") && !message.contains("secret"), "{message}");
+    let message = refused(serve_command(&store).env("RATE_LIMIT_TABLE", "nowhere.toml"));
+    assert!(message.contains("RATE_LIMIT_TABLE=nowhere.toml"), "{message}");
 }
 
 #[test]
-fn health_tells_a_ready_process_from_none() {
-    let process = Process::start(&Home::new());
+fn the_health_command_distinguishes_a_ready_process_from_none() {
+    let process = Process::start(&TestStore::new());
     let port = process.addresses.http.port().to_string();
-    let ask = || Command::new(BINARY).arg("health").env_clear().env("HTTP_PORT", &port).output().unwrap();
-    assert_eq!(ask().status.code(), Some(0));
+    let health = || Command::new(BINARY).arg("health").env_clear().env("HTTP_PORT", &port).output().unwrap();
+    assert_eq!(health().status.code(), Some(0));
     process.kill();
-    assert_eq!(ask().status.code(), Some(1));
+    assert_eq!(health().status.code(), Some(1));
 }
 
-/// A file may grow to so many blocks of 512 bytes; past that a write fails, as it does on a disk that is full.
+/// `ulimit -f` bounds the size of files in blocks of 512 bytes; writes beyond it fail as on a full disk.
 #[tokio::test]
 async fn a_full_disk_refuses_writes_and_loses_nothing_that_was_acknowledged() {
-    let home = Home::new();
+    let store = TestStore::new();
     let script = format!("trap '' XFSZ; ulimit -f 2000; exec {BINARY} serve");
     let mut command = Command::new("sh");
-    command.args(["-c", &script]).env_clear().envs(PORTS).envs(home.env());
-    let process = Process::started(&mut command, Stdio::null());
+    command.args(["-c", &script]).env_clear().envs(BASE_SETTINGS).envs(store.env());
+    let process = Process::spawn(&mut command, Stdio::null());
     let mut client = Client::connect(process.addresses.grpc).await;
-    let (mut acknowledged, mut in_a_row) = (Vec::new(), 0);
+    let (mut acknowledged, mut failures_in_a_row) = (Vec::new(), 0);
     for number in 0.. {
         match client.rpc.create_listing(a_product()).await {
             Ok(made) => {
                 acknowledged.push(made.into_inner().listing.unwrap().id);
-                in_a_row = 0;
+                failures_in_a_row = 0;
             }
             Err(status) => {
                 assert_eq!(status.code(), Code::Unavailable);
-                in_a_row += 1;
+                failures_in_a_row += 1;
             }
         }
-        if in_a_row == 20 {
+        if failures_in_a_row == 20 {
             break;
         }
-        assert!(number < 20_000, "a megabyte holds fewer listings");
+        assert!(number < 20_000, "the file must be full before 20,000 listings");
     }
-    assert_eq!(client.product(acknowledged[0]).await.unwrap().stock_quantity, 10, "reads go on");
+    assert_eq!(client.product(acknowledged[0]).await.unwrap().stock_quantity, 10, "reads still succeed");
     drop(client);
     assert!(process.terminate().success());
 
-    let process = Process::start(&home);
+    let process = Process::start(&store);
     let mut client = Client::connect(process.addresses.grpc).await;
-    assert_eq!(home.count("SELECT count(*) FROM listings"), acknowledged.len() as i64);
+    assert_eq!(store.count("SELECT count(*) FROM listings"), acknowledged.len() as i64);
     assert_eq!(client.stats(3).await.total_products as usize, acknowledged.len());
     client.create(a_product()).await;
 }

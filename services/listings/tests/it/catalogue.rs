@@ -1,14 +1,15 @@
 //! Categories and products.
 
-use crate::support::{Server, a_product, code};
 use listings::proto::{
     CategoryIdRequest, CreateListingRequest, GetProductRequest, GetProductsByIDsRequest,
     GetProductsBySkUsRequest, ListProductsRequest, PopularCategoriesRequest,
 };
 use tonic::Code;
 
+use crate::support::{Server, a_product, code};
+
 #[tokio::test]
-async fn categories_are_a_tree_with_true_numbers() {
+async fn categories_are_a_tree_with_the_numbers_of_listings() {
     let server = Server::start().await;
     let mut client = server.client().await;
     for category_id in [20, 20, 21] {
@@ -29,8 +30,8 @@ async fn categories_are_a_tree_with_true_numbers() {
     let unknown = || CategoryIdRequest { category_id: 999 };
     assert_eq!(code(client.rpc.get_category(unknown()).await), Code::NotFound);
     assert_eq!(code(client.rpc.get_category_tree(unknown()).await), Code::NotFound);
-    let asked = CreateListingRequest { category_id: 999, ..a_product() };
-    assert_eq!(code(client.rpc.create_listing(asked).await), Code::NotFound);
+    let request = CreateListingRequest { category_id: 999, ..a_product() };
+    assert_eq!(code(client.rpc.create_listing(request).await), Code::NotFound);
 }
 
 #[tokio::test]
@@ -51,14 +52,14 @@ async fn products_are_the_listings_of_storefronts() {
     assert_eq!(code(client.product(private).await), Code::NotFound, "a listing without a storefront");
     let other = GetProductRequest { product_id: first, storefront_id: Some(4), lang: None };
     assert_eq!(code(client.rpc.get_product(other).await), Code::NotFound);
-    let asked =
+    let request =
         GetProductsByIDsRequest { product_ids: vec![second, 999, private, first], storefront_id: None };
-    let found = client.rpc.get_products_by_i_ds(asked).await.unwrap().into_inner();
+    let found = client.rpc.get_products_by_i_ds(request).await.unwrap().into_inner();
     let ids: Vec<i64> = found.products.iter().map(|product| product.id).collect();
     assert_eq!((ids, found.total_count), (vec![second, first], 2));
     for (storefront_id, expect) in [(None, vec![first, second]), (Some(4), vec![second])] {
-        let asked = GetProductsBySkUsRequest { skus: vec!["A".to_owned(), "B".to_owned()], storefront_id };
-        let found = client.rpc.get_products_by_sk_us(asked).await.unwrap().into_inner();
+        let request = GetProductsBySkUsRequest { skus: vec!["A".to_owned(), "B".to_owned()], storefront_id };
+        let found = client.rpc.get_products_by_sk_us(request).await.unwrap().into_inner();
         assert_eq!(found.products.iter().map(|product| product.id).collect::<Vec<_>>(), expect);
     }
 }
@@ -69,32 +70,32 @@ async fn products_are_listed_by_storefront_newest_first() {
     let mut client = server.client().await;
     let mut ids = Vec::new();
     for storefront in [3, 3, 4, 3] {
-        let asked = CreateListingRequest { storefront_id: Some(storefront), ..a_product() };
-        ids.push(client.create(asked).await.id);
+        let request = CreateListingRequest { storefront_id: Some(storefront), ..a_product() };
+        ids.push(client.create(request).await.id);
     }
     for _ in 0..2 {
         for (storefront_id, limit, offset, expect) in
             [(3, 0, 0, vec![ids[3], ids[1], ids[0]]), (3, 1, 1, vec![ids[1]]), (9, 0, 0, vec![])]
         {
-            let asked = ListProductsRequest { storefront_id, limit, offset };
-            let found = client.rpc.list_products(asked).await.unwrap().into_inner();
+            let request = ListProductsRequest { storefront_id, limit, offset };
+            let found = client.rpc.list_products(request).await.unwrap().into_inner();
             let total = if storefront_id == 3 { 3 } else { 0 };
             assert_eq!(found.products.iter().map(|product| product.id).collect::<Vec<_>>(), expect);
             assert_eq!(found.total, total);
         }
     }
-    let asked = ListProductsRequest { storefront_id: 0, limit: 0, offset: 0 };
-    assert_eq!(code(client.rpc.list_products(asked).await), Code::InvalidArgument);
+    let request = ListProductsRequest { storefront_id: 0, limit: 0, offset: 0 };
+    assert_eq!(code(client.rpc.list_products(request).await), Code::InvalidArgument);
 }
 
 #[tokio::test]
-async fn sums_follow_every_write() {
+async fn statistics_follow_every_write() {
     let server = Server::start().await;
     let mut client = server.client().await;
     assert_eq!(client.stats(3).await, Default::default());
     let ids = [client.create(a_product()).await.id, client.create(a_product()).await.id];
-    client.move_stock(ids[0], ("adjustment", 5)).await.unwrap();
-    client.move_stock(ids[1], ("adjustment", 0)).await.unwrap();
+    client.move_stock(ids[0], "adjustment", 5).await.unwrap();
+    client.move_stock(ids[1], "adjustment", 0).await.unwrap();
     let stats = client.stats(3).await;
     assert_eq!((stats.total_products, stats.out_of_stock, stats.low_stock), (2, 1, 1));
     assert!((stats.total_value - 5.0 * 19.99).abs() < 1e-9);

@@ -1,15 +1,17 @@
-//! A caller's own deadline.
+//! The deadline that a caller sets.
 
-use crate::support::{Server, a_product};
 use std::time::Duration;
+
 use tonic::{Code, Request};
 
-/// Somebody else holds the database for as long as the test needs.
+use crate::support::{Server, a_product};
+
+/// Another connection locks the database while the call waits.
 #[tokio::test]
 async fn a_callers_own_deadline_ends_a_call() {
     let server = Server::start().await;
     let mut client = server.client().await;
-    let holder = rusqlite::Connection::open(server.home.path().join("listings.db")).unwrap();
+    let holder = rusqlite::Connection::open(server.store.path().join("listings.db")).unwrap();
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();
     let mut request = Request::new(a_product());
     request.set_timeout(Duration::from_millis(20));

@@ -1,14 +1,16 @@
-//! The real binary under load, ended at a moment nobody chose: what was acknowledged is there, and once.
+//! The process is ended under load at an arbitrary moment: every acknowledged write is kept, and applied once.
 //!
-//! `LISTINGS_KILL_ROUNDS` sets how many rounds are run (3 when unset).
+//! `LISTINGS_KILL_ROUNDS` is the number of rounds (3 by default).
 
-use crate::home::Home;
-use crate::process::Process;
-use crate::support::{Client, a_product};
-use listings::proto::{AddToFavoritesRequest, CreateListingRequest, DecrementStockRequest, StockItem};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use listings::proto::{AddToFavoritesRequest, CreateListingRequest, DecrementStockRequest, StockItem};
 use tokio::task::JoinSet;
+
+use crate::process::Process;
+use crate::support::{Client, a_product};
+use crate::test_store::TestStore;
 
 const CALLERS: usize = 8;
 
@@ -16,99 +18,136 @@ fn rounds() -> usize {
     std::env::var("LISTINGS_KILL_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(3)
 }
 
-/// What the tasks of a load share.
+/// What the callers of a load share.
 #[derive(Default)]
 struct Load {
     acknowledged: AtomicUsize,
     is_over: AtomicBool,
 }
 
-/// What one caller was told.
+/// The writes of one caller.
 #[derive(Debug, Default)]
-struct Told {
+struct CallerRecord {
+    product: i64,
+    /// Acknowledged movements.
     moved: i64,
+    /// Acknowledged orders.
     orders: Vec<String>,
-    marks: i64,
-    /// Whose answers never came: any of them may have been done.
-    in_doubt: (i64, Option<String>, i64),
+    /// Acknowledged favourites.
+    favorites: i64,
+    /// The write that was not answered, if any; its outcome is unknown.
+    unknown: Option<UnknownWrite>,
 }
 
-async fn write_until_cut(mut client: Client, (caller, product): (String, i64), load: Arc<Load>) -> Told {
-    let mut told = Told::default();
+#[derive(Debug, PartialEq, Eq)]
+enum UnknownWrite {
+    Movement,
+    Order(String),
+    Favorite,
+}
+
+impl CallerRecord {
+    fn unknown_order(&self) -> Option<&String> {
+        match &self.unknown {
+            Some(UnknownWrite::Order(order)) => Some(order),
+            _ => None,
+        }
+    }
+
+    /// The numbers of rows that are consistent with `acknowledged` writes of this kind.
+    fn consistent(&self, acknowledged: i64, kind: &UnknownWrite) -> std::ops::RangeInclusive<i64> {
+        acknowledged..=acknowledged + i64::from(self.unknown.as_ref() == Some(kind))
+    }
+}
+
+async fn write_until_disconnected(
+    mut client: Client,
+    order_prefix: String,
+    product: i64,
+    load: Arc<Load>,
+) -> CallerRecord {
+    let mut record = CallerRecord { product, ..CallerRecord::default() };
     for number in 0_i64.. {
         if load.is_over.load(Ordering::Relaxed) {
             break;
         }
-        match client.move_stock(product, ("in", 2)).await {
-            Ok(_) => told.moved += 1,
-            Err(_cut) => {
-                told.in_doubt.0 = 1;
+        match client.move_stock(product, "in", 2).await {
+            Ok(_) => record.moved += 1,
+            Err(_disconnected) => {
+                record.unknown = Some(UnknownWrite::Movement);
                 break;
             }
         }
-        let order = format!("{caller}-{number}");
+        let order = format!("{order_prefix}-{number}");
         let item = StockItem { product_id: product, variant_id: None, quantity: 1 };
-        let asked = DecrementStockRequest { items: vec![item], order_id: Some(order.clone()) };
-        match client.rpc.decrement_stock(asked).await {
+        let request = DecrementStockRequest { items: vec![item], order_id: Some(order.clone()) };
+        match client.rpc.decrement_stock(request).await {
             Ok(answer) => {
                 assert!(answer.into_inner().success);
-                told.orders.push(order);
+                record.orders.push(order);
             }
-            Err(_cut) => {
-                told.in_doubt.1 = Some(order);
+            Err(_disconnected) => {
+                record.unknown = Some(UnknownWrite::Order(order));
                 break;
             }
         }
         let user_id = 1_000 + number;
         match client.rpc.add_to_favorites(AddToFavoritesRequest { user_id, listing_id: product }).await {
-            Ok(_) => told.marks += 1,
-            Err(_cut) => {
-                told.in_doubt.2 = 1;
+            Ok(_) => record.favorites += 1,
+            Err(_disconnected) => {
+                record.unknown = Some(UnknownWrite::Favorite);
                 break;
             }
         }
         load.acknowledged.fetch_add(1, Ordering::Relaxed);
     }
-    told
+    record
 }
 
-/// Asks again what is in doubt, which must not be done twice, then compares with what the service holds.
-async fn check(client: &mut Client, (product, told): (i64, &Told), home: &Home) {
+/// Repeats an order with an unknown outcome, which must not be applied twice, then compares the record with the store.
+async fn check(client: &mut Client, record: &CallerRecord, store: &TestStore) {
+    let product = record.product;
     let before = i64::from(client.product(product).await.unwrap().stock_quantity);
-    if let Some(order) = &told.in_doubt.1 {
+    if let Some(order) = record.unknown_order() {
         let item = StockItem { product_id: product, variant_id: None, quantity: 1 };
-        let asked = DecrementStockRequest { items: vec![item], order_id: Some(order.clone()) };
-        assert!(client.rpc.decrement_stock(asked).await.unwrap().into_inner().success);
+        let request = DecrementStockRequest { items: vec![item], order_id: Some(order.clone()) };
+        assert!(client.rpc.decrement_stock(request).await.unwrap().into_inner().success);
     }
-    let orders = told.orders.len() as i64 + i64::from(told.in_doubt.1.is_some());
+    let orders = record.orders.len() as i64 + i64::from(record.unknown_order().is_some());
     let product_now = client.product(product).await.unwrap();
     assert!(i64::from(product_now.stock_quantity) <= before);
     assert_eq!(i64::from(product_now.sold_count), orders, "each order counts once");
     let moved = (i64::from(product_now.stock_quantity) + orders - 1_000) / 2;
-    assert!((told.moved..=told.moved + told.in_doubt.0).contains(&moved), "{moved} of {told:?}");
-    let marks = home.count(&format!("SELECT count(*) FROM listing_favorites WHERE listing_id = {product}"));
-    assert!((told.marks..=told.marks + told.in_doubt.2).contains(&marks), "{marks} of {told:?}");
+    let consistent = record.consistent(record.moved, &UnknownWrite::Movement);
+    assert!(consistent.contains(&moved), "{moved} of {record:?}");
+    let favorites =
+        store.count(&format!("SELECT count(*) FROM listing_favorites WHERE listing_id = {product}"));
+    let consistent = record.consistent(record.favorites, &UnknownWrite::Favorite);
+    assert!(consistent.contains(&favorites), "{favorites} of {record:?}");
 }
 
-/// The kept sums are those of the rows.
-fn check_sums(home: &Home) {
+/// The stored statistics equal those of the rows.
+fn check_stats(store: &TestStore) {
     let rows = "SELECT sum(price_hundredths * quantity) FROM listings WHERE deleted_at IS NULL";
-    let kept = match crate::STORE {
-        crate::home::Kind::Sqlite => "SELECT sum(CAST(value_hundredths AS INTEGER)) FROM storefront_stats",
-        crate::home::Kind::Postgres => "SELECT sum(value_hundredths) FROM storefront_stats",
+    let stored = match crate::STORE {
+        crate::test_store::StoreKind::Sqlite => {
+            "SELECT sum(CAST(value_hundredths AS INTEGER)) FROM storefront_stats"
+        }
+        crate::test_store::StoreKind::Postgres => "SELECT sum(value_hundredths) FROM storefront_stats",
     };
-    assert_eq!(home.count(rows), home.count(kept));
-    let (rows, kept) = ("SELECT count(*) FROM listings", "SELECT sum(listings) FROM category_counts");
-    assert_eq!(home.count(rows), home.count(kept));
-    let twice = "SELECT count(*) - count(DISTINCT id) FROM listings";
-    assert_eq!(home.count(twice), 0);
+    assert_eq!(store.count(rows), store.count(stored));
+    let (rows, stored) = ("SELECT count(*) FROM listings", "SELECT sum(listings) FROM category_counts");
+    assert_eq!(store.count(rows), store.count(stored));
+    let duplicates = "SELECT count(*) - count(DISTINCT id) FROM listings";
+    assert_eq!(store.count(duplicates), 0);
 }
 
+/// Runs a load; ends the process when at least `enough` rounds of writes were acknowledged.
 async fn load(
     process: Process,
     enough: usize,
     end: impl FnOnce(Process) + Send + 'static,
-) -> Vec<(i64, Told)> {
+) -> Vec<CallerRecord> {
     let mut client = Client::connect(process.addresses.grpc).await;
     let load = Arc::new(Load::default());
     let mut callers = JoinSet::new();
@@ -116,7 +155,7 @@ async fn load(
         let product = client.create(CreateListingRequest { quantity: 1_000, ..a_product() }).await.id;
         let (client, load) = (client.clone(), Arc::clone(&load));
         let name = format!("order-{product}-{caller}");
-        callers.spawn(async move { (product, write_until_cut(client, (name, product), load).await) });
+        callers.spawn(write_until_disconnected(client, name, product, load));
     }
     while load.acknowledged.load(Ordering::Relaxed) < enough {
         tokio::task::yield_now().await;
@@ -127,18 +166,18 @@ async fn load(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn kill_9_under_load_loses_nothing_and_doubles_nothing() {
-    let home = Home::new();
+async fn kill_9_under_load_loses_no_write_and_applies_none_twice() {
+    let store = TestStore::new();
     for round in 0..rounds() {
         // Rounds end at different moments.
         let enough = if round % 2 == 0 { 1 + round % 12 } else { 40 + (round * 7_919) % 600 };
-        let told = load(Process::start(&home), enough, Process::kill).await;
-        let process = Process::start(&home);
+        let records = load(Process::start(&store), enough, Process::kill).await;
+        let process = Process::start(&store);
         let mut client = Client::connect(process.addresses.grpc).await;
-        for (product, told) in &told {
-            check(&mut client, (*product, told), &home).await;
+        for record in &records {
+            check(&mut client, record, &store).await;
         }
-        check_sums(&home);
+        check_stats(&store);
         drop(client);
         process.kill();
     }
@@ -146,12 +185,12 @@ async fn kill_9_under_load_loses_nothing_and_doubles_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sigterm_under_load_drains_and_exits_0() {
-    let home = Home::new();
-    let told = load(Process::start(&home), 100, |process| assert!(process.terminate().success())).await;
-    let process = Process::start(&home);
+    let store = TestStore::new();
+    let records = load(Process::start(&store), 100, |process| assert!(process.terminate().success())).await;
+    let process = Process::start(&store);
     let mut client = Client::connect(process.addresses.grpc).await;
-    for (product, told) in &told {
-        check(&mut client, (*product, told), &home).await;
+    for record in &records {
+        check(&mut client, record, &store).await;
     }
-    check_sums(&home);
+    check_stats(&store);
 }

@@ -1,9 +1,10 @@
-//! How often callers may call.
+//! The rate limiter.
 
-use crate::support::{Server, a_product};
 use listings::proto::{GetListingRequest, GetProductStatsRequest};
 use prost::Message;
 use tonic::{Code, Request};
+
+use crate::support::{Server, a_product};
 
 const ON: (&str, &str) = ("RATE_LIMIT_ENABLED", "true");
 
@@ -27,9 +28,9 @@ struct RetryInfo {
 }
 
 #[tokio::test]
-async fn the_301st_call_in_a_minute_is_told_when_to_come_again() {
+async fn the_301st_call_in_a_minute_is_refused_with_the_time_of_a_retry() {
     let server = Server::start_with(&[ON]).await;
-    // Another connection is another port, and the same caller.
+    // The same caller on two connections with different ports.
     let mut clients = [server.client().await, server.client().await];
     for number in 0..300 {
         clients[number % 2].rpc.get_product_stats(stats()).await.unwrap();
@@ -51,7 +52,7 @@ async fn the_301st_call_in_a_minute_is_told_when_to_come_again() {
 }
 
 #[tokio::test]
-async fn a_forged_header_makes_nobody_somebody_else() {
+async fn a_forged_forwarded_header_does_not_bypass_the_rate_limit() {
     let table = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(table.path(), "GetListing = { per_minute = 5 }").unwrap();
     let table = table.path().display().to_string();
@@ -71,7 +72,7 @@ async fn a_forged_header_makes_nobody_somebody_else() {
 }
 
 #[tokio::test]
-async fn switched_off_it_says_so_everywhere() {
+async fn a_disabled_rate_limiter_is_reported_in_health_and_metrics() {
     let server = Server::start_with(&[("VONDILISTINGS_RATE_LIMIT_ENABLED", "false")]).await;
     let (_, health) = server.get("/health").await;
     assert!(health.contains("\"rate_limit_enabled\":false"), "{health}");

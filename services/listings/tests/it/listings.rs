@@ -1,18 +1,19 @@
-//! Listings: made, read, changed, deleted.
+//! Listings: created, read, changed, deleted.
 
-use crate::support::{Server, a_product, code};
 use listings::proto::{
     CreateListingRequest, DeleteListingRequest, GetListingRequest, ListListingsRequest, ListingTranslation,
     UpdateListingRequest,
 };
 use tonic::Code;
 
+use crate::support::{Server, a_product, code};
+
 fn get(id: i64) -> GetListingRequest {
     GetListingRequest { id, lang: None }
 }
 
 #[tokio::test]
-async fn a_listing_is_read_as_it_was_written_before_and_after_a_restart() {
+async fn a_listing_is_read_as_written_before_and_after_a_restart() {
     let server = Server::start().await;
     let mut client = server.client().await;
     let translation = ListingTranslation { title: "Crveni bicikl".to_owned(), description: String::new() };
@@ -30,8 +31,8 @@ async fn a_listing_is_read_as_it_was_written_before_and_after_a_restart() {
     assert_eq!(made.published_at.as_ref(), Some(&made.created_at));
     let read = client.rpc.get_listing(get(made.id)).await.unwrap().into_inner().listing.unwrap();
     assert_eq!(read, made);
-    let asked = GetListingRequest { id: made.id, lang: Some("sr".to_owned()) };
-    let read = client.rpc.get_listing(asked).await.unwrap().into_inner().listing.unwrap();
+    let request = GetListingRequest { id: made.id, lang: Some("sr".to_owned()) };
+    let read = client.rpc.get_listing(request).await.unwrap().into_inner().listing.unwrap();
     assert_eq!((read.title.as_str(), read.description.as_deref()), ("Crveni bicikl", Some("Nearly new")));
     drop(client);
 
@@ -43,7 +44,7 @@ async fn a_listing_is_read_as_it_was_written_before_and_after_a_restart() {
 }
 
 #[tokio::test]
-async fn an_update_shows_in_the_next_read_and_only_the_owner_may() {
+async fn an_update_shows_in_the_next_read_and_only_the_owner_may_update() {
     let server = Server::start().await;
     let mut client = server.client().await;
     let id = client.create(a_product()).await.id;
@@ -59,16 +60,16 @@ async fn an_update_shows_in_the_next_read_and_only_the_owner_may() {
         client.rpc.update_listing(edit).await.unwrap();
         let read = client.rpc.get_listing(get(id)).await.unwrap().into_inner().listing.unwrap();
         assert_eq!((read.title, read.price), (title, f64::from(round) + 0.5));
-        assert_eq!(read.description.as_deref(), Some("Nearly new"), "what is not given stays");
+        assert_eq!(read.description.as_deref(), Some("Nearly new"), "fields that are not given stay");
     }
     let edit = UpdateListingRequest { id, user_id: 8, quantity: Some(0), ..UpdateListingRequest::default() };
     assert_eq!(code(client.rpc.update_listing(edit).await), Code::PermissionDenied);
     assert_eq!(client.product(id).await.unwrap().stock_quantity, 10);
 }
 
-/// It is read nowhere, found nowhere and counted nowhere, in no total and no sum.
+/// No read, search, list, total or statistic contains it.
 #[tokio::test]
-async fn a_deleted_listing_is_found_and_counted_nowhere() {
+async fn a_deleted_listing_is_neither_found_nor_counted() {
     let server = Server::start().await;
     let mut client = server.client().await;
     let kept = client.create(a_product()).await.id;
@@ -96,8 +97,8 @@ async fn a_deleted_listing_is_found_and_counted_nowhere() {
         category_id,
         ..ListListingsRequest::default()
     };
-    for asked in [of(Some(7), None, None), of(None, Some(3), None), of(None, None, Some(20))] {
-        assert_eq!(client.list(asked).await, (vec![kept], 1));
+    for request in [of(Some(7), None, None), of(None, Some(3), None), of(None, None, Some(20))] {
+        assert_eq!(client.list(request).await, (vec![kept], 1));
     }
     let stats = client.stats(3).await;
     assert_eq!((stats.total_products, stats.active_products), (1, 1));
@@ -108,15 +109,15 @@ async fn a_deleted_listing_is_found_and_counted_nowhere() {
     let category = listings::proto::CategoryIdRequest { category_id: 20 };
     let category = client.rpc.get_category(category).await.unwrap().into_inner().category.unwrap();
     assert_eq!(category.listing_count, 1);
-    let asked =
+    let request =
         listings::proto::GetProductsBySkUsRequest { skus: vec!["gone".to_owned()], storefront_id: None };
-    assert_eq!(client.rpc.get_products_by_sk_us(asked).await.unwrap().into_inner().total_count, 0);
-    assert_eq!(code(client.move_stock(gone, ("in", 1)).await), Code::NotFound);
-    assert_eq!(server.count("SELECT count(*) FROM listings"), 2, "it is kept for the record");
+    assert_eq!(client.rpc.get_products_by_sk_us(request).await.unwrap().into_inner().total_count, 0);
+    assert_eq!(code(client.move_stock(gone, "in", 1).await), Code::NotFound);
+    assert_eq!(server.count("SELECT count(*) FROM listings"), 2, "the row is kept");
 }
 
 #[tokio::test]
-async fn an_administrator_deletes_what_is_others() {
+async fn an_administrator_deletes_listings_of_other_users() {
     let server = Server::start().await;
     let mut client = server.client().await;
     let id = client.create(a_product()).await.id;
@@ -125,9 +126,9 @@ async fn an_administrator_deletes_what_is_others() {
     assert_eq!(client.stats(3).await.total_products, 0);
 }
 
-/// Sums of many prices that no double can add up exactly.
+/// Prices whose sum in doubles is not exact.
 #[tokio::test]
-async fn sums_are_exact() {
+async fn total_values_are_exact() {
     let server = Server::start().await;
     let mut client = server.client().await;
     for _ in 0..100 {
@@ -137,9 +138,9 @@ async fn sums_are_exact() {
     assert_eq!(client.stats(3).await.total_value, 9_999_999_999_999.99 + 30.0);
 }
 
-/// As many as there can be of the dearest that there can be.
+/// The highest price times the highest quantity.
 #[tokio::test]
-async fn enormous_sums_are_sums_all_the_same() {
+async fn the_largest_total_values_do_not_overflow() {
     let server = Server::start().await;
     let mut client = server.client().await;
     let dearest = CreateListingRequest { price: 9_999_999_999_999.99, quantity: i32::MAX, ..a_product() };
@@ -148,6 +149,6 @@ async fn enormous_sums_are_sums_all_the_same() {
     }
     let one = 999_999_999_999_999_i128 * i128::from(i32::MAX);
     assert_eq!(client.stats(3).await.total_value, (3 * one) as f64 / 100.0);
-    assert_eq!(code(client.move_stock(1, ("in", i32::MAX)).await), Code::FailedPrecondition);
+    assert_eq!(code(client.move_stock(1, "in", i32::MAX).await), Code::FailedPrecondition);
     assert_eq!(client.stats(3).await.total_products, 3);
 }

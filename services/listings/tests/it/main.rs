@@ -1,11 +1,11 @@
-//! The service from outside: real ports, real SQLite, a real gRPC client; and the real binary, killed.
+//! End-to-end tests over real ports with SQLite and a gRPC client, and tests of the binary.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+#![allow(clippy::unwrap_used, reason = "a test fails at the line of the unwrap")]
 
-use home::Kind;
+use test_store::StoreKind;
 
-/// The embedded store; `tests/postgres` runs the same tests against the other one.
-const STORE: Kind = Kind::Sqlite;
+/// The embedded store; `tests/postgres` runs the same tests against PostgreSQL.
+const STORE: StoreKind = StoreKind::Sqlite;
 
 mod bad_input;
 mod binary;
@@ -13,10 +13,10 @@ mod catalogue;
 mod clock;
 mod deadline;
 mod favorites;
-mod home;
 mod injected_faults;
+mod interfaces;
 #[path = "../../../challenge/tests/it/issuer.rs"]
-#[allow(dead_code, reason = "the other service asks more of it")]
+#[allow(dead_code, reason = "the challenge service uses more of it")]
 mod issuer;
 mod killed;
 mod limits;
@@ -27,5 +27,5 @@ mod search;
 mod similar;
 mod stock;
 mod support;
-mod surface;
+mod test_store;
 mod tokens;

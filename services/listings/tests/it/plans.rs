@@ -1,12 +1,13 @@
-//! The plans in `examples/listings` offer what they say.
+//! The plans in `examples/listings` have the documented mix, rates and objectives.
 
 use std::collections::BTreeMap;
 use std::path::Path;
+
 use toml::{Table, Value};
 
 const READS: [&str; 2] = ["get listing", "get product"];
 const SEARCHES: [&str; 2] = ["search", "list"];
-const MARKS: [&str; 2] = ["is favourite", "view"];
+const FAVORITES_AND_VIEWS: [&str; 2] = ["is favourite", "view"];
 const WRITES: [&str; 3] = ["move stock", "update", "mark"];
 
 fn plan(name: &str) -> Table {
@@ -23,7 +24,7 @@ fn text<'a>(table: &'a Table, name: &str) -> &'a str {
 }
 
 #[test]
-fn the_mix_is_of_a_hundred_in_every_scenario() {
+fn the_weights_of_every_scenario_sum_to_a_hundred() {
     for name in ["mix.toml", "mix-flat-out.toml"] {
         for scenario in all(&plan(name), "scenarios") {
             let mut weights = BTreeMap::new();
@@ -32,14 +33,14 @@ fn the_mix_is_of_a_hundred_in_every_scenario() {
             }
             assert_eq!(weights.values().sum::<i64>(), 100, "{name}");
             let of = |steps: &[&str]| steps.iter().map(|step| weights[step]).sum::<i64>();
-            let parts = [of(&READS), of(&SEARCHES), of(&["stats"]), of(&MARKS), of(&WRITES)];
+            let parts = [of(&READS), of(&SEARCHES), of(&["stats"]), of(&FAVORITES_AND_VIEWS), of(&WRITES)];
             assert_eq!(parts, [50, 20, 15, 10, 5], "{name}");
         }
     }
 }
 
 #[test]
-fn ten_thousand_a_second_for_two_minutes_then_fifteen_for_half_of_one() {
+fn the_rate_is_10000_a_second_for_2_minutes_then_15000_for_30_seconds() {
     for name in ["stats.toml", "mix.toml"] {
         let plan = plan(name);
         let phases: Vec<_> =
@@ -49,7 +50,7 @@ fn ten_thousand_a_second_for_two_minutes_then_fifteen_for_half_of_one() {
             .map(|scenario| (scenario["phases"][0].as_str().unwrap(), text(scenario, "rate")))
             .collect();
         assert_eq!(rates, [("busy", "10000/s"), ("burst", "15000/s")]);
-        let asked: Vec<&str> =
+        let objectives: Vec<&str> =
             plan["objectives"].as_table().unwrap().values().filter_map(Value::as_str).collect();
         for scenario in all(&plan, "scenarios") {
             let phase = scenario["phases"][0].as_str().unwrap();
@@ -59,12 +60,12 @@ fn ten_thousand_a_second_for_two_minutes_then_fifteen_for_half_of_one() {
             }
             for (step, (quantile, ms)) in steps
                 .into_iter()
-                .flat_map(|step| [("p50", 50), ("p95", 100), ("p99", 200)].map(|asked| (step, asked)))
+                .flat_map(|step| [("p50", 50), ("p95", 100), ("p99", 200)].map(|bound| (step, bound)))
             {
                 let objective = format!("{quantile}({step}, phase = {phase}) < {ms}ms");
-                assert!(asked.contains(&objective.as_str()), "{name} lacks {objective}");
+                assert!(objectives.contains(&objective.as_str()), "{name} lacks {objective}");
             }
         }
-        assert!(asked.contains(&"error_rate(all) < 0.1%"));
+        assert!(objectives.contains(&"error_rate(all) < 0.1%"));
     }
 }

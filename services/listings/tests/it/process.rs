@@ -1,32 +1,34 @@
-//! The real binary in a process of its own.
+//! The service as a process.
 
-use crate::home::{Home, PORTS};
-use listings::server::Addresses;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
+use listings::server::Addresses;
+
+use crate::test_store::{BASE_SETTINGS, TestStore};
+
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_listings");
 
-/// `listings serve` in a process of its own, ready.
+/// A process of `listings serve` that is ready.
 pub(crate) struct Process {
     pub(crate) child: Child,
     pub(crate) addresses: Addresses,
 }
 
 impl Process {
-    pub(crate) fn start(home: &Home) -> Self {
-        Self::started(&mut serving(home), Stdio::null())
+    pub(crate) fn start(store: &TestStore) -> Self {
+        Self::spawn(&mut serve_command(store), Stdio::null())
     }
 
-    pub(crate) fn started(command: &mut Command, log: Stdio) -> Self {
+    pub(crate) fn spawn(command: &mut Command, log: Stdio) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let addresses = parsed(&line).unwrap_or_else(|| panic!("no ready line: {line:?}"));
+        let addresses = parse_addresses(&line).unwrap_or_else(|| panic!("no ready line: {line:?}"));
         Self { child, addresses }
     }
 
-    /// As `kill -9`.
+    /// Kills it with SIGKILL.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -39,7 +41,7 @@ impl Process {
     }
 }
 
-/// A failed test leaves no process behind.
+/// Ends the process also when the test fails.
 impl Drop for Process {
     fn drop(&mut self) {
         let _already_ended = self.child.kill();
@@ -47,14 +49,14 @@ impl Drop for Process {
     }
 }
 
-pub(crate) fn serving(home: &Home) -> Command {
+pub(crate) fn serve_command(store: &TestStore) -> Command {
     let mut command = Command::new(BINARY);
-    command.arg("serve").env_clear().envs(PORTS).envs(home.env());
+    command.arg("serve").env_clear().envs(BASE_SETTINGS).envs(store.env());
     command
 }
 
-fn parsed(line: &str) -> Option<Addresses> {
+fn parse_addresses(line: &str) -> Option<Addresses> {
     let words: Vec<&str> = line.trim().strip_prefix("ready ")?.split(' ').collect();
-    let at = |name: &str| words.iter().find_map(|word| word.strip_prefix(name))?.parse().ok();
-    Some(Addresses { grpc: at("grpc=")?, http: at("http=")? })
+    let address = |name: &str| words.iter().find_map(|word| word.strip_prefix(name))?.parse().ok();
+    Some(Addresses { grpc: address("grpc=")?, http: address("http=")? })
 }

@@ -1,21 +1,22 @@
-//! Searches and lists: what they find, in what order, and how many.
+//! Searches and lists: results, order and totals.
 
-use crate::support::{Client, Server, a_product};
 use listings::proto::{
     CreateListingRequest, ListListingsRequest, SearchListingsRequest, UpdateListingRequest,
 };
 
+use crate::support::{Client, Server, a_product};
+
 async fn with_titles(client: &mut Client, titles: &[&str]) -> Vec<i64> {
     let mut ids = Vec::new();
     for title in titles {
-        let asked = CreateListingRequest { title: (*title).to_owned(), description: None, ..a_product() };
-        ids.push(client.create(asked).await.id);
+        let request = CreateListingRequest { title: (*title).to_owned(), description: None, ..a_product() };
+        ids.push(client.create(request).await.id);
     }
     ids
 }
 
 #[tokio::test]
-async fn a_search_finds_what_has_every_word_newest_first() {
+async fn a_search_finds_listings_with_every_word_newest_first() {
     let server = Server::start().await;
     let mut client = server.client().await;
     let ids =
@@ -28,16 +29,16 @@ async fn a_search_finds_what_has_every_word_newest_first() {
     assert_eq!(client.search("'; DROP TABLE listings --").await.1, 0);
 }
 
-/// Answers are remembered, so each filter must tell one question from another.
+/// Answers are cached, so each filter must be part of the cache key.
 #[tokio::test]
-async fn every_filter_counts_also_when_the_answer_is_remembered() {
+async fn every_filter_applies_also_to_cached_answers() {
     let server = Server::start().await;
     let mut client = server.client().await;
     let mut ids = Vec::new();
     for (price, category_id) in [(10.0, 20), (20.0, 20), (30.0, 21)] {
         ids.push(client.create(CreateListingRequest { price, category_id, ..a_product() }).await.id);
     }
-    let asked = |category_id, min_price, max_price| SearchListingsRequest {
+    let request = |category_id, min_price, max_price| SearchListingsRequest {
         query: "bike".to_owned(),
         category_id,
         min_price,
@@ -45,14 +46,14 @@ async fn every_filter_counts_also_when_the_answer_is_remembered() {
         ..SearchListingsRequest::default()
     };
     for _ in 0..3 {
-        for (asked, expect) in [
-            (asked(None, None, None), vec![ids[2], ids[1], ids[0]]),
-            (asked(Some(20), None, None), vec![ids[1], ids[0]]),
-            (asked(None, Some(15.0), None), vec![ids[2], ids[1]]),
-            (asked(None, Some(10.01), Some(20.0)), vec![ids[1]]),
-            (asked(Some(21), None, Some(29.99)), vec![]),
+        for (request, expect) in [
+            (request(None, None, None), vec![ids[2], ids[1], ids[0]]),
+            (request(Some(20), None, None), vec![ids[1], ids[0]]),
+            (request(None, Some(15.0), None), vec![ids[2], ids[1]]),
+            (request(None, Some(10.01), Some(20.0)), vec![ids[1]]),
+            (request(Some(21), None, Some(29.99)), vec![]),
         ] {
-            let found = client.rpc.search_listings(asked).await.unwrap().into_inner();
+            let found = client.rpc.search_listings(request).await.unwrap().into_inner();
             let found_ids: Vec<i64> = found.listings.iter().map(|listing| listing.id).collect();
             assert_eq!((found_ids, found.total), (expect.clone(), expect.len() as i32));
         }
@@ -60,7 +61,7 @@ async fn every_filter_counts_also_when_the_answer_is_remembered() {
 }
 
 #[tokio::test]
-async fn totals_are_of_all_pages_also_when_the_answer_is_remembered() {
+async fn totals_are_of_all_pages_also_in_cached_answers() {
     let server = Server::start().await;
     let mut client = server.client().await;
     let titles: Vec<String> = (0..45).map(|n| format!("Bike number {n}")).collect();
@@ -69,29 +70,29 @@ async fn totals_are_of_all_pages_also_when_the_answer_is_remembered() {
     ids.reverse();
     for _ in 0..2 {
         for (limit, offset, expect) in [(0, 0, 0..20), (100, 0, 0..45), (10, 40, 40..45), (10, 45, 45..45)] {
-            let asked = SearchListingsRequest {
+            let request = SearchListingsRequest {
                 query: "bike".to_owned(),
                 limit,
                 offset,
                 ..SearchListingsRequest::default()
             };
-            let found = client.rpc.search_listings(asked).await.unwrap().into_inner();
+            let found = client.rpc.search_listings(request).await.unwrap().into_inner();
             let found_ids: Vec<i64> = found.listings.iter().map(|listing| listing.id).collect();
             assert_eq!((found_ids.as_slice(), found.total), (&ids[expect.clone()], 45));
-            let asked = ListListingsRequest {
+            let request = ListListingsRequest {
                 storefront_id: Some(3),
                 limit,
                 offset,
                 ..ListListingsRequest::default()
             };
-            assert_eq!(client.list(asked).await, (ids[expect].to_vec(), 45));
+            assert_eq!(client.list(request).await, (ids[expect].to_vec(), 45));
         }
     }
 }
 
-/// Each write must make the searches forget that it touches, and no write may leave an old answer behind.
+/// Each write must invalidate the searches that it affects.
 #[tokio::test]
-async fn a_search_after_a_write_shows_it() {
+async fn a_search_after_a_write_shows_the_write() {
     let server = Server::start().await;
     let mut client = server.client().await;
     assert_eq!(client.search("lamp").await, (vec![], 0));
@@ -117,10 +118,10 @@ async fn a_search_after_a_write_shows_it() {
     assert_eq!(client.list(of("active")).await, (vec![], 0));
     client.rpc.update_listing(edit(None, Some("active"))).await.unwrap();
     assert_eq!(client.search("desk").await, (vec![id], 1));
-    client.move_stock(id, ("in", 5)).await.unwrap();
-    let asked = SearchListingsRequest { query: "desk".to_owned(), ..SearchListingsRequest::default() };
-    let found = client.rpc.search_listings(asked).await.unwrap().into_inner();
-    assert_eq!(found.listings[0].quantity, 15, "what a found listing shows is as new as the listing");
+    client.move_stock(id, "in", 5).await.unwrap();
+    let request = SearchListingsRequest { query: "desk".to_owned(), ..SearchListingsRequest::default() };
+    let found = client.rpc.search_listings(request).await.unwrap().into_inner();
+    assert_eq!(found.listings[0].quantity, 15, "a found listing is as current as the listing itself");
 }
 
 #[tokio::test]
@@ -128,21 +129,21 @@ async fn images_come_with_every_listing_in_their_order() {
     let server = Server::start().await;
     let mut client = server.client().await;
     let ids = with_titles(&mut client, &["Bike one", "Bike two"]).await;
-    let home = server.stop().await;
-    for (place, id) in [(1, ids[0]), (0, ids[0]), (0, ids[1])] {
-        let primary = i32::from(place == 0);
-        let primary = if crate::STORE == crate::home::Kind::Sqlite {
+    let store = server.stop().await;
+    for (position, id) in [(1, ids[0]), (0, ids[0]), (0, ids[1])] {
+        let primary = i32::from(position == 0);
+        let primary = if crate::STORE == crate::test_store::StoreKind::Sqlite {
             primary.to_string()
         } else {
             (primary == 1).to_string()
         };
-        home.run(&format!(
+        store.run(&format!(
             "INSERT INTO listing_images (listing_id, display_order, id, url, is_primary)
-             VALUES ({id}, {place}, {}, 'https://img/{id}/{place}', {primary})",
-            id * 10 + place
+             VALUES ({id}, {position}, {}, 'https://img/{id}/{position}', {primary})",
+            id * 10 + position
         ));
     }
-    let server = Server::start_in(home, &[]).await;
+    let server = Server::start_in(store, &[]).await;
     let mut client = server.client().await;
     let found = client.rpc.list_listings(ListListingsRequest::default()).await.unwrap().into_inner();
     let urls = |at: usize| -> Vec<&str> {

@@ -1,10 +1,11 @@
-//! What is like a listing.
+//! Similar listings.
 
-use crate::support::{Client, Server, a_product, code};
 use listings::proto::{
     CreateListingRequest, DeleteListingRequest, GetSimilarListingsRequest, UpdateListingRequest,
 };
 use tonic::Code;
+
+use crate::support::{Client, Server, a_product, code};
 
 async fn priced(client: &mut Client, prices: &[f64]) -> Vec<i64> {
     let mut ids = Vec::new();
@@ -15,8 +16,8 @@ async fn priced(client: &mut Client, prices: &[f64]) -> Vec<i64> {
 }
 
 async fn similar(client: &mut Client, listing_id: i64, limit: i32) -> Vec<i64> {
-    let asked = GetSimilarListingsRequest { listing_id, limit };
-    let found = client.rpc.get_similar_listings(asked).await.unwrap().into_inner();
+    let request = GetSimilarListingsRequest { listing_id, limit };
+    let found = client.rpc.get_similar_listings(request).await.unwrap().into_inner();
     assert_eq!(found.total as usize, found.listings.len());
     found.listings.iter().map(|listing| listing.id).collect()
 }
@@ -31,16 +32,16 @@ async fn nearest_in_price_of_the_same_category_come_first() {
         assert_eq!(
             similar(&mut client, ids[0], 0).await,
             [ids[5], ids[2], ids[6], ids[1], ids[4], ids[3]],
-            "the newer first of two as near"
+            "of two at the same distance the newer comes first"
         );
         assert_eq!(similar(&mut client, ids[0], 2).await, [ids[5], ids[2]]);
         assert_eq!(similar(&mut client, ids[3], 3).await, [ids[1], ids[5], ids[0]]);
     }
 }
 
-/// Answers are remembered, so each write must make them be forgotten that it touches.
+/// Answers are cached, so each write must invalidate those that it affects.
 #[tokio::test]
-async fn every_write_shows_in_what_is_similar() {
+async fn every_write_shows_in_similar_listings() {
     let server = Server::start().await;
     let mut client = server.client().await;
     let ids = priced(&mut client, &[10.0, 11.0, 13.0]).await;
@@ -68,13 +69,13 @@ async fn every_write_shows_in_what_is_similar() {
 }
 
 #[tokio::test]
-async fn nothing_is_like_what_is_not_there() {
+async fn invalid_and_unknown_listings_are_refused() {
     let server = Server::start().await;
     let mut client = server.client().await;
     for (listing_id, limit, expect) in
         [(0, 0, Code::InvalidArgument), (1, -1, Code::InvalidArgument), (999, 0, Code::NotFound)]
     {
-        let asked = GetSimilarListingsRequest { listing_id, limit };
-        assert_eq!(code(client.rpc.get_similar_listings(asked).await), expect);
+        let request = GetSimilarListingsRequest { listing_id, limit };
+        assert_eq!(code(client.rpc.get_similar_listings(request).await), expect);
     }
 }

@@ -1,6 +1,5 @@
-//! Stock: nothing is lost, nothing is sold twice, and the sums follow.
+//! Stock: no movement is lost, no unit is sold twice, and the statistics follow.
 
-use crate::support::{Client, Server, a_product, code};
 use listings::proto::{
     BatchUpdateStockRequest, CheckStockAvailabilityRequest, CreateListingRequest, DecrementStockRequest,
     IncrementProductViewsRequest, RollbackStockRequest, StockItem, StockUpdateItem,
@@ -8,20 +7,22 @@ use listings::proto::{
 use tokio::task::JoinSet;
 use tonic::Code;
 
+use crate::support::{Client, Server, a_product, code};
+
 fn item(product_id: i64, quantity: i32) -> StockItem {
     StockItem { product_id, variant_id: None, quantity }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_thousand_movements_at_once_lose_nothing() {
+async fn a_thousand_concurrent_movements_lose_nothing() {
     let server = Server::start().await;
     let mut client = server.client().await;
     let id = client.create(CreateListingRequest { quantity: 5_000, ..a_product() }).await.id;
     let mut movements = JoinSet::new();
     for number in 0..1_000 {
         let mut client = client.clone();
-        let movement = if number % 2 == 0 { ("in", 3) } else { ("out", 5) };
-        movements.spawn(async move { client.move_stock(id, movement).await.unwrap() });
+        let (direction, quantity) = if number % 2 == 0 { ("in", 3) } else { ("out", 5) };
+        movements.spawn(async move { client.move_stock(id, direction, quantity).await.unwrap() });
     }
     let moved = movements.join_all().await;
     assert!(moved.iter().all(|(before, after)| [3, -5].contains(&(after - before))));
@@ -35,7 +36,7 @@ async fn a_thousand_movements_at_once_lose_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_left_is_sold_once_however_many_want_it() {
+async fn concurrent_orders_sell_each_unit_once() {
     let server = Server::start().await;
     let mut client = server.client().await;
     let mut ids = Vec::new();
@@ -45,10 +46,10 @@ async fn what_is_left_is_sold_once_however_many_want_it() {
     let mut orders = JoinSet::new();
     for number in 0..200_usize {
         let mut client = client.clone();
-        // Each wants two of the three, in any order: orders that lock in a circle would wait for ever.
+        // Each order takes two of the three products, in any order: locks in that order would deadlock.
         let items = vec![item(ids[number % 3], 1), item(ids[(number + 1 + number % 2) % 3], 1)];
-        let asked = DecrementStockRequest { items, order_id: Some(format!("order-{number}")) };
-        orders.spawn(async move { client.rpc.decrement_stock(asked).await.unwrap().into_inner().success });
+        let request = DecrementStockRequest { items, order_id: Some(format!("order-{number}")) };
+        orders.spawn(async move { client.rpc.decrement_stock(request).await.unwrap().into_inner().success });
     }
     let taken = orders.join_all().await.into_iter().filter(|success| *success).count();
     assert!((30..=45).contains(&taken), "{taken}");
@@ -59,7 +60,7 @@ async fn what_is_left_is_sold_once_however_many_want_it() {
 }
 
 #[tokio::test]
-async fn an_order_asked_twice_takes_once_and_rolled_back_twice_gives_back_once() {
+async fn a_repeated_order_takes_once_and_a_repeated_rollback_gives_back_once() {
     let server = Server::start().await;
     let mut client = server.client().await;
     let id = client.create(a_product()).await.id;
@@ -83,38 +84,38 @@ async fn an_order_asked_twice_takes_once_and_rolled_back_twice_gives_back_once()
 }
 
 #[tokio::test]
-async fn an_order_with_too_little_of_one_takes_nothing_of_any() {
+async fn an_order_that_exceeds_one_stock_takes_nothing() {
     let server = Server::start().await;
     let mut client = server.client().await;
     let [plenty, few] = [client.create(a_product()).await.id, client.create(a_product()).await.id];
-    client.move_stock(few, ("adjustment", 1)).await.unwrap();
-    let asked = DecrementStockRequest { items: vec![item(plenty, 2), item(few, 2)], order_id: None };
-    let refused = client.rpc.decrement_stock(asked).await.unwrap().into_inner();
+    client.move_stock(few, "adjustment", 1).await.unwrap();
+    let request = DecrementStockRequest { items: vec![item(plenty, 2), item(few, 2)], order_id: None };
+    let refused = client.rpc.decrement_stock(request).await.unwrap().into_inner();
     assert!(!refused.success && refused.error.is_some());
     let done: Vec<bool> = refused.results.iter().map(|result| result.success).collect();
     assert_eq!(done, [true, false]);
     assert_eq!(client.product(plenty).await.unwrap().stock_quantity, 10);
-    let asked = CheckStockAvailabilityRequest { items: vec![item(plenty, 10), item(few, 2), item(999, 1)] };
-    let checked = client.rpc.check_stock_availability(asked).await.unwrap().into_inner();
+    let request = CheckStockAvailabilityRequest { items: vec![item(plenty, 10), item(few, 2), item(999, 1)] };
+    let checked = client.rpc.check_stock_availability(request).await.unwrap().into_inner();
     let available: Vec<_> =
         checked.items.iter().map(|one| (one.available_quantity, one.is_available)).collect();
     assert_eq!((checked.all_available, available), (false, vec![(10, true), (1, false), (0, false)]));
 }
 
 #[tokio::test]
-async fn a_batch_sets_what_it_can_and_says_what_it_cannot() {
+async fn a_batch_sets_valid_items_and_reports_the_others() {
     let server = Server::start().await;
     let mut client = server.client().await;
     let mine = client.create(a_product()).await.id;
     let theirs = client.create(CreateListingRequest { storefront_id: Some(4), ..a_product() }).await.id;
     let set = |product_id, quantity| StockUpdateItem { product_id, variant_id: None, quantity, reason: None };
-    let asked = BatchUpdateStockRequest {
+    let request = BatchUpdateStockRequest {
         storefront_id: 3,
         items: vec![set(mine, 0), set(theirs, 5), set(999, 5)],
         reason: Some("stocktaking".to_owned()),
         user_id: 7,
     };
-    let done = client.rpc.batch_update_stock(asked).await.unwrap().into_inner();
+    let done = client.rpc.batch_update_stock(request).await.unwrap().into_inner();
     assert_eq!((done.successful_count, done.failed_count), (1, 2));
     assert_eq!((done.results[0].stock_before, done.results[0].stock_after), (10, 0));
     let stats = client.stats(3).await;
@@ -124,14 +125,14 @@ async fn a_batch_sets_what_it_can_and_says_what_it_cannot() {
 }
 
 #[tokio::test]
-async fn stock_never_falls_below_nothing() {
+async fn stock_never_falls_below_zero() {
     let server = Server::start().await;
     let mut client = server.client().await;
     let id = client.create(a_product()).await.id;
-    assert_eq!(client.move_stock(id, ("out", 10)).await.unwrap(), (10, 0));
-    assert_eq!(code(client.move_stock(id, ("out", 1)).await), Code::FailedPrecondition);
-    client.move_stock(id, ("adjustment", i32::MAX)).await.unwrap();
-    assert_eq!(code(client.move_stock(id, ("in", 1)).await), Code::FailedPrecondition);
+    assert_eq!(client.move_stock(id, "out", 10).await.unwrap(), (10, 0));
+    assert_eq!(code(client.move_stock(id, "out", 1).await), Code::FailedPrecondition);
+    client.move_stock(id, "adjustment", i32::MAX).await.unwrap();
+    assert_eq!(code(client.move_stock(id, "in", 1).await), Code::FailedPrecondition);
     assert_eq!(client.product(id).await.unwrap().stock_quantity, i32::MAX);
 }
 
@@ -140,7 +141,7 @@ async fn view(client: &mut Client, product_id: i64) -> Result<(), tonic::Status>
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn views_are_counted_soon_and_none_is_lost_at_the_end() {
+async fn views_show_within_seconds_and_none_is_lost_at_shutdown() {
     let server = Server::start().await;
     let mut client = server.client().await;
     let id = client.create(a_product()).await.id;
@@ -157,6 +158,6 @@ async fn views_are_counted_soon_and_none_is_lost_at_the_end() {
     }
     views.join_all().await;
     drop(client);
-    let home = server.stop().await;
-    assert_eq!(home.count(&format!("SELECT view_count FROM listings WHERE id = {id}")), 550);
+    let store = server.stop().await;
+    assert_eq!(store.count(&format!("SELECT view_count FROM listings WHERE id = {id}")), 550);
 }

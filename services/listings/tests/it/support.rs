@@ -1,6 +1,8 @@
-//! A server in this process, and the client that tests speak to it with.
+//! A server in the test process, and a client.
 
-use crate::home::Home;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
 use axum::body::{Body, to_bytes};
 use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
@@ -10,15 +12,15 @@ use listings::proto::{
     ProductStats, RecordInventoryMovementRequest, SearchListingsRequest,
 };
 use listings::server::{Running, start};
-use std::net::SocketAddr;
-use std::time::{Duration, Instant};
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status};
 
-/// A server in this process on ports and a database of its own.
+use crate::test_store::TestStore;
+
+/// A server in the test process, with its own ports and store.
 pub(crate) struct Server {
     pub(crate) running: Running,
-    pub(crate) home: Home,
+    pub(crate) store: TestStore,
 }
 
 impl Server {
@@ -27,34 +29,34 @@ impl Server {
     }
 
     pub(crate) async fn start_with(settings: &[(&str, &str)]) -> Self {
-        Self::start_in(Home::new(), settings).await
+        Self::start_in(TestStore::new(), settings).await
     }
 
-    /// A server on the database of an earlier one, ready.
-    pub(crate) async fn start_in(home: Home, settings: &[(&str, &str)]) -> Self {
-        let running = start(&home.settings(settings)).await.unwrap();
+    /// A server that is ready, on an existing store.
+    pub(crate) async fn start_in(store: TestStore, settings: &[(&str, &str)]) -> Self {
+        let running = start(&store.settings(settings)).await.unwrap();
         running.ready().await;
-        Self { running, home }
+        Self { running, store }
     }
 
-    /// Stops it and keeps its database.
-    pub(crate) async fn stop(self) -> Home {
+    /// Stops the server and returns its store.
+    pub(crate) async fn stop(self) -> TestStore {
         self.running.stop().await;
-        self.home
+        self.store
     }
 
     pub(crate) async fn client(&self) -> Client {
         Client::connect(self.running.addresses.grpc).await
     }
 
-    /// What the operators' port answers.
+    /// A response of the operators' port.
     pub(crate) async fn get(&self, path: &str) -> (StatusCode, String) {
         get(self.running.addresses.http, path).await
     }
 
-    /// A number from the database itself.
+    /// A number read directly from the database.
     pub(crate) fn count(&self, sql: &str) -> i64 {
-        self.home.count(sql)
+        self.store.count(sql)
     }
 }
 
@@ -70,16 +72,16 @@ pub(crate) async fn get(address: SocketAddr, path: &str) -> (StatusCode, String)
 }
 
 /// Longer than any condition takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+const CONDITION_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Looks at a condition until it holds.
-pub(crate) async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    let begun = Instant::now();
-    let mut looks = tokio::time::interval(Duration::from_millis(20));
-    looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+/// Polls a condition until it holds.
+pub(crate) async fn until(condition: &str, mut holds: impl AsyncFnMut() -> bool) {
+    let started = Instant::now();
+    let mut ticks = tokio::time::interval(Duration::from_millis(20));
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     while !holds().await {
-        assert!(begun.elapsed() < PATIENCE, "not in time: {what}");
-        looks.tick().await;
+        assert!(started.elapsed() < CONDITION_TIMEOUT, "timed out: {condition}");
+        ticks.tick().await;
     }
 }
 
@@ -87,7 +89,7 @@ pub(crate) async fn connect(address: SocketAddr) -> Channel {
     Endpoint::new(format!("http://{address}")).unwrap().connect().await.unwrap()
 }
 
-/// A client with words for what tests do often.
+/// A client with shortcuts for frequent calls.
 #[derive(Clone)]
 pub(crate) struct Client {
     pub(crate) rpc: ListingsServiceClient<Channel>,
@@ -112,27 +114,28 @@ impl Client {
         Self { rpc: ListingsServiceClient::new(connect(address).await) }
     }
 
-    pub(crate) async fn create(&mut self, asked: CreateListingRequest) -> Listing {
-        self.rpc.create_listing(asked).await.unwrap().into_inner().listing.unwrap()
+    pub(crate) async fn create(&mut self, request: CreateListingRequest) -> Listing {
+        self.rpc.create_listing(request).await.unwrap().into_inner().listing.unwrap()
     }
 
     pub(crate) async fn product(&mut self, product_id: i64) -> Result<Product, Status> {
-        let asked = GetProductRequest { product_id, ..GetProductRequest::default() };
-        Ok(self.rpc.get_product(asked).await?.into_inner().product.unwrap())
+        let request = GetProductRequest { product_id, ..GetProductRequest::default() };
+        Ok(self.rpc.get_product(request).await?.into_inner().product.unwrap())
     }
 
     pub(crate) async fn stats(&mut self, storefront_id: i64) -> ProductStats {
-        let asked = GetProductStatsRequest { storefront_id };
-        self.rpc.get_product_stats(asked).await.unwrap().into_inner().stats.unwrap()
+        let request = GetProductStatsRequest { storefront_id };
+        self.rpc.get_product_stats(request).await.unwrap().into_inner().stats.unwrap()
     }
 
-    /// Stock before and after.
+    /// Moves stock; returns it before and after.
     pub(crate) async fn move_stock(
         &mut self,
         product_id: i64,
-        (movement_type, quantity): (&str, i32),
+        movement_type: &str,
+        quantity: i32,
     ) -> Result<(i32, i32), Status> {
-        let asked = RecordInventoryMovementRequest {
+        let request = RecordInventoryMovementRequest {
             storefront_id: 3,
             product_id,
             movement_type: movement_type.to_owned(),
@@ -140,26 +143,26 @@ impl Client {
             user_id: 7,
             ..RecordInventoryMovementRequest::default()
         };
-        let moved = self.rpc.record_inventory_movement(asked).await?.into_inner();
+        let moved = self.rpc.record_inventory_movement(request).await?.into_inner();
         assert!(moved.success);
         Ok((moved.stock_before, moved.stock_after))
     }
 
-    /// Ids and the total.
+    /// The ids found, and the total.
     pub(crate) async fn search(&mut self, query: &str) -> (Vec<i64>, i32) {
-        let asked = SearchListingsRequest { query: query.to_owned(), ..SearchListingsRequest::default() };
-        let found = self.rpc.search_listings(asked).await.unwrap().into_inner();
+        let request = SearchListingsRequest { query: query.to_owned(), ..SearchListingsRequest::default() };
+        let found = self.rpc.search_listings(request).await.unwrap().into_inner();
         (found.listings.iter().map(|listing| listing.id).collect(), found.total)
     }
 
-    /// Ids and the total.
-    pub(crate) async fn list(&mut self, asked: ListListingsRequest) -> (Vec<i64>, i32) {
-        let found = self.rpc.list_listings(asked).await.unwrap().into_inner();
+    /// The ids found, and the total.
+    pub(crate) async fn list(&mut self, request: ListListingsRequest) -> (Vec<i64>, i32) {
+        let found = self.rpc.list_listings(request).await.unwrap().into_inner();
         (found.listings.iter().map(|listing| listing.id).collect(), found.total)
     }
 }
 
-/// The code of a refusal.
+/// The status code of an error.
 pub(crate) fn code<T: std::fmt::Debug>(answer: Result<T, Status>) -> Code {
     answer.unwrap_err().code()
 }

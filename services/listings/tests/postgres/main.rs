@@ -1,11 +1,11 @@
-//! One behaviour: the tests of the embedded store, against a real PostgreSQL; and what only PostgreSQL and Redis can
-//! show.
+//! The tests of the embedded store run against PostgreSQL as well: both stores have the same behaviour. Further tests
+//! need PostgreSQL and Redis.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+#![allow(clippy::unwrap_used, reason = "a test fails at the line of the unwrap")]
 
-use home::Kind;
+use test_store::StoreKind;
 
-const STORE: Kind = Kind::Postgres;
+const STORE: StoreKind = StoreKind::Postgres;
 
 #[path = "../it/bad_input.rs"]
 mod bad_input;
@@ -13,15 +13,15 @@ mod bad_input;
 mod catalogue;
 #[path = "../it/clock.rs"]
 mod clock;
-mod faults;
+mod disconnects;
 #[path = "../it/favorites.rs"]
 mod favorites;
-#[path = "../it/home.rs"]
-mod home;
 #[cfg(feature = "faults")]
 mod injected_faults;
+#[path = "../it/interfaces.rs"]
+mod interfaces;
 #[path = "../../../challenge/tests/it/issuer.rs"]
-#[allow(dead_code, reason = "the other service asks more of it")]
+#[allow(dead_code, reason = "the challenge service uses more of it")]
 mod issuer;
 #[path = "../it/killed.rs"]
 mod killed;
@@ -30,7 +30,7 @@ mod late;
 mod limits;
 #[path = "../it/listings.rs"]
 mod listings;
-mod locked;
+mod outages;
 #[path = "../it/process.rs"]
 mod process;
 mod replicas;
@@ -42,6 +42,6 @@ mod similar;
 mod stock;
 #[path = "../it/support.rs"]
 mod support;
-#[path = "../it/surface.rs"]
-mod surface;
-mod vanished;
+mod table_lock;
+#[path = "../it/test_store.rs"]
+mod test_store;

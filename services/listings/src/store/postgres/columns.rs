@@ -1,20 +1,22 @@
-//! Changes turned into columns: one statement for each kind of change, however many rows it has.
+//! Persists changes, one statement for each kind of change; the rows are passed as arrays of columns.
 
-use super::statements::Writing;
-use crate::listing::Listing;
-use crate::stats::Stats;
-use crate::write::Changes;
 use kit::clock::UtcMs;
 use kit::postgres::Stamp;
 use tokio_postgres::{Client, Error};
 
-/// Writes all of the changes and commits. All of it is sent at once, the commit last: a statement that fails makes the
-/// server turn it into a rollback, and the statement's error is returned. Each part must therefore be one statement.
+use super::statements::WriterStatements;
+use crate::listing::Listing;
+use crate::stats::StorefrontStats;
+use crate::write::Changes;
+
+/// Writes all changes and commits. All statements are pipelined, the commit last: after a statement that failed, the
+/// server turns the commit into a rollback, and that statement's error is returned. Each part must therefore be one
+/// statement.
 pub(super) async fn save(
     client: &Client,
-    statements: &Writing,
-    (changes, now): (&Changes, UtcMs),
-    end: &str,
+    statements: &WriterStatements,
+    changes: &Changes,
+    now: UtcMs,
 ) -> Result<(), Error> {
     tokio::try_join!(
         biased;
@@ -23,14 +25,14 @@ pub(super) async fn save(
         update(client, statements, &changes.updated),
         delete_words(client, statements, changes),
         insert_words(client, statements, changes),
-        mark(client, statements, (changes, now)),
-        unmark(client, statements, changes),
-        forget(client, statements, changes),
-        movements(client, statements, (changes, now)),
+        add_favorites(client, statements, changes, now),
+        remove_favorites(client, statements, changes),
+        clear_favorites(client, statements, changes),
+        movements(client, statements, changes, now),
         orders(client, statements, changes),
-        move_stats(client, statements, changes),
-        move_counts(client, statements, changes),
-        client.batch_execute(end),
+        update_stats(client, statements, changes),
+        update_counts(client, statements, changes),
+        client.batch_execute("COMMIT"),
     )
     .map(drop)
 }
@@ -44,11 +46,11 @@ fn stamps(listings: &[Listing], at: impl Fn(&Listing) -> Option<UtcMs>) -> Vec<O
 }
 
 fn translations(listing: &Listing) -> Option<String> {
-    let is_there = !listing.translations.is_empty();
-    is_there.then(|| serde_json::to_string(&listing.translations).unwrap_or_default())
+    let has_translations = !listing.translations.is_empty();
+    has_translations.then(|| serde_json::to_string(&listing.translations).unwrap_or_default())
 }
 
-async fn insert(client: &Client, statements: &Writing, new: &[Listing]) -> Result<(), Error> {
+async fn insert(client: &Client, statements: &WriterStatements, new: &[Listing]) -> Result<(), Error> {
     if new.is_empty() {
         return Ok(());
     }
@@ -65,8 +67,8 @@ async fn insert(client: &Client, statements: &Writing, new: &[Listing]) -> Resul
                 &column(new, |l| l.price.hundredths()),
                 &column(new, |l| l.currency.as_str()),
                 &column(new, |l| l.category_id),
-                &column(new, |l| l.status.word()),
-                &column(new, |l| l.visibility.word()),
+                &column(new, |l| l.status.as_str()),
+                &column(new, |l| l.visibility.as_str()),
                 &column(new, |l| l.quantity),
                 &column(new, |l| l.sku.as_deref()),
                 &column(new, |l| l.views),
@@ -84,19 +86,19 @@ async fn insert(client: &Client, statements: &Writing, new: &[Listing]) -> Resul
         .map(drop)
 }
 
-async fn insert_images(client: &Client, statements: &Writing, new: &[Listing]) -> Result<(), Error> {
+async fn insert_images(client: &Client, statements: &WriterStatements, new: &[Listing]) -> Result<(), Error> {
     let images: Vec<_> = new.iter().flat_map(|l| l.images.iter().map(move |image| (l.id, image))).collect();
     if images.is_empty() {
         return Ok(());
     }
     let [listings, ids] = [column(&images, |row| row.0), column(&images, |row| row.1.id)];
     let urls = column(&images, |row| row.1.url.as_str());
-    let (places, primary) =
+    let (positions, primary) =
         (column(&images, |row| row.1.display_order), column(&images, |row| row.1.is_primary));
-    client.execute(&statements.insert_images, &[&listings, &places, &ids, &urls, &primary]).await.map(drop)
+    client.execute(&statements.insert_images, &[&listings, &positions, &ids, &urls, &primary]).await.map(drop)
 }
 
-async fn update(client: &Client, statements: &Writing, rows: &[Listing]) -> Result<(), Error> {
+async fn update(client: &Client, statements: &WriterStatements, rows: &[Listing]) -> Result<(), Error> {
     if rows.is_empty() {
         return Ok(());
     }
@@ -108,7 +110,7 @@ async fn update(client: &Client, statements: &Writing, rows: &[Listing]) -> Resu
                 &column(rows, |l| l.title.as_str()),
                 &column(rows, |l| l.description.as_deref()),
                 &column(rows, |l| l.price.hundredths()),
-                &column(rows, |l| l.status.word()),
+                &column(rows, |l| l.status.as_str()),
                 &column(rows, |l| l.quantity),
                 &column(rows, |l| l.views),
                 &column(rows, |l| l.favorites),
@@ -122,19 +124,27 @@ async fn update(client: &Client, statements: &Writing, rows: &[Listing]) -> Resu
         .map(drop)
 }
 
-async fn delete_words(client: &Client, statements: &Writing, changes: &Changes) -> Result<(), Error> {
-    let entries = changes.reworded.iter();
-    let gone: Vec<(&str, i64)> =
+async fn delete_words(
+    client: &Client,
+    statements: &WriterStatements,
+    changes: &Changes,
+) -> Result<(), Error> {
+    let entries = changes.search_entry_changes.iter();
+    let deleted: Vec<(&str, i64)> =
         entries.flat_map(|entry| entry.before.iter().map(|word| (word.as_str(), entry.id))).collect();
-    if gone.is_empty() {
+    if deleted.is_empty() {
         return Ok(());
     }
-    let (words, ids) = (column(&gone, |row| row.0), column(&gone, |row| row.1));
+    let (words, ids) = (column(&deleted, |row| row.0), column(&deleted, |row| row.1));
     client.execute(&statements.delete_words, &[&words, &ids]).await.map(drop)
 }
 
-async fn insert_words(client: &Client, statements: &Writing, changes: &Changes) -> Result<(), Error> {
-    let entries = changes.reworded.iter();
+async fn insert_words(
+    client: &Client,
+    statements: &WriterStatements,
+    changes: &Changes,
+) -> Result<(), Error> {
+    let entries = changes.search_entry_changes.iter();
     let new: Vec<_> =
         entries.flat_map(|entry| entry.now.iter().map(move |word| (word.as_str(), entry))).collect();
     if new.is_empty() {
@@ -145,43 +155,57 @@ async fn insert_words(client: &Client, statements: &Writing, changes: &Changes) 
     client.execute(&statements.insert_words, &[&words, &ids, &categories, &prices]).await.map(drop)
 }
 
-async fn mark(client: &Client, statements: &Writing, (changes, now): (&Changes, UtcMs)) -> Result<(), Error> {
-    let marks = &changes.marked;
-    if marks.is_empty() {
+async fn add_favorites(
+    client: &Client,
+    statements: &WriterStatements,
+    changes: &Changes,
+    now: UtcMs,
+) -> Result<(), Error> {
+    let added = &changes.added_favorites;
+    if added.is_empty() {
         return Ok(());
     }
-    let (users, listings) = (column(marks, |mark| mark.0), column(marks, |mark| mark.1));
-    client.execute(&statements.mark, &[&users, &listings, &Stamp(now)]).await.map(drop)
+    let (users, listings) = (column(added, |key| key.user_id), column(added, |key| key.listing_id));
+    client.execute(&statements.add_favorites, &[&users, &listings, &Stamp(now)]).await.map(drop)
 }
 
-async fn unmark(client: &Client, statements: &Writing, changes: &Changes) -> Result<(), Error> {
-    let marks = &changes.unmarked;
-    if marks.is_empty() {
+async fn remove_favorites(
+    client: &Client,
+    statements: &WriterStatements,
+    changes: &Changes,
+) -> Result<(), Error> {
+    let removed = &changes.removed_favorites;
+    if removed.is_empty() {
         return Ok(());
     }
-    let (users, listings) = (column(marks, |mark| mark.0), column(marks, |mark| mark.1));
-    client.execute(&statements.unmark, &[&users, &listings]).await.map(drop)
+    let (users, listings) = (column(removed, |key| key.user_id), column(removed, |key| key.listing_id));
+    client.execute(&statements.remove_favorites, &[&users, &listings]).await.map(drop)
 }
 
-async fn forget(client: &Client, statements: &Writing, changes: &Changes) -> Result<(), Error> {
-    if changes.forgotten.is_empty() {
+async fn clear_favorites(
+    client: &Client,
+    statements: &WriterStatements,
+    changes: &Changes,
+) -> Result<(), Error> {
+    if changes.cleared_favorites.is_empty() {
         return Ok(());
     }
-    client.execute(&statements.forget, &[&changes.forgotten]).await.map(drop)
+    client.execute(&statements.clear_favorites, &[&changes.cleared_favorites]).await.map(drop)
 }
 
 async fn movements(
     client: &Client,
-    statements: &Writing,
-    (changes, now): (&Changes, UtcMs),
+    statements: &WriterStatements,
+    changes: &Changes,
+    now: UtcMs,
 ) -> Result<(), Error> {
     let lines = &changes.movements;
     if lines.is_empty() {
         return Ok(());
     }
-    let (before, after) = (column(lines, |line| line.stock.0), column(lines, |line| line.stock.1));
+    let (before, after) = (column(lines, |line| line.stock.before), column(lines, |line| line.stock.after));
     let (ids, users) = (column(lines, |line| line.listing_id), column(lines, |line| line.user_id));
-    let kinds = column(lines, |line| line.direction.word());
+    let kinds = column(lines, |line| line.direction.as_str());
     let quantities = column(lines, |line| line.quantity);
     let (reasons, notes) =
         (column(lines, |line| line.reason.as_deref()), column(lines, |line| line.notes.as_deref()));
@@ -195,43 +219,53 @@ async fn movements(
         .map(drop)
 }
 
-async fn orders(client: &Client, statements: &Writing, changes: &Changes) -> Result<(), Error> {
+async fn orders(client: &Client, statements: &WriterStatements, changes: &Changes) -> Result<(), Error> {
     let lines = &changes.orders;
     if lines.is_empty() {
         return Ok(());
     }
-    let (orders, ids) = (column(lines, |line| line.0.as_str()), column(lines, |line| line.1));
-    let quantities = column(lines, |line| line.2.quantity);
-    let (before, after) = (column(lines, |line| line.2.stock.0), column(lines, |line| line.2.stock.1));
-    let returned = column(lines, |line| line.2.is_returned);
+    let (orders, ids) =
+        (column(lines, |keyed| keyed.order_id.as_str()), column(lines, |keyed| keyed.listing_id));
+    let quantities = column(lines, |keyed| keyed.line.quantity);
+    let before = column(lines, |keyed| keyed.line.stock.before);
+    let after = column(lines, |keyed| keyed.line.stock.after);
+    let returned = column(lines, |keyed| keyed.line.is_returned);
     client
         .execute(&statements.save_orders, &[&orders, &ids, &quantities, &before, &after, &returned])
         .await
         .map(drop)
 }
 
-async fn move_stats(client: &Client, statements: &Writing, changes: &Changes) -> Result<(), Error> {
+async fn update_stats(
+    client: &Client,
+    statements: &WriterStatements,
+    changes: &Changes,
+) -> Result<(), Error> {
     if changes.stats.is_empty() {
         return Ok(());
     }
     let rows: Vec<_> = changes.stats.iter().collect();
     let ids = column(&rows, |row| *row.0);
-    let kept: [fn(&Stats) -> i64; 5] =
+    let values: [fn(&StorefrontStats) -> i64; 5] =
         [|s| s.total, |s| s.active, |s| s.out_of_stock, |s| s.low_stock, |s| s.sold];
-    let [total, active, out, low, sold] = kept.map(|of| column(&rows, |row| of(row.1)));
+    let [total, active, out, low, sold] = values.map(|of| column(&rows, |row| of(row.1)));
     let value = column(&rows, |row| row.1.value.to_string());
     client
-        .execute(&statements.move_stats, &[&ids, &total, &active, &out, &low, &value, &sold])
+        .execute(&statements.update_stats, &[&ids, &total, &active, &out, &low, &value, &sold])
         .await
         .map(drop)
 }
 
-async fn move_counts(client: &Client, statements: &Writing, changes: &Changes) -> Result<(), Error> {
+async fn update_counts(
+    client: &Client,
+    statements: &WriterStatements,
+    changes: &Changes,
+) -> Result<(), Error> {
     if changes.counts.is_empty() {
         return Ok(());
     }
     let rows: Vec<_> = changes.counts.iter().collect();
-    let (categories, moved) = (column(&rows, |row| row.0.0), column(&rows, |row| *row.1));
-    let statuses = column(&rows, |row| row.0.1.word());
-    client.execute(&statements.move_counts, &[&categories, &statuses, &moved]).await.map(drop)
+    let (categories, differences) = (column(&rows, |row| row.0.0), column(&rows, |row| *row.1));
+    let statuses = column(&rows, |row| row.0.1.as_str());
+    client.execute(&statements.update_counts, &[&categories, &statuses, &differences]).await.map(drop)
 }

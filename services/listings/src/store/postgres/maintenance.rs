@@ -1,53 +1,55 @@
-//! Looks ten times a second whether the server answers, and which generation of remembered answers it says may be
-//! believed.
+//! The maintenance task: checks ten times a second whether the server answers, and reads the current generation of
+//! cached answers.
 
-use super::statements::Care;
-use crate::cache::Cache;
-use crate::store::StoreError;
-use kit::postgres::{Connector, Link, within};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use kit::postgres::{Connector, Link, within};
 use tokio::time::MissedTickBehavior;
 
-/// Between two looks; as [`crate::cache::BELIEVED_FOR`] needs it.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// A look that takes longer counts as no answer.
-const LOOK_WITHIN: Duration = Duration::from_secs(2);
+use super::statements::MaintenanceStatements;
+use crate::cache::{Cache, ObservedGeneration};
+use crate::store::StoreError;
 
-pub(super) struct Caretaker {
-    link: tokio::sync::Mutex<Link<Care>>,
+/// The interval of checks; a fifth of [`crate::cache::GENERATION_TTL`].
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
+/// A check that takes longer has failed.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
+
+pub(super) struct MaintenanceTask {
+    link: tokio::sync::Mutex<Link<MaintenanceStatements>>,
     cache: Cache,
-    seen: Mutex<Result<(), StoreError>>,
+    last_check: Mutex<Result<(), StoreError>>,
 }
 
-impl Caretaker {
+impl MaintenanceTask {
     pub(super) fn new(connector: &Connector, cache: Cache) -> Self {
         let link = tokio::sync::Mutex::new(Link::new(connector.clone()));
-        Self { link, cache, seen: Mutex::new(Ok(())) }
+        Self { link, cache, last_check: Mutex::new(Ok(())) }
     }
 
-    /// Whether the server answered when last looked.
-    pub(super) fn last_seen(&self) -> Result<(), StoreError> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The outcome of the last check.
+    pub(super) fn last_check(&self) -> Result<(), StoreError> {
+        self.last_check.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Looks until the task is ended.
+    /// Checks until the task is aborted.
     pub(super) async fn run(self: Arc<Self>) {
-        let mut ticks = tokio::time::interval(LOOK_EVERY);
+        let mut ticks = tokio::time::interval(CHECK_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            let seen = self.look().await;
-            *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = seen;
+            let outcome = self.check().await;
+            *self.last_check.lock().unwrap_or_else(PoisonError::into_inner) = outcome;
         }
     }
 
-    pub(super) async fn look(&self) -> Result<(), StoreError> {
+    pub(super) async fn check(&self) -> Result<(), StoreError> {
         let mut link = self.link.lock().await;
-        let began = Instant::now();
+        let observed_at = Instant::now();
         let session = link.session().await?;
-        let asked = session.client().query_one(&session.statements.generation, &[]);
-        let outcome = within(LOOK_WITHIN, asked).await;
+        let query = session.client().query_one(&session.statements.generation, &[]);
+        let outcome = within(CHECK_TIMEOUT, query).await;
         let row = match outcome {
             Ok(row) => row,
             Err(error) => {
@@ -55,8 +57,8 @@ impl Caretaker {
                 return Err(error);
             }
         };
-        let generation = row.try_get(0).map_err(|error| StoreError::Failed(error.to_string().into()))?;
-        self.cache.believe((generation, began));
+        let number = row.try_get(0).map_err(|error| StoreError::Failed(error.to_string().into()))?;
+        self.cache.use_generation(ObservedGeneration { number, observed_at });
         Ok(())
     }
 }

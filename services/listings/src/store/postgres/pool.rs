@@ -1,29 +1,31 @@
-//! Connections that read. Each serves one query at a time; who finds none free waits for one. When a caller goes away,
-//! the server is asked to end the query, and the connection is given up.
+//! The pool of reader connections. A connection serves one query at a time; a read that finds none free waits. When a
+//! caller disconnects, the server is asked to cancel the query, and the connection is closed.
 
-use super::queries::Query;
-use super::statements::Reading;
-use crate::store::StoreError;
+use std::sync::{Mutex, PoisonError};
+
 use kit::metrics::Metrics;
 use kit::postgres::{Connector, Link, within};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
-use std::sync::{Mutex, PoisonError};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_postgres::CancelToken;
 
+use super::queries::Query;
+use super::statements::ReaderStatements;
+use crate::store::StoreError;
+
 pub(super) struct Pool {
     connector: Connector,
-    free: Mutex<Vec<Link<Reading>>>,
-    places: Semaphore,
-    /// For metrics: how many of them nobody uses.
+    free: Mutex<Vec<Link<ReaderStatements>>>,
+    permits: Semaphore,
+    /// Metric: connections that are not in use.
     idle: Gauge,
-    /// For metrics: reads that had to wait for one.
+    /// Metric: reads that waited for a connection.
     waits: Counter,
 }
 
 impl Pool {
-    /// As many connections, made now.
+    /// Opens a pool of `count` connections.
     pub(super) async fn open(
         connector: &Connector,
         count: usize,
@@ -42,52 +44,52 @@ impl Pool {
         let waits = Counter::default();
         let (shown, counted) = (idle.clone(), waits.clone());
         metrics.register(|registry| {
-            registry.register("db_connections_open", "Connections that read", open);
-            registry.register("db_connections_idle", "Connections that read and have nothing to do", shown);
-            registry.register("db_waits", "Reads that found no connection free", counted);
+            registry.register("db_connections_open", "Reader connections", open);
+            registry.register("db_connections_idle", "Reader connections that are not in use", shown);
+            registry.register("db_waits", "Reads that waited for a reader connection", counted);
         });
-        let places = Semaphore::new(free.len());
-        Ok(Self { connector: connector.clone(), free: Mutex::new(free), places, idle, waits })
+        let permits = Semaphore::new(free.len());
+        Ok(Self { connector: connector.clone(), free: Mutex::new(free), permits, idle, waits })
     }
 
-    /// Runs a query on a connection. Reading twice does no harm, so a connection that broke while it was idle costs
-    /// nobody a refusal.
-    pub(super) async fn read<Q: Query>(&self, query: &Q) -> Result<Q::Answer, StoreError> {
-        let _place = self.place().await?;
+    /// Runs a query on a connection. A read may be repeated: when a connection broke while it was idle, the query runs
+    /// again on a new one.
+    pub(super) async fn read<Q: Query>(&self, query: &Q) -> Result<Q::Output, StoreError> {
+        let _permit = self.permit().await?;
         self.idle.dec();
         let link = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let link = link.unwrap_or_else(|| Link::new(self.connector.clone()));
-        let mut taken = Taken { pool: self, link: Some(link), running: None };
-        match taken.run(query).await {
-            Err(StoreError::Unreachable(_)) => taken.run(query).await,
+        let mut busy = BusyConnection { pool: self, link: Some(link), running: None };
+        match busy.run(query).await {
+            Err(StoreError::Unreachable(_)) => busy.run(query).await,
             outcome => outcome,
         }
     }
 
-    async fn place(&self) -> Result<SemaphorePermit<'_>, StoreError> {
-        if let Ok(place) = self.places.try_acquire() {
-            return Ok(place);
+    async fn permit(&self) -> Result<SemaphorePermit<'_>, StoreError> {
+        if let Ok(permit) = self.permits.try_acquire() {
+            return Ok(permit);
         }
         self.waits.inc();
-        // The semaphore is never closed, so a place always comes.
-        self.places.acquire().await.map_err(|_| StoreError::Closed)
+        // The semaphore is never closed.
+        self.permits.acquire().await.map_err(|_| StoreError::Closed)
     }
 }
 
-/// A connection in use. It goes back when its query has ended, and only then.
-struct Taken<'a> {
+/// A connection in use; dropping it returns it to the pool. With a query still running, the pool gets a new connection.
+struct BusyConnection<'a> {
     pool: &'a Pool,
-    link: Option<Link<Reading>>,
+    link: Option<Link<ReaderStatements>>,
     running: Option<CancelToken>,
 }
 
-impl Taken<'_> {
-    async fn run<Q: Query>(&mut self, query: &Q) -> Result<Q::Answer, StoreError> {
+impl BusyConnection<'_> {
+    async fn run<Q: Query>(&mut self, query: &Q) -> Result<Q::Output, StoreError> {
         let link = self.link.as_mut().ok_or(StoreError::Closed)?;
-        let patience = link.answer_timeout();
+        let timeout = link.answer_timeout();
         let session = link.session().await?;
         self.running = Some(session.client().cancel_token());
-        let outcome = within(patience, query.run(session)).await;
+        let outcome = within(timeout, query.run(session)).await;
         self.running = None;
         if let Err(error) = &outcome {
             tracing::error!(%error, "a read failed");
@@ -97,7 +99,7 @@ impl Taken<'_> {
     }
 }
 
-impl Drop for Taken<'_> {
+impl Drop for BusyConnection<'_> {
     fn drop(&mut self) {
         let Some(link) = self.link.take() else { return };
         let link = match self.running.take() {
@@ -106,7 +108,7 @@ impl Drop for Taken<'_> {
                 let connector = self.pool.connector.clone();
                 tokio::spawn(async move {
                     connector.cancel(token).await;
-                    // Its connection is closed only now, so that the server still knows what to end.
+                    // The connection is closed only after the cancellation, which needs the server's session.
                     drop(link);
                 });
                 Link::new(self.pool.connector.clone())

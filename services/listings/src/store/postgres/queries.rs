@@ -1,88 +1,100 @@
-//! What can be read, each as a query of its own.
+//! The queries of reads.
 
-use super::rows;
-use super::statements::Reading;
-use crate::categories::Category;
-use crate::find::{Filters, Page, Slice, Sql, Value};
-use crate::listing::Listing;
-use crate::stats::Stats;
 use kit::postgres::Session;
 use tokio_postgres::Error;
 use tokio_postgres::types::ToSql;
 
-/// Something to be read. It may be read twice.
-pub(super) trait Query: Sync {
-    type Answer: Send;
+use super::rows;
+use super::statements::ReaderStatements;
+use crate::categories::Category;
+use crate::find::{Filters, Page, PageRange, Sql, SqlValue};
+use crate::listing::Listing;
+use crate::stats::StorefrontStats;
+#[cfg(feature = "faults")]
+use crate::store::faults::{is_unindexed, unindexed};
+use crate::write::FavoriteKey;
 
-    fn run(&self, session: &Session<Reading>) -> impl Future<Output = Result<Self::Answer, Error>> + Send;
+/// A query. It may run twice.
+pub(super) trait Query: Sync {
+    type Output: Send;
+
+    fn run(
+        &self,
+        session: &Session<ReaderStatements>,
+    ) -> impl Future<Output = Result<Self::Output, Error>> + Send;
 }
 
-/// Two queries, sent together, however many there are.
+/// Listings by id: two queries, pipelined, for any number of ids.
 pub(super) struct Listings<'a>(pub(super) &'a [i64]);
 
 impl Query for Listings<'_> {
-    type Answer = Vec<Listing>;
+    type Output = Vec<Listing>;
 
-    async fn run(&self, session: &Session<Reading>) -> Result<Vec<Listing>, Error> {
-        let (client, known) = (session.client(), &session.statements.fixed);
+    async fn run(&self, session: &Session<ReaderStatements>) -> Result<Vec<Listing>, Error> {
+        let (client, statements) = (session.client(), &session.statements.fixed);
         let ids: [&(dyn ToSql + Sync); 1] = [&self.0];
         let (rows, images) = tokio::try_join!(
             biased;
-            client.query(&known.listings, &ids),
-            client.query(&known.images, &ids),
+            client.query(&statements.listings, &ids),
+            client.query(&statements.images, &ids),
         )?;
         rows::listings(&rows, &images)
     }
 }
 
-/// A slice of what filters find, by its statement.
+/// A range of the listings that pass filters.
 pub(super) struct Pages {
     text: String,
-    values: Vec<Value>,
+    values: Vec<SqlValue>,
 }
 
 impl Pages {
-    pub(super) fn of(filters: &Filters, slice: Slice) -> Self {
-        let (text, values) = rows::page_statement(filters, slice);
-        Self { text, values }
+    /// One statement for the range and the count, so that both read the same snapshot.
+    pub(super) fn of(filters: &Filters, range: PageRange) -> Self {
+        let ids = filters.select(range, '$');
+        let count = filters.count_after(ids.values.len(), '$');
+        #[cfg(feature = "faults")]
+        let (ids, count) = if is_unindexed() { (unindexed(ids), unindexed(count)) } else { (ids, count) };
+        let text = format!("SELECT array({}), ({})::bigint", ids.text, count.text);
+        Self { text, values: ids.values.into_iter().chain(count.values).collect() }
     }
 }
 
 impl Query for Pages {
-    type Answer = Page;
+    type Output = Page;
 
-    async fn run(&self, session: &Session<Reading>) -> Result<Page, Error> {
+    async fn run(&self, session: &Session<ReaderStatements>) -> Result<Page, Error> {
         let statement = session.statements.page(session.client(), &self.text).await?;
         let values: Vec<&(dyn ToSql + Sync)> = self.values.iter().map(rows::parameter).collect();
         rows::page(&session.client().query_one(&statement, &values).await?)
     }
 }
 
-/// The ids that a statement finds.
+/// The ids that a statement selects.
 pub(super) struct Ids(pub(super) Sql);
 
 impl Query for Ids {
-    type Answer = Vec<i64>;
+    type Output = Vec<i64>;
 
-    async fn run(&self, session: &Session<Reading>) -> Result<Vec<i64>, Error> {
+    async fn run(&self, session: &Session<ReaderStatements>) -> Result<Vec<i64>, Error> {
         let statement = session.statements.page(session.client(), &self.0.text).await?;
         let values: Vec<&(dyn ToSql + Sync)> = self.0.values.iter().map(rows::parameter).collect();
         rows::ids(&session.client().query(&statement, &values).await?)
     }
 }
 
-/// A storefront's sums.
-pub(super) struct Sums(pub(super) i64);
+/// A storefront's statistics.
+pub(super) struct Stats(pub(super) i64);
 
-impl Query for Sums {
-    type Answer = Stats;
+impl Query for Stats {
+    type Output = StorefrontStats;
 
-    async fn run(&self, session: &Session<Reading>) -> Result<Stats, Error> {
+    async fn run(&self, session: &Session<ReaderStatements>) -> Result<StorefrontStats, Error> {
         let statement = &session.statements.fixed.stats;
         #[cfg(feature = "faults")]
-        let added_up = super::faults::sums(session).await?;
+        let over_all_listings = super::faults::stats_statement(session).await?;
         #[cfg(feature = "faults")]
-        let statement = added_up.as_ref().unwrap_or(statement);
+        let statement = over_all_listings.as_ref().unwrap_or(statement);
         rows::stats(session.client().query_opt(statement, &[&self.0]).await?.as_ref())
     }
 }
@@ -91,47 +103,47 @@ impl Query for Sums {
 pub(super) struct Categories;
 
 impl Query for Categories {
-    type Answer = Vec<Category>;
+    type Output = Vec<Category>;
 
-    async fn run(&self, session: &Session<Reading>) -> Result<Vec<Category>, Error> {
+    async fn run(&self, session: &Session<ReaderStatements>) -> Result<Vec<Category>, Error> {
         rows::categories(&session.client().query(&session.statements.fixed.categories, &[]).await?)
     }
 }
 
-/// What a user has marked.
-pub(super) struct Favorites(pub(super) i64, pub(super) Slice);
+/// A user's favourites.
+pub(super) struct Favorites(pub(super) i64, pub(super) PageRange);
 
 impl Query for Favorites {
-    type Answer = Page;
+    type Output = Page;
 
-    async fn run(&self, session: &Session<Reading>) -> Result<Page, Error> {
-        let Self(user, slice) = self;
+    async fn run(&self, session: &Session<ReaderStatements>) -> Result<Page, Error> {
+        let Self(user, range) = self;
         let statement = &session.statements.fixed.favorites;
-        rows::page(&session.client().query_one(statement, &[user, &slice.limit, &slice.offset]).await?)
+        rows::page(&session.client().query_one(statement, &[user, &range.limit, &range.offset]).await?)
     }
 }
 
-/// Who has marked a listing, at most so many.
+/// The users who have a listing as a favourite, and how many of them at most.
 pub(super) struct FavoredBy(pub(super) i64, pub(super) i64);
 
 impl Query for FavoredBy {
-    type Answer = Vec<i64>;
+    type Output = Vec<i64>;
 
-    async fn run(&self, session: &Session<Reading>) -> Result<Vec<i64>, Error> {
+    async fn run(&self, session: &Session<ReaderStatements>) -> Result<Vec<i64>, Error> {
         let statement = &session.statements.fixed.favored_by;
         rows::ids(&session.client().query(statement, &[&self.0, &self.1]).await?)
     }
 }
 
-/// Whether a user has marked a listing.
-pub(super) struct IsFavorite(pub(super) i64, pub(super) i64);
+/// Whether a listing is a user's favourite.
+pub(super) struct IsFavorite(pub(super) FavoriteKey);
 
 impl Query for IsFavorite {
-    type Answer = bool;
+    type Output = bool;
 
-    async fn run(&self, session: &Session<Reading>) -> Result<bool, Error> {
+    async fn run(&self, session: &Session<ReaderStatements>) -> Result<bool, Error> {
         let statement = &session.statements.fixed.is_favorite;
-        session.client().query_one(statement, &[&self.0, &self.1]).await?.try_get(0)
+        session.client().query_one(statement, &[&self.0.user_id, &self.0.listing_id]).await?.try_get(0)
     }
 }
 
@@ -139,9 +151,9 @@ impl Query for IsFavorite {
 pub(super) struct OfSku<'a>(pub(super) &'a str);
 
 impl Query for OfSku<'_> {
-    type Answer = Vec<i64>;
+    type Output = Vec<i64>;
 
-    async fn run(&self, session: &Session<Reading>) -> Result<Vec<i64>, Error> {
+    async fn run(&self, session: &Session<ReaderStatements>) -> Result<Vec<i64>, Error> {
         rows::ids(&session.client().query(&session.statements.fixed.of_sku, &[&self.0]).await?)
     }
 }

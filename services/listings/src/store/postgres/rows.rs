@@ -1,19 +1,19 @@
-//! Reading rows.
+//! Reads rows.
 
-use crate::categories::Category;
-use crate::find::{Filters, Page, Slice, Value};
-use crate::listing::{Image, Listing, Status, Visibility};
-use crate::price::Price;
-use crate::stats::Stats;
-#[cfg(feature = "faults")]
-use crate::store::faults::{is_unindexed, unindexed};
+use std::collections::HashMap;
+
 use kit::clock::UtcMs;
 use kit::postgres::Stamp;
-use std::collections::HashMap;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row};
 
-/// Listings with their images. A row that this version cannot read is left out, and said so.
+use crate::categories::Category;
+use crate::find::{Page, SqlValue};
+use crate::listing::{Image, Listing, Status, Visibility};
+use crate::price::Price;
+use crate::stats::StorefrontStats;
+
+/// Listings with their images. A row that this version cannot read is skipped and logged.
 pub(super) fn listings(rows: &[Row], images: &[Row]) -> Result<Vec<Listing>, Error> {
     let mut by_listing: HashMap<i64, Vec<Image>> = HashMap::new();
     for row in images {
@@ -39,8 +39,8 @@ pub(super) fn listings(rows: &[Row], images: &[Row]) -> Result<Vec<Listing>, Err
 }
 
 fn listing(row: &Row) -> Result<Option<Listing>, Error> {
-    let status = Status::of_word(row.try_get(9)?);
-    let visibility = Visibility::of_word(row.try_get(10)?);
+    let status = Status::parse(row.try_get(9)?);
+    let visibility = Visibility::parse(row.try_get(10)?);
     let (Some(status), Some(visibility)) = (status, visibility) else { return Ok(None) };
     let translations: Option<&str> = row.try_get(19)?;
     let Ok(translations) = serde_json::from_str(translations.unwrap_or("{}")) else { return Ok(None) };
@@ -52,7 +52,7 @@ fn listing(row: &Row) -> Result<Option<Listing>, Error> {
         storefront_id: row.try_get(3)?,
         title: row.try_get(4)?,
         description: row.try_get(5)?,
-        price: Price::of_hundredths(row.try_get(6)?),
+        price: Price::from_hundredths(row.try_get(6)?),
         currency: row.try_get(7)?,
         category_id: row.try_get(8)?,
         status,
@@ -72,36 +72,26 @@ fn listing(row: &Row) -> Result<Option<Listing>, Error> {
     }))
 }
 
-/// One statement for the slice and the count, so that both are of one moment.
-pub(super) fn page_statement(filters: &Filters, slice: Slice) -> (String, Vec<Value>) {
-    let ids = filters.select(slice, '$');
-    let count = filters.count_after(ids.values.len(), '$');
-    #[cfg(feature = "faults")]
-    let (ids, count) = if is_unindexed() { (unindexed(ids), unindexed(count)) } else { (ids, count) };
-    let text = format!("SELECT array({}), ({})::bigint", ids.text, count.text);
-    (text, ids.values.into_iter().chain(count.values).collect())
-}
-
 pub(super) fn page(row: &Row) -> Result<Page, Error> {
     Ok(Page { ids: row.try_get(0)?, total: row.try_get(1)? })
 }
 
-pub(super) fn parameter(value: &Value) -> &(dyn ToSql + Sync) {
+pub(super) fn parameter(value: &SqlValue) -> &(dyn ToSql + Sync) {
     match value {
-        Value::Int(number) => number,
-        Value::Text(text) => text,
+        SqlValue::Int(number) => number,
+        SqlValue::Text(text) => text,
     }
 }
 
-pub(super) fn stats(row: Option<&Row>) -> Result<Stats, Error> {
-    let Some(row) = row else { return Ok(Stats::default()) };
+pub(super) fn stats(row: Option<&Row>) -> Result<StorefrontStats, Error> {
+    let Some(row) = row else { return Ok(StorefrontStats::default()) };
     let value: &str = row.try_get(4)?;
-    Ok(Stats {
+    Ok(StorefrontStats {
         total: row.try_get(0)?,
         active: row.try_get(1)?,
         out_of_stock: row.try_get(2)?,
         low_stock: row.try_get(3)?,
-        // The column holds whole numbers of forty digits at most.
+        // The column contains integers of at most forty digits.
         value: value.parse().unwrap_or(i128::MAX),
         sold: row.try_get(5)?,
     })

@@ -1,9 +1,9 @@
-//! The schema in PostgreSQL: forward only, one step a version.
+//! The schema in PostgreSQL: forward migrations only, one for each version.
 
-/// Each entry brings the schema from its place to the next. Entries are never changed, only added.
+/// Each entry migrates the schema from its index to the next version. Entries are never changed, only added.
 ///
-/// As in the embedded store; `price` shows the exact amount to whoever looks in. `cache_generation` has one row, which
-/// says which generation of answers in Redis may be believed.
+/// The tables are those of the embedded store. `price` contains the exact amount for people who read the database.
+/// `cache_generation` has one row: the generation of cached answers in Redis that may be used.
 pub(super) const MIGRATIONS: [&str; 2] = [
     "
     CREATE TABLE categories (

@@ -1,8 +1,9 @@
-//! Every statement but searches, whose text depends on what is asked for.
+//! The prepared statements, except lists and searches, whose text depends on their filters.
 
-use kit::postgres::Prepared;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
+
+use kit::postgres::Prepared;
 use tokio_postgres::{Client, Error, Statement};
 
 macro_rules! listing_columns {
@@ -15,7 +16,7 @@ macro_rules! listing_columns {
 
 pub(super) const LISTINGS: &str =
     concat!("SELECT ", listing_columns!(), " FROM listings WHERE id = ANY($1) AND deleted_at IS NULL");
-/// Locked in the order of their ids, so that two writers can wait for each other, never in a circle.
+/// Locks in the order of ids, so that two writers cannot deadlock.
 pub(super) const LOCK: &str = concat!(
     "SELECT ",
     listing_columns!(),
@@ -30,7 +31,7 @@ pub(super) const STATS: &str = "
 pub(super) const CATEGORIES: &str = "
     SELECT id, name, slug, parent_id, sort_order, coalesce(listings, 0) FROM categories
     LEFT JOIN category_counts ON category_id = id AND status = 'active' ORDER BY sort_order, id";
-/// Both in one statement, so that they are of one moment.
+/// The page and the total in one statement, so that both read the same snapshot.
 pub(super) const FAVORITES: &str = "
     SELECT array(SELECT listing_id FROM listing_favorites WHERE user_id = $1
                  ORDER BY marked_at DESC, listing_id DESC LIMIT $2 OFFSET $3),
@@ -43,7 +44,7 @@ pub(super) const OF_SKU: &str = "
     SELECT id FROM listings WHERE sku = $1 AND deleted_at IS NULL AND storefront_id IS NOT NULL
     ORDER BY id LIMIT 1000";
 
-const MARKS: &str = "
+const LOAD_FAVORITES: &str = "
     SELECT user_id, listing_id FROM listing_favorites
     WHERE (user_id, listing_id) IN (SELECT * FROM unnest($1::bigint[], $2::bigint[]))";
 const ORDERS: &str = "
@@ -80,15 +81,15 @@ const DELETE_WORDS: &str = "
 const INSERT_WORDS: &str = "
     INSERT INTO listing_words (word, listing_id, category_id, price_hundredths)
     SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[])";
-/// After the user's last mark, also when the clock has been set back since.
-const MARK: &str = "
+/// Later than the user's last favourite, also when the clock has been set back since.
+const ADD_FAVORITES: &str = "
     INSERT INTO listing_favorites (user_id, listing_id, marked_at)
-    SELECT user_id, listing_id, greatest($3, (SELECT max(marked_at) + interval '1 ms' FROM listing_favorites AS held
-                                              WHERE held.user_id = new.user_id))
+    SELECT user_id, listing_id, greatest($3, (SELECT max(marked_at) + interval '1 ms' FROM listing_favorites AS stored
+                                              WHERE stored.user_id = new.user_id))
     FROM unnest($1::bigint[], $2::bigint[]) AS new (user_id, listing_id)";
-const UNMARK: &str = "
+const REMOVE_FAVORITES: &str = "
     DELETE FROM listing_favorites WHERE (user_id, listing_id) IN (SELECT * FROM unnest($1::bigint[], $2::bigint[]))";
-const FORGET: &str = "DELETE FROM listing_favorites WHERE listing_id = ANY($1)";
+const CLEAR_FAVORITES: &str = "DELETE FROM listing_favorites WHERE listing_id = ANY($1)";
 const MOVEMENTS: &str = "
     INSERT INTO inventory_movements (listing_id, movement_type, quantity, stock_before, stock_after, reason, notes,
         user_id, moved_at)
@@ -99,8 +100,8 @@ const SAVE_ORDERS: &str = "
     INSERT INTO stock_orders (order_id, listing_id, quantity, stock_before, stock_after, is_returned)
     SELECT * FROM unnest($1::text[], $2::bigint[], $3::int[], $4::int[], $5::int[], $6::bool[])
     ON CONFLICT (order_id, listing_id) DO UPDATE SET is_returned = excluded.is_returned";
-/// In the order of their keys, as all that locks.
-const MOVE_STATS: &str = "
+/// In the order of the keys, so that two writers cannot deadlock.
+const UPDATE_STATS: &str = "
     INSERT INTO storefront_stats AS kept (storefront_id, total, active, out_of_stock, low_stock, value_hundredths, sold)
     SELECT id, total, active, out, low, value::numeric, sold
     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[])
@@ -110,7 +111,7 @@ const MOVE_STATS: &str = "
         active = kept.active + excluded.active, out_of_stock = kept.out_of_stock + excluded.out_of_stock,
         low_stock = kept.low_stock + excluded.low_stock,
         value_hundredths = kept.value_hundredths + excluded.value_hundredths, sold = kept.sold + excluded.sold";
-const MOVE_COUNTS: &str = "
+const UPDATE_COUNTS: &str = "
     INSERT INTO category_counts AS kept (category_id, status, listings)
     SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[]) AS new (category_id, status, listings)
     ORDER BY category_id, status
@@ -132,8 +133,8 @@ macro_rules! prepared {
 }
 
 prepared! {
-    /// What a reader asks whatever is asked for.
-    Fixed {
+    /// The statements of a reader whose text is fixed.
+    FixedStatements {
         listings = LISTINGS,
         images = IMAGES,
         stats = STATS,
@@ -146,13 +147,13 @@ prepared! {
 }
 
 prepared! {
-    /// A writer's.
-    Writing {
+    /// The statements of a writer.
+    WriterStatements {
         lock = LOCK,
         #[cfg(feature = "faults")]
         without_lock = LISTINGS,
         images = IMAGES,
-        marks = MARKS,
+        favorites = LOAD_FAVORITES,
         orders = ORDERS,
         new_ids = NEW_IDS,
         new_image_ids = NEW_IMAGE_IDS,
@@ -161,46 +162,46 @@ prepared! {
         update = UPDATE,
         delete_words = DELETE_WORDS,
         insert_words = INSERT_WORDS,
-        mark = MARK,
-        unmark = UNMARK,
-        forget = FORGET,
+        add_favorites = ADD_FAVORITES,
+        remove_favorites = REMOVE_FAVORITES,
+        clear_favorites = CLEAR_FAVORITES,
         movements = MOVEMENTS,
         save_orders = SAVE_ORDERS,
-        move_stats = MOVE_STATS,
-        move_counts = MOVE_COUNTS,
+        update_stats = UPDATE_STATS,
+        update_counts = UPDATE_COUNTS,
         new_generation = NEW_GENERATION,
     }
 }
 
 prepared! {
-    /// The caretaker's.
-    Care {
+    /// The statements of the maintenance task.
+    MaintenanceStatements {
         generation = GENERATION,
     }
 }
 
-/// A reader's.
-pub(super) struct Reading {
-    pub(super) fixed: Fixed,
-    /// Searches by their texts, of which there are as many as there are kinds of filters.
+/// The statements of a reader.
+pub(super) struct ReaderStatements {
+    pub(super) fixed: FixedStatements,
+    /// Lists and searches by text; there is one for each combination of filters.
     pages: Mutex<HashMap<String, Statement>>,
 }
 
-impl Prepared for Reading {
+impl Prepared for ReaderStatements {
     async fn prepare(client: &Client) -> Result<Self, Error> {
-        Ok(Self { fixed: Fixed::prepare(client).await?, pages: Mutex::default() })
+        Ok(Self { fixed: FixedStatements::prepare(client).await?, pages: Mutex::default() })
     }
 }
 
-impl Reading {
-    /// The statement of this text, prepared the first time that it is asked for.
+impl ReaderStatements {
+    /// The statement with this text, prepared on first use.
     pub(super) async fn page(&self, client: &Client, text: &str) -> Result<Statement, Error> {
-        let known = || self.pages.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(statement) = known().get(text) {
+        let pages = || self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(statement) = pages().get(text) {
             return Ok(statement.clone());
         }
         let statement = client.prepare(text).await?;
-        known().insert(text.to_owned(), statement.clone());
+        pages().insert(text.to_owned(), statement.clone());
         Ok(statement)
     }
 }

@@ -1,41 +1,43 @@
-//! Reading rows.
+//! Reads rows.
 
-use crate::categories::Category;
-use crate::find::{Filters, Page, Slice, Sql, Value};
-use crate::listing::{Image, Listing, Status, Visibility};
-use crate::price::Price;
-use crate::stats::Stats;
-#[cfg(feature = "faults")]
-use crate::store::faults::{is_unindexed, sums_of_all, unindexed};
-use crate::write::OrderLine;
+use std::collections::BTreeMap;
+
 use kit::clock::UtcMs;
 use rusqlite::types::{FromSqlError, ToSqlOutput};
 use rusqlite::{Connection, OptionalExtension, Result, Row, ToSql, params_from_iter};
-use std::collections::BTreeMap;
+
+use crate::categories::Category;
+use crate::find::{Filters, Page, PageRange, Sql, SqlValue};
+use crate::listing::{Image, Listing, Status, Visibility};
+use crate::price::Price;
+use crate::stats::StorefrontStats;
+#[cfg(feature = "faults")]
+use crate::store::faults::{is_unindexed, stats_over_all_listings, unindexed};
+use crate::write::{FavoriteKey, KeyedOrderLine, OrderLine, StockLevels};
 
 const COLUMNS: &str = "id, uuid, user_id, storefront_id, title, description, price_hundredths, currency, category_id, \
      status, visibility, quantity, sku, view_count, favorites_count, sold_count, created_at, updated_at, published_at, \
      translations, original_language";
 
-/// The listings of these ids that were not deleted, in no order: two queries, however many there are.
+/// The listings with these ids that are not deleted, in no order: two queries for any number of ids.
 pub(super) fn listings(connection: &Connection, ids: &[i64]) -> Result<Vec<Listing>> {
-    let (which, ids) = match ids {
+    let (condition, ids) = match ids {
         [] => return Ok(Vec::new()),
-        [id] => ("= ?1", Value::Int(*id)),
-        ids => ("IN (SELECT value FROM json_each(?1))", Value::Text(json(ids))),
+        [id] => ("= ?1", SqlValue::Int(*id)),
+        ids => ("IN (SELECT value FROM json_each(?1))", SqlValue::Text(json(ids))),
     };
-    let text = format!("SELECT {COLUMNS} FROM listings WHERE id {which} AND deleted_at IS NULL");
+    let text = format!("SELECT {COLUMNS} FROM listings WHERE id {condition} AND deleted_at IS NULL");
     let mut found: Vec<Listing> =
         connection.prepare_cached(&text)?.query_map([&ids], listing)?.collect::<Result<_>>()?;
     let text = format!(
-        "SELECT listing_id, id, url, display_order, is_primary FROM listing_images WHERE listing_id {which}
+        "SELECT listing_id, id, url, display_order, is_primary FROM listing_images WHERE listing_id {condition}
          ORDER BY listing_id, display_order"
     );
     let mut statement = connection.prepare_cached(&text)?;
     let mut images = statement.query([&ids])?;
     while let Some(row) = images.next()? {
-        let of: i64 = row.get(0)?;
-        if let Some(listing) = found.iter_mut().find(|listing| listing.id == of) {
+        let listing_id: i64 = row.get(0)?;
+        if let Some(listing) = found.iter_mut().find(|listing| listing.id == listing_id) {
             listing.images.push(image(row)?);
         }
     }
@@ -51,10 +53,10 @@ fn image(row: &Row<'_>) -> Result<Image> {
 }
 
 fn listing(row: &Row<'_>) -> Result<Listing> {
-    let word = |column: usize| row.get_ref(column)?.as_str().map_err(rusqlite::Error::from);
+    let text = |column: usize| row.get_ref(column)?.as_str().map_err(rusqlite::Error::from);
     let unknown = || rusqlite::Error::from(FromSqlError::InvalidType);
     let translations = match row.get_ref(19)?.as_str_or_null()? {
-        Some(text) => serde_json::from_str(text).map_err(|_| unknown())?,
+        Some(json) => serde_json::from_str(json).map_err(|_| unknown())?,
         None => BTreeMap::new(),
     };
     Ok(Listing {
@@ -64,11 +66,11 @@ fn listing(row: &Row<'_>) -> Result<Listing> {
         storefront_id: row.get(3)?,
         title: row.get(4)?,
         description: row.get(5)?,
-        price: Price::of_hundredths(row.get(6)?),
+        price: Price::from_hundredths(row.get(6)?),
         currency: row.get(7)?,
         category_id: row.get(8)?,
-        status: Status::of_word(word(9)?).ok_or_else(unknown)?,
-        visibility: Visibility::of_word(word(10)?).ok_or_else(unknown)?,
+        status: Status::parse(text(9)?).ok_or_else(unknown)?,
+        visibility: Visibility::parse(text(10)?).ok_or_else(unknown)?,
         quantity: row.get(11)?,
         sku: row.get(12)?,
         views: row.get(13)?,
@@ -84,7 +86,7 @@ fn listing(row: &Row<'_>) -> Result<Listing> {
     })
 }
 
-impl ToSql for Value {
+impl ToSql for SqlValue {
     fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
         match self {
             Self::Int(number) => number.to_sql(),
@@ -93,35 +95,35 @@ impl ToSql for Value {
     }
 }
 
-/// Both statements see the same moment.
-pub(super) fn page(connection: &Connection, filters: &Filters, slice: Slice) -> Result<Page> {
-    let moment = connection.unchecked_transaction()?;
-    let (select, count) = (filters.select(slice, '?'), filters.count('?'));
+/// Both statements read the same snapshot.
+pub(super) fn page(connection: &Connection, filters: &Filters, range: PageRange) -> Result<Page> {
+    let snapshot = connection.unchecked_transaction()?;
+    let (select, count) = (filters.select(range, '?'), filters.count('?'));
     #[cfg(feature = "faults")]
     let (select, count) =
         if is_unindexed() { (unindexed(select), unindexed(count)) } else { (select, count) };
     let found = ids(connection, select)?;
     let total = ids(connection, count)?.first().copied().unwrap_or_default();
-    moment.finish()?;
+    snapshot.finish()?;
     Ok(Page { ids: found, total })
 }
 
-/// What a statement of one number a row finds.
+/// The results of a statement with one number in each row.
 pub(super) fn ids(connection: &Connection, sql: Sql) -> Result<Vec<i64>> {
     let mut statement = connection.prepare_cached(&sql.text)?;
     statement.query_map(params_from_iter(sql.values), |row| row.get(0))?.collect()
 }
 
-pub(super) fn stats(connection: &Connection, storefront_id: i64) -> Result<Stats> {
+pub(super) fn stats(connection: &Connection, storefront_id: i64) -> Result<StorefrontStats> {
     let text = "SELECT total, active, out_of_stock, low_stock, value_hundredths, sold FROM storefront_stats
                 WHERE storefront_id = ?1";
     #[cfg(feature = "faults")]
-    let added_up = sums_of_all('?');
+    let over_all_listings = stats_over_all_listings('?');
     #[cfg(feature = "faults")]
-    let text = if is_unindexed() { added_up.as_str() } else { text };
+    let text = if is_unindexed() { over_all_listings.as_str() } else { text };
     let stats = |row: &Row<'_>| {
         let value = row.get_ref(4)?.as_str()?.parse().map_err(|_| FromSqlError::InvalidType)?;
-        Ok(Stats {
+        Ok(StorefrontStats {
             total: row.get(0)?,
             active: row.get(1)?,
             out_of_stock: row.get(2)?,
@@ -151,18 +153,18 @@ pub(super) fn categories(connection: &Connection) -> Result<Vec<Category>> {
     connection.prepare_cached(text)?.query_map([], category)?.collect()
 }
 
-/// Listings that were deleted have no marks.
-pub(super) fn favorites(connection: &Connection, user_id: i64, slice: Slice) -> Result<Page> {
-    let moment = connection.unchecked_transaction()?;
+/// Deleted listings have no favourites.
+pub(super) fn favorites(connection: &Connection, user_id: i64, range: PageRange) -> Result<Page> {
+    let snapshot = connection.unchecked_transaction()?;
     let text = "SELECT listing_id FROM listing_favorites WHERE user_id = ?1
                 ORDER BY marked_at DESC, listing_id DESC LIMIT ?2 OFFSET ?3";
     let mut statement = connection.prepare_cached(text)?;
     let ids = statement
-        .query_map([user_id, slice.limit, slice.offset], |row| row.get(0))?
+        .query_map([user_id, range.limit, range.offset], |row| row.get(0))?
         .collect::<Result<Vec<i64>>>()?;
     let text = "SELECT count(*) FROM listing_favorites WHERE user_id = ?1";
     let total = connection.prepare_cached(text)?.query_row([user_id], |row| row.get(0))?;
-    moment.finish()?;
+    snapshot.finish()?;
     Ok(Page { ids, total })
 }
 
@@ -171,9 +173,9 @@ pub(super) fn favored_by(connection: &Connection, listing_id: i64, limit: i64) -
     connection.prepare_cached(text)?.query_map([listing_id, limit], |row| row.get(0))?.collect()
 }
 
-pub(super) fn is_favorite(connection: &Connection, user_id: i64, listing_id: i64) -> Result<bool> {
+pub(super) fn is_favorite(connection: &Connection, favorite: FavoriteKey) -> Result<bool> {
     let text = "SELECT 1 FROM listing_favorites WHERE user_id = ?1 AND listing_id = ?2";
-    connection.prepare_cached(text)?.exists([user_id, listing_id])
+    connection.prepare_cached(text)?.exists([favorite.user_id, favorite.listing_id])
 }
 
 pub(super) fn of_sku(connection: &Connection, sku: &str) -> Result<Vec<i64>> {
@@ -182,12 +184,13 @@ pub(super) fn of_sku(connection: &Connection, sku: &str) -> Result<Vec<i64>> {
     connection.prepare_cached(text)?.query_map([sku], |row| row.get(0))?.collect()
 }
 
-pub(super) fn order(connection: &Connection, order_id: &str) -> Result<Vec<(i64, OrderLine)>> {
+pub(super) fn order(connection: &Connection, order_id: &str) -> Result<Vec<KeyedOrderLine>> {
     let text = "SELECT listing_id, quantity, stock_before, stock_after, is_returned FROM stock_orders
                 WHERE order_id = ?1";
     let line = |row: &Row<'_>| {
-        let stock = (row.get(2)?, row.get(3)?);
-        Ok((row.get(0)?, OrderLine { quantity: row.get(1)?, stock, is_returned: row.get(4)? }))
+        let stock = StockLevels { before: row.get(2)?, after: row.get(3)? };
+        let line = OrderLine { quantity: row.get(1)?, stock, is_returned: row.get(4)? };
+        Ok(KeyedOrderLine { order_id: order_id.to_owned(), listing_id: row.get(0)?, line })
     };
     connection.prepare_cached(text)?.query_map([order_id], line)?.collect()
 }
@@ -195,10 +198,10 @@ pub(super) fn order(connection: &Connection, order_id: &str) -> Result<Vec<(i64,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::find::Similar;
+    use crate::find::SimilarQuery;
     use crate::store::sqlite::schema::MIGRATIONS;
 
-    /// How SQLite would answer.
+    /// The query plan.
     fn plan(connection: &Connection, sql: Sql) -> String {
         let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", sql.text)).unwrap();
         let steps = statement.query_map(params_from_iter(sql.values), |row| row.get::<_, String>(3)).unwrap();
@@ -212,8 +215,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_similar_is_read_from_both_sides_of_its_price() {
-        let plan = plan(&empty(), Similar::to(&crate::listing::example(1)).select(20, '?'));
+    fn similar_listings_are_read_from_both_sides_of_the_price_by_index() {
+        let plan = plan(&empty(), SimilarQuery::to(&crate::listing::example(1)).select(20, '?'));
         let by_price = "SEARCH listings USING INDEX listings_by_price (category_id=? AND price_hundredths";
         assert_eq!(plan.matches(by_price).count(), 2, "{plan}");
         assert!(!plan.contains("SCAN listings"), "{plan}");
@@ -230,8 +233,8 @@ mod tests {
             let usual = plan(&connection, usual);
             assert!(usual.starts_with("SEARCH") && slow.starts_with("SCAN"), "{usual} {slow}");
         }
-        let mut sums = of_storefront;
-        sums.text = sums_of_all('?');
-        assert!(plan(&connection, sums).starts_with("SCAN listings"));
+        let mut stats = of_storefront;
+        stats.text = stats_over_all_listings('?');
+        assert!(plan(&connection, stats).starts_with("SCAN listings"));
     }
 }

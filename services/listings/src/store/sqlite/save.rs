@@ -1,23 +1,24 @@
-//! Writing what follows from a group of writes, inside the caller's transaction.
+//! Persists the changes of a group of writes, in the caller's transaction.
+
+use kit::clock::UtcMs;
+use rusqlite::{Connection, Result, params};
 
 use super::rows;
 use crate::listing::Listing;
-use crate::write::Changes;
-use kit::clock::UtcMs;
-use rusqlite::{Connection, Result, params};
+use crate::write::{Changes, KeyedOrderLine};
 
 pub(super) fn save(connection: &Connection, changes: &Changes, now: UtcMs) -> Result<()> {
     changes.inserted.iter().try_for_each(|listing| insert(connection, listing))?;
     changes.updated.iter().try_for_each(|listing| update(connection, listing))?;
     words(connection, changes)?;
-    marks(connection, changes, now)?;
+    favorites(connection, changes, now)?;
     movements(connection, changes, now)?;
-    sums(connection, changes)
+    stats(connection, changes)
 }
 
 fn translations(listing: &Listing) -> Option<String> {
-    let is_there = !listing.translations.is_empty();
-    is_there.then(|| serde_json::to_string(&listing.translations).unwrap_or_default())
+    let has_translations = !listing.translations.is_empty();
+    has_translations.then(|| serde_json::to_string(&listing.translations).unwrap_or_default())
 }
 
 fn insert(connection: &Connection, listing: &Listing) -> Result<()> {
@@ -34,8 +35,8 @@ fn insert(connection: &Connection, listing: &Listing) -> Result<()> {
         listing.price.hundredths(),
         listing.currency,
         listing.category_id,
-        listing.status.word(),
-        listing.visibility.word(),
+        listing.status.as_str(),
+        listing.visibility.as_str(),
         listing.quantity,
         listing.sku,
         listing.views,
@@ -57,7 +58,7 @@ fn insert(connection: &Connection, listing: &Listing) -> Result<()> {
     Ok(())
 }
 
-/// All that a write can change.
+/// Updates every column that a write can change.
 fn update(connection: &Connection, listing: &Listing) -> Result<()> {
     let text =
         "UPDATE listings SET title = ?2, description = ?3, price_hundredths = ?4, status = ?5, quantity = ?6,
@@ -68,7 +69,7 @@ fn update(connection: &Connection, listing: &Listing) -> Result<()> {
         listing.title,
         listing.description,
         listing.price.hundredths(),
-        listing.status.word(),
+        listing.status.as_str(),
         listing.quantity,
         listing.views,
         listing.favorites,
@@ -85,7 +86,7 @@ fn words(connection: &Connection, changes: &Changes) -> Result<()> {
         "DELETE FROM listing_words WHERE word = ?1 AND listing_id = ?2",
         "INSERT INTO listing_words (word, listing_id, category_id, price_hundredths) VALUES (?1, ?2, ?3, ?4)",
     );
-    for entry in &changes.reworded {
+    for entry in &changes.search_entry_changes {
         for word in &entry.before {
             connection.prepare_cached(delete)?.execute(params![word, entry.id])?;
         }
@@ -97,18 +98,18 @@ fn words(connection: &Connection, changes: &Changes) -> Result<()> {
     Ok(())
 }
 
-fn marks(connection: &Connection, changes: &Changes, now: UtcMs) -> Result<()> {
-    // After the user's last mark, also when the clock has been set back since.
+fn favorites(connection: &Connection, changes: &Changes, now: UtcMs) -> Result<()> {
+    // Later than the user's last favourite, also when the clock has been set back since.
     let text = "INSERT INTO listing_favorites (user_id, listing_id, marked_at) VALUES (?1, ?2, max(?3, 1 +
                 coalesce((SELECT max(marked_at) FROM listing_favorites WHERE user_id = ?1), 0)))";
-    for (user, listing) in &changes.marked {
-        connection.prepare_cached(text)?.execute([*user, *listing, now.0])?;
+    for favorite in &changes.added_favorites {
+        connection.prepare_cached(text)?.execute([favorite.user_id, favorite.listing_id, now.0])?;
     }
     let text = "DELETE FROM listing_favorites WHERE user_id = ?1 AND listing_id = ?2";
-    for (user, listing) in &changes.unmarked {
-        connection.prepare_cached(text)?.execute([user, listing])?;
+    for favorite in &changes.removed_favorites {
+        connection.prepare_cached(text)?.execute([favorite.user_id, favorite.listing_id])?;
     }
-    for listing in &changes.forgotten {
+    for listing in &changes.cleared_favorites {
         let text = "DELETE FROM listing_favorites WHERE listing_id = ?1";
         connection.prepare_cached(text)?.execute([listing])?;
     }
@@ -121,10 +122,10 @@ fn movements(connection: &Connection, changes: &Changes, now: UtcMs) -> Result<(
     for line in &changes.movements {
         connection.prepare_cached(text)?.execute(params![
             line.listing_id,
-            line.direction.word(),
+            line.direction.as_str(),
             line.quantity,
-            line.stock.0,
-            line.stock.1,
+            line.stock.before,
+            line.stock.after,
             line.reason,
             line.notes,
             line.user_id,
@@ -133,18 +134,19 @@ fn movements(connection: &Connection, changes: &Changes, now: UtcMs) -> Result<(
     }
     let text = "INSERT INTO stock_orders VALUES (?1, ?2, ?3, ?4, ?5, ?6)
                 ON CONFLICT (order_id, listing_id) DO UPDATE SET is_returned = excluded.is_returned";
-    for (order, listing, line) in &changes.orders {
-        let row = params![order, listing, line.quantity, line.stock.0, line.stock.1, line.is_returned];
+    for KeyedOrderLine { order_id, listing_id, line } in &changes.orders {
+        let stock = line.stock;
+        let row = params![order_id, listing_id, line.quantity, stock.before, stock.after, line.is_returned];
         connection.prepare_cached(text)?.execute(row)?;
     }
     Ok(())
 }
 
-/// There is no other writer, so what is read here still holds when it is written.
-fn sums(connection: &Connection, changes: &Changes) -> Result<()> {
+/// There is no other writer, so a row read here cannot change before it is written.
+fn stats(connection: &Connection, changes: &Changes) -> Result<()> {
     let text = "INSERT OR REPLACE INTO storefront_stats VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-    for (storefront, moved) in &changes.stats {
-        let stats = rows::stats(connection, *storefront)? + *moved;
+    for (storefront, difference) in &changes.stats {
+        let stats = rows::stats(connection, *storefront)? + *difference;
         connection.prepare_cached(text)?.execute(params![
             storefront,
             stats.total,
@@ -157,8 +159,8 @@ fn sums(connection: &Connection, changes: &Changes) -> Result<()> {
     }
     let text = "INSERT INTO category_counts VALUES (?1, ?2, ?3)
                 ON CONFLICT (category_id, status) DO UPDATE SET listings = listings + excluded.listings";
-    for ((category, status), moved) in &changes.counts {
-        connection.prepare_cached(text)?.execute(params![category, status.word(), moved])?;
+    for ((category, status), difference) in &changes.counts {
+        connection.prepare_cached(text)?.execute(params![category, status.as_str(), difference])?;
     }
     Ok(())
 }

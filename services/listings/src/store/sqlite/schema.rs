@@ -1,10 +1,10 @@
-//! The schema: forward only, one step a version.
+//! The schema in SQLite: forward migrations only, one for each version.
 
-/// Each entry brings the schema from its place to the next. Entries are never changed, only added.
+/// Each entry migrates the schema from its index to the next version. Entries are never changed, only added.
 ///
-/// Amounts are hundredths and times UTC milliseconds. `listing_words` has an entry for each word of each listing that
-/// searches find, with what they filter by beside it, in the order in which they are shown: finding a page and
-/// counting all of it touch no listing. `storefront_stats` and `category_counts` are kept by every write.
+/// Amounts are hundredths and times UTC milliseconds. `listing_words` has an entry for each word of each searchable
+/// listing, with the columns that searches filter by, in the order of results: finding and counting a page reads no row
+/// of `listings`. Every write updates `storefront_stats` and `category_counts`.
 pub(super) const MIGRATIONS: [&str; 2] = [
     "
     CREATE TABLE categories (

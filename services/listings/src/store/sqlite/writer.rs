@@ -1,48 +1,53 @@
-//! The one thread that writes. It takes what has come in, runs it in one transaction, commits, makes the cache forget,
-//! then answers all.
+//! The writer thread. It takes all queued writes as a group, runs them in one transaction, commits, invalidates the
+//! cache and then answers the callers.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+
+use kit::clock::UtcMs;
+use kit::sqlite::OpenError;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::{rows, save};
 use crate::cache::Cache;
 use crate::store::StoreError;
-use crate::store::command::{Command, answer, decide, refuse};
-use crate::store::counted::Counted;
-use crate::write::{Changes, Held, Needs};
-use kit::clock::UtcMs;
-use kit::sqlite::OpenError;
-use rusqlite::{Connection, Transaction, TransactionBehavior};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::JoinHandle;
-use std::time::Instant;
+use crate::store::queued_write::{QueuedWrite, decide, fail_all, reply_all};
+use crate::store::writer_metrics::{GroupStart, WriterMetrics};
+use crate::write::{Changes, LoadedRows, NewIds, RequiredRows};
 
-/// Writes in one transaction at most: bounds what one failure takes with it, and how long the first one waits.
+/// Writes in one transaction at most; it bounds the writes that fail together and the wait of the first.
 const MAX_GROUP: usize = 2_048;
 
-/// What the thread is sent.
-pub(super) enum Message {
-    Command(Box<Command>),
+/// A message to the thread.
+pub(super) enum WriterMessage {
+    Write(Box<QueuedWrite>),
     Close,
 }
 
 pub(super) struct Writer {
     connection: Connection,
     cache: Cache,
-    counted: Counted,
-    /// The last ids that were given to a listing and to an image.
-    last: (i64, i64),
+    metrics: WriterMetrics,
+    last_listing_id: i64,
+    last_image_id: i64,
 }
 
 impl Writer {
-    pub(super) fn new(connection: Connection, cache: Cache, counted: Counted) -> Result<Self, OpenError> {
-        let last = |table: &str| {
+    pub(super) fn new(
+        connection: Connection,
+        cache: Cache,
+        metrics: WriterMetrics,
+    ) -> Result<Self, OpenError> {
+        let last_id = |table: &str| {
             let text = format!("SELECT coalesce(max(id), 0) FROM {table}");
             connection.query_row(&text, [], |row| row.get(0))
         };
-        let last = (last("listings")?, last("listing_images")?);
-        Ok(Self { connection, cache, counted, last })
+        let (last_listing_id, last_image_id) = (last_id("listings")?, last_id("listing_images")?);
+        Ok(Self { connection, cache, metrics, last_listing_id, last_image_id })
     }
 
-    /// The channel is not bounded itself: what enters it holds a place in a limit of its caller.
-    pub(super) fn start(mut self) -> Result<(Sender<Message>, JoinHandle<()>), OpenError> {
+    /// The channel is unbounded; each message in it has a permit of the limit on queued writes.
+    pub(super) fn start(mut self) -> Result<(Sender<WriterMessage>, JoinHandle<()>), OpenError> {
         let (sender, messages) = channel();
         let thread = std::thread::Builder::new().name("store-writer".to_owned());
         let handle = thread
@@ -51,16 +56,16 @@ impl Writer {
         Ok((sender, handle))
     }
 
-    fn run(&mut self, messages: &Receiver<Message>) {
+    fn run(&mut self, messages: &Receiver<WriterMessage>) {
         while let Ok(first) = messages.recv() {
             let mut group = Vec::new();
             let mut is_last = false;
-            let mut take = |message| match message {
-                Message::Command(command) => group.push(*command),
-                Message::Close => is_last = true,
+            let mut collect = |message| match message {
+                WriterMessage::Write(queued) => group.push(*queued),
+                WriterMessage::Close => is_last = true,
             };
-            take(first);
-            messages.try_iter().take(MAX_GROUP - 1).for_each(take);
+            collect(first);
+            messages.try_iter().take(MAX_GROUP - 1).for_each(collect);
             self.commit(group);
             if is_last {
                 return;
@@ -68,63 +73,65 @@ impl Writer {
         }
     }
 
-    /// Runs a group in one transaction and answers everyone.
-    fn commit(&mut self, group: Vec<Command>) {
+    /// Runs a group in one transaction and answers its callers.
+    fn commit(&mut self, group: Vec<QueuedWrite>) {
         if group.is_empty() {
             return;
         }
-        let began = (group.len(), Instant::now());
+        let start = GroupStart::now(group.len());
         let now = UtcMs::now();
-        let held = match self.load(&group) {
-            Ok(held) => held,
-            Err(error) => return self.fail(group, (&error, began)),
+        let loaded = match self.load(&group) {
+            Ok(loaded) => loaded,
+            Err(error) => return self.fail(group, &error, start),
         };
-        let decided = decide(&group, held, now);
+        let decided = decide(&group, loaded, now);
         if decided.changes.is_empty() {
-            return answer(group, decided.outcomes);
+            return reply_all(group, decided.outcomes);
         }
         match self.write(&decided.changes, now) {
             Ok(()) => {
-                self.cache.forget_here(&decided.changes.touched);
-                self.counted.group(began, Some(&decided.changes));
-                answer(group, decided.outcomes);
+                self.cache.invalidate_local(&decided.changes.invalidated);
+                self.metrics.count(start, Some(&decided.changes));
+                reply_all(group, decided.outcomes);
             }
-            Err(error) => self.fail(group, (&error, began)),
+            Err(error) => self.fail(group, &error, start),
         }
     }
 
-    fn fail(&self, group: Vec<Command>, (error, began): (&rusqlite::Error, (usize, Instant))) {
-        tracing::error!(%error, writes = began.0, "a group was rolled back");
-        self.counted.group(began, None);
-        refuse(group, &StoreError::Failed(error.to_string().into()));
+    fn fail(&self, group: Vec<QueuedWrite>, error: &rusqlite::Error, start: GroupStart) {
+        tracing::error!(%error, writes = start.writes, "a group of writes was rolled back");
+        self.metrics.count(start, None);
+        fail_all(group, &StoreError::Failed(error.to_string().into()));
     }
 
-    /// There is no other writer, so what is read before the transaction still holds inside it.
-    fn load(&mut self, group: &[Command]) -> rusqlite::Result<Held> {
-        let needs = Needs::of(group.iter().map(|command| &command.write));
-        let ids: Vec<i64> = needs.listings.iter().copied().collect();
-        let new = |last: &mut i64, count: usize| {
+    /// There is no other writer, so rows read before the transaction cannot change until it begins.
+    fn load(&mut self, group: &[QueuedWrite]) -> rusqlite::Result<LoadedRows> {
+        let required = RequiredRows::of(group.iter().map(|queued| &queued.write));
+        let ids: Vec<i64> = required.listings.iter().copied().collect();
+        let reserve = |last: &mut i64, count: usize| {
             let first = *last + 1;
             *last += count as i64;
             (first..=*last).collect()
         };
-        let new_ids = new(&mut self.last.0, needs.new_listings);
-        let new_image_ids = new(&mut self.last.1, needs.new_images);
-        let mut held = Held::new(rows::listings(&self.connection, &ids)?, new_ids, new_image_ids);
-        for mark in needs.marks {
-            if rows::is_favorite(&self.connection, mark.0, mark.1)? {
-                held.add_mark(mark);
+        let new_ids = NewIds {
+            listings: reserve(&mut self.last_listing_id, required.new_listings),
+            images: reserve(&mut self.last_image_id, required.new_images),
+        };
+        let mut loaded = LoadedRows::new(rows::listings(&self.connection, &ids)?, new_ids);
+        for favorite in required.favorites {
+            if rows::is_favorite(&self.connection, favorite)? {
+                loaded.add_favorite(favorite);
             }
         }
-        for order in needs.orders {
+        for order in required.orders {
             for line in rows::order(&self.connection, &order)? {
-                held.add_order_line(order.clone(), line);
+                loaded.add_order_line(line);
             }
         }
-        Ok(held)
+        Ok(loaded)
     }
 
-    /// All of the changes, or none.
+    /// Persists all of the changes or none.
     fn write(&self, changes: &Changes, now: UtcMs) -> rusqlite::Result<()> {
         let transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         save::save(&self.connection, changes, now)?;

@@ -1,38 +1,39 @@
-//! A table that somebody holds, so that whatever asks for it waits for as long as a test needs.
+//! A table lock held by a test, so that statements on the table wait.
 
-use crate::home::Home;
 use tokio::task::JoinHandle;
 use tokio_postgres::{Client, Config, NoTls};
 
-/// Nobody else can use the table until this is let go.
-pub(crate) struct Locked {
+use crate::test_store::TestStore;
+
+/// An exclusive lock on a table, until it is released.
+pub(crate) struct TableLock {
     client: Client,
     driver: JoinHandle<()>,
 }
 
-impl Locked {
-    pub(crate) async fn hold(home: &Home, table: &str) -> Self {
-        let env = home.env();
-        let told = |name: &str| &*env.iter().find(|(key, _)| *key == name).unwrap().1;
+impl TableLock {
+    pub(crate) async fn acquire(store: &TestStore, table: &str) -> Self {
+        let env = store.env();
+        let variable = |name: &str| &*env.iter().find(|(key, _)| *key == name).unwrap().1;
         let mut config = Config::new();
-        config.host(told("DB_HOST")).port(told("DB_PORT").parse().unwrap());
-        config.user(told("DB_USER")).dbname(told("DB_NAME"));
+        config.host(variable("DB_HOST")).port(variable("DB_PORT").parse().unwrap());
+        config.user(variable("DB_USER")).dbname(variable("DB_NAME"));
         let (client, connection) = config.connect(NoTls).await.unwrap();
         let driver = tokio::spawn(async move { connection.await.unwrap() });
         client.batch_execute(&format!("BEGIN; LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")).await.unwrap();
         Self { client, driver }
     }
 
-    pub(crate) async fn let_go(self) {
+    pub(crate) async fn release(self) {
         self.client.batch_execute("ROLLBACK").await.unwrap();
         drop(self.client);
         self.driver.await.unwrap();
     }
 }
 
-/// How many statements wait for a lock.
-pub(crate) fn waiting(home: &Home) -> i64 {
-    home.count(
+/// The number of statements that wait for a lock.
+pub(crate) fn waiting(store: &TestStore) -> i64 {
+    store.count(
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
     )
 }

@@ -1,6 +1,5 @@
-//! What is there besides the rpcs: both names, reflection, health, deadlines, metrics.
+//! Interfaces beside the rpcs: both service names, reflection, health, metrics.
 
-use crate::support::{Server, a_product, connect};
 use axum::http::uri::PathAndQuery;
 use hyper::StatusCode;
 use listings::proto::{GetListingRequest, GetListingResponse};
@@ -8,8 +7,10 @@ use tonic::client::Grpc;
 use tonic::{Code, Request};
 use tonic_reflection::pb::{v1, v1alpha};
 
+use crate::support::{Server, a_product, connect};
+
 #[tokio::test]
-async fn older_clients_are_answered_under_their_own_name() {
+async fn older_clients_are_served_under_the_older_name() {
     let server = Server::start().await;
     let made = server.client().await.create(a_product()).await;
     for package in ["listingssvc.v1", "listings.v1"] {
@@ -29,7 +30,7 @@ async fn older_clients_are_answered_under_their_own_name() {
 }
 
 #[tokio::test]
-async fn both_versions_of_reflection_show_both_names() {
+async fn both_versions_of_reflection_list_both_names() {
     let server = Server::start().await;
     let channel = connect(server.running.addresses.grpc).await;
     let expect = ["grpc.health.v1.Health", "listings.v1.ListingsService", "listingssvc.v1.ListingsService"];
@@ -38,7 +39,7 @@ async fn both_versions_of_reflection_show_both_names() {
         message_request: Some(v1::server_reflection_request::MessageRequest::ListServices(String::new())),
         ..Default::default()
     };
-    let requests = tokio_stream(request);
+    let requests = stream_of(request);
     let mut answers = client.server_reflection_info(requests).await.unwrap().into_inner();
     let answer = answers.message().await.unwrap().unwrap().message_response.unwrap();
     let v1::server_reflection_response::MessageResponse::ListServicesResponse(listed) = answer else {
@@ -55,7 +56,7 @@ async fn both_versions_of_reflection_show_both_names() {
         )),
         ..Default::default()
     };
-    let mut answers = client.server_reflection_info(tokio_stream(request)).await.unwrap().into_inner();
+    let mut answers = client.server_reflection_info(stream_of(request)).await.unwrap().into_inner();
     let answer = answers.message().await.unwrap().unwrap().message_response.unwrap();
     assert!(
         matches!(answer, v1alpha::server_reflection_response::MessageResponse::FileDescriptorResponse(_)),
@@ -63,13 +64,13 @@ async fn both_versions_of_reflection_show_both_names() {
     );
 }
 
-/// One message, and no more.
-fn tokio_stream<T: Send + 'static>(one: T) -> impl tonic::IntoStreamingRequest<Message = T> {
+/// A stream of one message.
+fn stream_of<T: Send + 'static>(one: T) -> impl tonic::IntoStreamingRequest<Message = T> {
     tonic::codegen::tokio_stream::once(one)
 }
 
 #[tokio::test]
-async fn health_is_told_in_every_form() {
+async fn health_is_reported_on_every_path_and_over_grpc() {
     let server = Server::start().await;
     for path in
         ["/health", "/health/live", "/health/ready", "/health/startup", "/health/deep", "/healthz", "/readyz"]
@@ -82,8 +83,8 @@ async fn health_is_told_in_every_form() {
     let mut health =
         tonic_health::pb::health_client::HealthClient::new(connect(server.running.addresses.grpc).await);
     for service in ["", "listingssvc.v1.ListingsService", "listings.v1.ListingsService"] {
-        let asked = tonic_health::pb::HealthCheckRequest { service: service.to_owned() };
-        assert_eq!(health.check(asked).await.unwrap().into_inner().status, 1, "{service}");
+        let request = tonic_health::pb::HealthCheckRequest { service: service.to_owned() };
+        assert_eq!(health.check(request).await.unwrap().into_inner().status, 1, "{service}");
     }
 }
 

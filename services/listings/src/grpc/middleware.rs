@@ -1,0 +1,237 @@
+//! Wraps every rpc. From the outside in: its time limit, the caller, the rate limit and the limit of calls in progress;
+//! and counts the call. The older name is served by the same service under another path.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use http::Uri;
+use kit::grpc::{outcome, requested_timeout};
+use kit::metrics::{Metrics, seconds_histogram};
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::Histogram;
+use tonic::codegen::Service;
+use tonic::server::NamedService;
+use tonic::{Code, Status};
+
+use super::Admission;
+use super::methods::{METHODS, Method};
+use super::status::{OVERLOADED, SERVICE_REFUSAL_KEY, denied, rate_limited, refused};
+use crate::limiter::RateLimitDecision;
+use crate::proto::SERVICE_NAMES;
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct MethodLabel {
+    method: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CallLabels {
+    method: &'static str,
+    status: &'static str,
+}
+
+/// Counters of calls.
+#[derive(Debug, Clone, Default)]
+struct CallCounters {
+    calls: Family<CallLabels, Counter>,
+    timeouts: Family<MethodLabel, Counter>,
+    near_timeouts: Family<MethodLabel, Counter>,
+}
+
+/// An rpc with its metrics, resolved once at start.
+struct InstrumentedMethod {
+    method: Method,
+    uri: Uri,
+    succeeded: Counter,
+    seconds: Histogram,
+}
+
+pub(super) struct Middleware {
+    admission: Admission,
+    methods: HashMap<&'static str, InstrumentedMethod>,
+    counters: CallCounters,
+}
+
+impl Middleware {
+    pub(super) fn new(admission: Admission, metrics: &Metrics) -> Self {
+        let counters = CallCounters::default();
+        let seconds: Family<MethodLabel, Histogram, fn() -> Histogram> =
+            Family::new_with_constructor(seconds_histogram);
+        let registered = counters.clone();
+        metrics.register(|registry| {
+            registry.register("grpc_requests", "Calls answered, by method and status", registered.calls);
+            let help = "Duration of calls, by method";
+            registry.register("grpc_request_duration_seconds", help, seconds.clone());
+            registry.register("timeouts", "Calls ended by their deadline", registered.timeouts);
+            let help = "Calls that took more than 80 % of their time limit";
+            registry.register("near_timeouts", help, registered.near_timeouts);
+        });
+        let instrument = |method: &Method| {
+            let labels = CallLabels { method: method.name, status: "ok" };
+            let instrumented = InstrumentedMethod {
+                method: *method,
+                uri: Uri::from_static(method.path),
+                succeeded: counters.calls.get_or_create_owned(&labels),
+                seconds: seconds.get_or_create_owned(&MethodLabel { method: method.name }),
+            };
+            (method.name, instrumented)
+        };
+        Self { admission, methods: METHODS.iter().map(instrument).collect(), counters }
+    }
+
+    fn find(&self, path: &str) -> Option<&InstrumentedMethod> {
+        self.methods.get(path.rsplit_once('/')?.1)
+    }
+
+    /// Identifies the caller and admits or refuses the call.
+    async fn admit(&self, method: &Method, request: &mut InnerRequest) -> Result<kit::limit::Permit, Status> {
+        let caller = self.admission.identity.identify(request.headers()).await.map_err(denied)?;
+        let caller_key = self.admission.limiter.caller_key(method, &caller, request);
+        request.extensions_mut().insert(caller);
+        match self.admission.limiter.admit(method, &caller_key).await {
+            RateLimitDecision::Admitted => {}
+            RateLimitDecision::Refused(retry_after) => {
+                return Err(rate_limited("rate limit exceeded; retry later", retry_after));
+            }
+            RateLimitDecision::Unknown => {
+                return Err(refused(Code::Unavailable, "the rate limit cannot be checked now; retry later"));
+            }
+        }
+        self.admission.limit.enter().ok_or_else(|| refused(Code::ResourceExhausted, OVERLOADED))
+    }
+
+    fn count(&self, instrumented: &InstrumentedMethod, response: &Response, duration: Duration) {
+        let method = &instrumented.method;
+        instrumented.seconds.observe(duration.as_secs_f64());
+        match outcome(response) {
+            "ok" => drop(instrumented.succeeded.inc()),
+            status => {
+                let labels = CallLabels { method: method.name, status };
+                self.counters.calls.get_or_create(&labels).inc();
+            }
+        }
+        if duration > method.timeout.mul_f64(0.8) {
+            self.counters.near_timeouts.get_or_create(&MethodLabel { method: method.name }).inc();
+        }
+    }
+
+    fn timed_out(&self, method: &Method) -> Response {
+        self.counters.timeouts.get_or_create(&MethodLabel { method: method.name }).inc();
+        let message = "the deadline has passed; the operation may have been carried out";
+        refused(Code::DeadlineExceeded, message).into_http::<Body>()
+    }
+}
+
+/// Tonic reports a message that it cannot decode as an internal error, and one that is too large as out of range. Both
+/// are errors of the caller and become `INVALID_ARGUMENT`. Refusals of this service are marked and stay as they are.
+fn with_decoding_errors_as_invalid(response: Response) -> Response {
+    let headers = response.headers();
+    if headers.contains_key(SERVICE_REFUSAL_KEY) {
+        return response;
+    }
+    let invalid = |message| refused(Code::InvalidArgument, message).into_http::<Body>();
+    match headers.get(Status::GRPC_STATUS).map(|value| value.as_bytes()) {
+        Some(b"11") => invalid("the message is too large"),
+        Some(b"13") => invalid("the message cannot be decoded"),
+        _ => response,
+    }
+}
+
+/// The name under which a service is called.
+pub(super) trait ServiceName: Send + Sync + 'static {
+    const NAME: &'static str;
+}
+
+pub(super) struct CurrentName;
+pub(super) struct OlderName;
+
+impl ServiceName for CurrentName {
+    const NAME: &'static str = SERVICE_NAMES[0];
+}
+
+impl ServiceName for OlderName {
+    const NAME: &'static str = SERVICE_NAMES[1];
+}
+
+/// A service behind the middleware.
+pub(super) struct MiddlewareService<S, N> {
+    inner: S,
+    middleware: Arc<Middleware>,
+    name: PhantomData<fn() -> N>,
+}
+
+impl<S, N> MiddlewareService<S, N> {
+    pub(super) fn new(inner: S, middleware: Arc<Middleware>) -> Self {
+        Self { inner, middleware, name: PhantomData }
+    }
+}
+
+impl<S: Clone, N> Clone for MiddlewareService<S, N> {
+    fn clone(&self) -> Self {
+        Self::new(self.inner.clone(), Arc::clone(&self.middleware))
+    }
+}
+
+impl<S, N: ServiceName> NamedService for MiddlewareService<S, N> {
+    const NAME: &'static str = N::NAME;
+}
+
+type InnerRequest = http::Request<tonic::body::Body>;
+
+impl<S, N> Service<InnerRequest> for MiddlewareService<S, N>
+where
+    S: Service<InnerRequest, Response = http::Response<tonic::body::Body>, Error = Infallible>
+        + Clone
+        + Send
+        + 'static,
+    S::Future: Send,
+    N: ServiceName,
+{
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: InnerRequest) -> Self::Future {
+        let (mut inner, middleware) = (self.inner.clone(), Arc::clone(&self.middleware));
+        Box::pin(async move {
+            let started = Instant::now();
+            let mut request = request;
+            let Some(instrumented) = middleware.find(request.uri().path()) else {
+                return inner.call(request).await.map(IntoResponse::into_response);
+            };
+            let method = &instrumented.method;
+            let requested = requested_timeout(request.headers());
+            let timeout = requested.map_or(method.timeout, |requested| requested.min(method.timeout));
+            let call = async {
+                let _permit = match middleware.admit(method, &mut request).await {
+                    Ok(permit) => permit,
+                    Err(status) => return status.into_http::<Body>(),
+                };
+                #[cfg(feature = "faults")]
+                let _injected = kit::faults::inject().await;
+                *request.uri_mut() = instrumented.uri.clone();
+                match inner.call(request).await {
+                    Ok(response) => with_decoding_errors_as_invalid(response.into_response()),
+                    Err(never) => match never {},
+                }
+            };
+            let response = tokio::time::timeout(timeout, call).await;
+            let response = response.unwrap_or_else(|_elapsed| middleware.timed_out(method));
+            middleware.count(instrumented, &response, started.elapsed());
+            Ok(response)
+        })
+    }
+}

@@ -1,0 +1,53 @@
+//! A write in the queue of a writer.
+
+use kit::clock::UtcMs;
+use kit::limit::Permit;
+use tokio::sync::oneshot;
+
+use super::StoreError;
+use crate::write::{Changes, LoadedRows, Write, WriteOutcome, WriteRefusal};
+
+/// Why a write failed.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum WriteError {
+    /// The write was refused.
+    #[error(transparent)]
+    Refused(#[from] WriteRefusal),
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A write and the channel to its caller.
+pub(super) struct QueuedWrite {
+    pub(super) write: Write,
+    pub(super) reply: oneshot::Sender<Result<WriteOutcome, WriteError>>,
+    /// Released when the write is answered, also after its caller has disconnected.
+    pub(super) _permit: Permit,
+}
+
+/// The decisions on a group of writes, before they are persisted.
+pub(super) struct DecidedGroup {
+    pub(super) changes: Changes,
+    pub(super) outcomes: Vec<Result<WriteOutcome, WriteRefusal>>,
+}
+
+/// Decides the writes in order, each on the rows as the previous writes left them.
+pub(super) fn decide(group: &[QueuedWrite], mut loaded: LoadedRows, now: UtcMs) -> DecidedGroup {
+    let outcomes = group.iter().map(|queued| queued.write.apply(&mut loaded, now)).collect();
+    DecidedGroup { changes: Changes::of(loaded), outcomes }
+}
+
+/// Sends every caller its outcome; callers that have disconnected are skipped.
+pub(super) fn reply_all(group: Vec<QueuedWrite>, outcomes: Vec<Result<WriteOutcome, WriteRefusal>>) {
+    for (queued, outcome) in group.into_iter().zip(outcomes) {
+        let _caller_gone = queued.reply.send(outcome.map_err(WriteError::from));
+    }
+}
+
+/// Sends every caller the error; nothing of the group was persisted.
+pub(super) fn fail_all(group: Vec<QueuedWrite>, error: &StoreError) {
+    for queued in group {
+        let _caller_gone = queued.reply.send(Err(error.clone().into()));
+    }
+}
