@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use evidence::Instant;
 use workload::schedule::{Schedule, Segment};
-use workload::timetable::Timetable;
+use workload::timetable::{ArrivalSpacing, Timetable};
 
 use crate::program::Program;
 use crate::vu_slots::VuSlots;
@@ -43,8 +43,9 @@ impl Source {
             Some(seats) => Kind::Closed(seats),
             None => {
                 let schedule = Schedule::new(&scenario.executor).expect("what is not closed is open");
-                let chance = (scenario.arrivals, program.seed, place);
-                Kind::Open(Timetable::along(schedule, chance, segment))
+                let (arrivals, seed) = (scenario.arrivals, program.seed);
+                let spacing = ArrivalSpacing { arrivals, seed, scenario: place.into() };
+                Kind::Open(Timetable::along(schedule, spacing, segment))
             }
         };
         let end = start + scenario.executor.duration();

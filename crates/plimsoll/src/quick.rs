@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use archive::Stored;
-use workload::adhoc::{GrpcAdhoc, HttpAdhoc, Pace, Sources, StreamLine, grpc, http};
+use workload::adhoc::{AdhocGrpc, AdhocHttp, AdhocStream, Pace, Sources, grpc, http};
 use workload::model::{ProcessRef, Workload};
 use workload::plan::LoadedPlan;
 use workload::{Arrivals, Connecting, Executor, Phase};
@@ -93,7 +93,7 @@ fn of_address(target: &str, (rate, length): (f64, Duration)) -> Outcome<LoadedPl
     if !(target.starts_with("http://") || target.starts_with("https://")) {
         return of_grpc(target, pace);
     }
-    let line = HttpAdhoc {
+    let line = AdhocHttp {
         url: target.to_owned(),
         method: None,
         headers: Vec::new(),
@@ -116,11 +116,11 @@ fn of_grpc(target: &str, pace: Pace) -> Outcome<LoadedPlan> {
     };
     let (place, method) = rest.split_once('/').unwrap_or((rest, ""));
     let is_health = method.is_empty();
-    let line = GrpcAdhoc {
+    let line = AdhocGrpc {
         address: if is_secure { format!("https://{place}") } else { place.to_owned() },
         method: if is_health { health::CHECK.to_owned() } else { method.to_owned() },
         messages: Vec::new(),
-        stream: StreamLine::default(),
+        stream: AdhocStream::default(),
         metadata: Vec::new(),
         // It is known without asking, and by servers that do not tell what they serve.
         proto: if is_health { vec![health::FILE.into()] } else { Vec::new() },

@@ -84,7 +84,7 @@ impl Via {
         let Some(proxy) = proxy else { return Via::Nobody };
         match is_relayed {
             true => Via::Relay { authorization: proxy.authorization() },
-            false => Via::Tunnel(proxy.tunnel_request((host, port)).into_bytes().into()),
+            false => Via::Tunnel(proxy.tunnel_request(host, port).into_bytes().into()),
         }
     }
 }

@@ -118,7 +118,7 @@ fn asked_by_second(scenario: &Scenario, span: &Span) -> Vec<f64> {
         (_, _, None) => 0.0,
         _ if at >= end => 0.0,
         (Some(schedule), _, Some(into)) => schedule.rate_at(into),
-        (_, Some(ramp), Some(into)) => f64::from(ramp.wanted_at(into)),
+        (_, Some(ramp), Some(into)) => f64::from(ramp.vus_at(into)),
         _ => scenario.executor.peak_vus().map_or(0.0, f64::from),
     };
     let middle = |second: u32| Duration::from_millis(u64::from(second) * 1_000 + 500);
