@@ -60,7 +60,7 @@ pub struct AdhocList {
 /// The plan of an ad-hoc run of a list. Unless the load is given, each request is sent once.
 ///
 /// # Errors
-/// [`AdhocError`] if the options are invalid, or for the first error in the list, with its adhoc.
+/// [`AdhocError`] if the options are invalid, or for the first error in the list, with its line.
 pub fn list(adhoc: &AdhocList, sources: Sources<'_>) -> Result<LoadedPlan, AdhocError> {
     let requests = parse(&adhoc.list, &adhoc.name).map_err(|error| AdhocError(error.to_string()))?;
     let once = Pace { requests: Some(requests.len() as u64), ..adhoc.pace };
