@@ -1,10 +1,9 @@
 //! Connection settings and encodings from users and targets: proxies, content codings, server reflection.
 
 use wire::coding::decode;
-use workload::connection::Scheme;
+use workload::address::{Origin, Scheme, authority_of};
 use workload::message::Schemas;
-use workload::message::reflection::Inquiry;
-use workload::plan::authority_of;
+use workload::message::reflection::ReflectionSession;
 use workload::proxy::{Proxy, from_environment};
 
 use crate::Target;
@@ -40,12 +39,12 @@ pub(crate) const PROXY: Target = Target {
             "no_proxy" => Some(exempt.to_owned()),
             _ => None,
         };
-        let named = from_environment((Scheme::Http, &host, port), &env);
+        let named = from_environment(&Origin { scheme: Scheme::Http, host, port }, &env);
         match (Proxy::parse(proxy), named) {
             (Ok(parsed), named) => {
                 assert!(named.is_ok_and(|named| named.is_none_or(|named| named == parsed)));
                 // The user's name and password are encoded in base64 and must not be shown in any other form.
-                let request = parsed.tunnel_request(("h", 1));
+                let request = parsed.tunnel_request("h", 1);
                 let lines = 3 + usize::from(parsed.user.is_some());
                 assert_eq!(request.matches("\r\n").count(), lines, "a proxy URL adds lines to the request");
                 assert!(request.is_ascii() && !format!("{:?}", parsed.user).contains(SECRET));
@@ -115,17 +114,17 @@ pub(crate) const REFLECTION: Target = Target {
     ],
     words: &[b"\0\x02\x22\0", b"\x0a\x07a.proto", b"\x1a\x07b.proto", b".a.M", b"\xff\xff\xff\xff\x0f", b"\x3a\0"],
     run: |input| {
-        let mut inquiry = Inquiry::new(["a.S".to_owned()]);
+        let mut session = ReflectionSession::new(["a.S".to_owned()]);
         let mut rest = input;
         while let [high, low, tail @ ..] = rest {
             let (message, after) = tail.split_at(tail.len().min(usize::from(u16::from_be_bytes([*high, *low]))));
-            assert_eq!(inquiry.questions().len(), inquiry.unanswered());
-            if inquiry.answer(message).is_err() {
+            assert_eq!(session.requests().len(), session.unanswered());
+            if session.receive(message).is_err() {
                 return false;
             }
             rest = after;
         }
-        let Ok(set) = inquiry.finish() else { return false };
+        let Ok(set) = session.finish() else { return false };
         let mut schemas = Schemas::default();
         if schemas.add_set("t", &set).is_err() {
             return false;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use workload::Connecting;
-use workload::adhoc::{ListAdhoc, Pace, Sources, list};
+use workload::adhoc::{AdhocList, Pace, Sources, list};
 use workload::data::Table;
 use workload::message::Schemas;
 use workload::plan::{Files, Overrides, load};
@@ -178,7 +178,7 @@ pub(crate) const LIST: Target = Target {
     ],
     run: |input| {
         let second = Duration::from_secs(1);
-        let adhoc = ListAdhoc {
+        let adhoc = AdhocList {
             name: "list".to_owned(),
             list: input.to_vec(),
             headers: Vec::new(),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use evidence::Instant;
 use workload::schedule::{Schedule, Segment};
-use workload::timetable::Timetable;
+use workload::timetable::{ArrivalSpacing, Timetable};
 
 use crate::index::{ScenarioIndex, VuSlotIndex};
 use crate::program::Program;
@@ -35,8 +35,9 @@ impl ArrivalSource {
             Some(slots) => LoadModel::Closed(slots),
             None => {
                 let schedule = Schedule::new(&described.executor).expect("what is not closed is open");
-                let chance = (described.arrivals, program.workload.seed, scenario.0);
-                LoadModel::Open(Timetable::along(schedule, chance, segment))
+                let (arrivals, seed) = (described.arrivals, program.workload.seed);
+                let spacing = ArrivalSpacing { arrivals, seed, scenario: scenario.0.into() };
+                LoadModel::Open(Timetable::along(schedule, spacing, segment))
             }
         };
         let end = start + described.executor.duration();

@@ -1,7 +1,7 @@
 //! `plimsoll grpc`: an ad-hoc run of one gRPC method.
 
 use workload::Connecting;
-use workload::adhoc::{GrpcAdhoc, StreamLine, grpc as plan_of};
+use workload::adhoc::{AdhocGrpc, AdhocStream, grpc as plan_of};
 
 use crate::adhoc;
 use crate::arguments::GrpcArguments;
@@ -11,11 +11,11 @@ use crate::signals::Listener;
 pub(crate) fn grpc(arguments: &GrpcArguments) -> Outcome<u8> {
     let listener = Listener::start()?;
     let call = &arguments.call;
-    let request = GrpcAdhoc {
+    let request = AdhocGrpc {
         address: arguments.address.clone(),
         method: arguments.method.clone(),
         messages: call.data.clone(),
-        stream: StreamLine { repeat: call.repeat, every: call.every, cancel_after: call.cancel_after },
+        stream: AdhocStream { repeat: call.repeat, every: call.every, cancel_after: call.cancel_after },
         metadata: call.headers.clone(),
         proto: call.proto.clone(),
         connecting: Connecting {

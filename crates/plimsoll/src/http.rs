@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use workload::adhoc::{
-    Body, DEFAULT_USERS, HttpAdhoc, ListAdhoc, basic_auth, http as plan_of, list as plan_of_list,
+    AdhocHttp, AdhocList, Body, DEFAULT_USERS, basic_auth, http as plan_of, list as plan_of_list,
 };
 use workload::target_list::MAX_BYTES;
 use workload::{Connecting, HttpVersion, Reuse, Template};
@@ -27,7 +27,7 @@ pub(crate) fn http(arguments: &HttpArguments) -> Outcome<u8> {
         Some(path) => {
             let (name, list) = read_list(path)?;
             plan_of_list(
-                &ListAdhoc { name, list, headers, body, redirects, connecting, timeout, seed, pace },
+                &AdhocList { name, list, headers, body, redirects, connecting, timeout, seed, pace },
                 adhoc::SOURCES,
             )
         }
@@ -35,7 +35,7 @@ pub(crate) fn http(arguments: &HttpArguments) -> Outcome<u8> {
             let url = arguments.url.clone().unwrap_or_default();
             let method = arguments.request.method.clone();
             plan_of(
-                &HttpAdhoc { url, method, headers, body, redirects, connecting, timeout, seed, pace },
+                &AdhocHttp { url, method, headers, body, redirects, connecting, timeout, seed, pace },
                 adhoc::SOURCES,
             )
         }

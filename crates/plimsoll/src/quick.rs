@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use archive::Stored;
-use workload::adhoc::{GrpcAdhoc, HttpAdhoc, Pace, Sources, StreamLine, grpc, http};
+use workload::adhoc::{AdhocGrpc, AdhocHttp, AdhocStream, Pace, Sources, grpc, http};
 use workload::model::{ProcessRef, Workload};
 use workload::plan::LoadedPlan;
 use workload::{Arrivals, Connecting, Executor, Phase};
@@ -100,7 +100,7 @@ fn from_address(target: &str, probe: Probe) -> Outcome<LoadedPlan> {
     if !(target.starts_with("http://") || target.starts_with("https://")) {
         return from_grpc_address(target, pace);
     }
-    let request = HttpAdhoc {
+    let request = AdhocHttp {
         url: target.to_owned(),
         method: None,
         headers: Vec::new(),
@@ -123,11 +123,11 @@ fn from_grpc_address(target: &str, pace: Pace) -> Outcome<LoadedPlan> {
     };
     let (authority, method) = rest.split_once('/').unwrap_or((rest, ""));
     let is_health = method.is_empty();
-    let call = GrpcAdhoc {
+    let call = AdhocGrpc {
         address: if is_secure { format!("https://{authority}") } else { authority.to_owned() },
         method: if is_health { health::CHECK.to_owned() } else { method.to_owned() },
         messages: Vec::new(),
-        stream: StreamLine::default(),
+        stream: AdhocStream::default(),
         metadata: Vec::new(),
         // The health service is described here, for servers without reflection.
         proto: if is_health { vec![health::FILE.into()] } else { Vec::new() },

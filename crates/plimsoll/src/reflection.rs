@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow, bail, ensure};
 use engine::Program;
 use evidence::GrpcCode;
 use wire::grpc::{Deframer, frame_message};
-use workload::message::reflection::{Inquiry, PATHS};
+use workload::message::reflection::{PATHS, ReflectionSession};
 use workload::model::{GrpcOrigin, Target};
 use workload::plan::LoadedPlan;
 
@@ -62,15 +62,15 @@ fn query(
     path: &str,
     services: BTreeSet<String>,
 ) -> anyhow::Result<Option<Vec<u8>>> {
-    let mut inquiry = Inquiry::new(services);
+    let mut session = ReflectionSession::new(services);
     let authority = grpc.authority();
     for _ in 0..MAX_ROUNDS {
-        let questions = inquiry.questions();
-        if questions.is_empty() {
-            return Ok(Some(inquiry.finish()?));
+        let requests = session.requests();
+        if requests.is_empty() {
+            return Ok(Some(session.finish()?));
         }
         let mut body = Vec::new();
-        questions.iter().for_each(|question| frame_message(&mut body, question));
+        requests.iter().for_each(|request| frame_message(&mut body, request));
         let call = Call { path, body: &body, limit: ROUND_LIMIT, keep_bytes: MAX_ANSWER_BYTES };
         let answer = prober
             .call(Origin { scheme: grpc.scheme, authority: &authority }, &call)
@@ -78,16 +78,16 @@ fn query(
         let mut messages = Vec::new();
         Deframer::default().push(&answer.body, |framed| messages.push(framed.payload().to_vec()))?;
         ensure!(
-            messages.len() <= questions.len(),
+            messages.len() <= requests.len(),
             "its reflection sends more answers than there were queries"
         );
-        messages.iter().try_for_each(|message| inquiry.answer(message))?;
+        messages.iter().try_for_each(|message| session.receive(message))?;
         match answer.code() {
             Some(GrpcCode::OK) => {
-                ensure!(inquiry.unanswered() == 0, "its reflection does not answer every query");
+                ensure!(session.unanswered() == 0, "its reflection does not answer every query");
             }
             Some(GrpcCode::UNIMPLEMENTED) if messages.is_empty() => return Ok(None),
-            Some(code) if inquiry.unanswered() > 0 => inquiry.broke_off(&code.to_string()),
+            Some(code) if session.unanswered() > 0 => session.call_ended(&code.to_string()),
             Some(code) => bail!("its reflection answers {code}"),
             None => bail!("its reflection answers without a status"),
         }

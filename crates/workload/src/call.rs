@@ -1,35 +1,38 @@
-//! What a gRPC step says besides its method and first message: how it streams, and how long it may take.
+//! Options of a gRPC call besides its method and first message: streaming, deadline, compression.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// How a call goes on after its first message. The default is that of a unary call: that message and no more.
+/// The most messages that one call may send.
+pub(crate) const MAX_MESSAGES: u64 = 1_000_000;
+
+/// Options of a call. The default is a unary call: one message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CallOptions {
-    /// Messages that are sent after the first, in turn.
+    /// Messages that are sent after the first, in order.
     pub then: Vec<Value>,
     /// How many times all messages are sent.
     pub repeat: u32,
-    /// Pause from one message that is sent to the next, counted from when the call is due.
+    /// Interval between sent messages, counted from the call's due instant.
     pub every: Duration,
-    /// When a stream of responses that may never end has lasted long enough.
+    /// When a stream of responses is cancelled; none: it is read to its end.
     pub cancel_after: Option<CancelAfter>,
-    /// How long the server is told it may take (`grpc-timeout`); none: it is not told.
+    /// The deadline that is sent to the server (`grpc-timeout`), if any.
     pub deadline: Option<Duration>,
     /// Whether messages are sent compressed (gzip).
     pub compress: bool,
 }
 
-/// When a stream of responses has lasted long enough. The call is then cancelled, and that is no failure.
+/// When a stream of responses is cancelled. Such a call has not failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CancelAfter {
-    /// When this many messages have come.
+    /// After this many received messages.
     Messages(u64),
-    /// This long after the call was due.
+    /// This long after the call's due instant.
     Time(Duration),
 }
 
@@ -47,7 +50,7 @@ impl Default for CallOptions {
 }
 
 impl CallOptions {
-    /// How many messages are sent in all.
+    /// How many messages are sent in total.
     pub fn messages(&self) -> u64 {
         (self.then.len() as u64 + 1) * u64::from(self.repeat)
     }

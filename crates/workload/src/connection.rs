@@ -1,44 +1,16 @@
-//! How a target is connected to: as which protocol, under TLS or not, over how many connections, and where.
+//! How connections to a target are made: HTTP version, TLS, number of connections, addresses.
 
 use core::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::address::Scheme;
 use crate::proxy::Proxy;
 
-/// Whether what is said goes under TLS.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Scheme {
-    /// Cleartext.
-    #[default]
-    Http,
-    /// Under TLS.
-    Https,
-}
-
-impl Scheme {
-    /// As a URL begins with it, without `://`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Scheme::Http => "http",
-            Scheme::Https => "https",
-        }
-    }
-
-    /// The port of a URL that names none.
-    pub fn default_port(self) -> u16 {
-        match self {
-            Scheme::Http => 80,
-            Scheme::Https => 443,
-        }
-    }
-}
-
-/// Which version of HTTP an HTTP target is spoken to in.
+/// Which version of HTTP is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum HttpVersion {
-    /// Under TLS what is agreed on by ALPN, in cleartext HTTP/1.1.
+    /// Under TLS the version that ALPN selects, in cleartext HTTP/1.1.
     #[default]
     #[serde(rename = "auto")]
     Auto,
@@ -50,11 +22,11 @@ pub enum HttpVersion {
     Http2,
 }
 
-/// For how long a connection is used.
+/// How long a connection is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reuse {
-    /// As long as the peer keeps it open, by every virtual user in turn.
+    /// Until the peer closes it, by all virtual users in turn.
     #[default]
     Always,
     /// For one request.
@@ -63,75 +35,94 @@ pub enum Reuse {
     Iteration,
 }
 
-/// Which of the addresses of a name are used.
+/// Which of a name's addresses are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Dns {
     /// All, one connection after another.
     #[default]
     Spread,
-    /// The first that answers, in the system's order.
+    /// The first that accepts a connection, in the system's order.
     First,
 }
 
-/// Which kind of addresses is used.
+/// Which IP version is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum IpVersion {
     /// Either.
     #[default]
     #[serde(rename = "any")]
     Any,
-    /// IPv4 alone.
+    /// IPv4 only.
     #[serde(rename = "4")]
     V4,
-    /// IPv6 alone.
+    /// IPv6 only.
     #[serde(rename = "6")]
     V6,
 }
 
-/// Whom to trust under TLS, and who we are. Paths are relative to the plan's folder; what is in the files is
-/// kept out of the workload.
+/// Trusted authorities and the client's certificate under TLS. Paths are relative to the plan's folder; the files'
+/// contents are not part of the workload.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TlsSettings {
-    /// The authorities that are trusted instead of the system's: a file of PEM certificates.
+    /// A file of PEM certificates: the authorities that are trusted instead of the system's.
     pub ca: Option<String>,
-    /// The certificate we show: a file of PEM certificates, ours first.
+    /// A file of PEM certificates: the client's own first.
     pub cert: Option<String>,
-    /// Its private key: a PEM file.
+    /// A PEM file: the private key of the client's certificate.
     pub key: Option<String>,
-    /// Whether any certificate will do.
+    /// Whether any server certificate is accepted.
     pub insecure: bool,
 }
 
-/// How a target is connected to. The default is what most targets need.
+/// The contents of the files that `[targets.NAME.tls]` names. One of them is a private key: `Debug` shows sizes only.
+#[derive(Clone, Default)]
+pub struct TlsFiles {
+    /// Trusted authorities, PEM.
+    pub ca: Option<Vec<u8>>,
+    /// The client's certificates, PEM.
+    pub cert: Option<Vec<u8>>,
+    /// The client's private key, PEM.
+    pub key: Option<Vec<u8>>,
+}
+
+impl std::fmt::Debug for TlsFiles {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let size = |file: &Option<Vec<u8>>| file.as_ref().map(Vec::len);
+        let (ca, cert, key) = (size(&self.ca), size(&self.cert), size(&self.key));
+        f.debug_struct("TlsFiles").field("ca", &ca).field("cert", &cert).field("key", &key).finish()
+    }
+}
+
+/// How connections to a target are made. The default suits most targets.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Connecting {
-    /// Which version of HTTP is spoken to its `url`.
+    /// Which version of HTTP is used for its `url`.
     pub http: HttpVersion,
-    /// How many connections requests are spread over (HTTP/2), or may use at most (HTTP/1.1); of each loop.
+    /// Of each loop: over how many connections requests are spread (HTTP/2), or how many there may be (HTTP/1.1).
     pub connections: Option<u32>,
-    /// For how long a connection is used.
+    /// How long a connection is used.
     pub reuse: Reuse,
-    /// Whom to trust under TLS.
+    /// Trusted authorities and the client's certificate.
     pub tls: TlsSettings,
-    /// Connect here instead, host and port; requests and certificates still name the target.
+    /// Connect to this host and port instead; requests and certificate checks still use the target's name.
     pub connect_to: Option<(String, u16)>,
     /// Connect to this Unix socket instead.
     pub unix: Option<String>,
-    /// Go through this proxy.
+    /// Connect through this proxy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proxy: Option<Proxy>,
     /// Connect from this address of this machine.
     pub local_address: Option<IpAddr>,
-    /// Which of the addresses of a name are used.
+    /// Which of a name's addresses are used.
     pub dns: Dns,
-    /// Which kind of addresses is used.
+    /// Which IP version is used.
     pub ip: IpVersion,
 }
 
 impl Connecting {
-    /// Whether this is what most targets need.
+    /// Whether every option has its default.
     pub fn is_default(&self) -> bool {
         *self == Connecting::default()
     }

@@ -1,18 +1,19 @@
-//! Data files: rows of named columns that iterations take values from.
+//! Data files: rows of named columns, whose values iterations use.
 
 use std::io::Write as _;
+use std::ops::Range;
+
+use generate::Pattern;
 
 mod generate;
 mod read;
 #[cfg(test)]
 mod tests;
 
-use generate::Pattern;
-
 /// The most rows a table may have.
 pub const MAX_ROWS: u64 = 10_000_000;
 
-/// Rows of named columns. Those of a generator are made when they are asked for.
+/// Rows of named columns. Generated rows are computed on access.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
     columns: Vec<String>,
@@ -21,7 +22,7 @@ pub struct Table {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Rows {
-    /// All cells' text in one piece, row by row, and where each cell ends.
+    /// The text of all cells, row by row, and the end of each cell.
     Cells { text: String, ends: Vec<usize> },
     /// Row n is the n-th text of a pattern.
     Generated(Pattern),
@@ -30,7 +31,7 @@ enum Rows {
 /// A data file that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DataError {
-    /// Something is wrong at one place of the file.
+    /// An error at one line of the file.
     #[error("{file}:{line}: {message}")]
     Line {
         /// The file's name.
@@ -40,7 +41,7 @@ pub enum DataError {
         /// What is wrong and what to do.
         message: String,
     },
-    /// Something is wrong with the whole of it.
+    /// An error in the file as a whole.
     #[error("{file}: {message}")]
     Whole {
         /// The file's name, or the pattern.
@@ -54,38 +55,37 @@ impl Table {
     /// Read a CSV file (RFC 4180) whose first line names the columns. `file` is its name in errors.
     ///
     /// # Errors
-    /// [`DataError`] names the line of a ragged or unreadable row.
+    /// [`DataError`] with the line of a ragged or unreadable row.
     pub fn from_csv(bytes: &[u8], file: &str) -> Result<Table, DataError> {
         read::csv(bytes, file)
     }
 
-    /// Read a JSON array of objects whose values are texts, numbers, booleans or null (an empty text); all
-    /// have the fields of the first.
+    /// Read a JSON array of objects whose values are texts, numbers, booleans or null (an empty text). All objects
+    /// must have the fields of the first.
     ///
     /// # Errors
-    /// [`DataError`] names the line or the number of the row.
+    /// [`DataError`] with the line or the number of the row.
     pub fn from_json(bytes: &[u8], file: &str) -> Result<Table, DataError> {
         read::json(bytes, file)
     }
 
     /// Rows with the one column `id` from a pattern with one range: `user-{1..10000}`, or `user-{00001..10000}`
-    /// for numbers filled up with zeros.
+    /// for numbers padded with zeros.
     ///
     /// # Errors
-    /// [`DataError`] says what is wrong with the pattern.
+    /// [`DataError`] if the pattern is malformed.
     pub fn generate(pattern: &str) -> Result<Table, DataError> {
         let whole = |message| DataError::Whole { file: pattern.to_owned(), message };
         let rows = Rows::Generated(Pattern::parse(pattern).map_err(whole)?);
         Ok(Table { columns: vec!["id".to_owned()], rows })
     }
 
-    /// A table of these columns, and no rows yet.
+    /// An empty table with these columns.
     pub fn with_columns(columns: Vec<String>) -> Table {
         Table { columns, rows: Rows::Cells { text: String::new(), ends: Vec::new() } }
     }
 
-    /// Append a row to a table that is no generator's; what it lacks of the columns is empty, what it has beyond
-    /// them is left out.
+    /// Append a row to a table that is not generated. Missing cells are empty, surplus cells are ignored.
     pub fn push(&mut self, row: &[&str]) {
         if let Rows::Cells { text, ends } = &mut self.rows {
             for column in 0..self.columns.len() {
@@ -100,7 +100,7 @@ impl Table {
         &self.columns
     }
 
-    /// The place of the column called `name`.
+    /// The index of the column called `name`.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column == name)
     }
@@ -113,12 +113,12 @@ impl Table {
         }
     }
 
-    /// Append one value to `out`; nothing when there is no such row or column. Allocates nothing but what
-    /// `out` needs.
+    /// Append one value to `out`; nothing if there is no such row or column. Allocates nothing but what `out`
+    /// needs.
     pub fn write(&self, row: u64, column: usize, out: &mut Vec<u8>) {
         match &self.rows {
             Rows::Cells { text, ends } => {
-                if let Some(cell) = cell(ends, usize::try_from(row).ok(), (column, self.columns.len())) {
+                if let Some(cell) = self.cell_index(row, column).and_then(|index| cell_range(ends, index)) {
                     out.extend_from_slice(&text.as_bytes()[cell]);
                 }
             }
@@ -127,26 +127,28 @@ impl Table {
         }
     }
 
-    /// One value; empty when there is no such row or column.
+    /// One value; empty if there is no such row or column.
     pub fn value(&self, row: u64, column: usize) -> String {
         let mut out = Vec::new();
         self.write(row, column, &mut out);
         String::from_utf8_lossy(&out).into_owned()
     }
-}
 
-/// Where the text of a cell is: its row, and its column of how many.
-fn cell(ends: &[usize], row: Option<usize>, column: (usize, usize)) -> Option<std::ops::Range<usize>> {
-    let (column, columns) = column;
-    if column >= columns {
-        return None;
+    /// The index of a cell when cells are counted row by row; none if there is no such column.
+    fn cell_index(&self, row: u64, column: usize) -> Option<usize> {
+        let columns = self.columns.len();
+        let row = usize::try_from(row).ok().filter(|_| column < columns)?;
+        row.checked_mul(columns)?.checked_add(column)
     }
-    let at = row?.checked_mul(columns)?.checked_add(column)?;
-    let end = *ends.get(at)?;
-    Some(at.checked_sub(1).map_or(0, |before| ends[before])..end)
 }
 
-/// Append a number to `out`, filled up with zeros to `width`.
+/// The bytes of a cell within the text of all cells; none if there is no such cell.
+fn cell_range(ends: &[usize], index: usize) -> Option<Range<usize>> {
+    let end = *ends.get(index)?;
+    Some(index.checked_sub(1).map_or(0, |before| ends[before])..end)
+}
+
+/// Append a number to `out`, padded with zeros to `width`.
 fn write_number(number: u64, width: usize, out: &mut Vec<u8>) {
     // Writing to a vector cannot fail.
     let _ = write!(out, "{number:0width$}");

@@ -1,14 +1,14 @@
-//! Chance as a function: the same seed, scenario and arrival always draw the same.
+//! Seeded random choices: the same seed, scenario and arrival always give the same choice.
 //!
-//! Nothing here has state, so that a dropped arrival, another loop or another machine changes no other
-//! arrival's choices.
+//! Nothing here has state. A dropped arrival, another loop or another machine changes no choice of any other
+//! arrival.
 
-use crate::model::{Pick, Workload};
+use crate::index::ScenarioIndex;
 
 #[cfg(test)]
 mod tests;
 
-/// Scrambles 64 bits so that every input bit moves every output bit with probability near one half.
+/// Scrambles 64 bits so that every input bit flips every output bit with probability near one half.
 ///
 /// The finaliser of SplitMix64: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators",
 /// OOPSLA 2014, with Stafford's "Mix13" constants.
@@ -18,10 +18,10 @@ pub fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The step of SplitMix64's sequence: 2⁶⁴ divided by the golden ratio, made odd.
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+/// The increment of SplitMix64's sequence: 2⁶⁴ divided by the golden ratio, made odd.
+pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// All choices of one arrival. `salt` tells its choices apart: each place that draws has its own.
+/// All random choices of one arrival. Each place of the program that draws has its own `salt`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Draw {
     state: u64,
@@ -29,9 +29,10 @@ pub struct Draw {
 }
 
 impl Draw {
-    /// The choices of arrival `arrival` (from 0) of the scenario at place `scenario` in the plan.
-    pub fn new(seed: u64, scenario: usize, arrival: u64) -> Draw {
+    /// The choices of arrival `arrival` (from 0) of a scenario.
+    pub fn new(seed: u64, scenario: impl Into<ScenarioIndex>, arrival: u64) -> Draw {
         let run = mix(seed.wrapping_add(GOLDEN));
+        let ScenarioIndex(scenario) = scenario.into();
         let scenario = mix(run ^ (scenario as u64).wrapping_add(1).wrapping_mul(GOLDEN));
         Draw { state: mix(scenario.wrapping_add(arrival.wrapping_mul(GOLDEN))), arrival }
     }
@@ -41,25 +42,25 @@ impl Draw {
         self.arrival
     }
 
-    /// 64 even bits.
+    /// 64 uniformly distributed bits.
     pub fn bits(&self, salt: u64) -> u64 {
         mix(self.state ^ mix(salt.wrapping_add(1).wrapping_mul(GOLDEN)))
     }
 
-    /// A whole number from 0 to `n` − 1; 0 when `n` is 0. The bias is below `n` / 2⁶⁴ (Lemire, "Fast Random
+    /// A whole number from 0 to `n` − 1; 0 if `n` is 0. The bias is below `n` / 2⁶⁴ (Lemire, "Fast Random
     /// Integer Generation in an Interval", 2019, without its rejection step).
     pub fn below(&self, salt: u64, n: u64) -> u64 {
         ((u128::from(self.bits(salt)) * u128::from(n)) >> 64) as u64
     }
 
-    /// A place in `cumulative`, the running sums of weights, by weight; 0 when it is empty.
+    /// An index into `cumulative`, the running sums of weights, chosen by weight; 0 if it is empty.
     pub fn weighted(&self, salt: u64, cumulative: &[u64]) -> usize {
         let total = cumulative.last().copied().unwrap_or(0);
         let drawn = self.below(salt, total);
         cumulative.partition_point(|sum| *sum <= drawn).min(cumulative.len().saturating_sub(1))
     }
 
-    /// A whole number from `low` to `high`, both included; `low` when `high` is lower.
+    /// A whole number from `low` to `high`, both included; `low` if `high` is lower.
     pub fn range(&self, salt: u64, low: i64, high: i64) -> i64 {
         if high <= low {
             return low;
@@ -81,49 +82,4 @@ impl Draw {
         bytes[8] = (bytes[8] & 0x3f) | 0x80;
         bytes
     }
-}
-
-/// Which row of one data file the arrivals of one scenario get.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RowPicker {
-    pick: Pick,
-    rows: u64,
-    /// Rows that scenarios earlier in the plan use up, when rows are unique.
-    base: u64,
-    salt: u64,
-}
-
-impl RowPicker {
-    /// How the scenario at place `scenario` of the plan picks from the data file `set`; none if the plan
-    /// has no such file.
-    pub fn new(workload: &Workload, scenario: usize, set: &str) -> Option<RowPicker> {
-        let source = workload.data.get(set)?;
-        let place = workload.data.keys().position(|name| name == set)? as u64;
-        let base = match source.pick {
-            Pick::Unique => rows_used_before(workload, scenario, set),
-            Pick::Sequential | Pick::Random => 0,
-        };
-        // Far from the salts that steps use for their own choices.
-        Some(RowPicker { pick: source.pick, rows: source.rows, base, salt: u64::MAX - place })
-    }
-
-    /// The row of the arrival that `draw` belongs to, from 0; 0 when there are no rows.
-    pub fn row(&self, draw: &Draw) -> u64 {
-        match self.pick {
-            Pick::Random => draw.below(self.salt, self.rows),
-            Pick::Sequential | Pick::Unique => {
-                self.base.wrapping_add(draw.arrival()).checked_rem(self.rows).unwrap_or(0)
-            }
-        }
-    }
-}
-
-/// How many rows of `set` the scenarios before `scenario` use: one for each of their arrivals.
-fn rows_used_before(workload: &Workload, scenario: usize, set: &str) -> u64 {
-    let before = (0..).zip(&workload.scenarios).take(scenario);
-    before
-        .filter(|(_, s)| s.uses_data(set))
-        .filter_map(|(place, _)| workload.arrivals_planned(place))
-        .map(|planned| planned.count)
-        .sum()
 }

@@ -1,60 +1,63 @@
-//! How arrivals come about: open models, whose arrivals depend on nothing, and closed ones, whose virtual
-//! users begin again when they are done.
+//! Executors: what starts the iterations of a scenario. In open models arrivals are independent of the target; in
+//! closed models a virtual user starts its next iteration after its last one.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// How arrivals come about.
+/// The highest number of virtual users of a scenario.
+pub(crate) const MAX_VUS: u32 = 1_000_000;
+
+/// What starts the iterations of a scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "type")]
 pub enum Executor {
-    /// Open model: this many arrivals a second, whatever the target does.
+    /// Open model: a constant number of arrivals a second.
     ConstantArrivalRate {
         /// Arrivals a second.
         rate: f64,
-        /// For how long.
+        /// How long arrivals come.
         duration: Duration,
     },
-    /// Open model: the rate moves linearly from stage to stage.
+    /// Open model: the rate changes linearly within each stage.
     RampingArrivalRate {
         /// Arrivals a second at the start.
         start_rate: f64,
-        /// Where it goes from there.
+        /// The stages that follow.
         stages: Vec<Stage>,
     },
-    /// Closed model: each virtual user begins its next iteration when the last one ended.
+    /// Closed model: a constant number of virtual users.
     ConstantVus {
-        /// How many virtual users.
+        /// The number of virtual users.
         vus: u32,
-        /// For how long new iterations begin.
+        /// How long new iterations start.
         duration: Duration,
     },
-    /// Closed model: the number of virtual users moves linearly from stage to stage.
+    /// Closed model: the number of virtual users changes linearly within each stage.
     RampingVus {
-        /// How many virtual users there are at the start.
+        /// The number of virtual users at the start.
         start_vus: u32,
-        /// Where their number goes from there.
+        /// The stages that follow.
         stages: Vec<VuStage>,
-        /// How long the iteration of a virtual user that leaves may take before it is cancelled.
+        /// How long the iteration of a virtual user that is removed may take before it is cancelled.
         graceful_ramp_down: Duration,
     },
     /// Closed model: each virtual user makes the same number of iterations.
     PerVuIterations {
-        /// How many virtual users.
+        /// The number of virtual users.
         vus: u32,
-        /// How many iterations each of them makes.
+        /// The number of iterations of each virtual user.
         iterations: u64,
-        /// For how long new iterations begin at most.
+        /// How long new iterations start at most.
         max_duration: Duration,
     },
-    /// Closed model: virtual users share a number of iterations; who is free takes the next.
+    /// Closed model: virtual users share a number of iterations; each free one starts the next.
     SharedIterations {
-        /// How many virtual users.
+        /// The number of virtual users.
         vus: u32,
-        /// How many iterations they make together; at least one each.
+        /// The number of iterations of all virtual users together; at least one each.
         iterations: u64,
-        /// For how long new iterations begin at most.
+        /// How long new iterations start at most.
         max_duration: Duration,
     },
 }
@@ -63,33 +66,33 @@ pub enum Executor {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
-    /// One after the other as the rate earns them.
+    /// At the instants at which the integral of the rate reaches a whole number.
     #[default]
     Even,
-    /// At random and independent of each other, at the same rate in the mean: a Poisson process.
+    /// At random and independent of each other, with the same mean rate: a Poisson process.
     Poisson,
 }
 
-/// One stretch of a ramp of arrivals.
+/// A stage of a ramp of the arrival rate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
     /// Arrivals a second at its end.
     pub to: f64,
-    /// How long it takes to get there.
+    /// How long it lasts.
     pub over: Duration,
 }
 
-/// One stretch of a ramp of virtual users.
+/// A stage of a ramp of virtual users.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VuStage {
     /// Virtual users at its end.
     pub to: u32,
-    /// How long it takes to get there.
+    /// How long it lasts.
     pub over: Duration,
 }
 
 impl Executor {
-    /// For how long it starts iterations, at most.
+    /// How long iterations are started, at most.
     pub fn duration(&self) -> Duration {
         match self {
             Executor::ConstantArrivalRate { duration, .. } | Executor::ConstantVus { duration, .. } => {
@@ -113,7 +116,7 @@ impl Executor {
         }
     }
 
-    /// The most virtual users a closed model has at once; none for an open one, which has as many as its
+    /// The highest number of virtual users of a closed model; none for an open model, which has as many as its
     /// arrivals need.
     pub fn peak_vus(&self) -> Option<u32> {
         match self {
@@ -127,7 +130,7 @@ impl Executor {
         }
     }
 
-    /// How many iterations it makes, if that is what ends it.
+    /// The number of iterations, if that number ends the scenario.
     pub fn iterations(&self) -> Option<u64> {
         match self {
             Executor::PerVuIterations { vus, iterations, .. } => {

@@ -1,10 +1,13 @@
-//! What an HTTP step says besides its request.
+//! Options of an HTTP step besides its request.
 
 use serde::{Deserialize, Serialize};
 
 use crate::template::Template;
 
-/// How an HTTP request is sent and followed. The default is as it stands.
+/// The most redirects that a request may follow.
+pub const MAX_REDIRECTS: u64 = 50;
+
+/// Options of an HTTP request. The default changes nothing: no redirects, no authorization, no compression.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HttpOptions {

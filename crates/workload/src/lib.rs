@@ -1,17 +1,20 @@
-//! What load to offer: scenarios, arrival schedules, steps, checks, objectives; read from plan files and
+//! The load that a run offers: scenarios, arrival schedules, steps, checks, objectives; read from plan files and
 //! checked before a byte is sent.
 //!
-//! Pure: files come through a reader that the caller gives, time is the argument of a schedule, chance is
-//! a function of seed and arrival number. Start reading at [`model`], the resolved workload that
-//! everything else makes or uses; [`plan`] makes one from a file.
+//! Pure: files are read through [`Files`], which the caller implements; time is the argument of a schedule; random
+//! choices are functions of seed and arrival number. Start reading at [`model`], the resolved workload;
+//! [`plan`] makes one from a plan file, [`adhoc`] from command-line options.
 
+pub mod address;
 pub mod adhoc;
 pub mod call;
 pub mod connection;
 pub mod data;
 pub mod draw;
 mod executor;
+mod files;
 pub mod http;
+mod index;
 pub mod message;
 pub mod model;
 mod nearest;
@@ -21,7 +24,9 @@ pub mod offer;
 pub mod plan;
 pub mod proxy;
 pub mod redact;
+pub mod row_picker;
 pub mod schedule;
+mod target;
 pub mod target_list;
 pub mod template;
 pub mod timetable;
@@ -29,15 +34,18 @@ pub mod units;
 pub mod vu_ramp;
 
 pub use call::{CallOptions, CancelAfter};
-pub use connection::{Connecting, Dns, HttpVersion, IpVersion, Reuse, Scheme, TlsSettings};
+pub use connection::{Connecting, Dns, HttpVersion, IpVersion, Reuse, Scheme, TlsFiles, TlsSettings};
 pub use data::Table;
-pub use draw::{Draw, RowPicker};
+pub use draw::Draw;
+pub use files::Files;
 pub use http::HttpOptions;
+pub use index::ScenarioIndex;
 pub use message::{MessageTemplate, Method, Schemas};
 pub use model::*;
 pub use objective::{Comparison, Filter, Measure, Objective, Statistic};
-pub use plan::{Files, LoadedPlan, Overrides, PlanErrors, TlsFiles};
+pub use plan::{LoadedPlan, Overrides, PlanErrors};
 pub use redact::Redactor;
+pub use row_picker::RowPicker;
 pub use schedule::{Schedule, Segment};
 pub use template::Template;
 pub use timetable::Timetable;

@@ -1,8 +1,9 @@
-//! gRPC messages: descriptions read from `.proto` files, descriptor sets
-//! or a server's reflection, and a plan's JSON message compiled once into wire bytes with gaps.
+//! gRPC messages: descriptions of services from `.proto` files, descriptor sets or a server's reflection, and a plan's
+//! JSON message compiled once into wire bytes with gaps.
 
 mod compile;
 mod encode;
+mod error;
 pub mod reflection;
 mod schemas;
 mod sources;
@@ -10,4 +11,5 @@ mod sources;
 mod tests;
 
 pub use encode::{EncodeError, MessagePart, MessageTemplate, ScalarGap, ScalarKind};
-pub use schemas::{Method, SchemaError, Schemas};
+pub use error::SchemaError;
+pub use schemas::{Method, Schemas};

@@ -1,7 +1,7 @@
 //! The resolved workload: plain data, validated, with every default filled in.
 //!
-//! It is what the archive stores and the judge reads. Templates, patterns and paths are kept as their
-//! source text, so that nothing secret and nothing compiled gets into the file; the engine compiles them.
+//! The archive stores it and the judge reads it. Templates, patterns and paths are kept as source text, so that no
+//! secret and nothing compiled is stored; the engine compiles them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,23 +10,21 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::call::CallOptions;
-use crate::connection::{Connecting, Scheme};
 pub use crate::executor::{Arrivals, Executor, Stage, VuStage};
 use crate::http::HttpOptions;
 use crate::objective::Objective;
-use crate::observation::{Observation, ProfileMark};
-use crate::schedule::Segment;
+use crate::observation::ProfileMark;
+pub use crate::target::{GrpcOrigin, HttpOrigin, ProcessRef, ReadyProbe, Target, WaitReady};
 use crate::template::{Template, Value, templates_in};
-use crate::timetable::{Planned, Timetable};
 
-/// Everything a run offers and asks. Targets, phases, scenarios are referred to by name.
+/// What a run offers, and its objectives. Targets, phases and scenarios are referred to by name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
-    /// The plan's name: from the plan, else its file name without extension.
+    /// The name in the plan, else the plan's file name without extension.
     pub name: String,
     /// Seed of every random choice.
     pub seed: u64,
-    /// What is under test, by name.
+    /// The systems under test, by name.
     pub targets: BTreeMap<String, Target>,
     /// Data files, by name.
     pub data: BTreeMap<String, DataSource>,
@@ -34,34 +32,23 @@ pub struct Workload {
     pub phases: Vec<Phase>,
     /// Load shapes; at least one.
     pub scenarios: Vec<Scenario>,
-    /// Steps made once before the load, whose extracted values every virtual user sees.
+    /// Steps that are sent once before the load; all virtual users can use the values that they extract.
     pub setup: Vec<Step>,
-    /// What the run is asked to show.
+    /// What the run must show.
     pub objectives: Vec<Objective>,
     /// When targets are profiled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub profiles: Vec<ProfileMark>,
-    /// Send each step once before the load and stop if one fails.
+    /// Send each step once before the load, and stop if one fails.
     pub precheck: bool,
     /// Send a W3C `traceparent` header with each request.
     pub traceparent: bool,
-    /// Names of headers and of JSON, form and query fields that are redacted besides the usual ones.
+    /// Names of headers and of JSON, form and query fields that are redacted besides the built-in ones.
     pub secrets: Vec<String>,
 }
 
 impl Workload {
-    /// How many arrivals the scenario at `place` plans; none if it makes as many iterations as it can.
-    pub fn arrivals_planned(&self, place: usize) -> Option<Planned> {
-        let iterations = self.scenarios.get(place)?.executor.iterations();
-        match iterations {
-            Some(count) => Some(Planned { count, is_exact: true }),
-            None => Some(Timetable::of(self, place, Segment::WHOLE)?.planned()),
-        }
-    }
-}
-
-impl Workload {
-    /// How many names of endpoints are folded into others, because there are too many to tell apart.
+    /// How many endpoint names are folded into one row, because there are too many for a row each.
     pub fn folded_endpoints(&self) -> u64 {
         let folded = |scenario: &Scenario| match &scenario.flow {
             Flow::InTurn { folded, .. } => *folded,
@@ -69,113 +56,21 @@ impl Workload {
         };
         self.scenarios.iter().map(folded).sum()
     }
-}
 
-/// A system under test.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Target {
-    /// For HTTP.
-    pub http: Option<HttpOrigin>,
-    /// For gRPC: host and port, and the files that describe it.
-    pub grpc: Option<GrpcOrigin>,
-    /// Whose CPU and memory is observed.
-    pub process: Option<ProcessRef>,
-    /// What must answer before the load begins.
-    pub wait_ready: Option<WaitReady>,
-    /// How it is connected to.
-    #[serde(default, skip_serializing_if = "Connecting::is_default")]
-    pub connecting: Connecting,
-    /// What is watched of it besides its process.
-    #[serde(default, skip_serializing_if = "Observation::is_empty")]
-    pub observe: Observation,
-    /// Whether each virtual user keeps the cookies that it sets, and sends them back.
-    #[serde(default)]
-    pub cookies: bool,
-}
-
-/// Where an HTTP target is, and the path all of its URLs begin with.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HttpOrigin {
-    /// Under TLS or not.
-    #[serde(default)]
-    pub scheme: Scheme,
-    /// Host name or address, without brackets.
-    pub host: String,
-    /// TCP port.
-    pub port: u16,
-    /// Path prefix without a trailing slash; may be empty.
-    pub base_path: String,
-}
-
-/// Where a gRPC target is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GrpcOrigin {
-    /// Under TLS or not.
-    #[serde(default)]
-    pub scheme: Scheme,
-    /// Host name or address, without brackets.
-    pub host: String,
-    /// TCP port.
-    pub port: u16,
-    /// Descriptions of its services, relative to the plan's folder; none: it is asked itself.
-    pub proto: Vec<String>,
-    /// How many connections requests are spread over.
-    pub connections: u32,
-}
-
-impl GrpcOrigin {
-    /// `HOST:PORT` as it is written.
-    pub fn authority(&self) -> String {
-        let Self { host, port, .. } = self;
-        if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
+    /// Every step: those of the run's set-up, then those of the scenarios.
+    pub fn steps(&self) -> impl Iterator<Item = &Step> {
+        self.setup.iter().chain(self.scenarios.iter().flat_map(Scenario::steps))
     }
 }
 
-/// Which process a target is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ProcessRef {
-    /// By its id.
-    Pid(u32),
-    /// The one listening on this TCP port of this machine.
-    Port(u16),
-}
-
-/// What is asked until it answers well, before the load.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WaitReady {
-    /// What is asked.
-    pub probe: ReadyProbe,
-    /// How long it may take in all.
-    pub within: Duration,
-}
-
-/// How readiness is asked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ReadyProbe {
-    /// GET this URL until it answers 200 to 299.
-    Url(String),
-    /// `grpc.health.v1.Health/Check` at this host and port until it says SERVING.
-    GrpcHealth {
-        /// Under TLS or not.
-        #[serde(default)]
-        scheme: Scheme,
-        /// Host and port.
-        authority: String,
-        /// The service asked for; empty for the server as a whole.
-        service: String,
-    },
-}
-
-/// A data file, one row a record.
+/// A data file, one record a row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataSource {
     /// Where the rows come from.
     pub from: DataFrom,
     /// Which row an iteration gets.
     pub pick: Pick,
-    /// How many rows there are.
+    /// The number of rows.
     pub rows: u64,
 }
 
@@ -185,7 +80,7 @@ pub struct DataSource {
 pub enum DataFrom {
     /// A CSV file with a header line, or a JSON array of objects, relative to the plan's folder.
     File(String),
-    /// A pattern such as `user-{1..10000}` that makes rows with the one column `id`.
+    /// A pattern such as `user-{1..10000}` that generates rows with the one column `id`.
     Generate(String),
 }
 
@@ -193,7 +88,7 @@ pub enum DataFrom {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pick {
-    /// Row by row, from the start again after the last.
+    /// Row by row, and from the first again after the last.
     Sequential,
     /// Any row, seeded.
     Random,
@@ -201,40 +96,40 @@ pub enum Pick {
     Unique,
 }
 
-/// A window of run time with its own statistics.
+/// A window of run time with statistics of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phase {
     /// Its name.
     pub name: String,
-    /// Where it begins, from the start of the run.
+    /// Its start, from the start of the run.
     pub start: Duration,
-    /// Where the next one begins.
+    /// Its end, which is the start of the next one.
     pub end: Duration,
 }
 
-/// One named load shape.
+/// A named load shape.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scenario {
     /// Its name.
     pub name: String,
-    /// How arrivals come about.
+    /// What starts its iterations.
     pub executor: Executor,
-    /// How arrivals are spaced; an open model's.
+    /// How arrivals of an open model are spaced.
     #[serde(default)]
     pub arrivals: Arrivals,
-    /// When it begins, from the start of the run.
+    /// Its start, from the start of the run.
     pub start: Duration,
-    /// How many virtual users are made before the load, so that the first arrivals do not wait for it; an open
-    /// model's.
+    /// Open model: how many virtual users are created before the load, so that the first arrivals do not wait for
+    /// that.
     #[serde(default)]
     pub preallocated_vus: u32,
-    /// The most virtual users (iterations under way at once) it may have.
+    /// The VU limit: the highest number of iterations under way at once.
     pub max_vus: u32,
-    /// How long iterations under way at its end may take to finish before they are cancelled.
+    /// How long iterations under way at its end may take before they are cancelled.
     pub graceful_stop: Duration,
-    /// Dimensions that are kept with every observation of it.
+    /// Dimensions that are stored with all of its observations.
     pub tags: BTreeMap<String, String>,
-    /// Steps made once by each virtual user, before its first iteration.
+    /// Steps that each virtual user makes once, before its first iteration.
     pub setup: Vec<Step>,
     /// What an iteration does.
     pub flow: Flow,
@@ -261,14 +156,13 @@ pub enum Flow {
     Mix(Vec<Weighted>),
     /// All steps in order; an iteration ends at the first that fails.
     Sequence(Vec<Step>),
-    /// One step, the one that a row of a data file names: arrival after arrival row after row, and from the first
-    /// again after the last.
+    /// One step, which a row of a data file names: row by row, and from the first again after the last.
     InTurn {
-        /// The data file's name; its column `step` holds the places of steps, from 0.
+        /// The data file's name; its column `step` holds indices of steps, from 0.
         data: String,
-        /// What requests of the same kind have in common.
+        /// The steps; requests that differ only in their values share one.
         steps: Vec<Step>,
-        /// How many names of endpoints are folded into the last.
+        /// How many endpoint names are folded into the last.
         folded: u64,
     },
 }
@@ -282,7 +176,7 @@ impl Flow {
         }
     }
 
-    /// The same, to be changed.
+    /// Every step, mutable.
     pub fn steps_mut(&mut self) -> Box<dyn Iterator<Item = &mut Step> + '_> {
         match self {
             Flow::Mix(mix) => Box::new(mix.iter_mut().map(|w| &mut w.step)),
@@ -307,18 +201,18 @@ pub struct Step {
     pub name: String,
     /// What is sent.
     pub request: Request,
-    /// Due instant of the request → failure, if there is no complete response by then.
+    /// Time limit, from the request's due instant to the last byte of its response.
     pub timeout: Duration,
-    /// Pause before the step becomes due, after the end of the step before it.
+    /// Think time: the pause between the end of the step before it and its due instant.
     pub think: Duration,
-    /// What a good response looks like.
+    /// The checks of the response.
     pub expect: Expect,
-    /// What later steps need from the response, in the plan's order.
+    /// Values of the response that later steps use, in the plan's order.
     pub extract: Vec<Extract>,
 }
 
 impl Step {
-    /// Every template of the step: of its request, then of what it expects.
+    /// Every template of the step: those of its request, then those of its checks.
     pub fn templates(&self) -> Vec<Cow<'_, Template>> {
         let mut all = self.request.templates();
         all.extend(self.expect.headers.iter().map(|(_, value)| Cow::Borrowed(value)));
@@ -335,15 +229,15 @@ pub enum Request {
     Http {
         /// The target's name.
         target: String,
-        /// Such as `GET`.
+        /// The method, such as `GET`.
         method: String,
         /// Path and query after the target's origin, base path included.
         path: Template,
-        /// Names in lower case.
+        /// Headers; names in lower case.
         headers: Vec<(String, Template)>,
         /// The body; empty for none.
         body: Template,
-        /// How it is sent and followed.
+        /// Redirects, authorization, compression.
         #[serde(default)]
         options: HttpOptions,
     },
@@ -355,9 +249,9 @@ pub enum Request {
         method: String,
         /// Metadata; names in lower case.
         metadata: Vec<(String, Template)>,
-        /// The message as JSON, in which strings are templates; the first, where several are sent.
+        /// The message as JSON, in which strings are templates; the first, if several are sent.
         message: serde_json::Value,
-        /// How it goes on after that.
+        /// Further messages, streaming, deadline, compression.
         #[serde(default)]
         call: CallOptions,
     },
@@ -396,30 +290,30 @@ impl Request {
     }
 }
 
-/// What a good response looks like. Everything in it must hold.
+/// The checks of a response. All must pass.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Expect {
-    /// HTTP statuses that are right; empty: 200 to 399.
+    /// Expected HTTP statuses; empty: 200 to 399.
     pub status: Vec<u16>,
-    /// gRPC codes that are right, by name; empty: `OK`.
+    /// Expected gRPC codes, by name; empty: `OK`.
     pub grpc_status: Vec<String>,
-    /// How many messages must have come in answer to a gRPC call; none: as many as come.
+    /// Expected number of response messages of a gRPC call; none: any number.
     #[serde(default)]
     pub messages: Option<u64>,
-    /// Headers (or metadata) that must be there, lower case, with this value.
+    /// Headers (or metadata) and their expected values; names in lower case.
     pub headers: Vec<(String, Template)>,
-    /// RFC 9535 paths and the JSON value each must select (one node, equal). Strings in it are no templates.
+    /// RFC 9535 paths and the JSON value that each must select (one node, equal). Its strings are not templates.
     pub json: Vec<(String, serde_json::Value)>,
-    /// Text the body must contain.
+    /// Texts that the body must contain.
     pub body_contains: Vec<Template>,
 }
 
-/// A value taken out of a response under a name.
+/// A value extracted from a response under a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extract {
-    /// Later steps say `${name}`.
+    /// Later steps use it as `${name}`.
     pub name: String,
-    /// Where it is.
+    /// Where in the response it is.
     pub from: ExtractFrom,
 }
 
@@ -427,9 +321,9 @@ pub struct Extract {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExtractFrom {
-    /// The first node an RFC 9535 path selects; strings without quotes.
+    /// The first node that an RFC 9535 path selects; strings without quotes.
     Json(String),
-    /// A header's value, name in lower case.
+    /// The value of a header; name in lower case.
     Header(String),
     /// The first group of a regular expression in the body, or the whole match.
     Regex(String),

@@ -1,4 +1,4 @@
-//! What a run is asked to show: `p95(initialize, phase = gameplay) < 50ms`.
+//! Objectives, which a run must meet: `p95(initialize, phase = gameplay) < 50ms`.
 
 use std::time::Duration;
 
@@ -10,18 +10,18 @@ mod tests;
 
 pub use parse::{ObjectiveError, SERIES, is_series, parse, parse_among};
 
-/// One promise, read from the plan.
+/// One objective of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Objective {
     /// Its name in the plan.
     pub name: String,
-    /// As the plan has it.
+    /// Its text in the plan.
     pub source: String,
     /// What is measured.
     pub measure: Measure,
-    /// Of which observations.
+    /// The observations that count.
     pub filter: Filter,
-    /// How it is held against the bound.
+    /// How the measured value is compared with the bound.
     pub comparison: Comparison,
     /// The bound, in the measure's unit ([`Measure::unit`]).
     pub bound: f64,
@@ -37,32 +37,32 @@ pub enum Measure {
     ServiceTime(Statistic),
     /// `iteration_p95(…)` … of whole iterations, in ms.
     IterationTime(Statistic),
-    /// `error_rate(…)`: failed share of all that was due and not cancelled, dropped arrivals included; 0 to 1.
+    /// `error_rate(…)`: failed share of all arrivals that were due and not cancelled, dropped ones included; 0 to 1.
     ErrorRate,
-    /// `goodput(…, within = 50ms)`: correct completions a second, within a time limit if one is given.
+    /// `goodput(…, within = 50ms)`: correct completions a second, within the time limit if there is one.
     Goodput {
-        /// Slower answers do not count.
+        /// The time limit: slower responses do not count.
         within: Option<Duration>,
     },
-    /// `throughput(…)`: completions a second, right or wrong.
+    /// `throughput(…)`: completions a second, correct or not.
     Throughput,
-    /// `check_rate(…, check = "name")`: passed share of a check, or of all; 0 to 1.
+    /// `check_rate(…, check = "name")`: passed share of one check, or of all; 0 to 1.
     CheckRate {
-        /// One check only.
+        /// The check; none for all.
         check: Option<String>,
     },
-    /// `mean(cpu, target = challenge)`: of an observed series, in its own unit.
+    /// `mean(cpu, target = challenge)`: a statistic of an observed series, in the series' unit.
     Series {
-        /// What of its values.
+        /// The statistic.
         statistic: Statistic,
         /// The series' name.
         name: String,
-        /// The target's name; none where only one target has the series.
+        /// The target's name; none if only one target has the series.
         target: Option<String>,
     },
 }
 
-/// What is taken of many values.
+/// A statistic of many values.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Statistic {
@@ -76,18 +76,18 @@ pub enum Statistic {
     Min,
 }
 
-/// Which observations an objective is about. Nothing set: all of them.
+/// Which observations an objective applies to; by default all.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Filter {
-    /// One endpoint.
+    /// Only this endpoint.
     pub endpoint: Option<String>,
-    /// One scenario.
+    /// Only this scenario.
     pub scenario: Option<String>,
-    /// One phase.
+    /// Only this phase.
     pub phase: Option<String>,
 }
 
-/// How a value is held against its bound.
+/// How a value is compared with its bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Comparison {
     /// `<`
@@ -105,7 +105,7 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// Whether `value` keeps the promise. Exact: nothing is rounded.
+    /// Whether `value` meets the bound. Exact: nothing is rounded.
     pub fn holds(self, value: f64, bound: f64) -> bool {
         match self {
             Comparison::Below => value < bound,
@@ -117,7 +117,7 @@ impl Comparison {
 }
 
 impl Measure {
-    /// The unit of values and bounds: `ms`, `1/s`, `1` for shares, empty for a series' own.
+    /// The unit of values and bounds: `ms`, `1/s`, `1` for shares, empty for the unit of a series.
     pub fn unit(&self) -> &'static str {
         match self {
             Measure::ResponseTime(_) | Measure::ServiceTime(_) | Measure::IterationTime(_) => "ms",

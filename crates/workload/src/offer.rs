@@ -1,13 +1,14 @@
-//! What a workload would offer, second by second, without sending anything.
+//! The load that a workload offers, second by second, without sending anything.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::model::{Arrivals, Executor, Scenario, Workload};
+use crate::executor::{Arrivals, Executor};
+use crate::model::{Scenario, Workload};
 use crate::schedule::Schedule;
 use crate::vu_ramp::VuRamp;
 
-/// Arrivals of each scenario in a stretch of equal seconds.
+/// The load of each scenario in consecutive seconds of equal load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OfferRow {
     /// The first second, from the start of the run.
@@ -16,35 +17,35 @@ pub struct OfferRow {
     pub to: u32,
     /// The phase the first second begins in.
     pub phase: String,
-    /// For each scenario, in the plan's order, what it offers in each of these seconds.
+    /// For each scenario, in the plan's order, its load in each of these seconds.
     pub offered: Vec<Offered>,
 }
 
-/// What one scenario offers in one second.
+/// The load of one scenario in one second, or in total.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offered {
-    /// Open model: this many arrivals.
+    /// Open model: the number of arrivals.
     Arrivals(u64),
-    /// Open model, at random: this many arrivals are expected.
-    About(u64),
-    /// Closed model: this many virtual users at most, each as fast as the target lets it.
+    /// Open model, at random: the expected number of arrivals.
+    ExpectedArrivals(u64),
+    /// Closed model: the highest number of virtual users; the target decides how fast each is.
     Users(u32),
-    /// It has not begun or is over.
+    /// The scenario has not started, or is over.
     Nothing,
 }
 
-/// Everything a workload would offer.
+/// The load that a workload offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offer {
     /// The scenarios' names, in the plan's order.
     pub scenarios: Vec<String>,
-    /// Equal seconds folded into one row.
+    /// One row for consecutive seconds of equal load.
     pub rows: Vec<OfferRow>,
-    /// For each scenario all of its arrivals; none for those that make as many iterations as they can.
+    /// For each scenario its arrivals in total; none for one that makes as many iterations as it can.
     pub totals: Vec<Option<Offered>>,
 }
 
-/// What `workload` would offer.
+/// The load that `workload` offers.
 pub fn offer(workload: &Workload) -> Offer {
     let schedules: Vec<_> = workload.scenarios.iter().map(|s| Schedule::new(&s.executor)).collect();
     let ends = workload.scenarios.iter().map(|s| s.start + s.executor.duration());
@@ -56,7 +57,7 @@ pub fn offer(workload: &Workload) -> Offer {
             .scenarios
             .iter()
             .zip(&schedules)
-            .map(|(s, plan)| in_second(s, plan.as_ref(), second))
+            .map(|(scenario, schedule)| in_second(scenario, schedule.as_ref(), second))
             .collect();
         let phase = phase_at(workload, second);
         match rows.last_mut() {
@@ -67,7 +68,9 @@ pub fn offer(workload: &Workload) -> Offer {
     Offer {
         scenarios: workload.scenarios.iter().map(|s| s.name.clone()).collect(),
         rows,
-        totals: workload.scenarios.iter().zip(&schedules).map(|(s, plan)| total(s, plan.as_ref())).collect(),
+        totals: (workload.scenarios.iter().zip(&schedules))
+            .map(|(scenario, schedule)| total(scenario, schedule.as_ref()))
+            .collect(),
     }
 }
 
@@ -81,7 +84,7 @@ fn total(scenario: &Scenario, schedule: Option<&Schedule>) -> Option<Offered> {
 fn open(scenario: &Scenario, arrivals: u64) -> Offered {
     match scenario.arrivals {
         Arrivals::Even => Offered::Arrivals(arrivals),
-        Arrivals::Poisson => Offered::About(arrivals),
+        Arrivals::Poisson => Offered::ExpectedArrivals(arrivals),
     }
 }
 
@@ -108,8 +111,8 @@ fn in_second(scenario: &Scenario, schedule: Option<&Schedule>, second: u32) -> O
         }
         (None, Executor::RampingVus { start_vus, stages, .. }) => {
             let ramp = VuRamp::new(*start_vus, stages);
-            let wanted = |at: Duration| ramp.wanted_at(at.saturating_sub(scenario.start));
-            Offered::Users(wanted(from).max(wanted(to.min(end) - Duration::from_nanos(1))))
+            let vus = |at: Duration| ramp.vus_at(at.saturating_sub(scenario.start));
+            Offered::Users(vus(from).max(vus(to.min(end) - Duration::from_nanos(1))))
         }
         (None, closed) => closed.peak_vus().map_or(Offered::Nothing, Offered::Users),
     }
@@ -119,7 +122,7 @@ impl Offered {
     fn text(self) -> String {
         match self {
             Offered::Arrivals(n) => n.to_string(),
-            Offered::About(n) => format!("~{n}"),
+            Offered::ExpectedArrivals(n) => format!("~{n}"),
             Offered::Users(n) => format!("{n} VUs"),
             Offered::Nothing => "-".to_owned(),
         }
@@ -127,7 +130,7 @@ impl Offered {
 }
 
 impl Offer {
-    /// As a table of text: a row for each stretch of equal seconds, arrivals a second in each column.
+    /// As a table of text: one row for consecutive seconds of equal load, one column for each scenario.
     pub fn render(&self) -> String {
         let mut lines =
             vec![[vec!["second".to_owned(), "phase".to_owned()], self.scenarios.clone()].concat()];
@@ -147,7 +150,7 @@ impl Offer {
     }
 }
 
-/// Lines with their columns aligned: the first two to the left, numbers to the right.
+/// Rows with aligned columns: the first two to the left, numbers to the right.
 fn aligned(lines: &[Vec<String>]) -> String {
     let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| lines.iter().filter_map(|l| l.get(column)).map(|c| c.chars().count()).max();

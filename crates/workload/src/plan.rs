@@ -1,7 +1,6 @@
-//! Plan files: TOML in, a resolved workload out, or every error in it at once.
+//! Plan files: TOML in, a resolved workload out, or all errors of the plan at once.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,9 +9,16 @@ use toml::de::DeTable;
 use crate::data::Table;
 use crate::message::Schemas;
 use crate::model::{Flow, Phase, Request, Scenario, Weighted, Workload};
+use folder::PlanFolder;
 use scenarios::ScenarioDraft;
 use section::{Issues, Section, Span};
 use steps::StepDraft;
+
+pub use crate::address::{authority_of, scheme_of};
+pub use crate::connection::TlsFiles;
+pub use crate::files::Files;
+pub use crate::http::MAX_REDIRECTS;
+pub use errors::{PlanError, PlanErrors};
 
 mod call;
 mod connecting;
@@ -20,43 +26,31 @@ mod data;
 mod errors;
 mod executors;
 mod expect;
-mod goals;
-mod http;
+mod folder;
+mod http_defaults;
+mod objectives;
 mod observation;
 mod overrides;
 mod phases;
 mod request;
 mod scenarios;
 mod section;
+mod step_reader;
 mod steps;
 mod targets;
 #[cfg(test)]
 mod tests;
+mod value_use;
 mod verify;
-
-pub(crate) use call::MAX_MESSAGES;
-pub use connecting::TlsFiles;
-pub use errors::{PlanError, PlanErrors};
-pub use http::MAX_REDIRECTS;
-pub use targets::{authority_of, scheme_of};
-pub(crate) use targets::{grpc_authority, http_origin, is_target_text};
-
-/// How files are read. This room reads none itself.
-pub trait Files {
-    /// The bytes of the file at `path`.
-    ///
-    /// # Errors
-    /// Whatever the reader could not do.
-    fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
-}
+mod window;
 
 /// Changes to a plan without editing it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Overrides {
-    /// `--target NAME=URL`: where a target is. A URL (or host and port) as the plan would have it.
+    /// `--target NAME=URL`: the URL (or host and port) of a target, in the form of the plan.
     pub targets: BTreeMap<String, String>,
     /// `--time-scale F`: every phase, stage, duration, start and graceful stop becomes F times as long (graceful
-    /// stops not shorter than 1 s). Rates, timeouts and think times stay.
+    /// stops not shorter than 1 s). Rates, timeouts and think times are unchanged.
     pub time_scale: Option<f64>,
     /// `--load F`: every rate becomes F times as high, every number of virtual users too (rounded, at least 1).
     pub load: Option<f64>,
@@ -67,26 +61,24 @@ pub struct Overrides {
 /// A plan that can be run.
 #[derive(Debug, Clone)]
 pub struct LoadedPlan {
-    /// What to offer.
+    /// The resolved workload.
     pub workload: Workload,
     /// The rows of the data files, by name.
     pub tables: BTreeMap<String, Table>,
     /// The descriptions of gRPC targets.
     pub schemas: Schemas,
-    /// What the files of targets' `tls` tables hold, by target: secrets among them, never to be stored.
+    /// The contents of the files in targets' `tls` tables, by target: contain secrets, never to be stored.
     pub tls: BTreeMap<String, TlsFiles>,
-    /// The environment variables the plan uses, with their values: secrets, never to be stored.
+    /// The environment variables that the plan uses, with their values: secrets, never to be stored.
     pub env: BTreeMap<String, String>,
 }
 
 impl LoadedPlan {
-    /// The services that steps call at targets which nothing describes, by target: these are to be asked
-    /// themselves ([`crate::message::reflection`]) before the plan can be run.
+    /// Services that steps call at targets without a description, by target. Their descriptions must come from server
+    /// reflection ([`crate::message::reflection`]) before the plan can be run.
     pub fn undescribed(&self) -> BTreeMap<String, BTreeSet<String>> {
         let mut all: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        let steps =
-            self.workload.setup.iter().chain(self.workload.scenarios.iter().flat_map(Scenario::steps));
-        for step in steps {
+        for step in self.workload.steps() {
             if let Request::Grpc { target, method, .. } = &step.request
                 && !self.schemas.describes(target)
             {
@@ -98,15 +90,15 @@ impl LoadedPlan {
     }
 }
 
-/// The largest plan that is read, in bytes.
+/// The largest plan, in bytes.
 const MAX_PLAN_BYTES: usize = 4 << 20;
-/// Seed of a plan that names none.
+/// The default seed.
 const DEFAULT_SEED: u64 = 1;
 
-/// Read the plan at `path`. Paths in it are relative to its folder; `env` yields environment variables.
+/// Read the plan at `path`. Paths in it are relative to its folder; `env` looks up environment variables.
 ///
 /// # Errors
-/// [`PlanErrors`]: everything that is wrong with the plan, at once.
+/// [`PlanErrors`]: all errors of the plan at once.
 pub fn load(
     path: &Path,
     files: &dyn Files,
@@ -130,40 +122,39 @@ pub fn load(
     let name = path.file_stem().map_or("plan".into(), |stem| stem.to_string_lossy().into_owned());
     let resolved = syntax.is_empty().then(|| {
         let root = Section::new(&issues, "the plan".to_owned(), table.get_ref(), 0..0);
-        let around = Around { folder: path.parent().unwrap_or(Path::new("")), files, env, overrides };
-        around.resolve(&root, name)
+        let folder = PlanFolder { path: path.parent().unwrap_or(Path::new("")), files };
+        PlanReader { folder, env, overrides }.resolve(&root, name)
     });
     issues.finish()?;
     resolved.ok_or_else(|| whole("it cannot be used".to_owned()))
 }
 
-/// What surrounds a plan.
-struct Around<'a> {
-    folder: &'a Path,
-    files: &'a dyn Files,
+/// Reads a plan, with its files, the environment and the overrides.
+struct PlanReader<'a> {
+    folder: PlanFolder<'a>,
     env: &'a dyn Fn(&str) -> Option<String>,
     overrides: &'a Overrides,
 }
 
-impl Around<'_> {
-    /// The plan, as far as it can be made out; what is wrong is in the section's issues.
+impl PlanReader<'_> {
+    /// The plan, as far as it has no errors, which are added to the section's issues.
     fn resolve(&self, root: &Section<'_>, file_name: String) -> LoadedPlan {
         let issues = root.issues;
         let settings = Settings::read(root, file_name);
-        let mut targets = targets::read(root, self.folder, self.files);
+        let mut targets = targets::read(root, self.folder);
         overrides::move_targets(&mut targets.named, self.overrides);
-        let data = data::read(root, self.folder, self.files);
+        let data = data::read(root, self.folder);
         let phases = phases::read(root);
         let setup = steps::read(root, "setup", &targets);
         let drafts = scenarios::read(root, &phases, &targets);
         verify::check_shape(issues, &setup, &drafts);
-        let names = verify::Names { issues, data: &data, targets: &targets, env: self.env };
+        let names = verify::ValueNames { issues, data: &data, targets: &targets, env: self.env };
         let env = names.check(&setup, &drafts);
 
-        let capped: BTreeSet<_> =
+        let with_vu_limit: BTreeSet<_> =
             drafts.iter().filter(|d| d.max_vus.is_some()).filter_map(|d| d.name.clone()).collect();
         let mut workload = settings.workload(setup, phases, drafts);
-        workload.profiles = observation::read_marks(root, &workload.phases, &targets);
+        workload.profiles = observation::read_marks(root, &workload.phases, &targets.named);
         workload.data = data.sources;
         workload.targets = targets.named;
         workload.targets.extend(targets.implied.into_inner());
@@ -173,34 +164,34 @@ impl Around<'_> {
         for (name, message) in targets::resolve_ready(&mut workload.targets) {
             issues.add(&key_span(root, "targets", &name), message);
         }
-        // A cap that the plan does not name follows the rate, which may have been scaled just now.
-        for scenario in workload.scenarios.iter_mut().filter(|scenario| !capped.contains(&scenario.name)) {
-            scenario.max_vus = default_cap(scenario);
+        // The default of the VU limit depends on the rate, which the overrides may have scaled.
+        for scenario in workload.scenarios.iter_mut().filter(|s| !with_vu_limit.contains(&s.name)) {
+            scenario.max_vus = default_max_vus(scenario);
         }
         for (name, message) in verify::unique_rows(&workload) {
             issues.add(&key_span(root, "data", &name), message);
         }
-        workload.objectives = goals::read(root, &workload);
+        workload.objectives = objectives::read(root, &workload);
         root.finish();
         LoadedPlan { workload, tables: data.tables, schemas: targets.schemas, tls: targets.tls, env }
     }
 }
 
-/// Where the entry `name` of the table `key` is.
+/// The place of the entry `name` of the table `key`.
 fn key_span(root: &Section<'_>, key: &'static str, name: &str) -> Span {
     root.entries(key).into_iter().find(|item| item.key == name).map(|item| item.key_span).unwrap_or_default()
 }
 
-/// The cap on virtual users of a scenario that names none. Closed: its virtual users. Open: as many as would
-/// be under way at the highest rate if each iteration took its longest time limit, at least 100, at most
-/// 10 000: a lower cap would hide the worst waits.
-fn default_cap(scenario: &Scenario) -> u32 {
+/// The default VU limit of a scenario. Closed model: its virtual users. Open model: the number under way at the
+/// highest rate if each iteration took its longest time limit, at least 100, at most 10 000: a lower limit would hide
+/// the longest waits.
+fn default_max_vus(scenario: &Scenario) -> u32 {
     let longest_s = scenario.flow.steps().map(|step| step.timeout.as_secs_f64()).fold(0.0, f64::max);
     let open = || (scenario.executor.peak_rate() * longest_s).ceil().clamp(100.0, 10_000.0) as u32;
     scenario.executor.peak_vus().unwrap_or_else(|| open().max(scenario.preallocated_vus))
 }
 
-/// The keys of the plan itself.
+/// The top-level keys of a plan.
 struct Settings {
     name: String,
     seed: u64,
@@ -227,7 +218,7 @@ impl Settings {
         }
     }
 
-    /// The workload of these settings, without targets, data and objectives.
+    /// The workload with these settings, without targets, data and objectives.
     fn workload(self, setup: Vec<StepDraft>, phases: Vec<Phase>, drafts: Vec<ScenarioDraft>) -> Workload {
         let scenarios: Vec<_> = drafts.into_iter().filter_map(resolve_scenario).collect();
         let end = scenarios.iter().map(|s| s.start + s.executor.duration()).max().unwrap_or_default();
@@ -249,7 +240,7 @@ impl Settings {
     }
 }
 
-/// The scenario; none if something is wrong with it, which has been noted.
+/// The scenario; none if it has an error, which is in the issues.
 fn resolve_scenario(draft: ScenarioDraft) -> Option<Scenario> {
     let weighted = |draft: StepDraft| Some(Weighted { weight: draft.weight.unwrap_or(1), step: draft.step? });
     let flow = match verify::is_mix(&draft) {

@@ -1,4 +1,4 @@
-//! Hides what must not get into archives, reports and logs.
+//! Redaction: removes secrets from archives, reports and logs.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,10 +12,10 @@ mod stored;
 #[cfg(test)]
 mod tests;
 
-/// What secret values are replaced by.
+/// The replacement of secret values.
 pub const REDACTED: &str = "[redacted]";
 
-/// Headers that carry secrets whatever the plan says, in lower case.
+/// Headers that are secret in every plan, in lower case.
 const HEADERS: [&str; 8] = [
     "authorization",
     "proxy-authorization",
@@ -26,28 +26,28 @@ const HEADERS: [&str; 8] = [
     "x-amz-security-token",
     "www-authenticate",
 ];
-/// JSON fields that carry secrets whatever the plan says, in lower case.
+/// JSON fields that are secret in every plan, in lower case.
 const FIELDS: [&str; 8] =
     ["password", "secret", "token", "access_token", "refresh_token", "id_token", "client_secret", "api_key"];
-/// Values shorter than this are not looked for in texts: they would hide half of any text.
+/// Shorter values of environment variables are not searched in texts: they would hide half of any text.
 const MIN_VALUE_BYTES: usize = 4;
-/// The same for values that were met in a secret place, of which nobody said that they are hard to guess.
-const MIN_MET_BYTES: usize = 6;
+/// The same for values found in secret headers and fields, which may be common words.
+const MIN_FOUND_BYTES: usize = 6;
 
-/// Knows what is secret in one workload.
+/// The secrets of one workload.
 #[derive(Debug, Clone)]
 pub struct Redactor {
     headers: BTreeSet<String>,
-    /// JSON fields, form fields and parameters, in lower case.
+    /// Secret JSON fields, form fields and query parameters, in lower case.
     names: BTreeSet<String>,
-    /// Values of environment variables, longest first, so that one inside another does not uncover it.
+    /// Secret values, longest first, so that a value that contains another is hidden as a whole.
     values: Vec<String>,
-    /// A secret name, in JSON, a form or a query, and the value that follows; none if it could not be built.
+    /// Matches a secret name in JSON, a form or a query, and the value after it; none if it could not be built.
     fields: Option<Regex>,
 }
 
 impl Redactor {
-    /// For `workload`, run with these environment variables, whose values are secret.
+    /// The redactor of `workload`; the values of the environment variables `env` are secret.
     pub fn new(workload: &Workload, env: &BTreeMap<String, String>) -> Redactor {
         let named: Vec<String> = workload.secrets.iter().map(|name| name.to_ascii_lowercase()).collect();
         let headers = HEADERS.iter().map(|name| (*name).to_owned()).chain(named.iter().cloned()).collect();
@@ -59,24 +59,24 @@ impl Redactor {
         redactor
     }
 
-    /// The same for one exchange: what stands in a secret place of it is hidden in all of it, such as a token
+    /// The redactor of one exchange: values of its secret headers and fields are hidden in all of it, such as a token
     /// that a server repeats in another field, or that a failed check quotes.
     pub fn of_exchange<'a>(
         &self,
         headers: impl IntoIterator<Item = (Cow<'a, str>, Cow<'a, str>)>,
         texts: &[Cow<'_, str>],
     ) -> Redactor {
-        let mut met = Vec::new();
+        let mut secrets = Vec::new();
         for (name, value) in headers {
             if self.headers.contains(name.to_ascii_lowercase().as_str()) {
-                met.extend(secrets_of_header(&name.to_ascii_lowercase(), &value));
+                secrets.extend(secrets_of_header(&name.to_ascii_lowercase(), &value));
             }
         }
         for found in self.fields.iter().flat_map(|f| texts.iter().flat_map(|text| f.captures_iter(text))) {
-            met.push(value_of(&found).to_owned());
+            secrets.push(value_of(&found).to_owned());
         }
         let mut redactor = self.clone();
-        redactor.add(met.into_iter().filter(|value| value.len() >= MIN_MET_BYTES && value != REDACTED));
+        redactor.add(secrets.into_iter().filter(|value| value.len() >= MIN_FOUND_BYTES && value != REDACTED));
         redactor
     }
 
@@ -86,7 +86,7 @@ impl Redactor {
         self.values.dedup();
     }
 
-    /// A header's value as it may be shown. The name's case does not matter.
+    /// A header's value, redacted. The name's case does not matter.
     pub fn header<'a>(&self, name: &str, value: &'a str) -> Cow<'a, str> {
         if self.headers.contains(name.to_ascii_lowercase().as_str()) {
             return Cow::Borrowed(REDACTED);
@@ -94,8 +94,7 @@ impl Redactor {
         self.text(value)
     }
 
-    /// A text as it may be shown: values of environment variables, and what follows a secret name in JSON, in
-    /// a form or in a query, are replaced.
+    /// A text, redacted: secret values, and the values of secret names in JSON, in a form or in a query, are replaced.
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut shown = Cow::Borrowed(text);
         for value in &self.values {
@@ -103,28 +102,28 @@ impl Redactor {
                 shown = Cow::Owned(shown.replace(value.as_str(), REDACTED));
             }
         }
-        // Without a pattern nothing can be shown to be harmless.
+        // Without the pattern secrets cannot be found, so the whole text is replaced.
         let Some(fields) = &self.fields else { return Cow::Borrowed(REDACTED) };
-        match fields.replace_all(&shown, hidden) {
+        match fields.replace_all(&shown, replacement) {
             Cow::Borrowed(_) => shown,
             Cow::Owned(replaced) => Cow::Owned(replaced),
         }
     }
 }
 
-/// The value as it stands inside a JSON string.
+/// The value, escaped for a JSON string.
 fn in_json(value: &str) -> String {
     let mut escaped = Vec::new();
     push_json_escaped(value.as_bytes(), &mut escaped);
     String::from_utf8_lossy(&escaped).into_owned()
 }
 
-/// What is secret in the value of a secret header: all of it, what follows the scheme, the cookies' values.
+/// The secrets in the value of a secret header: the whole value, the part after the scheme, values of cookies.
 fn secrets_of_header(name: &str, value: &str) -> Vec<String> {
     let mut secrets = vec![value.trim().to_owned()];
     let pairs = match name {
         "cookie" => value.split(';').collect(),
-        // What follows the first are the cookie's attributes.
+        // The pairs after the first are the cookie's attributes.
         "set-cookie" => value.split(';').take(1).collect(),
         _ => Vec::new(),
     };
@@ -133,7 +132,7 @@ fn secrets_of_header(name: &str, value: &str) -> Vec<String> {
     secrets
 }
 
-/// The value that a secret name is followed by, without its quotes.
+/// The value after a secret name, without its quotes.
 fn value_of<'t>(found: &Captures<'t>) -> &'t str {
     let name = found.name("json").or_else(|| found.name("form"));
     let whole = found.get_match();
@@ -141,15 +140,15 @@ fn value_of<'t>(found: &Captures<'t>) -> &'t str {
     value.strip_prefix('"').map_or(value, |inner| inner.strip_suffix('"').unwrap_or(inner))
 }
 
-/// A secret's name and sign as they were, its value hidden.
-fn hidden(found: &Captures<'_>) -> String {
+/// The secret's name and separator, unchanged, and the replacement of its value.
+fn replacement(found: &Captures<'_>) -> String {
     if let Some(json) = found.name("json") {
         return format!("{}\"{REDACTED}\"", json.as_str());
     }
     format!("{}{REDACTED}", found.name("form").map_or("", |form| form.as_str()))
 }
 
-/// Matches `"name": value` of JSON, cut off at any place, and `name=value` of forms and queries.
+/// Matches `"name": value` of JSON, also of truncated JSON, and `name=value` of forms and queries.
 fn field_pattern(names: &BTreeSet<String>) -> Option<Regex> {
     let names: Vec<_> = names.iter().map(|name| regex::escape(name)).collect();
     let names = names.join("|");

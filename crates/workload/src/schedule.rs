@@ -1,27 +1,27 @@
 //! When arrivals are due: a direct function of their number, without state and without a clock.
 //!
-//! A rate that moves linearly from stage to stage has a cumulative count that is a chain of parabolas, and
-//! arrival n is due when that count passes n. Rates and times are whole numbers here (3.6 × 10⁹ units a
+//! The cumulative count of a rate that changes linearly within each stage is a chain of parabolas; arrival n is due
+//! when that count passes n. Rates and times are whole numbers here (3.6 × 10⁹ units a
 //! second hold every whole rate a second, a minute or an hour; nanoseconds), so that cumulative counts are
 //! exact and nothing drifts, however long the run. Arrivals at random follow it too: see [`crate::timetable`].
 
 use std::time::Duration;
 
-use crate::model::{Executor, Stage};
+use crate::executor::{Executor, Stage};
 
 #[cfg(test)]
 mod tests;
 
-/// Units of rate in one arrival a second.
+/// Rate units in one arrival a second.
 const RATE_UNITS: f64 = 3.6e9;
-/// Twice the area under the rate, in rate units × nanoseconds, that is worth one arrival.
+/// Twice the area under the rate, in rate units × nanoseconds, that makes one arrival.
 pub(crate) const ARRIVAL: u128 = 7_200_000_000_000_000_000;
 /// The highest rate a schedule accepts, in arrivals a second; keeps due instants apart by 100 ns or more.
 pub const MAX_RATE: f64 = 1e7;
-/// The longest a stage may last; keeps areas inside 128 bits and rounding below the distance of arrivals.
+/// The longest a stage may last; keeps areas within 128 bits and rounding below the distance of arrivals.
 pub const MAX_STAGE: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// A share of a workload: one loop's, one machine's. It owns the arrivals n with n % count == index.
+/// A share of a workload: that of one loop or machine. It owns the arrivals n with n % count == index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment {
     /// Which share, from 0.
@@ -31,7 +31,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// All of it.
+    /// The whole workload.
     pub const WHOLE: Segment = Segment { index: 0, count: 1 };
 
     /// Whether arrival `n` belongs to this share.
@@ -51,12 +51,12 @@ impl Segment {
     }
 }
 
-/// One stretch in which the rate moves linearly.
+/// A piece of the schedule within which the rate changes linearly.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Piece {
-    /// Where it begins, in nanoseconds from the scenario's start.
+    /// Its start, in nanoseconds from the scenario's start.
     start_ns: u64,
-    /// How long it lasts, in nanoseconds.
+    /// Its length, in nanoseconds.
     length_ns: u64,
     /// Rate at its start, in rate units.
     from: u64,
@@ -72,7 +72,7 @@ impl Piece {
         u128::from(self.from + self.to) * u128::from(self.length_ns)
     }
 
-    /// Twice the area up to the end of it.
+    /// Twice the area up to its end.
     fn after(&self) -> u128 {
         self.before + self.area()
     }
@@ -81,16 +81,17 @@ impl Piece {
     ///
     /// With rate r(t) = from + slope·t, area A = from·t + slope·t²/2 is solved for t as 2A / (from + r),
     /// where r² = from² + 2·slope·A is the rate then reached: no difference of near-equal numbers. A
-    /// falling rate is solved from its end, where the same holds.
+    /// falling rate is solved from its end, where the same formula applies.
     fn time_at(&self, area: u128) -> u64 {
         if self.from == self.to {
             return u64::try_from(area.div_ceil(2 * u128::from(self.from))).unwrap_or(u64::MAX);
         }
         if self.from < self.to {
-            let t = rising(area, (self.from, self.to), self.length_ns);
+            let t = Ramp { low: self.from, high: self.to, length_ns: self.length_ns }.time_at(area);
             return (t.round() as u64).min(self.length_ns);
         }
-        let left = rising(self.area() - area, (self.to, self.from), self.length_ns);
+        let mirrored = Ramp { low: self.to, high: self.from, length_ns: self.length_ns };
+        let left = mirrored.time_at(self.area() - area);
         self.length_ns.saturating_sub(left.round() as u64)
     }
 
@@ -107,16 +108,24 @@ impl Piece {
     }
 }
 
-/// Nanoseconds until a rate that rises from `rates.0` to `rates.1` within `length_ns` has twice the area
-/// `area` under it.
-fn rising(area: u128, rates: (u64, u64), length_ns: u64) -> f64 {
-    if area == 0 {
-        return 0.0;
+/// A rate that rises from `low` to `high` within `length_ns`.
+struct Ramp {
+    low: u64,
+    high: u64,
+    length_ns: u64,
+}
+
+impl Ramp {
+    /// Nanoseconds until twice the area under the rate is `area`.
+    fn time_at(&self, area: u128) -> f64 {
+        if area == 0 {
+            return 0.0;
+        }
+        let (low, high) = (self.low as f64, self.high as f64);
+        let area = area as f64;
+        let reached = (low * low + area * (high - low) / self.length_ns as f64).sqrt();
+        area / (low + reached)
     }
-    let (low, high) = (rates.0 as f64, rates.1 as f64);
-    let area = area as f64;
-    let reached = (low * low + area * (high - low) / length_ns as f64).sqrt();
-    area / (low + reached)
 }
 
 /// The due instants of an open scenario.
@@ -160,15 +169,15 @@ impl Schedule {
         self.count
     }
 
-    /// For how long arrivals may come.
+    /// From the start of the first stage to the end of the last.
     pub fn duration(&self) -> Duration {
         self.pieces.last().map_or(Duration::ZERO, |p| Duration::from_nanos(p.start_ns + p.length_ns))
     }
 
     /// When arrival `n` (from 0) is due, from the scenario's start; none past the last.
     ///
-    /// It is the last instant at which n arrivals have been earned by the rate, rounded to a nanosecond:
-    /// the first arrival of a constant rate is due at 0, and stretches of rate 0 are passed over.
+    /// It is the last instant at which the integral of the rate is n, rounded to a nanosecond: the first arrival of
+    /// a constant rate is due at 0, and no arrival is due where the rate is 0.
     pub fn due(&self, n: u64) -> Option<Duration> {
         if n >= self.count {
             return None;
@@ -176,19 +185,19 @@ impl Schedule {
         self.due_at(u128::from(n) * ARRIVAL)
     }
 
-    /// When twice the area under the rate passes `target`; none if it never does.
-    pub(crate) fn due_at(&self, target: u128) -> Option<Duration> {
-        let piece = self.pieces.get(self.pieces.partition_point(|p| p.after() <= target))?;
-        Some(Duration::from_nanos(piece.start_ns + piece.time_at(target - piece.before)))
+    /// When twice the area under the rate passes `area`; none if it never does.
+    pub(crate) fn due_at(&self, area: u128) -> Option<Duration> {
+        let piece = self.pieces.get(self.pieces.partition_point(|p| p.after() <= area))?;
+        Some(Duration::from_nanos(piece.start_ns + piece.time_at(area - piece.before)))
     }
 
-    /// Twice the area under the rate, all in all.
+    /// Twice the area under the rate in total.
     pub(crate) fn area(&self) -> u128 {
         self.pieces.last().map_or(0, Piece::after)
     }
 
-    /// The rate at `at` from the scenario's start, in arrivals a second; 0 outside of it. Where two stages
-    /// meet, that of the later one.
+    /// The rate at `at` from the scenario's start, in arrivals a second; 0 after the end. Where two stages meet, the
+    /// later one's.
     pub fn rate_at(&self, at: Duration) -> f64 {
         let at_ns = nanos(at);
         let Some(piece) = self.piece_at(at_ns) else { return 0.0 };
@@ -208,7 +217,7 @@ impl Schedule {
         let Some(piece) = self.piece_at(at_ns) else { return self.count };
         let area = piece.before + piece.area_at(at_ns - piece.start_ns);
         let mut n = u64::try_from(area.div_ceil(ARRIVAL)).unwrap_or(u64::MAX).min(self.count);
-        // The estimate is off by rounding only: by one arrival, seldom two.
+        // The estimate is off by rounding only: by one arrival, seldom by two.
         while n > 0 && self.due(n - 1).is_some_and(|due| due >= at) {
             n -= 1;
         }

@@ -1,9 +1,9 @@
-//! Lists of HTTP requests in vegeta's formats, from files that others make: text, or one JSON object a line.
+//! Lists of HTTP requests in vegeta's formats: text, or one JSON object a line.
 //!
 //! In the text format (<https://github.com/tsenart/vegeta#http-format>) a request is a line with method and URL,
-//! then lines with headers, then perhaps a line with `@` and the file that is its body; a blank line ends it, and
+//! then lines with headers, then optionally a line with `@` and the file that is its body. A blank line ends a request;
 //! lines that begin with `#` are comments. In the JSON format an object has `method` and `url`, and may have `body`
-//! (base64) and `header` (lists of values by name). Which one it is, the first character tells.
+//! (base64) and `header` (lists of values by name). A list whose first character is `{` is in the JSON format.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use serde::Deserialize;
 #[cfg(test)]
 mod tests;
 
-/// The most requests a list may have.
+/// The most requests of a list.
 pub const MAX_REQUESTS: usize = 1_000_000;
 /// The largest list, in bytes.
 pub const MAX_BYTES: usize = 256 << 20;
@@ -23,18 +23,18 @@ const MAX_HEADERS: usize = 100;
 /// The longest line of the text format, in bytes.
 const MAX_LINE_BYTES: usize = 64 << 10;
 
-/// A request of a list, as it stands there.
+/// A request of a list, unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
-    /// The line it begins in, from 1.
+pub struct ListedRequest {
+    /// Its first line, from 1.
     pub line: usize,
-    /// Such as `GET`.
+    /// The method, such as `GET`.
     pub method: String,
-    /// With scheme and host.
+    /// The URL, with scheme and host.
     pub url: String,
-    /// Names as they are written, and values.
+    /// Headers; the case of their names is unchanged.
     pub headers: Vec<(String, String)>,
-    /// What is sent along.
+    /// The body.
     pub body: Option<ListedBody>,
 }
 
@@ -47,7 +47,7 @@ pub enum ListedBody {
     Text(String),
 }
 
-/// What is wrong with a list, and where.
+/// An error in a list.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {message}")]
 pub struct ListError {
@@ -62,29 +62,29 @@ pub struct ListError {
 /// Read the list `bytes`; `file` is its name in errors.
 ///
 /// # Errors
-/// [`ListError`] for the first thing that is wrong.
-pub fn parse(bytes: &[u8], file: &str) -> Result<Vec<Listed>, ListError> {
-    let wrong = |line: usize, message: String| ListError { file: file.to_owned(), line, message };
+/// [`ListError`] for the first error in the list.
+pub fn parse(bytes: &[u8], file: &str) -> Result<Vec<ListedRequest>, ListError> {
+    let error = |line: usize, message: String| ListError { file: file.to_owned(), line, message };
     if bytes.len() > MAX_BYTES {
-        return Err(wrong(1, format!("larger than {MAX_BYTES} bytes; split the list")));
+        return Err(error(1, format!("larger than {MAX_BYTES} bytes; split the list")));
     }
-    let text = std::str::from_utf8(bytes).map_err(|error| {
-        let before = &bytes[..error.valid_up_to()];
-        wrong(1 + before.iter().filter(|byte| **byte == b'\n').count(), "not UTF-8".to_owned())
+    let text = std::str::from_utf8(bytes).map_err(|invalid| {
+        let before = &bytes[..invalid.valid_up_to()];
+        error(1 + before.iter().filter(|byte| **byte == b'\n').count(), "not UTF-8".to_owned())
     })?;
     let mut lines = Lines { lines: text.lines().enumerate().peekable() };
-    let next: fn(&mut Lines<'_>) -> Option<Found> =
+    let next: fn(&mut Lines<'_>) -> Option<Result<ListedRequest, LineError>> =
         if text.trim_start().starts_with('{') { next_json } else { next_text };
     let mut list = Vec::new();
-    while let Some(found) = next(&mut lines) {
-        let listed = found.map_err(|(line, message)| wrong(line, message))?;
+    while let Some(request) = next(&mut lines) {
+        let request = request.map_err(|LineError { line, message }| error(line, message))?;
         if list.len() == MAX_REQUESTS {
-            return Err(wrong(listed.line, format!("more than {MAX_REQUESTS} requests; split the list")));
+            return Err(error(request.line, format!("more than {MAX_REQUESTS} requests; split the list")));
         }
-        list.push(listed);
+        list.push(request);
     }
     if list.is_empty() {
-        return Err(wrong(
+        return Err(error(
             1,
             "no request in it; write lines such as `GET http://127.0.0.1:8000/path`".to_owned(),
         ));
@@ -92,86 +92,106 @@ pub fn parse(bytes: &[u8], file: &str) -> Result<Vec<Listed>, ListError> {
     Ok(list)
 }
 
-/// A request, or the line in which something is wrong and what.
-type Found = Result<Listed, (usize, String)>;
+/// An error in a line.
+struct LineError {
+    line: usize,
+    message: String,
+}
 
-/// Lines with their numbers.
+/// A line without surrounding blanks.
+#[derive(Clone, Copy)]
+struct NumberedLine<'a> {
+    /// Its number, from 1.
+    number: usize,
+    text: &'a str,
+}
+
+impl NumberedLine<'_> {
+    fn error(&self, message: impl Into<String>) -> LineError {
+        LineError { line: self.number, message: message.into() }
+    }
+
+    fn check_length(&self) -> Result<(), LineError> {
+        if self.text.len() > MAX_LINE_BYTES {
+            let message = format!("a line longer than {MAX_LINE_BYTES} bytes; put bodies into files");
+            return Err(self.error(message));
+        }
+        Ok(())
+    }
+}
+
+/// The lines that are not read yet.
 struct Lines<'a> {
     lines: std::iter::Peekable<std::iter::Enumerate<std::str::Lines<'a>>>,
 }
 
 impl<'a> Lines<'a> {
     /// The next line that is neither blank nor, in the text format, a comment.
-    fn next_full(&mut self) -> Option<(usize, &'a str)> {
+    fn next_full(&mut self) -> Option<NumberedLine<'a>> {
         self.lines
             .by_ref()
-            .map(|(at, line)| (at + 1, line.trim()))
-            .find(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+            .map(|(index, line)| NumberedLine { number: index + 1, text: line.trim() })
+            .find(|line| !line.text.is_empty() && !line.text.starts_with('#'))
     }
 
-    /// The next line, if it goes on with the request before it.
-    fn next_of_request(&mut self) -> Option<(usize, &'a str)> {
-        let goes_on =
+    /// The next line, if it belongs to the request before it.
+    fn next_of_request(&mut self) -> Option<NumberedLine<'a>> {
+        let continues =
             |(_, line): &(usize, &str)| !line.trim().is_empty() && first_line(line.trim()).is_none();
-        self.lines.next_if(goes_on).map(|(at, line)| (at + 1, line.trim()))
+        self.lines
+            .next_if(continues)
+            .map(|(index, line)| NumberedLine { number: index + 1, text: line.trim() })
     }
 }
 
-/// Method and URL, if the line has the form of a request's first.
+/// Method and URL, if the line has the form of the first line of a request.
 fn first_line(line: &str) -> Option<(&str, &str)> {
     let (method, url) = line.split_once([' ', '\t'])?;
     let is_method = !method.is_empty() && method.bytes().all(|b| b.is_ascii_uppercase() || b == b'-');
     is_method.then(|| (method, url.trim()))
 }
 
-fn next_text(lines: &mut Lines<'_>) -> Option<Found> {
-    let (line, text) = lines.next_full()?;
-    Some(read_text((line, text), lines))
+fn next_text(lines: &mut Lines<'_>) -> Option<Result<ListedRequest, LineError>> {
+    let first = lines.next_full()?;
+    Some(read_text(first, lines))
 }
 
-fn read_text((line, text): (usize, &str), lines: &mut Lines<'_>) -> Found {
-    bounded(line, text)?;
-    let (method, url) = first_line(text).ok_or_else(|| {
-        (line, format!("`{}` is no method and URL; write `GET http://127.0.0.1:8000/path`", shown(text)))
+fn read_text(first: NumberedLine<'_>, lines: &mut Lines<'_>) -> Result<ListedRequest, LineError> {
+    first.check_length()?;
+    let (method, url) = first_line(first.text).ok_or_else(|| {
+        let shown = excerpt(first.text);
+        first.error(format!("`{shown}` is no method and URL; write `GET http://127.0.0.1:8000/path`"))
     })?;
     let (method, url) = (method.to_owned(), url.to_owned());
-    let mut listed = Listed { line, method, url, headers: Vec::new(), body: None };
-    while let Some((line, text)) = lines.next_of_request() {
-        bounded(line, text)?;
-        if text.starts_with('#') {
+    let mut request = ListedRequest { line: first.number, method, url, headers: Vec::new(), body: None };
+    while let Some(line) = lines.next_of_request() {
+        line.check_length()?;
+        if line.text.starts_with('#') {
             continue;
         }
-        if listed.body.is_some() {
-            return Err((line, "a body is the last line of a request; put headers before it".to_owned()));
+        if request.body.is_some() {
+            return Err(line.error("a body is the last line of a request; put headers before it"));
         }
-        if let Some(file) = text.strip_prefix('@') {
-            listed.body = Some(ListedBody::File(file.to_owned()));
+        if let Some(file) = line.text.strip_prefix('@') {
+            request.body = Some(ListedBody::File(file.to_owned()));
             continue;
         }
-        let (name, value) = text.split_once(':').unwrap_or((text, ""));
+        let (name, value) = line.text.split_once(':').unwrap_or((line.text, ""));
         if name.trim().is_empty() || value.trim().is_empty() {
-            return Err((
-                line,
-                format!("`{}` is no header; write `name: value`, or `@file` for a body", shown(text)),
-            ));
+            let shown = excerpt(line.text);
+            let message = format!("`{shown}` is no header; write `name: value`, or `@file` for a body");
+            return Err(line.error(message));
         }
-        if listed.headers.len() == MAX_HEADERS {
-            return Err((line, format!("more than {MAX_HEADERS} headers")));
+        if request.headers.len() == MAX_HEADERS {
+            return Err(line.error(format!("more than {MAX_HEADERS} headers")));
         }
-        listed.headers.push((name.trim().to_owned(), value.trim().to_owned()));
+        request.headers.push((name.trim().to_owned(), value.trim().to_owned()));
     }
-    Ok(listed)
+    Ok(request)
 }
 
-fn bounded(line: usize, text: &str) -> Result<(), (usize, String)> {
-    if text.len() > MAX_LINE_BYTES {
-        return Err((line, format!("a line longer than {MAX_LINE_BYTES} bytes; put bodies into files")));
-    }
-    Ok(())
-}
-
-/// As much of a line as a message needs.
-fn shown(text: &str) -> String {
+/// The beginning of a line, for messages.
+fn excerpt(text: &str) -> String {
     text.chars().take(60).collect()
 }
 
@@ -187,28 +207,27 @@ struct JsonLine {
     header: BTreeMap<String, Vec<String>>,
 }
 
-fn next_json(lines: &mut Lines<'_>) -> Option<Found> {
-    let (line, text) = lines.next_full()?;
-    Some(read_json((line, text)))
+fn next_json(lines: &mut Lines<'_>) -> Option<Result<ListedRequest, LineError>> {
+    lines.next_full().map(read_json)
 }
 
-fn read_json((line, text): (usize, &str)) -> Found {
-    let read: JsonLine =
-        serde_json::from_str(text).map_err(|error| (line, format!("no request as JSON: {error}")))?;
+fn read_json(line: NumberedLine<'_>) -> Result<ListedRequest, LineError> {
+    let read: JsonLine = serde_json::from_str(line.text)
+        .map_err(|error| line.error(format!("no request as JSON: {error}")))?;
     let headers: Vec<_> = read
         .header
         .into_iter()
         .flat_map(|(name, values)| values.into_iter().map(move |value| (name.clone(), value)))
         .collect();
     if headers.len() > MAX_HEADERS {
-        return Err((line, format!("more than {MAX_HEADERS} headers")));
+        return Err(line.error(format!("more than {MAX_HEADERS} headers")));
     }
-    let body = read.body.filter(|body| !body.is_empty()).map(|body| decode(&body)).transpose();
-    let body = body.map_err(|message| (line, message))?.map(ListedBody::Text);
-    Ok(Listed { line, method: read.method, url: read.url, headers, body })
+    let body = read.body.filter(|body| !body.is_empty()).map(|body| decode_body(&body)).transpose();
+    let body = body.map_err(|message| line.error(message))?.map(ListedBody::Text);
+    Ok(ListedRequest { line: line.number, method: read.method, url: read.url, headers, body })
 }
 
-fn decode(body: &str) -> Result<String, String> {
+fn decode_body(body: &str) -> Result<String, String> {
     let bytes = STANDARD.decode(body).map_err(|error| format!("`body` is no base64: {error}"))?;
-    String::from_utf8(bytes).map_err(|_| "`body` is not UTF-8; bodies are text so far".to_owned())
+    String::from_utf8(bytes).map_err(|_| "`body` is not UTF-8; bodies must be text".to_owned())
 }

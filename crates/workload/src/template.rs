@@ -1,4 +1,4 @@
-//! Text with values in it: `user-${users.id}`, `${random(1, 1000)}`, `${env.TOKEN}`.
+//! Templates, texts with values: `user-${users.id}`, `${random(1, 1000)}`, `${env.TOKEN}`.
 
 use std::fmt::{self, Write as _};
 
@@ -10,7 +10,7 @@ mod parse;
 #[cfg(test)]
 mod tests;
 
-/// Text with values in it. Written to archives as its source, so that no value gets there.
+/// A text with values. Archives store its source, so that no value is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Template {
@@ -18,22 +18,22 @@ pub struct Template {
     source: String,
 }
 
-/// A piece of a template.
+/// A part of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
-    /// Text as it stands.
+    /// Literal text.
     Literal(String),
-    /// A value that is put in for each use.
+    /// A value that is filled in for each use.
     Value(Value),
-    /// `${… | json}`: a value inside a JSON string, put in with quotes, backslashes and control characters
-    /// escaped ([`push_json_escaped`]).
+    /// `${… | json}`: a value inside a JSON string, with quotes, backslashes and control characters escaped
+    /// ([`push_json_escaped`]).
     JsonValue(Value),
 }
 
-/// A value that differs from use to use. All random ones are functions of the seed and the arrival.
+/// A value that differs from use to use. All random values are functions of the seed and the arrival.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
-    /// `${users.id}`: a column of the row of a data file that this iteration was given.
+    /// `${users.id}`: a column of a data file, in the iteration's row.
     Data {
         /// The data file's name in the plan.
         set: String,
@@ -42,18 +42,18 @@ pub enum Value {
     },
     /// `${token}`: extracted from an earlier response.
     Variable(String),
-    /// `${env.NAME}`: an environment variable, read once before the run; a secret for redaction.
+    /// `${env.NAME}`: an environment variable, read once before the run; redacted.
     Env(String),
     /// `${random(LOW, HIGH)}`: a whole number, both ends included.
     Random {
-        /// The lowest it can be.
+        /// The lowest value.
         low: i64,
-        /// The highest it can be.
+        /// The highest value.
         high: i64,
     },
-    /// `${choice("a", "b")}`: one of these.
+    /// `${choice("a", "b")}`: one of these texts.
     Choice(Vec<String>),
-    /// `${counter(NAME)}` or `${counter(NAME, START)}`: the next number of a counter that the whole run shares.
+    /// `${counter(NAME)}` or `${counter(NAME, START)}`: the next number of a counter of the whole run.
     Counter {
         /// Its name.
         name: String,
@@ -70,47 +70,47 @@ pub enum Value {
     Now,
 }
 
-/// What is wrong with a template.
+/// An error in a template.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct TemplateError {
-    /// What is wrong and what to do, in words.
+    /// What is wrong and what to do.
     pub message: String,
-    /// The byte of the template at which it goes wrong.
+    /// The byte of the template at which the error is.
     pub at: usize,
 }
 
 impl Template {
-    /// Read a template. `${…}` is a value, `$${` stands for `${`, everything else for itself.
+    /// Parse a template. `${…}` is a value, `$${` is a literal `${`, all other text is literal.
     ///
     /// # Errors
-    /// [`TemplateError`] names what is wrong and where.
+    /// [`TemplateError`] with the place of the error.
     pub fn parse(source: &str) -> Result<Template, TemplateError> {
         parse::parse(source).map(|parts| Template { parts, source: source.to_owned() })
     }
 
-    /// The template that yields exactly `text`.
+    /// The template whose text is always `text`.
     pub fn literal(text: &str) -> Template {
         let parts = if text.is_empty() { Vec::new() } else { vec![Part::Literal(text.to_owned())] };
         Template { parts, source: text.replace("${", "$${") }
     }
 
-    /// The pieces, in order. Never two literals in a row, never an empty one.
+    /// The parts, in order. Never two literals in a row, never an empty one.
     pub fn parts(&self) -> &[Part] {
         &self.parts
     }
 
-    /// As the plan has it.
+    /// Its text in the plan.
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// Whether it yields nothing, ever.
+    /// Whether its text is always empty.
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }
 
-    /// Its text, if there is no value in it.
+    /// Its text, if it has no values.
     pub fn as_literal(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [] => Some(""),
@@ -119,7 +119,7 @@ impl Template {
         }
     }
 
-    /// The values in it, in order.
+    /// Its values, in order.
     pub fn values(&self) -> impl Iterator<Item = &Value> {
         self.parts.iter().filter_map(|part| match part {
             Part::Value(value) | Part::JsonValue(value) => Some(value),
@@ -129,7 +129,7 @@ impl Template {
 }
 
 impl fmt::Display for Value {
-    /// What stands between `${` and `}`.
+    /// The text between `${` and `}`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Value::Data { set, column } => write!(f, "{set}.{column}"),
@@ -150,7 +150,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// Append `text` to `out` as it must stand between the quotes of a JSON string (RFC 8259, section 7).
+/// Append `text` to `out`, escaped for a JSON string (RFC 8259, section 7), without the quotes.
 pub fn push_json_escaped(text: &[u8], out: &mut Vec<u8>) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     for byte in text {
@@ -168,10 +168,10 @@ pub fn push_json_escaped(text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// The template whose text is `json`, in whose strings `${…}` are values.
+/// The template whose text is `json`; `${…}` in its strings are values.
 ///
 /// # Errors
-/// [`TemplateError`] when a string is no template.
+/// [`TemplateError`] if a string is no template.
 pub fn json_template(json: &serde_json::Value) -> Result<Template, TemplateError> {
     let mut source = String::new();
     push_json(json, &mut source)?;
@@ -236,7 +236,7 @@ impl TryFrom<String> for Template {
     }
 }
 
-/// The templates in the strings of a JSON value, keys included, in order. What is no template is passed over.
+/// The templates in the strings of a JSON value, keys included, in order. Strings that are no templates are skipped.
 pub fn templates_in(json: &serde_json::Value) -> Vec<Template> {
     let mut found = Vec::new();
     collect(json, &mut found);

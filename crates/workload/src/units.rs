@@ -1,10 +1,10 @@
-//! Quantities as users write them: `1m30s`, `300/s`, `0.1%`, `100MB`.
+//! Quantities in the form that users write: `1m30s`, `300/s`, `0.1%`, `100MB`.
 
 use std::time::Duration;
 
 use crate::schedule::{MAX_RATE, MAX_STAGE};
 
-/// A number and what follows it, blanks between them passed over.
+/// A number and its unit, with or without blanks between them.
 pub(crate) fn split_number(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let digits = |c: char| c.is_ascii_digit() || c == '.' || c == '_';
@@ -13,7 +13,7 @@ pub(crate) fn split_number(text: &str) -> Option<(f64, &str)> {
     Some((number, text[end..].trim()))
 }
 
-/// Nanoseconds in one of a unit of time.
+/// The nanoseconds of a unit of time.
 fn unit_ns(unit: &str) -> Option<f64> {
     Some(match unit {
         "ns" => 1.0,
@@ -29,19 +29,19 @@ fn unit_ns(unit: &str) -> Option<f64> {
 /// A duration: one number with a unit, or several: `1m30s`.
 ///
 /// # Errors
-/// In words, when it is none or longer than 30 days.
+/// A message, if the text is no duration or longer than 30 days.
 pub fn duration(text: &str) -> Result<Duration, String> {
-    let form =
+    let malformed =
         || format!("`{text}` is no duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`");
     let mut rest = text.trim();
     if rest.is_empty() {
-        return Err(form());
+        return Err(malformed());
     }
     let mut nanos = 0.0;
     while !rest.is_empty() {
-        let (number, after) = split_number(rest).ok_or_else(form)?;
+        let (number, after) = split_number(rest).ok_or_else(malformed)?;
         let end = after.find(|c: char| c.is_ascii_digit() || c.is_whitespace()).unwrap_or(after.len());
-        nanos += number * unit_ns(&after[..end]).ok_or_else(form)?;
+        nanos += number * unit_ns(&after[..end]).ok_or_else(malformed)?;
         rest = after[end..].trim_start();
     }
     if nanos > MAX_STAGE.as_nanos() as f64 {
@@ -53,12 +53,12 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 /// A rate in events a second: `300/s`, `20/min`.
 ///
 /// # Errors
-/// In words, when it is none or beyond what a schedule takes.
+/// A message, if the text is no rate or above the highest rate of a schedule.
 pub fn rate(text: &str) -> Result<f64, String> {
-    let form =
+    let malformed =
         || format!("`{text}` is no rate; write a number and a unit of time, such as `300/s` or `20/min`");
-    let (number, unit) = split_number(text).ok_or_else(form)?;
-    let per = unit.strip_prefix('/').and_then(|unit| unit_ns(unit.trim())).ok_or_else(form)?;
+    let (number, unit) = split_number(text).ok_or_else(malformed)?;
+    let per = unit.strip_prefix('/').and_then(|unit| unit_ns(unit.trim())).ok_or_else(malformed)?;
     let rate = number * 1e9 / per;
     if rate > MAX_RATE {
         return Err(format!("`{text}` is more than {MAX_RATE:.0} a second"));
@@ -69,7 +69,7 @@ pub fn rate(text: &str) -> Result<f64, String> {
 /// A share, 0 to 1: `0.1%` or `0.001`.
 pub(crate) fn share(text: &str) -> Option<f64> {
     match split_number(text)? {
-        // Read as hundredths: a division would round once more.
+        // Parsed with the exponent −2: a division by 100 would round a second time.
         (_, "%") => {
             format!("{}e-2", text.trim().trim_end_matches('%').trim_end().replace('_', "")).parse().ok()
         }
@@ -81,7 +81,7 @@ pub(crate) fn share(text: &str) -> Option<f64> {
 /// A number of bytes: `100MB` (10⁶), `64MiB` (2²⁰), `4096`.
 pub(crate) fn bytes(text: &str) -> Option<f64> {
     let (number, unit) = split_number(text)?;
-    let one = match unit {
+    let unit_bytes = match unit {
         "" | "B" => 1.0,
         "KB" | "kB" => 1e3,
         "MB" => 1e6,
@@ -91,7 +91,7 @@ pub(crate) fn bytes(text: &str) -> Option<f64> {
         "GiB" => 1024.0 * 1024.0 * 1024.0,
         _ => return None,
     };
-    Some(number * one)
+    Some(number * unit_bytes)
 }
 
 #[cfg(test)]
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_a_second_whatever_they_are_written_per() {
+    fn rates_of_every_unit_are_converted_to_a_second() {
         assert_eq!(rate("300/s"), Ok(300.0));
         assert_eq!(rate("30 / min"), Ok(0.5));
         assert_eq!(rate("3600/h"), Ok(1.0));

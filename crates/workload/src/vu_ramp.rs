@@ -1,43 +1,44 @@
-//! When virtual users come and go while their number is ramped: a function of the stages alone.
+//! When virtual users start and stop while their number is ramped: a function of the stages alone.
 //!
-//! The wanted number moves along a straight line from stage to stage, and somebody comes or goes whenever the
-//! line reaches a whole number. Virtual users are numbered from 0; the last to have come is the first to go.
+//! The planned number changes linearly within each stage; a virtual user starts or stops whenever it reaches a whole
+//! number. Virtual users are numbered from 0; the last to start is the first to stop.
 
 use std::time::Duration;
 
 use crate::executor::VuStage;
 
-/// A virtual user comes or goes.
+/// A virtual user starts or stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Change {
+pub struct VuChange {
     /// When, from the scenario's start.
     pub at: Duration,
-    /// Its number, from 0.
+    /// The virtual user's number, from 0.
     pub user: u32,
-    /// Which of both.
+    /// Whether it starts or stops.
     pub kind: ChangeKind,
 }
 
 /// What a virtual user does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// It begins to make iterations.
+    /// It starts to make iterations.
     Comes,
-    /// It begins no further iteration.
+    /// It starts no further iteration.
     Goes,
 }
 
-/// All comings and goings of a ramp, in order of time.
+/// All changes of a ramp, in order of time.
 #[derive(Debug, Clone)]
 pub struct VuRamp {
-    /// The first stage brings those who are there at the start.
+    /// The first stage starts the virtual users that the ramp begins with.
     stages: Vec<VuStage>,
+    /// The current stage: an index into `stages`.
     stage: usize,
-    /// How many virtual users there were when the stage began.
+    /// The number of virtual users at the start of the stage.
     from: u32,
-    /// How many of the stage's changes are over.
+    /// How many of the stage's changes are done.
     done: u32,
-    /// When the stage began.
+    /// The start of the stage.
     begin: Duration,
 }
 
@@ -49,14 +50,14 @@ impl VuRamp {
         VuRamp { stages, stage: 0, from: 0, done: 0, begin: Duration::ZERO }
     }
 
-    /// How many virtual users are wanted at `at` from the start, after what changes in that instant.
-    pub fn wanted_at(&self, at: Duration) -> u32 {
+    /// The planned number of virtual users at `at` from the start, after the changes of that instant.
+    pub fn vus_at(&self, at: Duration) -> u32 {
         let (mut from, mut begin) = (0u32, Duration::ZERO);
         for stage in &self.stages {
             let end = begin + stage.over;
             if at < end {
-                let gone = moved(from.abs_diff(stage.to), (at.saturating_sub(begin), stage.over));
-                return if stage.to > from { from + gone } else { from - gone };
+                let done = changes_after(at.saturating_sub(begin), stage.over, from.abs_diff(stage.to));
+                return if stage.to > from { from + done } else { from - done };
             }
             (from, begin) = (stage.to, end);
         }
@@ -64,16 +65,16 @@ impl VuRamp {
     }
 }
 
-/// How many of `changes` that are spread evenly over `whole` have come about when `part` of it has passed.
-fn moved(changes: u32, (part, whole): (Duration, Duration)) -> u32 {
-    let passed = u128::from(changes) * part.as_nanos() / whole.as_nanos().max(1);
-    u32::try_from(passed).unwrap_or(changes).min(changes)
+/// How many of `changes` that are spread evenly over `whole` are done when `passed` of it has passed.
+fn changes_after(passed: Duration, whole: Duration, changes: u32) -> u32 {
+    let done = u128::from(changes) * passed.as_nanos() / whole.as_nanos().max(1);
+    u32::try_from(done).unwrap_or(changes).min(changes)
 }
 
 impl Iterator for VuRamp {
-    type Item = Change;
+    type Item = VuChange;
 
-    fn next(&mut self) -> Option<Change> {
+    fn next(&mut self) -> Option<VuChange> {
         loop {
             let stage = self.stages.get(self.stage)?;
             let changes = self.from.abs_diff(stage.to);
@@ -83,8 +84,8 @@ impl Iterator for VuRamp {
                 let since = since.div_ceil(u128::from(changes));
                 let at = self.begin + Duration::from_nanos(u64::try_from(since).unwrap_or(u64::MAX));
                 return Some(match stage.to > self.from {
-                    true => Change { at, user: self.from + self.done - 1, kind: ChangeKind::Comes },
-                    false => Change { at, user: self.from - self.done, kind: ChangeKind::Goes },
+                    true => VuChange { at, user: self.from + self.done - 1, kind: ChangeKind::Comes },
+                    false => VuChange { at, user: self.from - self.done, kind: ChangeKind::Goes },
                 });
             }
             (self.from, self.done) = (stage.to, 0);
@@ -96,6 +97,8 @@ impl Iterator for VuRamp {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -106,15 +109,14 @@ mod tests {
         VuRamp::new(start, &stages.iter().map(stage).collect::<Vec<_>>())
     }
 
-    fn told(changes: impl Iterator<Item = Change>) -> Vec<(u128, u32, bool)> {
-        changes.map(|c| (c.at.as_millis(), c.user, c.kind == ChangeKind::Comes)).collect()
+    fn changes(ramp: impl Iterator<Item = VuChange>) -> Vec<(u128, u32, bool)> {
+        ramp.map(|c| (c.at.as_millis(), c.user, c.kind == ChangeKind::Comes)).collect()
     }
 
     #[test]
-    fn somebody_comes_or_goes_whenever_the_line_reaches_a_whole_number() {
-        let changes = told(ramp(1, &[(3, 2_000), (3, 500), (0, 3_000)]));
+    fn a_virtual_user_starts_or_stops_whenever_the_planned_number_is_whole() {
         assert_eq!(
-            changes,
+            changes(ramp(1, &[(3, 2_000), (3, 500), (0, 3_000)])),
             [
                 (0, 0, true),
                 (1_000, 1, true),
@@ -128,27 +130,26 @@ mod tests {
 
     #[test]
     fn a_stage_without_length_is_a_step() {
-        let changes = told(ramp(0, &[(2, 0), (2, 1_000), (0, 0), (1, 0)]));
-        let both = [(0, 0, true), (0, 1, true), (1_000, 1, false), (1_000, 0, false), (1_000, 0, true)];
-        assert_eq!(changes, both);
+        let expected = [(0, 0, true), (0, 1, true), (1_000, 1, false), (1_000, 0, false), (1_000, 0, true)];
+        assert_eq!(changes(ramp(0, &[(2, 0), (2, 1_000), (0, 0), (1, 0)])), expected);
     }
 
     #[test]
-    fn nobody_is_wanted_of_an_empty_ramp() {
-        assert_eq!(told(ramp(0, &[(0, 1_000)])), []);
-        assert_eq!(ramp(0, &[]).wanted_at(Duration::ZERO), 0);
+    fn an_empty_ramp_has_no_virtual_users() {
+        assert_eq!(changes(ramp(0, &[(0, 1_000)])), []);
+        assert_eq!(ramp(0, &[]).vus_at(Duration::ZERO), 0);
     }
 
     proptest! {
         #[test]
-        fn comings_and_goings_are_what_is_wanted(
+        fn the_changes_add_up_to_the_planned_number(
             start in 0..50u32,
             stages in proptest::collection::vec((0..60u32, 0..5_000u64), 0..6),
             cut in 0..20_000u64,
         ) {
             let whole = ramp(start, &stages);
             let cut = Duration::from_millis(cut);
-            let mut there = std::collections::BTreeSet::new();
+            let mut active = BTreeSet::new();
             let mut last = Duration::ZERO;
             for change in whole.clone() {
                 prop_assert!(last <= change.at);
@@ -157,16 +158,16 @@ mod tests {
                     break;
                 }
                 match change.kind {
-                    ChangeKind::Comes => prop_assert!(there.insert(change.user)),
-                    ChangeKind::Goes => prop_assert!(there.remove(&change.user)),
+                    ChangeKind::Comes => prop_assert!(active.insert(change.user)),
+                    ChangeKind::Goes => prop_assert!(active.remove(&change.user)),
                 }
             }
-            prop_assert_eq!(there.len() as u32, whole.wanted_at(cut));
-            // Numbers have no gap, so every loop has its share of those who are there.
-            prop_assert!(there.iter().copied().eq(0..there.len() as u32));
+            prop_assert_eq!(active.len() as u32, whole.vus_at(cut));
+            // Numbers have no gap, so every loop has its share of the active virtual users.
+            prop_assert!(active.iter().copied().eq(0..active.len() as u32));
             let segment = Segment { index: 1, count: 3 };
-            let mine = there.iter().filter(|user| segment.owns(u64::from(**user))).count() as u64;
-            prop_assert_eq!(mine, segment.share(there.len() as u64));
+            let mine = active.iter().filter(|user| segment.owns(u64::from(**user))).count() as u64;
+            prop_assert_eq!(mine, segment.share(active.len() as u64));
         }
     }
 }

@@ -157,7 +157,7 @@ impl Origin {
             Some(proxy) if !is_secure && protocol == Some(WireProtocol::Http1) => {
                 ProxyMode::Relay { authorization: proxy.authorization() }
             }
-            Some(proxy) => ProxyMode::Tunnel(proxy.tunnel_request((host, port)).into_bytes().into()),
+            Some(proxy) => ProxyMode::Tunnel(proxy.tunnel_request(host, port).into_bytes().into()),
         };
         Ok(Some(Origin {
             target: target.to_owned(),

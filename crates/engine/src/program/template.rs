@@ -8,8 +8,9 @@ use std::sync::Arc;
 use evidence::Instant;
 use jiff::Timestamp;
 use workload::data::Table;
-use workload::draw::{Draw, RowPicker};
+use workload::draw::Draw;
 use workload::model::Workload;
+use workload::row_picker::RowPicker;
 use workload::schedule::Segment;
 use workload::template::{Part, Template, Value, push_json_escaped};
 

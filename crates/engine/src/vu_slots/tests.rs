@@ -126,7 +126,7 @@ proptest! {
         (count, cut) in (1..6u32, 0..5_000u64),
     ) {
         let stages: Vec<_> = stages.iter().map(|(to, over)| VuStage { to: *to, over: ms(*over) }).collect();
-        let expected = VuRamp::new(start_vus, &stages).wanted_at(ms(cut));
+        let expected = VuRamp::new(start_vus, &stages).vus_at(ms(cut));
         let executor = Executor::RampingVus { start_vus, stages, graceful_ramp_down: ms(0) };
         let mut busy = 0;
         for index in 0..count {

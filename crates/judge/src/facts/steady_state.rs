@@ -122,7 +122,7 @@ fn planned_by_second(scenario: &Scenario, phase: &PhaseWindow) -> Vec<f64> {
         (_, _, None) => 0.0,
         _ if at >= end => 0.0,
         (Some(schedule), _, Some(elapsed)) => schedule.rate_at(elapsed),
-        (_, Some(ramp), Some(elapsed)) => f64::from(ramp.wanted_at(elapsed)),
+        (_, Some(ramp), Some(elapsed)) => f64::from(ramp.vus_at(elapsed)),
         _ => scenario.executor.peak_vus().map_or(0.0, f64::from),
     };
     let middle = |second: u32| Duration::from_millis(u64::from(second) * 1_000 + 500);

@@ -66,7 +66,7 @@ fn connect(peer: &Peer<'_>, limit: Duration) -> anyhow::Result<TcpStream> {
     let mut stream = connect_to_any(&addresses, limit)?.ok_or_else(|| anyhow!("{host} has no address"))?;
     if let Some(proxy) = &peer.connecting.proxy {
         stream.set_read_timeout(Some(limit))?;
-        stream.write_all(proxy.tunnel_request(own).as_bytes())?;
+        stream.write_all(proxy.tunnel_request(own.0, own.1).as_bytes())?;
         read_tunnel_response(&mut stream)?;
     }
     Ok(stream)

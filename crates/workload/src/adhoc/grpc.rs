@@ -1,143 +1,167 @@
-//! One gRPC call, again and again.
+//! Ad-hoc runs of one gRPC call.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{AdhocError, Common, Pace, Sources, TARGET, Texts, endpoint_name, one};
-use crate::call::{CallOptions, CancelAfter};
+use super::names::endpoint_name;
+use super::pace::Pace;
+use super::texts::TemplateReader;
+use super::{AdhocError, AdhocParts, Sources, TARGET, single_target};
+use crate::address::Origin;
+use crate::call::{CallOptions, CancelAfter, MAX_MESSAGES};
 use crate::connection::Connecting;
+use crate::files::Files;
 use crate::message::{SchemaError, Schemas};
 use crate::model::{Expect, Flow, GrpcOrigin, Request, Step, Target};
-use crate::plan::{LoadedPlan, MAX_MESSAGES, grpc_authority};
-use crate::template::Template;
+use crate::plan::LoadedPlan;
 
-/// How many connections calls are spread over, unless the line says.
+/// How many connections calls are spread over by default.
 const DEFAULT_CONNECTIONS: u32 = 4;
 
-/// What the options of `plimsoll grpc` say.
+/// The options of `plimsoll grpc`.
 #[derive(Debug, Clone)]
-pub struct GrpcAdhoc {
+pub struct AdhocGrpc {
     /// `host:port`.
     pub address: String,
     /// `package.Service/Method`.
     pub method: String,
     /// The messages as JSON, one or several in a text (one after another, or as an array); strings in them are
-    /// templates. None: one that is empty.
+    /// templates. Empty: one message without fields.
     pub messages: Vec<String>,
-    /// How the call streams.
-    pub stream: StreamLine,
+    /// Options of a stream.
+    pub stream: AdhocStream,
     /// Names and values; values are templates.
     pub metadata: Vec<(String, String)>,
-    /// `.proto` files; none: the target is asked what it serves.
+    /// `.proto` files; empty: the run uses server reflection.
     pub proto: Vec<PathBuf>,
-    /// How it is connected to.
+    /// How connections are made.
     pub connecting: Connecting,
-    /// Due instant of a call → failure.
+    /// Time limit of a call, from its due instant.
     pub timeout: Duration,
     /// Seed of every random choice.
     pub seed: u64,
-    /// How much is sent.
+    /// The load.
     pub pace: Pace,
 }
 
-/// How a call streams, as far as a line says.
+/// Options of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct StreamLine {
-    /// How many times all messages are sent; 1 unless said otherwise.
+pub struct AdhocStream {
+    /// How many times all messages are sent; by default once.
     pub repeat: Option<u32>,
-    /// Pause from one message that is sent to the next.
+    /// Interval between sent messages.
     pub every: Option<Duration>,
-    /// When a stream of responses has lasted long enough.
+    /// When a stream of responses is cancelled.
     pub cancel_after: Option<CancelAfter>,
 }
 
-/// The plan that a line comes to.
+/// The plan of an ad-hoc run.
 ///
 /// # Errors
-/// [`AdhocError`] says what is wrong and what to do.
-pub fn grpc(line: &GrpcAdhoc, sources: Sources<'_>) -> Result<LoadedPlan, AdhocError> {
-    let shape = line.pace.resolve()?;
-    let (scheme, host, port) = grpc_authority(&line.address).map_err(AdhocError)?;
-    let method = line.method.trim_start_matches('/').to_owned();
-    if !method.contains('/') {
-        return Err(AdhocError(format!("`{method}` is no call; write `package.Service/Method`")));
-    }
-    let (message, call) = messages(line)?;
-    let mut texts = Texts::new(sources);
-    std::iter::once(&message).chain(&call.then).try_for_each(|message| check_message(message, &mut texts))?;
-    let schemas = describe(line, (&method, &message, &call), sources)?;
-    let metadata = line.metadata.iter().map(|header| texts.header(header)).collect::<Result<_, _>>()?;
+/// [`AdhocError`] if the options are invalid.
+pub fn grpc(adhoc: &AdhocGrpc, sources: Sources<'_>) -> Result<LoadedPlan, AdhocError> {
+    let shape = adhoc.pace.resolve()?;
+    let Origin { scheme, host, port } = Origin::parse(&adhoc.address).map_err(AdhocError)?;
+    let call = Call::read(adhoc)?;
+    let mut texts = TemplateReader::new(sources);
+    call.messages().try_for_each(|message| check_message(message, &mut texts))?;
+    let schemas = describe(adhoc, &call, sources.files)?;
+    let metadata = texts.headers(&adhoc.metadata)?;
+    let Call { method, message, options } = call;
     let step = Step {
         name: endpoint_name(&method),
-        request: Request::Grpc { target: TARGET.to_owned(), method, metadata, message, call },
-        timeout: line.timeout,
+        request: Request::Grpc { target: TARGET.to_owned(), method, metadata, message, call: options },
+        timeout: adhoc.timeout,
         think: Duration::ZERO,
         expect: Expect::default(),
         extract: Vec::new(),
     };
-    let connections = line.connecting.connections.unwrap_or(DEFAULT_CONNECTIONS);
-    let proto = line.proto.iter().map(|path| path.display().to_string()).collect();
+    let connections = adhoc.connecting.connections.unwrap_or(DEFAULT_CONNECTIONS);
+    let proto = adhoc.proto.iter().map(|path| path.display().to_string()).collect();
     let grpc = GrpcOrigin { scheme, host: host.clone(), port, proto, connections };
-    let common = Common {
+    let connecting = adhoc.connecting.clone();
+    let parts = AdhocParts {
         name: format!("{host}:{port}"),
-        seed: line.seed,
-        targets: one(Target { grpc: Some(grpc), connecting: line.connecting.clone(), ..Target::default() }),
+        seed: adhoc.seed,
+        targets: single_target(Target { grpc: Some(grpc), connecting, ..Target::default() }),
         flow: Flow::Sequence(vec![step]),
         shape,
-        timeout: line.timeout,
+        timeout: adhoc.timeout,
     };
-    let mut plan = common.plan(texts)?;
+    let mut plan = parts.plan(texts)?;
     plan.schemas = schemas;
     Ok(plan)
 }
 
-/// The first message, and how the call goes on after it.
-fn messages(line: &GrpcAdhoc) -> Result<(Value, CallOptions), AdhocError> {
+/// A method, and what is sent to it.
+struct Call {
+    method: String,
+    /// The first message.
+    message: Value,
+    /// The messages after the first, and how they are sent.
+    options: CallOptions,
+}
+
+impl Call {
+    fn read(adhoc: &AdhocGrpc) -> Result<Call, AdhocError> {
+        let method = adhoc.method.trim_start_matches('/').to_owned();
+        if !method.contains('/') {
+            return Err(AdhocError(format!("`{method}` is no call; write `package.Service/Method`")));
+        }
+        let mut messages = read_messages(&adhoc.messages)?.into_iter();
+        let message = messages.next().ok_or_else(|| {
+            AdhocError("--data: a call has at least one message; `--repeat 0` sends none".to_owned())
+        })?;
+        let options = CallOptions {
+            then: messages.collect(),
+            repeat: adhoc.stream.repeat.unwrap_or(1),
+            every: adhoc.stream.every.unwrap_or_default(),
+            cancel_after: adhoc.stream.cancel_after,
+            ..CallOptions::default()
+        };
+        if options.messages() > MAX_MESSAGES {
+            return Err(AdhocError(format!(
+                "a call sends at most {MAX_MESSAGES} messages; lower `--repeat`"
+            )));
+        }
+        Ok(Call { method, message, options })
+    }
+
+    /// The messages of one round.
+    fn messages(&self) -> impl Iterator<Item = &Value> {
+        std::iter::once(&self.message).chain(&self.options.then)
+    }
+}
+
+/// All messages of the option `--data`; one without fields if the option is not given.
+fn read_messages(texts: &[String]) -> Result<Vec<Value>, AdhocError> {
     let mut all = Vec::new();
-    for text in &line.messages {
+    for text in texts {
         for value in serde_json::Deserializer::from_str(text).into_iter() {
             match value.map_err(|error| AdhocError(format!("--data: no JSON: {error}")))? {
                 Value::Array(items) => all.extend(items),
-                one => all.push(one),
+                single => all.push(single),
             }
         }
     }
-    if line.messages.is_empty() {
+    if texts.is_empty() {
         all.push(Value::Object(serde_json::Map::new()));
     }
-    let mut all = all.into_iter();
-    let first = all.next().ok_or_else(|| {
-        AdhocError("--data: a call has at least one message; `--repeat 0` sends none".to_owned())
-    })?;
-    let call = CallOptions {
-        then: all.collect(),
-        repeat: line.stream.repeat.unwrap_or(1),
-        every: line.stream.every.unwrap_or_default(),
-        cancel_after: line.stream.cancel_after,
-        ..CallOptions::default()
-    };
-    if call.messages() > MAX_MESSAGES {
-        return Err(AdhocError(format!("a call sends at most {MAX_MESSAGES} messages; lower `--repeat`")));
-    }
-    Ok((first, call))
+    Ok(all)
 }
 
-/// What the line's `.proto` files say, which must fit the call; nothing where it names none: the target itself is
-/// asked before the load.
-fn describe(
-    line: &GrpcAdhoc,
-    (method, message, call): (&str, &Value, &CallOptions),
-    sources: Sources<'_>,
-) -> Result<Schemas, AdhocError> {
+/// The descriptions in the `.proto` files, which must fit the call; empty without such files: the run uses server
+/// reflection.
+fn describe(adhoc: &AdhocGrpc, call: &Call, files: &dyn Files) -> Result<Schemas, AdhocError> {
     let mut schemas = Schemas::default();
-    if !line.proto.is_empty() {
+    if !adhoc.proto.is_empty() {
         let wrong = |error: SchemaError| AdhocError(error.to_string());
-        schemas.load(TARGET, &line.proto, sources.files).map_err(wrong)?;
-        let described = schemas.method(TARGET, method).map_err(wrong)?;
-        described.check(call).map_err(wrong)?;
-        for message in std::iter::once(message).chain(&call.then) {
+        schemas.load(TARGET, &adhoc.proto, files).map_err(wrong)?;
+        let described = schemas.method(TARGET, &call.method).map_err(wrong)?;
+        described.check(&call.options).map_err(wrong)?;
+        for message in call.messages() {
             described.compile(message).map_err(|error| AdhocError(format!("--data: {error}")))?;
         }
     }
@@ -145,9 +169,9 @@ fn describe(
 }
 
 /// Check every text of a message, keys included.
-fn check_message(message: &Value, texts: &mut Texts<'_>) -> Result<(), AdhocError> {
+fn check_message(message: &Value, texts: &mut TemplateReader<'_>) -> Result<(), AdhocError> {
     match message {
-        Value::String(text) => texts.template("--data", text).map(|_: Template| ()),
+        Value::String(text) => texts.template("--data", text).map(|_| ()),
         Value::Array(items) => items.iter().try_for_each(|item| check_message(item, texts)),
         Value::Object(fields) => fields.iter().try_for_each(|(key, value)| {
             texts.template("--data", key)?;

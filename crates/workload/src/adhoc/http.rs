@@ -1,59 +1,63 @@
-//! One request over HTTP, again and again.
+//! Ad-hoc runs of one HTTP request.
 
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::{AdhocError, Common, Pace, Sources, TARGET, Texts, endpoint_name, one};
+use super::names::endpoint_name;
+use super::pace::Pace;
+use super::texts::TemplateReader;
+use super::{AdhocError, AdhocParts, Sources, TARGET, single_target};
+use crate::address::is_visible_ascii;
 use crate::connection::Connecting;
 use crate::http::HttpOptions;
 use crate::model::{Expect, Flow, HttpOrigin, Request, Step, Target};
-use crate::plan::{LoadedPlan, http_origin, is_target_text};
+use crate::plan::LoadedPlan;
 use crate::template::{Part, Template};
 
-/// The longest URL.
+/// The longest URL, in bytes.
 const MAX_URL_BYTES: usize = 64 << 10;
-/// The longest body: it is kept with the workload in the run file.
+/// The largest body, in bytes: the run file contains it.
 const MAX_BODY_BYTES: usize = 16 << 20;
 
-/// What the options of `plimsoll http` say.
+/// The options of `plimsoll http`.
 #[derive(Debug, Clone)]
-pub struct HttpAdhoc {
-    /// Where to; without a scheme it is `http://`. A template after the host.
+pub struct AdhocHttp {
+    /// The URL; without a scheme it is `http://`. The part after the host is a template.
     pub url: String,
-    /// Such as `GET`; none: `GET`, or `POST` with a body.
+    /// The method; none: `GET`, or `POST` with a body.
     pub method: Option<String>,
     /// Names and values; values are templates.
     pub headers: Vec<(String, String)>,
-    /// What is sent along.
+    /// The body.
     pub body: Option<Body>,
     /// How many redirects are followed; with 0 a redirect is the response.
     pub redirects: u32,
-    /// How it is connected to.
+    /// How connections are made.
     pub connecting: Connecting,
-    /// Due instant of a request → failure.
+    /// Time limit of a request, from its due instant.
     pub timeout: Duration,
     /// Seed of every random choice.
     pub seed: u64,
-    /// How much is sent.
+    /// The load.
     pub pace: Pace,
 }
 
-/// What is sent along.
+/// A body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Body {
-    /// Text with values in it.
+    /// A template.
     Template(String),
-    /// Exactly this, as a file has it.
+    /// Literal text, such as the content of a file.
     Exact(String),
 }
 
 impl Body {
-    /// Exactly what a file holds.
+    /// The content of a file, as literal text.
     ///
     /// # Errors
-    /// [`AdhocError`] when it is no text or too large.
+    /// [`AdhocError`] if it is no text, or too large.
     pub fn of_file(name: &str, bytes: Vec<u8>) -> Result<Body, AdhocError> {
         if bytes.len() > MAX_BODY_BYTES {
             return Err(AdhocError(format!(
@@ -62,14 +66,14 @@ impl Body {
         }
         String::from_utf8(bytes)
             .map(Body::Exact)
-            .map_err(|_| AdhocError(format!("{name} is not UTF-8; bodies are text so far")))
+            .map_err(|_| AdhocError(format!("{name} is not UTF-8; bodies must be text")))
     }
 }
 
-/// The header that `user:password` is sent in (RFC 7617).
+/// The header for `user:password` (RFC 7617).
 ///
 /// # Errors
-/// [`AdhocError`] when there is no colon.
+/// [`AdhocError`] if there is no colon.
 pub fn basic_auth(credentials: &str) -> Result<(String, String), AdhocError> {
     if !credentials.contains(':') {
         return Err(AdhocError("basic auth is `user:password`".to_owned()));
@@ -77,23 +81,19 @@ pub fn basic_auth(credentials: &str) -> Result<(String, String), AdhocError> {
     Ok(("authorization".to_owned(), format!("Basic {}", STANDARD.encode(credentials))))
 }
 
-/// The plan that a line comes to.
+/// The plan of an ad-hoc run.
 ///
 /// # Errors
-/// [`AdhocError`] says what is wrong and what to do.
-pub fn http(line: &HttpAdhoc, sources: Sources<'_>) -> Result<LoadedPlan, AdhocError> {
-    let shape = line.pace.resolve()?;
-    let mut texts = Texts::new(sources);
-    let (origin, path) = split_url(&line.url)?;
+/// [`AdhocError`] if the options are invalid.
+pub fn http(adhoc: &AdhocHttp, sources: Sources<'_>) -> Result<LoadedPlan, AdhocError> {
+    let shape = adhoc.pace.resolve()?;
+    let mut texts = TemplateReader::new(sources);
+    let (origin, path) = split_url(&adhoc.url)?;
     let path = texts.template("the URL", &path)?;
     check_path(&path)?;
-    let method = method(line)?;
-    let body = match &line.body {
-        None => Template::default(),
-        Some(Body::Template(text)) => texts.template("--body", text)?,
-        Some(Body::Exact(text)) => Template::literal(text),
-    };
-    let headers = line.headers.iter().map(|header| texts.header(header)).collect::<Result<_, _>>()?;
+    let method = method(adhoc)?;
+    let body = body(adhoc.body.as_ref(), &mut texts)?;
+    let headers = texts.headers(&adhoc.headers)?;
     let shown = path.source().split('?').next().unwrap_or_default();
     let step = Step {
         name: endpoint_name(&format!("{method} {shown}")),
@@ -103,27 +103,37 @@ pub fn http(line: &HttpAdhoc, sources: Sources<'_>) -> Result<LoadedPlan, AdhocE
             path,
             headers,
             body,
-            options: HttpOptions { redirects: line.redirects, ..HttpOptions::default() },
+            options: HttpOptions { redirects: adhoc.redirects, ..HttpOptions::default() },
         },
-        timeout: line.timeout,
+        timeout: adhoc.timeout,
         think: Duration::ZERO,
         expect: Expect::default(),
         extract: Vec::new(),
     };
-    let common = Common {
+    let connecting = adhoc.connecting.clone();
+    let parts = AdhocParts {
         name: format!("{}:{}", origin.host, origin.port),
-        seed: line.seed,
-        targets: one(Target { http: Some(origin), connecting: line.connecting.clone(), ..Target::default() }),
+        seed: adhoc.seed,
+        targets: single_target(Target { http: Some(origin), connecting, ..Target::default() }),
         flow: Flow::Sequence(vec![step]),
         shape,
-        timeout: line.timeout,
+        timeout: adhoc.timeout,
     };
-    common.plan(texts)
+    parts.plan(texts)
 }
 
-fn method(line: &HttpAdhoc) -> Result<String, AdhocError> {
-    let Some(method) = &line.method else {
-        return Ok(if line.body.is_some() { "POST" } else { "GET" }.to_owned());
+/// The body as a template.
+pub(super) fn body(body: Option<&Body>, texts: &mut TemplateReader<'_>) -> Result<Template, AdhocError> {
+    Ok(match body {
+        None => Template::default(),
+        Some(Body::Template(text)) => texts.template("--body", text)?,
+        Some(Body::Exact(text)) => Template::literal(text),
+    })
+}
+
+fn method(adhoc: &AdhocHttp) -> Result<String, AdhocError> {
+    let Some(method) = &adhoc.method else {
+        return Ok(if adhoc.body.is_some() { "POST" } else { "GET" }.to_owned());
     };
     method_of(method)
 }
@@ -148,15 +158,16 @@ pub(super) fn split_url(url: &str) -> Result<(HttpOrigin, String), AdhocError> {
     if whole[after..end].contains('@') {
         return Err(AdhocError("a URL has no user and password in it; use `-a user:password`".to_owned()));
     }
-    let origin = http_origin(&whole[..end]).map_err(AdhocError)?;
-    // What follows `#` is for whoever shows the answer.
+    let origin = HttpOrigin::parse(&whole[..end]).map_err(AdhocError)?;
+    // A fragment is not sent.
     let path = whole[end..].split('#').next().unwrap_or_default();
     let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
     Ok((origin, path))
 }
 
+/// Check that a path contains only characters that a URL may contain.
 pub(super) fn check_path(path: &Template) -> Result<(), AdhocError> {
-    let is_sound = |part: &Part| !matches!(part, Part::Literal(text) if !is_target_text(text));
+    let is_sound = |part: &Part| !matches!(part, Part::Literal(text) if !is_visible_ascii(text));
     if path.parts().iter().all(is_sound) {
         return Ok(());
     }

@@ -1,107 +1,103 @@
-//! Requests of a list, one after the other and from the start again after the last.
+//! Ad-hoc runs of a list of requests, in order and from the first again after the last.
 //!
-//! What differs from request to request is kept in a table, one row each; what several have in common, in steps:
-//! so a list may be long and the workload stays small.
+//! A table contains what differs between requests, one row each; steps contain what requests have in common. So the
+//! workload of a long list is small.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::path::Path;
 use std::time::Duration;
 
-use super::http::{Body, check_path, method_of, split_url};
-use super::{AdhocError, Common, Pace, Sources, Texts, endpoint_name, header_name};
+use super::http::{self, Body, check_path, method_of, split_url};
+use super::names::{endpoint_name, header_name};
+use super::pace::Pace;
+use super::texts::TemplateReader;
+use super::{AdhocError, AdhocParts, Sources};
 use crate::connection::Connecting;
 use crate::data::Table;
 use crate::http::HttpOptions;
 use crate::model::{DataFrom, DataSource, Expect, Flow, Pick, Request, Step, Target};
 use crate::plan::LoadedPlan;
-use crate::target_list::{Listed, ListedBody, parse};
+use crate::target_list::{ListedBody, ListedRequest, parse};
 use crate::template::Template;
 
-/// The data set of the list.
-const SET: &str = "list";
-/// Names of endpoints that are told apart.
+/// The name of the list's data.
+const DATA: &str = "list";
+/// The most endpoints with a name of their own.
 const MAX_NAMES: usize = 256;
-/// The name of all others.
+/// The name of all other endpoints.
 const OTHERS: &str = "all other paths";
-/// Steps of a list: kinds of requests that differ in endpoint, host, method or names of headers.
+/// The most steps of a list: kinds of requests that differ in endpoint, host, method or names of headers.
 const MAX_STEPS: usize = 4_096;
-/// Hosts that the requests of a list go to.
+/// The most hosts of a list.
 const MAX_HOSTS: usize = 64;
-/// What all requests of a list may take together, in bytes.
+/// The largest total size of the paths, headers and bodies of a list, in bytes.
 const MAX_TEXT_BYTES: usize = 512 << 20;
 
-/// What the options of `plimsoll http --targets` say.
+/// The options of `plimsoll http --targets`.
 #[derive(Debug, Clone)]
-pub struct ListAdhoc {
+pub struct AdhocList {
     /// The list's name.
     pub name: String,
-    /// What it holds.
+    /// Its content.
     pub list: Vec<u8>,
     /// Names and values for requests that have no such header themselves; values are templates.
     pub headers: Vec<(String, String)>,
-    /// What is sent along with requests that have no body themselves.
+    /// The body of requests that have none themselves.
     pub body: Option<Body>,
     /// How many redirects are followed; with 0 a redirect is the response.
     pub redirects: u32,
-    /// How it is connected to.
+    /// How connections are made.
     pub connecting: Connecting,
-    /// Due instant of a request → failure.
+    /// Time limit of a request, from its due instant.
     pub timeout: Duration,
     /// Seed of every random choice.
     pub seed: u64,
-    /// How much is sent.
+    /// The load.
     pub pace: Pace,
 }
 
-/// The plan that a list comes to. Unless the line says how much is sent, each request is sent once.
+/// The plan of an ad-hoc run of a list. Unless the load is given, each request is sent once.
 ///
 /// # Errors
-/// [`AdhocError`] says what is wrong, in which line, and what to do.
-pub fn list(line: &ListAdhoc, sources: Sources<'_>) -> Result<LoadedPlan, AdhocError> {
-    let listed = parse(&line.list, &line.name).map_err(|error| AdhocError(error.to_string()))?;
-    let once = Pace { requests: Some(listed.len() as u64), ..line.pace };
-    let shape = if line.pace.is_open_ended() { once } else { line.pace }.resolve()?;
-    let mut texts = Texts::new(sources);
-    let headers = line.headers.iter().map(|header| texts.header(header)).collect::<Result<_, _>>()?;
-    let body = match &line.body {
-        None => Template::default(),
-        Some(Body::Template(text)) => texts.template("--body", text)?,
-        Some(Body::Exact(text)) => Template::literal(text),
+/// [`AdhocError`] if the options are invalid, or for the first error in the list, with its line.
+pub fn list(adhoc: &AdhocList, sources: Sources<'_>) -> Result<LoadedPlan, AdhocError> {
+    let requests = parse(&adhoc.list, &adhoc.name).map_err(|error| AdhocError(error.to_string()))?;
+    let once = Pace { requests: Some(requests.len() as u64), ..adhoc.pace };
+    let shape = if adhoc.pace.is_open_ended() { once } else { adhoc.pace }.resolve()?;
+    let mut texts = TemplateReader::new(sources);
+    let defaults = Defaults {
+        headers: texts.headers(&adhoc.headers)?,
+        body: http::body(adhoc.body.as_ref(), &mut texts)?,
+        timeout: adhoc.timeout,
+        redirects: adhoc.redirects,
+        connecting: adhoc.connecting.clone(),
     };
-    let mut drawer = Drawer::new(
-        Defaults {
-            headers,
-            body,
-            timeout: line.timeout,
-            redirects: line.redirects,
-            connecting: line.connecting.clone(),
-        },
-        &listed,
-    );
+    let mut builder = ListBuilder::new(defaults, &requests);
     let mut files = BodyFiles { sources, read: BTreeMap::new() };
-    for request in &listed {
-        let at = |message: AdhocError| AdhocError(format!("{}:{}: {message}", line.name, request.line));
+    for request in &requests {
+        let at = |message: AdhocError| AdhocError(format!("{}:{}: {message}", adhoc.name, request.line));
         let body = files.body(request).map_err(at)?;
-        drawer.put(request, body).map_err(at)?;
+        builder.add(request, body).map_err(at)?;
     }
-    let Drawer { targets, steps, table, folded, .. } = drawer;
+    let ListBuilder { targets, steps, table, folded, .. } = builder;
     let source =
-        DataSource { from: DataFrom::File(line.name.clone()), pick: Pick::Sequential, rows: table.rows() };
-    let common = Common {
-        name: line.name.clone(),
-        seed: line.seed,
+        DataSource { from: DataFrom::File(adhoc.name.clone()), pick: Pick::Sequential, rows: table.rows() };
+    let parts = AdhocParts {
+        name: adhoc.name.clone(),
+        seed: adhoc.seed,
         targets,
-        flow: Flow::InTurn { data: SET.to_owned(), steps, folded: folded.len() as u64 },
+        flow: Flow::InTurn { data: DATA.to_owned(), steps, folded: folded.len() as u64 },
         shape,
-        timeout: line.timeout,
+        timeout: adhoc.timeout,
     };
-    let mut plan = common.plan(texts)?;
-    plan.workload.data.insert(SET.to_owned(), source);
-    plan.tables.insert(SET.to_owned(), table);
+    let mut plan = parts.plan(texts)?;
+    plan.workload.data.insert(DATA.to_owned(), source);
+    plan.tables.insert(DATA.to_owned(), table);
     Ok(plan)
 }
 
-/// What requests have that do not say otherwise.
+/// The options of requests without options of their own.
 struct Defaults {
     headers: Vec<(String, Template)>,
     body: Template,
@@ -112,7 +108,7 @@ struct Defaults {
 
 /// What requests of one step have in common.
 #[derive(PartialEq, Eq, Hash)]
-struct Kind {
+struct RequestKind {
     endpoint: String,
     target: String,
     method: String,
@@ -120,36 +116,39 @@ struct Kind {
     has_body: bool,
 }
 
-/// Puts requests into the table and their kinds into steps.
-struct Drawer {
+/// Adds requests to the table, and their kinds to the steps.
+struct ListBuilder {
     defaults: Defaults,
     targets: BTreeMap<String, Target>,
-    kinds: HashMap<Kind, usize>,
+    /// The index of the step of each kind.
+    kinds: HashMap<RequestKind, usize>,
     steps: Vec<Step>,
     table: Table,
     text_bytes: usize,
-    names: std::collections::HashSet<String>,
-    /// Names that were folded, by hash: they are only counted, and there may be a million.
-    folded: std::collections::HashSet<u64>,
+    /// Endpoints with a name of their own.
+    names: HashSet<String>,
+    /// Hashes of folded names, of which there may be a million and only the number is needed.
+    folded: HashSet<u64>,
 }
 
-impl Drawer {
-    fn new(defaults: Defaults, listed: &[Listed]) -> Drawer {
-        let widest = listed.iter().map(|request| request.headers.len()).max().unwrap_or(0);
-        let columns = ["step", "path", "body"].map(str::to_owned).into_iter().chain((0..widest).map(column));
-        Drawer {
+impl ListBuilder {
+    fn new(defaults: Defaults, requests: &[ListedRequest]) -> ListBuilder {
+        let most_headers = requests.iter().map(|request| request.headers.len()).max().unwrap_or(0);
+        let headers = (0..most_headers).map(header_column);
+        let columns = ["step", "path", "body"].map(str::to_owned).into_iter().chain(headers);
+        ListBuilder {
             defaults,
             targets: BTreeMap::new(),
             kinds: HashMap::new(),
             steps: Vec::new(),
             table: Table::with_columns(columns.collect()),
             text_bytes: 0,
-            names: std::collections::HashSet::new(),
-            folded: std::collections::HashSet::new(),
+            names: HashSet::new(),
+            folded: HashSet::new(),
         }
     }
 
-    fn put(&mut self, request: &Listed, body: Option<&str>) -> Result<(), AdhocError> {
+    fn add(&mut self, request: &ListedRequest, body: Option<&str>) -> Result<(), AdhocError> {
         let method = method_of(&request.method)?;
         let (origin, path) = split_url(&request.url)?;
         check_path(&Template::literal(&path))?;
@@ -159,8 +158,8 @@ impl Drawer {
                 return Err(AdhocError(format!("more than {MAX_HOSTS} hosts; split the list")));
             }
             let connecting = self.defaults.connecting.clone();
-            let described = Target { http: Some(origin), connecting, ..Target::default() };
-            self.targets.insert(target.clone(), described);
+            let of_host = Target { http: Some(origin), connecting, ..Target::default() };
+            self.targets.insert(target.clone(), of_host);
         }
         let names =
             request.headers.iter().map(|(name, _)| header_name(name)).collect::<Result<Vec<_>, _>>()?;
@@ -169,7 +168,7 @@ impl Drawer {
             return Err(AdhocError(format!("the header `{name}` has a control character")));
         }
         let endpoint = self.endpoint(&method, path.split('?').next().unwrap_or_default());
-        let kind = Kind { endpoint, target, method, headers: names, has_body: body.is_some() };
+        let kind = RequestKind { endpoint, target, method, headers: names, has_body: body.is_some() };
         let step = self.step(kind)?.to_string();
         let mut row = vec![step.as_str(), &path, body.unwrap_or_default()];
         row.extend(request.headers.iter().map(|(_, value)| value.as_str()));
@@ -183,6 +182,7 @@ impl Drawer {
         Ok(())
     }
 
+    /// The name of a request's endpoint.
     fn endpoint(&mut self, method: &str, path: &str) -> String {
         let name = endpoint_name(&format!("{method} {path}"));
         if self.names.contains(&name) {
@@ -192,23 +192,23 @@ impl Drawer {
             self.names.insert(name.clone());
             return name;
         }
-        use std::hash::BuildHasher;
-        let hasher = std::hash::BuildHasherDefault::<std::hash::DefaultHasher>::default();
+        let hasher = BuildHasherDefault::<DefaultHasher>::default();
         self.folded.insert(hasher.hash_one(&name));
         OTHERS.to_owned()
     }
 
-    /// The step of a kind, made now if it is new.
-    fn step(&mut self, kind: Kind) -> Result<usize, AdhocError> {
-        if let Some(known) = self.kinds.get(&kind) {
-            return Ok(*known);
+    /// The index of the step of a kind, which is added if it is new.
+    fn step(&mut self, kind: RequestKind) -> Result<usize, AdhocError> {
+        if let Some(index) = self.kinds.get(&kind) {
+            return Ok(*index);
         }
         if self.steps.len() == MAX_STEPS {
             return Err(AdhocError(format!(
                 "more than {MAX_STEPS} kinds of requests (path, host, method, names of headers); split the list"
             )));
         }
-        let own = kind.headers.iter().enumerate().map(|(at, name)| (name.clone(), cell(&column(at))));
+        let own = kind.headers.iter().enumerate();
+        let own = own.map(|(index, name)| (name.clone(), cell(&header_column(index))));
         let is_own = |name: &String| kind.headers.contains(name);
         let default = self.defaults.headers.iter().filter(|(name, _)| !is_own(name)).cloned();
         let request = Request::Http {
@@ -232,24 +232,24 @@ impl Drawer {
     }
 }
 
-/// The column of the `at`-th header of a request.
-fn column(at: usize) -> String {
-    format!("header{at}")
+/// The column of a request's header, by its index.
+fn header_column(index: usize) -> String {
+    format!("header{index}")
 }
 
-/// The value of this column in the row of the request.
+/// The value of this column in the request's row.
 fn cell(column: &str) -> Template {
-    Template::parse(&format!("${{{SET}.{column}}}")).expect("the names of set and columns are names")
+    Template::parse(&format!("${{{DATA}.{column}}}")).expect("the names of data and columns are valid")
 }
 
-/// The files that are bodies, each read once.
+/// The files that contain bodies; each is read once.
 struct BodyFiles<'a> {
     sources: Sources<'a>,
     read: BTreeMap<String, String>,
 }
 
 impl BodyFiles<'_> {
-    fn body<'b>(&'b mut self, request: &'b Listed) -> Result<Option<&'b str>, AdhocError> {
+    fn body<'b>(&'b mut self, request: &'b ListedRequest) -> Result<Option<&'b str>, AdhocError> {
         let path = match &request.body {
             None => return Ok(None),
             Some(ListedBody::Text(text)) => return Ok(Some(text)),

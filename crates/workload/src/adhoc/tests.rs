@@ -1,4 +1,4 @@
-//! What lines come to, and what is said of those that come to nothing.
+//! Plans of ad-hoc runs, and errors of their options.
 
 use std::io;
 use std::path::Path;
@@ -8,12 +8,13 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::call::{CallOptions, CancelAfter};
-use crate::model::{Arrivals, Executor, Request, Stage, VuStage};
+use crate::executor::{Arrivals, Executor, Stage, VuStage};
+use crate::model::Request;
 use crate::schedule::Schedule;
 
-struct Shelf;
+struct EchoProto;
 
-impl Files for Shelf {
+impl Files for EchoProto {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         match path.to_str() {
             Some("echo.proto") => Ok(b"syntax = \"proto3\"; package demo;
@@ -30,11 +31,11 @@ fn env(name: &str) -> Option<String> {
     (name == "TOKEN").then(|| "hush".to_owned())
 }
 
-const SOURCES: Sources<'static> = Sources { files: &Shelf, env: &env };
+const SOURCES: Sources<'static> = Sources { files: &EchoProto, env: &env };
 const SECOND: Duration = Duration::from_secs(1);
 
-fn line(url: &str) -> HttpAdhoc {
-    HttpAdhoc {
+fn request(url: &str) -> AdhocHttp {
+    AdhocHttp {
         url: url.to_owned(),
         method: None,
         headers: Vec::new(),
@@ -47,12 +48,12 @@ fn line(url: &str) -> HttpAdhoc {
     }
 }
 
-fn call(method: &str, message: &str) -> GrpcAdhoc {
-    GrpcAdhoc {
+fn call(method: &str, message: &str) -> AdhocGrpc {
+    AdhocGrpc {
         address: "127.0.0.1:6565".to_owned(),
         method: method.to_owned(),
         messages: vec![message.to_owned()],
-        stream: StreamLine::default(),
+        stream: AdhocStream::default(),
         metadata: Vec::new(),
         proto: vec!["echo.proto".into()],
         connecting: Connecting::default(),
@@ -63,29 +64,37 @@ fn call(method: &str, message: &str) -> GrpcAdhoc {
 }
 
 fn executor(pace: Pace) -> Executor {
-    let plan = http(&HttpAdhoc { pace, ..line("http://h/") }, SOURCES).unwrap();
+    let plan = http(&AdhocHttp { pace, ..request("http://h/") }, SOURCES).unwrap();
     plan.workload.scenarios[0].executor.clone()
 }
 
-/// The plan's step: its name, method and path.
-fn sent(plan: &LoadedPlan) -> (String, String, String) {
+/// A step, with a gRPC message in place of a path.
+struct SentStep {
+    name: String,
+    method: String,
+    path: String,
+}
+
+/// The plan's step.
+fn sent(plan: &LoadedPlan) -> SentStep {
     let step = plan.workload.scenarios[0].flow.steps().next().unwrap().clone();
-    match step.request {
-        Request::Http { method, path, .. } => (step.name, method, path.source().to_owned()),
-        Request::Grpc { method, message, .. } => (step.name, method, message.to_string()),
-    }
+    let (method, path) = match step.request {
+        Request::Http { method, path, .. } => (method, path.source().to_owned()),
+        Request::Grpc { method, message, .. } => (method, message.to_string()),
+    };
+    SentStep { name: step.name, method, path }
 }
 
 #[track_caller]
-fn refused(line: &HttpAdhoc, parts: &[&str]) {
-    let error = http(line, SOURCES).unwrap_err().to_string();
+fn refused(adhoc: &AdhocHttp, parts: &[&str]) {
+    let error = http(adhoc, SOURCES).unwrap_err().to_string();
     for part in parts {
         assert!(error.contains(part), "no {part:?} in {error:?}");
     }
 }
 
 #[test]
-fn the_pace_chooses_the_model() {
+fn the_options_determine_the_executor() {
     let shared = |vus, iterations, max_duration| Executor::SharedIterations { vus, iterations, max_duration };
     assert_eq!(executor(Pace::default()), shared(50, 200, MAX_DURATION));
     let few = Pace { requests: Some(7), ..Pace::default() };
@@ -101,9 +110,9 @@ fn the_pace_chooses_the_model() {
 }
 
 #[test]
-fn a_ramp_comes_first_and_is_a_phase_of_its_own() {
+fn a_ramp_is_the_first_phase() {
     let pace = Pace { rate: Some(40.0), duration: Some(SECOND), ramp: Some(2 * SECOND), ..Pace::default() };
-    let plan = http(&HttpAdhoc { pace, ..line("http://h/") }, SOURCES).unwrap();
+    let plan = http(&AdhocHttp { pace, ..request("http://h/") }, SOURCES).unwrap();
     let stages = vec![Stage { to: 40.0, over: 2 * SECOND }, Stage { to: 40.0, over: SECOND }];
     let executor = &plan.workload.scenarios[0].executor;
     assert_eq!(*executor, Executor::RampingArrivalRate { start_rate: 0.0, stages });
@@ -116,18 +125,19 @@ fn a_ramp_comes_first_and_is_a_phase_of_its_own() {
 }
 
 #[test]
-fn the_cap_follows_the_rate_unless_it_is_said() {
-    let cap =
-        |pace| http(&HttpAdhoc { pace, ..line("http://h/") }, SOURCES).unwrap().workload.scenarios[0].max_vus;
+fn the_vu_limit_follows_the_rate_unless_it_is_given() {
+    let max_vus = |pace| {
+        http(&AdhocHttp { pace, ..request("http://h/") }, SOURCES).unwrap().workload.scenarios[0].max_vus
+    };
     let open = Pace { rate: Some(300.0), ..Pace::default() };
-    assert_eq!(cap(open), 9_000);
-    assert_eq!(cap(Pace { users: Some(12), ..open }), 12);
-    assert_eq!(cap(Pace { users: Some(12), ..Pace::default() }), 12);
+    assert_eq!(max_vus(open), 9_000);
+    assert_eq!(max_vus(Pace { users: Some(12), ..open }), 12);
+    assert_eq!(max_vus(Pace { users: Some(12), ..Pace::default() }), 12);
 }
 
 #[test]
-fn paces_that_contradict_themselves_are_refused() {
-    let pace = |pace| HttpAdhoc { pace, ..line("http://h/") };
+fn contradictory_options_are_refused() {
+    let pace = |pace| AdhocHttp { pace, ..request("http://h/") };
     let all = Pace { rate: Some(1.0), requests: Some(1), duration: Some(SECOND), ..Pace::default() };
     refused(&pace(all), &["`-q`, `-z`, `-n`"]);
     let ramp = Pace { requests: Some(1), ramp: Some(SECOND), ..Pace::default() };
@@ -140,41 +150,41 @@ fn paces_that_contradict_themselves_are_refused() {
 
 #[test]
 fn urls_are_split_into_target_and_path() {
-    let plan = |url: &str| http(&line(url), SOURCES).unwrap();
+    let plan = |url: &str| http(&request(url), SOURCES).unwrap();
     let at = |url: &str| {
         let plan = plan(url);
         let origin = plan.workload.targets["target"].http.clone().unwrap();
-        (origin.host, origin.port, sent(&plan).2)
+        (origin.host, origin.port, sent(&plan).path)
     };
     let expected = |host: &str, port, path: &str| (host.to_owned(), port, path.to_owned());
     assert_eq!(at("http://h:81/a/b?c=d#e"), expected("h", 81, "/a/b?c=d"));
     assert_eq!(at("h"), expected("h", 80, "/"));
     assert_eq!(at("[::1]:9?x"), expected("::1", 9, "/?x"));
     assert_eq!(at("https://h/${uuid()}").1, 443);
-    assert_eq!(sent(&plan("h/a?q=1")).0, "GET /a");
-    refused(&line("ftp://h/"), &["no URL"]);
-    refused(&line("http://u:p@h/"), &["-a user:password"]);
-    refused(&line("http://h/a b"), &["percent-encode"]);
-    refused(&line("http://h/${users.id}"), &["stands for nothing", "plan"]);
+    assert_eq!(sent(&plan("h/a?q=1")).name, "GET /a");
+    refused(&request("ftp://h/"), &["no URL"]);
+    refused(&request("http://u:p@h/"), &["-a user:password"]);
+    refused(&request("http://h/a b"), &["percent-encode"]);
+    refused(&request("http://h/${users.id}"), &["has no value here", "plan"]);
 }
 
 #[test]
-fn a_body_makes_it_a_post_and_only_what_is_written_here_is_a_template() {
-    let with = |body| http(&HttpAdhoc { body: Some(body), ..line("h") }, SOURCES);
-    assert_eq!(sent(&with(Body::Template("{}".to_owned())).unwrap()).1, "POST");
-    assert!(with(Body::Template("${nobody.knows}".to_owned())).is_err());
-    assert!(with(Body::Exact("${nobody.knows}".to_owned())).is_ok());
+fn a_body_changes_the_method_to_post_and_only_inline_bodies_are_templates() {
+    let with = |body| http(&AdhocHttp { body: Some(body), ..request("h") }, SOURCES);
+    assert_eq!(sent(&with(Body::Template("{}".to_owned())).unwrap()).method, "POST");
+    assert!(with(Body::Template("${users.id}".to_owned())).is_err());
+    assert!(with(Body::Exact("${users.id}".to_owned())).is_ok());
     assert!(Body::of_file("x.bin", vec![0xff]).is_err());
     let put =
-        HttpAdhoc { method: Some("put".to_owned()), body: Some(Body::Exact(String::new())), ..line("h") };
-    assert_eq!(sent(&http(&put, SOURCES).unwrap()).1, "PUT");
+        AdhocHttp { method: Some("put".to_owned()), body: Some(Body::Exact(String::new())), ..request("h") };
+    assert_eq!(sent(&http(&put, SOURCES).unwrap()).method, "PUT");
 }
 
 #[test]
-fn headers_are_checked_and_secrets_come_by_name() {
-    let with = |name: &str, value: &str| HttpAdhoc {
+fn headers_are_checked_and_environment_variables_are_collected() {
+    let with = |name: &str, value: &str| AdhocHttp {
         headers: vec![(name.to_owned(), value.to_owned())],
-        ..line("h")
+        ..request("h")
     };
     let plan = http(&with("Authorization", "Bearer ${env.TOKEN}"), SOURCES).unwrap();
     assert_eq!(plan.env["TOKEN"], "hush");
@@ -190,28 +200,28 @@ fn headers_are_checked_and_secrets_come_by_name() {
 #[test]
 fn a_call_is_checked_against_its_description() {
     let plan = grpc(&call("demo.Echo/Say", r#"{"text": "${uuid()}"}"#), SOURCES).unwrap();
-    assert_eq!(sent(&plan).0, "demo.Echo/Say");
+    assert_eq!(sent(&plan).name, "demo.Echo/Say");
     assert_eq!(plan.workload.targets["target"].grpc.as_ref().unwrap().connections, 4);
-    let error = |line: &GrpcAdhoc| grpc(line, SOURCES).unwrap_err().to_string();
+    let error = |adhoc: &AdhocGrpc| grpc(adhoc, SOURCES).unwrap_err().to_string();
     assert!(error(&call("demo.Echo/Sey", "{}")).contains("did you mean `demo.Echo/Say`?"));
     assert!(error(&call("demo.Echo/Say", "{")).contains("no JSON"));
     assert!(error(&call("demo.Echo/Say", r#"{"nope": 1}"#)).contains("nope"));
     assert!(error(&call("Say", "{}")).contains("package.Service/Method"));
-    let undescribed = GrpcAdhoc { proto: Vec::new(), ..call("demo.Echo/Say", "{}") };
+    let undescribed = AdhocGrpc { proto: Vec::new(), ..call("demo.Echo/Say", "{}") };
     assert!(grpc(&undescribed, SOURCES).unwrap().undescribed().contains_key(TARGET));
     assert!(
-        error(&GrpcAdhoc { address: "h".to_owned(), ..call("demo.Echo/Say", "{}") })
+        error(&AdhocGrpc { address: "h".to_owned(), ..call("demo.Echo/Say", "{}") })
             .contains("host and port")
     );
 }
 
-/// Two methods of which one takes a stream, and one answers with one.
-fn streaming(messages: &[&str]) -> GrpcAdhoc {
+/// Messages for a method with a stream of requests.
+fn streaming(messages: &[&str]) -> AdhocGrpc {
     let messages = messages.iter().map(|text| (*text).to_owned()).collect();
-    GrpcAdhoc { messages, ..call("demo.Echo/Gather", "") }
+    AdhocGrpc { messages, ..call("demo.Echo/Gather", "") }
 }
 
-fn texts_of(plan: &LoadedPlan) -> (String, CallOptions) {
+fn call_of(plan: &LoadedPlan) -> (String, CallOptions) {
     match &plan.workload.scenarios[0].flow.steps().next().unwrap().request {
         Request::Grpc { message, call, .. } => (message.to_string(), call.clone()),
         other => panic!("{other:?}"),
@@ -219,7 +229,7 @@ fn texts_of(plan: &LoadedPlan) -> (String, CallOptions) {
 }
 
 #[test]
-fn several_messages_are_given_in_turn_as_an_array_or_one_after_another() {
+fn several_messages_are_read_from_several_options_an_array_or_one_text() {
     let ways: [&[&str]; 4] = [
         &[r#"{"text": "a"}"#, r#"{"text": "b"}"#],
         &[r#"[{"text": "a"}, {"text": "b"}]"#],
@@ -227,43 +237,43 @@ fn several_messages_are_given_in_turn_as_an_array_or_one_after_another() {
         &[r#"{"text": "a"} {"text": "b"}"#],
     ];
     for way in ways {
-        let (first, call) = texts_of(&grpc(&streaming(way), SOURCES).unwrap());
+        let (first, call) = call_of(&grpc(&streaming(way), SOURCES).unwrap());
         assert_eq!((first.as_str(), call.then.len()), (r#"{"text":"a"}"#, 1), "{way:?}");
         assert_eq!(call.then[0].to_string(), r#"{"text":"b"}"#);
     }
-    let (first, call) = texts_of(&grpc(&streaming(&[]), SOURCES).unwrap());
+    let (first, call) = call_of(&grpc(&streaming(&[]), SOURCES).unwrap());
     assert_eq!((first.as_str(), call), ("{}", CallOptions::default()));
 }
 
 #[test]
-fn streams_are_what_the_method_can_do() {
-    let error = |line: &GrpcAdhoc| grpc(line, SOURCES).unwrap_err().to_string();
-    let stream = StreamLine { repeat: Some(3), every: Some(SECOND), ..StreamLine::default() };
-    let line = GrpcAdhoc { stream, ..streaming(&[r#"{"text": "a"}"#]) };
-    let (_, thrice) = texts_of(&grpc(&line, SOURCES).unwrap());
+fn stream_options_must_fit_the_method() {
+    let error = |adhoc: &AdhocGrpc| grpc(adhoc, SOURCES).unwrap_err().to_string();
+    let stream = AdhocStream { repeat: Some(3), every: Some(SECOND), ..AdhocStream::default() };
+    let adhoc = AdhocGrpc { stream, ..streaming(&[r#"{"text": "a"}"#]) };
+    let (_, thrice) = call_of(&grpc(&adhoc, SOURCES).unwrap());
     assert_eq!((thrice.messages(), thrice.every), (3, SECOND));
-    assert!(error(&GrpcAdhoc { stream, ..call_of_one() }).contains("takes one message"));
-    let stream = StreamLine { repeat: Some(0), ..StreamLine::default() };
-    assert_eq!(texts_of(&grpc(&GrpcAdhoc { stream, ..streaming(&[]) }, SOURCES).unwrap()).1.messages(), 0);
-    let stream = StreamLine { repeat: Some(1_000_001), ..StreamLine::default() };
-    assert!(error(&GrpcAdhoc { stream, ..streaming(&[]) }).contains("at most 1000000"));
-    let stream = StreamLine { cancel_after: Some(CancelAfter::Messages(2)), ..StreamLine::default() };
-    assert!(error(&GrpcAdhoc { stream, ..call_of_one() }).contains("answers with one message"));
-    let watched = GrpcAdhoc { stream, ..call("demo.Echo/Watch", "{}") };
-    assert_eq!(texts_of(&grpc(&watched, SOURCES).unwrap()).1.cancel_after, Some(CancelAfter::Messages(2)));
+    assert!(error(&AdhocGrpc { stream, ..unary_call() }).contains("takes one message"));
+    let stream = AdhocStream { repeat: Some(0), ..AdhocStream::default() };
+    assert_eq!(call_of(&grpc(&AdhocGrpc { stream, ..streaming(&[]) }, SOURCES).unwrap()).1.messages(), 0);
+    let stream = AdhocStream { repeat: Some(1_000_001), ..AdhocStream::default() };
+    assert!(error(&AdhocGrpc { stream, ..streaming(&[]) }).contains("at most 1000000"));
+    let stream = AdhocStream { cancel_after: Some(CancelAfter::Messages(2)), ..AdhocStream::default() };
+    assert!(error(&AdhocGrpc { stream, ..unary_call() }).contains("answers with one message"));
+    let watched = AdhocGrpc { stream, ..call("demo.Echo/Watch", "{}") };
+    assert_eq!(call_of(&grpc(&watched, SOURCES).unwrap()).1.cancel_after, Some(CancelAfter::Messages(2)));
     assert!(error(&streaming(&["[]"])).contains("at least one message"));
     assert!(error(&streaming(&[r#"{"text": "a"} {"text""#])).contains("no JSON"));
     assert!(error(&streaming(&[r#"{"text": "a"}"#, r#"{"nope": 1}"#])).contains("nope"));
 }
 
-fn call_of_one() -> GrpcAdhoc {
+fn unary_call() -> AdhocGrpc {
     call("demo.Echo/Say", "{}")
 }
 
 #[test]
-fn arrivals_at_random_are_those_of_a_rate() {
+fn random_arrivals_need_a_rate_and_a_duration() {
     let pace = Pace { arrivals: Arrivals::Poisson, ..Pace::default() };
-    let plan = |pace| http(&HttpAdhoc { pace, ..line("http://h/") }, SOURCES);
+    let plan = |pace| http(&AdhocHttp { pace, ..request("http://h/") }, SOURCES);
     let open = plan(Pace { rate: Some(9.0), duration: Some(SECOND), ..pace }).unwrap();
     assert_eq!(open.workload.scenarios[0].arrivals, Arrivals::Poisson);
     assert!(plan(pace).unwrap_err().to_string().contains("go with a rate"));
@@ -271,8 +281,8 @@ fn arrivals_at_random_are_those_of_a_rate() {
     assert!(counted.to_string().contains("use `-z` instead of `-n`"));
 }
 
-fn listing(list: &str) -> ListAdhoc {
-    ListAdhoc {
+fn listing(list: &str) -> AdhocList {
+    AdhocList {
         name: "list".to_owned(),
         list: list.as_bytes().to_vec(),
         headers: vec![("x-id".to_owned(), "${iteration}".to_owned())],
@@ -286,7 +296,7 @@ fn listing(list: &str) -> ListAdhoc {
 }
 
 #[test]
-fn requests_of_a_list_share_steps_and_are_rows() {
+fn requests_of_a_list_share_steps_and_have_a_row_each() {
     let text = "GET http://h/a?x=1\n\nGET http://h/a?x=2\n\nPOST http://h/a\nX-Id: 9\n@echo.proto\n\nGET http://i/a\n";
     let plan = super::list(&listing(text), SOURCES).unwrap();
     let scenario = &plan.workload.scenarios[0];
@@ -304,7 +314,7 @@ fn requests_of_a_list_share_steps_and_are_rows() {
 }
 
 #[test]
-fn names_beyond_those_that_are_told_apart_are_folded_into_one() {
+fn endpoints_beyond_the_limit_are_folded_into_one() {
     let text: String = (0..1_000).map(|n| format!("GET http://h/{}\n", n % 300)).collect();
     let plan = super::list(&listing(&text), SOURCES).unwrap();
     assert_eq!(plan.workload.folded_endpoints(), 44);
@@ -312,7 +322,7 @@ fn names_beyond_those_that_are_told_apart_are_folded_into_one() {
 }
 
 #[test]
-fn what_is_wrong_with_a_list_is_told_with_its_line() {
+fn errors_of_a_list_are_reported_with_their_line() {
     let error = |text: &str| super::list(&listing(text), SOURCES).unwrap_err().to_string();
     assert!(error("GET http://h/\n\nGET ftp://h/\n").starts_with("list:3: `ftp://h`"));
     assert!(error("GET http://h/\nHost: i\n").contains("list:1: the header `host`"));
@@ -322,10 +332,10 @@ fn what_is_wrong_with_a_list_is_told_with_its_line() {
 
 proptest! {
     #[test]
-    fn a_number_of_requests_at_a_rate_is_that_many_arrivals(requests in 1..1_000_000u64, milli in 1..10_000_000_000u64) {
+    fn requests_at_a_rate_are_scheduled_in_their_number(requests in 1..1_000_000u64, milli in 1..10_000_000_000u64) {
         let rate = milli as f64 / 1_000.0;
         let pace = Pace { rate: Some(rate), requests: Some(requests), ..Pace::default() };
-        match http(&HttpAdhoc { pace, ..line("h") }, SOURCES) {
+        match http(&AdhocHttp { pace, ..request("h") }, SOURCES) {
             Ok(plan) => {
                 let schedule = Schedule::new(&plan.workload.scenarios[0].executor).unwrap();
                 prop_assert_eq!(schedule.count(), requests);

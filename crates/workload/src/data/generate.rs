@@ -1,4 +1,4 @@
-//! Texts with a number that counts up: `user-{1..10000}`.
+//! Generated rows: texts with an ascending number, `user-{1..10000}`.
 
 use super::{MAX_ROWS, write_number};
 

@@ -1,4 +1,4 @@
-//! Reads rows from the bytes of a file.
+//! Reads rows from CSV and JSON.
 
 use serde_json::{Map, Value};
 
@@ -32,7 +32,7 @@ pub(super) fn csv(bytes: &[u8], file: &str) -> Result<Table, DataError> {
     Ok(Table { columns, rows: Rows::Cells { text, ends } })
 }
 
-/// The line a record begins in: blank ones before it are not counted by its position.
+/// The line of a record: its position does not count blank lines before it.
 fn line_of(position: &csv::Position, bytes: &[u8]) -> u64 {
     let from = usize::try_from(position.byte()).unwrap_or(usize::MAX);
     let rest = bytes.get(from..).unwrap_or_default();
@@ -87,16 +87,16 @@ pub(super) fn json(bytes: &[u8], file: &str) -> Result<Table, DataError> {
     check_rows(rows.len() as u64, file)?;
     let (mut text, mut ends) = (String::new(), Vec::new());
     for (number, row) in rows.iter().enumerate() {
-        let place = |message: String| whole(file, format!("row {}: {message}", number + 1));
+        let wrong = |message: String| whole(file, format!("row {}: {message}", number + 1));
         if let Some(extra) = row.keys().find(|key| !columns.contains(key)) {
-            return Err(place(format!("the first row has no `{extra}`; give all rows the same fields")));
+            return Err(wrong(format!("the first row has no `{extra}`; give all rows the same fields")));
         }
         for column in &columns {
             let value = row
                 .get(column)
-                .ok_or_else(|| place(format!("`{column}` is missing; give all rows the same fields")))?;
+                .ok_or_else(|| wrong(format!("`{column}` is missing; give all rows the same fields")))?;
             push_scalar(value, &mut text)
-                .ok_or_else(|| place(format!("`{column}` is not flat; use a text, number or boolean")))?;
+                .ok_or_else(|| wrong(format!("`{column}` is not flat; use a text, number or boolean")))?;
             ends.push(text.len());
         }
     }

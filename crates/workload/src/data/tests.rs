@@ -25,7 +25,7 @@ fn csv_and_json_give_the_same_rows() {
 }
 
 #[test]
-fn generated_rows_are_made_when_asked_for() {
+fn generated_rows_are_computed_on_access() {
     let table = Table::generate("user-{0098..10000000}@x").expect("it is a pattern");
     assert_eq!(table.rows(), 10_000_000 - 97);
     assert_eq!((table.value(0, 0), table.value(2, 0)), ("user-0098@x".into(), "user-0100@x".into()));
@@ -34,7 +34,7 @@ fn generated_rows_are_made_when_asked_for() {
 }
 
 #[test]
-fn what_is_wrong_names_file_and_line() {
+fn errors_contain_file_and_line() {
     let csv = |text: &str| Table::from_csv(text.as_bytes(), "u.csv").expect_err(text).to_string();
     let json = |text: &str| Table::from_json(text.as_bytes(), "u.json").expect_err(text).to_string();
     let made = |text: &str| Table::generate(text).expect_err(text).to_string();

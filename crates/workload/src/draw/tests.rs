@@ -3,15 +3,14 @@ use std::collections::HashSet;
 use proptest::prelude::*;
 
 use super::*;
-use crate::schedule::Segment;
 
-/// Pearson's χ² of observed counts against equal expectation.
+/// Pearson's χ² of observed counts for equal expected counts.
 fn chi_square(counts: &[u64]) -> f64 {
     let expected = counts.iter().sum::<u64>() as f64 / counts.len() as f64;
     counts.iter().map(|n| (*n as f64 - expected).powi(2) / expected).sum()
 }
 
-/// Counts of what `choose` says (below `bins`) for many arrivals.
+/// How often `choose` returns each number below `bins`, over many arrivals.
 fn counts(bins: usize, choose: impl Fn(u64) -> u64) -> Vec<u64> {
     let mut counts = vec![0; bins];
     for arrival in 0..100_000 {
@@ -21,7 +20,7 @@ fn counts(bins: usize, choose: impl Fn(u64) -> u64) -> Vec<u64> {
 }
 
 #[test]
-fn choices_are_even_over_arrivals_salts_seeds_and_scenarios() {
+fn choices_are_uniform_over_arrivals_salts_seeds_and_scenarios() {
     // The 0.999 quantile of χ² with 99 degrees of freedom is 148.2; four fixed sets of choices.
     let check = |what: &str, choose: &dyn Fn(u64) -> u64| {
         let found = chi_square(&counts(100, choose));
@@ -43,7 +42,7 @@ fn two_salts_of_one_arrival_are_independent() {
 }
 
 #[test]
-fn weights_are_kept() {
+fn weighted_choices_follow_the_weights() {
     let found = counts(3, |n| Draw::new(3, 1, n).weighted(0, &[7, 9, 10]) as u64);
     // Four standard deviations of a binomial count: 4·sqrt(100,000·p·(1 − p)).
     for (count, share) in found.iter().zip([0.7, 0.2, 0.1f64]) {
@@ -53,37 +52,15 @@ fn weights_are_kept() {
 }
 
 #[test]
-fn uuids_have_their_form_and_differ() {
+fn uuids_are_distinct_and_of_version_4() {
     let ids: HashSet<_> = (0..10_000).map(|n| Draw::new(1, 0, n).uuid(0)).collect();
     assert_eq!(ids.len(), 10_000);
     assert!(ids.iter().all(|id| id[6] >> 4 == 4 && id[8] >> 6 == 2));
 }
 
-#[test]
-fn unique_rows_are_used_once_whatever_the_segments() {
-    let picker = RowPicker { pick: Pick::Unique, rows: 1_000, base: 100, salt: 0 };
-    let mut rows = HashSet::new();
-    for index in 0..3 {
-        let segment = Segment { index, count: 3 };
-        for k in 0..segment.share(900) {
-            assert!(rows.insert(picker.row(&Draw::new(1, 0, segment.nth(k)))));
-        }
-    }
-    assert_eq!((rows.len(), rows.iter().min(), rows.iter().max()), (900, Some(&100), Some(&999)));
-}
-
-#[test]
-fn no_rows_and_no_weights_are_no_panic() {
-    let draw = Draw::new(0, 0, u64::MAX);
-    for pick in [Pick::Unique, Pick::Random, Pick::Sequential] {
-        assert_eq!(RowPicker { pick, rows: 0, base: u64::MAX, salt: 0 }.row(&draw), 0);
-    }
-    assert_eq!((draw.weighted(0, &[]), draw.weighted(0, &[0, 0]), draw.below(0, 0)), (0, 1, 0));
-}
-
 proptest! {
     #[test]
-    fn ranges_hold(seed: u64, low: i64, high: i64, n in 1..u64::MAX) {
+    fn drawn_numbers_are_within_their_range(seed: u64, low: i64, high: i64, n in 1..u64::MAX) {
         let draw = Draw::new(seed, 0, 0);
         prop_assert!(draw.below(1, n) < n);
         let drawn = draw.range(2, low, high);

@@ -1,7 +1,7 @@
 //! Compiles a JSON message with templates into wire bytes with gaps.
 //!
-//! Whatever has no value in it is encoded by prost-reflect from protobuf's JSON mapping; only fields with
-//! values in them are laid out here.
+//! Parts without templates are encoded by prost-reflect from protobuf's JSON mapping; only fields with templates are
+//! encoded here.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use prost_reflect::{DynamicMessage, FieldDescriptor, Kind, MessageDescriptor};
 use serde_json::{Map, Value};
 
 use super::encode::{MessagePart, MessageTemplate, ScalarGap, ScalarKind};
-use super::schemas::SchemaError;
+use super::error::SchemaError;
 use crate::nearest::nearest;
 use crate::template::Template;
 
@@ -23,7 +23,7 @@ pub(super) fn compile(
     json: &Value,
 ) -> Result<MessageTemplate<Template>, SchemaError> {
     check_fields(descriptor, json)?;
-    let parts = message(descriptor, json).map_err(|error| blame(descriptor, json).unwrap_or(error))?;
+    let parts = message(descriptor, json).map_err(|error| field_error(descriptor, json).unwrap_or(error))?;
     Ok(MessageTemplate { parts })
 }
 
@@ -31,7 +31,7 @@ fn wrong<T>(message: String) -> Result<T, SchemaError> {
     Err(SchemaError(message))
 }
 
-/// Refuses names that the message does not have, anywhere in it.
+/// Check that all field names exist, at every depth.
 fn check_fields(descriptor: &MessageDescriptor, json: &Value) -> Result<(), SchemaError> {
     if is_well_known(descriptor) || json.is_null() {
         return Ok(());
@@ -54,7 +54,7 @@ fn check_fields(descriptor: &MessageDescriptor, json: &Value) -> Result<(), Sche
                     items.iter().try_for_each(|item| check_fields(inner, item))?;
                 }
             }
-            // A map that is no object or a list that is no array: prost-reflect says so when it reads it.
+            // A map that is no object or a list that is no array: prost-reflect reports it.
             _ if field.is_map() || field.is_list() => {}
             _ => {
                 if let Kind::Message(inner) = &kind {
@@ -66,14 +66,15 @@ fn check_fields(descriptor: &MessageDescriptor, json: &Value) -> Result<(), Sche
     Ok(())
 }
 
-/// The error of the first field that cannot be read by itself, named: what prost-reflect says names none.
-fn blame(descriptor: &MessageDescriptor, json: &Value) -> Option<SchemaError> {
+/// The error of the first field that cannot be read by itself, with the field's name, which errors of prost-reflect
+/// do not contain.
+fn field_error(descriptor: &MessageDescriptor, json: &Value) -> Option<SchemaError> {
     let fields = json.as_object().filter(|_| !is_well_known(descriptor))?;
     fields.iter().find_map(|(name, value)| {
         let field = find_field(descriptor, name)?;
         let error = field_parts(&field, value).err()?;
         let inner = match field.kind() {
-            Kind::Message(inner) if !field.is_list() && !field.is_map() => blame(&inner, value),
+            Kind::Message(inner) if !field.is_list() && !field.is_map() => field_error(&inner, value),
             _ => None,
         };
         Some(inner.unwrap_or_else(|| SchemaError(format!("field `{name}` cannot be {value}: {}", error.0))))
@@ -94,7 +95,7 @@ fn find_field(descriptor: &MessageDescriptor, name: &str) -> Option<FieldDescrip
     descriptor.get_field_by_json_name(name).or_else(|| descriptor.get_field_by_name(name))
 }
 
-/// Whether protobuf's JSON mapping writes this message in a way of its own.
+/// Whether protobuf's JSON mapping has a special form for this message.
 fn is_well_known(descriptor: &MessageDescriptor) -> bool {
     descriptor.package_name() == "google.protobuf" && descriptor.name() != "Empty"
 }
@@ -103,7 +104,7 @@ fn template(text: &str) -> Result<Template, SchemaError> {
     Template::parse(text).map_err(|error| SchemaError(error.message))
 }
 
-/// Whether a string in `json` has a value in it.
+/// Whether a string in `json` is a template with a value.
 fn has_gap(json: &Value) -> Result<bool, SchemaError> {
     Ok(match json {
         Value::String(text) => template(text)?.as_literal().is_none(),
@@ -133,7 +134,7 @@ fn resolved(json: &Value) -> Result<Value, SchemaError> {
     })
 }
 
-/// The pieces of a message.
+/// The parts of a message.
 fn message(descriptor: &MessageDescriptor, json: &Value) -> Result<Parts, SchemaError> {
     if !has_gap(json)? {
         return fixed(descriptor, json);
@@ -162,7 +163,7 @@ fn message(descriptor: &MessageDescriptor, json: &Value) -> Result<Parts, Schema
     Ok(parts)
 }
 
-/// A message, or a part of one, without gaps.
+/// A message without gaps.
 fn fixed(descriptor: &MessageDescriptor, json: &Value) -> Result<Parts, SchemaError> {
     let message = DynamicMessage::deserialize(descriptor.clone(), resolved(json)?)
         .map_err(|error| SchemaError(format!("not a {}: {error}", descriptor.full_name())))?;
@@ -170,18 +171,18 @@ fn fixed(descriptor: &MessageDescriptor, json: &Value) -> Result<Parts, SchemaEr
     Ok(if bytes.is_empty() { Vec::new() } else { vec![MessagePart::Bytes(bytes)] })
 }
 
-/// One field without gaps: the message that has nothing else.
+/// One field without gaps: encoded as a message that contains only it.
 fn fixed_field(field: &FieldDescriptor, value: Value) -> Result<Parts, SchemaError> {
     let parent = field.parent_message();
     if ["google.protobuf.Struct", "google.protobuf.ListValue"].contains(&parent.full_name()) {
-        // In JSON these are nothing but their one field.
+        // In JSON these consist of their one field's value.
         return fixed(parent, &value);
     }
     let name = field.json_name().to_owned();
     fixed(field.parent_message(), &Value::Object(Map::from_iter([(name, value)])))
 }
 
-/// The pieces of a field, however often it occurs.
+/// The parts of a field, with all of its occurrences.
 fn field_parts(field: &FieldDescriptor, value: &Value) -> Result<Parts, SchemaError> {
     if !has_gap(value)? {
         return fixed_field(field, value.clone());
@@ -221,10 +222,10 @@ fn map_entry(
     Ok(MessagePart::Nested { tag: tag(field), parts })
 }
 
-/// One occurrence of a field, gap in it.
+/// One occurrence of a field that contains a gap.
 fn single(field: &FieldDescriptor, value: &Value) -> Result<MessagePart<Template>, SchemaError> {
     if field.is_group() {
-        return wrong(format!("`{}` is a group; values cannot be put into groups", field.full_name()));
+        return wrong(format!("`{}` is a group; groups cannot contain `${{…}}`", field.full_name()));
     }
     match (field.kind(), value) {
         (Kind::Message(inner), Value::String(text)) if is_text_form(&inner) => {
@@ -239,7 +240,7 @@ fn single(field: &FieldDescriptor, value: &Value) -> Result<MessagePart<Template
     }
 }
 
-/// Whether protobuf's JSON mapping writes this message as a text.
+/// Whether protobuf's JSON mapping writes this message as a string.
 fn is_text_form(descriptor: &MessageDescriptor) -> bool {
     ["google.protobuf.Timestamp", "google.protobuf.Duration", "google.protobuf.FieldMask"]
         .contains(&descriptor.full_name())
@@ -260,7 +261,7 @@ fn tag(field: &FieldDescriptor) -> Vec<u8> {
     tag
 }
 
-/// A field that is no message: a gap, or bytes at once if its template is literal.
+/// A field that is no message: a gap, or bytes if its template is literal.
 fn scalar(field: &FieldDescriptor, value: Template) -> Result<MessagePart<Template>, SchemaError> {
     let Some(kind) = scalar_kind(&field.kind()) else {
         return wrong(format!("`{}` takes a message, not a text", field.full_name()));
@@ -297,7 +298,7 @@ fn scalar_kind(kind: &Kind) -> Option<ScalarKind> {
     })
 }
 
-/// A message that JSON writes in a way of its own, gap in it.
+/// A message with a special form in JSON that contains a gap.
 fn well_known(descriptor: &MessageDescriptor, json: &Value) -> Result<Parts, SchemaError> {
     let inner = |name: &str| {
         let missing = || SchemaError(format!("{} is described without `{name}`", descriptor.full_name()));
@@ -310,6 +311,6 @@ fn well_known(descriptor: &MessageDescriptor, json: &Value) -> Result<Parts, Sch
         ("Value", Value::Object(_)) => Ok(vec![single(&inner("struct_value")?, json)?]),
         ("Value", Value::Array(_)) => Ok(vec![single(&inner("list_value")?, json)?]),
         (name, Value::String(_)) if name.ends_with("Value") => Ok(vec![single(&inner("value")?, json)?]),
-        _ => wrong(format!("values cannot be put into this form of {}", descriptor.full_name())),
+        _ => wrong(format!("this form of {} cannot contain `${{…}}`", descriptor.full_name())),
     }
 }

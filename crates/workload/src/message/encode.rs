@@ -1,4 +1,4 @@
-//! Wire bytes with gaps, and how a gap is filled: protobuf's encoding, as far as gaps need it.
+//! Wire bytes with gaps, and how a gap is filled: the part of protobuf's encoding that gaps need.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -6,31 +6,30 @@ use prost::Message as _;
 use prost::encoding::encode_varint;
 use prost_reflect::{DynamicMessage, EnumDescriptor, MessageDescriptor};
 
-/// A message ready to be sent but for the values in its gaps. `T` yields a gap's text: a template, or what
-/// the engine made of it.
+/// An encoded message with gaps for values. `T` is the source of a gap's text: a template, or its compiled form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MessageTemplate<T> {
-    /// The pieces, in the order they are sent.
+    /// The parts, in the order in which they are sent.
     pub parts: Vec<MessagePart<T>>,
 }
 
-/// A piece of a message.
+/// A part of a message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MessagePart<T> {
     /// Encoded fields, tags included.
     Bytes(Vec<u8>),
-    /// One field whose value is put in for each use.
+    /// One field whose value is filled in for each message.
     Scalar(ScalarGap<T>),
-    /// A field that is a message with gaps in it.
+    /// A field that is a message with gaps.
     Nested {
         /// The encoded tag.
         tag: Vec<u8>,
-        /// The inner message's pieces.
+        /// The inner message's parts.
         parts: Vec<MessagePart<T>>,
     },
 }
 
-/// A field whose value is put in for each use.
+/// A field whose value is filled in for each message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScalarGap<T> {
     /// The encoded tag.
@@ -39,9 +38,9 @@ pub struct ScalarGap<T> {
     pub kind: ScalarKind,
     /// The field's full name, for errors.
     pub field: String,
-    /// Whether a zero or an empty text is sent: as an item of a list, or where it differs from none.
+    /// Whether the default (zero or empty) is sent: for an item of a list and for a field with presence.
     pub keep_default: bool,
-    /// What yields the text.
+    /// The source of the text.
     pub value: T,
 }
 
@@ -80,35 +79,35 @@ pub enum ScalarKind {
     Bytes,
     /// An enum, by name or number.
     Enum(EnumDescriptor),
-    /// A message that protobuf's JSON writes as a string: a timestamp, a duration, a field mask.
+    /// A message that protobuf's JSON mapping writes as a string: a timestamp, a duration, a field mask.
     Message(MessageDescriptor),
 }
 
 /// A rendered text that does not fit its field.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` does not fit the field {field}, which takes {wanted}")]
+#[error("`{text}` does not fit the field {field}, which takes {expected}")]
 pub struct EncodeError {
     /// The field's full name.
     pub field: String,
     /// The rendered text, cut to 100 characters.
     pub text: String,
     /// What the field takes.
-    pub wanted: &'static str,
+    pub expected: &'static str,
 }
 
 impl<T> MessageTemplate<T> {
-    /// The same message with every gap's value replaced by what `f` makes of it.
+    /// The message with `f` applied to every gap's value.
     pub fn map<U>(self, mut f: impl FnMut(T) -> U) -> MessageTemplate<U> {
         MessageTemplate { parts: map_parts(self.parts, &mut f) }
     }
 
-    /// Append the message to `out`. `render` appends the text of a gap; a number that is needed for a
-    /// numeric field is read from that text.
+    /// Append the message to `out`. `render` appends the text of a gap; a numeric field's number is read from that
+    /// text.
     ///
-    /// Only `out` grows; timestamps and the like excepted, nothing else is allocated.
+    /// Allocates nothing but what `out` needs, except for messages written as strings.
     ///
     /// # Errors
-    /// [`EncodeError`] names the field whose text does not fit; `out` is then as long as it was.
+    /// [`EncodeError`] if a text does not fit its field; `out` then has its old length.
     pub fn encode(
         &self,
         render: &mut impl FnMut(&T, &mut Vec<u8>),
@@ -169,8 +168,8 @@ fn encode_parts<T>(
                 out.extend_from_slice(&gap.tag);
                 let start = out.len();
                 render(&gap.value, out);
-                gap.kind.encode(start, out).ok_or_else(|| gap.misfit(&out[start..]))?;
-                // Zeros of every kind, the length of an empty text included, are encoded as zero bytes.
+                gap.kind.encode(start, out).ok_or_else(|| gap.error(&out[start..]))?;
+                // Every default, including the length of an empty text, is encoded as zero bytes.
                 if !gap.keep_default && out[start..].iter().all(|byte| *byte == 0) {
                     out.truncate(before);
                 }
@@ -181,13 +180,13 @@ fn encode_parts<T>(
 }
 
 impl<T> ScalarGap<T> {
-    fn misfit(&self, text: &[u8]) -> EncodeError {
+    fn error(&self, text: &[u8]) -> EncodeError {
         let text = String::from_utf8_lossy(text).chars().take(100).collect();
-        EncodeError { field: self.field.clone(), text, wanted: self.kind.wanted() }
+        EncodeError { field: self.field.clone(), text, expected: self.kind.expected() }
     }
 }
 
-/// Put the length of what follows `start` in front of it.
+/// Insert at `start` the length of the bytes that follow it.
 fn prefix_length(start: usize, out: &mut Vec<u8>) {
     let length = out.len() - start;
     encode_varint(length as u64, out);
@@ -196,7 +195,7 @@ fn prefix_length(start: usize, out: &mut Vec<u8>) {
 }
 
 impl ScalarKind {
-    /// Replace the text after `start` by its encoded value; none if it does not fit, the text untouched.
+    /// Replace the text after `start` by its encoded value; none if it does not fit, with the text unchanged.
     fn encode(&self, start: usize, out: &mut Vec<u8>) -> Option<()> {
         match self {
             ScalarKind::String => {
@@ -248,7 +247,7 @@ impl ScalarKind {
         })
     }
 
-    fn wanted(&self) -> &'static str {
+    fn expected(&self) -> &'static str {
         match self {
             ScalarKind::Double | ScalarKind::Float => "a number",
             ScalarKind::Int32 | ScalarKind::Sint32 | ScalarKind::Sfixed32 => {
@@ -273,13 +272,13 @@ enum Number {
     Eight([u8; 8]),
 }
 
-/// A whole number, also one written as `5.0` or `1e3`.
+/// A whole number; `5.0` and `1e3` are whole numbers too.
 fn whole<N: std::str::FromStr + TryFrom<i64>>(text: &str) -> Option<N> {
     if let Ok(number) = text.parse() {
         return Some(number);
     }
     let float = text.parse::<f64>().ok().filter(|f| f.fract() == 0.0)?;
-    // Beyond 2⁵³ a float no longer says which whole number was meant.
+    // Beyond 2⁵³ not every whole number has a float of its own.
     N::try_from((float.abs() <= 9_007_199_254_740_992.0).then_some(float as i64)?).ok()
 }
 
@@ -288,12 +287,12 @@ fn zigzag(n: i64) -> u64 {
     ((n << 1) ^ (n >> 63)) as u64
 }
 
-/// Replace the base64 after `start` by its bytes with their length in front.
+/// Replace the base64 after `start` by the decoded bytes, preceded by their length.
 fn decode_base64(start: usize, out: &mut Vec<u8>) -> Option<()> {
     let end = out.len();
     out.resize(end + base64::decoded_len_estimate(end - start), 0);
-    let (text, room) = out.split_at_mut(end);
-    let Ok(length) = STANDARD.decode_slice(&text[start..], room) else {
+    let (text, space) = out.split_at_mut(end);
+    let Ok(length) = STANDARD.decode_slice(&text[start..], space) else {
         out.truncate(end);
         return None;
     };

@@ -1,38 +1,38 @@
-//! Asking a server what it serves (`grpc.reflection.v1.ServerReflection`), without sending anything: whoever
-//! holds the connection carries the questions there and the answers back.
+//! Server reflection (`grpc.reflection.v1.ServerReflection`) as a state machine: the caller owns the connection, sends
+//! the requests and passes the responses back.
 //!
-//! Some servers answer with a file and all that it imports, others with the one file; so what is missing is
-//! asked for until nothing is.
+//! Some servers answer with a file and all of its imports, others with one file; missing imports are requested until
+//! the description is complete.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use prost::Message as _;
 use prost_types::FileDescriptorProto;
 
-use super::schemas::SchemaError;
+use super::error::SchemaError;
 use crate::nearest::nearest;
 
-/// The paths of the service, newest first: a server that does not know one may know the next.
+/// The paths of the service, newest version first: a server may support only one.
 pub const PATHS: [&str; 2] = [
     "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 ];
 
-/// The most files a server may describe itself with.
+/// The most files of a server's description.
 const MAX_FILES: usize = 1_000;
-/// The most that these may hold together, in bytes.
+/// The largest total size of these files, in bytes.
 const MAX_BYTES: usize = 32 << 20;
 
 #[derive(Clone, PartialEq, prost::Message)]
 struct Request {
     #[prost(string, tag = "1")]
     host: String,
-    #[prost(oneof = "Question", tags = "3, 4, 7")]
-    question: Option<Question>,
+    #[prost(oneof = "ReflectionQuery", tags = "3, 4, 7")]
+    query: Option<ReflectionQuery>,
 }
 
 #[derive(Clone, PartialEq, prost::Oneof)]
-enum Question {
+enum ReflectionQuery {
     #[prost(string, tag = "3")]
     File(String),
     #[prost(string, tag = "4")]
@@ -43,112 +43,116 @@ enum Question {
 
 #[derive(Clone, PartialEq, prost::Message)]
 struct Response {
-    #[prost(oneof = "Answer", tags = "4, 6, 7")]
-    answer: Option<Answer>,
+    #[prost(oneof = "ReflectionResult", tags = "4, 6, 7")]
+    result: Option<ReflectionResult>,
 }
 
 #[derive(Clone, PartialEq, prost::Oneof)]
-enum Answer {
+enum ReflectionResult {
     #[prost(message, tag = "4")]
-    Files(FilesAnswer),
+    Files(FileList),
     #[prost(message, tag = "6")]
-    Services(ServicesAnswer),
+    Services(ServiceList),
     #[prost(message, tag = "7")]
-    Refused(Refusal),
+    Error(ErrorResponse),
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-struct FilesAnswer {
+struct FileList {
     #[prost(bytes = "vec", repeated, tag = "1")]
     files: Vec<Vec<u8>>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-struct ServicesAnswer {
+struct ServiceList {
     #[prost(message, repeated, tag = "1")]
-    services: Vec<ServiceAnswer>,
+    services: Vec<ServiceName>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-struct ServiceAnswer {
+struct ServiceName {
     #[prost(string, tag = "1")]
     name: String,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-struct Refusal {
+struct ErrorResponse {
     #[prost(int32, tag = "1")]
     code: i32,
     #[prost(string, tag = "2")]
     message: String,
 }
 
-/// A conversation with one server about some of its services.
+/// The requests to one server for the descriptions of some of its services, and its responses.
 #[derive(Debug, Default)]
-pub struct Inquiry {
-    /// What has not been asked yet.
-    questions: Vec<Question>,
-    /// What was asked and is not answered yet, in order.
-    unanswered: VecDeque<Question>,
-    asked_for: BTreeSet<String>,
+pub struct ReflectionSession {
+    /// Queries that are not sent yet.
+    unsent: Vec<ReflectionQuery>,
+    /// Queries that are sent and not answered yet, in order.
+    unanswered: VecDeque<ReflectionQuery>,
+    /// Names of files that were requested or received.
+    requested_files: BTreeSet<String>,
     /// Encoded files, by name.
     files: BTreeMap<String, Vec<u8>>,
+    /// Their total size.
     bytes: usize,
-    /// What the server says it serves.
+    /// The services that the server lists.
     services: Vec<String>,
-    /// The symbols it does not know, and what it says of them.
+    /// Symbols that the server does not know, and its error messages.
     unknown: Vec<(String, String)>,
 }
 
-impl Inquiry {
-    /// About these services, by their full names.
-    pub fn new(services: impl IntoIterator<Item = String>) -> Inquiry {
-        let symbols = services.into_iter().map(Question::Symbol);
-        let questions = std::iter::once(Question::Services(String::new())).chain(symbols).collect();
-        Inquiry { questions, ..Inquiry::default() }
+impl ReflectionSession {
+    /// A session for these services, by their full names.
+    pub fn new(services: impl IntoIterator<Item = String>) -> ReflectionSession {
+        let symbols = services.into_iter().map(ReflectionQuery::Symbol);
+        let unsent = std::iter::once(ReflectionQuery::Services(String::new())).chain(symbols).collect();
+        ReflectionSession { unsent, ..ReflectionSession::default() }
     }
 
-    /// Messages to be sent to the server, which it answers in this order; none when all is known.
-    pub fn questions(&mut self) -> Vec<Vec<u8>> {
-        self.unanswered.extend(self.questions.drain(..));
-        let encode = |question: &Question| {
-            Request { host: String::new(), question: Some(question.clone()) }.encode_to_vec()
+    /// Request messages for the server, which it answers in this order; empty when the description is complete.
+    pub fn requests(&mut self) -> Vec<Vec<u8>> {
+        self.unanswered.extend(self.unsent.drain(..));
+        let encode = |query: &ReflectionQuery| {
+            Request { host: String::new(), query: Some(query.clone()) }.encode_to_vec()
         };
         self.unanswered.iter().map(encode).collect()
     }
 
-    /// The server has ended the call for this reason: some do when they do not know the answer to a question.
-    /// What it has not answered after that can be asked again.
-    pub fn broke_off(&mut self, why: &str) {
+    /// The server has ended the call with this status, as some do for a symbol that they do not know. The requests
+    /// after that one can be sent again.
+    pub fn call_ended(&mut self, status: &str) {
         match self.unanswered.pop_front() {
-            Some(Question::Symbol(symbol)) => self.unknown.push((symbol, why.to_owned())),
-            // Whether a list can be had does not matter; an import that is missing shows later.
-            Some(Question::File(_) | Question::Services(_)) | None => {}
+            Some(ReflectionQuery::Symbol(symbol)) => self.unknown.push((symbol, status.to_owned())),
+            // The list of services is optional; a missing import is reported when the files are linked.
+            Some(ReflectionQuery::File(_) | ReflectionQuery::Services(_)) | None => {}
         }
     }
 
-    /// How many questions are not answered yet.
+    /// How many requests are not answered yet.
     pub fn unanswered(&self) -> usize {
         self.unanswered.len()
     }
 
-    /// Take in one message from the server.
+    /// Process one response message.
     ///
     /// # Errors
-    /// [`SchemaError`] when it is no answer, or describes more than anybody calls.
-    pub fn answer(&mut self, message: &[u8]) -> Result<(), SchemaError> {
+    /// [`SchemaError`] if the message is no response, or the description is too large.
+    pub fn receive(&mut self, message: &[u8]) -> Result<(), SchemaError> {
         let wrong =
             |error: prost::DecodeError| SchemaError(format!("its reflection is not readable: {error}"));
         let response = Response::decode(message).map_err(wrong)?;
-        let asked = self.unanswered.pop_front();
-        match response.answer {
-            Some(Answer::Files(answer)) => answer.files.into_iter().try_for_each(|file| self.take(file))?,
-            Some(Answer::Services(answer)) => {
-                self.services = answer.services.into_iter().map(|service| service.name).collect();
+        let query = self.unanswered.pop_front();
+        match response.result {
+            Some(ReflectionResult::Files(list)) => {
+                list.files.into_iter().try_for_each(|file| self.add_file(file))?;
             }
-            Some(Answer::Refused(refusal)) => {
-                if let Some(Question::Symbol(symbol)) = asked {
-                    self.unknown.push((symbol, refusal.message));
+            Some(ReflectionResult::Services(list)) => {
+                self.services = list.services.into_iter().map(|service| service.name).collect();
+            }
+            Some(ReflectionResult::Error(error)) => {
+                if let Some(ReflectionQuery::Symbol(symbol)) = query {
+                    self.unknown.push((symbol, error.message));
                 }
             }
             None => return Err(SchemaError("its reflection answers without an answer".to_owned())),
@@ -156,40 +160,40 @@ impl Inquiry {
         Ok(())
     }
 
-    fn take(&mut self, encoded: Vec<u8>) -> Result<(), SchemaError> {
+    fn add_file(&mut self, encoded: Vec<u8>) -> Result<(), SchemaError> {
         let file = FileDescriptorProto::decode(&encoded[..]).map_err(|error| {
             SchemaError(format!("its reflection sends a file that is not readable: {error}"))
         })?;
         for import in &file.dependency {
-            let is_new = !self.files.contains_key(import) && self.asked_for.insert(import.clone());
-            // Google's own files are built in, and servers often cannot show them.
+            let is_new = !self.files.contains_key(import) && self.requested_files.insert(import.clone());
+            // Google's own files are built in, and many servers do not have them.
             if is_new && !import.starts_with("google/protobuf/") {
-                self.questions.push(Question::File(import.clone()));
+                self.unsent.push(ReflectionQuery::File(import.clone()));
             }
         }
         self.bytes += encoded.len();
         let name = file.name().to_owned();
-        self.asked_for.insert(name.clone());
-        self.questions.retain(|question| *question != Question::File(name.clone()));
+        self.requested_files.insert(name.clone());
+        self.unsent.retain(|query| *query != ReflectionQuery::File(name.clone()));
         self.files.insert(name, encoded);
-        if self.asked_for.len() > MAX_FILES || self.bytes > MAX_BYTES {
+        if self.requested_files.len() > MAX_FILES || self.bytes > MAX_BYTES {
             return Err(SchemaError(format!(
-                "its reflection shows more than {MAX_FILES} files or {MAX_BYTES} bytes"
+                "its reflection sends more than {MAX_FILES} files or {MAX_BYTES} bytes"
             )));
         }
         Ok(())
     }
 
-    /// What was learnt, as an encoded `google.protobuf.FileDescriptorSet`.
+    /// The description: an encoded `google.protobuf.FileDescriptorSet`.
     ///
     /// # Errors
-    /// [`SchemaError`] when the server does not know a service that was asked about, naming the nearest.
+    /// [`SchemaError`] if the server does not know one of the services; suggests the most similar one.
     pub fn finish(self) -> Result<Vec<u8>, SchemaError> {
         if let Some((symbol, why)) = self.unknown.first() {
             let known = || self.services.iter().map(String::as_str);
             let hint = match nearest(symbol, known()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None if self.services.is_empty() => format!("it says: {why}"),
+                None if self.services.is_empty() => format!("its error is: {why}"),
                 None => format!("it has `{}`", known().collect::<Vec<_>>().join("`, `")),
             };
             return Err(SchemaError(format!("its reflection does not know `{symbol}`; {hint}")));

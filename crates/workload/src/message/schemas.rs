@@ -1,4 +1,4 @@
-//! Descriptions of gRPC services, and the methods they describe.
+//! Descriptions of gRPC services, and their methods.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,16 +8,12 @@ use protox::file::{ChainFileResolver, GoogleFileResolver};
 
 use super::compile;
 use super::encode::MessageTemplate;
-use super::sources::Sources;
+use super::error::SchemaError;
+use super::sources::ProtoSources;
 use crate::call::CallOptions;
+use crate::files::Files;
 use crate::nearest::nearest;
-use crate::plan::Files;
 use crate::template::Template;
-
-/// What is wrong with a description, or with what was asked of it, and what to do.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct SchemaError(pub String);
 
 /// The descriptions of all gRPC targets, by the target's name.
 #[derive(Debug, Clone, Default)]
@@ -25,44 +21,45 @@ pub struct Schemas {
     pools: BTreeMap<String, DescriptorPool>,
 }
 
-/// A method.
+/// A method of a gRPC service.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Method {
     descriptor: MethodDescriptor,
 }
 
 impl Schemas {
-    /// Read the files of one target and what they import: `.proto` files, and descriptor sets as `protoc
-    /// --descriptor_set_out` or `buf build` writes them. Imports are looked for in each folder above each of
-    /// the files. Google's well-known files are built in.
+    /// Read the files of one target and their imports: `.proto` files, and descriptor sets from `protoc
+    /// --descriptor_set_out` or `buf build`. Imports are searched in each folder above each of the files. Google's
+    /// well-known files are built in.
     ///
     /// # Errors
     /// [`SchemaError`] names the file, and the line where that is known.
     pub fn load(&mut self, target: &str, protos: &[PathBuf], files: &dyn Files) -> Result<(), SchemaError> {
-        self.load_with(target, (protos, &[]), files)
+        self.load_with(target, protos, &[], files)
     }
 
-    /// The same, with folders in which imports are looked for first.
+    /// Like [`Schemas::load`], with folders in which imports are searched first.
     ///
     /// # Errors
     /// [`SchemaError`] names the file, and the line where that is known.
     pub fn load_with(
         &mut self,
         target: &str,
-        (protos, import_paths): (&[PathBuf], &[PathBuf]),
+        protos: &[PathBuf],
+        import_paths: &[PathBuf],
         files: &dyn Files,
     ) -> Result<(), SchemaError> {
-        let mut sources = Sources::default();
+        let mut sources = ProtoSources::default();
         let names = sources.gather(protos, import_paths, files)?;
         self.add(target, sources, &names)
     }
 
-    /// Take a target's description from the bytes of a `google.protobuf.FileDescriptorSet`.
+    /// Add a target's description: an encoded `google.protobuf.FileDescriptorSet`.
     ///
     /// # Errors
-    /// [`SchemaError`] when it is none, or lacks a file that another one imports.
+    /// [`SchemaError`] if the bytes are no descriptor set, or an imported file is missing.
     pub fn add_set(&mut self, target: &str, set: &[u8]) -> Result<(), SchemaError> {
-        let mut sources = Sources::default();
+        let mut sources = ProtoSources::default();
         let names = sources.add_set(set)?;
         self.add(target, sources, &names)
     }
@@ -72,13 +69,13 @@ impl Schemas {
         self.pools.contains_key(target)
     }
 
-    fn add(&mut self, target: &str, sources: Sources, names: &[String]) -> Result<(), SchemaError> {
+    fn add(&mut self, target: &str, sources: ProtoSources, names: &[String]) -> Result<(), SchemaError> {
         let mut resolver = ChainFileResolver::new();
         resolver.add(sources);
         resolver.add(GoogleFileResolver::new());
         let mut compiler = protox::Compiler::with_file_resolver(resolver);
         compiler.include_imports(true);
-        compiler.open_files(names).map_err(|error| described(&error))?;
+        compiler.open_files(names).map_err(|error| SchemaError::of_compiler(&error))?;
         self.pools.insert(target.to_owned(), compiler.descriptor_pool());
         Ok(())
     }
@@ -86,12 +83,12 @@ impl Schemas {
     /// The method `package.Service/Method` of a target.
     ///
     /// # Errors
-    /// [`SchemaError`] when there is no such method, naming the nearest.
+    /// [`SchemaError`] if there is no such method; suggests the most similar one.
     pub fn method(&self, target: &str, name: &str) -> Result<Method, SchemaError> {
         let pool = self
             .pools
             .get(target)
-            .ok_or_else(|| SchemaError(format!("nothing describes the methods of target `{target}`")))?;
+            .ok_or_else(|| SchemaError(format!("the methods of target `{target}` are not described")))?;
         let name = name.trim_start_matches('/');
         let mut methods = pool.services().flat_map(|s| s.methods().collect::<Vec<_>>());
         let Some(descriptor) = methods.find(|m| full_name(m) == name) else {
@@ -126,25 +123,26 @@ impl Method {
         format!("/{}", full_name(&self.descriptor))
     }
 
-    /// Whether it takes a stream of messages, and not just one.
+    /// Whether the client sends a stream of messages.
     pub fn takes_stream(&self) -> bool {
         self.descriptor.is_client_streaming()
     }
 
-    /// Whether it answers with a stream of messages, and not just one.
+    /// Whether the server sends a stream of messages.
     pub fn gives_stream(&self) -> bool {
         self.descriptor.is_server_streaming()
     }
 
-    /// Whether it can be called like this.
+    /// Check that the method supports these options.
     ///
     /// # Errors
-    /// [`SchemaError`] when streams are asked of a method that has none.
+    /// [`SchemaError`] if they need a stream that the method does not have.
     pub fn check(&self, call: &CallOptions) -> Result<(), SchemaError> {
         let name = full_name(&self.descriptor);
         if call.messages() != 1 && !self.takes_stream() {
-            let what = "it cannot be sent several, or none";
-            return Err(SchemaError(format!("`{name}` takes one message; {what}")));
+            return Err(SchemaError(format!(
+                "`{name}` takes one message; it cannot be sent several, or none"
+            )));
         }
         if call.cancel_after.is_some() && !self.gives_stream() {
             return Err(SchemaError(format!("`{name}` answers with one message; leave `cancel_after` out")));
@@ -152,32 +150,32 @@ impl Method {
         Ok(())
     }
 
-    /// What its requests are.
+    /// The type of its request messages.
     pub fn input(&self) -> MessageDescriptor {
         self.descriptor.input()
     }
 
-    /// Compile a JSON message, in which strings are templates, against the method's input.
+    /// Compile a JSON message, in which strings are templates, to a request message of the method.
     ///
     /// # Errors
-    /// [`SchemaError`] when the message does not fit, naming the field.
+    /// [`SchemaError`] if the message does not have the request's type; names the field.
     pub fn compile(&self, json: &serde_json::Value) -> Result<MessageTemplate<Template>, SchemaError> {
         compile::compile(&self.descriptor.input(), json)
     }
 
-    /// A response as protobuf's JSON, for checks and for showing. Fields without a value are there with their
-    /// default; 64-bit integers are strings.
+    /// A response message as protobuf's JSON, for checks and for display. Fields without a value have their default;
+    /// 64-bit integers are strings.
     ///
     /// # Errors
-    /// [`SchemaError`] when the bytes are no such message.
+    /// [`SchemaError`] if the bytes are no such message.
     pub fn decode_to_json(&self, bytes: &[u8]) -> Result<serde_json::Value, SchemaError> {
         decode(self.descriptor.output(), bytes)
     }
 
-    /// A request's message as JSON, for showing what was sent.
+    /// A request message as protobuf's JSON, for display.
     ///
     /// # Errors
-    /// [`SchemaError`] when the bytes are no such message.
+    /// [`SchemaError`] if the bytes are no such message.
     pub fn request_to_json(&self, bytes: &[u8]) -> Result<serde_json::Value, SchemaError> {
         decode(self.descriptor.input(), bytes)
     }
@@ -191,10 +189,4 @@ fn decode(message: MessageDescriptor, bytes: &[u8]) -> Result<serde_json::Value,
     message
         .serialize_with_options(serde_json::value::Serializer, &options)
         .map_err(|error| wrong(error.to_string()))
-}
-
-/// The error with the place it happened at, which only its debug form tells.
-pub(super) fn described(error: &protox::Error) -> SchemaError {
-    let text = format!("{error:?}");
-    SchemaError(text.lines().next().unwrap_or_default().to_owned())
 }

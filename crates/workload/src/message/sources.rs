@@ -1,4 +1,4 @@
-//! The files that a description consists of: `.proto` texts and descriptor sets, and what they import.
+//! The files of a description: `.proto` texts and descriptor sets, and their imports.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Component, Path, PathBuf};
@@ -7,27 +7,27 @@ use prost::Message as _;
 use prost_types::{FileDescriptorProto, FileDescriptorSet};
 use protox::file::{DescriptorSetFileResolver, File, FileResolver};
 
-use super::schemas::{SchemaError, described};
-use crate::plan::Files;
+use super::error::SchemaError;
+use crate::files::Files;
 
-/// The most a `.proto` file may hold, in bytes.
+/// The largest `.proto` file, in bytes.
 const MAX_FILE_BYTES: usize = 4 << 20;
-/// The most a descriptor set may hold, in bytes.
+/// The largest descriptor set, in bytes.
 const MAX_SET_BYTES: usize = 32 << 20;
-/// The most files one target's description may consist of.
+/// The most files of one target's description.
 const MAX_FILES: usize = 1_000;
-/// What the names of descriptor sets end with.
+/// File name extensions of descriptor sets.
 const SET_EXTENSIONS: [&str; 6] = ["binpb", "pb", "protoset", "desc", "bin", "fds"];
 
-/// Every file of a description.
+/// All files of a description.
 #[derive(Default)]
-pub(super) struct Sources {
-    /// Texts by the name under which others import them.
+pub(super) struct ProtoSources {
+    /// Texts by the name under which other files import them.
     by_name: HashMap<String, String>,
     sets: Vec<DescriptorSetFileResolver>,
 }
 
-impl FileResolver for Sources {
+impl FileResolver for ProtoSources {
     fn open_file(&self, name: &str) -> Result<File, protox::Error> {
         if let Some(source) = self.by_name.get(name) {
             return File::from_source(name, source);
@@ -37,8 +37,8 @@ impl FileResolver for Sources {
     }
 }
 
-impl Sources {
-    /// Take in the bytes of a descriptor set; yields the names of its files.
+impl ProtoSources {
+    /// Add an encoded descriptor set; returns the names of its files.
     pub(super) fn add_set(&mut self, bytes: &[u8]) -> Result<Vec<String>, SchemaError> {
         let wrong = |why: String| SchemaError(format!("not a descriptor set: {why}"));
         if bytes.len() > MAX_SET_BYTES {
@@ -49,10 +49,10 @@ impl Sources {
         if names.is_empty() || names.len() > MAX_FILES || names.iter().any(String::is_empty) {
             return Err(wrong(format!("it holds 1 to {MAX_FILES} files, each with a name")));
         }
-        // Of any other syntax the library that links descriptions does not report but panics.
-        let is_known = |file: &&FileDescriptorProto| matches!(file.syntax(), "" | "proto2" | "proto3");
-        if let Some(strange) = set.file.iter().find(|file| !is_known(file)) {
-            let (name, syntax) = (strange.name(), strange.syntax());
+        // For any other syntax the library that links descriptions panics instead of returning an error.
+        let is_supported = |file: &&FileDescriptorProto| matches!(file.syntax(), "" | "proto2" | "proto3");
+        if let Some(unsupported) = set.file.iter().find(|file| !is_supported(file)) {
+            let (name, syntax) = (unsupported.name(), unsupported.syntax());
             return Err(wrong(format!(
                 "`{name}` is written in the syntax `{syntax}`, not in proto2 or proto3"
             )));
@@ -62,7 +62,7 @@ impl Sources {
         Ok(names)
     }
 
-    /// Read `files` and everything they import; yields the names of `files` as their importers call them.
+    /// Read the files at `paths` and their imports; returns the names of the former as other files import them.
     pub(super) fn gather(
         &mut self,
         paths: &[PathBuf],
@@ -97,8 +97,8 @@ impl Sources {
         folders_above(&protos, &mut folders);
         let mut texts: HashMap<PathBuf, String> = HashMap::new();
         let mut imported: HashMap<String, PathBuf> = HashMap::new();
-        let mut waiting: VecDeque<PathBuf> = protos.iter().cloned().collect();
-        while let Some(path) = waiting.pop_front() {
+        let mut unread: VecDeque<PathBuf> = protos.iter().cloned().collect();
+        while let Some(path) = unread.pop_front() {
             if texts.contains_key(&path) {
                 continue;
             }
@@ -109,7 +109,7 @@ impl Sources {
             for import in imports(&path, &text)? {
                 if let Some(found) = find(&import, &folders, files) {
                     imported.insert(import, found.clone());
-                    waiting.push_back(found);
+                    unread.push_back(found);
                 }
             }
             texts.insert(path, text);
@@ -128,14 +128,14 @@ impl Sources {
         Ok(names)
     }
 
-    /// A name for a file that nobody imports. The compiler takes only names that lead downwards, so the root
-    /// and `..` are left out; where that makes two files alike, a number tells them apart.
+    /// A name for a file that no other file imports. The compiler takes relative names without `..` only, so the root
+    /// and `..` are left out; a number is added if two files would have the same name.
     fn free_name(&self, path: &Path) -> String {
-        let downwards = path.components().filter_map(|part| match part {
+        let normal_parts = path.components().filter_map(|part| match part {
             Component::Normal(name) => Some(name.to_string_lossy()),
             _ => None,
         });
-        let name = downwards.collect::<Vec<_>>().join("/");
+        let name = normal_parts.collect::<Vec<_>>().join("/");
         let numbered = (2..).map(|n| format!("{n}/{name}"));
         let mut candidates = std::iter::once(name.clone()).chain(numbered);
         candidates.find(|candidate| !self.by_name.contains_key(candidate)).unwrap_or(name)
@@ -147,18 +147,18 @@ fn read_bytes(path: &Path, files: &dyn Files) -> Result<Vec<u8>, SchemaError> {
     files.read(path).map_err(wrong)
 }
 
-/// The bytes of a descriptor set: told by its name, or by what it holds if the name says nothing.
+/// The bytes of a descriptor set, which is recognized by its extension or else by its content; none for a text.
 fn read_set(path: &Path, files: &dyn Files) -> Result<Option<Vec<u8>>, SchemaError> {
     let extension = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     if extension == "proto" {
         return Ok(None);
     }
     let bytes = read_bytes(path, files)?;
-    let is_set = SET_EXTENSIONS.contains(&extension.as_str()) || holds_set(&bytes);
+    let is_set = SET_EXTENSIONS.contains(&extension.as_str()) || is_descriptor_set(&bytes);
     Ok(is_set.then_some(bytes))
 }
 
-fn holds_set(bytes: &[u8]) -> bool {
+fn is_descriptor_set(bytes: &[u8]) -> bool {
     bytes.len() <= MAX_SET_BYTES
         && FileDescriptorSet::decode(bytes)
             .is_ok_and(|set| !set.file.is_empty() && set.file.iter().all(|file| !file.name().is_empty()))
@@ -177,14 +177,14 @@ fn read(path: &Path, files: &dyn Files) -> Result<String, SchemaError> {
 fn imports(path: &Path, text: &str) -> Result<Vec<String>, SchemaError> {
     let name = path.to_string_lossy().replace('\\', "/");
     let file = File::from_source(&name, text).map_err(|error| {
-        let SchemaError(text) = described(&error);
-        // An error at the end of a file tells no place, not even the file.
+        let SchemaError(text) = SchemaError::of_compiler(&error);
+        // An error at the end of a file has no place, and no file name either.
         SchemaError(if text.starts_with(&name) { text } else { format!("{name}: {text}") })
     })?;
     Ok(file.file_descriptor_proto().dependency.clone())
 }
 
-/// Where an imported file is, if it is in one of `folders`.
+/// The path of an imported file, if it is in one of `folders`.
 fn find(import: &str, folders: &[PathBuf], files: &dyn Files) -> Option<PathBuf> {
     folders.iter().map(|folder| normal(&folder.join(import))).find(|path| files.read(path).is_ok())
 }
@@ -198,7 +198,7 @@ fn folders_above(protos: &[PathBuf], folders: &mut Vec<PathBuf>) {
     }
 }
 
-/// The path with `.` and, where a folder stands before it, `..` resolved by its text.
+/// The path without `.`, and without `..` after the name of a folder.
 fn normal(path: &Path) -> PathBuf {
     let mut parts: Vec<Component<'_>> = Vec::new();
     for part in path.components() {

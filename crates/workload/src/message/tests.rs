@@ -9,7 +9,7 @@ use prost_reflect::{DynamicMessage, MessageDescriptor};
 use serde_json::{Value as Json, json};
 
 use super::*;
-use crate::plan::Files;
+use crate::files::Files;
 use crate::template::Template;
 
 struct InMemory(BTreeMap<PathBuf, String>);
@@ -52,7 +52,7 @@ fn load_method() -> Method {
     let files = [("a/t/all.proto", PROTO), ("a/other/color.proto", COLOR)];
     let files = InMemory(files.map(|(path, text)| (path.into(), text.to_owned())).into());
     let mut schemas = Schemas::default();
-    // The second is imported by the first under a shorter name: it is one file all the same.
+    // The first imports the second under a shorter name: it is the same file.
     let protos = ["b/../a/t/all.proto", "a/other/color.proto"].map(PathBuf::from);
     schemas.load("x", &protos, &files).unwrap_or_else(|error| panic!("{error}"));
     schemas.method("x", "/t.S/Do").unwrap_or_else(|error| panic!("{error}"))
@@ -62,7 +62,7 @@ fn input() -> MessageDescriptor {
     method().input()
 }
 
-/// Compile `message` and send it with `values` for its gaps, by their sources.
+/// Compile `message` and encode it with `values`, which are the texts of gaps by their sources.
 fn encode(message: &Json, values: &[(&str, &str)]) -> Result<Vec<u8>, String> {
     let compiled = method().compile(message).map_err(|error| error.to_string())?;
     let values: BTreeMap<_, _> = values.iter().copied().collect();
@@ -83,7 +83,7 @@ fn decoded(bytes: &[u8]) -> DynamicMessage {
     DynamicMessage::decode(input(), bytes).expect("it is a message")
 }
 
-/// What prost-reflect makes of `json`, once sent.
+/// `json` encoded and decoded by prost-reflect.
 fn canonical(json: Json) -> DynamicMessage {
     decoded(&DynamicMessage::deserialize(input(), json).expect("it is a message").encode_to_vec())
 }
@@ -120,7 +120,7 @@ fn every_kind_of_field_takes_a_value() {
 }
 
 #[test]
-fn values_go_into_every_depth() {
+fn values_are_filled_in_at_every_depth() {
     let message = json!({
         "inner": { "name": "a $${", "children": [{ "name": "${vu}" }, { "numberOf": 3 }, {}] },
         "numbers": [1, "${iteration}", 3],
@@ -146,7 +146,7 @@ fn values_go_into_every_depth() {
 }
 
 #[test]
-fn what_does_not_fit_names_its_field() {
+fn errors_name_the_field_that_a_value_does_not_fit() {
     let wrong =
         |message: Json, text: &str| encode(&message, &[("${vu}", text)]).expect_err("it does not fit");
     let all = [
@@ -184,7 +184,7 @@ fn what_does_not_fit_names_its_field() {
 }
 
 #[test]
-fn responses_become_json_with_their_defaults() {
+fn responses_are_decoded_to_json_with_defaults() {
     let method = method();
     assert_eq!(method.path(), "/t.S/Do");
     let bytes = encode(&json!({ "f_int64": 5, "inner": { "name": "n" } }), &[]).expect("it fits");
@@ -224,7 +224,7 @@ proptest! {
     }
 
     #[test]
-    fn a_value_changes_nothing_but_itself(number in any::<i64>(), text in "\\PC{0,200}", list in inner()) {
+    fn a_filled_gap_is_encoded_like_its_literal(number in any::<i64>(), text in "\\PC{0,200}", list in inner()) {
         let shape = |number: &str, text: &str| json!({ "f_sint64": number, "f_string": text, "inner": list, "texts": ["a", text] });
         let number = number.to_string();
         let bytes = encode(&shape("${vu}", "${iteration}"), &[("${vu}", &number), ("${iteration}", &text)]);
@@ -241,7 +241,7 @@ proptest! {
 }
 
 #[test]
-fn files_are_found_wherever_they_lie() {
+fn files_of_the_same_name_in_different_folders_are_distinct() {
     let proto = |package: &str| format!("syntax = \"proto3\"; package {package}; message M {{}}");
     let paths = ["/plans/../proto/t.proto", "../proto/t.proto", "../../proto/t.proto", "../proto/t.proto"];
     let files = InMemory(BTreeMap::from([

@@ -1,10 +1,10 @@
-//! Reads `p95(initialize, phase = gameplay) < 50ms`.
+//! Parses objectives: `p95(initialize, phase = gameplay) < 50ms`.
 
 use super::{Comparison, Filter, Measure, Objective, Statistic};
 use crate::nearest::nearest;
 use crate::units;
 
-/// The series that observers yield, those of the generator itself last.
+/// The built-in series of observers, those of the generator last.
 pub const SERIES: [&str; 17] = [
     "cpu",
     "rss",
@@ -25,67 +25,75 @@ pub const SERIES: [&str; 17] = [
     "at_cap",
 ];
 
-/// Whether an observer yields a series of this name.
+/// Whether this is the name of a built-in series.
 pub fn is_series(name: &str) -> bool {
     SERIES.contains(&name)
 }
 
-/// What is wrong with an objective; shows its text with a caret.
+/// An error in an objective; displayed with its text and a caret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}\n    {source_text}\n    {}^", " ".repeat(self.column()))]
 pub struct ObjectiveError {
-    /// What is wrong and what to do, in words.
+    /// What is wrong and what to do.
     pub message: String,
-    /// The byte of the objective's text at which it goes wrong.
+    /// The byte of the objective's text at which the error is.
     pub at: usize,
     /// The objective's text.
     pub source_text: String,
 }
 
 impl ObjectiveError {
-    /// How many characters stand before the place where it goes wrong.
+    /// The number of characters before the error.
     fn column(&self) -> usize {
         self.source_text.char_indices().take_while(|(at, _)| *at < self.at).count()
     }
 }
 
-/// Read an objective. A name that is both is taken for a series; see [`parse_among`].
+/// Parse an objective. A name of a series is taken as such; see [`parse_among`].
 ///
 /// # Errors
-/// [`ObjectiveError`] says what is wrong and where.
+/// [`ObjectiveError`] with the place of the error.
 pub fn parse(name: &str, text: &str) -> Result<Objective, ObjectiveError> {
     parse_among(name, text, &|_| false)
 }
 
-/// Read an objective of a plan whose endpoints are known: where a name is that of an endpoint and of a
-/// series, the endpoint is meant, unless a `target` is named.
+/// Parse an objective of a plan whose endpoints are known: a name of both an endpoint and a series means the
+/// endpoint, unless the objective has a `target`.
 ///
 /// # Errors
-/// [`ObjectiveError`] says what is wrong and where.
+/// [`ObjectiveError`] with the place of the error.
 pub fn parse_among(
     name: &str,
     text: &str,
     is_endpoint: &dyn Fn(&str) -> bool,
 ) -> Result<Objective, ObjectiveError> {
-    let read = Cursor { text, at: 0 }.objective(is_endpoint);
-    let (measure, filter, comparison, bound) = read.map_err(|(at, message)| ObjectiveError {
+    let parsed = Cursor { text, at: 0 }.objective(name, is_endpoint);
+    parsed.map_err(|SyntaxError { at, message }| ObjectiveError {
         message,
         at,
         source_text: text.replace(char::is_control, " "),
-    })?;
-    Ok(Objective { name: name.to_owned(), source: text.to_owned(), measure, filter, comparison, bound })
+    })
 }
 
-/// What is wrong, at which byte.
-type Wrong = (usize, String);
+/// What is wrong, and at which byte.
+struct SyntaxError {
+    at: usize,
+    message: String,
+}
 
-/// A word and where it begins.
+impl SyntaxError {
+    fn new(at: usize, message: impl Into<String>) -> SyntaxError {
+        SyntaxError { at, message: message.into() }
+    }
+}
+
+/// A word and the byte at which it begins.
 struct Word<'a> {
     text: &'a str,
     at: usize,
 }
 
-/// What stands between the parentheses.
+/// The text between the parentheses: a name, and values with keys.
 #[derive(Default)]
 struct Arguments<'a> {
     subject: Option<Word<'a>>,
@@ -93,14 +101,14 @@ struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Take out the value of `key`.
+    /// Remove and return the value of `key`.
     fn take(&mut self, key: &str) -> Option<Word<'a>> {
-        let place = self.named.iter().position(|(name, _)| name.text == key)?;
-        Some(self.named.remove(place).1)
+        let index = self.named.iter().position(|(name, _)| name.text == key)?;
+        Some(self.named.remove(index).1)
     }
 
-    /// Take out the name in `key`.
-    fn name(&mut self, key: &str) -> Option<String> {
+    /// Remove and return the value of `key`, a name.
+    fn take_name(&mut self, key: &str) -> Option<String> {
         self.take(key).map(|word| word.text.to_owned())
     }
 }
@@ -122,7 +130,7 @@ impl<'a> Cursor<'a> {
         self.at += self.rest().len() - self.rest().trim_start().len();
     }
 
-    /// Pass over `sign` if it comes next.
+    /// Skip `sign` if it comes next.
     fn eat(&mut self, sign: &str) -> bool {
         self.skip_blanks();
         let found = self.rest().starts_with(sign);
@@ -130,12 +138,13 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// A quoted text, or everything up to one of `ends`.
-    fn word(&mut self, ends: &[char]) -> Result<Word<'a>, Wrong> {
+    /// A quoted text, or the text up to one of `ends`.
+    fn word(&mut self, ends: &[char]) -> Result<Word<'a>, SyntaxError> {
         self.skip_blanks();
         let at = self.at;
         if self.eat("\"") {
-            let length = self.rest().find('"').ok_or((at, "a `\"` without its partner".to_owned()))?;
+            let length =
+                self.rest().find('"').ok_or_else(|| SyntaxError::new(at, "a `\"` without a closing `\"`"))?;
             let text = &self.rest()[..length];
             self.at += length + 1;
             return Ok(Word { text, at });
@@ -146,28 +155,26 @@ impl<'a> Cursor<'a> {
         Ok(Word { text, at })
     }
 
-    fn objective(
-        mut self,
-        is_endpoint: &dyn Fn(&str) -> bool,
-    ) -> Result<(Measure, Filter, Comparison, f64), Wrong> {
+    fn objective(mut self, name: &str, is_endpoint: &dyn Fn(&str) -> bool) -> Result<Objective, SyntaxError> {
         let function = self.word(&['(', '<', '>'])?;
         if !self.eat("(") {
-            return Err((self.at, format!("a `(` is missing; {FORM}")));
+            return Err(SyntaxError::new(self.at, format!("a `(` is missing; {FORM}")));
         }
         let mut arguments = self.arguments()?;
-        let subject = arguments.subject.take();
-        let measure = measure(&function, (subject.as_ref(), &mut arguments), is_endpoint)?;
-        let filter = filter(&measure, subject, &mut arguments)?;
+        let measure = measure(&function, &mut arguments, is_endpoint)?;
+        let filter = filter(&measure, &mut arguments)?;
         if let Some((key, _)) = arguments.named.first() {
-            return Err((key.at, misplaced(key.text)));
+            return Err(SyntaxError::new(key.at, misplaced(key.text)));
         }
         let comparison = self.comparison()?;
         self.skip_blanks();
-        let bound = bound(&measure, self.rest().trim_end()).map_err(|message| (self.at, message))?;
-        Ok((measure, filter, comparison, bound))
+        let bound =
+            bound(&measure, self.rest().trim_end()).map_err(|message| SyntaxError::new(self.at, message))?;
+        let source = self.text.to_owned();
+        Ok(Objective { name: name.to_owned(), source, measure, filter, comparison, bound })
     }
 
-    fn arguments(&mut self) -> Result<Arguments<'a>, Wrong> {
+    fn arguments(&mut self) -> Result<Arguments<'a>, SyntaxError> {
         let mut arguments = Arguments::default();
         if self.eat(")") {
             return Ok(arguments);
@@ -175,30 +182,30 @@ impl<'a> Cursor<'a> {
         loop {
             let word = self.word(&[',', ')', '='])?;
             if word.text.is_empty() {
-                return Err((word.at, format!("a name is missing; {FORM}")));
+                return Err(SyntaxError::new(word.at, format!("a name is missing; {FORM}")));
             }
             if self.eat("=") {
                 let value = self.word(&[',', ')'])?;
                 if arguments.named.iter().any(|(key, _)| key.text == word.text) {
-                    return Err((word.at, format!("`{}` stands here twice", word.text)));
+                    return Err(SyntaxError::new(word.at, format!("`{}` is given twice", word.text)));
                 }
                 arguments.named.push((word, value));
             } else if arguments.subject.is_none() {
                 arguments.subject = Some(word);
             } else {
                 let text = format!("a second name; write `phase = {0}` or `scenario = {0}`", word.text);
-                return Err((word.at, text));
+                return Err(SyntaxError::new(word.at, text));
             }
             if self.eat(")") {
                 return Ok(arguments);
             }
             if !self.eat(",") {
-                return Err((self.at, format!("`,` or `)` is missing; {FORM}")));
+                return Err(SyntaxError::new(self.at, format!("`,` or `)` is missing; {FORM}")));
             }
         }
     }
 
-    fn comparison(&mut self) -> Result<Comparison, Wrong> {
+    fn comparison(&mut self) -> Result<Comparison, SyntaxError> {
         let signs = [
             ("<=", Comparison::AtMost),
             (">=", Comparison::AtLeast),
@@ -208,7 +215,7 @@ impl<'a> Cursor<'a> {
         let found = signs.into_iter().find(|(sign, _)| self.eat(sign));
         found
             .map(|(_, comparison)| comparison)
-            .ok_or_else(|| (self.at, "`<`, `<=`, `>` or `>=` and a bound are missing".to_owned()))
+            .ok_or_else(|| SyntaxError::new(self.at, "`<`, `<=`, `>` or `>=` and a bound are missing"))
     }
 }
 
@@ -231,27 +238,28 @@ fn statistic(text: &str) -> Option<Statistic> {
             let digits = text.strip_prefix('p')?;
             let is_number = digits.starts_with(|c: char| c.is_ascii_digit())
                 && digits.chars().all(|c| c.is_ascii_digit() || c == '.');
-            // Read as hundredths: a division would make 99.9 % of it 0.9990000000000001.
+            // Parsed with the exponent −2: a division by 100 would make 99.9 % 0.9990000000000001.
             let quantile: f64 = format!("{digits}e-2").parse().ok().filter(|_| is_number)?;
             (quantile > 0.0 && quantile <= 1.0).then_some(Statistic::Quantile(quantile))?
         }
     })
 }
 
-/// What is measured. `given` is the first argument and all that have a name.
+/// What is measured.
 fn measure(
     function: &Word<'_>,
-    given: (Option<&Word<'_>>, &mut Arguments<'_>),
+    arguments: &mut Arguments<'_>,
     is_endpoint: &dyn Fn(&str) -> bool,
-) -> Result<Measure, Wrong> {
-    let (subject, arguments) = given;
+) -> Result<Measure, SyntaxError> {
     match function.text {
         "error_rate" => return Ok(Measure::ErrorRate),
         "throughput" => return Ok(Measure::Throughput),
-        "check_rate" => return Ok(Measure::CheckRate { check: arguments.name("check") }),
+        "check_rate" => return Ok(Measure::CheckRate { check: arguments.take_name("check") }),
         "goodput" => {
             let within = arguments.take("within");
-            let read = |word: Word<'_>| units::duration(word.text).map_err(|message| (word.at, message));
+            let read = |word: Word<'_>| {
+                units::duration(word.text).map_err(|message| SyntaxError::new(word.at, message))
+            };
             return Ok(Measure::Goodput { within: within.map(read).transpose()? });
         }
         _ => {}
@@ -262,14 +270,15 @@ fn measure(
     if let Some(statistic) = function.text.strip_prefix("iteration_").and_then(statistic) {
         return Ok(Measure::IterationTime(statistic));
     }
-    let statistic = statistic(function.text).ok_or_else(|| (function.at, unknown_measure(function.text)))?;
-    let target = arguments.name("target");
-    match subject {
+    let statistic = statistic(function.text)
+        .ok_or_else(|| SyntaxError::new(function.at, unknown_measure(function.text)))?;
+    let target = arguments.take_name("target");
+    match &arguments.subject {
         Some(word) if target.is_some() || (is_series(word.text) && !is_endpoint(word.text)) => {
             Ok(Measure::Series { statistic, name: word.text.to_owned(), target })
         }
         _ if target.is_some() => {
-            Err((function.at, "`target` goes with a series: `mean(cpu, target = x)`".to_owned()))
+            Err(SyntaxError::new(function.at, "`target` goes with a series: `mean(cpu, target = x)`"))
         }
         _ => Ok(Measure::ResponseTime(statistic)),
     }
@@ -299,20 +308,16 @@ fn unknown_measure(text: &str) -> String {
     }
 }
 
-fn filter(
-    measure: &Measure,
-    subject: Option<Word<'_>>,
-    arguments: &mut Arguments<'_>,
-) -> Result<Filter, Wrong> {
-    let scenario = arguments.name("scenario");
-    let phase = arguments.name("phase");
-    let named = arguments.name("endpoint");
-    let endpoint = match (measure, subject) {
+fn filter(measure: &Measure, arguments: &mut Arguments<'_>) -> Result<Filter, SyntaxError> {
+    let scenario = arguments.take_name("scenario");
+    let phase = arguments.take_name("phase");
+    let named = arguments.take_name("endpoint");
+    let endpoint = match (measure, arguments.subject.take()) {
         (Measure::Series { .. }, _) => None,
         (_, Some(word)) if word.text == "all" => None,
         (Measure::IterationTime(_), Some(word)) => {
             let text = "an iteration is of a scenario, not of an endpoint: `iteration_p95(scenario = play)`";
-            return Err((word.at, text.to_owned()));
+            return Err(SyntaxError::new(word.at, text));
         }
         (_, Some(word)) => Some(word.text.to_owned()),
         (_, None) => None,

@@ -21,7 +21,7 @@ fn check(text: &str, measure: Measure, of: Filter, bound: f64) {
 const P95: Statistic = Statistic::Quantile(0.95);
 
 #[test]
-fn times_are_read() {
+fn objectives_on_times_are_parsed() {
     let response = Measure::ResponseTime;
     let of = |endpoint| filter(Some(endpoint), None, None);
     check(
@@ -41,7 +41,7 @@ fn times_are_read() {
 }
 
 #[test]
-fn shares_and_rates_are_read() {
+fn objectives_on_shares_and_rates_are_parsed() {
     let all = Filter::default;
     let of = |endpoint| filter(Some(endpoint), None, None);
     check("error_rate(all) < 0.1%", Measure::ErrorRate, all(), 0.001);
@@ -56,7 +56,7 @@ fn shares_and_rates_are_read() {
 }
 
 #[test]
-fn series_are_read() {
+fn objectives_on_series_are_parsed() {
     let series = |statistic, name: &str, target: Option<&str>| Measure::Series {
         statistic,
         name: name.into(),
@@ -73,7 +73,7 @@ fn series_are_read() {
 }
 
 #[test]
-fn an_endpoint_wins_over_a_series_of_its_name() {
+fn a_name_of_endpoint_and_series_means_the_endpoint() {
     let is_endpoint = |name: &str| name == "cpu";
     let read = |text: &str| parse_among("o", text, &is_endpoint).expect("it is an objective").measure;
     assert_eq!(read("max(cpu) < 5ms"), Measure::ResponseTime(Statistic::Max));
@@ -86,7 +86,7 @@ fn wrong(texts: &[&str]) -> String {
 }
 
 #[test]
-fn wrong_forms_are_shown_with_a_caret() {
+fn syntax_errors_are_shown_with_a_caret() {
     let forms =
         ["", "p95", "p95(list < 5ms", "p95(list) 5ms", "p95(\"a) < 5ms", "p95(,) < 5ms", "p95(a, b) < 5ms"];
     assert_snapshot!(wrong(&forms), @r#"
@@ -102,7 +102,7 @@ fn wrong_forms_are_shown_with_a_caret() {
     `<`, `<=`, `>` or `>=` and a bound are missing
         p95(list) 5ms
                   ^
-    a `"` without its partner
+    a `"` without a closing `"`
         p95("a) < 5ms
             ^
     a name is missing; write it like `p95(list, phase = gameplay) < 50ms`
@@ -115,7 +115,7 @@ fn wrong_forms_are_shown_with_a_caret() {
 }
 
 #[test]
-fn wrong_names_are_shown_with_a_caret() {
+fn unknown_and_misplaced_names_are_shown_with_a_caret() {
     let names = [
         "q95(list) < 5ms",
         "p0(list) < 5ms",
@@ -138,7 +138,7 @@ fn wrong_names_are_shown_with_a_caret() {
     `within` does not go with this measure
         p95(list, within = 5ms) < 5ms
                   ^
-    `phase` stands here twice
+    `phase` is given twice
         p95(a, phase = x, phase = y) < 5ms
                           ^
     `target` does not go with this measure
@@ -151,7 +151,7 @@ fn wrong_names_are_shown_with_a_caret() {
 }
 
 #[test]
-fn wrong_bounds_are_shown_with_a_caret() {
+fn malformed_bounds_are_shown_with_a_caret() {
     let bounds = [
         "p95(list) < 5",
         "p95(list) <",
@@ -183,7 +183,7 @@ fn wrong_bounds_are_shown_with_a_caret() {
 }
 
 #[test]
-fn the_archive_form_is_stable() {
+fn the_stored_form_is_stable() {
     let text = serde_json::to_string(&read("goodput(list, within = 50ms) >= 299/s")).expect("it is JSON");
     assert_debug_snapshot!(text, @r#""{\"name\":\"o\",\"source\":\"goodput(list, within = 50ms) >= 299/s\",\"measure\":{\"goodput\":{\"within\":{\"secs\":0,\"nanos\":50000000}}},\"filter\":{\"endpoint\":\"list\",\"scenario\":null,\"phase\":null},\"comparison\":\">=\",\"bound\":299.0}""#);
 }

@@ -1,7 +1,8 @@
 use insta::assert_snapshot;
 
 use super::*;
-use crate::model::{Flow, Phase, Stage, VuStage};
+use crate::executor::{Stage, VuStage};
+use crate::model::{Flow, Phase};
 
 fn scenario(name: &str, start_ms: u64, executor: Executor) -> Scenario {
     Scenario {
@@ -41,7 +42,7 @@ fn workload(scenarios: Vec<Scenario>) -> Workload {
 }
 
 #[test]
-fn equal_seconds_are_folded_and_totals_told() {
+fn seconds_of_equal_load_are_one_row_and_totals_are_shown() {
     let offered = offer(&workload(vec![
         scenario(
             "ramp",
@@ -73,7 +74,7 @@ fn equal_seconds_are_folded_and_totals_told() {
 }
 
 #[test]
-fn virtual_users_come_and_go_and_iterations_are_told() {
+fn virtual_users_and_iterations_of_closed_models_are_shown() {
     let stage = |to, seconds| VuStage { to, over: Duration::from_secs(seconds) };
     let ramp = Executor::RampingVus {
         start_vus: 1,
@@ -94,7 +95,7 @@ fn virtual_users_come_and_go_and_iterations_are_told() {
 }
 
 #[test]
-fn of_arrivals_at_random_the_expected_ones_are_told() {
+fn of_random_arrivals_the_expected_number_is_shown() {
     let random = Executor::ConstantArrivalRate { rate: 300.0, duration: Duration::from_secs(6) };
     let random = Scenario { arrivals: Arrivals::Poisson, ..scenario("random", 0, random) };
     assert_snapshot!(offer(&workload(vec![random])).render(), @r"
@@ -106,7 +107,7 @@ fn of_arrivals_at_random_the_expected_ones_are_told() {
 }
 
 #[test]
-fn nothing_is_offered_by_no_scenario() {
+fn a_workload_without_scenarios_offers_nothing() {
     assert_snapshot!(offer(&workload(Vec::new())).render(), @r"
     second  phase
     0-1     warm-up

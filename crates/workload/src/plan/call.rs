@@ -1,22 +1,19 @@
-//! Reads what a gRPC step sends.
+//! Reads gRPC calls.
 
 use serde_json::{Value, json};
 
-use super::request::{not_here, unknown_target};
 use super::section::Item;
-use super::steps::StepReader;
-use crate::call::{CallOptions, CancelAfter};
+use super::step_reader::StepReader;
+use super::targets::unknown_target;
+use crate::call::{CallOptions, CancelAfter, MAX_MESSAGES};
 use crate::message::Method;
 use crate::model::Request;
-
-/// The most messages that one call sends.
-pub(crate) const MAX_MESSAGES: u64 = 1_000_000;
 
 /// Read a call of the method that `grpc` names.
 pub(super) fn read<'a>(reader: &mut StepReader<'a, '_>, grpc: &Item<'a>) -> Option<Request> {
     let metadata = reader.headers("headers");
     for key in ["json", "body", "auth", "redirects"] {
-        not_here(reader, key, "goes with HTTP; use `message` here");
+        reader.refuse_key(key, "goes with HTTP; use `message` here");
     }
     let messages = read_messages(reader);
     let mut call = read_options(reader);
@@ -34,7 +31,7 @@ pub(super) fn read<'a>(reader: &mut StepReader<'a, '_>, grpc: &Item<'a>) -> Opti
         Some(_) => {
             let described = grpc.issues.check(&grpc.span(), reader.targets.schemas.method(target, method));
             if let (Some(described), Some(messages)) = (described, &messages) {
-                check_messages(reader, (grpc, &described), messages);
+                check_messages(reader, grpc, &described, messages);
                 call.then = messages[1..].to_vec();
                 grpc.issues.check(&grpc.span(), described.check(&call));
             }
@@ -77,7 +74,7 @@ fn read_messages<'a>(reader: &mut StepReader<'a, '_>) -> Option<Vec<Value>> {
     Some(messages)
 }
 
-fn check_messages(reader: &StepReader<'_, '_>, (grpc, method): (&Item<'_>, &Method), messages: &[Value]) {
+fn check_messages(reader: &StepReader<'_, '_>, grpc: &Item<'_>, method: &Method, messages: &[Value]) {
     let item = reader.section.get("message").or_else(|| reader.section.get("messages"));
     let span = item.map_or(grpc.span(), |item| item.span());
     for message in messages {
@@ -105,18 +102,6 @@ fn read_options(reader: &StepReader<'_, '_>) -> CallOptions {
             }
         })
     });
-    call.compress = section.get("compress").is_some_and(|item| read_compress(&item));
+    call.compress = reader.compress();
     call
-}
-
-/// Whether what is sent is compressed, by the only coding that is.
-pub(super) fn read_compress(item: &Item<'_>) -> bool {
-    match item.text() {
-        Some("gzip") => true,
-        Some(other) => {
-            item.wrong(format!("`{other}` is not known; what is sent is compressed by `\"gzip\"`"));
-            false
-        }
-        None => false,
-    }
 }

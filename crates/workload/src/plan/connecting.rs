@@ -1,34 +1,12 @@
-//! Reads the keys of `[targets.NAME]` that say how it is connected to.
+//! Reads the keys of `[targets.NAME]` for connections.
 
-use std::path::Path;
-
-use super::Files;
+use super::folder::PlanFolder;
 use super::section::{Item, Section};
-use super::targets::authority_of;
-use crate::connection::{Connecting, Dns, HttpVersion, IpVersion, Reuse, TlsSettings};
+use crate::address::authority_of;
+use crate::connection::{Connecting, Dns, HttpVersion, IpVersion, Reuse, TlsFiles, TlsSettings};
 use crate::proxy::Proxy;
 
-/// The bytes of the files that `[targets.NAME.tls]` names. A private key among them: what is shown of it is
-/// its size.
-#[derive(Clone, Default)]
-pub struct TlsFiles {
-    /// Trusted authorities, PEM.
-    pub ca: Option<Vec<u8>>,
-    /// Our certificates, PEM.
-    pub cert: Option<Vec<u8>>,
-    /// The private key, PEM.
-    pub key: Option<Vec<u8>>,
-}
-
-impl std::fmt::Debug for TlsFiles {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let size = |file: &Option<Vec<u8>>| file.as_ref().map(Vec::len);
-        let (ca, cert, key) = (size(&self.ca), size(&self.cert), size(&self.key));
-        f.debug_struct("TlsFiles").field("ca", &ca).field("cert", &cert).field("key", &key).finish()
-    }
-}
-
-/// Read how a target is connected to.
+/// Read how connections to a target are made.
 pub(super) fn read(section: &Section<'_>) -> Connecting {
     let connecting = Connecting {
         http: one_of(
@@ -49,7 +27,7 @@ pub(super) fn read(section: &Section<'_>) -> Connecting {
         proxy: section.get("proxy").and_then(|item| {
             let proxy = item.issues.check(&item.span(), Proxy::parse(item.text()?))?;
             if proxy.user.is_some() {
-                item.wrong("a plan holds no passwords; give the proxy without, or take one that needs none");
+                item.wrong("a plan holds no passwords; use a proxy without credentials");
             }
             Some(proxy)
         }),
@@ -72,20 +50,20 @@ pub(super) fn read(section: &Section<'_>) -> Connecting {
         item.issues.add(&item.key_span, "`proxy` does not go with `connect_to`; leave one out");
     }
     if let Some(item) = section.get("http").filter(|_| section.get("url").is_none()) {
-        item.issues.add(&item.key_span, "`http` goes with `url`; gRPC always speaks HTTP/2");
+        item.issues.add(&item.key_span, "`http` goes with `url`; gRPC always uses HTTP/2");
     }
     connecting
 }
 
-/// The value of the word that is there; the default when none is.
+/// The value of the word in `item`; the default without an item.
 fn one_of<T: Copy + Default>(item: Option<Item<'_>>, words: &[(&str, T)]) -> T {
     let Some(item) = item else { return T::default() };
     let Some(text) = item.text() else { return T::default() };
     match words.iter().find(|(word, _)| *word == text) {
         Some((_, value)) => *value,
         None => {
-            let known: Vec<_> = words.iter().map(|(word, _)| format!("`\"{word}\"`")).collect();
-            item.wrong(format!("`{}` is one of {}", item.key, known.join(", ")));
+            let words: Vec<_> = words.iter().map(|(word, _)| format!("`\"{word}\"`")).collect();
+            item.wrong(format!("`{}` is one of {}", item.key, words.join(", ")));
             T::default()
         }
     }
@@ -103,22 +81,18 @@ fn read_tls(item: &Item<'_>) -> TlsSettings {
     if tls.cert.is_some() != tls.key.is_some() {
         section
             .issues
-            .add(&section.span, "`cert` and `key` go together: our certificate and its private key");
+            .add(&section.span, "`cert` and `key` go together: the client's certificate and its private key");
     }
     section.finish();
     tls
 }
 
 /// Read the files that the `tls` table of a target names.
-pub(super) fn read_files(
-    section: &Section<'_>,
-    tls: &TlsSettings,
-    (folder, files): (&Path, &dyn Files),
-) -> TlsFiles {
+pub(super) fn read_files(section: &Section<'_>, tls: &TlsSettings, folder: PlanFolder<'_>) -> TlsFiles {
     let read = |path: &Option<String>| {
         let path = path.as_ref()?;
         let span = section.get("tls").map_or(section.span.clone(), |item| item.span());
-        let bytes = files.read(&folder.join(path));
+        let bytes = folder.read(path);
         section.issues.check(&span, bytes.map_err(|e| format!("{path} cannot be read: {e}; check the path")))
     };
     TlsFiles { ca: read(&tls.ca), cert: read(&tls.cert), key: read(&tls.key) }

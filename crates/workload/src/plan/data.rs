@@ -1,16 +1,16 @@
-//! Reads `[data.NAME]`: rows from a file or a generator, and how they are picked.
+//! Reads `[data.NAME]`: rows from a file or a pattern, and how they are picked.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::Files;
+use super::folder::PlanFolder;
 use super::section::Section;
 use crate::data::{DataError, Table};
 use crate::model::{DataFrom, DataSource, Pick};
 use crate::nearest::nearest;
 use crate::template::is_name;
 
-/// Names that mean something else before a dot.
+/// Names with another meaning before a dot.
 const RESERVED: [&str; 1] = ["env"];
 
 /// All data files of the plan.
@@ -18,12 +18,12 @@ const RESERVED: [&str; 1] = ["env"];
 pub(super) struct DataSets {
     pub(super) sources: BTreeMap<String, DataSource>,
     pub(super) tables: BTreeMap<String, Table>,
-    /// Every name the plan has, those that could not be read included.
+    /// All names of data in the plan, including data with errors.
     pub(super) names: Vec<String>,
 }
 
-/// Read all data files. `folder` is where the plan is.
-pub(super) fn read(root: &Section<'_>, folder: &Path, files: &dyn Files) -> DataSets {
+/// Read all data files.
+pub(super) fn read(root: &Section<'_>, folder: PlanFolder<'_>) -> DataSets {
     let mut sets = DataSets::default();
     for item in root.entries("data") {
         let name = item.key.clone();
@@ -33,7 +33,7 @@ pub(super) fn read(root: &Section<'_>, folder: &Path, files: &dyn Files) -> Data
         }
         sets.names.push(name.clone());
         let Some(section) = item.section(&format!("data `{name}`")) else { continue };
-        let rows = read_rows(&section, folder, files);
+        let rows = read_rows(&section, folder);
         let pick = read_pick(&section);
         section.finish();
         if let (Some((from, table)), Some(pick)) = (rows, pick) {
@@ -44,11 +44,11 @@ pub(super) fn read(root: &Section<'_>, folder: &Path, files: &dyn Files) -> Data
     sets
 }
 
-fn read_rows(section: &Section<'_>, folder: &Path, files: &dyn Files) -> Option<(DataFrom, Table)> {
+fn read_rows(section: &Section<'_>, folder: PlanFolder<'_>) -> Option<(DataFrom, Table)> {
     match (section.get("file"), section.get("generate")) {
         (Some(file), None) => {
             let name = file.text()?;
-            let table = section.issues.check(&file.span(), read_file(name, &folder.join(name), files))?;
+            let table = section.issues.check(&file.span(), read_file(name, folder))?;
             Some((DataFrom::File(name.to_owned()), table))
         }
         (None, Some(pattern)) => {
@@ -64,13 +64,13 @@ fn read_rows(section: &Section<'_>, folder: &Path, files: &dyn Files) -> Option<
     }
 }
 
-fn read_file(name: &str, path: &Path, files: &dyn Files) -> Result<Table, DataError> {
-    let whole = |message| DataError::Whole { file: path.display().to_string(), message };
-    let read =
-        |path: &Path| files.read(path).map_err(|e| whole(format!("cannot be read: {e}; check the path")));
+fn read_file(name: &str, folder: PlanFolder<'_>) -> Result<Table, DataError> {
+    let file = folder.join(name).display().to_string();
+    let whole = |message| DataError::Whole { file: file.clone(), message };
+    let read = || folder.read(name).map_err(|e| whole(format!("cannot be read: {e}; check the path")));
     match Path::new(name).extension().and_then(|e| e.to_str()) {
-        Some("csv") => Table::from_csv(&read(path)?, &path.display().to_string()),
-        Some("json") => Table::from_json(&read(path)?, &path.display().to_string()),
+        Some("csv") => Table::from_csv(&read()?, &file),
+        Some("json") => Table::from_json(&read()?, &file),
         _ => Err(whole("data files end in `.csv` or `.json`".to_owned())),
     }
 }

@@ -1,13 +1,13 @@
-//! What is wrong with a plan: everything, at once, each with its place.
+//! The errors of a plan, each with its place.
 
 use std::fmt;
 
-/// One thing that is wrong.
+/// One error of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PlanError {
     /// The file, as the user named it.
     pub file: String,
-    /// The line, from 1; 0 when it is about the whole.
+    /// The line, from 1; 0 for an error in the file as a whole.
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
@@ -16,7 +16,7 @@ pub struct PlanError {
 }
 
 impl PlanError {
-    /// Something that is wrong with the whole of `file`.
+    /// An error in `file` as a whole.
     pub(super) fn whole(file: &str, message: impl Into<String>) -> PlanError {
         PlanError { file: file.to_owned(), line: 0, column: 0, message: message.into() }
     }
@@ -31,14 +31,14 @@ impl fmt::Display for PlanError {
     }
 }
 
-/// Everything that is wrong, in the order of the file. Never empty.
+/// All errors of a plan, in the order of the file. Never empty.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct PlanErrors(pub Vec<PlanError>);
 
 impl fmt::Display for PlanErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, error) in self.0.iter().enumerate() {
-            if at > 0 {
+        for (index, error) in self.0.iter().enumerate() {
+            if index > 0 {
                 writeln!(f)?;
             }
             write!(f, "{error}")?;

@@ -1,21 +1,21 @@
-//! Reads how the arrivals of a scenario come about: its `executor` and the keys that belong to it.
+//! Reads the `executor` of a scenario and its keys.
 
 use std::time::Duration;
 
-use super::scenarios::{MAX_VUS, Window};
 use super::section::{Item, Section};
-use crate::model::{Executor, Stage, VuStage};
+use super::window::ScenarioWindow;
+use crate::executor::{Executor, MAX_VUS, Stage, VuStage};
 use crate::nearest::nearest;
 use crate::schedule::MAX_STAGE;
 
-/// The most iterations a plan may ask of a virtual user, or of those who share them.
+/// The most iterations of a virtual user, or of all that share them.
 const MAX_ITERATIONS: u64 = 1_000_000_000_000;
-/// How long a scenario that ends by its iterations may take if the plan does not say so.
+/// The default time limit of a scenario with a number of iterations.
 const DEFAULT_MAX_DURATION: Duration = Duration::from_secs(600);
-/// How long the iteration of a virtual user that leaves may take.
+/// How long the iteration of a virtual user that is removed may take by default.
 const DEFAULT_RAMP_DOWN: Duration = Duration::from_secs(30);
 
-/// Each executor and the keys it takes.
+/// Each executor and its keys.
 const EXECUTORS: [(&str, &[&str]); 6] = [
     ("constant-arrival-rate", &["rate", "duration"]),
     ("ramping-arrival-rate", &["start_rate", "stages"]),
@@ -24,7 +24,7 @@ const EXECUTORS: [(&str, &[&str]); 6] = [
     ("per-vu-iterations", &["vus", "iterations", "max_duration"]),
     ("shared-iterations", &["vus", "iterations", "max_duration"]),
 ];
-/// The keys of all of them.
+/// The keys of all executors.
 const KEYS: [&str; 9] = [
     "rate",
     "duration",
@@ -37,8 +37,8 @@ const KEYS: [&str; 9] = [
     "max_duration",
 ];
 
-/// The executor; none if something is wrong with it, which has been noted.
-pub(super) fn read(section: &Section<'_>, window: Option<&Window>) -> Option<Executor> {
+/// Read the executor; none if it has an error, which is added to the issues.
+pub(super) fn read(section: &Section<'_>, window: Option<&ScenarioWindow>) -> Option<Executor> {
     let item = section.need("executor", "`executor = \"constant-arrival-rate\"`");
     let kind = item.as_ref().and_then(|item| item.text());
     let keys = EXECUTORS.iter().find(|(name, _)| Some(*name) == kind).map_or(&KEYS[..], |(_, keys)| keys);
@@ -48,24 +48,27 @@ pub(super) fn read(section: &Section<'_>, window: Option<&Window>) -> Option<Exe
             item.issues.add(&item.key_span, text);
         }
     }
-    let reader = Reader { section, window };
+    let reader = ExecutorReader { section, window };
     match kind? {
         "constant-arrival-rate" => {
             let rate = section.need("rate", "`rate = \"300/s\"`").and_then(|item| positive_rate(&item));
             let duration = window.and_then(|window| window.duration(section));
             Some(Executor::ConstantArrivalRate { rate: rate?, duration: duration? })
         }
-        "ramping-arrival-rate" => reader.ramp_of_arrivals(),
+        "ramping-arrival-rate" => reader.ramping_arrival_rate(),
         "constant-vus" => {
             let vus = reader.vus();
             let duration = window.and_then(|window| window.duration(section));
             Some(Executor::ConstantVus { vus: vus?, duration: duration? })
         }
-        "ramping-vus" => reader.ramp_of_vus(),
+        "ramping-vus" => reader.ramping_vus(),
         "per-vu-iterations" => {
             let (vus, iterations, max_duration) = (reader.vus(), reader.iterations(), reader.max_duration());
-            let (iterations, _) = iterations?;
-            Some(Executor::PerVuIterations { vus: vus?, iterations, max_duration: max_duration? })
+            Some(Executor::PerVuIterations {
+                vus: vus?,
+                iterations: iterations?.0,
+                max_duration: max_duration?,
+            })
         }
         "shared-iterations" => reader.shared_iterations(),
         other => {
@@ -80,7 +83,7 @@ pub(super) fn read(section: &Section<'_>, window: Option<&Window>) -> Option<Exe
     }
 }
 
-/// Note the keys that only open models take, in a scenario that is none.
+/// Report the keys of open models in a scenario with a closed model.
 pub(super) fn check_open_keys(section: &Section<'_>, executor: Option<&Executor>) {
     for key in ["arrivals", "preallocated_vus", "max_vus"] {
         if let (Some(item), true) = (section.get(key), executor.is_some_and(|executor| !executor.is_open())) {
@@ -108,26 +111,26 @@ fn positive_rate(item: &Item<'_>) -> Option<f64> {
     Some(rate)
 }
 
-/// Reads what several executors have in common.
-struct Reader<'s, 'a> {
+/// Reads keys that several executors have in common.
+struct ExecutorReader<'s, 'a> {
     section: &'s Section<'a>,
-    window: Option<&'s Window>,
+    window: Option<&'s ScenarioWindow>,
 }
 
-impl Reader<'_, '_> {
+impl ExecutorReader<'_, '_> {
     fn vus(&self) -> Option<u32> {
         let item = self.section.need("vus", "`vus = 10`")?;
-        item.whole(1..=MAX_VUS).map(|vus| vus as u32)
+        item.whole(1..=u64::from(MAX_VUS)).map(|vus| vus as u32)
     }
 
-    /// How many iterations, and where the plan says so.
+    /// The number of iterations, and its item in the plan.
     fn iterations(&self) -> Option<(u64, Item<'_>)> {
         let item = self.section.need("iterations", "`iterations = 100`")?;
         Some((item.whole(1..=MAX_ITERATIONS)?, item))
     }
 
     fn max_duration(&self) -> Option<Duration> {
-        self.window?.length_of(self.section, ("max_duration", Some(DEFAULT_MAX_DURATION)))
+        self.window?.length_of(self.section, "max_duration", Some(DEFAULT_MAX_DURATION))
     }
 
     fn shared_iterations(&self) -> Option<Executor> {
@@ -142,7 +145,7 @@ impl Reader<'_, '_> {
         Some(Executor::SharedIterations { vus, iterations, max_duration: max_duration? })
     }
 
-    fn ramp_of_arrivals(&self) -> Option<Executor> {
+    fn ramping_arrival_rate(&self) -> Option<Executor> {
         let start_rate = self.section.get("start_rate").map_or(Some(0.0), |item| item.rate());
         let example = "`stages = [{ to = \"300/s\", over = \"10s\" }]`";
         let (item, stages) = self.stages(example, |to| to.rate())?;
@@ -155,8 +158,8 @@ impl Reader<'_, '_> {
         Some(Executor::RampingArrivalRate { start_rate, stages })
     }
 
-    fn ramp_of_vus(&self) -> Option<Executor> {
-        let number = |item: &Item<'_>| item.whole(0..=MAX_VUS).map(|vus| vus as u32);
+    fn ramping_vus(&self) -> Option<Executor> {
+        let number = |item: &Item<'_>| item.whole(0..=u64::from(MAX_VUS)).map(|vus| vus as u32);
         let start_vus = self.section.get("start_vus").map_or(Some(1), |item| number(&item));
         let grace = self.section.get("graceful_ramp_down");
         let grace = grace.map_or(Some(DEFAULT_RAMP_DOWN), |item| item.duration());
@@ -170,7 +173,7 @@ impl Reader<'_, '_> {
         Some(Executor::RampingVus { start_vus, stages, graceful_ramp_down })
     }
 
-    /// The stages of a ramp, which last as long as the scenario may, and where they are.
+    /// The stages of a ramp, whose length fits the scenario's window, and their item in the plan.
     fn stages<T>(
         &self,
         example: &str,
@@ -190,7 +193,7 @@ impl Reader<'_, '_> {
             item.wrong("the stages last longer than 30 days");
             return None;
         }
-        self.window?.fits(&item, length)?;
+        self.window?.check_length(&item, length)?;
         Some((item, stages))
     }
 }

@@ -1,26 +1,28 @@
-//! Reads what a good response looks like.
+//! Reads the checks of a response.
 
 use evidence::GrpcCode;
 
 use super::section::{Item, Section};
-use super::steps::{StepReader, check_json_path};
+use super::step_reader::{StepProtocol, StepReader, check_json_path};
 use crate::model::Expect;
 use crate::nearest::nearest;
 use crate::template::Template;
 
 /// Read `expect` of a step.
-pub(super) fn read(reader: &mut StepReader<'_, '_>, is_http: bool) -> Option<Expect> {
+pub(super) fn read(reader: &mut StepReader<'_, '_>, protocol: StepProtocol) -> Option<Expect> {
     let Some(item) = reader.section.get("expect") else { return Some(Expect::default()) };
     let section = item.section("`expect`")?;
     let status = read_status(&section);
     let grpc_status = read_codes(&section);
-    let wrong_kind = if is_http { "grpc_status" } else { "status" };
-    if let Some(item) = section.get(wrong_kind) {
-        let right = if is_http { "status" } else { "grpc_status" };
-        item.issues.add(&item.key_span, format!("this step answers with `{right}`, not with `{wrong_kind}`"));
+    let (right, wrong) = match protocol {
+        StepProtocol::Http => ("status", "grpc_status"),
+        StepProtocol::Grpc => ("grpc_status", "status"),
+    };
+    if let Some(item) = section.get(wrong) {
+        item.issues.add(&item.key_span, format!("this step answers with `{right}`, not with `{wrong}`"));
     }
     let messages = section.get("messages").and_then(|item| {
-        if is_http {
+        if protocol == StepProtocol::Http {
             item.issues.add(&item.key_span, "`messages` are those of a gRPC stream; leave it out here");
         }
         item.whole(0..=u64::MAX)
@@ -63,8 +65,7 @@ fn read_json(item: &Item<'_>) -> Option<(String, serde_json::Value)> {
     item.issues.check(&item.key_span, check_json_path(&item.key))?;
     for (text, span) in item.texts() {
         if Template::parse(text).is_ok_and(|template| template.as_literal().is_none()) {
-            item.issues
-                .add(&span, "what a response is compared with stands as it is; `${…}` is not put in here");
+            item.issues.add(&span, "expected values are literal; `${…}` is not filled in here");
         }
     }
     Some((item.key.clone(), item.json()))

@@ -1,53 +1,50 @@
-//! Reads `[targets.NAME.observe]` and `profiles`: what is watched of a target, and when it is profiled.
+//! Reads `[targets.NAME.observe]` and `[[profiles]]`: what is observed of a target, and when it is profiled.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use evidence::ProfileKind;
 
-use super::section::{Item, Section, Span};
-use super::targets::Targets;
+use super::section::{Item, Section};
+use super::value_use::ValueUse;
 use crate::model::{Phase, Target};
 use crate::nearest::nearest;
 use crate::observation::{CgroupRef, Mark, Observation, Postgres, ProfileMark, Prometheus, Redis};
 use crate::template::Value;
 use crate::units;
 
-/// How often something is asked that the plan does not say it of.
+/// The default interval of observers, and the shortest.
 const DEFAULT_EVERY: Duration = Duration::from_secs(1);
-/// How long a profile's window is if the plan does not say.
+/// The default length of a profile's window.
 const DEFAULT_LENGTH: Duration = Duration::from_secs(30);
-/// The longest that a target is asked to sample in one piece.
+/// The longest window of a profile.
 const MAX_LENGTH: Duration = Duration::from_secs(600);
-/// Marks that repeat are at least so far apart.
+/// The shortest period of profiles.
 const MIN_EVERY: Duration = Duration::from_secs(5);
 
-/// Values from the environment, and where they stand.
-pub(super) type Uses = Vec<(Value, Span)>;
-
-/// Read what is watched of a target.
-pub(super) fn read(section: &Section<'_>) -> (Observation, Uses) {
+/// Read what is observed of a target; returns also the environment variables in its URLs.
+pub(super) fn read(section: &Section<'_>) -> (Observation, Vec<ValueUse>) {
     let Some(section) = section.get("observe").and_then(|item| item.section("`observe`")) else {
-        return (Observation::default(), Uses::new());
+        return (Observation::default(), Vec::new());
     };
-    let mut uses = Uses::new();
+    let mut uses = Vec::new();
     let observation = Observation {
         cgroup: read_cgroup(&section),
         prometheus: section.get("prometheus").and_then(|item| {
-            let (url, inner) = read_place(&item, &["http", "https"], &mut uses)?;
+            let (url, inner) = read_url_or_table(&item, &["http", "https"], &mut uses)?;
             let keep = inner.as_ref().and_then(|inner| inner.get("keep")).map(|item| texts(&item));
-            let every = finish(inner);
+            let every = read_every(inner);
             Some(Prometheus { url, keep: keep.unwrap_or_default(), every })
         }),
         postgres: section.get("postgres").and_then(|item| {
-            let (url, inner) = read_place(&item, &["postgresql", "postgres"], &mut uses)?;
+            let (url, inner) = read_url_or_table(&item, &["postgresql", "postgres"], &mut uses)?;
             let tables = inner.as_ref().and_then(|inner| inner.get("tables")).map(|item| texts(&item));
-            let every = finish(inner);
+            let every = read_every(inner);
             Some(Postgres { url, tables: tables.unwrap_or_default(), every })
         }),
         redis: section.get("redis").and_then(|item| {
-            let (url, inner) = read_place(&item, &["redis", "rediss"], &mut uses)?;
-            let every = finish(inner);
+            let (url, inner) = read_url_or_table(&item, &["redis", "rediss"], &mut uses)?;
+            let every = read_every(inner);
             Some(Redis { url, every })
         }),
         pprof: section.get("pprof").and_then(|item| {
@@ -69,11 +66,11 @@ fn read_cgroup(section: &Section<'_>) -> Option<CgroupRef> {
     path.or(container)
 }
 
-/// A URL, alone or in a table of its own beside other keys.
-fn read_place<'a>(
+/// A URL, alone or in a table with other keys.
+fn read_url_or_table<'a>(
     item: &Item<'a>,
     schemes: &[&str],
-    uses: &mut Uses,
+    uses: &mut Vec<ValueUse>,
 ) -> Option<(String, Option<Section<'a>>)> {
     if item.is_text() {
         return Some((read_url(item, schemes, uses)?, None));
@@ -87,13 +84,13 @@ fn read_place<'a>(
     Some((url?, Some(section)))
 }
 
-/// How often, and the end of a table.
-fn finish(section: Option<Section<'_>>) -> Duration {
+/// The key `every` of a table, whose other keys must have been read.
+fn read_every(section: Option<Section<'_>>) -> Duration {
     let Some(section) = section else { return DEFAULT_EVERY };
     let every = section.get("every").and_then(|item| {
         let every = item.duration()?;
         if every < DEFAULT_EVERY {
-            item.wrong("observers look once a second at most");
+            item.wrong("observers run once a second at most");
         }
         Some(every)
     });
@@ -101,20 +98,20 @@ fn finish(section: Option<Section<'_>>) -> Duration {
     every.unwrap_or(DEFAULT_EVERY)
 }
 
-fn read_url(item: &Item<'_>, schemes: &[&str], uses: &mut Uses) -> Option<String> {
+fn read_url(item: &Item<'_>, schemes: &[&str], uses: &mut Vec<ValueUse>) -> Option<String> {
     let template = item.template()?;
     for value in template.values() {
         if !matches!(value, Value::Env(_)) {
-            item.wrong("only environment variables can be put in here: `${env.NAME}`");
+            item.wrong("only environment variables are allowed here: `${env.NAME}`");
             return None;
         }
-        uses.push((value.clone(), item.span()));
+        uses.push(ValueUse { value: value.clone(), span: item.span() });
     }
     let text = template.source();
-    let is_whole = text.starts_with("${");
+    let is_value = text.starts_with("${");
     let rest = schemes.iter().find_map(|scheme| text.strip_prefix(scheme)?.strip_prefix("://"));
     match rest {
-        None if !is_whole => item.wrong(format!("`{text}` is no URL; write `{}://HOST:PORT`", schemes[0])),
+        None if !is_value => item.wrong(format!("`{text}` is no URL; write `{}://HOST:PORT`", schemes[0])),
         Some(rest) if has_literal_password(rest) => {
             item.wrong("a plan holds no passwords; write `${env.NAME}` in its place");
             return None;
@@ -124,7 +121,7 @@ fn read_url(item: &Item<'_>, schemes: &[&str], uses: &mut Uses) -> Option<String
     Some(text.to_owned())
 }
 
-/// `user:password@…` with a password that is spelled out.
+/// Whether `user:password@…` has a literal password.
 fn has_literal_password(rest: &str) -> bool {
     let authority = rest.split('/').next().unwrap_or_default();
     let user = authority.rsplit_once('@').map(|(user, _)| user);
@@ -136,10 +133,14 @@ fn texts(item: &Item<'_>) -> Vec<String> {
     item.texts().into_iter().map(|(text, _)| text.to_owned()).collect()
 }
 
-/// Read `profiles` of the plan.
-pub(super) fn read_marks(root: &Section<'_>, phases: &[Phase], targets: &Targets) -> Vec<ProfileMark> {
+/// Read `[[profiles]]`.
+pub(super) fn read_marks(
+    root: &Section<'_>,
+    phases: &[Phase],
+    targets: &BTreeMap<String, Target>,
+) -> Vec<ProfileMark> {
     let sections = root.tables("profiles", "profile");
-    sections.iter().filter_map(|section| read_mark(section, phases, &targets.named)).collect()
+    sections.iter().filter_map(|section| read_mark(section, phases, targets)).collect()
 }
 
 fn read_mark(
@@ -233,7 +234,7 @@ fn only_target(section: &Section<'_>, targets: &BTreeMap<String, Target>) -> Opt
     }
 }
 
-/// By its own endpoints, or by its process.
+/// Whether the target has profiling endpoints, or a process to sample.
 fn can_be_profiled(target: &Target) -> bool {
     target.observe.pprof.is_some() || target.process.is_some()
 }

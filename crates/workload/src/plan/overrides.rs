@@ -1,24 +1,24 @@
-//! Changes a resolved workload as the command line asks: other targets, other times, another load.
+//! Applies the overrides of the command line to a workload: other targets, other times, another load.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Overrides;
-use super::request::unknown_target;
-use super::scenarios::MAX_VUS;
-use super::targets::{grpc_authority, http_origin};
-use crate::model::{Executor, ProcessRef, ReadyProbe, Scenario, Target, Workload};
+use super::targets::unknown_target;
+use crate::address::Origin;
+use crate::executor::{Executor, MAX_VUS};
+use crate::model::{HttpOrigin, ProcessRef, ReadyProbe, Scenario, Target, Workload};
 use crate::nearest::nearest;
 use crate::observation::Mark;
 use crate::schedule::{MAX_RATE, MAX_STAGE};
 
-/// Below this a scaled graceful stop would cut off what any service needs to answer.
+/// A scaled graceful stop is not shorter, so that services can still answer.
 const MIN_GRACEFUL_STOP: Duration = Duration::from_secs(1);
 
-/// A profile of less says nothing.
+/// A scaled profile is not shorter, so that it has enough samples.
 const MIN_PROFILE: Duration = Duration::from_secs(1);
 
-/// Apply `overrides`; yields what is wrong with them.
+/// Apply `overrides`; returns errors in them.
 pub(super) fn apply(workload: &mut Workload, overrides: &Overrides) -> Vec<String> {
     let mut wrong = Vec::new();
     workload.seed = overrides.seed.unwrap_or(workload.seed);
@@ -53,12 +53,12 @@ fn peak_rate(workload: &Workload) -> f64 {
     workload.scenarios.iter().map(|scenario| scenario.executor.peak_rate()).fold(0.0, f64::max)
 }
 
-/// Move the targets that the plan names, before its steps are read: their paths begin with their target's.
-/// What is wrong is told by [`apply`], which knows all targets.
+/// Move the plan's named targets before its steps are read, because paths of steps begin with their target's path.
+/// Errors are left to [`apply`], which runs when all targets are known.
 pub(super) fn move_targets(targets: &mut BTreeMap<String, Target>, overrides: &Overrides) {
     for (name, url) in &overrides.targets {
         if let Some(target) = targets.get_mut(name) {
-            let _ = move_to(target, (name, url));
+            let _ = move_to(target, name, url);
         }
     }
 }
@@ -66,7 +66,7 @@ pub(super) fn move_targets(targets: &mut BTreeMap<String, Target>, overrides: &O
 fn retarget(workload: &mut Workload, name: &str, url: &str) -> Result<(), String> {
     let known: Vec<String> = workload.targets.keys().map(|known| format!("`{known}`")).collect();
     if let Some(target) = workload.targets.get_mut(name) {
-        return move_to(target, (name, url));
+        return move_to(target, name, url);
     }
     let names = workload.targets.keys().map(String::as_str);
     Err(match nearest(name, names.clone()) {
@@ -76,27 +76,27 @@ fn retarget(workload: &mut Workload, name: &str, url: &str) -> Result<(), String
     })
 }
 
-fn move_to(target: &mut Target, (name, url): (&str, &str)) -> Result<(), String> {
+fn move_to(target: &mut Target, name: &str, url: &str) -> Result<(), String> {
     match (&mut target.http, &mut target.grpc) {
         (Some(http), grpc) if grpc.is_none() || url.contains("://") => {
-            let old = std::mem::replace(http, http_origin(url)?);
-            // Who listened there is now looked for where the target is now.
+            let old = std::mem::replace(http, HttpOrigin::parse(url)?);
+            // A process on the old port is now looked up by the new port.
             if target.process == Some(ProcessRef::Port(old.port)) {
                 target.process = Some(ProcessRef::Port(http.port));
             }
         }
         (_, Some(grpc)) => {
-            let (scheme, host, port) = grpc_authority(url)?;
-            let (was_at, old_port) = (grpc.authority(), grpc.port);
-            (grpc.scheme, grpc.host, grpc.port) = (scheme, host, port);
-            if target.process == Some(ProcessRef::Port(old_port)) {
-                target.process = Some(ProcessRef::Port(port));
+            let new = Origin::parse(url)?;
+            let old = grpc.origin();
+            (grpc.scheme, grpc.host, grpc.port) = (new.scheme, new.host, new.port);
+            if target.process == Some(ProcessRef::Port(old.port)) {
+                target.process = Some(ProcessRef::Port(grpc.port));
             }
             let probe = target.wait_ready.as_mut().map(|ready| &mut ready.probe);
-            if let Some(ReadyProbe::GrpcHealth { scheme, authority: asked, .. }) = probe
-                && *asked == was_at
+            if let Some(ReadyProbe::GrpcHealth { scheme, authority, .. }) = probe
+                && *authority == old.authority()
             {
-                (*scheme, *asked) = (grpc.scheme, grpc.authority());
+                (*scheme, *authority) = (grpc.scheme, grpc.authority());
             }
         }
         _ => return Err(format!("target `{name}` has no url to replace")),
@@ -104,8 +104,8 @@ fn move_to(target: &mut Target, (name, url): (&str, &str)) -> Result<(), String>
     Ok(())
 }
 
-/// `time`, an offset from the start of the run, `factor` times as far. Every instant is scaled by itself, so
-/// that what ended together still does.
+/// `time`, an offset from the start of the run, times `factor`. Every instant is scaled by itself, so that equal
+/// instants remain equal.
 fn scaled(time: Duration, factor: f64) -> Duration {
     Duration::from_nanos((time.as_nanos() as f64 * factor).round() as u64)
 }
@@ -122,19 +122,18 @@ fn scale_time(workload: &mut Workload, factor: f64) {
     }
     for scenario in &mut workload.scenarios {
         let begin = scenario.start;
-        let shrunk = |from: Duration, to: Duration| scaled(to, factor) - scaled(from, factor);
         match &mut scenario.executor {
             Executor::ConstantArrivalRate { duration, .. }
             | Executor::ConstantVus { duration, .. }
             | Executor::PerVuIterations { max_duration: duration, .. }
             | Executor::SharedIterations { max_duration: duration, .. } => {
-                *duration = shrunk(begin, begin + *duration);
+                scale_lengths(begin, factor, std::iter::once(duration));
             }
             Executor::RampingArrivalRate { stages, .. } => {
-                scale_stages((begin, factor), stages.iter_mut().map(|stage| &mut stage.over));
+                scale_lengths(begin, factor, stages.iter_mut().map(|stage| &mut stage.over));
             }
             Executor::RampingVus { stages, graceful_ramp_down, .. } => {
-                scale_stages((begin, factor), stages.iter_mut().map(|stage| &mut stage.over));
+                scale_lengths(begin, factor, stages.iter_mut().map(|stage| &mut stage.over));
                 scale_grace(graceful_ramp_down, factor);
             }
         }
@@ -143,8 +142,8 @@ fn scale_time(workload: &mut Workload, factor: f64) {
     }
 }
 
-/// Scale the lengths of stages, the first of which begins at `begin`.
-fn scale_stages<'a>((begin, factor): (Duration, f64), lengths: impl Iterator<Item = &'a mut Duration>) {
+/// Scale the lengths of consecutive windows, the first of which begins at `begin`.
+fn scale_lengths<'a>(begin: Duration, factor: f64, lengths: impl Iterator<Item = &'a mut Duration>) {
     let mut from = begin;
     for length in lengths {
         let to = from + *length;
@@ -158,10 +157,10 @@ fn scale_grace(grace: &mut Duration, factor: f64) {
     *grace = scaled(*grace, factor).max(least);
 }
 
-/// `vus`, `factor` times as many; at least one, unless there was none.
+/// `vus` times `factor`; at least 1, unless `vus` is 0.
 fn scaled_vus(vus: u32, factor: f64) -> u32 {
     let least = f64::from(vus.min(1));
-    (f64::from(vus) * factor).round().clamp(least, MAX_VUS as f64) as u32
+    (f64::from(vus) * factor).round().clamp(least, f64::from(MAX_VUS)) as u32
 }
 
 fn scale_load(scenario: &mut Scenario, factor: f64) {
@@ -176,7 +175,7 @@ fn scale_load(scenario: &mut Scenario, factor: f64) {
         }
         Executor::SharedIterations { vus, iterations, .. } => {
             *vus = scaled_vus(*vus, factor);
-            // Each virtual user needs one, and as many as the plan says is what it asks for.
+            // The number of iterations is not scaled, but each virtual user needs one.
             *iterations = (*iterations).max(u64::from(*vus));
         }
         Executor::RampingVus { start_vus, stages, .. } => {

@@ -1,5 +1,6 @@
-//! Reads `[[phases]]`, and finds the stretch of time that a scenario's phases cover.
+//! Reads `[[phases]]`, and the phases that a scenario names.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use super::section::{Item, Section};
@@ -7,7 +8,7 @@ use crate::model::Phase;
 use crate::nearest::nearest;
 use crate::schedule::MAX_STAGE;
 
-/// The name of the one phase of a plan without phases.
+/// The name of the single phase of a plan without phases.
 pub(super) const DEFAULT_PHASE: &str = "run";
 
 /// Read all phases; none if the plan has none.
@@ -32,7 +33,7 @@ pub(super) fn read(root: &Section<'_>) -> Vec<Phase> {
             Some(duration)
         });
         section.finish();
-        // A phase with an error still counts, so that nothing after it is complained about in vain.
+        // A phase with an error is kept, so that it causes no errors elsewhere.
         let end = start.saturating_add(duration.unwrap_or(Duration::from_secs(1))).min(MAX_STAGE);
         phases.push(Phase { name: name.unwrap_or_default(), start, end });
         start = end;
@@ -40,12 +41,12 @@ pub(super) fn read(root: &Section<'_>) -> Vec<Phase> {
     phases
 }
 
-/// The stretch from the first to the last of the named phases, which must follow one another.
-pub(super) fn stretch(item: &Item<'_>, phases: &[Phase]) -> Option<(Duration, Duration)> {
-    let mut places = Vec::new();
+/// The time range of the phases named in `item`, which must be consecutive.
+pub(super) fn covered(item: &Item<'_>, phases: &[Phase]) -> Option<Range<Duration>> {
+    let mut indices = Vec::new();
     for name in item.items() {
         let text = name.text()?;
-        let Some(place) = phases.iter().position(|phase| phase.name == text) else {
+        let Some(index) = phases.iter().position(|phase| phase.name == text) else {
             let hint = match nearest(text, phases.iter().map(|p| p.name.as_str())) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "name one of `[[phases]]`".to_owned(),
@@ -53,15 +54,15 @@ pub(super) fn stretch(item: &Item<'_>, phases: &[Phase]) -> Option<(Duration, Du
             name.wrong(format!("there is no phase `{text}`; {hint}"));
             return None;
         };
-        places.push(place);
+        indices.push(index);
     }
-    let (Some(first), Some(last)) = (places.first(), places.last()) else {
+    let (Some(first), Some(last)) = (indices.first(), indices.last()) else {
         item.wrong("name one phase or more, or leave `phases` out");
         return None;
     };
-    if places.windows(2).any(|pair| pair[1] != pair[0] + 1) {
+    if indices.windows(2).any(|pair| pair[1] != pair[0] + 1) {
         item.wrong("a scenario's phases must follow one another, in order and without a gap");
         return None;
     }
-    Some((phases[*first].start, phases[*last].end))
+    Some(phases[*first].start..phases[*last].end)
 }

@@ -1,16 +1,16 @@
-//! Reads what a step sends.
+//! Reads the request of a step.
 
 use super::call;
-use super::http;
+use super::http_defaults::{HttpDefaults, read_auth, read_redirects};
 use super::section::Item;
-use super::steps::StepReader;
-use super::targets::{authority_of, http_origin, is_target_text, scheme_of};
-use crate::connection::Scheme;
+use super::step_reader::StepReader;
+use super::targets::unknown_target;
+use crate::address::{Scheme, authority_of, is_visible_ascii, scheme_of};
+use crate::http::HttpOptions;
 use crate::model::{HttpOrigin, Request, Target};
-use crate::nearest::nearest;
 use crate::template::{Part, Template, Value, json_template};
 
-/// Keys that are a method and a URL at once.
+/// Keys that give the method, and whose value is the URL.
 const METHODS: [(&str, &str); 6] = [
     ("get", "GET"),
     ("post", "POST"),
@@ -54,25 +54,33 @@ fn read_method(item: &Item<'_>) -> Option<String> {
 }
 
 fn read_http<'a>(reader: &mut StepReader<'a, '_>, url: &Item<'a>, method: String) -> Option<Request> {
-    let place = read_url(reader, url);
+    let url = read_url(reader, url);
     let mut headers = reader.headers("headers");
     let body = read_body(reader, &mut headers);
     for key in ["message", "messages"] {
-        not_here(reader, key, "goes with `grpc`; use `json` or `body` here");
+        reader.refuse_key(key, "goes with `grpc`; use `json` or `body` here");
     }
     for key in ["repeat", "every", "cancel_after", "deadline"] {
-        not_here(reader, key, "goes with `grpc`");
+        reader.refuse_key(key, "goes with `grpc`");
     }
-    let defaults = place.as_ref().and_then(|(target, _)| reader.targets.http.get(target));
-    let options = http::read_step(reader, defaults);
-    let (target, path) = place?;
+    let defaults = url.as_ref().and_then(|url| reader.targets.http.get(&url.target));
+    let options = read_options(reader, defaults);
+    let StepUrl { target, path } = url?;
     Some(Request::Http { target, method, path, headers, body: body?, options })
 }
 
-/// Note that a key makes no sense in this kind of step.
-pub(super) fn not_here(reader: &StepReader<'_, '_>, key: &'static str, why: &str) {
-    if let Some(item) = reader.section.get(key) {
-        item.issues.add(&item.key_span, format!("`{key}` {why}"));
+/// Read a step's own options; the others are its target's.
+fn read_options(reader: &mut StepReader<'_, '_>, target: Option<&HttpDefaults>) -> HttpOptions {
+    let section = reader.section;
+    let auth = read_auth(section).or_else(|| target?.auth.clone());
+    if let Some(auth) = &auth {
+        reader.add_uses(&auth.template, &auth.span);
+    }
+    let redirects = read_redirects(section).or_else(|| target?.redirects);
+    HttpOptions {
+        redirects: redirects.unwrap_or(0),
+        basic_auth: auth.map(|auth| auth.template),
+        compress: reader.compress(),
     }
 }
 
@@ -94,10 +102,17 @@ fn read_body(reader: &mut StepReader<'_, '_>, headers: &mut Vec<(String, Templat
     }
 }
 
-/// The target's name, and path and query with the target's base path in front.
-fn read_url<'a>(reader: &mut StepReader<'a, '_>, url: &Item<'a>) -> Option<(String, Template)> {
+/// The URL of a step.
+struct StepUrl {
+    /// The target's name.
+    target: String,
+    /// Path and query, the target's base path included.
+    path: Template,
+}
+
+fn read_url<'a>(reader: &mut StepReader<'a, '_>, url: &Item<'a>) -> Option<StepUrl> {
     let template = url.template()?;
-    let (target, origin, rest) = split_url(reader, url, &template)?;
+    let UrlParts { target, origin, rest } = split_url(reader, url, &template)?;
     let path = match rest.chars().next() {
         Some('/') => format!("{}{rest}", origin.base_path),
         Some('?') if !origin.base_path.is_empty() => format!("{}{rest}", origin.base_path),
@@ -111,20 +126,24 @@ fn read_url<'a>(reader: &mut StepReader<'a, '_>, url: &Item<'a>) -> Option<(Stri
     };
     let path = url.issues.check(&url.span(), Template::parse(&path))?;
     let is_sound =
-        |part: &Part| !matches!(part, Part::Literal(text) if !is_target_text(text) || text.contains('#'));
+        |part: &Part| !matches!(part, Part::Literal(text) if !is_visible_ascii(text) || text.contains('#'));
     if !path.parts().iter().all(is_sound) {
         url.wrong("a url has no blanks, no `#` and visible ASCII only; percent-encode the rest");
     }
-    reader.uses(&path, &url.span());
-    Some((target, path))
+    reader.add_uses(&path, &url.span());
+    Some(StepUrl { target, path })
 }
 
-/// The target a URL begins with, and the source of what follows it.
-fn split_url(
-    reader: &StepReader<'_, '_>,
-    url: &Item<'_>,
-    template: &Template,
-) -> Option<(String, HttpOrigin, String)> {
+/// The target that a URL begins with, and the rest of the URL.
+struct UrlParts {
+    /// The target's name.
+    target: String,
+    origin: HttpOrigin,
+    /// The source of the template after the target.
+    rest: String,
+}
+
+fn split_url(reader: &StepReader<'_, '_>, url: &Item<'_>, template: &Template) -> Option<UrlParts> {
     let named = &reader.targets.named;
     match template.parts().first() {
         Some(Part::Value(Value::Data { set, column })) if column == "url" => {
@@ -134,41 +153,28 @@ fn split_url(
                 return None;
             };
             let Some(origin) = &target.http else {
-                // That it has no good `url` may have been said already; a gRPC target is another matter.
+                // An invalid `url` is reported where the target is read; a gRPC target has none.
                 if target.grpc.is_some() {
                     url.wrong(format!("target `{set}` has no `url`; call it with `grpc = \"{set}/…\"`"));
                 }
                 return None;
             };
-            Some((set.clone(), origin.clone(), rest))
+            Some(UrlParts { target: set.clone(), origin: origin.clone(), rest })
         }
         Some(Part::Literal(text)) if text.starts_with("http://") || text.starts_with("https://") => {
-            let (scheme, authority, rest) = implied_target(url, template.source())?;
+            let (scheme, after) = scheme_of(template.source())?;
+            let (authority, rest) = after.split_at(after.find(['/', '?']).unwrap_or(after.len()));
+            url.issues.check(&url.span(), authority_of(authority, Some(scheme.default_port())))?;
             let whole = format!("{}://{authority}", scheme.name());
-            let origin = url.issues.check(&url.span(), http_origin(&whole))?;
+            let origin = url.issues.check(&url.span(), HttpOrigin::parse(&whole))?;
             let target = Target { http: Some(origin.clone()), ..Target::default() };
-            let name = if scheme == Scheme::Http { authority } else { whole };
+            let name = if scheme == Scheme::Http { authority.to_owned() } else { whole };
             reader.targets.implied.borrow_mut().insert(name.clone(), target);
-            Some((name, origin, rest))
+            Some(UrlParts { target: name, origin, rest: rest.to_owned() })
         }
         _ => {
             url.wrong("a url begins with a target, `${NAME.url}/path`, or is `http://host:port/path`");
             None
         }
-    }
-}
-
-/// Scheme, authority and rest of a URL that names its host itself.
-fn implied_target(url: &Item<'_>, source: &str) -> Option<(Scheme, String, String)> {
-    let (scheme, after) = scheme_of(source)?;
-    let (authority, rest) = after.split_at(after.find(['/', '?']).unwrap_or(after.len()));
-    url.issues.check(&url.span(), authority_of(authority, Some(scheme.default_port())))?;
-    Some((scheme, authority.to_owned(), rest.to_owned()))
-}
-
-pub(super) fn unknown_target<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    match nearest(name, known) {
-        Some(near) => format!("there is no target `{name}`; did you mean `{near}`?"),
-        None => format!("there is no target `{name}`; add `[targets.{name}]`"),
     }
 }

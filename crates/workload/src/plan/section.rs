@@ -1,6 +1,6 @@
-//! Reads tables of a plan key by key, remembers which keys it knows, and gathers what is wrong.
+//! Reads tables of a plan key by key, and collects errors.
 //!
-//! A key is known because it was asked for, so that the list of known keys cannot go stale.
+//! A key is known once it was read, so that there is no separate list of known keys.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -15,13 +15,13 @@ use crate::nearest::nearest;
 use crate::template::Template;
 use crate::units;
 
-/// Where in the plan's text something is, in bytes.
+/// A place in the plan's text, in bytes.
 pub(super) type Span = Range<usize>;
 
-/// The most errors that are kept; more help nobody.
+/// The most errors that are reported.
 const MAX_ERRORS: usize = 100;
 
-/// Everything that was found wrong so far.
+/// The errors found so far.
 pub(super) struct Issues<'a> {
     file: &'a str,
     text: &'a str,
@@ -33,7 +33,7 @@ impl<'a> Issues<'a> {
         Issues { file, text, found: RefCell::default() }
     }
 
-    /// Note that something is wrong at `span`.
+    /// Add an error at `span`.
     pub(super) fn add(&self, span: &Span, message: impl Into<String>) {
         let mut found = self.found.borrow_mut();
         if found.len() >= MAX_ERRORS {
@@ -52,17 +52,17 @@ impl<'a> Issues<'a> {
         }
     }
 
-    /// Note that something is wrong that has no place in the plan, but came from `source`.
+    /// Add an error that has no place in the plan, but comes from `source`.
     pub(super) fn add_whole(&self, source: &str, message: String) {
         self.found.borrow_mut().push(PlanError::whole(source, message));
     }
 
-    /// The value, or none and a note of what is wrong.
+    /// The value; an error is added to the issues.
     pub(super) fn check<T>(&self, span: &Span, result: Result<T, impl ToString>) -> Option<T> {
         result.map_err(|error| self.add(span, error.to_string())).ok()
     }
 
-    /// Everything that is wrong, in the order of the file; nothing if nothing is.
+    /// All errors, in the order of the file.
     pub(super) fn finish(self) -> Result<(), PlanErrors> {
         let mut found = self.found.into_inner();
         found.sort();
@@ -73,7 +73,7 @@ impl<'a> Issues<'a> {
 /// One table of the plan.
 pub(super) struct Section<'a> {
     pub(super) issues: &'a Issues<'a>,
-    /// What it is, for messages: `target challenge`.
+    /// Its name in messages: `target challenge`.
     what: String,
     table: &'a DeTable<'a>,
     pub(super) span: Span,
@@ -85,7 +85,7 @@ impl<'a> Section<'a> {
         Section { issues, what, table, span, known: RefCell::default() }
     }
 
-    /// The value of `key`, if it is there.
+    /// The value of `key`, if there is one.
     pub(super) fn get(&self, key: &'static str) -> Option<Item<'a>> {
         if !self.known.borrow().contains(&key) {
             self.known.borrow_mut().push(key);
@@ -94,7 +94,7 @@ impl<'a> Section<'a> {
         Some(Item { issues: self.issues, key: key.to_owned(), key_span: found.span(), value })
     }
 
-    /// The value of `key`; that it is missing is noted.
+    /// The value of `key`; a missing key is an error.
     pub(super) fn need(&self, key: &'static str, example: &str) -> Option<Item<'a>> {
         let item = self.get(key);
         if item.is_none() {
@@ -109,12 +109,12 @@ impl<'a> Section<'a> {
         item.items().iter().filter_map(|entry| entry.section(what)).collect()
     }
 
-    /// The entries of the table `key`, whose keys are names of the user's own, in the order of the file.
+    /// The entries of the table `key`, whose keys are names chosen by the user, in the order of the file.
     pub(super) fn entries(&self, key: &'static str) -> Vec<Item<'a>> {
         self.get(key).map(|item| item.entries()).unwrap_or_default()
     }
 
-    /// Note every key that was never asked for.
+    /// Report every key that was not read.
     pub(super) fn finish(&self) {
         let known = self.known.borrow();
         for (key, _) in self.table.iter() {
@@ -135,7 +135,7 @@ fn listed(known: &[&str]) -> String {
     known.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// One value of the plan, and the key it stands under.
+/// One value of the plan, and its key.
 pub(super) struct Item<'a> {
     pub(super) issues: &'a Issues<'a>,
     pub(super) key: String,
@@ -149,14 +149,14 @@ impl<'a> Item<'a> {
         self.value.span()
     }
 
-    /// Note that something is wrong with the value.
+    /// Add an error in the value.
     pub(super) fn wrong(&self, message: impl Into<String>) {
         self.issues.add(&self.span(), message);
     }
 
-    fn mismatch<T>(&self, wanted: &str) -> Option<T> {
+    fn mismatch<T>(&self, expected: &str) -> Option<T> {
         let found = self.value.get_ref().type_str();
-        self.wrong(format!("`{}` takes {wanted}, not {found}", self.key));
+        self.wrong(format!("`{}` takes {expected}, not {found}", self.key));
         None
     }
 
@@ -186,11 +186,11 @@ impl<'a> Item<'a> {
 
     /// A whole number within `range`.
     pub(super) fn whole(&self, range: std::ops::RangeInclusive<u64>) -> Option<u64> {
-        let wanted = || format!("a whole number from {} to {}", range.start(), range.end());
-        let Some(integer) = self.value.get_ref().as_integer() else { return self.mismatch(&wanted()) };
+        let expected = || format!("a whole number from {} to {}", range.start(), range.end());
+        let Some(integer) = self.value.get_ref().as_integer() else { return self.mismatch(&expected()) };
         let number = u64::from_str_radix(integer.as_str(), integer.radix()).ok();
         number.filter(|n| range.contains(n)).or_else(|| {
-            self.wrong(format!("`{}` takes {}, not {integer}", self.key, wanted()));
+            self.wrong(format!("`{}` takes {}, not {integer}", self.key, expected()));
             None
         })
     }
@@ -202,7 +202,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// A rate in events a second; 0 is one.
+    /// A rate in events a second; may be 0.
     pub(super) fn rate(&self) -> Option<f64> {
         match self.value.get_ref().as_str() {
             Some(text) => self.checked(units::rate(text)),
@@ -215,7 +215,7 @@ impl<'a> Item<'a> {
         self.checked(Template::parse(text).map_err(|error| error.message))
     }
 
-    /// The table it is.
+    /// The value as a table.
     pub(super) fn section(&self, what: &str) -> Option<Section<'a>> {
         match self.value.get_ref().as_table() {
             Some(table) => Some(Section::new(self.issues, what.to_owned(), table, self.key_span.clone())),
@@ -223,7 +223,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// The entries of the table it is, in the order of the file.
+    /// The entries of the value, a table, in the order of the file.
     pub(super) fn entries(&self) -> Vec<Item<'a>> {
         let Some(table) = self.value.get_ref().as_table() else {
             return self.mismatch("a table").unwrap_or_default();
@@ -241,7 +241,7 @@ impl<'a> Item<'a> {
         entries
     }
 
-    /// The items of the array it is.
+    /// The items of the value, an array.
     pub(super) fn items(&self) -> Vec<Item<'a>> {
         let Some(array) = self.value.get_ref().as_array() else {
             return self.mismatch("an array").unwrap_or_default();
@@ -255,12 +255,12 @@ impl<'a> Item<'a> {
         array.iter().map(item).collect()
     }
 
-    /// The items of the array it is, or itself as the only one.
+    /// The items of the value, an array, or the value itself as the only item.
     pub(super) fn one_or_many(self) -> Vec<Item<'a>> {
         if self.is_array() { self.items() } else { vec![self] }
     }
 
-    /// Every text in the value, table keys included, each with its place.
+    /// Every text in the value, keys included, each with its place.
     pub(super) fn texts(&self) -> Vec<(&'a str, Span)> {
         let mut found = Vec::new();
         gather_texts(self.value, &mut found);

@@ -1,23 +1,25 @@
-//! Reads `[targets.NAME]`: where a target is, who it is, when it is ready.
+//! Reads `[targets.NAME]`: where a target is, its process, and when it is ready.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::time::Duration;
 
-use super::Files;
-use super::connecting::{self, TlsFiles};
-use super::http::{self, HttpDefaults};
-use super::observation::{self, Uses};
-use super::section::{Item, Section, Span};
-use crate::connection::Scheme;
+use super::connecting;
+use super::folder::PlanFolder;
+use super::http_defaults::{self, HttpDefaults, UrlUser, split_user};
+use super::observation;
+use super::section::{Item, Section};
+use super::value_use::ValueUse;
+use crate::address::Origin;
+use crate::connection::TlsFiles;
 use crate::message::Schemas;
 use crate::model::{GrpcOrigin, HttpOrigin, ProcessRef, ReadyProbe, Target, WaitReady};
+use crate::nearest::nearest;
 use crate::template::is_name;
 
-/// How many connections the calls to a gRPC target are spread over.
+/// How many connections the calls to a gRPC target are spread over by default.
 const DEFAULT_CONNECTIONS: u32 = 4;
-/// How long readiness may take.
+/// The default time limit of readiness.
 const DEFAULT_WITHIN: Duration = Duration::from_secs(30);
 /// The highest TCP port.
 const MAX_PORT: u64 = u16::MAX as u64;
@@ -26,17 +28,16 @@ const MAX_PORT: u64 = u16::MAX as u64;
 #[derive(Default)]
 pub(super) struct Targets {
     pub(super) named: BTreeMap<String, Target>,
-    /// Named by their authority, met in URLs.
+    /// Targets of URLs with a host of their own, named by their authority.
     pub(super) implied: RefCell<BTreeMap<String, Target>>,
     pub(super) schemas: Schemas,
-    /// What the files of their `tls` tables hold.
+    /// The contents of the files in their `tls` tables.
     pub(super) tls: BTreeMap<String, TlsFiles>,
-    /// What targets say of all HTTP steps that go there.
+    /// The options that targets set for all of their HTTP steps.
     pub(super) http: BTreeMap<String, HttpDefaults>,
-    /// Values from the environment in the URLs of what is watched.
-    pub(super) uses: Uses,
-    /// gRPC targets whose description is not known, or could not be read: their methods are not complained
-    /// about.
+    /// Environment variables in the URLs of observers.
+    pub(super) uses: Vec<ValueUse>,
+    /// gRPC targets without a description, or whose description has an error: their methods are not checked.
     pub(super) undescribed: BTreeSet<String>,
 }
 
@@ -45,10 +46,27 @@ impl Targets {
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.named.keys().map(String::as_str)
     }
+
+    /// Read the files that describe a gRPC target. A run uses server reflection for a target without such files.
+    fn describe(&mut self, name: &str, target: &Target, section: &Section<'_>, folder: PlanFolder<'_>) {
+        let imports = section.get("import_paths").map(|item| item.one_or_many()).unwrap_or_default();
+        let imports: Vec<_> = imports.iter().filter_map(|i| Some(folder.join(i.text()?))).collect();
+        let Some(grpc) = &target.grpc else { return };
+        if grpc.proto.is_empty() {
+            self.undescribed.insert(name.to_owned());
+            return;
+        }
+        let span = section.get("proto").map_or(section.span.clone(), |item| item.span());
+        let paths: Vec<_> = grpc.proto.iter().map(|path| folder.join(path)).collect();
+        if let Err(error) = self.schemas.load_with(name, &paths, &imports, folder.files) {
+            section.issues.add(&span, error.to_string());
+            self.undescribed.insert(name.to_owned());
+        }
+    }
 }
 
-/// Read all targets. `folder` is where the plan is.
-pub(super) fn read(root: &Section<'_>, folder: &Path, files: &dyn Files) -> Targets {
+/// Read all targets.
+pub(super) fn read(root: &Section<'_>, folder: PlanFolder<'_>) -> Targets {
     let mut targets = Targets::default();
     for item in root.entries("targets") {
         let name = item.key.clone();
@@ -61,13 +79,13 @@ pub(super) fn read(root: &Section<'_>, folder: &Path, files: &dyn Files) -> Targ
         let (observe, uses) = observation::read(&section);
         target.observe = observe;
         targets.uses.extend(uses);
-        targets.http.insert(name.clone(), http::read_target(&section, user));
-        let is_watched = target.process.is_some() || !target.observe.is_empty();
-        if section.get("url").is_none() && section.get("grpc").is_none() && !is_watched {
+        targets.http.insert(name.clone(), http_defaults::read(&section, user));
+        let is_observed = target.process.is_some() || !target.observe.is_empty();
+        if section.get("url").is_none() && section.get("grpc").is_none() && !is_observed {
             root.issues.add(&section.span, format!("target `{name}` needs `url` or `grpc`"));
         }
-        describe(&mut targets, (&name, &target), &section, (folder, files));
-        let tls = connecting::read_files(&section, &target.connecting.tls, (folder, files));
+        targets.describe(&name, &target, &section, folder);
+        let tls = connecting::read_files(&section, &target.connecting.tls, folder);
         targets.tls.insert(name.clone(), tls);
         section.finish();
         targets.named.insert(name, target);
@@ -75,36 +93,13 @@ pub(super) fn read(root: &Section<'_>, folder: &Path, files: &dyn Files) -> Targ
     targets
 }
 
-/// Read the files that describe a gRPC target. One without any is asked itself when a run begins.
-fn describe(
-    targets: &mut Targets,
-    target: (&str, &Target),
-    section: &Section<'_>,
-    place: (&Path, &dyn Files),
-) {
-    let (name, target) = target;
-    let folders = section.get("import_paths").map(|item| item.one_or_many()).unwrap_or_default();
-    let folders: Vec<_> = folders.iter().filter_map(|i| Some(place.0.join(i.text()?))).collect();
-    let Some(grpc) = &target.grpc else { return };
-    if grpc.proto.is_empty() {
-        targets.undescribed.insert(name.to_owned());
-        return;
-    }
-    let span = section.get("proto").map_or(section.span.clone(), |item| item.span());
-    let paths: Vec<_> = grpc.proto.iter().map(|path| place.0.join(path)).collect();
-    if let Err(error) = targets.schemas.load_with(name, (&paths, &folders), place.1) {
-        section.issues.add(&span, error.to_string());
-        targets.undescribed.insert(name.to_owned());
-    }
-}
-
-/// A target, and the user that its URL names.
-fn read_target(section: &Section<'_>) -> (Target, Option<(String, Span)>) {
+/// A target, and the user in its URL.
+fn read_target(section: &Section<'_>) -> (Target, Option<UrlUser>) {
     let mut user = None;
     let http = section.get("url").and_then(|item| {
-        let (url, named) = http::split_user(item.text()?);
-        user = named.map(|named| (named, item.span()));
-        section.issues.check(&item.span(), http_origin(&url))
+        let (url, credentials) = split_user(item.text()?);
+        user = credentials.map(|credentials| UrlUser { credentials, span: item.span() });
+        section.issues.check(&item.span(), HttpOrigin::parse(&url))
     });
     let proto = match section.get("proto") {
         Some(item) => item.one_or_many().iter().filter_map(|i| i.text().map(str::to_owned)).collect(),
@@ -114,7 +109,7 @@ fn read_target(section: &Section<'_>) -> (Target, Option<(String, Span)>) {
     let connections = connecting.connections.unwrap_or(DEFAULT_CONNECTIONS);
     let grpc = section.get("grpc").and_then(|item| {
         let text = item.text()?;
-        let (scheme, host, port) = section.issues.check(&item.span(), grpc_authority(text))?;
+        let Origin { scheme, host, port } = section.issues.check(&item.span(), Origin::parse(text))?;
         Some(GrpcOrigin { scheme, host, port, proto, connections })
     });
     let process = section.get("process").and_then(|item| read_process(&item));
@@ -143,25 +138,25 @@ fn read_ready(item: &Item<'_>, grpc: Option<&GrpcOrigin>) -> Option<WaitReady> {
     let url = section.get("url").and_then(|url| {
         let text = url.text()?;
         if !text.starts_with("${") {
-            section.issues.check(&url.span(), http_origin(text))?;
+            section.issues.check(&url.span(), HttpOrigin::parse(text))?;
         }
         Some(ReadyProbe::Url(text.to_owned()))
     });
     let service = section.get("service").and_then(|s| s.text()).unwrap_or_default().to_owned();
     let health = section.get("grpc_health").and_then(|health| {
-        let (scheme, authority) = if health.is_text() {
+        let origin = if health.is_text() {
             let text = health.text()?;
-            let (scheme, host, port) = section.issues.check(&health.span(), grpc_authority(text))?;
-            (scheme, format!("{}:{port}", bracketed(&host)))
+            section.issues.check(&health.span(), Origin::parse(text))?
         } else {
             health.flag()?;
             let Some(grpc) = grpc else {
-                health.wrong("`grpc_health = true` asks the target's own `grpc`, which it has not");
+                health
+                    .wrong("`grpc_health = true` needs the target's own `grpc`; add `grpc = \"host:port\"`");
                 return None;
             };
-            (grpc.scheme, grpc.authority())
+            grpc.origin()
         };
-        Some(ReadyProbe::GrpcHealth { scheme, authority, service })
+        Some(ReadyProbe::GrpcHealth { scheme: origin.scheme, authority: origin.authority(), service })
     });
     let within = section.get("within").map_or(Some(DEFAULT_WITHIN), |w| w.duration());
     let both = section.get("url").is_some() == section.get("grpc_health").is_some();
@@ -173,8 +168,8 @@ fn read_ready(item: &Item<'_>, grpc: Option<&GrpcOrigin>) -> Option<WaitReady> {
     Some(WaitReady { probe: url.or(health)?, within: within? })
 }
 
-/// Put the places of targets into readiness URLs that begin with `${NAME.url}`, once it is known where they
-/// are. Yields the targets for which that is not possible, and why.
+/// Replace `${NAME.url}` at the beginning of readiness URLs, when the targets' final URLs are known. Returns the names
+/// of targets for which that is not possible, and why.
 pub(super) fn resolve_ready(named: &mut BTreeMap<String, Target>) -> Vec<(String, String)> {
     let origins: BTreeMap<String, HttpOrigin> =
         named.iter().filter_map(|(name, target)| Some((name.clone(), target.http.clone()?))).collect();
@@ -183,90 +178,33 @@ pub(super) fn resolve_ready(named: &mut BTreeMap<String, Target>) -> Vec<(String
         let Some(ReadyProbe::Url(url)) = target.wait_ready.as_mut().map(|ready| &mut ready.probe) else {
             continue;
         };
-        let Some((of, rest)) = url.strip_prefix("${").and_then(|rest| rest.split_once(".url}")) else {
+        let Some((referenced, rest)) = url.strip_prefix("${").and_then(|rest| rest.split_once(".url}"))
+        else {
             if url.starts_with("${") {
                 wrong.push((
                     name.clone(),
-                    format!("`{url}`: only a target's url can be put in here: `${{{name}.url}}`"),
+                    format!("`{url}`: only a target's url is allowed here: `${{{name}.url}}`"),
                 ));
             }
             continue;
         };
-        match origins.get(of) {
-            Some(origin) => {
-                *url = {
-                    let HttpOrigin { scheme, host, port, base_path } = origin;
-                    format!("{}://{}:{port}{base_path}{rest}", scheme.name(), bracketed(host))
-                }
+        match origins.get(referenced) {
+            Some(http) => {
+                let authority = http.origin().authority();
+                *url = format!("{}://{authority}{}{rest}", http.scheme.name(), http.base_path);
             }
-            None => wrong.push((name.clone(), format!("`{url}`: there is no target `{of}` with a `url`"))),
+            None => {
+                wrong.push((name.clone(), format!("`{url}`: there is no target `{referenced}` with a `url`")))
+            }
         }
     }
     wrong
 }
 
-fn bracketed(host: &str) -> String {
-    if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
-}
-
-/// The scheme a URL begins with, and what follows `://`; none for another scheme or none.
-pub fn scheme_of(text: &str) -> Option<(Scheme, &str)> {
-    [Scheme::Http, Scheme::Https]
-        .into_iter()
-        .find_map(|scheme| Some((scheme, text.strip_prefix(scheme.name())?.strip_prefix("://")?)))
-}
-
-/// The origin and base path of `http://host:port/path`, or the same with `https`.
-pub(crate) fn http_origin(text: &str) -> Result<HttpOrigin, String> {
-    let (scheme, rest) =
-        scheme_of(text).ok_or_else(|| format!("`{text}` is no URL; write `http://host:port/path`"))?;
-    let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
-    let (host, port) = authority_of(authority, Some(scheme.default_port()))?;
-    if path.contains(['?', '#', '$']) || !is_target_text(path) {
-        return Err(format!(
-            "`{text}`: the path of a target ends before `?` and `#` and has no blanks or `$`"
-        ));
+/// The message for a name that is no target's.
+pub(super) fn unknown_target<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    match nearest(name, known) {
+        Some(near) => format!("there is no target `{name}`; did you mean `{near}`?"),
+        None => format!("there is no target `{name}`; add `[targets.{name}]`"),
     }
-    Ok(HttpOrigin { scheme, host, port, base_path: path.trim_end_matches('/').to_owned() })
-}
-
-/// Whether a path may be sent as it stands: visible ASCII only.
-pub(crate) fn is_target_text(path: &str) -> bool {
-    path.chars().all(|c| c.is_ascii_graphic())
-}
-
-/// Scheme, host and port of a gRPC target: `host:port`, or a URL without a path.
-pub(crate) fn grpc_authority(text: &str) -> Result<(Scheme, String, u16), String> {
-    let (scheme, rest) = scheme_of(text).unwrap_or((Scheme::Http, text));
-    let default_port = (rest.len() < text.len()).then(|| scheme.default_port());
-    let (host, port) = authority_of(rest.trim_end_matches('/'), default_port)?;
-    Ok((scheme, host, port))
-}
-
-/// Host (without brackets) and port of `host:port`.
-///
-/// # Errors
-/// In words, when it is neither a name nor an address, or has no port and none is the default.
-pub fn authority_of(text: &str, default_port: Option<u16>) -> Result<(String, u16), String> {
-    let form = || format!("`{text}` is no host and port; write `127.0.0.1:8000`");
-    let (host, port) = match text.strip_prefix('[') {
-        Some(rest) => {
-            let (host, port) = rest.split_once(']').ok_or_else(form)?;
-            (host, port.strip_prefix(':'))
-        }
-        None => match text.rsplit_once(':') {
-            Some((host, port)) => (host, Some(port)),
-            None => (text, None),
-        },
-    };
-    let port = match (port, default_port) {
-        (Some(port), _) => port.parse::<u16>().ok().filter(|p| *p > 0).ok_or_else(form)?,
-        (None, Some(port)) => port,
-        (None, None) => return Err(form()),
-    };
-    let is_host = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '%');
-    if host.is_empty() || !host.chars().all(is_host) || (host.contains(':') && !text.starts_with('[')) {
-        return Err(form());
-    }
-    Ok((host.to_owned(), port))
 }

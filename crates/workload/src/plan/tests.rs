@@ -1,23 +1,23 @@
-//! Plans through the one door: [`load`] on files that are held in memory.
+//! Tests of [`load`], with plans in memory.
 
-use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use insta::assert_snapshot;
 use proptest::prelude::*;
 
 use super::*;
 use crate::connection::Scheme;
-use crate::model::{HttpOrigin, Pick, ProcessRef, ReadyProbe, Request};
+use crate::model::{HttpOrigin, Pick, ProcessRef, ReadyProbe};
 
 mod connecting;
+mod errors;
 mod executors;
 mod http;
 mod observation;
+mod overrides;
 
-/// Files in memory; those of the repository, if asked for.
-#[derive(Default)]
+/// Files in memory.
 struct InMemory {
     files: BTreeMap<PathBuf, Vec<u8>>,
 }
@@ -28,6 +28,7 @@ impl Files for InMemory {
     }
 }
 
+/// Files of the repository, by paths relative to its root.
 struct Repository;
 
 impl Files for Repository {
@@ -57,12 +58,12 @@ fn load_with(plan: &str, others: &[(&str, &str)], overrides: &Overrides) -> Resu
     load(Path::new("plan.toml"), &with(plan, others), &env, overrides)
 }
 
-/// The plan, which must be right.
+/// The workload of a plan without errors.
 fn good(plan: &str) -> Workload {
     load_with(plan, &[], &Overrides::default()).unwrap_or_else(|errors| panic!("{errors}")).workload
 }
 
-/// What is wrong with a plan.
+/// The errors of a plan.
 fn errors(plan: &str, others: &[(&str, &str)]) -> String {
     match load_with(plan, others, &Overrides::default()) {
         Ok(_) => "nothing".to_owned(),
@@ -70,8 +71,8 @@ fn errors(plan: &str, others: &[(&str, &str)]) -> String {
     }
 }
 
-/// A sound plan around `more`, which begins at line 12.
-fn around(more: &str) -> String {
+/// A valid plan followed by `more`, which begins at line 12.
+fn valid_with(more: &str) -> String {
     format!("{HEAD}{more}")
 }
 
@@ -89,7 +90,7 @@ get = "${shop.url}/items"
 "#;
 
 #[test]
-fn the_demo_is_a_good_plan() {
+fn the_demo_is_a_valid_plan() {
     let plan = load(Path::new("examples/demo.toml"), &Repository, &env, &Overrides::default());
     let plan = plan.unwrap_or_else(|errors| panic!("{errors}"));
     assert_snapshot!(crate::offer::offer(&plan.workload).render(), @r"
@@ -112,24 +113,24 @@ fn the_demo_is_a_good_plan() {
 }
 
 #[test]
-fn the_plans_for_the_challenge_service_are_good() {
+fn the_plans_for_the_challenge_service_are_valid() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/challenge");
-    let names = std::fs::read_dir(folder).expect("it is in the repository");
+    let names = std::fs::read_dir(folder).expect("the folder is in the repository");
     let mut count = 0;
     for name in names.map(|entry| entry.expect("it can be listed").file_name()) {
         let path = Path::new("examples/challenge").join(&name);
         let plan = load(&path, &Repository, &env, &Overrides::default());
         let plan = plan.unwrap_or_else(|errors| panic!("{}: {errors}", path.display()));
         assert_eq!(path.file_stem().and_then(|stem| stem.to_str()), Some(plan.workload.name.as_str()));
-        assert!(!plan.workload.objectives.is_empty(), "{} asks nothing", path.display());
+        assert!(!plan.workload.objectives.is_empty(), "{} has no objectives", path.display());
         count += 1;
     }
     assert!(count > 20, "{count} plans");
 }
 
 #[test]
-fn a_minimal_plan_gets_every_default() {
-    let workload = good(&around(""));
+fn a_minimal_plan_has_every_default() {
+    let workload = good(&valid_with(""));
     assert_eq!((workload.name.as_str(), workload.seed), ("plan", 1));
     assert_eq!(
         workload.phases.iter().map(|p| (p.name.as_str(), p.end)).collect::<Vec<_>>(),
@@ -146,147 +147,7 @@ fn a_minimal_plan_gets_every_default() {
 const S: Duration = Duration::from_secs(1);
 
 #[test]
-fn unknown_keys_name_line_key_and_the_nearest() {
-    let plan = r#"version = 1
-sede = 3
-[targets.shop]
-url = "http://127.0.0.1:8000"
-proces = { port = 1 }
-[[scenarios]]
-name = "browse"
-executor = "constant-vus"
-vus = 1
-duration = "1s"
-maxvus = 3
-[[scenarios.steps]]
-name = "list"
-get = "${shop.url}/"
-expects = { status = 200 }
-expect = { stat = 200 }
-zzz = 1
-"#;
-    assert_snapshot!(errors(plan, &[]), @r"
-    plan.toml:2:1: the plan has no key `sede`; did you mean `seed`?
-    plan.toml:5:1: target `shop` has no key `proces`; did you mean `process`?
-    plan.toml:11:1: a scenario has no key `maxvus`; did you mean `max_vus`?
-    plan.toml:15:1: a step has no key `expects`; did you mean `expect`?
-    plan.toml:16:12: `expect` has no key `stat`; did you mean `status`?
-    plan.toml:17:1: a step has no key `zzz`; known are `name`, `weight`, `get`, `post`, `put`, `patch`, `delete`, `head`, `url`, `grpc`, `method`, `headers`, `json`, `body`, `message`, `messages`, `repeat`, `every`, `cancel_after`, `deadline`, `auth`, `redirects`, `compress`, `expect`, `extract`, `timeout`, `think`
-    ");
-}
-
-#[test]
-fn all_errors_are_reported_together() {
-    let plan = r#"version = 2
-[targets.shop]
-url = "ftp://shop.test"
-[data.users]
-file = "users.csv"
-pick = "uniq"
-[[phases]]
-name = "up"
-duration = "10"
-[[scenarios]]
-name = "browse"
-executor = "constant-rate"
-phases = ["upp"]
-rate = "0/s"
-[[scenarios.steps]]
-name = "list"
-get = "${shopp.url}/items"
-weight = 0
-headers = { "bad name" = "${nobody}" }
-expect = { status = 99, grpc_status = "OK", json = { "$.[" = 1 } }
-extract = { a = { regex = "(" }, b = { header = "x", json = "$" } }
-timeout = "soon"
-[objectives]
-fast = "p95(lisst, phase = upp) < 50"
-"#;
-    assert_snapshot!(errors(plan, &[("users.csv", "id,name\n1,a\n2\n")]), @r#"
-    plan.toml:1:11: only `version = 1` is known; this plan needs another version of the command
-    plan.toml:3:7: `ftp://shop.test` is no URL; write `http://host:port/path`
-    plan.toml:5:8: users.csv:3: this row has 1 field, the header line has 2; give every row a value for each column
-    plan.toml:6:8: `pick` is sequential, random or unique; did you mean `unique`?
-    plan.toml:9:12: `10` is no duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
-    plan.toml:12:12: there is no executor `constant-rate`; did you mean `constant-arrival-rate`?
-    plan.toml:13:11: there is no phase `upp`; did you mean `up`?
-    plan.toml:17:7: there is no target `shopp`; did you mean `shop`?
-    plan.toml:18:10: `weight` takes a whole number from 1 to 1000000, not 0
-    plan.toml:19:13: `bad name` is no header name
-    plan.toml:19:26: no step before this one extracts `nobody`; extract it in an earlier step: `extract = { nobody = "$.path" }`
-    plan.toml:20:21: `status` takes a whole number from 100 to 599, not 99
-    plan.toml:20:25: this step answers with `status`, not with `grpc_status`
-    plan.toml:20:54: `$.[` is no JSON path: at position 2, in dot member name, must start with lowercase alpha or '_'; write one like `$.items[0].id`
-    plan.toml:21:27: `(` is no regular expression: error: unclosed group
-    plan.toml:21:38: a value comes from one of `json`, `header` and `regex`, or is a JSON path: `"$.token"`
-    plan.toml:22:11: `soon` is no duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
-    plan.toml:24:8: `50` is no duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
-        p95(lisst, phase = upp) < 50
-                                  ^
-    "#);
-}
-
-#[test]
-fn what_is_no_toml_is_told_with_its_line() {
-    assert_snapshot!(errors("version = 1\nname = \"x\n[targets\n", &[]), @r#"
-    plan.toml:2:10: not TOML: invalid basic string, expected `"`
-    plan.toml:3:9: not TOML: unclosed table, expected `]`
-    "#);
-    assert_snapshot!(errors("", &[]), @r"
-    plan.toml:1:1: a plan needs one scenario or more: `[[scenarios]]`
-    plan.toml:1:1: the plan needs `version`: `version = 1`
-    ");
-    let missing = load(Path::new("no.toml"), &with("", &[]), &env, &Overrides::default());
-    assert_snapshot!(missing.expect_err("it is missing"), @"no.toml: cannot be read: entity not found; check the path");
-}
-
-#[test]
-fn values_must_come_from_somewhere() {
-    let more = r#"headers = { a = "${token}", b = "${users.name}", c = "${env.TOKEN}", d = "${env.NONE}" }
-body = "${shop.url} ${user.id} ${random(3, 1)}"
-extract = { tokn = "$.token" }
-[[scenarios.steps]]
-name = "buy"
-post = "${shop.url}/buy/${token}"
-json = { a = ["${users.id}", "${tokn}"] }
-[data.users]
-generate = "user-{1..10}"
-"#;
-    assert_snapshot!(errors(&around(more), &[]), @r#"
-    plan.toml:12:17: no step before this one extracts `token`; extract it in an earlier step: `extract = { token = "$.path" }`
-    plan.toml:12:33: data `users` has no column `name`; it has `id`
-    plan.toml:12:74: the environment variable `NONE` is not set; set it
-    plan.toml:13:8: `random(3, 1)`: the first must not be above the second
-    plan.toml:17:8: no step before this one extracts `token`; did you mean `tokn`?
-    "#);
-}
-
-#[test]
-fn steps_of_a_mix_do_not_see_each_other() {
-    let more = r#"weight = 1
-extract = { token = "$.token" }
-[[scenarios.steps]]
-name = "buy"
-weight = 1
-get = "${shop.url}/${token}"
-[[scenarios.steps]]
-name = "list"
-get = "${shop.url}/"
-"#;
-    assert_snapshot!(errors(&around(more), &[]), @r#"
-    plan.toml:17:7: no step before this one extracts `token`; extract it in an earlier step: `extract = { token = "$.path" }`
-    plan.toml:18:1: there are two steps `list` here; rename one
-    plan.toml:18:1: this step has no `weight`, others of the scenario have; give all steps one (a mix) or none (a sequence)
-    "#);
-    let set_up =
-        "[[scenarios.setup]]\nname = \"login\"\nget = \"${shop.url}/\"\nextract = { token = \"$.t\" }\n";
-    let sound = more.replacen("extract = { token = \"$.token\" }\n", "", 1);
-    let sound = sound.split("[[scenarios.steps]]\nname = \"list\"").next().expect("there is a first part");
-    assert_eq!(good(&around(&format!("{sound}{set_up}"))).scenarios[0].setup.len(), 1);
-}
-
-#[test]
-fn grpc_calls_are_held_against_their_description() {
+fn grpc_calls_are_checked_with_their_description() {
     let plan = |call: &str, message: &str| {
         format!(
             "version = 1\n[targets.orders]\ngrpc = \"localhost:50051\"\nproto = [\"shop.proto\"]\n[[scenarios]]\nname = \"buy\"\nexecutor = \"constant-vus\"\nvus = 2\nduration = \"5s\"\n[[scenarios.steps]]\nname = \"place\"\ngrpc = \"{call}\"\nmessage = {message}\n"
@@ -294,8 +155,8 @@ fn grpc_calls_are_held_against_their_description() {
     };
     let check =
         |call: &str, message: &str, proto: &str| errors(&plan(call, message), &[("shop.proto", proto)]);
-    let sound = "{ userId = \"${uuid()}\", amount = \"${random(1, 9)}\" }";
-    assert_eq!(check("orders/shop.v1.Orders/Place", sound, PROTO), "nothing");
+    let valid = "{ userId = \"${uuid()}\", amount = \"${random(1, 9)}\" }";
+    assert_eq!(check("orders/shop.v1.Orders/Place", valid, PROTO), "nothing");
     assert_snapshot!(check("orders/shop.v1.Orders/Plce", "{}", PROTO), @"plan.toml:12:8: target `orders` has no method `shop.v1.Orders/Plce`; did you mean `shop.v1.Orders/Place`?");
     assert_eq!(
         check("orders/shop.v1.Orders/Watch", "{}\ncancel_after = 3\nexpect = { messages = 3 }", PROTO),
@@ -310,7 +171,7 @@ fn grpc_calls_are_held_against_their_description() {
     assert_snapshot!(check("orders/shop.v1.Orders/Place", "{}\nmessages = [{}]", PROTO), @"plan.toml:14:12: a call has a `message` or several `messages`, not both");
     assert_snapshot!(check("orders/shop.v1.Orders/Place", "{}\ndeadline = \"0s\"\ncompress = \"br\"", PROTO), @r#"
     plan.toml:14:12: a deadline is longer than 0
-    plan.toml:15:12: `br` is not known; what is sent is compressed by `"gzip"`
+    plan.toml:15:12: `br` is not known; the only compression of requests is `"gzip"`
     "#);
     assert_snapshot!(check("order/shop.v1.Orders/Place", "{}", PROTO), @"plan.toml:12:8: there is no target `order`; did you mean `orders`?");
     assert_snapshot!(check("orders/shop.v1.Orders/Place", "{ usrId = \"a\" }", PROTO), @"plan.toml:13:11: shop.v1.Order has no field `usrId`; did you mean `userId`?");
@@ -321,9 +182,9 @@ fn grpc_calls_are_held_against_their_description() {
 }
 
 #[test]
-fn data_must_be_there_and_enough() {
+fn missing_and_insufficient_data_is_an_error() {
     let plan =
-        |data: &str| around(&format!("headers = {{ user = \"${{users.id}}\" }}\n[data.users]\n{data}"));
+        |data: &str| valid_with(&format!("headers = {{ user = \"${{users.id}}\" }}\n[data.users]\n{data}"));
     assert_snapshot!(errors(&plan("file = \"u.csv\""), &[]), @"plan.toml:14:8: u.csv: cannot be read: entity not found; check the path");
     assert_snapshot!(errors(&plan("file = \"u.txt\""), &[("u.txt", "id\n1\n")]), @"plan.toml:14:8: u.txt: data files end in `.csv` or `.json`");
     assert_snapshot!(errors(&plan("file = \"u.csv\""), &[("u.csv", "id,name\n1,a\n2,b,c\n")]), @"plan.toml:14:8: u.csv:3: this row has 3 fields, the header line has 2; give every row a value for each column");
@@ -362,7 +223,7 @@ fn stages_must_fit_their_phases() {
 }
 
 #[test]
-fn every_key_of_a_step_arrives() {
+fn every_key_of_a_step_is_read() {
     let more = r#"think = "2s"
 timeout = "1500ms"
 headers = { X-User = "${users.id}" }
@@ -375,7 +236,7 @@ pick = "random"
 [targets.shop.wait_ready]
 url = "${shop.url}/ready"
 "#;
-    let workload = good(&around(more).replacen("get =", "method = \"PATCH\"\nurl =", 1));
+    let workload = good(&valid_with(more).replacen("get =", "method = \"PATCH\"\nurl =", 1));
     let step = workload.scenarios[0].flow.steps().next().expect("there is one").clone();
     let Request::Http { method, headers, body, .. } = &step.request else { panic!("it is HTTP") };
     assert_eq!(method, "PATCH");
@@ -393,106 +254,7 @@ url = "${shop.url}/ready"
 }
 
 #[test]
-fn a_target_that_is_moved_takes_its_base_path_along() {
-    let plan = r#"
-version = 1
-[targets.shop]
-url = "http://127.0.0.1:1/old"
-wait_ready = { url = "${shop.url}/ready" }
-[[scenarios]]
-name = "s"
-executor = "constant-vus"
-vus = 1
-duration = "1s"
-[[scenarios.steps]]
-name = "a"
-get = "${shop.url}/a?b=c"
-"#;
-    let moved = |to: &str| {
-        let targets = BTreeMap::from([("shop".to_owned(), to.to_owned())]);
-        let overrides = Overrides { targets, ..Overrides::default() };
-        let workload = load_with(plan, &[], &overrides).unwrap_or_else(|errors| panic!("{errors}")).workload;
-        let Request::Http { path, .. } = &workload.scenarios[0].flow.steps().next().unwrap().request else {
-            panic!("an HTTP step")
-        };
-        let probe = &workload.targets["shop"].wait_ready.as_ref().unwrap().probe;
-        (path.source().to_owned(), probe.clone())
-    };
-    let ready = |url: &str| ReadyProbe::Url(url.to_owned());
-    assert_eq!(moved("http://h:2/new/v2"), ("/new/v2/a?b=c".to_owned(), ready("http://h:2/new/v2/ready")));
-    assert_eq!(moved("http://h:2"), ("/a?b=c".to_owned(), ready("http://h:2/ready")));
-}
-
-#[test]
-fn what_asks_and_watches_a_grpc_target_follows_it() {
-    let moved = |ready: &str| {
-        let plan = format!(
-            "version = 1\n[targets.orders]\ngrpc = \"127.0.0.1:50051\"\nproto = [\"shop.proto\"]\n\
-             process = {{ port = 50051 }}\nwait_ready = {{ grpc_health = {ready} }}\n\
-             [[scenarios]]\nname = \"place\"\nexecutor = \"constant-arrival-rate\"\nrate = \"1/s\"\n\
-             duration = \"1s\"\n[[scenarios.steps]]\nname = \"place\"\ngrpc = \"orders/shop.v1.Orders/Place\"\n"
-        );
-        let overrides =
-            Overrides { targets: [("orders".into(), "[::1]:7".into())].into(), ..Overrides::default() };
-        let loaded = load_with(&plan, &[("shop.proto", PROTO)], &overrides);
-        let orders = loaded.unwrap_or_else(|errors| panic!("{errors}")).workload.targets["orders"].clone();
-        match orders.wait_ready.map(|ready| ready.probe) {
-            Some(ReadyProbe::GrpcHealth { authority, .. }) => (authority, orders.process),
-            other => panic!("{other:?}"),
-        }
-    };
-    let process = || Some(ProcessRef::Port(7));
-    assert_eq!(moved("true"), ("[::1]:7".to_owned(), process()));
-    assert_eq!(moved("\"127.0.0.1:50051\""), ("[::1]:7".to_owned(), process()));
-    assert_eq!(moved("\"other:9\""), ("other:9".to_owned(), process()));
-}
-
-#[test]
-fn overrides_change_what_they_say_and_nothing_else() {
-    let demo = |overrides: &Overrides| load(Path::new("examples/demo.toml"), &Repository, &env, overrides);
-    let overrides = Overrides {
-        targets: [("challenge", "http://[::1]:9/c"), ("events", "other:7")]
-            .map(|(a, b)| (a.into(), b.into()))
-            .into(),
-        time_scale: Some(0.1),
-        load: Some(0.5),
-        seed: Some(9),
-    };
-    let workload = demo(&overrides).unwrap_or_else(|errors| panic!("{errors}")).workload;
-    assert_eq!(workload.seed, 9);
-    let challenge = &workload.targets["challenge"];
-    assert_eq!(challenge.process, Some(ProcessRef::Port(9)));
-    let ready = challenge.wait_ready.as_ref().map(|ready| &ready.probe);
-    assert_eq!(ready, Some(&ReadyProbe::Url("http://[::1]:9/c/healthz".into())));
-    assert_eq!(
-        workload.targets["events"].grpc.as_ref().map(|g| (g.host.as_str(), g.port)),
-        Some(("other", 7))
-    );
-    assert_snapshot!(crate::offer::offer(&workload).render(), @r"
-    second  phase       arrive  play  finish  progress
-    0       ramp            75     -       -         -
-    1-2     initialize     150     -       -         -
-    3-9     gameplay         -   148       1       249
-    10      gameplay         -    74       1       125
-    all                    375  1110       8      1868
-    ");
-    assert_eq!(workload.scenarios[0].graceful_stop, 3 * S);
-    let wrong = Overrides {
-        targets: [("chalenge", "http://x"), ("events", "x")].map(|(a, b)| (a.into(), b.into())).into(),
-        time_scale: Some(f64::NAN),
-        load: Some(-1.0),
-        seed: None,
-    };
-    assert_snapshot!(demo(&wrong).expect_err("they are wrong"), @r"
-    command line: `x` is no host and port; write `127.0.0.1:8000`
-    command line: a load of -1 is not above 0, or too high
-    command line: a time scale of NaN is not above 0, or makes the run too long
-    command line: there is no target `chalenge`; did you mean `challenge`?
-    ");
-}
-
-#[test]
-fn a_workload_survives_its_archive_form() {
+fn a_workload_is_unchanged_by_serialization() {
     let plan = load(Path::new("examples/demo.toml"), &Repository, &env, &Overrides::default());
     let workload = plan.unwrap_or_else(|errors| panic!("{errors}")).workload;
     let text = serde_json::to_string(&workload).expect("a workload is JSON");
@@ -500,15 +262,15 @@ fn a_workload_survives_its_archive_form() {
 }
 
 #[test]
-fn secrets_of_the_environment_stay_out_of_the_workload() {
-    let plan = around("headers = { authorization = \"Bearer ${env.TOKEN}\" }\n");
+fn values_of_environment_variables_are_not_in_the_workload() {
+    let plan = valid_with("headers = { authorization = \"Bearer ${env.TOKEN}\" }\n");
     let plan = load_with(&plan, &[], &Overrides::default()).unwrap_or_else(|errors| panic!("{errors}"));
     assert_eq!(plan.env["TOKEN"], "s3cret-token");
     assert!(!serde_json::to_string(&plan.workload).expect("a workload is JSON").contains("s3cret"));
 }
 
 #[test]
-fn the_example_of_the_manual_is_a_good_plan() {
+fn the_example_of_the_manual_is_a_valid_plan() {
     let manual = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/plan.md"))
         .expect("the manual is there");
     let example =
@@ -518,9 +280,9 @@ fn the_example_of_the_manual_is_a_good_plan() {
     assert_eq!(plan.workload.scenarios.len(), 3);
 }
 
-/// Pieces of plans, sound and not, in any order.
+/// Fragments of plans, valid and invalid, in any order.
 fn fragment() -> impl Strategy<Value = String> {
-    let pieces = [
+    let fragments = [
         "[targets.a]\n",
         "url = \"http://h:1\"\n",
         "grpc = \"h:1\"\n",
@@ -554,8 +316,8 @@ fn fragment() -> impl Strategy<Value = String> {
         "max_vus = 0xffffffffffffffffff\n",
         "extract = { x = { regex = \"a{9}{9}{9}{9}\" } }\n",
     ];
-    proptest::collection::vec(proptest::sample::select(pieces.to_vec()), 0..25)
-        .prop_map(|pieces| pieces.concat())
+    proptest::collection::vec(proptest::sample::select(fragments.to_vec()), 0..25)
+        .prop_map(|fragments| fragments.concat())
 }
 
 proptest! {

@@ -1,4 +1,4 @@
-//! Checks what is right by itself against the rest of the plan: names, values, sums.
+//! Checks that need the whole plan: names, values, sums.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,46 +7,48 @@ use super::scenarios::ScenarioDraft;
 use super::section::{Issues, Span};
 use super::steps::StepDraft;
 use super::targets::Targets;
+use super::value_use::ValueUse;
+use crate::index::ScenarioIndex;
 use crate::model::{Pick, Workload};
 use crate::nearest::nearest;
 use crate::template::Value;
 
 /// What the values in templates may refer to.
-pub(super) struct Names<'a> {
+pub(super) struct ValueNames<'a> {
     pub(super) issues: &'a Issues<'a>,
     pub(super) data: &'a DataSets,
     pub(super) targets: &'a Targets,
     pub(super) env: &'a dyn Fn(&str) -> Option<String>,
 }
 
-impl Names<'_> {
-    /// Check every step of the plan; yields the environment variables used, with their values.
+impl ValueNames<'_> {
+    /// Check every step of the plan; returns the environment variables that it uses, with their values.
     pub(super) fn check(&self, setup: &[StepDraft], scenarios: &[ScenarioDraft]) -> BTreeMap<String, String> {
         let mut env = BTreeMap::new();
-        for (value, span) in &self.targets.uses {
+        for ValueUse { value, span } in &self.targets.uses {
             if let Value::Env(name) = value {
                 self.check_env(name, span, &mut env);
             }
         }
         let mut known = BTreeSet::new();
-        self.check_chain(setup, &mut known, &mut env);
+        self.check_sequence(setup, &mut known, &mut env);
         for scenario in scenarios {
             let mut known = known.clone();
-            self.check_chain(&scenario.setup, &mut known, &mut env);
+            self.check_sequence(&scenario.setup, &mut known, &mut env);
             if is_mix(scenario) {
-                // Steps of a mix are iterations of their own: none sees what another extracted.
+                // Each step of a mix is an iteration: it has no values that another step extracted.
                 for step in &scenario.steps {
                     self.check_step(step, &known, &mut env);
                 }
             } else {
-                self.check_chain(&scenario.steps, &mut known, &mut env);
+                self.check_sequence(&scenario.steps, &mut known, &mut env);
             }
         }
         env
     }
 
-    /// Check steps of which each sees what those before it extracted.
-    fn check_chain(
+    /// Check steps that can use the values extracted by the steps before them.
+    fn check_sequence(
         &self,
         steps: &[StepDraft],
         known: &mut BTreeSet<String>,
@@ -59,12 +61,12 @@ impl Names<'_> {
     }
 
     fn check_step(&self, step: &StepDraft, known: &BTreeSet<String>, env: &mut BTreeMap<String, String>) {
-        for (value, span) in &step.uses {
+        for ValueUse { value, span } in &step.uses {
             match value {
                 Value::Variable(name) if !known.contains(name) => {
                     self.issues.add(span, self.unknown_variable(name, known));
                 }
-                Value::Data { set, column } => self.check_data((set, column), span),
+                Value::Data { set, column } => self.check_data(set, column, span),
                 Value::Env(name) => self.check_env(name, span, env),
                 _ => {}
             }
@@ -91,8 +93,7 @@ impl Names<'_> {
         format!("no step before this one extracts `{name}`; {hint}")
     }
 
-    fn check_data(&self, value: (&str, &str), span: &Span) {
-        let (set, column) = value;
+    fn check_data(&self, set: &str, column: &str, span: &Span) {
         if let Some(table) = self.data.tables.get(set) {
             if table.column(column).is_some() {
                 return;
@@ -104,10 +105,10 @@ impl Names<'_> {
             };
             self.issues.add(span, format!("data `{set}` has no column `{column}`; {hint}"));
         } else if self.data.names.iter().any(|name| name == set) {
-            // What is wrong with it was said where it is read.
+            // Its error is reported where it is read.
         } else if self.targets.named.contains_key(set) {
             self.issues
-                .add(span, format!("`${{{set}.{column}}}` can only stand at the beginning of a step's url"));
+                .add(span, format!("`${{{set}.{column}}}` is allowed only at the beginning of a step's url"));
         } else {
             let known = self.data.names.iter().map(String::as_str);
             let hint = match nearest(set, known) {
@@ -119,12 +120,12 @@ impl Names<'_> {
     }
 }
 
-/// Whether the scenario's steps have weights.
+/// Whether the scenario's steps are a mix: they have weights.
 pub(super) fn is_mix(scenario: &ScenarioDraft) -> bool {
     scenario.steps.iter().any(|step| step.weight.is_some())
 }
 
-/// Check names that must differ, and weights.
+/// Check that names are distinct, and weights.
 pub(super) fn check_shape(issues: &Issues<'_>, setup: &[StepDraft], scenarios: &[ScenarioDraft]) {
     let mut names = BTreeSet::new();
     for scenario in scenarios {
@@ -142,15 +143,15 @@ pub(super) fn check_shape(issues: &Issues<'_>, setup: &[StepDraft], scenarios: &
                 issues.add(&step.span, text);
             }
         }
-        distinct(issues, scenario.setup.iter().chain(&scenario.steps));
+        check_distinct(issues, scenario.setup.iter().chain(&scenario.steps));
     }
     for step in setup.iter().filter(|step| step.weight.is_some()) {
         issues.add(&step.span, "a step of the set-up has no weight; all are made, in order");
     }
-    distinct(issues, setup.iter());
+    check_distinct(issues, setup.iter());
 }
 
-fn distinct<'a>(issues: &Issues<'_>, steps: impl Iterator<Item = &'a StepDraft>) {
+fn check_distinct<'a>(issues: &Issues<'_>, steps: impl Iterator<Item = &'a StepDraft>) {
     let mut names = BTreeSet::new();
     for step in steps {
         if let Some(name) = &step.name
@@ -161,12 +162,13 @@ fn distinct<'a>(issues: &Issues<'_>, steps: impl Iterator<Item = &'a StepDraft>)
     }
 }
 
-/// What is wrong with data whose rows are each used once.
+/// Names of data with too few unique rows, and what is wrong.
 pub(super) fn unique_rows(workload: &Workload) -> Vec<(String, String)> {
     let mut wrong = Vec::new();
     for (name, source) in workload.data.iter().filter(|(_, source)| source.pick == Pick::Unique) {
         let users = (0..).zip(&workload.scenarios).filter(|(_, s)| s.uses_data(name));
-        let planned: Vec<_> = users.map(|(place, s)| (s, workload.arrivals_planned(place))).collect();
+        let planned: Vec<_> =
+            users.map(|(index, s)| (s, workload.arrivals_planned(ScenarioIndex(index)))).collect();
         if let Some((endless, _)) = planned.iter().find(|(_, planned)| planned.is_none()) {
             let text = format!(
                 "data `{name}` is unique, but scenario `{}` makes as many iterations as it can; use `pick = \"sequential\"`, an arrival rate or a number of iterations",

@@ -1,5 +1,5 @@
-//! A workload as it may be stored. Values that are not known before the run stand in it by name, so what is
-//! left to hide are secrets that the plan itself spells out.
+//! The redacted workload for the archive. Values that are not known before the run are in it by name only; what must
+//! be hidden are secrets that the plan contains literally.
 
 use serde_json::Value as Json;
 
@@ -8,7 +8,7 @@ use crate::model::{ReadyProbe, Request, Step, Workload};
 use crate::template::{Part, Template, Value};
 
 impl Redactor {
-    /// `workload` without the secrets that its plan spells out: a password in a body, a header's token.
+    /// `workload` without secrets that its plan contains literally: a password in a body, a token in a header.
     pub fn stored(&self, workload: &Workload) -> Workload {
         let mut stored = workload.clone();
         for wait in stored.targets.values_mut().filter_map(|target| target.wait_ready.as_mut()) {
@@ -24,7 +24,7 @@ impl Redactor {
     fn hide_in_step(&self, step: &mut Step) {
         match &mut step.request {
             Request::Http { path, headers, body, options, .. } => {
-                if let Some(auth) = options.basic_auth.as_mut().filter(|auth| !is_all_by_name(auth)) {
+                if let Some(auth) = options.basic_auth.as_mut().filter(|auth| !is_password_by_name(auth)) {
                     *auth = Template::literal(REDACTED);
                 }
                 self.hide_in_headers(headers);
@@ -38,12 +38,12 @@ impl Redactor {
         }
         self.hide_in_headers(&mut step.expect.headers);
         step.expect.body_contains.iter_mut().for_each(|text| self.hide_in_text(text));
-        for (path, wanted) in &mut step.expect.json {
+        for (path, expected) in &mut step.expect.json {
             let last = path.rsplit(['.', '[', '\'', '"']).find(|part| !matches!(*part, "" | "]"));
             if last.is_some_and(|name| self.names.contains(name.to_ascii_lowercase().as_str())) {
-                *wanted = Json::from(REDACTED);
+                *expected = Json::from(REDACTED);
             }
-            self.hide_in_json(wanted);
+            self.hide_in_json(expected);
         }
     }
 
@@ -59,7 +59,7 @@ impl Redactor {
     fn hide_in_text(&self, text: &mut Template) {
         let shown = self.text(text.source());
         if shown != text.source() {
-            // What was hidden may have taken half of a value with it, or one text of a choice out of many.
+            // The replacement may have cut a value in half, or replaced one text of a choice.
             let is_choice = text.values().any(|value| matches!(value, Value::Choice(_)));
             let parsed = Template::parse(&shown).ok().filter(|_| !is_choice);
             *text = parsed.unwrap_or_else(|| Template::literal(REDACTED));
@@ -83,21 +83,21 @@ impl Redactor {
     }
 }
 
-/// Whether everything secret in a header stands there by its name: `Bearer ${env.TOKEN}`.
-/// Whether `USER:PASSWORD` has a password that is known by name only.
-fn is_all_by_name(auth: &Template) -> bool {
+/// Whether the password of `USER:PASSWORD` is a value, not literal text.
+fn is_password_by_name(auth: &Template) -> bool {
     let after = |text: &str| text.split_once(':').is_none_or(|(_, password)| password.is_empty());
     auth.as_literal().is_none()
         && auth.parts().iter().all(|part| !matches!(part, Part::Literal(text) if !after(text)))
         && matches!(auth.parts().last(), Some(Part::Value(_) | Part::JsonValue(_)))
 }
 
+/// Whether all of a header but its scheme is a value, not literal text: `Bearer ${env.TOKEN}`.
 fn is_by_name(value: &Template) -> bool {
     let is_scheme =
         |text: &str| text.trim_end().chars().all(|c| c.is_ascii_alphabetic()) && text.ends_with(' ');
     value.as_literal().is_none()
-        && value.parts().iter().enumerate().all(|(place, part)| match part {
-            Part::Literal(text) => place == 0 && is_scheme(text),
+        && value.parts().iter().enumerate().all(|(index, part)| match part {
+            Part::Literal(text) => index == 0 && is_scheme(text),
             Part::Value(_) | Part::JsonValue(_) => true,
         })
 }

@@ -21,7 +21,7 @@ fn redactor(secrets: &[&str], env: &[(&str, &str)]) -> Redactor {
 }
 
 #[test]
-fn headers_are_hidden_by_name_whatever_their_case() {
+fn secret_headers_are_hidden_in_any_case() {
     let redactor = redactor(&["X-Player-Key"], &[]);
     for name in ["Authorization", "COOKIE", "set-cookie", "proxy-authorization", "X-Api-Key", "x-player-key"]
     {
@@ -39,11 +39,11 @@ fn secret_fields_of_json_forms_and_queries_are_hidden() {
     check(r#"{"access_token":"cut off he"#, r#"{"access_token":"[redacted]""#);
     check("user=u&password=p&x=1", "user=u&password=[redacted]&x=1");
     check("/login?token=abc HTTP/1.1", "/login?token=[redacted] HTTP/1.1");
-    check("pinned=1 and opinion=2", "pinned=1 and opinion=2");
+    check("pinned=1 and spin=2", "pinned=1 and spin=2");
 }
 
 #[test]
-fn values_of_the_environment_are_hidden_everywhere() {
+fn values_of_environment_variables_are_hidden_everywhere() {
     let redactor =
         redactor(&[], &[("A", "s3cret"), ("B", "s3cret-longer"), ("C", "x"), ("D", "with\"quote")]);
     assert_eq!(redactor.text("a s3cret-longer b s3cret x"), "a [redacted] b [redacted] x");
@@ -55,7 +55,7 @@ proptest! {
     #[test]
     fn a_secret_value_never_shows(before in "\\PC{0,20}", after in "\\PC{0,20}", secret in "[a-zA-Z0-9+/=\"{}&?]{4,20}") {
         let redactor = redactor(&[], &[("S", &secret)]);
-        // A secret that is part of the mark itself cannot be told from it.
+        // A secret that is part of the replacement cannot be distinguished from it.
         prop_assume!(!REDACTED.contains(&secret));
         let text = [before.as_str(), &secret, &after].join(" ");
         let mark = [" ", &secret, " "].concat();
@@ -69,7 +69,7 @@ proptest! {
 }
 
 #[test]
-fn what_stands_in_a_secret_place_is_hidden_in_all_of_its_exchange() {
+fn values_of_secret_headers_and_fields_are_hidden_in_the_whole_exchange() {
     let headers = [("Authorization", "Bearer abc-123-def"), ("set-cookie", "sid=c00kie-9; Path=/somewhere")];
     let texts = [r#"{"token":"t0ken-5","same":"t0ken-5"}"#, "pin=493021&x=1", "password=short"];
     let redactor = redactor(&["pin"], &[])
@@ -81,16 +81,17 @@ fn what_stands_in_a_secret_place_is_hidden_in_all_of_its_exchange() {
     check("the pin was 493021, in short: /somewhere", "the pin was [redacted], in short: /somewhere");
 }
 
-struct One(&'static str);
+/// Every file has this content.
+struct EveryFile(&'static str);
 
-impl crate::Files for One {
+impl crate::Files for EveryFile {
     fn read(&self, _path: &std::path::Path) -> std::io::Result<Vec<u8>> {
         Ok(self.0.as_bytes().to_vec())
     }
 }
 
 #[test]
-fn what_a_plan_spells_out_is_not_stored() {
+fn literal_secrets_of_a_plan_are_not_stored() {
     let plan = r#"
 version = 1
 secrets = ["card"]
@@ -118,7 +119,7 @@ post = "${shop.url}/y"
 body = 'card=${choice("a", "plain-h")}'
 "#;
     let env = |name: &str| Some(format!("value-of-{name}"));
-    let loaded = crate::plan::load("p.toml".as_ref(), &One(plan), &env, &crate::Overrides::default());
+    let loaded = crate::plan::load("p.toml".as_ref(), &EveryFile(plan), &env, &crate::Overrides::default());
     let loaded = loaded.unwrap_or_else(|errors| panic!("{errors}"));
     let redactor = Redactor::new(&loaded.workload, &loaded.env);
     let stored = serde_json::to_value(redactor.stored(&loaded.workload)).unwrap();
@@ -127,7 +128,7 @@ body = 'card=${choice("a", "plain-h")}'
     for kept in ["Bearer ${env.TOKEN}", "text/html", "${vu}", "/ready?token=[redacted]", "&x=1", "$.size"] {
         assert!(text.contains(kept), "{kept} in {text}");
     }
-    // Whoever reads it finds a workload as valid as the one that was stored.
+    // The stored workload can be read again.
     let again: Workload = serde_json::from_value(stored).unwrap();
     assert_eq!(again, redactor.stored(&again));
 }

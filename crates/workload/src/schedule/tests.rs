@@ -23,7 +23,7 @@ fn a_constant_rate_is_exact_and_does_not_drift_in_a_day() {
     }
     assert_eq!(schedule.due(schedule.count()), None);
     assert_eq!(schedule.due(100), Some(Duration::from_nanos(333_333_334)));
-    // A rate that is no whole number a second is as exact.
+    // A rate that is no whole number a second is exact too.
     let slow = constant(100.0 / 60.0, DAY);
     assert_eq!(slow.count(), 100 * 24 * 60);
     assert_eq!(slow.due(100 * 60 * 23), Some(Duration::from_secs(23 * 3600)));
@@ -37,7 +37,7 @@ fn ramps_follow_the_parabola() {
     assert_eq!(up.due(0), Some(Duration::ZERO));
     assert_eq!(up.due(15), Some(Duration::from_secs(1)));
     assert_eq!(up.due(375), Some(Duration::from_secs(5)));
-    // Downwards it is the mirror image.
+    // Downwards is the mirror image.
     let down = ramp(300.0, &[(0.0, 10.0)]);
     assert_eq!(down.count(), 1_500);
     assert_eq!(down.due(1_500 - 15), Some(Duration::from_secs(9)));
@@ -45,7 +45,7 @@ fn ramps_follow_the_parabola() {
 }
 
 #[test]
-fn stretches_of_rate_0_are_passed_over() {
+fn no_arrival_is_due_where_the_rate_is_0() {
     let schedule =
         ramp(0.0, &[(0.0, 5.0), (10.0, 0.0), (10.0, 1.0), (0.0, 0.0), (0.0, 5.0), (10.0, 0.0), (10.0, 1.0)]);
     assert_eq!(schedule.count(), 20);
@@ -57,7 +57,7 @@ fn stretches_of_rate_0_are_passed_over() {
 }
 
 #[test]
-fn the_rate_is_that_of_the_plan() {
+fn the_rate_is_the_planned_one_at_every_instant() {
     let schedule = ramp(0.0, &[(300.0, 10.0), (100.0, 10.0)]);
     let at = |seconds: f64| schedule.rate_at(Duration::from_secs_f64(seconds));
     assert_eq!((at(0.0), at(5.0), at(10.0), at(15.0), at(20.0)), (0.0, 150.0, 300.0, 200.0, 0.0));
@@ -124,7 +124,7 @@ proptest! {
     }
 
     #[test]
-    fn segments_share_everything_once(count in 1..9u32, total in 0..1_000u64) {
+    fn segments_share_all_arrivals_once(count in 1..9u32, total in 0..1_000u64) {
         let segments: Vec<_> = (0..count).map(|index| Segment { index, count }).collect();
         let shares: u64 = segments.iter().map(|s| s.share(total)).sum();
         prop_assert_eq!(shares, total);

@@ -1,10 +1,8 @@
-//! Lists as others write them, and lists that nobody should.
-
 use proptest::prelude::*;
 
 use super::*;
 
-fn listed(text: &str) -> Vec<Listed> {
+fn listed(text: &str) -> Vec<ListedRequest> {
     parse(text.as_bytes(), "list").unwrap()
 }
 
@@ -15,9 +13,9 @@ fn refused(text: &str, expected: &str) {
 }
 
 #[test]
-fn requests_are_told_apart_by_blank_lines_or_their_first_lines() {
+fn requests_are_separated_by_blank_lines_or_by_their_first_lines() {
     let list = listed(
-        "# who is there\nGET http://h/a\nPOST http://h/b\nX-Id: 7\n# the rest\nAccept: */*\n@body.json\n\n\n\
+        "# a comment\nGET http://h/a\nPOST http://h/b\nX-Id: 7\n# the rest\nAccept: */*\n@body.json\n\n\n\
          \tDELETE   http://h/c?d=e \r\n",
     );
     let seen: Vec<_> = list.iter().map(|l| (l.line, l.method.as_str(), l.url.as_str())).collect();
@@ -29,7 +27,7 @@ fn requests_are_told_apart_by_blank_lines_or_their_first_lines() {
 }
 
 #[test]
-fn json_lines_have_bodies_of_their_own() {
+fn json_lines_are_parsed_with_headers_and_bodies() {
     let list = listed(
         "{\"method\": \"POST\", \"url\": \"http://h/\", \"body\": \"aGk=\", \"header\": {\"A\": [\"1\", \"2\"]}}\n\n\
          {\"method\": \"GET\", \"url\": \"http://h/x\"}\n",
@@ -40,7 +38,7 @@ fn json_lines_have_bodies_of_their_own() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_line() {
+fn errors_are_reported_with_their_line() {
     refused("", "list:1: no request");
     refused("GET http://h/\n\nhttp://h/\n", "list:3: `http://h/` is no method and URL");
     refused("GET http://h/\nnothing\n", "list:2: `nothing` is no header");
@@ -56,12 +54,12 @@ fn what_is_wrong_is_told_with_its_line() {
 
 proptest! {
     #[test]
-    fn nothing_makes_the_parser_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn no_bytes_make_the_parser_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         let _ = parse(&bytes, "list");
     }
 
     #[test]
-    fn nothing_that_looks_like_a_list_makes_it_panic(
+    fn no_text_like_a_list_makes_the_parser_panic(
         text in "((GET|POST|get) ?(http://h/[a-z]{0,3})?|[a-zA-Z]{0,3}:? ?[a-z]{0,3}|@[a-z]?|#|\\{\"url\":\"\"\\}|)(\r?\n(GET http://h/|x: y|@b|)){0,6}",
     ) {
         for listed in parse(text.as_bytes(), "list").unwrap_or_default() {

@@ -1,8 +1,8 @@
-//! Reads the text of a template.
+//! Parses templates.
 
 use super::{Part, TemplateError, Value};
 
-/// The pieces of `source`.
+/// The parts of `source`.
 pub(super) fn parse(source: &str) -> Result<Vec<Part>, TemplateError> {
     let mut parts = Vec::new();
     let mut literal = String::new();
@@ -10,7 +10,7 @@ pub(super) fn parse(source: &str) -> Result<Vec<Part>, TemplateError> {
     while let Some(found) = source[at..].find("${") {
         let open = at + found;
         if source[..open].ends_with('$') && open > at {
-            // `$${`: the escape. Its first `$` was about to become literal text; it stands for nothing.
+            // `$${` is an escape. Its first `$`, which precedes `open`, becomes the `$` of a literal `${`.
             literal.push_str(&source[at..open]);
             literal.push('{');
             at = open + 2;
@@ -31,7 +31,7 @@ pub(super) fn parse(source: &str) -> Result<Vec<Part>, TemplateError> {
     Ok(parts)
 }
 
-/// The piece whose `${` is at `open`, and the byte after its `}`.
+/// The part whose `${` is at `open`, and the index of the byte after its `}`.
 fn expression(source: &str, open: usize) -> Result<(Part, usize), TemplateError> {
     let start = open + 2;
     let length = closing(&source[start..])
@@ -45,7 +45,7 @@ fn expression(source: &str, open: usize) -> Result<(Part, usize), TemplateError>
     Ok((part(value), start + length + 1))
 }
 
-/// Where the `}` is that ends an expression; those inside quotes do not count.
+/// The index of the `}` that ends an expression; `}` inside quotes do not count.
 fn closing(text: &str) -> Option<usize> {
     let mut quoted = false;
     let mut escaped = false;
@@ -66,7 +66,7 @@ fn value(text: &str) -> Result<Value, String> {
     if let Some((name, rest)) = text.split_once('(') {
         let inner =
             rest.strip_suffix(')').ok_or_else(|| format!("`${{{text}}}`: a `(` without `)` at the end"))?;
-        return call(name.trim(), &arguments(inner)?);
+        return function(name.trim(), &arguments(inner)?);
     }
     match text {
         "iteration" => return Ok(Value::Iteration),
@@ -84,12 +84,12 @@ fn value(text: &str) -> Result<Value, String> {
     }
 }
 
-/// Whether `text` can name a variable, a data file, a target: letters, digits, `_`, `-`.
+/// Whether `text` can name a variable, a data file or a target: letters, digits, `_`, `-`.
 pub(crate) fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-')
 }
 
-/// One argument of a function: quoted text, or a bare word.
+/// An argument of a function: quoted text, or a bare word.
 enum Argument {
     Quoted(String),
     Bare(String),
@@ -130,7 +130,7 @@ fn arguments(text: &str) -> Result<Vec<Argument>, String> {
     Ok(found)
 }
 
-/// Text up to the closing quote, `\"` and `\\` resolved, and what follows it.
+/// The text up to the closing quote, with `\"` and `\\` resolved, and the rest after it.
 fn quoted_text(text: &str) -> Result<(Argument, &str), String> {
     let mut unquoted = String::new();
     let mut escaped = false;
@@ -145,10 +145,10 @@ fn quoted_text(text: &str) -> Result<(Argument, &str), String> {
             _ => unquoted.push(c),
         }
     }
-    Err("a `\"` without its partner".to_owned())
+    Err("a `\"` without a closing `\"`".to_owned())
 }
 
-fn call(name: &str, arguments: &[Argument]) -> Result<Value, String> {
+fn function(name: &str, arguments: &[Argument]) -> Result<Value, String> {
     match (name, arguments) {
         ("random", [low, high]) => {
             let (low, high) = (low.whole_number()?, high.whole_number()?);

@@ -8,7 +8,7 @@ fn parts(source: &str) -> Vec<Part> {
 }
 
 #[test]
-fn every_value_is_read() {
+fn every_kind_of_value_is_parsed() {
     let check = |source: &str, value: Value| assert_eq!(parts(source), [Part::Value(value)], "{source}");
     let text = str::to_owned;
     check("${users.first name}", Value::Data { set: text("users"), column: text("first name") });
@@ -26,7 +26,7 @@ fn every_value_is_read() {
 }
 
 #[test]
-fn literals_and_escapes_stand_for_themselves() {
+fn literals_and_escapes_are_parsed() {
     let literal = |text: &str| Part::Literal(text.to_owned());
     assert_eq!(parts(""), []);
     assert_eq!(parts("a $ {b} $"), [literal("a $ {b} $")]);
@@ -36,7 +36,7 @@ fn literals_and_escapes_stand_for_themselves() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn errors_are_reported_with_their_place() {
     let wrong = |source: &str| {
         let error = Template::parse(source).expect_err(source);
         format!("{}: {}", error.at, error.message)
@@ -76,7 +76,7 @@ fn what_is_wrong_is_said() {
 }
 
 #[test]
-fn values_inside_json_are_escaped_and_the_rest_is_json() {
+fn values_in_json_are_escaped() {
     let json =
         serde_json::json!({ "a\"b": ["${choice(\"x\", \"y\")} \"q\" $${", 1, null, true], "${vu}": 2.5 });
     let template = json_template(&json).expect("it is a template");
@@ -91,7 +91,7 @@ proptest! {
     }
 
     #[test]
-    fn a_literal_yields_its_text(text in "[$\\{}a\"é]{0,20}") {
+    fn a_literal_has_its_text(text in "[$\\{}a\"é]{0,20}") {
         let literal = Template::literal(&text);
         prop_assert_eq!(literal.as_literal(), Some(text.as_str()));
         prop_assert_eq!(Template::parse(literal.source()), Ok(literal));
@@ -106,7 +106,7 @@ proptest! {
     }
 
     #[test]
-    fn a_value_is_read_from_what_it_shows(low in any::<i64>(), text in "[a-z\"\\\\ },]{0,9}", start in any::<u64>()) {
+    fn a_value_is_parsed_from_its_displayed_form(low in any::<i64>(), text in "[a-z\"\\\\ },]{0,9}", start in any::<u64>()) {
         let values = [
             Value::Random { low, high: i64::MAX },
             Value::Choice(vec![text.clone(), text]),

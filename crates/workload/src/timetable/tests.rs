@@ -1,13 +1,17 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::{Executor, Stage};
+use crate::executor::{Executor, Stage};
 
 const SECOND: Duration = Duration::from_secs(1);
 
 fn poisson(executor: &Executor, seed: u64, segment: Segment) -> Timetable {
     let schedule = Schedule::new(executor).expect("it is open");
-    Timetable::along(schedule, (Arrivals::Poisson, seed, 0), segment)
+    Timetable::along(schedule, spacing(Arrivals::Poisson, seed, 0), segment)
+}
+
+fn spacing(arrivals: Arrivals, seed: u64, scenario: usize) -> ArrivalSpacing {
+    ArrivalSpacing { arrivals, seed, scenario: ScenarioIndex(scenario) }
 }
 
 fn constant(rate: f64, seconds: u32) -> Executor {
@@ -20,7 +24,7 @@ fn ramp(start_rate: f64, stages: &[(f64, f64)]) -> Executor {
 }
 
 /// Arrivals in each of `seconds` seconds.
-fn counts(executor: &Executor, (seed, seconds): (u64, usize)) -> Vec<f64> {
+fn counts(executor: &Executor, seed: u64, seconds: usize) -> Vec<f64> {
     let mut counts = vec![0.0; seconds];
     for (_, due) in poisson(executor, seed, Segment::WHOLE) {
         counts[due.as_secs() as usize] += 1.0;
@@ -28,8 +32,8 @@ fn counts(executor: &Executor, (seed, seconds): (u64, usize)) -> Vec<f64> {
     counts
 }
 
-/// Pearson's statistic of `counts` against what is expected, in standard deviations from its mean: with that many
-/// degrees of freedom k it is normal within a few percent, its mean is k and its variance 2k.
+/// Pearson's statistic of pairs of observed and expected counts, in standard deviations from its mean. With so many
+/// degrees of freedom k it is normal within a few percent; its mean is k and its variance 2k.
 fn deviation(counts: impl Iterator<Item = (f64, f64)>) -> f64 {
     let (mut freedom, mut sum) = (0.0, 0.0);
     for (seen, expected) in counts {
@@ -40,14 +44,14 @@ fn deviation(counts: impl Iterator<Item = (f64, f64)>) -> f64 {
 }
 
 #[test]
-fn counts_a_second_vary_as_much_as_their_mean() {
-    // 20 seeds, so that four standard deviations are out of reach of a sound construction; and what is not
-    // random enough (even arrivals: 0 variance), or too random, is hundreds of them away.
+fn the_variance_of_counts_a_second_equals_their_mean() {
+    // With 20 seeds a correct process stays within four standard deviations; even arrivals (variance 0), and
+    // arrivals with too much variance, are hundreds of them away.
     for seed in 0..20 {
-        let counts = counts(&constant(50.0, 2_000), (seed, 2_000));
+        let counts = counts(&constant(50.0, 2_000), seed, 2_000);
         let all = deviation(counts.iter().map(|seen| (*seen, 50.0)));
         assert!(all.abs() < 4.0, "seed {seed}: {all} standard deviations");
-        // Neighbouring seconds are independent: the correlation of 2,000 pairs is within 4/√2000 of none.
+        // Neighbouring seconds are independent: the correlation of 2,000 pairs is within 4/√2000 of 0.
         let pairs = counts.windows(2).map(|pair| (pair[0] - 50.0) * (pair[1] - 50.0));
         let correlation = pairs.sum::<f64>() / (50.0 * 1_999.0);
         assert!(correlation.abs() < 0.09, "seed {seed}: {correlation}");
@@ -72,16 +76,16 @@ fn gaps_are_exponential() {
 }
 
 #[test]
-fn a_ramp_is_followed_by_random_arrivals_too() {
+fn random_arrivals_follow_a_ramp() {
     let executor = ramp(0.0, &[(400.0, 100.0), (0.0, 0.0), (0.0, 50.0), (100.0, 50.0)]);
     let schedule = Schedule::new(&executor).expect("it is open");
     for seed in 0..20 {
-        let counts = counts(&executor, (seed, 200));
+        let counts = counts(&executor, seed, 200);
         let expected = |second: usize| {
             let (from, to) = (SECOND * second as u32, SECOND * (second as u32 + 1));
             (schedule.rate_at(from) + schedule.rate_at(to - Duration::from_nanos(1))) / 2.0
         };
-        assert!((100..150).all(|second| counts[second] == 0.0), "nothing comes at a rate of 0");
+        assert!((100..150).all(|second| counts[second] == 0.0), "at a rate of 0 there are no arrivals");
         let steep = (3..100).chain(160..200);
         let all = deviation(steep.map(|second| (counts[second], expected(second))));
         assert!(all.abs() < 4.0, "seed {seed}: {all} standard deviations");
@@ -98,16 +102,16 @@ fn a_day_of_random_arrivals_does_not_drift() {
 }
 
 #[test]
-fn too_many_to_count_are_expected() {
+fn of_too_many_arrivals_the_expected_number_is_planned() {
     let table = poisson(&constant(1e6, 1_000), 1, Segment::WHOLE);
-    assert_eq!(table.planned(), Planned { count: 1_000_000_000, is_exact: false });
+    assert_eq!(table.planned(), PlannedArrivals { count: 1_000_000_000, is_exact: false });
 }
 
 #[test]
-fn scenarios_and_seeds_have_arrivals_of_their_own() {
-    let first = |seed, place| {
+fn arrivals_differ_between_scenarios_and_between_seeds() {
+    let first = |seed, scenario| {
         let schedule = Schedule::new(&constant(10.0, 10)).expect("it is open");
-        Timetable::along(schedule, (Arrivals::Poisson, seed, place), Segment::WHOLE).next()
+        Timetable::along(schedule, spacing(Arrivals::Poisson, seed, scenario), Segment::WHOLE).next()
     };
     assert_eq!(first(1, 0), first(1, 0));
     assert_ne!(first(1, 0), first(2, 0));
@@ -116,7 +120,7 @@ fn scenarios_and_seeds_have_arrivals_of_their_own() {
 
 proptest! {
     #[test]
-    fn loops_share_all_arrivals(
+    fn segments_share_all_arrivals(
         (rates, seconds) in ((0.0..500.0f64, 1.0..500.0f64), 0.1..4.0f64),
         (seed, count) in (any::<u64>(), 1..6u32),
         is_even in any::<bool>(),
@@ -125,7 +129,7 @@ proptest! {
         let arrivals = if is_even { Arrivals::Even } else { Arrivals::Poisson };
         let table = |segment| {
             let schedule = Schedule::new(&executor).expect("it is open");
-            Timetable::along(schedule, (arrivals, seed, 0), segment)
+            Timetable::along(schedule, spacing(arrivals, seed, 0), segment)
         };
         let whole: Vec<_> = table(Segment::WHOLE).collect();
         prop_assert_eq!(whole.len() as u64, table(Segment::WHOLE).planned().count);

@@ -13,12 +13,12 @@ fn file(name: &str, source: &str) -> Vec<u8> {
     protox::file::File::from_source(name, source).unwrap().file_descriptor_proto().encode_to_vec()
 }
 
-/// A server that shows one file at a time, and none of Google's.
-fn served(question: &Question) -> Answer {
-    let files = |name, source| Answer::Files(FilesAnswer { files: vec![file(name, source)] });
-    match question {
-        Question::Symbol(name) if name == "bed.Bed" => {
-            // As a server has it: types resolved.
+/// The responses of a server that sends one file at a time, and none of Google's.
+fn served(query: &ReflectionQuery) -> ReflectionResult {
+    let files = |name, source| ReflectionResult::Files(FileList { files: vec![file(name, source)] });
+    match query {
+        ReflectionQuery::Symbol(name) if name == "bed.Bed" => {
+            // Like a server's: with resolved types.
             let mut bed = FileDescriptorProto::decode(&file("bed.proto", BED)[..]).unwrap();
             let method = &mut bed.service[0].method[0];
             (method.input_type, method.output_type) =
@@ -26,69 +26,72 @@ fn served(question: &Question) -> Answer {
             let field = &mut bed.message_type[0].field[0];
             field.type_name = Some(".google.protobuf.Timestamp".into());
             field.r#type = Some(prost_types::field_descriptor_proto::Type::Message.into());
-            Answer::Files(FilesAnswer { files: vec![bed.encode_to_vec()] })
+            ReflectionResult::Files(FileList { files: vec![bed.encode_to_vec()] })
         }
-        Question::File(name) if name == "base.proto" => files("base.proto", BASE),
-        Question::Services(_) => {
-            Answer::Services(ServicesAnswer { services: vec![ServiceAnswer { name: "bed.Bed".into() }] })
+        ReflectionQuery::File(name) if name == "base.proto" => files("base.proto", BASE),
+        ReflectionQuery::Services(_) => {
+            ReflectionResult::Services(ServiceList { services: vec![ServiceName { name: "bed.Bed".into() }] })
         }
-        _ => Answer::Refused(Refusal { code: 5, message: "no such thing".into() }),
+        _ => ReflectionResult::Error(ErrorResponse { code: 5, message: "no such thing".into() }),
     }
 }
 
-fn ask(service: &str) -> Result<Vec<u8>, SchemaError> {
-    let mut inquiry = Inquiry::new([service.to_owned()]);
+fn describe(service: &str) -> Result<Vec<u8>, SchemaError> {
+    let mut session = ReflectionSession::new([service.to_owned()]);
     for round in 0.. {
-        let questions = inquiry.questions();
-        if questions.is_empty() {
+        let requests = session.requests();
+        if requests.is_empty() {
             break;
         }
-        assert!(round < 5, "it goes on asking");
-        for question in questions {
-            let asked = Request::decode(&question[..]).unwrap();
-            let answer = asked.question.as_ref().map(served);
-            inquiry.answer(&Response { answer }.encode_to_vec())?;
+        assert!(round < 5, "it does not stop sending requests");
+        for request in requests {
+            let request = Request::decode(&request[..]).unwrap();
+            let result = request.query.as_ref().map(served);
+            session.receive(&Response { result }.encode_to_vec())?;
         }
     }
-    inquiry.finish()
+    session.finish()
 }
 
 #[test]
-fn what_is_missing_is_asked_for_until_the_description_is_whole() {
+fn missing_imports_are_requested_until_the_description_is_complete() {
     let mut schemas = Schemas::default();
-    schemas.add_set("x", &ask("bed.Bed").unwrap()).unwrap();
+    schemas.add_set("x", &describe("bed.Bed").unwrap()).unwrap();
     assert!(schemas.describes("x"));
     let method = schemas.method("x", "bed.Bed/Good").unwrap();
     assert_eq!(method.request_to_json(b"\x0a\x02hi").unwrap(), serde_json::json!({ "text": "hi" }));
 }
 
 #[test]
-fn an_unknown_service_is_named_with_the_nearest() {
+fn an_unknown_service_is_reported_with_the_most_similar_one() {
     assert_eq!(
-        ask("bed.Bad").unwrap_err().to_string(),
+        describe("bed.Bad").unwrap_err().to_string(),
         "its reflection does not know `bed.Bad`; did you mean `bed.Bed`?"
     );
 }
 
 #[test]
-fn a_server_that_ends_the_call_over_a_question_is_asked_the_rest_again() {
-    let mut inquiry = Inquiry::new(["bed.Bad".to_owned(), "bed.Bed".to_owned()]);
-    assert_eq!(inquiry.questions().len(), 3);
-    inquiry
-        .answer(&Response { answer: Some(served(&Question::Services(String::new()))) }.encode_to_vec())
+fn requests_after_one_that_ended_the_call_are_sent_again() {
+    let mut session = ReflectionSession::new(["bed.Bad".to_owned(), "bed.Bed".to_owned()]);
+    assert_eq!(session.requests().len(), 3);
+    session
+        .receive(
+            &Response { result: Some(served(&ReflectionQuery::Services(String::new()))) }.encode_to_vec(),
+        )
         .unwrap();
-    inquiry.broke_off("NOT_FOUND");
-    assert_eq!((inquiry.unanswered(), inquiry.questions().len()), (1, 1));
-    assert!(inquiry.finish().unwrap_err().to_string().contains("did you mean `bed.Bed`?"));
+    session.call_ended("NOT_FOUND");
+    assert_eq!((session.unanswered(), session.requests().len()), (1, 1));
+    assert!(session.finish().unwrap_err().to_string().contains("did you mean `bed.Bed`?"));
 }
 
 #[test]
-fn answers_that_are_none_are_refused() {
-    let mut inquiry = Inquiry::new(["bed.Bed".to_owned()]);
-    assert!(inquiry.answer(b"\xff\xff").is_err());
-    assert!(inquiry.answer(b"").is_err());
-    let garbage = Response { answer: Some(Answer::Files(FilesAnswer { files: vec![b"\x0a\xff".to_vec()] })) };
-    assert!(inquiry.answer(&garbage.encode_to_vec()).is_err());
+fn malformed_responses_are_refused() {
+    let mut session = ReflectionSession::new(["bed.Bed".to_owned()]);
+    assert!(session.receive(b"\xff\xff").is_err());
+    assert!(session.receive(b"").is_err());
+    let garbage =
+        Response { result: Some(ReflectionResult::Files(FileList { files: vec![b"\x0a\xff".to_vec()] })) };
+    assert!(session.receive(&garbage.encode_to_vec()).is_err());
     assert!(Schemas::default().add_set("x", b"\x0a\x02hi").is_err());
     assert!(Schemas::default().add_set("x", b"").is_err());
     let mut edition = FileDescriptorProto::decode(&file("base.proto", BASE)[..]).unwrap();
@@ -99,11 +102,11 @@ fn answers_that_are_none_are_refused() {
 }
 
 #[test]
-fn a_server_that_names_ever_more_files_is_not_believed() {
+fn a_description_with_too_many_files_is_refused() {
     let imports: Vec<_> = (0..=MAX_FILES).map(|n| format!("{n}.proto")).collect();
-    let greedy = FileDescriptorProto { dependency: imports, ..FileDescriptorProto::default() };
-    let files = Answer::Files(FilesAnswer { files: vec![greedy.encode_to_vec()] });
-    let mut inquiry = Inquiry::new(["bed.Bed".to_owned()]);
-    let error = inquiry.answer(&Response { answer: Some(files) }.encode_to_vec()).unwrap_err();
+    let importing = FileDescriptorProto { dependency: imports, ..FileDescriptorProto::default() };
+    let files = ReflectionResult::Files(FileList { files: vec![importing.encode_to_vec()] });
+    let mut session = ReflectionSession::new(["bed.Bed".to_owned()]);
+    let error = session.receive(&Response { result: Some(files) }.encode_to_vec()).unwrap_err();
     assert!(error.to_string().contains("more than"), "{error}");
 }

@@ -1,15 +1,15 @@
-//! How targets are connected to, as plans say it.
+//! The keys of targets for connections.
 
 use super::*;
 use crate::connection::{Connecting, Dns, HttpVersion, IpVersion, Reuse, TlsSettings};
 
 fn target(keys: &str) -> String {
-    around("")
+    valid_with("")
         .replace("url = \"http://127.0.0.1:8000/shop\"", &format!("url = \"https://shop.test/a\"\n{keys}"))
 }
 
 #[test]
-fn every_key_arrives() {
+fn every_key_is_read() {
     let plan = target(
         r#"http = "2"
 connections = 7
@@ -43,7 +43,7 @@ tls = { ca = "ca.pem", cert = "us.pem", key = "us.key", insecure = true }"#,
 }
 
 #[test]
-fn what_cannot_be_meant_is_said() {
+fn invalid_and_contradictory_keys_are_reported() {
     assert_snapshot!(errors(&target("http = \"3\"\nreuse = \"often\"\nconnect_to = \"x\"\nlocal_address = \"me\""), &[]), @r#"
     plan.toml:4:8: `http` is one of `"auto"`, `"1.1"`, `"2"`
     plan.toml:5:9: `reuse` is one of `"always"`, `"never"`, `"iteration"`
@@ -52,24 +52,24 @@ fn what_cannot_be_meant_is_said() {
     "#);
     assert_snapshot!(errors(&target("unix = \"/s\"\nconnect_to = \"h:1\"\ntls = { cert = \"c\" }"), &[]), @r#"
     plan.toml:4:1: `unix` does not go with `connect_to`; leave one out
-    plan.toml:6:1: `cert` and `key` go together: our certificate and its private key
+    plan.toml:6:1: `cert` and `key` go together: the client's certificate and its private key
     plan.toml:6:7: c cannot be read: entity not found; check the path
     "#);
-    assert_snapshot!(errors(&target("proxy = \"socks5://h:1\""), &[]), @"plan.toml:4:9: proxies are spoken to in cleartext HTTP, not in `socks5`; write `http://`");
+    assert_snapshot!(errors(&target("proxy = \"socks5://h:1\""), &[]), @"plan.toml:4:9: proxies are used over cleartext HTTP, not over `socks5`; write `http://`");
     assert_snapshot!(errors(&target("proxy = \"http://ann:secret@h:1\"\nconnect_to = \"h:1\""), &[]), @r"
     plan.toml:4:1: `proxy` does not go with `connect_to`; leave one out
-    plan.toml:4:9: a plan holds no passwords; give the proxy without, or take one that needs none
+    plan.toml:4:9: a plan holds no passwords; use a proxy without credentials
     ");
     let grpc = "version = 1\n[targets.a]\ngrpc = \"https://h:1\"\nproto = [\"shop.proto\"]\nhttp = \"2\"\n";
     assert_snapshot!(errors(grpc, &[("shop.proto", PROTO)]), @r#"
     plan.toml:1:1: a plan needs one scenario or more: `[[scenarios]]`
-    plan.toml:5:1: `http` goes with `url`; gRPC always speaks HTTP/2
+    plan.toml:5:1: `http` goes with `url`; gRPC always uses HTTP/2
     "#);
 }
 
 #[test]
-fn a_step_may_name_its_own_place_under_tls() {
-    let workload = good(&around("").replace("${shop.url}/items", "https://[::1]/items"));
+fn a_step_may_have_a_url_under_tls() {
+    let workload = good(&valid_with("").replace("${shop.url}/items", "https://[::1]/items"));
     let http = workload.targets["https://[::1]"].http.as_ref().unwrap();
     assert_eq!((http.scheme, http.host.as_str(), http.port), (Scheme::Https, "::1", 443));
 }

@@ -1,21 +1,21 @@
-//! Executors: what their keys mean, and what is said of wrong ones.
+//! The keys of executors, and errors in them.
 
 use super::*;
-use crate::model::{Arrivals, Executor, VuStage};
+use crate::executor::{Arrivals, Executor, VuStage};
 
-/// A plan of one scenario with these lines, and a step that takes `row` of `data`.
-fn one(lines: &str) -> String {
+/// A plan with one scenario, which has these lines and one step.
+fn plan_of(lines: &str) -> String {
     format!(
         "version = 1\n[[scenarios]]\nname = \"x\"\n{lines}\n[[scenarios.steps]]\nname = \"s\"\nget = \"http://h:1/a\"\n"
     )
 }
 
 fn executor(lines: &str) -> Executor {
-    good(&one(lines)).scenarios.remove(0).executor
+    good(&plan_of(lines)).scenarios.remove(0).executor
 }
 
 #[test]
-fn closed_models_arrive_with_their_defaults() {
+fn closed_models_are_read_with_their_defaults() {
     let ramp =
         "executor = \"ramping-vus\"\nstages = [{ to = 50, over = \"10s\" }, { to = 0, over = \"5s\" }]\n";
     let stages = vec![VuStage { to: 50, over: 10 * S }, VuStage { to: 0, over: 5 * S }];
@@ -34,7 +34,7 @@ fn closed_models_arrive_with_their_defaults() {
         executor("executor = \"shared-iterations\"\nvus = 3\niterations = 20\nmax_duration = \"9s\""),
         Executor::SharedIterations { vus: 3, iterations: 20, max_duration: 9 * S }
     );
-    let workload = good(&one(ramp));
+    let workload = good(&plan_of(ramp));
     let scenario = &workload.scenarios[0];
     assert_eq!(
         (scenario.max_vus, scenario.executor.duration(), scenario.graceful_stop),
@@ -44,8 +44,8 @@ fn closed_models_arrive_with_their_defaults() {
 }
 
 #[test]
-fn phases_limit_the_time_of_iterations() {
-    let plan = one("executor = \"shared-iterations\"\nvus = 1\niterations = 2\nphases = [\"b\"]");
+fn phases_limit_the_duration_of_iterations() {
+    let plan = plan_of("executor = \"shared-iterations\"\nvus = 1\niterations = 2\nphases = [\"b\"]");
     let phases = "[[phases]]\nname = \"a\"\nduration = \"3s\"\n[[phases]]\nname = \"b\"\nduration = \"4s\"\n";
     let scenario = good(&format!("{plan}{phases}")).scenarios.remove(0);
     assert_eq!((scenario.start, scenario.executor.duration()), (3 * S, 4 * S));
@@ -54,29 +54,29 @@ fn phases_limit_the_time_of_iterations() {
 }
 
 #[test]
-fn wrong_keys_and_numbers_are_told() {
-    let told = |lines: &str| errors(&one(lines), &[]);
-    assert_snapshot!(told("executor = \"ramping-vu\"\nstages = []"), @"plan.toml:4:12: there is no executor `ramping-vu`; did you mean `ramping-vus`?");
-    assert_snapshot!(told("executor = \"ramping-vus\"\nvus = 3\nstages = [{ to = 1, over = \"1s\" }]"), @"plan.toml:5:1: `vus` does not go with this executor; it takes `start_vus`, `stages` and `graceful_ramp_down`");
-    assert_snapshot!(told("executor = \"ramping-vus\"\nstages = [{ to = \"5/s\", over = \"1s\" }]"), @"plan.toml:5:18: `to` takes a whole number from 0 to 1000000, not string");
-    assert_snapshot!(told("executor = \"ramping-vus\"\nstart_vus = 0\nstages = [{ to = 0, over = \"1s\" }]"), @"plan.toml:6:10: no stage has a virtual user, so nothing would be offered");
-    assert_snapshot!(told("executor = \"ramping-vus\""), @"plan.toml:2:1: a scenario needs `stages`: `stages = [{ to = 50, over = \"10s\" }]`");
-    assert_snapshot!(told("executor = \"shared-iterations\"\nvus = 5\niterations = 4"), @"plan.toml:6:14: 5 virtual users cannot share 4 iterations: each makes one or more; lower `vus`");
-    assert_snapshot!(told("executor = \"per-vu-iterations\"\nvus = 0\niterations = 0"), @r"
+fn wrong_keys_and_numbers_are_reported() {
+    let reported = |lines: &str| errors(&plan_of(lines), &[]);
+    assert_snapshot!(reported("executor = \"ramping-vu\"\nstages = []"), @"plan.toml:4:12: there is no executor `ramping-vu`; did you mean `ramping-vus`?");
+    assert_snapshot!(reported("executor = \"ramping-vus\"\nvus = 3\nstages = [{ to = 1, over = \"1s\" }]"), @"plan.toml:5:1: `vus` does not go with this executor; it takes `start_vus`, `stages` and `graceful_ramp_down`");
+    assert_snapshot!(reported("executor = \"ramping-vus\"\nstages = [{ to = \"5/s\", over = \"1s\" }]"), @"plan.toml:5:18: `to` takes a whole number from 0 to 1000000, not string");
+    assert_snapshot!(reported("executor = \"ramping-vus\"\nstart_vus = 0\nstages = [{ to = 0, over = \"1s\" }]"), @"plan.toml:6:10: no stage has a virtual user, so nothing would be offered");
+    assert_snapshot!(reported("executor = \"ramping-vus\""), @"plan.toml:2:1: a scenario needs `stages`: `stages = [{ to = 50, over = \"10s\" }]`");
+    assert_snapshot!(reported("executor = \"shared-iterations\"\nvus = 5\niterations = 4"), @"plan.toml:6:14: 5 virtual users cannot share 4 iterations: each makes one or more; lower `vus`");
+    assert_snapshot!(reported("executor = \"per-vu-iterations\"\nvus = 0\niterations = 0"), @r"
     plan.toml:5:7: `vus` takes a whole number from 1 to 1000000, not 0
     plan.toml:6:14: `iterations` takes a whole number from 1 to 1000000000000, not 0
     ");
-    assert_snapshot!(told("executor = \"per-vu-iterations\"\nvus = 1\nduration = \"1s\""), @r"
+    assert_snapshot!(reported("executor = \"per-vu-iterations\"\nvus = 1\nduration = \"1s\""), @r"
     plan.toml:2:1: a scenario needs `iterations`: `iterations = 100`
     plan.toml:6:1: `duration` does not go with this executor; it takes `vus`, `iterations` and `max_duration`
     ");
-    assert_snapshot!(told("executor = \"constant-vus\"\nvus = 1\nduration = \"1s\"\nmax_vus = 5"), @"plan.toml:7:1: `max_vus` goes with arrival rates only; this executor has its own virtual users");
+    assert_snapshot!(reported("executor = \"constant-vus\"\nvus = 1\nduration = \"1s\"\nmax_vus = 5"), @"plan.toml:7:1: `max_vus` goes with arrival rates only; this executor has its own virtual users");
 }
 
 #[test]
-fn a_number_of_iterations_can_use_unique_rows() {
+fn unique_rows_must_suffice_for_the_iterations() {
     let plan = |rows: u32| {
-        one("executor = \"per-vu-iterations\"\nvus = 3\niterations = 4").replace("/a", "/${rows.id}")
+        plan_of("executor = \"per-vu-iterations\"\nvus = 3\niterations = 4").replace("/a", "/${rows.id}")
             + &format!("[data.rows]\ngenerate = \"r{{1..{rows}}}\"\npick = \"unique\"\n")
     };
     assert_eq!(errors(&plan(12), &[]), "nothing");
@@ -86,7 +86,7 @@ fn a_number_of_iterations_can_use_unique_rows() {
 #[test]
 fn time_and_load_are_scaled() {
     let scaled = |lines: &str, overrides: Overrides| {
-        let loaded = load_with(&one(lines), &[], &overrides).unwrap_or_else(|errors| panic!("{errors}"));
+        let loaded = load_with(&plan_of(lines), &[], &overrides).unwrap_or_else(|errors| panic!("{errors}"));
         let scenario = loaded.workload.scenarios.into_iter().next().expect("there is one");
         (scenario.executor, scenario.max_vus)
     };
@@ -107,7 +107,7 @@ fn time_and_load_are_scaled() {
 }
 
 #[test]
-fn the_example_of_every_shape_is_a_good_plan() {
+fn the_example_of_every_shape_is_a_valid_plan() {
     let plan = load(Path::new("examples/load-shapes.toml"), &Repository, &env, &Overrides::default());
     let plan = plan.unwrap_or_else(|errors| panic!("{errors}"));
     let table = crate::offer::offer(&plan.workload).render();
@@ -116,17 +116,17 @@ fn the_example_of_every_shape_is_a_good_plan() {
 }
 
 #[test]
-fn arrivals_at_random_and_prepared_virtual_users_are_read() {
+fn random_arrivals_and_preallocated_vus_are_read() {
     let open = "executor = \"constant-arrival-rate\"\nrate = \"5/s\"\nduration = \"1s\"\n";
-    let told = |lines: &str| errors(&one(&format!("{open}{lines}")), &[]);
+    let reported = |lines: &str| errors(&plan_of(&format!("{open}{lines}")), &[]);
     let scenario =
-        good(&one(&format!("{open}arrivals = \"poisson\"\npreallocated_vus = 700"))).scenarios.remove(0);
+        good(&plan_of(&format!("{open}arrivals = \"poisson\"\npreallocated_vus = 700"))).scenarios.remove(0);
     assert_eq!(
         (scenario.arrivals, scenario.preallocated_vus, scenario.max_vus),
         (Arrivals::Poisson, 700, 700)
     );
-    assert_snapshot!(told("arrivals = \"random\""), @"plan.toml:7:12: arrivals are `even` or `poisson`, not `random`");
-    assert_snapshot!(told("preallocated_vus = 9\nmax_vus = 8"), @"plan.toml:7:20: 9 virtual users are more than `max_vus` allows, which is 8");
+    assert_snapshot!(reported("arrivals = \"random\""), @"plan.toml:7:12: arrivals are `even` or `poisson`, not `random`");
+    assert_snapshot!(reported("preallocated_vus = 9\nmax_vus = 8"), @"plan.toml:7:20: 9 virtual users are more than `max_vus` allows, which is 8");
     let closed = "executor = \"per-vu-iterations\"\nvus = 2\niterations = 1\narrivals = \"poisson\"";
-    assert_snapshot!(errors(&one(closed), &[]), @"plan.toml:7:1: `arrivals` goes with arrival rates only; this executor has its own virtual users");
+    assert_snapshot!(errors(&plan_of(closed), &[]), @"plan.toml:7:1: `arrivals` goes with arrival rates only; this executor has its own virtual users");
 }

@@ -1,4 +1,4 @@
-//! How HTTP steps are sent and followed.
+//! Options of HTTP steps.
 
 use super::*;
 use crate::http::HttpOptions;
@@ -6,7 +6,7 @@ use crate::redact::Redactor;
 use crate::template::Template;
 
 #[test]
-fn http_steps_say_how_they_are_sent_and_followed() {
+fn options_of_http_steps_are_read_with_the_targets_defaults() {
     let plan = |more: &str| {
         format!(
             "version = 1\n[targets.shop]\nurl = \"http://us%40er:pa%3Ass@127.0.0.1:8000/x\"\nredirects = 5\n\
@@ -34,6 +34,6 @@ fn http_steps_say_how_they_are_sent_and_followed() {
     let wrong = "auth = \"digest:bob\"\ncompress = \"br\"";
     assert_snapshot!(errors(&plan(wrong), &[]), @r#"
     plan.toml:18:8: authorization is written `"basic:USER:PASSWORD"`; other kinds are a header of their own
-    plan.toml:19:12: `br` is not known; what is sent is compressed by `"gzip"`
+    plan.toml:19:12: `br` is not known; the only compression of requests is `"gzip"`
     "#);
 }

@@ -1,8 +1,9 @@
-//! What is watched of a target, and when it is profiled.
+//! Observers of targets, and profiles.
+
+use evidence::ProfileKind;
 
 use super::*;
 use crate::observation::{CgroupRef, Mark};
-use evidence::ProfileKind;
 
 const OBSERVE: &str = r#"
 [targets.shop.observe]
@@ -14,15 +15,15 @@ pprof = "http://127.0.0.1:8080/debug/pprof/"
 "#;
 
 #[test]
-fn everything_that_can_be_watched_is_read() {
-    let plan =
-        load_with(&around(OBSERVE), &[], &Overrides::default()).unwrap_or_else(|errors| panic!("{errors}"));
+fn every_observer_is_read() {
+    let plan = load_with(&valid_with(OBSERVE), &[], &Overrides::default())
+        .unwrap_or_else(|errors| panic!("{errors}"));
     let observe = &plan.workload.targets["shop"].observe;
     assert_eq!(observe.cgroup, Some(CgroupRef::Container("shop-1".to_owned())));
     let prometheus = observe.prometheus.as_ref().unwrap();
     assert_eq!((prometheus.keep.len(), prometheus.every), (2, Duration::from_secs(5)));
     let postgres = observe.postgres.as_ref().unwrap();
-    // The secret is kept by name.
+    // The secret is stored by name.
     assert_eq!(postgres.url, "postgresql://shop:${env.TOKEN}@127.0.0.1/shop");
     assert_eq!((&postgres.tables, postgres.every), (&vec!["orders".to_owned()], Duration::from_secs(1)));
     assert_eq!(observe.redis.as_ref().unwrap().url, "redis://127.0.0.1:6379");
@@ -33,19 +34,19 @@ fn everything_that_can_be_watched_is_read() {
 }
 
 #[test]
-fn a_target_may_only_be_watched() {
-    let plan = around("[targets.db.observe]\npostgres = \"postgresql://me@127.0.0.1/shop\"\n");
+fn a_target_may_have_observers_only() {
+    let plan = valid_with("[targets.db.observe]\npostgres = \"postgresql://me@127.0.0.1/shop\"\n");
     assert_eq!(errors(&plan, &[]), "nothing");
 }
 
 #[test]
-fn what_cannot_be_watched_is_told() {
-    let wrong = |line: &str| errors(&around(&format!("[targets.shop.observe]\n{line}\n")), &[]);
+fn errors_of_observers_are_reported() {
+    let wrong = |line: &str| errors(&valid_with(&format!("[targets.shop.observe]\n{line}\n")), &[]);
     assert_snapshot!(wrong("redis = \"127.0.0.1:6379\""), @"plan.toml:13:9: `127.0.0.1:6379` is no URL; write `redis://HOST:PORT`");
     assert_snapshot!(wrong("postgres = \"postgresql://me:secret@db/shop\""), @"plan.toml:13:12: a plan holds no passwords; write `${env.NAME}` in its place");
-    assert_snapshot!(wrong("prometheus = \"http://${users.id}/metrics\""), @"plan.toml:13:14: only environment variables can be put in here: `${env.NAME}`");
+    assert_snapshot!(wrong("prometheus = \"http://${users.id}/metrics\""), @"plan.toml:13:14: only environment variables are allowed here: `${env.NAME}`");
     assert_snapshot!(wrong("prometheus = { url = \"http://h/metrics\", every = \"100ms\", kep = [] }"), @r"
-    plan.toml:13:50: observers look once a second at most
+    plan.toml:13:50: observers run once a second at most
     plan.toml:13:59: `prometheus` has no key `kep`; did you mean `keep`?
     ");
     assert_snapshot!(wrong("redis = \"redis://:${env.NONE}@h\""), @"plan.toml:13:9: the environment variable `NONE` is not set; set it");
@@ -65,7 +66,7 @@ at = "every 10m"
 at = "in phase all"
 "#;
     let whole = "[[phases]]\nname = \"all\"\nduration = \"10s\"\n";
-    let plan = around(&format!("{OBSERVE}{marks}{whole}"));
+    let plan = valid_with(&format!("{OBSERVE}{marks}{whole}"));
     let overrides = Overrides { time_scale: Some(0.1), ..Overrides::default() };
     let plan = load_with(&plan, &[], &overrides).unwrap_or_else(|errors| panic!("{errors}"));
     let marks = &plan.workload.profiles;
@@ -82,8 +83,8 @@ at = "in phase all"
 }
 
 #[test]
-fn marks_that_cannot_be_are_told() {
-    let wrong = |lines: &str| errors(&around(&format!("[[profiles]]\n{lines}\n")), &[]);
+fn errors_of_marks_are_reported() {
+    let wrong = |lines: &str| errors(&valid_with(&format!("[[profiles]]\n{lines}\n")), &[]);
     assert_snapshot!(wrong("at = \"15m\""), @r#"plan.toml:12:1: no target can be profiled: give one `observe.pprof = "http://HOST:PORT/debug/pprof"`"#);
     assert_snapshot!(wrong("at = \"in phase x\"\ntarget = \"shop\"\nkinds = [\"heat\"]"), @r#"
     plan.toml:13:6: there is no phase `x`

@@ -1,29 +1,30 @@
-//! Reads `[objectives]` and checks that what they name exists.
+//! Reads `[objectives]` and checks that the names in them exist.
 
 use std::collections::BTreeSet;
 
-use super::section::{Issues, Section};
+use evidence::SeriesKey;
+
+use super::section::{Issues, Section, Span};
 use crate::model::Workload;
 use crate::nearest::nearest;
 use crate::objective::{self, Measure, Objective, is_series};
-use evidence::SeriesKey;
 
-/// The name of the machine's own series, as of a target.
+/// The target name of the machine's series.
 const HOST: &str = "host";
 
 /// The names that objectives may use.
-struct Known {
+struct KnownNames {
     endpoints: BTreeSet<String>,
     scenarios: BTreeSet<String>,
     phases: BTreeSet<String>,
     targets: BTreeSet<String>,
-    /// Those of the targets whose series have names that the plan cannot know.
-    watched: BTreeSet<String>,
+    /// Targets with observers, whose series' names are not known before the run.
+    observed: BTreeSet<String>,
 }
 
-/// Read all objectives against a workload that is complete but for them.
+/// Read all objectives of a workload that is otherwise complete.
 pub(super) fn read(root: &Section<'_>, workload: &Workload) -> Vec<Objective> {
-    let known = Known::of(root, workload);
+    let known = KnownNames::of(root, workload);
     let mut objectives = Vec::new();
     for item in root.entries("objectives") {
         let Some(text) = item.text() else { continue };
@@ -37,19 +38,19 @@ pub(super) fn read(root: &Section<'_>, workload: &Workload) -> Vec<Objective> {
     objectives
 }
 
-impl Known {
-    /// The names that the plan has, those of scenarios and steps that are wrong otherwise included.
-    fn of(root: &Section<'_>, workload: &Workload) -> Known {
+impl KnownNames {
+    /// The names in the plan, including those of scenarios and steps with errors.
+    fn of(root: &Section<'_>, workload: &Workload) -> KnownNames {
         let name = |section: &Section<'_>| section.get("name")?.text().map(str::to_owned);
         let scenarios = root.tables("scenarios", "a scenario");
-        Known {
+        KnownNames {
             endpoints: scenarios.iter().flat_map(every_step).filter_map(|step| name(&step)).collect(),
             scenarios: scenarios.iter().filter_map(name).collect(),
             phases: workload.phases.iter().map(|p| p.name.clone()).collect(),
             targets: (workload.targets.keys().cloned())
                 .chain([SeriesKey::GENERATOR, HOST].map(str::to_owned))
                 .collect(),
-            watched: (workload.targets.iter())
+            observed: (workload.targets.iter())
                 .filter(|(_, target)| !target.observe.is_empty())
                 .map(|(name, _)| name.clone())
                 .chain([HOST.to_owned()])
@@ -57,21 +58,21 @@ impl Known {
         }
     }
 
-    fn check(&self, objective: &Objective, issues: &Issues<'_>, span: &std::ops::Range<usize>) {
+    fn check(&self, objective: &Objective, issues: &Issues<'_>, span: &Span) {
         let filter = &objective.filter;
-        let mut must = vec![
+        let mut references = vec![
             ("scenario", &filter.scenario, &self.scenarios),
             ("phase", &filter.phase, &self.phases),
             ("endpoint", &filter.endpoint, &self.endpoints),
         ];
         if let Measure::Series { target, name, .. } = &objective.measure {
-            must.push(("target", target, &self.targets));
-            let is_watched = target.as_ref().is_some_and(|target| self.watched.contains(target));
-            if !is_series(name) && !is_watched {
+            references.push(("target", target, &self.targets));
+            let is_observed = target.as_ref().is_some_and(|target| self.observed.contains(target));
+            if !is_series(name) && !is_observed {
                 issues.add(span, unknown("series", name, objective::SERIES.into_iter()));
             }
         }
-        for (what, name, known) in must {
+        for (what, name, known) in references {
             if let Some(name) = name
                 && !known.contains(name)
             {

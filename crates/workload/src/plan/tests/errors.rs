@@ -1,0 +1,143 @@
+//! Errors are reported together, each with its place.
+
+use super::*;
+
+#[test]
+fn unknown_keys_are_reported_with_line_and_suggestion() {
+    let plan = r#"version = 1
+sede = 3
+[targets.shop]
+url = "http://127.0.0.1:8000"
+proces = { port = 1 }
+[[scenarios]]
+name = "browse"
+executor = "constant-vus"
+vus = 1
+duration = "1s"
+maxvus = 3
+[[scenarios.steps]]
+name = "list"
+get = "${shop.url}/"
+expects = { status = 200 }
+expect = { stat = 200 }
+zzz = 1
+"#;
+    assert_snapshot!(errors(plan, &[]), @r"
+    plan.toml:2:1: the plan has no key `sede`; did you mean `seed`?
+    plan.toml:5:1: target `shop` has no key `proces`; did you mean `process`?
+    plan.toml:11:1: a scenario has no key `maxvus`; did you mean `max_vus`?
+    plan.toml:15:1: a step has no key `expects`; did you mean `expect`?
+    plan.toml:16:12: `expect` has no key `stat`; did you mean `status`?
+    plan.toml:17:1: a step has no key `zzz`; known are `name`, `weight`, `get`, `post`, `put`, `patch`, `delete`, `head`, `url`, `grpc`, `method`, `headers`, `json`, `body`, `message`, `messages`, `repeat`, `every`, `cancel_after`, `deadline`, `auth`, `redirects`, `compress`, `expect`, `extract`, `timeout`, `think`
+    ");
+}
+
+#[test]
+fn all_errors_are_reported_together() {
+    let plan = r#"version = 2
+[targets.shop]
+url = "ftp://shop.test"
+[data.users]
+file = "users.csv"
+pick = "uniq"
+[[phases]]
+name = "up"
+duration = "10"
+[[scenarios]]
+name = "browse"
+executor = "constant-rate"
+phases = ["upp"]
+rate = "0/s"
+[[scenarios.steps]]
+name = "list"
+get = "${shopp.url}/items"
+weight = 0
+headers = { "bad name" = "${player}" }
+expect = { status = 99, grpc_status = "OK", json = { "$.[" = 1 } }
+extract = { a = { regex = "(" }, b = { header = "x", json = "$" } }
+timeout = "soon"
+[objectives]
+fast = "p95(lisst, phase = upp) < 50"
+"#;
+    assert_snapshot!(errors(plan, &[("users.csv", "id,name\n1,a\n2\n")]), @r#"
+    plan.toml:1:11: only `version = 1` is known; this plan needs another version of the command
+    plan.toml:3:7: `ftp://shop.test` is no URL; write `http://host:port/path`
+    plan.toml:5:8: users.csv:3: this row has 1 field, the header line has 2; give every row a value for each column
+    plan.toml:6:8: `pick` is sequential, random or unique; did you mean `unique`?
+    plan.toml:9:12: `10` is no duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
+    plan.toml:12:12: there is no executor `constant-rate`; did you mean `constant-arrival-rate`?
+    plan.toml:13:11: there is no phase `upp`; did you mean `up`?
+    plan.toml:17:7: there is no target `shopp`; did you mean `shop`?
+    plan.toml:18:10: `weight` takes a whole number from 1 to 1000000, not 0
+    plan.toml:19:13: `bad name` is no header name
+    plan.toml:19:26: no step before this one extracts `player`; extract it in an earlier step: `extract = { player = "$.path" }`
+    plan.toml:20:21: `status` takes a whole number from 100 to 599, not 99
+    plan.toml:20:25: this step answers with `status`, not with `grpc_status`
+    plan.toml:20:54: `$.[` is no JSON path: at position 2, in dot member name, must start with lowercase alpha or '_'; write one like `$.items[0].id`
+    plan.toml:21:27: `(` is no regular expression: error: unclosed group
+    plan.toml:21:38: a value comes from one of `json`, `header` and `regex`, or is a JSON path: `"$.token"`
+    plan.toml:22:11: `soon` is no duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
+    plan.toml:24:8: `50` is no duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
+        p95(lisst, phase = upp) < 50
+                                  ^
+    "#);
+}
+
+#[test]
+fn toml_syntax_errors_are_reported_with_their_line() {
+    assert_snapshot!(errors("version = 1\nname = \"x\n[targets\n", &[]), @r#"
+    plan.toml:2:10: not TOML: invalid basic string, expected `"`
+    plan.toml:3:9: not TOML: unclosed table, expected `]`
+    "#);
+    assert_snapshot!(errors("", &[]), @r"
+    plan.toml:1:1: a plan needs one scenario or more: `[[scenarios]]`
+    plan.toml:1:1: the plan needs `version`: `version = 1`
+    ");
+    let missing = load(Path::new("no.toml"), &with("", &[]), &env, &Overrides::default());
+    assert_snapshot!(missing.expect_err("it is missing"), @"no.toml: cannot be read: entity not found; check the path");
+}
+
+#[test]
+fn values_without_a_source_are_errors() {
+    let more = r#"headers = { a = "${token}", b = "${users.name}", c = "${env.TOKEN}", d = "${env.NONE}" }
+body = "${shop.url} ${user.id} ${random(3, 1)}"
+extract = { tokn = "$.token" }
+[[scenarios.steps]]
+name = "buy"
+post = "${shop.url}/buy/${token}"
+json = { a = ["${users.id}", "${tokn}"] }
+[data.users]
+generate = "user-{1..10}"
+"#;
+    assert_snapshot!(errors(&valid_with(more), &[]), @r#"
+    plan.toml:12:17: no step before this one extracts `token`; extract it in an earlier step: `extract = { token = "$.path" }`
+    plan.toml:12:33: data `users` has no column `name`; it has `id`
+    plan.toml:12:74: the environment variable `NONE` is not set; set it
+    plan.toml:13:8: `random(3, 1)`: the first must not be above the second
+    plan.toml:17:8: no step before this one extracts `token`; did you mean `tokn`?
+    "#);
+}
+
+#[test]
+fn steps_of_a_mix_cannot_use_each_others_values() {
+    let more = r#"weight = 1
+extract = { token = "$.token" }
+[[scenarios.steps]]
+name = "buy"
+weight = 1
+get = "${shop.url}/${token}"
+[[scenarios.steps]]
+name = "list"
+get = "${shop.url}/"
+"#;
+    assert_snapshot!(errors(&valid_with(more), &[]), @r#"
+    plan.toml:17:7: no step before this one extracts `token`; extract it in an earlier step: `extract = { token = "$.path" }`
+    plan.toml:18:1: there are two steps `list` here; rename one
+    plan.toml:18:1: this step has no `weight`, others of the scenario have; give all steps one (a mix) or none (a sequence)
+    "#);
+    let set_up =
+        "[[scenarios.setup]]\nname = \"login\"\nget = \"${shop.url}/\"\nextract = { token = \"$.t\" }\n";
+    let valid = more.replacen("extract = { token = \"$.token\" }\n", "", 1);
+    let valid = valid.split("[[scenarios.steps]]\nname = \"list\"").next().expect("there is a first part");
+    assert_eq!(good(&valid_with(&format!("{valid}{set_up}"))).scenarios[0].setup.len(), 1);
+}
