@@ -4,13 +4,18 @@
 
 mod allow;
 mod calls;
+mod circles;
 mod complaint;
 mod functions;
 mod imports;
 mod lexer;
 mod limits;
 mod manifest;
+mod modules;
+mod parameters;
+mod retired;
 mod tree;
+mod use_tree;
 mod words;
 
 use anyhow::{Result, bail};
@@ -47,6 +52,9 @@ fn check(tree: &Tree) -> Vec<Complaint> {
     complaints.extend(limits::check(tree));
     complaints.extend(calls::check(tree));
     complaints.extend(words::check(tree));
+    complaints.extend(retired::check(tree));
+    complaints.extend(parameters::check(tree));
+    complaints.extend(circles::check(tree));
     complaints.sort();
     complaints
 }

@@ -23,6 +23,17 @@ impl Code {
         self.tests.iter().any(|range| range.contains(&offset))
     }
 
+    /// The code with what is compiled for tests only blanked out too.
+    pub(crate) fn without_tests(&self) -> String {
+        let mut bytes = self.masked.clone().into_bytes();
+        for byte in self.tests.iter().flat_map(|range| range.clone()) {
+            if bytes[byte] != b'\n' {
+                bytes[byte] = b' ';
+            }
+        }
+        String::from_utf8(bytes).expect("items begin and end at ASCII bytes, so whole characters are blanked")
+    }
+
     /// Where `token` stands in code as a whole word.
     pub(crate) fn find<'a>(&'a self, token: &'a str) -> impl Iterator<Item = usize> + 'a {
         let bytes = self.masked.as_bytes();
