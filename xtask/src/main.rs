@@ -1,14 +1,14 @@
 //! Every chore of the project as one command: `cargo xtask <verb>`, one short file a verb.
 //!
-//! Chores orchestrate; they hold no logic of the tool or of a service, and import neither.
+//! Chores run other programs; they contain no logic of the tool or of a service, and import neither.
 //! Start reading at `VERBS`.
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command speaks on its terminal")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command prints on its terminal")]
 
 mod bench;
 mod child;
 mod demo;
 mod needs;
-mod served;
+mod service_process;
 mod signals;
 mod soak;
 mod steps;
@@ -31,7 +31,7 @@ struct Verb {
 const VERBS: &[Verb] = &[
     Verb { name: "demo", usage: demo::USAGE, about: demo::ABOUT, run: demo::run },
     Verb {
-        name: "rehearse",
+        name: "examples",
         usage: demo::examples::USAGE,
         about: demo::examples::ABOUT,
         run: demo::examples::run,

@@ -1,4 +1,4 @@
-//! A Redis that takes a stated number of elements a second, whoever pushes them.
+//! A Redis that takes a fixed number of elements a second on each connection.
 
 use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
-/// A command longer than this is none of the gateway's.
+/// The gateway sends no longer commands.
 const MOST_WORDS: usize = 100_000;
 const MOST_BYTES: usize = 1 << 20;
 
@@ -34,7 +34,7 @@ impl Sink {
                 if ends.load(Ordering::Relaxed) {
                     return;
                 }
-                // Whatever goes wrong with a connection ends that connection.
+                // An error ends its connection only.
                 thread::spawn(move || serve(&stream, per_s).ok());
             }
         });
@@ -49,7 +49,8 @@ impl Sink {
 impl Drop for Sink {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
-        let _nobody_listens = TcpStream::connect(self.address);
+        // The connection wakes the accepting thread, which then ends.
+        let _closed = TcpStream::connect(self.address);
     }
 }
 
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn pushes_are_counted_and_anything_else_is_fine() {
+    fn pushes_return_their_count_and_other_commands_ok() {
         let sink = Sink::start(1_000_000).expect("a free port");
         let mut stream = TcpStream::connect(sink.address).expect("it listens");
         stream
