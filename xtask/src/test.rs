@@ -9,7 +9,7 @@ use crate::workspace::Workspace;
 use crate::{demo, needs, steps, tidy};
 
 /// What the verb is for.
-pub(crate) const ABOUT: &str = "all checks: format, tidy, lints, tests (those with fault injection too), the demo and the plans of `examples/` in small; ends with `N passed, N failed`";
+pub(crate) const ABOUT: &str = "all checks: format, tidy, lints, tests (those with fault injection too), the demo and the plans of `examples/` in a short form; ends with `N passed, N failed`";
 /// What its stricter form is for.
 pub(crate) const ABOUT_CI: &str = "the same, with the lock file taken as it is";
 

@@ -1,4 +1,4 @@
-//! The rules of this tree that no compiler checks, as data with one message each.
+//! The rules of this tree that neither the compiler nor clippy checks, each with a message that names what to do.
 //!
 //! A rule is a pure function from sources to complaints; only `tree` reads files. Start reading at `check`.
 
@@ -25,7 +25,8 @@ use complaint::Complaint;
 use tree::Tree;
 
 /// What the verb is for.
-pub(crate) const ABOUT: &str = "imports, sizes, clock calls and words that the tree does not allow";
+pub(crate) const ABOUT: &str =
+    "imports, circles of files, sizes, parameters, clock calls and words that the tree does not allow";
 
 /// Reads the tree and prints every complaint.
 ///

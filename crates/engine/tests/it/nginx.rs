@@ -49,7 +49,8 @@ fn check((port, ca): (u16, Option<&str>), change: impl FnOnce(&mut Connecting)) 
 fn nginx_is_understood_in_all_that_it_speaks() {
     let authority = Authority::new();
     let identity = authority.vouch_for(&["127.0.0.1"], Validity::Now);
-    let nginx = Nginx::start(identity.pem()).unwrap();
+    let (certificate, key) = identity.pem();
+    let nginx = Nginx::start(certificate, key).unwrap();
     let ca = authority.pem();
     check((nginx.http1_port(), None), |_| ());
     check((nginx.h2c_port(), None), |c| c.http = HttpVersion::Http2);

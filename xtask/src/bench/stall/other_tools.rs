@@ -83,8 +83,8 @@ fn lua(_addr: &str, _seconds: u64) -> Option<(&'static str, String)> {
     Some(("quantiles.lua", text.to_owned()))
 }
 
-fn read_wrk(said: &str, _folder: &Path) -> Option<RequestFigures> {
-    let line = said.lines().find_map(|line| line.strip_prefix("QUANTILES "))?;
+fn read_wrk(output: &str, _folder: &Path) -> Option<RequestFigures> {
+    let line = output.lines().find_map(|line| line.strip_prefix("QUANTILES "))?;
     let figures: Vec<f64> = line.split(' ').filter_map(|word| word.parse().ok()).collect();
     let [count, times_us @ ..] = &figures[..] else { return None };
     let times: [f64; 4] = times_us.try_into().ok()?;
@@ -101,8 +101,8 @@ fn oha_corrected(addr: &str, seconds: u64) -> Vec<String> {
     words
 }
 
-fn read_oha(said: &str, _folder: &Path) -> Option<RequestFigures> {
-    let report: Value = serde_json::from_str(said).ok()?;
+fn read_oha(output: &str, _folder: &Path) -> Option<RequestFigures> {
+    let report: Value = serde_json::from_str(output).ok()?;
     let quantile = |name: &str| report["latencyPercentiles"][name].as_f64().map(|s| s * 1e3);
     let slowest = report["summary"]["slowest"].as_f64().map(|s| s * 1e3);
     let count = report["statusCodeDistribution"]["200"].as_f64()?;
@@ -117,7 +117,7 @@ fn url(addr: &str, _seconds: u64) -> Option<(&'static str, String)> {
     Some(("vegeta.txt", format!("GET http://{addr}/\n")))
 }
 
-fn read_vegeta(_said: &str, folder: &Path) -> Option<RequestFigures> {
+fn read_vegeta(_output: &str, folder: &Path) -> Option<RequestFigures> {
     let report = ["report", "-type", "json", "vegeta.bin"];
     let output = Command::new("vegeta").args(report).current_dir(folder).output().ok()?;
     let report: Value = serde_json::from_slice(&output.stdout).ok()?;
@@ -141,7 +141,7 @@ fn script(addr: &str, seconds: u64) -> Option<(&'static str, String)> {
     Some(("k6.js", text))
 }
 
-fn read_k6(_said: &str, folder: &Path) -> Option<RequestFigures> {
+fn read_k6(_output: &str, folder: &Path) -> Option<RequestFigures> {
     let report: Value = serde_json::from_slice(&fs::read(folder.join("k6.json")).ok()?).ok()?;
     let times = &report["metrics"]["http_req_duration"];
     let figure = |name: &str| times[name].as_f64();
