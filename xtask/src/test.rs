@@ -6,10 +6,10 @@ use std::process::Command;
 use anyhow::{Result, bail, ensure};
 
 use crate::workspace::Workspace;
-use crate::{demo, needs, steps, tidy};
+use crate::{demo, dependencies, needs, steps, tidy};
 
 /// What the verb is for.
-pub(crate) const ABOUT: &str = "all checks: format, tidy, lints, tests (those with fault injection too), the demo and the plans of `examples/` in a short form; ends with `N passed, N failed`";
+pub(crate) const ABOUT: &str = "all checks: format, tidy, lints, dependencies, tests (those with fault injection too), the demo and the plans of `examples/` in a short form; ends with `N passed, N failed`";
 /// What its stricter form is for.
 pub(crate) const ABOUT_CI: &str = "the same, with the lock file taken as it is";
 
@@ -74,6 +74,7 @@ fn checks(workspace: &Workspace, arguments: &[String], lock: Lock) -> Result<()>
         command.args(["--", "-D", "warnings"]);
         steps::run(command)
     })?;
+    steps::step("dependencies", || dependencies::check(workspace))?;
     let mut tally = steps::step("tests", || {
         tests(cargo(&["test", "--workspace", "--no-fail-fast"]), &mut std::io::stdout())
     })?;
