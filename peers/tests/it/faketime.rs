@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 #[test]
-fn a_clock_is_set_under_a_running_process() {
+#[expect(clippy::disallowed_methods, reason = "the shown time is compared with the true one")]
+fn a_clock_is_set_while_a_process_runs() {
     let clock = Clock::start().unwrap();
     let mut script = Command::new("perl");
     script.args(["-e", r#"$| = 1; while (<STDIN>) { print time, "\n" }"#]).envs(clock.env());

@@ -1,5 +1,6 @@
 //! Calls that are allowed in few places: of the clock, of random numbers, of sleep, and those that a pure crate must not
-//! make. Clippy's `disallowed-methods` has one list for the whole workspace, these differ by crate.
+//! make. Clippy's `disallowed-methods` has the calls with few homes; its list is one for the whole workspace, and the
+//! homes of these are whole crates.
 
 use super::complaint::Complaint;
 use super::imports::pure_folders;
@@ -53,19 +54,6 @@ const CALLS: &[Call] = &[
         in_tests: InTests::Free,
         wrong: "reads the monotonic clock outside its home",
         instead: "take the instant as a parameter; the engine's is in crates/engine/src/clock.rs",
-    },
-    Call {
-        tokens: &["SystemTime::now", "Timestamp::now", "Zoned::now"],
-        home: Home::Under(&[
-            "crates/observe/",
-            "crates/plimsoll/src/clock.rs",
-            "crates/testbed/",
-            "services/",
-            "xtask/",
-        ]),
-        in_tests: InTests::Free,
-        wrong: "reads the wall clock outside its home",
-        instead: "take the time as a parameter; the command's is in crates/plimsoll/src/clock.rs",
     },
     Call {
         tokens: &["thread_rng", "rand::", "getrandom", "fastrand"],
@@ -136,18 +124,15 @@ mod tests {
 
     #[test]
     fn every_call_is_caught_away_from_home() {
-        let text = "use std::time::Instant;\nfn f() {\n    Instant::now();\n    SystemTime::now();\n    \
-                    rand::random();\n    std::thread::sleep(d);\n}\n";
+        let text = "use std::time::Instant;\nfn f() {\n    Instant::now();\n    rand::random();\n    std::thread::sleep(d);\n}\n";
         check_one(
             "crates/engine/src/dispatch.rs",
             text,
             "crates/engine/src/dispatch.rs:3: `Instant::now` reads the monotonic clock outside its home; take the \
              instant as a parameter; the engine's is in crates/engine/src/clock.rs\n\
-             crates/engine/src/dispatch.rs:4: `SystemTime::now` reads the wall clock outside its home; take the \
-             time as a parameter; the command's is in crates/plimsoll/src/clock.rs\n\
-             crates/engine/src/dispatch.rs:5: `rand::` draws random numbers outside its home; make the choice a pure \
+             crates/engine/src/dispatch.rs:4: `rand::` draws random numbers outside its home; make the choice a pure \
              function of the run's seed and the arrival's number\n\
-             crates/engine/src/dispatch.rs:6: `thread::sleep` sleeps where nothing may sleep; wait for the \
+             crates/engine/src/dispatch.rs:5: `thread::sleep` sleeps where nothing may sleep; wait for the \
              condition itself (a channel, a readiness event, a line of output)\n",
         );
     }
@@ -169,7 +154,7 @@ mod tests {
     fn homes_and_comments_are_left_alone() {
         check_one("crates/engine/src/clock.rs", "fn now() { Instant::now() }", "");
         check_one("crates/plimsoll/src/live.rs", "fn now() { Instant::now() }", "");
-        check_one("services/kit/src/serve.rs", "fn now() { SystemTime::now(); tokio::time::sleep(d) }", "");
+        check_one("services/kit/src/serve.rs", "fn now() { Instant::now(); tokio::time::sleep(d) }", "");
         check_one("crates/wire/src/lib.rs", "//! Never `Instant::now`.\nconst S: &str = \"rand::\";", "");
         check_one("docs/engine.md", "Instant::now", "");
     }
