@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// Why a peer could not be started, asked or ended.
+/// Why a peer could not be started, used or ended.
 #[derive(Debug, thiserror::Error)]
 pub enum PeerError {
     /// Its programs are not on this machine.

@@ -158,7 +158,7 @@ impl Target {
     /// # Errors
     /// When it cannot be reached, or answers with anything but success.
     pub fn get(&self, path: &str) -> Result<Vec<u8>, PeerError> {
-        let tried = || format!("ask the target in Go for {path}");
+        let tried = || format!("request {path} of the target in Go");
         let mut stream = TcpStream::connect(self.address).tried(tried)?;
         stream.set_read_timeout(Some(ANSWER_WITHIN)).tried(tried)?;
         // In HTTP/1.0 a body ends with its connection.

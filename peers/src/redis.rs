@@ -148,7 +148,7 @@ fn run(folder: &Path, port: u16, settings: &[(String, String)]) -> Result<Child,
 fn answers(port: u16) -> bool {
     let Ok(mut stream) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)) else { return false };
     let mut first = [0];
-    let asked =
+    let sent =
         stream.set_read_timeout(Some(Duration::from_secs(1))).and_then(|()| stream.write_all(b"PING\r\n"));
-    asked.and_then(|()| stream.read_exact(&mut first)).is_ok() && matches!(first[0], b'+' | b'-')
+    sent.and_then(|()| stream.read_exact(&mut first)).is_ok() && matches!(first[0], b'+' | b'-')
 }

@@ -54,7 +54,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
         Some((name, rest)) if name == "listings" => listings::run(workspace, rest),
         Some((name, rest)) if name == "engine" => engine::run(workspace, rest),
         Some((name, rest)) if name == "steady" => steady::run(workspace, rest),
-        _ => bail!("say which benchmark; usage: cargo xtask bench {USAGE}"),
+        _ => bail!("name a benchmark; usage: cargo xtask bench {USAGE}"),
     }
 }
 

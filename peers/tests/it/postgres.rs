@@ -1,4 +1,4 @@
-//! A real PostgreSQL: started, asked, killed, stopped in time, and gone.
+//! PostgreSQL: started, queried, killed, paused and removed.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;

@@ -91,7 +91,7 @@ fn in_store(
 
 fn capacity(context: &BenchContext<'_>) -> Result<Vec<Table>> {
     let mut table =
-        Table { title: "As fast as 64 callers get answers".to_owned(), head: HEAD, ..Table::default() };
+        Table { title: "64 callers without think time".to_owned(), head: HEAD, ..Table::default() };
     let mut costs = costs();
     for (plan, required_per_cpu_s) in FLAT_OUT {
         let offered = context.offer(Load { plan, time_scale: context.options.time_scale(), load: 1.0 })?;
@@ -104,8 +104,8 @@ fn capacity(context: &BenchContext<'_>) -> Result<Vec<Table>> {
 }
 
 fn rates(context: &BenchContext<'_>) -> Result<Vec<Table>> {
-    let head = &["plan", "asked a second", "answered well a second", "p50 ms", "p95 ms", "p99 ms", "failed"];
-    let mut table = Table { title: "The promised rates".to_owned(), head, ..Table::default() };
+    let head = &["plan", "offered a second", "ok a second", "p50 ms", "p95 ms", "p99 ms", "failed"];
+    let mut table = Table { title: "The required rates".to_owned(), head, ..Table::default() };
     let mut costs = costs();
     for plan in RATES {
         let offered = context.offer(Load { plan, time_scale: context.options.time_scale(), load: 1.0 })?;
@@ -122,7 +122,7 @@ fn rates(context: &BenchContext<'_>) -> Result<Vec<Table>> {
         let dropped = offered.report.dropped();
         table
             .notes
-            .push(format!("`{plan}`: objectives: {}; {dropped} arrivals never began", verdicts.join(", ")));
+            .push(format!("`{plan}`: objectives: {}; {dropped} arrivals were dropped", verdicts.join(", ")));
         costs.rows.push(cost(plan, &offered));
     }
     table.notes.push("times are those of the slowest call of the phase".to_owned());
@@ -130,8 +130,8 @@ fn rates(context: &BenchContext<'_>) -> Result<Vec<Table>> {
 }
 
 fn highest_sustained(context: &BenchContext<'_>) -> Result<Vec<Table>> {
-    let head = &["plan", "highest rate held"];
-    let mut table = Table { title: "The highest rate held".to_owned(), head, ..Table::default() };
+    let head = &["plan", "highest sustained rate"];
+    let mut table = Table { title: "The highest sustained rate".to_owned(), head, ..Table::default() };
     let (phase, planned_per_s) = PHASES[0];
     for plan in RATES {
         let per_s = highest(|load| {
@@ -142,7 +142,7 @@ fn highest_sustained(context: &BenchContext<'_>) -> Result<Vec<Table>> {
         table.rows.push(vec![plan.to_owned(), count(per_s)]);
     }
     table.notes.push(
-        "held: of all that was due, 99.9 % answered well; p50 < 50, p95 < 100, p99 < 200 ms of every call"
+        "sustained: of all that was due, 99.9 % succeeded; p50 < 50, p95 < 100, p99 < 200 ms of every call"
             .to_owned(),
     );
     Ok(vec![table])

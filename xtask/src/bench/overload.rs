@@ -34,7 +34,7 @@ pub(super) const HEAD: &[&str] = &[
     "MB before",
     "most",
     "after",
-    "back after s",
+    "recovered after s",
     "service cores",
     "generator cores",
 ];
@@ -108,7 +108,8 @@ pub(super) fn cells(run: &OverloadRun, best: &BestLoad) -> Result<Vec<String>> {
         figure(Some(run.before_mb), 0),
         figure(report.series_max(run.target, "rss").map(|bytes| bytes / 1e6), 0),
         figure(Some(run.after_mb), 0),
-        recovered_after_s(report).map_or_else(|| "not seen".to_owned(), |seconds| format!("{seconds:.1}")),
+        recovered_after_s(report)
+            .map_or_else(|| "not observed".to_owned(), |seconds| format!("{seconds:.1}")),
         figure(report.cores(run.target), 2),
         figure(report.cores("generator"), 2),
     ])

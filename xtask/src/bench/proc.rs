@@ -73,7 +73,7 @@ fn stat(pid: u32) -> Option<Stat> {
     parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// The name in brackets may hold anything, so fields are counted from the last bracket: the parent is the second
+/// The name in brackets may contain any character, so fields are counted from the last bracket: the parent is the second
 /// after it, the four times are the 12th to 15th.
 fn parse(text: &str) -> Option<Stat> {
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();

@@ -8,7 +8,7 @@ pub(in crate::bench) const HEAD: &[&str] = &[
     "measurement",
     "done a second",
     "per CPU-second of the service",
-    "asked",
+    "required",
     "p50 ms",
     "p95 ms",
     "p99 ms",

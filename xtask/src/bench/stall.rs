@@ -95,7 +95,7 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
         let names: Vec<_> = missing.iter().map(|other| other.name).collect();
         notes.push(format!("not installed, hence not measured: {}", names.join(", ")));
     }
-    let head = &["who reports", "requests", "p50 ms", "p95 ms", "p99 ms", "max ms"];
+    let head = &["source", "requests", "p50 ms", "p95 ms", "p99 ms", "max ms"];
     let rows = rows.iter().map(ReportedTimes::cells).collect();
     let text = Table { head, rows, notes, ..Table::default() }.render();
     println!("\n{text}");
@@ -110,11 +110,7 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
 /// percentile, and a tenth of them longer than 0.9 s.
 fn expected_waits() -> ReportedTimes {
     let times_ms = [1.0, 501.0, 901.0, 1001.0].map(Some);
-    ReportedTimes {
-        name: "the truth, of users who come whenever they like".to_owned(),
-        count: None,
-        times_ms,
-    }
+    ReportedTimes { name: "expected, for arrivals at random instants".to_owned(), count: None, times_ms }
 }
 
 struct Options {

@@ -1,4 +1,4 @@
-//! Words and names that no tracked file may hold.
+//! Words and names that no tracked file may contain.
 
 use super::complaint::Complaint;
 use super::tree::{Source, Tree};
@@ -21,7 +21,7 @@ struct Word {
 const UNFINISHED: &str = "finish it, or leave the feature out";
 const MACHINE: &str = "write it relative to the root, or make a temporary folder";
 
-// The paths are put together so that this file does not hold them.
+// The paths are put together so that this file does not contain them.
 const WORDS: &[Word] = &[
     Word { text: "todo!", place: In::Code, wrong: "unfinished work", instead: UNFINISHED },
     Word { text: "unimplemented!", place: In::Code, wrong: "unfinished work", instead: UNFINISHED },

@@ -137,7 +137,7 @@ pub(super) fn require_last_values(
         );
     }
     Ok(Some(format!(
-        "`{plan}`: {} events were acknowledged, and the rows of all {PLAYERS} players hold the last value sent",
+        "`{plan}`: {} events were acknowledged, and the rows of all {PLAYERS} players have the last value sent",
         report.ok()
     )))
 }

@@ -89,10 +89,10 @@ mod tests {
         let address = listener.local_addr().expect("bound").to_string();
         let server = std::thread::spawn(move || {
             let (mut stream, _) = listener.accept().expect("the player connects");
-            let mut asked = [0; 512];
+            let mut request = [0; 512];
             let body = r#"{"assignedGoals":[{"goalId":"g","progress":7}]}"#;
             for status in ["200 OK", "503 Service Unavailable"] {
-                assert!(stream.read(&mut asked).expect("a request") > 0);
+                assert!(stream.read(&mut request).expect("a request") > 0);
                 let length = body.len();
                 write!(stream, "HTTP/1.1 {status}\r\nContent-Length: {length}\r\n\r\n{body}").expect("sent");
             }

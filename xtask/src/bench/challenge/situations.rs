@@ -69,7 +69,8 @@ pub(super) fn connections(context: &BenchContext<'_>) -> Result<MeasurementResul
     let fixture = context.fixture_with_players(&Setup::default())?;
     let report = fixture.offer(&context.load("connections"))?;
     fixture.end()?;
-    let mut found = MeasurementResult::row(Row::of_run("2 × 1,000 connections held", &report, "challenge"));
+    let mut found =
+        MeasurementResult::row(Row::of_run("2 × 1,000 connections kept open", &report, "challenge"));
     let row_of = |row: EndpointRow<'_>| row.name() != "health";
     let rows = report.endpoints().filter(|row| row_of(*row));
     found.rows.extend(rows.map(|row| Row::of_endpoint(format!("connections: {}", row.name()), row)));
@@ -89,7 +90,8 @@ pub(super) fn all_default(context: &BenchContext<'_>) -> Result<MeasurementResul
     let fixture = context.fixture(&Setup { environment, ..Setup::default() })?;
     let report = fixture.offer(&context.load("all-default"))?;
     fixture.end()?;
-    let mut found = MeasurementResult::row(Row::of_run("all 500 goals for everybody", &report, "challenge"));
+    let mut found =
+        MeasurementResult::row(Row::of_run("all 500 goals for every player", &report, "challenge"));
     let rows = report.endpoints().filter(|row| row.ended() > 0);
     found.rows.extend(rows.map(|row| Row::of_endpoint(format!("all 500: {}", row.name()), row)));
     found.add_claims("all-default", &report);

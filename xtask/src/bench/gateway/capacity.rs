@@ -14,7 +14,7 @@ const HEAD: &[&str] = &[
     "promise",
     "samples a second",
     "per CPU-second of the gateway",
-    "asked",
+    "required",
     "p50 ms",
     "p95 ms",
     "p99 ms",
