@@ -8,7 +8,7 @@ import (
 // heavyRounds is how much more heavy does than light.
 var heavyRounds = 3
 
-// work burns processor time for about as long as it is told.
+// work uses processor time for about the given duration.
 func work(long time.Duration) uint64 {
 	sum := uint64(1)
 	for end := time.Now().Add(long); time.Now().Before(end); {
@@ -27,7 +27,7 @@ func heavy(sum uint64) uint64 {
 	return sum
 }
 
-// order is a request's fixed work: what price costs more in it, the request costs more.
+// order is a request with a fixed amount of work: a slower price makes the request slower.
 func order(times int) uint64 {
 	sum := uint64(1)
 	for ; times > 0; times-- {
@@ -36,7 +36,7 @@ func order(times int) uint64 {
 	return sum
 }
 
-// price is as much more as heavy, and all of it its own.
+// price is slowed down like heavy, and all of its time is its own.
 //
 //go:noinline
 func price(sum uint64) uint64 {
@@ -89,7 +89,7 @@ var kept struct {
 	next  int
 }
 
-// allocate makes garbage, and pieces that stay until later calls push them out.
+// allocate makes garbage, and pieces that stay in use until later calls replace them.
 func allocate(kib int) int {
 	pieces := [][]byte{largePiece(kib / 2)}
 	for bytes := kib << 9; bytes > 0; bytes -= 256 {
@@ -112,9 +112,9 @@ func smallPiece() []byte {
 	return make([]byte, 256)
 }
 
-var fought sync.Mutex
+var contended sync.Mutex
 
-// contend lets goroutines wait for each other.
+// contend makes goroutines wait for one lock.
 func contend(goroutines int) {
 	var all sync.WaitGroup
 	for i := 0; i < goroutines; i++ {
@@ -128,8 +128,8 @@ func contend(goroutines int) {
 }
 
 func holdTheLock() {
-	fought.Lock()
-	defer fought.Unlock()
+	contended.Lock()
+	defer contended.Unlock()
 	time.Sleep(time.Millisecond)
 }
 

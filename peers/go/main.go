@@ -1,11 +1,11 @@
-// Command gotarget is a small service in Go for tests: it burns processor time in functions with names, allocates,
-// contends for a lock, and has the endpoints that services in Go usually have for being watched: /debug/pprof and
-// /metrics. It ends when its standard input does, so that it never outlives whoever started it.
+// Command gotarget is a small service in Go for tests: it uses processor time in functions with names, allocates,
+// contends for a lock, and has the endpoints by which services in Go are usually observed: /debug/pprof and /metrics. It
+// ends when its standard input does, hence with the process that started it.
 //
 // Endpoints:
 //
 //	/            204
-//	/work?ms=N   burns N milliseconds (20) of processor time, three parts in heavy to one in light
+//	/work?ms=N   uses N milliseconds (20) of processor time, three parts in heavy to one in light
 //	/order?n=N   N times (200) a fixed piece of work, three parts in price to one in light
 //	/alloc?kb=N  allocates N KiB (1024) in small and large pieces; the last few calls' pieces stay in use
 //	/lock?n=N    N goroutines (4) take one lock in turn, each holding it for 1 ms

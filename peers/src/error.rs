@@ -1,8 +1,8 @@
-//! Why a peer cannot be had.
+//! Why a peer cannot be started or used.
 
 use std::path::PathBuf;
 
-/// Why a peer could not be started, asked or ended.
+/// Why a peer could not be started, used or ended.
 #[derive(Debug, thiserror::Error)]
 pub enum PeerError {
     /// Its programs are not on this machine.
@@ -10,17 +10,17 @@ pub enum PeerError {
     Missing {
         /// What was looked for.
         program: &'static str,
-        /// Every place that was looked at.
+        /// Every path that was searched.
         looked: String,
-        /// What brings it.
+        /// The package that contains it.
         package: &'static str,
     },
-    /// It refuses to run as root, and there is nobody else to run it as.
+    /// It refuses to run as root, and there is no other user to run it as.
     #[error("{program} does not run as root, and /etc/passwd has no user `{account}` to run it as")]
     NoAccount {
-        /// What would be run.
+        /// The program to run.
         program: &'static str,
-        /// Who was looked for.
+        /// The user that was looked for.
         account: &'static str,
     },
     /// A file, a folder or a process could not be used.
@@ -28,18 +28,18 @@ pub enum PeerError {
     System {
         /// What was tried, with its path.
         what: String,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// One of its programs ended with a failure.
-    #[error("{program} failed with {status}: {said}")]
+    #[error("{program} failed with {status}: {stderr}")]
     Failed {
         /// The program.
         program: PathBuf,
         /// How it ended.
         status: std::process::ExitStatus,
         /// What it wrote to standard error, or the end of it.
-        said: String,
+        stderr: String,
     },
     /// The server ended before it was ready, or does not end.
     #[error("{what}; the end of its log:\n{log}")]
@@ -51,7 +51,7 @@ pub enum PeerError {
     },
 }
 
-/// Says what was tried when the system refuses it.
+/// Adds what was tried to an error of the system.
 pub(crate) trait Tried<T> {
     fn tried(self, what: impl FnOnce() -> String) -> Result<T, PeerError>;
 }

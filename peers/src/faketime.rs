@@ -1,8 +1,8 @@
 //! A time of day that can be set while a process runs, as an administrator sets a machine's: through libfaketime,
-//! which is loaded before the process's own libraries. Its monotonic clock goes on as ever.
+//! which is loaded before the process's own libraries. The monotonic clock is unaffected.
 //!
-//! Programs that call the clock before libraries are ready, as those on jemalloc do (Redis), cannot be given one. A
-//! process should be let end by itself: one that is killed leaves two small files of the library in `/dev/shm`.
+//! It does not work for programs that call the clock before libraries are initialised, such as those with jemalloc
+//! (Redis). A process should end by itself: one that is killed leaves two small files of the library in `/dev/shm`.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ pub struct Clock {
 impl Clock {
     /// Whether the library is installed.
     pub fn is_installed() -> bool {
-        places().iter().any(|path| path.exists())
+        library_paths().iter().any(|path| path.exists())
     }
 
     /// A clock that shows the true time.
@@ -30,10 +30,10 @@ impl Clock {
     /// # Errors
     /// When the library is missing, or no file can be written.
     pub fn start() -> Result<Self, PeerError> {
-        let places = places();
-        let library = places.iter().find(|path| path.exists()).ok_or_else(|| PeerError::Missing {
+        let paths = library_paths();
+        let library = paths.iter().find(|path| path.exists()).ok_or_else(|| PeerError::Missing {
             program: LIBRARY,
-            looked: places.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "),
+            looked: paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "),
             package: "libfaketime",
         })?;
         let folder = TempDir::with_prefix("peers-clock-").tried(|| "make a temporary folder".to_owned())?;
@@ -42,7 +42,7 @@ impl Clock {
         Ok(clock)
     }
 
-    /// What a process must find in its environment to have this clock.
+    /// The environment of a process that uses this clock.
     #[must_use]
     pub fn env(&self) -> [(&'static str, String); 5] {
         let path = |path: &Path| path.display().to_string();
@@ -52,18 +52,18 @@ impl Clock {
             ("FAKETIME_TIMESTAMP_FILE", path(&self.file())),
             ("FAKETIME_NO_CACHE", on()),
             ("FAKETIME_DONT_FAKE_MONOTONIC", on()),
-            // The times of files are what the disk has.
+            // The times of files are not changed.
             ("NO_FAKE_STAT", on()),
         ]
     }
 
-    /// Sets it so many seconds after the true time, or before; from there it goes on.
+    /// Sets it this many seconds ahead of the true time, or behind; it runs on from there.
     ///
     /// # Errors
-    /// When the file that says so cannot be replaced.
+    /// When its file cannot be replaced.
     pub fn set(&self, ahead_s: i64) -> Result<(), PeerError> {
         let tried = || format!("write {}", self.file().display());
-        // In one step: whoever reads finds the old or the new.
+        // In one step: a reader finds the old content or the new.
         let fresh = self.folder.path().join("fresh");
         std::fs::write(&fresh, format!("{ahead_s:+}\n")).tried(tried)?;
         std::fs::rename(&fresh, self.file()).tried(tried)
@@ -74,7 +74,7 @@ impl Clock {
     }
 }
 
-fn places() -> Vec<PathBuf> {
+fn library_paths() -> Vec<PathBuf> {
     let by_machine = format!("/usr/lib/{}-linux-gnu/faketime", std::env::consts::ARCH);
     let folders =
         [by_machine.as_str(), "/usr/lib/faketime", "/usr/lib64/faketime", "/usr/local/lib/faketime"];

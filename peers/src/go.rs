@@ -1,5 +1,5 @@
-//! A small service in Go, built from `peers/go`, with the endpoints by which services in Go are watched; and the Go
-//! toolchain, whose `go tool pprof` is what our own reading of profiles is held against.
+//! A small service in Go, built from `peers/go`, with the endpoints by which services in Go are observed; and the Go
+//! toolchain, whose `go tool pprof` our own reading of profiles is compared with.
 
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::error::{PeerError, Tried as _};
 
-/// Where the system or people put it, besides the search path.
+/// Where it is installed, besides the search path.
 const PLACES: [&str; 3] = ["/usr/local/go/bin", "/usr/lib/go/bin", "/usr/local/bin"];
 /// No answer takes longer, a profile of the processor for some seconds neither.
 const ANSWER_WITHIN: Duration = Duration::from_secs(60);
@@ -26,10 +26,10 @@ pub struct Toolchain {
 }
 
 impl Toolchain {
-    /// Looks for it.
+    /// Finds it.
     ///
     /// # Errors
-    /// When it is not there.
+    /// When it is not installed.
     pub fn find() -> Result<Self, PeerError> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders: Vec<PathBuf> = std::env::split_paths(&path).chain(PLACES.map(PathBuf::from)).collect();
@@ -44,7 +44,7 @@ impl Toolchain {
     /// What `go tool pprof` prints on standard output with these arguments.
     ///
     /// # Errors
-    /// When it fails, with what it said.
+    /// When it fails; with its error output.
     pub fn pprof(&self, arguments: &[impl AsRef<OsStr>]) -> Result<String, PeerError> {
         let mut command = self.command();
         command.args(["tool", "pprof", "-symbolize=none"]).args(arguments);
@@ -57,7 +57,7 @@ impl Toolchain {
         self.run(command).map(drop)
     }
 
-    /// Needs nothing from the network, and takes the toolchain that is here.
+    /// Uses the installed toolchain and nothing from the network.
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.env("GOTOOLCHAIN", "local").env("GOPROXY", "off").env("GOFLAGS", "-buildvcs=false");
@@ -71,7 +71,7 @@ impl Toolchain {
             return Err(PeerError::Failed {
                 program: self.program.clone(),
                 status: output.status,
-                said: String::from_utf8_lossy(&output.stderr).into_owned(),
+                stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
             });
         }
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
@@ -81,13 +81,13 @@ impl Toolchain {
 /// What the target's runtime samples, and how slow it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// One in so many contentions; 0 is off, as in Go.
+    /// One sample in this many contentions; 0 is off, as in Go.
     pub mutex_fraction: u32,
-    /// One sample in so many nanoseconds of waiting; 0 is off, as in Go.
+    /// One sample in this many nanoseconds of waiting; 0 is off, as in Go.
     pub block_rate_ns: u32,
-    /// One sample in so many allocated bytes; Go's own rate is 524,288.
+    /// One sample in this many allocated bytes; Go's own rate is 524,288.
     pub memory_rate_bytes: u32,
-    /// How many times the functions `heavy` and `price` do their work.
+    /// How many times the functions `heavy` and `price` repeat their work.
     pub slowdown: u32,
 }
 
@@ -122,7 +122,7 @@ impl Target {
         Ok(Target { child, address, settings, folder })
     }
 
-    /// Ends it, and starts it anew where it listened: another process, whose counters begin at 0.
+    /// Ends it, and starts it again at the same address: another process, whose counters begin at 0.
     ///
     /// # Errors
     /// When it does not start.
@@ -132,7 +132,7 @@ impl Target {
         Ok(())
     }
 
-    /// Ends it; it can be started anew.
+    /// Ends it; it can be started again.
     pub fn end(&mut self) {
         let _gone = self.child.kill();
         let _reaped = self.child.wait();
@@ -153,18 +153,18 @@ impl Target {
         self.folder.path().join("gotarget")
     }
 
-    /// The body that it answers at `path` with.
+    /// The body of its response at `path`.
     ///
     /// # Errors
     /// When it cannot be reached, or answers with anything but success.
     pub fn get(&self, path: &str) -> Result<Vec<u8>, PeerError> {
-        let said = || format!("ask the target in Go for {path}");
-        let mut stream = TcpStream::connect(self.address).tried(said)?;
-        stream.set_read_timeout(Some(ANSWER_WITHIN)).tried(said)?;
+        let tried = || format!("request {path} of the target in Go");
+        let mut stream = TcpStream::connect(self.address).tried(tried)?;
+        stream.set_read_timeout(Some(ANSWER_WITHIN)).tried(tried)?;
         // In HTTP/1.0 a body ends with its connection.
-        write!(stream, "GET {path} HTTP/1.0\r\nHost: {}\r\n\r\n", self.address).tried(said)?;
+        write!(stream, "GET {path} HTTP/1.0\r\nHost: {}\r\n\r\n", self.address).tried(tried)?;
         let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).tried(said)?;
+        stream.read_to_end(&mut answer).tried(tried)?;
         let end = answer.windows(4).position(|four| four == b"\r\n\r\n");
         let head = String::from_utf8_lossy(&answer[..end.unwrap_or(answer.len())]).into_owned();
         match end {
@@ -182,7 +182,7 @@ impl Drop for Target {
     }
 }
 
-/// Starts the program and waits until it says where it listens.
+/// Starts the program and waits until it prints its address.
 fn spawn(binary: &Path, settings: Settings, listen: SocketAddr) -> Result<(Child, SocketAddr), PeerError> {
     let mut command = Command::new(binary);
     command.args(["-listen", &listen.to_string()]);
@@ -191,7 +191,7 @@ fn spawn(binary: &Path, settings: Settings, listen: SocketAddr) -> Result<(Child
     command.args(["-memory-rate", &settings.memory_rate_bytes.to_string()]);
     command.args(["-slowdown", &settings.slowdown.to_string()]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    // Ctrl-C is for us alone.
+    // Ctrl-C must reach only our own process.
     command.process_group(0);
     let mut child = command.spawn().tried(|| "start the target in Go".to_owned())?;
     let mut line = String::new();
@@ -203,7 +203,7 @@ fn spawn(binary: &Path, settings: Settings, listen: SocketAddr) -> Result<(Child
         None => {
             let _gone = child.kill();
             let _reaped = child.wait();
-            let what = "the target in Go did not say where it listens".to_owned();
+            let what = "the target in Go did not print its address".to_owned();
             Err(PeerError::Server { what, log: line })
         }
     }

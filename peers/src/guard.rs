@@ -1,5 +1,5 @@
-//! A shell that outlives us: when its input ends because we are gone, however that came, it ends the server and
-//! removes its folder. A process that ends in peace dismisses it first.
+//! A shell that runs on when our process has ended: its input ends then, for whatever reason, and it ends the server and
+//! removes its folder. A process that ends normally ends the shell first.
 
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
@@ -23,12 +23,12 @@ fi
 rm -rf "$1"
 "#;
 
-/// A waiting shell; dropping it sends it away without a deed.
+/// A waiting shell; dropping it ends it before it does anything.
 pub(crate) struct Guard {
     shell: Child,
 }
 
-/// What a guard looks after.
+/// What a guard ends and removes.
 pub(crate) struct Watched<'a> {
     /// Removed in the end.
     pub(crate) folder: &'a Path,
@@ -43,7 +43,7 @@ impl Guard {
     pub(crate) fn start(mut shell: Command, watched: &Watched<'_>) -> Result<Self, PeerError> {
         shell.args(["-c", SCRIPT, "guard"]).arg(watched.folder).args([watched.pid_file, watched.name]);
         shell.current_dir("/").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        // Ctrl-C is for us alone: the guard has work to do just then.
+        // Ctrl-C must reach only our own process: the guard has work to do just then.
         shell.process_group(0);
         Ok(Self { shell: shell.spawn().tried(|| "start the shell that guards a server".to_owned())? })
     }

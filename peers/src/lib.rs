@@ -1,9 +1,9 @@
-//! Real peers for tests and benches: servers of other projects, and a target in another language, each in a temporary
-//! folder on a free port, ended with whoever started it.
+//! Peers for tests and benchmarks: servers of other projects, and a target in another language, each in a temporary
+//! folder on a free port, ended with the process that started it.
 //!
-//! For tests, benches and trying things out; no service and no tool may need it to run. It installs nothing
-//! (`cargo xtask test` does), knows no service, and leaves nothing behind: a peer whose owner was killed is ended
-//! by its guard.
+//! For tests, benchmarks and use by hand; no service and no tool may need it to run. It installs nothing (`cargo xtask
+//! test` does), contains nothing about our services, and leaves nothing behind: a peer whose owner was killed is ended by
+//! its guard.
 
 mod error;
 pub mod faketime;

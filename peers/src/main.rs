@@ -1,4 +1,4 @@
-//! `peers postgres`: a throw-away PostgreSQL for trying things out by hand, or from a script.
+//! `peers postgres`: a temporary PostgreSQL for use by hand or from a script.
 
 use std::io::{Read as _, Write as _};
 use std::process::ExitCode;
@@ -14,18 +14,18 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(said) => {
-            let _nobody_reads = writeln!(std::io::stderr(), "peers: {said}");
+        Err(message) => {
+            let _closed = writeln!(std::io::stderr(), "peers: {message}");
             ExitCode::FAILURE
         }
     }
 }
 
-/// One line of environment variables once it serves, so that a script can wait for it.
+/// Prints a line of environment variables once the server is ready, so that a script can wait for it.
 fn postgres() -> Result<(), PeerError> {
     let cluster = Cluster::start()?;
     let words: Vec<String> = cluster.env().iter().map(|(name, value)| format!("{name}={value}")).collect();
-    let _nobody_reads = writeln!(std::io::stdout(), "{}", words.join(" "));
+    let _closed = writeln!(std::io::stdout(), "{}", words.join(" "));
     let _ended = std::io::stdin().read_to_end(&mut Vec::new());
     Ok(())
 }

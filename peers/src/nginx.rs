@@ -1,5 +1,5 @@
 //! nginx, as it is installed on this machine: HTTP/1.1 and HTTP/2, in cleartext and under TLS, over a Unix socket
-//! too. What it answers is fixed; see [`Nginx::start`].
+//! too. Its responses are fixed; see [`Nginx::start`].
 
 use std::fs;
 use std::os::unix::process::CommandExt as _;
@@ -14,7 +14,7 @@ use crate::error::{PeerError, Tried as _};
 use crate::guard::{Guard, Watched};
 use crate::{poll, port, processes};
 
-/// Others look for ports too, and may take the one we found before the server does.
+/// Another process may take the port that was found before the server does.
 const START_ATTEMPTS: usize = 5;
 const READY_WITHIN: Duration = Duration::from_secs(20);
 const STOPPED_WITHIN: Duration = Duration::from_secs(10);
@@ -43,7 +43,7 @@ impl Nginx {
     ///
     /// # Errors
     /// When it is missing or does not start; with the end of its log.
-    pub fn start((certificate, key): (&str, &str)) -> Result<Self, PeerError> {
+    pub fn start(certificate: &str, key: &str) -> Result<Self, PeerError> {
         let program = find().ok_or_else(|| PeerError::Missing {
             program: "nginx",
             looked: PLACES.join(", "),
@@ -123,7 +123,7 @@ fn run(program: &Path, folder: &Path) -> Result<Child, PeerError> {
     let mut command = Command::new(program);
     command.arg("-p").arg(folder).args(["-e", "error.log", "-c"]).arg(folder.join("nginx.conf"));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    // Ctrl-C is for us alone.
+    // Ctrl-C must reach only our own process.
     command.process_group(0);
     let mut child = command.spawn().tried(|| "start nginx".to_owned())?;
     let ended = || -> PeerError {
@@ -139,7 +139,7 @@ fn run(program: &Path, folder: &Path) -> Result<Child, PeerError> {
 
 fn configuration(folder: &Path, [http1, h2c, tls]: [u16; 3]) -> String {
     let folder = folder.display();
-    let places = format!(
+    let locations = format!(
         "location = / {{ default_type text/plain; return 200 'hello'; }}\n\
          location = /empty {{ return 204; }}\n\
          location = /moved {{ return 302 /; }}\n\
@@ -147,8 +147,8 @@ fn configuration(folder: &Path, [http1, h2c, tls]: [u16; 3]) -> String {
          location = /upload {{ proxy_pass http://127.0.0.1:{http1}/; proxy_method GET; }}\n\
          location / {{ return 404; }}\n"
     );
-    let server = |listen: &str| format!("server {{ {listen}\n{places} }}\n");
-    // Only root may say who the workers are; others run them themselves.
+    let server = |listen: &str| format!("server {{ {listen}\n{locations} }}\n");
+    // Only root may set the user of the workers.
     let user = if rustix::process::geteuid().is_root() { "user root;\n" } else { "" };
     let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .iter()

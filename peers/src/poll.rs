@@ -1,11 +1,11 @@
-//! Waiting for what can only be looked at: a condition, looked at again and again until it holds or time is up.
+//! Waiting for a condition that can only be polled: checked again and again until it holds or time is up.
 
 use std::time::{Duration, Instant};
 
-/// Short beside anything that is waited for, long beside the cost of a look.
+/// Short beside anything that is waited for, long beside the cost of a check.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Looks until `look` finds something, at least once; `None` when `within` has passed.
+/// Calls `look` until it finds something, at least once; `None` when `within` has passed.
 pub fn find<T>(within: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let began = Instant::now();
     loop {
@@ -19,7 +19,7 @@ pub fn find<T>(within: Duration, mut look: impl FnMut() -> Option<T>) -> Option<
     }
 }
 
-/// Whether `holds` came to hold within the time.
+/// Whether `holds` became true within the time.
 pub fn until(within: Duration, mut holds: impl FnMut() -> bool) -> bool {
     find(within, || holds().then_some(())).is_some()
 }

@@ -1,7 +1,7 @@
-//! PostgreSQL: a throw-away cluster of one server, as it is installed on this machine.
+//! PostgreSQL: a temporary cluster of one server, with the programs that are installed on this machine.
 //!
-//! Whoever can open a socket of this machine may do everything in it, so nothing of value belongs there. When we
-//! are root it runs as the user `postgres`, which must be able to reach the temporary folder. Start reading at
+//! Every process that can open a socket of this machine may do everything in it, so nothing of value belongs there. When
+//! we are root it runs as the user `postgres`, which must be able to reach the temporary folder. Start reading at
 //! [`Cluster`].
 
 mod account;
@@ -33,7 +33,7 @@ pub const DATABASE: &str = "service";
 /// The superuser, and the database in which `pg_stat_statements` is there where the system has it.
 pub const ADMIN: &str = "postgres";
 
-/// Others look for ports too, and may take the one we found before the server does.
+/// Another process may take the port that was found before the server does.
 const START_ATTEMPTS: usize = 5;
 
 /// One server on a free port of 127.0.0.1 with its data in a temporary folder.
@@ -62,7 +62,7 @@ impl Cluster {
     /// A running cluster; takes one to three seconds.
     ///
     /// # Errors
-    /// When PostgreSQL is missing, nobody is there to run it as, or it does not start; with the end of its log.
+    /// When PostgreSQL or a user to run it as is missing, or it does not start; with the end of its log.
     pub fn start_with(options: &Options) -> Result<Self, PeerError> {
         let installation = Installation::find()?;
         let account = Account::find()?;
@@ -137,10 +137,10 @@ impl Cluster {
         Ok(())
     }
 
-    /// Stops the server in good order: sessions are cut off, everything is written.
+    /// Stops the server in an orderly way: sessions are closed, everything is written.
     ///
     /// # Errors
-    /// When it does not end in time or not well; it has been ended by force then.
+    /// When it does not end in time or ends with a failure; it has been killed then.
     pub fn stop(&mut self) -> Result<(), PeerError> {
         self.server.take().map_or(Ok(()), Server::stop)
     }
@@ -152,7 +152,7 @@ impl Cluster {
         }
     }
 
-    /// Stops time for every process of the server (SIGSTOP): connections stay and nothing answers.
+    /// Stops every process of the server (SIGSTOP): connections stay open and nothing answers.
     pub fn pause(&self) {
         if let Some(server) = &self.server {
             server.pause();
@@ -190,14 +190,13 @@ impl Cluster {
         self.folder.path()
     }
 
-    /// What a service must find in its environment to use [`DATABASE`].
+    /// The environment of a service that uses [`DATABASE`].
     #[must_use]
     pub fn env(&self) -> [(&'static str, String); 4] {
         self.env_for(DATABASE)
     }
 
-    /// What a service must find in its environment to use a database of
-    /// [`create_database`](Self::create_database).
+    /// The environment of a service that uses a database of [`create_database`](Self::create_database).
     #[must_use]
     pub fn env_for(&self, database: &str) -> [(&'static str, String); 4] {
         [
@@ -221,7 +220,7 @@ impl Cluster {
     /// The first failure ends it. Waits for as long as the server works on it.
     ///
     /// # Errors
-    /// When the server cannot be reached or refuses; with what it said.
+    /// When the server cannot be reached or refuses; with its error output.
     pub fn sql(&self, database: &str, text: &str) -> Result<String, PeerError> {
         let mut psql = self.command("psql");
         psql.args(["-XAtq", "-v", "ON_ERROR_STOP=1", "-h", &self.host(), "-p", &self.port.to_string()]);
@@ -231,7 +230,7 @@ impl Cluster {
 
     fn command(&self, program: &str) -> std::process::Command {
         let mut command = self.account.command(&self.installation.program(program));
-        // Where we are may be closed to the server's user.
+        // The server's user may have no access to our current folder.
         command.current_dir(self.folder.path());
         command
     }

@@ -1,6 +1,6 @@
 //! A server and its children as one: listed, stopped, continued and killed together.
 //!
-//! Children that lead sessions of their own are out of reach of a process group, so they are found by their parent.
+//! Children with sessions of their own are not in the parent's process group, so they are found by their parent.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::poll;
 
-/// A signal takes effect at once; a loaded machine gets the rest.
+/// A signal takes effect at once; the limit is for a loaded machine.
 const EFFECT_WITHIN: Duration = Duration::from_secs(10);
 
 /// Stops `parent` and then its children: a stopped parent starts no more of them.
@@ -22,7 +22,7 @@ pub(crate) fn pause(parent: Pid) -> Vec<Pid> {
     children
 }
 
-/// Lets all of them go on: the children first, so that their parent finds them running.
+/// Continues all of them: the children first, so that they run when their parent does.
 pub(crate) fn resume(parent: Pid) {
     for child in children(parent) {
         send(child, Signal::CONT);
@@ -61,7 +61,7 @@ fn state(process: Pid) -> Option<char> {
 /// The state letter and the parent of a process; `None` when there is no such process.
 fn status(process: Pid) -> Option<(char, i32)> {
     let text = std::fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero())).ok()?;
-    // The name in parentheses may hold anything, parentheses too.
+    // The name in parentheses may contain any character, parentheses too.
     let mut words = text.rsplit_once(") ")?.1.split(' ');
     Some((words.next()?.chars().next()?, words.next()?.parse().ok()?))
 }

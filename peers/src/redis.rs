@@ -15,7 +15,7 @@ use crate::error::{PeerError, Tried as _};
 use crate::guard::{Guard, Watched};
 use crate::{poll, port, processes};
 
-/// Others look for ports too, and may take the one we found before the server does.
+/// Another process may take the port that was found before the server does.
 const START_ATTEMPTS: usize = 5;
 const READY_WITHIN: Duration = Duration::from_secs(20);
 const STOPPED_WITHIN: Duration = Duration::from_secs(10);
@@ -80,7 +80,7 @@ impl Redis {
         Ok(())
     }
 
-    /// Stops time for it (SIGSTOP): connections stay and nothing answers.
+    /// Stops its process (SIGSTOP): connections stay open and nothing answers.
     pub fn pause(&self) {
         processes::send(Pid::from_child(&self.child), Signal::STOP);
     }
@@ -128,7 +128,7 @@ fn run(folder: &Path, port: u16, settings: &[(String, String)]) -> Result<Child,
         command.arg(format!("--{name}")).arg(value);
     }
     command.stdin(Stdio::null()).stdout(output).stderr(Stdio::null());
-    // Ctrl-C is for us alone.
+    // Ctrl-C must reach only our own process.
     command.process_group(0);
     let mut child = command.spawn().tried(|| "start Redis".to_owned())?;
     let is_ready = poll::find(READY_WITHIN, || match child.try_wait() {
@@ -144,11 +144,11 @@ fn run(folder: &Path, port: u16, settings: &[(String, String)]) -> Result<Child,
     Err(PeerError::Server { what: "Redis ended before it was ready".to_owned(), log })
 }
 
-/// Whether somebody who speaks Redis listens there: it answers, if only that it wants a password.
+/// Whether a Redis listens there: it answers, if only that it needs a password.
 fn answers(port: u16) -> bool {
     let Ok(mut stream) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)) else { return false };
     let mut first = [0];
-    let asked =
+    let sent =
         stream.set_read_timeout(Some(Duration::from_secs(1))).and_then(|()| stream.write_all(b"PING\r\n"));
-    asked.and_then(|()| stream.read_exact(&mut first)).is_ok() && matches!(first[0], b'+' | b'-')
+    sent.and_then(|()| stream.read_exact(&mut first)).is_ok() && matches!(first[0], b'+' | b'-')
 }

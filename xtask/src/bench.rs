@@ -2,9 +2,9 @@
 
 mod cgroup;
 mod challenge;
-mod climb;
 mod engine;
 mod gateway;
+mod highest_load;
 mod listings;
 mod machine;
 mod nginx;
@@ -12,7 +12,7 @@ mod options;
 mod overload;
 mod proc;
 mod row;
-mod seen;
+mod run_report;
 mod stall;
 mod steady;
 mod table;
@@ -33,11 +33,11 @@ pub(crate) const USAGE: &str = "stall [--seconds N] [--write] | challenge [--sto
                                 [--seconds N] [--write] | steady [--minutes N] [--rate N] [--write]";
 /// What the verb is for.
 pub(crate) const ABOUT: &str = "figures to look at, nothing asserted\n\
-    stall: a server that freezes 1 s in every 10, seen by an open and by a closed model, and by the peers\n\
+    stall: a server that freezes 1 s in every 10, measured by an open and by a closed model, and by other tools\n\
     challenge: the challenge service's work per CPU-second, latency, memory and overload;\n\
     gateway: the telemetry gateway's work per CPU-second by form and number of workers, and overload;\n    \
-    listings: the listings service's work per CPU-second and the rates that it holds, on 100,000 listings;\n\
-    engine: the CPU that Plimsoll takes for a request, beside a bare epoll loop and the peers that are installed;\n    \
+    listings: the listings service's work per CPU-second and the rates that it sustains, on 100,000 listings;\n\
+    engine: the CPU that Plimsoll takes for a request, beside a bare epoll loop and other tools that are installed;\n    \
     steady: the generator's memory over many minutes, with errors and a million URLs\n    \
     --write puts the tables into docs/challenge-bench.md, docs/gateway-bench.md, docs/listings-bench.md \
     or docs/benchmarks.md";
@@ -54,33 +54,33 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
         Some((name, rest)) if name == "listings" => listings::run(workspace, rest),
         Some((name, rest)) if name == "engine" => engine::run(workspace, rest),
         Some((name, rest)) if name == "steady" => steady::run(workspace, rest),
-        _ => bail!("say which benchmark; usage: cargo xtask bench {USAGE}"),
+        _ => bail!("name a benchmark; usage: cargo xtask bench {USAGE}"),
     }
 }
 
-/// Says how it is called, so that everything can be done again by hand.
-fn say(command: &Command) {
+/// Prints the command line, so that everything can be repeated by hand.
+fn print_command(command: &Command) {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
     println!("$ {}", words.join(" "));
 }
 
-/// Which part of the machine a program is given, so that those who ask and those who answer do not push each other aside.
+/// Which processors a program may use, so that the generator and the service do not compete for one.
 #[derive(Clone, Copy)]
-enum Place {
+enum CpuPlacement {
     Anywhere,
     Processor(usize),
 }
 
-impl Place {
-    const SERVER: Place = Place::Processor(0);
-    const GENERATOR: Place = Place::Processor(1);
+impl CpuPlacement {
+    const SERVER: CpuPlacement = CpuPlacement::Processor(0);
+    const GENERATOR: CpuPlacement = CpuPlacement::Processor(1);
 
-    /// A command for `program` in this place; anywhere on a machine that has one processor, or cannot bind to one.
+    /// A command for `program` on these processors; on any if the machine has only one, or cannot bind to one.
     fn command(self, program: &Path) -> Command {
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         match self {
-            Place::Processor(number) if processors > 1 && found("taskset").is_some() => {
+            CpuPlacement::Processor(number) if processors > 1 && find_program("taskset").is_some() => {
                 let mut command = Command::new("taskset");
                 command.args(["--cpu-list", &number.to_string()]).arg(program);
                 command
@@ -90,19 +90,19 @@ impl Place {
     }
 }
 
-/// Where a program lies; servers are often outside the search path of those who are not root.
-fn found(program: &str) -> Option<PathBuf> {
+/// The path of a program; servers are often outside the search path of users other than root.
+fn find_program(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]);
     folders.map(|folder| folder.join(program)).find(|file| file.exists())
 }
 
-/// Puts each text into its place of the document.
-fn write_into(workspace: &Workspace, (document, texts): (&str, &BTreeMap<&str, String>)) -> Result<()> {
+/// Puts each text between its markers in the document.
+fn write_into(workspace: &Workspace, document: &str, texts: &BTreeMap<&str, String>) -> Result<()> {
     let path = workspace.root().join(document);
     let mut text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {document}"))?;
     for (name, part) in texts {
-        text = table::replace(&text, (name, part))?;
+        text = table::replace(&text, name, part)?;
     }
     std::fs::write(&path, text).with_context(|| format!("cannot write {document}"))
 }

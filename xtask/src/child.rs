@@ -1,11 +1,11 @@
-//! Child processes that never outlive the chore that started them, whichever way it ends.
+//! Child processes that end with the chore that started them, however it ends.
 
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::signals::{self, Asked};
+use crate::signals::{self, StopSignal};
 
 const POLL: Duration = Duration::from_millis(20);
 
@@ -31,30 +31,30 @@ impl Running {
 
     /// How it ended, if it did.
     pub(crate) fn ended(&mut self) -> Result<Option<ExitStatus>> {
-        self.child.try_wait().with_context(|| format!("cannot ask after {}", self.name))
+        self.child.try_wait().with_context(|| format!("cannot read the status of {}", self.name))
     }
 
-    /// Waits until it ends by itself. Ctrl-C is left to the child, which got it too; when this chore is
-    /// told to go away, the child is stopped first.
+    /// Waits until it ends by itself. Ctrl-C reaches the child too, so the child ends by itself; when this chore is
+    /// terminated, the child is stopped first.
     pub(crate) fn wait(mut self) -> Result<ExitStatus> {
         loop {
             if let Some(status) = self.ended()? {
                 return Ok(status);
             }
-            if signals::asked() == Some(Asked::Terminate) {
+            if signals::last_signal() == Some(StopSignal::Terminate) {
                 let name = self.name;
                 self.stop(Duration::from_secs(10))?;
-                bail!("told to stop while {name} was running");
+                bail!("terminated while {name} was running");
             }
             std::thread::sleep(POLL);
         }
     }
 
-    /// Asks it to end (SIGTERM) and gives it `grace` to do so before it is killed.
+    /// Sends SIGTERM and waits `grace` for it to end before it is killed.
     pub(crate) fn stop(mut self, grace: Duration) -> Result<ExitStatus> {
-        let asked = Instant::now();
+        let sent = Instant::now();
         signals::terminate(&self.child);
-        while asked.elapsed() < grace {
+        while sent.elapsed() < grace {
             if let Some(status) = self.ended()? {
                 return Ok(status);
             }
@@ -62,14 +62,14 @@ impl Running {
         }
         let name = self.name;
         drop(self);
-        bail!("{name} did not stop within {} s of being asked and was killed", grace.as_secs());
+        bail!("{name} did not stop within {} s of SIGTERM and was killed", grace.as_secs());
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
         if matches!(self.child.try_wait(), Ok(None)) {
-            // Both fail only when the process is gone already.
+            // Both fail only when the process has ended already.
             let _ = self.child.kill();
             let _ = self.child.wait();
         }
@@ -87,38 +87,38 @@ mod tests {
         command
     }
 
-    /// A script that says when its traps are set, so that nothing has to be slept for.
+    /// A script that writes a byte once its traps are set, so that no test has to sleep.
     fn started(script: &str) -> Running {
         use std::io::Read as _;
         let mut command = shell(script);
         command.stdout(Stdio::piped());
         let mut running = Running::start("script", command).expect("sh exists");
-        let mut said = [0u8; 1];
-        running.child().stdout.as_mut().expect("piped").read_exact(&mut said).expect("it speaks");
+        let mut byte = [0u8; 1];
+        running.child().stdout.as_mut().expect("piped").read_exact(&mut byte).expect("it writes");
         running
     }
 
     #[test]
-    fn the_exit_code_comes_through() {
+    fn the_exit_code_of_the_child_is_returned() {
         let status = Running::start("script", shell("exit 4")).and_then(Running::wait).expect("it ends");
         assert_eq!(status.code(), Some(4));
     }
 
     #[test]
-    fn a_polite_process_ends_when_asked() {
-        let polite = started("trap 'exit 7' TERM; echo x; while :; do :; done");
-        assert_eq!(polite.stop(Duration::from_secs(30)).expect("it obeys").code(), Some(7));
+    fn a_process_that_handles_sigterm_ends_with_its_own_code() {
+        let handling = started("trap 'exit 7' TERM; echo x; while :; do :; done");
+        assert_eq!(handling.stop(Duration::from_secs(30)).expect("it ends").code(), Some(7));
     }
 
     #[test]
-    fn a_stubborn_process_is_killed_and_named() {
-        let stubborn = started("trap '' TERM; echo x; while :; do :; done");
-        let error = stubborn.stop(Duration::from_millis(50)).expect_err("it does not obey");
-        assert_eq!(error.to_string(), "script did not stop within 0 s of being asked and was killed");
+    fn a_process_that_ignores_sigterm_is_killed_and_named() {
+        let ignoring = started("trap '' TERM; echo x; while :; do :; done");
+        let error = ignoring.stop(Duration::from_millis(50)).expect_err("it does not end");
+        assert_eq!(error.to_string(), "script did not stop within 0 s of SIGTERM and was killed");
     }
 
     #[test]
-    fn a_dropped_process_is_gone() {
+    fn a_dropped_process_is_killed_and_reaped() {
         let mut running = started("echo x; while :; do :; done");
         let pid = running.child().id();
         drop(running);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_start_is_named() {
+    fn a_program_that_cannot_start_is_named() {
         let error = Running::start("ghost", Command::new("no-such-binary-anywhere")).err().expect("no such");
         assert!(error.to_string().starts_with("cannot start ghost (no-such-binary-anywhere)"), "{error}");
     }

@@ -1,7 +1,6 @@
-//! The tool and a service on one machine: the README's first command, and in small what CI holds it to.
+//! The tool and a service on one machine: the README's first command, and a short form that CI asserts on.
 //!
-//! The verdict is the tool's business. The demo fails only when the run did not complete or its books do
-//! not balance.
+//! The demo ignores the verdict. It fails only when the run did not complete or its counts do not add up.
 
 mod accounting;
 pub(crate) mod examples;
@@ -13,7 +12,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::child::Running;
-use crate::signals::{self, Asked};
+use crate::signals::{self, StopSignal};
 use crate::steps;
 use crate::workspace::Workspace;
 use service::{Ports, Service};
@@ -26,7 +25,7 @@ pub(crate) const ABOUT: &str = "a real service under a real load, judged: demo.p
 
 const PLAN: &str = "examples/demo.toml";
 
-/// One run of the plan: where its results go and what is said beyond the plan.
+/// One run of the plan: where its results go and further arguments.
 struct Run {
     archive: PathBuf,
     html: PathBuf,
@@ -41,10 +40,10 @@ impl Run {
     }
 }
 
-/// Runs the demo as people see it, or with `--check` as CI does.
+/// Runs the demo at its full length, or with `--check` the short form.
 ///
 /// # Errors
-/// When something cannot be built or started, the run did not complete, or its books do not balance.
+/// When something cannot be built or started, the run did not complete, or its counts do not add up.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let (own, extra) = match arguments.iter().position(|argument| argument == "--") {
         Some(at) => (&arguments[..at], arguments[at + 1..].to_vec()),
@@ -72,19 +71,19 @@ fn show(workspace: &Workspace, extra: Vec<String>) -> Result<()> {
         run.html.display(),
         run.markdown.display()
     );
-    accounting::require_balance(&judged)
+    accounting::require_consistent(&judged)
 }
 
-/// The demo a tenth as long, on ports that the system chose, its counts and findings asserted.
+/// The demo a tenth as long, on free ports, with its counts and findings asserted.
 ///
 /// # Errors
 /// As `run`, and when a count or a file is not what the plan promises.
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     build(workspace, AS_FOR_TESTS)?;
-    rehearse(workspace, &["--time-scale", "0.1"])
+    run_and_assert(workspace, &["--time-scale", "0.1"])
 }
 
-fn rehearse(workspace: &Workspace, extra: &[&str]) -> Result<()> {
+fn run_and_assert(workspace: &Workspace, extra: &[&str]) -> Result<()> {
     let folder = workspace.scratch("demo-check")?;
     let run = Run::into_folder(&folder, extra.iter().map(|&argument| argument.to_owned()).collect());
     let code = under_load(workspace, Ports::Free, &run)?;
@@ -95,11 +94,11 @@ fn rehearse(workspace: &Workspace, extra: &[&str]) -> Result<()> {
             std::fs::metadata(file).with_context(|| format!("{} was not written", file.display()))?;
         ensure!(written.len() > 0, "{} is empty", file.display());
     }
-    println!("`plimsoll run` gave exit code {code}: {}; the books balance", meaning(code));
+    println!("`plimsoll run` gave exit code {code}: {}; the counts add up", meaning(code));
     Ok(())
 }
 
-/// The very selection and profile that the tests were built with: another one would unify features another way and
+/// The selection and profile that the tests were built with: another one would unify features in another way and
 /// compile half the tree again.
 const AS_FOR_TESTS: &[&str] = &["--workspace", "--all-targets", "--profile", "test"];
 
@@ -109,15 +108,15 @@ fn build(workspace: &Workspace, selection: &[&str]) -> Result<()> {
     steps::run(command).context("cannot build the tool and the service")
 }
 
-/// Starts the service, runs the plan against it, stops it, whatever happened in between.
+/// Starts the service, runs the plan against it and stops it, also when the run failed.
 fn under_load(workspace: &Workspace, ports: Ports, run: &Run) -> Result<i32> {
-    signals::outlive();
+    signals::catch();
     let service = Service::start(workspace, ports)?;
-    let offered = offer(workspace, &service, run);
+    let ran = offer(workspace, &service, run);
     let stopped = service.stop();
-    let code = offered?;
+    let code = ran?;
     stopped?;
-    if signals::asked() == Some(Asked::Interrupt) {
+    if signals::last_signal() == Some(StopSignal::Interrupt) {
         bail!("interrupted; `plimsoll run` gave exit code {code}");
     }
     ensure!(
@@ -157,58 +156,58 @@ fn meaning(code: i32) -> &'static str {
 mod tests {
     use super::*;
 
-    fn check_rehearsal(test: &str, extra: &[&str], expect: Result<(), &str>) {
-        let _alone = signals::alone();
-        let workspace = Workspace::with_stand_ins("sound", test);
-        let result = rehearse(&workspace, extra).map_err(|error| format!("{error:#}"));
+    fn check_run(test: &str, extra: &[&str], expect: Result<(), &str>) {
+        let _lock = signals::exclusive();
+        let workspace = Workspace::with_fake_binaries("sound", test);
+        let result = run_and_assert(&workspace, extra).map_err(|error| format!("{error:#}"));
         assert_eq!(result.as_ref().map(|&()| ()).map_err(String::as_str), expect);
     }
 
     #[test]
     fn any_verdict_is_a_completed_run() {
         for code in ["0", "3", "4", "5"] {
-            check_rehearsal("verdicts", &["--exit", code], Ok(()));
+            check_run("verdicts", &["--exit", code], Ok(()));
         }
     }
 
     #[test]
     fn a_run_that_did_not_complete_fails_the_demo() {
         let own = "the run did not complete: `plimsoll run` gave 1, its own failure";
-        check_rehearsal("own-failure", &["--exit", "1"], Err(own));
+        check_run("own-failure", &["--exit", "1"], Err(own));
         let usage = "the run did not complete: `plimsoll run` gave 2, usage, plan, or target not ready";
-        check_rehearsal("usage", &["--exit", "2"], Err(usage));
+        check_run("usage", &["--exit", "2"], Err(usage));
     }
 
     #[test]
     fn lost_arrivals_fail_the_demo_whatever_the_verdict() {
         let lost = "after exit code 3: 10 arrivals scheduled, but 7 started and 1 dropped";
-        check_rehearsal("lost", &["--lose", "2"], Err(lost));
+        check_run("lost", &["--lose", "2"], Err(lost));
     }
 
     #[test]
-    fn an_interrupted_demo_outlives_the_run_and_says_so() {
+    fn an_interrupted_demo_ends_after_the_run_and_reports_it() {
         let interrupted = "interrupted; `plimsoll run` gave exit code 4";
-        check_rehearsal("interrupted", &["--interrupt", "--exit", "4"], Err(interrupted));
+        check_run("interrupted", &["--interrupt", "--exit", "4"], Err(interrupted));
     }
 
     #[test]
-    fn the_run_is_pointed_at_the_ports_that_the_service_got() {
-        let _alone = signals::alone();
-        let workspace = Workspace::with_stand_ins("sound", "targets");
+    fn the_run_gets_the_ports_of_the_service_as_targets() {
+        let _lock = signals::exclusive();
+        let workspace = Workspace::with_fake_binaries("sound", "targets");
         let run = Run::into_folder(&workspace.scratch("run").expect("target is writable"), Vec::new());
-        under_load(&workspace, Ports::Free, &run).expect("the stand-ins work");
-        let told = accounting::read(&workspace.binary("plimsoll"), &run.archive).expect("it was written");
-        assert_eq!(told["targets"], " challenge=http://127.0.0.1:18000/challenge events=127.0.0.1:16566");
-        under_load(&workspace, Ports::Default, &run).expect("the stand-ins work");
-        let told = accounting::read(&workspace.binary("plimsoll"), &run.archive).expect("it was written");
-        assert_eq!(told["targets"], "");
+        under_load(&workspace, Ports::Free, &run).expect("the scripts work");
+        let report = accounting::read(&workspace.binary("plimsoll"), &run.archive).expect("it was written");
+        assert_eq!(report["targets"], " challenge=http://127.0.0.1:18000/challenge events=127.0.0.1:16566");
+        under_load(&workspace, Ports::Default, &run).expect("the scripts work");
+        let report = accounting::read(&workspace.binary("plimsoll"), &run.archive).expect("it was written");
+        assert_eq!(report["targets"], "");
     }
 
     #[test]
-    fn a_service_that_cannot_start_shows_its_last_words() {
-        let _alone = signals::alone();
-        let workspace = Workspace::with_stand_ins("broken", "cannot-start");
-        let error = rehearse(&workspace, &[]).expect_err("it ends at once").to_string();
+    fn a_service_that_cannot_start_shows_the_end_of_its_log() {
+        let _lock = signals::exclusive();
+        let workspace = Workspace::with_fake_binaries("broken", "cannot-start");
+        let error = run_and_assert(&workspace, &[]).expect_err("it ends at once").to_string();
         assert!(error.starts_with("the service ended before it was ready; the end of "), "{error}");
         assert!(error.ends_with("challenge.log:\n  no key source and no test identity"), "{error}");
     }
@@ -222,7 +221,7 @@ mod tests {
             "unknown argument `--fast`; usage: cargo xtask demo [--check] [-- ARGUMENTS OF `plimsoll run`]"
         );
         let arguments = ["--check", "--", "--time-scale", "1"].map(str::to_owned);
-        let error = run(&workspace, &arguments).expect_err("the check is what it is");
+        let error = run(&workspace, &arguments).expect_err("the check takes none");
         assert_eq!(error.to_string(), "--check takes no arguments of `plimsoll run`");
     }
 }

@@ -1,14 +1,15 @@
 //! Every chore of the project as one command: `cargo xtask <verb>`, one short file a verb.
 //!
-//! Chores orchestrate; they hold no logic of the tool or of a service, and import neither.
+//! Chores run other programs; they contain no logic of the tool or of a service, and import neither.
 //! Start reading at `VERBS`.
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command speaks on its terminal")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command prints on its terminal")]
 
 mod bench;
 mod child;
 mod demo;
+mod dependencies;
 mod needs;
-mod served;
+mod service_process;
 mod signals;
 mod soak;
 mod steps;
@@ -31,7 +32,7 @@ struct Verb {
 const VERBS: &[Verb] = &[
     Verb { name: "demo", usage: demo::USAGE, about: demo::ABOUT, run: demo::run },
     Verb {
-        name: "rehearse",
+        name: "examples",
         usage: demo::examples::USAGE,
         about: demo::examples::ABOUT,
         run: demo::examples::run,
@@ -39,6 +40,7 @@ const VERBS: &[Verb] = &[
     Verb { name: "test", usage: "", about: test::ABOUT, run: test::run },
     Verb { name: "ci", usage: "", about: test::ABOUT_CI, run: test::run_ci },
     Verb { name: "tidy", usage: "", about: tidy::ABOUT, run: tidy::run },
+    Verb { name: "dependencies", usage: "", about: dependencies::ABOUT, run: dependencies::run },
     Verb { name: "bench", usage: bench::USAGE, about: bench::ABOUT, run: bench::run },
     Verb { name: "soak", usage: "[NAME]", about: soak::ABOUT, run: soak::run },
 ];

@@ -1,4 +1,4 @@
-//! Programs from the system that the build and its checks call, and where Debian keeps them.
+//! Programs of the system that the build and its checks call, with their Debian packages.
 
 use std::path::Path;
 use std::process::Command;
@@ -20,8 +20,7 @@ pub(crate) struct Need {
     is_there: fn(&str) -> bool,
 }
 
-/// What `cargo xtask test` cannot do without. A browser is not among them: only whoever renews the
-/// screenshot in the README needs one.
+/// What `cargo xtask test` needs. A browser is not among them: it is needed only to renew the screenshot in the README.
 pub(crate) const NEEDS: &[Need] = &[
     Need { binary: "cc", package: "build-essential", why: "compiles SQLite", is_there: in_path },
     Need { binary: "git", package: "git", why: "lists the files that `tidy` looks at", is_there: in_path },
@@ -41,22 +40,22 @@ pub(crate) const NEEDS: &[Need] = &[
     Need {
         binary: "nginx",
         package: "nginx-light",
-        why: "is a server of others that the engine is held against",
-        // It lies outside the search path of most users.
+        why: "is a third-party server that the engine is tested against",
+        // It is outside the search path of most users.
         is_there: |_| Nginx::is_installed(),
     },
     Need {
         binary: "postgres",
         package: POSTGRESQL,
         why: "is the other store of the services; version 15 or newer",
-        // It lies outside the search path; tests look for it in the same way.
+        // It is outside the search path; tests look for it in the same way.
         is_there: |_| Installation::find().is_ok(),
     },
     Need {
         binary: "redis-server",
         package: "redis-server",
         why: "is watched by the tool's observers",
-        // It may lie outside the search path; tests look for it in the same way.
+        // It may be outside the search path; tests look for it in the same way.
         is_there: |_| Redis::is_installed(),
     },
 ];
@@ -86,7 +85,7 @@ pub(crate) fn provide(needs: &[Need]) -> Result<()> {
     for need in missing {
         println!("installing {} ({} {})", need.package, need.binary, need.why);
         if need.package == POSTGRESQL {
-            want_no_server_of_the_system(Path::new(CREATECLUSTER))?;
+            prevent_default_cluster(Path::new(CREATECLUSTER))?;
         }
         install(need.package)?;
     }
@@ -108,9 +107,9 @@ fn may_install() -> bool {
     root && Path::new("/usr/bin/apt-get").exists()
 }
 
-/// Debian would make a cluster and start it. Tests start their own, so none is wanted, unless somebody has decided
-/// otherwise before.
-fn want_no_server_of_the_system(folder: &Path) -> Result<()> {
+/// Debian would create a cluster and start it. Tests start their own, so the packages are configured not to, unless the
+/// configuration exists already.
+fn prevent_default_cluster(folder: &Path) -> Result<()> {
     let file = folder.join("no-main-cluster.conf");
     if file.exists() {
         return Ok(());
@@ -120,7 +119,7 @@ fn want_no_server_of_the_system(folder: &Path) -> Result<()> {
         .with_context(|| format!("cannot write {}", file.display()))
 }
 
-/// A fresh image has no package lists: they are fetched only if the first attempt shows that they lack.
+/// A fresh image has no package lists: they are fetched only if the first attempt fails.
 fn install(package: &str) -> Result<()> {
     let apt = |arguments: &[&str]| {
         let mut command = Command::new("apt-get");
@@ -139,10 +138,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_wants_a_server_of_the_system_keeps_it() {
+    fn an_existing_configuration_of_clusters_is_kept() {
         let folder = tempfile::tempdir().expect("the system has a temporary folder");
         let file = folder.path().join("postgresql/no-main-cluster.conf");
-        let write = || want_no_server_of_the_system(file.parent().expect("it lies in a folder"));
+        let write = || prevent_default_cluster(file.parent().expect("it is in a folder"));
         write().expect("a fresh folder is made");
         let read = || std::fs::read_to_string(&file).expect("it is there");
         assert_eq!(read(), "create_main_cluster = false\n");
@@ -152,17 +151,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_not_asked_for() {
+    fn an_installed_program_is_not_requested() {
         provide(&[Need { binary: "sh", package: "dash", why: "runs", is_there: in_path }])
             .expect("every system has a shell");
     }
 
     #[test]
-    fn what_is_missing_is_named_with_its_reason() {
+    fn missing_programs_are_named_with_their_reasons() {
         assert_eq!(
             request(&NEEDS.iter().collect::<Vec<_>>()),
             "missing: `cc` (compiles SQLite); `git` (lists the files that `tidy` looks at); `go` (builds a target whose \
-             profiles `go tool pprof` reads too); `libfaketime` (sets the clock of a service while it runs); `nginx` (is a server of others that the engine is held against); \
+             profiles `go tool pprof` reads too); `libfaketime` (sets the clock of a service while it runs); `nginx` (is a third-party server that the engine is tested against); \
              `postgres` (is the other store of the services; version 15 or newer); `redis-server` (is watched by the \
              tool's observers); run `apt-get install build-essential git golang-go libfaketime nginx-light postgresql \
              redis-server` or install them your system's way"

@@ -1,4 +1,4 @@
-//! What takes long to shake out: the same tests as ever, with more rounds.
+//! Long forms of tests: the same tests with more rounds.
 
 use anyhow::{Result, ensure};
 
@@ -43,15 +43,15 @@ const SOAKS: &[Soak] = &[
     },
 ];
 
-/// Runs the long forms whose name contains what was asked for.
+/// Runs the long forms whose name contains the arguments.
 ///
 /// # Errors
-/// At the first that fails, and when no name fits.
+/// At the first that fails, and when no name matches.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let wanted = arguments.join(" ");
     let chosen: Vec<&Soak> = SOAKS.iter().filter(|soak| soak.name.contains(&wanted)).collect();
     let names: Vec<&str> = SOAKS.iter().map(|soak| soak.name).collect();
-    ensure!(!chosen.is_empty(), "no soak is named `{wanted}`; there are: {}", names.join(", "));
+    ensure!(!chosen.is_empty(), "no soak test is named `{wanted}`; there are: {}", names.join(", "));
     for soak in chosen {
         steps::step(soak.name, || {
             let mut command = workspace.cargo();
@@ -70,12 +70,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_soak_lists_the_known_ones() {
+    fn an_unknown_name_lists_the_known_ones() {
         let workspace = Workspace::find().expect("tests run in the workspace");
         let error = run(&workspace, &["nothing".to_owned()]).expect_err("no such soak");
         assert_eq!(
             error.to_string(),
-            "no soak is named `nothing`; there are: challenge kill rounds, gateway kill rounds, listings kill rounds"
+            "no soak test is named `nothing`; there are: challenge kill rounds, gateway kill rounds, listings kill rounds"
         );
     }
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
 
-/// Runs `work` under its name and says how long it took, also when it failed.
+/// Runs `work` under its name and prints how long it took, also when it failed.
 ///
 /// # Errors
 /// Whatever `work` returns, with the step's name.
@@ -20,7 +20,7 @@ pub(crate) fn step<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T>
     result
 }
 
-/// Runs a command that speaks for itself on this terminal.
+/// Runs a command that prints on this terminal.
 ///
 /// # Errors
 /// When it cannot start or ends with anything but 0.
@@ -72,7 +72,7 @@ impl std::fmt::Display for Tally {
 /// When cargo cannot start. Failed tests, and tests that did not compile, are in the second value.
 pub(crate) fn run_tests(mut command: Command, terminal: &mut impl Write) -> Result<(Tally, ExitStatus)> {
     let mut child = command.stdout(Stdio::piped()).spawn().context("cannot start cargo")?;
-    let output = child.stdout.take().context("its output was asked for")?;
+    let output = child.stdout.take().context("its output is piped")?;
     let mut tally = Tally::default();
     let mut lines = BufReader::new(output);
     let mut line = Vec::new();
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn result_lines_are_summed_and_others_are_not() {
+    fn only_result_lines_are_summed() {
         let mut tally = Tally::default();
         for line in [
             "running 3 tests",
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn output_that_is_no_text_is_passed_on_and_counted() {
+    fn output_that_is_not_utf8_is_passed_on_and_counted() {
         let mut command = Command::new("sh");
         command
             .args(["-c", r"printf '\377\n'; echo 'test result: ok. 2 passed; 0 failed; 0 ignored'; exit 3"]);

@@ -1,4 +1,4 @@
-//! Everything that must hold before a change goes in: what the README tells people to run, and what CI runs.
+//! Every check that a change must pass: what the README documents and what CI runs.
 
 use std::io::Write;
 use std::process::Command;
@@ -6,10 +6,10 @@ use std::process::Command;
 use anyhow::{Result, bail, ensure};
 
 use crate::workspace::Workspace;
-use crate::{demo, needs, steps, tidy};
+use crate::{demo, dependencies, needs, steps, tidy};
 
 /// What the verb is for.
-pub(crate) const ABOUT: &str = "all checks: format, tidy, lints, tests (those with fault injection too), the demo and the plans of `examples/` in small; ends with `N passed, N failed`";
+pub(crate) const ABOUT: &str = "all checks: format, tidy, lints, dependencies, tests (those with fault injection too), the demo and the plans of `examples/` in a short form; ends with `N passed, N failed`";
 /// What its stricter form is for.
 pub(crate) const ABOUT_CI: &str = "the same, with the lock file taken as it is";
 
@@ -27,11 +27,11 @@ const FAULTS: &[&str] = &[
     "kit/faults,challenge/faults,gateway/faults,listings/faults",
 ];
 
-/// How the lock file is treated.
+/// Whether the lock file may be changed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lock {
     MayChange,
-    AsItIs,
+    Fixed,
 }
 
 /// All checks.
@@ -47,7 +47,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
 /// # Errors
 /// At the first step that fails.
 pub(crate) fn run_ci(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    checks(workspace, arguments, Lock::AsItIs)
+    checks(workspace, arguments, Lock::Fixed)
 }
 
 fn checks(workspace: &Workspace, arguments: &[String], lock: Lock) -> Result<()> {
@@ -57,7 +57,7 @@ fn checks(workspace: &Workspace, arguments: &[String], lock: Lock) -> Result<()>
     let cargo = |arguments: &[&str]| {
         let mut command = workspace.cargo();
         command.args(arguments);
-        if lock == Lock::AsItIs {
+        if lock == Lock::Fixed {
             command.arg("--locked");
         }
         command
@@ -74,10 +74,11 @@ fn checks(workspace: &Workspace, arguments: &[String], lock: Lock) -> Result<()>
         command.args(["--", "-D", "warnings"]);
         steps::run(command)
     })?;
+    steps::step("dependencies", || dependencies::check(workspace))?;
     let mut tally = steps::step("tests", || {
         tests(cargo(&["test", "--workspace", "--no-fail-fast"]), &mut std::io::stdout())
     })?;
-    // Built again with what the others must not contain.
+    // Built again with code that other builds must not contain.
     tally += steps::step("fault injection", || {
         let mut command = cargo(&["clippy", "--all-targets"]);
         command.args(FAULTS).args(["--", "-D", "warnings"]);
@@ -87,7 +88,7 @@ fn checks(workspace: &Workspace, arguments: &[String], lock: Lock) -> Result<()>
         tests(command, &mut std::io::stdout())
     })?;
     steps::step("demo --check", || demo::check(workspace))?;
-    steps::step("rehearse", || demo::examples::all(workspace))?;
+    steps::step("examples", || demo::examples::all(workspace))?;
     println!("{tally}");
     Ok(())
 }
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn green_needs_tests_that_ran_and_a_good_exit() {
+    fn success_needs_tests_that_ran_and_exit_code_0() {
         let line = "echo 'test result: ok. 2 passed; 0 failed; 0 ignored'";
         check(line, Ok("2 passed, 0 failed"));
         check(&format!("{line}; exit 101"), Err("2 passed, 0 failed (exit status: 101)"));

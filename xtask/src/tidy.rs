@@ -1,16 +1,21 @@
-//! The rules of this tree that no compiler checks, as data with one message each.
+//! The rules of this tree that neither the compiler nor clippy checks, each with a message that names what to do.
 //!
 //! A rule is a pure function from sources to complaints; only `tree` reads files. Start reading at `check`.
 
 mod allow;
 mod calls;
+mod circles;
 mod complaint;
 mod functions;
 mod imports;
 mod lexer;
 mod limits;
 mod manifest;
+mod modules;
+mod parameters;
+mod retired;
 mod tree;
+mod use_tree;
 mod words;
 
 use anyhow::{Result, bail};
@@ -20,7 +25,8 @@ use complaint::Complaint;
 use tree::Tree;
 
 /// What the verb is for.
-pub(crate) const ABOUT: &str = "imports, sizes, clock calls and words that the tree does not allow";
+pub(crate) const ABOUT: &str =
+    "imports, circles of files, sizes, parameters, clock calls and words that the tree does not allow";
 
 /// Reads the tree and prints every complaint.
 ///
@@ -47,6 +53,9 @@ fn check(tree: &Tree) -> Vec<Complaint> {
     complaints.extend(limits::check(tree));
     complaints.extend(calls::check(tree));
     complaints.extend(words::check(tree));
+    complaints.extend(retired::check(tree));
+    complaints.extend(parameters::check(tree));
+    complaints.extend(circles::check(tree));
     complaints.sort();
     complaints
 }

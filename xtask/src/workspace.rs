@@ -1,4 +1,4 @@
-//! Where the workspace, its binaries and its scratch space are. Nothing else may guess a path.
+//! Where the workspace, its binaries and its scratch folders are: the only file that knows these paths.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,20 +13,20 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
-    /// Finds the tree that holds this very chore.
+    /// Finds the tree that this chore is part of.
     pub(crate) fn find() -> Result<Self> {
         let manifest = std::env::var_os("CARGO_MANIFEST_DIR")
             .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
-        let root = manifest.parent().context("xtask lies in a folder of the workspace")?.to_owned();
-        let itself = std::env::current_exe().context("cannot tell where this command was built")?;
-        let binaries = itself.parent().context("a binary lies in a folder")?.to_owned();
-        let target = binaries.parent().context("binaries lie in the target folder")?.to_owned();
+        let root = manifest.parent().context("xtask is in a folder of the workspace")?.to_owned();
+        let itself = std::env::current_exe().context("cannot find where this command was built")?;
+        let binaries = itself.parent().context("a binary is in a folder")?.to_owned();
+        let target = binaries.parent().context("binaries are in the target folder")?.to_owned();
         Ok(Self { root, binaries, target })
     }
 
-    /// The same tree with stand-ins for its binaries, and scratch space of its own.
+    /// The same tree with scripts in place of its binaries, and a scratch folder of its own.
     #[cfg(test)]
-    pub(crate) fn with_stand_ins(folder: &str, test: &str) -> Self {
+    pub(crate) fn with_fake_binaries(folder: &str, test: &str) -> Self {
         let found = Self::find().expect("tests run in the workspace");
         let binaries = found.root.join("xtask/fixtures").join(folder);
         let target = found.target.join("xtask-tests").join(test);
@@ -38,12 +38,12 @@ impl Workspace {
         &self.root
     }
 
-    /// A binary of the workspace, built with the same profile as this chore and so its neighbour.
+    /// A binary of the workspace: in the folder of this chore's own, which was built with the same profile.
     pub(crate) fn binary(&self, name: &str) -> PathBuf {
         self.binaries.join(name)
     }
 
-    /// A fresh folder for what a chore leaves behind, emptied if an earlier run filled it.
+    /// A folder for a chore's files, emptied if it exists.
     pub(crate) fn scratch(&self, name: &str) -> Result<PathBuf> {
         let scratch = self.target.join(name);
         if scratch.exists() {

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 /// The present time.
+#[expect(clippy::disallowed_methods, reason = "the one wall clock of the command")]
 pub(crate) fn now() -> Timestamp {
     Timestamp::now()
 }

@@ -1,4 +1,4 @@
-//! Who PostgreSQL runs as: ourselves, but never root.
+//! The user that PostgreSQL runs as: our own, but never root.
 
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
@@ -16,12 +16,12 @@ struct User {
     gid: u32,
 }
 
-/// The user that the server and all that touches its files run as; `None` stands for ourselves.
+/// The user that runs the server and all programs that use its files; `None` for our own.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Account(Option<User>);
 
 impl Account {
-    /// Ourselves, or the user `postgres` when we are root.
+    /// Our own user, or the user `postgres` when we are root.
     pub(super) fn find() -> Result<Self, PeerError> {
         if !rustix::process::geteuid().is_root() {
             return Ok(Self(None));

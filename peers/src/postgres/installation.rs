@@ -23,7 +23,7 @@ impl Installation {
     /// The newest of Debian's versions, or else the one in `PATH`.
     ///
     /// # Errors
-    /// When there is none, or only older ones than [`OLDEST`]; with every place that was looked at.
+    /// When there is none, or only older ones than [`OLDEST`]; with every path that was searched.
     pub fn find() -> Result<Self, PeerError> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         Self::among(Path::new(VERSIONS), std::env::split_paths(&path))
@@ -57,7 +57,7 @@ impl Installation {
         self.major
     }
 
-    /// Whether a library that servers can load is there.
+    /// Whether a library that servers can load is installed.
     pub(super) fn has_library(&self, name: &str) -> bool {
         let file = format!("{name}.so");
         ["../lib", "../lib/postgresql"].iter().any(|lib| self.folder.join(lib).join(&file).exists())
@@ -81,9 +81,9 @@ fn versioned(versions: &Path) -> impl Iterator<Item = Installation> {
 /// A link in the search path leads to the folder that has the other programs too.
 fn in_path(folder: &Path) -> Option<Installation> {
     let postgres = folder.join("postgres").canonicalize().ok()?;
-    let said = Command::new(&postgres).arg("--version").output().ok()?;
-    let said = String::from_utf8_lossy(&said.stdout);
-    let version = said.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
+    let output = Command::new(&postgres).arg("--version").output().ok()?;
+    let output = String::from_utf8_lossy(&output.stdout);
+    let version = output.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
     let digits = version.split(|c: char| !c.is_ascii_digit()).next()?;
     Some(Installation { folder: postgres.parent()?.to_owned(), major: digits.parse().ok()? })
 }
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named_with_where_it_was_looked_for() {
+    fn a_missing_installation_is_named_with_the_searched_paths() {
         check(
             &[],
             None,

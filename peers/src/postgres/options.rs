@@ -1,19 +1,19 @@
-//! How a cluster is set up, as data, and the files that say so to the server.
+//! The settings of a cluster, and the server's configuration files.
 
 use std::path::Path;
 
 use super::installation::Installation;
 
-/// Settings of one cluster. The defaults keep every promise of durability and suit a test's machine.
+/// Settings of one cluster. The defaults are fully durable and suit a machine for tests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// Whether commits reach the disk. Without, they survive the server's death and not the machine's.
+    /// Whether commits reach the disk. Without it they survive a crash of the server and not one of the machine.
     pub fsync: bool,
     /// Connections at once, three of them for the superuser alone.
     pub max_connections: u32,
     /// Shared buffers in MiB.
     pub shared_buffers_mb: u32,
-    /// More settings by their names in `postgresql.conf`; they win over those above.
+    /// More settings by their names in `postgresql.conf`; they override those above.
     pub settings: Vec<(String, String)>,
 }
 
@@ -23,7 +23,7 @@ impl Default for Options {
     }
 }
 
-/// Who may connect: everybody on this machine; only the server's user can open the folder of the local socket.
+/// Every user of this machine may connect over TCP; only the server's user can open the folder of the local socket.
 pub(super) const HBA: &str = "local all all trust\nhost all all 127.0.0.1/32 trust\n";
 
 /// What is added to `postgresql.conf`. The last line that names a setting counts.
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_quoted_whatever_they_hold() {
+    fn values_with_quotes_and_backslashes_are_escaped() {
         assert_eq!(line("log_line_prefix", r"it's \n"), "log_line_prefix = 'it''s \\\\n'\n");
     }
 }

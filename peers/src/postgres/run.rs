@@ -5,8 +5,8 @@ use std::process::{Command, Stdio};
 
 use crate::error::{PeerError, Tried as _};
 
-/// Of what a failing program says, the end matters.
-const SAID_LINES: usize = 20;
+/// So many of the last lines of its error output describe a failed program.
+const STDERR_LINES: usize = 20;
 
 /// Feeds `input` to a program and returns what it wrote to standard output.
 pub(super) fn run(mut command: Command, input: &str) -> Result<String, PeerError> {
@@ -16,14 +16,14 @@ pub(super) fn run(mut command: Command, input: &str) -> Result<String, PeerError
     let mut child = command.spawn().tried(tried)?;
     let stdin = child.stdin.take();
     let output = std::thread::scope(|scope| {
-        // A program that ends early does not read the rest; how it ended says why.
+        // A program that ends early does not read the rest; its status and its error output show why.
         scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(input.as_bytes())));
         child.wait_with_output()
     });
     let output = output.tried(tried)?;
     if !output.status.success() {
-        let said = last_lines(&String::from_utf8_lossy(&output.stderr), SAID_LINES);
-        return Err(PeerError::Failed { program, status: output.status, said });
+        let stderr = last_lines(&String::from_utf8_lossy(&output.stderr), STDERR_LINES);
+        return Err(PeerError::Failed { program, status: output.status, stderr });
     }
     Ok(String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned())
 }

@@ -20,7 +20,7 @@ const STOPPED_WITHIN: Duration = Duration::from_secs(60);
 const QUIT_WITHIN: Duration = Duration::from_secs(10);
 const LOG_LINES: usize = 20;
 
-/// Inside the data folder: the process id in the first line, how far it is in the eighth.
+/// Inside the data folder: the process id is its first line, the server's state its eighth.
 pub(super) const PID_FILE: &str = "postmaster.pid";
 
 /// A running server. Dropping it ends it without a checkpoint.
@@ -37,21 +37,21 @@ impl Server {
         let stderr = File::options().create(true).append(true).open(log).tried(tried)?;
         let stdout = stderr.try_clone().tried(tried)?;
         postgres.stdin(Stdio::null()).stdout(stdout).stderr(stderr);
-        // Ctrl-C is for us alone: a server that is in use until the end is ended by its owner or its guard.
+        // Ctrl-C must reach only our own process: the server is in use until its owner or its guard ends it.
         postgres.process_group(0);
         let child = postgres.spawn().tried(|| "start PostgreSQL".to_owned())?;
         let mut server = Self { child, log: log.to_owned() };
         let pid_file = data.join(PID_FILE);
-        let looked = poll::find(READY_WITHIN, || server.look(&pid_file));
-        looked.unwrap_or_else(|| {
+        let readiness = poll::find(READY_WITHIN, || server.readiness(&pid_file));
+        readiness.unwrap_or_else(|| {
             let seconds = READY_WITHIN.as_secs();
             Err(server.failed(format!("PostgreSQL took no connections within {seconds} s")))
         })?;
         Ok(server)
     }
 
-    /// `None` while it is neither ready nor gone.
-    fn look(&mut self, pid_file: &Path) -> Option<Result<(), PeerError>> {
+    /// `None` while it is neither ready nor ended.
+    fn readiness(&mut self, pid_file: &Path) -> Option<Result<(), PeerError>> {
         if let Ok(Some(status)) = self.child.try_wait() {
             return Some(Err(self.failed(format!("PostgreSQL ended with {status} before it was ready"))));
         }
@@ -75,7 +75,7 @@ impl Server {
         }
     }
 
-    /// Kills the server and every process of it, as the kernel does when memory runs out.
+    /// Kills every process of the server, as the kernel does when memory is exhausted.
     pub(super) fn kill(&mut self) {
         if !self.has_ended() {
             processes::kill(self.pid());
@@ -83,12 +83,12 @@ impl Server {
         }
     }
 
-    /// Stops every process of it where it stands.
+    /// Stops every process of it (SIGSTOP).
     pub(super) fn pause(&self) {
         processes::pause(self.pid());
     }
 
-    /// Lets them go on.
+    /// Continues them (SIGCONT).
     pub(super) fn resume(&self) {
         processes::resume(self.pid());
     }

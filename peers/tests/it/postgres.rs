@@ -1,4 +1,4 @@
-//! A real PostgreSQL: started, asked, killed, stopped in time, and gone.
+//! PostgreSQL: started, queried, killed, paused and removed.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -27,7 +27,7 @@ fn two_clusters_live_side_by_side_and_leave_nothing() {
 }
 
 #[test]
-fn what_was_committed_outlives_a_kill_and_a_stop() {
+fn committed_data_survives_a_kill_and_a_stop() {
     let mut cluster = Cluster::start().unwrap();
     let port = cluster.port();
     cluster.sql(DATABASE, "CREATE TABLE t (n int); INSERT INTO t VALUES (1)").unwrap();
@@ -45,7 +45,7 @@ fn what_was_committed_outlives_a_kill_and_a_stop() {
 
 #[test]
 fn a_paused_server_answers_only_when_it_is_resumed() {
-    /// Asks whether the server would speak TLS; it answers with one letter, N for no.
+    /// Asks whether the server uses TLS; it answers with one letter, N for no.
     const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
     let cluster = Cluster::start().unwrap();
     cluster.pause();
@@ -78,7 +78,7 @@ fn the_service_gets_a_user_without_special_rights() {
 }
 
 #[test]
-fn options_reach_the_server_and_refused_ones_are_told_with_its_log() {
+fn options_reach_the_server_and_refused_ones_are_reported_with_its_log() {
     let settings = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
     let unsynced = Options {
         fsync: false,
@@ -87,10 +87,10 @@ fn options_reach_the_server_and_refused_ones_are_told_with_its_log() {
         ..Options::default()
     };
     let cluster = Cluster::start_with(&unsynced).unwrap();
-    let asked = "SELECT name, setting FROM pg_settings \
+    let query = "SELECT name, setting FROM pg_settings \
                  WHERE name IN ('fsync', 'max_connections', 'synchronous_commit', 'work_mem') ORDER BY name";
-    let said = cluster.sql(ADMIN, asked).unwrap();
-    assert_eq!(said, "fsync|off\nmax_connections|20\nsynchronous_commit|on\nwork_mem|5120");
+    let rows = cluster.sql(ADMIN, query).unwrap();
+    assert_eq!(rows, "fsync|off\nmax_connections|20\nsynchronous_commit|on\nwork_mem|5120");
     let refused = Options { settings: settings("work_mem", "-7"), ..Options::default() };
     let error = Cluster::start_with(&refused).err().unwrap().to_string();
     assert!(error.contains("before it was ready; the end of its log:"), "{error}");

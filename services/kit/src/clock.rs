@@ -14,6 +14,7 @@ pub struct UtcMs(pub i64);
 impl UtcMs {
     /// The present by the system clock. A clock set before 1970 reads as 1970.
     #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "the one clock of the services")]
     pub fn now() -> Self {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self(i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX))

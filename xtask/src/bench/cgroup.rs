@@ -1,5 +1,5 @@
-//! A part of a processor for one process, by a control group of the kernel: so that a generator on the same machine
-//! can offer many times what the service can do.
+//! Limits one process to a part of a processor with a control group of the kernel, so that a generator on the same
+//! machine can offer many times what the service can serve.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,38 +7,38 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
-/// Short beside the times that are measured, so that being stopped is no pause that anybody sees.
+/// Short beside the times that are measured, so that throttling does not show as a pause.
 const PERIOD_US: u32 = 10_000;
-/// A group that was just left may be busy for a moment.
+/// A group can be removed only a moment after its last process has left.
 const LEAVE_WITHIN: Duration = Duration::from_secs(5);
 
-/// A control group with one process in it; dropping it frees the process.
-pub(super) struct Cage {
+/// A control group with one process in it; dropping it lifts the limit.
+pub(super) struct CpuLimit {
     folder: PathBuf,
     root: PathBuf,
 }
 
-impl Cage {
-    /// Holds `pid` to this many hundredths of a processor.
+impl CpuLimit {
+    /// Limits `pid` to this many hundredths of a processor.
     ///
     /// # Errors
     /// When this process may not make control groups.
-    pub(super) fn hold((pid, percent): (u32, u32)) -> Result<Self> {
+    pub(super) fn apply(pid: u32, percent: u32) -> Result<Self> {
         let root = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup"].map(PathBuf::from);
         let root = root.into_iter().find(|root| root.join("cgroup.procs").exists());
         let root = root.context("the system has no control groups")?;
         let folder = root.join(format!("plimsoll-bench-{pid}"));
         fs::create_dir(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        let cage = Self { folder, root };
+        let limit = Self { folder, root };
         let quota_us = PERIOD_US / 100 * percent;
-        if cage.folder.join("cpu.cfs_quota_us").exists() {
-            cage.write("cpu.cfs_period_us", &PERIOD_US.to_string())?;
-            cage.write("cpu.cfs_quota_us", &quota_us.to_string())?;
+        if limit.folder.join("cpu.cfs_quota_us").exists() {
+            limit.write("cpu.cfs_period_us", &PERIOD_US.to_string())?;
+            limit.write("cpu.cfs_quota_us", &quota_us.to_string())?;
         } else {
-            cage.write("cpu.max", &format!("{quota_us} {PERIOD_US}"))?;
+            limit.write("cpu.max", &format!("{quota_us} {PERIOD_US}"))?;
         }
-        cage.write("cgroup.procs", &pid.to_string())?;
-        Ok(cage)
+        limit.write("cgroup.procs", &pid.to_string())?;
+        Ok(limit)
     }
 
     fn write(&self, file: &str, text: &str) -> Result<()> {
@@ -47,7 +47,7 @@ impl Cage {
     }
 }
 
-impl Drop for Cage {
+impl Drop for CpuLimit {
     fn drop(&mut self) {
         let inside = fs::read_to_string(self.folder.join("cgroup.procs")).unwrap_or_default();
         for pid in inside.lines() {

@@ -1,9 +1,9 @@
 //! The challenge service measured by Plimsoll: work per CPU-second first, then latency, memory and overload.
 //!
-//! Every figure comes from a report of Plimsoll's; the plans are in `examples/challenge` and can be run by hand.
+//! Every figure comes from a report of Plimsoll; the plans are in `examples/challenge` and can be run by hand.
 //! Only what no plan can observe is read here: CPU time of the database's processes, memory before and after, and
-//! the data afterwards. Nothing is asserted of a speed; it fails when something could not be carried out, or when
-//! what was acknowledged is not what is stored. Start reading at [`MEASUREMENTS`].
+//! the data afterwards. No speed is asserted; it fails when something could not be carried out, or when stored data
+//! differs from what was acknowledged. Start reading at [`MEASUREMENTS`].
 
 mod capacity;
 mod fixture;
@@ -22,9 +22,9 @@ use anyhow::{Context as _, Result, ensure};
 
 use self::fixture::BenchContext;
 use self::options::Options;
-use self::store::{Kind, Store};
+use self::store::{Store, StoreKind};
 use super::row::{HEAD, Row};
-use super::seen::{Claim, Seen};
+use super::run_report::{Claim, RunReport};
 use super::table::{self, Table};
 use super::{machine, write_into};
 use crate::steps;
@@ -32,25 +32,32 @@ use crate::workspace::Workspace;
 
 const DOCUMENT: &str = "docs/challenge-bench.md";
 
-/// What a measurement found.
+/// The results of one or more measurements.
 #[derive(Default)]
-struct Found {
-    /// Lines of the main table.
+struct MeasurementResult {
+    /// Rows of the main table.
     rows: Vec<Row>,
-    /// What its plans asked, each with the plan.
-    claims: Vec<(String, Claim)>,
+    /// The objectives of its plans.
+    claims: Vec<PlanClaim>,
     tables: Vec<Table>,
     notes: Vec<String>,
 }
 
-impl Found {
+/// An objective with the plan that has it.
+struct PlanClaim {
+    plan: String,
+    claim: Claim,
+}
+
+impl MeasurementResult {
     fn row(row: Row) -> Self {
         Self { rows: vec![row], ..Self::default() }
     }
 
-    /// Keeps what the plan asked and what was seen of it.
-    fn claim(&mut self, (plan, seen): (&str, &Seen)) {
-        self.claims.extend(seen.claims().into_iter().map(|claim| (plan.to_owned(), claim)));
+    /// Adds the plan's objectives and what was observed of them.
+    fn add_claims(&mut self, plan: &str, report: &RunReport) {
+        let claims = report.claims().into_iter();
+        self.claims.extend(claims.map(|claim| PlanClaim { plan: plan.to_owned(), claim }));
     }
 
     fn add(&mut self, other: Self) {
@@ -64,7 +71,7 @@ impl Found {
 /// One thing to measure in each store.
 struct Measurement {
     name: &'static str,
-    measure: fn(&BenchContext<'_>) -> Result<Found>,
+    measure: fn(&BenchContext<'_>) -> Result<MeasurementResult>,
 }
 
 const MEASUREMENTS: &[Measurement] = &[
@@ -86,7 +93,7 @@ const MEASUREMENTS: &[Measurement] = &[
 /// Measured once, without a store.
 const FLOOR: &str = "floor";
 
-/// Measures what is asked for and prints it as Markdown.
+/// Makes the selected measurements and prints them as Markdown.
 ///
 /// # Errors
 /// When an argument is not understood, a measurement could not be carried out, or data was wrong.
@@ -100,16 +107,16 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     steps::run(build).context("cannot build the tool and the service")?;
     let mut failures = Vec::new();
     let mut texts = BTreeMap::new();
-    texts.insert("machine", machine::describe(workspace, ("challenge", arguments)).render());
-    if options.only.wants(FLOOR) {
-        texts.insert(FLOOR, told(FLOOR, floor::measure(workspace, &options), &mut failures));
+    texts.insert("machine", machine::describe(workspace, "challenge", arguments).render());
+    if options.only.includes(FLOOR) {
+        texts.insert(FLOOR, render_or_note(FLOOR, floor::measure(workspace, &options), &mut failures));
     }
     for &kind in &options.stores {
-        let text = in_store(workspace, (&options, kind), &mut failures);
+        let text = in_store(workspace, &options, kind, &mut failures);
         texts.insert(
-            kind.word(),
+            kind.name(),
             text.unwrap_or_else(|error| {
-                failures.push(format!("{}: {error:#}", kind.word()));
+                failures.push(format!("{}: {error:#}", kind.name()));
                 format!("- could not be measured: {error:#}\n")
             }),
         );
@@ -117,7 +124,7 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     println!();
     texts.values().for_each(|text| println!("{text}"));
     if options.is_written {
-        write_into(workspace, (DOCUMENT, &texts))?;
+        write_into(workspace, DOCUMENT, &texts)?;
     }
     ensure!(failures.is_empty(), "not everything was carried out:\n  {}", failures.join("\n  "));
     Ok(())
@@ -126,16 +133,17 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
 /// Every measurement in one store, as Markdown.
 fn in_store(
     workspace: &Workspace,
-    (options, kind): (&Options, Kind),
+    options: &Options,
+    kind: StoreKind,
     failures: &mut Vec<String>,
 ) -> Result<String> {
-    let folder = workspace.scratch(&format!("bench-challenge-{}", kind.word()))?;
+    let folder = workspace.scratch(&format!("bench-challenge-{}", kind.name()))?;
     let store = Store::start(kind, folder.clone())?;
     let version = store.version()?;
     let context = BenchContext { workspace, options, store: &store, folder, prepared: OnceCell::new() };
-    let mut all = Found::default();
-    for measurement in MEASUREMENTS.iter().filter(|one| options.only.wants(one.name)) {
-        match steps::step(&format!("{} in {}", measurement.name, kind.word()), || {
+    let mut all = MeasurementResult::default();
+    for measurement in MEASUREMENTS.iter().filter(|one| options.only.includes(one.name)) {
+        match steps::step(&format!("{} in {}", measurement.name, kind.name()), || {
             (measurement.measure)(&context)
         }) {
             Ok(found) => all.add(found),
@@ -153,8 +161,8 @@ fn in_store(
     Ok(text)
 }
 
-/// A measurement that stands alone.
-fn told(name: &str, result: Result<Table>, failures: &mut Vec<String>) -> String {
+/// The table of a measurement without a store, or a note that it failed.
+fn render_or_note(name: &str, result: Result<Table>, failures: &mut Vec<String>) -> String {
     match result {
         Ok(table) => table.render(),
         Err(error) => {
@@ -164,19 +172,19 @@ fn told(name: &str, result: Result<Table>, failures: &mut Vec<String>) -> String
     }
 }
 
-fn main_table(all: &Found) -> Table {
+fn main_table(all: &MeasurementResult) -> Table {
     Table { head: HEAD, rows: all.rows.iter().map(Row::cells).collect(), ..Table::default() }
 }
 
-fn claims_table(claims: &[(String, Claim)]) -> Table {
-    let row = |(plan, claim): &(String, Claim)| {
+fn claims_table(claims: &[PlanClaim]) -> Table {
+    let row = |PlanClaim { plan, claim }: &PlanClaim| {
         let observed = table::figure(claim.observed, 3);
         let unit = if claim.unit == "1" { "" } else { claim.unit.as_str() };
         let observed = format!("{observed} {unit}").trim_end().to_owned();
         vec![plan.clone(), format!("`{}`", claim.text), observed, claim.verdict.clone()]
     };
     Table {
-        title: "What the plans ask".to_owned(),
+        title: "Objectives of the plans".to_owned(),
         head: &["plan", "objective", "observed", "verdict"],
         rows: claims.iter().map(row).collect(),
         notes: Vec::new(),

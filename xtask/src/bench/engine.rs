@@ -1,11 +1,11 @@
-//! What Plimsoll takes for a request, beside a bare epoll loop and the generators of others.
+//! The CPU time that Plimsoll takes for a request, compared with a bare epoll loop and the tools of others.
 //!
-//! All ask the same nginx, one after the other, round after round, so that what disturbs the machine disturbs them
-//! alike. Counted is the processor time of the generator's whole process, user and system, from its start to its
-//! end, over the requests that it says were answered. Plimsoll records everything while it does so, and writes its
-//! archive and its report. Start reading at [`CONTESTS`].
+//! All load the same nginx, one after the other, round after round, so that disturbances of the machine affect all of
+//! them. Measured is the processor time of the tool's whole process, user and system, from its start to its end, divided
+//! by the successful requests that it reports. Plimsoll records everything meanwhile, and writes its archive and its
+//! report. Start reading at [`COMPARISONS`].
 
-mod contest;
+mod comparison;
 mod measured;
 mod options;
 mod ratio;
@@ -16,10 +16,10 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, ensure};
 
-use self::contest::{Contest, Lane};
+use self::comparison::{Comparison, EngineBench};
 use self::options::Options;
-use self::target::Target;
-use self::tool::Contender;
+use self::target::{Protocol, Target};
+use self::tool::{Tool, ToolLoad};
 use super::table::Table;
 use super::{machine, write_into};
 use crate::steps;
@@ -27,42 +27,47 @@ use crate::workspace::Workspace;
 
 const DOCUMENT: &str = "docs/benchmarks.md";
 
-/// What is compared, each with its own table.
-const CONTESTS: &[Contest] = &[
-    Contest { connections: 64, ..HTTP1 },
-    Contest { name: "http2", lane: Lane::Http2, connections: 16, in_flight: 16, ..HTTP1 },
-    Contest { name: "grpc", lane: Lane::Grpc, connections: 4, in_flight: 16, ..HTTP1 },
-    Contest { name: "http1-1000", connections: 1_000, rounds: Rounds::Few, ..HTTP1 },
-    Contest { name: "http1-10000", connections: 10_000, rounds: Rounds::Few, ..HTTP1 },
-    Contest { name: "users-10000", connections: 10_000, rounds: Rounds::Few, think_s: 10, ..HTTP1 },
+/// What is compared, each with a table of its own.
+const COMPARISONS: &[Comparison] = &[
+    Comparison { name: "http1", rounds: Rounds::All, load: ToolLoad { connections: 64, ..HTTP1 } },
+    Comparison {
+        name: "http2",
+        rounds: Rounds::All,
+        load: ToolLoad { protocol: Protocol::Http2, connections: 16, in_flight: 16, ..HTTP1 },
+    },
+    Comparison {
+        name: "grpc",
+        rounds: Rounds::All,
+        load: ToolLoad { protocol: Protocol::Grpc, connections: 4, in_flight: 16, ..HTTP1 },
+    },
+    Comparison { name: "http1-1000", rounds: Rounds::Few, load: ToolLoad { connections: 1_000, ..HTTP1 } },
+    Comparison { name: "http1-10000", rounds: Rounds::Few, load: ToolLoad { connections: 10_000, ..HTTP1 } },
+    Comparison {
+        name: "users-10000",
+        rounds: Rounds::Few,
+        load: ToolLoad { connections: 10_000, think_s: 10, ..HTTP1 },
+    },
 ];
 
-/// What the others differ from: all users ask as soon as they are answered.
-const HTTP1: Contest = Contest {
-    name: "http1",
-    lane: Lane::Http1,
-    connections: 1,
-    in_flight: 1,
-    rounds: Rounds::All,
-    think_s: 0,
-};
+/// The base of all others: every user sends its next request as soon as it has a response.
+const HTTP1: ToolLoad = ToolLoad { protocol: Protocol::Http1, connections: 1, in_flight: 1, think_s: 0 };
 
-/// How often a contest is held.
+/// How many rounds a comparison has.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rounds {
-    /// As often as asked.
+    /// As many as the options set.
     All,
-    /// A few times: it is about memory, which does not scatter.
+    /// A few: memory hardly varies between rounds.
     Few,
 }
 
-/// Holds the contests that are asked for and prints them as Markdown.
+/// Makes the selected comparisons and prints them as Markdown.
 ///
 /// # Errors
-/// When an argument is not understood, nginx is missing, or a generator does not do what it should.
+/// When an argument is not understood, nginx is missing, or a tool fails.
 pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let options = Options::read(arguments)?;
-    let known: Vec<&str> = CONTESTS.iter().map(|one| one.name).collect();
+    let known: Vec<&str> = COMPARISONS.iter().map(|one| one.name).collect();
     options.only.check(&known)?;
     let mut build = workspace.cargo();
     build
@@ -71,15 +76,15 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     steps::run(build).context("cannot build the tool and the floor")?;
     let folder = workspace.scratch("bench-engine")?;
     let target = Target::start(&folder)?;
-    let (present, missing): (Vec<_>, Vec<_>) = Contender::ALL.into_iter().partition(|one| one.is_there());
+    let (present, missing): (Vec<_>, Vec<_>) = Tool::ALL.into_iter().partition(|tool| tool.is_installed());
+    let bench = EngineBench { workspace, options: &options, target: &target, folder: &folder };
     let mut texts = BTreeMap::new();
-    texts.insert("machine", conditions(workspace, (arguments, &present, &missing)).render());
+    texts.insert("machine", conditions(workspace, arguments, &present, &missing).render());
     let mut failures = Vec::new();
-    for contest in CONTESTS.iter().filter(|one| options.only.wants(one.name)) {
-        let entrants: Vec<_> = present.iter().copied().filter(|one| one.takes_part(contest)).collect();
-        let hold = || contest.hold((workspace, &options), (&target, &folder), &entrants);
-        match steps::step(contest.name, hold) {
-            Ok(table) => drop(texts.insert(contest.name, table.render())),
+    for comparison in COMPARISONS.iter().filter(|one| options.only.includes(one.name)) {
+        let tools: Vec<_> = present.iter().copied().filter(|tool| tool.can_offer(&comparison.load)).collect();
+        match steps::step(comparison.name, || comparison.run(&bench, &tools)) {
+            Ok(table) => drop(texts.insert(comparison.name, table.render())),
             Err(error) => failures.push(format!("{error:#}")),
         }
     }
@@ -87,19 +92,16 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     println!();
     texts.iter().for_each(|(name, text)| println!("## {name}\n\n{text}"));
     if options.is_written {
-        write_into(workspace, (DOCUMENT, &texts))?;
+        write_into(workspace, DOCUMENT, &texts)?;
     }
-    // What was measured is worth keeping whatever became of the rest.
+    // Results are written also when some comparisons failed.
     ensure!(failures.is_empty(), "not everything was carried out:\n  {}", failures.join("\n  "));
     Ok(())
 }
 
-/// The machine, the versions, who is missing.
-fn conditions(
-    workspace: &Workspace,
-    (arguments, present, missing): (&[String], &[Contender], &[Contender]),
-) -> Table {
-    let mut table = machine::describe(workspace, ("engine", arguments));
+/// The machine, the versions, and the tools that are missing.
+fn conditions(workspace: &Workspace, arguments: &[String], present: &[Tool], missing: &[Tool]) -> Table {
+    let mut table = machine::describe(workspace, "engine", arguments);
     let versions: Vec<String> = present.iter().filter_map(|one| one.version()).collect();
     table.notes.push(format!("others: {}", versions.join("; ")));
     if !missing.is_empty() {

@@ -1,8 +1,8 @@
-//! The telemetry gateway measured by Plimsoll: samples per CPU-second by form and by durability, users who think and
-//! who do not, connections, numbers of workers, and overload.
+//! The telemetry gateway measured by Plimsoll: samples per CPU-second by form and by durability, users with and without
+//! think time, connections, numbers of workers, and overload.
 //!
-//! Every figure comes from a report of Plimsoll's; the plans are in `examples` and `examples/gateway` and can be run by
-//! hand. Nothing is asserted of a speed; it fails when something could not be carried out. Start reading at
+//! Every figure comes from a report of Plimsoll; the plans are in `examples` and `examples/gateway` and can be run by
+//! hand. No speed is asserted; it fails when something could not be carried out. Start reading at
 //! [`MEASUREMENTS`].
 
 mod capacity;
@@ -38,7 +38,7 @@ const MEASUREMENTS: &[Measurement] = &[
     Measurement { name: "overload", measure: overload::overload },
 ];
 
-/// Measures what is asked for and prints it as Markdown.
+/// Makes the selected measurements and prints them as Markdown.
 ///
 /// # Errors
 /// When an argument is not understood or a measurement could not be carried out.
@@ -53,8 +53,8 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let context = BenchContext::new(workspace, &options)?;
     let mut failures = Vec::new();
     let mut texts = BTreeMap::new();
-    texts.insert("machine", machine::describe(workspace, ("gateway", arguments)).render());
-    for measurement in MEASUREMENTS.iter().filter(|one| options.only.wants(one.name)) {
+    texts.insert("machine", machine::describe(workspace, "gateway", arguments).render());
+    for measurement in MEASUREMENTS.iter().filter(|one| options.only.includes(one.name)) {
         let text = match steps::step(measurement.name, || (measurement.measure)(&context)) {
             Ok(table) => table.render(),
             Err(error) => {
@@ -67,7 +67,7 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     println!();
     texts.values().for_each(|text| println!("{text}"));
     if options.is_written {
-        write_into(workspace, (DOCUMENT, &texts))?;
+        write_into(workspace, DOCUMENT, &texts)?;
     }
     ensure!(failures.is_empty(), "not everything was carried out:\n  {}", failures.join("\n  "));
     Ok(())

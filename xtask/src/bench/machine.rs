@@ -1,4 +1,4 @@
-//! What the figures were measured on, and how.
+//! The machine, the versions and the command of a benchmark.
 
 use std::fs;
 use std::process::Command;
@@ -7,7 +7,7 @@ use super::table::Table;
 use crate::workspace::Workspace;
 
 /// The machine, the versions and the command, as remarks.
-pub(super) fn describe(workspace: &Workspace, (bench, arguments): (&str, &[String])) -> Table {
+pub(super) fn describe(workspace: &Workspace, bench: &str, arguments: &[String]) -> Table {
     let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let model = model(&read("/proc/cpuinfo"));
@@ -31,14 +31,14 @@ fn model(cpuinfo: &str) -> String {
 }
 
 fn version(workspace: &Workspace) -> String {
-    said(Command::new(workspace.binary("plimsoll")).arg("--version"))
+    output(Command::new(workspace.binary("plimsoll")).arg("--version"))
 }
 
 fn commit(workspace: &Workspace) -> String {
-    said(Command::new("git").args(["rev-parse", "--short", "HEAD"]).current_dir(workspace.root()))
+    output(Command::new("git").args(["rev-parse", "--short", "HEAD"]).current_dir(workspace.root()))
 }
 
-fn said(command: &mut Command) -> String {
+fn output(command: &mut Command) -> String {
     let output = command.output().map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
     output.ok().filter(|text| !text.is_empty()).unwrap_or_else(|| "unknown".to_owned())
 }
@@ -48,9 +48,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_model_is_what_the_kernel_calls_it() {
+    fn the_model_is_the_name_that_the_kernel_reports() {
         assert_eq!(
-            model("processor\t: 0\nmodel name\t: Some CPU @ 3 GHz\nmodel name\t: Other\n"),
+            model("processor\t: 0\nmodel name\t: Some CPU @ 3 GHz\nmodel name\t: OtherTool\n"),
             "Some CPU @ 3 GHz"
         );
         assert_eq!(model(""), "unknown");

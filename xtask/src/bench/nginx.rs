@@ -1,4 +1,4 @@
-//! nginx as a bench wants it: with settings and files of the bench's own, in the place it is given.
+//! nginx with the settings and files of a benchmark, on the processors that it is given.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use peers::poll;
 
-use super::{Place, found, say};
+use super::{CpuPlacement, find_program, print_command};
 use crate::child::Running;
 
 const LISTENS_WITHIN: Duration = Duration::from_secs(10);
@@ -21,21 +21,26 @@ pub(super) struct Nginx {
 }
 
 impl Nginx {
-    /// Starts it in `folder` with as many free ports as `servers` describes: each of its functions is given its port and
-    /// yields a `server` block. Paths in them without a leading `/` are in the folder.
+    /// Starts it in `folder` with a free port for each of `servers`, whose functions take the port and return a `server`
+    /// block. Paths in them without a leading `/` are relative to the folder.
     ///
     /// # Errors
     /// When it is not installed or does not listen in time.
-    pub(super) fn start(folder: &Path, place: Place, servers: &[fn(u16) -> String]) -> Result<Self> {
-        let nginx = found("nginx").context("nginx is not installed (Debian's package `nginx-light`)")?;
+    pub(super) fn start(
+        folder: &Path,
+        placement: CpuPlacement,
+        servers: &[fn(u16) -> String],
+    ) -> Result<Self> {
+        let nginx =
+            find_program("nginx").context("nginx is not installed (Debian's package `nginx-light`)")?;
         let ports = servers.iter().map(|_| free_port()).collect::<Result<Vec<_>>>()?;
         let blocks: String = servers.iter().zip(&ports).map(|(server, port)| server(*port)).collect();
         fs::write(folder.join("nginx.conf"), configuration(&blocks))
             .context("cannot write nginx's settings")?;
-        let mut command = place.command(&nginx);
+        let mut command = placement.command(&nginx);
         command.arg("-p").arg(folder).args(["-e", "error.log", "-c"]).arg(folder.join("nginx.conf"));
         command.stdin(Stdio::null());
-        say(&command);
+        print_command(&command);
         let running = Running::start("nginx", command)?;
         let is_open = |port: &u16| TcpStream::connect(("127.0.0.1", *port)).is_ok();
         let listens = poll::until(LISTENS_WITHIN, || ports.iter().all(is_open));
@@ -43,12 +48,12 @@ impl Nginx {
         Ok(Self { running, ports })
     }
 
-    /// The port of the server that was described at this place, from 0.
+    /// The port of the server with this index in `servers`.
     pub(super) fn port(&self, server: usize) -> u16 {
         self.ports[server]
     }
 
-    /// Its process, which has one more for its worker.
+    /// Its main process, which has a child for its worker.
     pub(super) fn pid(&mut self) -> u32 {
         self.running.child().id()
     }

@@ -1,26 +1,26 @@
-//! Arguments that several benches take.
+//! Arguments that several benchmarks take.
 
 use anyhow::{Context as _, Result, ensure};
 
-/// Which measurements are asked for, by name; none means all.
+/// The measurements that are selected by name; none means all.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Only(Vec<String>);
+pub(super) struct Selection(Vec<String>);
 
-impl Only {
+impl Selection {
     /// Reads a list such as `list,events`.
     pub(super) fn read(word: &str) -> Self {
         Self(word.split(',').map(|name| name.trim().to_owned()).collect())
     }
 
-    /// Whether this one is asked for.
-    pub(super) fn wants(&self, name: &str) -> bool {
+    /// Whether this one is selected.
+    pub(super) fn includes(&self, name: &str) -> bool {
         self.0.is_empty() || self.0.iter().any(|wanted| wanted == name)
     }
 
-    /// Sees to it that all that is asked for exists.
+    /// Checks that all selected names exist.
     ///
     /// # Errors
-    /// Names what does not, and all that does.
+    /// Names what does not exist, and all that does.
     pub(super) fn check(&self, known: &[&str]) -> Result<()> {
         for name in &self.0 {
             ensure!(
@@ -36,7 +36,7 @@ impl Only {
 /// Reads a whole number; `of` is what it counts.
 ///
 /// # Errors
-/// When it is none, or not within the range.
+/// When it is no number, or not within the range.
 pub(super) fn number(word: &str, of: &str, range: std::ops::RangeInclusive<u64>) -> Result<u64> {
     let number = word.parse().with_context(|| format!("`{word}` is no number of {of}"))?;
     ensure!(range.contains(&number), "take {} to {} {of}", range.start(), range.end());
@@ -48,17 +48,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_said_is_everything() {
-        assert!(Only::default().wants("list"));
-        let some = Only::read("list, events");
-        assert!(some.wants("events") && !some.wants("mix"));
+    fn without_a_selection_everything_is_measured() {
+        assert!(Selection::default().includes("list"));
+        let some = Selection::read("list, events");
+        assert!(some.includes("events") && !some.includes("mix"));
         assert!(some.check(&["list", "events", "mix"]).is_ok());
         let error = some.check(&["list"]).expect_err("one is unknown").to_string();
         assert_eq!(error, "nothing is named `events`; there are: list");
     }
 
     #[test]
-    fn numbers_are_bounded_and_say_what_they_count() {
+    fn numbers_are_bounded_and_errors_name_what_they_count() {
         assert_eq!(number("7", "rounds", 1..=9).expect("a number"), 7);
         let error = |word| number(word, "rounds", 1..=9).expect_err("no such").to_string();
         assert_eq!(

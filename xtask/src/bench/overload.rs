@@ -1,16 +1,16 @@
-//! More than a service can do, whichever it is: how the highest good load is found, and how a run above it is read.
+//! Overload of any service: how a run above its highest good load is read.
 //!
-//! The plans have a half that comes all the time (`steady`), a part that wants answers (`answered`) and one as large
-//! that wants refusals (`refused`), then a phase for each second after the load.
+//! The plans have a half that is offered all the time (`steady`), a part that expects success (`answered`) and a part
+//! of the same size that expects refusals (`refused`), then a phase for each second after the load.
 
 use anyhow::Result;
 
-use super::seen::{Seen, Times};
+use super::run_report::{RunReport, TimeQuantiles};
 use super::table::{count, figure};
 
 /// Hundredths of a processor for the service.
 pub(super) const SHARE_PERCENT: u32 = 20;
-/// The load of the plans at `--load 1`, a second.
+/// Requests a second of the plans at `--load 1`.
 pub(super) const PLANNED_PER_S: f64 = 1_000.0;
 /// The phase before the load.
 const BEFORE: &str = "before";
@@ -34,61 +34,68 @@ pub(super) const HEAD: &[&str] = &[
     "MB before",
     "most",
     "after",
-    "back after s",
+    "recovered after s",
     "service cores",
     "generator cores",
 ];
 
-/// What is known of the service before it is overloaded.
-pub(super) struct Best {
-    /// Answers within 100 ms a second, at the highest good load.
+/// The service's highest good load, measured before it is overloaded.
+pub(super) struct BestLoad {
+    /// Successes within 100 ms, a second.
     pub(super) good_per_s: f64,
-    /// CPU-seconds that one refusal costs.
+    /// CPU-seconds of one refusal.
     pub(super) refusal_cpu_s: Option<f64>,
-    /// What bounds it.
-    pub(super) bound: Bound,
+    /// What limits it.
+    pub(super) bottleneck: Bottleneck,
 }
 
-/// What keeps a service from doing more.
+/// The resource that limits a service.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Bound {
-    /// So many hundredths of a processor, which refusing takes a part of.
+pub(super) enum Bottleneck {
+    /// This many hundredths of a processor, of which refusals take a part.
     Processor(u32),
-    /// Something behind it that refusing takes nothing of.
+    /// A system behind it, of which refusals take nothing.
     Sink,
 }
 
-/// What was offered.
-pub(super) struct Offered {
-    /// How many times the best.
+/// A plan that offers a multiple of the highest good load.
+pub(super) struct OverloadPlan {
+    pub(super) times: f64,
+    pub(super) plan: &'static str,
+}
+
+/// A run above the highest good load.
+pub(super) struct OverloadRun {
+    pub(super) report: RunReport,
+    /// How many times the highest good load was offered.
     pub(super) times: f64,
     /// The plan's name for the service.
     pub(super) target: &'static str,
     /// The outcome of a refusal.
     pub(super) refused: &'static str,
+    /// The service's resident memory before the run and after it.
+    pub(super) before_mb: f64,
+    pub(super) after_mb: f64,
 }
 
-/// A line below [`HEAD`]; with the service's resident memory before and after, in MB.
+/// A row below [`HEAD`].
 ///
 /// # Errors
-/// When the run has not what the plans have.
-pub(super) fn cells(
-    (seen, of): (&Seen, &Offered),
-    best: &Best,
-    [before_mb, after_mb]: [f64; 2],
-) -> Result<Vec<String>> {
-    let refusals = seen.endpoint((OVERLOAD, "refused"))?;
-    let [steady, answered] = ["steady", "answered"].map(|name| seen.observed(name));
-    // The share that wants refusals is as large as the one that wants answers, and gets as many of them.
+/// When the report has not the rows and objectives of the plans.
+pub(super) fn cells(run: &OverloadRun, best: &BestLoad) -> Result<Vec<String>> {
+    let report = &run.report;
+    let refusals = report.endpoint(OVERLOAD, "refused")?;
+    let [steady, answered] = ["steady", "answered"].map(|name| report.observed(name));
+    // As many of the part that expects refusals succeed as of the part that expects success: both have the same size.
     let good_per_s = steady? + 2.0 * answered?;
-    let ended = seen.endpoints().filter(|row| row.phase() == OVERLOAD);
-    let refused_per_s = refused_per_s(seen, of.refused);
-    let unanswered: u64 = ended.map(|row| row.outcome("timeout")).sum::<u64>() + seen.dropped();
+    let ended = report.endpoints().filter(|row| row.phase() == OVERLOAD);
+    let refused_per_s = refused_per_s(report, run.refused);
+    let unanswered: u64 = ended.map(|row| row.outcome("timeout")).sum::<u64>() + report.dropped();
     let share = good_per_s / best.good_per_s;
-    let refused_ms: Times = refusals.service_time();
+    let refused_ms: TimeQuantiles = refusals.service_time();
     Ok(vec![
-        format!("{:.0} ×", of.times),
-        count(best.good_per_s * of.times),
+        format!("{:.0} ×", run.times),
+        count(best.good_per_s * run.times),
         count(good_per_s),
         format!("{:.1} %", share * 100.0),
         best.left_for_work(refused_per_s)
@@ -98,28 +105,29 @@ pub(super) fn cells(
         figure(refused_ms.p95_ms, 2),
         figure(refused_ms.p99_ms, 2),
         count(unanswered as f64),
-        figure(Some(before_mb), 0),
-        figure(seen.most((of.target, "rss")).map(|bytes| bytes / 1e6), 0),
-        figure(Some(after_mb), 0),
-        recovered_after_s(seen).map_or_else(|| "not seen".to_owned(), |seconds| format!("{seconds:.1}")),
-        figure(seen.cores(of.target), 2),
-        figure(seen.cores("generator"), 2),
+        figure(Some(run.before_mb), 0),
+        figure(report.series_max(run.target, "rss").map(|bytes| bytes / 1e6), 0),
+        figure(Some(run.after_mb), 0),
+        recovered_after_s(report)
+            .map_or_else(|| "not observed".to_owned(), |seconds| format!("{seconds:.1}")),
+        figure(report.cores(run.target), 2),
+        figure(report.cores("generator"), 2),
     ])
 }
 
-impl Best {
-    /// The share of what the service has that is left for work beside so many refusals; `None` when their cost is not
-    /// known, or takes more than there is.
+impl BestLoad {
+    /// The share of the service's processor time that refusals leave for work; `None` when their cost is not known, or
+    /// exceeds the whole.
     fn left_for_work(&self, refused_per_s: f64) -> Option<f64> {
-        let Bound::Processor(percent) = self.bound else { return Some(1.0) };
+        let Bottleneck::Processor(percent) = self.bottleneck else { return Some(1.0) };
         let left = 1.0 - refused_per_s * self.refusal_cpu_s? / (f64::from(percent) / 100.0);
         (left > 0.0).then_some(left)
     }
 }
 
-/// Refusals a second over the phase of the load, of those that wanted them and of those that did not.
-fn refused_per_s(seen: &Seen, outcome: &str) -> f64 {
-    let rows = seen.endpoints().filter(|row| row.phase() == OVERLOAD && row.ended() > 0);
+/// Refusals a second over the phase of the load, whether the plan expects them or not.
+fn refused_per_s(report: &RunReport, outcome: &str) -> f64 {
+    let rows = report.endpoints().filter(|row| row.phase() == OVERLOAD && row.ended() > 0);
     rows.map(|row| {
         let refused = if row.name() == "refused" { row.outcome("ok") } else { row.outcome(outcome) };
         row.completed_per_s() * refused as f64 / row.ended() as f64
@@ -128,19 +136,19 @@ fn refused_per_s(seen: &Seen, outcome: &str) -> f64 {
 }
 
 /// Seconds from the end of the load to the end of the first phase from which on p95 stayed within twice its value
-/// before, failures counting as slow.
-fn recovered_after_s(seen: &Seen) -> Option<f64> {
-    let healthy_ms = seen.endpoint((BEFORE, "steady")).ok()?.response_time().p95_ms? * 2.0;
+/// before the load, failures counting as slow.
+fn recovered_after_s(report: &RunReport) -> Option<f64> {
+    let healthy_ms = report.endpoint(BEFORE, "steady").ok()?.response_time().p95_ms? * 2.0;
     let is_back = |phase: &str| {
-        seen.endpoint((phase, "steady")).is_ok_and(|row| {
+        report.endpoint(phase, "steady").is_ok_and(|row| {
             let is_right = row.ended() > 0 && row.outcome("ok") == row.ended();
             is_right && row.response_time().p95_ms.is_some_and(|p95_ms| p95_ms <= healthy_ms)
         })
     };
     let last_bad = (1..=AFTER).rev().find(|second| !is_back(&format!("after-{second}")));
     let back = last_bad.map_or(1, |second| second + 1);
-    let end_s = seen.phase_end_s(&format!("after-{back}"))?;
-    Some(end_s - seen.phase_end_s(OVERLOAD)?)
+    let end_s = report.phase_end_s(&format!("after-{back}"))?;
+    Some(end_s - report.phase_end_s(OVERLOAD)?)
 }
 
 #[cfg(test)]
@@ -154,8 +162,8 @@ mod tests {
     }
 
     /// A run whose seconds after the load had these p95s.
-    fn seen(after_ms: [f64; AFTER as usize]) -> Seen {
-        let mut report = super::super::seen::tests::report();
+    fn run_report(after_ms: [f64; AFTER as usize]) -> RunReport {
+        let mut report = super::super::run_report::tests::report();
         let ok = || json!({ "ok": 100 });
         let mut rows = vec![
             row(BEFORE, "steady", 2.0, ok()),
@@ -164,14 +172,14 @@ mod tests {
             row(OVERLOAD, "refused", 1.0, json!({ "ok": 80, "check": 20 })),
         ];
         let mut phases = vec![json!({ "name": OVERLOAD, "end_s": 15.0 })];
-        for (place, p95_ms) in after_ms.into_iter().enumerate() {
-            let name = format!("after-{}", place + 1);
+        for (index, p95_ms) in after_ms.into_iter().enumerate() {
+            let name = format!("after-{}", index + 1);
             rows.push(row(&name, "steady", p95_ms, ok()));
-            phases.push(json!({ "name": name, "end_s": 16.0 + place as f64 }));
+            phases.push(json!({ "name": name, "end_s": 16.0 + index as f64 }));
         }
         report["endpoints"] = rows.into();
         report["phases"] = phases.into();
-        Seen::new(report, None).expect("a sound report")
+        RunReport::new(report, None).expect("a sound report")
     }
 
     #[test]
@@ -183,24 +191,24 @@ mod tests {
             ([9.0; 8], None),
         ];
         for (after_ms, seconds) in expect {
-            assert_eq!(recovered_after_s(&seen(after_ms)), seconds, "{after_ms:?}");
+            assert_eq!(recovered_after_s(&run_report(after_ms)), seconds, "{after_ms:?}");
         }
     }
 
     #[test]
-    fn refusals_are_counted_whether_they_were_wanted_or_not() {
-        let per_s = refused_per_s(&seen([3.0; 8]), "http_503");
+    fn refusals_are_counted_whether_they_were_expected_or_not() {
+        let per_s = refused_per_s(&run_report([3.0; 8]), "http_503");
         assert!((per_s - (60.0 + 25.0 + 80.0)).abs() < 1e-9, "{per_s}");
     }
 
     #[test]
-    fn refusing_takes_its_part_of_the_time() {
-        let bound = Bound::Processor(SHARE_PERCENT);
-        let best = Best { good_per_s: 1_000.0, refusal_cpu_s: Some(10e-6), bound };
+    fn refusals_take_their_share_of_the_processor() {
+        let bottleneck = Bottleneck::Processor(SHARE_PERCENT);
+        let best = BestLoad { good_per_s: 1_000.0, refusal_cpu_s: Some(10e-6), bottleneck };
         let left = best.left_for_work(2_000.0).expect("there is some");
         assert!((left - 0.9).abs() < 1e-9, "{left}");
         assert_eq!(best.left_for_work(1e6), None);
-        assert_eq!(Best { bound: Bound::Sink, ..best }.left_for_work(1e6), Some(1.0));
-        assert_eq!(Best { refusal_cpu_s: None, ..best }.left_for_work(1.0), None);
+        assert_eq!(BestLoad { bottleneck: Bottleneck::Sink, ..best }.left_for_work(1e6), Some(1.0));
+        assert_eq!(BestLoad { refusal_cpu_s: None, ..best }.left_for_work(1.0), None);
     }
 }

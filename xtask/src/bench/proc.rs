@@ -1,4 +1,4 @@
-//! What the system tells of processes that no plan observes: CPU time of a server with its children, and memory.
+//! CPU time and memory of processes that no plan observes, from /proc: a server with its children.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ const TICKS_A_SECOND: f64 = 100.0;
 /// # Errors
 /// When there is no such process.
 pub(super) fn family_cpu_s(pid: u32) -> Result<f64> {
-    let own = stat(pid).with_context(|| format!("process {pid} cannot be looked at"))?;
+    let own = stat(pid).with_context(|| format!("cannot read process {pid} in /proc"))?;
     let children: u64 = processes().filter_map(stat).filter(|s| s.parent == pid).map(|s| s.ticks).sum();
     Ok((own.ticks + own.reaped_ticks + children) as f64 / TICKS_A_SECOND)
 }
@@ -22,7 +22,7 @@ pub(super) fn family_cpu_s(pid: u32) -> Result<f64> {
 /// # Errors
 /// When /proc cannot be read.
 pub(super) fn reaped_cpu_s() -> Result<f64> {
-    let own = stat(std::process::id()).context("this process cannot be looked at")?;
+    let own = stat(std::process::id()).context("cannot read this process in /proc")?;
     Ok(own.reaped_ticks as f64 / TICKS_A_SECOND)
 }
 
@@ -44,7 +44,7 @@ pub(super) fn resident_mb(pid: u32) -> Result<f64> {
 
 fn memory_mb(pid: u32, field: &str) -> Result<f64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))
-        .with_context(|| format!("process {pid} cannot be looked at"))?;
+        .with_context(|| format!("cannot read process {pid} in /proc"))?;
     kib(&status, field)
         .map(|kib| kib * 1024.0 / 1e6)
         .with_context(|| format!("/proc has no {field} of the process"))
@@ -73,11 +73,11 @@ fn stat(pid: u32) -> Option<Stat> {
     parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// The name in brackets may hold anything, so fields are counted from the last bracket: the parent is the second
+/// The name in brackets may contain any character, so fields are counted from the last bracket: the parent is the second
 /// after it, the four times are the 12th to 15th.
 fn parse(text: &str) -> Option<Stat> {
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
-    let number = |place: usize| fields.get(place)?.parse::<u64>().ok();
+    let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
     Some(Stat {
         parent: fields.get(1)?.parse().ok()?,
         ticks: number(11)? + number(12)?,

@@ -1,6 +1,6 @@
-//! One line of the main table: what a measurement showed, work per CPU-second first.
+//! One row of the main table: the result of a measurement, work per CPU-second first.
 
-use super::seen::{Endpoint, Seen, Times};
+use super::run_report::{EndpointRow, RunReport, TimeQuantiles};
 use crate::bench::table::{count, figure};
 
 /// The columns of [`Row::cells`].
@@ -8,7 +8,7 @@ pub(in crate::bench) const HEAD: &[&str] = &[
     "measurement",
     "done a second",
     "per CPU-second of the service",
-    "asked",
+    "required",
     "p50 ms",
     "p95 ms",
     "p99 ms",
@@ -19,14 +19,14 @@ pub(in crate::bench) const HEAD: &[&str] = &[
     "resident MB",
 ];
 
-/// What one line tells; what was not measured is absent.
+/// The figures of one row; what was not measured is absent.
 #[derive(Default)]
 pub(in crate::bench) struct Row {
     what: String,
     done_per_s: f64,
-    /// How many of them one CPU-second of the service is asked to do.
-    asked: Option<f64>,
-    times: Times,
+    /// How many operations one CPU-second of the service is required to do.
+    required_per_cpu_s: Option<f64>,
+    times: TimeQuantiles,
     errors: Option<u64>,
     service_cores: Option<f64>,
     database_cores: Option<f64>,
@@ -36,27 +36,27 @@ pub(in crate::bench) struct Row {
 
 impl Row {
     /// The whole of a run with one phase whose service is the plan's `target`.
-    pub(in crate::bench) fn of_run(what: impl Into<String>, (seen, target): (&Seen, &str)) -> Self {
-        let mut endpoints = seen.endpoints();
+    pub(in crate::bench) fn of_run(what: impl Into<String>, report: &RunReport, target: &str) -> Self {
+        let mut endpoints = report.endpoints();
         let times = match (endpoints.next(), endpoints.next()) {
             (Some(only), None) => only.response_time(),
-            _ => Times::default(),
+            _ => TimeQuantiles::default(),
         };
         Self {
             what: what.into(),
-            done_per_s: seen.completed_per_s(),
-            asked: None,
+            done_per_s: report.completed_per_s(),
+            required_per_cpu_s: None,
             times,
-            errors: Some(seen.errors()),
-            service_cores: seen.cores(target),
-            database_cores: seen.database_cores(),
-            generator_cores: seen.cores("generator"),
-            resident_mb: seen.most((target, "rss")).map(|bytes| bytes / 1e6),
+            errors: Some(report.errors()),
+            service_cores: report.cores(target),
+            database_cores: report.database_cores(),
+            generator_cores: report.cores("generator"),
+            resident_mb: report.series_max(target, "rss").map(|bytes| bytes / 1e6),
         }
     }
 
-    /// One endpoint of a run whose whole has a line of its own.
-    pub(in crate::bench) fn of_endpoint(what: impl Into<String>, endpoint: Endpoint<'_>) -> Self {
+    /// One endpoint of a run whose whole has a row of its own.
+    pub(in crate::bench) fn of_endpoint(what: impl Into<String>, endpoint: EndpointRow<'_>) -> Self {
         let failed = endpoint.ended() - endpoint.outcome("ok");
         Self {
             what: what.into(),
@@ -67,9 +67,9 @@ impl Row {
         }
     }
 
-    /// With what one CPU-second of the service is asked to do.
-    pub(in crate::bench) fn asked(self, per_cpu_s: Option<f64>) -> Self {
-        Self { asked: per_cpu_s, ..self }
+    /// With what one CPU-second of the service is required to do.
+    pub(in crate::bench) fn with_required(self, per_cpu_s: Option<f64>) -> Self {
+        Self { required_per_cpu_s: per_cpu_s, ..self }
     }
 
     /// Work for each CPU-second of the service.
@@ -77,14 +77,14 @@ impl Row {
         self.service_cores.filter(|cores| *cores > 0.0).map(|cores| self.done_per_s / cores)
     }
 
-    /// As a line below [`HEAD`].
+    /// As a row below [`HEAD`].
     pub(in crate::bench) fn cells(&self) -> Vec<String> {
         let dash = || "–".to_owned();
         vec![
             self.what.clone(),
             count(self.done_per_s),
             self.per_cpu_s().map_or_else(dash, count),
-            self.asked.map_or_else(dash, |asked| format!("≥ {}", count(asked))),
+            self.required_per_cpu_s.map_or_else(dash, |required| format!("≥ {}", count(required))),
             figure(self.times.p50_ms, 2),
             figure(self.times.p95_ms, 2),
             figure(self.times.p99_ms, 2),
@@ -99,13 +99,13 @@ impl Row {
 
 #[cfg(test)]
 mod tests {
-    use super::super::seen::tests::report;
+    use super::super::run_report::tests::report;
     use super::*;
 
     #[test]
     fn work_is_divided_by_the_cores_that_did_it() {
-        let seen = Seen::new(report(), Some(2.0)).expect("a sound report");
-        let row = Row::of_run("list", (&seen, "challenge")).asked(Some(7300.0));
+        let report = RunReport::new(report(), Some(2.0)).expect("a sound report");
+        let row = Row::of_run("list", &report, "challenge").with_required(Some(7300.0));
         assert_eq!(row.per_cpu_s(), Some(4000.0));
         assert_eq!(row.cells().len(), HEAD.len());
         assert_eq!(
@@ -115,15 +115,15 @@ mod tests {
     }
 
     #[test]
-    fn a_target_that_nobody_watched_has_no_cost() {
-        let seen = Seen::new(report(), None).expect("a sound report");
-        assert_eq!(Row::of_run("list", (&seen, "events")).per_cpu_s(), None);
+    fn a_target_that_was_not_observed_has_no_cost() {
+        let report = RunReport::new(report(), None).expect("a sound report");
+        assert_eq!(Row::of_run("list", &report, "events").per_cpu_s(), None);
     }
 
     #[test]
     fn an_endpoint_counts_its_own_failures() {
-        let seen = Seen::new(report(), None).expect("a sound report");
-        let list = seen.endpoint(("steady", "list")).expect("it is there");
+        let report = RunReport::new(report(), None).expect("a sound report");
+        let list = report.endpoint("steady", "list").expect("it is there");
         let cells = Row::of_endpoint("mix: list", list).cells();
         assert_eq!(cells.join(" | "), "mix: list | 1,000 | – | – | 1.00 | 2.50 | – | 10 | – | – | – | –");
     }

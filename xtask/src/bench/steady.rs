@@ -1,7 +1,7 @@
 //! The generator's memory over many minutes: errors, a million URLs, and everything recorded.
 //!
-//! The figures are from the run's own file: the series of the generator's resident memory and the outcomes, asked for
-//! with `sqlite3` as any reader of the file would.
+//! The figures are from the run file: the series of the generator's resident memory and the outcomes, queried with
+//! `sqlite3` as any reader of the file would.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::engine::target::Target;
 use super::options::number;
 use super::table::{Table, count, figure};
-use super::{Place, USAGE, machine, say, write_into};
+use super::{CpuPlacement, USAGE, machine, print_command, write_into};
 use crate::child::Running;
 use crate::steps;
 use crate::workspace::Workspace;
@@ -43,14 +43,14 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     steps::run(build).context("cannot build the tool")?;
     let folder = workspace.scratch("bench-steady")?;
     let target = Target::start(&folder)?;
-    offer(workspace, (&options, &target), &folder)?;
+    offer(workspace, &options, &target, &folder)?;
     target.stop()?;
-    let mut table = table(&ask(&folder)?)?;
-    table.notes = machine::describe(workspace, ("steady", arguments)).notes;
+    let mut table = table(&query(&folder)?)?;
+    table.notes = machine::describe(workspace, "steady", arguments).notes;
     let text = table.render();
     println!("\n{text}");
     if options.is_written {
-        write_into(workspace, (DOCUMENT, &BTreeMap::from([("steady", text)])))?;
+        write_into(workspace, DOCUMENT, &BTreeMap::from([("steady", text)]))?;
     }
     Ok(())
 }
@@ -59,7 +59,7 @@ fn options(arguments: &[String]) -> Result<Options> {
     let mut options = Options { minutes: DEFAULT_MINUTES, rate: DEFAULT_RATE, is_written: false };
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
-        let mut value = || words.next().with_context(|| format!("{word} wants a value"));
+        let mut value = || words.next().with_context(|| format!("{word} needs a value"));
         match word.as_str() {
             "--minutes" => options.minutes = number(value()?, "minutes", 2..=MOST_MINUTES)?,
             "--rate" => options.rate = number(value()?, "arrivals a second", 2..=MOST_RATE)?,
@@ -70,19 +70,19 @@ fn options(arguments: &[String]) -> Result<Options> {
     Ok(options)
 }
 
-fn offer(workspace: &Workspace, (options, target): (&Options, &Target), folder: &Path) -> Result<()> {
+fn offer(workspace: &Workspace, options: &Options, target: &Target, folder: &Path) -> Result<()> {
     std::fs::write(folder.join("steady.toml"), plan(options, &target.failing_authority()))
         .context("cannot write the plan")?;
-    let mut command = Place::GENERATOR.command(&workspace.binary("plimsoll"));
+    let mut command = CpuPlacement::GENERATOR.command(&workspace.binary("plimsoll"));
     command.args(["run", "steady.toml", "--force", "-o", ARCHIVE]);
     command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null());
-    say(&command);
+    print_command(&command);
     let status = Running::start("plimsoll", command)?.wait()?;
     ensure!(matches!(status.code(), Some(0 | 3..=5)), "plimsoll ended with {status}");
     Ok(())
 }
 
-/// One phase from beginning to end: every key that the run needs is there in its first seconds.
+/// One phase for the whole run: every key that the run needs exists in its first seconds.
 fn plan(options: &Options, authority: &str) -> String {
     let (minutes, rate) = (options.minutes, options.rate);
     format!(
@@ -93,8 +93,9 @@ fn plan(options: &Options, authority: &str) -> String {
     )
 }
 
-/// Answers, those that failed, the share of arrivals that began; least, mean and most of resident memory in bytes.
-const QUESTION: &str = "\
+/// Responses, those that failed, the share of arrivals that were started; minimum, mean and maximum of resident memory in
+/// bytes.
+const QUERY: &str = "\
     WITH rss AS (SELECT value FROM samples JOIN series USING (series) \
         WHERE name = 'rss' AND target = 'generator' AND at_ns >= 60e9), \
     answers AS (SELECT count, outcome FROM histograms JOIN keys USING (key) \
@@ -107,18 +108,17 @@ const QUESTION: &str = "\
         (SELECT min(value) FROM rss) AS least, (SELECT avg(value) FROM rss) AS mean, \
         (SELECT max(value) FROM rss) AS most";
 
-fn ask(folder: &Path) -> Result<Value> {
+fn query(folder: &Path) -> Result<Value> {
     let mut sqlite = Command::new("sqlite3");
-    sqlite.current_dir(folder).args(["-json", "-readonly", ARCHIVE, QUESTION]);
+    sqlite.current_dir(folder).args(["-json", "-readonly", ARCHIVE, QUERY]);
     let output = sqlite.output().context("cannot run `sqlite3`")?;
     ensure!(output.status.success(), "sqlite3: {}", String::from_utf8_lossy(&output.stderr).trim());
-    let rows: Value = serde_json::from_slice(&output.stdout).context("sqlite3 answers no JSON")?;
-    rows.get(0).cloned().context("sqlite3 answers no row")
+    let rows: Value = serde_json::from_slice(&output.stdout).context("sqlite3 printed no JSON")?;
+    rows.get(0).cloned().context("sqlite3 printed no row")
 }
 
 fn table(row: &Value) -> Result<Table> {
-    let number =
-        |name: &str| row[name].as_f64().with_context(|| format!("the run file does not say `{name}`"));
+    let number = |name: &str| row[name].as_f64().with_context(|| format!("the run file has no `{name}`"));
     let (least, mean, most) = (number("least")? / 1e6, number("mean")? / 1e6, number("most")? / 1e6);
     let answers = number("answers")?;
     let row = vec![
@@ -157,12 +157,12 @@ mod tests {
     }
 
     #[test]
-    fn how_far_memory_moved_is_told_of_the_mean() {
+    fn the_range_of_memory_is_a_percentage_of_its_mean() {
         let mut row = serde_json::json!({
             "answers": 1000, "failures": 50, "started": 1.0, "least": 19e6, "mean": 20e6, "most": 21e6,
         });
-        let told = table(&row).expect("it is such a row");
-        assert_eq!(told.rows, [["1,000", "5.00", "100.00", "19.00", "20.00", "21.00", "10.0"]]);
+        let table_of_row = table(&row).expect("it is such a row");
+        assert_eq!(table_of_row.rows, [["1,000", "5.00", "100.00", "19.00", "20.00", "21.00", "10.0"]]);
         row["most"] = Value::Null;
         assert!(table(&row).is_err(), "a run without the series");
     }

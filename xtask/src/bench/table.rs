@@ -1,4 +1,4 @@
-//! Figures as Markdown: tables whose columns line up, and the place between two markers of a document.
+//! Figures as Markdown: tables, and the text between two markers of a document.
 
 use anyhow::{Context as _, Result};
 
@@ -34,8 +34,8 @@ impl Table {
 pub(super) fn count(number: f64) -> String {
     let digits = format!("{:.0}", number.max(0.0));
     let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -52,7 +52,7 @@ pub(super) fn figure(number: Option<f64>, decimals: usize) -> String {
 ///
 /// # Errors
 /// When the document has no such markers.
-pub(super) fn replace(document: &str, (name, text): (&str, &str)) -> Result<String> {
+pub(super) fn replace(document: &str, name: &str, text: &str) -> Result<String> {
     let [begin, end] = ["begin", "end"].map(|word| format!("<!-- {word} {name} -->"));
     let missing = || format!("the document has no markers `{begin}` and `{end}`");
     let (before, rest) = document.split_once(&begin).with_context(missing)?;
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thousands_are_parted() {
+    fn thousands_are_separated_by_commas() {
         let expect = [(0.4, "0"), (999.6, "1,000"), (12.0, "12"), (1_234_567.0, "1,234,567"), (-3.0, "0")];
         for (number, text) in expect {
             assert_eq!(count(number), text);
@@ -73,12 +73,12 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_is_no_zero() {
+    fn what_was_not_measured_is_a_dash() {
         assert_eq!((figure(None, 2), figure(Some(1.005), 1)), ("–".to_owned(), "1.0".to_owned()));
     }
 
     #[test]
-    fn tables_have_their_title_their_rows_and_their_remarks() {
+    fn tables_have_title_rows_and_remarks() {
         let table = Table {
             title: "Work".to_owned(),
             head: &["what", "a second"],
@@ -93,8 +93,8 @@ mod tests {
     #[test]
     fn only_what_is_between_the_markers_changes() {
         let document = "a\n<!-- begin x -->\nold\n<!-- end x -->\nb\n";
-        let replaced = replace(document, ("x", "new\n\n")).expect("it has the markers");
+        let replaced = replace(document, "x", "new\n\n").expect("it has the markers");
         assert_eq!(replaced, "a\n<!-- begin x -->\nnew\n<!-- end x -->\nb\n");
-        assert!(replace(document, ("y", "new")).is_err());
+        assert!(replace(document, "y", "new").is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! What a judged run says of itself, read from the JSON report: the one place that knows its shape.
+//! The accounting of a judged run, read from its JSON report: the only file of the demo that knows the report's shape.
 
 use std::path::Path;
 use std::process::Command;
@@ -19,22 +19,22 @@ pub(super) fn read(plimsoll: &Path, archive: &Path) -> Result<Value> {
         .with_context(|| format!("plimsoll report gave no JSON ({}): {}", output.status, complaint.trim()))
 }
 
-/// Fails when the judge found that the counts contradict each other, or when there is no judgement to ask.
-pub(super) fn require_balance(report: &Value) -> Result<()> {
+/// Fails when the judge found that the counts contradict each other, or when the report has no findings.
+pub(super) fn require_consistent(report: &Value) -> Result<()> {
     let findings = report["findings"].as_array().context("the JSON report has no list `findings`")?;
     let unbalanced =
         findings.iter().find(|finding| finding["rule"] == "L6" && finding["severity"] == "invalid");
     match unbalanced {
         Some(finding) => {
-            bail!("the run's books do not balance (L6): {}", finding["what"].as_str().unwrap_or(""))
+            bail!("the run's counts do not add up (L6): {}", finding["what"].as_str().unwrap_or(""))
         }
         None => Ok(()),
     }
 }
 
-/// Fails unless the books balance, the run completed, and every request it made was answered well.
+/// Fails unless the counts add up, the run completed, and every request succeeded.
 pub(super) fn require_sound(report: &Value) -> Result<()> {
-    require_balance(report)?;
+    require_consistent(report)?;
     let how = report["run"]["end"]["how"].as_str().unwrap_or("unknown");
     ensure!(how == "completed", "the run did not complete, it was {how}");
     let arrivals = &report["books"]["arrivals"];
@@ -50,14 +50,14 @@ pub(super) fn require_sound(report: &Value) -> Result<()> {
     let (requests, ok, failed, cancelled) = (requests?, ok?, failed?, cancelled?);
     ensure!(
         requests > 0 && requests == ok + failed + cancelled,
-        "{requests} requests made, but {ok} well, {failed} failed and {cancelled} cancelled"
+        "{requests} requests made, but {ok} ok, {failed} failed and {cancelled} cancelled"
     );
     ensure!(failed == 0, "{failed} of {requests} requests failed: {}", report["books"]["by_outcome"]);
     Ok(())
 }
 
-fn count(books: &Value, name: &str) -> Result<u64> {
-    books[name].as_u64().with_context(|| format!("the JSON report's books have no count `{name}`"))
+fn count(counts: &Value, name: &str) -> Result<u64> {
+    counts[name].as_u64().with_context(|| format!("the JSON report's `books` have no count `{name}`"))
 }
 
 #[cfg(test)]
@@ -73,25 +73,25 @@ mod tests {
     }
 
     #[test]
-    fn only_an_invalid_l6_unbalances_the_books() {
+    fn only_an_invalid_l6_fails_the_accounting() {
         let with = |rule: &str, severity: &str| {
             let report =
                 json!({ "findings": [{ "rule": rule, "severity": severity, "what": "1 missing." }] });
-            require_balance(&report).map_err(|error| error.to_string())
+            require_consistent(&report).map_err(|error| error.to_string())
         };
         assert_eq!(with("L1", "invalid"), Ok(()));
         assert_eq!(with("L6", "caution"), Ok(()));
-        assert_eq!(with("L6", "invalid"), Err("the run's books do not balance (L6): 1 missing.".to_owned()));
+        assert_eq!(with("L6", "invalid"), Err("the run's counts do not add up (L6): 1 missing.".to_owned()));
     }
 
     #[test]
-    fn a_report_without_findings_is_no_proof() {
-        let error = require_balance(&json!({})).expect_err("nothing was judged").to_string();
+    fn a_report_without_findings_fails() {
+        let error = require_consistent(&json!({})).expect_err("nothing was judged").to_string();
         assert_eq!(error, "the JSON report has no list `findings`");
     }
 
     #[test]
-    fn counts_must_add_up_and_be_there() {
+    fn counts_must_be_present_and_add_up() {
         let check = |report: Value| require_sound(&report).map_err(|error| error.to_string());
         assert_eq!(check(report(9, 0)), Ok(()));
         let short = check(report(8, 0));
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(failed, Err("2 of 9 requests failed: {\"timeout\":2}".to_owned()));
         let mut none = report(9, 0);
         none["books"]["arrivals"] = Value::Null;
-        assert_eq!(check(none), Err("the JSON report's books have no count `scheduled`".to_owned()));
+        assert_eq!(check(none), Err("the JSON report's `books` have no count `scheduled`".to_owned()));
         let mut killed = report(9, 0);
         killed["run"]["end"]["how"] = "killed".into();
         assert_eq!(check(killed), Err("the run did not complete, it was killed".to_owned()));

@@ -1,6 +1,6 @@
-//! The scenario library in small: each plan of `examples/` against its service, seconds in the place of minutes.
+//! The plans of `examples/` in a short form: each against its service, for seconds instead of minutes.
 //!
-//! What is held is that each plan runs to its end and that its books balance. Its objectives are for the real length.
+//! Asserted is that each plan runs to its end and that its counts add up. Its objectives are for its real length.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, ensure};
 use super::service::{Ports, Service};
 use super::{AS_FOR_TESTS, accounting, build, meaning};
 use crate::child::Running;
-use crate::served::Served;
+use crate::service_process::ServiceProcess;
 use crate::signals;
 use crate::workspace::Workspace;
 
@@ -18,77 +18,77 @@ use crate::workspace::Workspace;
 pub(crate) const USAGE: &str = "";
 /// What the verb is for.
 pub(crate) const ABOUT: &str =
-    "the plans of `examples/` in small, each against its service; their books must balance";
+    "the plans of `examples/` in a short form, each against its service; their counts must add up";
 
-/// A plan, how much shorter, and how much less of it.
-struct Rehearsal {
+/// A plan, and the parts of its time and of its rates that are offered.
+struct ExampleRun {
     plan: &'static str,
     time_scale: &'static str,
     load: &'static str,
 }
 
-const fn rehearsal(plan: &'static str, time_scale: &'static str, load: &'static str) -> Rehearsal {
-    Rehearsal { plan, time_scale, load }
+const fn example(plan: &'static str, time_scale: &'static str, load: &'static str) -> ExampleRun {
+    ExampleRun { plan, time_scale, load }
 }
 
 /// Against the challenge service.
-const CHALLENGE: [Rehearsal; 4] = [
-    rehearsal("new-players-300", "0.05", "1"),
-    rehearsal("new-players-600", "0.05", "1"),
-    rehearsal("new-players-ramp", "0.02", "1"),
-    rehearsal("combined", "0.005", "1"),
+const CHALLENGE: [ExampleRun; 4] = [
+    example("new-players-300", "0.05", "1"),
+    example("new-players-600", "0.05", "1"),
+    example("new-players-ramp", "0.02", "1"),
+    example("combined", "0.005", "1"),
 ];
 /// Against the listings service.
-const LISTINGS: [Rehearsal; 1] = [rehearsal("grpc-bursts", "0.02", "0.1")];
+const LISTINGS: [ExampleRun; 1] = [example("grpc-bursts", "0.02", "0.1")];
 /// Against the telemetry gateway.
-const GATEWAY: [Rehearsal; 1] = [rehearsal("thinking-users", "0.03", "1")];
+const GATEWAY: [ExampleRun; 1] = [example("thinking-users", "0.03", "1")];
 
-/// Rehearses every plan.
+/// Builds what is needed and runs every plan.
 ///
 /// # Errors
-/// When something cannot be built or started, or a plan does not run to its end with books that balance.
+/// When something cannot be built or started, or a plan does not run to its end with counts that add up.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    ensure!(arguments.is_empty(), "rehearse takes no arguments");
+    ensure!(arguments.is_empty(), "examples takes no arguments");
     build(workspace, AS_FOR_TESTS)?;
     all(workspace)
 }
 
-/// Rehearses every plan with what has been built.
+/// Runs every plan with what has been built.
 ///
 /// # Errors
 /// As [`run`].
 pub(crate) fn all(workspace: &Workspace) -> Result<()> {
-    signals::outlive();
-    let folder = workspace.scratch("rehearse")?;
+    signals::catch();
+    let folder = workspace.scratch("examples")?;
     let service = Service::start(workspace, Ports::Free)?;
     let mut targets = service.targets()?;
-    let rehearsed = CHALLENGE.iter().try_for_each(|plan| rehearse(workspace, &folder, (plan, &targets)));
+    let ran = CHALLENGE.iter().try_for_each(|example| example.run(workspace, &folder, &targets));
     let stopped = service.stop();
-    rehearsed?;
+    ran?;
     stopped?;
     let listings = listings(workspace, &folder)?;
     targets = vec![format!("service={}", listings.address("grpc")?)];
-    let rehearsed = LISTINGS.iter().try_for_each(|plan| rehearse(workspace, &folder, (plan, &targets)));
+    let ran = LISTINGS.iter().try_for_each(|example| example.run(workspace, &folder, &targets));
     let stopped = listings.stop();
-    rehearsed?;
+    ran?;
     stopped?;
     let gateway = gateway(workspace, &folder)?;
     targets = vec![format!("gateway=http://{}", gateway.address("http")?)];
-    let rehearsed = GATEWAY.iter().try_for_each(|plan| rehearse(workspace, &folder, (plan, &targets)));
+    let ran = GATEWAY.iter().try_for_each(|example| example.run(workspace, &folder, &targets));
     let stopped = gateway.stop();
-    rehearsed?;
+    ran?;
     stopped
 }
 
-/// The telemetry gateway on ports that the system chose.
-fn gateway(workspace: &Workspace, folder: &Path) -> Result<Served> {
+/// The telemetry gateway on free ports.
+fn gateway(workspace: &Workspace, folder: &Path) -> Result<ServiceProcess> {
     let mut command = Command::new(workspace.binary("gateway"));
     command.arg("serve").current_dir(folder).envs([("HTTP_PORT", "0"), ("ADMIN_PORT", "0")]);
-    Served::start(command, folder.join("gateway.log"))
+    ServiceProcess::start(command, folder.join("gateway.log"))
 }
 
-/// The listings service on ports that the system chose, with a small marketplace in it.
-fn listings(workspace: &Workspace, folder: &Path) -> Result<Served> {
+/// The listings service on free ports, with a small marketplace in its database.
+fn listings(workspace: &Workspace, folder: &Path) -> Result<ServiceProcess> {
     let database = folder.join("listings.db");
     let command = || {
         let mut command = Command::new(workspace.binary("listings"));
@@ -98,7 +98,7 @@ fn listings(workspace: &Workspace, folder: &Path) -> Result<Served> {
         command
     };
     for file in ["listings.db", "listings.db-wal", "listings.db-shm"] {
-        // Of an earlier rehearsal, if there was one.
+        // Of an earlier run, if there was one.
         let _not_there = std::fs::remove_file(folder.join(file));
     }
     let mut seed = command();
@@ -107,26 +107,28 @@ fn listings(workspace: &Workspace, folder: &Path) -> Result<Served> {
     ensure!(seeded.success(), "listings seed ended with {seeded}");
     let mut serve = command();
     serve.arg("serve");
-    Served::start(serve, folder.join("listings.log"))
+    ServiceProcess::start(serve, folder.join("listings.log"))
 }
 
-fn rehearse(workspace: &Workspace, folder: &Path, (plan, targets): (&Rehearsal, &[String])) -> Result<()> {
-    let archive = folder.join(format!("{}.plimsoll", plan.plan));
-    let file = format!("examples/{}.toml", plan.plan);
-    let mut command = Command::new(workspace.binary("plimsoll"));
-    command.current_dir(workspace.root()).stdin(Stdio::null()).stdout(Stdio::null());
-    command.args(["run", &file, "-q", "--force", "--time-scale", plan.time_scale, "--load", plan.load, "-o"]);
-    command.arg(&archive);
-    for target in targets.iter().filter(|target| is_named(workspace, &file, target)) {
-        command.args(["--target", target]);
+impl ExampleRun {
+    fn run(&self, workspace: &Workspace, folder: &Path, targets: &[String]) -> Result<()> {
+        let archive = folder.join(format!("{}.plimsoll", self.plan));
+        let file = format!("examples/{}.toml", self.plan);
+        let mut command = Command::new(workspace.binary("plimsoll"));
+        command.current_dir(workspace.root()).stdin(Stdio::null()).stdout(Stdio::null());
+        command.args(["run", &file, "-q", "--force", "--time-scale", self.time_scale, "--load", self.load]);
+        command.arg("-o").arg(&archive);
+        for target in targets.iter().filter(|target| is_named(workspace, &file, target)) {
+            command.args(["--target", target]);
+        }
+        let status = Running::start("plimsoll run", command)?.wait()?;
+        let code = status.code().with_context(|| format!("{file}: plimsoll run ended with {status}"))?;
+        ensure!(matches!(code, 0 | 3 | 4 | 5), "{file}: exit code {code}, {}", meaning(code));
+        let judged = accounting::read(&workspace.binary("plimsoll"), &archive)?;
+        accounting::require_consistent(&judged).with_context(|| file.clone())?;
+        println!("{file}: exit code {code}, the counts add up");
+        Ok(())
     }
-    let status = Running::start("plimsoll run", command)?.wait()?;
-    let code = status.code().with_context(|| format!("{file}: plimsoll run ended with {status}"))?;
-    ensure!(matches!(code, 0 | 3 | 4 | 5), "{file}: exit code {code}, {}", meaning(code));
-    let judged = accounting::read(&workspace.binary("plimsoll"), &archive)?;
-    accounting::require_balance(&judged).with_context(|| file.clone())?;
-    println!("{file}: exit code {code}, the books balance");
-    Ok(())
 }
 
 /// Whether the plan has the target of `NAME=ADDRESS`.
@@ -140,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_plan_of_the_library_is_rehearsed() {
+    fn every_plan_of_the_folder_is_run() {
         let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
         // The demo has a check of its own, and the other shows the shapes of loads that `check` prints.
         let others = ["demo", "load-shapes"];
@@ -151,9 +153,9 @@ mod tests {
             .filter(|name| !others.contains(&name.as_str()))
             .collect();
         plans.sort();
-        let mut rehearsed: Vec<&str> =
-            CHALLENGE.iter().chain(&LISTINGS).chain(&GATEWAY).map(|plan| plan.plan).collect();
-        rehearsed.sort_unstable();
-        assert_eq!(plans, rehearsed);
+        let mut run: Vec<&str> =
+            CHALLENGE.iter().chain(&LISTINGS).chain(&GATEWAY).map(|example| example.plan).collect();
+        run.sort_unstable();
+        assert_eq!(plans, run);
     }
 }

@@ -6,34 +6,42 @@ use std::process::Command;
 
 use anyhow::{Result, anyhow};
 
-use crate::served::Served;
+use crate::service_process::ServiceProcess;
 use crate::workspace::Workspace;
 
-/// What the ready line says of an address, and its port by default with the variable that sets it.
-const LISTENERS: [(&str, &str, u16); 4] = [
-    ("http", "HTTP_PORT", 8000),
-    ("grpc", "GRPC_PORT", 6565),
-    ("events", "EVENTS_PORT", 6566),
-    ("admin", "ADMIN_PORT", 8080),
+/// One port of the service.
+struct ServicePort {
+    /// In the ready line.
+    name: &'static str,
+    /// The environment variable that sets it.
+    variable: &'static str,
+    default: u16,
+}
+
+const PORTS: [ServicePort; 4] = [
+    ServicePort { name: "http", variable: "HTTP_PORT", default: 8000 },
+    ServicePort { name: "grpc", variable: "GRPC_PORT", default: 6565 },
+    ServicePort { name: "events", variable: "EVENTS_PORT", default: 6566 },
+    ServicePort { name: "admin", variable: "ADMIN_PORT", default: 8080 },
 ];
 
 /// Which ports the service gets.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ports {
-    /// The documented ones, which the plan names.
+    /// The documented ones, which are in the plan.
     Default,
-    /// Whichever the system has free; the service tells.
+    /// Free ones, which the service prints in its ready line.
     Free,
 }
 
 /// A ready service; dropping it ends it.
 pub(super) struct Service {
-    served: Served,
+    served: ServiceProcess,
     ports: Ports,
 }
 
 impl Service {
-    /// Starts it and waits until it says that it is ready.
+    /// Starts it and waits for its ready line.
     ///
     /// # Errors
     /// When it cannot start, ends, or is not ready in time; with the end of its log.
@@ -45,10 +53,10 @@ impl Service {
         let mut command = Command::new(workspace.binary("challenge"));
         command.arg("all").current_dir(workspace.root());
         configure(&mut command, ports, &folder);
-        Ok(Self { served: Served::start(command, folder.join("challenge.log"))?, ports })
+        Ok(Self { served: ServiceProcess::start(command, folder.join("challenge.log"))?, ports })
     }
 
-    /// `NAME=ADDRESS` for the plan's targets, where the plan's own addresses do not hold.
+    /// `NAME=ADDRESS` for the plan's targets, unless the service is at the plan's own addresses.
     pub(super) fn targets(&self) -> Result<Vec<String>> {
         if self.ports == Ports::Default {
             return Ok(Vec::new());
@@ -58,7 +66,7 @@ impl Service {
         Ok(vec![format!("challenge=http://{http}/challenge"), format!("events={events}")])
     }
 
-    /// Stops it politely.
+    /// Stops it with SIGTERM.
     ///
     /// # Errors
     /// When it has ended before, ends with anything but 0, or has to be killed.
@@ -71,20 +79,22 @@ fn configure(command: &mut Command, ports: Ports, folder: &Path) {
     command.env("DATABASE_PATH", folder.join("challenge.db"));
     command.env("TEST_IDENTITY_HEADER", "on").env("BASE_PATH", "/challenge");
     if ports == Ports::Free {
-        for (_, variable, _) in LISTENERS {
-            command.env(variable, "0");
+        for port in PORTS {
+            command.env(port.variable, "0");
         }
     }
 }
 
-/// Fails with the name of the first default port that somebody holds.
+/// Fails with the name of the first default port that is in use.
 pub(super) fn require_free_ports() -> Result<()> {
-    LISTENERS.iter().try_for_each(|&(name, _, port)| require_free_port(name, port))
+    PORTS.iter().try_for_each(|port| require_free_port(port.name, port.default))
 }
 
 fn require_free_port(name: &str, port: u16) -> Result<()> {
     TcpListener::bind(("0.0.0.0", port)).map(drop).map_err(|error| {
-        anyhow!("port {port}, the service's {name} port, cannot be had ({error}): stop what holds it and try again")
+        anyhow!(
+            "port {port}, the service's {name} port, is not free ({error}): stop what uses it and try again"
+        )
     })
 }
 
@@ -93,12 +103,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_held_port_is_named() {
-        let held = TcpListener::bind(("0.0.0.0", 0)).expect("the system has a free port");
-        let port = held.local_addr().expect("it is bound").port();
-        let error = require_free_port("http", port).expect_err("it is held").to_string();
+    fn a_port_in_use_is_named() {
+        let listener = TcpListener::bind(("0.0.0.0", 0)).expect("the system has a free port");
+        let port = listener.local_addr().expect("it is bound").port();
+        let error = require_free_port("http", port).expect_err("it is in use").to_string();
         assert!(
-            error.starts_with(&format!("port {port}, the service's http port, cannot be had (")),
+            error.starts_with(&format!("port {port}, the service's http port, is not free (")),
             "{error}"
         );
     }

@@ -1,43 +1,48 @@
-//! The ratchet: long files and functions that exist already. They may shrink, and then their entry must
-//! follow; they may not grow, and nothing new gets in without a reviewer seeing a new line here.
+//! The list of long files and circles of files that exist already. An entry may only be lowered or deleted, and a new
+//! one is a line that a reviewer sees.
 
-/// Where the list lies.
+/// Where the list is.
 pub(super) const PATH: &str = "xtask/tidy.allow";
 
-/// What an entry speaks of.
+/// What an entry allows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Subject {
-    pub(super) path: String,
-    /// A function of the file, or the file itself.
-    pub(super) function: Option<String>,
+pub(super) enum Subject {
+    /// A file with more lines than the limit.
+    File(String),
+    /// A circle of files, by the first of them in the alphabet.
+    Circle(String),
 }
 
 /// One line of the list.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) subject: Subject,
-    pub(super) lines: usize,
+    /// How many lines, or files.
+    pub(super) limit: usize,
     /// The line of the list, counted from 1.
     pub(super) at: usize,
 }
 
-/// Reads `PATH LINES` and `PATH FUNCTION LINES`; `#` starts a comment.
+/// Reads `PATH LINES # REASON` and `circle PATH FILES # REASON`; other lines are empty or start with `#`.
 ///
 /// # Errors
-/// The number of the first line that is neither.
+/// The number of the first line that is none of these.
 pub(super) fn parse(text: &str) -> Result<Vec<Entry>, usize> {
     let mut entries = Vec::new();
     for (index, line) in text.lines().enumerate() {
         let at = index + 1;
-        let words: Vec<&str> = line.split('#').next().unwrap_or("").split_whitespace().collect();
-        let (path, function, lines) = match words[..] {
+        let (entry, reason) = line.split_once('#').unwrap_or((line, ""));
+        let words: Vec<&str> = entry.split_whitespace().collect();
+        let (subject, limit) = match words[..] {
             [] => continue,
-            [path, lines] => (path, None, lines),
-            [path, function, lines] => (path, Some(function.to_owned()), lines),
+            [path, lines] => (Subject::File(path.to_owned()), lines),
+            ["circle", path, files] => (Subject::Circle(path.to_owned()), files),
             _ => return Err(at),
         };
-        let lines = lines.parse().map_err(|_| at)?;
-        entries.push(Entry { subject: Subject { path: path.to_owned(), function }, lines, at });
+        if reason.trim().is_empty() {
+            return Err(at);
+        }
+        entries.push(Entry { subject, limit: limit.parse().map_err(|_| at)?, at });
     }
     Ok(entries)
 }
@@ -47,16 +52,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_and_functions_can_be_listed() {
-        let entries = parse("# why\n\na.rs 700 # a table\na.rs run 80\n").expect("it is well formed");
-        let listed: Vec<_> = entries.iter().map(|e| (e.subject.function.as_deref(), e.lines, e.at)).collect();
-        assert_eq!(listed, [(None, 700, 3), (Some("run"), 80, 4)]);
+    fn files_and_circles_can_be_listed() {
+        let entries = parse("# why\n\na.rs 700 # a table\ncircle b.rs 3 # old\n").expect("it is well formed");
+        let file = Entry { subject: Subject::File("a.rs".to_owned()), limit: 700, at: 3 };
+        let circle = Entry { subject: Subject::Circle("b.rs".to_owned()), limit: 3, at: 4 };
+        assert_eq!(entries, [file, circle]);
     }
 
     #[test]
-    fn a_broken_line_is_pointed_at() {
-        assert_eq!(parse("a.rs 700\na.rs many\n"), Err(2));
-        assert_eq!(parse("a b c 4\n"), Err(1));
-        assert_eq!(parse("a\n"), Err(1));
+    fn a_broken_line_is_named() {
+        assert_eq!(parse("a.rs 700 # a table\na.rs many # x\n"), Err(2));
+        assert_eq!(parse("a b 4 # x\n"), Err(1));
+        assert_eq!(parse("a # x\n"), Err(1));
+    }
+
+    #[test]
+    fn an_entry_needs_a_reason() {
+        assert_eq!(parse("a.rs 700\n"), Err(1));
+        assert_eq!(parse("a.rs 700 #\n"), Err(1));
     }
 }

@@ -1,15 +1,17 @@
-//! Calls that have a home: the clock, chance, sleeping, and whatever would make a pure room impure.
+//! Calls that are allowed in few places: of the clock, of random numbers, of sleep, and those that a pure crate must not
+//! make. Clippy's `disallowed-methods` has the calls with few homes; its list is one for the whole workspace, and the
+//! homes of these are whole crates.
 
 use super::complaint::Complaint;
 use super::imports::pure_folders;
 use super::tree::{Source, Tree};
 
-/// Where a call may stand.
+/// Where a call is allowed.
 enum Home {
     /// Below these paths, and nowhere else.
     Under(&'static [&'static str]),
-    /// Anywhere but in a pure room.
-    OutsidePureRooms,
+    /// Anywhere but in a pure crate.
+    OutsidePureCrates,
 }
 
 /// What tests may do.
@@ -29,11 +31,11 @@ struct Call {
 
 /// A sleep in a test is a guess about speed, unless it is one of these.
 const SLEEPING_TESTS: &[&str] = &[
-    // Between two looks at a condition of another process, which has nothing to wait on.
+    // Between two checks of another process's state, which cannot be waited for.
     "crates/plimsoll/tests/it/command.rs",
-    // The time for which a generator stands still is what the test is about.
+    // The test is about a generator that is stopped for some time.
     "crates/plimsoll/tests/it/signals.rs",
-    // How late answers come is what its tests are about.
+    // The tests are about late responses.
     "services/listings/tests/postgres/late.rs",
 ];
 
@@ -54,23 +56,10 @@ const CALLS: &[Call] = &[
         instead: "take the instant as a parameter; the engine's is in crates/engine/src/clock.rs",
     },
     Call {
-        tokens: &["SystemTime::now", "Timestamp::now", "Zoned::now"],
-        home: Home::Under(&[
-            "crates/observe/",
-            "crates/plimsoll/src/clock.rs",
-            "crates/testbed/",
-            "services/",
-            "xtask/",
-        ]),
-        in_tests: InTests::Free,
-        wrong: "reads the wall clock outside its home",
-        instead: "take the time as a parameter; the command's is in crates/plimsoll/src/clock.rs",
-    },
-    Call {
         tokens: &["thread_rng", "rand::", "getrandom", "fastrand"],
         home: Home::Under(&["crates/testbed/", "services/", "xtask/"]),
         in_tests: InTests::Free,
-        wrong: "draws from chance outside its home",
+        wrong: "draws random numbers outside its home",
         instead: "make the choice a pure function of the run's seed and the arrival's number",
     },
     Call {
@@ -90,14 +79,14 @@ const CALLS: &[Call] = &[
     },
     Call {
         tokens: &["std::fs", "std::net", "std::process", "std::thread", "std::env"],
-        home: Home::OutsidePureRooms,
+        home: Home::OutsidePureCrates,
         in_tests: InTests::Free,
-        wrong: "reaches outside from a pure room",
-        instead: "take the bytes as a parameter and let the caller reach for them",
+        wrong: "is input or output in a pure crate",
+        instead: "take the bytes as a parameter and let the caller read them",
     },
 ];
 
-/// Every call that stands outside its home.
+/// Every call outside its home.
 pub(super) fn check(tree: &Tree) -> Vec<Complaint> {
     tree.sources.iter().flat_map(|source| CALLS.iter().flat_map(|call| misplaced(source, call))).collect()
 }
@@ -106,7 +95,7 @@ fn misplaced(source: &Source, call: &Call) -> Vec<Complaint> {
     let Some(code) = &source.code else { return Vec::new() };
     let at_home = match call.home {
         Home::Under(paths) => paths.iter().any(|path| source.path.starts_with(path)),
-        Home::OutsidePureRooms => !pure_folders().any(|folder| source.path.starts_with(&folder)),
+        Home::OutsidePureCrates => !pure_folders().any(|folder| source.path.starts_with(&folder)),
     };
     let in_tests = match call.in_tests {
         InTests::Free => true,
@@ -135,29 +124,26 @@ mod tests {
 
     #[test]
     fn every_call_is_caught_away_from_home() {
-        let text = "use std::time::Instant;\nfn f() {\n    Instant::now();\n    SystemTime::now();\n    \
-                    rand::random();\n    std::thread::sleep(d);\n}\n";
+        let text = "use std::time::Instant;\nfn f() {\n    Instant::now();\n    rand::random();\n    std::thread::sleep(d);\n}\n";
         check_one(
             "crates/engine/src/dispatch.rs",
             text,
             "crates/engine/src/dispatch.rs:3: `Instant::now` reads the monotonic clock outside its home; take the \
              instant as a parameter; the engine's is in crates/engine/src/clock.rs\n\
-             crates/engine/src/dispatch.rs:4: `SystemTime::now` reads the wall clock outside its home; take the \
-             time as a parameter; the command's is in crates/plimsoll/src/clock.rs\n\
-             crates/engine/src/dispatch.rs:5: `rand::` draws from chance outside its home; make the choice a pure \
+             crates/engine/src/dispatch.rs:4: `rand::` draws random numbers outside its home; make the choice a pure \
              function of the run's seed and the arrival's number\n\
-             crates/engine/src/dispatch.rs:6: `thread::sleep` sleeps where nothing may sleep; wait for the \
+             crates/engine/src/dispatch.rs:5: `thread::sleep` sleeps where nothing may sleep; wait for the \
              condition itself (a channel, a readiness event, a line of output)\n",
         );
     }
 
     #[test]
-    fn a_pure_room_reaches_nothing() {
+    fn a_pure_crate_has_no_input_or_output() {
         check_one(
             "crates/judge/src/lib.rs",
             "use std::fs;\n",
-            "crates/judge/src/lib.rs:1: `std::fs` reaches outside from a pure room; take the bytes as a parameter \
-             and let the caller reach for them\n",
+            "crates/judge/src/lib.rs:1: `std::fs` is input or output in a pure crate; take the bytes as a parameter \
+             and let the caller read them\n",
         );
         check_one("crates/archive/src/lib.rs", "use std::fs;\n", "");
         check_one("crates/judge/src/lib.rs", "#[cfg(test)]\nmod tests { use std::fs; }\n", "");
@@ -168,13 +154,13 @@ mod tests {
     fn homes_and_comments_are_left_alone() {
         check_one("crates/engine/src/clock.rs", "fn now() { Instant::now() }", "");
         check_one("crates/plimsoll/src/live.rs", "fn now() { Instant::now() }", "");
-        check_one("services/kit/src/serve.rs", "fn now() { SystemTime::now(); tokio::time::sleep(d) }", "");
+        check_one("services/kit/src/serve.rs", "fn now() { Instant::now(); tokio::time::sleep(d) }", "");
         check_one("crates/wire/src/lib.rs", "//! Never `Instant::now`.\nconst S: &str = \"rand::\";", "");
         check_one("docs/engine.md", "Instant::now", "");
     }
 
     #[test]
-    fn tests_may_look_at_the_clock_and_not_sleep() {
+    fn tests_may_read_the_clock_and_not_sleep() {
         check_one("crates/wire/tests/it/main.rs", "fn f() { Instant::now(); }", "");
         check_one(
             "services/kit/src/a.rs",

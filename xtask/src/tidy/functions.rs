@@ -1,14 +1,17 @@
-//! Finds functions and how many lines each takes, from `fn` to its closing brace.
+//! Finds functions and their parameter lists.
+
+use std::ops::Range;
 
 use super::lexer::is_word;
 
-/// A function with a body.
+/// A function that has a name, with a body or declared.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Function {
     pub(super) name: String,
-    /// Byte offset of its `fn`.
+    /// Where its `fn` is.
     pub(super) offset: usize,
-    pub(super) lines: usize,
+    /// What is between its parentheses.
+    pub(super) parameters: Range<usize>,
 }
 
 /// Every function in source whose comments and literals are blanked out, nested ones too.
@@ -24,36 +27,39 @@ pub(super) fn functions(masked: &str) -> Vec<Function> {
         if !keyword {
             continue;
         }
-        let name: String = masked[offset + 2..]
-            .trim_start()
-            .chars()
-            .take_while(|&c| c == '_' || c == '#' || c == '$' || c.is_alphanumeric())
-            .collect();
+        let rest = masked[offset + 2..].trim_start();
+        let name: String =
+            rest.chars().take_while(|&c| c == '_' || c == '#' || c == '$' || c.is_alphanumeric()).collect();
         if name.is_empty() {
             continue;
         }
-        if let Some(end) = body_end(bytes, offset) {
-            let lines = 1 + bytes[offset..end].iter().filter(|&&byte| byte == b'\n').count();
-            found.push(Function { name, offset, lines });
+        let after_name = masked.len() - rest.len() + name.len();
+        if let Some(parameters) = parameters(bytes, after_name) {
+            found.push(Function { name, offset, parameters });
         }
     }
     found
 }
 
-/// The closing brace of the body, or nothing for a declaration.
-fn body_end(bytes: &[u8], start: usize) -> Option<usize> {
-    let mut groups = 0usize;
-    let mut braces = 0usize;
-    for (at, byte) in bytes.iter().enumerate().skip(start) {
-        match byte {
-            b'(' | b'[' if braces == 0 => groups += 1,
-            b')' | b']' if braces == 0 => groups = groups.saturating_sub(1),
-            b';' if braces == 0 && groups == 0 => return None,
-            b'{' if groups == 0 => braces += 1,
-            b'}' if braces > 0 => {
-                braces -= 1;
-                if braces == 0 {
-                    return Some(at);
+/// What is between the parentheses that follow a name and perhaps its generic parameters.
+fn parameters(bytes: &[u8], after_name: usize) -> Option<Range<usize>> {
+    let mut angles = 0usize;
+    let mut open = None;
+    let mut depth = 0usize;
+    for at in after_name..bytes.len() {
+        match bytes[at] {
+            // The arrow of `Fn(u8) -> u8` closes nothing.
+            b'>' if bytes[at - 1] == b'-' => {}
+            b'<' if open.is_none() => angles += 1,
+            b'>' if open.is_none() => angles = angles.saturating_sub(1),
+            b'(' | b'[' | b'{' if angles == 0 => {
+                depth += 1;
+                open = open.or(Some(at + 1));
+            }
+            b')' | b']' | b'}' if angles == 0 => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return open.map(|open| open..at);
                 }
             }
             _ => {}
@@ -66,22 +72,30 @@ fn body_end(bytes: &[u8], start: usize) -> Option<usize> {
 mod tests {
     use super::*;
 
+    fn check(text: &str, expect: &[(&str, &str)]) {
+        let found = functions(text);
+        let found: Vec<_> = found.iter().map(|f| (f.name.as_str(), &text[f.parameters.clone()])).collect();
+        assert_eq!(found, expect, "of {text}");
+    }
+
     #[test]
-    fn every_body_is_measured() {
-        let text = "fn one() {}\n\
-                    pub const unsafe fn two<const N: usize>(f: fn(u8) -> u8, a: [u8; 3]) -> [u8; 2]\n\
-                    where\n    T: X,\n{\n    fn inner() {\n    }\n}\n\
-                    trait T { fn declared(&self) -> [u8; 2]; fn default(&self) {} }\n\
-                    type F = fn(u8);\nlet fn_like = r#fn;";
-        let found: Vec<_> = functions(text).into_iter().map(|f| (f.name, f.lines)).collect();
-        let expect = [("one", 1), ("two", 7), ("inner", 2), ("default", 1)];
-        assert_eq!(found, expect.map(|(name, lines)| (name.to_owned(), lines)));
+    fn every_parameter_list_is_found() {
+        check("fn one() {}", &[("one", "")]);
+        check(
+            "pub const unsafe fn two<const N: usize, F: Fn(u8) -> u8>(f: F, a: [u8; 3]) -> [u8; 2] { fn inner(x: X) {} }",
+            &[("two", "f: F, a: [u8; 3]"), ("inner", "x: X")],
+        );
+        check(
+            "trait T { fn declared(&self, f: fn(u8) -> u8) -> [u8; 2]; fn default(&self) {} }",
+            &[("declared", "&self, f: fn(u8) -> u8"), ("default", "&self")],
+        );
+        check("type F = fn(u8);\nlet fn_like = r#fn;", &[]);
     }
 
     #[test]
     fn broken_source_is_no_reason_to_fail() {
-        assert_eq!(functions("fn"), []);
-        assert_eq!(functions("fn a( {"), []);
-        assert_eq!(functions("fn a() { {"), []);
+        for text in ["fn", "fn a", "fn a( {", "fn a)", "fn a<b("] {
+            check(text, &[]);
+        }
     }
 }

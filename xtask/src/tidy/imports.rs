@@ -1,12 +1,12 @@
-//! Which room may import which: the arrows of ARCHITECTURE.md as data.
+//! Which crate may import which: the tables of ARCHITECTURE.md as data.
 //!
-//! A new room is one line of `ROOMS`. An edge that is not in it does not exist.
+//! A new crate is one line of `CRATES`. An import that is not in it fails.
 
 use super::complaint::Complaint;
 use super::manifest::{Dependency, Kind, dependencies};
 use super::tree::Tree;
 
-/// What a room must never see, besides other rooms.
+/// What a crate must not import besides other crates of the tree.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Nature {
     /// Same input, same bytes: no runtime, no clock, no files.
@@ -16,41 +16,41 @@ enum Nature {
     Free,
 }
 
-struct Room {
-    /// `crates` and `services` never import each other: a tool that imports its subject cannot judge it.
-    shelf: &'static str,
+struct CrateRule {
+    /// The folder. `crates` and `services` never import each other: a tool that imports its subject cannot judge it.
+    layer: &'static str,
     name: &'static str,
     may_import: &'static [&'static str],
     nature: Nature,
 }
 
-const fn room(name: &'static str, nature: Nature, may_import: &'static [&'static str]) -> Room {
-    Room { shelf: "crates", name, may_import, nature }
+const fn tool_crate(name: &'static str, nature: Nature, may_import: &'static [&'static str]) -> CrateRule {
+    CrateRule { layer: "crates", name, may_import, nature }
 }
 
-const fn service(name: &'static str, may_import: &'static [&'static str]) -> Room {
-    Room { shelf: "services", name, may_import, nature: Nature::Free }
+const fn service(name: &'static str, may_import: &'static [&'static str]) -> CrateRule {
+    CrateRule { layer: "services", name, may_import, nature: Nature::Free }
 }
 
-/// A room on no shelf.
-const fn beside(name: &'static str, may_import: &'static [&'static str]) -> Room {
-    Room { shelf: name, name, may_import, nature: Nature::Free }
+/// A crate that is a layer of its own.
+const fn beside(name: &'static str, may_import: &'static [&'static str]) -> CrateRule {
+    CrateRule { layer: name, name, may_import, nature: Nature::Free }
 }
 
-const ROOMS: &[Room] = &[
-    room("evidence", Nature::Pure, &[]),
-    room("workload", Nature::Pure, &["evidence"]),
-    room("stats", Nature::Pure, &["evidence"]),
-    room("profile", Nature::Pure, &[]),
-    room("import", Nature::Pure, &["evidence"]),
-    room("wire", Nature::OnTheLoop, &["evidence"]),
-    room("engine", Nature::OnTheLoop, &["workload", "evidence", "wire"]),
-    room("k6", Nature::OnTheLoop, &["workload", "evidence", "engine", "wire"]),
-    room("observe", Nature::Free, &["evidence"]),
-    room("archive", Nature::Free, &["evidence"]),
-    room("judge", Nature::Pure, &["evidence", "workload", "stats", "profile"]),
-    room("report", Nature::Pure, &["evidence", "workload", "stats", "profile"]),
-    room(
+const CRATES: &[CrateRule] = &[
+    tool_crate("evidence", Nature::Pure, &[]),
+    tool_crate("workload", Nature::Pure, &["evidence"]),
+    tool_crate("stats", Nature::Pure, &["evidence"]),
+    tool_crate("profile", Nature::Pure, &[]),
+    tool_crate("import", Nature::Pure, &["evidence"]),
+    tool_crate("wire", Nature::OnTheLoop, &["evidence"]),
+    tool_crate("engine", Nature::OnTheLoop, &["workload", "evidence", "wire"]),
+    tool_crate("k6", Nature::OnTheLoop, &["workload", "evidence", "engine", "wire"]),
+    tool_crate("observe", Nature::Free, &["evidence"]),
+    tool_crate("archive", Nature::Free, &["evidence"]),
+    tool_crate("judge", Nature::Pure, &["evidence", "workload", "stats", "profile"]),
+    tool_crate("report", Nature::Pure, &["evidence", "workload", "stats", "profile"]),
+    tool_crate(
         "plimsoll",
         Nature::Free,
         &[
@@ -58,7 +58,7 @@ const ROOMS: &[Room] = &[
             "archive", "judge", "report",
         ],
     ),
-    room("testbed", Nature::Free, &[]),
+    tool_crate("testbed", Nature::Free, &[]),
     service("kit", &[]),
     service("challenge", &["kit"]),
     service("listings", &["kit"]),
@@ -68,35 +68,35 @@ const ROOMS: &[Room] = &[
     beside("xtask", &["peers"]),
 ];
 
-/// For tests only; `xtask`, whose row names `peers`, serves nobody else.
+/// For tests only; `xtask` may also import `peers`.
 const DEV_ONLY: &[&str] = &["peers", "testbed"];
 
-/// Tests on both shelves need the same peers, which know neither.
-const ON_EVERY_SHELF: &str = "peers";
+/// Tests in both layers need the same peers, which import neither.
+const IN_EVERY_LAYER: &str = "peers";
 
-/// Their families too: `tokio` stands for `tokio-util`.
+/// Their families too: `tokio` includes `tokio-util`.
 const ASYNC: &[&str] = &["tokio", "hyper", "axum", "tonic"];
 const OUTSIDE: &[&str] = &["libc", "mio", "rand", "rusqlite", "rustix"];
 
-/// Where the pure rooms' sources lie, each ending with a slash.
+/// The folders of the pure crates, each ending with a slash.
 pub(super) fn pure_folders() -> impl Iterator<Item = String> {
-    ROOMS
+    CRATES
         .iter()
-        .filter(|room| room.nature == Nature::Pure)
-        .map(|room| format!("{}/{}/", room.shelf, room.name))
+        .filter(|rule| rule.nature == Nature::Pure)
+        .map(|rule| format!("{}/{}/", rule.layer, rule.name))
 }
 
-fn find(name: &str) -> Option<&'static Room> {
-    ROOMS.iter().find(|room| room.name == name)
+fn find(name: &str) -> Option<&'static CrateRule> {
+    CRATES.iter().find(|rule| rule.name == name)
 }
 
-/// Every edge that the table does not hold, and every member that is not in it.
+/// Every import that the table does not allow, and every member that is not in it.
 pub(super) fn check(tree: &Tree) -> Vec<Complaint> {
     let renamed = tree.text("Cargo.toml").map(dependencies).unwrap_or_default();
     tree.sources
         .iter()
         .filter_map(|source| Some((member(&source.path)?, source)))
-        .flat_map(|((shelf, name), source)| match find(name).filter(|room| room.shelf == shelf) {
+        .flat_map(|((layer, name), source)| match find(name).filter(|rule| rule.layer == layer) {
             None => vec![complaint(
                 &source.path,
                 1,
@@ -105,44 +105,44 @@ pub(super) fn check(tree: &Tree) -> Vec<Complaint> {
                     "add its row to xtask/src/tidy/imports.rs and to ARCHITECTURE.md",
                 ],
             )],
-            Some(room) => {
+            Some(rule) => {
                 let edges = dependencies(&source.text);
-                edges.iter().filter_map(|edge| forbidden(room, edge, &renamed, &source.path)).collect()
+                edges.iter().filter_map(|edge| forbidden(rule, edge, &renamed, &source.path)).collect()
             }
         })
         .collect()
 }
 
-/// The shelf and folder that a manifest belongs to, if it is a member's.
+/// The layer and folder that a manifest belongs to, if it is a member's.
 fn member(path: &str) -> Option<(&str, &str)> {
     let folder = path.strip_suffix("/Cargo.toml")?;
     match folder.split_once('/') {
-        Some((shelf @ ("crates" | "services"), name)) if !name.contains('/') => Some((shelf, name)),
-        None if find(folder).is_some_and(|room| room.shelf == folder) => Some((folder, folder)),
+        Some((layer @ ("crates" | "services"), name)) if !name.contains('/') => Some((layer, name)),
+        None if find(folder).is_some_and(|rule| rule.layer == folder) => Some((folder, folder)),
         _ => None,
     }
 }
 
-fn forbidden(room: &Room, edge: &Dependency, renamed: &[Dependency], path: &str) -> Option<Complaint> {
+fn forbidden(rule: &CrateRule, edge: &Dependency, renamed: &[Dependency], path: &str) -> Option<Complaint> {
     let inherited = renamed.iter().find(|other| other.kind == Kind::Workspace && other.key == edge.key);
     let inherited = inherited.and_then(|other| other.package.as_deref());
     let name = edge.package.as_deref().or(inherited).unwrap_or(&edge.key);
     let texts = match find(name) {
-        Some(other) => refused_room(room, edge.kind, other),
-        None => refused_crate(room, edge.kind, name),
+        Some(other) => refused_member(rule, edge.kind, other),
+        None => refused_dependency(rule, edge.kind, name),
     };
     texts.map(|[wrong, instead]| complaint(path, edge.line, [&wrong, &instead]))
 }
 
-fn refused_room(room: &Room, kind: Kind, other: &Room) -> Option<[String; 2]> {
-    let (from, to) = (room.name, other.name);
-    if room.may_import.contains(&to) {
+fn refused_member(rule: &CrateRule, kind: Kind, other: &CrateRule) -> Option<[String; 2]> {
+    let (from, to) = (rule.name, other.name);
+    if rule.may_import.contains(&to) {
         return None;
     }
-    if room.shelf != other.shelf && to != ON_EVERY_SHELF {
+    if rule.layer != other.layer && to != IN_EVERY_LAYER {
         return Some([
-            format!("`{from}` in {}/ imports `{to}` in {}/", room.shelf, other.shelf),
-            "the shelves never import each other, in tests neither: start its binary as a process".to_owned(),
+            format!("`{from}` in {}/ imports `{to}` in {}/", rule.layer, other.layer),
+            "the layers never import each other, in tests neither: start its binary as a process".to_owned(),
         ]);
     }
     if kind == Kind::Dev {
@@ -154,29 +154,29 @@ fn refused_room(room: &Room, kind: Kind, other: &Room) -> Option<[String; 2]> {
             "move it to [dev-dependencies]".to_owned(),
         ]);
     }
-    let allowed = room.may_import;
-    let list = if allowed.is_empty() { "no room".to_owned() } else { allowed.join(", ") };
+    let allowed = rule.may_import;
+    let list = if allowed.is_empty() { "no crate".to_owned() } else { allowed.join(", ") };
     Some([
         format!("`{from}` imports `{to}`"),
-        format!("it may import {list}: move the shared word down, or turn the arrow round"),
+        format!("it may import {list}: move the shared type down, or invert the import"),
     ])
 }
 
-fn refused_crate(room: &Room, kind: Kind, name: &str) -> Option<[String; 2]> {
+fn refused_dependency(rule: &CrateRule, kind: Kind, name: &str) -> Option<[String; 2]> {
     let of_family =
         |family: &&str| name == *family || name.strip_prefix(*family).is_some_and(|s| s.starts_with('-'));
-    if kind == Kind::Dev || room.nature == Nature::Free {
+    if kind == Kind::Dev || rule.nature == Nature::Free {
         return None;
     }
     if ASYNC.iter().any(of_family) {
         return Some([
-            format!("`{}` imports `{name}`, an async runtime or what needs one", room.name),
+            format!("`{}` imports `{name}`, an async runtime or what needs one", rule.name),
             "be a state machine that the engine's loop drives; its tests may use one as the peer".to_owned(),
         ]);
     }
-    (room.nature == Nature::Pure && OUTSIDE.iter().any(of_family)).then(|| {
+    (rule.nature == Nature::Pure && OUTSIDE.iter().any(of_family)).then(|| {
         [
-            format!("`{}` is pure and imports `{name}`", room.name),
+            format!("`{}` is pure and imports `{name}`", rule.name),
             "take what it would fetch as a parameter".to_owned(),
         ]
     })
@@ -216,7 +216,7 @@ mod tests {
         );
         check_one("crates/observe/Cargo.toml", "[dependencies]\ntokio = \"1\"\n", "");
         check_one("xtask/Cargo.toml", "[dependencies]\nanyhow = \"1\"\n", "");
-        check_one("lab/fixture/Cargo.toml", "[dependencies]\nwire = \"1\"\n", "");
+        check_one("other/fixture/Cargo.toml", "[dependencies]\nwire = \"1\"\n", "");
     }
 
     #[test]
@@ -224,27 +224,26 @@ mod tests {
         check_one(
             "crates/wire/Cargo.toml",
             "[dependencies]\nevidence.workspace = true\nengine.workspace = true\n",
-            "crates/wire/Cargo.toml:3: `wire` imports `engine`; it may import evidence: move the shared word down, \
-             or turn the arrow round\n",
+            "crates/wire/Cargo.toml:3: `wire` imports `engine`; it may import evidence: move the shared type down, \
+             or invert the import\n",
         );
         check_one(
             "crates/evidence/Cargo.toml",
             "[target.'cfg(unix)'.dependencies]\nstats.workspace = true\n",
-            "crates/evidence/Cargo.toml:2: `evidence` imports `stats`; it may import no room: move the shared word \
-             down, or turn the arrow round\n",
+            "crates/evidence/Cargo.toml:2: `evidence` imports `stats`; it may import no crate: move the shared type \
+             down, or invert the import\n",
         );
         check_one(
-            "crates/newroom/Cargo.toml",
+            "crates/newcrate/Cargo.toml",
             "",
-            "crates/newroom/Cargo.toml:1: `newroom` is in no row of the import table; add its row to \
+            "crates/newcrate/Cargo.toml:1: `newcrate` is in no row of the import table; add its row to \
              xtask/src/tidy/imports.rs and to ARCHITECTURE.md\n",
         );
     }
 
     #[test]
-    fn the_shelves_stay_apart_even_in_tests() {
-        let message =
-            "the shelves never import each other, in tests neither: start its binary as a process\n";
+    fn layers_never_import_each_other_even_in_tests() {
+        let message = "the layers never import each other, in tests neither: start its binary as a process\n";
         check_one(
             "crates/plimsoll/Cargo.toml",
             "[dev-dependencies]\nchallenge.workspace = true\n",
@@ -267,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn peers_are_for_tests_on_both_shelves_and_for_chores() {
+    fn peers_are_for_tests_in_both_layers_and_for_chores() {
         for path in ["crates/observe/Cargo.toml", "services/challenge/Cargo.toml"] {
             check_one(path, "[dev-dependencies]\npeers.workspace = true\n", "");
         }
@@ -281,7 +280,7 @@ mod tests {
         check_one(
             "peers/Cargo.toml",
             "[dev-dependencies]\nkit.workspace = true\n",
-            "peers/Cargo.toml:2: `peers` in peers/ imports `kit` in services/; the shelves never import each other, \
+            "peers/Cargo.toml:2: `peers` in peers/ imports `kit` in services/; the layers never import each other, \
              in tests neither: start its binary as a process\n",
         );
     }
@@ -297,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn runtimes_stay_out_of_the_loop_and_the_pure_rooms() {
+    fn crates_on_the_loop_and_pure_crates_import_no_runtime() {
         let instead = "an async runtime or what needs one; be a state machine that the engine's loop drives; its \
                        tests may use one as the peer\n";
         check_one(

@@ -1,6 +1,6 @@
-//! Just enough of Rust's grammar to tell code from comments, strings and characters, and tests from the rest.
+//! As much of Rust's grammar as separates code from comments, strings and characters, and tests from other code.
 //!
-//! It never fails: what it cannot place it takes for code, so a rule errs on the side of complaining.
+//! It never fails: what it cannot classify counts as code, so that a rule complains rather than overlooks.
 
 use std::ops::Range;
 
@@ -23,7 +23,18 @@ impl Code {
         self.tests.iter().any(|range| range.contains(&offset))
     }
 
-    /// Where `token` stands in code as a whole word.
+    /// The code with what is compiled for tests only blanked out too.
+    pub(crate) fn without_tests(&self) -> String {
+        let mut bytes = self.masked.clone().into_bytes();
+        for byte in self.tests.iter().flat_map(|range| range.clone()) {
+            if bytes[byte] != b'\n' {
+                bytes[byte] = b' ';
+            }
+        }
+        String::from_utf8(bytes).expect("items begin and end at ASCII bytes, so whole characters are blanked")
+    }
+
+    /// Where `token` occurs in code as a whole word.
     pub(crate) fn find<'a>(&'a self, token: &'a str) -> impl Iterator<Item = usize> + 'a {
         let bytes = self.masked.as_bytes();
         self.masked.match_indices(token).map(|(at, _)| at).filter(move |&at| {
@@ -173,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn only_code_remains() {
+    fn everything_but_code_is_blanked() {
         check("let a = 1; // {", "let a = 1;");
         check("a /* { /* } */ { */ b", "a b");
         check(r#"f("{ \" }", 'x')"#, "f( , )");
@@ -191,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_are_told_from_the_rest() {
+    fn tests_are_separated_from_other_code() {
         let text = "fn a() {}\n#[cfg(test)]\n#[allow(x)]\nmod tests { fn b() { {} } }\nfn c() {}\n#[cfg(test)]\nuse x;\nfn d() {}";
         let code = Code::of("src/lib.rs", text);
         let inside = |name: &str| code.in_tests(text.find(name).expect("it is there"));

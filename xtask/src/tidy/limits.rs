@@ -1,90 +1,60 @@
-//! Files of at most 600 lines and functions of at most 70, except the shrinking list of older ones.
+//! Files of at most 600 lines, except the shrinking list of older ones. How long a function may be is a lint of
+//! clippy's, whose threshold is in `clippy.toml`.
 
 use super::allow::{self, Entry, Subject};
 use super::complaint::Complaint;
-use super::functions::functions;
 use super::tree::{Source, Tree};
 
 const FILE_LINES: usize = 600;
-const FUNCTION_LINES: usize = 70;
 
-/// Something that has a length.
-struct Measured {
-    subject: Subject,
-    lines: usize,
-    at: usize,
-}
-
-impl Measured {
-    fn limit(&self) -> usize {
-        if self.subject.function.is_some() { FUNCTION_LINES } else { FILE_LINES }
-    }
-}
-
-/// Compares every length with its limit, or with what the list grants it.
+/// Compares every file's length with the limit, or with what the list allows it.
 pub(super) fn check(tree: &Tree) -> Vec<Complaint> {
     let entries = match allow::parse(tree.text(allow::PATH).unwrap_or("")) {
         Ok(entries) => entries,
         Err(line) => return vec![unreadable(line)],
     };
-    let measured: Vec<Measured> = tree.sources.iter().flat_map(measure).collect();
+    let files: Vec<&Source> = tree.sources.iter().filter(|source| source.code.is_some()).collect();
     let mut complaints: Vec<Complaint> =
-        measured.iter().filter_map(|measured| too_long(measured, &entries)).collect();
-    complaints.extend(entries.iter().filter_map(|entry| outdated(entry, &measured)));
+        files.iter().filter_map(|source| too_long(source, &entries)).collect();
+    complaints.extend(entries.iter().filter_map(|entry| outdated(entry, &files)));
     complaints
 }
 
-/// The file and its functions; of functions with one name the longest stands for all.
-fn measure(source: &Source) -> Vec<Measured> {
-    let Some(code) = &source.code else { return Vec::new() };
-    let subject = |function| Subject { path: source.path.clone(), function };
-    let mut measured = vec![Measured { subject: subject(None), lines: source.text.lines().count(), at: 1 }];
-    for function in functions(&code.masked) {
-        let subject = subject(Some(function.name));
-        let at = source.line_at(function.offset);
-        match measured.iter_mut().find(|other| other.subject == subject) {
-            Some(other) if other.lines < function.lines => (other.lines, other.at) = (function.lines, at),
-            Some(_) => {}
-            None => measured.push(Measured { subject, lines: function.lines, at }),
-        }
-    }
-    measured
+fn line_count(source: &Source) -> usize {
+    source.text.lines().count()
 }
 
-fn too_long(measured: &Measured, entries: &[Entry]) -> Option<Complaint> {
-    let limit = measured.limit();
-    if measured.lines <= limit {
+fn too_long(source: &Source, entries: &[Entry]) -> Option<Complaint> {
+    let lines = line_count(source);
+    if lines <= FILE_LINES {
         return None;
     }
-    let what = match &measured.subject.function {
-        Some(function) => format!("function `{function}`"),
-        None => "file".to_owned(),
-    };
-    let lines = measured.lines;
-    let (wrong, instead) = match entries.iter().find(|entry| entry.subject == measured.subject) {
+    let subject = Subject::File(source.path.clone());
+    let (wrong, instead) = match entries.iter().find(|entry| entry.subject == subject) {
         None => (
-            format!("{what} has {lines} lines, the limit is {limit}"),
+            format!("the file has {lines} lines, the limit is {FILE_LINES}"),
             format!("split it where a part has a name of its own, or give the reason in {}", allow::PATH),
         ),
-        Some(entry) if lines > entry.lines => (
-            format!("{what} grew from {} to {lines} lines, the limit is {limit}", entry.lines),
-            "old long ones may only shrink: move the new part out".to_owned(),
+        Some(entry) if lines > entry.limit => (
+            format!("the file grew from {} to {lines} lines, the limit is {FILE_LINES}", entry.limit),
+            "listed files may only shrink: move the new part out".to_owned(),
         ),
         Some(_) => return None,
     };
-    Some(Complaint { path: measured.subject.path.clone(), line: measured.at, wrong, instead })
+    Some(Complaint { path: source.path.clone(), line: 1, wrong, instead })
 }
 
-fn outdated(entry: &Entry, measured: &[Measured]) -> Option<Complaint> {
-    let now = measured.iter().find(|measured| measured.subject == entry.subject);
-    let (wrong, instead) = match now {
+fn outdated(entry: &Entry, files: &[&Source]) -> Option<Complaint> {
+    let Subject::File(path) = &entry.subject else { return None };
+    let lines = files.iter().find(|source| source.path == *path).map(|source| line_count(source));
+    let (wrong, instead) = match lines {
         None => ("this entry names nothing that exists".to_owned(), "delete it".to_owned()),
-        Some(now) if now.lines <= now.limit() => (
-            format!("this entry is not needed: {} lines are within {}", now.lines, now.limit()),
+        Some(lines) if lines <= FILE_LINES => (
+            format!("this entry is not needed: {lines} lines are within {FILE_LINES}"),
             "delete it".to_owned(),
         ),
-        Some(now) if now.lines < entry.lines => {
-            (format!("this entry grants {} lines", entry.lines), format!("lower it to {}", now.lines))
+        Some(lines) if lines < entry.limit => {
+            (format!("this entry allows {} lines", entry.limit), format!("lower it to {lines}"))
         }
         Some(_) => return None,
     };
@@ -96,7 +66,7 @@ fn unreadable(line: usize) -> Complaint {
         path: allow::PATH.to_owned(),
         line,
         wrong: "this line is no entry".to_owned(),
-        instead: "write `PATH LINES` or `PATH FUNCTION LINES`".to_owned(),
+        instead: "write `PATH LINES # REASON` or `circle PATH FILES # REASON`".to_owned(),
     }
 }
 
@@ -105,79 +75,59 @@ mod tests {
     use super::super::complaint::printed;
     use super::*;
 
-    fn function(lines: usize) -> String {
-        format!("fn long() {{{}}}\n", "\n".repeat(lines - 1))
-    }
-
-    fn check_with(allowed: &str, source: &str, expect: &str) {
-        let tree = Tree::of(&[("crates/wire/src/a.rs", source), (allow::PATH, allowed)]);
+    fn check_with(allowed: &str, lines: usize, expect: &str) {
+        let source = "\n".repeat(lines);
+        let tree = Tree::of(&[("crates/wire/src/a.rs", &source), (allow::PATH, allowed)]);
         assert_eq!(printed(&check(&tree)), expect);
     }
 
     #[test]
-    fn lengths_within_the_limit_pass() {
-        check_with("", &function(FUNCTION_LINES), "");
-        check_with("", &"\n".repeat(FILE_LINES), "");
-    }
-
-    #[test]
-    fn a_new_long_function_is_named() {
-        check_with(
-            "",
-            &format!("\n{}", function(71)),
-            "crates/wire/src/a.rs:2: function `long` has 71 lines, the limit is 70; split it where a part has a \
-             name of its own, or give the reason in xtask/tidy.allow\n",
-        );
+    fn a_length_within_the_limit_passes() {
+        check_with("", FILE_LINES, "");
     }
 
     #[test]
     fn a_new_long_file_is_named() {
         check_with(
             "",
-            &"\n".repeat(601),
-            "crates/wire/src/a.rs:1: file has 601 lines, the limit is 600; split it where a part has a name of \
+            601,
+            "crates/wire/src/a.rs:1: the file has 601 lines, the limit is 600; split it where a part has a name of \
              its own, or give the reason in xtask/tidy.allow\n",
         );
     }
 
     #[test]
-    fn a_listed_one_may_stay_and_not_grow() {
-        check_with("crates/wire/src/a.rs long 80\n", &function(80), "");
-        check_with("crates/wire/src/a.rs 601\n", &"\n".repeat(601), "");
+    fn a_listed_file_may_stay_and_not_grow() {
+        check_with("crates/wire/src/a.rs 601 # a table\n", 601, "");
         check_with(
-            "crates/wire/src/a.rs long 80\n",
-            &function(81),
-            "crates/wire/src/a.rs:1: function `long` grew from 80 to 81 lines, the limit is 70; old long ones \
-             may only shrink: move the new part out\n",
+            "crates/wire/src/a.rs 610 # a table\n",
+            611,
+            "crates/wire/src/a.rs:1: the file grew from 610 to 611 lines, the limit is 600; listed files may only \
+             shrink: move the new part out\n",
         );
     }
 
     #[test]
     fn entries_follow_what_shrank() {
         check_with(
-            "crates/wire/src/a.rs long 80\n",
-            &function(75),
-            "xtask/tidy.allow:1: this entry grants 80 lines; lower it to 75\n",
+            "crates/wire/src/a.rs 680 # a table\n",
+            675,
+            "xtask/tidy.allow:1: this entry allows 680 lines; lower it to 675\n",
         );
         check_with(
-            "crates/wire/src/a.rs long 80\n",
-            &function(9),
-            "xtask/tidy.allow:1: this entry is not needed: 9 lines are within 70; delete it\n",
+            "crates/wire/src/a.rs 680 # a table\n",
+            9,
+            "xtask/tidy.allow:1: this entry is not needed: 9 lines are within 600; delete it\n",
         );
         check_with(
-            "crates/wire/src/b.rs 700\n",
-            "",
+            "crates/wire/src/b.rs 700 # a table\n",
+            0,
             "xtask/tidy.allow:1: this entry names nothing that exists; delete it\n",
         );
         check_with(
             "what is this for\n",
-            "",
-            "xtask/tidy.allow:1: this line is no entry; write `PATH LINES` or `PATH FUNCTION LINES`\n",
+            0,
+            "xtask/tidy.allow:1: this line is no entry; write `PATH LINES # REASON` or `circle PATH FILES # REASON`\n",
         );
-    }
-
-    #[test]
-    fn the_longest_of_one_name_counts() {
-        check_with("crates/wire/src/a.rs long 80\n", &format!("{}{}", function(3), function(80)), "");
     }
 }

@@ -18,7 +18,7 @@ pub(super) struct Dependency {
     pub(super) kind: Kind,
     /// The name in this manifest.
     pub(super) key: String,
-    /// The package it stands for, when that is another name.
+    /// The package's name, when it differs.
     pub(super) package: Option<String>,
     /// Counted from 1.
     pub(super) line: usize,

@@ -1,4 +1,4 @@
-//! The files that rules look at: everything git tracks or would track, as text.
+//! The files that rules check: everything that git tracks or would track, as text.
 
 use std::path::Path;
 use std::process::Command;

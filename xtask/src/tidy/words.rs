@@ -1,4 +1,4 @@
-//! Words and names that no tracked file may hold.
+//! Words and names that no tracked file may contain.
 
 use super::complaint::Complaint;
 use super::tree::{Source, Tree};
@@ -21,7 +21,7 @@ struct Word {
 const UNFINISHED: &str = "finish it, or leave the feature out";
 const MACHINE: &str = "write it relative to the root, or make a temporary folder";
 
-// The paths are put together so that this file does not hold them.
+// The paths are put together so that this file does not contain them.
 const WORDS: &[Word] = &[
     Word { text: "todo!", place: In::Code, wrong: "unfinished work", instead: UNFINISHED },
     Word { text: "unimplemented!", place: In::Code, wrong: "unfinished work", instead: UNFINISHED },
@@ -29,7 +29,7 @@ const WORDS: &[Word] = &[
     Word {
         text: "#[ignore",
         place: In::Code,
-        wrong: "a test that nobody runs",
+        wrong: "a test that is never run",
         instead: "make it fast and sure, or put the long form behind `cargo xtask soak`",
     },
     Word { text: concat!("/wo", "rk/"), place: In::Path, wrong: "a path of one machine", instead: MACHINE },
@@ -39,13 +39,16 @@ const WORDS: &[Word] = &[
 
 /// Every forbidden word, and every module file of the old name.
 pub(super) fn check(tree: &Tree) -> Vec<Complaint> {
-    let mut complaints: Vec<Complaint> =
-        tree.sources.iter().flat_map(|source| WORDS.iter().flat_map(|word| spoken(source, word))).collect();
+    let mut complaints: Vec<Complaint> = tree
+        .sources
+        .iter()
+        .flat_map(|source| WORDS.iter().flat_map(|word| occurrences(source, word)))
+        .collect();
     complaints.extend(tree.sources.iter().filter_map(old_module));
     complaints
 }
 
-fn spoken(source: &Source, word: &Word) -> Vec<Complaint> {
+fn occurrences(source: &Source, word: &Word) -> Vec<Complaint> {
     let found: Vec<usize> = match (&word.place, &source.code) {
         (In::Code, Some(code)) => code.find(word.text).collect(),
         (In::Code, None) => Vec::new(),
@@ -72,7 +75,7 @@ fn old_module(source: &Source) -> Option<Complaint> {
     Some(Complaint {
         path: source.path.clone(),
         line: 1,
-        wrong: "a module file that does not say its name".to_owned(),
+        wrong: "a module file named `mod.rs`".to_owned(),
         instead: format!("call it {folder}.rs"),
     })
 }
@@ -94,13 +97,13 @@ mod tests {
             "crates/wire/src/a.rs:2: `todo!` is unfinished work; finish it, or leave the feature out\n\
              crates/wire/src/a.rs:3: `unimplemented!` is unfinished work; finish it, or leave the feature out\n\
              crates/wire/src/a.rs:3: `dbg!` is left from debugging; delete it\n\
-             crates/wire/src/a.rs:5: `#[ignore` is a test that nobody runs; make it fast and sure, or put the \
+             crates/wire/src/a.rs:5: `#[ignore` is a test that is never run; make it fast and sure, or put the \
              long form behind `cargo xtask soak`\n",
         );
     }
 
     #[test]
-    fn speaking_of_it_is_no_crime() {
+    fn words_in_prose_and_strings_pass() {
         check_one("docs/style.md", "Never `todo!` or `dbg!`.", "");
         check_one("crates/wire/src/a.rs", "// no todo!()\nconst S: &str = \"dbg!\"; fn my_todo() {}", "");
         check_one("docs/kube.md", concat!("see https://example.com/ho", "me/page and ./wo", "rk/x"), "");
@@ -119,11 +122,11 @@ mod tests {
     }
 
     #[test]
-    fn modules_say_their_name() {
+    fn module_files_have_the_name_of_their_module() {
         check_one(
             "crates/wire/src/h2/mod.rs",
             "",
-            "crates/wire/src/h2/mod.rs:1: a module file that does not say its name; call it crates/wire/src/h2.rs\n",
+            "crates/wire/src/h2/mod.rs:1: a module file named `mod.rs`; call it crates/wire/src/h2.rs\n",
         );
         check_one("crates/wire/src/h2.rs", "", "");
     }

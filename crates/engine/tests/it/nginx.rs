@@ -50,7 +50,8 @@ fn check(port: u16, ca: Option<&str>, change: impl FnOnce(&mut Connecting)) {
 fn nginx_works_over_every_protocol() {
     let authority = Authority::new();
     let identity = authority.vouch_for(&["127.0.0.1"], Validity::Now);
-    let nginx = Nginx::start(identity.pem()).unwrap();
+    let (certificate, key) = identity.pem();
+    let nginx = Nginx::start(certificate, key).unwrap();
     let ca = authority.pem();
     check(nginx.http1_port(), None, |_| ());
     check(nginx.h2c_port(), None, |c| c.http = HttpVersion::Http2);

@@ -3,27 +3,27 @@
 
 use anyhow::{Result, ensure};
 
-use super::Found;
+use super::MeasurementResult;
 use super::fixture::{BenchContext, Fixture, Load, PLAYERS, PREPARATION, Setup};
 use super::player::Player;
 use crate::bench::row::Row;
-use crate::bench::seen::Seen;
+use crate::bench::run_report::RunReport;
 
-/// What the events of the plans move: the one default goal that watches `damage_dealt`.
+/// The goal that the events of the plans advance: the one default goal on `damage_dealt`.
 const MOVED_GOAL: &str = "goal-004-01";
 
-/// What is measured of one operation.
+/// One operation to measure.
 struct Operation {
-    /// The plan that offers it as fast as it is answered, and the one with a schedule.
+    /// The plan with a closed model, and the one with a schedule.
     plans: [&'static str; 2],
     /// The plans' name for the service.
     target: &'static str,
-    /// How many of them a CPU-second of the service is asked to do.
-    asked: Option<f64>,
+    /// How many of them a CPU-second of the service is required to do.
+    required_per_cpu_s: Option<f64>,
     begin: Begin,
 }
 
-/// What an operation begins from.
+/// The database that an operation begins with.
 #[derive(Clone, Copy)]
 enum Begin {
     /// An empty database.
@@ -33,96 +33,112 @@ enum Begin {
 }
 
 /// Lists of all goals.
-pub(super) fn list(context: &BenchContext<'_>) -> Result<Found> {
+pub(super) fn list(context: &BenchContext<'_>) -> Result<MeasurementResult> {
     let plans = ["list-flat-out", "list"];
-    measure(context, &Operation { plans, target: "challenge", asked: Some(7_300.0), begin: Begin::Players })
+    measure(
+        context,
+        &Operation { plans, target: "challenge", required_per_cpu_s: Some(7_300.0), begin: Begin::Players },
+    )
 }
 
 /// First starts.
-pub(super) fn initialize_new(context: &BenchContext<'_>) -> Result<Found> {
+pub(super) fn initialize_new(context: &BenchContext<'_>) -> Result<MeasurementResult> {
     let plans = ["initialize-new-flat-out", "initialize-new"];
-    measure(context, &Operation { plans, target: "challenge", asked: Some(10_000.0), begin: Begin::Empty })
+    measure(
+        context,
+        &Operation { plans, target: "challenge", required_per_cpu_s: Some(10_000.0), begin: Begin::Empty },
+    )
 }
 
 /// Later starts.
-pub(super) fn initialize_returning(context: &BenchContext<'_>) -> Result<Found> {
+pub(super) fn initialize_returning(context: &BenchContext<'_>) -> Result<MeasurementResult> {
     let plans = ["initialize-returning-flat-out", "initialize-returning"];
-    measure(context, &Operation { plans, target: "challenge", asked: Some(22_000.0), begin: Begin::Players })
+    measure(
+        context,
+        &Operation { plans, target: "challenge", required_per_cpu_s: Some(22_000.0), begin: Begin::Players },
+    )
 }
 
 /// Goals that players choose.
-pub(super) fn set_active(context: &BenchContext<'_>) -> Result<Found> {
+pub(super) fn set_active(context: &BenchContext<'_>) -> Result<MeasurementResult> {
     let plans = ["set-active-flat-out", "set-active"];
-    measure(context, &Operation { plans, target: "challenge", asked: None, begin: Begin::Players })
+    measure(
+        context,
+        &Operation { plans, target: "challenge", required_per_cpu_s: None, begin: Begin::Players },
+    )
 }
 
 /// Events, each of which changes one row: the rows are read afterwards.
-pub(super) fn events(context: &BenchContext<'_>) -> Result<Found> {
+pub(super) fn events(context: &BenchContext<'_>) -> Result<MeasurementResult> {
     let plans = ["events-flat-out", "events"];
-    measure(context, &Operation { plans, target: "events", asked: Some(15_000.0), begin: Begin::Players })
+    measure(
+        context,
+        &Operation { plans, target: "events", required_per_cpu_s: Some(15_000.0), begin: Begin::Players },
+    )
 }
 
 /// Claims: each player has one goal to claim, so there is a schedule only, and it is not longer than planned.
-pub(super) fn claim(context: &BenchContext<'_>) -> Result<Found> {
+pub(super) fn claim(context: &BenchContext<'_>) -> Result<MeasurementResult> {
     let fixture = context.fixture_with_players(&Setup::default())?;
     fixture.offer_to_all(&Load::of("achieve").for_time(PREPARATION).at(1.0 / PREPARATION))?;
-    let seen = fixture.offer(&Load::of("claim").for_time(context.options.time_scale().min(1.0)))?;
+    let report = fixture.offer(&Load::of("claim").for_time(context.options.time_scale().min(1.0)))?;
     fixture.end()?;
-    let mut found = Found::row(Row::of_run("claim", (&seen, "challenge")));
-    found.claim(("claim", &seen));
+    let mut found = MeasurementResult::row(Row::of_run("claim", &report, "challenge"));
+    found.add_claims("claim", &report);
     Ok(found)
 }
 
-fn measure(context: &BenchContext<'_>, operation: &Operation) -> Result<Found> {
-    let mut found = Found::default();
+fn measure(context: &BenchContext<'_>, operation: &Operation) -> Result<MeasurementResult> {
+    let mut found = MeasurementResult::default();
     for plan in operation.plans {
         let setup = Setup::default();
         let fixture = match operation.begin {
             Begin::Empty => context.fixture(&setup)?,
             Begin::Players => context.fixture_with_players(&setup)?,
         };
-        let seen = fixture.offer(&context.load(plan))?;
+        let report = fixture.offer(&context.load(plan))?;
         if operation.target == "events" {
-            found.notes.extend(require_last_values(&fixture, (plan, &seen))?);
+            found.notes.extend(require_last_values(&fixture, plan, &report)?);
         }
         fixture.end()?;
-        let row = Row::of_run(plan.replace('-', " "), (&seen, operation.target));
-        found.rows.push(row.asked(operation.asked));
-        found.claim((plan, &seen));
+        let row = Row::of_run(plan.replace('-', " "), &report, operation.target);
+        found.rows.push(row.with_required(operation.required_per_cpu_s));
+        found.add_claims(plan, &report);
     }
     Ok(found)
 }
 
-/// Reads every player's goal and compares it with the last event that was sent for it. Players take turns and
-/// values rise by one with every event, so a value that is right means that all events before it are not in its way
-/// and the last was written; and no two events of a player were under way at once, so each changed the row.
+/// Reads every player's goal and compares it with the last event that was sent for it. Events go to one player after
+/// the other and their values rise by one, so a correct value shows that the last event was written and no earlier one
+/// after it; and no two events of a player were in flight at once, so each changed the row.
 ///
 /// # Errors
-/// When a row is not what the events make it.
+/// When a row differs from the last event.
 pub(super) fn require_last_values(
     fixture: &Fixture<'_>,
-    (plan, seen): (&str, &Seen),
+    plan: &str,
+    report: &RunReport,
 ) -> Result<Option<String>> {
-    if seen.errors() > 0 {
+    if report.errors() > 0 {
         let note = format!(
             "`{plan}`: not every event was acknowledged ({}), so the rows were not compared",
-            seen.outcomes()
+            report.outcomes()
         );
         return Ok(Some(note));
     }
     let mut player = Player::connect(fixture.service.address("http")?)?;
     for number in 0..PLAYERS {
-        let expected = last_value(number, seen.ok());
-        let found = player.progress((&format!("player-{}", number + 1), MOVED_GOAL))?;
+        let expected = last_value(number, report.ok());
+        let found = player.progress(&format!("player-{}", number + 1), MOVED_GOAL)?;
         ensure!(
             found == expected,
-            "{plan}: player-{} has {found}, the last event said {expected}",
+            "{plan}: player-{} has {found}, the last event set {expected}",
             number + 1
         );
     }
     Ok(Some(format!(
-        "`{plan}`: {} events were acknowledged, and the rows of all {PLAYERS} players hold the last value sent",
-        seen.ok()
+        "`{plan}`: {} events were acknowledged, and the rows of all {PLAYERS} players have the last value sent",
+        report.ok()
     )))
 }
 
@@ -139,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn players_take_turns() {
+    fn events_go_to_one_player_after_the_other() {
         assert_eq!((last_value(0, 0), last_value(3, 3), last_value(3, 4)), (0, 0, 3));
         assert_eq!((last_value(0, PLAYERS), last_value(0, PLAYERS + 1)), (0, PLAYERS));
         assert_eq!(last_value(9_999, 3 * PLAYERS), 3 * PLAYERS - 1);

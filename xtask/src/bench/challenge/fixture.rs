@@ -1,4 +1,4 @@
-//! Where measurements happen: services on fresh databases, and Plimsoll's plans offered to them.
+//! Services on fresh databases, and runs of Plimsoll's plans against them.
 
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
@@ -9,25 +9,26 @@ use anyhow::{Context as _, Result, ensure};
 
 use super::options::Options;
 use super::store::{Database, Store};
-use crate::bench::say;
-use crate::bench::seen::Seen;
+use crate::bench::print_command;
+use crate::bench::run_report::RunReport;
 use crate::child::Running;
-use crate::served::Served;
+use crate::service_process::ServiceProcess;
 use crate::workspace::Workspace;
 
 /// Players of `prepare.toml`.
 pub(super) const PLAYERS: u64 = 10_000;
 
-/// How much longer than planned preparing takes, at as much lower rates: a busy machine must not refuse any of it.
+/// How many times its planned time the preparation takes, at rates that are lower by the same factor: even a busy
+/// machine must not refuse any of it.
 pub(super) const PREPARATION: f64 = 4.0;
 
-/// What every measurement is given.
+/// What every measurement needs.
 pub(super) struct BenchContext<'a> {
     pub(super) workspace: &'a Workspace,
     pub(super) options: &'a Options,
     pub(super) store: &'a Store,
     pub(super) folder: PathBuf,
-    /// The database that stands with players begin as.
+    /// The database that is copied for fixtures with players.
     pub(super) prepared: OnceCell<Database>,
 }
 
@@ -40,7 +41,7 @@ pub(super) struct Setup {
     pub(super) processors: Option<&'static str>,
 }
 
-/// A plan and what is changed of it.
+/// A plan, with the factors for its time and its rates.
 pub(super) struct Load {
     /// Its name in `examples/challenge`.
     pub(super) plan: &'static str,
@@ -51,7 +52,7 @@ pub(super) struct Load {
 }
 
 impl Load {
-    /// A plan as it stands.
+    /// A plan unchanged.
     pub(super) fn of(plan: &'static str) -> Self {
         Self { plan, time_scale: 1.0, load: 1.0, processors: None }
     }
@@ -69,24 +70,23 @@ impl Load {
 
 /// A service on a database that was fresh when it was made.
 pub(super) struct Fixture<'a> {
-    context: &'a BenchContext<'a>,
+    pub(super) context: &'a BenchContext<'a>,
     database: Database,
-    pub(super) service: Served,
+    pub(super) service: ServiceProcess,
 }
 
 impl<'a> BenchContext<'a> {
     /// A service on a fresh database.
     ///
     /// # Errors
-    /// When either cannot be had.
+    /// When either cannot be started.
     pub(super) fn fixture(&'a self, setup: &Setup) -> Result<Fixture<'a>> {
         let database = self.store.database()?;
         let service = self.service(&database, setup)?;
         Ok(Fixture { context: self, database, service })
     }
 
-    /// A fixture whose ten thousand players have their goals. They are prepared once, on a database that the others
-    /// begin as.
+    /// A fixture whose ten thousand players have their goals. They are prepared once, on a database that is then copied.
     ///
     /// # Errors
     /// When one of them could not be initialized.
@@ -107,12 +107,12 @@ impl<'a> BenchContext<'a> {
         fixture.offer_to_all(&Load::of("prepare").for_time(PREPARATION).at(1.0 / PREPARATION))?;
         let Fixture { database, service, .. } = fixture;
         service.stop()?;
-        self.store.settle(&database)?;
+        self.store.vacuum(&database)?;
         Ok(database)
     }
 
     /// One more service on the same database.
-    pub(super) fn service(&self, database: &Database, setup: &Setup) -> Result<Served> {
+    pub(super) fn service(&self, database: &Database, setup: &Setup) -> Result<ServiceProcess> {
         let mut command = self.on(setup.processors, "challenge");
         command.arg("all").current_dir(&self.folder);
         command.env("TEST_IDENTITY_HEADER", "on").env("LOG_LEVEL", "warn");
@@ -121,14 +121,14 @@ impl<'a> BenchContext<'a> {
         }
         command.envs(database.environment.iter().map(|(name, value)| (name, value)));
         command.envs(setup.environment.iter().map(|(name, value)| (name, value)));
-        Served::start(command, self.folder.join(format!("{}-challenge.log", number())))
+        ServiceProcess::start(command, self.folder.join(format!("{}-challenge.log", number())))
     }
 
     /// Runs a plan against these targets (`NAME=ADDRESS`).
     ///
     /// # Errors
-    /// When the run is no evidence; bad figures are none.
-    pub(super) fn offer(&self, load: &Load, targets: &[String]) -> Result<Seen> {
+    /// When the run did not complete or its counts do not add up; bad figures are no error.
+    pub(super) fn offer(&self, load: &Load, targets: &[String]) -> Result<RunReport> {
         let file = |kind: &str, number: u32| self.folder.join(format!("{number}-{}.{kind}", load.plan));
         let number = number();
         let json = file("json", number);
@@ -140,7 +140,7 @@ impl<'a> BenchContext<'a> {
         command.args(["--time-scale", &load.time_scale.to_string(), "--load", &load.load.to_string()]);
         command.arg("--quiet").arg("-o").arg(file("plimsoll", number)).arg("--json").arg(&json);
         command.current_dir(self.workspace.root()).stdin(Stdio::null()).stdout(Stdio::null());
-        say(&command);
+        print_command(&command);
         let before = self.store.cpu_s()?;
         let status = Running::start("plimsoll", command)?.wait()?;
         let after = self.store.cpu_s()?;
@@ -148,7 +148,7 @@ impl<'a> BenchContext<'a> {
         let report = std::fs::read(&json).context("cannot read the report")?;
         let report = serde_json::from_slice(&report).context("the report is no JSON")?;
         let database_cpu_s = before.zip(after).map(|(before, after)| after - before);
-        Seen::new(report, database_cpu_s).with_context(|| format!("the plan {}", load.plan))
+        RunReport::new(report, database_cpu_s).with_context(|| format!("the plan {}", load.plan))
     }
 
     fn on(&self, processors: Option<&str>, program: &str) -> Command {
@@ -159,7 +159,7 @@ impl<'a> BenchContext<'a> {
         command
     }
 
-    /// A plan's usual length, by what was asked for.
+    /// A plan with the length that the options set.
     pub(super) fn load(&self, plan: &'static str) -> Load {
         Load::of(plan).for_time(self.options.time_scale())
     }
@@ -169,8 +169,8 @@ impl Fixture<'_> {
     /// Runs a plan against this service.
     ///
     /// # Errors
-    /// When the run is no evidence; bad figures are none.
-    pub(super) fn offer(&self, load: &Load) -> Result<Seen> {
+    /// When the run did not complete or its counts do not add up; bad figures are no error.
+    pub(super) fn offer(&self, load: &Load) -> Result<RunReport> {
         let text = std::fs::read_to_string(self.context.workspace.root().join(path(load.plan)))
             .with_context(|| format!("cannot read {}", path(load.plan).display()))?;
         let mut targets = Vec::new();
@@ -183,20 +183,20 @@ impl Fixture<'_> {
         self.context.offer(load, &targets)
     }
 
-    /// The same for what others build on: everything must have gone well.
+    /// Runs a plan that prepares every player: every request must succeed.
     ///
     /// # Errors
-    /// When anything went wrong.
-    pub(super) fn offer_to_all(&self, load: &Load) -> Result<Seen> {
-        let seen = self.offer(load)?;
+    /// When one failed.
+    pub(super) fn offer_to_all(&self, load: &Load) -> Result<RunReport> {
+        let report = self.offer(load)?;
         ensure!(
-            seen.errors() == 0 && seen.ok() == PLAYERS,
-            "{}: {} of {PLAYERS} went well: {}",
+            report.errors() == 0 && report.ok() == PLAYERS,
+            "{}: {} of {PLAYERS} succeeded: {}",
             load.plan,
-            seen.ok(),
-            seen.outcomes()
+            report.ok(),
+            report.outcomes()
         );
-        Ok(seen)
+        Ok(report)
     }
 
     /// Its database, for more services.
@@ -207,7 +207,7 @@ impl Fixture<'_> {
     /// Stops the service and starts it again on the same database.
     ///
     /// # Errors
-    /// When it does not end well or does not start.
+    /// When it ends with a failure or does not start.
     pub(super) fn restart(self) -> Result<Self> {
         let Self { context, database, service } = self;
         service.stop()?;
@@ -215,21 +215,21 @@ impl Fixture<'_> {
         Ok(Self { context, database, service })
     }
 
-    /// Ends the service in good order.
+    /// Stops the service.
     ///
     /// # Errors
-    /// When it has ended before, or not well.
+    /// When it has ended before, or ends with a failure.
     pub(super) fn end(self) -> Result<()> {
         self.service.stop()
     }
 }
 
-/// Where a plan lies, from the root.
+/// The path of a plan from the root.
 fn path(plan: &str) -> PathBuf {
     Path::new("examples/challenge").join(plan).with_extension("toml")
 }
 
-/// Keeps files of one run apart.
+/// A number for the file names of one run.
 fn number() -> u32 {
     static COUNT: AtomicU32 = AtomicU32::new(1);
     COUNT.fetch_add(1, Ordering::Relaxed)

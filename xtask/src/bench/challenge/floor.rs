@@ -1,5 +1,5 @@
-//! What this machine can do at all: wrk against nginx, with an answer of 23 bytes and with one as long as a list.
-//! Figures of other machines are scaled by it.
+//! The limit of this machine: wrk against nginx, with a response of 23 bytes and with one as long as a list. Figures of
+//! other machines are scaled by it.
 
 use std::cell::OnceCell;
 use std::fs;
@@ -11,23 +11,23 @@ use anyhow::{Context as _, Result, ensure};
 use super::fixture::{BenchContext, Setup};
 use super::options::Options;
 use super::player::Player;
-use super::store::{Kind, Store};
+use super::store::{Store, StoreKind};
 use crate::bench::nginx::Nginx;
 use crate::bench::table::{Table, count, figure};
-use crate::bench::{Place, found, proc, say};
+use crate::bench::{CpuPlacement, find_program, print_command, proc};
 use crate::workspace::Workspace;
 
 const ANSWER: &str = "{\"status\":\"is running\"}";
 
-/// Asks nginx in both ways, where both programs are there.
+/// Measures both responses, if both programs are installed.
 ///
 /// # Errors
-/// When one of them is there and does not do what it should.
+/// When a program that is installed fails.
 pub(super) fn measure(workspace: &Workspace, options: &Options) -> Result<Table> {
     let head = &["answer", "a second", "per CPU-second of nginx", "p50 ms", "p99 ms", "nginx cores"];
     let mut table = Table { title: "The floor: wrk against nginx".to_owned(), head, ..Table::default() };
     let missing: Vec<&str> =
-        ["wrk", "nginx"].into_iter().filter(|program| found(program).is_none()).collect();
+        ["wrk", "nginx"].into_iter().filter(|program| find_program(program).is_none()).collect();
     if !missing.is_empty() {
         let note = format!(
             "not measured: {} not found (Debian's packages `wrk` and `nginx-light`)",
@@ -37,8 +37,8 @@ pub(super) fn measure(workspace: &Workspace, options: &Options) -> Result<Table>
         return Ok(table);
     }
     let folder = workspace.scratch("bench-challenge-floor")?;
-    fs::write(folder.join("list"), list(workspace, (options, &folder))?).context("cannot keep a list")?;
-    let mut nginx = Nginx::start(&folder, Place::Anywhere, &[server])?;
+    fs::write(folder.join("list"), list(workspace, options, &folder)?).context("cannot write the list")?;
+    let mut nginx = Nginx::start(&folder, CpuPlacement::Anywhere, &[server])?;
     let (pid, port) = (nginx.pid(), nginx.port(0));
     let length = fs::metadata(folder.join("list")).context("it was written")?.len();
     let answers = [
@@ -47,15 +47,15 @@ pub(super) fn measure(workspace: &Workspace, options: &Options) -> Result<Table>
     ];
     for (name, path) in answers {
         let before = proc::family_cpu_s(pid)?;
-        let said = wrk(&format!("http://127.0.0.1:{port}/{path}"), options.seconds())?;
+        let output = wrk(&format!("http://127.0.0.1:{port}/{path}"), options.seconds())?;
         let cores = (proc::family_cpu_s(pid)? - before) / options.seconds() as f64;
-        let per_s = per_s(&said).with_context(|| format!("wrk gave no rate: {said}"))?;
+        let per_s = per_s(&output).with_context(|| format!("wrk gave no rate: {output}"))?;
         table.rows.push(vec![
             name,
             count(per_s),
             count(per_s / cores.max(f64::MIN_POSITIVE)),
-            figure(latency_ms(&said, "50%"), 2),
-            figure(latency_ms(&said, "99%"), 2),
+            figure(latency_ms(&output, "50%"), 2),
+            figure(latency_ms(&output, "99%"), 2),
             figure(Some(cores), 2),
         ]);
     }
@@ -63,9 +63,9 @@ pub(super) fn measure(workspace: &Workspace, options: &Options) -> Result<Table>
     Ok(table)
 }
 
-/// What the service answers when all goals are listed.
-fn list(workspace: &Workspace, (options, folder): (&Options, &Path)) -> Result<Vec<u8>> {
-    let store = Store::start(Kind::Sqlite, folder.to_owned())?;
+/// The service's response with all goals.
+fn list(workspace: &Workspace, options: &Options, folder: &Path) -> Result<Vec<u8>> {
+    let store = Store::start(StoreKind::Sqlite, folder.to_owned())?;
     let context = BenchContext {
         workspace,
         options,
@@ -74,7 +74,7 @@ fn list(workspace: &Workspace, (options, folder): (&Options, &Path)) -> Result<V
         prepared: OnceCell::new(),
     };
     let fixture = context.fixture(&Setup::default())?;
-    let body = Player::connect(fixture.service.address("http")?)?.ask(("GET", "challenges", "somebody"))?;
+    let body = Player::connect(fixture.service.address("http")?)?.request("GET", "challenges", "player-1")?;
     fixture.end()?;
     Ok(body)
 }
@@ -90,21 +90,21 @@ fn wrk(url: &str, seconds: u64) -> Result<String> {
     let mut command = Command::new("wrk");
     command.args(["--threads", "1", "--connections", "64", "--latency", "--duration"]);
     command.arg(format!("{seconds}s")).arg(url);
-    say(&command);
+    print_command(&command);
     let output = command.output().context("cannot start wrk")?;
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
     ensure!(output.status.success(), "wrk ended with {}", output.status);
-    ensure!(!said.contains("Non-2xx"), "nginx did not answer well: {said}");
-    Ok(said)
+    ensure!(!text.contains("Non-2xx"), "nginx gave errors: {text}");
+    Ok(text)
 }
 
-fn per_s(said: &str) -> Option<f64> {
-    said.lines().find_map(|line| line.strip_prefix("Requests/sec:"))?.trim().parse().ok()
+fn per_s(output: &str) -> Option<f64> {
+    output.lines().find_map(|line| line.strip_prefix("Requests/sec:"))?.trim().parse().ok()
 }
 
 /// A line such as `     99%    1.25ms`.
-fn latency_ms(said: &str, quantile: &str) -> Option<f64> {
-    let text = said.lines().find_map(|line| line.trim().strip_prefix(quantile))?.trim();
+fn latency_ms(output: &str, quantile: &str) -> Option<f64> {
+    let text = output.lines().find_map(|line| line.trim().strip_prefix(quantile))?.trim();
     let units = [("us", 1e-3), ("ms", 1.0), ("s", 1e3)];
     units.iter().find_map(|(unit, ms)| Some(text.strip_suffix(unit)?.parse::<f64>().ok()? * ms))
 }
@@ -113,21 +113,21 @@ fn latency_ms(said: &str, quantile: &str) -> Option<f64> {
 mod tests {
     use super::*;
 
-    const SAID: &str = "Running 3s test @ http://127.0.0.1:1/\n  Latency Distribution\n     50%  570.00us\n     \
+    const OUTPUT: &str = "Running 3s test @ http://127.0.0.1:1/\n  Latency Distribution\n     50%  570.00us\n     \
                         99%    1.25ms\n   99.9%    2.00s\n  9 requests in 3.00s\nRequests/sec: 104213.37\n";
 
     #[test]
-    fn what_wrk_says_is_read_in_its_units() {
-        assert_eq!(per_s(SAID), Some(104_213.37));
+    fn the_output_of_wrk_is_read_with_its_units() {
+        assert_eq!(per_s(OUTPUT), Some(104_213.37));
         for (quantile, expect) in [("50%", 0.57), ("99%", 1.25), ("99.9%", 2000.0)] {
-            let ms = latency_ms(SAID, quantile).expect("it is there");
+            let ms = latency_ms(OUTPUT, quantile).expect("it is there");
             assert!((ms - expect).abs() < 1e-9, "{quantile}: {ms}");
         }
-        assert_eq!((latency_ms(SAID, "75%"), per_s("unable to connect")), (None, None));
+        assert_eq!((latency_ms(OUTPUT, "75%"), per_s("unable to connect")), (None, None));
     }
 
     #[test]
-    fn the_fixed_answer_has_the_length_that_others_measured_with() {
+    fn the_fixed_response_has_the_documented_length() {
         assert_eq!(ANSWER.len(), 23);
     }
 }

@@ -1,108 +1,117 @@
-//! More than the service can do: how much of its best it still does, what it costs to refuse, and how soon it is
-//! itself again.
+//! Overload of the service: how much of its highest good load it still serves, what a refusal costs, and how soon it
+//! recovers.
 //!
-//! The generator shares the machine, so the service is held to a part of a processor (`cage`); its best is then low
-//! enough for ten times of it to be within reach. Time to refuse comes from a share of the load that wants to be
-//! refused, see `examples/challenge/list-overload-3.toml`.
+//! The generator shares the machine, so the service is limited to a part of a processor (`cgroup`); ten times its highest
+//! good load is then within the generator's reach. The time of refusals comes from a share of the load that expects to
+//! be refused, see `examples/challenge/list-overload-3.toml`.
 
 mod refusing;
 mod staircase;
 
 use anyhow::{Context as _, Result};
 
-use super::Found;
+use super::MeasurementResult;
 use super::fixture::{BenchContext, Fixture, Load, Setup};
-use crate::bench::cgroup::Cage;
-use crate::bench::overload::{Best, Bound, HEAD, Offered, PLANNED_PER_S, SHARE_PERCENT, cells};
+use crate::bench::cgroup::CpuLimit;
+use crate::bench::overload::{
+    BestLoad, Bottleneck, HEAD, OverloadPlan, OverloadRun, PLANNED_PER_S, SHARE_PERCENT, cells,
+};
 use crate::bench::proc;
 use crate::bench::table::{Table, count};
 
-/// What is asked too much of.
-struct Kind {
+/// An interface of the service to overload.
+struct OverloadCase {
     name: &'static str,
     /// The plans' name for the service.
     target: &'static str,
     staircase: &'static str,
-    /// How many times the best is offered, with the plan that does.
-    overloads: [(f64, &'static str); 2],
+    overloads: [OverloadPlan; 2],
     /// The outcome of a refusal.
     refused: &'static str,
-    /// The setting that says how many are worked on at once.
-    places: &'static str,
+    /// The setting for how many requests are worked on at once.
+    capacity_setting: &'static str,
 }
 
-const KINDS: [Kind; 2] = [
-    Kind {
+const CASES: [OverloadCase; 2] = [
+    OverloadCase {
         name: "list",
         target: "challenge",
         staircase: "list-staircase",
-        overloads: [(3.0, "list-overload-3"), (10.0, "list-overload-10")],
+        overloads: [
+            OverloadPlan { times: 3.0, plan: "list-overload-3" },
+            OverloadPlan { times: 10.0, plan: "list-overload-10" },
+        ],
         refused: "http_503",
-        places: "HTTP_MAX_IN_FLIGHT",
+        capacity_setting: "HTTP_MAX_IN_FLIGHT",
     },
-    Kind {
+    OverloadCase {
         name: "events",
         target: "events",
         staircase: "events-staircase",
-        overloads: [(3.0, "events-overload-3"), (10.0, "events-overload-10")],
+        overloads: [
+            OverloadPlan { times: 3.0, plan: "events-overload-3" },
+            OverloadPlan { times: 10.0, plan: "events-overload-10" },
+        ],
         refused: "grpc:RESOURCE_EXHAUSTED",
-        places: "EVENT_BUFFER",
+        capacity_setting: "EVENT_BUFFER",
     },
 ];
 
-/// Lists and events, each at three and ten times the best.
-pub(super) fn overload(context: &BenchContext<'_>) -> Result<Found> {
-    let mut found = Found::default();
-    for kind in &KINDS {
-        found.tables.push(of_kind(context, kind).with_context(|| format!("overload of {}", kind.name))?);
+/// Lists and events, each at three and ten times the highest good load.
+pub(super) fn overload(context: &BenchContext<'_>) -> Result<MeasurementResult> {
+    let mut found = MeasurementResult::default();
+    for case in &CASES {
+        found.tables.push(of_case(context, case).with_context(|| format!("overload of {}", case.name))?);
     }
     Ok(found)
 }
 
-fn of_kind(context: &BenchContext<'_>, kind: &Kind) -> Result<Table> {
-    let refusal_cpu_s = refusing::cpu_s(context, kind)?;
+fn of_case(context: &BenchContext<'_>, case: &OverloadCase) -> Result<Table> {
+    let refusal_cpu_s = refusing::cpu_s(context, case)?;
     let fixture = context.fixture_with_players(&Setup::default())?;
-    let cage = Cage::hold((fixture.service.pid(), SHARE_PERCENT));
-    let caged = match &cage {
-        Ok(_) => format!("the service was held to {SHARE_PERCENT} % of a processor by a control group"),
+    let cpu_limit = CpuLimit::apply(fixture.service.pid(), SHARE_PERCENT);
+    let limit_note = match &cpu_limit {
+        Ok(_) => format!("the service was limited to {SHARE_PERCENT} % of a processor by a control group"),
         Err(error) => format!(
-            "the service was not held to a part of a processor ({error:#}): the generator may be the limit"
+            "the service was not limited to a part of a processor ({error:#}): the generator may be the limit"
         ),
     };
-    let climbed = staircase::climb(context, (&fixture, kind))?;
-    let best = Best { good_per_s: climbed, refusal_cpu_s, bound: Bound::Processor(SHARE_PERCENT) };
-    let mut table = Table { title: format!("Overload: {}", kind.name), head: HEAD, ..Table::default() };
-    for (times, plan) in kind.overloads {
-        let line = offer(context, (&fixture, kind), (times, plan, &best));
-        table.rows.push(line.with_context(|| format!("{times} times the best"))?);
+    let good_per_s = staircase::highest_good(&fixture, case)?;
+    let best = BestLoad { good_per_s, refusal_cpu_s, bottleneck: Bottleneck::Processor(SHARE_PERCENT) };
+    let mut table = Table { title: format!("Overload: {}", case.name), head: HEAD, ..Table::default() };
+    for overload in &case.overloads {
+        let row = offer(&fixture, case, overload, &best);
+        table.rows.push(row.with_context(|| format!("{} times the highest good load", overload.times))?);
     }
-    drop(cage);
+    drop(cpu_limit);
     fixture.end()?;
     let refusal = refusal_cpu_s.map_or_else(
-        || "what a refusal costs could not be told".to_owned(),
+        || "what a refusal costs could not be measured".to_owned(),
         |cpu_s| format!("one refusal costs {:.1} µs of CPU", cpu_s * 1e6),
     );
     table.notes = vec![
-        format!("its best: {} a second, 99 % of them within 100 ms; {refusal}", count(climbed)),
+        format!("its best: {} a second, 99 % of them within 100 ms; {refusal}", count(good_per_s)),
         format!(
-            "{caged}; good means right and within 100 ms; *less the cost of refusing*: as a share of what the \
-             refusals that were given left of the processor; a dash where they took all of it"
+            "{limit_note}; good means successful and within 100 ms; *less the cost of refusing*: as a share of what the \
+             refusals left of the processor; a dash where they took all of it"
         ),
     ];
     Ok(table)
 }
 
 fn offer(
-    context: &BenchContext<'_>,
-    (fixture, kind): (&Fixture<'_>, &Kind),
-    (times, plan, best): (f64, &'static str, &Best),
+    fixture: &Fixture<'_>,
+    case: &OverloadCase,
+    overload: &OverloadPlan,
+    best: &BestLoad,
 ) -> Result<Vec<String>> {
     let pid = fixture.service.pid();
     let before_mb = proc::resident_mb(pid)?;
-    // The phases after the load are seconds long so that a second can be told.
-    let time_scale = context.options.time_scale().clamp(0.5, 2.0);
-    let seen = fixture.offer(&Load::of(plan).for_time(time_scale).at(best.good_per_s / PLANNED_PER_S))?;
+    // The phases after the load stay about a second long, so that recovery is known to a second.
+    let time_scale = fixture.context.options.time_scale().clamp(0.5, 2.0);
+    let load = Load::of(overload.plan).for_time(time_scale).at(best.good_per_s / PLANNED_PER_S);
+    let report = fixture.offer(&load)?;
     let after_mb = proc::resident_mb(pid)?;
-    let of = Offered { times, target: kind.target, refused: kind.refused };
-    cells((&seen, &of), best, [before_mb, after_mb])
+    let OverloadCase { target, refused, .. } = *case;
+    cells(&OverloadRun { report, times: overload.times, target, refused, before_mb, after_mb }, best)
 }

@@ -1,59 +1,60 @@
-//! What a game does to the service: the usual mix, a rush of new players, ten thousand events a second, a thousand
-//! connections, five hundred goals for everybody, and a load that is there before the process is warm.
+//! Loads that a game causes: the usual mix, a burst of new players, ten thousand events a second, a thousand connections,
+//! five hundred goals for every player, and a load on a process that is not warm.
 
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 
-use super::Found;
+use super::MeasurementResult;
 use super::capacity::require_last_values;
 use super::fixture::{BenchContext, Load, Setup};
 use crate::bench::row::Row;
-use crate::bench::seen::{Endpoint, Seen};
+use crate::bench::run_report::{EndpointRow, RunReport};
 
 /// 300 requests and 500 events a second over ten thousand players.
-pub(super) fn mix(context: &BenchContext<'_>) -> Result<Found> {
+pub(super) fn mix(context: &BenchContext<'_>) -> Result<MeasurementResult> {
     let fixture = context.fixture_with_players(&Setup::default())?;
-    let seen = fixture.offer(&context.load("mix"))?;
+    let report = fixture.offer(&context.load("mix"))?;
     fixture.end()?;
-    let mut found = Found::row(Row::of_run("mix", (&seen, "challenge")));
+    let mut found = MeasurementResult::row(Row::of_run("mix", &report, "challenge"));
     let of_endpoint = |row| Row::of_endpoint(format!("mix: {}", named(&row)), row);
-    found.rows.extend(seen.endpoints().map(of_endpoint));
-    found.claim(("mix", &seen));
+    found.rows.extend(report.endpoints().map(of_endpoint));
+    found.add_claims("mix", &report);
     Ok(found)
 }
 
-fn named(row: &Endpoint<'_>) -> String {
+fn named(row: &EndpointRow<'_>) -> String {
     format!("{} ({})", row.name(), row.scenario())
 }
 
-/// 600 new players a second, for a minute if nobody asks for less.
-pub(super) fn burst(context: &BenchContext<'_>) -> Result<Found> {
+/// 600 new players a second, for a minute unless the options set less.
+pub(super) fn burst(context: &BenchContext<'_>) -> Result<MeasurementResult> {
     let fixture = context.fixture(&Setup::default())?;
-    let seen = fixture.offer(&Load::of("burst").for_time(context.options.time_scale().min(1.0)))?;
+    let report = fixture.offer(&Load::of("burst").for_time(context.options.time_scale().min(1.0)))?;
     fixture.end()?;
-    let mut found = Found::row(Row::of_run("600 new players a second", (&seen, "challenge")));
-    found.claim(("burst", &seen));
+    let mut found = MeasurementResult::row(Row::of_run("600 new players a second", &report, "challenge"));
+    found.add_claims("burst", &report);
     Ok(found)
 }
 
 /// 10,000 events a second on one processor, the generator on another, where there are two.
-pub(super) fn ten_thousand_events(context: &BenchContext<'_>) -> Result<Found> {
+pub(super) fn ten_thousand_events(context: &BenchContext<'_>) -> Result<MeasurementResult> {
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let is_apart = processors > 1 && Command::new("taskset").arg("--version").output().is_ok();
     let one = |processor| is_apart.then_some(processor);
     let setup = Setup { processors: one("0"), ..Setup::default() };
     let fixture = context.fixture_with_players(&setup)?;
-    let seen = fixture.offer(&Load { processors: one("1"), ..context.load("events-10k") })?;
-    let mut found =
-        Found::row(Row::of_run("10,000 events a second", (&seen, "events")).asked(Some(10_000.0)));
-    found.notes.extend(require_last_values(&fixture, ("events-10k", &seen))?);
+    let report = fixture.offer(&Load { processors: one("1"), ..context.load("events-10k") })?;
+    let mut found = MeasurementResult::row(
+        Row::of_run("10,000 events a second", &report, "events").with_required(Some(10_000.0)),
+    );
+    found.notes.extend(require_last_values(&fixture, "events-10k", &report)?);
     fixture.end()?;
-    found.claim(("events-10k", &seen));
+    found.add_claims("events-10k", &report);
     if is_apart {
         let whose =
-            if seen.database_cpu_s.is_some() { "the generator and the database" } else { "the generator" };
-        let shared = if seen.database_cpu_s.is_some() { "; the database may use both" } else { "" };
+            if report.database_cpu_s.is_some() { "the generator and the database" } else { "the generator" };
+        let shared = if report.database_cpu_s.is_some() { "; the database may use both" } else { "" };
         found
             .notes
             .push(format!("`events-10k`: processor 0 was the service's, processor 1 {whose}'s{shared}"));
@@ -63,21 +64,22 @@ pub(super) fn ten_thousand_events(context: &BenchContext<'_>) -> Result<Found> {
     Ok(found)
 }
 
-/// A thousand connections of each kind, held.
-pub(super) fn connections(context: &BenchContext<'_>) -> Result<Found> {
+/// A thousand connections of each kind, kept open.
+pub(super) fn connections(context: &BenchContext<'_>) -> Result<MeasurementResult> {
     let fixture = context.fixture_with_players(&Setup::default())?;
-    let seen = fixture.offer(&context.load("connections"))?;
+    let report = fixture.offer(&context.load("connections"))?;
     fixture.end()?;
-    let mut found = Found::row(Row::of_run("2 × 1,000 connections held", (&seen, "challenge")));
-    let row_of = |row: Endpoint<'_>| row.name() != "health";
-    let rows = seen.endpoints().filter(|row| row_of(*row));
+    let mut found =
+        MeasurementResult::row(Row::of_run("2 × 1,000 connections kept open", &report, "challenge"));
+    let row_of = |row: EndpointRow<'_>| row.name() != "health";
+    let rows = report.endpoints().filter(|row| row_of(*row));
     found.rows.extend(rows.map(|row| Row::of_endpoint(format!("connections: {}", row.name()), row)));
-    found.claim(("connections", &seen));
+    found.add_claims("connections", &report);
     Ok(found)
 }
 
-/// Every goal for everybody.
-pub(super) fn all_default(context: &BenchContext<'_>) -> Result<Found> {
+/// Every goal for every player.
+pub(super) fn all_default(context: &BenchContext<'_>) -> Result<MeasurementResult> {
     let file = context.folder.join("all-default.json");
     let mut generate = Command::new(context.workspace.binary("challenge"));
     generate.args(["config", "generate", "--challenges", "10", "--goals", "50", "--default", "500"]);
@@ -86,32 +88,33 @@ pub(super) fn all_default(context: &BenchContext<'_>) -> Result<Found> {
     std::fs::write(&file, output.stdout).with_context(|| format!("cannot write {}", file.display()))?;
     let environment = vec![("CHALLENGE_CONFIG_PATH", file.display().to_string())];
     let fixture = context.fixture(&Setup { environment, ..Setup::default() })?;
-    let seen = fixture.offer(&context.load("all-default"))?;
+    let report = fixture.offer(&context.load("all-default"))?;
     fixture.end()?;
-    let mut found = Found::row(Row::of_run("all 500 goals for everybody", (&seen, "challenge")));
-    let rows = seen.endpoints().filter(|row| row.ended() > 0);
+    let mut found =
+        MeasurementResult::row(Row::of_run("all 500 goals for every player", &report, "challenge"));
+    let rows = report.endpoints().filter(|row| row.ended() > 0);
     found.rows.extend(rows.map(|row| Row::of_endpoint(format!("all 500: {}", row.name()), row)));
-    found.claim(("all-default", &seen));
+    found.add_claims("all-default", &report);
     Ok(found)
 }
 
-/// The same load on a process that has only just said `ready`, and again when it is warm.
-pub(super) fn cold(context: &BenchContext<'_>) -> Result<Found> {
+/// The same load on a process that has just printed its ready line, and again when it is warm.
+pub(super) fn cold(context: &BenchContext<'_>) -> Result<MeasurementResult> {
     let fixture = context.fixture_with_players(&Setup::default())?.restart()?;
-    let mut found = Found::default();
+    let mut found = MeasurementResult::default();
     for name in ["cold", "warm"] {
-        let seen = fixture.offer(&context.load("cold"))?;
-        found.rows.extend(lines(name, &seen));
+        let report = fixture.offer(&context.load("cold"))?;
+        found.rows.extend(lines(name, &report));
         if name == "cold" {
-            found.claim(("cold", &seen));
+            found.add_claims("cold", &report);
         }
     }
     fixture.end()?;
     Ok(found)
 }
 
-fn lines(name: &str, seen: &Seen) -> Vec<Row> {
-    let whole = Row::of_run(format!("{name} start"), (seen, "challenge"));
-    let of_endpoint = |row: Endpoint<'_>| Row::of_endpoint(format!("{name}: {}", row.name()), row);
-    std::iter::once(whole).chain(seen.endpoints().map(of_endpoint)).collect()
+fn lines(name: &str, report: &RunReport) -> Vec<Row> {
+    let whole = Row::of_run(format!("{name} start"), report, "challenge");
+    let of_endpoint = |row: EndpointRow<'_>| Row::of_endpoint(format!("{name}: {}", row.name()), row);
+    std::iter::once(whole).chain(report.endpoints().map(of_endpoint)).collect()
 }

@@ -8,24 +8,24 @@ use peers::postgres::{ADMIN, Cluster, USER};
 
 use crate::bench::proc;
 
-/// One database: its name in the store, and what a service must find in its environment to use it.
+/// One database: its name in the store, and the environment of a service that uses it.
 pub(in crate::bench) struct Database {
     name: String,
     pub(in crate::bench) environment: Vec<(&'static str, String)>,
 }
 
-/// Which store.
+/// The kind of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::bench) enum Kind {
+pub(in crate::bench) enum StoreKind {
     Sqlite,
     Postgres,
 }
 
-impl Kind {
+impl StoreKind {
     pub(in crate::bench) const ALL: [Self; 2] = [Self::Sqlite, Self::Postgres];
 
     /// As on the command line and in the documentation's markers.
-    pub(in crate::bench) fn word(self) -> &'static str {
+    pub(in crate::bench) fn name(self) -> &'static str {
         match self {
             Self::Sqlite => "sqlite",
             Self::Postgres => "postgres",
@@ -33,27 +33,28 @@ impl Kind {
     }
 }
 
-/// Where databases are made.
+/// A store in which databases are created.
 pub(in crate::bench) enum Store {
     /// Files in this folder.
     Sqlite(PathBuf),
-    /// Databases of one server, and the process that is its head.
-    Postgres { cluster: Cluster, head: u32 },
+    /// Databases of one server, and its main process.
+    Postgres { cluster: Cluster, main_pid: u32 },
 }
 
 impl Store {
-    /// Makes ready what databases of this kind need.
+    /// Starts what databases of this kind need.
     ///
     /// # Errors
     /// When PostgreSQL cannot be started.
-    pub(in crate::bench) fn start(kind: Kind, folder: PathBuf) -> Result<Self> {
+    pub(in crate::bench) fn start(kind: StoreKind, folder: PathBuf) -> Result<Self> {
         match kind {
-            Kind::Sqlite => Ok(Self::Sqlite(folder)),
-            Kind::Postgres => {
+            StoreKind::Sqlite => Ok(Self::Sqlite(folder)),
+            StoreKind::Postgres => {
                 let cluster = Cluster::start().context("cannot start PostgreSQL")?;
                 let file = cluster.sql(ADMIN, "SELECT pg_read_file('postmaster.pid')")?;
-                let head = file.lines().next().and_then(|line| line.trim().parse().ok());
-                Ok(Self::Postgres { cluster, head: head.context("PostgreSQL does not tell its process")? })
+                let main_pid = file.lines().next().and_then(|line| line.trim().parse().ok());
+                let main_pid = main_pid.context("PostgreSQL's pid file has no process id")?;
+                Ok(Self::Postgres { cluster, main_pid })
             }
         }
     }
@@ -70,18 +71,18 @@ impl Store {
         Ok(self.named(name))
     }
 
-    /// Leaves a database as it is found after some time, which no service uses any more.
+    /// Vacuums and analyses a database that no service uses any more, as PostgreSQL does after some time.
     ///
     /// # Errors
     /// When PostgreSQL refuses.
-    pub(in crate::bench) fn settle(&self, database: &Database) -> Result<()> {
+    pub(in crate::bench) fn vacuum(&self, database: &Database) -> Result<()> {
         if let Self::Postgres { cluster, .. } = self {
             cluster.sql(&database.name, "VACUUM ANALYZE")?;
         }
         Ok(())
     }
 
-    /// A database that begins as another one, which no service uses.
+    /// A copy of a database that no service uses.
     ///
     /// # Errors
     /// When PostgreSQL refuses, or a file cannot be copied.
@@ -124,7 +125,7 @@ impl Store {
     pub(in crate::bench) fn cpu_s(&self) -> Result<Option<f64>> {
         match self {
             Self::Sqlite(_) => Ok(None),
-            Self::Postgres { head, .. } => proc::family_cpu_s(*head).map(Some),
+            Self::Postgres { main_pid, .. } => proc::family_cpu_s(*main_pid).map(Some),
         }
     }
 

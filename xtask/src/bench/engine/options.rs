@@ -1,8 +1,8 @@
-//! How often, how long, which, and where the figures go.
+//! The arguments of the benchmark of the engine: how many rounds, how long, which tools, and where the figures go.
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::bench::options::{Only, number};
+use crate::bench::options::{Selection, number};
 
 const DEFAULT_ROUNDS: u64 = 10;
 const FEW_ROUNDS: u64 = 2;
@@ -13,9 +13,9 @@ const MOST_SECONDS: u64 = 60;
 /// The arguments, checked.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Options {
-    pub(super) only: Only,
+    pub(super) only: Selection,
     rounds: u64,
-    /// How long each generator offers load in each round.
+    /// How long each tool offers load in each round.
     pub(super) seconds: u64,
     /// Whether the tables go into the documentation too.
     pub(super) is_written: bool,
@@ -28,16 +28,16 @@ impl Options {
     /// Names what is not understood.
     pub(super) fn read(arguments: &[String]) -> Result<Self> {
         let mut options = Self {
-            only: Only::default(),
+            only: Selection::default(),
             rounds: DEFAULT_ROUNDS,
             seconds: DEFAULT_SECONDS,
             is_written: false,
         };
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
-            let mut value = || words.next().with_context(|| format!("{word} wants a value"));
+            let mut value = || words.next().with_context(|| format!("{word} needs a value"));
             match word.as_str() {
-                "--only" => options.only = Only::read(value()?),
+                "--only" => options.only = Selection::read(value()?),
                 "--rounds" => options.rounds = number(value()?, "rounds", 1..=MOST_ROUNDS)?,
                 "--seconds" => options.seconds = number(value()?, "seconds", 1..=MOST_SECONDS)?,
                 "--write" => options.is_written = true,
@@ -47,7 +47,7 @@ impl Options {
         Ok(options)
     }
 
-    /// How often a contest is held.
+    /// How many rounds a comparison has.
     pub(super) fn rounds(&self, rounds: super::Rounds) -> u64 {
         match rounds {
             super::Rounds::All => self.rounds,
@@ -66,19 +66,19 @@ mod tests {
     }
 
     #[test]
-    fn ten_rounds_of_all_are_the_default() {
+    fn the_default_is_ten_rounds_of_all_comparisons() {
         let options = read("").expect("the default");
-        assert!(options.only.wants("http1") && !options.is_written);
+        assert!(options.only.includes("http1") && !options.is_written);
         assert_eq!((options.rounds(super::super::Rounds::All), options.seconds), (10, 3));
         assert_eq!(options.rounds(super::super::Rounds::Few), 2);
     }
 
     #[test]
-    fn what_is_not_understood_is_named() {
+    fn a_wrong_argument_is_named() {
         let expect = [
             ("--rounds 0", "take 1 to 100 rounds"),
             ("--seconds soon", "`soon` is no number of seconds"),
-            ("--only", "--only wants a value"),
+            ("--only", "--only needs a value"),
         ];
         for (words, error) in expect {
             assert_eq!(read(words), Err(error.to_owned()));

@@ -1,6 +1,6 @@
-//! Medians of few rounds, and how far they can be trusted.
+//! Medians of few rounds, with their confidence intervals.
 
-/// The middle and the ends of some figures.
+/// The median, the minimum and the maximum of some figures.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Spread {
     sorted: Vec<f64>,

@@ -1,10 +1,10 @@
-//! How many samples one CPU-second of the gateway takes in, by form and by what is promised; and users who think, who
-//! do not, and who only hold a connection.
+//! How many samples one CPU-second of the gateway takes in, by form and by durability; and users with think time, without
+//! it, and with idle connections.
 
 use anyhow::Result;
 
 use super::fixture::{BenchContext, Load};
-use crate::bench::seen::{Endpoint, Seen};
+use crate::bench::run_report::{EndpointRow, RunReport};
 use crate::bench::table::{Table, count, figure};
 
 const TARGET: &str = "gateway";
@@ -14,7 +14,7 @@ const HEAD: &[&str] = &[
     "promise",
     "samples a second",
     "per CPU-second of the gateway",
-    "asked",
+    "required",
     "p50 ms",
     "p95 ms",
     "p99 ms",
@@ -24,25 +24,25 @@ const HEAD: &[&str] = &[
     "resident MB",
 ];
 
-/// A plan, how many samples a request of it has, and how many a CPU-second is asked to take in.
+/// A plan, how many samples each of its requests has, and how many a CPU-second is required to take in.
 struct Form {
     plan: &'static str,
     samples: f64,
-    asked: Option<f64>,
+    required_per_cpu_s: Option<f64>,
 }
 
 const FORMS: [Form; 4] = [
-    Form { plan: "gateway/json", samples: 1.0, asked: Some(40_000.0) },
-    Form { plan: "gateway/protobuf", samples: 1.0, asked: None },
-    Form { plan: "gateway/json-batch", samples: 100.0, asked: Some(400_000.0) },
-    Form { plan: "gateway/protobuf-batch", samples: 100.0, asked: None },
+    Form { plan: "gateway/json", samples: 1.0, required_per_cpu_s: Some(40_000.0) },
+    Form { plan: "gateway/protobuf", samples: 1.0, required_per_cpu_s: None },
+    Form { plan: "gateway/json-batch", samples: 100.0, required_per_cpu_s: Some(400_000.0) },
+    Form { plan: "gateway/protobuf-batch", samples: 100.0, required_per_cpu_s: None },
 ];
 
-/// Each form in memory, then what keeping costs.
+/// Each form in memory, then two of them on disk.
 pub(super) fn forms(context: &BenchContext<'_>) -> Result<Table> {
     let mut table = Table { head: HEAD, ..Table::default() };
     for form in &FORMS {
-        table.rows.push(of_form(context, (form, "memory"), &[])?);
+        table.rows.push(of_form(context, form, "memory", &[])?);
     }
     for form in [&FORMS[0], &FORMS[2]] {
         let folder = context.fresh()?;
@@ -53,55 +53,56 @@ pub(super) fn forms(context: &BenchContext<'_>) -> Result<Table> {
             ("SINK", "file".to_owned()),
             ("SINK_FILE", at("tasks")),
         ];
-        table.rows.push(of_form(context, (form, "disk, handed on to a file"), &disk)?);
+        table.rows.push(of_form(context, form, "disk, handed on to a file", &disk)?);
     }
     Ok(table)
 }
 
 fn of_form(
     context: &BenchContext<'_>,
-    (form, promise): (&Form, &str),
+    form: &Form,
+    promise: &str,
     environment: &[(&str, String)],
 ) -> Result<Vec<String>> {
     let fixture = context.fixture(environment)?;
-    let seen = fixture.offer(&context.load(form.plan))?;
+    let report = fixture.offer(&context.load(form.plan))?;
     fixture.end()?;
-    let per_s = seen.completed_per_s() * form.samples;
-    let cores = seen.cores(TARGET).filter(|cores| *cores > 0.0);
+    let per_s = report.completed_per_s() * form.samples;
+    let cores = report.cores(TARGET).filter(|cores| *cores > 0.0);
     let dash = || "–".to_owned();
     let mut cells = vec![
         form.plan.trim_start_matches("gateway/").replace('-', ", ") + " of " + &count(form.samples),
         promise.to_owned(),
         count(per_s),
         cores.map_or_else(dash, |cores| count(per_s / cores)),
-        form.asked.map_or_else(dash, |asked| format!("≥ {}", count(asked))),
+        form.required_per_cpu_s.map_or_else(dash, |required| format!("≥ {}", count(required))),
     ];
-    let row = seen.endpoints().next();
+    let row = report.endpoints().next();
     cells.extend(times(row));
-    cells.extend([count(seen.errors() as f64)]);
-    cells.extend(cost(&seen));
+    cells.extend([count(report.errors() as f64)]);
+    cells.extend(cost(&report));
     Ok(cells)
 }
 
-fn times(row: Option<Endpoint<'_>>) -> [String; 3] {
+fn times(row: Option<EndpointRow<'_>>) -> [String; 3] {
     let times = row.map(|row| row.response_time()).unwrap_or_default();
     [times.p50_ms, times.p95_ms, times.p99_ms].map(|ms| figure(ms, 2))
 }
 
-fn cost(seen: &Seen) -> [String; 3] {
+fn cost(report: &RunReport) -> [String; 3] {
     [
-        figure(seen.cores(TARGET), 2),
-        figure(seen.cores("generator"), 2),
-        figure(seen.most((TARGET, "rss")).map(|bytes| bytes / 1e6), 0),
+        figure(report.cores(TARGET), 2),
+        figure(report.cores("generator"), 2),
+        figure(report.series_max(TARGET, "rss").map(|bytes| bytes / 1e6), 0),
     ]
 }
 
-/// Users who think for half a second, who do not, and ten thousand connections; each phase a line.
+/// Users with half a second of think time, users without, and ten thousand connections; a row for each phase.
 pub(super) fn users(context: &BenchContext<'_>) -> Result<Table> {
     const HEAD: &[&str] =
         &["plan", "phase", "endpoint", "answers a second", "p50 ms", "p95 ms", "p99 ms", "errors"];
     let mut table = Table { head: HEAD, ..Table::default() };
-    // A minute of thinking is for people; a sixth of it shows the same. Connections need their time to be opened.
+    // The plan lasts a minute; a sixth of it shows the same. Connections need their time to be opened.
     let time_scale = context.options.time_scale();
     for (plan, time_scale) in [
         ("thinking-users", time_scale / 6.0),
@@ -109,22 +110,22 @@ pub(super) fn users(context: &BenchContext<'_>) -> Result<Table> {
         ("gateway/connections", time_scale.max(0.5)),
     ] {
         let fixture = context.fixture(&[])?;
-        let seen = fixture.offer(&Load::of(plan).for_time(time_scale))?;
+        let report = fixture.offer(&Load::of(plan).for_time(time_scale))?;
         fixture.end()?;
-        for row in seen.endpoints().filter(|row| row.ended() > 0) {
+        for row in report.endpoints().filter(|row| row.ended() > 0) {
             let mut cells = vec![plan.to_owned(), row.phase().to_owned(), row.name().to_owned()];
             cells.push(count(row.completed_per_s()));
             cells.extend(times(Some(row)));
             cells.push(count((row.ended() - row.outcome("ok")) as f64));
             table.rows.push(cells);
         }
-        let [cores, generator, resident] = cost(&seen);
-        let connections = seen.most(("generator", "connections")).unwrap_or(0.0);
+        let [cores, generator, resident] = cost(&report);
+        let connections = report.series_max("generator", "connections").unwrap_or(0.0);
         table.notes.push(format!(
             "`{plan}`: {} connections at most; gateway {cores} cores, generator {generator}, {resident} MB resident; {} \
              arrivals dropped",
             count(connections),
-            count(seen.dropped() as f64)
+            count(report.dropped() as f64)
         ));
     }
     Ok(table)

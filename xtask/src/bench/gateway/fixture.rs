@@ -1,4 +1,4 @@
-//! Where measurements happen: gateways in folders of their own, and Plimsoll's plans offered to them.
+//! Gateways in folders of their own, and runs of Plimsoll's plans against them.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use anyhow::{Context as _, Result, ensure};
 
 use super::options::Options;
-use crate::bench::seen::Seen;
-use crate::bench::{Place, say};
+use crate::bench::run_report::RunReport;
+use crate::bench::{CpuPlacement, print_command};
 use crate::child::Running;
-use crate::served::Served;
+use crate::service_process::ServiceProcess;
 use crate::workspace::Workspace;
 
-/// What every measurement is given.
+/// What every measurement needs.
 pub(super) struct BenchContext<'a> {
     workspace: &'a Workspace,
     pub(super) options: &'a Options,
@@ -21,7 +21,7 @@ pub(super) struct BenchContext<'a> {
     count: AtomicU32,
 }
 
-/// A plan and what is changed of it.
+/// A plan, with the factors for its time and its rates.
 pub(super) struct Load {
     /// Its path below `examples`, without its ending.
     plan: &'static str,
@@ -30,7 +30,7 @@ pub(super) struct Load {
 }
 
 impl Load {
-    /// A plan as it stands.
+    /// A plan unchanged.
     pub(super) fn of(plan: &'static str) -> Self {
         Self { plan, time_scale: 1.0, load: 1.0 }
     }
@@ -48,8 +48,8 @@ impl Load {
 
 /// A gateway; dropping it ends it.
 pub(super) struct Fixture<'a> {
-    context: &'a BenchContext<'a>,
-    pub(super) gateway: Served,
+    pub(super) context: &'a BenchContext<'a>,
+    pub(super) gateway: ServiceProcess,
 }
 
 impl<'a> BenchContext<'a> {
@@ -58,12 +58,12 @@ impl<'a> BenchContext<'a> {
         Ok(Self { workspace, options, folder, count: AtomicU32::new(1) })
     }
 
-    /// Keeps files of one run apart.
+    /// A number for the file names of one run.
     fn number(&self) -> u32 {
         self.count.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// A folder that nobody has used.
+    /// A new folder.
     ///
     /// # Errors
     /// When it cannot be made.
@@ -73,20 +73,21 @@ impl<'a> BenchContext<'a> {
         Ok(folder)
     }
 
-    /// A gateway with more in its environment, on the first processor: the generator has the other.
+    /// A gateway with these variables in its environment, on the first processor: the generator has the other.
     ///
     /// # Errors
     /// When it does not start.
     pub(super) fn fixture(&'a self, environment: &[(&str, String)]) -> Result<Fixture<'a>> {
-        let mut command = Place::SERVER.command(&self.workspace.binary("gateway"));
+        let mut command = CpuPlacement::SERVER.command(&self.workspace.binary("gateway"));
         command.arg("serve").current_dir(&self.folder).env("LOG_LEVEL", "error");
         command.envs([("HTTP_PORT", "0"), ("ADMIN_PORT", "0")]);
         command.envs(environment.iter().map(|(name, value)| (name, value)));
-        let gateway = Served::start(command, self.folder.join(format!("{}-gateway.log", self.number())))?;
+        let gateway =
+            ServiceProcess::start(command, self.folder.join(format!("{}-gateway.log", self.number())))?;
         Ok(Fixture { context: self, gateway })
     }
 
-    /// A plan's usual length, by what was asked for.
+    /// A plan with the length that the options set.
     pub(super) fn load(&self, plan: &'static str) -> Load {
         Load::of(plan).for_time(self.options.time_scale())
     }
@@ -96,28 +97,28 @@ impl Fixture<'_> {
     /// Runs a plan against this gateway.
     ///
     /// # Errors
-    /// When the run is no evidence; bad figures are none.
-    pub(super) fn offer(&self, load: &Load) -> Result<Seen> {
+    /// When the run did not complete or its counts do not add up; bad figures are no error.
+    pub(super) fn offer(&self, load: &Load) -> Result<RunReport> {
         let name = format!("{}-{}", self.context.number(), load.plan.replace('/', "-"));
         let file = |kind: &str| self.context.folder.join(format!("{name}.{kind}"));
-        let mut command = Place::GENERATOR.command(&self.context.workspace.binary("plimsoll"));
+        let mut command = CpuPlacement::GENERATOR.command(&self.context.workspace.binary("plimsoll"));
         command.arg("run").arg(format!("examples/{}.toml", load.plan));
         command.args(["--target", &format!("gateway=http://{}", self.gateway.address("http")?)]);
         command.args(["--time-scale", &load.time_scale.to_string(), "--load", &load.load.to_string()]);
         command.arg("--quiet").arg("-o").arg(file("plimsoll")).arg("--json").arg(file("json"));
         command.current_dir(self.context.workspace.root()).stdin(Stdio::null()).stdout(Stdio::null());
-        say(&command);
+        print_command(&command);
         let status = Running::start("plimsoll", command)?.wait()?;
         ensure!(matches!(status.code(), Some(0 | 3..=5)), "plimsoll run {} ended with {status}", load.plan);
         let report = std::fs::read(file("json")).context("cannot read the report")?;
         let report = serde_json::from_slice(&report).context("the report is no JSON")?;
-        Seen::new(report, None).with_context(|| format!("the plan {}", load.plan))
+        RunReport::new(report, None).with_context(|| format!("the plan {}", load.plan))
     }
 
-    /// Ends the gateway in good order.
+    /// Stops the gateway.
     ///
     /// # Errors
-    /// When it has ended before, or not well.
+    /// When it has ended before, or ends with a failure.
     pub(super) fn end(self) -> Result<()> {
         self.gateway.stop()
     }

@@ -1,35 +1,40 @@
-//! Three and ten times the highest good load: how much of its best the gateway still does, what it costs to refuse,
-//! and how soon it is itself again. Once where the processor is the limit, once where the sink is.
+//! Three and ten times the highest good load: how much of it the gateway still serves, what a refusal costs, and how soon
+//! it recovers. Once where the processor is the limit, once where the sink is.
 //!
-//! The generator shares the machine, so in the first case the gateway is held to a part of a processor; its best is
-//! then low enough for ten times of it to be within reach. In the second it has a processor, and a sink that takes a
-//! stated number of samples a second.
+//! The generator shares the machine, so in the first case the gateway is limited to a part of a processor; ten times its
+//! highest good load is then within the generator's reach. In the second it has a processor, and a sink that takes a
+//! fixed number of samples a second.
 
 use anyhow::{Context as _, Result, ensure};
 
 use super::fixture::{BenchContext, Fixture, Load};
 use super::sink::Sink;
-use crate::bench::cgroup::Cage;
-use crate::bench::climb::{GOOD, highest};
-use crate::bench::overload::{Best, Bound, HEAD, Offered, PLANNED_PER_S, SHARE_PERCENT, cells};
+use crate::bench::cgroup::CpuLimit;
+use crate::bench::highest_load::{GOOD_SHARE, highest};
+use crate::bench::overload::{
+    BestLoad, Bottleneck, HEAD, OverloadPlan, OverloadRun, PLANNED_PER_S, SHARE_PERCENT, cells,
+};
 use crate::bench::proc;
 use crate::bench::table::{Table, count};
 
 const STAIRCASE: &str = "gateway/staircase";
-const OVERLOADS: [(f64, &str); 2] = [(3.0, "gateway/overload-3"), (10.0, "gateway/overload-10")];
-/// The load at which a refusal's cost is taken, in thousands a second.
+const OVERLOADS: [OverloadPlan; 2] = [
+    OverloadPlan { times: 3.0, plan: "gateway/overload-3" },
+    OverloadPlan { times: 10.0, plan: "gateway/overload-10" },
+];
+/// The load at which the cost of a refusal is measured, in thousands a second.
 const REFUSALS: f64 = 4.0;
-/// What even a fifth of a processor answers within a quarter of a second: connections that it cannot answer before their
-/// clients give up cost it more than what they ask for.
+/// As many as even a fifth of a processor answers within a quarter of a second: connections whose clients give up before
+/// they are answered cost the gateway more than their requests.
 const CONNECTIONS: u32 = 1_000;
 /// Samples a second that the sink takes where it is the limit.
 const SINK_PER_S: u32 = 1_000;
 
-/// Both, in both situations.
+/// Three and ten times the highest good load, for both limits.
 pub(super) fn overload(context: &BenchContext<'_>) -> Result<Table> {
     let refusal_cpu_s = refusal_cpu_s(context)?;
     let refusal = refusal_cpu_s.map_or_else(
-        || "what a refusal costs could not be told".to_owned(),
+        || "what a refusal costs could not be measured".to_owned(),
         |cpu_s| format!("one refusal costs {:.1} µs of CPU", cpu_s * 1e6),
     );
     let mut table = Table { head: HEAD, ..Table::default() };
@@ -41,26 +46,31 @@ pub(super) fn overload(context: &BenchContext<'_>) -> Result<Table> {
 
 fn by_processor(context: &BenchContext<'_>, refusal_cpu_s: Option<f64>, table: &mut Table) -> Result<()> {
     let fixture = context.fixture(&[("MAX_CONNECTIONS", CONNECTIONS.to_string())])?;
-    let cage = Cage::hold((fixture.gateway.pid(), SHARE_PERCENT));
-    let caged = match &cage {
-        Ok(_) => format!("held to {SHARE_PERCENT} % of a processor by a control group"),
+    let cpu_limit = CpuLimit::apply(fixture.gateway.pid(), SHARE_PERCENT);
+    let limit_note = match &cpu_limit {
+        Ok(_) => format!("limited to {SHARE_PERCENT} % of a processor by a control group"),
         Err(error) => {
-            format!("not held to a part of a processor ({error:#}), so that the generator may be the limit")
+            format!(
+                "not limited to a part of a processor ({error:#}), so that the generator may be the limit"
+            )
         }
     };
-    let best =
-        Best { good_per_s: climb(context, &fixture)?, refusal_cpu_s, bound: Bound::Processor(SHARE_PERCENT) };
-    offer_all(context, ("processor", &fixture, &best), table)?;
-    drop(cage);
+    let best = BestLoad {
+        good_per_s: highest_good(&fixture)?,
+        refusal_cpu_s,
+        bottleneck: Bottleneck::Processor(SHARE_PERCENT),
+    };
+    offer_all(&fixture, "processor", &best, table)?;
+    drop(cpu_limit);
     fixture.end()?;
     let per_s = count(best.good_per_s);
     table.notes.push(format!(
-        "processor: {caged}, with `MAX_CONNECTIONS={CONNECTIONS}`; its best: {per_s} a second, 99 % of them within 100 ms"
+        "processor: {limit_note}, with `MAX_CONNECTIONS={CONNECTIONS}`; its best: {per_s} a second, 99 % of them within 100 ms"
     ));
     Ok(())
 }
 
-/// The queue is full, and the gateway has all the time that it needs to say so.
+/// The queue is full, and the gateway has enough processor time to refuse.
 fn by_sink(context: &BenchContext<'_>, refusal_cpu_s: Option<f64>, table: &mut Table) -> Result<()> {
     let sink = Sink::start(SINK_PER_S)?;
     let slow = [
@@ -74,8 +84,8 @@ fn by_sink(context: &BenchContext<'_>, refusal_cpu_s: Option<f64>, table: &mut T
         ("DRAIN_TIMEOUT_S", "2".to_owned()),
     ];
     let fixture = context.fixture(&slow)?;
-    let best = Best { good_per_s: f64::from(SINK_PER_S), refusal_cpu_s, bound: Bound::Sink };
-    offer_all(context, ("sink", &fixture, &best), table)?;
+    let best = BestLoad { good_per_s: f64::from(SINK_PER_S), refusal_cpu_s, bottleneck: Bottleneck::Sink };
+    offer_all(&fixture, "sink", &best, table)?;
     fixture.end()?;
     let per_s = count(best.good_per_s);
     table.notes.push(format!(
@@ -85,59 +95,54 @@ fn by_sink(context: &BenchContext<'_>, refusal_cpu_s: Option<f64>, table: &mut T
     Ok(())
 }
 
-fn offer_all(
-    context: &BenchContext<'_>,
-    (limit, fixture, best): (&str, &Fixture<'_>, &Best),
-    table: &mut Table,
-) -> Result<()> {
-    for (times, plan) in OVERLOADS {
-        let cells = offer(context, (fixture, best), (times, plan));
-        let mut cells = cells.with_context(|| format!("{times} times the best"))?;
+fn offer_all(fixture: &Fixture<'_>, limit: &str, best: &BestLoad, table: &mut Table) -> Result<()> {
+    for overload in &OVERLOADS {
+        let cells = offer(fixture, overload, best);
+        let mut cells = cells.with_context(|| format!("{} times the highest good load", overload.times))?;
         cells[0] += &format!(", {limit}");
         table.rows.push(cells);
     }
     Ok(())
 }
 
-/// What one refusal costs where everything is refused: one place, taken by a sample that nobody hands on.
+/// The cost of one refusal where every sample is refused: the queue has one slot, taken by a sample that cannot be handed
+/// on.
 fn refusal_cpu_s(context: &BenchContext<'_>) -> Result<Option<f64>> {
     let full = [
         ("QUEUE_SIZE", "1".to_owned()),
         ("MAX_BATCH", "1".to_owned()),
         ("SINK", "redis".to_owned()),
-        // Nobody listens there.
+        // Nothing listens there.
         ("REDIS_URL", "redis://127.0.0.1:1".to_owned()),
         ("DRAIN_TIMEOUT_S", "1".to_owned()),
     ];
     let fixture = context.fixture(&full)?;
-    let seen = fixture.offer(&Load::of(STAIRCASE).at(REFUSALS))?;
+    let report = fixture.offer(&Load::of(STAIRCASE).at(REFUSALS))?;
     fixture.end()?;
-    let refused: u64 = seen.endpoints().map(|row| row.outcome("http_503")).sum();
-    let cores = seen.cores("gateway").filter(|_| refused > 0);
-    Ok(cores.map(|cores| cores / seen.completed_per_s()))
+    let refused: u64 = report.endpoints().map(|row| row.outcome("http_503")).sum();
+    let cores = report.cores("gateway").filter(|_| refused > 0);
+    Ok(cores.map(|cores| cores / report.completed_per_s()))
 }
 
-fn climb(context: &BenchContext<'_>, fixture: &Fixture<'_>) -> Result<f64> {
-    let time_scale = context.options.time_scale().clamp(0.5, 2.0);
+fn highest_good(fixture: &Fixture<'_>) -> Result<f64> {
+    let time_scale = fixture.context.options.time_scale().clamp(0.5, 2.0);
     let best = highest(|load| {
-        let seen = fixture.offer(&Load::of(STAIRCASE).for_time(time_scale).at(load))?;
-        let good_per_s = seen.observed("good")?;
+        let report = fixture.offer(&Load::of(STAIRCASE).for_time(time_scale).at(load))?;
+        let good_per_s = report.observed("good")?;
         println!("  {:.0} offered a second, {good_per_s:.0} good", load * PLANNED_PER_S);
-        Ok((good_per_s >= GOOD * load * PLANNED_PER_S).then_some(good_per_s))
+        Ok((good_per_s >= GOOD_SHARE * load * PLANNED_PER_S).then_some(good_per_s))
     })?;
     ensure!(best > 0.0, "not even the first step was good");
     Ok(best)
 }
 
-fn offer(
-    context: &BenchContext<'_>,
-    (fixture, best): (&Fixture<'_>, &Best),
-    (times, plan): (f64, &'static str),
-) -> Result<Vec<String>> {
+fn offer(fixture: &Fixture<'_>, overload: &OverloadPlan, best: &BestLoad) -> Result<Vec<String>> {
     let pid = fixture.gateway.pid();
     let before_mb = proc::resident_mb(pid)?;
-    let time_scale = context.options.time_scale().clamp(0.5, 2.0);
-    let seen = fixture.offer(&Load::of(plan).for_time(time_scale).at(best.good_per_s / PLANNED_PER_S))?;
-    let of = Offered { times, target: "gateway", refused: "http_503" };
-    cells((&seen, &of), best, [before_mb, proc::resident_mb(pid)?])
+    let time_scale = fixture.context.options.time_scale().clamp(0.5, 2.0);
+    let load = Load::of(overload.plan).for_time(time_scale).at(best.good_per_s / PLANNED_PER_S);
+    let report = fixture.offer(&load)?;
+    let after_mb = proc::resident_mb(pid)?;
+    let (target, refused) = ("gateway", "http_503");
+    cells(&OverloadRun { report, times: overload.times, target, refused, before_mb, after_mb }, best)
 }

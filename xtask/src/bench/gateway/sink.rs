@@ -1,4 +1,4 @@
-//! A Redis that takes a stated number of elements a second, whoever pushes them.
+//! A Redis that takes a fixed number of elements a second on each connection.
 
 use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
-/// A command longer than this is none of the gateway's.
+/// The gateway sends no longer commands.
 const MOST_WORDS: usize = 100_000;
 const MOST_BYTES: usize = 1 << 20;
 
@@ -34,7 +34,7 @@ impl Sink {
                 if ends.load(Ordering::Relaxed) {
                     return;
                 }
-                // Whatever goes wrong with a connection ends that connection.
+                // An error ends its connection only.
                 thread::spawn(move || serve(&stream, per_s).ok());
             }
         });
@@ -49,14 +49,15 @@ impl Sink {
 impl Drop for Sink {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
-        let _nobody_listens = TcpStream::connect(self.address);
+        // The connection wakes the accepting thread, which then ends.
+        let _closed = TcpStream::connect(self.address);
     }
 }
 
 fn serve(stream: &TcpStream, per_s: u32) -> Result<()> {
-    let (mut asked, mut answers) = (BufReader::new(stream), stream);
+    let (mut input, mut answers) = (BufReader::new(stream), stream);
     loop {
-        let words = command(&mut asked)?;
+        let words = command(&mut input)?;
         let answer = match words.split_first() {
             Some((name, rest)) if name.eq_ignore_ascii_case(b"rpush") => {
                 let elements = u32::try_from(rest.len().saturating_sub(1))?;
@@ -70,24 +71,24 @@ fn serve(stream: &TcpStream, per_s: u32) -> Result<()> {
 }
 
 /// An array of texts, as clients send commands.
-fn command(asked: &mut impl BufRead) -> Result<Vec<Vec<u8>>> {
-    let count = length(asked, '*')?;
+fn command(input: &mut impl BufRead) -> Result<Vec<Vec<u8>>> {
+    let count = length(input, '*')?;
     anyhow::ensure!(count <= MOST_WORDS, "a command of {count} words");
-    (0..count).map(|_| word(asked)).collect()
+    (0..count).map(|_| word(input)).collect()
 }
 
-fn word(asked: &mut impl BufRead) -> Result<Vec<u8>> {
-    let bytes = length(asked, '$')?;
+fn word(input: &mut impl BufRead) -> Result<Vec<u8>> {
+    let bytes = length(input, '$')?;
     anyhow::ensure!(bytes <= MOST_BYTES, "a word of {bytes} bytes");
     let mut word = vec![0; bytes + 2];
-    asked.read_exact(&mut word)?;
+    input.read_exact(&mut word)?;
     word.truncate(bytes);
     Ok(word)
 }
 
-fn length(asked: &mut impl BufRead, kind: char) -> Result<usize> {
+fn length(input: &mut impl BufRead, kind: char) -> Result<usize> {
     let mut line = String::new();
-    asked.take(32).read_line(&mut line)?;
+    input.take(32).read_line(&mut line)?;
     let number = line.trim_end().strip_prefix(kind);
     number.and_then(|number| number.parse().ok()).with_context(|| format!("not a length: {line:?}"))
 }
@@ -98,18 +99,18 @@ mod tests {
 
     #[test]
     fn commands_are_read_as_clients_send_them() {
-        let mut asked: &[u8] = b"*3\r\n$5\r\nRPUSH\r\n$1\r\nk\r\n$4\r\na\r\nb\r\n*1\r\n$4\r\nPING\r\n*1";
-        let words = command(&mut asked).expect("well formed");
+        let mut input: &[u8] = b"*3\r\n$5\r\nRPUSH\r\n$1\r\nk\r\n$4\r\na\r\nb\r\n*1\r\n$4\r\nPING\r\n*1";
+        let words = command(&mut input).expect("well formed");
         assert_eq!(words, [&b"RPUSH"[..], b"k", b"a\r\nb"]);
-        assert_eq!(command(&mut asked).expect("well formed"), [b"PING"]);
-        assert!(command(&mut asked).is_err());
+        assert_eq!(command(&mut input).expect("well formed"), [b"PING"]);
+        assert!(command(&mut input).is_err());
         for wrong in [&b"PING\r\n"[..], b"*1\r\n$99999999\r\n", b"*-1\r\n", b""] {
             assert!(command(&mut { wrong }).is_err());
         }
     }
 
     #[test]
-    fn pushes_are_counted_and_anything_else_is_fine() {
+    fn pushes_return_their_count_and_other_commands_ok() {
         let sink = Sink::start(1_000_000).expect("a free port");
         let mut stream = TcpStream::connect(sink.address).expect("it listens");
         stream

@@ -1,10 +1,10 @@
-//! One, two, four and eight workers: towards nobody, where the processor is the limit, and towards a file, where each
-//! waits for the disk.
+//! One, two, four and eight workers: without a sink, where the processor is the limit, and with a file as sink, where
+//! each worker waits for the disk.
 
 use anyhow::Result;
 
 use super::fixture::BenchContext;
-use crate::bench::seen::Seen;
+use crate::bench::run_report::RunReport;
 use crate::bench::table::{Table, count, figure};
 
 const HEAD: &[&str] = &[
@@ -19,12 +19,12 @@ const HEAD: &[&str] = &[
     "what limits it",
 ];
 const WORKERS: [u32; 4] = [1, 2, 4, 8];
-/// The processor that the gateway has is busy.
+/// Cores from which on the gateway's processor counts as busy.
 const BUSY: f64 = 0.9;
-/// Cores that others were busy on, from which on they are in the way.
+/// Cores used by other processes from which on they count as the limit.
 const OTHERS: f64 = 0.5;
 
-/// The sweep. `handed-on` makes the answer wait for the sink, so that workers are in its way.
+/// The sweep. With `handed-on` a response waits for the sink, so that the number of workers affects it.
 pub(super) fn workers(context: &BenchContext<'_>) -> Result<Table> {
     let mut table = Table { head: HEAD, ..Table::default() };
     for sink in ["none", "file"] {
@@ -37,9 +37,9 @@ pub(super) fn workers(context: &BenchContext<'_>) -> Result<Table> {
                 ("SINK_FILE", file),
             ];
             let fixture = context.fixture(&environment)?;
-            let seen = fixture.offer(&context.load("gateway/json"))?;
+            let report = fixture.offer(&context.load("gateway/json"))?;
             fixture.end()?;
-            table.rows.push(line((sink, workers), &seen));
+            table.rows.push(cells(sink, workers, &report));
         }
     }
     table.notes.push(
@@ -50,18 +50,18 @@ pub(super) fn workers(context: &BenchContext<'_>) -> Result<Table> {
     Ok(table)
 }
 
-fn line((sink, workers): (&str, u32), seen: &Seen) -> Vec<String> {
-    let per_s = seen.completed_per_s();
-    let cores = seen.cores("gateway");
-    let times = seen.endpoints().next().map(|row| row.response_time()).unwrap_or_default();
-    let generator = seen.cores("generator").unwrap_or(0.0);
-    let others = seen.most(("host", "host_cpu")).unwrap_or(0.0) - generator - cores.unwrap_or(0.0);
+fn cells(sink: &str, workers: u32, report: &RunReport) -> Vec<String> {
+    let per_s = report.completed_per_s();
+    let cores = report.cores("gateway");
+    let times = report.endpoints().next().map(|row| row.response_time()).unwrap_or_default();
+    let generator = report.cores("generator").unwrap_or(0.0);
+    let others = report.series_max("host", "host_cpu").unwrap_or(0.0) - generator - cores.unwrap_or(0.0);
     let limit = match cores {
         Some(cores) if cores >= BUSY => "the gateway's processor",
         Some(_) if generator >= BUSY => "the generator",
-        Some(_) if others >= OTHERS => "others, who had the processors",
+        Some(_) if others >= OTHERS => "other processes on the machine",
         Some(_) if sink == "file" => "the disk: each hand-over waits for its sync",
-        Some(_) => "nothing that was seen: the devices wait for their answers",
+        Some(_) => "nothing observed: the devices wait for their responses",
         None => "–",
     };
     vec![
@@ -71,7 +71,7 @@ fn line((sink, workers): (&str, u32), seen: &Seen) -> Vec<String> {
         cores.filter(|cores| *cores > 0.0).map_or_else(|| "–".to_owned(), |cores| count(per_s / cores)),
         figure(times.p50_ms, 2),
         figure(times.p99_ms, 2),
-        count(seen.errors() as f64),
+        count(report.errors() as f64),
         figure(cores, 2),
         limit.to_owned(),
     ]

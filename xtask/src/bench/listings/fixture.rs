@@ -1,5 +1,4 @@
-//! Where measurements happen: a seeded marketplace in one store, listings services on it, and Plimsoll's plans offered
-//! to them.
+//! A seeded marketplace in one store, listings services on it, and runs of Plimsoll's plans against them.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -9,15 +8,15 @@ use anyhow::{Context as _, Result, ensure};
 use peers::redis::Redis;
 
 use crate::bench::challenge::options::Options;
-use crate::bench::challenge::store::{Database, Kind, Store};
-use crate::bench::seen::Seen;
-use crate::bench::{proc, say};
+use crate::bench::challenge::store::{Database, Store, StoreKind};
+use crate::bench::run_report::RunReport;
+use crate::bench::{print_command, proc};
 use crate::child::Running;
-use crate::served::Served;
+use crate::service_process::ServiceProcess;
 use crate::steps;
 use crate::workspace::Workspace;
 
-/// What every measurement in one store is given.
+/// What every measurement in one store needs.
 pub(super) struct BenchContext<'a> {
     workspace: &'a Workspace,
     pub(super) options: &'a Options,
@@ -25,11 +24,11 @@ pub(super) struct BenchContext<'a> {
     store: Store,
     database: Database,
     redis: Option<Redis>,
-    /// Keeps files of one run apart.
+    /// A number for the file names of each run.
     count: AtomicU32,
 }
 
-/// A plan and what is changed of it.
+/// A plan, with the factors for its time and its rates.
 #[derive(Clone, Copy)]
 pub(super) struct Load {
     /// Its name in `examples/listings`.
@@ -38,9 +37,9 @@ pub(super) struct Load {
     pub(super) load: f64,
 }
 
-/// A run and what no plan observes of it.
-pub(super) struct Offered {
-    pub(super) seen: Seen,
+/// The report of a run, and what no plan observes.
+pub(super) struct LoadResult {
+    pub(super) report: RunReport,
     /// CPU-seconds of Redis while it ran; none without Redis.
     redis_cpu_s: Option<f64>,
 }
@@ -50,18 +49,18 @@ impl<'a> BenchContext<'a> {
     ///
     /// # Errors
     /// When a server does not start, or the seed fails.
-    pub(super) fn new(workspace: &'a Workspace, (options, kind): (&'a Options, Kind)) -> Result<Self> {
-        let folder = workspace.scratch(&format!("bench-listings-{}", kind.word()))?;
+    pub(super) fn new(workspace: &'a Workspace, options: &'a Options, kind: StoreKind) -> Result<Self> {
+        let folder = workspace.scratch(&format!("bench-listings-{}", kind.name()))?;
         let store = Store::start(kind, folder.clone())?;
         let redis = match kind {
-            Kind::Sqlite => None,
-            Kind::Postgres => Some(Redis::start(&[]).context("cannot start Redis")?),
+            StoreKind::Sqlite => None,
+            StoreKind::Postgres => Some(Redis::start(&[]).context("cannot start Redis")?),
         };
         let mut database = store.database()?;
         let address = redis.iter().map(|redis| ("REDIS_URL", format!("redis://{}", redis.address())));
         database.environment.extend(address);
         let context = Self { workspace, options, folder, store, database, redis, count: AtomicU32::new(1) };
-        steps::step(&format!("seed {}", kind.word()), || context.seed())?;
+        steps::step(&format!("seed {}", kind.name()), || context.seed())?;
         Ok(context)
     }
 
@@ -70,8 +69,11 @@ impl<'a> BenchContext<'a> {
     /// # Errors
     /// When the database does not answer.
     pub(super) fn stores(&self) -> Result<String> {
-        let cache =
-            if self.redis.is_some() { "answers remembered in Redis" } else { "answers in the service" };
+        let cache = if self.redis.is_some() {
+            "responses cached in Redis"
+        } else {
+            "responses cached in the service"
+        };
         Ok(format!("{}; {cache}", self.store.version()?))
     }
 
@@ -86,26 +88,26 @@ impl<'a> BenchContext<'a> {
     fn seed(&self) -> Result<()> {
         let mut command = self.service();
         command.arg("seed").stdin(Stdio::null());
-        say(&command);
+        print_command(&command);
         let status = command.status().context("cannot start the service")?;
         ensure!(status.success(), "listings seed ended with {status}");
-        self.store.settle(&self.database)
+        self.store.vacuum(&self.database)
     }
 
     /// Runs a plan against a service of its own.
     ///
     /// # Errors
-    /// When the run is no evidence; bad figures are none.
-    pub(super) fn offer(&self, load: Load) -> Result<Offered> {
+    /// When the run did not complete or its counts do not add up; bad figures are no error.
+    pub(super) fn offer(&self, load: Load) -> Result<LoadResult> {
         let mut command = self.service();
         command.arg("serve");
-        let service = Served::start(command, self.folder.join("listings.log"))?;
+        let service = ServiceProcess::start(command, self.folder.join("listings.log"))?;
         let offered = self.run(load, &service).with_context(|| load.plan.to_owned());
         service.stop()?;
         offered
     }
 
-    fn run(&self, load: Load, service: &Served) -> Result<Offered> {
+    fn run(&self, load: Load, service: &ServiceProcess) -> Result<LoadResult> {
         let name = format!("{}-{}", self.count.fetch_add(1, Ordering::Relaxed), load.plan);
         let file = |kind: &str| self.folder.join(format!("{name}.{kind}"));
         let mut command = Command::new(self.workspace.binary("plimsoll"));
@@ -114,7 +116,7 @@ impl<'a> BenchContext<'a> {
         command.args(["--time-scale", &load.time_scale.to_string(), "--load", &load.load.to_string()]);
         command.arg("--quiet").arg("-o").arg(file("plimsoll")).arg("--json").arg(file("json"));
         command.current_dir(self.workspace.root()).stdin(Stdio::null()).stdout(Stdio::null());
-        say(&command);
+        print_command(&command);
         let before = self.cpu_s()?;
         let status = Running::start("plimsoll", command)?.wait()?;
         let after = self.cpu_s()?;
@@ -123,7 +125,7 @@ impl<'a> BenchContext<'a> {
         let report = serde_json::from_slice(&report).context("the report is no JSON")?;
         let [database_cpu_s, redis_cpu_s] =
             [0, 1].map(|store| before[store].zip(after[store]).map(|(before, after)| after - before));
-        Ok(Offered { seen: Seen::new(report, database_cpu_s)?, redis_cpu_s })
+        Ok(LoadResult { report: RunReport::new(report, database_cpu_s)?, redis_cpu_s })
     }
 
     /// CPU-seconds so far of the database and of Redis.
@@ -133,13 +135,13 @@ impl<'a> BenchContext<'a> {
     }
 }
 
-impl Offered {
+impl LoadResult {
     /// CPU-microseconds of each request: the service, its database, Redis, the generator.
     pub(super) fn cost_us(&self) -> [Option<f64>; 4] {
-        let seen = &self.seen;
-        let requests: u64 = seen.endpoints().map(|row| row.ended()).sum();
-        let cpu_s = |target| seen.cores(target).map(|cores| cores * seen.seconds());
-        [cpu_s("listings"), seen.database_cpu_s, self.redis_cpu_s, cpu_s("generator")]
+        let report = &self.report;
+        let requests: u64 = report.endpoints().map(|row| row.ended()).sum();
+        let cpu_s = |target| report.cores(target).map(|cores| cores * report.seconds());
+        [cpu_s("listings"), report.database_cpu_s, self.redis_cpu_s, cpu_s("generator")]
             .map(|cpu_s| cpu_s.filter(|_| requests > 0).map(|cpu_s| cpu_s * 1e6 / requests as f64))
     }
 }

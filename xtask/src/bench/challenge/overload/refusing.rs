@@ -1,52 +1,57 @@
-//! What one refusal costs: a service with one place, so that nearly everybody is refused.
+//! The cost of one refusal: a service that works on one request at a time, so that nearly all are refused.
 //!
-//! For requests somebody holds the place, and all CPU time is that of refusing. An event cannot be held, so one after
-//! the other is written; as many are at any rate that is too high, so what a higher rate costs more is refusing alone.
+//! For the HTTP API one unfinished request occupies the service, and all CPU time is that of refusals. An event cannot
+//! be kept unfinished, so events are written one after the other; their rate is the same under every overload, so the
+//! additional cost of a higher rate is that of refusals.
 
 use std::io::Write as _;
 use std::net::TcpStream;
 
 use anyhow::{Context as _, Result};
 
-use super::Kind;
+use super::OverloadCase;
 use crate::bench::challenge::fixture::{BenchContext, Fixture, Load, Setup};
-use crate::bench::seen::Seen;
+use crate::bench::run_report::RunReport;
 
-/// Loads of the staircase's plan, in thousands a second: enough for the cost to fixture out.
+/// Loads of the staircase's plan, in thousands a second: enough for the cost to show.
 const LOADS: [f64; 2] = [4.0, 12.0];
 /// Shorter than the service waits for a body.
 const TIME_SCALE: f64 = 1.5;
 
-/// CPU-seconds of one refusal; nothing where the figures do not tell.
+/// CPU-seconds of one refusal; nothing where it cannot be computed.
 ///
 /// # Errors
-/// When the service cannot be started or asked.
-pub(super) fn cpu_s(context: &BenchContext<'_>, kind: &Kind) -> Result<Option<f64>> {
-    let environment = vec![(kind.places, "1".to_owned())];
+/// When the service cannot be started or a run fails.
+pub(super) fn cpu_s(context: &BenchContext<'_>, case: &OverloadCase) -> Result<Option<f64>> {
+    let environment = vec![(case.capacity_setting, "1".to_owned())];
     let fixture = context.fixture(&Setup { environment, ..Setup::default() })?;
-    let found = if kind.target == "challenge" { held(&fixture, kind) } else { compared(&fixture, kind) };
+    let found = if case.target == "challenge" {
+        of_occupied_service(&fixture, case)
+    } else {
+        of_two_rates(&fixture, case)
+    };
     fixture.end()?;
     let found = found?;
     println!("  one refusal: {} µs", found.map_or(f64::NAN, |cpu_s| cpu_s * 1e6));
     Ok(found)
 }
 
-fn held(fixture: &Fixture<'_>, kind: &Kind) -> Result<Option<f64>> {
-    let _holder = hold(fixture.service.address("http")?)?;
+fn of_occupied_service(fixture: &Fixture<'_>, case: &OverloadCase) -> Result<Option<f64>> {
+    let _unfinished = occupy(fixture.service.address("http")?)?;
     let [load, _] = LOADS;
-    let refusals = Refusals::seen((&fixture.offer(&of(kind, load))?, kind));
+    let refusals = Refusals::read(&fixture.offer(&load_of(case, load))?, case);
     Ok(refusals.map(|refusals| refusals.cores / refusals.per_s))
 }
 
-fn compared(fixture: &Fixture<'_>, kind: &Kind) -> Result<Option<f64>> {
+fn of_two_rates(fixture: &Fixture<'_>, case: &OverloadCase) -> Result<Option<f64>> {
     let [few, many] = LOADS;
-    let few = Refusals::seen((&fixture.offer(&of(kind, few))?, kind));
-    let many = Refusals::seen((&fixture.offer(&of(kind, many))?, kind));
+    let few = Refusals::read(&fixture.offer(&load_of(case, few))?, case);
+    let many = Refusals::read(&fixture.offer(&load_of(case, many))?, case);
     Ok(few.zip(many).and_then(|(few, many)| many.beyond(&few)))
 }
 
-fn of(kind: &Kind, load: f64) -> Load {
-    Load::of(kind.staircase).for_time(TIME_SCALE).at(load)
+fn load_of(case: &OverloadCase, load: f64) -> Load {
+    Load::of(case.staircase).for_time(TIME_SCALE).at(load)
 }
 
 /// Refusals a second, and the cores that were busy meanwhile.
@@ -57,29 +62,29 @@ struct Refusals {
 }
 
 impl Refusals {
-    fn seen((seen, kind): (&Seen, &Kind)) -> Option<Self> {
-        let ended: u64 = seen.endpoints().map(|row| row.ended()).sum();
-        let refused: u64 = seen.endpoints().map(|row| row.outcome(kind.refused)).sum();
-        let cores = seen.cores(kind.target).filter(|_| refused > 0)?;
-        Some(Self { per_s: seen.completed_per_s() * refused as f64 / ended as f64, cores })
+    fn read(report: &RunReport, case: &OverloadCase) -> Option<Self> {
+        let ended: u64 = report.endpoints().map(|row| row.ended()).sum();
+        let refused: u64 = report.endpoints().map(|row| row.outcome(case.refused)).sum();
+        let cores = report.cores(case.target).filter(|_| refused > 0)?;
+        Some(Self { per_s: report.completed_per_s() * refused as f64 / ended as f64, cores })
     }
 
-    /// CPU-seconds of each refusal that this has more.
+    /// CPU-seconds of each refusal beyond those of `fewer`.
     fn beyond(&self, fewer: &Self) -> Option<f64> {
         let [cores, per_s] = [self.cores - fewer.cores, self.per_s - fewer.per_s];
         (cores > 0.0 && per_s > 0.0).then(|| cores / per_s)
     }
 }
 
-/// Takes the one place and keeps it: a request whose body is not there yet.
-fn hold(address: &str) -> Result<TcpStream> {
-    let mut holder = TcpStream::connect(address).context("cannot reach the service")?;
+/// Occupies the service: a request whose body is never sent.
+fn occupy(address: &str) -> Result<TcpStream> {
+    let mut stream = TcpStream::connect(address).context("cannot reach the service")?;
     let head = format!(
         "PUT /challenge/v1/challenges/challenge-001/goals/goal-001-01/active HTTP/1.1\r\nHost: {address}\r\n\
          x-mock-user-id: holder\r\nContent-Type: application/json\r\nContent-Length: 18\r\n\r\n"
     );
-    holder.write_all(head.as_bytes()).context("cannot ask")?;
-    Ok(holder)
+    stream.write_all(head.as_bytes()).context("cannot send the request")?;
+    Ok(stream)
 }
 
 #[cfg(test)]
@@ -87,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_more_refusals_cost_is_their_own() {
+    fn the_cost_is_that_of_the_additional_refusals() {
         let few = Refusals { per_s: 2_000.0, cores: 0.3 };
         let many = Refusals { per_s: 12_000.0, cores: 0.5 };
         let cpu_s = many.beyond(&few).expect("more cost more");

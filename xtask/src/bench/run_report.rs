@@ -1,10 +1,10 @@
-//! What a run showed, read from Plimsoll's JSON report: the one place of this benchmark that knows its shape.
+//! The figures of a run, read from Plimsoll's JSON report: the only file of the benchmarks that knows its shape.
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
-/// A report of one run.
-pub(in crate::bench) struct Seen {
+/// The JSON report of one run.
+pub(in crate::bench) struct RunReport {
     report: Value,
     /// CPU-seconds of the database's processes while it ran.
     pub(in crate::bench) database_cpu_s: Option<f64>,
@@ -12,7 +12,7 @@ pub(in crate::bench) struct Seen {
 
 /// Quantiles in milliseconds; what was not measured is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(in crate::bench) struct Times {
+pub(in crate::bench) struct TimeQuantiles {
     pub(in crate::bench) p50_ms: Option<f64>,
     pub(in crate::bench) p95_ms: Option<f64>,
     pub(in crate::bench) p99_ms: Option<f64>,
@@ -20,9 +20,9 @@ pub(in crate::bench) struct Times {
 
 /// One row of the report's endpoints.
 #[derive(Clone, Copy)]
-pub(in crate::bench) struct Endpoint<'a>(&'a Value);
+pub(in crate::bench) struct EndpointRow<'a>(&'a Value);
 
-/// What an objective asked and what was seen.
+/// An objective and what was observed of it.
 #[derive(Debug, PartialEq)]
 pub(in crate::bench) struct Claim {
     pub(in crate::bench) name: String,
@@ -32,32 +32,32 @@ pub(in crate::bench) struct Claim {
     pub(in crate::bench) verdict: String,
 }
 
-impl Seen {
-    /// Takes a report, unless the run did not complete or its books do not balance.
+impl RunReport {
+    /// Takes a report of a completed run whose counts add up.
     ///
     /// # Errors
-    /// Says what is wrong with it.
+    /// When it is no such report.
     pub(in crate::bench) fn new(report: Value, database_cpu_s: Option<f64>) -> Result<Self> {
         ensure!(report["schema"] == "plimsoll.report/1", "the report is of another version");
         let how = report["run"]["end"]["how"].as_str().unwrap_or("unknown");
         ensure!(how == "completed", "the run did not complete, it was {how}");
         let findings = report["findings"].as_array().context("the report has no findings")?;
         let unbalanced = findings.iter().find(|one| one["rule"] == "L6" && one["severity"] == "invalid");
-        ensure!(unbalanced.is_none(), "the run's books do not balance");
+        ensure!(unbalanced.is_none(), "the run's counts do not add up");
         Ok(Self { report, database_cpu_s })
     }
 
-    /// Requests that were answered as expected.
+    /// Requests that succeeded.
     pub(in crate::bench) fn ok(&self) -> u64 {
         self.report["books"]["ok"].as_u64().unwrap_or(0)
     }
 
-    /// Everything that went wrong: failed requests and arrivals that never began.
+    /// Failed requests and arrivals that were never started.
     pub(in crate::bench) fn errors(&self) -> u64 {
         self.report["books"]["failed"].as_u64().unwrap_or(0) + self.dropped()
     }
 
-    /// Arrivals that never began, for want of virtual users or because the generator was late.
+    /// Arrivals that were never started: at the VU limit, or because the generator was late.
     pub(in crate::bench) fn dropped(&self) -> u64 {
         let arrivals = &self.report["books"]["arrivals"];
         ["dropped_cap", "dropped_late"].iter().filter_map(|kind| arrivals[kind].as_u64()).sum()
@@ -74,21 +74,21 @@ impl Seen {
     }
 
     /// Every endpoint in every phase, whole iterations left out.
-    pub(in crate::bench) fn endpoints(&self) -> impl Iterator<Item = Endpoint<'_>> {
+    pub(in crate::bench) fn endpoints(&self) -> impl Iterator<Item = EndpointRow<'_>> {
         let rows = self.report["endpoints"].as_array().into_iter().flatten();
-        rows.map(Endpoint).filter(|row| !row.name().is_empty())
+        rows.map(EndpointRow).filter(|row| !row.name().is_empty())
     }
 
     /// One endpoint in one phase.
     ///
     /// # Errors
     /// When there is no such row.
-    pub(in crate::bench) fn endpoint(&self, (phase, name): (&str, &str)) -> Result<Endpoint<'_>> {
+    pub(in crate::bench) fn endpoint(&self, phase: &str, name: &str) -> Result<EndpointRow<'_>> {
         let found = self.endpoints().find(|row| row.name() == name && row.phase() == phase);
         found.with_context(|| format!("the report has no row of `{name}` in phase `{phase}`"))
     }
 
-    /// Completed requests a second of everything: meaningful for plans with one phase.
+    /// Completed requests a second of all endpoints: meaningful for plans with one phase.
     pub(in crate::bench) fn completed_per_s(&self) -> f64 {
         self.endpoints().map(|row| row.completed_per_s()).sum()
     }
@@ -104,8 +104,8 @@ impl Seen {
         (self.seconds() > 0.0).then(|| self.database_cpu_s.map(|cpu_s| cpu_s / self.seconds()))?
     }
 
-    /// The most that a target's series showed, such as `rss` in bytes.
-    pub(in crate::bench) fn most(&self, (target, series): (&str, &str)) -> Option<f64> {
+    /// The highest value of a target's series, such as `rss` in bytes.
+    pub(in crate::bench) fn series_max(&self, target: &str, series: &str) -> Option<f64> {
         let rows = self.report["series"].as_array()?.iter();
         rows.filter(|row| row["target"] == target && row["name"] == series)
             .filter_map(|row| row["max"].as_f64())
@@ -125,7 +125,7 @@ impl Seen {
         Some(row["end_s"].as_f64()? - row["start_s"].as_f64()?)
     }
 
-    /// What the plan asked.
+    /// The plan's objectives.
     pub(in crate::bench) fn claims(&self) -> Vec<Claim> {
         let text = |value: &Value| value.as_str().unwrap_or("").to_owned();
         let claim = |row: &Value| Claim {
@@ -138,17 +138,17 @@ impl Seen {
         self.report["claims"].as_array().into_iter().flatten().map(claim).collect()
     }
 
-    /// What an objective of this name saw.
+    /// What was observed of the objective of this name.
     ///
     /// # Errors
-    /// When the plan has none of this name, or it saw nothing.
+    /// When the plan has none of this name, or nothing was observed of it.
     pub(in crate::bench) fn observed(&self, claim: &str) -> Result<f64> {
         let found = self.claims().into_iter().find(|one| one.name == claim).and_then(|one| one.observed);
         found.with_context(|| format!("the report has no figure for the objective `{claim}`"))
     }
 }
 
-impl Endpoint<'_> {
+impl EndpointRow<'_> {
     pub(in crate::bench) fn name(&self) -> &str {
         self.0["endpoint"].as_str().unwrap_or("")
     }
@@ -165,31 +165,31 @@ impl Endpoint<'_> {
         self.0["completed_per_s"].as_f64().unwrap_or(0.0)
     }
 
-    /// How many ended in one outcome.
+    /// How many requests ended in one outcome.
     pub(in crate::bench) fn outcome(&self, name: &str) -> u64 {
         self.0["by_outcome"][name].as_u64().unwrap_or(0)
     }
 
-    /// How many ended in all, right or wrong.
+    /// How many requests ended, successful or not.
     pub(in crate::bench) fn ended(&self) -> u64 {
         let outcomes = self.0["by_outcome"].as_object();
         outcomes.into_iter().flatten().filter_map(|(_, count)| count.as_u64()).sum()
     }
 
     /// From the instant a request was due, of successes.
-    pub(in crate::bench) fn response_time(&self) -> Times {
+    pub(in crate::bench) fn response_time(&self) -> TimeQuantiles {
         times(&self.0["response_time"])
     }
 
     /// From the first byte sent, of successes.
-    pub(in crate::bench) fn service_time(&self) -> Times {
+    pub(in crate::bench) fn service_time(&self) -> TimeQuantiles {
         times(&self.0["service_time"])
     }
 }
 
-fn times(set: &Value) -> Times {
+fn times(set: &Value) -> TimeQuantiles {
     let figure = |name: &str| set[name].as_f64();
-    Times { p50_ms: figure("p50_ms"), p95_ms: figure("p95_ms"), p99_ms: figure("p99_ms") }
+    TimeQuantiles { p50_ms: figure("p50_ms"), p95_ms: figure("p95_ms"), p99_ms: figure("p99_ms") }
 }
 
 #[cfg(test)]
@@ -197,7 +197,7 @@ pub(in crate::bench) mod tests {
     use super::*;
     use serde_json::json;
 
-    /// A report as Plimsoll writes it, with what this benchmark reads of it.
+    /// A report as Plimsoll writes it, with what the benchmarks read of it.
     pub(in super::super) fn report() -> Value {
         json!({
             "schema": "plimsoll.report/1",
@@ -222,33 +222,36 @@ pub(in crate::bench) mod tests {
     }
 
     #[test]
-    fn figures_come_from_where_the_report_has_them() {
-        let seen = Seen::new(report(), Some(2.0)).expect("a sound report");
-        assert_eq!((seen.ok(), seen.errors()), (4990, 11));
-        assert_eq!(seen.cores("challenge"), Some(0.25));
-        assert_eq!((seen.cores("generator"), seen.cores("events")), (None, None));
-        assert_eq!(seen.database_cores(), Some(0.4));
-        assert_eq!(seen.most(("challenge", "rss")), Some(25e6));
-        assert_eq!(seen.observed("fast").expect("it is there"), 2.5);
-        let list = seen.endpoint(("steady", "list")).expect("it is there");
-        assert_eq!(list.response_time(), Times { p50_ms: Some(1.0), p95_ms: Some(2.5), p99_ms: None });
+    fn figures_are_read_from_the_report() {
+        let report = RunReport::new(report(), Some(2.0)).expect("a sound report");
+        assert_eq!((report.ok(), report.errors()), (4990, 11));
+        assert_eq!(report.cores("challenge"), Some(0.25));
+        assert_eq!((report.cores("generator"), report.cores("events")), (None, None));
+        assert_eq!(report.database_cores(), Some(0.4));
+        assert_eq!(report.series_max("challenge", "rss"), Some(25e6));
+        assert_eq!(report.observed("fast").expect("it is there"), 2.5);
+        let list = report.endpoint("steady", "list").expect("it is there");
+        assert_eq!(
+            list.response_time(),
+            TimeQuantiles { p50_ms: Some(1.0), p95_ms: Some(2.5), p99_ms: None }
+        );
         assert_eq!((list.ended(), list.outcome("http_503"), list.outcome("timeout")), (5000, 10, 0));
-        assert_eq!(seen.endpoints().count(), 1, "whole iterations are no endpoint");
-        assert!(seen.endpoint(("steady", "claim")).is_err());
+        assert_eq!(report.endpoints().count(), 1, "whole iterations are no endpoint");
+        assert!(report.endpoint("steady", "claim").is_err());
     }
 
     #[test]
-    fn a_run_that_is_no_evidence_is_refused() {
+    fn a_report_of_an_incomplete_or_inconsistent_run_is_refused() {
         let refused = |at: &str, value: Value| {
             let mut report = report();
             *report.pointer_mut(at).expect("it is there") = value;
-            Seen::new(report, None).map(drop).map_err(|error| error.to_string())
+            RunReport::new(report, None).map(drop).map_err(|error| error.to_string())
         };
         let version = refused("/schema", json!("plimsoll.report/2"));
         assert_eq!(version, Err("the report is of another version".to_owned()));
         let killed = refused("/run/end/how", json!("killed"));
         assert_eq!(killed, Err("the run did not complete, it was killed".to_owned()));
         let unbalanced = refused("/findings", json!([{ "rule": "L6", "severity": "invalid" }]));
-        assert_eq!(unbalanced, Err("the run's books do not balance".to_owned()));
+        assert_eq!(unbalanced, Err("the run's counts do not add up".to_owned()));
     }
 }

@@ -1,4 +1,4 @@
-//! The generators of others: how each is told to ask a thousand times a second, and what it then reports.
+//! Load generators of others: the arguments for 1,000 requests a second, and how each report is read.
 
 use std::fs;
 use std::path::Path;
@@ -7,59 +7,59 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
-use super::Reported;
-use crate::bench::{found, say};
+use super::ReportedTimes;
+use crate::bench::{find_program, print_command};
 
 /// How many requests, and their 50th, 95th, 99th percentile and longest, in milliseconds.
-type Figures = (f64, [Option<f64>; 4]);
+type RequestFigures = (f64, [Option<f64>; 4]);
 
-/// A way to ask.
-pub(super) struct Other {
+/// A load generator with one set of options.
+pub(super) struct OtherTool {
     pub(super) name: &'static str,
     program: &'static str,
     /// Arguments for this address and so many seconds; files are written into the folder it is started in.
     arguments: fn(&str, u64) -> Vec<String>,
-    /// A file that it needs there: name and content.
+    /// A file that it needs there: its name and content.
     file: fn(&str, u64) -> Option<(&'static str, String)>,
-    read: fn(&str, &Path) -> Option<Figures>,
+    read: fn(&str, &Path) -> Option<RequestFigures>,
 }
 
-impl Other {
-    pub(super) const ALL: &[Other] = &[
-        Other { name: "wrk, 10 connections", program: "wrk", arguments: wrk, file: lua, read: read_wrk },
-        Other { name: "oha", program: "oha", arguments: oha, file: none, read: read_oha },
-        Other {
+impl OtherTool {
+    pub(super) const ALL: &[OtherTool] = &[
+        OtherTool { name: "wrk, 10 connections", program: "wrk", arguments: wrk, file: lua, read: read_wrk },
+        OtherTool { name: "oha", program: "oha", arguments: oha, file: none, read: read_oha },
+        OtherTool {
             name: "oha, corrected",
             program: "oha",
             arguments: oha_corrected,
             file: none,
             read: read_oha,
         },
-        Other { name: "vegeta", program: "vegeta", arguments: vegeta, file: url, read: read_vegeta },
-        Other { name: "k6", program: "k6", arguments: k6, file: script, read: read_k6 },
+        OtherTool { name: "vegeta", program: "vegeta", arguments: vegeta, file: url, read: read_vegeta },
+        OtherTool { name: "k6", program: "k6", arguments: k6, file: script, read: read_k6 },
     ];
 
     pub(super) fn is_there(&self) -> bool {
-        found(self.program).is_some()
+        find_program(self.program).is_some()
     }
 
-    /// Asks, and reads what is reported.
+    /// Offers the load, and reads the report.
     ///
     /// # Errors
     /// When it does not end well, or its report cannot be read.
-    pub(super) fn ask(&self, (addr, seconds): (&str, u64), folder: &Path) -> Result<Reported> {
-        if let Some((name, text)) = (self.file)(addr, seconds) {
+    pub(super) fn measure(&self, address: &str, seconds: u64, folder: &Path) -> Result<ReportedTimes> {
+        if let Some((name, text)) = (self.file)(address, seconds) {
             fs::write(folder.join(name), text).with_context(|| format!("cannot write {name}"))?;
         }
         let mut command = Command::new(self.program);
-        command.args((self.arguments)(addr, seconds)).current_dir(folder).stdin(Stdio::null());
-        say(&command);
+        command.args((self.arguments)(address, seconds)).current_dir(folder).stdin(Stdio::null());
+        print_command(&command);
         let output = command.output().with_context(|| format!("cannot start {}", self.program))?;
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        ensure!(output.status.success(), "{} ended with {}: {said}", self.program, output.status);
-        let (count, times_ms) = (self.read)(&said, folder)
-            .with_context(|| format!("cannot read what {} reports: {said}", self.program))?;
-        Ok(Reported { name: self.name.to_owned(), count: Some(count), times_ms })
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        ensure!(output.status.success(), "{} ended with {}: {text}", self.program, output.status);
+        let (count, times_ms) = (self.read)(&text, folder)
+            .with_context(|| format!("cannot read the report of {}: {text}", self.program))?;
+        Ok(ReportedTimes { name: self.name.to_owned(), count: Some(count), times_ms })
     }
 }
 
@@ -83,8 +83,8 @@ fn lua(_addr: &str, _seconds: u64) -> Option<(&'static str, String)> {
     Some(("quantiles.lua", text.to_owned()))
 }
 
-fn read_wrk(said: &str, _folder: &Path) -> Option<Figures> {
-    let line = said.lines().find_map(|line| line.strip_prefix("QUANTILES "))?;
+fn read_wrk(output: &str, _folder: &Path) -> Option<RequestFigures> {
+    let line = output.lines().find_map(|line| line.strip_prefix("QUANTILES "))?;
     let figures: Vec<f64> = line.split(' ').filter_map(|word| word.parse().ok()).collect();
     let [count, times_us @ ..] = &figures[..] else { return None };
     let times: [f64; 4] = times_us.try_into().ok()?;
@@ -101,8 +101,8 @@ fn oha_corrected(addr: &str, seconds: u64) -> Vec<String> {
     words
 }
 
-fn read_oha(said: &str, _folder: &Path) -> Option<Figures> {
-    let report: Value = serde_json::from_str(said).ok()?;
+fn read_oha(output: &str, _folder: &Path) -> Option<RequestFigures> {
+    let report: Value = serde_json::from_str(output).ok()?;
     let quantile = |name: &str| report["latencyPercentiles"][name].as_f64().map(|s| s * 1e3);
     let slowest = report["summary"]["slowest"].as_f64().map(|s| s * 1e3);
     let count = report["statusCodeDistribution"]["200"].as_f64()?;
@@ -117,7 +117,7 @@ fn url(addr: &str, _seconds: u64) -> Option<(&'static str, String)> {
     Some(("vegeta.txt", format!("GET http://{addr}/\n")))
 }
 
-fn read_vegeta(_said: &str, folder: &Path) -> Option<Figures> {
+fn read_vegeta(_output: &str, folder: &Path) -> Option<RequestFigures> {
     let report = ["report", "-type", "json", "vegeta.bin"];
     let output = Command::new("vegeta").args(report).current_dir(folder).output().ok()?;
     let report: Value = serde_json::from_slice(&output.stdout).ok()?;
@@ -141,7 +141,7 @@ fn script(addr: &str, seconds: u64) -> Option<(&'static str, String)> {
     Some(("k6.js", text))
 }
 
-fn read_k6(_said: &str, folder: &Path) -> Option<Figures> {
+fn read_k6(_output: &str, folder: &Path) -> Option<RequestFigures> {
     let report: Value = serde_json::from_slice(&fs::read(folder.join("k6.json")).ok()?).ok()?;
     let times = &report["metrics"]["http_req_duration"];
     let figure = |name: &str| times[name].as_f64();

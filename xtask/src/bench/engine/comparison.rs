@@ -1,4 +1,5 @@
-//! One comparison: every generator that can, in every round, in an order that moves on by one each time.
+//! One comparison: all tools that can offer its load, in every round, in an order that rotates by one from round to
+//! round.
 
 use std::path::Path;
 
@@ -9,38 +10,32 @@ use super::measured::Measured;
 use super::options::Options;
 use super::ratio::{Spread, median};
 use super::target::Target;
-use super::tool::{Contender, Offer};
+use super::tool::{Tool, ToolLoad, ToolRun};
 use crate::bench::table::{Table, count, figure};
 use crate::workspace::Workspace;
 
-/// What is spoken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::bench) enum Lane {
-    Http1,
-    /// In cleartext, as known beforehand.
-    Http2,
-    Grpc,
-}
-
-/// What is offered.
-pub(super) struct Contest {
+/// A load that all tools offer, and how often.
+pub(super) struct Comparison {
     pub(super) name: &'static str,
-    pub(super) lane: Lane,
-    pub(super) connections: u32,
-    /// Requests under way at once on each connection.
-    pub(super) in_flight: u32,
+    pub(super) load: ToolLoad,
     pub(super) rounds: Rounds,
-    /// How long users think before each request; then it is about memory alone, and lasts three such times.
-    pub(super) think_s: u64,
 }
 
-/// One generator's runs, round by round.
-struct Runs {
-    contender: Contender,
+/// What every comparison needs.
+pub(super) struct EngineBench<'a> {
+    pub(super) workspace: &'a Workspace,
+    pub(super) options: &'a Options,
+    pub(super) target: &'a Target,
+    pub(super) folder: &'a Path,
+}
+
+/// The runs of one tool, round by round.
+struct ToolRuns {
+    tool: Tool,
     rounds: Vec<Measured>,
 }
 
-impl Runs {
+impl ToolRuns {
     fn spread(&self, of: impl Fn(&Measured) -> f64) -> Spread {
         Spread::of(self.rounds.iter().map(of).collect())
     }
@@ -53,48 +48,45 @@ impl Measured {
     }
 }
 
-impl Contest {
-    /// How many requests are under way at once in all.
-    pub(super) fn users(&self) -> u32 {
-        self.connections * self.in_flight
-    }
-
-    /// For how long each generator offers load in each round.
+impl Comparison {
+    /// For how long each tool offers load in each round.
     fn seconds(&self, options: &Options) -> u64 {
-        if self.think_s == 0 { options.seconds } else { 3 * self.think_s + self.think_s / 2 }
+        let think_s = self.load.think_s;
+        if think_s == 0 { options.seconds } else { 3 * think_s + think_s / 2 }
     }
 
-    /// Holds all rounds and makes a table of them.
+    /// Runs all rounds and makes a table of them.
     ///
     /// # Errors
-    /// When a generator does not do what it should.
-    pub(super) fn hold(
-        &self,
-        (workspace, options): (&Workspace, &Options),
-        (target, folder): (&Target, &Path),
-        entrants: &[Contender],
-    ) -> Result<Table> {
-        let mut runs: Vec<Runs> =
-            entrants.iter().map(|&contender| Runs { contender, rounds: Vec::new() }).collect();
-        let authority = target.authority(self.lane);
+    /// When a tool fails.
+    pub(super) fn run(&self, bench: &EngineBench<'_>, tools: &[Tool]) -> Result<Table> {
+        let EngineBench { workspace, options, folder, .. } = *bench;
+        let mut runs: Vec<ToolRuns> =
+            tools.iter().map(|&tool| ToolRuns { tool, rounds: Vec::new() }).collect();
+        let authority = bench.target.authority(self.load.protocol);
         for round in 0..options.rounds(self.rounds) {
-            for turn in 0..runs.len() {
-                let place = (round as usize + turn) % runs.len();
-                let is_first = round == 0;
-                let seconds = self.seconds(options);
-                let offer =
-                    Offer { workspace, contest: self, authority: &authority, seconds, folder, is_first };
-                let contender = runs[place].contender;
-                let measured = contender.run(&offer).with_context(|| contender.name().to_owned())?;
-                runs[place].rounds.push(measured);
+            for step in 0..runs.len() {
+                let index = (round as usize + step) % runs.len();
+                let run = ToolRun {
+                    workspace,
+                    load: &self.load,
+                    authority: &authority,
+                    seconds: self.seconds(options),
+                    folder,
+                    is_first: round == 0,
+                };
+                let tool = runs[index].tool;
+                let measured = tool.run(&run).with_context(|| tool.name().to_owned())?;
+                runs[index].rounds.push(measured);
             }
         }
-        Ok(if self.think_s == 0 { self.table(&runs, options) } else { self.memory_table(&runs, options) })
+        let is_about_memory = self.load.think_s > 0;
+        Ok(if is_about_memory { self.memory_table(&runs, options) } else { self.table(&runs, options) })
     }
 
-    fn table(&self, runs: &[Runs], options: &Options) -> Table {
-        let ours = runs.iter().find(|one| one.contender == Contender::Plimsoll);
-        let row = |one: &Runs| {
+    fn table(&self, runs: &[ToolRuns], options: &Options) -> Table {
+        let ours = runs.iter().find(|one| one.tool == Tool::Plimsoll);
+        let row = |one: &ToolRuns| {
             let rate =
                 median(one.rounds.iter().map(|r| r.requests as f64 / options.seconds as f64).collect());
             let cpu = one.spread(Measured::cpu_us);
@@ -103,9 +95,9 @@ impl Contest {
                 let pairs = ours.rounds.iter().zip(&one.rounds);
                 Spread::of(pairs.map(|(ours, theirs)| ours.cpu_us() / theirs.cpu_us()).collect())
             });
-            let ratio = ratio.filter(|_| one.contender != Contender::Plimsoll);
+            let ratio = ratio.filter(|_| one.tool != Tool::Plimsoll);
             vec![
-                one.contender.name().to_owned(),
+                one.tool.name().to_owned(),
                 count(rate),
                 format!("{:.2} ({:.2}–{:.2})", cpu.median, cpu.least, cpu.most),
                 count(1e6 / cpu.median),
@@ -129,14 +121,14 @@ impl Contest {
         }
     }
 
-    /// What users that mostly think take.
-    fn memory_table(&self, runs: &[Runs], options: &Options) -> Table {
-        let users = f64::from(self.users());
-        let row = |one: &Runs| {
+    /// Memory and processor time of users that mostly think.
+    fn memory_table(&self, runs: &[ToolRuns], options: &Options) -> Table {
+        let users = f64::from(self.load.users());
+        let row = |one: &ToolRuns| {
             let memory = one.spread(|round| round.resident_mb);
             let requests = median(one.rounds.iter().map(|round| round.requests as f64).collect());
             vec![
-                one.contender.name().to_owned(),
+                one.tool.name().to_owned(),
                 count(users),
                 count(requests),
                 figure(Some(one.spread(|round| round.cpu_s).median), 2),
@@ -149,7 +141,10 @@ impl Contest {
             title: String::new(),
             head: &["generator", "users", "requests", "CPU-s", "resident MB", "kB a user"],
             rows: runs.iter().map(row).collect(),
-            notes: vec![format!("{rounds} rounds of {seconds} s each; users think for {} s", self.think_s)],
+            notes: vec![format!(
+                "{rounds} rounds of {seconds} s each; users think for {} s",
+                self.load.think_s
+            )],
         }
     }
 }

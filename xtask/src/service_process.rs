@@ -1,4 +1,4 @@
-//! A service as a child process: started, awaited until it says `ready`, stopped politely.
+//! A service as a child process: started, awaited until it prints `ready`, stopped with SIGTERM.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -18,15 +18,15 @@ const READY_WITHIN: Duration = Duration::from_secs(60);
 const STOP_WITHIN: Duration = Duration::from_secs(30);
 
 /// A ready service; dropping it ends it.
-pub(crate) struct Served {
+pub(crate) struct ServiceProcess {
     running: Running,
     pid: u32,
     ready: String,
     log: PathBuf,
 }
 
-impl Served {
-    /// Starts `command`, whose output goes to `log`, and waits until it says that it is ready.
+impl ServiceProcess {
+    /// Starts `command`, whose output goes to `log`, and waits for its ready line.
     ///
     /// # Errors
     /// When it cannot start, ends, or is not ready in time; with the end of its log.
@@ -34,12 +34,12 @@ impl Served {
         let file = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         command.stderr(file.try_clone().context("cannot share the log")?);
-        // Ctrl-C is for the run alone: the service must answer until the run has drained.
+        // Only the run receives Ctrl-C: the service must answer until the run has drained.
         command.process_group(0);
         let mut running = Running::start("the service", command)?;
         let pid = running.child().id();
-        let output = running.child().stdout.take().context("its output was asked for")?;
-        let ready = ready_line(&listen(output, file)).map_err(|why| anyhow!("{why}; {}", tail(&log)))?;
+        let output = running.child().stdout.take().context("its output is piped")?;
+        let ready = ready_line(&copy_output(output, file)).map_err(|why| anyhow!("{why}; {}", tail(&log)))?;
         Ok(Self { running, pid, ready, log })
     }
 
@@ -53,7 +53,7 @@ impl Served {
         address(&self.ready, name)
     }
 
-    /// Stops it politely.
+    /// Stops it with SIGTERM.
     ///
     /// # Errors
     /// When it has ended before, ends with anything but 0, or has to be killed.
@@ -67,13 +67,13 @@ impl Served {
     }
 }
 
-/// Keeps the service's output flowing into its log for as long as it speaks, and passes on its ready line.
-fn listen(output: ChildStdout, mut log: File) -> Receiver<String> {
+/// Copies the service's output into its log until it ends, and sends its ready line.
+fn copy_output(output: ChildStdout, mut log: File) -> Receiver<String> {
     let (sender, ready) = channel();
     std::thread::spawn(move || {
         for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
             let line = String::from_utf8_lossy(&line);
-            // The log is a convenience; and after the first line nobody listens any more.
+            // The log is a convenience, and the receiver is dropped after the first line.
             let _ = writeln!(log, "{line}");
             if line.starts_with("ready ") {
                 let _ = sender.send(line.into_owned());
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_that_ends_early_is_told_from_a_slow_one() {
+    fn a_service_that_ends_early_has_an_error_of_its_own() {
         let mut child = Command::new("sh")
             .args(["-c", "echo not yet"])
             .stdout(Stdio::piped())
@@ -130,7 +130,7 @@ mod tests {
             .expect("sh exists");
         let output = child.stdout.take().expect("piped");
         let log = File::options().write(true).open("/dev/null").expect("it exists");
-        let ready = ready_line(&listen(output, log));
+        let ready = ready_line(&copy_output(output, log));
         child.wait().expect("it ends");
         assert_eq!(ready, Err("the service ended before it was ready".to_owned()));
     }
