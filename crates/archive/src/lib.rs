@@ -12,6 +12,7 @@ mod digest;
 mod error;
 mod exemplars;
 mod file_name;
+mod header;
 mod judgements;
 mod load;
 mod observed;

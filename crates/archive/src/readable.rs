@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::beside::{log_of, refuse_journals};
 use crate::copy::PrivateCopy;
 use crate::error::ArchiveError;
-use crate::open::readable_version;
+use crate::header::readable_version;
 
 /// How often a file is copied while its run continues. A copy is lost when the run restarted its log meanwhile, which
 /// happens once in about a megabyte.

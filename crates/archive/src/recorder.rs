@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use evidence::exchange::{Inlet, Taken};
+use evidence::exchange::{Inlet, Received};
 use evidence::sink::{Sink, SinkError};
 use evidence::{Observed, RunEnd};
 
@@ -184,9 +184,9 @@ impl Task {
     fn take_ticks(&mut self, source: &mut Source) -> Result<bool, SinkError> {
         loop {
             match source.inlet.take() {
-                Taken::Nothing => return Ok(true),
-                Taken::Over => return Ok(false),
-                Taken::Tick(tick) => {
+                Received::Empty => return Ok(true),
+                Received::Closed => return Ok(false),
+                Received::Tick(tick) => {
                     self.is_dirty = true;
                     source.has_delivered = true;
                     self.give(|sink| sink.tick(&tick))?;

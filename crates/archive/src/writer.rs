@@ -15,9 +15,9 @@ use rusqlite::{Connection, OpenFlags, params};
 use crate::beside::beside;
 use crate::error::{ArchiveError, Fault, WRITE};
 use crate::exemplars::Shortlist;
+use crate::header::version_in_header;
 use crate::load::{self, histogram_of};
 use crate::observed::{put_notice, put_profile};
-use crate::open::version_in_header;
 use crate::schema::{self, MAX_NS_A_SECOND, MAX_SECONDS};
 use crate::seal::{seal, whole};
 

@@ -15,7 +15,7 @@ use std::thread;
 use std::time::Duration;
 
 use engine::{Clock, Control, Program, RunOptions};
-use evidence::exchange::{Inlet, Taken, exchange};
+use evidence::exchange::{Inlet, Received, exchange};
 
 #[path = "it/plan.rs"]
 mod plan;
@@ -95,9 +95,9 @@ fn discard(inlet: &Inlet) {
     COUNTS.set(false);
     loop {
         match inlet.take() {
-            Taken::Tick(tick) => inlet.give_back(tick),
-            Taken::Nothing => thread::park_timeout(ms(20)),
-            Taken::Over => return,
+            Received::Tick(tick) => inlet.give_back(tick),
+            Received::Empty => thread::park_timeout(ms(20)),
+            Received::Closed => return,
         }
     }
 }

@@ -57,6 +57,6 @@ pub struct ComparisonJudgement {
     pub supports: Vec<String>,
     /// What it does not.
     pub does_not_support: Vec<String>,
-    /// Which run would settle it.
+    /// The run that would decide it.
     pub would_settle: Vec<String>,
 }

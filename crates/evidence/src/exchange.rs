@@ -21,11 +21,11 @@ pub struct Inlet {
     empty: SyncSender<Box<Tick>>,
 }
 
-/// What became of a tick that a loop offered.
+/// The recorder's answer to a tick that a loop offers.
 #[derive(Debug)]
 pub enum Offer {
     /// The recorder has it; here is an empty one.
-    Taken(Box<Tick>),
+    Accepted(Box<Tick>),
     /// The recorder lags: fill this one on, and offer it again in a second.
     Later(Box<Tick>),
     /// The recorder is gone: the run cannot be recorded and must end.
@@ -43,7 +43,7 @@ impl Outlet {
     /// Hand over a full tick if the recorder can take one; never waits.
     pub fn offer(&self, tick: Box<Tick>) -> Offer {
         match self.full.try_send(tick) {
-            Ok(()) => Offer::Taken(self.empty.try_recv().unwrap_or_default()),
+            Ok(()) => Offer::Accepted(self.empty.try_recv().unwrap_or_default()),
             Err(TrySendError::Full(tick)) => Offer::Later(tick),
             Err(TrySendError::Disconnected(_)) => Offer::Gone,
         }
@@ -56,24 +56,24 @@ impl Outlet {
     }
 }
 
-/// What an inlet has to give.
+/// What an inlet has.
 #[derive(Debug)]
-pub enum Taken {
+pub enum Received {
     /// A full tick; give it back with [`Inlet::give_back`] once it is recorded.
     Tick(Box<Tick>),
     /// None at the moment.
-    Nothing,
+    Empty,
     /// None, and none will come: the loop is over.
-    Over,
+    Closed,
 }
 
 impl Inlet {
     /// A full tick, if one waits.
-    pub fn take(&self) -> Taken {
+    pub fn take(&self) -> Received {
         match self.full.try_recv() {
-            Ok(tick) => Taken::Tick(tick),
-            Err(TryRecvError::Empty) => Taken::Nothing,
-            Err(TryRecvError::Disconnected) => Taken::Over,
+            Ok(tick) => Received::Tick(tick),
+            Err(TryRecvError::Empty) => Received::Empty,
+            Err(TryRecvError::Disconnected) => Received::Closed,
         }
     }
 
@@ -93,12 +93,12 @@ mod tests {
     fn a_lagging_recorder_gets_the_tick_back_and_loses_nothing() {
         let (outlet, inlet) = exchange();
         for _ in 0..IN_TRANSIT {
-            assert!(matches!(outlet.offer(Box::default()), Offer::Taken(_)));
+            assert!(matches!(outlet.offer(Box::default()), Offer::Accepted(_)));
         }
         let Offer::Later(tick) = outlet.offer(Box::default()) else { panic!("the exchange is full") };
-        let Taken::Tick(first) = inlet.take() else { panic!("ticks wait") };
+        let Received::Tick(first) = inlet.take() else { panic!("ticks wait") };
         inlet.give_back(first);
-        assert!(matches!(outlet.offer(tick), Offer::Taken(_)));
+        assert!(matches!(outlet.offer(tick), Offer::Accepted(_)));
         drop(inlet);
         assert!(matches!(outlet.offer(Box::default()), Offer::Gone));
     }

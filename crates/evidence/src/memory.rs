@@ -1,4 +1,4 @@
-//! A run held in memory: what the archive keeps in a file, for tests and for rehearsals without one.
+//! A run held in memory: what the archive keeps in a file, for tests and for runs without one.
 
 use std::collections::{BTreeMap, HashMap};
 

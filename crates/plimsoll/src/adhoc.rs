@@ -7,8 +7,9 @@ use workload::connection::{Connecting, IpVersion, TlsSettings};
 use crate::arguments::{ConnectArguments, KeepArguments, PaceArguments};
 use crate::failure::{Failure, Outcome};
 use crate::plan::{Disk, environment};
-use crate::run::{self, Progress, RunRequest};
+use crate::run;
 use crate::run_file::Keep;
+use crate::run_request::{Progress, RunRequest};
 use crate::signals::Listener;
 
 /// This machine's files and environment.

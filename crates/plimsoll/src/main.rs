@@ -32,6 +32,7 @@ mod reflection;
 mod report;
 mod run;
 mod run_file;
+mod run_request;
 mod screen;
 mod selftest;
 mod signals;

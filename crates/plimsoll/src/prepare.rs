@@ -6,7 +6,7 @@ use workload::plan::LoadedPlan;
 
 use crate::failure::{Failure, Outcome};
 use crate::manifest::Identities;
-use crate::run::RunRequest;
+use crate::run_request::RunRequest;
 use crate::watching::{self, Watchers};
 use crate::{once, outputs, ready, reflection};
 

@@ -18,8 +18,8 @@ use crate::live::Live;
 use crate::manifest::{RunDescription, manifest};
 use crate::outputs;
 use crate::prepare::Target;
-use crate::run::RunRequest;
 use crate::run_file::RunFile;
+use crate::run_request::RunRequest;
 
 /// Between the beginning of the archive and the run's epoch: long enough for its first commit, and for every loop to be at
 /// its start.

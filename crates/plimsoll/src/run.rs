@@ -4,37 +4,16 @@
 
 use workload::plan::LoadedPlan;
 
-use crate::arguments::{RunArguments, RunOptionArguments};
+use crate::arguments::RunArguments;
 use crate::failure::Outcome;
 use crate::live::Live;
 use crate::outputs::Opened;
 use crate::prepare::prepare;
 use crate::recording::{Recording, SealedRun};
 use crate::run_file::Keep;
+use crate::run_request::{Progress, RunRequest};
 use crate::signals::Listener;
 use crate::{judged, once, outputs, plan};
-
-/// What a run is asked besides the load that it offers.
-pub(crate) struct RunRequest<'a> {
-    pub(crate) keep: Keep<'a>,
-    pub(crate) progress: Progress,
-    pub(crate) options: &'a RunOptionArguments,
-    /// How the command line names another address for a target, from its name; the end of "start it…".
-    pub(crate) address_hint: fn(&str) -> String,
-}
-
-/// Whether progress is drawn on standard error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Progress {
-    Shown,
-    Quiet,
-}
-
-impl Progress {
-    pub(crate) fn unless(is_quiet: bool) -> Progress {
-        if is_quiet { Progress::Quiet } else { Progress::Shown }
-    }
-}
 
 pub(crate) fn run(arguments: &RunArguments) -> Outcome<u8> {
     let listener = Listener::start()?;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::error::MergeError;
-use crate::model::{Function, Line, Location, Mapping, Profile, Sample, ValueType};
+use crate::model::{Function, Location, Mapping, Profile, Sample, SourceLine, ValueType};
 use crate::text::Text;
 
 /// A frame of a stack.
@@ -80,7 +80,7 @@ impl Builder {
         if name != Text::EMPTY {
             let function = next(profile.functions.len())?;
             profile.functions.push(Function { name, system_name: name, ..Function::default() });
-            profile.lines.push(Line { function, line: 0, column: 0 });
+            profile.lines.push(SourceLine { function, line: 0, column: 0 });
         }
         let number = next(profile.locations.len())?;
         let lines_end = next(profile.lines.len())?;

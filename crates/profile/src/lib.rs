@@ -35,7 +35,7 @@ pub use comparison::{
 pub use error::{CompareError, MergeError, Problem, ReadError, Record, TypeError, ViewError};
 pub use kind::{Counting, Kind, Sampling};
 pub use merge::{merge, since};
-pub use model::{Function, Label, LabelValue, Line, Location, Mapping, Profile, Sample, ValueType};
+pub use model::{Function, Label, LabelValue, Location, Mapping, Profile, Sample, SourceLine, ValueType};
 pub use perf::from_perf;
 pub use read::{Limits, read, read_within};
 pub use text::Text;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::error::MergeError;
 use crate::kind::Kind;
-use crate::model::{Function, Label, LabelValue, Line, Location, Mapping, Profile, Sample, ValueType};
+use crate::model::{Function, Label, LabelValue, Location, Mapping, Profile, Sample, SourceLine, ValueType};
 use crate::text::Text;
 
 /// The sum of profiles with the same sample types, durations included.
@@ -67,7 +67,7 @@ struct LocationKey {
     mapping: Option<u32>,
     address: u64,
     is_folded: bool,
-    lines: Vec<Line>,
+    lines: Vec<SourceLine>,
 }
 
 #[derive(Default)]
@@ -165,10 +165,12 @@ impl Merged {
     ) -> Result<Vec<u32>, MergeError> {
         let mut indices = Vec::with_capacity(from.locations.len());
         for (number, location) in (0..).zip(&from.locations) {
-            let lines: Vec<Line> = from
+            let lines: Vec<SourceLine> = from
                 .lines(number)
                 .iter()
-                .filter_map(|line| Some(Line { function: *functions.get(line.function as usize)?, ..*line }))
+                .filter_map(|line| {
+                    Some(SourceLine { function: *functions.get(line.function as usize)?, ..*line })
+                })
                 .collect();
             let old = location.mapping.and_then(|at| from.mappings.get(at as usize));
             let mapping = location.mapping.and_then(|at| mappings.get(at as usize)).copied();

@@ -44,7 +44,7 @@ pub struct Function {
 
 /// A line of the source. A location has several when calls were inlined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Line {
+pub struct SourceLine {
     /// Index into [`Profile::functions`].
     pub function: u32,
     /// The line; 0 if unknown.
@@ -154,7 +154,7 @@ pub struct Profile {
     pub functions: Vec<Function>,
     /// Addresses in the program.
     pub locations: Vec<Location>,
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<SourceLine>,
     pub(crate) samples: Samples,
     pub(crate) texts: Texts,
 }
@@ -188,7 +188,7 @@ impl Profile {
     }
 
     /// The source lines of location `number`, the innermost of inlined calls first; none if it was not resolved.
-    pub fn lines(&self, number: u32) -> &[Line] {
+    pub fn lines(&self, number: u32) -> &[SourceLine] {
         let number = number as usize;
         let start = number.checked_sub(1).and_then(|before| self.locations.get(before));
         let start = start.map_or(0, |location| location.lines_end);

@@ -8,7 +8,7 @@ use regex::Regex;
 
 use crate::error::{TypeError, ViewError};
 use crate::kind::{Counting, Kind, Sampling};
-use crate::model::{Line, Profile, Sample, ValueType};
+use crate::model::{Profile, Sample, SourceLine, ValueType};
 use crate::symbol::shown;
 
 /// A function, or a binary whose functions are not known; its number within a [`View`].
@@ -177,7 +177,7 @@ impl<'p> View<'p> {
         &mut self,
         nodes: &mut HashMap<FrameKey<'p>, Node>,
         file: &'p str,
-        line: Option<&Line>,
+        line: Option<&SourceLine>,
     ) -> Node {
         let function = line.and_then(|line| self.profile.functions.get(line.function as usize));
         let name = function.map_or("", |function| self.profile.text(function.name));
@@ -280,9 +280,9 @@ impl Pruner {
     }
 
     /// How a location is pruned, and the lines of it that are shown.
-    fn prune<'l>(&self, profile: &Profile, lines: &'l [Line]) -> (Pruned, &'l [Line]) {
+    fn prune<'l>(&self, profile: &Profile, lines: &'l [SourceLine]) -> (Pruned, &'l [SourceLine]) {
         let Some(drop) = &self.drop else { return (Pruned::Not, lines) };
-        let is_dropped = |line: &Line| {
+        let is_dropped = |line: &SourceLine| {
             let name = profile.functions.get(line.function as usize);
             let name = without_arguments(name.map_or("", |function| profile.text(function.name)));
             !name.is_empty()

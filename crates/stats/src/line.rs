@@ -14,21 +14,21 @@ pub(crate) struct Rise {
 }
 
 /// The line of least squares through values at 0, 1, 2 …
-struct Line {
+struct LeastSquaresLine {
     mean: f64,
     slope: f64,
     /// The sum of squares of the indices' distances from their mean.
     index_squares: f64,
 }
 
-impl Line {
-    fn through(values: &[f64]) -> Line {
+impl LeastSquaresLine {
+    fn through(values: &[f64]) -> LeastSquaresLine {
         let mean = mean(values).unwrap_or(0.0);
         let index_squares: f64 = (0..values.len()).map(|at| from_middle(values, at).powi(2)).sum();
         let products: f64 =
             values.iter().enumerate().map(|(at, v)| from_middle(values, at) * (v - mean)).sum();
         let index_squares = index_squares.max(f64::MIN_POSITIVE);
-        Line { mean, slope: products / index_squares, index_squares }
+        LeastSquaresLine { mean, slope: products / index_squares, index_squares }
     }
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn rise(values: &[f64]) -> Rise {
     if n < 4 {
         return Rise { change: 0.0, half_width: f64::INFINITY };
     }
-    let line = Line::through(values);
+    let line = LeastSquaresLine::through(values);
     let rest = residuals(values);
     let squares: f64 = rest.iter().map(|r| r * r).sum();
     let correlation =
@@ -63,7 +63,7 @@ pub(crate) fn rise(values: &[f64]) -> Rise {
 /// assert_eq!(stats::residuals(&[1.0, 2.0, 3.0, 4.0]), [0.0; 4]);
 /// ```
 pub fn residuals(values: &[f64]) -> Vec<f64> {
-    let line = Line::through(values);
+    let line = LeastSquaresLine::through(values);
     let residual = |(at, v): (usize, &f64)| v - line.mean - line.slope * from_middle(values, at);
     values.iter().enumerate().map(residual).collect()
 }

@@ -21,7 +21,7 @@ impl EventLoop {
         let tick = self.close_tick(boundary);
         let Some(outlet) = &self.outlet else { return Ok(()) };
         let next = match outlet.offer(tick) {
-            Offer::Taken(empty) => {
+            Offer::Accepted(empty) => {
                 self.folded = 0;
                 self.begin_tick(boundary);
                 empty

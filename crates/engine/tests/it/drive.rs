@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use engine::iteration::Behaviour;
 use engine::{Clock, Control, EngineError, Program, RunOptions, Totals};
-use evidence::exchange::{Inlet, Taken, exchange};
+use evidence::exchange::{Inlet, Received, exchange};
 use evidence::memory::MemoryRun;
 use evidence::{Manifest, Sink, Tick};
 
@@ -114,13 +114,13 @@ pub(crate) fn record_and(inlets: &[Inlet], inspect: &mut dyn FnMut(&Tick)) -> Me
 fn take_all(inlet: &Inlet, run: &mut MemoryRun, inspect: &mut dyn FnMut(&Tick)) -> bool {
     loop {
         match inlet.take() {
-            Taken::Tick(tick) => {
+            Received::Tick(tick) => {
                 run.tick(&tick).unwrap();
                 inspect(&tick);
                 inlet.give_back(tick);
             }
-            Taken::Nothing => return true,
-            Taken::Over => return false,
+            Received::Empty => return true,
+            Received::Closed => return false,
         }
     }
 }

@@ -142,7 +142,7 @@ fn a_peer_without_http_2_is_a_protocol_error_or_a_reset() {
 /// More calls than one connection has capacity for: those that wait get the capacity of others that time
 /// out, and none starves.
 #[test]
-fn calls_that_wait_for_room_get_it_when_others_give_up() {
+fn calls_that_wait_for_capacity_get_it_when_others_time_out() {
     let site =
         Site::new().at("/bed.Bed/Never", GrpcBehaviour::Never).at("/bed.Bed/Good", GrpcBehaviour::Echo);
     let target = testbed::grpc(site).unwrap();

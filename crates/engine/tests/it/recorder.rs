@@ -4,7 +4,7 @@ use std::thread;
 
 use engine::{EngineError, Exhausted};
 use evidence::Metric;
-use evidence::exchange::Taken;
+use evidence::exchange::Received;
 use testbed::Behaviour;
 
 use crate::accounting::Accounting;
@@ -90,9 +90,9 @@ fn the_exchange_is_over_when_the_run_is() {
         let mut ticks = 0;
         loop {
             match inlets[0].take() {
-                Taken::Tick(_) => ticks += 1,
-                Taken::Nothing => thread::park_timeout(ms(5)),
-                Taken::Over => break,
+                Received::Tick(_) => ticks += 1,
+                Received::Empty => thread::park_timeout(ms(5)),
+                Received::Closed => break,
             }
         }
         assert!(ticks >= 1);

@@ -27,13 +27,13 @@ fn look_until(looking: &mut Looking, is_so: impl Fn(&Seen) -> bool) -> Seen {
 }
 
 /// A session that runs given statements and then waits; ended when dropped.
-struct Held {
+struct WaitingSession {
     psql: Child,
     orders: ChildStdin,
 }
 
-impl Held {
-    fn new(cluster: &Cluster, sql: &str) -> Held {
+impl WaitingSession {
+    fn new(cluster: &Cluster, sql: &str) -> WaitingSession {
         let mut psql = Command::new("psql")
             .args([
                 "-XAtq",
@@ -53,11 +53,11 @@ impl Held {
             .unwrap();
         let mut orders = psql.stdin.take().unwrap();
         writeln!(orders, "{sql}").unwrap();
-        Held { psql, orders }
+        WaitingSession { psql, orders }
     }
 }
 
-impl Drop for Held {
+impl Drop for WaitingSession {
     fn drop(&mut self) {
         let _ = self.orders.flush();
         let _ = self.psql.kill();
@@ -102,10 +102,10 @@ fn waiting_for_a_lock_is_seen() {
         (Some(0.0), Some(0.0))
     );
     assert_eq!(quiet.value("pg_connections", "active"), Some(0.0), "the observer's own session is left out");
-    let holder = Held::new(&cluster, "BEGIN; LOCK TABLE orders;");
+    let holder = WaitingSession::new(&cluster, "BEGIN; LOCK TABLE orders;");
     look_until(&mut looking, |seen| seen.value("pg_connections", "idle in transaction") == Some(1.0));
-    let _waiter = Held::new(&cluster, "LOCK TABLE orders;\n");
-    let waiter = Held::new(&cluster, "SELECT * FROM orders;");
+    let _waiter = WaitingSession::new(&cluster, "LOCK TABLE orders;\n");
+    let waiter = WaitingSession::new(&cluster, "SELECT * FROM orders;");
     let seen = look_until(&mut looking, |seen| seen.value("pg_locks_waiting", "") == Some(1.0));
     assert_eq!(
         (seen.value("pg_waits", "Lock"), seen.value("pg_connections", "active")),
@@ -119,7 +119,7 @@ fn waiting_for_a_lock_is_seen() {
 fn a_role_without_rights_sees_what_it_may_and_says_what_not() {
     let cluster = Cluster::start().unwrap();
     let mut looking = watch(&url(&cluster, USER, DATABASE), &[]);
-    let _other = Held::new(&cluster, "SELECT 1;");
+    let _other = WaitingSession::new(&cluster, "SELECT 1;");
     let seen = look_until(&mut looking, |seen| seen.value("pg_connections", "unknown") == Some(1.0));
     assert!(seen.value("pg_locks_waiting", "").is_some());
     let mut texts = seen.texts();

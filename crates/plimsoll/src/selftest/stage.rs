@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use engine::{Clock, Control, Program, RunOptions};
-use evidence::exchange::{Inlet, Taken, exchange};
+use evidence::exchange::{Inlet, Received, exchange};
 use evidence::{Histogram, Key, KeyId, Metric, Outcome, Tick};
 use workload::plan::{Files, LoadedPlan, Overrides, load as load_plan};
 
@@ -108,12 +108,12 @@ fn record(inlet: &Inlet, rate: u32) -> Stage {
     let mut keys = Vec::new();
     loop {
         match inlet.take() {
-            Taken::Tick(tick) => {
+            Received::Tick(tick) => {
                 stage.take(&tick, &mut keys);
                 inlet.give_back(tick);
             }
-            Taken::Nothing => std::thread::sleep(POLL_INTERVAL),
-            Taken::Over => return stage,
+            Received::Empty => std::thread::sleep(POLL_INTERVAL),
+            Received::Closed => return stage,
         }
     }
 }

@@ -50,12 +50,12 @@ fn an_interrupted_run_drains_is_sealed_and_inconclusive() {
         .stderr_contains(&["stopping: no new arrivals"]);
     let report = folder.json("run.json");
     assert_eq!(report["run"]["end"]["how"], "interrupted");
-    let books = &report["books"];
+    let accounting = &report["books"];
     assert_eq!(
-        (&books["cancelled"], &books["failed"], &books["requests_in_flight"]),
+        (&accounting["cancelled"], &accounting["failed"], &accounting["requests_in_flight"]),
         (&0.into(), &0.into(), &0.into())
     );
-    assert_eq!(books["ok"].as_u64(), Some(target.requests()), "what was in flight was waited for");
+    assert_eq!(accounting["ok"].as_u64(), Some(target.requests()), "what was in flight was waited for");
     assert!(folder.files("-wal").is_empty(), "a sealed run is one file");
     folder.plimsoll(&["report", "run.plimsoll"]).exits_with(4).stdout_contains(&["interrupted at second"]);
 }

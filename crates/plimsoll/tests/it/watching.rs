@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::command::TestFolder;
 
-fn plan((shop, cluster, redis): (&Target, &Cluster, &Redis)) -> String {
+fn plan(shop: &Target, cluster: &Cluster, redis: &Redis) -> String {
     let address = shop.address();
     format!(
         "version = 1\n[targets.shop]\nurl = \"http://{address}\"\nprocess = {{ pid = {pid} }}\n\
@@ -35,7 +35,7 @@ fn the_plans_observers_are_in_the_run_file_and_the_reports() {
         .sql(DATABASE, "CREATE TABLE orders (id int); INSERT INTO orders VALUES (1); ANALYZE orders")
         .unwrap();
     let redis = Redis::start(&[]).unwrap();
-    let folder = TestFolder::new(&plan((&shop, &cluster, &redis)));
+    let folder = TestFolder::new(&plan(&shop, &cluster, &redis));
     let ran = folder.plimsoll(&[
         "run",
         "plan.toml",

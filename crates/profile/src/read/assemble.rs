@@ -10,7 +10,7 @@ use super::messages::{
 };
 use super::records::{Body, Piece, Pieces};
 use crate::error::{Problem, ReadError, Record};
-use crate::model::{Function, Label, LabelValue, Line, Location, Mapping, Profile, Sample, ValueType};
+use crate::model::{Function, Label, LabelValue, Location, Mapping, Profile, Sample, SourceLine, ValueType};
 use crate::text::Text;
 
 /// No profiler writes a record of this size, except a string; decoding takes a few times as much memory.
@@ -268,7 +268,7 @@ impl<'a> Assembly<'a> {
         };
         for LineRecord { function_id, line, column } in record.line {
             let function = found(&self.functions, Record::Function, function_id)?;
-            self.profile.lines.push(Line { function, line, column });
+            self.profile.lines.push(SourceLine { function, line, column });
         }
         let lines_end = u32::try_from(self.profile.lines.len()).map_err(|_| Problem::TooMany)?;
         add(&mut self.locations, record.id)?;

@@ -9,7 +9,7 @@ use crate::behaviour::{CannedResponse, Ending, Farewell, Framing};
 use crate::clock::now_ns;
 use crate::freeze::nanos;
 use crate::http::answer::encode;
-use crate::http::handler::{Act, Asked, Handlers, Reply};
+use crate::http::handler::{Act, Handlers, ReceivedRequest, Reply};
 use crate::http::request::{Incoming, Reader, Request};
 use crate::log::{BODY_LIMIT, Entry, Fate, Served};
 use crate::shared::{Shared, Stopped};
@@ -82,7 +82,7 @@ impl Connection {
         let received_ns = now_ns();
         let entry = self.shared.log.received(self.entry(&request, received_ns));
         let at_ns = self.shared.thaw_ns(received_ns);
-        let asked = Asked { request: &request, at_ns, connection: self.number, nth };
+        let asked = ReceivedRequest { request: &request, at_ns, connection: self.number, nth };
         let reply = self.handlers.reply(asked);
         self.shared.stop.wait_until(self.shared.thaw_ns(reply.due_ns))?;
         let reply = if is_request { reply } else { without_request(reply) };

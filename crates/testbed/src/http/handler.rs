@@ -31,7 +31,7 @@ pub(crate) enum Act {
 
 /// A request with what else an answer may depend on.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct ReceivedRequest<'a> {
     pub(crate) request: &'a Request,
     /// When it could first be looked at.
     pub(crate) at_ns: u64,
@@ -55,7 +55,7 @@ impl Handlers {
         Handlers { routes: routes.collect(), fallback: Handler::new(fallback) }
     }
 
-    pub(crate) fn reply(&self, asked: Asked<'_>) -> Reply {
+    pub(crate) fn reply(&self, asked: ReceivedRequest<'_>) -> Reply {
         let path = &asked.request.path;
         let route = self.routes.iter().find(|(known, _)| known == path);
         route.map_or(&self.fallback, |(_, handler)| handler).reply(asked)
@@ -105,7 +105,7 @@ impl Handler {
         }
     }
 
-    fn reply(&self, asked: Asked<'_>) -> Reply {
+    fn reply(&self, asked: ReceivedRequest<'_>) -> Reply {
         match self {
             Handler::Fixed(answer) => answered(asked.at_ns, answer.clone()),
             Handler::Echo => answered(asked.at_ns, echo(asked)),
@@ -145,7 +145,7 @@ fn answered(at_ns: u64, answer: CannedResponse) -> Reply {
     Reply { due_ns: at_ns.saturating_add(nanos(answer.delay)), act: Act::CannedResponse(answer), last: None }
 }
 
-fn echo(asked: Asked<'_>) -> CannedResponse {
+fn echo(asked: ReceivedRequest<'_>) -> CannedResponse {
     let request = asked.request;
     let mut headers = serde_json::Map::new();
     for (name, value) in &request.headers {

@@ -15,7 +15,7 @@ const MAX_KEPT_BYTES: usize = 4 << 10;
 #[derive(Debug)]
 pub(super) struct LastBlock<T> {
     /// How its bytes are to be understood; none of a block that is not kept.
-    known: Option<Known>,
+    known: Option<KnownBlock>,
     bytes: Vec<u8>,
     fields: Headers,
     verdict: Result<T, WireError>,
@@ -23,13 +23,13 @@ pub(super) struct LastBlock<T> {
 
 /// What a block that is kept has to do with the dynamic table.
 #[derive(Debug, Clone, Copy)]
-struct Known {
+struct KnownBlock {
     /// The state in which it came.
     state: u64,
     effects: Effects,
 }
 
-impl Known {
+impl KnownBlock {
     /// Whether the block means the same now.
     fn holds(&self, decoder: &Decoder) -> bool {
         !self.effects.reads || self.state == decoder.state()
@@ -65,12 +65,12 @@ impl<T: Copy + Default> LastBlock<T> {
             Fit::Cut => Err(WireError::HeadTooLarge),
         };
         if fit == Fit::Whole {
-            self.keep(block, Known { state, effects: decoder.effects() });
+            self.keep(block, KnownBlock { state, effects: decoder.effects() });
         }
         Ok(self.verdict)
     }
 
-    fn keep(&mut self, block: &[u8], known: Known) {
+    fn keep(&mut self, block: &[u8], known: KnownBlock) {
         let Effects { reads, resizes, inserts } = known.effects;
         // What it reads would be gone from its place after what it inserts.
         if resizes || (reads && inserts != 0) || block.len() > MAX_KEPT_BYTES {

@@ -31,7 +31,7 @@ struct Slot {
 }
 
 /// What the slots know about a field.
-enum Known {
+enum FieldSlot {
     Indexed(usize),
     SeenBefore(usize, usize),
     New,
@@ -78,8 +78,8 @@ impl Encoder {
         }
         let hash = hash(name, value);
         match self.lookup(hash, name, value) {
-            Known::Indexed(age) => integer::write(out, 0x80, 7, ENTRIES.len() + 1 + age),
-            Known::SeenBefore(set, way) if self.is_worth_indexing(name, value) => {
+            FieldSlot::Indexed(age) => integer::write(out, 0x80, 7, ENTRIES.len() + 1 + age),
+            FieldSlot::SeenBefore(set, way) if self.is_worth_indexing(name, value) => {
                 literal(out, 0x40, 6, name, value);
                 self.table.insert(name, value);
                 self.slots[set][way].number = Some(self.table.newest());
@@ -92,7 +92,7 @@ impl Encoder {
         pair_size(name, value) <= self.table.max_size() / LARGEST_SHARE
     }
 
-    fn lookup(&mut self, hash: u32, name: &[u8], value: &[u8]) -> Known {
+    fn lookup(&mut self, hash: u32, name: &[u8], value: &[u8]) -> FieldSlot {
         let set = hash as usize % SETS;
         for way in 0..2 {
             let slot = self.slots[set][way];
@@ -100,12 +100,12 @@ impl Encoder {
                 continue;
             }
             return match self.age(slot, name, value) {
-                Some(age) => Known::Indexed(age),
-                None => Known::SeenBefore(set, way),
+                Some(age) => FieldSlot::Indexed(age),
+                None => FieldSlot::SeenBefore(set, way),
             };
         }
         self.remember(hash, set);
-        Known::New
+        FieldSlot::New
     }
 
     /// Numbers wrap and hashes collide, so an entry counts only when its bytes are the field's.

@@ -1,0 +1,26 @@
+//! What a run is asked besides the load that it offers.
+
+use crate::arguments::RunOptionArguments;
+use crate::run_file::Keep;
+
+/// What a run is asked besides the load that it offers.
+pub(crate) struct RunRequest<'a> {
+    pub(crate) keep: Keep<'a>,
+    pub(crate) progress: Progress,
+    pub(crate) options: &'a RunOptionArguments,
+    /// How the command line names another address for a target, from its name; the end of "start it…".
+    pub(crate) address_hint: fn(&str) -> String,
+}
+
+/// Whether progress is drawn on standard error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Progress {
+    Shown,
+    Quiet,
+}
+
+impl Progress {
+    pub(crate) fn unless(is_quiet: bool) -> Progress {
+        if is_quiet { Progress::Quiet } else { Progress::Shown }
+    }
+}
