@@ -28,7 +28,7 @@ fn differences_of_latency_are_refused_where_error_rates_differ() {
     ran.exits_with(0).stdout_contains(&[
         "MEASURED",
         "C1 error-rates-differ",
-        "Latency of survivors is not",
+        "Latency of successes is not",
         "refused",
         "http_503: A 0, B ",
         "S1 single-run",
@@ -42,7 +42,7 @@ fn differences_of_latency_are_refused_where_error_rates_differ() {
         "never measured: avg +5%",
     ]);
     let wrong = compare(&folder, &["sound.plimsoll", "failing.plimsoll", "--expect", "much faster"]);
-    wrong.exits_with(2).stderr_contains(&["is no expectation", "p95(list) -30%"]);
+    wrong.exits_with(2).stderr_contains(&["is not an expectation", "p95(list) -30%"]);
     let json = folder.json("c.json");
     assert_eq!(json["schema"], "plimsoll.comparison/1");
     assert!(json["judgement"]["refusals"].as_array().unwrap().iter().any(|r| r["rule"] == "C1"));

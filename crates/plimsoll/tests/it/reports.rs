@@ -23,7 +23,7 @@ fn met_objectives_pass() {
 #[test]
 fn a_run_without_objectives_is_measured() {
     let (_, ran) = run_with("");
-    ran.exits_with(0).stdout_contains(&["MEASURED", "Nothing was asked"]);
+    ran.exits_with(0).stdout_contains(&["MEASURED", "No objective was set"]);
 }
 
 #[test]
