@@ -9,8 +9,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use evidence::exchange::{Inlet, Received};
 use evidence::sink::{Sink, SinkError};
+use evidence::tick_channel::{Received, TickReceiver};
 use evidence::{Observed, RunEnd};
 
 /// Sleep between two polls.
@@ -63,7 +63,7 @@ impl Recorder {
     /// [`RecordError::Thread`] when the system gives no thread.
     pub fn start(
         sinks: Sinks,
-        inlets: Vec<Inlet>,
+        inlets: Vec<TickReceiver>,
         observed: Receiver<Observed>,
     ) -> Result<Recorder, RecordError> {
         let (ends, ended) = channel();
@@ -124,7 +124,7 @@ enum Order {
 
 /// A loop's inlet, and whether its current second is in.
 struct Source {
-    inlet: Inlet,
+    inlet: TickReceiver,
     has_delivered: bool,
 }
 
@@ -141,7 +141,7 @@ struct Task {
 }
 
 impl Task {
-    fn new(sinks: Sinks, inlets: Vec<Inlet>, observed: Receiver<Observed>) -> Task {
+    fn new(sinks: Sinks, inlets: Vec<TickReceiver>, observed: Receiver<Observed>) -> Task {
         let sources = inlets.into_iter().map(|inlet| Source { inlet, has_delivered: false }).collect();
         let observed = Some(observed);
         let drawing_failures = Vec::new();

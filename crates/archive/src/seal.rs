@@ -21,7 +21,7 @@ pub enum Integrity {
     Unsealed,
 }
 
-/// Write how the run ended, roll up, sign with a digest and fold everything into the one file.
+/// Write how the run ended, roll up, store a SHA-256 digest and checkpoint the log into the one file.
 pub(crate) fn seal(connection: &Connection, end: &RunEnd) -> Result<(), Fault> {
     schema::widen_cache(connection)?;
     connection.pragma_update(None, "synchronous", "FULL")?;

@@ -95,10 +95,10 @@ impl DryRun {
         Ok(exchanges)
     }
 
-    /// Send each step once and stop at the first that fails.
+    /// Send each step once and check that all succeeded.
     ///
     /// # Errors
-    /// [`DryRunError::Failed`] with its exchange.
+    /// [`DryRunError::Failed`] with the first exchange that failed.
     pub fn check(&self) -> Result<(), DryRunError> {
         let failed = self.once()?.into_iter().find(|e| e.outcome != Outcome::Ok);
         failed.map_or(Ok(()), |failed| Err(DryRunError::Failed(Box::new(failed))))

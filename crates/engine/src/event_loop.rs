@@ -1,6 +1,6 @@
 //! One loop: start each arrival when it is due, drive its iteration, fill ticks.
 //!
-//! A turn of the loop does what is due (arrivals, timers, time limits, the tick), sleeps until the next instant
+//! Each cycle does what is due (arrivals, timers, time limits, the tick), sleeps until the next instant
 //! or until a socket is ready, and handles the socket events. It sleeps on a timer descriptor with nanosecond
 //! instants, never spins, and never waits for the recorder of its ticks.
 
@@ -13,7 +13,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use evidence::exchange::Outlet;
+use evidence::tick_channel::TickSender;
 use evidence::{Instant, Outcome};
 use mio::{Events, Poll, Waker};
 use workload::schedule::Segment;
@@ -35,8 +35,8 @@ use crate::vu_slots::ScheduledArrival;
 use crate::{EngineError, RunOptions};
 use sleep::{Sleeper, WAKER};
 
-/// An arrival that could not be started this long after it was due is dropped, with the reason that the
-/// generator was late: a generator that was stopped for a while must not send everything it missed in one burst.
+/// An arrival of an open model that could not be started this long after it was due is dropped, with the reason that
+/// the generator was late: a generator that was stopped for a while must not send everything it missed in one burst.
 pub const LATE_AFTER: Duration = Duration::from_secs(1);
 /// How many socket events are handled before the loop looks for due arrivals again.
 const EVENTS_A_TURN: usize = 64;
@@ -91,10 +91,10 @@ pub(crate) struct EventLoop {
     exemplars: ExemplarSelector,
     counters: Counters,
     timers: BinaryHeap<Reverse<Timer>>,
-    /// No open operation has an earlier time limit.
+    /// Time limits are checked at this instant: that of the earliest open operation, rounded up by at most 1 ms.
     earliest_deadline: Instant,
     in_flight: InFlight,
-    outlet: Option<Outlet>,
+    outlet: Option<TickSender>,
     tick_began: Instant,
     cpu_ns: u64,
     folded: u32,
@@ -106,7 +106,11 @@ pub(crate) struct EventLoop {
 
 impl EventLoop {
     /// The loop that offers `segment` of the program's load.
-    pub(crate) fn new(options: &RunOptions, segment: Segment, outlet: Outlet) -> Result<Self, EngineError> {
+    pub(crate) fn new(
+        options: &RunOptions,
+        segment: Segment,
+        outlet: TickSender,
+    ) -> Result<Self, EngineError> {
         let RunOptions { program, clock, control, .. } = options;
         let index = u16::try_from(segment.index).unwrap_or(u16::MAX);
         let poll = Poll::new().map_err(EngineError::Poll)?;

@@ -25,7 +25,7 @@ mod vu_slots;
 
 use std::sync::Arc;
 
-use evidence::exchange::Outlet;
+use evidence::tick_channel::TickSender;
 use workload::schedule::Segment;
 
 pub use clock::Clock;
@@ -90,7 +90,7 @@ pub struct Totals {
 ///
 /// # Errors
 /// [`EngineError`] when the measurement has become impossible; the other loops are then stopped too.
-pub fn run(options: &RunOptions, outlets: Vec<Outlet>) -> Result<Totals, EngineError> {
+pub fn run(options: &RunOptions, outlets: Vec<TickSender>) -> Result<Totals, EngineError> {
     let count = u32::try_from(outlets.len()).unwrap_or(u32::MAX);
     let mut loops = Vec::new();
     for (index, outlet) in (0..count).zip(outlets) {

@@ -15,7 +15,7 @@ use std::thread;
 use std::time::Duration;
 
 use engine::{Clock, Control, Program, RunOptions};
-use evidence::exchange::{Inlet, Received, exchange};
+use evidence::tick_channel::{Received, TickReceiver, tick_channel};
 
 #[path = "it/plan.rs"]
 mod plan;
@@ -91,7 +91,7 @@ fn serve(mut stream: TcpStream) {
     }
 }
 
-fn discard(inlet: &Inlet) {
+fn discard(inlet: &TickReceiver) {
     COUNTS.set(false);
     loop {
         match inlet.take() {
@@ -115,7 +115,7 @@ fn program(addr: SocketAddr, length: Duration) -> Program {
 /// The allocations of a run of this length, and its requests.
 fn allocations(length: Duration) -> (u64, u64) {
     let program = Arc::new(program(target(), length));
-    let (outlet, inlet) = exchange();
+    let (outlet, inlet) = tick_channel();
     let recorder = thread::spawn(move || discard(&inlet));
     let clock = Clock::starting_in(ms(20));
     let options = RunOptions { program, clock, control: Control::new(), behaviour: None };

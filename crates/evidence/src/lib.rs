@@ -4,7 +4,6 @@
 //! keeps both, and the judge reads them back through [`run::Run`]. This crate is pure: no clock, no files, no threads of its own. Start reading at [`tick`], then [`run`].
 
 pub mod comparison;
-pub mod exchange;
 pub mod exemplar;
 pub mod histogram;
 pub mod judgement;
@@ -17,6 +16,7 @@ pub mod run;
 pub mod series;
 pub mod sink;
 pub mod tick;
+pub mod tick_channel;
 pub mod time;
 
 pub use comparison::{ComparisonJudgement, Refusal, SidedFinding};

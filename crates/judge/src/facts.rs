@@ -1,4 +1,5 @@
-//! Facts: everything that the rules use, derived once from the evidence. Rules read nothing else.
+//! Facts: everything that the rules use, derived once from the evidence. Rules read nothing else; M6 alone
+//! reads the claims.
 
 mod backlog;
 mod concurrency;

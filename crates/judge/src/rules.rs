@@ -1,4 +1,5 @@
-//! The rules: each a small pure function from facts to findings, one file each.
+//! The rules: each a small pure function from facts to findings, one file each (`imported.rs` has those of imported
+//! runs).
 //!
 //! A rule returns findings and their severity. Which claims they affect is decided in `claims`, by the rule's row in the
 //! table (`crate::rule`). Add a rule as a file here and a row there.

@@ -5,7 +5,7 @@ use workload::adhoc::{AdhocError, Pace, Sources};
 use workload::connection::{Connecting, IpVersion, TlsSettings};
 
 use crate::arguments::{ConnectArguments, KeepArguments, PaceArguments};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::plan::{Disk, environment};
 use crate::run;
 use crate::run_file::Keep;
@@ -44,7 +44,7 @@ pub(crate) fn conduct(
     listener: &Listener,
     plan: Result<LoadedPlan, AdhocError>,
     arguments: &KeepArguments,
-) -> Outcome<u8> {
+) -> CommandResult<u8> {
     let request = RunRequest {
         keep: arguments.output.as_deref().map_or(Keep::Nothing, Keep::At),
         progress: Progress::unless(arguments.quiet),

@@ -3,10 +3,10 @@
 use workload::offer::offer;
 
 use crate::arguments::CheckArguments;
-use crate::failure::Outcome;
+use crate::failure::CommandResult;
 use crate::{outputs, plan};
 
-pub(crate) fn check(arguments: &CheckArguments) -> Outcome<u8> {
+pub(crate) fn check(arguments: &CheckArguments) -> CommandResult<u8> {
     let plan = plan::resolve(&arguments.plan, &arguments.overrides)?;
     let mut text = offer(&plan.workload).render();
     for target in plan.undescribed().keys() {

@@ -9,7 +9,7 @@ use workload::Workload;
 
 use crate::arguments::CompareArguments;
 use crate::confine::Reach;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::{judged, outputs};
 
 /// A run file, read.
@@ -20,16 +20,16 @@ struct Opened {
     provenance: Provenance,
 }
 
-pub(crate) fn compare(arguments: &CompareArguments) -> Outcome<u8> {
+pub(crate) fn compare(arguments: &CompareArguments) -> CommandResult<u8> {
     if arguments.files.len() > MAX_SIDES {
         return Err(Failure::usage(anyhow!("at most {MAX_SIDES} run files can be laid side by side")));
     }
     let sources = arguments.files.iter().map(|path| Readable::at(path).map_err(Failure::usage));
-    let sources = sources.collect::<Outcome<Vec<Readable>>>()?;
+    let sources = sources.collect::<CommandResult<Vec<Readable>>>()?;
     let CompareArguments { html, md, json, .. } = arguments;
-    let outputs = outputs::Opened::all([html, md, json].map(Option::as_deref))?;
+    let outputs = outputs::PreopenedReports::all([html, md, json].map(Option::as_deref))?;
     sources.iter().fold(Reach::default(), Reach::run_file).confine();
-    let opened: Vec<Opened> = sources.into_iter().map(open).collect::<Outcome<_>>()?;
+    let opened: Vec<Opened> = sources.into_iter().map(open).collect::<CommandResult<_>>()?;
     let sides: Vec<judge::Side<'_>> = opened.iter().map(judged_side).collect();
     let judgement = judge::compare(&sides, &arguments.expect).map_err(Failure::own)?;
     let shown: Vec<summary::Side<'_>> = opened.iter().map(shown_side).collect();
@@ -38,7 +38,7 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Outcome<u8> {
     Ok(judge::exit_code(judgement.verdict))
 }
 
-fn open(source: Readable) -> Outcome<Opened> {
+fn open(source: Readable) -> CommandResult<Opened> {
     let path = source.path().to_owned();
     let run = Stored::read(source).map_err(Failure::usage)?;
     let workload = judged::workload_of(&path, run.manifest())?;

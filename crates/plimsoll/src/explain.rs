@@ -3,10 +3,10 @@
 use anyhow::anyhow;
 
 use crate::arguments::ExplainArguments;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::outputs;
 
-pub(crate) fn explain(arguments: &ExplainArguments) -> Outcome<u8> {
+pub(crate) fn explain(arguments: &ExplainArguments) -> CommandResult<u8> {
     let text = match &arguments.rule {
         None => judge::RULES.iter().map(|rule| format!("{:<4} {}\n", rule.id, rule.title)).collect(),
         Some(name) => judge::explain(name).ok_or_else(|| unknown(name))?.to_string(),

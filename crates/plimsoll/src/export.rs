@@ -11,10 +11,10 @@ use evidence::{Profile, Sampling};
 
 use crate::arguments::ExportArguments;
 use crate::confine::Reach;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::outputs;
 
-pub(crate) fn export(arguments: &ExportArguments) -> Outcome<u8> {
+pub(crate) fn export(arguments: &ExportArguments) -> CommandResult<u8> {
     let source = Readable::at(&arguments.file).map_err(Failure::usage)?;
     let folder = &arguments.profiles;
     fs::create_dir_all(folder)

@@ -11,7 +11,7 @@ pub(crate) enum Failure {
     Usage(anyhow::Error),
 }
 
-pub(crate) type Outcome<T> = Result<T, Failure>;
+pub(crate) type CommandResult<T> = Result<T, Failure>;
 
 impl Failure {
     /// The process's exit code.

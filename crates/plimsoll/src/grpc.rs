@@ -5,10 +5,10 @@ use workload::adhoc::{AdhocGrpc, AdhocStream, grpc as plan_of};
 
 use crate::adhoc;
 use crate::arguments::GrpcArguments;
-use crate::failure::Outcome;
+use crate::failure::CommandResult;
 use crate::signals::Listener;
 
-pub(crate) fn grpc(arguments: &GrpcArguments) -> Outcome<u8> {
+pub(crate) fn grpc(arguments: &GrpcArguments) -> CommandResult<u8> {
     let listener = Listener::start()?;
     let call = &arguments.call;
     let request = AdhocGrpc {

@@ -13,10 +13,10 @@ use workload::{Connecting, HttpVersion, Reuse, Template};
 
 use crate::adhoc;
 use crate::arguments::{HttpArguments, RequestArguments};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::signals::Listener;
 
-pub(crate) fn http(arguments: &HttpArguments) -> Outcome<u8> {
+pub(crate) fn http(arguments: &HttpArguments) -> CommandResult<u8> {
     let listener = Listener::start()?;
     let (headers, body) = (headers(&arguments.request)?, body(&arguments.request)?);
     let (timeout, redirects) = (arguments.request.timeout, arguments.request.redirects);
@@ -65,7 +65,7 @@ fn connecting(arguments: &HttpArguments) -> Connecting {
 }
 
 /// The name of a list and its content; reading stops just past the largest list that is accepted.
-fn read_list(path: &Path) -> Outcome<(String, Vec<u8>)> {
+fn read_list(path: &Path) -> CommandResult<(String, Vec<u8>)> {
     let is_stdin = path == Path::new("-");
     let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
     let mut list = Vec::new();
@@ -79,7 +79,7 @@ fn read_list(path: &Path) -> Outcome<(String, Vec<u8>)> {
 }
 
 /// Every header that an option asks for.
-fn headers(request: &RequestArguments) -> Outcome<Vec<(String, String)>> {
+fn headers(request: &RequestArguments) -> CommandResult<Vec<(String, String)>> {
     let mut headers = request.headers.clone();
     let named = [("content-type", &request.content_type), ("accept", &request.accept)];
     headers.extend(named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?))));
@@ -90,7 +90,7 @@ fn headers(request: &RequestArguments) -> Outcome<Vec<(String, String)>> {
     Ok(headers)
 }
 
-fn body(request: &RequestArguments) -> Outcome<Option<Body>> {
+fn body(request: &RequestArguments) -> CommandResult<Option<Body>> {
     if let Some(path) = &request.body_file {
         let name = path.display().to_string();
         let bytes =

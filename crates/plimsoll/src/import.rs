@@ -17,8 +17,8 @@ use workload::{Objective, Phase, Workload};
 
 use crate::arguments::ImportArguments;
 use crate::confine::Reach;
-use crate::failure::{Failure, Outcome};
-use crate::outputs::Opened;
+use crate::failure::{CommandResult, Failure};
+use crate::outputs::PreopenedReports;
 use crate::run_file::Keep;
 use crate::{clock, judged, manifest, outputs};
 
@@ -34,20 +34,20 @@ pub(crate) struct Surveyed {
     reading: Reading,
 }
 
-pub(crate) fn import(arguments: &ImportArguments) -> Outcome<u8> {
+pub(crate) fn import(arguments: &ImportArguments) -> CommandResult<u8> {
     let keep = arguments.output.as_deref().map_or(Keep::ByName, Keep::At);
     if !arguments.force {
         keep.refuse_existing()?;
     }
     let objectives = objectives(&arguments.asks)?;
-    let opened = Opened::all(arguments.outputs.named())?;
+    let opened = PreopenedReports::all(arguments.outputs.named())?;
     let read = arguments.files.iter().map(PathBuf::as_path).chain(arguments.output.as_deref());
     read.fold(Reach::default(), |reach, path| reach.file(path)).run_files_in(keep.folder()).confine();
     let files = arguments
         .files
         .iter()
         .map(|path| survey(path, arguments.format))
-        .collect::<Outcome<Vec<Surveyed>>>()?;
+        .collect::<CommandResult<Vec<Surveyed>>>()?;
     let source = source::of(&files).map_err(Failure::usage)?;
     let window = Window::of(&files).map_err(Failure::usage)?;
     let imported = Imported { files, window, source, objectives };
@@ -62,7 +62,7 @@ pub(crate) fn import(arguments: &ImportArguments) -> Outcome<u8> {
     Ok(judge::exit_code(judged.judgement.verdict))
 }
 
-fn objectives(asks: &[String]) -> Outcome<Vec<Objective>> {
+fn objectives(asks: &[String]) -> CommandResult<Vec<Objective>> {
     let parse = |(at, text): (usize, &String)| {
         let parsed = workload::objective::parse(&format!("asked-{}", at + 1), text);
         parsed.with_context(|| format!("--ask '{text}'")).map_err(Failure::usage)
@@ -70,7 +70,7 @@ fn objectives(asks: &[String]) -> Outcome<Vec<Objective>> {
     asks.iter().enumerate().map(parse).collect()
 }
 
-fn survey(path: &Path, format: Option<Format>) -> Outcome<Surveyed> {
+fn survey(path: &Path, format: Option<Format>) -> CommandResult<Surveyed> {
     let refused = |error: ImportError| Failure::usage(anyhow!("{}: {error}", path.display()));
     let mut file = open(path)?;
     let format = match format {
@@ -100,7 +100,7 @@ fn survey(path: &Path, format: Option<Format>) -> Outcome<Surveyed> {
     Ok(Surveyed { path: path.to_owned(), format, survey, reading })
 }
 
-fn open(path: &Path) -> Outcome<File> {
+fn open(path: &Path) -> CommandResult<File> {
     File::open(path).with_context(|| format!("cannot read {}", path.display())).map_err(Failure::usage)
 }
 
@@ -142,7 +142,7 @@ struct Imported {
 
 impl Imported {
     /// Everything that is known about the run; what is not is left empty, and named in the source.
-    fn manifest(&self) -> Outcome<Manifest> {
+    fn manifest(&self) -> CommandResult<Manifest> {
         let stem = self.files[0].path.file_stem();
         let name = stem.map_or_else(|| "import".to_owned(), |stem| stem.to_string_lossy().into_owned());
         let end = Duration::from_secs(u64::from(self.window.seconds));
@@ -177,7 +177,7 @@ impl Imported {
     }
 
     /// The second pass: everything into the run file.
-    fn write(&self, mut writer: Writer) -> Outcome<()> {
+    fn write(&self, mut writer: Writer) -> CommandResult<()> {
         let mut filler = Filler::new(&mut writer, self.window.epoch_ns);
         for file in &self.files {
             let mut input = BufReader::new(open(&file.path)?);

@@ -10,9 +10,9 @@ use evidence::{Judgement, Manifest, Run};
 use workload::Workload;
 
 use crate::clock;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 
-/// The judgement of a run file, and the summary of both.
+/// The judgement of a run file, and the report's data.
 pub(crate) struct Judged {
     pub(crate) judgement: Judgement,
     pub(crate) summary: Summary,
@@ -20,18 +20,18 @@ pub(crate) struct Judged {
 
 impl Judged {
     /// Append the judgement to the run file at `path`, dated now.
-    pub(crate) fn append_to(&self, path: &Path) -> Outcome<()> {
+    pub(crate) fn append_to(&self, path: &Path) -> CommandResult<()> {
         archive::append_judgement(path, &self.judgement, &clock::rfc3339(clock::now())).map_err(Failure::own)
     }
 }
 
 /// Read and judge the run file at `path`.
-pub(crate) fn judge_file(path: &Path) -> Outcome<Judged> {
+pub(crate) fn judge_file(path: &Path) -> CommandResult<Judged> {
     judge(Readable::at(path).map_err(Failure::usage)?)
 }
 
 /// Read and judge this run file.
-pub(crate) fn judge(source: Readable) -> Outcome<Judged> {
+pub(crate) fn judge(source: Readable) -> CommandResult<Judged> {
     let path = source.path().to_owned();
     let run = Stored::read(source).map_err(Failure::usage)?;
     let workload = workload_of(&path, run.manifest())?;
@@ -41,7 +41,7 @@ pub(crate) fn judge(source: Readable) -> Outcome<Judged> {
 }
 
 /// The workload in the manifest of the run file at `path`.
-pub(crate) fn workload_of(path: &Path, manifest: &Manifest) -> Outcome<Workload> {
+pub(crate) fn workload_of(path: &Path, manifest: &Manifest) -> CommandResult<Workload> {
     serde_json::from_value(manifest.workload.clone())
         .with_context(|| format!("{}: the workload in its manifest cannot be read", path.display()))
         .map_err(Failure::usage)

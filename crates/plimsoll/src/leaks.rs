@@ -10,7 +10,7 @@ use judge::leaks::{Leak, LeakAnswer};
 
 use crate::arguments::LeaksArguments;
 use crate::confine::Reach;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::run_file::Keep;
 use crate::{judged, monitor, outputs};
 
@@ -19,7 +19,7 @@ const LEAKING: u8 = 3;
 /// Neither shown nor excluded.
 const UNDECIDED: u8 = 4;
 
-pub(crate) fn leaks(arguments: &LeaksArguments) -> Outcome<u8> {
+pub(crate) fn leaks(arguments: &LeaksArguments) -> CommandResult<u8> {
     let Some(length) = arguments.length else {
         let [file] = &arguments.subjects[..] else {
             return Err(Failure::usage(anyhow!("name one run file, or `--for 30m` and what to watch")));
@@ -34,14 +34,14 @@ pub(crate) fn leaks(arguments: &LeaksArguments) -> Outcome<u8> {
     print(&answers(Readable::at(file.path()).map_err(Failure::usage)?)?)
 }
 
-fn answers(source: Readable) -> Outcome<Vec<LeakAnswer>> {
+fn answers(source: Readable) -> CommandResult<Vec<LeakAnswer>> {
     let path = source.path().to_owned();
     let run = Stored::read(source).map_err(Failure::usage)?;
     let workload = judged::workload_of(&path, run.manifest())?;
     judge::leaks::of(&run, &workload).map_err(Failure::own)
 }
 
-fn print(answers: &[LeakAnswer]) -> Outcome<u8> {
+fn print(answers: &[LeakAnswer]) -> CommandResult<u8> {
     if answers.is_empty() {
         let why = "nothing was observed that could show a leak: watch a process (`process = { port = … }` in the plan)";
         return Err(Failure::usage(anyhow!(why)));

@@ -1,7 +1,7 @@
 //! `plimsoll`: finds the load a service may safely carry, and proves it.
 //!
-//! Each verb is one file. Start reading at [`run`], which lists the stations of a run. Errors are reported here and
-//! nowhere else: exit code 1 for our own failures, 2 for input that cannot be used; 3 to 5 are verdicts.
+//! Each verb is one file. Start reading at [`run`], which lists the stations of a run. Errors end here:
+//! exit code 1 for our own failures, 2 for input that cannot be used. 3 to 5 are verdicts; 3 is also a failed `--once`.
 
 mod adhoc;
 mod arguments;

@@ -11,7 +11,7 @@ use workload::Workload;
 use workload::model::ProcessRef;
 
 use crate::clock::rfc3339;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 
 /// What is known about each target, by name.
 pub(crate) type Identities = BTreeMap<String, BTreeMap<String, String>>;
@@ -28,7 +28,7 @@ pub(crate) struct RunDescription<'a> {
 }
 
 /// The manifest of a run.
-pub(crate) fn manifest(run: &RunDescription<'_>) -> Outcome<Manifest> {
+pub(crate) fn manifest(run: &RunDescription<'_>) -> CommandResult<Manifest> {
     let RunDescription { workload, servers, epoch, loops } = *run;
     let resolved = serde_json::to_value(workload).map_err(Failure::own)?;
     Ok(Manifest {

@@ -20,7 +20,7 @@ use workload::redact::Redactor;
 use workload::{Phase, Workload};
 
 use crate::arguments::{MonitorArguments, OverrideArguments};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::manifest::{Identities, RunDescription};
 use crate::run_file::{Keep, RunFile};
 use crate::signals::Listener;
@@ -39,7 +39,7 @@ pub(crate) struct Watched {
     identities: Identities,
 }
 
-pub(crate) fn monitor(arguments: &MonitorArguments) -> Outcome<u8> {
+pub(crate) fn monitor(arguments: &MonitorArguments) -> CommandResult<u8> {
     let watched = watched(&arguments.subjects, arguments.plan.as_deref())?;
     let keep = arguments.output.as_deref().map_or(Keep::ByName, Keep::At);
     let file = watch(watched, arguments.length, keep)?;
@@ -51,7 +51,7 @@ pub(crate) fn monitor(arguments: &MonitorArguments) -> Outcome<u8> {
 }
 
 /// The observers of `subjects`, or of a plan's targets.
-pub(crate) fn watched(subjects: &[String], plan: Option<&Path>) -> Outcome<Watched> {
+pub(crate) fn watched(subjects: &[String], plan: Option<&Path>) -> CommandResult<Watched> {
     let (mut workload, env) = match plan {
         Some(path) => of_plan(path)?,
         None => of_subjects(subjects)?,
@@ -63,7 +63,7 @@ pub(crate) fn watched(subjects: &[String], plan: Option<&Path>) -> Outcome<Watch
     Ok(Watched { observers, workload, identities })
 }
 
-fn of_plan(path: &Path) -> Outcome<(Workload, BTreeMap<String, String>)> {
+fn of_plan(path: &Path) -> CommandResult<(Workload, BTreeMap<String, String>)> {
     let none = OverrideArguments { targets: Vec::new(), time_scale: None, load: None, seed: None };
     let LoadedPlan { mut workload, env, .. } = plan::resolve(path, &none)?;
     workload.scenarios.clear();
@@ -72,7 +72,7 @@ fn of_plan(path: &Path) -> Outcome<(Workload, BTreeMap<String, String>)> {
     Ok((workload, env))
 }
 
-fn of_subjects(subjects: &[String]) -> Outcome<(Workload, BTreeMap<String, String>)> {
+fn of_subjects(subjects: &[String]) -> CommandResult<(Workload, BTreeMap<String, String>)> {
     if subjects.is_empty() {
         return Err(Failure::usage(anyhow!(
             "name what to watch: a process id, :PORT, a URL, or --plan PLAN"
@@ -108,7 +108,7 @@ fn bare(name: &str) -> Workload {
 }
 
 /// Watch for `length`, or until a signal comes, and keep what was seen.
-pub(crate) fn watch(watched: Watched, length: Option<Duration>, keep: Keep<'_>) -> Outcome<RunFile> {
+pub(crate) fn watch(watched: Watched, length: Option<Duration>, keep: Keep<'_>) -> CommandResult<RunFile> {
     keep.refuse_existing()?;
     let Watched { observers, mut workload, identities } = watched;
     let end = length.unwrap_or(LONGEST);
@@ -146,7 +146,7 @@ fn record(
     writer: &mut Writer,
     shown: &mut Shown,
     is_over: impl Fn() -> bool,
-) -> Outcome<()> {
+) -> CommandResult<()> {
     while !is_over() {
         let seen = match observed.recv_timeout(POLL_INTERVAL) {
             Ok(seen) => seen,

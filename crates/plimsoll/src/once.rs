@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use engine::DryRun;
 use evidence::{Exemplar, Outcome as StepOutcome};
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::outputs;
 
 /// Send each step once and show every exchange. 3 when any of them failed.
-pub(crate) fn once(dry_run: &DryRun) -> Outcome<u8> {
+pub(crate) fn once(dry_run: &DryRun) -> CommandResult<u8> {
     let exchanges = dry_run.once().map_err(Failure::own)?;
     let failed = exchanges.iter().filter(|e| e.outcome != StepOutcome::Ok).count();
     let mut text: String = exchanges.iter().map(|e| show(e) + "\n").collect();

@@ -11,7 +11,7 @@ use ::report::{Style, Summary, comparison};
 use rustix::termios::tcgetwinsize;
 
 use crate::arguments::{CompareArguments, OutputArguments};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::screen;
 
 /// Lays a summary out.
@@ -23,7 +23,11 @@ const WIDTH: usize = 100;
 const NARROWEST: usize = 40;
 
 /// Write every report that was asked for, and the summary for the terminal unless standard output is taken.
-pub(crate) fn write(summary: &Summary, outputs: &OutputArguments, opened: &Opened) -> Outcome<()> {
+pub(crate) fn write(
+    summary: &Summary,
+    outputs: &OutputArguments,
+    opened: &PreopenedReports,
+) -> CommandResult<()> {
     let OutputArguments { html, md, json, junit } = outputs;
     let asked: [(&Option<_>, Render); 4] =
         [(html, ::report::html), (md, ::report::markdown), (json, ::report::json), (junit, ::report::junit)];
@@ -44,8 +48,8 @@ pub(crate) fn write(summary: &Summary, outputs: &OutputArguments, opened: &Opene
 pub(crate) fn write_comparison(
     comparison: &Comparison,
     asked: &CompareArguments,
-    opened: &Opened,
-) -> Outcome<()> {
+    opened: &PreopenedReports,
+) -> CommandResult<()> {
     type Render = fn(&Comparison) -> String;
     let asked: [(&Option<PathBuf>, Render); 3] =
         [(&asked.html, comparison::html), (&asked.md, comparison::markdown), (&asked.json, comparison::json)];
@@ -88,7 +92,7 @@ pub(crate) fn note(text: impl Display) {
 }
 
 /// Text on standard output. That the reader closed it is no failure.
-pub(crate) fn print(text: &str) -> Outcome<()> {
+pub(crate) fn print(text: &str) -> CommandResult<()> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
@@ -99,29 +103,31 @@ pub(crate) fn print(text: &str) -> Outcome<()> {
 }
 
 /// Write to a file, or to standard output where the path is `-`.
-pub(crate) fn put(path: &Path, text: &str) -> Outcome<()> {
-    Opened::default().put(path, text)
+pub(crate) fn put(path: &Path, text: &str) -> CommandResult<()> {
+    PreopenedReports::default().put(path, text)
 }
 
 /// Files for reports, opened before foreign files are read: from then on no other can be written. What is in them stays
 /// until there is something to put into them.
 #[derive(Default)]
-pub(crate) struct Opened(Vec<(PathBuf, File)>);
+pub(crate) struct PreopenedReports(Vec<(PathBuf, File)>);
 
-impl Opened {
+impl PreopenedReports {
     /// Open, or create, each of these that is a file.
-    pub(crate) fn all<'a>(paths: impl IntoIterator<Item = Option<&'a Path>>) -> Outcome<Opened> {
+    pub(crate) fn all<'a>(
+        paths: impl IntoIterator<Item = Option<&'a Path>>,
+    ) -> CommandResult<PreopenedReports> {
         let open = |path: &Path| {
             let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
             file.map(|file| (path.to_owned(), file)).map_err(|error| unwritable(path, error))
         };
         let paths = paths.into_iter().flatten().filter(|path| *path != Path::new("-"));
-        Ok(Opened(paths.map(open).collect::<Outcome<_>>()?))
+        Ok(PreopenedReports(paths.map(open).collect::<CommandResult<_>>()?))
     }
 
     /// Write to one of the files, or to any other while that is still allowed, or to standard output where the path
     /// is `-`.
-    pub(crate) fn put(&self, path: &Path, text: &str) -> Outcome<()> {
+    pub(crate) fn put(&self, path: &Path, text: &str) -> CommandResult<()> {
         if path == Path::new("-") {
             return print(text);
         }

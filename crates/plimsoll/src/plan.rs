@@ -6,7 +6,7 @@ use std::path::Path;
 use workload::plan::{Files, LoadedPlan, Overrides, load};
 
 use crate::arguments::OverrideArguments;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 
 /// The files of this machine.
 pub(crate) struct Disk;
@@ -18,7 +18,7 @@ impl Files for Disk {
 }
 
 /// The plan at `path`, resolved.
-pub(crate) fn resolve(path: &Path, arguments: &OverrideArguments) -> Outcome<LoadedPlan> {
+pub(crate) fn resolve(path: &Path, arguments: &OverrideArguments) -> CommandResult<LoadedPlan> {
     let overrides = Overrides {
         targets: arguments.targets.iter().cloned().collect(),
         time_scale: arguments.time_scale,

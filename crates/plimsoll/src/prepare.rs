@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use engine::{DryRun, DryRunError, Program};
 use workload::plan::LoadedPlan;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::manifest::Identities;
 use crate::run_request::RunRequest;
 use crate::watching::{self, Watchers};
@@ -14,22 +14,22 @@ use crate::{once, outputs, ready, reflection};
 const OTHER_DESCRIPTORS: u64 = 64;
 
 /// A target that is ready, with the run's setup made; its steps can be sent once.
-pub(crate) struct Prepared {
+pub(crate) struct ReachableRun {
     pub(crate) dry_run: DryRun,
     watchers: Watchers,
 }
 
 /// A target that answered each step as expected, or need not be asked.
-pub(crate) struct Target {
+pub(crate) struct PreparedRun {
     pub(crate) program: Program,
     pub(crate) watchers: Watchers,
     /// What the servers that the target is, or uses, report about themselves.
     pub(crate) servers: Identities,
 }
 
-/// Describe what the target serves, see that this machine can carry the load, wait for the target, make the run's
+/// Describe what the targets serve, check that this process may open enough files, wait for the targets, send the run's
 /// setup.
-pub(crate) fn prepare(mut plan: LoadedPlan, request: &RunRequest<'_>) -> Outcome<Prepared> {
+pub(crate) fn prepare(mut plan: LoadedPlan, request: &RunRequest<'_>) -> CommandResult<ReachableRun> {
     reflection::describe(&mut plan)?;
     let watchers = Watchers::new(&plan.workload, &plan.env)?;
     let program = Program::compile(plan).map_err(Failure::usage)?;
@@ -39,20 +39,20 @@ pub(crate) fn prepare(mut plan: LoadedPlan, request: &RunRequest<'_>) -> Outcome
     }
     ready::wait(&program, request.address_hint)?;
     let dry_run = DryRun::new(program).set_up().map_err(refused)?;
-    Ok(Prepared { dry_run, watchers })
+    Ok(ReachableRun { dry_run, watchers })
 }
 
-impl Prepared {
-    /// Send each step once where the plan asks for it, and identify the servers: over the network this may take
-    /// seconds, which the run's beginning does not have.
-    pub(crate) fn checked(self) -> Outcome<Target> {
-        let Prepared { dry_run, watchers } = self;
+impl ReachableRun {
+    /// Send each step once where the plan asks for it, and identify the servers. Over the network this may take seconds, so
+    /// it is done before the clock starts.
+    pub(crate) fn precheck_and_identify(self) -> CommandResult<PreparedRun> {
+        let ReachableRun { dry_run, watchers } = self;
         if dry_run.program().workload().precheck {
             dry_run.check().map_err(refused)?;
         }
         let program = dry_run.into_program();
         let servers = watching::identities(program.workload(), program.env());
-        Ok(Target { program, watchers, servers })
+        Ok(PreparedRun { program, watchers, servers })
     }
 }
 
@@ -66,7 +66,7 @@ fn refused(error: DryRunError) -> Failure {
     }
 }
 
-fn require_descriptors(program: &Program, loops: u16) -> Outcome<()> {
+fn require_descriptors(program: &Program, loops: u16) -> CommandResult<()> {
     let connections = program.max_connections(loops);
     let needed = connections + OTHER_DESCRIPTORS;
     let limit = observe::raise_open_files().map_err(Failure::own)?;

@@ -13,16 +13,16 @@ use anyhow::{Context, anyhow};
 
 use crate::arguments::{ProfileArguments, SortBy};
 use crate::confine::Reach;
-use crate::failure::{Failure, Outcome};
-use crate::outputs::{self, Opened};
+use crate::failure::{CommandResult, Failure};
+use crate::outputs::{self, PreopenedReports};
 
 /// Calls below this share of the whole are counted in the tree and not shown.
 const LEAST_SHARE: f64 = 0.005;
 
-pub(crate) fn profile(arguments: &ProfileArguments) -> Outcome<u8> {
+pub(crate) fn profile(arguments: &ProfileArguments) -> CommandResult<u8> {
     let ProfileArguments { file, base, since, base_since, .. } = arguments;
     let read = [Some(file), base.as_ref(), since.as_ref(), base_since.as_ref()];
-    let opened = Opened::all([&arguments.flame, &arguments.json].map(Option::as_deref))?;
+    let opened = PreopenedReports::all([&arguments.flame, &arguments.json].map(Option::as_deref))?;
     read.into_iter().flatten().fold(Reach::default(), |reach, path| reach.file(path)).confine();
     let profile = load(file, since.as_deref())?;
     let view = view_of(&profile, arguments, &arguments.file)?;
@@ -61,7 +61,7 @@ pub(crate) fn profile(arguments: &ProfileArguments) -> Outcome<u8> {
 }
 
 /// The comparison with a baseline and its call tree, if there is one.
-fn against(view: &View<'_>, arguments: &ProfileArguments) -> Outcome<Option<(Comparison, CallTree)>> {
+fn against(view: &View<'_>, arguments: &ProfileArguments) -> CommandResult<Option<(Comparison, CallTree)>> {
     let Some(path) = &arguments.base else { return Ok(None) };
     let base = load(path, arguments.base_since.as_deref())?;
     // The baseline is viewed by the new profile's sample type, whatever its own default is.
@@ -78,21 +78,21 @@ fn against(view: &View<'_>, arguments: &ProfileArguments) -> Outcome<Option<(Com
     Ok(Some((comparison, CallTree::of(&base))))
 }
 
-fn view_of<'p>(profile: &'p Profile, arguments: &ProfileArguments, path: &Path) -> Outcome<View<'p>> {
+fn view_of<'p>(profile: &'p Profile, arguments: &ProfileArguments, path: &Path) -> CommandResult<View<'p>> {
     let options =
         ViewOptions { sample_type: arguments.sample_type.as_deref(), focus: arguments.focus.as_deref() };
     View::of(profile, options).map_err(|error| of_file(path, error))
 }
 
 /// The profile at `path`, with an earlier one subtracted.
-fn load(path: &Path, earlier: Option<&Path>) -> Outcome<Profile> {
+fn load(path: &Path, earlier: Option<&Path>) -> CommandResult<Profile> {
     let profile = one(path)?;
     let Some(earlier) = earlier else { return Ok(profile) };
     since(&one(earlier)?, &profile)
         .map_err(|error| Failure::usage(anyhow!("{} less {}: {error}", path.display(), earlier.display())))
 }
 
-fn one(path: &Path) -> Outcome<Profile> {
+fn one(path: &Path) -> CommandResult<Profile> {
     // No more is read than a profile may have.
     let most = u64::try_from(Limits::default().inflated_bytes).unwrap_or(u64::MAX).saturating_add(1);
     let mut bytes = Vec::new();

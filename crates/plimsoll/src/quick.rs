@@ -15,7 +15,7 @@ use workload::plan::LoadedPlan;
 use workload::{Arrivals, Connecting, Executor, Phase};
 
 use crate::arguments::{OutputArguments, OverrideArguments, QuickArguments, RunOptionArguments};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::recording::SealedRun;
 use crate::run;
 use crate::run_file::Keep;
@@ -41,7 +41,7 @@ const SLOW: Probe = Probe { rate: 5.0, length: Duration::from_secs(10) };
 /// Short, and more than a limiter for human users lets through.
 const BURST: Probe = Probe { rate: 100.0, length: Duration::from_secs(3) };
 
-pub(crate) fn quick(arguments: &QuickArguments) -> Outcome<u8> {
+pub(crate) fn quick(arguments: &QuickArguments) -> CommandResult<u8> {
     let listener = Listener::start()?;
     let slow = report_unreachable(measure(&listener, arguments, SLOW))?;
     let burst = report_unreachable(measure(&listener, arguments, BURST))?;
@@ -53,7 +53,7 @@ pub(crate) fn quick(arguments: &QuickArguments) -> Outcome<u8> {
 }
 
 /// An unreachable target is a finding too: the table is printed before the failure. Wrong arguments are none.
-fn report_unreachable(measured: Outcome<SealedRun>) -> Outcome<SealedRun> {
+fn report_unreachable(measured: CommandResult<SealedRun>) -> CommandResult<SealedRun> {
     if let Err(Failure::Usage(error)) = &measured
         && is_unreachable(error)
     {
@@ -69,7 +69,7 @@ fn is_unreachable(error: &anyhow::Error) -> bool {
 }
 
 /// A short run against the target, in a file that is deleted afterwards.
-fn measure(listener: &Listener, arguments: &QuickArguments, probe: Probe) -> Outcome<SealedRun> {
+fn measure(listener: &Listener, arguments: &QuickArguments, probe: Probe) -> CommandResult<SealedRun> {
     let mut plan = match &arguments.plan {
         Some(path) => from_plan(path, &arguments.target, probe)?,
         None => from_address(&arguments.target, probe)?,
@@ -89,7 +89,7 @@ fn measure(listener: &Listener, arguments: &QuickArguments, probe: Probe) -> Out
     Ok(sealed)
 }
 
-fn from_address(target: &str, probe: Probe) -> Outcome<LoadedPlan> {
+fn from_address(target: &str, probe: Probe) -> CommandResult<LoadedPlan> {
     let pace = Pace {
         rate: Some(probe.rate),
         users: None,
@@ -117,7 +117,7 @@ fn from_address(target: &str, probe: Probe) -> Outcome<LoadedPlan> {
 
 /// `HOST:PORT` and `grpc://HOST:PORT` by its health service; `grpc://HOST:PORT/SERVICE/METHOD` by a call with an empty
 /// message; `grpcs://` under TLS.
-fn from_grpc_address(target: &str, pace: Pace) -> Outcome<LoadedPlan> {
+fn from_grpc_address(target: &str, pace: Pace) -> CommandResult<LoadedPlan> {
     let (is_secure, rest) = match (target.strip_prefix("grpc://"), target.strip_prefix("grpcs://")) {
         (_, Some(rest)) => (true, rest),
         (rest, None) => (false, rest.unwrap_or(target)),
@@ -147,7 +147,7 @@ fn from_grpc_address(target: &str, pace: Pace) -> Outcome<LoadedPlan> {
 }
 
 /// The scenarios of a plan that send to `target` alone, which share the rate.
-fn from_plan(path: &Path, target: &str, probe: Probe) -> Outcome<LoadedPlan> {
+fn from_plan(path: &Path, target: &str, probe: Probe) -> CommandResult<LoadedPlan> {
     let none = OverrideArguments { targets: Vec::new(), time_scale: None, load: None, seed: None };
     let mut plan = plan::resolve(path, &none)?;
     let workload = &mut plan.workload;

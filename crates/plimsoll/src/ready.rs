@@ -17,7 +17,7 @@ use workload::connection::{Connecting, Scheme as UrlScheme};
 use workload::model::{ReadyProbe, WaitReady};
 use workload::plan;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::outputs::note;
 use exchange::{Peer, Stream, connect_to_any};
 
@@ -29,7 +29,7 @@ const KEPT_BODY_BYTES: usize = 4096;
 
 /// Wait until every target with a readiness check passes it, then check that all can be reached. The message about one
 /// that cannot ends with `address_hint`.
-pub(crate) fn wait(program: &Program, address_hint: fn(&str) -> String) -> Outcome<()> {
+pub(crate) fn wait(program: &Program, address_hint: fn(&str) -> String) -> CommandResult<()> {
     for (name, target) in &program.workload().targets {
         if let Some(from) = target.connecting.local_address {
             check_local_address(from).with_context(|| format!("target `{name}`")).map_err(Failure::usage)?;

@@ -1,5 +1,5 @@
 //! Stations 3 and 7: the run file from its beginning to its seal. One clock dates the run, set once when the archive
-//! begins; the recorder's thread alone writes.
+//! begins; during the run the recorder's thread alone writes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,15 +9,15 @@ use std::time::Duration;
 use anyhow::anyhow;
 use archive::{Overwrite, RecordError, Recorder, Sinks, Writer};
 use engine::{Clock, Control, EngineError, Program, RunOptions, Totals};
-use evidence::exchange::{Outlet, exchange};
+use evidence::tick_channel::{TickSender, tick_channel};
 use evidence::{Ending, Observed, RunEnd};
 use jiff::Timestamp;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::live::Live;
 use crate::manifest::{RunDescription, manifest};
 use crate::outputs;
-use crate::prepare::Target;
+use crate::prepare::PreparedRun;
 use crate::run_file::RunFile;
 use crate::run_request::RunRequest;
 
@@ -30,7 +30,7 @@ pub(crate) struct Recording {
     file: RunFile,
     recorder: Recorder,
     clock: Clock,
-    outlets: Vec<Outlet>,
+    outlets: Vec<TickSender>,
     /// Through which the observers' samples reach the recorder.
     observed: Sender<Observed>,
     folded_endpoints: u64,
@@ -45,22 +45,26 @@ pub(crate) struct SealedRun {
 
 impl Recording {
     /// Begin the archive: the manifest that never changes, and the thread that records.
-    pub(crate) fn begin(target: &Target, request: &RunRequest<'_>, live: Option<Live>) -> Outcome<Recording> {
+    pub(crate) fn begin(
+        prepared: &PreparedRun,
+        request: &RunRequest<'_>,
+        live: Option<Live>,
+    ) -> CommandResult<Recording> {
         let loops = request.options.loops;
         let clock = Clock::starting_in(LEAD);
         let epoch = Timestamp::from_nanosecond(clock.epoch_unix_ns()).map_err(Failure::own)?;
-        let workload = &target.program.redactor().stored(target.program.workload());
-        let servers = &target.servers;
+        let workload = &prepared.program.redactor().stored(prepared.program.workload());
+        let servers = &prepared.servers;
         let manifest = manifest(&RunDescription { workload, servers, epoch, loops })?;
         let file = request.keep.file(&manifest)?;
         let overwrite = if request.options.force { Overwrite::Replace } else { Overwrite::Refuse };
         let writer = Writer::create(file.path(), &manifest, overwrite).map_err(Failure::usage)?;
         let drawing = live.map(|live| Box::new(live) as _).into_iter().collect();
         let sinks = Sinks { recording: vec![Box::new(writer)], drawing };
-        let (outlets, inlets) = (0..loops).map(|_| exchange()).unzip();
+        let (outlets, inlets) = (0..loops).map(|_| tick_channel()).unzip();
         let (observed, samples) = channel();
         let recorder = Recorder::start(sinks, inlets, samples).map_err(Failure::own)?;
-        let folded_endpoints = target.program.workload().folded_endpoints();
+        let folded_endpoints = prepared.program.workload().folded_endpoints();
         Ok(Recording { file, recorder, clock, outlets, observed, folded_endpoints })
     }
 
@@ -80,7 +84,7 @@ impl Recording {
     }
 
     /// One outlet for each loop; none is left afterwards.
-    pub(crate) fn take_outlets(&mut self) -> Vec<Outlet> {
+    pub(crate) fn take_outlets(&mut self) -> Vec<TickSender> {
         std::mem::take(&mut self.outlets)
     }
 
@@ -90,7 +94,7 @@ impl Recording {
         self,
         totals: Result<Totals, EngineError>,
         was_interrupted: bool,
-    ) -> Outcome<SealedRun> {
+    ) -> CommandResult<SealedRun> {
         let end = self.end(totals, was_interrupted);
         let Recording { file, recorder, observed, .. } = self;
         // The recorder ends when nothing can be observed any more.
@@ -140,7 +144,7 @@ impl SealedRun {
     }
 
     /// Fails where the engine could not measure to the end.
-    pub(crate) fn completed(&self) -> Outcome<()> {
+    pub(crate) fn completed(&self) -> CommandResult<()> {
         match &self.aborted {
             Some(reason) => Err(Failure::own(anyhow!("the run was broken off: {reason}"))),
             None => Ok(()),

@@ -11,7 +11,7 @@ use workload::message::reflection::{PATHS, ReflectionSession};
 use workload::model::{GrpcOrigin, Target};
 use workload::plan::LoadedPlan;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::ready::{Call, Origin, Prober};
 
 /// Time limit of one round of queries.
@@ -22,7 +22,7 @@ const MAX_ROUNDS: usize = 64;
 const MAX_ANSWER_BYTES: usize = 64 << 20;
 
 /// Query every target that is called and not described, once it is ready, and add its descriptors to the plan.
-pub(crate) fn describe(plan: &mut LoadedPlan) -> Outcome<()> {
+pub(crate) fn describe(plan: &mut LoadedPlan) -> CommandResult<()> {
     let undescribed = plan.undescribed();
     if undescribed.is_empty() {
         return Ok(());

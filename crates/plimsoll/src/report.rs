@@ -5,13 +5,13 @@ use archive::Readable;
 
 use crate::arguments::ReportArguments;
 use crate::confine::Reach;
-use crate::failure::{Failure, Outcome};
-use crate::outputs::Opened;
+use crate::failure::{CommandResult, Failure};
+use crate::outputs::PreopenedReports;
 use crate::{judged, outputs};
 
-pub(crate) fn report(arguments: &ReportArguments) -> Outcome<u8> {
+pub(crate) fn report(arguments: &ReportArguments) -> CommandResult<u8> {
     let source = Readable::at(&arguments.file).map_err(Failure::usage)?;
-    let opened = Opened::all(arguments.outputs.named())?;
+    let opened = PreopenedReports::all(arguments.outputs.named())?;
     Reach::default().run_file(&source).confine();
     let judged = judged::judge(source)?;
     let file = arguments.file.display().to_string();

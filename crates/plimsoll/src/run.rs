@@ -5,9 +5,9 @@
 use workload::plan::LoadedPlan;
 
 use crate::arguments::RunArguments;
-use crate::failure::Outcome;
+use crate::failure::CommandResult;
 use crate::live::Live;
-use crate::outputs::Opened;
+use crate::outputs::PreopenedReports;
 use crate::prepare::prepare;
 use crate::recording::{Recording, SealedRun};
 use crate::run_file::Keep;
@@ -15,7 +15,7 @@ use crate::run_request::{Progress, RunRequest};
 use crate::signals::Listener;
 use crate::{judged, once, outputs, plan};
 
-pub(crate) fn run(arguments: &RunArguments) -> Outcome<u8> {
+pub(crate) fn run(arguments: &RunArguments) -> CommandResult<u8> {
     let listener = Listener::start()?;
     let request = RunRequest {
         keep: arguments.output.as_deref().map_or(Keep::ByName, Keep::At),
@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Outcome<u8> {
 }
 
 /// From a workload to the exit code of its verdict.
-pub(crate) fn conduct(listener: &Listener, plan: LoadedPlan, request: &RunRequest<'_>) -> Outcome<u8> {
+pub(crate) fn conduct(listener: &Listener, plan: LoadedPlan, request: &RunRequest<'_>) -> CommandResult<u8> {
     if request.options.once {
         return once::once(&prepare(plan, request)?.dry_run);
     }
@@ -36,23 +36,31 @@ pub(crate) fn conduct(listener: &Listener, plan: LoadedPlan, request: &RunReques
     let judged = judged::judge_file(sealed.path())?; // 8
     judged.append_to(sealed.path())?;
     let reports = request.options.outputs.files(sealed.kept());
-    outputs::write(&judged.summary.with_files(&reports), &request.options.outputs, &Opened::default())?; // 9
+    outputs::write(
+        &judged.summary.with_files(&reports),
+        &request.options.outputs,
+        &PreopenedReports::default(),
+    )?; // 9
     sealed.completed()?;
     Ok(judge::exit_code(judged.judgement.verdict)) // 10
 }
 
 /// From a workload to a sealed run file.
-pub(crate) fn record(listener: &Listener, plan: LoadedPlan, request: &RunRequest<'_>) -> Outcome<SealedRun> {
+pub(crate) fn record(
+    listener: &Listener,
+    plan: LoadedPlan,
+    request: &RunRequest<'_>,
+) -> CommandResult<SealedRun> {
     if !request.options.force {
         request.keep.refuse_existing()?;
     }
-    let target = prepare(plan, request)?.checked()?; // 2
-    let live = (request.progress == Progress::Shown).then(|| Live::new(target.program.workload()));
-    // Until here a signal ends the process as it ends any other: nothing has begun. From here on it ends the run.
+    let prepared = prepare(plan, request)?.precheck_and_identify()?; // 2
+    let live = (request.progress == Progress::Shown).then(|| Live::new(prepared.program.workload()));
+    // Until here a signal ends the process as it ends any other, without a run file. From here on it drains the run.
     let control = listener.control_run();
-    let mut recording = Recording::begin(&target, request, live)?; // 3
-    let watchers = target.watchers.start(recording.clock(), recording.observed())?; // 4
-    let options = recording.run_options(target.program, control);
+    let mut recording = Recording::begin(&prepared, request, live)?; // 3
+    let watchers = prepared.watchers.start(recording.clock(), recording.observed())?; // 4
+    let options = recording.run_options(prepared.program, control);
     let totals = engine::run(&options, recording.take_outlets()); // 5
     watchers.stop(); // 6
     recording.seal(totals, listener.interrupted()) // 7

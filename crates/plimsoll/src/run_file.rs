@@ -7,7 +7,7 @@ use archive::ArchiveError;
 use evidence::Manifest;
 use tempfile::TempDir;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 
 /// Which run file is kept.
 #[derive(Clone, Copy)]
@@ -28,7 +28,7 @@ pub(crate) struct RunFile {
 
 impl Keep<'_> {
     /// Before anything is sent: an existing run file is not overwritten, and a whole run is not lost because of it.
-    pub(crate) fn refuse_existing(&self) -> Outcome<()> {
+    pub(crate) fn refuse_existing(&self) -> CommandResult<()> {
         match self {
             Keep::At(path) if path.exists() => {
                 Err(Failure::usage(ArchiveError::Exists { path: path.to_path_buf() }))
@@ -47,7 +47,7 @@ impl Keep<'_> {
     }
 
     /// The file of the run that `manifest` begins.
-    pub(crate) fn file(&self, manifest: &Manifest) -> Outcome<RunFile> {
+    pub(crate) fn file(&self, manifest: &Manifest) -> CommandResult<RunFile> {
         match self {
             Keep::At(path) => Ok(RunFile { path: path.to_path_buf(), folder: None }),
             Keep::ByName => {

@@ -1,9 +1,9 @@
-//! What a run is asked besides the load that it offers.
+//! The run file, progress display and options of one run.
 
 use crate::arguments::RunOptionArguments;
 use crate::run_file::Keep;
 
-/// What a run is asked besides the load that it offers.
+/// The run file, progress display and options of one run, whatever load it offers.
 pub(crate) struct RunRequest<'a> {
     pub(crate) keep: Keep<'a>,
     pub(crate) progress: Progress,

@@ -12,7 +12,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 
 use crate::arguments::SelftestArguments;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::outputs;
 use stage::{Load, Stage};
 use text::Selftest;
@@ -27,7 +27,7 @@ const HALVINGS: u32 = 4;
 const KNOWN_DELAY: Duration = Duration::from_millis(5);
 const KNOWN_DELAY_RATE: u32 = 500;
 
-pub(crate) fn selftest(arguments: &SelftestArguments) -> Outcome<u8> {
+pub(crate) fn selftest(arguments: &SelftestArguments) -> CommandResult<u8> {
     let seconds = arguments.seconds;
     let offer = |rate, delay| {
         outputs::note(format_args!("offering {rate} arrivals/s for {seconds} s"));
@@ -54,7 +54,7 @@ pub(crate) fn selftest(arguments: &SelftestArguments) -> Outcome<u8> {
 }
 
 /// Find the highest rate that is reached: double until one is not, then bisect.
-fn climb(stages: &mut Vec<Stage>, offer: &dyn Fn(u32) -> Outcome<Stage>) -> Outcome<()> {
+fn climb(stages: &mut Vec<Stage>, offer: &dyn Fn(u32) -> CommandResult<Stage>) -> CommandResult<()> {
     let mut reached =
         stages.iter().filter(|stage| stage.is_reached()).map(|stage| stage.rate).max().unwrap_or(0);
     let mut missed = stages.iter().map(|stage| stage.rate).filter(|rate| *rate > reached).min();

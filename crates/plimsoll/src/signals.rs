@@ -12,7 +12,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 use signal_hook::low_level::emulate_default_handler;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::outputs::note;
 
 /// Listens for signals until it is dropped.
@@ -33,7 +33,7 @@ struct SignalState {
 
 impl Listener {
     /// Listen; until a run is under way, a signal ends the process.
-    pub(crate) fn start() -> Outcome<Listener> {
+    pub(crate) fn start() -> CommandResult<Listener> {
         let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::own)?;
         let handle = signals.handle();
         let state = Arc::new(SignalState::default());

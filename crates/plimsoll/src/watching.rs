@@ -14,7 +14,7 @@ use observe::{
 use workload::Workload;
 use workload::observation::{CgroupRef, Mark, Observation, ProfileMark, filled};
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::manifest::{Identities, watched};
 
 /// The values of the environment variables that a plan names.
@@ -34,13 +34,13 @@ pub(crate) struct RunningWatchers {
 
 impl Watchers {
     /// What `workload` asks for; `env` has the values that URLs leave out.
-    pub(crate) fn new(workload: &Workload, env: &Environment) -> Outcome<Watchers> {
+    pub(crate) fn new(workload: &Workload, env: &Environment) -> CommandResult<Watchers> {
         let observers = observers(workload, env).map_err(Failure::own)?;
         Ok(Watchers { observers, captures: captures(workload, env) })
     }
 
-    /// Start them all; what they see is sent to `observed`.
-    pub(crate) fn start(self, clock: Clock, observed: &Sender<Observed>) -> Outcome<RunningWatchers> {
+    /// Start sampling; samples and profiles are sent to `observed`.
+    pub(crate) fn start(self, clock: Clock, observed: &Sender<Observed>) -> CommandResult<RunningWatchers> {
         let clock: observe::Clock = Arc::new(move || clock.now());
         let profiler = Profiler::start(self.captures, &clock, FORMATS, observed).map_err(Failure::own)?;
         let watch = Watch::start(self.observers, clock, observed.clone()).map_err(Failure::own)?;

@@ -5,8 +5,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use archive::{Overwrite, RecordError, Recorder, Sinks, Stored, Writer};
-use evidence::exchange::{Inlet, Offer, Outlet, exchange};
 use evidence::sink::{Sink, SinkError};
+use evidence::tick_channel::{Offer, TickReceiver, TickSender, tick_channel};
 use evidence::{KeyId, Observed, Run, RunEnd, Tick};
 
 use crate::sample::{completed, cpu, manifest, observed, tick};
@@ -17,7 +17,7 @@ fn archive_at(path: &Path) -> Sinks {
 }
 
 /// A loop of `seconds` seconds that offers each tick until it is taken.
-fn run_loop(outlet: &Outlet, index: u16, seconds: std::ops::Range<u32>) {
+fn run_loop(outlet: &TickSender, index: u16, seconds: std::ops::Range<u32>) {
     for second in seconds {
         let mut offered = Box::new(tick(second));
         offered.loop_index = index;
@@ -29,7 +29,7 @@ fn run_loop(outlet: &Outlet, index: u16, seconds: std::ops::Range<u32>) {
 }
 
 /// Offer ticks until the recorder is gone.
-fn offer_until_gone(outlet: &Outlet, mut second: u32) {
+fn offer_until_gone(outlet: &TickSender, mut second: u32) {
     while !matches!(outlet.offer(Box::new(tick(second))), Offer::Gone) {
         second += 1;
         thread::yield_now();
@@ -85,8 +85,8 @@ impl Sink for Notes {
     }
 }
 
-fn exchanges<const N: usize>() -> (Vec<Outlet>, Vec<Inlet>) {
-    (0..N).map(|_| exchange()).unzip()
+fn exchanges<const N: usize>() -> (Vec<TickSender>, Vec<TickReceiver>) {
+    (0..N).map(|_| tick_channel()).unzip()
 }
 
 #[test]

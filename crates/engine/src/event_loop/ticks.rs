@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use evidence::exchange::Offer;
 use evidence::tick::LoopState;
+use evidence::tick_channel::Offer;
 use evidence::{Instant, Tick};
 
 use super::{EventLoop, LoopTotals};

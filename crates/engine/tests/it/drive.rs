@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use engine::iteration::Behaviour;
 use engine::{Clock, Control, EngineError, Program, RunOptions, Totals};
-use evidence::exchange::{Inlet, Received, exchange};
 use evidence::memory::MemoryRun;
+use evidence::tick_channel::{Received, TickReceiver, tick_channel};
 use evidence::{Manifest, Sink, Tick};
 
 /// No run of these tests takes longer unless the engine hangs.
@@ -60,11 +60,11 @@ impl Drive {
     /// Run it with another recorder, which must return when the exchange is over.
     pub(crate) fn run_recorded_by(
         self,
-        recorder: impl FnOnce(Vec<Inlet>) -> MemoryRun + Send,
+        recorder: impl FnOnce(Vec<TickReceiver>) -> MemoryRun + Send,
     ) -> FinishedRun {
         let Drive { options, loops } = self;
         let clock = options.clock;
-        let (outlets, inlets) = (0..loops).map(|_| exchange()).unzip();
+        let (outlets, inlets) = (0..loops).map(|_| tick_channel()).unzip();
         let (ended, end) = channel();
         let control = options.control.clone();
         // Not a scoped thread: one that hangs must not keep the test from failing.
@@ -95,14 +95,14 @@ pub(crate) fn drive(program: Program) -> FinishedRun {
 }
 
 /// A recorder that takes every tick at once.
-pub(crate) fn record(inlets: &[Inlet]) -> MemoryRun {
+pub(crate) fn record(inlets: &[TickReceiver]) -> MemoryRun {
     record_and(inlets, &mut |_| {})
 }
 
 /// The same, and calls `inspect` with each tick.
-pub(crate) fn record_and(inlets: &[Inlet], inspect: &mut dyn FnMut(&Tick)) -> MemoryRun {
+pub(crate) fn record_and(inlets: &[TickReceiver], inspect: &mut dyn FnMut(&Tick)) -> MemoryRun {
     let mut run = empty_run();
-    let mut open: Vec<&Inlet> = inlets.iter().collect();
+    let mut open: Vec<&TickReceiver> = inlets.iter().collect();
     while !open.is_empty() {
         open.retain(|inlet| take_all(inlet, &mut run, inspect));
         thread::park_timeout(POLL_INTERVAL);
@@ -111,7 +111,7 @@ pub(crate) fn record_and(inlets: &[Inlet], inspect: &mut dyn FnMut(&Tick)) -> Me
 }
 
 /// Take every tick that waits; false when the exchange is over.
-fn take_all(inlet: &Inlet, run: &mut MemoryRun, inspect: &mut dyn FnMut(&Tick)) -> bool {
+fn take_all(inlet: &TickReceiver, run: &mut MemoryRun, inspect: &mut dyn FnMut(&Tick)) -> bool {
     loop {
         match inlet.take() {
             Received::Tick(tick) => {

@@ -4,7 +4,7 @@ use std::thread;
 
 use engine::{EngineError, Exhausted};
 use evidence::Metric;
-use evidence::exchange::Received;
+use evidence::tick_channel::Received;
 use testbed::Behaviour;
 
 use crate::accounting::Accounting;

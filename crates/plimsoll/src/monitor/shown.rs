@@ -7,7 +7,7 @@ use std::time::Duration;
 use ::report::{Style, WatchView, number};
 use evidence::{Notice, Observed, Sample, SeriesKey};
 
-use crate::failure::Outcome;
+use crate::failure::CommandResult;
 use crate::outputs::{self, height, width};
 use crate::screen;
 
@@ -34,7 +34,7 @@ impl Shown {
         Shown::Terminal(WatchView::new(length), style)
     }
 
-    pub(super) fn show(&mut self, seen: &Observed) -> Outcome<()> {
+    pub(super) fn show(&mut self, seen: &Observed) -> CommandResult<()> {
         match self {
             Shown::Lines => outputs::print(&lines(seen))?,
             Shown::Terminal(view, style) => {

@@ -10,7 +10,7 @@ use workload::observation::{CgroupRef, Observation, Postgres, Prometheus, Redis}
 use workload::redact::REDACTED;
 use workload::template::Value;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::plan;
 
 const EVERY: Duration = Duration::from_secs(1);
@@ -18,7 +18,7 @@ const KINDS: &str = "a process (`1234`, `:8000` for the one that listens there),
      Prometheus page (`http://…`), `postgresql://…` or `redis://…`";
 
 /// The targets that `subjects` name. Those of one name are one target: `web=:8000 web=http://127.0.0.1:8000/metrics`.
-pub(super) fn targets(subjects: &[String]) -> Outcome<BTreeMap<String, Target>> {
+pub(super) fn targets(subjects: &[String]) -> CommandResult<BTreeMap<String, Target>> {
     let mut targets: BTreeMap<String, Target> = BTreeMap::new();
     for subject in subjects {
         let (name, what) = named(subject);
@@ -119,7 +119,7 @@ fn urls(target: &mut Target) -> impl Iterator<Item = &mut String> {
 }
 
 /// The environment variables that URLs name, with their values.
-pub(super) fn env(targets: &mut BTreeMap<String, Target>) -> Outcome<BTreeMap<String, String>> {
+pub(super) fn env(targets: &mut BTreeMap<String, Target>) -> CommandResult<BTreeMap<String, String>> {
     let mut env = BTreeMap::new();
     for url in targets.values_mut().flat_map(urls) {
         let Ok(template) = Template::parse(url) else { continue };

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use engine::{Clock, Control, Program, RunOptions};
-use evidence::exchange::{Inlet, Received, exchange};
+use evidence::tick_channel::{Received, TickReceiver, tick_channel};
 use evidence::{Histogram, Key, KeyId, Metric, Outcome, Tick};
 use workload::plan::{Files, LoadedPlan, Overrides, load as load_plan};
 
@@ -92,7 +92,7 @@ pub(super) fn offer(load: Load) -> Result<Stage> {
     let program = Program::compile(plan(load, &target)?)?;
     let clock = Clock::starting_in(LEAD);
     let options = RunOptions { program: Arc::new(program), clock, control: Control::new(), behaviour: None };
-    let (outlet, inlet) = exchange();
+    let (outlet, inlet) = tick_channel();
     let mut stage = std::thread::scope(|scope| {
         let engine = scope.spawn(|| engine::run(&options, vec![outlet]));
         let stage = record(&inlet, load.rate);
@@ -103,7 +103,7 @@ pub(super) fn offer(load: Load) -> Result<Stage> {
     Ok(stage)
 }
 
-fn record(inlet: &Inlet, rate: u32) -> Stage {
+fn record(inlet: &TickReceiver, rate: u32) -> Stage {
     let mut stage = Stage { rate, ..Stage::default() };
     let mut keys = Vec::new();
     loop {

@@ -20,7 +20,8 @@ pub(crate) enum Admission {
     Refused,
 }
 
-/// A slot in the queue; completes when its waiter is admitted or refused. Dropping it leaves the queue.
+/// A slot in the queue; completes when its waiter is admitted or refused. Dropping it abandons the slot, which is removed
+/// when it reaches an end of the queue.
 #[derive(Debug)]
 pub(crate) struct QueueSlot(oneshot::Receiver<Admission>);
 
@@ -33,7 +34,8 @@ impl Future for QueueSlot {
     }
 }
 
-/// The queue, from the oldest waiter to the newest. Closed in the beginning.
+/// The queue, from the oldest waiter to the newest. While it is closed, which it is at first, every request is admitted at
+/// once.
 #[derive(Debug, Default)]
 pub(super) struct WaitQueue {
     state: Mutex<QueueState>,

@@ -1,4 +1,5 @@
-//! How ticks pass from a loop to the recorder: full ones one way, empty ones back; neither side ever waits.
+//! How ticks pass from a loop to the recorder: full ones one way, empty ones back. During the run neither side waits; only
+//! the last tick of a loop that is over may wait for the recorder.
 
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 
@@ -7,16 +8,16 @@ use crate::tick::Tick;
 /// How many full ticks may wait for the recorder before a loop folds seconds together.
 const IN_TRANSIT: usize = 4;
 
-/// The loop's end of an exchange.
+/// The loop's end of the channel.
 #[derive(Debug)]
-pub struct Outlet {
+pub struct TickSender {
     full: SyncSender<Box<Tick>>,
     empty: Receiver<Box<Tick>>,
 }
 
-/// The recorder's end of an exchange.
+/// The recorder's end of the channel.
 #[derive(Debug)]
-pub struct Inlet {
+pub struct TickReceiver {
     full: Receiver<Box<Tick>>,
     empty: SyncSender<Box<Tick>>,
 }
@@ -32,14 +33,14 @@ pub enum Offer {
     Gone,
 }
 
-/// An exchange between one loop and the recorder.
-pub fn exchange() -> (Outlet, Inlet) {
+/// A channel between one loop and the recorder.
+pub fn tick_channel() -> (TickSender, TickReceiver) {
     let (full_in, full_out) = sync_channel(IN_TRANSIT);
     let (empty_in, empty_out) = sync_channel(IN_TRANSIT + 2);
-    (Outlet { full: full_in, empty: empty_out }, Inlet { full: full_out, empty: empty_in })
+    (TickSender { full: full_in, empty: empty_out }, TickReceiver { full: full_out, empty: empty_in })
 }
 
-impl Outlet {
+impl TickSender {
     /// Hand over a full tick if the recorder can take one; never waits.
     pub fn offer(&self, tick: Box<Tick>) -> Offer {
         match self.full.try_send(tick) {
@@ -56,10 +57,10 @@ impl Outlet {
     }
 }
 
-/// What an inlet has.
+/// What the recorder receives.
 #[derive(Debug)]
 pub enum Received {
-    /// A full tick; give it back with [`Inlet::give_back`] once it is recorded.
+    /// A full tick; give it back with [`TickReceiver::give_back`] once it is recorded.
     Tick(Box<Tick>),
     /// None at the moment.
     Empty,
@@ -67,7 +68,7 @@ pub enum Received {
     Closed,
 }
 
-impl Inlet {
+impl TickReceiver {
     /// A full tick, if one waits.
     pub fn take(&self) -> Received {
         match self.full.try_recv() {
@@ -91,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_lagging_recorder_gets_the_tick_back_and_loses_nothing() {
-        let (outlet, inlet) = exchange();
+        let (outlet, inlet) = tick_channel();
         for _ in 0..IN_TRANSIT {
             assert!(matches!(outlet.offer(Box::default()), Offer::Accepted(_)));
         }
