@@ -30,6 +30,5 @@ pub use judgements::{Judged, append_judgement};
 pub use readable::Readable;
 pub use recorder::{RecordError, Recorded, Recorder, Sinks};
 pub use schema::{APPLICATION_ID, DIGEST_TABLES, TABLES};
-pub use seal::Integrity;
 pub use stored::Stored;
 pub use writer::{Overwrite, Writer};

@@ -10,17 +10,6 @@ use crate::error::Fault;
 use crate::load::histogram_of;
 use crate::schema;
 
-/// Whether a run's evidence is as it was sealed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Integrity {
-    /// The digest over the evidence is the one written at the seal.
-    Intact,
-    /// It is another one: the file was changed after the seal.
-    Changed,
-    /// The run was killed, so there is no digest to compare it with.
-    Unsealed,
-}
-
 /// Write how the run ended, roll up, store a SHA-256 digest and checkpoint the log into the one file.
 pub(crate) fn seal(connection: &Connection, end: &RunEnd) -> Result<(), Fault> {
     schema::widen_cache(connection)?;

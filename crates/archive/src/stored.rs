@@ -5,7 +5,7 @@ use std::path::Path;
 
 use evidence::key::KeyId;
 use evidence::run::{ReadError, Run, Seconds};
-use evidence::{Exemplar, Histogram, Key, Manifest, Notice, Profile, RunEnd, Sample, SeriesKey};
+use evidence::{Exemplar, Histogram, Key, Manifest, Notice, Profile, Provenance, RunEnd, Sample, SeriesKey};
 use rusqlite::{Connection, params};
 
 use crate::error::{ArchiveError, Fault, READ};
@@ -13,7 +13,6 @@ use crate::judgements::{self, Judged};
 use crate::open;
 use crate::readable::Readable;
 use crate::schema::{CountLimits, MAX_A_SECOND, count_limits};
-use crate::seal::Integrity;
 use crate::{digest, load, observed};
 
 /// A run file, opened. Keys, series and manifest are in memory; the rest is read when asked for.
@@ -70,19 +69,17 @@ impl Stored {
         self.digest.is_some()
     }
 
-    /// The SHA-256 digest of the evidence, hexadecimal, as written at the seal.
-    pub fn digest(&self) -> Option<&str> {
-        self.digest.as_deref()
-    }
-
     /// Whether the evidence is as it was sealed. Reads the whole file.
     ///
     /// # Errors
     /// [`ArchiveError`] when the file cannot be read.
-    pub fn verify_digest(&self) -> Result<Integrity, ArchiveError> {
-        let Some(expected) = &self.digest else { return Ok(Integrity::Unsealed) };
+    pub fn verify_digest(&self) -> Result<Provenance, ArchiveError> {
+        let Some(expected) = &self.digest else {
+            // How a run ended is written in one transaction with its seal: one without the other was removed.
+            return Ok(if self.end.is_some() { Provenance::Changed } else { Provenance::Unsealed });
+        };
         let found = digest::of(&self.connection).map_err(|e| Fault::from(e).at(self.source.path(), READ))?;
-        Ok(if found == *expected { Integrity::Intact } else { Integrity::Changed })
+        Ok(if found == *expected { Provenance::Intact } else { Provenance::Changed })
     }
 
     /// What was judged of the run, the oldest first.
@@ -158,6 +155,10 @@ impl Run for Stored {
 
     fn end(&self) -> Option<&RunEnd> {
         self.end.as_ref()
+    }
+
+    fn digest(&self) -> Option<&str> {
+        self.digest.as_deref()
     }
 
     fn seconds(&self) -> u32 {

@@ -42,7 +42,7 @@ impl Refusal {
 pub struct ComparisonJudgement {
     /// Version of the rules that judged.
     pub rules_version: u32,
-    /// [`Verdict::Measured`] as long as nothing is claimed.
+    /// [`Verdict::Measured`], as nothing is claimed; [`Verdict::Invalid`] where evidence was changed after it was sealed.
     pub verdict: Verdict,
     /// One sentence: what this comparison is.
     pub because: String,

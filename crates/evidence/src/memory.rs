@@ -163,6 +163,10 @@ impl Run for MemoryRun {
         self.end.as_ref()
     }
 
+    fn digest(&self) -> Option<&str> {
+        None
+    }
+
     fn seconds(&self) -> u32 {
         if self.seconds > 0 {
             return self.seconds;

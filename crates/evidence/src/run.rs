@@ -22,6 +22,17 @@ pub type Seconds = Range<u32>;
 #[error("cannot read the run's evidence: {0}")]
 pub struct ReadError(pub String);
 
+/// Whether the evidence of a run is unchanged since it was sealed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Provenance {
+    /// It has the digest that was written at the seal.
+    Intact,
+    /// It has another one, or the seal of a run that ended is gone: it was changed since.
+    Changed,
+    /// It was never sealed: the run was killed, so there is no digest to compare with.
+    Unsealed,
+}
+
 /// One run, as it was recorded.
 ///
 /// Keys, series and manifest are held in memory; histograms and sums are read for the window asked.
@@ -31,6 +42,9 @@ pub trait Run {
 
     /// How it ended; none when it was killed before it could be sealed.
     fn end(&self) -> Option<&RunEnd>;
+
+    /// The SHA-256 digest of the evidence, hexadecimal, as written at the seal; none when it is not sealed.
+    fn digest(&self) -> Option<&str>;
 
     /// The number of seconds for which there is evidence: one past the last second of the load that was recorded. Without
     /// any load it is one past the last second in which something was watched.

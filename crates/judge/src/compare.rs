@@ -2,7 +2,8 @@
 //!
 //! The first run is the baseline, and every other is compared with it. Each is judged by itself first: a finding that
 //! invalidates its numbers invalidates their differences. Rules of pairs come on top ([`rules`]). The rest is
-//! description: a single run of each decides nothing about a difference, so there are no claims.
+//! description: a single run of each decides nothing about a difference, so there are no claims. A comparison with
+//! evidence that was changed is invalid.
 
 mod conclusion;
 mod expectation;
@@ -11,7 +12,7 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use evidence::{ComparisonJudgement, Finding, Refusal, Run, Severity, SidedFinding, Verdict};
+use evidence::{ComparisonJudgement, Finding, Provenance, Refusal, Run, Severity, SidedFinding};
 use workload::Workload;
 
 use crate::JudgeError;
@@ -19,17 +20,6 @@ use crate::rule::{AffectedClaims, RULES, RULES_VERSION, rule_by_id};
 
 pub use expectation::{Expectation, ExpectationError, ExpectedStatistic};
 use judged_run::{JudgedRun, Pair};
-
-/// Whether the evidence of a run is unchanged since it was sealed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Provenance {
-    /// It is unchanged.
-    Intact,
-    /// It was changed since.
-    Changed,
-    /// It was never sealed: the run was killed.
-    Unsealed,
-}
 
 /// One run of a comparison.
 #[derive(Clone, Copy)]
@@ -70,7 +60,7 @@ pub fn compare(sides: &[Side<'_>], expected: &[Expectation]) -> Result<Compariso
     let conclusion = conclusion::of(&runs, &findings, &refusals);
     Ok(ComparisonJudgement {
         rules_version: RULES_VERSION,
-        verdict: Verdict::Measured,
+        verdict: conclusion.verdict,
         because: conclusion.because,
         claims: Vec::new(),
         findings,

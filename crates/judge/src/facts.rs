@@ -11,7 +11,7 @@ mod profiles;
 mod steady_state;
 
 use evidence::run::ReadError;
-use evidence::{Ending, Run, RunEnd, Scope, SeriesKey, Source};
+use evidence::{Ending, Provenance, Run, RunEnd, Scope, SeriesKey, Source};
 use workload::{Measure, Objective, Scenario, Workload};
 
 use crate::leaks::{self, LeakAnswer};
@@ -30,6 +30,8 @@ pub(crate) use steady_state::{NotSteadyReason, SteadyState, SteadyStateAnalysis,
 /// The facts of one run.
 pub(crate) struct Facts<'a> {
     pub(crate) workload: &'a Workload,
+    /// Whether its evidence is as it was sealed.
+    pub(crate) provenance: Provenance,
     /// Where an imported run comes from.
     pub(crate) source: Option<&'a Source>,
     /// How it ended; none when it was killed.
@@ -71,7 +73,11 @@ impl<'a> Facts<'a> {
     ///
     /// # Errors
     /// [`ReadError`] when the evidence cannot be read.
-    pub(crate) fn of(run: &'a dyn Run, workload: &'a Workload) -> Result<Facts<'a>, ReadError> {
+    pub(crate) fn of(
+        run: &'a dyn Run,
+        workload: &'a Workload,
+        provenance: Provenance,
+    ) -> Result<Facts<'a>, ReadError> {
         let tables = Tables::of(run, workload)?;
         let generator = Generator::of(run, workload, &tables)?;
         let backlogs = backlog::backlogs(run, &tables.phases)?;
@@ -85,6 +91,7 @@ impl<'a> Facts<'a> {
         let objectives = workload.objectives.iter().map(measured).collect::<Result<_, ReadError>>()?;
         Ok(Facts {
             workload,
+            provenance,
             source: run.manifest().source.as_ref(),
             end: run.end(),
             seconds: run.seconds(),

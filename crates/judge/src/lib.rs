@@ -1,10 +1,10 @@
 //! From evidence to findings and verdicts: the same run and the same workload give the same judgement, whenever they are
 //! judged.
 //!
-//! Pure: no clock, no files, no randomness, and no access to the live run; the input is a [`Run`]. The order is: counts
-//! and times are put into [`tables`], each objective is measured ([`measure`]), [`facts`] are derived once, every rule in
-//! [`rules`] returns its findings, findings invalidate the claims they affect or add cautions to them ([`claims`]), and
-//! [`verdict`] is the verdict on the whole. Start reading at [`judge()`].
+//! Pure: no clock, no files, no randomness, and no access to the live run; the input is a [`Run`], and whether it is as it
+//! was sealed. The order is: counts and times are put into [`tables`], each objective is measured ([`measure`]), [`facts`]
+//! are derived once, every rule in [`rules`] returns its findings, findings invalidate the claims they affect or add
+//! cautions to them ([`claims`]), and [`verdict`] is the verdict on the whole. Start reading at [`judge()`].
 
 mod claims;
 mod compare;
@@ -23,10 +23,10 @@ mod thresholds;
 mod verdict;
 
 use evidence::run::ReadError;
-use evidence::{Judgement, Run};
+use evidence::{Finding, Judgement, Provenance, Run};
 use workload::Workload;
 
-pub use compare::{Expectation, ExpectationError, ExpectedStatistic, Provenance, Side, compare};
+pub use compare::{Expectation, ExpectationError, ExpectedStatistic, Side, compare};
 pub use rule::{RULES, RULES_VERSION, Rule, explain, nearest_rule, unknown_rule};
 pub use verdict::exit_code;
 
@@ -38,14 +38,20 @@ pub enum JudgeError {
     Read(#[from] ReadError),
 }
 
-/// Judges `run`, which offered `workload`.
+/// Judges `run`, which offered `workload` and whose evidence has this `provenance`.
 ///
 /// # Errors
 /// [`JudgeError::Read`] when the evidence cannot be read. A run without any evidence is no error.
-pub fn judge(run: &dyn Run, workload: &Workload) -> Result<Judgement, JudgeError> {
-    let facts = facts::Facts::of(run, workload)?;
+pub fn judge(run: &dyn Run, workload: &Workload, provenance: Provenance) -> Result<Judgement, JudgeError> {
+    let facts = facts::Facts::of(run, workload, provenance)?;
     let mut findings = rules::findings(&facts);
     let claims = claims::of(&facts, &findings);
     findings.extend(rules::m6::rule(&claims));
     Ok(verdict::judgement(&facts, claims, findings))
+}
+
+/// The finding that evidence of this `provenance` was changed after it was sealed, if it was: for answers that are not
+/// claims.
+pub fn changed_evidence(provenance: Provenance) -> Option<Finding> {
+    rules::a1::finding(provenance)
 }

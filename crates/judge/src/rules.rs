@@ -4,6 +4,7 @@
 //! A rule returns findings and their severity. Which claims they affect is decided in `claims`, by the rule's row in the
 //! table (`crate::rule`). Add a rule as a file here and a row there.
 
+pub(crate) mod a1;
 mod imported;
 mod l1;
 mod l2;
@@ -34,7 +35,8 @@ use evidence::Finding;
 use crate::facts::Facts;
 
 /// Every rule on the evidence. M6 is a rule on the claims.
-const EVIDENCE_RULES: [fn(&Facts<'_>) -> Vec<Finding>; 23] = [
+const EVIDENCE_RULES: [fn(&Facts<'_>) -> Vec<Finding>; 24] = [
+    a1::rule,
     imported::rule,
     l1::rule,
     l2::rule,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use evidence::memory::MemoryRun;
 use evidence::{
     Ending, Finding, Instant, Judgement, Key, Manifest, Metric, Observed, Outcome, Profile, ProfileKind,
-    Sampling, SeriesKey,
+    Provenance, Sampling, SeriesKey,
 };
 use workload::{Executor, Flow, Phase, Workload};
 
@@ -271,7 +271,7 @@ impl TestRun {
 
     /// The findings of one rule, a line each.
     pub(crate) fn findings(&self, rule: fn(&Facts<'_>) -> Vec<Finding>) -> String {
-        lines(&rule(&Facts::of(&self.run, &self.workload).unwrap()))
+        lines(&rule(&Facts::of(&self.run, &self.workload, Provenance::Intact).unwrap()))
     }
 
     /// The findings of the rule of this id when the whole run is judged, a line each.
@@ -281,7 +281,7 @@ impl TestRun {
     }
 
     pub(crate) fn judge(&self) -> Judgement {
-        crate::judge(&self.run, &self.workload).unwrap()
+        crate::judge(&self.run, &self.workload, Provenance::Intact).unwrap()
     }
 
     /// The verdict, then each claim with its reasons.

@@ -8,8 +8,8 @@ use crate::rule::{RULES, RULES_VERSION};
 
 /// Rules about a generator at its limit. A finding of theirs that invalidates a claim invalidates the whole run.
 const GENERATOR_RULES: [&str; 2] = ["L1", "L3"];
-/// The rule about accounting. Its invalid findings invalidate the whole run.
-const ACCOUNTING_RULE: &str = "L6";
+/// The rules about evidence that was changed, and about accounting. Their invalid findings invalidate the whole run.
+const EVIDENCE_RULES: [&str; 2] = ["A1", "L6"];
 
 /// The exit code for a verdict: 0 PASS or MEASURED, 3 FAIL, 4 INCONCLUSIVE, 5 INVALID.
 pub fn exit_code(verdict: Verdict) -> u8 {
@@ -71,15 +71,15 @@ fn objectives(some: usize, all: usize) -> String {
     }
 }
 
-/// The finding that invalidates the whole run: counts that do not add up, or a generator at its limit that invalidates
-/// at least one claim.
+/// The finding that invalidates the whole run: evidence that was changed, counts that do not add up, or a generator at
+/// its limit that invalidates at least one claim.
 fn invalidating<'f>(facts: &Facts<'_>, findings: &'f [Finding]) -> Option<&'f Finding> {
     let invalidates_a_claim = |finding: &Finding| {
         let mut severities = facts.objectives.iter().map(|o| claims::severity_for(facts, o, finding));
         severities.any(|severity| severity == Some(Severity::Invalid))
     };
     let mut invalid = findings.iter().filter(|f| f.severity == Severity::Invalid);
-    let accounting = invalid.clone().find(|f| f.rule == ACCOUNTING_RULE);
-    accounting
+    let evidence = invalid.clone().find(|f| EVIDENCE_RULES.contains(&f.rule.as_str()));
+    evidence
         .or_else(|| invalid.find(|f| GENERATOR_RULES.contains(&f.rule.as_str()) && invalidates_a_claim(f)))
 }

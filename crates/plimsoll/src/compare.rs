@@ -2,22 +2,18 @@
 
 use ::report::summary::{self, Comparison, MAX_SIDES};
 use anyhow::anyhow;
-use archive::{Integrity, Readable, Stored};
-use evidence::Run;
-use judge::Provenance;
-use workload::Workload;
+use archive::Readable;
 
 use crate::arguments::CompareArguments;
 use crate::confine::Reach;
 use crate::failure::{CommandResult, Failure};
-use crate::{judged, outputs};
+use crate::judged::StoredRun;
+use crate::outputs;
 
 /// A run file, read.
 struct Opened {
     name: String,
-    run: Stored,
-    workload: Workload,
-    provenance: Provenance,
+    stored: StoredRun,
 }
 
 pub(crate) fn compare(arguments: &CompareArguments) -> CommandResult<u8> {
@@ -39,23 +35,16 @@ pub(crate) fn compare(arguments: &CompareArguments) -> CommandResult<u8> {
 }
 
 fn open(source: Readable) -> CommandResult<Opened> {
-    let path = source.path().to_owned();
-    let run = Stored::read(source).map_err(Failure::usage)?;
-    let workload = judged::workload_of(&path, run.manifest())?;
-    let provenance = match run.verify_digest().map_err(Failure::usage)? {
-        Integrity::Intact => Provenance::Intact,
-        Integrity::Changed => Provenance::Changed,
-        Integrity::Unsealed => Provenance::Unsealed,
-    };
-    Ok(Opened { name: path.display().to_string(), run, workload, provenance })
+    let name = source.path().display().to_string();
+    Ok(Opened { name, stored: StoredRun::read(source)? })
 }
 
 fn judged_side(opened: &Opened) -> judge::Side<'_> {
-    let Opened { name, run, workload, provenance } = opened;
+    let Opened { name, stored: StoredRun { run, workload, provenance } } = opened;
     judge::Side { name, run, workload, provenance: *provenance }
 }
 
 fn shown_side(opened: &Opened) -> summary::Side<'_> {
-    let Opened { name, run, workload, .. } = opened;
+    let Opened { name, stored: StoredRun { run, workload, .. } } = opened;
     summary::Side { name, run, workload }
 }

@@ -12,7 +12,7 @@ use evidence::{Profile, Sampling};
 use crate::arguments::ExportArguments;
 use crate::confine::Reach;
 use crate::failure::{CommandResult, Failure};
-use crate::outputs;
+use crate::{integrity, outputs};
 
 pub(crate) fn export(arguments: &ExportArguments) -> CommandResult<u8> {
     let source = Readable::at(&arguments.file).map_err(Failure::usage)?;
@@ -22,15 +22,20 @@ pub(crate) fn export(arguments: &ExportArguments) -> CommandResult<u8> {
         .map_err(Failure::usage)?;
     Reach::default().run_file(&source).new_files_in(folder).confine();
     let run = Stored::read(source).map_err(Failure::usage)?;
+    let invalid = integrity::state(integrity::verify(&run, &arguments.file)?, &arguments.file)?;
     let profiles = run.profiles().map_err(Failure::own)?;
     if profiles.is_empty() {
+        // That there are none may be the change.
+        if let Some(code) = invalid {
+            return Ok(code);
+        }
         let file = arguments.file.display();
         return Err(Failure::usage(anyhow!(
             "{file} has no profiles: ask for some with `[[profiles]]` in the plan"
         )));
     }
     write_profiles(&run, &profiles, folder).map_err(Failure::usage)?;
-    Ok(0)
+    Ok(invalid.unwrap_or(0))
 }
 
 /// Writes each profile as it was captured, and prints what it covers.

@@ -6,11 +6,11 @@ use std::path::Path;
 use ::report::Summary;
 use anyhow::Context;
 use archive::{Readable, Stored};
-use evidence::{Judgement, Manifest, Run};
+use evidence::{Judgement, Manifest, Provenance, Run};
 use workload::Workload;
 
-use crate::clock;
 use crate::failure::{CommandResult, Failure};
+use crate::{clock, integrity};
 
 /// The judgement of a run file, and the report's data.
 pub(crate) struct Judged {
@@ -32,16 +32,33 @@ pub(crate) fn judge_file(path: &Path) -> CommandResult<Judged> {
 
 /// Read and judge this run file.
 pub(crate) fn judge(source: Readable) -> CommandResult<Judged> {
-    let path = source.path().to_owned();
-    let run = Stored::read(source).map_err(Failure::usage)?;
-    let workload = workload_of(&path, run.manifest())?;
-    let judgement = ::judge::judge(&run, &workload).map_err(Failure::own)?;
+    let StoredRun { run, workload, provenance } = StoredRun::read(source)?;
+    let judgement = ::judge::judge(&run, &workload, provenance).map_err(Failure::own)?;
     let summary = Summary::of(&run, &workload, &judgement).map_err(Failure::own)?;
     Ok(Judged { judgement, summary })
 }
 
+/// A run file with everything that is judged.
+pub(crate) struct StoredRun {
+    pub(crate) run: Stored,
+    pub(crate) workload: Workload,
+    /// Whether the evidence is as it was sealed.
+    pub(crate) provenance: Provenance,
+}
+
+impl StoredRun {
+    /// Read this run file, and compute the digest of its evidence.
+    pub(crate) fn read(source: Readable) -> CommandResult<StoredRun> {
+        let path = source.path().to_owned();
+        let run = Stored::read(source).map_err(Failure::usage)?;
+        let workload = workload_of(&path, run.manifest())?;
+        let provenance = integrity::verify(&run, &path)?;
+        Ok(StoredRun { run, workload, provenance })
+    }
+}
+
 /// The workload in the manifest of the run file at `path`.
-pub(crate) fn workload_of(path: &Path, manifest: &Manifest) -> CommandResult<Workload> {
+fn workload_of(path: &Path, manifest: &Manifest) -> CommandResult<Workload> {
     serde_json::from_value(manifest.workload.clone())
         .with_context(|| format!("{}: the workload in its manifest cannot be read", path.display()))
         .map_err(Failure::usage)

@@ -4,15 +4,15 @@
 use std::path::Path;
 
 use anyhow::anyhow;
-use archive::{Readable, Stored};
-use evidence::Run as _;
+use archive::Readable;
 use judge::leaks::{Leak, LeakAnswer};
 
 use crate::arguments::LeaksArguments;
 use crate::confine::Reach;
 use crate::failure::{CommandResult, Failure};
+use crate::judged::StoredRun;
 use crate::run_file::Keep;
-use crate::{judged, monitor, outputs};
+use crate::{integrity, monitor, outputs};
 
 /// A series leaks.
 const LEAKING: u8 = 3;
@@ -26,19 +26,26 @@ pub(crate) fn leaks(arguments: &LeaksArguments) -> CommandResult<u8> {
         };
         let source = Readable::at(Path::new(file)).map_err(Failure::usage)?;
         Reach::default().run_file(&source).confine();
-        return print(&answers(source)?);
+        return answer(source);
     };
     let keep = arguments.output.as_deref().map_or(Keep::Nothing, Keep::At);
     let watched = monitor::watched(&arguments.subjects, None)?;
     let file = monitor::watch(watched, Some(length), keep)?;
-    print(&answers(Readable::at(file.path()).map_err(Failure::usage)?)?)
+    answer(Readable::at(file.path()).map_err(Failure::usage)?)
 }
 
-fn answers(source: Readable) -> CommandResult<Vec<LeakAnswer>> {
+/// The answer for a run file. Changed evidence shows and excludes nothing.
+fn answer(source: Readable) -> CommandResult<u8> {
     let path = source.path().to_owned();
-    let run = Stored::read(source).map_err(Failure::usage)?;
-    let workload = judged::workload_of(&path, run.manifest())?;
-    judge::leaks::of(&run, &workload).map_err(Failure::own)
+    let StoredRun { run, workload, provenance } = StoredRun::read(source)?;
+    let invalid = integrity::state(provenance, &path)?;
+    let answers = judge::leaks::of(&run, &workload).map_err(Failure::own)?;
+    let Some(code) = invalid else { return print(&answers) };
+    // That there are none may be the change.
+    if !answers.is_empty() {
+        print(&answers)?;
+    }
+    Ok(code)
 }
 
 fn print(answers: &[LeakAnswer]) -> CommandResult<u8> {

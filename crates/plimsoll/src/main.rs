@@ -15,6 +15,7 @@ mod failure;
 mod grpc;
 mod http;
 mod import;
+mod integrity;
 mod judged;
 mod leaks;
 mod live;

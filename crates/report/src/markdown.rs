@@ -202,8 +202,9 @@ fn foot(out: &mut String, summary: &Summary) {
     let p99 = quantile_text(lag, 0.99, lag.p99_ms);
     let _ = writeln!(
         out,
-        "Start lag p99 {p99}; workload `{}`",
-        text(&summary.header.workload_digest, 2 * MAX_NAME)
+        "Start lag p99 {p99}; workload `{}`; evidence `{}`",
+        text(&summary.header.workload_digest, 2 * MAX_NAME),
+        text(&summary.header.digest_in_words(), 2 * MAX_NAME)
     );
 }
 

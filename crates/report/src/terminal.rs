@@ -26,6 +26,9 @@ const SOURCE: usize = 28;
 /// The column where the text of a claim begins.
 const CLAIM: usize = 6;
 
+/// The kind of the file that the digest is of.
+const EVIDENCE: &str = "evidence";
+
 /// Whether escape codes for colours may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
@@ -276,6 +279,10 @@ fn foot(page: &mut Page, summary: &Summary) {
     }
     for (kind, path) in &summary.files {
         page.paragraph(Label::new(kind, FOOT.max(kind.len() + 1)), Tone::Accent, path);
+        if kind == EVIDENCE {
+            let digest = summary.header.digest_in_words();
+            page.paragraph(Label::new("digest", FOOT), Tone::Normal, &digest);
+        }
     }
 }
 

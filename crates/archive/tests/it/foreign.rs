@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use archive::{ArchiveError, Integrity, Overwrite, Stored, Writer, append_judgement};
+use archive::{ArchiveError, Overwrite, Stored, Writer, append_judgement};
 use evidence::run::select;
-use evidence::{Metric, Run};
+use evidence::{Metric, Provenance, Run};
 use rusqlite::Connection;
 
 use crate::sample::{manifest, write_sealed};
@@ -68,7 +68,7 @@ fn a_file_of_an_earlier_schema_is_read_and_added_to() {
     let path = folder.path().join("run.plimsoll");
     fs::write(&path, VERSION_1).unwrap();
     let run = Stored::open(&path).unwrap();
-    assert_eq!((run.manifest().schema_version, run.verify_digest().unwrap()), (1, Integrity::Intact));
+    assert_eq!((run.manifest().schema_version, run.verify_digest().unwrap()), (1, Provenance::Intact));
     assert_eq!((run.notices().unwrap(), run.profiles().unwrap()), (Vec::new(), Vec::new()));
     let requests = select(run.keys(), Metric::Requests, |_| true).map(|(key, _)| run.total(key).unwrap());
     assert_eq!(requests.sum::<u64>(), 20);
@@ -79,7 +79,7 @@ fn a_file_of_an_earlier_schema_is_read_and_added_to() {
     let run = Stored::open(&path).unwrap();
     assert_eq!(
         (run.judgements().unwrap().len(), run.verify_digest().unwrap()),
-        (before + 1, Integrity::Intact)
+        (before + 1, Provenance::Intact)
     );
 }
 

@@ -1,7 +1,7 @@
 //! Judgements are added after the seal, each with its rules and time, and leave the evidence alone.
 
-use archive::{ArchiveError, Integrity, Overwrite, Stored, Writer, append_judgement};
-use evidence::{Claim, Figure, Finding, Judgement, Scope, Severity, Verdict};
+use archive::{ArchiveError, Overwrite, Stored, Writer, append_judgement};
+use evidence::{Claim, Figure, Finding, Judgement, Provenance, Scope, Severity, Verdict};
 
 use crate::sample::{manifest, write_sealed};
 
@@ -44,7 +44,7 @@ fn judgements_are_added_and_the_evidence_stays_intact() {
     let judged = run.judgements().unwrap();
     assert_eq!(judged.iter().map(|j| j.judgement.clone()).collect::<Vec<_>>(), [judgement(1), judgement(2)]);
     assert_eq!(judged[1].judged_at, "2027-11-21T10:13:00Z");
-    assert_eq!(run.verify_digest().unwrap(), Integrity::Intact);
+    assert_eq!(run.verify_digest().unwrap(), Provenance::Intact);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 

@@ -1,7 +1,7 @@
 //! `kill -9` in the middle of a run leaves its evidence up to the last second that was flushed.
 
-use archive::{Integrity, Stored};
-use evidence::{KeyId, Run};
+use archive::Stored;
+use evidence::{KeyId, Provenance, Run};
 
 use crate::child::{Limit, Other};
 
@@ -21,7 +21,7 @@ fn a_killed_run_is_readable_up_to_its_last_flush() {
         // No reader folds the log in: the second finds what the first found.
         let run = Stored::open(&path).unwrap();
         assert_eq!((run.seconds(), run.end(), run.is_sealed()), (7, None, false));
-        assert_eq!(run.verify_digest().unwrap(), Integrity::Unsealed);
+        assert_eq!(run.verify_digest().unwrap(), Provenance::Unsealed);
         assert_eq!(run.total(KeyId(1)).unwrap(), 77);
         assert_eq!(run.histogram(KeyId(0), run.whole()).unwrap().count(), 70);
         assert_eq!(run.exemplars().unwrap().len(), 6);

@@ -2,11 +2,12 @@
 
 use std::fs;
 
-use archive::{DIGEST_TABLES, Integrity, Overwrite, Stored, Writer};
+use archive::{DIGEST_TABLES, Overwrite, Stored, Writer};
 use evidence::exemplar::EXEMPLARS_PER_OUTCOME;
 use evidence::tick::{LoopState, ScenarioState};
 use evidence::{
-    ExemplarKind, Instant, Key, KeyId, Metric, Observed, Outcome, Run, Sample, SeriesKey, Sink, Tick,
+    ExemplarKind, Instant, Key, KeyId, Metric, Observed, Outcome, Provenance, Run, Sample, SeriesKey, Sink,
+    Tick,
 };
 use rusqlite::Connection;
 
@@ -20,7 +21,7 @@ fn one_single_file_is_left_with_all_evidence() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     let run = Stored::open(&path).unwrap();
     assert_eq!((run.manifest(), run.end()), (&manifest(), Some(&completed(4))));
-    assert_eq!((run.is_sealed(), run.verify_digest().unwrap()), (true, Integrity::Intact));
+    assert_eq!((run.is_sealed(), run.verify_digest().unwrap()), (true, Provenance::Intact));
     assert_eq!(run.digest().unwrap().len(), 64);
     let mode: String =
         Connection::open(&path).unwrap().query_row("PRAGMA journal_mode", [], |r| r.get(0)).unwrap();
@@ -40,7 +41,7 @@ fn the_seal_is_durable_while_another_process_reads() {
     writer.end(&completed(0)).unwrap();
     drop((writer, reader));
     let run = Stored::open(&path).unwrap();
-    assert_eq!(run.verify_digest().unwrap(), Integrity::Intact);
+    assert_eq!(run.verify_digest().unwrap(), Provenance::Intact);
 }
 
 #[test]
@@ -70,8 +71,22 @@ fn the_digest_notices_a_change_in_every_table() {
         write_sealed(&path, 2);
         let changed = Connection::open(&path).unwrap().execute(&change, []).unwrap();
         assert!(changed > 0, "{change}");
-        assert_eq!(Stored::open(&path).unwrap().verify_digest().unwrap(), Integrity::Changed, "{change}");
+        assert_eq!(Stored::open(&path).unwrap().verify_digest().unwrap(), Provenance::Changed, "{change}");
     }
+}
+
+#[test]
+fn a_seal_that_was_removed_is_a_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.plimsoll");
+    write_sealed(&path, 2);
+    let of = |statement: &str| {
+        Connection::open(&path).unwrap().execute(statement, []).unwrap();
+        let run = Stored::open(&path).unwrap();
+        (run.digest().map(str::to_owned), run.verify_digest().unwrap())
+    };
+    assert_eq!(of("DELETE FROM seal"), (None, Provenance::Changed));
+    assert_eq!(of("INSERT INTO seal VALUES (1, '00ff')"), (Some("00ff".to_owned()), Provenance::Changed));
 }
 
 #[test]
@@ -82,7 +97,7 @@ fn the_digest_is_of_the_rows_and_not_of_their_layout() {
         write_sealed(&path, 3);
         Connection::open(&path).unwrap().execute_batch(layout).unwrap();
         let run = Stored::open(&path).unwrap();
-        assert_eq!(run.verify_digest().unwrap(), Integrity::Intact);
+        assert_eq!(run.verify_digest().unwrap(), Provenance::Intact);
         run.digest().unwrap().to_owned()
     };
     assert_eq!(digest_of("a.plimsoll", ""), digest_of("b.plimsoll", "PRAGMA page_size = 8192; VACUUM"));

@@ -1,11 +1,13 @@
 //! The conclusion of a comparison, in sentences.
 
-use evidence::{Refusal, SidedFinding, Verdict};
+use evidence::{Provenance, Refusal, SidedFinding, Verdict};
 
 use super::judged_run::JudgedRun;
+use crate::rule::rule_by_id;
 
 /// The conclusion of a comparison.
 pub(super) struct Conclusion {
+    pub(super) verdict: Verdict,
     pub(super) because: String,
     pub(super) supports: Vec<String>,
     pub(super) does_not_support: Vec<String>,
@@ -33,12 +35,32 @@ pub(super) fn of(runs: &[JudgedRun<'_>], findings: &[SidedFinding], refusals: &[
     let fired = |rule: &str| findings.iter().any(|f| f.finding.rule == rule);
     let is_aa = findings.iter().any(|f| f.finding.rule == "C8" && f.finding.what.contains("A/A"));
     let refusing = refusing_rules(refusals);
+    let changed = changed(runs);
     Conclusion {
-        because: because(runs.len(), &refusing),
+        verdict: if changed.is_empty() { Verdict::Measured } else { Verdict::Invalid },
+        because: because_of(&changed).unwrap_or_else(|| because(runs.len(), &refusing)),
         supports: supports(runs, refusals, is_aa),
         does_not_support: does_not_support(&refusing, fired("C6") || fired("C5")),
         next_runs: next_runs(findings, refusals),
     }
+}
+
+/// The names of the runs whose evidence was changed after it was sealed.
+fn changed<'a>(runs: &[JudgedRun<'a>]) -> Vec<&'a str> {
+    runs.iter().filter(|run| run.provenance == Provenance::Changed).map(|run| run.name).collect()
+}
+
+/// Why a comparison with changed evidence is invalid; none if nothing was changed.
+fn because_of(changed: &[&str]) -> Option<String> {
+    let rule = rule_by_id("A1");
+    (!changed.is_empty()).then(|| {
+        format!(
+            "{} {}: The evidence in {} was changed after it was sealed.",
+            rule.id,
+            rule.title,
+            changed.join(" and ")
+        )
+    })
 }
 
 fn refusing_rules(refusals: &[Refusal]) -> Vec<&str> {
@@ -60,10 +82,10 @@ fn because(sides: usize, refusing: &[&str]) -> String {
 }
 
 fn supports(runs: &[JudgedRun<'_>], refusals: &[Refusal], is_aa: bool) -> Vec<String> {
-    let mut supports = vec![
-        "For each run by itself: what it was offered, what succeeded and failed, and how long responses took."
-            .to_owned(),
-    ];
+    let unless = if changed(runs).is_empty() { "" } else { ", unless its evidence was changed" };
+    let mut supports = vec![format!(
+        "For each run by itself{unless}: what it was offered, what succeeded and failed, and how long responses took."
+    )];
     let everywhere = refusals.iter().any(|r| r.scope.phase.is_none() && r.scope.scenario.is_none());
     if !everywhere {
         supports.push(

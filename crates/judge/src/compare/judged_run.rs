@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 
 use evidence::run::select;
-use evidence::{Judgement, Manifest, Metric, Run, Scope};
+use evidence::{Judgement, Manifest, Metric, Provenance, Run, Scope};
 use workload::Workload;
 
-use super::{Provenance, Side};
+use super::Side;
 use crate::JudgeError;
 use crate::facts::Facts;
 use crate::tables::{EndpointStats, StatsKey, is_any_or};
 
 /// A run with its facts and its judgement.
 pub(crate) struct JudgedRun<'a> {
+    /// The name shown to the reader: its file.
+    pub(crate) name: &'a str,
     pub(crate) run: &'a dyn Run,
     pub(crate) workload: &'a Workload,
     pub(crate) provenance: Provenance,
@@ -29,11 +31,12 @@ impl<'a> JudgedRun<'a> {
             *bytes_in.entry(key.into()).or_default() += side.run.total(id)?;
         }
         Ok(JudgedRun {
+            name: side.name,
             run: side.run,
             workload: side.workload,
             provenance: side.provenance,
-            facts: Facts::of(side.run, side.workload)?,
-            judgement: crate::judge(side.run, side.workload)?,
+            facts: Facts::of(side.run, side.workload, side.provenance)?,
+            judgement: crate::judge(side.run, side.workload, side.provenance)?,
             bytes_in,
         })
     }

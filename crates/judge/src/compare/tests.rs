@@ -3,9 +3,9 @@
 mod claims;
 mod steadiness;
 
-use evidence::{Metric, SeriesKey};
+use evidence::{Metric, Provenance, SeriesKey, Verdict};
 
-use super::{Provenance, Side, compare};
+use super::{Side, compare};
 use crate::testing::{Load, TestRun};
 
 fn sound() -> TestRun {
@@ -127,12 +127,34 @@ fn stored_data_at_the_start_is_compared_or_unknown() {
 #[test]
 fn changed_evidence_is_invalid_and_unsealed_evidence_is_a_caution() {
     let (base, new) = (sound(), later());
-    insta::assert_snapshot!(findings("C7", [(&base, Provenance::Changed), (&new, Provenance::Unsealed)]), @r"
-    invalid [0, 1] The evidence of the baseline was changed after it was sealed: its digest differs.
-    caution [0, 1] The other run was killed before it was sealed: whether it is complete is unknown.
+    let sides = [(&base, Provenance::Changed), (&new, Provenance::Unsealed)];
+    insta::assert_snapshot!(findings("A1", sides), @r"
+    invalid [0] The evidence was changed after it was sealed: it does not have the digest of its seal.
     refusals: 1
     ");
+    insta::assert_snapshot!(findings("C7", sides), @r"
+    caution [0, 1] The other run was killed before it was sealed: whether it is complete is unknown.
+    refusals: 0
+    ");
     assert_eq!(between("C7", &base, &new), "nothing");
+    assert_eq!(between("A1", &base, &new), "nothing");
+}
+
+#[test]
+fn a_comparison_with_changed_evidence_is_invalid() {
+    let (base, new) = (sound(), later());
+    let judged = |provenance| {
+        let side = |name, test_run| -> Side<'_> {
+            let test_run: &TestRun = test_run;
+            Side { name, run: &test_run.run, workload: &test_run.workload, provenance }
+        };
+        compare(&[side("base.plimsoll", &base), side("new.plimsoll", &new)], &[]).unwrap()
+    };
+    assert_eq!(judged(Provenance::Intact).verdict, Verdict::Measured);
+    let changed = judged(Provenance::Changed);
+    assert_eq!(changed.verdict, Verdict::Invalid);
+    insta::assert_snapshot!(changed.because, @"A1 evidence-changed: The evidence in base.plimsoll and new.plimsoll was changed after it was sealed.");
+    insta::assert_snapshot!(changed.supports.join("\n"), @"For each run by itself, unless its evidence was changed: what it was offered, what succeeded and failed, and how long responses took.");
 }
 
 #[test]

@@ -14,6 +14,19 @@ const TIME_CLAIMS: &str = "objectives on response, service and iteration time";
 /// Every rule, in the order in which findings of one severity are shown.
 pub const RULES: &[Rule] = &[
     Rule {
+        id: "A1",
+        title: "evidence-changed",
+        severity: Severity::Invalid,
+        tests: "The SHA-256 digest of the evidence is not the one that its seal contains, or the seal of a run that \
+                ended is missing. A run that was killed was never sealed: it has no digest, and is judged without.",
+        affects: "everything: changed evidence invalidates the run, with or without objectives, and differences from \
+                  other runs",
+        why: "Where one number was changed, any other may have been: what the run measured is not known.",
+        next: "Use the file as the run left it, or run again. A deliberate change can renew the digest as well: keep \
+               the digest of a run elsewhere, and compare.",
+        affected: AffectedClaims::Everything,
+    },
+    Rule {
         id: "L1",
         title: "offered-load-not-reached",
         severity: Severity::Invalid,
@@ -171,8 +184,8 @@ pub const RULES: &[Rule] = &[
         id: "C7",
         title: "baseline-provenance",
         severity: Severity::Invalid,
-        tests: "Evidence that was changed after its seal, or imported as finished numbers, is invalid. Evidence \
-                that was never sealed, or imported in full, is a caution.",
+        tests: "Evidence that was imported as finished numbers is invalid. Evidence that was never sealed, or \
+                imported in full, is a caution. Evidence that was changed is a finding of A1.",
         affects: DIFFERENCES,
         why: "A number that cannot be recomputed from its evidence cannot be verified.",
         next: "Run it again, and keep the run file.",

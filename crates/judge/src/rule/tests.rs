@@ -9,8 +9,8 @@ fn a_rule_is_found_by_either_name_in_any_case() {
 
 #[test]
 fn the_error_for_an_unknown_rule_names_the_nearest() {
-    insta::assert_snapshot!(unknown_rule("censored-quantiles"), @"there is no rule `censored-quantiles`. Did you mean `Q2` (censored-quantile)? Known are L1, L2, L3, L4, L5, L6, L7, C1, C2, C3, C4, C5, C6, C7, C8, S1, Q1, Q2, Q3, Q4, Q5, Q7, Q8, Q9, S4, S9, T1, T2, T4, T5, O1, M4, M5, M6.");
-    insta::assert_snapshot!(unknown_rule("?"), @"there is no rule `?`. Known are L1, L2, L3, L4, L5, L6, L7, C1, C2, C3, C4, C5, C6, C7, C8, S1, Q1, Q2, Q3, Q4, Q5, Q7, Q8, Q9, S4, S9, T1, T2, T4, T5, O1, M4, M5, M6.");
+    insta::assert_snapshot!(unknown_rule("censored-quantiles"), @"there is no rule `censored-quantiles`. Did you mean `Q2` (censored-quantile)? Known are A1, L1, L2, L3, L4, L5, L6, L7, C1, C2, C3, C4, C5, C6, C7, C8, S1, Q1, Q2, Q3, Q4, Q5, Q7, Q8, Q9, S4, S9, T1, T2, T4, T5, O1, M4, M5, M6.");
+    insta::assert_snapshot!(unknown_rule("?"), @"there is no rule `?`. Known are A1, L1, L2, L3, L4, L5, L6, L7, C1, C2, C3, C4, C5, C6, C7, C8, S1, Q1, Q2, Q3, Q4, Q5, Q7, Q8, Q9, S4, S9, T1, T2, T4, T5, O1, M4, M5, M6.");
 }
 
 #[test]

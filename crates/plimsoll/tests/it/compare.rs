@@ -105,5 +105,9 @@ fn a_changed_run_file_cannot_be_the_baseline() {
     file.execute("UPDATE counts SET value = value + 1", []).unwrap();
     drop(file);
     let ran = compare(&folder, &["changed.plimsoll", "old.plimsoll"]);
-    ran.exits_with(0).stdout_contains(&["C7 baseline-provenance", "changed after it was sealed", "refused"]);
+    ran.exits_with(5).stdout_contains(&[
+        "INVALID  A1 evidence-changed: The evidence in changed.plimsoll was changed after it was sealed.",
+        "[A] The evidence was changed after it was sealed",
+        "refused",
+    ]);
 }

@@ -10,6 +10,7 @@ mod command;
 mod compare;
 mod explain;
 mod imports;
+mod integrity;
 mod load;
 mod monitoring;
 mod once;

@@ -308,6 +308,7 @@ pub(super) fn environment(summary: &Summary) -> Vec<(String, Vec<Fact>)> {
             "Identity".to_owned(),
             vec![
                 Fact::new("workload SHA-256", visible(&header.workload_digest)),
+                Fact::new("evidence SHA-256", header.digest_in_words()),
                 Fact::new("seed", header.seed.to_string()),
                 Fact::new("evidence", format!("{} of {} s", header.seconds, header.planned_seconds)),
             ],

@@ -6,6 +6,13 @@ use evidence::{Ending, Run, Source};
 use serde::Serialize;
 use workload::Workload;
 
+use crate::text::fit;
+
+/// Characters of a SHA-256 digest.
+const DIGEST_LENGTH: usize = 64;
+/// Where there is none.
+const NO_DIGEST: &str = "none: the file has no seal";
+
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "how", content = "reason")]
@@ -39,6 +46,8 @@ pub struct Header {
     pub seed: u64,
     /// SHA-256 of the resolved workload.
     pub workload_digest: String,
+    /// SHA-256 of the evidence as written at its seal; none of a run that was never sealed.
+    pub digest: Option<String>,
     /// The identity of each target.
     pub targets: BTreeMap<String, BTreeMap<String, String>>,
     /// Properties of the machine.
@@ -63,6 +72,11 @@ impl Header {
             RunEndState::Aborted(reason) => format!("aborted {at}: {reason}"),
             RunEndState::Killed => format!("killed {at}"),
         }
+    }
+
+    /// The digest of the evidence as text, and why there is none. A seal that was changed may contain anything.
+    pub fn digest_in_words(&self) -> String {
+        self.digest.as_ref().map_or_else(|| NO_DIGEST.to_owned(), |digest| fit(digest, DIGEST_LENGTH))
     }
 }
 
@@ -96,6 +110,7 @@ pub(super) fn of(run: &dyn Run, workload: &Workload) -> Header {
         requests_in_flight: run.end().map(|end| end.requests_in_flight),
         seed: manifest.seed,
         workload_digest: manifest.workload_digest.clone(),
+        digest: run.digest().map(str::to_owned),
         targets: manifest.targets.clone(),
         environment: manifest.environment.clone(),
         generator: manifest.generator.clone(),

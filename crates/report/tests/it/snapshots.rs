@@ -5,11 +5,16 @@ use report::{Style, Summary};
 
 use crate::sample_run;
 
+/// The digest of the sample's evidence.
+const DIGEST: &str = "3e33e61f61ea0455c76c632cb91d7a047f7fbc692a42ace9667b0559fd02dc36";
+
 fn demo() -> Summary {
     let run = sample_run::run(105, Some(Ending::Completed));
-    Summary::of(&run, &sample_run::workload(), &sample_run::judgement())
+    let mut summary = Summary::of(&run, &sample_run::workload(), &sample_run::judgement())
         .expect("memory can be read")
-        .with_files(&[("archive", "demo.plimsoll")])
+        .with_files(&[("evidence", "demo.plimsoll")]);
+    summary.header.digest = Some(DIGEST.to_owned());
+    summary
 }
 
 /// The terminal's page up to the totals of the whole run, and the totals.
@@ -94,7 +99,8 @@ CPU        generator 12.6 CPU-s (0.187 CPU-s per 1,000 requests); challenge 62.5
            CPU-s (0.926 CPU-s per 1,000 requests)
 start lag  p50 55 µs, p99 141 µs, max 1.11 ms
 exemplars  3 failed and 3 slowest exchanges recorded
-archive    demo.plimsoll
+evidence   demo.plimsoll
+digest     3e33e61f61ea0455c76c632cb91d7a047f7fbc692a42ace9667b0559fd02dc36
 ");
 }
 
@@ -142,7 +148,7 @@ CPU: generator 0.187 CPU-s per 1,000 requests; challenge 0.926 CPU-s per 1,000 r
 
 play: needed about 3.5 virtual users (Little's law), used at most 10 of 200 allowed
 
-Start lag p99 141 µs; workload `9f2c6e0b7a4d4b6f8f0f3d0c1a7e5b92c4d8e6f1a2b3c4d5e6f708192a3b4c5d`
+Start lag p99 141 µs; workload `9f2c6e0b7a4d4b6f8f0f3d0c1a7e5b92c4d8e6f1a2b3c4d5e6f708192a3b4c5d`; evidence `3e33e61f61ea0455c76c632cb91d7a047f7fbc692a42ace9667b0559fd02dc36`
 ");
 }
 
@@ -220,12 +226,23 @@ fn json_has_its_schema_and_the_documented_fields() {
             })
             .to_string()
     };
-    let parts =
-        ["schema", "verdict", "run/end", "books", "claims/1", "endpoints/1", "cpu/0", "checks/0"].map(part);
+    let parts = [
+        "schema",
+        "verdict",
+        "run/end",
+        "run/digest",
+        "books",
+        "claims/1",
+        "endpoints/1",
+        "cpu/0",
+        "checks/0",
+    ]
+    .map(part);
     insta::assert_snapshot!(parts.join("\n"), @r#"
 "plimsoll.report/1"
 "FAIL"
 {"how":"completed"}
+"3e33e61f61ea0455c76c632cb91d7a047f7fbc692a42ace9667b0559fd02dc36"
 {"arrivals":{"dropped_cap":26,"dropped_late":0,"scheduled":67500,"started":67474},"by_outcome":{"grpc:UNAVAILABLE":50,"http_503":43,"http_5xx":14,"ok":67354,"timeout":13},"cancelled":0,"failed":120,"ok":67354,"requests":67474,"requests_in_flight":0}
 {"bound":{"name":"bound","unit":"ms","value":20.0},"interval":[18.2,21.9],"name":"set_fast","observed":{"name":"observed","unit":"ms","value":19.997},"reasons":["The interval contains the limit: a longer run would decide."],"samples":15750,"text":"p95(set active, phase = gameplay) < 20ms","verdict":"INCONCLUSIVE"}
 {"arrivals":{"dropped_cap":0,"dropped_late":0,"scheduled":226,"started":226},"by_outcome":{"ok":226},"completed_per_s":22.6,"endpoint":"set active","iteration_time":{"avg_ms":null,"count":0,"max_ms":null,"p50_ms":null,"p90_ms":null,"p95_ms":null,"p99_ms":null},"phase":"ramp","requests":226,"response_time":{"avg_ms":5.756933628318584,"count":226,"max_ms":31.727,"p50_ms":5.155,"p90_ms":8.226799999999999,"p95_ms":11.6769,"p99_ms":15.53318},"scenario":"play","service_time":{"avg_ms":5.696827433628318,"count":226,"max_ms":31.663,"p50_ms":5.095,"p90_ms":8.1692,"p95_ms":11.61845,"p99_ms":15.46918}}

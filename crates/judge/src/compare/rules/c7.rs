@@ -1,8 +1,7 @@
 //! C7: numbers that cannot be traced to their evidence.
 
-use evidence::{Finding, Scope, Severity};
+use evidence::{Finding, Provenance, Scope, Severity};
 
-use crate::compare::Provenance;
 use crate::compare::judged_run::{JudgedRun, Pair};
 use crate::rule::rule_by_id;
 
@@ -17,10 +16,6 @@ pub(crate) fn rule(pair: &Pair<'_, '_>) -> Vec<Finding> {
 fn finding(name: &str, run: &JudgedRun<'_>) -> Option<Finding> {
     let has_times = run.facts.tables.endpoints.iter().any(|endpoint| !endpoint.ok.is_empty());
     let (severity, what) = match (run.provenance, run.imported_from()) {
-        (Provenance::Changed, _) => (
-            Severity::Invalid,
-            format!("The evidence of the {name} was changed after it was sealed: its digest differs."),
-        ),
         (_, Some(source)) if !has_times => (
             Severity::Invalid,
             format!(
@@ -35,7 +30,8 @@ fn finding(name: &str, run: &JudgedRun<'_>) -> Option<Finding> {
             Severity::Caution,
             format!("The {name} was killed before it was sealed: whether it is complete is unknown."),
         ),
-        (Provenance::Intact, None) => return None,
+        // A1 is the finding about a changed run by itself.
+        (Provenance::Intact | Provenance::Changed, None) => return None,
     };
     Some(rule_by_id("C7").finding(severity, Scope::default(), what))
 }

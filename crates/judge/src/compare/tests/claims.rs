@@ -1,9 +1,9 @@
 //! C4, C5, S1 and M5 on two runs.
 
-use evidence::SeriesKey;
+use evidence::{Provenance, SeriesKey};
 use workload::{Connecting, Scheme, model::Target};
 
-use super::{Provenance, Side, between, compare, later, sound, with_load};
+use super::{Side, between, compare, later, sound, with_load};
 use crate::testing::{Load, TestRun};
 
 /// The findings of M5 on two runs and these expectations, a line each.
