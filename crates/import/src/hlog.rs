@@ -112,7 +112,8 @@ impl LogReader {
         self.remark_on_times(start, length, receiver)?;
         let times = self.times(&decoded, printed, receiver)?;
         let begin_s = if start < ABSOLUTE_S { self.base_s + start } else { start };
-        let nanos = |seconds: f64| (seconds * 1e9) as i64;
+        // Seconds since the Unix epoch have no exact nanoseconds in floating point.
+        let nanos = |seconds: f64| ((seconds * 1e6).round() as i64).saturating_mul(1_000);
         let (begin, end) = (nanos(begin_s), nanos(begin_s + length));
         let subject = EndpointRef { scenario: "", endpoint: tag };
         Ok(receiver.receive(Event::Interval { subject, begin, end, times: &times })?)
@@ -128,7 +129,7 @@ impl LogReader {
         if length > LONG_S && !self.has_long_remark {
             self.has_long_remark = true;
             receiver.receive(Event::Remark(format!(
-                "intervals of {length} s are counted in their last second: when exactly their requests ended is unknown"
+                "intervals of {length} s are counted in the second of their middle: when exactly their requests ended is unknown"
             )))?;
         }
         if start < ABSOLUTE_S && !self.has_base && !self.has_undated_remark {

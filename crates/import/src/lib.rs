@@ -14,6 +14,7 @@ mod hlog;
 mod k6;
 mod lines;
 mod parse;
+mod span;
 mod survey;
 mod vegeta;
 
@@ -25,6 +26,7 @@ pub use event::{EndpointRef, Event, Receive};
 pub use fill::{Filler, PHASE};
 pub use format::{Format, HEAD_BYTES, recognise};
 pub use lines::Reading;
+pub use span::RunSpan;
 pub use survey::Survey;
 
 /// Why a file could not be imported.

@@ -52,12 +52,18 @@ pub(super) fn of(files: &[Surveyed]) -> anyhow::Result<Source> {
             let names: Vec<&str> = survey.unknown.iter().map(String::as_str).collect();
             source.remarks.push(format!("metrics that are not imported: {}", names.join(", ")));
         }
+        if survey.is_in_whole_seconds() {
+            let name = name(file);
+            source
+                .remarks
+                .push(format!("times in {name} are whole seconds: the run may be up to 2 s shorter"));
+        }
         source.malformed += reading.malformed;
         if let (None, Some((at, why))) = (&source.first_malformed, &reading.first_malformed) {
             source.first_malformed = Some(format!("line {at} of {}: {why}", name(file)));
         }
     }
-    if files.iter().all(|file| file.survey.span.is_none()) {
+    if files.iter().all(|file| file.survey.span().is_none()) {
         source.remarks.push("when the run was is not in the file; its date here means nothing".to_owned());
     }
     source.remarks.extend(cut(files));

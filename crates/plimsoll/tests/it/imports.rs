@@ -1,5 +1,7 @@
 //! Imported run files: tables, cautions, exit codes, and truncated files.
 
+mod totals;
+
 use std::fs;
 use std::path::PathBuf;
 
