@@ -30,7 +30,8 @@ pub(crate) const IMPORT: Target = Target {
         let Ok(reading) = ::import::read(format, &mut &input[..], &mut survey) else { return false };
         let span = survey.span().unwrap_or(RunSpan { begin: 0, end: 0 });
         // The command refuses what does not fit into a run file.
-        if span.seconds() <= LONGEST_S {
+        let is_possible = survey.totals.iter().all(|(metric, total)| *total <= ::import::run_limit(*metric));
+        if span.seconds() <= LONGEST_S && is_possible {
             read_again(format, span, input, &reading);
         }
         survey.dated > 0 || !survey.figures.is_empty()

@@ -63,6 +63,8 @@ pub enum Event<'a> {
     },
     /// A number that the source computed.
     Figure(SourceFigure),
+    /// A number of the source that no run can have: a sentence that names it.
+    LeftOut(String),
     /// A property of the source, as (name, value).
     Fact(&'static str, String),
     /// A sentence for the reader of the report.
@@ -80,7 +82,9 @@ impl Event<'_> {
             }
             Event::Interval { begin, end, .. } => Some((begin, end)),
             Event::Count { at, .. } | Event::Level { at, .. } => Some((at, at)),
-            Event::Figure(_) | Event::Fact(..) | Event::Remark(_) | Event::Unknown(_) => None,
+            Event::Figure(_) | Event::LeftOut(_) | Event::Fact(..) | Event::Remark(_) | Event::Unknown(_) => {
+                None
+            }
         }
     }
 }

@@ -12,6 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::ImportError;
 use crate::event::{EndpointRef, Event, Receive};
+use crate::limits::MAX_DURATION_NS;
 use crate::lines::{LineError, Reading, for_each_line};
 use decode::DecodedHistogram;
 
@@ -43,6 +44,14 @@ impl Unit {
             .into_iter()
             .find(|(r, _)| fits(*r))
             .map(|(_, unit)| unit)
+    }
+
+    /// The highest value of a run.
+    fn highest(self) -> u64 {
+        match self {
+            Unit::Nanoseconds => MAX_DURATION_NS,
+            Unit::Microseconds => MAX_DURATION_NS / 1_000,
+        }
     }
 
     /// A value in microseconds, rounded up.
@@ -150,6 +159,9 @@ impl LogReader {
         let unit = Unit::from_maximum(*highest, printed).ok_or_else(|| {
             LineError::from("its maximum does not match its histogram in ms, so its unit is unknown")
         })?;
+        if *highest > unit.highest() {
+            return Err("its maximum is longer than any run".into());
+        }
         if self.unit != Some(unit) {
             if self.unit.is_some() {
                 return Err("its values are in another unit than the values before".into());

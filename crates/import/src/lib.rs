@@ -7,11 +7,13 @@
 //! reading at [`read`].
 
 mod event;
+mod figure;
 mod fill;
 mod format;
 mod ghz;
 mod hlog;
 mod k6;
+mod limits;
 mod lines;
 mod parse;
 mod span;
@@ -25,6 +27,7 @@ use evidence::SinkError;
 pub use event::{EndpointRef, Event, Receive};
 pub use fill::{Filler, PHASE};
 pub use format::{Format, HEAD_BYTES, recognise};
+pub use limits::run_limit;
 pub use lines::Reading;
 pub use span::RunSpan;
 pub use survey::Survey;

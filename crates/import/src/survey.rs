@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use evidence::{Metric, SinkError, SourceFigure};
 
 use crate::event::{Event, Receive};
+use crate::limits::MAX_DISTINCT_NS;
 use crate::parse::first_characters;
 use crate::span::RunSpan;
 
@@ -28,6 +29,14 @@ pub struct Survey {
     pub figures: Vec<SourceFigure>,
     /// How many more figures there are than are stored.
     pub figures_left_out: u64,
+    /// How many figures were left out because no run can have them; each is a remark.
+    pub contradictory: u64,
+    /// The first of them.
+    pub first_contradictory: Option<String>,
+    /// What its events add up to.
+    pub totals: BTreeMap<Metric, u64>,
+    /// How many times are longer than an hour, and counted as an hour.
+    pub longer_than_an_hour: u64,
     /// Properties of the source, by name.
     pub facts: BTreeMap<String, String>,
     /// Sentences for the reader of the report.
@@ -78,19 +87,45 @@ impl Survey {
         times.last_end = times.last_end.max(end);
         times.is_in_whole_seconds &= is_whole;
     }
+
+    fn add_up(&mut self, event: &Event<'_>) {
+        let (metric, value) = match *event {
+            Event::Times { metric, nanos, .. } => {
+                self.longer_than_an_hour += u64::from(nanos > MAX_DISTINCT_NS);
+                (metric, 1)
+            }
+            Event::Count { metric, value, .. } => (metric, value),
+            Event::Interval { times, .. } => (Metric::ResponseTime, times.count()),
+            _ => return,
+        };
+        let total = self.totals.entry(metric).or_default();
+        *total = total.saturating_add(value);
+    }
+
+    fn remark(&mut self, text: String) {
+        if self.remarks.len() < MAX_REMARKS {
+            self.remarks.push(text);
+        }
+    }
 }
 
 impl Receive for Survey {
     fn receive(&mut self, event: Event<'_>) -> Result<(), SinkError> {
         self.date(&event);
+        self.add_up(&event);
         match event {
             Event::Count { metric: Metric::Dropped, .. } => self.has_drops = true,
+            Event::LeftOut(why) => {
+                self.contradictory += 1;
+                self.first_contradictory.get_or_insert_with(|| why.clone());
+                self.remark(why);
+            }
             Event::Figure(_) if self.figures.len() >= MAX_FIGURES => self.figures_left_out += 1,
             Event::Figure(figure) => self.figures.push(figure),
             Event::Fact(name, value) => {
                 self.facts.insert(name.to_owned(), value);
             }
-            Event::Remark(text) if self.remarks.len() < MAX_REMARKS => self.remarks.push(text),
+            Event::Remark(text) => self.remark(text),
             Event::Unknown(name) if self.unknown.len() < MAX_UNKNOWN && !self.unknown.contains(name) => {
                 self.unknown.insert(first_characters(name, MAX_UNKNOWN_NAME));
             }

@@ -1,6 +1,7 @@
 //! `plimsoll import`: what another tool wrote, as a run file that names what its source could not know.
 
 mod source;
+mod totals;
 
 use std::fs::File;
 use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
@@ -48,6 +49,7 @@ pub(crate) fn import(arguments: &ImportArguments) -> Outcome<u8> {
         .map(|path| survey(path, arguments.format))
         .collect::<Outcome<Vec<Surveyed>>>()?;
     let source = source::of(&files).map_err(Failure::usage)?;
+    totals::refuse_impossible(&files).map_err(Failure::usage)?;
     let span = span(&files).map_err(Failure::usage)?;
     let imported = Imported { files, span, source, objectives };
     let manifest = imported.manifest()?;
@@ -90,8 +92,9 @@ fn survey(path: &Path, format: Option<Format>) -> Outcome<Surveyed> {
     let mut survey = Survey::default();
     let reading = import::read(format, &mut BufReader::new(file), &mut survey).map_err(refused)?;
     if survey.dated == 0 && survey.figures.is_empty() {
-        let first = reading.first_malformed.as_ref();
-        let first = first.map(|(at, why)| format!("; record {at}: {why}")).unwrap_or_default();
+        let malformed = reading.first_malformed.map(|(at, why)| format!("; record {at}: {why}"));
+        let left_out = survey.first_contradictory.map(|why| format!("; {why}"));
+        let first = malformed.or(left_out).unwrap_or_default();
         return Err(refused(ImportError::Refused(format!(
             "holds nothing that could be read as {format}{first}"
         ))));

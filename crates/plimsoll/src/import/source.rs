@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::ensure;
 use evidence::{Missing, Source};
 use import::Format;
+use report::number;
 
 use super::Surveyed;
 
@@ -58,10 +59,17 @@ pub(super) fn of(files: &[Surveyed]) -> anyhow::Result<Source> {
                 .remarks
                 .push(format!("times in {name} are whole seconds: the run may be up to 2 s shorter"));
         }
-        source.malformed += reading.malformed;
-        if let (None, Some((at, why))) = (&source.first_malformed, &reading.first_malformed) {
-            source.first_malformed = Some(format!("line {at} of {}: {why}", name(file)));
+        if survey.longer_than_an_hour > 0 {
+            let count = number::count(survey.longer_than_an_hour);
+            source
+                .remarks
+                .push(format!("{count} times in {} are longer than 1 h and count as 1 h", name(file)));
         }
+        source.malformed += reading.malformed + survey.contradictory;
+        let first = reading.first_malformed.as_ref();
+        let malformed = first.map(|(at, why)| format!("line {at} of {}: {why}", name(file)));
+        let left_out = survey.first_contradictory.as_ref().map(|why| format!("{}: {why}", name(file)));
+        source.first_malformed = source.first_malformed.or(malformed).or(left_out);
     }
     if files.iter().all(|file| file.survey.span().is_none()) {
         source.remarks.push("when the run was is not in the file; its date here means nothing".to_owned());
@@ -91,7 +99,8 @@ pub(super) fn cut(files: &[Surveyed]) -> Option<String> {
     })
 }
 
-fn name(file: &Surveyed) -> String {
+/// The name of a file without its folder.
+pub(super) fn name(file: &Surveyed) -> String {
     file.path
         .file_name()
         .map_or_else(|| file.path.display().to_string(), |name| name.to_string_lossy().into_owned())

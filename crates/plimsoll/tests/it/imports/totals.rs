@@ -113,6 +113,8 @@ fn summaries_give_their_figures_with_their_units() {
                 ("http_reqs count", 30.0, "1"),
                 ("http_reqs rate", 13.254_956_363_976_719, "1/s"),
                 ("data_received count", 2_014.0, "bytes"),
+                ("data_received rate", 889.849_403_901_637_1, "bytes/s"),
+                ("data_sent rate", 1_028.142_781_965_794, "bytes/s"),
                 ("http_req_failed rate", 0.2, "1"),
                 ("http_req_duration avg", 8.595_595_433_333_333, "ms"),
             ][..],
@@ -123,6 +125,7 @@ fn summaries_give_their_figures_with_their_units() {
                 ("http_reqs count", 30.0, "1"),
                 ("http_reqs rate", 13.254_956_363_976_719, "1/s"),
                 ("data_received count", 2_014.0, "bytes"),
+                ("data_received rate", 889.849_403_901_637_1, "bytes/s"),
                 ("http_req_duration avg", 8.595_595_433_333_333, "ms"),
             ],
         ),
@@ -163,6 +166,26 @@ fn found<'a>(source: &'a Value, figure: &str) -> &'a Value {
     let named =
         |f: &&Value| format!("{} {}", f["of"].as_str().unwrap(), f["name"].as_str().unwrap()) == figure;
     source["figures"].as_array().unwrap().iter().find(named).unwrap_or_else(|| panic!("no {figure}"))
+}
+
+#[test]
+fn the_count_of_a_trend_is_a_number_and_not_a_time() {
+    let folder = TestFolder::new("");
+    let trend = r#"{"avg":8.6,"med":2.5,"p(95)":39.2,"max":58.7,"count":30}"#;
+    for (file, text) in [
+        ("exported.json", format!(r#"{{"root_group":{{}},"metrics":{{"http_req_duration":{trend}}}}}"#)),
+        (
+            "handled.json",
+            format!(
+                r#"{{"root_group":{{}},"metrics":{{"http_req_duration":{{"type":"trend","contains":"time","values":{trend}}}}}}}"#
+            ),
+        ),
+    ] {
+        folder.write(file, text);
+        let source = &report(&folder, &[file, "--force"])["run"]["source"];
+        assert_eq!(found(source, "http_req_duration count")["unit"], "1", "{file}");
+        assert_eq!(found(source, "http_req_duration p95")["unit"], "ms", "{file}");
+    }
 }
 
 #[test]
