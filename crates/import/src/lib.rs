@@ -16,6 +16,7 @@ mod k6;
 mod limits;
 mod lines;
 mod parse;
+mod records;
 mod span;
 mod survey;
 mod vegeta;
@@ -29,6 +30,7 @@ pub use fill::{Filler, PHASE};
 pub use format::{Format, HEAD_BYTES, recognise};
 pub use limits::run_limit;
 pub use lines::Reading;
+pub use records::RecordSample;
 pub use span::RunSpan;
 pub use survey::Survey;
 

@@ -7,6 +7,7 @@ use evidence::{Metric, SinkError, SourceFigure};
 use crate::event::{Event, Receive};
 use crate::limits::MAX_DISTINCT_NS;
 use crate::parse::first_characters;
+use crate::records::RecordSample;
 use crate::span::RunSpan;
 
 /// The most figures that are stored.
@@ -37,6 +38,8 @@ pub struct Survey {
     pub totals: BTreeMap<Metric, u64>,
     /// How many times are longer than an hour, and counted as an hour.
     pub longer_than_an_hour: u64,
+    /// Which records it has.
+    pub records: RecordSample,
     /// Properties of the source, by name.
     pub facts: BTreeMap<String, String>,
     /// Sentences for the reader of the report.
@@ -113,6 +116,7 @@ impl Receive for Survey {
     fn receive(&mut self, event: Event<'_>) -> Result<(), SinkError> {
         self.date(&event);
         self.add_up(&event);
+        self.records.add(&event);
         match event {
             Event::Count { metric: Metric::Dropped, .. } => self.has_drops = true,
             Event::LeftOut(why) => {

@@ -1,5 +1,6 @@
 //! `plimsoll import`: what another tool wrote, as a run file that names what its source could not know.
 
+mod overlap;
 mod source;
 mod totals;
 
@@ -43,12 +44,14 @@ pub(crate) fn import(arguments: &ImportArguments) -> Outcome<u8> {
     let opened = Opened::all(arguments.outputs.named())?;
     let read = arguments.files.iter().map(PathBuf::as_path).chain(arguments.output.as_deref());
     read.fold(Reach::default(), |reach, path| reach.file(path)).run_files_in(keep.folder()).confine();
+    overlap::refuse_copies(&arguments.files).map_err(Failure::usage)?;
     let files = arguments
         .files
         .iter()
         .map(|path| survey(path, arguments.format))
         .collect::<Outcome<Vec<Surveyed>>>()?;
     let source = source::of(&files).map_err(Failure::usage)?;
+    overlap::refuse_overlaps(&files).map_err(Failure::usage)?;
     totals::refuse_impossible(&files).map_err(Failure::usage)?;
     let span = span(&files).map_err(Failure::usage)?;
     let imported = Imported { files, span, source, objectives };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::ensure;
-use evidence::{Missing, Source};
+use evidence::{Missing, Source, SourceFigure};
 use import::Format;
 use report::number;
 
@@ -37,9 +37,14 @@ pub(super) fn of(files: &[Surveyed]) -> anyhow::Result<Source> {
         missing: missing(files),
         ..Source::default()
     };
+    let have_figures = files.iter().filter(|file| !file.survey.figures.is_empty()).count();
     for file in files {
         let Surveyed { survey, reading, .. } = file;
-        source.figures.extend(survey.figures.iter().cloned());
+        source.figures.extend(survey.figures.iter().cloned().map(|figure| match have_figures {
+            // Figures of several machines are not figures of the run.
+            2.. => SourceFigure { of: format!("{} of {}", figure.of, name(file)), ..figure },
+            _ => figure,
+        }));
         source.facts.extend(survey.facts.clone());
         source.remarks.extend(survey.remarks.iter().cloned());
         if survey.figures_left_out > 0 {
@@ -80,9 +85,7 @@ pub(super) fn of(files: &[Surveyed]) -> anyhow::Result<Source> {
 
 fn missing(files: &[Surveyed]) -> BTreeSet<Missing> {
     let mut missing = BTreeSet::from(ALWAYS);
-    let is_rolled_up =
-        |file: &Surveyed| matches!(file.format, Format::K6Summary | Format::GhzText | Format::VegetaReport);
-    if files.iter().all(|file| is_rolled_up(file) || file.survey.dated == 0) {
+    if files.iter().all(|file| !file.format.is_detailed() || file.survey.dated == 0) {
         missing.extend([Missing::Distributions, Missing::Outcomes]);
     }
     if files[0].format == Format::HdrLog {

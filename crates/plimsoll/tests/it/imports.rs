@@ -1,5 +1,6 @@
 //! Imported run files: tables, cautions, exit codes, and truncated files.
 
+mod copies;
 mod nonsense;
 mod totals;
 
