@@ -1,6 +1,6 @@
 //! Files of other tools: two passes over any content agree, and nothing panics.
 
-use ::import::{Event, Filler, Format, Receive, Survey};
+use ::import::{Event, Filler, Format, Receive, RunSpan, Survey};
 use evidence::memory::MemoryRun;
 use evidence::{Run as _, SinkError};
 
@@ -28,26 +28,27 @@ pub(crate) const IMPORT: Target = Target {
         let Ok(format) = ::import::recognise(&input[..input.len().min(::import::HEAD_BYTES)]) else { return false };
         let mut survey = Survey::default();
         let Ok(reading) = ::import::read(format, &mut &input[..], &mut survey) else { return false };
-        let (first, last) = survey.span.unwrap_or_default();
+        let span = survey.span().unwrap_or(RunSpan { begin: 0, end: 0 });
         // The command refuses what does not fit into a run file.
-        if last.saturating_sub(first) < LONGEST_NS {
-            read_again(format, first, input, &reading);
+        let is_possible = survey.totals.iter().all(|(metric, total)| *total <= ::import::run_limit(*metric));
+        if span.seconds() <= LONGEST_S && is_possible {
+            read_again(format, span, input, &reading);
         }
         survey.dated > 0 || !survey.figures.is_empty()
     },
 };
 
 /// 31 days.
-const LONGEST_NS: i64 = 31 * 86_400 * 1_000_000_000;
+const LONGEST_S: u32 = 31 * 86_400;
 
 /// Read the input a second time, into a run in memory, and compare.
-fn read_again(format: Format, epoch: i64, input: &[u8], reading: &::import::Reading) {
+fn read_again(format: Format, span: RunSpan, input: &[u8], reading: &::import::Reading) {
     let manifest = serde_json::json!({
         "schema_version": 2, "name": "", "workload": null, "workload_digest": "", "seed": 0, "started_at": "",
         "targets": {}, "environment": {}, "generator": {},
     });
     let mut run = MemoryRun::new(serde_json::from_value(manifest).expect("the manifest has all its fields"));
-    let mut filler = Filler::new(&mut run, epoch);
+    let mut filler = Filler::new(&mut run, span);
     let mut counted = CountingReceiver { filler: &mut filler, values: 0 };
     let second = ::import::read(format, &mut &input[..], &mut counted).expect("the first pass read it");
     let values = counted.values;

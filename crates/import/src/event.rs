@@ -63,6 +63,8 @@ pub enum Event<'a> {
     },
     /// A number that the source computed.
     Figure(SourceFigure),
+    /// A number of the source that no run can have: a sentence that names it.
+    LeftOut(String),
     /// A property of the source, as (name, value).
     Fact(&'static str, String),
     /// A sentence for the reader of the report.
@@ -72,12 +74,17 @@ pub enum Event<'a> {
 }
 
 impl Event<'_> {
-    /// When it happened, for events that have a time.
-    pub(crate) fn at(&self) -> Option<i64> {
-        match self {
-            Event::Times { end, .. } | Event::Interval { end, .. } => Some(*end),
-            Event::Count { at, .. } | Event::Level { at, .. } => Some(*at),
-            Event::Figure(_) | Event::Fact(..) | Event::Remark(_) | Event::Unknown(_) => None,
+    /// Its start and its end, for events that have a time.
+    pub(crate) fn times_of_day(&self) -> Option<(i64, i64)> {
+        match *self {
+            Event::Times { end, nanos, .. } => {
+                Some((end.saturating_sub(i64::try_from(nanos).unwrap_or(i64::MAX)), end))
+            }
+            Event::Interval { begin, end, .. } => Some((begin, end)),
+            Event::Count { at, .. } | Event::Level { at, .. } => Some((at, at)),
+            Event::Figure(_) | Event::LeftOut(_) | Event::Fact(..) | Event::Remark(_) | Event::Unknown(_) => {
+                None
+            }
         }
     }
 }

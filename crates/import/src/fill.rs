@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use evidence::{Instant, Key, KeyId, Metric, Name, Observed, Sample, SeriesKey, Sink, SinkError, Tick};
+use evidence::{Key, KeyId, Metric, Name, Observed, Sample, SeriesKey, Sink, SinkError, Tick};
 
 use crate::event::{EndpointRef, Event, Receive};
+use crate::span::RunSpan;
 
 /// The name of the only phase of an imported run.
 pub const PHASE: &str = "run";
@@ -21,35 +22,42 @@ const OTHERS: &str = "(others)";
 /// Passes events to a sink as ticks of one loop.
 pub struct Filler<'a> {
     sink: &'a mut dyn Sink,
-    epoch: i64,
+    span: RunSpan,
     keys: HashMap<Key, KeyId>,
     new_keys: Vec<(KeyId, Key)>,
     names: HashSet<Name>,
     folded: HashSet<u64>,
     open: BTreeMap<u32, Tick>,
+    last_second: Option<u32>,
     spare: Vec<Tick>,
 }
 
 impl<'a> Filler<'a> {
-    /// Fills `sink`; the run starts at `epoch`, in nanoseconds since the Unix epoch.
-    pub fn new(sink: &'a mut dyn Sink, epoch: i64) -> Filler<'a> {
+    /// Fills `sink` with a run of this span.
+    pub fn new(sink: &'a mut dyn Sink, span: RunSpan) -> Filler<'a> {
         Filler {
             sink,
-            epoch,
+            span,
             keys: HashMap::new(),
             new_keys: Vec::new(),
             names: HashSet::new(),
             folded: HashSet::new(),
             open: BTreeMap::new(),
+            last_second: None,
             spare: Vec::new(),
         }
     }
 
-    /// Pass on the ticks that are still open and return how many names became [`OTHERS`].
+    /// Pass on the ticks that are still open and return how many names became [`OTHERS`]. The last second of the span
+    /// gets a tick even if nothing is dated in it, because the ticks say how long the run was.
     ///
     /// # Errors
     /// [`SinkError`] when a tick could not be stored.
     pub fn finish(mut self) -> Result<u64, SinkError> {
+        let last = self.span.seconds() - 1;
+        if self.last_second.is_some_and(|second| second < last) {
+            self.tick(self.span.end)?;
+        }
         while !self.open.is_empty() {
             self.close_first()?;
         }
@@ -68,7 +76,8 @@ impl<'a> Filler<'a> {
 
     /// The second that contains `at`, and its tick.
     fn tick(&mut self, at: i64) -> Result<(u32, &mut Tick), SinkError> {
-        let second = self.instant(at).second();
+        let second = self.span.second(at);
+        self.last_second = self.last_second.max(Some(second));
         if !self.open.contains_key(&second) && self.open.len() >= OPEN_SECONDS {
             self.close_first()?;
         }
@@ -79,10 +88,6 @@ impl<'a> Filler<'a> {
             tick
         });
         Ok((second, tick))
-    }
-
-    fn instant(&self, at: i64) -> Instant {
-        Instant::from_nanos(u64::try_from(at.saturating_sub(self.epoch)).unwrap_or(0))
     }
 
     fn name(&mut self, name: &str) -> Name {
@@ -143,15 +148,19 @@ impl Receive for Filler<'_> {
             }
             Event::Level { name, at, value } => {
                 let series = SeriesKey::new(name, SeriesKey::GENERATOR, "1");
-                let samples = vec![(series, Sample { at: self.instant(at), value })];
+                let samples = vec![(series, Sample { at: self.span.instant(at), value })];
                 self.sink.observed(&Observed { samples, ..Observed::default() })?;
             }
-            Event::Interval { subject, end, times, .. } => {
+            Event::Interval { subject, begin, end, times } => {
                 let key = self.key(Metric::ResponseTime, subject);
                 let id = self.key_id(key);
-                self.tick(end)?.1.merge(id, times);
+                // The end of an interval is already in the next one, and intervals are not exactly as long as a second:
+                // the middle is in the right second in both cases.
+                let middle = begin.saturating_add(end.saturating_sub(begin) / 2);
+                self.tick(middle)?.1.merge(id, times);
             }
-            Event::Figure(_) | Event::Fact(..) | Event::Remark(_) | Event::Unknown(_) => {}
+            Event::Figure(_) | Event::LeftOut(_) | Event::Fact(..) | Event::Remark(_) | Event::Unknown(_) => {
+            }
         }
         Ok(())
     }

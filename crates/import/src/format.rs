@@ -47,6 +47,21 @@ impl Format {
         (Format::HdrLog, "hdr-log"),
     ];
 
+    /// Whether it has each request, or a distribution for each interval, and not only figures of the whole run.
+    pub fn is_detailed(self) -> bool {
+        match self {
+            Format::K6Ndjson | Format::K6Csv | Format::GhzJson | Format::VegetaResults | Format::HdrLog => {
+                true
+            }
+            Format::K6Summary | Format::GhzText | Format::VegetaReport => false,
+        }
+    }
+
+    /// Whether it has figures of the whole run.
+    pub fn has_figures(self) -> bool {
+        !self.is_detailed() || self == Format::GhzJson
+    }
+
     /// The tool that writes it.
     pub fn tool(self) -> &'static str {
         match self {

@@ -3,9 +3,10 @@
 pub(crate) mod json;
 pub(crate) mod text;
 
-use evidence::SourceFigure;
+use crate::event::Event;
+use crate::figure::{Quantity, StatedFigure};
 
-/// A figure over all calls.
-fn figure(name: &str, value: f64, unit: &str) -> SourceFigure {
-    SourceFigure { of: "all calls".to_owned(), name: name.to_owned(), value, unit: unit.to_owned() }
+/// A figure over all calls, in the unit of its quantity.
+fn figure(name: &str, quantity: Quantity, value: Option<f64>) -> Event<'static> {
+    StatedFigure { of: "all calls", name, quantity, value }.event()
 }

@@ -12,6 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::ImportError;
 use crate::event::{EndpointRef, Event, Receive};
+use crate::limits::MAX_DURATION_NS;
 use crate::lines::{LineError, Reading, for_each_line};
 use decode::DecodedHistogram;
 
@@ -43,6 +44,14 @@ impl Unit {
             .into_iter()
             .find(|(r, _)| fits(*r))
             .map(|(_, unit)| unit)
+    }
+
+    /// The highest value of a run.
+    fn highest(self) -> u64 {
+        match self {
+            Unit::Nanoseconds => MAX_DURATION_NS,
+            Unit::Microseconds => MAX_DURATION_NS / 1_000,
+        }
     }
 
     /// A value in microseconds, rounded up.
@@ -112,7 +121,8 @@ impl LogReader {
         self.remark_on_times(start, length, receiver)?;
         let times = self.times(&decoded, printed, receiver)?;
         let begin_s = if start < ABSOLUTE_S { self.base_s + start } else { start };
-        let nanos = |seconds: f64| (seconds * 1e9) as i64;
+        // Seconds since the Unix epoch have no exact nanoseconds in floating point.
+        let nanos = |seconds: f64| ((seconds * 1e6).round() as i64).saturating_mul(1_000);
         let (begin, end) = (nanos(begin_s), nanos(begin_s + length));
         let subject = EndpointRef { scenario: "", endpoint: tag };
         Ok(receiver.receive(Event::Interval { subject, begin, end, times: &times })?)
@@ -128,7 +138,7 @@ impl LogReader {
         if length > LONG_S && !self.has_long_remark {
             self.has_long_remark = true;
             receiver.receive(Event::Remark(format!(
-                "intervals of {length} s are counted in their last second: when exactly their requests ended is unknown"
+                "intervals of {length} s are counted in the second of their middle: when exactly their requests ended is unknown"
             )))?;
         }
         if start < ABSOLUTE_S && !self.has_base && !self.has_undated_remark {
@@ -149,6 +159,9 @@ impl LogReader {
         let unit = Unit::from_maximum(*highest, printed).ok_or_else(|| {
             LineError::from("its maximum does not match its histogram in ms, so its unit is unknown")
         })?;
+        if *highest > unit.highest() {
+            return Err("its maximum is longer than any run".into());
+        }
         if self.unit != Some(unit) {
             if self.unit.is_some() {
                 return Err("its values are in another unit than the values before".into());

@@ -13,12 +13,8 @@ use evidence::{GrpcCode, Metric, Outcome};
 use serde::Deserialize;
 
 use crate::event::{EndpointRef, Event, Receive};
+use crate::limits::{MAX_DURATION_MS, MAX_RECORD_BYTES, MAX_RECORD_COUNT};
 use crate::lines::LineError;
-
-/// A point above this is not a count.
-const MAX_COUNT: f64 = (1u64 << 40) as f64;
-/// A point above this is not a duration in milliseconds: a month.
-const MAX_MS: f64 = 31.0 * 86_400_000.0;
 
 /// One value of one metric.
 #[derive(Debug, Default)]
@@ -105,6 +101,7 @@ enum PointKind {
     /// A phase of a request, in milliseconds.
     Phase(Metric),
     Count(Metric),
+    Bytes(Metric),
     /// Counted once per request.
     Requests,
     Check,
@@ -128,8 +125,8 @@ fn point_kind(metric: &str) -> PointKind {
         "http_req_receiving" => PointKind::Phase(Metric::ReceivingNs),
         "iterations" => PointKind::Count(Metric::IterationsDone),
         "dropped_iterations" => PointKind::Count(Metric::Dropped),
-        "data_received" => PointKind::Count(Metric::BytesIn),
-        "data_sent" => PointKind::Count(Metric::BytesOut),
+        "data_received" => PointKind::Bytes(Metric::BytesIn),
+        "data_sent" => PointKind::Bytes(Metric::BytesOut),
         "checks" => PointKind::Check,
         "vus" => PointKind::Users,
         "http_req_failed" | "vus_max" => PointKind::Ignored,
@@ -159,8 +156,12 @@ pub(crate) fn receive(point: &MetricPoint<'_>, receiver: &mut dyn Receive) -> Re
         PointKind::Iteration => times(Metric::IterationTime, whole, None)?,
         PointKind::Phase(_) if !tags.http_outcome().is_answer() => return Ok(()),
         PointKind::Phase(metric) => count(metric, request, nanos(point.value)?),
-        PointKind::Requests => count(Metric::Requests, request, whole_number(point.value)?),
-        PointKind::Count(metric) => count(metric, whole, whole_number(point.value)?),
+        PointKind::Requests => count(Metric::Requests, request, whole_number(point.value, MAX_RECORD_COUNT)?),
+        PointKind::Count(metric) => count(metric, whole, whole_number(point.value, MAX_RECORD_COUNT)?),
+        PointKind::Bytes(metric) => count(metric, whole, whole_number(point.value, MAX_RECORD_BYTES)?),
+        PointKind::Check if !(0.0..=1.0).contains(&point.value) => {
+            return Err(LineError::Malformed(format!("{} is not the result of a check", point.value)));
+        }
         PointKind::Check => {
             let group = tags.group.trim_start_matches("::");
             let subject =
@@ -168,10 +169,11 @@ pub(crate) fn receive(point: &MetricPoint<'_>, receiver: &mut dyn Receive) -> Re
             let metric = if point.value > 0.0 { Metric::CheckPassed } else { Metric::CheckFailed };
             Event::Count { metric, subject, check: Some(&tags.check), at: point.at, value: 1 }
         }
-        PointKind::Users if point.value.is_finite() => {
+        PointKind::Users => {
+            whole_number(point.value, MAX_RECORD_COUNT)?;
             Event::Level { name: "virtual_users", at: point.at, value: point.value }
         }
-        PointKind::Users | PointKind::Ignored => return Ok(()),
+        PointKind::Ignored => return Ok(()),
         PointKind::Unknown => Event::Unknown(point.metric),
     };
     Ok(receiver.receive(event)?)
@@ -179,14 +181,14 @@ pub(crate) fn receive(point: &MetricPoint<'_>, receiver: &mut dyn Receive) -> Re
 
 fn nanos(ms: f64) -> Result<u64, LineError> {
     match ms {
-        ms if (0.0..=MAX_MS).contains(&ms) => Ok((ms * 1e6).round() as u64),
+        ms if (0.0..=MAX_DURATION_MS).contains(&ms) => Ok((ms * 1e6).round() as u64),
         _ => Err(LineError::Malformed(format!("{ms} ms is not a duration"))),
     }
 }
 
-fn whole_number(value: f64) -> Result<u64, LineError> {
+fn whole_number(value: f64, highest: u64) -> Result<u64, LineError> {
     match value {
-        value if (0.0..=MAX_COUNT).contains(&value) => Ok(value.round() as u64),
+        value if (0.0..=highest as f64).contains(&value) => Ok(value.round() as u64),
         _ => Err(LineError::Malformed(format!("{value} is not a count"))),
     }
 }

@@ -7,13 +7,17 @@
 //! reading at [`read`].
 
 mod event;
+mod figure;
 mod fill;
 mod format;
 mod ghz;
 mod hlog;
 mod k6;
+mod limits;
 mod lines;
 mod parse;
+mod records;
+mod span;
 mod survey;
 mod vegeta;
 
@@ -24,7 +28,10 @@ use evidence::SinkError;
 pub use event::{EndpointRef, Event, Receive};
 pub use fill::{Filler, PHASE};
 pub use format::{Format, HEAD_BYTES, recognise};
+pub use limits::run_limit;
 pub use lines::Reading;
+pub use records::RecordSample;
+pub use span::RunSpan;
 pub use survey::Survey;
 
 /// Why a file could not be imported.

@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use evidence::{Metric, SinkError, SourceFigure};
 
 use crate::event::{Event, Receive};
+use crate::limits::MAX_DISTINCT_NS;
 use crate::parse::first_characters;
+use crate::records::RecordSample;
+use crate::span::RunSpan;
 
 /// The most figures that are stored.
 const MAX_FIGURES: usize = 2_000;
@@ -15,18 +18,28 @@ const MAX_UNKNOWN: usize = 20;
 const MAX_UNKNOWN_NAME: usize = 100;
 /// The most remarks that are stored.
 const MAX_REMARKS: usize = 100;
+const SECOND_NS: i64 = 1_000_000_000;
 
 /// What a file contains besides the events that go into ticks.
 #[derive(Debug, Default)]
 pub struct Survey {
-    /// Its first and its last time, in nanoseconds since the Unix epoch.
-    pub span: Option<(i64, i64)>,
+    times: Option<TimesOfDay>,
     /// How many events have a time: without any, the file has no evidence, only figures.
     pub dated: u64,
     /// Figures that the source computed.
     pub figures: Vec<SourceFigure>,
     /// How many more figures there are than are stored.
     pub figures_left_out: u64,
+    /// How many figures were left out because no run can have them; each is a remark.
+    pub contradictory: u64,
+    /// The first of them.
+    pub first_contradictory: Option<String>,
+    /// What its events add up to.
+    pub totals: BTreeMap<Metric, u64>,
+    /// How many times are longer than an hour, and counted as an hour.
+    pub longer_than_an_hour: u64,
+    /// Which records it has.
+    pub records: RecordSample,
     /// Properties of the source, by name.
     pub facts: BTreeMap<String, String>,
     /// Sentences for the reader of the report.
@@ -37,22 +50,86 @@ pub struct Survey {
     pub has_drops: bool,
 }
 
+/// The times of day of a file.
+#[derive(Debug, Clone, Copy)]
+struct TimesOfDay {
+    first_begin: i64,
+    first_end: i64,
+    last_end: i64,
+    is_in_whole_seconds: bool,
+}
+
+impl Survey {
+    /// The time that it covers, if its events have times of day.
+    pub fn span(&self) -> Option<RunSpan> {
+        let times = self.times?;
+        Some(match times.is_in_whole_seconds {
+            // Anywhere in its second: an event that took 0.4 s need not have started in the second before.
+            true => RunSpan { begin: times.first_end, end: times.last_end.saturating_add(SECOND_NS) },
+            false => RunSpan { begin: times.first_begin, end: times.last_end },
+        })
+    }
+
+    /// Whether its times of day are whole seconds, so that its length is known to a second.
+    pub fn is_in_whole_seconds(&self) -> bool {
+        self.times.is_some_and(|times| times.is_in_whole_seconds)
+    }
+
+    fn date(&mut self, event: &Event<'_>) {
+        let Some((begin, end)) = event.times_of_day() else { return };
+        self.dated += 1;
+        let is_whole = end % SECOND_NS == 0 && !matches!(event, Event::Interval { .. });
+        let times = self.times.get_or_insert(TimesOfDay {
+            first_begin: begin,
+            first_end: end,
+            last_end: end,
+            is_in_whole_seconds: true,
+        });
+        times.first_begin = times.first_begin.min(begin);
+        times.first_end = times.first_end.min(end);
+        times.last_end = times.last_end.max(end);
+        times.is_in_whole_seconds &= is_whole;
+    }
+
+    fn add_up(&mut self, event: &Event<'_>) {
+        let (metric, value) = match *event {
+            Event::Times { metric, nanos, .. } => {
+                self.longer_than_an_hour += u64::from(nanos > MAX_DISTINCT_NS);
+                (metric, 1)
+            }
+            Event::Count { metric, value, .. } => (metric, value),
+            Event::Interval { times, .. } => (Metric::ResponseTime, times.count()),
+            _ => return,
+        };
+        let total = self.totals.entry(metric).or_default();
+        *total = total.saturating_add(value);
+    }
+
+    fn remark(&mut self, text: String) {
+        if self.remarks.len() < MAX_REMARKS {
+            self.remarks.push(text);
+        }
+    }
+}
+
 impl Receive for Survey {
     fn receive(&mut self, event: Event<'_>) -> Result<(), SinkError> {
-        if let Some(at) = event.at() {
-            self.dated += 1;
-            let (first, last) = self.span.unwrap_or((at, at));
-            let begin = if let Event::Interval { begin, .. } = event { begin } else { at };
-            self.span = Some((first.min(begin), last.max(at)));
-        }
+        self.date(&event);
+        self.add_up(&event);
+        self.records.add(&event);
         match event {
             Event::Count { metric: Metric::Dropped, .. } => self.has_drops = true,
+            Event::LeftOut(why) => {
+                self.contradictory += 1;
+                self.first_contradictory.get_or_insert_with(|| why.clone());
+                self.remark(why);
+            }
             Event::Figure(_) if self.figures.len() >= MAX_FIGURES => self.figures_left_out += 1,
             Event::Figure(figure) => self.figures.push(figure),
             Event::Fact(name, value) => {
                 self.facts.insert(name.to_owned(), value);
             }
-            Event::Remark(text) if self.remarks.len() < MAX_REMARKS => self.remarks.push(text),
+            Event::Remark(text) => self.remark(text),
             Event::Unknown(name) if self.unknown.len() < MAX_UNKNOWN && !self.unknown.contains(name) => {
                 self.unknown.insert(first_characters(name, MAX_UNKNOWN_NAME));
             }

@@ -3,12 +3,14 @@
 use std::borrow::Cow;
 use std::io::BufRead;
 
-use evidence::{Metric, Outcome, SourceFigure};
+use evidence::{Metric, Outcome};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::ImportError;
 use crate::event::{EndpointRef, Event, Receive};
+use crate::figure::{Quantity, StatedFigure};
+use crate::limits::{MAX_DURATION_NS, MAX_RECORD_BYTES};
 use crate::lines::{LineError, Reading, for_each_line};
 use crate::parse::{document, first_characters, rfc3339};
 
@@ -66,7 +68,12 @@ pub(crate) fn results(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Re
     for_each_line(input, |line| {
         let hit: Hit<'_> =
             serde_json::from_slice(line).map_err(|error| LineError::Malformed(error.to_string()))?;
-        let latency = i64::try_from(hit.latency).map_err(|_| LineError::from("`latency` is out of range"))?;
+        let latency = i64::try_from(hit.latency).ok().filter(|_| hit.latency <= MAX_DURATION_NS);
+        let latency =
+            latency.ok_or_else(|| LineError::Malformed(format!("{} ns is not a duration", hit.latency)))?;
+        if let Some(bytes) = [hit.bytes_in, hit.bytes_out].into_iter().find(|n| *n > MAX_RECORD_BYTES) {
+            return Err(LineError::Malformed(format!("{bytes} is not a number of bytes")));
+        }
         let end = rfc3339(&hit.timestamp)?.saturating_add(latency);
         let endpoint = match (&*hit.method, &*hit.url) {
             ("", "") => Cow::Borrowed("hit"),
@@ -79,7 +86,6 @@ pub(crate) fn results(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Re
         for (metric, value) in
             [(Metric::Requests, 1), (Metric::BytesIn, hit.bytes_in), (Metric::BytesOut, hit.bytes_out)]
         {
-            let value = value.min(1 << 40);
             receiver.receive(Event::Count { metric, subject, check: None, at: end, value })?;
         }
         Ok(())
@@ -89,14 +95,15 @@ pub(crate) fn results(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Re
 pub(crate) fn report(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Result<Reading, ImportError> {
     let document = document(input, MAX_REPORT_BYTES)?;
     let mut records = 0;
-    let mut put = |name: &str, value: Option<f64>, unit: &str| -> Result<(), ImportError> {
-        let Some(value) = value.filter(|value| value.is_finite()) else { return Ok(()) };
+    let mut put = |name: &str, quantity, value: Option<&Value>| -> Result<(), ImportError> {
+        let Some(value) = value else { return Ok(()) };
         records += 1;
-        let figure =
-            SourceFigure { of: "all hits".to_owned(), name: name.to_owned(), value, unit: unit.to_owned() };
-        Ok(receiver.receive(Event::Figure(figure))?)
+        // Times are in nanoseconds.
+        let scale = if quantity == Quantity::Time { 1e-6 } else { 1.0 };
+        let value = value.as_f64().map(|value| value * scale);
+        Ok(receiver.receive(StatedFigure { of: "all hits", name, quantity, value }.event())?)
     };
-    let number = |at: &str| document.pointer(at).and_then(Value::as_f64);
+    let number = |at: &str| document.pointer(at);
     for (at, name) in [
         ("mean", "avg"),
         ("min", "min"),
@@ -106,22 +113,22 @@ pub(crate) fn report(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Res
         ("99th", "p99"),
         ("max", "max"),
     ] {
-        put(name, number(&format!("/latencies/{at}")).map(|ns| ns / 1e6), "ms")?;
+        put(name, Quantity::Time, number(&format!("/latencies/{at}")))?;
     }
-    for (at, name, unit) in [
-        ("/requests", "count", "1"),
-        ("/rate", "rate", "1/s"),
-        ("/throughput", "throughput", "1/s"),
-        ("/success", "success", "1"),
-        ("/bytes_in/total", "bytes in", "bytes"),
-        ("/bytes_out/total", "bytes out", "bytes"),
+    for (at, name, quantity) in [
+        ("/requests", "count", Quantity::Count),
+        ("/rate", "rate", Quantity::Rate),
+        ("/throughput", "throughput", Quantity::Rate),
+        ("/success", "success", Quantity::Share),
+        ("/bytes_in/total", "bytes in", Quantity::Bytes),
+        ("/bytes_out/total", "bytes out", Quantity::Bytes),
     ] {
-        put(name, number(at), unit)?;
+        put(name, quantity, number(at))?;
     }
     for (status, count) in
         document.get("status_codes").and_then(Value::as_object).into_iter().flatten().take(100)
     {
-        put(&format!("status {status}"), count.as_f64(), "1")?;
+        put(&format!("status {status}"), Quantity::Count, Some(count))?;
     }
     for (name, at) in [("earliest", "/earliest"), ("end", "/end")] {
         if let Some(text) = document.pointer(at).and_then(Value::as_str) {

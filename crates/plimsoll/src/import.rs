@@ -1,17 +1,19 @@
 //! `plimsoll import`: what another tool wrote, as a run file that names what its source could not know.
 
+mod overlap;
 mod source;
+mod totals;
 
 use std::fs::File;
 use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, ensure};
 use archive::{Overwrite, Writer};
 use evidence::manifest::SCHEMA_VERSION;
 use evidence::{Ending, Manifest, RunEnd, Sink as _, Source};
-use import::{Filler, Format, HEAD_BYTES, ImportError, Reading, Survey};
+use import::{Filler, Format, HEAD_BYTES, ImportError, Reading, RunSpan, Survey};
 use jiff::Timestamp;
 use workload::{Objective, Phase, Workload};
 
@@ -23,8 +25,7 @@ use crate::run_file::Keep;
 use crate::{clock, judged, manifest, outputs};
 
 /// The longest run that a run file can hold, in seconds.
-const MAX_SECONDS: i64 = 31 * 86_400;
-const SECOND_NS: i64 = 1_000_000_000;
+const MAX_SECONDS: u32 = 31 * 86_400;
 
 /// An input file, with what the first pass over it found.
 pub(crate) struct Surveyed {
@@ -43,14 +44,17 @@ pub(crate) fn import(arguments: &ImportArguments) -> CommandResult<u8> {
     let opened = PreopenedReports::all(arguments.outputs.named())?;
     let read = arguments.files.iter().map(PathBuf::as_path).chain(arguments.output.as_deref());
     read.fold(Reach::default(), |reach, path| reach.file(path)).run_files_in(keep.folder()).confine();
+    overlap::refuse_copies(&arguments.files).map_err(Failure::usage)?;
     let files = arguments
         .files
         .iter()
         .map(|path| survey(path, arguments.format))
         .collect::<CommandResult<Vec<Surveyed>>>()?;
     let source = source::of(&files).map_err(Failure::usage)?;
-    let window = Window::of(&files).map_err(Failure::usage)?;
-    let imported = Imported { files, window, source, objectives };
+    overlap::refuse_overlaps(&files).map_err(Failure::usage)?;
+    totals::refuse_impossible(&files).map_err(Failure::usage)?;
+    let span = span(&files).map_err(Failure::usage)?;
+    let imported = Imported { files, span, source, objectives };
     let manifest = imported.manifest()?;
     let file = keep.file(&manifest)?;
     let overwrite = if arguments.force { Overwrite::Replace } else { Overwrite::Refuse };
@@ -91,8 +95,9 @@ fn survey(path: &Path, format: Option<Format>) -> CommandResult<Surveyed> {
     let mut survey = Survey::default();
     let reading = import::read(format, &mut BufReader::new(file), &mut survey).map_err(refused)?;
     if survey.dated == 0 && survey.figures.is_empty() {
-        let first = reading.first_malformed.as_ref();
-        let first = first.map(|(at, why)| format!("; record {at}: {why}")).unwrap_or_default();
+        let malformed = reading.first_malformed.map(|(at, why)| format!("; record {at}: {why}"));
+        let left_out = survey.first_contradictory.map(|why| format!("; {why}"));
+        let first = malformed.or(left_out).unwrap_or_default();
         return Err(refused(ImportError::Refused(format!(
             "holds nothing that could be read as {format}{first}"
         ))));
@@ -104,38 +109,25 @@ fn open(path: &Path) -> CommandResult<File> {
     File::open(path).with_context(|| format!("cannot read {}", path.display())).map_err(Failure::usage)
 }
 
-/// When the run was.
-#[derive(Clone, Copy)]
-struct Window {
-    /// A whole second since the Unix epoch, in nanoseconds.
-    epoch_ns: i64,
-    seconds: u32,
-}
-
-impl Window {
-    fn of(files: &[Surveyed]) -> anyhow::Result<Window> {
-        let spans = files.iter().filter_map(|file| file.survey.span);
-        let Some((first, last)) = spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) else {
-            return Ok(Window { epoch_ns: 0, seconds: 1 });
-        };
-        let epoch_ns = first.div_euclid(SECOND_NS).saturating_mul(SECOND_NS);
-        let seconds = last.saturating_sub(epoch_ns) / SECOND_NS + 1;
-        if seconds > MAX_SECONDS {
-            return Err(anyhow!(
-                "the times in these files are {} days apart, and a run has at most {}: import files of one run, and \
-                 look for a time that is wrong",
-                seconds / 86_400,
-                MAX_SECONDS / 86_400
-            ));
-        }
-        Ok(Window { epoch_ns, seconds: u32::try_from(seconds)? })
-    }
+/// The time from the start of the first request to the end of the last; a second at the Unix epoch if no file has times of
+/// day.
+fn span(files: &[Surveyed]) -> anyhow::Result<RunSpan> {
+    let spans = files.iter().filter_map(|file| file.survey.span());
+    let span = spans.reduce(RunSpan::with).unwrap_or(RunSpan { begin: 0, end: 0 });
+    ensure!(
+        span.seconds() <= MAX_SECONDS,
+        "the times in these files are {} days apart, and a run has at most {}: import files of one run, and look for a \
+         time that is wrong",
+        span.seconds() / 86_400,
+        MAX_SECONDS / 86_400
+    );
+    Ok(span)
 }
 
 /// A run by another tool, surveyed.
 struct Imported {
     files: Vec<Surveyed>,
-    window: Window,
+    span: RunSpan,
     source: Source,
     objectives: Vec<Objective>,
 }
@@ -145,13 +137,16 @@ impl Imported {
     fn manifest(&self) -> CommandResult<Manifest> {
         let stem = self.files[0].path.file_stem();
         let name = stem.map_or_else(|| "import".to_owned(), |stem| stem.to_string_lossy().into_owned());
-        let end = Duration::from_secs(u64::from(self.window.seconds));
         let workload = Workload {
             name: name.clone(),
             seed: 0,
             targets: Default::default(),
             data: Default::default(),
-            phases: vec![Phase { name: import::PHASE.to_owned(), start: Duration::ZERO, end }],
+            phases: vec![Phase {
+                name: import::PHASE.to_owned(),
+                start: Duration::ZERO,
+                end: self.span.length(),
+            }],
             scenarios: Vec::new(),
             setup: Vec::new(),
             objectives: self.objectives.clone(),
@@ -161,7 +156,7 @@ impl Imported {
             secrets: Vec::new(),
         };
         let workload = serde_json::to_value(workload).map_err(Failure::own)?;
-        let started = Timestamp::from_nanosecond(i128::from(self.window.epoch_ns)).map_err(Failure::usage)?;
+        let started = Timestamp::from_nanosecond(i128::from(self.span.begin)).map_err(Failure::usage)?;
         Ok(Manifest {
             schema_version: SCHEMA_VERSION,
             name,
@@ -178,7 +173,7 @@ impl Imported {
 
     /// The second pass: everything into the run file.
     fn write(&self, mut writer: Writer) -> CommandResult<()> {
-        let mut filler = Filler::new(&mut writer, self.window.epoch_ns);
+        let mut filler = Filler::new(&mut writer, self.span);
         for file in &self.files {
             let mut input = BufReader::new(open(&file.path)?);
             let again = import::read(file.format, &mut input, &mut filler);
@@ -190,7 +185,7 @@ impl Imported {
         let folded_endpoints = filler.finish().map_err(Failure::own)?;
         let end = RunEnd {
             ending: source::cut(&self.files).map_or(Ending::Completed, Ending::Aborted),
-            last_second: self.window.seconds - 1,
+            last_second: self.span.seconds() - 1,
             requests_in_flight: 0,
             iterations_in_flight: 0,
             folded_endpoints,

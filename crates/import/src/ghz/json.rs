@@ -11,6 +11,8 @@ use serde_json::Value;
 use super::figure;
 use crate::ImportError;
 use crate::event::{EndpointRef, Event, Receive};
+use crate::figure::Quantity;
+use crate::limits::MAX_DURATION_NS;
 use crate::lines::Reading;
 use crate::parse::{first_characters, quoted, rfc3339};
 
@@ -53,8 +55,15 @@ impl ReaderState<'_> {
         })
     }
 
-    fn figure<E: serde::de::Error>(&mut self, name: &str, value: f64, unit: &str) -> Result<(), E> {
-        if value.is_finite() { self.receive(Event::Figure(figure(name, value, unit))) } else { Ok(()) }
+    /// A figure, with times in nanoseconds.
+    fn figure<E: serde::de::Error>(
+        &mut self,
+        name: &str,
+        quantity: Quantity,
+        value: &Value,
+    ) -> Result<(), E> {
+        let scale = if quantity == Quantity::Time { MS_PER_NS } else { 1.0 };
+        self.receive(figure(name, quantity, value.as_f64().map(|value| value * scale)))
     }
 
     fn detail(&mut self, detail: &Detail) -> Result<(), Option<SinkError>> {
@@ -63,7 +72,7 @@ impl ReaderState<'_> {
             self.reading.malformed(format!("{} is not a time", quoted(&detail.timestamp)));
             return Ok(());
         };
-        let Ok(nanos) = u64::try_from(detail.latency) else {
+        let Some(nanos) = u64::try_from(detail.latency).ok().filter(|nanos| *nanos <= MAX_DURATION_NS) else {
             self.reading.malformed(format!("{} ns is not a duration", detail.latency));
             return Ok(());
         };
@@ -116,15 +125,15 @@ impl<'de> Visitor<'de> for Document<'_, '_> {
             match key.as_str() {
                 "options" => options(state, &map.next_value()?)?,
                 "details" => map.next_value_seed(Details(state))?,
-                "average" => state.figure("avg", map.next_value::<f64>()? * MS_PER_NS, "ms")?,
-                "fastest" => state.figure("min", map.next_value::<f64>()? * MS_PER_NS, "ms")?,
-                "slowest" => state.figure("max", map.next_value::<f64>()? * MS_PER_NS, "ms")?,
-                "count" => state.figure("count", map.next_value()?, "1")?,
-                "rps" => state.figure("rate", map.next_value()?, "1/s")?,
+                "average" => state.figure("avg", Quantity::Time, &map.next_value()?)?,
+                "fastest" => state.figure("min", Quantity::Time, &map.next_value()?)?,
+                "slowest" => state.figure("max", Quantity::Time, &map.next_value()?)?,
+                "count" => state.figure("count", Quantity::Count, &map.next_value()?)?,
+                "rps" => state.figure("rate", Quantity::Rate, &map.next_value()?)?,
                 "latencyDistribution" => distribution(state, &map.next_value()?)?,
                 "statusCodeDistribution" => {
                     for (status, count) in map.next_value::<serde_json::Map<String, Value>>()? {
-                        state.figure(&format!("status {status}"), count.as_f64().unwrap_or(f64::NAN), "1")?;
+                        state.figure(&format!("status {status}"), Quantity::Count, &count)?;
                     }
                 }
                 "endReason" => {
@@ -161,9 +170,8 @@ fn plain(value: &Value) -> String {
 
 fn distribution<E: serde::de::Error>(state: &mut ReaderState<'_>, distribution: &Value) -> Result<(), E> {
     for entry in distribution.as_array().into_iter().flatten().take(100) {
-        let number = |key: &str| entry.get(key).and_then(Value::as_f64);
-        if let (Some(percentage), Some(latency)) = (number("percentage"), number("latency")) {
-            state.figure(&format!("p{percentage}"), latency * MS_PER_NS, "ms")?;
+        if let (Some(percentage), Some(latency)) = (entry.get("percentage"), entry.get("latency")) {
+            state.figure(&format!("p{}", plain(percentage)), Quantity::Time, latency)?;
         }
     }
     Ok(())

@@ -2,11 +2,10 @@
 
 use std::io::BufRead;
 
-use evidence::SourceFigure;
-
 use super::figure;
 use crate::ImportError;
 use crate::event::{Event, Receive};
+use crate::figure::Quantity;
 use crate::lines::{LineError, Reading, for_each_line};
 use crate::parse::quoted;
 
@@ -38,7 +37,7 @@ pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Resul
                     Section::Before | Section::Other => None,
                 };
                 if let Some(figure) = figure {
-                    receiver.receive(Event::Figure(figure))?;
+                    receiver.receive(figure)?;
                 }
             }
         }
@@ -51,41 +50,39 @@ pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Resul
 }
 
 /// `Average: 2.83 ms`.
-fn summary(text: &str) -> Result<Option<SourceFigure>, LineError> {
+fn summary(text: &str) -> Result<Option<Event<'static>>, LineError> {
     let Some((name, value)) = text.split_once(':') else { return Err("a line without a colon".into()) };
     let value = value.trim();
     Ok(Some(match name {
-        "Count" => figure("count", number(value)?, "1"),
-        "Requests/sec" => figure("rate", number(value)?, "1/s"),
-        "Slowest" => figure("max", ms(value)?, "ms"),
-        "Fastest" => figure("min", ms(value)?, "ms"),
-        "Average" => figure("avg", ms(value)?, "ms"),
-        "Total" => figure("total time", ms(value)?, "ms"),
+        "Count" => figure("count", Quantity::Count, Some(number(value)?)),
+        "Requests/sec" => figure("rate", Quantity::Rate, Some(number(value)?)),
+        "Slowest" => figure("max", Quantity::Time, Some(ms(value)?)),
+        "Fastest" => figure("min", Quantity::Time, Some(ms(value)?)),
+        "Average" => figure("avg", Quantity::Time, Some(ms(value)?)),
+        "Total" => figure("total time", Quantity::Time, Some(ms(value)?)),
         _ => return Ok(None),
     }))
 }
 
 /// `95 % in 3.02 ms`.
-fn latency(text: &str) -> Result<SourceFigure, LineError> {
+fn latency(text: &str) -> Result<Event<'static>, LineError> {
     let (percent, value) = text.split_once("% in ").ok_or_else(|| LineError::from("no percentile"))?;
-    Ok(figure(&format!("p{}", number(percent.trim())?), ms(value.trim())?, "ms"))
+    Ok(figure(&format!("p{}", number(percent.trim())?), Quantity::Time, Some(ms(value.trim())?)))
 }
 
 /// `[OK]   60 responses`.
-fn status(text: &str) -> Result<SourceFigure, LineError> {
+fn status(text: &str) -> Result<Event<'static>, LineError> {
     let (name, count) = text
         .strip_prefix('[')
         .and_then(|rest| rest.split_once(']'))
         .ok_or_else(|| LineError::from("no status in brackets"))?;
     let count = count.trim().strip_suffix("responses").unwrap_or_default().trim();
-    Ok(figure(&format!("status {name}"), number(count)?, "1"))
+    Ok(figure(&format!("status {name}"), Quantity::Count, Some(number(count)?)))
 }
 
+/// A number, or Go's `NaN`, which is named with its figure.
 fn number(text: &str) -> Result<f64, LineError> {
-    match text.parse::<f64>() {
-        Ok(number) if number.is_finite() => Ok(number),
-        _ => Err(LineError::Malformed(format!("{} is not a number", quoted(text)))),
-    }
+    text.parse().map_err(|_| LineError::Malformed(format!("{} is not a number", quoted(text))))
 }
 
 /// A time with its unit, in milliseconds.

@@ -4,6 +4,7 @@ use std::io::Read;
 
 use flate2::read::ZlibDecoder;
 
+use crate::limits::MAX_RUN_COUNT;
 use crate::lines::LineError;
 
 const COOKIE: u32 = 0x1c84_9303;
@@ -13,8 +14,6 @@ const COOKIE_MASK: u32 = !0xf0;
 const HEADER: usize = 40;
 /// More bytes than any layout of five digits over 64 bits needs.
 const MAX_BYTES: u64 = 16 << 20;
-/// More values than any run has in one interval.
-const MAX_COUNT: u64 = 1 << 40;
 
 /// A histogram: (highest value of the bucket, count), ascending; values are at least 1.
 pub(super) struct DecodedHistogram {
@@ -101,7 +100,7 @@ fn plain(bytes: &[u8]) -> Result<DecodedHistogram, LineError> {
             continue;
         }
         total = total.saturating_add(number.unsigned_abs());
-        if total > MAX_COUNT {
+        if total > MAX_RUN_COUNT {
             return Err("its histogram counts more than any run has".into());
         }
         buckets.push((layout.highest(index).ok_or_else(malformed)?, number.unsigned_abs()));

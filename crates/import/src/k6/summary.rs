@@ -1,17 +1,34 @@
 //! k6's end-of-test summary: `--summary-export FILE`, or the argument of `handleSummary` as JSON.
 
+use std::borrow::Cow;
 use std::io::BufRead;
 
-use evidence::SourceFigure;
 use serde_json::{Map, Value};
 
 use crate::ImportError;
 use crate::event::{Event, Receive};
+use crate::figure::{Quantity, StatedFigure};
+use crate::limits::MAX_DURATION_MS;
 use crate::lines::Reading;
 use crate::parse::document;
 
 /// The longest summary that is read.
 const MAX_BYTES: u64 = 64 << 20;
+/// Metrics of k6 itself that count requests, iterations, messages or virtual users. What a script's own metrics count is
+/// unknown.
+const COUNTED: [&str; 11] = [
+    "http_reqs",
+    "iterations",
+    "dropped_iterations",
+    "vus",
+    "vus_max",
+    "ws_sessions",
+    "ws_msgs_sent",
+    "ws_msgs_received",
+    "grpc_streams",
+    "grpc_streams_msgs_sent",
+    "grpc_streams_msgs_received",
+];
 
 pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Result<Reading, ImportError> {
     let document = document(input, MAX_BYTES)?;
@@ -19,7 +36,10 @@ pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Resul
         return Err(ImportError::Refused("has no `metrics`, unlike a summary of k6".to_owned()));
     };
     if let Some(ms) = document.pointer("/state/testRunDurationMs").and_then(Value::as_f64) {
-        receiver.receive(Event::Fact("duration_ms", ms.to_string()))?;
+        receiver.receive(match (0.0..=MAX_DURATION_MS).contains(&ms) {
+            true => Event::Fact("duration_ms", ms.to_string()),
+            false => Event::LeftOut(format!("testRunDurationMs is left out: {ms} ms is not a duration")),
+        })?;
     }
     for (name, metric) in metrics {
         let Some(metric) = metric.as_object() else { continue };
@@ -30,26 +50,19 @@ pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Resul
 
 fn metric(name: &str, metric: &Map<String, Value>, receiver: &mut dyn Receive) -> Result<(), ImportError> {
     let values = metric.get("values").and_then(Value::as_object).unwrap_or(metric);
-    let contains = metric.get("contains").and_then(Value::as_str);
-    let is_trend = values.contains_key("avg") || values.keys().any(|key| key.starts_with("p("));
-    let is_time = contains.map_or(is_trend && is_known_time(name), |contains| contains == "time");
-    let is_counter = values.contains_key("count");
+    let summarised = SummarisedMetric::of(name, metric, values);
     for (key, value) in values {
-        let Some(number) = value.as_f64().filter(|number| number.is_finite()) else { continue };
-        let unit = match key.as_str() {
-            "passes" | "fails" => "1",
-            "count" if contains == Some("data") || name.starts_with("data_") => "bytes",
-            "rate" if is_counter => "1/s",
-            _ if is_time => "ms",
-            _ => "1",
+        // The exported summary has thresholds among the values, the other form type and unit if it has no values.
+        if value.is_object() || matches!(key.as_str(), "type" | "contains") {
+            continue;
+        }
+        let figure = StatedFigure {
+            of: name,
+            name: &figure_name(key),
+            quantity: summarised.quantity(key),
+            value: value.as_f64(),
         };
-        let figure = SourceFigure {
-            of: name.to_owned(),
-            name: figure_name(key),
-            value: number,
-            unit: unit.to_owned(),
-        };
-        receiver.receive(Event::Figure(figure))?;
+        receiver.receive(figure.event())?;
     }
     for (threshold, outcome) in metric.get("thresholds").and_then(Value::as_object).into_iter().flatten() {
         // The exported summary has whether it was crossed, the other form whether it was met.
@@ -65,19 +78,77 @@ fn metric(name: &str, metric: &Map<String, Value>, receiver: &mut dyn Receive) -
     Ok(())
 }
 
-/// Whether the values of a metric are milliseconds, for summaries that do not include units.
-fn is_known_time(name: &str) -> bool {
-    let metric = name.split('{').next().unwrap_or(name);
+/// What is known about a metric besides its values.
+struct SummarisedMetric {
+    kind: MetricKind,
+    /// What its values are; of a counter, what it counts.
+    values: Quantity,
+}
+
+/// k6's kinds of metrics, as far as their values differ.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum MetricKind {
+    Trend,
+    Counter,
+    /// A share of values that are not zero.
+    Rate,
+    Gauge,
+}
+
+impl SummarisedMetric {
+    fn of(name: &str, metric: &Map<String, Value>, values: &Map<String, Value>) -> SummarisedMetric {
+        let has = |key: &str| values.contains_key(key);
+        // Trends have a count too if the script asks for it, so they are recognised first.
+        let kind = if has("avg") || has("med") || values.keys().any(|key| key.starts_with("p(")) {
+            MetricKind::Trend
+        } else if has("passes") || has("fails") {
+            MetricKind::Rate
+        } else if has("count") {
+            MetricKind::Counter
+        } else {
+            MetricKind::Gauge
+        };
+        let base = name.split('{').next().unwrap_or(name);
+        let values = match metric.get("contains").and_then(Value::as_str) {
+            Some("time") => Quantity::Time,
+            Some("data") => Quantity::Bytes,
+            None if kind == MetricKind::Trend && is_known_time(base) => Quantity::Time,
+            None if matches!(base, "data_received" | "data_sent") => Quantity::Bytes,
+            _ if COUNTED.contains(&base) => Quantity::Count,
+            _ => Quantity::Custom,
+        };
+        SummarisedMetric { kind, values }
+    }
+
+    /// What the value with this key is.
+    fn quantity(&self, key: &str) -> Quantity {
+        match (self.kind, key) {
+            (MetricKind::Rate, "passes" | "fails") => Quantity::Count,
+            // The exported summary calls the share a value.
+            (MetricKind::Rate, "rate" | "value") => Quantity::Share,
+            (MetricKind::Trend, "count") => Quantity::Count,
+            (MetricKind::Counter, "rate") => match self.values {
+                Quantity::Count => Quantity::Rate,
+                Quantity::Bytes => Quantity::ByteRate,
+                _ => Quantity::CustomRate,
+            },
+            _ => self.values,
+        }
+    }
+}
+
+/// Whether the values of a trend are milliseconds, for summaries that do not include units.
+fn is_known_time(metric: &str) -> bool {
     metric.ends_with("_duration") || metric.starts_with("http_req_")
 }
 
 /// k6's name as other tools write it: `p(95)` is `p95`.
-fn figure_name(key: &str) -> String {
+fn figure_name(key: &str) -> Cow<'_, str> {
     match key {
-        "med" => "p50".to_owned(),
+        "med" => Cow::Borrowed("p50"),
         key => match key.strip_prefix("p(").and_then(|rest| rest.strip_suffix(')')) {
-            Some(percent) => format!("p{percent}"),
-            None => key.to_owned(),
+            Some(percent) => Cow::Owned(format!("p{percent}")),
+            None => Cow::Borrowed(key),
         },
     }
 }

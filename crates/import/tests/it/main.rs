@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use evidence::memory::MemoryRun;
 use evidence::{Metric, Outcome, Run as _};
-use import::{Filler, Format, Reading, Survey};
+use import::{Filler, Format, Reading, RunSpan, Survey};
 
 fn fixture(name: &str) -> Vec<u8> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
@@ -30,8 +30,8 @@ fn import(format: Format, bytes: &[u8]) -> Imported {
         "targets": {}, "environment": {}, "generator": {},
     });
     let mut run = MemoryRun::new(serde_json::from_value(manifest).unwrap());
-    let epoch = survey.span.map_or(0, |(first, _)| first.div_euclid(1_000_000_000) * 1_000_000_000);
-    let mut filler = Filler::new(&mut run, epoch);
+    let span = survey.span().unwrap_or(RunSpan { begin: 0, end: 0 });
+    let mut filler = Filler::new(&mut run, span);
     assert_eq!(
         import::read(format, &mut &bytes[..], &mut filler).unwrap(),
         reading,
@@ -201,7 +201,8 @@ fn names_beyond_the_limit_are_counted_as_one() {
     };
     let text: String = (0..1_500).map(line).collect();
     let mut run = MemoryRun::new(import(Format::VegetaResults, line(0).as_bytes()).run.manifest().clone());
-    let mut filler = Filler::new(&mut run, 0);
+    let span = RunSpan { begin: 0, end: 2_000_000_000_000_000_000 };
+    let mut filler = Filler::new(&mut run, span);
     import::read(Format::VegetaResults, &mut text.as_bytes(), &mut filler).unwrap();
     assert_eq!(filler.finish().unwrap(), 501);
     let others = run.keys().iter().filter(|(_, key)| &*key.endpoint == "(others)").count();

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use anyhow::ensure;
-use evidence::{Missing, Source};
+use evidence::{Missing, Source, SourceFigure};
 use import::Format;
+use report::number;
 
 use super::Surveyed;
 
@@ -36,9 +37,14 @@ pub(super) fn of(files: &[Surveyed]) -> anyhow::Result<Source> {
         missing: missing(files),
         ..Source::default()
     };
+    let have_figures = files.iter().filter(|file| !file.survey.figures.is_empty()).count();
     for file in files {
         let Surveyed { survey, reading, .. } = file;
-        source.figures.extend(survey.figures.iter().cloned());
+        source.figures.extend(survey.figures.iter().cloned().map(|figure| match have_figures {
+            // Figures of several machines are not figures of the run.
+            2.. => SourceFigure { of: format!("{} of {}", figure.of, name(file)), ..figure },
+            _ => figure,
+        }));
         source.facts.extend(survey.facts.clone());
         source.remarks.extend(survey.remarks.iter().cloned());
         if survey.figures_left_out > 0 {
@@ -52,12 +58,25 @@ pub(super) fn of(files: &[Surveyed]) -> anyhow::Result<Source> {
             let names: Vec<&str> = survey.unknown.iter().map(String::as_str).collect();
             source.remarks.push(format!("metrics that are not imported: {}", names.join(", ")));
         }
-        source.malformed += reading.malformed;
-        if let (None, Some((at, why))) = (&source.first_malformed, &reading.first_malformed) {
-            source.first_malformed = Some(format!("line {at} of {}: {why}", name(file)));
+        if survey.is_in_whole_seconds() {
+            let name = name(file);
+            source
+                .remarks
+                .push(format!("times in {name} are whole seconds: the run may be up to 2 s shorter"));
         }
+        if survey.longer_than_an_hour > 0 {
+            let count = number::count(survey.longer_than_an_hour);
+            source
+                .remarks
+                .push(format!("{count} times in {} are longer than 1 h and count as 1 h", name(file)));
+        }
+        source.malformed += reading.malformed + survey.contradictory;
+        let first = reading.first_malformed.as_ref();
+        let malformed = first.map(|(at, why)| format!("line {at} of {}: {why}", name(file)));
+        let left_out = survey.first_contradictory.as_ref().map(|why| format!("{}: {why}", name(file)));
+        source.first_malformed = source.first_malformed.or(malformed).or(left_out);
     }
-    if files.iter().all(|file| file.survey.span.is_none()) {
+    if files.iter().all(|file| file.survey.span().is_none()) {
         source.remarks.push("when the run was is not in the file; its date here means nothing".to_owned());
     }
     source.remarks.extend(cut(files));
@@ -66,9 +85,7 @@ pub(super) fn of(files: &[Surveyed]) -> anyhow::Result<Source> {
 
 fn missing(files: &[Surveyed]) -> BTreeSet<Missing> {
     let mut missing = BTreeSet::from(ALWAYS);
-    let is_rolled_up =
-        |file: &Surveyed| matches!(file.format, Format::K6Summary | Format::GhzText | Format::VegetaReport);
-    if files.iter().all(|file| is_rolled_up(file) || file.survey.dated == 0) {
+    if files.iter().all(|file| !file.format.is_detailed() || file.survey.dated == 0) {
         missing.extend([Missing::Distributions, Missing::Outcomes]);
     }
     if files[0].format == Format::HdrLog {
@@ -85,7 +102,8 @@ pub(super) fn cut(files: &[Surveyed]) -> Option<String> {
     })
 }
 
-fn name(file: &Surveyed) -> String {
+/// The name of a file without its folder.
+pub(super) fn name(file: &Surveyed) -> String {
     file.path
         .file_name()
         .map_or_else(|| file.path.display().to_string(), |name| name.to_string_lossy().into_owned())

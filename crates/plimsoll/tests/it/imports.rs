@@ -1,5 +1,9 @@
 //! Imported run files: tables, cautions, exit codes, and truncated files.
 
+mod copies;
+mod nonsense;
+mod totals;
+
 use std::fs;
 use std::path::PathBuf;
 
