@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use evidence::{Instant, Notice, NoticeKind, Sample, SeriesKey};
 
+use crate::base::Base;
 use crate::notice::Notices;
 use crate::observer::Observer;
 use crate::proc::{CpuTicks, parse_available_bytes, parse_cpu_ticks, parse_frequency_hz, parse_pressure_us};
@@ -19,7 +20,7 @@ const PRESSURES: [(&str, &str); 3] =
 /// Samples the whole machine from `/proc`. A container sees the machine there too, and not itself.
 #[derive(Debug)]
 pub struct Host {
-    base: Option<(Instant, Counters)>,
+    base: Option<Base<Counters>>,
     notices: Notices,
 }
 
@@ -57,10 +58,11 @@ impl Observer for Host {
             self.notices.add(at, NoticeKind::Unreadable, "/proc/stat cannot be read".to_owned());
         }
         let mut values = levels();
-        if let Some((base_at, base)) = &self.base {
-            values.extend(rates(base, &counters, at.since(*base_at)));
+        let base = self.base.get_or_insert_with(|| Base::new(at, counters));
+        if let Some(base) = base.of_rate_until(at) {
+            values.extend(rates(&base.reading, &counters, at.since(base.at)));
         }
-        self.base = Some((at, counters));
+        base.advance(at, counters);
         let sample = |(name, unit, value)| (SeriesKey::new(name, HOST, unit), Sample { at, value });
         values.into_iter().map(sample).collect()
     }
