@@ -200,7 +200,10 @@ impl Run for Stored {
 
     fn samples(&self, series: &SeriesKey, window: Seconds) -> Result<Vec<Sample>, ReadError> {
         let Some(number) = self.series_numbers.get(series) else { return Ok(Vec::new()) };
-        let [from_ns, to_ns] = [window.start, window.end].map(|second| i64::from(second) * 1_000_000_000);
+        let ns = |second: u32| i64::from(second) * 1_000_000_000;
+        let from_ns = ns(window.start);
+        // The closing samples are taken when the last second is over.
+        let to_ns = if window.end >= self.seconds() { i64::MAX } else { ns(window.end) };
         self.ask(|connection| {
             let mut statement = connection.prepare_cached(
                 "SELECT at_ns, value FROM samples WHERE series = ?1 AND at_ns >= ?2 AND at_ns < ?3

@@ -203,7 +203,9 @@ impl Run for MemoryRun {
 
     fn samples(&self, series: &SeriesKey, window: Seconds) -> Result<Vec<Sample>, ReadError> {
         let samples = self.samples.get(series).map(Vec::as_slice).unwrap_or_default();
-        Ok(samples.iter().filter(|s| window.contains(&s.at.second())).copied().collect())
+        let end = if window.end >= self.seconds() { u32::MAX } else { window.end };
+        let is_in = |sample: &&Sample| (window.start..end).contains(&sample.at.second());
+        Ok(samples.iter().filter(is_in).copied().collect())
     }
 
     fn exemplars(&self) -> Result<Vec<Exemplar>, ReadError> {

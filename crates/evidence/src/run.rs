@@ -74,7 +74,8 @@ pub trait Run {
     /// Every series that was observed.
     fn series(&self) -> &[SeriesKey];
 
-    /// The samples of one series in `window`, ascending.
+    /// The samples of one series in `window`, ascending. A window that reaches the end of the run has those that were
+    /// taken after its last second, too: the closing ones, whose rates cover the time up to the end.
     ///
     /// # Errors
     /// [`ReadError`] when the evidence cannot be read.

@@ -4,6 +4,7 @@ mod find;
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -20,7 +21,7 @@ pub use find::CgroupRef;
 /// # Errors
 /// When the system gives no thread.
 pub fn cgroup(target: &str, group: CgroupRef) -> io::Result<Box<dyn Observer>> {
-    let query = CgroupQuery { target: target.to_owned(), group, watched: None, was: None };
+    let query = CgroupQuery { target: target.to_owned(), group, watched: None, was: None, resets: 0 };
     // Finding a container may mean asking its daemon, which may take its time.
     Ok(Box::new(Remote::start(&format!("{target} cgroup"), Duration::from_secs(1), query)?))
 }
@@ -31,6 +32,7 @@ struct CgroupQuery {
     watched: Option<Watched>,
     /// The folder that was watched before it was gone.
     was: Option<PathBuf>,
+    resets: usize,
 }
 
 struct Watched {
@@ -41,6 +43,8 @@ struct Watched {
 /// What only grows; files that a group does not have are absent.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct Counters {
+    /// Distinguishes the group from another that has its name later.
+    inode: u64,
     usage_us: u64,
     periods: Option<u64>,
     throttled: Option<u64>,
@@ -79,7 +83,10 @@ impl Query for CgroupQuery {
         match rates(&base, &counters, at.duration_since(base_at)) {
             Some(rates) => values.extend(rates),
             None => {
-                remarks.push((NoticeKind::Restarted, "its counters were reset; rates have a gap".to_owned()))
+                self.resets += 1;
+                // Numbered, so that each is reported.
+                let text = format!("reset {}: its counters began anew; their rates have a gap", self.resets);
+                remarks.push((NoticeKind::Restarted, text));
             }
         }
         if counters.oom_kills > base.oom_kills {
@@ -117,12 +124,20 @@ impl CgroupQuery {
 }
 
 impl Counters {
+    /// All of them; 0 where there is none.
+    fn counts(&self) -> impl Iterator<Item = u64> {
+        let others = [self.periods, self.throttled, self.throttled_us, self.oom_kills];
+        let all = others.into_iter().chain(self.pressures_us).map(Option::unwrap_or_default);
+        std::iter::once(self.usage_us).chain(all)
+    }
+
     /// None when the group is gone.
     fn read(folder: &Path) -> Option<Counters> {
         let text = |file: &str| fs::read_to_string(folder.join(file));
         let cpu = text("cpu.stat").ok()?;
         let memory = text("memory.events").unwrap_or_default();
         Some(Counters {
+            inode: fs::metadata(folder).ok()?.ino(),
             usage_us: count_of(&cpu, "usage_usec")?,
             periods: count_of(&cpu, "nr_periods"),
             throttled: count_of(&cpu, "nr_throttled"),
@@ -147,18 +162,22 @@ fn levels(folder: &Path) -> Vec<Value> {
     levels.into_iter().flatten().collect()
 }
 
-/// None when a counter fell: it is another group of the same name.
+/// None when it is another group of the same name, or a counter fell: then no other can be compared, either.
 fn rates(base: &Counters, now: &Counters, interval: Duration) -> Option<Vec<Value>> {
-    let used = Duration::from_micros(now.usage_us.checked_sub(base.usage_us)?);
+    if now.inode != base.inode || base.counts().zip(now.counts()).any(|(before, now)| now < before) {
+        return None;
+    }
     let mut values = Vec::new();
     if interval.is_zero() {
         return Some(values);
     }
+    let used = Duration::from_micros(now.usage_us.saturating_sub(base.usage_us));
     values.push(("cgroup_cpu", "cores", used.div_duration_f64(interval)));
     if let Some(periods) = grown(base.periods, now.periods).filter(|periods| *periods > 0)
         && let Some(throttled) = grown(base.throttled, now.throttled)
     {
-        values.push(("cgroup_throttled", "1", throttled as f64 / periods as f64));
+        // The kernel writes the two one after the other.
+        values.push(("cgroup_throttled", "1", throttled.min(periods) as f64 / periods as f64));
     }
     let share = |grown_us: u64| Duration::from_micros(grown_us).div_duration_f64(interval);
     if let Some(throttled_us) = grown(base.throttled_us, now.throttled_us) {
@@ -168,7 +187,8 @@ fn rates(base: &Counters, now: &Counters, interval: Duration) -> Option<Vec<Valu
         values.push(("cgroup_oom_kills", "1/s", kills as f64 / interval.as_secs_f64()));
     }
     for ((_, name), (before, after)) in PRESSURES.iter().zip(base.pressures_us.iter().zip(now.pressures_us)) {
-        values.extend(grown(*before, after).map(|waited_us| (*name, "1", share(waited_us))));
+        // The files are read a little later than the clock.
+        values.extend(grown(*before, after).map(|waited_us| (*name, "1", share(waited_us).min(1.0))));
     }
     Some(values)
 }
@@ -206,6 +226,11 @@ mod tests {
         ];
         assert_eq!(rates(&base, &now, Duration::from_secs(2)), Some(expect));
         assert_eq!(rates(&now, &base, Duration::from_secs(2)), None, "its counters fell");
+        // It used more than the former group, and was throttled more than that in fewer periods.
+        let other = Counters { throttled: Some(150), periods: Some(130), inode: 7, ..now };
+        assert_eq!(rates(&base, &other, Duration::from_micros(2_000_142)), None, "another group of its name");
+        let mixed = Counters { periods: Some(99), ..now };
+        assert_eq!(rates(&base, &mixed, Duration::from_micros(2_000_142)), None, "one of its counters fell");
     }
 
     proptest! {
@@ -218,9 +243,11 @@ mod tests {
                 throttled_us: Some(n[3].into()),
                 oom_kills: Some(n[1].into()),
                 pressures_us: [Some(n[2].into()), None, Some(n[3].into())],
+                ..Counters::default()
             };
-            for (name, _, value) in rates(&of(before), &of(after), Duration::from_millis(millis)).into_iter().flatten() {
+            for (name, unit, value) in rates(&of(before), &of(after), Duration::from_millis(millis)).into_iter().flatten() {
                 prop_assert!(value >= 0.0 && value.is_finite(), "{}", name);
+                prop_assert!(value <= 1.0 || unit != "1", "{} is {}", name, value);
             }
         }
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use evidence::{Instant, Notice, NoticeKind, Sample, SeriesKey};
 
+use crate::base::Base;
 use crate::notice::Notices;
 use crate::observer::Observer;
 use crate::proc::{CpuTicks, parse_available_bytes, parse_cpu_ticks, parse_frequency_hz, parse_pressure_us};
@@ -19,7 +20,7 @@ const PRESSURES: [(&str, &str); 3] =
 /// Samples the whole machine from `/proc`. A container sees the machine there too, and not itself.
 #[derive(Debug)]
 pub struct Host {
-    base: Option<(Instant, Counters)>,
+    base: Option<Base<Counters>>,
     notices: Notices,
 }
 
@@ -57,10 +58,11 @@ impl Observer for Host {
             self.notices.add(at, NoticeKind::Unreadable, "/proc/stat cannot be read".to_owned());
         }
         let mut values = levels();
-        if let Some((base_at, base)) = &self.base {
-            values.extend(rates(base, &counters, at.since(*base_at)));
+        let base = self.base.get_or_insert_with(|| Base::new(at, counters));
+        if let Some(base) = base.of_rate_until(at) {
+            values.extend(rates(&base.reading, &counters, at.since(base.at)));
         }
-        self.base = Some((at, counters));
+        base.advance(at, counters);
         let sample = |(name, unit, value)| (SeriesKey::new(name, HOST, unit), Sample { at, value });
         values.into_iter().map(sample).collect()
     }
@@ -89,20 +91,25 @@ fn rates(base: &Counters, now: &Counters, interval: Duration) -> Vec<Value> {
         return values;
     }
     if let (Some(before), Some(after)) = (base.cpu, now.cpu) {
-        let busy = of_ticks(after.busy.saturating_sub(before.busy));
-        values.push(("host_cpu", "cores", busy.div_duration_f64(interval)));
-        let total = after.total.saturating_sub(before.total);
-        if total > 0 {
-            let stolen = after.steal.saturating_sub(before.steal) as f64;
-            values.push(("host_steal", "1", stolen / total as f64));
+        if let Some(busy) = after.busy.checked_sub(before.busy) {
+            values.push(("host_cpu", "cores", of_ticks(busy).div_duration_f64(interval)));
         }
+        values.extend(steal(before, after).map(|share| ("host_steal", "1", share)));
     }
     let pressures = PRESSURES.iter().zip(base.pressures_us.iter().zip(now.pressures_us));
     values.extend(pressures.filter_map(|((_, name), (before, after))| {
-        let waited = Duration::from_micros(after?.saturating_sub((*before)?));
-        Some((*name, "1", waited.div_duration_f64(interval)))
+        let waited = Duration::from_micros(after?.checked_sub((*before)?)?);
+        // The files are read a little later than the clock.
+        Some((*name, "1", waited.div_duration_f64(interval).min(1.0)))
     }));
     values
+}
+
+/// The share of the time that was stolen; none where a counter fell, as when a processor was taken away.
+fn steal(before: CpuTicks, after: CpuTicks) -> Option<f64> {
+    let total = after.total.checked_sub(before.total).filter(|total| *total > 0)?;
+    let stolen = after.steal.checked_sub(before.steal).filter(|stolen| *stolen <= total)?;
+    Some(stolen as f64 / total as f64)
 }
 
 fn text(path: &str) -> Option<String> {
@@ -134,5 +141,20 @@ mod tests {
         assert_eq!(values, expect);
         let same = counters(1, 1, 1, 1);
         assert_eq!(rates(&same, &same, Duration::ZERO), []);
+    }
+
+    #[test]
+    fn counters_that_fell_are_gaps() {
+        let counters = |busy, steal, total, waited_us| Counters {
+            cpu: Some(CpuTicks { busy, steal, total }),
+            pressures_us: [Some(waited_us), None, None],
+        };
+        let (base, second) = (counters(500, 40, 2_000, 9_000), Duration::from_micros(1_000_142));
+        assert_eq!(rates(&base, &counters(400, 30, 1_700, 8_000), second), []);
+        let names: Vec<&str> =
+            rates(&base, &counters(510, 39, 2_100, 9_000), second).into_iter().map(|value| value.0).collect();
+        assert_eq!(names, ["host_cpu", "host_pressure_cpu"], "time that was stolen was given back");
+        let full = rates(&base, &counters(500, 40, 2_000, 1_100_000), second);
+        assert_eq!(full.last(), Some(&("host_pressure_cpu", "1", 1.0)));
     }
 }

@@ -5,6 +5,7 @@
 //! samples are for. A target that fails is a gap in a series and a [`Notice`], never an error of the run. Start reading at
 //! [`Watch`], then [`ProcessObserver`].
 
+mod base;
 mod cgroup;
 mod error;
 pub mod exposition;

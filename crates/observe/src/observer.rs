@@ -19,6 +19,17 @@ pub trait Observer: Send {
     /// what cannot be observed has no sample.
     fn sample(&mut self, at: Instant) -> Vec<(SeriesKey, Sample)>;
 
+    /// The closing samples, at the present instant `at`: the watch ends. What queries over a network begins a query now,
+    /// whenever its next one is due, and returns what comes of it from [`Observer::await_closing`].
+    fn sample_closing(&mut self, at: Instant) -> Vec<(SeriesKey, Sample)> {
+        self.sample(at)
+    }
+
+    /// Closing samples that took their time. Waits for them for `patience` at most; what is not there by then is a gap.
+    fn await_closing(&mut self, _patience: Duration) -> Vec<(SeriesKey, Sample)> {
+        Vec::new()
+    }
+
     /// Notices since this was last called.
     fn take_notices(&mut self) -> Vec<Notice>;
 

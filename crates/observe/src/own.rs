@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use evidence::{Instant, Notice, Sample, SeriesKey};
 
+use crate::base::Base;
 use crate::observer::{Observer, own_cpu};
 use crate::process::{ProcessObserver, ProcessRef};
 
@@ -14,7 +15,7 @@ use crate::process::{ProcessObserver, ProcessRef};
 #[derive(Debug)]
 pub struct OwnProcess {
     process: ProcessObserver,
-    base: Option<(Instant, Duration)>,
+    base: Option<Base<Duration>>,
 }
 
 impl OwnProcess {
@@ -40,13 +41,13 @@ impl Observer for OwnProcess {
         let mut samples = self.process.sample(at);
         samples.retain(|(key, _)| !matches!(&*key.name, "cpu" | "processes"));
         let cpu = own_cpu();
-        let (base_at, base_cpu) = *self.base.get_or_insert((at, cpu));
-        if at > base_at {
-            let value = cpu.saturating_sub(base_cpu).div_duration_f64(at.since(base_at));
+        let base = self.base.get_or_insert_with(|| Base::new(at, cpu));
+        if let Some(base) = base.of_rate_until(at) {
+            let value = cpu.saturating_sub(base.reading).div_duration_f64(at.since(base.at));
             let key = SeriesKey::new("cpu", SeriesKey::GENERATOR, "cores");
             samples.push((key, Sample { at, value }));
-            self.base = Some((at, cpu));
         }
+        base.advance(at, cpu);
         samples
     }
 

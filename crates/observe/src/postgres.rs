@@ -3,6 +3,7 @@
 //! Each sample is one read-only transaction. What a role may not see is queried once, reported, and left out.
 
 mod identity;
+mod own;
 mod part;
 mod rows;
 mod session;
@@ -18,7 +19,8 @@ use evidence::{NoticeKind, SeriesKey};
 use crate::observer::Observer;
 use crate::remote::{Query, QueryResult, Remote};
 pub use identity::identify_postgres;
-use part::{Database, Part};
+use own::OwnTransactions;
+use part::{Anew, Database, Part, Tables};
 use rows::Rows;
 use session::{QueryError, Session};
 use statements::Statements;
@@ -37,10 +39,12 @@ pub fn postgres(
     let query = PostgresQuery {
         target: target.to_owned(),
         url: url.to_owned(),
-        tables: tables.to_vec(),
+        tables: Tables { names: tables.to_vec(), were_reset: false },
         session: None,
+        own: OwnTransactions::default(),
         refused: BTreeSet::new(),
         statements: Statements::default(),
+        resets: 0,
         base: None,
     };
     Ok(Box::new(Remote::start(&format!("{target} postgres"), every, query)?))
@@ -50,19 +54,24 @@ struct PostgresQuery {
     target: String,
     /// May hold a password: never shown.
     url: String,
-    tables: Vec<String>,
+    tables: Tables,
     session: Option<Session>,
+    /// What former sessions did.
+    own: OwnTransactions,
     /// What the server refused.
     refused: BTreeSet<Part>,
     statements: Statements,
+    resets: usize,
     base: Option<(Instant, Database)>,
 }
 
 impl Query for PostgresQuery {
     fn query(&mut self) -> Result<QueryResult, String> {
         let result = self.read();
-        if result.is_err() {
-            self.session = None;
+        if result.is_err()
+            && let Some(session) = self.session.take()
+        {
+            self.own = session.own;
         }
         result.map_err(|error| error.to_string())
     }
@@ -73,9 +82,9 @@ impl PostgresQuery {
         let mut result = QueryResult::default();
         let session = match &mut self.session {
             Some(session) => session,
-            none => none.insert(Session::connect(&self.url)?),
+            none => none.insert(Session::connect(&self.url, self.own)?),
         };
-        if session.statements_schema.is_none() && self.refused.insert(Part::Statements) {
+        if session.statements.is_none() && self.refused.insert(Part::Statements) {
             let text =
                 "pg_stat_statements is not installed in this database: no statements are observed".to_owned();
             result.remarks.push((NoticeKind::Unreadable, text));
@@ -83,13 +92,22 @@ impl PostgresQuery {
         // Each round either succeeds or adds one refused part.
         loop {
             let parts = Part::ALL.into_iter().filter(|part| !self.refused.contains(part));
-            let parts = parts.filter(|part| *part != Part::Tables || !self.tables.is_empty());
-            let sql = |part: Part| (part, part.sql(&self.tables, session.statements_schema.as_deref()));
+            let parts = parts.filter(|part| *part != Part::Tables || !self.tables.names.is_empty());
+            let sql = |part: Part| (part, part.sql(&self.tables.names, session.statements.as_ref()));
             let parts: Vec<(Part, String)> = parts.map(sql).collect();
+            let own = session.own;
             match session.transaction(&parts) {
                 Ok(answers) => {
                     for (part, rows) in &answers {
-                        self.take(*part, rows, &mut result)?;
+                        match part {
+                            Part::Database => self.take_database(Database::read(rows, own), &mut result),
+                            Part::Statements => self.take_statements(rows, &mut result)?,
+                            Part::Sessions | Part::Locks | Part::Tables => {
+                                let (values, remark) = part::levels(*part, rows, &self.tables);
+                                self.push(values, &mut result);
+                                result.remarks.extend(remark.map(|text| (NoticeKind::Unreadable, text)));
+                            }
+                        }
                     }
                     return Ok(result);
                 }
@@ -103,40 +121,38 @@ impl PostgresQuery {
         }
     }
 
-    fn take(&mut self, part: Part, rows: &Rows, result: &mut QueryResult) -> Result<(), QueryError> {
+    fn take_database(&mut self, database: Option<Database>, result: &mut QueryResult) {
+        let Some(database) = database else { return };
         let now = Instant::now();
-        match part {
-            Part::Database => {
-                let Some(database) = Database::read(rows) else { return Ok(()) };
-                let base = self.base.replace((now, database.clone()));
-                let Some((base_at, base)) = base else { return Ok(()) };
-                let seconds = now.duration_since(base_at).as_secs_f64();
-                match database.since(&base, seconds) {
-                    Some(values) => self.push(values, result),
-                    None => {
-                        self.statements.reset();
-                        let text = format!("counters were reset: the server runs since {}", database.started);
-                        result.remarks.push((NoticeKind::Restarted, text));
-                    }
-                }
+        let base = self.base.replace((now, database.clone()));
+        let Some((base_at, base)) = base else { return };
+        self.tables.were_reset |= database.is_reset_since(&base);
+        let text = match database.since(&base, now.duration_since(base_at).as_secs_f64()) {
+            Ok(values) => return self.push(values, result),
+            Err(Anew::Restarted) => {
+                self.statements.forget();
+                format!("counters were reset: the server runs since {}", database.started)
             }
-            Part::Statements => {
-                let top = self.statements.take(now, rows);
-                if let Some(session) = &mut self.session {
-                    self.statements.learn(session)?;
-                }
-                if let Some(remark) = self.statements.take_remark() {
-                    result.remarks.push((NoticeKind::Unreadable, remark));
-                }
-                let values = self.statements.values(&top);
-                self.push(values, result);
+            Err(Anew::Reset) => {
+                self.resets += 1;
+                // Numbered, so that each is reported.
+                format!(
+                    "reset {}: the counters of the database began anew; their rates have a gap",
+                    self.resets
+                )
             }
-            Part::Sessions | Part::Locks | Part::Tables => {
-                let (values, remark) = part::levels(part, rows, &self.tables);
-                self.push(values, result);
-                result.remarks.extend(remark.map(|text| (NoticeKind::Unreadable, text)));
-            }
+        };
+        result.remarks.push((NoticeKind::Restarted, text));
+    }
+
+    fn take_statements(&mut self, rows: &Rows, result: &mut QueryResult) -> Result<(), QueryError> {
+        let grown = self.statements.take(Instant::now(), rows);
+        if let Some(session) = &mut self.session {
+            self.statements.learn(session)?;
         }
+        result.remarks.extend(self.statements.take_remark());
+        let values = self.statements.values(&grown);
+        self.push(values, result);
         Ok(())
     }
 

@@ -4,11 +4,12 @@ use std::fmt;
 
 use evidence::{Instant, Notice, NoticeKind, Sample, SeriesKey};
 
+use crate::base::{Base, Dated};
 use crate::error::ObserveError;
 use crate::listener::{self, Socket};
 use crate::notice::Notices;
 use crate::observer::Observer;
-use crate::rates::{Dated, levels, rates};
+use crate::rates::{levels, rates};
 use crate::reading::{Reading, read, read_stat};
 use crate::tree::{MOST_PROCESSES, lists_children, read_family};
 
@@ -57,11 +58,11 @@ impl ProcessRef {
     }
 }
 
-/// The process that is being watched, and the last reading.
+/// The process that is being watched, and what it was last.
 #[derive(Debug)]
 struct Watched {
     found: Found,
-    base: (Instant, Reading),
+    base: Base<Reading>,
     /// Whether the last reading was less than the base.
     is_short: bool,
 }
@@ -139,17 +140,17 @@ impl ProcessObserver {
     fn compare(&mut self, at: Instant, mut watched: Watched, reading: Reading) -> Vec<(SeriesKey, Sample)> {
         self.report_excess(at, &reading);
         let mut samples = levels(&self.target, at, &reading);
-        let (base_at, base) = &watched.base;
-        samples.extend(rates(
-            &self.target,
-            Dated { at: *base_at, reading: base },
-            Dated { at, reading: &reading },
-        ));
-        let is_short = reading.cpu < base.cpu && !watched.is_short;
-        if at > *base_at && !is_short {
-            watched.base = (at, reading);
+        if let Some(base) = watched.base.of_rate_until(at) {
+            let base = Dated { at: base.at, reading: &base.reading };
+            samples.extend(rates(&self.target, base, Dated { at, reading: &reading }));
         }
-        watched.is_short = is_short;
+        let is_short = reading.cpu < watched.base.last().cpu;
+        match (is_short, watched.is_short) {
+            (true, false) => {}
+            (true, true) => watched.base = Base::new(at, reading),
+            (false, _) => watched.base.advance(at, reading),
+        }
+        watched.is_short = is_short && !watched.is_short;
         self.watched = Some(watched);
         samples
     }
@@ -176,7 +177,7 @@ impl ProcessObserver {
             Err(error) => self.lost(at, &error),
         }
         let watched = self.watched.as_ref();
-        watched.map(|watched| levels(&self.target, at, &watched.base.1)).unwrap_or_default()
+        watched.map(|watched| levels(&self.target, at, watched.base.last())).unwrap_or_default()
     }
 
     fn is_another_of_same_number(&self, found: &Found) -> bool {
@@ -193,7 +194,7 @@ impl ProcessObserver {
         self.last = Some((found.pid, found.start_ticks));
         self.reported = None;
         self.report_excess(at, &reading);
-        self.watched = Some(Watched { found, base: (at, reading), is_short: false });
+        self.watched = Some(Watched { found, base: Base::new(at, reading), is_short: false });
     }
 
     fn introduce(&mut self, at: Instant, found: &Found, reading: &Reading) {
@@ -266,7 +267,7 @@ impl Observer for ProcessObserver {
             return samples;
         }
         match &self.watched {
-            Some(watched) => levels(&self.target, at, &watched.base.1),
+            Some(watched) => levels(&self.target, at, watched.base.last()),
             None => self.search(at),
         }
     }
@@ -284,16 +285,22 @@ mod tests {
 
     /// Rates of CPU at each second in which a family has used so many milliseconds; none where there is a gap.
     fn cpu_of(used_ms: &[u64]) -> Vec<Option<f64>> {
+        let seconds = (0..).map(|second| Instant::at(Duration::from_secs(second)));
+        cpu_at(&seconds.zip(used_ms.iter().copied()).collect::<Vec<_>>())
+    }
+
+    /// The same at instants of the test's choice.
+    fn cpu_at(used_ms: &[(Instant, u64)]) -> Vec<Option<f64>> {
         let pid = std::process::id();
         let mut observer = ProcessObserver::new("web", ProcessRef::Pid(pid));
         let found = ProcessRef::Pid(pid).find().unwrap();
         let reading =
             |ms: u64| Reading { cpu: Duration::from_millis(ms), ..read(pid, found.start_ticks).unwrap() };
-        let base = (Instant::EPOCH, reading(used_ms[0]));
+        let base = Base::new(used_ms[0].0, reading(used_ms[0].1));
         observer.watched = Some(Watched { found: found.clone(), base, is_short: false });
-        let rates = used_ms[1..].iter().zip(1..).map(|(ms, second)| {
+        let rates = used_ms[1..].iter().map(|(at, ms)| {
             let watched = observer.watched.take().unwrap();
-            let samples = observer.compare(Instant::at(Duration::from_secs(second)), watched, reading(*ms));
+            let samples = observer.compare(*at, watched, reading(*ms));
             samples.iter().find(|(key, _)| &*key.name == "cpu").map(|(_, sample)| sample.value)
         });
         rates.collect()
@@ -307,5 +314,16 @@ mod tests {
     #[test]
     fn cpu_time_that_left_the_family_is_a_gap() {
         assert_eq!(cpu_of(&[1_000, 300, 400, 600]), [None, None, Some(0.2)]);
+    }
+
+    #[test]
+    fn a_clock_tick_just_after_a_sample_is_no_spike() {
+        let at = |micros| Instant::at(Duration::from_micros(micros));
+        let used = [(at(5_000_087), 1_000), (at(6_000_142), 1_500), (at(6_000_311), 1_510)];
+        let rates = cpu_at(&used);
+        assert!(
+            (0.4..0.6).contains(&rates[0].unwrap()) && (0.4..0.6).contains(&rates[1].unwrap()),
+            "{rates:?}"
+        );
     }
 }

@@ -62,6 +62,8 @@ pub struct Formats {
 #[derive(Debug)]
 pub struct Profiler {
     stops: Vec<Sender<()>>,
+    /// How many captures there are.
+    count: usize,
     ended: Receiver<()>,
 }
 
@@ -77,7 +79,8 @@ impl Profiler {
         seen: &Sender<Observed>,
     ) -> io::Result<Profiler> {
         let (end, ended) = channel();
-        let mut stops = Vec::with_capacity(captures.len());
+        let count = captures.len();
+        let mut stops = Vec::with_capacity(count);
         for capture in captures {
             let (stop, stopped) = channel();
             let task = Task { capture, clock: clock.clone(), formats, seen: seen.clone(), stopped };
@@ -89,14 +92,18 @@ impl Profiler {
             })?;
             stops.push(stop);
         }
-        Ok(Profiler { stops, ended })
+        Ok(Profiler { stops, count, ended })
+    }
+
+    /// Leaves out captures whose window is not over by now. The others go on until [`Profiler::stop`] has waited for them.
+    pub fn end_windows(&mut self) {
+        self.stops.clear();
     }
 
     /// Waits for captures whose window is over, and leaves out the others.
-    pub fn stop(self) {
-        let count = self.stops.len();
-        drop(self.stops);
-        for _ in 0..count {
+    pub fn stop(mut self) {
+        self.end_windows();
+        for _ in 0..self.count {
             if self.ended.recv_timeout(PATIENCE).is_err() {
                 return;
             }

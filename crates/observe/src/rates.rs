@@ -5,14 +5,8 @@ use std::time::Duration;
 
 use evidence::{Instant, Sample, SeriesKey};
 
+use crate::base::Dated;
 use crate::reading::{Reading, Switches};
-
-/// A reading and its instant.
-#[derive(Clone, Copy)]
-pub(crate) struct Dated<'a> {
-    pub(crate) at: Instant,
-    pub(crate) reading: &'a Reading,
-}
 
 /// Values at the instant of one reading: processes, memory, threads, descriptors.
 pub(crate) fn levels(target: &str, at: Instant, reading: &Reading) -> Vec<(SeriesKey, Sample)> {
@@ -30,7 +24,7 @@ pub(crate) fn levels(target: &str, at: Instant, reading: &Reading) -> Vec<(Serie
 
 /// Rates per second between two readings of the same process: CPU time, context switches. None when no time passed
 /// between them, and none when the CPU time fell: the difference cannot be attributed.
-pub(crate) fn rates(target: &str, base: Dated<'_>, now: Dated<'_>) -> Vec<(SeriesKey, Sample)> {
+pub(crate) fn rates(target: &str, base: Dated<&Reading>, now: Dated<&Reading>) -> Vec<(SeriesKey, Sample)> {
     let (interval, at) = (now.at.since(base.at), now.at);
     let (base, reading) = (base.reading, now.reading);
     let Some(used) = reading.cpu.checked_sub(base.cpu).filter(|_| !interval.is_zero()) else {
@@ -98,7 +92,7 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    fn dated(at: Instant, reading: &Reading) -> Dated<'_> {
+    fn dated(at: Instant, reading: &Reading) -> Dated<&Reading> {
         Dated { at, reading }
     }
 

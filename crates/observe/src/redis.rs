@@ -1,6 +1,9 @@
 //! Watches a Redis server: hits, memory, clients, commands, slow log.
 
-use std::collections::HashMap;
+mod counters;
+mod info;
+mod slow_log;
+
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -9,6 +12,9 @@ use evidence::{NoticeKind, SeriesKey};
 
 use crate::observer::Observer;
 use crate::remote::{Query, QueryResult, Remote};
+use counters::{Anew, Counters, RATES, hit_ratio};
+use info::Info;
+use slow_log::SlowLog;
 
 /// How long connecting and each answer may take.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -18,7 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// # Errors
 /// When the system gives no thread.
 pub fn redis(target: &str, url: &str, every: Duration) -> io::Result<Box<dyn Observer>> {
-    let query = RedisQuery { target: target.to_owned(), url: url.to_owned(), connection: None, base: None };
+    let (target_name, url) = (target.to_owned(), url.to_owned());
+    let query = RedisQuery { target: target_name, url, connection: None, base: None, resets: 0 };
     Ok(Box::new(Remote::start(&format!("{target} redis"), every, query)?))
 }
 
@@ -28,14 +35,14 @@ struct RedisQuery {
     url: String,
     connection: Option<Connection>,
     base: Option<Base>,
+    resets: usize,
 }
 
-/// The counters of the last query, and the server that they belong to.
+/// The last reading.
 struct Base {
     at: Instant,
-    run_id: String,
-    counters: Vec<f64>,
-    newest_slow: i64,
+    counters: Counters,
+    slow_log: SlowLog,
 }
 
 /// Levels: the field of `INFO`, our name, its unit.
@@ -46,18 +53,6 @@ const LEVELS: [(&str, &str, &str); 5] = [
     ("maxclients", "redis_clients_limit", "1"),
     ("blocked_clients", "redis_blocked_clients", "1"),
 ];
-/// Counters, as rates a second.
-const RATES: [(&str, &str); 6] = [
-    ("total_commands_processed", "redis_commands"),
-    ("evicted_keys", "redis_evicted"),
-    ("expired_keys", "redis_expired"),
-    ("rejected_connections", "redis_rejected"),
-    ("keyspace_hits", "redis_hits"),
-    ("keyspace_misses", "redis_misses"),
-];
-const HITS: usize = 4;
-const MISSES: usize = 5;
-
 impl Query for RedisQuery {
     fn query(&mut self) -> Result<QueryResult, String> {
         let result = self.read();
@@ -77,65 +72,69 @@ impl RedisQuery {
             Some(connection) if connection.is_open() => connection,
             closed => closed.insert(connect(&self.url)?),
         };
-        let text: String = cmd("INFO").query(connection)?;
-        let newest_slow = newest_slow(connection);
-        let info = fields(&text);
+        // With what it counts of commands, which shows resets.
+        let text: String = cmd("INFO").arg("ALL").query(connection)?;
+        let info = Info::read(&text);
+        let slow_log = SlowLog::read(connection, &info, self.base.as_ref().map(|base| &base.slow_log));
         let mut result = QueryResult { values: self.levels(&info), remarks: Vec::new() };
-        if newest_slow.is_none() {
+        if !slow_log.is_readable() {
             let text = "no right to read the slow log: its rate is missing".to_owned();
             result.remarks.push((NoticeKind::Unreadable, text));
         }
-        let now = Base {
-            at: Instant::now(),
-            run_id: info.get("run_id").map(|id| (*id).to_owned()).unwrap_or_default(),
-            counters: RATES.iter().map(|(field, _)| number(&info, field).unwrap_or(f64::NAN)).collect(),
-            newest_slow: newest_slow.unwrap_or(-1),
-        };
-        match self.base.replace(now) {
-            Some(base) if self.is_same_server(&base) => result.values.extend(self.rates(&base)),
-            Some(_) => result.remarks.push((NoticeKind::Restarted, self.restarted())),
-            None => {}
+        let now = Base { at: Instant::now(), counters: Counters::read(&info), slow_log };
+        if let Some(base) = &self.base {
+            match now.counters.since(&base.counters) {
+                Ok(grown) => {
+                    result.values.extend(self.rates(&grown, seconds(base, &now)));
+                    result.values.extend(self.slow(base, &now));
+                }
+                Err(Anew::Restarted) => {
+                    let id = now.counters.short_id();
+                    let text =
+                        format!("Redis was restarted (its run id is {id} now): its counters were reset");
+                    result.remarks.push((NoticeKind::Restarted, text));
+                }
+                Err(Anew::Reset) => {
+                    self.resets += 1;
+                    // Numbered, so that each is reported.
+                    let text =
+                        format!("reset {}: its counters began anew; their rates have a gap", self.resets);
+                    result.remarks.push((NoticeKind::Restarted, text));
+                }
+            }
         }
+        self.base = Some(now);
         Ok(result)
     }
 
-    fn is_same_server(&self, base: &Base) -> bool {
-        self.base.as_ref().is_some_and(|now| now.run_id == base.run_id)
+    fn key(&self, name: &str, unit: &str) -> SeriesKey {
+        SeriesKey::new(name, &self.target, unit)
     }
 
-    fn restarted(&self) -> String {
-        let id = self.base.as_ref().map(|now| now.run_id.get(..8).unwrap_or_default()).unwrap_or_default();
-        format!("Redis was restarted (its run id is {id} now): its counters were reset")
-    }
-
-    fn levels(&self, info: &HashMap<&str, &str>) -> Vec<(SeriesKey, f64)> {
+    fn levels(&self, info: &Info<'_>) -> Vec<(SeriesKey, f64)> {
         let levels = LEVELS.iter().filter_map(|(field, name, unit)| {
             // A limit of 0 means that there is none.
-            let value = number(info, field).filter(|value| *value > 0.0 || !name.ends_with("_limit"))?;
-            Some((SeriesKey::new(name, &self.target, unit), value))
+            let value = info.number(field).filter(|value| *value > 0.0 || !name.ends_with("_limit"))?;
+            Some((self.key(name, unit), value))
         });
         levels.collect()
     }
 
-    fn rates(&self, base: &Base) -> Vec<(SeriesKey, f64)> {
-        let Some(now) = &self.base else { return Vec::new() };
-        let seconds = now.at.duration_since(base.at).as_secs_f64();
-        let grown: Vec<f64> =
-            now.counters.iter().zip(&base.counters).map(|(now, before)| now - before).collect();
-        let key = |name: &str, unit: &str| SeriesKey::new(name, &self.target, unit);
-        let mut values: Vec<_> = (RATES.iter().zip(&grown))
-            .filter(|(_, grown)| grown.is_finite() && **grown >= 0.0)
-            .map(|((_, name), grown)| (key(name, "1/s"), grown / seconds))
-            .collect();
-        let lookups = grown[HITS] + grown[MISSES];
-        if lookups > 0.0 {
-            values.push((key("redis_hit_ratio", "1"), grown[HITS] / lookups));
-        }
-        if now.newest_slow >= base.newest_slow && base.newest_slow >= 0 {
-            values.push((key("redis_slow", "1/s"), (now.newest_slow - base.newest_slow) as f64 / seconds));
-        }
-        values
+    fn rates(&self, grown: &[Option<f64>; RATES.len()], seconds: f64) -> Vec<(SeriesKey, f64)> {
+        let rates = RATES.iter().zip(grown);
+        let rates = rates.filter_map(|((_, name), grown)| Some((self.key(name, "1/s"), (*grown)? / seconds)));
+        let ratio = hit_ratio(grown).map(|ratio| (self.key("redis_hit_ratio", "1"), ratio));
+        rates.chain(ratio).collect()
     }
+
+    fn slow(&self, base: &Base, now: &Base) -> Option<(SeriesKey, f64)> {
+        let added = now.slow_log.added_since(&base.slow_log)?;
+        Some((self.key("redis_slow", "1/s"), added as f64 / seconds(base, now)))
+    }
+}
+
+fn seconds(base: &Base, now: &Base) -> f64 {
+    now.at.duration_since(base.at).as_secs_f64()
 }
 
 fn connect(url: &str) -> RedisResult<Connection> {
@@ -143,23 +142,4 @@ fn connect(url: &str) -> RedisResult<Connection> {
     connection.set_read_timeout(Some(PATIENCE))?;
     connection.set_write_timeout(Some(PATIENCE))?;
     Ok(connection)
-}
-
-/// One past the number of the newest entry of the slow log; 0 when it never had one, none when it may not be read.
-fn newest_slow(connection: &mut Connection) -> Option<i64> {
-    let entries: Vec<Vec<::redis::Value>> = cmd("SLOWLOG").arg("GET").arg(1).query(connection).ok()?;
-    match entries.first().and_then(|entry| entry.first()) {
-        Some(::redis::Value::Int(id)) => Some(id + 1),
-        Some(_) => None,
-        None => Some(0),
-    }
-}
-
-/// The `name:value` lines of `INFO`.
-fn fields(text: &str) -> HashMap<&str, &str> {
-    text.lines().filter_map(|line| line.trim_end().split_once(':')).collect()
-}
-
-fn number(info: &HashMap<&str, &str>, field: &str) -> Option<f64> {
-    info.get(field)?.parse().ok().filter(|value: &f64| value.is_finite())
 }

@@ -1,12 +1,14 @@
 //! Watches over a network, on a thread of its own: a server may be slow, or never answer.
 
+use std::collections::VecDeque;
 use std::io;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
 use evidence::{Instant, Notice, NoticeKind, Sample, SeriesKey};
 
+use crate::base::SHORTEST_INTERVAL;
 use crate::notice::{NOTICES_LIMIT, Notices};
 use crate::observer::{Observer, own_thread_cpu};
 
@@ -32,10 +34,12 @@ pub(crate) struct QueryResult {
 pub(crate) struct Remote {
     name: String,
     every: Duration,
-    orders: Sender<()>,
+    orders: Sender<std::time::Instant>,
     answers: Receiver<Answered>,
-    /// When the query under way began.
-    asked: Option<Instant>,
+    /// When the queries were ordered that have no result yet: one, and at the end of the watch perhaps a second.
+    asked: VecDeque<Instant>,
+    /// When the last query was ordered.
+    last_asked: Option<Instant>,
     due: Instant,
     /// Why there are no values at present, if so.
     trouble: Option<String>,
@@ -47,6 +51,9 @@ pub(crate) struct Remote {
 #[derive(Debug)]
 struct Answered {
     result: Result<QueryResult, String>,
+    /// The time from the order to the result.
+    after: Duration,
+    /// The time that the query itself took.
     took: Duration,
     cost: Duration,
 }
@@ -67,7 +74,8 @@ impl Remote {
             every,
             orders,
             answers,
-            asked: None,
+            asked: VecDeque::new(),
+            last_asked: None,
             due: Instant::EPOCH,
             trouble: None,
             remarks: Vec::new(),
@@ -79,18 +87,25 @@ impl Remote {
     fn take_answers(&mut self, now: Instant) -> Vec<(SeriesKey, Sample)> {
         let mut samples = Vec::new();
         while let Ok(answer) = self.answers.try_recv() {
-            let at = self.asked.take().unwrap_or(now) + answer.took;
-            self.cost += answer.cost;
-            match answer.result {
-                Ok(result) => {
-                    samples.extend(self.accept(at, result));
-                    let took = SeriesKey::new("observer_took", SeriesKey::GENERATOR, "s").part(&self.name);
-                    samples.push((took, Sample { at, value: answer.took.as_secs_f64() }));
-                }
-                Err(why) => self.fail(at, NoticeKind::Gone, why),
-            }
+            samples.extend(self.take_answer(answer, now));
         }
         samples
+    }
+
+    fn take_answer(&mut self, answer: Answered, now: Instant) -> Vec<(SeriesKey, Sample)> {
+        let at = self.asked.pop_front().map_or(now, |asked| asked + answer.after);
+        self.cost += answer.cost;
+        match answer.result {
+            Ok(result) => {
+                let took = SeriesKey::new("observer_took", SeriesKey::GENERATOR, "s").part(&self.name);
+                let took = (took, Sample { at, value: answer.took.as_secs_f64() });
+                self.accept(at, result).chain([took]).collect()
+            }
+            Err(why) => {
+                self.fail(at, NoticeKind::Gone, why);
+                Vec::new()
+            }
+        }
     }
 
     fn accept(&mut self, at: Instant, result: QueryResult) -> impl Iterator<Item = (SeriesKey, Sample)> {
@@ -117,22 +132,27 @@ impl Remote {
     }
 
     fn ask(&mut self, at: Instant) {
-        match self.asked {
-            Some(asked) if at.since(asked) >= self.every.max(Duration::from_secs(1)) => {
+        match self.asked.front() {
+            Some(asked) if at.since(*asked) >= self.every.max(Duration::from_secs(1)) => {
                 self.fail(at, NoticeKind::Late, "does not answer in time; its series have a gap".to_owned());
             }
-            Some(_) => {}
-            None if at < self.due => {}
-            None if self.orders.send(()).is_ok() => {
-                self.asked = Some(at);
-                self.due = at + self.every.saturating_sub(SLACK);
-            }
-            None => {
-                self.fail(at, NoticeKind::Unreadable, "its thread panicked: a bug in plimsoll".to_owned())
-            }
+            None if at >= self.due => self.order(at),
+            Some(_) | None => {}
+        }
+    }
+
+    fn order(&mut self, at: Instant) {
+        if self.orders.send(std::time::Instant::now()).is_ok() {
+            self.asked.push_back(at);
+            self.last_asked = Some(at);
+            self.due = at + self.every.saturating_sub(SLACK);
+        } else {
+            self.fail(at, NoticeKind::Unreadable, PANICKED.to_owned());
         }
     }
 }
+
+const PANICKED: &str = "its thread panicked: a bug in plimsoll";
 
 /// Queries are due at whole seconds and start a little later: the next must not be missed because of that.
 const SLACK: Duration = Duration::from_millis(500);
@@ -148,6 +168,38 @@ impl Observer for Remote {
         samples
     }
 
+    /// A query that was ordered just now is the closing one: a second would only show what it costs to query.
+    fn sample_closing(&mut self, at: Instant) -> Vec<(SeriesKey, Sample)> {
+        let samples = self.take_answers(at);
+        if self.last_asked.is_none_or(|last| at.since(last) >= SHORTEST_INTERVAL) {
+            self.order(at);
+        }
+        samples
+    }
+
+    fn await_closing(&mut self, patience: Duration) -> Vec<(SeriesKey, Sample)> {
+        let begun = std::time::Instant::now();
+        let mut samples = Vec::new();
+        while let Some(asked) = self.asked.front().copied() {
+            match self.answers.recv_timeout(patience.saturating_sub(begun.elapsed())) {
+                Ok(answer) => samples.extend(self.take_answer(answer, asked)),
+                Err(RecvTimeoutError::Timeout) => {
+                    // A server that is in trouble has been reported.
+                    if self.trouble.is_none() {
+                        let text = "did not answer before the watch ended: its series end with a gap";
+                        self.fail(asked, NoticeKind::Late, text.to_owned());
+                    }
+                    break;
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.fail(asked, NoticeKind::Unreadable, PANICKED.to_owned());
+                    break;
+                }
+            }
+        }
+        samples
+    }
+
     fn take_notices(&mut self) -> Vec<Notice> {
         self.notices.take()
     }
@@ -158,12 +210,12 @@ impl Observer for Remote {
 }
 
 /// Runs until the other side is dropped. It is never joined: a query may never return.
-fn answer_orders(mut query: impl Query, orders: &Receiver<()>, answers: &Sender<Answered>) {
-    while orders.recv().is_ok() {
+fn answer_orders(mut query: impl Query, orders: &Receiver<std::time::Instant>, answers: &Sender<Answered>) {
+    while let Ok(ordered) = orders.recv() {
         let (begun, before) = (std::time::Instant::now(), own_thread_cpu());
         let result = query.query();
-        let answer =
-            Answered { result, took: begun.elapsed(), cost: own_thread_cpu().saturating_sub(before) };
+        let (after, took) = (ordered.elapsed(), begun.elapsed());
+        let answer = Answered { result, after, took, cost: own_thread_cpu().saturating_sub(before) };
         if answers.send(answer).is_err() {
             return;
         }
@@ -192,22 +244,29 @@ mod tests {
         Instant::at(Duration::from_secs(second))
     }
 
+    fn micros(micros: u64) -> Instant {
+        Instant::at(Duration::from_micros(micros))
+    }
+
     fn result(value: f64) -> QueryResult {
         QueryResult { values: vec![(SeriesKey::new("hits", "shop", "1"), value)], ..QueryResult::default() }
     }
 
     /// Samples at `second`, once the result that was sent has arrived.
     fn answered(remote: &mut Remote, second: u64) -> Vec<(SeriesKey, Sample)> {
-        let deadline = std::time::Instant::now() + Duration::from_secs(10);
+        let deadline = std::time::Instant::now() + PATIENCE;
         loop {
             let samples = remote.take_answers(at(second));
-            if remote.asked.is_none() || std::time::Instant::now() > deadline {
+            if remote.asked.is_empty() || std::time::Instant::now() > deadline {
                 remote.ask(at(second));
                 return samples;
             }
             thread::yield_now();
         }
     }
+
+    /// Longer than any result takes.
+    const PATIENCE: Duration = Duration::from_secs(10);
 
     fn values(samples: &[(SeriesKey, Sample)]) -> Vec<f64> {
         samples.iter().filter(|(key, _)| &*key.name == "hits").map(|(_, sample)| sample.value).collect()
@@ -277,9 +336,51 @@ mod tests {
         answered(&mut remote, 1);
         for second in 2..5 {
             remote.sample(at(second));
-            assert_eq!(remote.asked, None, "second {second}");
+            assert!(remote.asked.is_empty(), "second {second}");
         }
         remote.sample(at(5));
-        assert_eq!(remote.asked, Some(at(5)));
+        assert_eq!(remote.asked, [at(5)]);
+    }
+
+    #[test]
+    fn the_closing_query_is_sent_whenever_the_next_one_is_due() {
+        let (send, results) = channel();
+        let mut remote = Remote::start("slow", Duration::from_secs(5), Scripted(results)).unwrap();
+        remote.sample(micros(5_000_142));
+        send.send(Ok(result(1.0))).unwrap();
+        answered(&mut remote, 6);
+        assert_eq!(remote.sample_closing(micros(7_730_311)), []);
+        send.send(Ok(result(2.0))).unwrap();
+        let samples = remote.await_closing(PATIENCE);
+        assert_eq!(values(&samples), [2.0]);
+        assert!(samples.iter().all(|(_, sample)| sample.at >= micros(7_730_311)), "{samples:?}");
+        assert_eq!(notices(&mut remote), []);
+    }
+
+    #[test]
+    fn the_closing_query_waits_for_the_one_under_way_unless_that_has_just_begun() {
+        for (closing, expected) in [(6_730_311, vec![1.0, 2.0]), (6_000_311, vec![1.0])] {
+            let (mut remote, send) = remote();
+            remote.sample(micros(6_000_142));
+            assert_eq!(remote.sample_closing(micros(closing)), []);
+            for value in &expected {
+                send.send(Ok(result(*value))).unwrap();
+            }
+            let samples = remote.await_closing(PATIENCE);
+            assert_eq!(values(&samples), expected);
+            let in_order = samples.windows(2).all(|pair| pair[0].1.at <= pair[1].1.at);
+            assert!(in_order && samples[0].1.at >= micros(6_000_142), "{samples:?}");
+        }
+    }
+
+    #[test]
+    fn a_server_that_does_not_answer_at_the_end_is_not_waited_for() {
+        let (mut remote, _send) = remote();
+        remote.sample_closing(micros(6_730_311));
+        assert_eq!(remote.await_closing(Duration::ZERO), []);
+        let late = "did not answer before the watch ended: its series end with a gap".to_owned();
+        assert_eq!(notices(&mut remote), [(NoticeKind::Late, late)]);
+        assert_eq!(remote.await_closing(Duration::ZERO), []);
+        assert_eq!(notices(&mut remote), [], "it has been reported");
     }
 }

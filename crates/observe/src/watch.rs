@@ -1,20 +1,25 @@
-//! Samples every observer once a second, on a thread of its own.
+//! Samples every observer once a second, on a thread of its own, and once more when it is stopped.
 
 use std::io;
 use std::panic;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use evidence::{Instant, NoticeKind, Observed, Sample, SeriesKey};
+use evidence::{Instant, Notice, NoticeKind, Observed, Sample, SeriesKey};
 
+use crate::base::SHORTEST_INTERVAL;
 use crate::notice::Notices;
 use crate::observer::{Clock, Observer, own_thread_cpu};
+
+/// How long [`Watch::stop`] waits for observers that query over a network, all of them together.
+const CLOSING_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A running watch. Its thread's work is part of the process's own CPU time.
 #[derive(Debug)]
 pub struct Watch {
-    stop: Sender<()>,
+    /// None once it has been stopped.
+    stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -33,27 +38,31 @@ impl Watch {
         let thread = thread::Builder::new()
             .name("observe".to_owned())
             .spawn(move || Round { observers, clock, observed, stopped }.run())?;
-        Ok(Watch { stop, thread: Some(thread) })
+        Ok(Watch { stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Stops at once.
+    /// Samples every observer a last time, at once, so that rates cover the time until now, and stops. Of observers that
+    /// query over a network it waits for the results: 2 s at most, for all of them together.
     ///
     /// # Panics
     /// When an observer panicked: its samples cannot be trusted.
     pub fn stop(mut self) {
+        if let Some(stop) = &self.stop {
+            // The thread may have ended by itself.
+            let _ = stop.send(());
+        }
         self.join().unwrap_or_else(|payload| panic::resume_unwind(payload));
     }
 
     fn join(&mut self) -> thread::Result<()> {
-        // The thread may have ended by itself.
-        let _ = self.stop.send(());
+        drop(self.stop.take());
         self.thread.take().map_or(Ok(()), JoinHandle::join)
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        // Dropped without `stop` only where another failure is being reported.
+        // Dropped without `stop` only where another failure is being reported: no closing samples are taken.
         let _ = self.join();
     }
 }
@@ -72,23 +81,62 @@ impl Round {
         loop {
             let mut seen = Observed { notices: own.take(), ..Observed::default() };
             for observer in &mut self.observers {
-                seen.extend(observe(observer.as_mut(), last, at));
+                let interval = last.map(|last| at.since(last)).filter(|interval| !interval.is_zero());
+                seen.samples.extend(with_cost(observer.as_mut(), at, interval, |it| it.sample(at)));
+                seen.notices.extend(observer.take_notices());
             }
-            let received = seen.is_empty() || self.observed.send(seen).is_ok();
-            let due = next_second(at);
-            if !received || wait_until(due, &self.clock, &self.stopped).is_err() {
+            if !seen.is_empty() && self.observed.send(seen).is_err() {
                 return;
             }
+            let due = next_second(at);
+            // A stop may have come during a look: the closing samples take the place of those that are due.
+            let waited = wait_until(due, &self.clock, &self.stopped).and_then(|()| is_stopped(&self.stopped));
             (last, at) = (Some(at), (self.clock)());
             if let Some(missed) = missed(due, at) {
                 own.add(at, NoticeKind::Late, missed);
             }
+            match waited {
+                Ok(()) => {}
+                Err(Stopped::Ordered) => return self.close(at, at.since(last.unwrap_or(at)), own.take()),
+                Err(Stopped::Abandoned) => return,
+            }
+        }
+    }
+
+    /// Takes and sends the closing samples. All queries over a network are begun before any is waited for.
+    fn close(mut self, at: Instant, since_last: Duration, notices: Vec<Notice>) {
+        let interval = Some(since_last).filter(|interval| *interval >= SHORTEST_INTERVAL);
+        let mut seen = Observed { notices, ..Observed::default() };
+        for observer in &mut self.observers {
+            seen.samples.extend(with_cost(observer.as_mut(), at, interval, |it| it.sample_closing(at)));
+        }
+        let deadline = at + CLOSING_PATIENCE;
+        for observer in &mut self.observers {
+            seen.samples.extend(observer.await_closing(deadline.since((self.clock)())));
+            seen.notices.extend(observer.take_notices());
+        }
+        if !seen.is_empty() {
+            // A receiver that is gone needs them no more.
+            let _ = self.observed.send(seen);
         }
     }
 }
 
-/// The wait was stopped.
-pub(crate) struct Stopped;
+/// Why a wait was stopped.
+pub(crate) enum Stopped {
+    /// Something was sent.
+    Ordered,
+    /// The sender is gone.
+    Abandoned,
+}
+
+fn is_stopped(stopped: &Receiver<()>) -> Result<(), Stopped> {
+    match stopped.try_recv() {
+        Err(TryRecvError::Empty) => Ok(()),
+        Ok(()) => Err(Stopped::Ordered),
+        Err(TryRecvError::Disconnected) => Err(Stopped::Abandoned),
+    }
+}
 
 /// Waits until `due` has come by `clock`, or something is sent to `stopped`, or its sender is gone.
 pub(crate) fn wait_until(due: Instant, clock: &Clock, stopped: &Receiver<()>) -> Result<(), Stopped> {
@@ -99,22 +147,27 @@ pub(crate) fn wait_until(due: Instant, clock: &Clock, stopped: &Receiver<()>) ->
         }
         match stopped.recv_timeout(left) {
             Err(RecvTimeoutError::Timeout) => {}
-            Ok(()) | Err(RecvTimeoutError::Disconnected) => return Err(Stopped),
+            Ok(()) => return Err(Stopped::Ordered),
+            Err(RecvTimeoutError::Disconnected) => return Err(Stopped::Abandoned),
         }
     }
 }
 
-/// The samples of `observer` at `at`, and its cost since the call at `last`.
-fn observe(observer: &mut dyn Observer, last: Option<Instant>, at: Instant) -> Observed {
+/// The samples that `sample` takes of `observer`, and what they cost in `interval`, if that is known.
+fn with_cost(
+    observer: &mut dyn Observer,
+    at: Instant,
+    interval: Option<Duration>,
+    sample: impl FnOnce(&mut dyn Observer) -> Vec<(SeriesKey, Sample)>,
+) -> Vec<(SeriesKey, Sample)> {
     let before = own_thread_cpu();
-    let mut samples = observer.sample(at);
-    let notices = observer.take_notices();
+    let mut samples = sample(observer);
     let cost = own_thread_cpu().saturating_sub(before) + observer.take_cost();
-    if let Some(interval) = last.map(|last| at.since(last)).filter(|interval| !interval.is_zero()) {
+    if let Some(interval) = interval {
         let key = SeriesKey::new("observer_cpu", SeriesKey::GENERATOR, "cores").part(observer.name());
         samples.push((key, Sample { at, value: cost.div_duration_f64(interval) }));
     }
-    Observed { samples, notices, profiles: Vec::new() }
+    samples
 }
 
 /// The first whole second of the run after `at`.

@@ -125,13 +125,16 @@ pub(crate) fn watch(watched: Watched, length: Option<Duration>, keep: Keep<'_>) 
     let mut shown = Shown::new(length);
     let is_over = || listener.interrupted() || clock.now().offset() >= end;
     let recorded = record(&observed, &mut writer, &mut shown, is_over);
+    let last_second = clock.now().second();
     watch.stop();
     recorded?;
+    // What was sent in the meantime, and the closing samples.
+    observed.try_iter().try_for_each(|seen| keep_and_show(&seen, &mut writer, &mut shown))?;
     shown.end();
     let was_interrupted = length.is_some() && listener.interrupted();
     let end = RunEnd {
         ending: if was_interrupted { Ending::Interrupted } else { Ending::Completed },
-        last_second: clock.now().second(),
+        last_second,
         requests_in_flight: 0,
         iterations_in_flight: 0,
         folded_endpoints: 0,
@@ -153,8 +156,12 @@ fn record(
             Err(RecvTimeoutError::Timeout) => continue,
             Err(RecvTimeoutError::Disconnected) => break,
         };
-        writer.observed(&seen).and_then(|()| writer.flush()).map_err(Failure::own)?;
-        shown.show(&seen)?;
+        keep_and_show(&seen, writer, shown)?;
     }
     Ok(())
+}
+
+fn keep_and_show(seen: &Observed, writer: &mut Writer, shown: &mut Shown) -> CommandResult<()> {
+    writer.observed(seen).and_then(|()| writer.flush()).map_err(Failure::own)?;
+    shown.show(seen)
 }

@@ -58,7 +58,8 @@ fn feed(sinks: &mut [&mut dyn Sink], run: &[[Vec<Note>; 2]]) {
             let tick = tick_of((loop_index as u16, second as u32), notes, &mut known);
             sinks.iter_mut().for_each(|sink| sink.tick(&tick).unwrap());
         }
-        let at = Instant::from_nanos(second as u64 * 1_000_000_007);
+        // Taken at the end of the second, and the last one after the end of the run.
+        let at = Instant::from_nanos((second as u64 + 1) * 1_000_000_142);
         let sample = Sample { at, value: second as f64 };
         let seen = Observed { samples: vec![(rss.clone(), sample)], ..Observed::default() };
         sinks.iter_mut().for_each(|sink| sink.observed(&seen).unwrap());

@@ -45,6 +45,28 @@ fn the_seal_is_durable_while_another_process_reads() {
 }
 
 #[test]
+fn closing_samples_are_part_of_the_last_second() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.plimsoll");
+    let mut writer = Writer::create(&path, &manifest(), Overwrite::Refuse).unwrap();
+    let cpu = SeriesKey::new("cpu", "challenge", "cores");
+    for (second, at_us) in [(0, 1_000_087_u64), (1, 2_000_142), (2, 3_000_311)] {
+        writer.tick(&tick(second)).unwrap();
+        let sample = Sample { at: Instant::from_nanos(at_us * 1_000), value: 1.0 };
+        writer.observed(&Observed { samples: vec![(cpu.clone(), sample)], ..Observed::default() }).unwrap();
+    }
+    writer.end(&completed(2)).unwrap();
+    let run = Stored::open(&path).unwrap();
+    let at_us = |window| -> Vec<u64> {
+        let samples = run.samples(&cpu, window).unwrap();
+        samples.iter().map(|sample| sample.at.as_nanos() / 1_000).collect()
+    };
+    assert_eq!(run.seconds(), 3);
+    assert_eq!(at_us(run.whole()), [1_000_087, 2_000_142, 3_000_311]);
+    assert_eq!((at_us(2..3), at_us(1..2)), (vec![2_000_142, 3_000_311], vec![1_000_087]));
+}
+
+#[test]
 fn nothing_is_added_after_the_seal() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer =

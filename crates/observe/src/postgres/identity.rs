@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest as _, Sha256};
 
-use super::session::{MARK, Session};
+use super::own::OwnTransactions;
+use super::session::Session;
 
 /// Settings that name a path or address, not a behaviour.
 const PLACES: &str = "'config_file', 'data_directory', 'external_pid_file', 'hba_file', 'ident_file', \
@@ -16,8 +17,9 @@ const PLACES: &str = "'config_file', 'data_directory', 'external_pid_file', 'hba
 /// # Errors
 /// A sentence, without the URL, when it cannot be asked.
 pub fn identify_postgres(url: &str) -> Result<BTreeMap<String, String>, String> {
-    let mut session = Session::connect(url).map_err(|error| error.to_string())?;
-    let mut rows = |sql: &str| session.rows(&format!("{MARK} {sql}")).map_err(|error| error.to_string());
+    let session = Session::connect(url, OwnTransactions::default());
+    let mut session = session.map_err(|error| error.to_string())?;
+    let mut rows = |sql: &str| session.rows(sql).map_err(|error| error.to_string());
     let about = rows("SELECT current_setting('server_version'), current_database()")?;
     let settings = rows(&format!(
         "SELECT name || '=' || setting FROM pg_settings WHERE source NOT IN ('default', 'override', 'client', 'session') \

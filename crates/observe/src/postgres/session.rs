@@ -1,16 +1,21 @@
 //! The observer's own connection, with time limits.
+//!
+//! Behind a pooler the server's session is another client's a moment later. So nothing outlives a transaction: each is one
+//! message of several statements, which the server makes one transaction of, and its settings are local to it. It has no
+//! `BEGIN` and no `COMMIT`, which could not be distinguished from the application's in `pg_stat_statements`.
 
 use std::time::Duration;
 
 use ::postgres::{Client, Config, Error, SimpleQueryMessage};
 
+use super::own::{OwnTransactions, StatementsView};
 use super::part::Part;
 use super::rows::Rows;
 use super::tls::TlsRequest;
 
 /// How long connecting and each statement may take.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Every statement of this observer begins with it, which distinguishes them from the target's.
+/// Each statement of this observer contains it, which distinguishes them from the target's.
 pub(super) const MARK: &str = "/* plimsoll */";
 
 /// Why a query failed.
@@ -27,12 +32,15 @@ pub(super) enum QueryError {
 
 pub(super) struct Session {
     client: Client,
-    /// The schema of `pg_stat_statements`, quoted, if it is installed.
-    pub(super) statements_schema: Option<String>,
+    pub(super) statements: Option<StatementsView>,
+    pub(super) own: OwnTransactions,
+    /// The first statement of every transaction.
+    local_settings: String,
 }
 
 impl Session {
-    pub(super) fn connect(url: &str) -> Result<Session, QueryError> {
+    /// Connects; `own` is what former sessions of the observer did.
+    pub(super) fn connect(url: &str, own: OwnTransactions) -> Result<Session, QueryError> {
         // The parser's own message may show parts of the URL.
         let request = TlsRequest::of(url);
         let mut config: Config = request.url.parse().map_err(|_| QueryError::Url)?;
@@ -40,51 +48,101 @@ impl Session {
         let client = config
             .connect(request.connector().map_err(QueryError::Broken)?)
             .map_err(|error| broken(&error))?;
-        let mut session = Session { client, statements_schema: None };
-        session.rows(&format!(
-            "SET statement_timeout = {}; SET standard_conforming_strings = on",
-            PATIENCE.as_millis()
-        ))?;
-        let schema = session.rows(&format!(
-            "{MARK} SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace \
-             WHERE e.extname = 'pg_stat_statements'"
-        ))?;
-        session.statements_schema = schema.into_iter().next().and_then(|row| row.into_iter().next()?);
+        // To begin a session is a transaction, too.
+        let own = OwnTransactions { commits: own.commits + 1, ..own };
+        let mut session = Session { client, statements: None, own, local_settings: local_settings("") };
+        session.learn()?;
         Ok(session)
+    }
+
+    fn learn(&mut self) -> Result<(), QueryError> {
+        let found = self.rows(
+            "SELECT to_regproc('pg_catalog.pg_stat_force_next_flush') IS NOT NULL, quote_ident(n.nspname), \
+             EXISTS (SELECT FROM pg_class c WHERE c.relnamespace = n.oid AND c.relname = 'pg_stat_statements_info') \
+             FROM (VALUES (0)) v LEFT JOIN pg_extension e ON e.extname = 'pg_stat_statements' \
+             LEFT JOIN pg_namespace n ON n.oid = e.extnamespace",
+        )?;
+        let column = |at: usize| found.first().and_then(|row| row.get(at)?.clone());
+        let is_true = |at: usize| column(at).as_deref() == Some("t");
+        self.statements = column(1).map(|schema| StatementsView { schema, has_info: is_true(2) });
+        if is_true(0) {
+            // Since PostgreSQL 15: the transaction is counted when it ends, and not up to ten seconds later.
+            self.local_settings = local_settings(", pg_stat_force_next_flush()");
+            // Those so far, too.
+            self.rows("SELECT 1")?;
+        }
+        Ok(())
     }
 
     /// The rows of each of `parts`, in one transaction.
     pub(super) fn transaction(&mut self, parts: &[(Part, String)]) -> Result<Vec<(Part, Rows)>, QueryError> {
-        self.rows("BEGIN TRANSACTION READ ONLY")?;
-        let mut answers = Vec::with_capacity(parts.len());
+        let statements: Vec<&str> = parts.iter().map(|(_, sql)| sql.as_str()).collect();
+        match self.run(&statements) {
+            Ok(answers) => Ok(parts.iter().map(|(part, _)| *part).zip(answers).collect()),
+            Err(error) if is_refusal(&error) => Err(self.refusal(parts, &error)),
+            Err(error) => Err(broken(&error)),
+        }
+    }
+
+    /// Which of `parts` the server refused with `error`: each is tried by itself.
+    fn refusal(&mut self, parts: &[(Part, String)], error: &Error) -> QueryError {
         for (part, sql) in parts {
-            match self.try_rows(&format!("{MARK} {sql}")) {
-                Ok(rows) => answers.push((*part, rows)),
+            match self.run(&[sql]) {
+                Ok(_) => {}
                 Err(error) if is_refusal(&error) => {
-                    self.rows("ROLLBACK")?;
-                    return Err(QueryError::Refused { part: *part, why: words(&error) });
+                    return QueryError::Refused { part: *part, why: words(&error) };
                 }
-                Err(error) => return Err(broken(&error)),
+                Err(error) => return broken(&error),
             }
         }
-        self.rows("COMMIT")?;
-        Ok(answers)
+        broken(error)
     }
 
+    /// The rows of one statement, in a transaction of its own.
     pub(super) fn rows(&mut self, sql: &str) -> Result<Rows, QueryError> {
-        self.try_rows(sql).map_err(|error| broken(&error))
+        let answers = self.run(&[sql]).map_err(|error| broken(&error))?;
+        Ok(answers.into_iter().next().unwrap_or_default())
     }
 
-    fn try_rows(&mut self, sql: &str) -> Result<Rows, Error> {
-        let messages = self.client.simple_query(sql)?;
-        let rows = messages.into_iter().filter_map(|message| match message {
-            SimpleQueryMessage::Row(row) => {
-                Some((0..row.len()).map(|column| row.get(column).map(str::to_owned)).collect())
+    /// The rows of each of `statements`, in one transaction that only reads.
+    fn run(&mut self, statements: &[&str]) -> Result<Vec<Rows>, Error> {
+        let statements: Vec<String> =
+            [self.local_settings.as_str()].iter().chain(statements).map(|sql| marked(sql)).collect();
+        let messages = self.client.simple_query(&statements.join("; "));
+        match &messages {
+            Ok(_) => self.own.commits += 1,
+            Err(_) => self.own.rollbacks += 1,
+        }
+        let (mut answers, mut rows) = (Vec::new(), Rows::new());
+        for message in messages? {
+            match message {
+                SimpleQueryMessage::Row(row) => {
+                    rows.push((0..row.len()).map(|column| row.get(column).map(str::to_owned)).collect());
+                }
+                SimpleQueryMessage::CommandComplete(_) => answers.push(std::mem::take(&mut rows)),
+                _ => {}
             }
-            _ => None,
-        });
-        Ok(rows.collect())
+        }
+        // The first are those of the settings.
+        Ok(answers.into_iter().skip(1).collect())
     }
+}
+
+/// The mark is inside the statement: PostgreSQL 18 keeps no comment that comes before one.
+fn marked(sql: &str) -> String {
+    match sql.strip_prefix("SELECT") {
+        Some(rest) => format!("SELECT {MARK}{rest}"),
+        None => format!("{MARK} {sql}"),
+    }
+}
+
+/// A statement that makes settings which end with its transaction, as `SET LOCAL` does.
+fn local_settings(besides: &str) -> String {
+    let timeout_ms = PATIENCE.as_millis();
+    format!(
+        "SELECT set_config('transaction_read_only', 'on', true), \
+         set_config('statement_timeout', '{timeout_ms}', true){besides}"
+    )
 }
 
 /// Whether a retry is of no use: missing rights, missing or invalid names, a module that is not loaded.

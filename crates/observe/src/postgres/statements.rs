@@ -3,8 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
+use evidence::NoticeKind;
+
+use super::own::StatementsView;
 use super::part::Value;
-use super::rows::{Rows, number};
+use super::rows::{Rows, number, text};
 use super::session::{MARK, QueryError, Session};
 
 /// Statements of one look that are worth following.
@@ -16,17 +19,22 @@ const LONGEST_TEXT: usize = 120;
 /// Statements whose values PostgreSQL replaces by `$1`. Others may hold secrets, such as passwords of roles.
 const NORMALISED: [&str; 6] = ["SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "WITH"];
 
+/// Follows on what was reset.
+const GAP: &str = "its rates have a gap";
+
 /// Calls and time of a statement, by its id.
 type Counters = BTreeMap<i64, (f64, f64)>;
 
 #[derive(Debug, Default)]
 pub(super) struct Statements {
     base: Option<(Instant, Counters)>,
+    /// When the server reset the counters, by its own account; empty where it does not say so.
+    reset: String,
     /// Text by id of what is followed; none until it is known.
     followed: BTreeMap<i64, Option<String>>,
     /// The observer's own.
     own: BTreeSet<i64>,
-    remark: Option<String>,
+    remark: Option<(NoticeKind, String)>,
 }
 
 /// Growth of one statement's counters since the last sample.
@@ -39,8 +47,8 @@ pub(super) struct Grown {
 }
 
 impl Statements {
-    /// Forgets the base: the server's counters were reset.
-    pub(super) fn reset(&mut self) {
+    /// Forgets the base: the server was restarted, or lost its counters.
+    pub(super) fn forget(&mut self) {
         self.base = None;
     }
 
@@ -51,10 +59,18 @@ impl Statements {
             Some((id, (number(row, 1)?, number(row, 2)?)))
         };
         let counters: Counters = rows.iter().filter_map(read).collect();
-        if counters.len() < rows.len() {
+        let is_hidden = |row: &Vec<Option<String>>| text(row, 0).is_empty() && !text(row, 1).is_empty();
+        if rows.iter().any(is_hidden) {
             let text = "statements of other roles are hidden: grant pg_read_all_stats to the observer's role";
-            self.remark = Some(text.to_owned());
+            self.remark = Some((NoticeKind::Unreadable, text.to_owned()));
         }
+        let reset = rows.first().map(|row| text(row, 3)).unwrap_or_default();
+        if self.base.is_some() && self.reset != reset {
+            self.base = None;
+            self.remark =
+                Some((NoticeKind::Restarted, format!("pg_stat_statements was reset at {reset}: {GAP}")));
+        }
+        self.reset = reset.to_owned();
         let base = self.base.replace((at, counters));
         let (Some((base_at, base)), Some((_, counters))) = (base, &self.base) else { return Vec::new() };
         let seconds = at.duration_since(base_at).as_secs_f64();
@@ -85,18 +101,19 @@ impl Statements {
     pub(super) fn learn(&mut self, session: &mut Session) -> Result<(), QueryError> {
         let unknown = self.followed.iter().filter(|(_, text)| text.is_none());
         let unknown: Vec<String> = unknown.map(|(id, _)| id.to_string()).collect();
-        let (Some(schema), false) = (session.statements_schema.clone(), unknown.is_empty()) else {
+        let (Some(StatementsView { schema, .. }), false) = (session.statements.clone(), unknown.is_empty())
+        else {
             return Ok(());
         };
         let rows = session.rows(&format!(
-            "{MARK} SELECT DISTINCT ON (queryid) queryid, left(query, 1000) FROM {schema}.pg_stat_statements \
+            "SELECT DISTINCT ON (queryid) queryid, left(query, 1000) FROM {schema}.pg_stat_statements \
              WHERE queryid IN ({})",
             unknown.join(", ")
         ))?;
         for row in rows {
             let [Some(id), Some(text)] = row.as_slice() else { continue };
             let Ok(id) = id.parse() else { continue };
-            if text.trim_start().starts_with(MARK) {
+            if text.contains(MARK) {
                 self.followed.remove(&id);
                 self.own.insert(id);
             } else {
@@ -106,8 +123,8 @@ impl Statements {
         Ok(())
     }
 
-    /// A remark about what cannot be observed.
-    pub(super) fn take_remark(&mut self) -> Option<String> {
+    /// A remark about what cannot be observed, or was reset.
+    pub(super) fn take_remark(&mut self) -> Option<(NoticeKind, String)> {
         self.remark.take()
     }
 
@@ -181,6 +198,21 @@ mod tests {
         let (mut statements, begin) = (Statements::default(), Instant::now());
         statements.take(begin, &rows(&[(1, 100, 5.0)]));
         assert_eq!(statements.take(begin + Duration::from_secs(1), &rows(&[(1, 3, 0.1)])), []);
+    }
+
+    #[test]
+    fn a_reset_is_a_gap_where_counters_have_grown_since() {
+        let (mut statements, begin) = (Statements::default(), Instant::now());
+        let row = |calls: &str, reset: &str| -> Rows {
+            vec![["1", calls, "5.0", reset].iter().map(|text| Some((*text).to_owned())).collect()]
+        };
+        let jittered = |micros| begin + Duration::from_micros(micros);
+        statements.take(begin, &row("100", "10:00"));
+        assert_eq!(statements.take(jittered(1_000_142), &row("110", "10:00"))[0].calls, 10.0);
+        assert_eq!(statements.take(jittered(2_000_311), &row("900", "10:07")), []);
+        let (kind, remark) = statements.take_remark().unwrap();
+        assert_eq!((kind, remark.contains("10:07")), (NoticeKind::Restarted, true));
+        assert_eq!(statements.take(jittered(3_000_087), &row("905", "10:07"))[0].calls, 5.0);
     }
 
     #[test]

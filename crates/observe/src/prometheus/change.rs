@@ -32,9 +32,11 @@ pub(super) fn change(base: &Page, page: &Page, seconds: f64) -> Change {
     if seconds <= 0.0 || (change.fallen.is_some() && !is_same) {
         return change;
     }
-    for (before, after) in [(&base.counters, &page.counters), (&base.sums, &page.sums)] {
-        change.rates.extend(rates(before, after, seconds));
-    }
+    change.rates.extend(rates(&base.counters, &page.counters, seconds));
+    // A sum says nothing without its count: it may have grown beyond what it was since both were reset.
+    let mut sums = rates(&base.sums, &page.sums, seconds);
+    sums.retain(|(id, _)| !has_fallen_count(base, page, id));
+    change.rates.extend(sums);
     for (id, buckets) in &page.histograms {
         let grown = base.histograms.get(id).and_then(|before| grown(before, buckets));
         for (quantile, suffix) in QUANTILES {
@@ -57,6 +59,13 @@ fn rates(before: &BTreeMap<Id, f64>, after: &BTreeMap<Id, f64>, seconds: f64) ->
         (grown >= 0.0 && grown.is_finite()).then(|| (id.clone(), grown / seconds))
     };
     after.iter().filter_map(rate).collect()
+}
+
+/// Whether the count of the observations that `sum` is of has fallen.
+fn has_fallen_count(base: &Page, page: &Page, sum: &Id) -> bool {
+    let Some(family) = sum.name.strip_suffix("_sum") else { return false };
+    let count = Id { name: format!("{family}_count"), part: sum.part.clone() };
+    page.counters.get(&count) < base.counters.get(&count)
 }
 
 /// A counter or a histogram's count that is less than it was, and how many are.

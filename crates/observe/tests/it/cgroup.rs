@@ -135,6 +135,23 @@ fn a_group_that_began_anew_has_no_rates() {
 }
 
 #[test]
+fn another_group_of_the_same_name_has_no_rates_even_if_it_did_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let [group, other] = ["group", "other"].map(|name| folder.path().join(name));
+    write(&group, 5_000, 1, 0);
+    let mut looking = watch(CgroupRef::Path(group.display().to_string()));
+    looking.look();
+    write(&other, 9_000_000, 100, 0);
+    fs::remove_dir_all(&group).unwrap();
+    fs::rename(&other, &group).unwrap();
+    let seen = looking.look();
+    assert_eq!(seen.texts(), ["reset 1: its counters began anew; their rates have a gap"]);
+    assert_eq!(seen.names(), ["cgroup_cpu_limit", "cgroup_memory"]);
+    write(&group, 9_500_000, 130, 0);
+    assert_eq!(looking.look().value("cgroup_throttled", ""), Some(0.25));
+}
+
+#[test]
 fn a_missing_group_is_reported() {
     let seen = watch(CgroupRef::Path("no/such/group".to_owned())).look();
     assert_eq!(seen.texts(), ["there is no control group of version 2 at `no/such/group`"]);

@@ -9,6 +9,7 @@ mod child;
 mod host;
 mod looking;
 mod postgres;
+mod postgres_session;
 mod postgres_tls;
 mod process;
 mod profiles;

@@ -135,7 +135,9 @@ fn a_role_without_rights_sees_what_it_may_and_says_what_not() {
     let mut looking = watch(&url(&cluster, USER, DATABASE), &[]);
     let first = looking.look();
     assert!(
-        first.texts().contains(&"pg_stat_statements is not there in this database: no statements are seen"),
+        first
+            .texts()
+            .contains(&"pg_stat_statements is not installed in this database: no statements are observed"),
         "{:?}",
         first.texts()
     );
@@ -184,7 +186,7 @@ fn what_cannot_be_asked_shows_no_password() {
     let seen = watch(&format!("postgresql://absent:s3cret@{address}/service"), &[]).look();
     assert_eq!(seen.texts(), ["PostgreSQL cannot be queried: role \"absent\" does not exist"]);
     let seen = watch("postgresql://me:s3cret@host:port:/x", &[]).look();
-    assert_eq!(seen.texts(), ["PostgreSQL cannot be queried: its URL cannot be understood"]);
+    assert_eq!(seen.texts(), ["PostgreSQL cannot be queried: its URL is invalid"]);
 }
 
 #[test]

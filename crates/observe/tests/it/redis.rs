@@ -64,6 +64,93 @@ fn a_restart_is_a_gap_and_no_rate() {
     assert!(looking.look().value("redis_commands", "").is_some());
 }
 
+/// Looks up a key that exists.
+fn hit(client: &mut Connection, times: usize) {
+    for _ in 0..times {
+        let _: String = client.get("here").unwrap();
+    }
+}
+
+#[test]
+fn statistics_that_are_reset_are_a_gap_and_no_wrong_rate() {
+    let server = Redis::start(&[]).unwrap();
+    let mut client = connect(&server);
+    let () = client.set("here", "x").unwrap();
+    let mut looking = watch(&url(&server));
+    hit(&mut client, 3);
+    looking.look();
+    hit(&mut client, 3);
+    assert_eq!(looking.look().value("redis_hit_ratio", ""), Some(1.0));
+    for reset in 1..3 {
+        let () = cmd("CONFIG").arg("RESETSTAT").query(&mut client).unwrap();
+        // More happens than ever before: all counters are beyond what they were.
+        let _clients: Vec<Connection> = (0..20).map(|_| connect(&server)).collect();
+        hit(&mut client, 500);
+        let seen = looking.look();
+        let rates = ["redis_commands", "redis_hits", "redis_misses", "redis_evicted", "redis_hit_ratio"];
+        assert_eq!(rates.map(|name| seen.value(name, "")), [None; 5]);
+        let text = format!("reset {reset}: its counters began anew; their rates have a gap");
+        assert_eq!((seen.kinds(), seen.texts()), (vec![NoticeKind::Restarted], vec![text.as_str()]));
+        assert!(seen.value("redis_memory", "").is_some());
+        hit(&mut client, 3);
+        let _: Option<String> = client.get("not here").unwrap();
+        let next = looking.look();
+        assert_eq!((next.value("redis_hit_ratio", ""), next.texts()), (Some(0.75), vec![]));
+    }
+}
+
+#[test]
+fn a_slow_log_that_is_emptied_is_a_gap_and_neither_a_zero_nor_a_spike() {
+    let server = Redis::start(&[("slowlog-log-slower-than", "-1")]).unwrap();
+    let mut client = connect(&server);
+    let () = client.set("here", "x").unwrap();
+    let threshold = |client: &mut Connection, micros: i32| {
+        let () = cmd("CONFIG").arg("SET").arg("slowlog-log-slower-than").arg(micros).query(client).unwrap();
+    };
+    // Each of them, and the command by which they are, is an entry.
+    let slow = |client: &mut Connection, times: usize| {
+        threshold(client, 0);
+        hit(client, times);
+        threshold(client, -1);
+    };
+    // Entries, of a look before which there were so many hits.
+    let entries = |seen: &crate::looking::Seen, hits: f64| {
+        let entries = seen.value("redis_slow", "")? / seen.value("redis_hits", "")? * hits;
+        Some(entries.round())
+    };
+    let mut looking = watch(&url(&server));
+    looking.look();
+    slow(&mut client, 3);
+    assert_eq!(entries(&looking.look(), 3.0), Some(4.0));
+    slow(&mut client, 2);
+    assert_eq!(entries(&looking.look(), 2.0), Some(3.0));
+    let empty = |client: &mut Connection| {
+        let () = cmd("SLOWLOG").arg("RESET").query(client).unwrap();
+    };
+    slow(&mut client, 2);
+    empty(&mut client);
+    assert_eq!(looking.look().value("redis_slow", ""), None, "what there was is not known");
+    hit(&mut client, 4);
+    assert_eq!(entries(&looking.look(), 4.0), Some(0.0));
+    // The numbers of its entries go on.
+    slow(&mut client, 5);
+    assert_eq!(entries(&looking.look(), 5.0), Some(6.0));
+    empty(&mut client);
+    looking.look();
+    slow(&mut client, 1);
+    empty(&mut client);
+    assert_eq!(looking.look().value("redis_slow", ""), None, "it was empty, and is empty again");
+    empty(&mut client);
+    slow(&mut client, 200);
+    assert_eq!(
+        looking.look().value("redis_slow", ""),
+        None,
+        "it holds 128 entries, and the others are not known"
+    );
+    slow(&mut client, 1);
+    assert_eq!(entries(&looking.look(), 1.0), Some(2.0));
+}
+
 #[test]
 fn a_server_that_does_not_answer_is_reported() {
     let server = Redis::start(&[]).unwrap();

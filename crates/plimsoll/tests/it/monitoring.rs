@@ -5,6 +5,7 @@ use std::process;
 use peers::go::{Settings, Target};
 use peers::postgres::{ADMIN, Cluster, DATABASE};
 use peers::redis::Redis;
+use rusqlite::Connection;
 use rustix::process::Signal;
 use testbed::Behaviour;
 
@@ -35,6 +36,37 @@ fn a_watched_process_is_printed_once_a_second_and_recorded() {
         .plimsoll(&["monitor", &pid, "--for", "1s", "-o", "seen.plimsoll"])
         .exits_with(2)
         .stderr_contains(&["seen.plimsoll"]);
+}
+
+#[test]
+fn the_end_of_a_watch_is_sampled_between_seconds_too() {
+    let folder = TestFolder::new("");
+    let pid = process::id().to_string();
+    let ran = folder.plimsoll(&["monitor", &pid, "--for", "1500ms", "-o", "seen.plimsoll"]);
+    ran.exits_with(0);
+    let file = Connection::open(folder.path("seen.plimsoll")).unwrap();
+    for name in ["cpu", "rss"] {
+        let last =
+            "SELECT max(at_ns) FROM samples JOIN series USING (series) WHERE target = ?1 AND name = ?2";
+        let last: i64 = file.query_row(last, [&pid, name], |row| row.get(0)).unwrap();
+        assert!(last >= 1_500_000_000, "{name}: {last}");
+    }
+    assert_eq!(ran.stdout.lines().filter(|line| line.contains("rss ")).count(), 3, "{}", ran.stdout);
+}
+
+#[test]
+fn a_watched_process_that_has_ended_is_a_gap_and_no_failure() {
+    let folder = TestFolder::new("");
+    let mut sleeper = process::Command::new("sleep").arg("300").spawn().unwrap();
+    let mut running = folder.start(&["monitor", &sleeper.id().to_string(), "-o", "seen.plimsoll"]);
+    let log = folder.path("seen.plimsoll-wal");
+    running.until("something is kept", || std::fs::metadata(&log).is_ok_and(|file| file.len() > 0));
+    sleeper.kill().unwrap();
+    sleeper.wait().unwrap();
+    running.signal(Signal::INT);
+    let ran = running.end();
+    ran.exits_with(0).stdout_contains(&["gone: process"]);
+    folder.plimsoll(&["report", "seen.plimsoll"]).exits_with(0);
 }
 
 #[test]

@@ -23,11 +23,12 @@ fn profiles_of_a_run_are_read_by_go_tool_pprof() {
     let exported = folder.plimsoll(&["export", "run.plimsoll", "--profiles", "out"]);
     exported.exits_with(0);
     let lines: Vec<&str> = exported.stdout.lines().collect();
-    assert_eq!(lines.len(), 5, "{lines:?}");
+    assert_eq!(lines.len(), 5 + 2 * 3, "{lines:?}");
     let line = |name: &str| *lines.iter().find(|line| line.starts_with(name)).unwrap();
     assert_eq!(
-        line("shop-mutex-in-phase-steady-begin.pb.gz"),
-        "shop-mutex-in-phase-steady-begin.pb.gz  since the process began, at 1 s; sampling was off: it contains no samples"
+        line("shop-mutex-cumulative-in-phase-steady-begin.pb.gz"),
+        "shop-mutex-cumulative-in-phase-steady-begin.pb.gz  cumulative, since the process began, at 1 s; \
+         sampling was off: it contains no samples"
     );
     let cpu = line("shop-cpu");
     let words: Vec<&str> = cpu.split_whitespace().collect();
@@ -37,6 +38,29 @@ fn profiles_of_a_run_are_read_by_go_tool_pprof() {
     let path = folder.path("out/shop-cpu-in-phase-steady.pb.gz");
     let top = Toolchain::find().unwrap().pprof(&["-top".as_ref(), path.as_os_str()]).unwrap();
     assert!(top.contains("Type: cpu") && top.contains("Duration: 2"), "{top}");
+
+    // The two of the heap come with the commands that subtract them.
+    let at = lines.iter().position(|line| line.starts_with("shop-heap-cumulative")).unwrap();
+    let [begin, end] =
+        ["begin", "end"].map(|end| format!("shop-heap-cumulative-in-phase-steady-{end}.pb.gz"));
+    let pair = [
+        format!("{begin}  cumulative, since the process began, at 1 s"),
+        format!("{end}  cumulative, since the process began, at 3 s"),
+        format!("  1 s to 3 s: {ok} requests succeeded, 0 failed; what was added in this time:"),
+        format!("    go tool pprof -base out/{begin} out/{end}"),
+        format!("    plimsoll profile out/{end} --since out/{begin}"),
+    ];
+    assert_eq!(lines[at..at + 5], pair);
+    let words: Vec<&str> = pair[4].split_whitespace().skip(1).collect();
+    let since = [&words[..], &["--type", "alloc_space", "--json", "since.json"]].concat();
+    folder.plimsoll(&words).exits_with(0).stdout_contains(&["inuse_space in bytes"]);
+    folder.plimsoll(&since).exits_with(0);
+    folder.plimsoll(&[words[0], words[1], "--type", "alloc_space", "--json", "whole.json"]).exits_with(0);
+    let total = |name: &str| folder.json(name)["top"]["total"].as_i64().unwrap();
+    assert!(
+        (0..=total("whole.json")).contains(&total("since.json")),
+        "a part of what there is since the beginning"
+    );
 
     // The report counts by the same window.
     let report = folder.plimsoll(&["report", "run.plimsoll", "--json", "run.json", "--html", "run.html"]);

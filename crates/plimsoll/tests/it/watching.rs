@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use peers::go::{Settings, Target};
 use peers::postgres::{ADMIN, Cluster, DATABASE};
 use peers::redis::Redis;
+use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::command::TestFolder;
@@ -76,4 +77,57 @@ fn the_plans_observers_are_in_the_run_file_and_the_reports() {
     assert!(gap["what"].as_str().unwrap().contains("there is no control group of version 2"), "{gap}");
     let page = folder.read("run.html");
     assert!(page.contains("<dt>watching</dt>") && page.contains("gotarget_request_seconds_p95"));
+}
+
+/// A load that ends in the middle of a second.
+fn ends_between_seconds(shop: &Target, redis: &Redis) -> String {
+    format!(
+        "version = 1\n[targets.shop]\nurl = \"http://{address}\"\nprocess = {{ pid = {pid} }}\n\
+         [targets.shop.observe]\nprometheus = {{ url = \"http://{address}/metrics\", keep = [\"gotarget_*\"] }}\n\
+         [targets.cache.observe]\nredis = {{ url = \"redis://{cache}\", every = \"60s\" }}\n\
+         [[phases]]\nname = \"steady\"\nduration = \"2100ms\"\n[[phases]]\nname = \"end\"\nduration = \"700ms\"\n\
+         [[scenarios]]\nname = \"play\"\nexecutor = \"constant-arrival-rate\"\nrate = \"20/s\"\n\
+         phases = [\"steady\", \"end\"]\n[[scenarios.steps]]\nname = \"work\"\nget = \"${{shop.url}}/work?ms=20\"\n",
+        address = shop.address(),
+        pid = shop.pid(),
+        cache = redis.address(),
+    )
+}
+
+/// CPU time that a process used so far, as the system counts it, in seconds.
+fn cpu_s(pid: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
+    let ticks: u64 = fields[11..13].iter().map(|field| field.parse::<u64>().unwrap()).sum();
+    ticks as f64 / rustix::param::clock_ticks_per_second() as f64
+}
+
+#[test]
+fn rates_cover_a_run_to_its_end() {
+    let shop = Target::start(Settings::default()).unwrap();
+    let redis = Redis::start(&[]).unwrap();
+    let folder = TestFolder::new(&ends_between_seconds(&shop, &redis));
+    let before = cpu_s(shop.pid());
+    folder.plimsoll(&["run", "plan.toml", "-q", "-o", "run.plimsoll", "--json", "run.json"]).exits_with(0);
+    let used = cpu_s(shop.pid()) - before;
+
+    let file = Connection::open(folder.path("run.plimsoll")).unwrap();
+    let answered = "SELECT max(due_ns + response_time_ns) FROM exemplars WHERE phase = 'end'";
+    let answered: i64 = file.query_row(answered, [], |row| row.get(0)).unwrap();
+    let last = "SELECT max(at_ns) FROM samples JOIN series USING (series) WHERE target = ?1 AND name = ?2";
+    for (target, name) in [
+        ("shop", "cpu"),
+        ("shop", "gotarget_request_seconds_count"),
+        ("cache", "redis_commands"),
+        ("host", "host_cpu"),
+        ("generator", "cpu"),
+    ] {
+        let last: Option<i64> = file.query_row(last, [target, name], |row| row.get(0)).unwrap();
+        assert!(last >= Some(answered), "{name} of {target}: {last:?}, the last answer came at {answered}");
+    }
+    // What the run shows is what the system counted, but for ticks of 10 ms and the dry run before it.
+    let shown = folder.json("run.json")["cpu"][1].clone();
+    assert_eq!(shown["target"], "shop");
+    let shown = shown["cpu_seconds"].as_f64().unwrap();
+    assert!((shown - used).abs() < 0.1, "{shown} s are shown, and {used} s were used");
 }

@@ -52,6 +52,16 @@ fn a_sum_may_fall_without_a_restart() {
     assert_eq!((shown(&changed.rates), changed.fallen), (vec!["t_count{} 2".to_owned()], None));
 }
 
+#[test]
+fn a_sum_whose_count_was_reset_is_a_gap() {
+    let summary = |sum: u32, count: u32| {
+        page(&format!("process_start_time_seconds 5\n# TYPE t summary\nt_sum {sum}\nt_count {count}\n"))
+    };
+    // Fewer observations than before, each of them larger.
+    let changed = change(&summary(50, 9), &summary(400, 2), 1.000_142);
+    assert_eq!((shown(&changed.rates), changed.fallen), (vec![], Some(("t_count".to_owned(), 1))));
+}
+
 fn histogram(counts: [u64; 4]) -> Page {
     let [a, b, c, d] = counts;
     page(&format!(
