@@ -5,7 +5,7 @@
 //!
 //! - A rate covers the interval since the sample before it. After a gap, and without a sample before it, it covers one
 //!   usual interval, because what was before is not known.
-//! - A level holds at its instant, and stands for the second that ended there, or for what of it no earlier sample has.
+//! - A level holds at its instant, and represents the second that ended there, or for what of it no earlier sample has.
 //! - A statistic of a window takes whole samples: those whose interval has its middle in the window, which is the window
 //!   that the sample mostly covers. A sliver of the window beside it would otherwise decide that window's highest value.
 //! - An integral over a window takes of each sample what overlaps the window.
@@ -185,7 +185,7 @@ pub fn mean<'a>(samples: impl Iterator<Item = &'a CoveredSample> + Clone) -> Opt
     let first = samples.clone().next()?.value;
     let count = samples.clone().count();
     let length_s: f64 = samples.clone().map(CoveredSample::length_s).sum();
-    // A level at the first instant of the run stands for no time.
+    // A level at the first instant of the run represents no time.
     Some(if length_s > 0.0 {
         first + samples.map(|sample| (sample.value - first) * sample.length_s()).sum::<f64>() / length_s
     } else {
