@@ -4,6 +4,7 @@
 //! keeps both, and the judge reads them back through [`run::Run`]. This crate is pure: no clock, no files, no threads of its own. Start reading at [`tick`], then [`run`].
 
 pub mod comparison;
+pub mod coverage;
 pub mod exemplar;
 pub mod histogram;
 pub mod judgement;
@@ -20,6 +21,7 @@ pub mod tick_channel;
 pub mod time;
 
 pub use comparison::{ComparisonJudgement, Refusal, SidedFinding};
+pub use coverage::{Coverage, CoveredSample, Integral, Window};
 pub use exemplar::{Exemplar, ExemplarKind};
 pub use histogram::{Histogram, Quantile};
 pub use judgement::{Claim, Figure, Finding, Judgement, Scope, Severity, Verdict};
@@ -28,7 +30,7 @@ pub use manifest::{Ending, Manifest, Missing, RunEnd, Source, SourceFigure};
 pub use observed::{Notice, NoticeKind, Observed, Profile, ProfileKind, Sampling};
 pub use outcome::{GrpcCode, Outcome};
 pub use run::{Provenance, Run, Seconds};
-pub use series::{Sample, SeriesKey};
+pub use series::{Sample, SampleKind, SeriesKey};
 pub use sink::{Sink, SinkError};
 pub use tick::Tick;
 pub use time::Instant;

@@ -32,10 +32,28 @@ impl SeriesKey {
         SeriesKey { name: name.into(), target: target.into(), unit: unit.into(), part: "".into() }
     }
 
+    /// What its samples are of. The unit says it: `cores`, and everything per second, are rates.
+    pub fn kind(&self) -> SampleKind {
+        match &*self.unit {
+            "cores" => SampleKind::Rate,
+            unit if unit.ends_with("/s") => SampleKind::Rate,
+            _ => SampleKind::Level,
+        }
+    }
+
     /// The same series of one part.
     pub fn part(self, part: &str) -> Self {
         SeriesKey { part: part.into(), ..self }
     }
+}
+
+/// What the samples of a series are of; see [`crate::coverage`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SampleKind {
+    /// The interval since the sample before.
+    Rate,
+    /// The instant of the sample.
+    Level,
 }
 
 /// One value of a series. A gap is an absent sample, never a zero.

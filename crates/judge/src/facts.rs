@@ -11,7 +11,7 @@ mod profiles;
 mod steady_state;
 
 use evidence::run::ReadError;
-use evidence::{Ending, Provenance, Run, RunEnd, Scope, SeriesKey, Source};
+use evidence::{Coverage, Ending, Provenance, Run, RunEnd, Scope, SeriesKey, Source, Window, coverage};
 use workload::{Measure, Objective, Scenario, Workload};
 
 use crate::leaks::{self, LeakAnswer};
@@ -198,6 +198,6 @@ fn virtual_users(run: &dyn Run) -> Result<Option<f64>, ReadError> {
     let Some(series) = run.series().iter().find(is_it).filter(|_| run.manifest().source.is_some()) else {
         return Ok(None);
     };
-    let values: Vec<f64> = run.samples(series, run.whole())?.iter().map(|sample| sample.value).collect();
-    Ok(stats::mean(&values))
+    let covered = Coverage::of(run, series)?;
+    Ok(coverage::mean(covered.within(Window::of(&run.whole())).iter()))
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use evidence::run::{ReadError, select};
-use evidence::{Metric, Run, Sample, SeriesKey};
+use evidence::{Coverage, Instant, Metric, Run, Sample, SeriesKey, Window};
 use workload::Workload;
 
 use crate::numbers;
@@ -124,8 +124,7 @@ fn idle_phases(run: &dyn Run, workload: &Workload) -> Result<Vec<IdlePhase>, Rea
     let is_idle =
         |phase: &&workload::Phase| !due.is_empty() && due.get(phase.name.as_str()).is_none_or(|n| *n == 0);
     let idle = |phase: &workload::Phase| IdlePhase {
-        start_s: phase.start.as_secs_f64(),
-        end_s: phase.end.as_secs_f64(),
+        window: Window { begin: Instant::at(phase.start), end: Instant::at(phase.end) },
     };
     Ok(workload.phases.iter().filter(is_idle).map(idle).collect())
 }
@@ -136,7 +135,9 @@ fn analyse(
     idle: &[IdlePhase],
     collections: &Collections,
 ) -> (Leak, String) {
-    let floors = idle_floors::floors(samples, idle, is_collected(series, collections).then_some(collections));
+    let covered = Coverage::of_samples(series.kind(), samples);
+    let floors =
+        idle_floors::floors(&covered, idle, is_collected(series, collections).then_some(collections));
     if let Some(because) = floors.and_then(|floors| idle_floors::sustained_rise(&floors, idle)) {
         return (Leak::Leak, because);
     }
@@ -191,8 +192,7 @@ fn missing_collections(series: &SeriesKey, samples: &[Sample], collections: &Col
     if !is_collected(series, collections) {
         return None;
     }
-    let (first, last) = (samples.first()?.at.offset(), samples.last()?.at.offset());
-    match collections.within(first.as_secs_f64(), last.as_secs_f64()) {
+    match collections.within(Window { begin: samples.first()?.at, end: samples.last()?.at }) {
         None => {
             Some("garbage collections were not observed: keep `go_gc_duration_seconds*` of it.".to_owned())
         }

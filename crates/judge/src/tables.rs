@@ -5,8 +5,7 @@ mod build;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use evidence::run::ReadError;
-use evidence::{Histogram, Key, Missing, Name, Outcome, Run, Sample, Scope, Seconds, SeriesKey};
+use evidence::{Histogram, Instant, Key, Missing, Name, Outcome, Scope, Seconds, Window};
 use workload::{Filter, Flow, Measure, Step, Workload};
 
 /// The phase, scenario and endpoint that a row of statistics belongs to.
@@ -188,13 +187,9 @@ impl PhaseWindow {
         second(self.start.as_nanos() / 1_000_000_000)..second(self.end.as_nanos().div_ceil(1_000_000_000))
     }
 
-    /// The samples of one series that were taken in it.
-    pub(crate) fn samples(&self, run: &dyn Run, series: &SeriesKey) -> Result<Vec<Sample>, ReadError> {
-        let seconds = self.seconds();
-        // A sample is dated at the end of the interval it covers, so the one at the phase's end belongs to it.
-        let samples = run.samples(series, seconds.start..seconds.end.saturating_add(1))?;
-        let is_in = |sample: &Sample| self.start < sample.at.offset() && sample.at.offset() <= self.end;
-        Ok(samples.into_iter().filter(is_in).collect())
+    /// The window of its samples.
+    pub(crate) fn window(&self) -> Window {
+        Window { begin: Instant::at(self.start), end: Instant::at(self.end) }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Whole judgements: claims and verdicts.
 
 mod properties;
+mod samples;
 
 use std::time::Duration;
 

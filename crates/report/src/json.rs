@@ -19,7 +19,7 @@ struct Document<'a> {
     rules_version: u32,
     run: &'a Header,
     phases: &'a [PhaseCoverage],
-    #[serde(rename = "books")]
+    #[serde(rename = "accounting")]
     accounting: Accounting<'a>,
     claims: Vec<&'a Claim>,
     findings: &'a [Finding],
@@ -39,9 +39,9 @@ struct Accounting<'a> {
     arrivals: Option<Arrivals>,
     #[serde(flatten)]
     outcomes: &'a Outcomes,
-    ok: u64,
-    failed: u64,
-    cancelled: u64,
+    ok: Option<u64>,
+    failed: Option<u64>,
+    cancelled: Option<u64>,
     requests_in_flight: Option<u64>,
 }
 

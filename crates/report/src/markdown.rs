@@ -151,8 +151,8 @@ fn endpoint(out: &mut String, row: &Row) {
     let outcomes = &row.outcomes;
     let times = if row.has_requests() { &row.response_time } else { &row.iteration_time };
     let failed = match outcomes.failed() {
-        0 => number::share(0, outcomes.completed()),
-        n => format!("**{}** ({})", number::count(n), number::share(n, outcomes.completed())),
+        Some(n @ 1..) => format!("**{}** ({})", number::count(n), outcomes.failed_share()),
+        _ => outcomes.failed_share(),
     };
     let _ = writeln!(
         out,
@@ -187,7 +187,7 @@ fn streams(out: &mut String, summary: &Summary) {
 fn foot(out: &mut String, summary: &Summary) {
     let cpu = summary.cpu.iter().map(|cpu| match cpu.per_1000_requests_s {
         Some(s) => {
-            format!("{} {} per 1,000 requests", text(&cpu.target, MAX_NAME), number::cpu(s))
+            format!("{} {} per 1,000 requests ({})", text(&cpu.target, MAX_NAME), number::cpu(s), cpu.seconds)
         }
         None => format!("{} {}", text(&cpu.target, MAX_NAME), text(&cpu.note, MAX_TEXT)),
     });

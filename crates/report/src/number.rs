@@ -5,6 +5,8 @@
 
 /// Shown for a number that was not measured.
 pub const NOT_MEASURED: &str = "–";
+/// Shown for a number that the source of an imported run does not have.
+pub const NOT_KNOWN: &str = "not known";
 /// Shown for a quantile that is infinite, because failures count as infinitely slow.
 pub const INFINITE: &str = "∞";
 

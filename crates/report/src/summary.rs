@@ -9,6 +9,7 @@ mod bins;
 mod captured;
 mod claims;
 mod comparison;
+mod cost;
 mod counts;
 mod distribution;
 mod header;
@@ -32,6 +33,7 @@ pub use comparison::{
     Comparison, Difference, EndpointTable, LETTERS, MAX_SIDES, Measure, PhaseTable, ProfilePair, SeriesPair,
     Side, SideSummary, SideValue, TargetSeries,
 };
+pub use cost::SecondRanges;
 pub use counts::{Arrivals, Check, Outcomes};
 pub use distribution::{DistributionCurve, PhaseDistribution};
 pub use header::{Header, PhaseCoverage, RunEndState};
@@ -39,7 +41,7 @@ pub use observed::{CpuUse, SeriesStatistics, SeriesSummary};
 pub use phases::RequestPhase;
 pub use rows::{Row, ScenarioTotal};
 pub use streams::Streams;
-pub use timeline::{EndpointTimeline, Timeline};
+pub use timeline::{ArrivalRates, EndpointTimeline, Timeline};
 pub use virtual_users::VirtualUsers;
 
 /// A quantile with fewer samples than this above it is marked as rough.
@@ -198,7 +200,7 @@ impl Summary {
             checks: tally.checks(),
             connections: tally.connections(),
             generator: tally.generator(run.end()),
-            cpu: observed::cpu(run, workload, outcomes.completed())?,
+            cpu: observed::cpu(run, workload, &tally.answers)?,
             series: observed::series(run, &phases)?,
             profiles: captured::of(run)?,
             timeline: timeline::of(run, &tally)?,

@@ -192,15 +192,11 @@ fn legend(page: &mut Page, summary: &Summary) {
     if summary.rows.is_empty() {
         return;
     }
+    let of = if summary.outcomes.unknown > 0 { "responses, failed or not" } else { "successes" };
     let mut text = match &summary.header.source {
-        None => {
-            "Response times of successes, from the instant a request was due to its last byte.".to_owned()
-        }
+        None => format!("Response times of {of}, from the instant a request was due to its last byte."),
         Some(source) => {
-            format!(
-                "Response times of successes as {} measured them, from when a request was sent.",
-                source.tool
-            )
+            format!("Response times of {of} as {} measured them, from when a request was sent.", source.tool)
         }
     };
     let is_rough = |row: &Row| [0.9, 0.95, 0.99].into_iter().any(|q| row.response_time.is_rough(q));
@@ -242,12 +238,17 @@ fn totals(page: &mut Page, summary: &Summary) {
         page.paragraph(Label::new("users", FOOT), Tone::Normal, &text);
     }
     let outcomes = &summary.outcomes;
-    let mut text =
-        format!("{} ended, {} failed", number::count(outcomes.completed()), number::count(outcomes.failed()));
+    let mut text = match outcomes.failed() {
+        Some(failed) => format!("{} ended, {} failed", outcomes.completed_text(), number::count(failed)),
+        None if outcomes.are_counted() => {
+            format!("{} ended, failures not known", outcomes.completed_text())
+        }
+        None => "none counted".to_owned(),
+    };
     for (outcome, n) in outcomes.failures() {
         text.push_str(&format!(" · {outcome} {}", number::count(n)));
     }
-    let tone = if outcomes.failed() > 0 { Tone::Warn } else { Tone::Normal };
+    let tone = if outcomes.known_failures() > 0 { Tone::Warn } else { Tone::Normal };
     page.paragraph(Label::new("requests", FOOT), tone, &text);
 }
 
@@ -290,7 +291,7 @@ fn cpu_in_words(cpu: &CpuUse) -> String {
     let Some(seconds) = cpu.cpu_seconds else { return format!("{} {}", cpu.target, cpu.note) };
     let mut text = format!("{} {}", cpu.target, number::cpu(seconds));
     if let Some(per_1000) = cpu.per_1000_requests_s {
-        text.push_str(&format!(" ({} per 1,000 requests)", number::cpu(per_1000)));
+        text.push_str(&format!(" ({} per 1,000 requests, {})", number::cpu(per_1000), cpu.seconds));
     }
     if !cpu.note.is_empty() {
         text.push_str(&format!(", {}", cpu.note));

@@ -49,23 +49,23 @@ impl RunReport {
 
     /// Requests that succeeded.
     pub(in crate::bench) fn ok(&self) -> u64 {
-        self.report["books"]["ok"].as_u64().unwrap_or(0)
+        self.report["accounting"]["ok"].as_u64().unwrap_or(0)
     }
 
     /// Failed requests and arrivals that were never started.
     pub(in crate::bench) fn errors(&self) -> u64 {
-        self.report["books"]["failed"].as_u64().unwrap_or(0) + self.dropped()
+        self.report["accounting"]["failed"].as_u64().unwrap_or(0) + self.dropped()
     }
 
     /// Arrivals that were never started: at the VU limit, or because the generator was late.
     pub(in crate::bench) fn dropped(&self) -> u64 {
-        let arrivals = &self.report["books"]["arrivals"];
+        let arrivals = &self.report["accounting"]["arrivals"];
         ["dropped_cap", "dropped_late"].iter().filter_map(|kind| arrivals[kind].as_u64()).sum()
     }
 
     /// The kinds of failures with their counts, for a message.
     pub(in crate::bench) fn outcomes(&self) -> String {
-        self.report["books"]["by_outcome"].to_string()
+        self.report["accounting"]["by_outcome"].to_string()
     }
 
     /// Seconds with evidence.
@@ -204,7 +204,7 @@ pub(in crate::bench) mod tests {
             "run": { "seconds": 5.0, "end": { "how": "completed" } },
             "phases": [{ "name": "steady", "start_s": 0.0, "end_s": 5.0 }],
             "findings": [],
-            "books": { "ok": 4990, "failed": 10, "by_outcome": { "ok": 4990, "http_503": 10 },
+            "accounting": { "ok": 4990, "failed": 10, "by_outcome": { "ok": 4990, "http_503": 10 },
                 "arrivals": { "dropped_cap": 1, "dropped_late": 0 } },
             "claims": [{ "name": "fast", "text": "p95(list) < 5ms", "verdict": "PASS",
                 "observed": { "name": "observed", "value": 2.5, "unit": "ms" } }],

@@ -37,7 +37,7 @@ pub(super) fn require_sound(report: &Value) -> Result<()> {
     require_consistent(report)?;
     let how = report["run"]["end"]["how"].as_str().unwrap_or("unknown");
     ensure!(how == "completed", "the run did not complete, it was {how}");
-    let arrivals = &report["books"]["arrivals"];
+    let arrivals = &report["accounting"]["arrivals"];
     let [scheduled, started, cap, late] =
         ["scheduled", "started", "dropped_cap", "dropped_late"].map(|name| count(arrivals, name));
     let (scheduled, started, dropped) = (scheduled?, started?, cap? + late?);
@@ -46,18 +46,18 @@ pub(super) fn require_sound(report: &Value) -> Result<()> {
         "{scheduled} arrivals scheduled, but {started} started and {dropped} dropped"
     );
     let [requests, ok, failed, cancelled] =
-        ["requests", "ok", "failed", "cancelled"].map(|name| count(&report["books"], name));
+        ["requests", "ok", "failed", "cancelled"].map(|name| count(&report["accounting"], name));
     let (requests, ok, failed, cancelled) = (requests?, ok?, failed?, cancelled?);
     ensure!(
         requests > 0 && requests == ok + failed + cancelled,
         "{requests} requests made, but {ok} ok, {failed} failed and {cancelled} cancelled"
     );
-    ensure!(failed == 0, "{failed} of {requests} requests failed: {}", report["books"]["by_outcome"]);
+    ensure!(failed == 0, "{failed} of {requests} requests failed: {}", report["accounting"]["by_outcome"]);
     Ok(())
 }
 
 fn count(counts: &Value, name: &str) -> Result<u64> {
-    counts[name].as_u64().with_context(|| format!("the JSON report's `books` have no count `{name}`"))
+    counts[name].as_u64().with_context(|| format!("the JSON report's `accounting` has no count `{name}`"))
 }
 
 #[cfg(test)]
@@ -69,7 +69,7 @@ mod tests {
         let arrivals = json!({ "scheduled": 10, "started": started, "dropped_cap": 1, "dropped_late": 0 });
         let requests = json!({ "arrivals": arrivals, "requests": 9, "ok": 9 - failed, "failed": failed,
             "cancelled": 0, "by_outcome": { "timeout": failed } });
-        json!({ "findings": [], "run": { "end": { "how": "completed" } }, "books": requests })
+        json!({ "findings": [], "run": { "end": { "how": "completed" } }, "accounting": requests })
     }
 
     #[test]
@@ -99,8 +99,8 @@ mod tests {
         let failed = check(report(9, 2));
         assert_eq!(failed, Err("2 of 9 requests failed: {\"timeout\":2}".to_owned()));
         let mut none = report(9, 0);
-        none["books"]["arrivals"] = Value::Null;
-        assert_eq!(check(none), Err("the JSON report's `books` have no count `scheduled`".to_owned()));
+        none["accounting"]["arrivals"] = Value::Null;
+        assert_eq!(check(none), Err("the JSON report's `accounting` has no count `scheduled`".to_owned()));
         let mut killed = report(9, 0);
         killed["run"]["end"]["how"] = "killed".into();
         assert_eq!(check(killed), Err("the run did not complete, it was killed".to_owned()));

@@ -58,6 +58,16 @@ fn different_error_rates_refuse_differences_of_latency() {
     ");
     assert_eq!(between("C1", &sound(), &later()), "nothing");
     assert_eq!(between("C1", &failing, &failing), "nothing");
+    let mut imported = sound();
+    let missing = [evidence::Missing::Outcomes].into();
+    imported.edit(|manifest| {
+        let format = "HdrHistogram log".to_owned();
+        manifest.source = Some(evidence::Source { format, missing, ..evidence::Source::default() });
+    });
+    insta::assert_snapshot!(between("C1", &imported, &failing), @r"
+    info [0, 1] Whether error rates differ is unknown: the HdrHistogram log does not record how requests ended.
+    refusals: 0
+    ");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! queuing formula L = λW", Operations Research 9, 1961).
 
 use evidence::run::{ReadError, select};
-use evidence::{Metric, Outcome, Run, Seconds, SeriesKey};
+use evidence::{Coverage, Metric, Outcome, Run, Seconds, SeriesKey, Window};
 use workload::Workload;
 
 use crate::thresholds::LEAST_WINDOW_S;
@@ -59,8 +59,7 @@ fn seen(run: &dyn Run, scenario: &str, window: &Seconds) -> Result<Option<f64>, 
     };
     let mut sum = None;
     for series in run.series().iter().filter(is_its) {
-        let values = run.samples(series, window.clone())?;
-        let concurrent: f64 = values.iter().map(|sample| sample.value).sum();
+        let concurrent = Coverage::of(run, series)?.integral(Window::of(window)).sum;
         sum = Some(sum.unwrap_or(0.0) + concurrent / window.len() as f64);
     }
     Ok(sum)

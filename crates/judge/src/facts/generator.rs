@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use evidence::run::{ReadError, select};
-use evidence::{Histogram, Metric, Run, SeriesKey};
+use evidence::{Coverage, Histogram, Metric, Run, SeriesKey, coverage};
 use workload::Workload;
 
 use crate::tables::{PhaseWindow, Tables};
@@ -42,13 +42,15 @@ pub(crate) struct AtVuLimit {
 impl Generator {
     pub(super) fn of(run: &dyn Run, workload: &Workload, tables: &Tables) -> Result<Generator, ReadError> {
         let mut generator = Generator::default();
+        let cpu = own_series(run, "loop_cpu")?;
+        let at_vu_limit = own_series(run, "at_cap")?;
         for phase in &tables.phases {
-            generator.loops.extend(loops(run, phase)?);
+            generator.loops.extend(loops(&cpu, phase));
             if let Some(p99) = stall_p99_ms(run, phase)? {
                 generator.stall_p99_ms.insert(phase.name.clone(), p99);
             }
             for scenario in &workload.scenarios {
-                if let Some(share) = share_at_vu_limit(run, phase, &scenario.name)? {
+                if let Some(share) = share_at_vu_limit(&at_vu_limit, phase, &scenario.name) {
                     let (phase, scenario) = (phase.name.clone(), scenario.name.clone());
                     generator.at_vu_limit.push(AtVuLimit { phase, scenario, share });
                 }
@@ -58,14 +60,23 @@ impl Generator {
     }
 }
 
-fn own_series<'a>(run: &'a dyn Run, name: &'a str) -> impl Iterator<Item = &'a SeriesKey> {
-    run.series().iter().filter(move |s| &*s.target == SeriesKey::GENERATOR && &*s.name == name)
+/// One part of a series of the generator, over the whole run.
+struct OwnSeries<'a> {
+    part: &'a str,
+    coverage: Coverage,
 }
 
-fn loops(run: &dyn Run, phase: &PhaseWindow) -> Result<Vec<LoopUse>, ReadError> {
+fn own_series<'a>(run: &'a dyn Run, name: &str) -> Result<Vec<OwnSeries<'a>>, ReadError> {
+    let is_own = |s: &&SeriesKey| &*s.target == SeriesKey::GENERATOR && &*s.name == name;
+    let series = run.series().iter().filter(is_own);
+    series.map(|key| Ok(OwnSeries { part: &key.part, coverage: Coverage::of(run, key)? })).collect()
+}
+
+fn loops(cpu: &[OwnSeries<'_>], phase: &PhaseWindow) -> Vec<LoopUse> {
     let mut uses = Vec::new();
-    for series in own_series(run, "loop_cpu") {
-        let values: Vec<f64> = phase.samples(run, series)?.iter().map(|s| s.value).collect();
+    for series in cpu {
+        let samples = series.coverage.within(phase.window());
+        let values: Vec<f64> = samples.iter().map(|s| s.value).collect();
         let width = values.len().min(WINDOW_S as usize).max(1);
         let means = values.windows(width).filter_map(stats::mean);
         if let Some(cores) = means.reduce(f64::max) {
@@ -73,7 +84,7 @@ fn loops(run: &dyn Run, phase: &PhaseWindow) -> Result<Vec<LoopUse>, ReadError> 
         }
     }
     uses.sort_by(|a, b| a.part.cmp(&b.part));
-    Ok(uses)
+    uses
 }
 
 fn stall_p99_ms(run: &dyn Run, phase: &PhaseWindow) -> Result<Option<f64>, ReadError> {
@@ -86,13 +97,10 @@ fn stall_p99_ms(run: &dyn Run, phase: &PhaseWindow) -> Result<Option<f64>, ReadE
 
 /// The mean over the loops that were active. The part of a loop's series is the scenario's name; from the second loop
 /// on the loop's number follows.
-fn share_at_vu_limit(run: &dyn Run, phase: &PhaseWindow, scenario: &str) -> Result<Option<f64>, ReadError> {
+fn share_at_vu_limit(at_vu_limit: &[OwnSeries<'_>], phase: &PhaseWindow, scenario: &str) -> Option<f64> {
     let is_its = |part: &str| {
         part.strip_prefix(scenario).is_some_and(|rest| rest.is_empty() || rest.starts_with(" loop "))
     };
-    let mut values = Vec::new();
-    for series in own_series(run, "at_cap").filter(|s| is_its(&s.part)) {
-        values.extend(phase.samples(run, series)?.iter().map(|s| s.value));
-    }
-    Ok(stats::mean(&values))
+    let its = at_vu_limit.iter().filter(|series| is_its(series.part));
+    coverage::mean(its.flat_map(|series| series.coverage.within(phase.window())))
 }

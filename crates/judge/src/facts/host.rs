@@ -1,7 +1,7 @@
 //! The machine that the generator ran on, as far as it was observed.
 
 use evidence::run::ReadError;
-use evidence::{Run, Sample, SeriesKey};
+use evidence::{Coverage, Run, SeriesKey, Window, coverage};
 
 use crate::thresholds::WINDOW_S;
 
@@ -45,15 +45,16 @@ pub(crate) struct OtherProcesses {
 /// The state of the machine; none if it was not observed.
 pub(super) fn host(run: &dyn Run) -> Result<Option<Host>, ReadError> {
     let windows = |name: &str| window_means(run, |series| &*series.target == HOST && &*series.name == name);
-    let steal = windows("host_steal")?;
-    let frequency = windows("host_frequency")?;
+    let known = |name: &str| Ok::<_, ReadError>(windows(name)?.into_iter().flatten().collect::<Vec<f64>>());
+    let steal = known("host_steal")?;
+    let frequency = known("host_frequency")?;
     let lowest = frequency.iter().copied().reduce(f64::min);
     let host = Host {
         steal: stats::mean(&steal).zip(highest(&steal)).map(|(mean, worst)| StealShares { mean, worst }),
         frequency: lowest
             .zip(highest(&frequency))
             .map(|(lowest, highest)| FrequencyRange { lowest, highest }),
-        memory_pressure: highest(&windows("host_pressure_memory")?),
+        memory_pressure: highest(&known("host_pressure_memory")?),
         others: others(run, &windows("host_cpu")?, &windows("host_pressure_cpu")?)?,
     };
     Ok((host != Host::default()).then_some(host))
@@ -64,29 +65,40 @@ fn highest(values: &[f64]) -> Option<f64> {
 }
 
 /// The window in which use by other processes × time that a process waited is largest.
-fn others(run: &dyn Run, all: &[f64], waited: &[f64]) -> Result<Option<OtherProcesses>, ReadError> {
+fn others(
+    run: &dyn Run,
+    all: &[Option<f64>],
+    waited: &[Option<f64>],
+) -> Result<Option<OtherProcesses>, ReadError> {
     let own =
         window_means(run, |series| &*series.target == SeriesKey::GENERATOR && &*series.name == "loop_cpu")?;
     let targets = window_means(run, |series| &*series.target != HOST && &*series.name == "cpu")?;
     // Without the targets' own use, all of it would count as that of other processes.
-    let known = own.iter().zip(&targets).map(|(own, targets)| own + targets);
-    let rest = all.iter().zip(known).map(|(all, known)| (all - known).max(0.0));
-    let windows = rest.zip(waited).map(|(cores, waited)| OtherProcesses { cores, waited: *waited });
+    let window = |index: usize| {
+        let at = |means: &[Option<f64>]| means.get(index).copied().flatten();
+        let rest = at(all)? - (at(&own)? + at(&targets)?);
+        Some(OtherProcesses { cores: rest.max(0.0), waited: at(waited)? })
+    };
+    let windows = (0..all.len()).filter_map(window);
     Ok(windows.max_by(|a, b| (a.cores * a.waited).total_cmp(&(b.cores * b.waited))))
 }
 
-/// The mean of each whole window of the run, over the seconds that have a sample; series of several parts are summed.
-fn window_means(run: &dyn Run, is_selected: impl Fn(&SeriesKey) -> bool) -> Result<Vec<f64>, ReadError> {
+/// The mean of each whole window of the run, over the time that samples cover; none where they cover none. Series of
+/// several parts are summed.
+fn window_means(
+    run: &dyn Run,
+    is_selected: impl Fn(&SeriesKey) -> bool,
+) -> Result<Vec<Option<f64>>, ReadError> {
     let count = run.seconds() / WINDOW_S;
     let mut sums: Vec<Option<f64>> = vec![None; count as usize];
     for series in run.series().iter().filter(|series| is_selected(series)) {
+        let covered = Coverage::of(run, series)?;
         for (window, sum) in (0..count).zip(&mut sums) {
-            let samples: Vec<Sample> = run.samples(series, window * WINDOW_S..(window + 1) * WINDOW_S)?;
-            let values: Vec<f64> = samples.iter().map(|s| s.value).filter(|v| v.is_finite()).collect();
-            if let Some(mean) = stats::mean(&values) {
+            let window = Window::of(&(window * WINDOW_S..(window + 1) * WINDOW_S));
+            if let Some(mean) = coverage::mean(covered.within(window).iter()) {
                 *sum = Some(sum.unwrap_or(0.0) + mean);
             }
         }
     }
-    Ok(sums.into_iter().flatten().collect())
+    Ok(sums)
 }

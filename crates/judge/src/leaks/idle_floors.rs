@@ -1,6 +1,6 @@
 //! The idle floor of each load cycle: what is still in use when nothing is due.
 
-use evidence::Sample;
+use evidence::{Coverage, Instant, Window};
 
 use super::collections::Collections;
 use crate::numbers;
@@ -20,26 +20,33 @@ const FLOOR_SHARE: f64 = 0.5;
 /// Cycles whose lengths differ by no more than this share are equal.
 const ALIKE: f64 = 0.1;
 
-/// A phase in which nothing is due, in seconds of the run.
+/// A phase in which nothing is due.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct IdlePhase {
-    pub(super) start_s: f64,
-    pub(super) end_s: f64,
+    pub(super) window: Window,
+}
+
+impl IdlePhase {
+    fn end_s(&self) -> f64 {
+        self.window.end.offset().as_secs_f64()
+    }
 }
 
 /// The floor of each idle phase; where `collections` are given, after the first of them in the phase. None when a phase
 /// has no floor.
 pub(super) fn floors(
-    samples: &[Sample],
+    samples: &Coverage,
     idle: &[IdlePhase],
     collections: Option<&Collections>,
 ) -> Option<Vec<f64>> {
-    let floor_of = |&IdlePhase { start_s, end_s }: &IdlePhase| {
-        let collected_s = match collections {
-            Some(collections) => collections.first_after(start_s, end_s)?,
-            None => start_s,
+    let floor_of = |&IdlePhase { window }: &IdlePhase| {
+        let collected = match collections {
+            Some(collections) => collections.first_after(window)?,
+            None => window.begin,
         };
-        lowest(samples, collected_s.max(end_s - (end_s - start_s) * FLOOR_SHARE), end_s)
+        let at_end = window.end.since(window.begin).mul_f64(FLOOR_SHARE);
+        let floor_begin = Instant::at(window.end.offset().saturating_sub(at_end));
+        lowest(samples, Window { begin: collected.max(floor_begin), end: window.end })
     };
     idle.iter().map(floor_of).collect()
 }
@@ -63,18 +70,14 @@ pub(super) fn sustained_rise(floors: &[f64], idle: &[IdlePhase]) -> Option<Strin
     })
 }
 
-/// The lowest value between two seconds.
-fn lowest(samples: &[Sample], from_s: f64, end_s: f64) -> Option<f64> {
-    let inside = samples.iter().filter(|sample| {
-        let at_s = sample.at.offset().as_secs_f64();
-        from_s <= at_s && at_s <= end_s
-    });
-    inside.map(|sample| sample.value).reduce(f64::min)
+/// The lowest value in a window.
+fn lowest(samples: &Coverage, window: Window) -> Option<f64> {
+    samples.within(window).iter().map(|sample| sample.value).reduce(f64::min)
 }
 
 /// Whether the cycles, from the end of one idle phase to the end of the next, are long enough and equal.
 fn are_equal(idle: &[IdlePhase]) -> bool {
-    let lengths: Vec<f64> = idle.windows(2).map(|pair| pair[1].end_s - pair[0].end_s).collect();
+    let lengths: Vec<f64> = idle.windows(2).map(|pair| pair[1].end_s() - pair[0].end_s()).collect();
     let longest = lengths.iter().copied().fold(0.0, f64::max);
     lengths.iter().all(|length| *length >= MIN_CYCLE_S && *length >= longest * (1.0 - ALIKE))
 }

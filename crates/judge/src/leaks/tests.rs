@@ -69,7 +69,8 @@ fn slow_oscillation_leaves_too_few_independent_values() {
 
 /// Five cycles of ten minutes of load and two idle minutes.
 fn cycles() -> Vec<IdlePhase> {
-    let idle = |n: u32| IdlePhase { start_s: f64::from(n) * 720.0 - 120.0, end_s: f64::from(n) * 720.0 };
+    let at = |second: u32| Instant::at(Duration::from_secs(u64::from(second)));
+    let idle = |n: u32| IdlePhase { window: Window { begin: at(n * 720 - 120), end: at(n * 720) } };
     (1..=5).map(idle).collect()
 }
 
@@ -91,6 +92,10 @@ fn idle_floors_that_rise_after_every_cycle_are_a_leak() {
     assert_ne!(leak, Leak::Leak, "three cycles are too few");
 }
 
+fn from_rates(rates: &[Sample]) -> Collections {
+    Collections::from_rates(Coverage::of_samples(evidence::SampleKind::Rate, rates))
+}
+
 /// Collections at these seconds, sampled every two seconds for so many minutes.
 fn collected(minutes: u32, is_collected: impl Fn(f64) -> bool) -> Collections {
     let rate = |n: u32| {
@@ -100,7 +105,7 @@ fn collected(minutes: u32, is_collected: impl Fn(f64) -> bool) -> Collections {
             value: if is_collected(at) { 0.5 } else { 0.0 },
         }
     };
-    Collections::from_rates(&(0..minutes * 30).map(rate).collect::<Vec<_>>())
+    from_rates(&(0..minutes * 30).map(rate).collect::<Vec<_>>())
 }
 
 fn analyse_heap(samples: &[Sample], idle: &[IdlePhase], collections: &Collections) -> (Leak, String) {
@@ -146,9 +151,10 @@ fn no_collections_are_assumed_in_a_gap() {
     let mut rates: Vec<Sample> =
         (0..20_u64).map(|n| Sample { at: Instant::at(Duration::from_secs(n)), value: 1.0 }).collect();
     rates.push(Sample { at: Instant::at(Duration::from_secs(1_000)), value: 1.0 });
-    assert_eq!(Collections::from_rates(&rates).within(0.0, 2_000.0), Some(20));
-    assert_eq!(Collections::from_rates(&rates[..1]).within(0.0, 2_000.0), Some(0));
-    assert_eq!(Collections::default().within(0.0, 2_000.0), None);
+    let whole = Window::of(&(0..2_000));
+    assert_eq!(from_rates(&rates).within(whole), Some(20));
+    assert_eq!(from_rates(&rates[..1]).within(whole), Some(0));
+    assert_eq!(Collections::default().within(whole), None);
 }
 
 #[test]
@@ -178,4 +184,21 @@ fn a_rise_of_a_few_threads_is_not_growth() {
         samples.iter().map(|s| Sample { value: 20.0 + s.at.offset().as_secs_f64() / 800.0, ..*s }).collect();
     let (leak, because) = analyse(&SeriesKey::new("threads", "web", "1"), &few, &[], &Collections::default());
     assert_eq!(leak, Leak::NoLeak, "{because}");
+}
+
+/// The samples of idle phases are dated a little after the second that they are of.
+#[test]
+fn a_floor_is_taken_from_the_seconds_of_the_idle_phase() {
+    // Memory falls in the last second of each idle phase only, and its sample is dated in the next load.
+    let value = |second: u64| match second % 720 {
+        719 => 100.0 + 5.0 * (second / 720) as f64,
+        _ => 300.0,
+    };
+    let sample = |second: u64| Sample {
+        at: Instant::from_nanos((second + 1) * 1_000_000_000 + 142_000),
+        value: value(second) * MIB,
+    };
+    let samples: Vec<Sample> = (0..3_600).map(sample).collect();
+    let (leak, because) = analyse_rss(&samples, &cycles());
+    assert_eq!(leak, Leak::Leak, "{because}");
 }

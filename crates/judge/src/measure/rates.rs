@@ -31,13 +31,13 @@ fn share(part: u64, all: u64, missing: &str) -> Measurement {
 /// Failed requests and arrivals dropped at the VU limit, as a share of these and the successes. Requests that the
 /// generator cancelled and arrivals that it dropped because it was late are in neither number.
 pub(super) fn error_rate(tables: &Tables, filter: &Filter) -> Measurement {
+    if let Some(missing) = without_outcomes(tables) {
+        return Measurement::new(missing, "1", 0);
+    }
     let (mut failed, mut attempted) = (0, 0);
     for endpoint in endpoints(tables, filter) {
         failed += endpoint.failed_by_target();
         attempted += endpoint.attempted();
-    }
-    if let Some(missing) = without_outcomes(tables) {
-        return Measurement::new(missing, "1", attempted);
     }
     share(failed, attempted, "No request it counts was due: not measured is not zero.")
 }
@@ -50,10 +50,9 @@ pub(super) fn goodput(tables: &Tables, filter: &Filter, within: Option<Duration>
         let buckets = endpoint.ok.buckets().filter(|(_, high, _)| u128::from(*high) <= limit_us);
         buckets.map(|(_, _, count)| count).sum()
     };
-    let measured = per_second(tables, filter, good);
     match without_outcomes(tables) {
-        Some(value) => Measurement { value, ..measured },
-        None => measured,
+        Some(missing) => Measurement::new(missing, "1/s", 0),
+        None => per_second(tables, filter, good),
     }
 }
 

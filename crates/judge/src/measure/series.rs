@@ -1,7 +1,7 @@
-//! Statistics of observed series. A gap is not a zero: only samples count.
+//! Statistics of observed series. A gap is not a zero: only samples count, each in the phase that it mostly covers.
 
 use evidence::run::ReadError;
-use evidence::{Run, SeriesKey};
+use evidence::{Coverage, CoveredSample, Run, SeriesKey, coverage};
 use workload::Statistic;
 
 use super::{Measurement, Value};
@@ -13,23 +13,24 @@ pub(super) struct SelectedSeries<'a> {
     parts: Vec<&'a SeriesKey>,
 }
 
-/// A statistic of a series over `phases`. The parts of a target's series (its loops, its processes) are pooled.
+/// A statistic of a series over `phases`. The parts of a target's series (its loops, its processes) are pooled. The mean
+/// is over time: a sample that covers less counts less.
 pub(super) fn observe<'p>(
     run: &dyn Run,
     series: &SelectedSeries<'_>,
-    phases: impl Iterator<Item = &'p PhaseWindow>,
+    phases: impl Iterator<Item = &'p PhaseWindow> + Clone,
     statistic: Statistic,
 ) -> Result<Measurement, ReadError> {
     let unit = series.parts.first().map_or("", |s| &s.unit);
-    let mut values = Vec::new();
-    for phase in phases {
-        for key in &series.parts {
-            values.extend(phase.samples(run, key)?.iter().map(|s| s.value).filter(|v| v.is_finite()));
-        }
+    let mut samples: Vec<CoveredSample> = Vec::new();
+    for key in &series.parts {
+        let coverage = Coverage::of(run, key)?;
+        samples.extend(phases.clone().flat_map(|phase| coverage.within(phase.window())));
     }
+    let values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
     let value = match statistic {
         Statistic::Quantile(q) => stats::quantile(&values, q),
-        Statistic::Mean => stats::mean(&values),
+        Statistic::Mean => coverage::mean(samples.iter()),
         Statistic::Max => values.iter().copied().reduce(f64::max),
         Statistic::Min => values.iter().copied().reduce(f64::min),
     };

@@ -114,7 +114,7 @@ pub const RULES: &[Rule] = &[
         severity: Severity::Invalid,
         tests: "For each endpoint and phase that two runs have in common: shares of failed and dropped arrivals \
                 more than 0.1 percentage points apart, where the test of two shares gives a probability below \
-                0.001.",
+                0.001. An imported run that does not know how requests ended is reported as unknown.",
         affects: DIFFERENCES,
         why: "The run with more failures has fewer successes and leaves out the slow ones: its latency looks \
               better. The error rate is the result.",

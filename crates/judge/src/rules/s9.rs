@@ -88,13 +88,13 @@ mod tests {
         ];
         insta::assert_snapshot!(observed(&noisy).findings(super::rule), @r"
         caution [] Neighbours took 2.57 % of the machine's processors in the mean, and 6 % in the worst 10 s.
-          steal Some(2.571428571428572) %, threshold Some(1.0) %
+          steal Some(2.571428571428571) %, threshold Some(1.0) %
         caution [] The processors' frequency was 2.4 GHz at times and 3 GHz at others.
           lowest Some(2.4) GHz, highest Some(3.0) GHz
         caution [] Memory was short: in the worst 10 s a process waited for it 20 % of the time.
           waiting Some(20.0) %, threshold Some(5.0) %
         caution [] Processes other than the generator and the observed targets used 1.1 cores in 10 s in which a process waited for a processor 30 % of the time.
-          cores of others Some(1.1) cores, waiting Some(29.999999999999993) %
+          cores of others Some(1.0999999999999999) cores, waiting Some(30.0) %
         ");
     }
 
@@ -115,5 +115,20 @@ mod tests {
             "the targets' own use is not known"
         );
         assert_eq!(observed(&[]).findings(super::rule), "nothing");
+    }
+
+    #[test]
+    fn a_target_that_was_observed_later_is_compared_in_the_same_window() {
+        let mut test_run = observed(&[("host_pressure_cpu", "host", 0.3, 0.3)]);
+        let (all, target) = (SeriesKey::new("host_cpu", "host", "1"), SeriesKey::new("cpu", "web", "1"));
+        for (seconds, host_cores, web_cores) in
+            [(0..20, 0.5, None), (20..30, 2.0, Some(1.7)), (30..70, 0.5, Some(0.2))]
+        {
+            test_run.observe(&all, seconds.clone(), host_cores);
+            if let Some(cores) = web_cores {
+                test_run.observe(&target, seconds, cores);
+            }
+        }
+        assert_eq!(test_run.findings(super::rule), "nothing");
     }
 }

@@ -45,7 +45,7 @@ fn a_rate_and_a_number_send_exactly_that_many() {
     assert_eq!(target.requests(), 50);
     let report = folder.json("run.json");
     assert_eq!(report["verdict"], "MEASURED");
-    assert_eq!(report["books"]["arrivals"]["scheduled"], 50);
+    assert_eq!(report["accounting"]["arrivals"]["scheduled"], 50);
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn random_arrivals_are_reproducible_by_their_seed() {
         let load =
             ["-q", "200", "-z", "1s", "--arrivals", "poisson", "--seed", seed, "--quiet", "--json", file];
         folder.plimsoll(&[&["http", &url], &load[..]].concat()).exits_with(0);
-        folder.json(file)["books"]["arrivals"]["scheduled"].as_u64().unwrap()
+        folder.json(file)["accounting"]["arrivals"]["scheduled"].as_u64().unwrap()
     };
     let counts: Vec<_> = ["1", "1", "2", "3", "4"].iter().map(|seed| line(seed, "run.json")).collect();
     assert_eq!(counts[0], counts[1]);

@@ -31,7 +31,7 @@ fn a_killed_run_is_reported_up_to_its_last_second() {
     let report = folder.json("run.json");
     assert_eq!(report["run"]["end"]["how"], "killed");
     assert!(report["run"]["seconds"].as_u64() >= Some(2));
-    assert!(report["books"]["by_outcome"]["ok"].as_u64() > Some(0));
+    assert!(report["accounting"]["by_outcome"]["ok"].as_u64() > Some(0));
     assert!(folder.read("run.html").contains("killed"));
     // Reading it again gives the same report.
     folder.plimsoll(&["report", "run.plimsoll"]).exits_with(4).stdout_contains(&["killed at second"]);
@@ -50,7 +50,7 @@ fn an_interrupted_run_drains_is_sealed_and_inconclusive() {
         .stderr_contains(&["stopping: no new arrivals"]);
     let report = folder.json("run.json");
     assert_eq!(report["run"]["end"]["how"], "interrupted");
-    let accounting = &report["books"];
+    let accounting = &report["accounting"];
     assert_eq!(
         (&accounting["cancelled"], &accounting["failed"], &accounting["requests_in_flight"]),
         (&0.into(), &0.into(), &0.into())
@@ -75,7 +75,7 @@ fn a_second_interrupt_ends_at_once() {
     ran.stderr_contains(&["ending at once"]);
     let report = folder.json("run.json");
     assert_eq!(
-        (&report["run"]["end"]["how"], &report["books"]["cancelled"]),
+        (&report["run"]["end"]["how"], &report["accounting"]["cancelled"]),
         (&"interrupted".into(), &2.into())
     );
 }
@@ -115,7 +115,7 @@ fn a_stalled_generator_makes_the_run_invalid() {
     let rules: Vec<_> =
         report["findings"].as_array().unwrap().iter().map(|f| f["rule"].as_str().unwrap()).collect();
     assert!(rules.contains(&"L1") && rules.contains(&"L2") && !rules.contains(&"L6"), "{rules:?}");
-    let arrivals = &report["books"]["arrivals"];
+    let arrivals = &report["accounting"]["arrivals"];
     let count = |name: &str| arrivals[name].as_u64().unwrap();
     assert!(count("dropped_late") > 50, "{arrivals}");
     assert_eq!(count("scheduled"), 250);

@@ -22,7 +22,7 @@ fn a_target_that_dies_in_mid_run_fails_its_objective() {
     ran.exits_with(3).stdout_contains(&["FAIL", "few_errors", "refused"]);
     let report = folder.json("run.json");
     assert_eq!((&report["verdict"], &report["run"]["end"]["how"]), (&"FAIL".into(), &"completed".into()));
-    let outcomes = &report["books"]["by_outcome"];
+    let outcomes = &report["accounting"]["by_outcome"];
     assert!(outcomes["refused"].as_u64() > Some(0) && outcomes["ok"].as_u64() > Some(0), "{outcomes}");
     let sealed = folder.plimsoll(&["report", "run.plimsoll"]);
     sealed.exits_with(3).stdout_contains(&["FAIL", "refused"]);
@@ -82,9 +82,9 @@ fn an_open_load_continues_after_the_target_died() {
     // A machine that stalls the generator makes it INVALID, which is correct too.
     assert!(matches!(ran.code, Some(3 | 5)), "{ran:?}");
     let report = folder.json("run.json");
-    let arrivals = &report["books"]["arrivals"];
+    let arrivals = &report["accounting"]["arrivals"];
     assert_eq!(arrivals["scheduled"], 150);
-    assert!(report["books"]["by_outcome"]["refused"].as_u64() > Some(0), "{report}");
+    assert!(report["accounting"]["by_outcome"]["refused"].as_u64() > Some(0), "{report}");
     let rules: Vec<_> =
         report["findings"].as_array().unwrap().iter().map(|f| f["rule"].as_str().unwrap()).collect();
     assert!(!rules.contains(&"L6"), "the counts must add up: {rules:?}");

@@ -49,6 +49,26 @@ pub(super) fn phase_lengths(phase: &PhaseTable) -> Vec<String> {
     phase.covered_s.iter().map(length).collect()
 }
 
+/// The seconds that the costs of a phase are of: one sentence where all are of the same ones on each side.
+pub(super) fn cost_seconds(phase: &PhaseTable) -> Vec<String> {
+    let Some(first) = phase.costs.first() else { return Vec::new() };
+    let sides = |measure: &Measure| -> String {
+        let is_alike = measure.seconds.windows(2).all(|pair| pair[0] == pair[1]);
+        match measure.seconds.first() {
+            Some(seconds) if is_alike => seconds.to_string(),
+            _ => {
+                let each = measure.seconds.iter().enumerate();
+                let each: Vec<String> = each.map(|(side, of)| format!("{} {of}", letter(side))).collect();
+                each.join("; ")
+            }
+        }
+    };
+    if phase.costs.iter().all(|measure| measure.seconds == first.seconds) {
+        return vec![format!("Costs and answers of {}.", sides(first))];
+    }
+    phase.costs.iter().map(|measure| format!("{}: {}.", measure.name, sides(measure))).collect()
+}
+
 /// The sections that end a comparison: their heads and their sentences.
 pub(super) fn conclusions(judgement: &ComparisonJudgement) -> [(&'static str, &[String]); 3] {
     [

@@ -51,6 +51,7 @@ struct PhaseView {
     lengths: String,
     endpoints: Vec<EndpointView>,
     costs: Vec<RowView>,
+    cost_seconds: Vec<String>,
     series: Vec<TargetView>,
 }
 
@@ -116,7 +117,7 @@ fn phase_of(phase: &PhaseTable, sides: usize) -> PhaseView {
     };
     let endpoint_view = |endpoint: &EndpointTable| {
         let failures = endpoint.failures.iter().map(|(outcome, counts)| {
-            let counts: Vec<String> = counts.iter().map(|n| number::count(*n)).collect();
+            let counts: Vec<String> = counts.iter().map(|n| number::count_or_none(*n)).collect();
             format!("{outcome} {}", counts.join(" / "))
         });
         EndpointView {
@@ -130,6 +131,7 @@ fn phase_of(phase: &PhaseTable, sides: usize) -> PhaseView {
         lengths: format::phase_lengths(phase).join(", "),
         endpoints: phase.endpoints.iter().map(endpoint_view).collect(),
         costs: rows(&phase.costs),
+        cost_seconds: format::cost_seconds(phase).iter().map(|sentence| visible(sentence)).collect(),
         series: phase.series.iter().map(|target| observed(target, sides)).collect(),
     }
 }

@@ -82,6 +82,9 @@ fn tables(out: &mut String, phase: &PhaseTable, sides: usize) {
     for measure in &phase.costs {
         row(out, "", measure, sides);
     }
+    for sentence in format::cost_seconds(phase) {
+        let _ = writeln!(out, "\n{}", text(&sentence, MAX_TEXT));
+    }
 }
 
 fn row(out: &mut String, label: &str, measure: &Measure, sides: usize) {

@@ -80,6 +80,9 @@ fn phase(page: &mut Page, phase: &PhaseTable, sides: usize) {
     }
     if !phase.costs.is_empty() {
         table(page, "Costs per request", phase.costs.iter(), sides);
+        for sentence in format::cost_seconds(phase) {
+            page.paragraph(Label::indent(2), Tone::Dim, &sentence);
+        }
     }
     for target in &phase.series {
         let moved = format::moved(target, MAX_SERIES);
@@ -97,7 +100,7 @@ fn endpoint(page: &mut Page, endpoint: &EndpointTable, sides: usize) {
     for (outcome, counts) in &endpoint.failures {
         let each = counts.iter().enumerate();
         let counts: Vec<String> =
-            each.map(|(side, n)| format!("{} {}", format::letter(side), number::count(*n))).collect();
+            each.map(|(side, n)| format!("{} {}", format::letter(side), number::count_or_none(*n))).collect();
         page.paragraph(Label::indent(2), Tone::Bad, &format!("{outcome}: {}", counts.join(", ")));
     }
 }

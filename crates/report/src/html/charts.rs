@@ -6,7 +6,8 @@ use super::plot::{Axis, Band, Bar, Fill, Plot, Trace, Unit};
 use super::ticks::Scale;
 use crate::number;
 use crate::summary::{
-    BinnedSeries, DistributionCurve, EndpointTimeline, PhaseCoverage, PhaseDistribution, Summary, Timeline,
+    ArrivalRates, BinnedSeries, DistributionCurve, EndpointTimeline, Outcomes, PhaseCoverage,
+    PhaseDistribution, Summary, Timeline,
 };
 
 pub(crate) use overlaid::of as overlaid;
@@ -119,17 +120,20 @@ fn linear(high: f64, unit: Unit) -> Axis {
 pub(super) fn load(summary: &Summary) -> Vec<Chart> {
     let canvas = Canvas::of(summary);
     let timeline = canvas.timeline;
-    let all = [&timeline.offered, &timeline.started, &timeline.ok, &timeline.failed];
-    let high = all.into_iter().flatten().copied().fold(0.0, f64::max);
+    let arrivals = timeline.arrivals.as_ref();
+    let offered = arrivals.into_iter().flat_map(|of| [&of.offered, &of.started]);
+    let all = offered.chain([&timeline.ok]).chain(timeline.failed.as_ref());
+    let high = all.flatten().copied().fold(0.0, f64::max);
     let of = |values: &[f64]| canvas.points(values.iter().map(|v| Some(*v)));
-    let mut traces = vec![
-        Trace { fill: Fill::Below, ..trace("successes", "c0", of(&timeline.ok)) },
-        trace("started", "c4", of(&timeline.started)),
-        trace("offered (arrivals due)", "offered", of(&timeline.offered)),
-        trace("failures", "bad", of(&timeline.failed)),
-    ];
-    if timeline.dropped.iter().any(|n| *n > 0.0) {
-        traces.push(trace("dropped arrivals", "c3 dashed", of(&timeline.dropped)));
+    let ok = if timeline.failed.is_some() { "successes" } else { "responses, failed or not" };
+    let mut traces = vec![Trace { fill: Fill::Below, ..trace(ok, "c0", of(&timeline.ok)) }];
+    if let Some(ArrivalRates { offered, started, .. }) = arrivals {
+        traces.push(trace("started", "c4", of(started)));
+        traces.push(trace("offered (arrivals due)", "offered", of(offered)));
+    }
+    traces.extend(timeline.failed.iter().map(|failed| trace("failures", "bad", of(failed))));
+    if let Some(dropped) = arrivals.map(|of| &of.dropped).filter(|dropped| dropped.iter().any(|n| *n > 0.0)) {
+        traces.push(trace("dropped arrivals", "c3 dashed", of(dropped)));
     }
     let mut charts = vec![canvas.chart(
         ChartTitle { text: "Offered and achieved load", unit: "per second" },
@@ -166,10 +170,8 @@ fn response_time(canvas: &Canvas, line: &EndpointTimeline, scale: &Scale) -> Cha
         trace("p50", "p50", of(&line.p50_ms)),
     ];
     let bin_s = f64::from(canvas.timeline.bin_s);
-    let bar = |(bin, share): (usize, &f64)| Bar {
-        from: bin as f64 * bin_s,
-        to: (bin + 1) as f64 * bin_s,
-        height: *share,
+    let bar = |(bin, share): (usize, &Option<f64>)| {
+        Some(Bar { from: bin as f64 * bin_s, to: (bin + 1) as f64 * bin_s, height: (*share)? })
     };
     let RunTimeAxis { x, bands } = canvas.run_time();
     let plot = Plot {
@@ -178,20 +180,25 @@ fn response_time(canvas: &Canvas, line: &EndpointTimeline, scale: &Scale) -> Cha
         y: time_axis(scale.clone()),
         bands,
         traces,
-        bars: line.failed_share.iter().enumerate().map(bar).collect(),
+        bars: line.failed_share.iter().enumerate().filter_map(bar).collect(),
     };
     Chart {
         title: line.label.clone(),
         unit: "response time".to_owned(),
-        note: successes_and_failures(line.ok, line.failed),
+        note: successes_and_failures(&line.outcomes),
         legend: Vec::new(),
         svg: plot.svg(),
     }
 }
 
-fn successes_and_failures(ok: u64, failed: u64) -> String {
-    let share = number::share(failed, ok + failed);
-    format!("{} ok, {} failed ({share})", number::count(ok), number::count(failed))
+fn successes_and_failures(outcomes: &Outcomes) -> String {
+    match (outcomes.ok(), outcomes.failed()) {
+        (Some(ok), Some(failed)) => {
+            let share = outcomes.failed_share();
+            format!("{} ok, {} failed ({share})", number::count(ok), number::count(failed))
+        }
+        _ => format!("{} ended, failures not known", outcomes.completed_text()),
+    }
 }
 
 fn time_axis(scale: Scale) -> Axis {

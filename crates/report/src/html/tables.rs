@@ -2,7 +2,8 @@
 
 use crate::number;
 use crate::summary::{
-    Arrivals, Check, CpuUse, PhaseCoverage, Row, ScenarioTotal, SeriesSummary, Summary, quantile_text,
+    Arrivals, Check, CpuUse, Outcomes, PhaseCoverage, Row, ScenarioTotal, SeriesSummary, Summary,
+    quantile_text,
 };
 use crate::text::visible;
 
@@ -69,13 +70,13 @@ fn endpoint_row(row: &Row) -> EndpointRow {
         name: visible(row.label()),
         scenario: visible(&row.scenario),
         dropped_class: mark(dropped.unwrap_or(0)),
-        failed_class: mark(outcomes.failed()),
+        failed_class: mark(outcomes.known_failures()),
         scheduled: number::count_or_none(row.arrivals.map(|a| a.scheduled)),
         dropped: number::count_or_none(dropped),
         requests: number::count_or_none(outcomes.requests),
         rate: number::rate_or_none(row.completed_per_s),
-        failed: number::share(outcomes.failed(), outcomes.completed()),
-        failed_count: number::count(outcomes.failed()),
+        failed: outcomes.failed_share(),
+        failed_count: outcomes.count_text(outcomes.failed()),
         times: vec![
             number::time_or_none(times.avg_ms),
             number::time_or_none(times.p50_ms),
@@ -119,15 +120,19 @@ pub(super) fn scenarios(summary: &Summary) -> Vec<Vec<String>> {
             number::count_or_none(s.iterations_done),
             number::count_or_none(s.iterations_cancelled),
             number::or_not_measured(s.virtual_users.as_ref(), |users| users.in_words()),
-            number::count(s.outcomes.completed()),
-            format!(
-                "{} ({})",
-                number::count(s.outcomes.failed()),
-                number::share(s.outcomes.failed(), s.outcomes.completed())
-            ),
+            s.outcomes.completed_text(),
+            failed(&s.outcomes),
         ]
     };
     summary.scenarios.iter().take(MAX_ROWS).map(row).collect()
+}
+
+/// Failures and their share: `12 (0.40 %)`.
+fn failed(outcomes: &Outcomes) -> String {
+    match outcomes.failed() {
+        Some(failed) => format!("{} ({})", number::count(failed), outcomes.failed_share()),
+        None => outcomes.count_text(None),
+    }
 }
 
 /// One outcome of one endpoint in one phase.
@@ -173,6 +178,7 @@ pub(super) fn cpu(summary: &Summary) -> Vec<Vec<String>> {
             number3(c.cpu_seconds),
             number3(c.mean_cores),
             number::or_not_measured(c.per_1000_requests_s, number::cpu),
+            number::or_not_measured(c.per_1000_requests_s, |_| c.seconds.to_string()),
             c.note.clone(),
         ]
     };

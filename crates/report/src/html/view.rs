@@ -153,15 +153,21 @@ pub(super) fn tiles(summary: &Summary) -> Vec<Tile> {
     let outcomes = &summary.outcomes;
     tiles.push(Tile {
         name: "Requests ended".to_owned(),
-        value: number::count(outcomes.completed()),
-        note: format!("{} succeeded", number::share(outcomes.ok(), outcomes.completed())),
+        value: outcomes.completed_text(),
+        note: match outcomes.unknown {
+            0 => format!("{} succeeded", outcomes.share_of_completed(outcomes.ok())),
+            _ => "outcomes not known".to_owned(),
+        },
         class: "",
     });
     tiles.push(Tile {
         name: "Failed".to_owned(),
-        value: number::share(outcomes.failed(), outcomes.completed()),
-        note: format!("{} requests", number::count(outcomes.failed())),
-        class: if outcomes.failed() > 0 { "bad" } else { "" },
+        value: outcomes.failed_share(),
+        note: match outcomes.failed() {
+            Some(failed) => format!("{} requests", number::count(failed)),
+            None => String::new(),
+        },
+        class: if outcomes.known_failures() > 0 { "bad" } else { "" },
     });
     let lag = &summary.generator.start_lag;
     tiles.push(Tile {
@@ -174,7 +180,9 @@ pub(super) fn tiles(summary: &Summary) -> Vec<Tile> {
         name: format!("CPU-s per 1,000 requests: {}", visible(&cpu.target)),
         value: number::or_not_measured(cpu.per_1000_requests_s, |s| number::significant(s, 3)),
         note: match (cpu.mean_cores, cpu.note.as_str()) {
-            (Some(cores), "") => format!("{} cores on average", number::significant(cores, 3)),
+            (Some(cores), "") => {
+                format!("{}, {} cores on average", cpu.seconds, number::significant(cores, 3))
+            }
             (_, note) => note.to_owned(),
         },
         class: "",
@@ -194,7 +202,7 @@ pub(super) fn generator(summary: &Summary) -> Vec<Fact> {
         Fact::new("loop stall max", number::time_or_none(stall.max_ms)),
         Fact::new("bytes received", bytes(generator.bytes_in)),
         Fact::new("bytes sent", bytes(generator.bytes_out)),
-        Fact::new("cancelled by the generator", number::count(summary.outcomes.cancelled())),
+        Fact::new("cancelled by the generator", summary.outcomes.count_text(summary.outcomes.cancelled())),
         Fact::new("in flight at the end", number::count_or_none(summary.header.requests_in_flight)),
         Fact::new("ticks merged", number::count_or_none(generator.folded_ticks)),
         Fact::new("endpoints counted as one", number::count_or_none(generator.folded_endpoints)),

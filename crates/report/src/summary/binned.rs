@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use evidence::run::ReadError;
-use evidence::{Run, SeriesKey};
+use evidence::{Coverage, Run, SeriesKey, Window, coverage};
 
 use super::bins::BinGrid;
 
@@ -47,8 +47,8 @@ impl Binning {
         targets.iter().map(series).collect()
     }
 
-    /// One value per bin, summed over the parts of the series. The samples of each part are aggregated first, so that
-    /// parts sampled at different moments do not count twice.
+    /// One value per bin, summed over the parts of the series. The samples of each part that mostly cover the bin are
+    /// aggregated first, so that parts sampled at different moments do not count twice.
     pub(super) fn values(
         self,
         run: &dyn Run,
@@ -57,18 +57,14 @@ impl Binning {
     ) -> Result<Vec<Option<f64>>, ReadError> {
         let mut sums: Vec<Option<f64>> = vec![None; self.grid.bins()];
         for key in parts(run, name, target) {
-            let mut by_bin: Vec<Vec<f64>> = vec![Vec::new(); self.grid.bins()];
-            for sample in run.samples(key, run.whole())? {
-                if let Some(values) = by_bin.get_mut(self.grid.bin(sample.at.second())) {
-                    values.push(sample.value);
-                }
-            }
-            for (sum, values) in sums.iter_mut().zip(by_bin).filter(|(_, values)| !values.is_empty()) {
+            let covered = Coverage::of(run, key)?;
+            for (bin, sum) in sums.iter_mut().enumerate() {
+                let samples = covered.within(Window::of(&self.grid.seconds_of(bin))).iter();
                 let value = match self.aggregation {
-                    Aggregation::Mean => values.iter().sum::<f64>() / values.len() as f64,
-                    Aggregation::Max => values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+                    Aggregation::Mean => coverage::mean(samples),
+                    Aggregation::Max => samples.map(|sample| sample.value).reduce(f64::max),
                 };
-                *sum = Some(sum.unwrap_or(0.0) + value);
+                *sum = [*sum, value].into_iter().flatten().reduce(|sum, value| sum + value);
             }
         }
         Ok(sums)

@@ -1,6 +1,6 @@
 //! Counts over run time, in at most [`MAX_BINS`] bins of whole seconds.
 
-use evidence::{Metric, Outcome};
+use evidence::{Metric, Outcome, Seconds};
 
 /// The most points a line of a plot has.
 const MAX_BINS: u32 = 300;
@@ -29,6 +29,12 @@ impl BinGrid {
         (second / self.bin_s) as usize
     }
 
+    /// The seconds of a bin; the last one may have fewer.
+    pub(super) fn seconds_of(self, bin: usize) -> Seconds {
+        let start = u32::try_from(bin).unwrap_or(u32::MAX).saturating_mul(self.bin_s);
+        start..start.saturating_add(self.bin_s).min(self.seconds)
+    }
+
     /// Add to the bin that contains `second`. Evidence after the last second of a run cannot come from a sound archive
     /// and is ignored.
     pub(super) fn add(self, bins: &mut [u64], second: u32, n: u64) {
@@ -45,8 +51,13 @@ pub(super) struct Bins {
     pub scheduled: Vec<u64>,
     pub started: Vec<u64>,
     pub dropped: Vec<u64>,
+    /// Successes, and responses whose outcome is not known.
     pub ok: Vec<u64>,
     pub failed: Vec<u64>,
+    /// Whether any arrival was counted.
+    pub has_arrivals: bool,
+    /// Whether the outcome of any response is not known.
+    pub has_unknown_outcomes: bool,
 }
 
 impl Bins {
@@ -60,14 +71,17 @@ impl Bins {
             dropped: empty.clone(),
             ok: empty.clone(),
             failed: empty,
+            has_arrivals: false,
+            has_unknown_outcomes: false,
         }
     }
 
-    pub(super) fn add_responses(&mut self, second: u32, outcome: Outcome, n: u64) {
+    pub(super) fn add_responses(&mut self, second: u32, outcome: Option<Outcome>, n: u64) {
+        self.has_unknown_outcomes |= outcome.is_none() && n > 0;
         let bins = match outcome {
-            Outcome::Ok => &mut self.ok,
-            Outcome::Cancelled => return,
-            _ => &mut self.failed,
+            None | Some(Outcome::Ok) => &mut self.ok,
+            Some(Outcome::Cancelled) => return,
+            Some(_) => &mut self.failed,
         };
         self.grid.add(bins, second, n);
     }
@@ -79,13 +93,13 @@ impl Bins {
             Metric::DroppedCap | Metric::DroppedLate => &mut self.dropped,
             _ => return,
         };
+        self.has_arrivals = true;
         self.grid.add(bins, second, n);
     }
 
     /// Sums as rates per second. The last bin may be shorter than the others.
     pub(super) fn rates(&self, sums: &[u64]) -> Vec<f64> {
-        let BinGrid { bin_s, seconds } = self.grid;
-        let length = |bin: usize| f64::from((seconds - bin as u32 * bin_s).min(bin_s).max(1));
+        let length = |bin: usize| self.grid.seconds_of(bin).len().max(1) as f64;
         sums.iter().enumerate().map(|(bin, n)| *n as f64 / length(bin)).collect()
     }
 }

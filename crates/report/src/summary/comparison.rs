@@ -16,7 +16,7 @@ use serde::Serialize;
 use workload::Workload;
 
 use super::tally::{self, RunTally};
-use super::{Header, PhaseCoverage, ReportError, Timeline, header, timeline};
+use super::{Header, PhaseCoverage, ReportError, SecondRanges, Timeline, header, timeline};
 
 pub use endpoints::EndpointTable;
 pub use movers::ProfilePair;
@@ -111,6 +111,9 @@ pub struct Measure {
     pub values: Vec<SideValue>,
     /// One difference for each side but the baseline.
     pub differences: Vec<Difference>,
+    /// The seconds of the run that a cost is of, for each side; empty for other measures.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub seconds: Vec<SecondRanges>,
 }
 
 impl Measure {
@@ -137,7 +140,7 @@ impl Measure {
             }
         });
         let differences = differences.collect();
-        Measure { name: name.to_owned(), unit: unit.to_owned(), values, differences }
+        Measure { name: name.to_owned(), unit: unit.to_owned(), values, differences, seconds: Vec::new() }
     }
 
     fn is_measured(&self) -> bool {
@@ -198,17 +201,17 @@ impl Comparison {
                 timeline: timeline::of(side.side.run, &side.tally)?,
             })
         };
-        let phase = |name: &String| -> Result<PhaseTable, ReadError> {
-            Ok(PhaseTable {
-                name: name.clone(),
-                covered_s: sides.iter().map(|s| covered(s, name)).collect(),
-                endpoints: endpoints::of(&sides, name, judgement),
-                costs: costs::of(&sides, name)?,
-                series: series::of(&sides, name)?,
-            })
+        let names = phases(&sides);
+        let observed = costs::of(&sides, &names)?.into_iter().zip(series::of(&sides, &names)?);
+        let phase = |(name, (costs, series)): (&String, (Vec<Measure>, Vec<TargetSeries>))| PhaseTable {
+            name: name.clone(),
+            covered_s: sides.iter().map(|s| covered(s, name)).collect(),
+            endpoints: endpoints::of(&sides, name, judgement),
+            costs,
+            series,
         };
         Ok(Comparison {
-            phases: phases(&sides).iter().map(phase).collect::<Result<_, _>>()?,
+            phases: names.iter().zip(observed).map(phase).collect(),
             profiles: movers::of(&sides)?,
             unmatched: unmatched(&sides),
             sides: sides.iter().enumerate().map(summary).collect::<Result<_, _>>()?,

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use evidence::Outcome;
-use serde::Serialize;
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
+
+use crate::number;
 
 /// Arrivals: scheduled = started + dropped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -35,33 +38,81 @@ impl Arrivals {
 }
 
 /// Requests by outcome.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+///
+/// Imported runs may not know how requests ended, and a run may have counted none: the numbers are then `None`, never 0.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outcomes {
     /// Requests started; none where nothing was counted.
     pub requests: Option<u64>,
-    /// How many ended in each outcome.
+    /// How many ended in each outcome, as far as it is known.
     pub by_outcome: BTreeMap<Outcome, u64>,
+    /// Requests that ended in an outcome that the source of an imported run does not record.
+    pub unknown: u64,
 }
 
 impl Outcomes {
-    /// Successes.
-    pub fn ok(&self) -> u64 {
-        self.by_outcome.get(&Outcome::Ok).copied().unwrap_or(0)
+    /// Successes; none where outcomes are not known.
+    pub fn ok(&self) -> Option<u64> {
+        self.known(self.count_of(Outcome::Ok))
     }
 
-    /// Failures of the target. Requests that the generator cancelled are not failures.
-    pub fn failed(&self) -> u64 {
+    /// Failures of the target. Requests that the generator cancelled are not failures. None where outcomes are not known.
+    pub fn failed(&self) -> Option<u64> {
+        self.known(self.known_failures())
+    }
+
+    /// Requests that the generator cancelled; none where outcomes are not known.
+    pub fn cancelled(&self) -> Option<u64> {
+        self.known(self.count_of(Outcome::Cancelled))
+    }
+
+    /// Requests that ended and were not cancelled, whatever their outcome.
+    pub fn completed(&self) -> u64 {
+        self.count_of(Outcome::Ok) + self.known_failures() + self.unknown
+    }
+
+    /// Whether any request was counted.
+    pub fn are_counted(&self) -> bool {
+        self.requests.is_some() || !self.by_outcome.is_empty() || self.unknown > 0
+    }
+
+    /// Failures whose outcome is known.
+    pub(crate) fn known_failures(&self) -> u64 {
         self.by_outcome.iter().filter(|(outcome, _)| outcome.is_failure()).map(|(_, n)| n).sum()
     }
 
-    /// Requests that the generator cancelled.
-    pub fn cancelled(&self) -> u64 {
-        self.by_outcome.get(&Outcome::Cancelled).copied().unwrap_or(0)
+    /// Failures as a share of what ended, as text.
+    pub(crate) fn failed_share(&self) -> String {
+        self.share_of_completed(self.failed())
     }
 
-    /// Requests that ended in success or failure and were not cancelled.
-    pub fn completed(&self) -> u64 {
-        self.ok() + self.failed()
+    /// A number of requests as a share of what ended, as text.
+    pub(crate) fn share_of_completed(&self, part: Option<u64>) -> String {
+        match part {
+            None if self.unknown > 0 => number::NOT_KNOWN.to_owned(),
+            part => number::share(part.unwrap_or(0), self.completed()),
+        }
+    }
+
+    /// A number of requests as text.
+    pub(crate) fn count_text(&self, n: Option<u64>) -> String {
+        match n {
+            None if self.unknown > 0 => number::NOT_KNOWN.to_owned(),
+            n => number::count_or_none(n),
+        }
+    }
+
+    /// Requests that ended, as text.
+    pub(crate) fn completed_text(&self) -> String {
+        number::count_or_none(self.are_counted().then(|| self.completed()))
+    }
+
+    fn known(&self, n: u64) -> Option<u64> {
+        (self.are_counted() && self.unknown == 0).then_some(n)
+    }
+
+    fn count_of(&self, outcome: Outcome) -> u64 {
+        self.by_outcome.get(&outcome).copied().unwrap_or(0)
     }
 
     /// Requests with a complete response, whatever it was.
@@ -88,6 +139,17 @@ impl Outcomes {
         for (outcome, n) in &other.by_outcome {
             *self.by_outcome.entry(*outcome).or_default() += n;
         }
+        self.unknown += other.unknown;
+    }
+}
+
+impl Serialize for Outcomes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Outcomes", 3)?;
+        fields.serialize_field("requests", &self.requests)?;
+        fields.serialize_field("by_outcome", &(self.unknown == 0).then_some(&self.by_outcome))?;
+        fields.serialize_field("completed", &self.are_counted().then(|| self.completed()))?;
+        fields.end()
     }
 }
 

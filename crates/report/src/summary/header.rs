@@ -1,8 +1,9 @@
 //! A run's name, times, identities and how it ended.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use evidence::{Ending, Run, Source};
+use evidence::{Ending, Instant, Run, Source, Window};
 use serde::Serialize;
 use workload::Workload;
 
@@ -91,6 +92,23 @@ pub struct PhaseCoverage {
     pub end_s: f64,
     /// Seconds of it for which there is evidence.
     pub covered_s: f64,
+}
+
+impl PhaseCoverage {
+    /// The window of its samples.
+    pub(super) fn window(&self) -> Window {
+        self.window_to(self.end_s)
+    }
+
+    /// The part of it with evidence.
+    pub(super) fn recorded_window(&self) -> Window {
+        self.window_to(self.start_s + self.covered_s)
+    }
+
+    fn window_to(&self, end_s: f64) -> Window {
+        let at = |seconds: f64| Instant::at(Duration::try_from_secs_f64(seconds).unwrap_or_default());
+        Window { begin: at(self.start_s), end: at(end_s) }
+    }
 }
 
 pub(super) fn of(run: &dyn Run, workload: &Workload) -> Header {

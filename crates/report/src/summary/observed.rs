@@ -1,17 +1,13 @@
 //! Observed series: CPU-seconds, CPU per request, statistics of each series.
 
 use evidence::run::ReadError;
-use evidence::{Run, Sample, SeriesKey};
+use evidence::{Coverage, CoveredSample, Run, SeriesKey, Window, coverage};
 use serde::Serialize;
 use workload::Workload;
 
 use super::binned::parts;
+use super::cost::{AnswersBySecond, Cost, SecondRanges};
 use super::header::PhaseCoverage;
-
-/// Below this covered share of the run, CPU-seconds are not divided by requests: part of the work was not measured.
-const ENOUGH_COVERAGE: f64 = 0.9;
-/// A sample covers at most this many usual intervals before it; a longer interval is a gap.
-const LONGEST_INTERVALS: f64 = 2.0;
 
 /// CPU time that the generator or a target used.
 #[derive(Debug, Clone, Serialize)]
@@ -24,8 +20,12 @@ pub struct CpuUse {
     pub covered_s: f64,
     /// Mean cores over the covered seconds.
     pub mean_cores: Option<f64>,
-    /// CPU-seconds per 1,000 requests that ended in the run; none when too little was covered.
+    /// CPU-seconds per 1,000 requests, both of exactly [`CpuUse::seconds`]; none when these are too few.
     pub per_1000_requests_s: Option<f64>,
+    /// The whole seconds of the run that samples cover.
+    pub seconds: SecondRanges,
+    /// Requests that ended in these seconds, in success or failure; none when nothing is covered.
+    pub requests: Option<u64>,
     /// Why a number is missing or incomplete; empty otherwise.
     pub note: String,
 }
@@ -49,12 +49,12 @@ pub struct SeriesSummary {
     pub phases: Vec<Option<SeriesStatistics>>,
 }
 
-/// Statistics of samples.
+/// Statistics of the samples that mostly cover the run or a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SeriesStatistics {
     /// How many samples.
     pub samples: u64,
-    /// Their arithmetic mean.
+    /// Their mean over the time that they cover.
     pub mean: f64,
     /// The lowest value.
     pub min: f64,
@@ -65,12 +65,12 @@ pub struct SeriesStatistics {
 }
 
 impl SeriesStatistics {
-    fn of(samples: &[Sample]) -> Option<SeriesStatistics> {
+    fn of(samples: &[CoveredSample]) -> Option<SeriesStatistics> {
         let last = samples.last()?.value;
         let values = || samples.iter().map(|s| s.value);
         Some(SeriesStatistics {
             samples: samples.len() as u64,
-            mean: values().sum::<f64>() / samples.len() as f64,
+            mean: coverage::mean(samples.iter())?,
             min: values().fold(f64::INFINITY, f64::min),
             max: values().fold(f64::NEG_INFINITY, f64::max),
             last,
@@ -81,15 +81,16 @@ impl SeriesStatistics {
 pub(super) fn series(run: &dyn Run, phases: &[PhaseCoverage]) -> Result<Vec<SeriesSummary>, ReadError> {
     let mut all = Vec::new();
     for key in run.series() {
-        let samples = run.samples(key, run.whole())?;
-        if let Some(statistics) = SeriesStatistics::of(&samples) {
+        let covered = Coverage::of(run, key)?;
+        let of = |window: Window| SeriesStatistics::of(covered.within(window));
+        if let Some(statistics) = of(Window::of(&run.whole())) {
             all.push(SeriesSummary {
                 target: key.target.to_string(),
                 name: key.name.to_string(),
                 part: key.part.to_string(),
                 unit: key.unit.to_string(),
                 statistics,
-                phases: phases.iter().map(|phase| in_phase(&samples, phase)).collect(),
+                phases: phases.iter().map(|phase| of(phase.window())).collect(),
             });
         }
     }
@@ -98,16 +99,12 @@ pub(super) fn series(run: &dyn Run, phases: &[PhaseCoverage]) -> Result<Vec<Seri
     Ok(all)
 }
 
-/// A sample is taken at the end of the interval it covers, so the sample at the phase's end belongs to the phase.
-fn in_phase(samples: &[Sample], phase: &PhaseCoverage) -> Option<SeriesStatistics> {
-    let second = |sample: &Sample| sample.at.offset().as_secs_f64();
-    let from = samples.partition_point(|sample| second(sample) <= phase.start_s);
-    let to = samples.partition_point(|sample| second(sample) <= phase.end_s);
-    SeriesStatistics::of(samples.get(from..to)?)
-}
-
 /// CPU of the generator, then of every target with a process in the plan or an observed CPU series.
-pub(super) fn cpu(run: &dyn Run, workload: &Workload, completed: u64) -> Result<Vec<CpuUse>, ReadError> {
+pub(super) fn cpu(
+    run: &dyn Run,
+    workload: &Workload,
+    answers: &AnswersBySecond,
+) -> Result<Vec<CpuUse>, ReadError> {
     let mut targets: Vec<&str> = vec![SeriesKey::GENERATOR];
     let with_process = workload.targets.iter().filter(|(_, target)| target.process.is_some());
     targets.extend(with_process.map(|(name, _)| name.as_str()));
@@ -119,92 +116,35 @@ pub(super) fn cpu(run: &dyn Run, workload: &Workload, completed: u64) -> Result<
             distinct.push(target);
         }
     }
-    distinct.into_iter().map(|target| cpu_of(run, target, completed)).collect()
+    distinct.into_iter().map(|target| cpu_of(run, target, answers)).collect()
 }
 
-fn cpu_of(run: &dyn Run, target: &str, completed: u64) -> Result<CpuUse, ReadError> {
+fn cpu_of(run: &dyn Run, target: &str, answers: &AnswersBySecond) -> Result<CpuUse, ReadError> {
     let mut note = String::new();
     let mut keys = parts(run, "cpu", target);
     if keys.is_empty() && target == SeriesKey::GENERATOR {
         keys = parts(run, "loop_cpu", target);
         note = "loops only: the process was not observed".to_owned();
     }
-    let mut seconds = 0.0;
-    let mut covered_s: f64 = 0.0;
-    for key in &keys {
-        let (part_seconds, part_covered) = integral(&run.samples(key, run.whole())?);
-        seconds += part_seconds;
-        covered_s = covered_s.max(part_covered);
-    }
+    let covered: Vec<Coverage> = keys.iter().map(|key| Coverage::of(run, key)).collect::<Result<_, _>>()?;
+    let integrals = covered.iter().map(|part| part.integral(Window::of(&run.whole())));
+    let (seconds, covered_s) = integrals
+        .fold((0.0, 0.0_f64), |(sum, covered_s), part| (sum + part.sum, covered_s.max(part.covered_s)));
+    let cost = Cost::of(&covered, &run.whole(), answers);
     let is_measured = covered_s > 0.0;
-    let is_covered = covered_s >= ENOUGH_COVERAGE * f64::from(run.seconds());
     if !is_measured {
         note = "not measured".to_owned();
-    } else if !is_covered {
+    } else if !cost.is_covered {
         note = format!("measured for {covered_s:.0} of {} s only", run.seconds());
     }
-    let has_cost = is_measured && is_covered && completed > 0;
     Ok(CpuUse {
         target: target.to_owned(),
         cpu_seconds: is_measured.then_some(seconds),
         covered_s,
         mean_cores: is_measured.then(|| seconds / covered_s),
-        per_1000_requests_s: has_cost.then(|| seconds * 1_000.0 / completed as f64),
+        per_1000_requests_s: cost.per_request().map(|seconds| seconds * 1_000.0),
+        requests: (cost.seconds.count() > 0).then_some(cost.requests),
+        seconds: cost.seconds,
         note,
     })
-}
-
-/// The integral of a rate over the time that its samples cover, and that time, in seconds. Each sample covers the
-/// interval before it. Gaps are not filled.
-pub(super) fn integral(samples: &[Sample]) -> (f64, f64) {
-    let mut gaps: Vec<f64> = samples.windows(2).map(|w| w[1].at.since(w[0].at).as_secs_f64()).collect();
-    gaps.sort_by(f64::total_cmp);
-    let usual = gaps.get(gaps.len() / 2).copied().unwrap_or(1.0);
-    let mut sum = 0.0;
-    let mut covered = 0.0;
-    let mut before = None;
-    for sample in samples {
-        let since = before.map_or(usual, |at| sample.at.since(at).as_secs_f64());
-        let interval = if since > LONGEST_INTERVALS * usual { usual } else { since };
-        let interval = interval.min(sample.at.offset().as_secs_f64());
-        sum += sample.value * interval;
-        covered += interval;
-        before = Some(sample.at);
-    }
-    (sum, covered)
-}
-
-#[cfg(test)]
-mod tests {
-    use evidence::Instant;
-
-    use super::*;
-
-    fn at(second: u64, value: f64) -> Sample {
-        Sample { at: Instant::from_nanos(second * 1_000_000_000), value }
-    }
-
-    #[test]
-    fn a_phase_has_the_samples_whose_intervals_end_in_it() {
-        let phase = |start_s, end_s| PhaseCoverage {
-            name: String::new(),
-            start_s,
-            end_s,
-            covered_s: end_s - start_s,
-        };
-        let samples: Vec<_> = (1..=10).map(|s| at(s, s as f64)).collect();
-        let mean_and_max = |phase| in_phase(&samples, &phase).map(|of| (of.mean, of.max));
-        assert_eq!(mean_and_max(phase(0.0, 4.0)), Some((2.5, 4.0)));
-        assert_eq!(mean_and_max(phase(4.0, 6.0)), Some((5.5, 6.0)));
-        assert_eq!(mean_and_max(phase(20.0, 30.0)), None);
-    }
-
-    #[test]
-    fn a_gap_is_not_filled() {
-        let even: Vec<_> = (1..=10).map(|s| at(s, 0.5)).collect();
-        assert_eq!(integral(&even), (5.0, 10.0));
-        let with_gap: Vec<_> = (1..=5).chain(50..=54).map(|s| at(s, 0.5)).collect();
-        assert_eq!(integral(&with_gap), (5.0, 10.0));
-        assert_eq!(integral(&[]), (0.0, 0.0));
-    }
 }

@@ -25,7 +25,8 @@ pub struct Row {
     /// Requests by outcome.
     #[serde(flatten)]
     pub outcomes: Outcomes,
-    /// Requests that ended per second, in success or failure; none when the phase's length is unknown.
+    /// Requests that ended per second, in success or failure; of a whole iteration: iterations that ended per second. None
+    /// when they were not counted, or the phase's length is unknown.
     pub completed_per_s: Option<f64>,
     /// Due instant → last byte, of successes.
     pub response_time: Times,
@@ -49,7 +50,7 @@ impl Row {
 
     /// Whether it is about requests, and not about whole iterations or arrivals alone.
     pub fn has_requests(&self) -> bool {
-        self.outcomes.requests.is_some() || !self.outcomes.by_outcome.is_empty()
+        self.outcomes.are_counted()
     }
 }
 
@@ -99,14 +100,15 @@ pub(super) fn of(tally: &RunTally, workload: &Workload, phases: &[PhaseCoverage]
     endpoints.sort_by_key(|(key, _)| PlanPosition::of(workload, key));
     let row = |(key, counts): (&EndpointKey, &EndpointTally)| {
         let covered = phases.iter().find(|p| *p.name == *key.phase).map(|p| p.covered_s);
-        let completed = counts.outcomes.completed() as f64;
         Row {
             phase: key.phase.to_string(),
             scenario: key.scenario.to_string(),
             endpoint: key.endpoint.to_string(),
             arrivals: counts.arrivals,
             outcomes: counts.outcomes.clone(),
-            completed_per_s: covered.filter(|s| *s > 0.0).map(|s| completed / s),
+            completed_per_s: covered
+                .filter(|s| *s > 0.0)
+                .and_then(|covered_s| Some(counts.completed()? as f64 / covered_s)),
             response_time: Times::of(&counts.response),
             service_time: Times::of(&counts.service),
             iteration_time: Times::of(&counts.iteration),

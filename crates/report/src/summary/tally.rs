@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use evidence::key::{Key, KeyId, Name};
 use evidence::run::ReadError;
-use evidence::{Histogram, Metric, Outcome, Run, RunEnd};
+use evidence::{Histogram, Metric, Missing, Outcome, Run, RunEnd};
 
 use super::bins::Bins;
+use super::cost::AnswersBySecond;
 use super::counts::{Arrivals, Check, Outcomes};
 use super::phases::PhaseSums;
 use super::streams::StreamTally;
@@ -66,6 +67,7 @@ struct ConnectionTimes {
 pub(super) struct RunTally {
     pub endpoints: BTreeMap<EndpointKey, EndpointTally>,
     pub bins: Bins,
+    pub answers: AnswersBySecond,
     checks: BTreeMap<CheckKey, CheckCounts>,
     connections: BTreeMap<Name, ConnectionTimes>,
     start_lag: Histogram,
@@ -78,6 +80,7 @@ pub(super) fn of(run: &dyn Run) -> Result<RunTally, ReadError> {
     let mut tally = RunTally {
         endpoints: BTreeMap::new(),
         bins: Bins::of(run.seconds()),
+        answers: AnswersBySecond::of(run.seconds()),
         checks: BTreeMap::new(),
         connections: BTreeMap::new(),
         start_lag: Histogram::new(),
@@ -133,12 +136,19 @@ impl RunTally {
     }
 
     fn response_times(&mut self, run: &dyn Run, id: KeyId, key: &Key) -> Result<(), ReadError> {
-        let outcome = key.outcome.unwrap_or(Outcome::Ok);
+        let outcome = known_outcome(run, key);
         for (second, histogram) in run.histograms(id, run.whole())? {
-            self.bins.add_responses(second, outcome, histogram.count());
+            let n = histogram.count();
+            self.bins.add_responses(second, outcome, n);
+            if outcome != Some(Outcome::Cancelled) {
+                self.answers.add(second, n);
+            }
             let endpoint = self.endpoint(key);
-            *endpoint.outcomes.by_outcome.entry(outcome).or_default() += histogram.count();
-            if outcome == Outcome::Ok {
+            match outcome {
+                Some(outcome) => *endpoint.outcomes.by_outcome.entry(outcome).or_default() += n,
+                None => endpoint.outcomes.unknown += n,
+            }
+            if outcome.is_none_or(|outcome| outcome == Outcome::Ok) {
                 endpoint.response.merge(&histogram);
             }
         }
@@ -230,12 +240,33 @@ impl RunTally {
     }
 }
 
+/// How the requests of a key ended; none where the source of an imported run does not record it.
+pub(super) fn known_outcome(run: &dyn Run, key: &Key) -> Option<Outcome> {
+    let is_known = !run.manifest().source.as_ref().is_some_and(|source| source.lacks(Missing::Outcomes));
+    key.outcome.filter(|_| is_known)
+}
+
 /// The value of a key's tag; empty without it.
 fn tag(key: &Key, name: &str) -> Name {
     key.tags.get(name).cloned().unwrap_or_else(|| "".into())
 }
 
 impl EndpointTally {
+    /// Whether any request ended, in whatever outcome.
+    pub(super) fn has_responses(&self) -> bool {
+        !self.outcomes.by_outcome.is_empty() || self.outcomes.unknown > 0
+    }
+
+    /// How many ended: requests, or whole iterations where there are no requests; none where they were not counted.
+    /// Whatever counts arrivals counts what becomes of them too.
+    pub(super) fn completed(&self) -> Option<u64> {
+        if self.outcomes.are_counted() {
+            return Some(self.outcomes.completed());
+        }
+        let timed = (!self.iteration.is_empty()).then(|| self.iteration.count());
+        self.iterations_done.or(timed).or(self.arrivals.map(|_| 0))
+    }
+
     fn arrivals_mut(&mut self) -> &mut Arrivals {
         self.arrivals.get_or_insert_default()
     }

@@ -9,8 +9,9 @@ use evidence::{Histogram, Metric, Outcome, Run, SeriesKey};
 
 use super::binned::{Aggregation, BinnedSeries, Binning};
 use super::bins::BinGrid;
+use super::counts::Outcomes;
 use super::ms;
-use super::tally::RunTally;
+use super::tally::{RunTally, known_outcome};
 
 /// The most endpoints that get lines of their own.
 const MAX_ENDPOINTS: usize = 12;
@@ -26,12 +27,21 @@ pub struct EndpointTimeline {
     pub p95_ms: Vec<Option<f64>>,
     /// 99th percentile per bin, in milliseconds.
     pub p99_ms: Vec<Option<f64>>,
-    /// Share of the bin's requests that failed, 0 to 1.
-    pub failed_share: Vec<f64>,
-    /// Successes in the whole run.
-    pub ok: u64,
-    /// Failures in the whole run.
-    pub failed: u64,
+    /// Share of the bin's requests that failed, 0 to 1; none where none ended, and where outcomes are not known.
+    pub failed_share: Vec<Option<f64>>,
+    /// Requests of the whole run by outcome.
+    pub outcomes: Outcomes,
+}
+
+/// Arrivals per second.
+#[derive(Debug, Clone)]
+pub struct ArrivalRates {
+    /// Due.
+    pub offered: Vec<f64>,
+    /// Started.
+    pub started: Vec<f64>,
+    /// Dropped.
+    pub dropped: Vec<f64>,
 }
 
 /// The run over time.
@@ -41,16 +51,12 @@ pub struct Timeline {
     pub bin_s: u32,
     /// Seconds of the run.
     pub seconds: u32,
-    /// Arrivals due, per second.
-    pub offered: Vec<f64>,
-    /// Arrivals started, per second.
-    pub started: Vec<f64>,
-    /// Arrivals dropped, per second.
-    pub dropped: Vec<f64>,
-    /// Successes, per second.
+    /// Arrivals per second; none where none were counted.
+    pub arrivals: Option<ArrivalRates>,
+    /// Successes, and responses whose outcome is not known, per second.
     pub ok: Vec<f64>,
-    /// Failures, per second.
-    pub failed: Vec<f64>,
+    /// Failures, per second; none where outcomes are not known.
+    pub failed: Option<Vec<f64>>,
     /// Requests in flight, time-averaged, summed over loops.
     pub in_flight: Vec<Option<f64>>,
     /// Response times of the busiest endpoints.
@@ -63,6 +69,14 @@ pub struct Timeline {
     pub rss: Vec<BinnedSeries>,
 }
 
+impl Timeline {
+    /// Requests that ended per second, in whatever outcome.
+    pub(crate) fn completed(&self) -> Vec<f64> {
+        let failed = |bin: usize| self.failed.as_ref().and_then(|failed| failed.get(bin).copied());
+        self.ok.iter().enumerate().map(|(bin, ok)| ok + failed(bin).unwrap_or(0.0)).collect()
+    }
+}
+
 pub(super) fn of(run: &dyn Run, tally: &RunTally) -> Result<Timeline, ReadError> {
     let bins = &tally.bins;
     let grid = bins.grid;
@@ -73,11 +87,13 @@ pub(super) fn of(run: &dyn Run, tally: &RunTally) -> Result<Timeline, ReadError>
     Ok(Timeline {
         bin_s: grid.bin_s,
         seconds: grid.seconds,
-        offered: bins.rates(&bins.scheduled),
-        started: bins.rates(&bins.started),
-        dropped: bins.rates(&bins.dropped),
+        arrivals: bins.has_arrivals.then(|| ArrivalRates {
+            offered: bins.rates(&bins.scheduled),
+            started: bins.rates(&bins.started),
+            dropped: bins.rates(&bins.dropped),
+        }),
         ok: bins.rates(&bins.ok),
-        failed: bins.rates(&bins.failed),
+        failed: (!bins.has_unknown_outcomes).then(|| bins.rates(&bins.failed)),
         in_flight: mean.values(run, "in_flight", SeriesKey::GENERATOR)?,
         endpoints: busiest.iter().map(|name| endpoint(run, name, grid)).collect::<Result<_, _>>()?,
         endpoints_left_out: left_out,
@@ -96,7 +112,7 @@ pub(super) struct LabelledEndpoint {
 /// How many requests of each endpoint, by scenario and step, ended.
 fn completed_by_endpoint(tally: &RunTally) -> BTreeMap<(Name, Name), u64> {
     let mut completed = BTreeMap::new();
-    for (key, counts) in tally.endpoints.iter().filter(|(_, counts)| !counts.outcomes.by_outcome.is_empty()) {
+    for (key, counts) in tally.endpoints.iter().filter(|(_, counts)| counts.has_responses()) {
         *completed.entry((key.scenario.clone(), key.endpoint.clone())).or_default() +=
             counts.outcomes.completed();
     }
@@ -125,13 +141,18 @@ fn endpoint(
 ) -> Result<EndpointTimeline, ReadError> {
     let mut successes: Vec<Option<Histogram>> = vec![None; grid.bins()];
     let mut failures = vec![0u64; grid.bins()];
+    let mut outcomes = Outcomes::default();
     let is_its = |key: &evidence::Key| key.scenario == endpoint.scenario && key.endpoint == endpoint.endpoint;
     for (id, key) in evidence::run::select(run.keys(), Metric::ResponseTime, is_its) {
-        let outcome = key.outcome.unwrap_or(Outcome::Ok);
+        let outcome = known_outcome(run, key);
         for (second, histogram) in run.histograms(id, run.whole())? {
-            if outcome.is_failure() {
+            match outcome {
+                Some(outcome) => *outcomes.by_outcome.entry(outcome).or_default() += histogram.count(),
+                None => outcomes.unknown += histogram.count(),
+            }
+            if outcome.is_some_and(Outcome::is_failure) {
                 grid.add(&mut failures, second, histogram.count());
-            } else if outcome == Outcome::Ok
+            } else if outcome != Some(Outcome::Cancelled)
                 && let Some(bin) = successes.get_mut(grid.bin(second))
             {
                 bin.get_or_insert_default().merge(&histogram);
@@ -142,14 +163,16 @@ fn endpoint(
         successes.iter().map(|h| h.as_ref()?.quantile(q).finite_us().map(ms)).collect()
     };
     let counts: Vec<u64> = successes.iter().map(|h| h.as_ref().map_or(0, Histogram::count)).collect();
-    let share = |(ok, failed): (&u64, &u64)| *failed as f64 / (ok + failed).max(1) as f64;
+    let is_known = outcomes.unknown == 0;
+    let share = |(ok, failed): (&u64, &u64)| {
+        (is_known && ok + failed > 0).then(|| *failed as f64 / (ok + failed) as f64)
+    };
     Ok(EndpointTimeline {
         label: endpoint.label.clone(),
         p50_ms: quantile(0.50),
         p95_ms: quantile(0.95),
         p99_ms: quantile(0.99),
         failed_share: counts.iter().zip(&failures).map(share).collect(),
-        ok: counts.iter().sum(),
-        failed: failures.iter().sum(),
+        outcomes,
     })
 }

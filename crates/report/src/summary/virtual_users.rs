@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use evidence::run::ReadError;
-use evidence::{Histogram, Run, SeriesKey};
+use evidence::{Coverage, Histogram, Run, SeriesKey, Window};
 use serde::Serialize;
 use workload::{Scenario, Workload};
 
@@ -71,8 +71,8 @@ fn used_at_most(run: &dyn Run, scenario: &str) -> Result<Option<f64>, ReadError>
     };
     let mut seconds: BTreeMap<u32, f64> = BTreeMap::new();
     for series in run.series().iter().filter(is_its) {
-        for sample in run.samples(series, run.whole())? {
-            *seconds.entry(sample.at.second()).or_default() += sample.value;
+        for sample in Coverage::of(run, series)?.within(Window::of(&run.whole())) {
+            *seconds.entry(sample.second()).or_default() += sample.value;
         }
     }
     Ok(seconds.into_values().reduce(f64::max))

@@ -41,7 +41,7 @@ fn cells(row: &Row) -> Vec<Cell> {
         warn(number::count_or_none(dropped), dropped.unwrap_or(0)),
         Cell::plain(number::count_or_none(outcomes.requests)),
         Cell::plain(number::rate_or_none(row.completed_per_s)),
-        warn(number::share(outcomes.failed(), outcomes.completed()), outcomes.failed()),
+        warn(outcomes.failed_share(), outcomes.known_failures()),
     ];
     cells.extend(quantiles(times).map(Cell::plain));
     let service = &row.service_time;

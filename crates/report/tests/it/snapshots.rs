@@ -95,8 +95,9 @@ users      play needed about 3.5 virtual users (Little's law), used at most 10
            of 200 allowed
 requests   67,474 ended, 120 failed · grpc:UNAVAILABLE 50 · http_503 43 ·
            http_5xx 14 · timeout 13
-CPU        generator 12.6 CPU-s (0.187 CPU-s per 1,000 requests); challenge 62.5
-           CPU-s (0.926 CPU-s per 1,000 requests)
+CPU        generator 12.6 CPU-s (0.187 CPU-s per 1,000 requests, seconds 0 to
+           105); challenge 62.5 CPU-s (0.926 CPU-s per 1,000 requests, seconds 0
+           to 105)
 start lag  p50 55 µs, p99 141 µs, max 1.11 ms
 exemplars  3 failed and 3 slowest exchanges recorded
 evidence   demo.plimsoll
@@ -144,7 +145,7 @@ fn markdown_has_verdict_claims_findings_and_endpoints() {
 
 ~ marks a quantile with fewer than 20 samples above it.
 
-CPU: generator 0.187 CPU-s per 1,000 requests; challenge 0.926 CPU-s per 1,000 requests
+CPU: generator 0.187 CPU-s per 1,000 requests (seconds 0 to 105); challenge 0.926 CPU-s per 1,000 requests (seconds 0 to 105)
 
 play: needed about 3.5 virtual users (Little's law), used at most 10 of 200 allowed
 
@@ -200,7 +201,7 @@ fn json_has_its_schema_and_the_documented_fields() {
     insta::assert_debug_snapshot!(keys, @r#"
 [
     "because",
-    "books",
+    "accounting",
     "checks",
     "claims",
     "connections",
@@ -231,7 +232,7 @@ fn json_has_its_schema_and_the_documented_fields() {
         "verdict",
         "run/end",
         "run/digest",
-        "books",
+        "accounting",
         "claims/1",
         "endpoints/1",
         "cpu/0",
@@ -243,10 +244,10 @@ fn json_has_its_schema_and_the_documented_fields() {
 "FAIL"
 {"how":"completed"}
 "3e33e61f61ea0455c76c632cb91d7a047f7fbc692a42ace9667b0559fd02dc36"
-{"arrivals":{"dropped_cap":26,"dropped_late":0,"scheduled":67500,"started":67474},"by_outcome":{"grpc:UNAVAILABLE":50,"http_503":43,"http_5xx":14,"ok":67354,"timeout":13},"cancelled":0,"failed":120,"ok":67354,"requests":67474,"requests_in_flight":0}
+{"arrivals":{"dropped_cap":26,"dropped_late":0,"scheduled":67500,"started":67474},"by_outcome":{"grpc:UNAVAILABLE":50,"http_503":43,"http_5xx":14,"ok":67354,"timeout":13},"cancelled":0,"completed":67474,"failed":120,"ok":67354,"requests":67474,"requests_in_flight":0}
 {"bound":{"name":"bound","unit":"ms","value":20.0},"interval":[18.2,21.9],"name":"set_fast","observed":{"name":"observed","unit":"ms","value":19.997},"reasons":["The interval contains the limit: a longer run would decide."],"samples":15750,"text":"p95(set active, phase = gameplay) < 20ms","verdict":"INCONCLUSIVE"}
-{"arrivals":{"dropped_cap":0,"dropped_late":0,"scheduled":226,"started":226},"by_outcome":{"ok":226},"completed_per_s":22.6,"endpoint":"set active","iteration_time":{"avg_ms":null,"count":0,"max_ms":null,"p50_ms":null,"p90_ms":null,"p95_ms":null,"p99_ms":null},"phase":"ramp","requests":226,"response_time":{"avg_ms":5.756933628318584,"count":226,"max_ms":31.727,"p50_ms":5.155,"p90_ms":8.226799999999999,"p95_ms":11.6769,"p99_ms":15.53318},"scenario":"play","service_time":{"avg_ms":5.696827433628318,"count":226,"max_ms":31.663,"p50_ms":5.095,"p90_ms":8.1692,"p95_ms":11.61845,"p99_ms":15.46918}}
-{"covered_s":104.999999999,"cpu_seconds":12.602564974780565,"mean_cores":0.12002442833238657,"note":"","per_1000_requests_s":0.1867766098761088,"target":"generator"}
+{"arrivals":{"dropped_cap":0,"dropped_late":0,"scheduled":226,"started":226},"by_outcome":{"ok":226},"completed":226,"completed_per_s":22.6,"endpoint":"set active","iteration_time":{"avg_ms":null,"count":0,"max_ms":null,"p50_ms":null,"p90_ms":null,"p95_ms":null,"p99_ms":null},"phase":"ramp","requests":226,"response_time":{"avg_ms":5.756933628318584,"count":226,"max_ms":31.727,"p50_ms":5.155,"p90_ms":8.226799999999999,"p95_ms":11.6769,"p99_ms":15.53318},"scenario":"play","service_time":{"avg_ms":5.696827433628318,"count":226,"max_ms":31.663,"p50_ms":5.095,"p90_ms":8.1692,"p95_ms":11.61845,"p99_ms":15.46918}}
+{"covered_s":104.999999999,"cpu_seconds":12.602564974780565,"mean_cores":0.12002442833238657,"note":"","per_1000_requests_s":0.1867766098761088,"requests":67474,"seconds":[[0,105]],"target":"generator"}
 {"endpoint":"login event","failed":9,"name":"grpc status","passed":7491,"scenario":"events"}
 "#);
 }

@@ -1,14 +1,22 @@
 //! C1: the error rates of two runs differ.
 
-use evidence::{Finding, Severity};
+use evidence::{Finding, Missing, Scope, Severity};
 use stats::Proportion;
 
-use crate::compare::judged_run::{EndpointPair, Pair};
+use crate::compare::judged_run::{EndpointPair, JudgedRun, Pair};
 use crate::numbers;
 use crate::rule::{rule_by_id, with_figures};
 use crate::thresholds::{ERRORS_APART, ERRORS_CHANCE};
 
 pub(crate) fn rule(pair: &Pair<'_, '_>) -> Vec<Finding> {
+    let does_not_know = |run: &&JudgedRun<'_>| run.facts.tables.missing.contains(&Missing::Outcomes);
+    if let Some(run) = pair.both().into_iter().find(does_not_know) {
+        let source = run.imported_from().unwrap_or("source");
+        let what = format!(
+            "Whether error rates differ is unknown: the {source} does not record how requests ended."
+        );
+        return vec![rule_by_id("C1").finding(Severity::Info, Scope::default(), what)];
+    }
     pair.endpoints().filter_map(|endpoint| finding(&endpoint)).collect()
 }
 

@@ -136,6 +136,12 @@ fn a_source_without_outcomes_and_distributions_decides_no_objective() {
     });
     let judgement = test_run.judge();
     assert!(judgement.claims.iter().all(|claim| claim.verdict == Verdict::Inconclusive));
+    let few = &judgement.claims[0];
+    assert_eq!(
+        (few.observed.value, few.samples),
+        (None, 0),
+        "an outcome that is not known is no observation"
+    );
     insta::assert_snapshot!(test_run.findings_of("L6"), @r"
     caution [] 3 records of the k6 CSV could not be read and are not included; the first is line 7 of k6.csv: 3 columns, the header has 19.
       records not read Some(3.0) 1, threshold Some(0.0) 1

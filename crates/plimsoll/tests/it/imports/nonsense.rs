@@ -11,7 +11,7 @@ fn imported(file: &str, content: &str) -> (Value, u64) {
     folder.write(file, content);
     folder.plimsoll(&["import", file, "-o", "run.plimsoll", "--json", "run.json"]).exits_with(0);
     let report = folder.json("run.json");
-    let outcomes = report["books"]["by_outcome"].as_object().unwrap();
+    let outcomes = report["accounting"]["by_outcome"].as_object().unwrap();
     let ended = outcomes.values().map(|n| n.as_u64().unwrap()).sum();
     (report["run"]["source"].clone(), ended)
 }

@@ -85,7 +85,7 @@ fn single_times_give_the_totals_the_seconds_and_the_rates_of_their_run() {
         assert_eq!(phase["end_s"], phase["covered_s"], "{file}");
         let covered_s = phase["covered_s"].as_f64().unwrap();
         assert!((covered_s - length_s).abs() < 1e-9, "{file}: {covered_s} s");
-        let outcomes: Vec<(&str, u64)> = counts(&report["books"]["by_outcome"]);
+        let outcomes: Vec<(&str, u64)> = counts(&report["accounting"]["by_outcome"]);
         assert_eq!(outcomes, expected.outcomes, "{file}");
         let rows = report["endpoints"].as_array().unwrap();
         assert_eq!(rows.len(), expected.endpoints.len(), "{file}");

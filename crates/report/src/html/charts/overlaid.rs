@@ -44,14 +44,13 @@ fn points(side: &SideSummary, values: impl Iterator<Item = Option<f64>>) -> Vec<
 }
 
 fn rate(comparison: &Comparison) -> Chart {
-    let mut traces = Vec::new();
+    let (mut traces, mut high) = (Vec::new(), 0.0);
     for (index, side) in comparison.sides.iter().enumerate() {
         let line = &side.timeline;
-        let completed: Vec<f64> = line.ok.iter().zip(&line.failed).map(|(ok, failed)| ok + failed).collect();
-        traces.push(trace(side.letter, &class(index), points(side, completed.iter().map(|v| Some(*v)))));
+        let completed = line.completed();
+        high = completed.iter().copied().fold(high, f64::max);
+        traces.push(trace(side.letter, &class(index), points(side, completed.into_iter().map(Some))));
     }
-    let all = comparison.sides.iter().flat_map(|side| side.timeline.ok.iter().zip(&side.timeline.failed));
-    let high = all.map(|(ok, failed)| ok + failed).fold(0.0, f64::max);
     let title = ChartTitle { text: "Completed requests", unit: "per second" };
     Chart::over_run_time(title, run_time(comparison), linear(high * HEADROOM, Unit::PerSecond), traces)
 }

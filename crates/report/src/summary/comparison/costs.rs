@@ -1,19 +1,16 @@
 //! Costs per request in each phase: processor time, and allocations where the target counts them.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 
-use evidence::SeriesKey;
 use evidence::run::ReadError;
+use evidence::{Coverage, Run, Seconds, SeriesKey};
 
-use super::super::observed::integral;
+use super::super::cost::{Cost, SecondRanges};
 use super::{Measure, SideValue, TalliedSide};
 
-/// Below this covered share of a phase a rate is not divided by requests: part of the work was not measured.
-const ENOUGH_COVERAGE: f64 = 0.9;
 const MS_PER_S: f64 = 1_000.0;
 
-/// A rate whose integral over a phase, divided by the phase's requests, is a cost.
+/// A rate whose integral over seconds of a phase, divided by the answers of these seconds, is a cost.
 struct CostRate {
     series: &'static str,
     label: &'static str,
@@ -33,20 +30,29 @@ const RATES: [CostRate; 3] = [
     CostRate { series: "go_memstats_mallocs_total", label: "allocations/request", unit: "1", factor: 1.0 },
 ];
 
-pub(super) fn of(sides: &[TalliedSide<'_>], phase: &str) -> Result<Vec<Measure>, ReadError> {
-    let mut measures = Vec::new();
+/// The costs in each of `phases`. Each series is read once.
+pub(super) fn of(sides: &[TalliedSide<'_>], phases: &[String]) -> Result<Vec<Vec<Measure>>, ReadError> {
+    let mut by_phase: Vec<Vec<Measure>> = vec![Vec::new(); phases.len()];
     for rate in RATES {
         for target in targets(sides, rate.series) {
-            let cost = |side: &TalliedSide<'_>| -> Result<SideValue, ReadError> {
-                let cost = per_request(side, phase, rate.series, &target)?;
-                Ok(SideValue::of(cost.map(|cost| cost * rate.factor)))
-            };
-            let values: Vec<SideValue> = sides.iter().map(cost).collect::<Result<_, _>>()?;
-            let measure = Measure::of(&format!("{} of {target}", rate.label), rate.unit, values);
-            measures.extend(measure.is_measured().then_some(measure));
+            let parts = |side: &TalliedSide<'_>| parts(side.side.run, rate.series, &target);
+            let parts: Vec<Vec<Coverage>> = sides.iter().map(parts).collect::<Result<_, _>>()?;
+            for (phase, measures) in phases.iter().zip(&mut by_phase) {
+                let cost = |(side, parts): (&TalliedSide<'_>, &Vec<Coverage>)| cost(side, phase, parts);
+                let costs: Vec<Cost> = sides.iter().zip(&parts).map(cost).collect();
+                measures.extend(measure(&rate, &target, costs));
+            }
         }
     }
-    Ok(measures)
+    Ok(by_phase)
+}
+
+fn measure(rate: &CostRate, target: &str, costs: Vec<Cost>) -> Option<Measure> {
+    let value = |cost: &Cost| SideValue::of(cost.per_request().map(|cost| cost * rate.factor));
+    let values: Vec<SideValue> = costs.iter().map(value).collect();
+    let measure = Measure::of(&format!("{} of {target}", rate.label), rate.unit, values);
+    let seconds: Vec<SecondRanges> = costs.into_iter().map(|cost| cost.seconds).collect();
+    measure.is_measured().then_some(Measure { seconds, ..measure })
 }
 
 /// Every target of any side that has the series, the generator last.
@@ -57,29 +63,22 @@ fn targets(sides: &[TalliedSide<'_>], series: &str) -> Vec<String> {
     names.into_iter().map(|(_, name)| name).collect()
 }
 
-/// The integral of the rate over the phase, per request that ended in it.
-fn per_request(
-    side: &TalliedSide<'_>,
-    phase: &str,
-    series: &str,
-    target: &str,
-) -> Result<Option<f64>, ReadError> {
-    let Some(seconds) = covered_seconds(side, phase) else { return Ok(None) };
+fn parts(run: &dyn Run, series: &str, target: &str) -> Result<Vec<Coverage>, ReadError> {
     let is_its = |key: &&SeriesKey| &*key.name == series && &*key.target == target;
-    let (mut sum, mut covered_s) = (0.0, 0.0_f64);
-    for key in side.side.run.series().iter().filter(is_its) {
-        let (part, part_covered_s) = integral(&side.side.run.samples(key, seconds.clone())?);
-        sum += part;
-        covered_s = covered_s.max(part_covered_s);
+    run.series().iter().filter(is_its).map(|key| Coverage::of(run, key)).collect()
+}
+
+/// The cost over the whole seconds of a phase. The work of these seconds is that of all requests that ended in them, due in
+/// the phase or before it.
+fn cost(side: &TalliedSide<'_>, phase: &str, parts: &[Coverage]) -> Cost {
+    match whole_seconds(side, phase) {
+        Some(seconds) => Cost::of(parts, &seconds, &side.tally.answers),
+        None => Cost::default(),
     }
-    let in_phase = side.tally.endpoints.iter().filter(|(key, _)| &*key.phase == phase);
-    let completed: u64 = in_phase.map(|(_, counts)| counts.outcomes.completed()).sum();
-    let is_covered = covered_s >= ENOUGH_COVERAGE * f64::from(seconds.end - seconds.start);
-    Ok((is_covered && covered_s > 0.0 && completed > 0).then(|| sum / completed as f64))
 }
 
 /// The whole seconds of a phase for which there is evidence.
-pub(super) fn covered_seconds(side: &TalliedSide<'_>, phase: &str) -> Option<Range<u32>> {
+fn whole_seconds(side: &TalliedSide<'_>, phase: &str) -> Option<Seconds> {
     let phase = side.phases.iter().find(|p| p.name == phase)?;
     let (start, end) = (phase.start_s.ceil() as u32, (phase.start_s + phase.covered_s).floor() as u32);
     (end > start).then_some(start..end)

@@ -21,8 +21,9 @@ pub struct EndpointTable {
     pub refused: Vec<Vec<String>>,
     /// The numbers.
     pub measures: Vec<Measure>,
-    /// Failed requests by outcome, for each outcome one count per side.
-    pub failures: BTreeMap<Outcome, Vec<u64>>,
+    /// Failed requests by outcome, for each outcome one count per side; none where a side counted no request of the
+    /// endpoint or does not know how they ended.
+    pub failures: BTreeMap<Outcome, Vec<Option<u64>>>,
 }
 
 impl EndpointTable {
@@ -55,7 +56,7 @@ pub(super) fn of(
 }
 
 fn has_content(counts: &EndpointTally) -> bool {
-    counts.arrivals.is_some() || !counts.outcomes.by_outcome.is_empty()
+    counts.arrivals.is_some() || counts.has_responses()
 }
 
 fn table(sides: &[TalliedSide<'_>], key: &EndpointKey, judgement: &ComparisonJudgement) -> EndpointTable {
@@ -89,10 +90,13 @@ struct EndpointSides<'a> {
 impl EndpointSides<'_> {
     fn measures(&self, refused: &dyn Fn(usize) -> Vec<String>) -> Vec<Measure> {
         let mut all = vec![Measure::of("offered", "1/s", self.rates(&|c| Some(c.arrivals?.scheduled)))];
-        if self.counts.iter().flatten().any(|counts| !counts.outcomes.by_outcome.is_empty()) {
-            let completed =
-                |c: &EndpointTally| (!c.outcomes.by_outcome.is_empty()).then(|| c.outcomes.completed());
-            all.push(Measure::of("achieved", "1/s", self.rates(&completed)));
+        let has_responses = self.counts.iter().flatten().any(|counts| counts.has_responses());
+        let completed = |c: &EndpointTally| match has_responses {
+            true => c.has_responses().then(|| c.outcomes.completed()),
+            false => c.iterations_done,
+        };
+        all.push(Measure::of("achieved", "1/s", self.rates(&completed)));
+        if has_responses {
             all.push(Measure::of("failed", "%", self.values(&failed_percent)));
             for (name, of) in TIMES {
                 let values = self.values(&|c| SideValue::of(of(&Times::of(&c.response))));
@@ -125,14 +129,14 @@ impl EndpointSides<'_> {
         self.counts.iter().zip(&self.covered_s).map(rate).map(SideValue::of).collect()
     }
 
-    fn failures(&self) -> BTreeMap<Outcome, Vec<u64>> {
-        let mut failures: BTreeMap<Outcome, Vec<u64>> = BTreeMap::new();
-        for (side, counts) in self.counts.iter().enumerate() {
-            for (outcome, n) in counts.iter().flat_map(|counts| counts.outcomes.failures()) {
-                failures.entry(outcome).or_insert_with(|| vec![0; self.counts.len()])[side] = n;
-            }
-        }
-        failures
+    fn failures(&self) -> BTreeMap<Outcome, Vec<Option<u64>>> {
+        let all = self.counts.iter().flatten().flat_map(|counts| counts.outcomes.failures());
+        let count = |counts: &Option<&EndpointTally>, outcome: Outcome| {
+            let outcomes = &(*counts)?.outcomes;
+            outcomes.failed().map(|_| outcomes.by_outcome.get(&outcome).copied().unwrap_or(0))
+        };
+        let counts = |outcome| self.counts.iter().map(|counts| count(counts, outcome)).collect();
+        all.map(|(outcome, _)| (outcome, counts(outcome))).collect()
     }
 }
 
@@ -149,8 +153,9 @@ const TIMES: [(&str, TimeStatistic); 6] = [
 ];
 
 fn failed_percent(counts: &EndpointTally) -> SideValue {
-    let (failed, completed) = (counts.outcomes.failed(), counts.outcomes.completed());
-    SideValue::of((completed > 0).then(|| 100.0 * failed as f64 / completed as f64))
+    let completed = counts.outcomes.completed();
+    let failed = counts.outcomes.failed().filter(|_| completed > 0);
+    SideValue::of(failed.map(|failed| 100.0 * failed as f64 / completed as f64))
 }
 
 fn per_request(counts: &EndpointTally, bytes: Option<u64>) -> SideValue {
@@ -160,7 +165,8 @@ fn per_request(counts: &EndpointTally, bytes: Option<u64>) -> SideValue {
 
 /// A quantile over everything that was due: failed requests and dropped arrivals count as infinitely slow.
 fn quantile_with_failures(counts: &EndpointTally, q: f64) -> SideValue {
-    let missed = counts.outcomes.failed() + counts.arrivals.map_or(0, |arrivals| arrivals.dropped());
+    let Some(failed) = counts.outcomes.failed() else { return SideValue::Missing };
+    let missed = failed + counts.arrivals.map_or(0, |arrivals| arrivals.dropped());
     if counts.response.count() + missed == 0 {
         return SideValue::Missing;
     }

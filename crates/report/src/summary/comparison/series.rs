@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use evidence::SeriesKey;
 use evidence::run::ReadError;
+use evidence::{Coverage, SeriesKey, coverage};
 use serde::Serialize;
 
-use super::costs::covered_seconds;
 use super::{Difference, Measure, SideValue, TalliedSide};
 
 /// The most series of one target in a report; the archives have all.
@@ -45,7 +44,8 @@ impl SeriesPair {
     }
 }
 
-pub(super) fn of(sides: &[TalliedSide<'_>], phase: &str) -> Result<Vec<TargetSeries>, ReadError> {
+/// The observed series in each of `phases`. Each series is read once.
+pub(super) fn of(sides: &[TalliedSide<'_>], phases: &[String]) -> Result<Vec<Vec<TargetSeries>>, ReadError> {
     let mut targets: BTreeMap<(bool, &str), Vec<&SeriesKey>> = BTreeMap::new();
     for key in sides.iter().flat_map(|side| side.side.run.series()) {
         let keys = targets.entry((&*key.target == SeriesKey::GENERATOR, &*key.target)).or_default();
@@ -53,32 +53,37 @@ pub(super) fn of(sides: &[TalliedSide<'_>], phase: &str) -> Result<Vec<TargetSer
             keys.push(key);
         }
     }
-    let mut all = Vec::new();
+    let mut by_phase: Vec<Vec<TargetSeries>> = vec![Vec::new(); phases.len()];
     for ((_, target), keys) in targets {
-        let mut series = Vec::new();
+        let mut pairs_by_phase: Vec<Vec<SeriesPair>> = vec![Vec::new(); phases.len()];
         for key in keys {
-            series.extend(pair(sides, key, phase)?);
+            let covered: Vec<Coverage> =
+                sides.iter().map(|side| Coverage::of(side.side.run, key)).collect::<Result<_, _>>()?;
+            for (phase, pairs) in phases.iter().zip(&mut pairs_by_phase) {
+                let level = |(side, covered): (&TalliedSide<'_>, &Coverage)| level(side, covered, phase);
+                pairs.extend(pair(key, &sides.iter().zip(&covered).map(level).collect::<Vec<_>>()));
+            }
         }
-        series.sort_by(|a: &SeriesPair, b| b.factor().total_cmp(&a.factor()));
-        series.truncate(MAX_SERIES_PER_TARGET);
-        if !series.is_empty() {
-            all.push(TargetSeries { target: target.to_owned(), series });
+        for (mut series, all) in pairs_by_phase.into_iter().zip(&mut by_phase) {
+            series.sort_by(|a, b| b.factor().total_cmp(&a.factor()));
+            series.truncate(MAX_SERIES_PER_TARGET);
+            if !series.is_empty() {
+                all.push(TargetSeries { target: target.to_owned(), series });
+            }
         }
     }
-    Ok(all)
+    Ok(by_phase)
 }
 
-/// The series over all sides; none where no side has it in the phase.
-fn pair(sides: &[TalliedSide<'_>], key: &SeriesKey, phase: &str) -> Result<Option<SeriesPair>, ReadError> {
-    let levels: Vec<Option<MeanAndMax>> =
-        sides.iter().map(|side| level(side, key, phase)).collect::<Result<_, _>>()?;
+/// The series over all sides; none where no side has it.
+fn pair(key: &SeriesKey, levels: &[Option<MeanAndMax>]) -> Option<SeriesPair> {
     let name = if key.part.is_empty() { key.name.to_string() } else { format!("{} {}", key.name, key.part) };
     let measure = |pick: fn(&MeanAndMax) -> f64| {
         let values = levels.iter().map(|level| SideValue::of(level.as_ref().map(pick))).collect();
         Measure::of(&name, &key.unit, values)
     };
     let pair = SeriesPair { mean: measure(|level| level.mean), max: measure(|level| level.max) };
-    Ok(pair.mean.is_measured().then_some(pair))
+    pair.mean.is_measured().then_some(pair)
 }
 
 /// Mean and highest value of samples.
@@ -88,15 +93,13 @@ struct MeanAndMax {
 }
 
 /// The series in the phase; none without samples.
-fn level(side: &TalliedSide<'_>, key: &SeriesKey, phase: &str) -> Result<Option<MeanAndMax>, ReadError> {
-    let Some(seconds) = covered_seconds(side, phase) else { return Ok(None) };
-    let samples = side.side.run.samples(key, seconds)?;
-    let values = || samples.iter().map(|sample| sample.value).filter(|value| value.is_finite());
-    let count = values().count();
-    Ok((count > 0).then(|| MeanAndMax {
-        mean: values().sum::<f64>() / count as f64,
-        max: values().fold(f64::NEG_INFINITY, f64::max),
-    }))
+fn level(side: &TalliedSide<'_>, covered: &Coverage, phase: &str) -> Option<MeanAndMax> {
+    let phase = side.phases.iter().find(|p| p.name == phase)?;
+    let samples = covered.within(phase.recorded_window());
+    Some(MeanAndMax {
+        mean: coverage::mean(samples.iter())?,
+        max: samples.iter().map(|sample| sample.value).fold(f64::NEG_INFINITY, f64::max),
+    })
 }
 
 #[cfg(test)]
