@@ -200,8 +200,8 @@ fn json_has_its_schema_and_the_documented_fields() {
     let keys: Vec<&String> = json.as_object().expect("an object").keys().collect();
     insta::assert_debug_snapshot!(keys, @r#"
 [
-    "because",
     "accounting",
+    "because",
     "checks",
     "claims",
     "connections",
