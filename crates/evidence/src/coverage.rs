@@ -25,8 +25,6 @@ const LONGEST_INTERVALS: f64 = 2.5;
 const SHORTEST_INTERVALS: f64 = 0.5;
 /// A second is covered when samples cover at least this share of it.
 const COVERED_SHARE: f64 = 0.9;
-/// The same for the last second of a run, which may be over early: the samples end with it.
-const LAST_COVERED_SHARE: f64 = 0.5;
 
 /// A value and the part of the run that it is of.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -91,6 +89,9 @@ pub struct Integral {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Coverage {
     samples: Vec<CoveredSample>,
+    /// The second in which the watch ended, if it ended with a sample: observers are due once a second, so that a second
+    /// with two samples has the due one and the one at the end of the watch.
+    closed_in: Option<u32>,
 }
 
 impl Coverage {
@@ -104,7 +105,11 @@ impl Coverage {
 
     /// What each of `samples`, which are ascending, covers.
     pub fn of_samples(kind: SampleKind, samples: &[Sample]) -> Coverage {
-        let mut coverage = Coverage { samples: Vec::with_capacity(samples.len()) };
+        let closed_in = match samples {
+            [.., due, last] if due.at.second() == last.at.second() => Some(last.at.second()),
+            _ => None,
+        };
+        let mut coverage = Coverage { samples: Vec::with_capacity(samples.len()), closed_in };
         let usual_ns = usual_interval_ns(samples);
         let mut before = None;
         for sample in samples {
@@ -167,8 +172,8 @@ impl Coverage {
     }
 
     /// Whether the samples cover enough of a second.
-    fn covers(&self, second: u32, least_s: f64) -> bool {
-        self.integral(Window::of(&(second..second + 1))).covered_s >= least_s
+    fn covers(&self, second: u32) -> bool {
+        self.integral(Window::of(&(second..second + 1))).covered_s >= COVERED_SHARE
     }
 
     /// Whether a second is between the first and the last instant that samples cover.
@@ -194,13 +199,15 @@ pub fn mean<'a>(samples: impl Iterator<Item = &'a CoveredSample> + Clone) -> Opt
 }
 
 /// The seconds of `window`, in a run of `run_s` seconds, that are covered by every one of `parts` which has samples before
-/// and after them, and by at least one; as ranges, ascending.
+/// and after them, and by at least one; as ranges, ascending. The run may be over early in its last second: that is also
+/// covered when the watch ended in it with a sample.
 pub fn covered_seconds(parts: &[Coverage], window: &Seconds, run_s: u32) -> Vec<Seconds> {
     let mut ranges: Vec<Seconds> = Vec::new();
     for second in window.start..window.end.min(run_s) {
-        let least_s = if second + 1 == run_s { LAST_COVERED_SHARE } else { COVERED_SHARE };
+        let is_last = second + 1 == run_s;
+        let covers = |part: &Coverage| part.covers(second) || is_last && part.closed_in == Some(second);
         let mut reaching = parts.iter().filter(|part| part.reaches(second)).peekable();
-        if reaching.peek().is_none() || !reaching.all(|part| part.covers(second, least_s)) {
+        if reaching.peek().is_none() || !reaching.all(covers) {
             continue;
         }
         match ranges.last_mut() {

@@ -90,16 +90,23 @@ fn a_rate_over_a_few_milliseconds_is_joined_with_the_one_before() {
 }
 
 #[test]
-fn the_last_second_of_a_run_is_covered_up_to_where_the_samples_end() {
-    let closed_at = |at_s: f64| {
+fn the_last_second_of_a_run_is_covered_by_a_sample_at_the_end_of_the_watch() {
+    let covered = |samples: &[Sample], run_s| only(&covered_seconds(&[rates(samples)], &(0..run_s), run_s));
+    for closed_at_s in [9.05, 9.3, 9.7, 10.2] {
         let mut samples = late(1..=9, |_| 0.5);
-        samples.push(sample(at_s, 0.5));
-        covered_seconds(&[rates(&samples)], &(0..10), 10)
-    };
-    assert_eq!(only(&closed_at(9.7)), Some(0..10));
-    assert_eq!(only(&closed_at(9.3)), Some(0..9));
-    assert_eq!(only(&closed_at(10.2)), Some(0..10));
-    assert_eq!(only(&covered_seconds(&[rates(&late(1..=9, |_| 0.5))], &(0..10), 10)), Some(0..9));
+        samples.push(sample(closed_at_s, 0.5));
+        assert_eq!(covered(&samples, 10), Some(0..10), "closed at {closed_at_s}");
+        assert_eq!(
+            covered(&samples, 11),
+            Some(if closed_at_s < 10.0 { 0..9 } else { 0..10 }),
+            "another second"
+        );
+    }
+    assert_eq!(covered(&late(1..=9, |_| 0.5), 10), Some(0..9), "without such a sample");
+    let mut samples = late(1..=8, |_| 0.5);
+    samples.push(sample(9.6, 0.5));
+    assert_eq!(covered(&samples, 10), Some(0..9), "a sample that was taken late does not end the watch");
+    assert_eq!(covered(&[sample(1.000_142, 0.5), sample(1.2, 0.5)], 2), Some(0..2));
 }
 
 #[test]
