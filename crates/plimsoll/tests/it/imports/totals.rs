@@ -69,7 +69,7 @@ const DETAILED: [Expected; 5] = [
         started_at: "2015-09-09T15:24:39.601Z",
         seconds: 10,
         length_s: 10.0,
-        outcomes: &[("ok", 1_000)],
+        outcomes: &[],
         endpoints: &[("all", 1_000)],
     },
 ];
@@ -91,8 +91,7 @@ fn single_times_give_the_totals_the_seconds_and_the_rates_of_their_run() {
         assert_eq!(rows.len(), expected.endpoints.len(), "{file}");
         for (endpoint, requests) in expected.endpoints {
             let row = rows.iter().find(|row| row["endpoint"] == *endpoint).unwrap();
-            let ended: u64 = counts(&row["by_outcome"]).iter().map(|(_, count)| count).sum();
-            assert_eq!(ended, *requests, "{file}: {endpoint}");
+            assert_eq!(row["completed"], *requests, "{file}: {endpoint}");
             let rate = row["completed_per_s"].as_f64().unwrap();
             let exact = *requests as f64 / covered_s;
             assert!((rate - exact).abs() < 1e-9, "{file}: {endpoint}: {rate}/s, not {exact}/s");
@@ -100,8 +99,9 @@ fn single_times_give_the_totals_the_seconds_and_the_rates_of_their_run() {
     }
 }
 
+/// Requests by outcome; none where the source does not record outcomes.
 fn counts(object: &Value) -> Vec<(&str, u64)> {
-    object.as_object().unwrap().iter().map(|(name, n)| (name.as_str(), n.as_u64().unwrap())).collect()
+    object.as_object().into_iter().flatten().map(|(name, n)| (name.as_str(), n.as_u64().unwrap())).collect()
 }
 
 #[test]
