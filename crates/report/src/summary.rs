@@ -172,6 +172,18 @@ pub(crate) fn quantile_text(times: &Times, q: f64, ms: Option<f64>) -> String {
     if ms.is_some() && times.is_rough(q) { format!("~{text}") } else { text }
 }
 
+/// The cells of a table's columns avg, p50, p90, p95, p99 and max.
+pub(crate) fn time_cells(times: &Times) -> [String; 6] {
+    [
+        crate::number::time_or_none(times.avg_ms),
+        crate::number::time_or_none(times.p50_ms),
+        quantile_text(times, 0.90, times.p90_ms),
+        quantile_text(times, 0.95, times.p95_ms),
+        quantile_text(times, 0.99, times.p99_ms),
+        crate::number::time_or_none(times.max_ms),
+    ]
+}
+
 /// Microseconds as milliseconds.
 pub(crate) fn ms(us: f64) -> f64 {
     us / 1_000.0

@@ -3,7 +3,7 @@
 use crate::number;
 use crate::summary::{
     Arrivals, Check, CpuUse, Outcomes, PhaseCoverage, Row, ScenarioTotal, SeriesSummary, Summary,
-    quantile_text,
+    quantile_text, time_cells,
 };
 use crate::text::visible;
 
@@ -77,14 +77,7 @@ fn endpoint_row(row: &Row) -> EndpointRow {
         rate: number::rate_or_none(row.completed_per_s),
         failed: outcomes.failed_share(),
         failed_count: outcomes.count_text(outcomes.failed()),
-        times: vec![
-            number::time_or_none(times.avg_ms),
-            number::time_or_none(times.p50_ms),
-            quantile_text(times, 0.90, times.p90_ms),
-            quantile_text(times, 0.95, times.p95_ms),
-            quantile_text(times, 0.99, times.p99_ms),
-            number::time_or_none(times.max_ms),
-        ],
+        times: time_cells(times).into(),
         service: vec![number::time_or_none(service.p50_ms), quantile_text(service, 0.95, service.p95_ms)],
     }
 }

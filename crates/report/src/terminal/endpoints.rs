@@ -3,7 +3,7 @@
 use super::line::Tone;
 use super::table::{Cell, Column, Table};
 use crate::number;
-use crate::summary::{Row, Times, quantile_text};
+use crate::summary::{Row, quantile_text, time_cells};
 
 const COLUMNS: [Column; 12] = [
     Column { head: "dropped", rank: 5 },
@@ -43,20 +43,9 @@ fn cells(row: &Row) -> Vec<Cell> {
         Cell::plain(number::rate_or_none(row.completed_per_s)),
         warn(outcomes.failed_share(), outcomes.known_failures()),
     ];
-    cells.extend(quantiles(times).map(Cell::plain));
+    cells.extend(time_cells(times).map(Cell::plain));
     let service = &row.service_time;
     cells.push(Cell::plain(number::time_or_none(service.p50_ms)));
     cells.push(Cell::plain(quantile_text(service, 0.95, service.p95_ms)));
     cells
-}
-
-fn quantiles(times: &Times) -> [String; 6] {
-    [
-        number::time_or_none(times.avg_ms),
-        number::time_or_none(times.p50_ms),
-        quantile_text(times, 0.90, times.p90_ms),
-        quantile_text(times, 0.95, times.p95_ms),
-        quantile_text(times, 0.99, times.p99_ms),
-        number::time_or_none(times.max_ms),
-    ]
 }

@@ -4,6 +4,7 @@ mod accounting;
 mod comparison;
 mod comparison_pages;
 mod hostile;
+mod judgements;
 mod live;
 mod not_known;
 mod profiles;

@@ -1,21 +1,14 @@
 //! What is not known is not zero.
 
 use evidence::memory::MemoryRun;
-use evidence::{ComparisonJudgement, Judgement, Key, Metric, Missing, Outcome, Source, Verdict};
-use report::summary::{Comparison, Side, SideValue, Summary};
+use evidence::{Key, Metric, Missing, Outcome, Source};
+use report::summary::{SideValue, Summary};
 use report::{Style, comparison};
 
-use crate::sample_run;
+use crate::{judgements, sample_run};
 
 fn summary(run: &MemoryRun) -> Summary {
-    let judgement = Judgement {
-        rules_version: 1,
-        verdict: Verdict::Measured,
-        because: "No objective was set.".to_owned(),
-        claims: Vec::new(),
-        findings: Vec::new(),
-    };
-    Summary::of(run, &sample_run::workload(), &judgement).expect("memory")
+    Summary::of(run, &sample_run::workload(), &judgements::measured()).expect("memory")
 }
 
 /// Times of another tool, without how the requests ended.
@@ -102,21 +95,7 @@ fn whole_iterations_have_their_rate() {
 #[test]
 fn a_comparison_does_not_count_what_one_side_does_not_know() {
     let (imported, sequence, workload) = (imported_run(), sequence(), sample_run::workload());
-    let judgement = ComparisonJudgement {
-        rules_version: 2,
-        verdict: Verdict::Measured,
-        because: String::new(),
-        claims: Vec::new(),
-        findings: Vec::new(),
-        refusals: Vec::new(),
-        supports: Vec::new(),
-        does_not_support: Vec::new(),
-        would_settle: Vec::new(),
-    };
-    let side = |name, run| Side { name, run, workload: &workload };
-    let compared =
-        Comparison::of(&[side("a.plimsoll", &imported), side("b.plimsoll", &sequence)], &judgement)
-            .expect("memory");
+    let compared = judgements::compared([&imported, &sequence], &workload);
     let endpoints = &compared.phases[0].endpoints;
     let find = |name: &str| endpoints.iter().find(|table| table.endpoint == name).expect("it is compared");
     let values = |table: &str, name: &str| -> Vec<SideValue> {

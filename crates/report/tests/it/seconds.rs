@@ -3,15 +3,12 @@
 use std::time::Duration;
 
 use evidence::memory::MemoryRun;
-use evidence::{
-    ComparisonJudgement, Ending, Instant, Judgement, Key, Metric, Observed, Outcome, RunEnd, Sample,
-    SeriesKey, Sink, Verdict,
-};
-use report::summary::{Comparison, Side, Summary};
+use evidence::{Ending, Instant, Key, Metric, Observed, Outcome, RunEnd, Sample, SeriesKey, Sink};
+use report::summary::Summary;
 use report::{Style, comparison};
 use workload::{Phase, Workload};
 
-use crate::sample_run;
+use crate::{judgements, sample_run};
 
 /// How long after the second its samples are dated.
 const LATE_NS: u64 = 142_000;
@@ -71,31 +68,7 @@ fn run(closing: &[f64]) -> MemoryRun {
 }
 
 fn summary(run: &MemoryRun) -> Summary {
-    let judgement = Judgement {
-        rules_version: 1,
-        verdict: Verdict::Measured,
-        because: "No objective was set.".to_owned(),
-        claims: Vec::new(),
-        findings: Vec::new(),
-    };
-    Summary::of(run, &workload(), &judgement).expect("memory")
-}
-
-fn compared(sides: [&MemoryRun; 2]) -> Comparison {
-    let workload = workload();
-    let judgement = ComparisonJudgement {
-        rules_version: 2,
-        verdict: Verdict::Measured,
-        because: String::new(),
-        claims: Vec::new(),
-        findings: Vec::new(),
-        refusals: Vec::new(),
-        supports: Vec::new(),
-        does_not_support: Vec::new(),
-        would_settle: Vec::new(),
-    };
-    let side = |name, run| Side { name, run, workload: &workload };
-    Comparison::of(&[side("a.plimsoll", sides[0]), side("b.plimsoll", sides[1])], &judgement).expect("memory")
+    Summary::of(run, &workload(), &judgements::measured()).expect("memory")
 }
 
 #[test]
@@ -130,7 +103,7 @@ fn cpu_per_request_is_of_the_answers_of_the_seconds_that_samples_cover() {
 #[test]
 fn a_comparison_has_the_cost_of_each_short_phase() {
     let (open, closed) = (run(&[]), run(&[18.000_142]));
-    let comparison = compared([&open, &closed]);
+    let comparison = judgements::compared([&open, &closed], &workload());
     let costs: Vec<String> = comparison
         .phases
         .iter()
@@ -162,7 +135,7 @@ fn every_report_names_the_seconds_of_a_cost() {
     let cpu = json["cpu"].as_array().expect("a list").iter().find(|cpu| cpu["target"] == "challenge");
     let cpu = cpu.expect("observed");
     assert_eq!((cpu["seconds"].to_string(), cpu["requests"].as_u64()), ("[[0,17]]".to_owned(), Some(710)));
-    let comparison = compared([&run, &run]);
+    let comparison = judgements::compared([&run, &run], &workload());
     for page in [
         comparison::terminal(&comparison, Style::Plain, 100),
         comparison::markdown(&comparison),
