@@ -4,6 +4,7 @@
 
 pub(crate) mod charts;
 mod plot;
+pub(crate) mod policy;
 mod profiles;
 mod tables;
 mod ticks;
@@ -11,6 +12,7 @@ pub(crate) mod view;
 
 use askama::Template;
 
+use crate::profiles::flame;
 use crate::source;
 use crate::summary::Summary;
 use charts::Chart;
@@ -24,6 +26,9 @@ const MAX_EXCHANGES: usize = 40;
 #[derive(Template)]
 #[template(path = "report.html")]
 struct Page<'a> {
+    policy: String,
+    style: &'static str,
+    script: &'static str,
     summary: &'a Summary,
     verdict: String,
     class: &'static str,
@@ -60,7 +65,13 @@ struct Page<'a> {
 /// The report as one self-contained HTML file.
 pub fn html(summary: &Summary) -> String {
     let verdict = summary.judgement.verdict;
+    let profiles = profiles::views(summary);
+    let styles = [Some(policy::STYLE), profiles.iter().any(ProfileView::has_flame).then_some(flame::STYLE)];
+    let styles: Vec<&str> = styles.into_iter().flatten().collect();
     let page = Page {
+        policy: policy::content_security_policy(&styles, &[policy::SCRIPT]),
+        style: policy::STYLE,
+        script: policy::SCRIPT,
         summary,
         verdict: verdict.to_string(),
         class: view::verdict_class(verdict),
@@ -84,7 +95,7 @@ pub fn html(summary: &Summary) -> String {
         generator: view::generator(summary),
         cpu: tables::cpu(summary),
         series: tables::series(summary),
-        profiles: profiles::views(summary),
+        profiles,
         series_phases: tables::series_phases(summary),
         failed: summary.failed.iter().take(MAX_EXCHANGES).map(ExchangeView::of).collect(),
         slowest: summary.slowest.iter().take(MAX_EXCHANGES).map(ExchangeView::of).collect(),

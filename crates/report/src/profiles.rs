@@ -2,7 +2,7 @@
 
 pub(crate) mod captured;
 mod comparison;
-mod flame;
+pub(crate) mod flame;
 mod table;
 mod top;
 mod tree;

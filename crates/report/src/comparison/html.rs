@@ -5,6 +5,7 @@ use evidence::SidedFinding;
 
 use super::format;
 use crate::html::charts::{self, Chart};
+use crate::html::policy;
 use crate::html::view::FindingView;
 use crate::number;
 use crate::summary::{Comparison, EndpointTable, Measure, PhaseTable, SeriesPair, SideSummary, TargetSeries};
@@ -66,6 +67,9 @@ struct SideView {
 #[derive(Template)]
 #[template(path = "comparison.html")]
 struct Page<'a> {
+    policy: String,
+    style: &'static str,
+    script: &'static str,
     comparison: &'a Comparison,
     verdict: String,
     sides: Vec<SideView>,
@@ -82,6 +86,9 @@ pub fn html(comparison: &Comparison) -> String {
     let judgement = &comparison.judgement;
     let sides = comparison.sides.len();
     let page = Page {
+        policy: policy::content_security_policy(&[policy::STYLE], &[policy::SCRIPT]),
+        style: policy::STYLE,
+        script: policy::SCRIPT,
         comparison,
         verdict: judgement.verdict.to_string(),
         sides: comparison.sides.iter().map(side).collect(),

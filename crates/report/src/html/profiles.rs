@@ -16,6 +16,12 @@ pub(super) struct ProfileView {
     pub(super) rows: Vec<[String; 5]>,
 }
 
+impl ProfileView {
+    pub(super) fn has_flame(&self) -> bool {
+        !self.flame.is_empty()
+    }
+}
+
 pub(super) fn views(summary: &Summary) -> Vec<ProfileView> {
     summary.profiles.iter().map(view).collect()
 }

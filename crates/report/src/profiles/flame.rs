@@ -7,6 +7,7 @@ mod baseline;
 use ::profile::CallTree;
 
 use super::{amount, type_and_unit};
+use crate::html::policy::content_security_policy;
 use crate::number;
 use crate::text::{escape, visible};
 use baseline::CallPair;
@@ -21,7 +22,8 @@ const MIN_WIDTH: f64 = 0.1;
 /// Longer names are cut, in characters.
 const MAX_NAME: usize = 200;
 
-const STYLE: &str = include_str!("../../templates/flame.css");
+/// The style sheet inside every flame graph.
+pub(crate) const STYLE: &str = include_str!("../../templates/flame.css");
 const SCRIPT: &str = include_str!("../../templates/flame.js");
 
 /// A flame graph as an `svg` element for any page.
@@ -58,6 +60,7 @@ pub fn differential_page(tree: &CallTree, baseline: FlameBaseline<'_>, title: &s
 
 fn page(tree: &CallTree, baseline: Option<FlameBaseline<'_>>, title: &str) -> String {
     let title = escape(title);
+    let policy = content_security_policy(&[STYLE], &[SCRIPT]);
     let root = tree.root().value;
     let what = escape(&format!(
         "{}: {} in total",
@@ -81,7 +84,8 @@ fn page(tree: &CallTree, baseline: Option<FlameBaseline<'_>>, title: &str) -> St
     };
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>{title}</title></head>\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\"><title>{title}</title></head>\
          <body class=\"flame-page\"><h1>{title}</h1><p>{what}</p><p>{hint}{colours}</p>{}<script>{SCRIPT}</script></body></html>\n",
         drawn(tree, baseline)
     )

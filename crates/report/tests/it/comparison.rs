@@ -10,7 +10,7 @@ use report::{Style, comparison};
 
 use crate::{profiles, sample_run};
 
-fn run(parse_samples: i64) -> MemoryRun {
+pub(crate) fn run(parse_samples: i64) -> MemoryRun {
     let mut run = sample_run::run(105, Some(Ending::Completed));
     let captured = profiles::cpu(&[(&["main", "serve", "parse"], parse_samples), (&["main", "write"], 400)]);
     let at = |second: u64| Instant::from_nanos(second * 1_000_000_000);
@@ -41,7 +41,7 @@ fn judgement(refusals: Vec<Refusal>) -> ComparisonJudgement {
     }
 }
 
-fn compared(refusals: Vec<Refusal>) -> Comparison {
+pub(crate) fn compared(refusals: Vec<Refusal>) -> Comparison {
     let (base, new, workload) = (run(300), run(600), sample_run::workload());
     let side = |name, run| Side { name, run, workload: &workload };
     Comparison::of(&[side("a.plimsoll", &base), side("b.plimsoll", &new)], &judgement(refusals))

@@ -7,6 +7,7 @@ mod hostile;
 mod judgements;
 mod live;
 mod not_known;
+mod policy;
 mod profiles;
 mod sample_run;
 mod seconds;

@@ -22,7 +22,7 @@ pub(crate) fn cpu(stacks: &[(&[&str], i64)]) -> Profile {
     profile
 }
 
-fn view(profile: &Profile) -> View<'_> {
+pub(crate) fn view(profile: &Profile) -> View<'_> {
     View::of(profile, ViewOptions::default()).expect("it has a sample type")
 }
 
