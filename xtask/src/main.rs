@@ -8,6 +8,7 @@ mod bench;
 mod child;
 mod demo;
 mod dependencies;
+mod dist;
 mod needs;
 mod service_process;
 mod signals;
@@ -41,6 +42,7 @@ const VERBS: &[Verb] = &[
     Verb { name: "ci", usage: "", about: test::ABOUT_CI, run: test::run_ci },
     Verb { name: "tidy", usage: "", about: tidy::ABOUT, run: tidy::run },
     Verb { name: "dependencies", usage: "", about: dependencies::ABOUT, run: dependencies::run },
+    Verb { name: "dist", usage: dist::USAGE, about: dist::ABOUT, run: dist::run },
     Verb { name: "bench", usage: bench::USAGE, about: bench::ABOUT, run: bench::run },
     Verb { name: "soak", usage: "[NAME]", about: soak::ABOUT, run: soak::run },
 ];

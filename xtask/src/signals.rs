@@ -1,23 +1,13 @@
-//! Signals: catching Ctrl-C instead of being ended by it, and asking a child process to stop. The only unsafe code
-//! among the chores.
+//! Signals: catching Ctrl-C instead of being ended by it, and asking a child process to stop.
 
-use std::ffi::c_int;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
 
-const SIGHUP: c_int = 1;
-const SIGINT: c_int = 2;
-const SIGTERM: c_int = 15;
+use rustix::process::{Pid, Signal, kill_process};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-static CAUGHT: AtomicI32 = AtomicI32::new(0);
-
-unsafe extern "C" {
-    fn signal(number: c_int, handler: extern "C" fn(c_int)) -> usize;
-    fn kill(pid: c_int, number: c_int) -> c_int;
-}
-
-extern "C" fn record(number: c_int) {
-    CAUGHT.store(number, Ordering::SeqCst);
-}
+/// The last signal; 0 while there was none.
+static CAUGHT: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 
 /// A signal by which the terminal or the system asks this chore to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,8 +22,9 @@ pub(crate) enum StopSignal {
 /// Handlers, unlike ignored signals, are not inherited across `exec`: children start with the default.
 pub(crate) fn catch() {
     for number in [SIGHUP, SIGINT, SIGTERM] {
-        // SAFETY: `record` only stores to an atomic, which is async-signal-safe, and is never unloaded.
-        unsafe { signal(number, record) };
+        let value = usize::try_from(number).expect("numbers of signals are positive");
+        signal_hook::flag::register_usize(number, Arc::clone(&CAUGHT), value)
+            .expect("these three signals can be caught");
     }
 }
 
@@ -41,17 +32,15 @@ pub(crate) fn catch() {
 pub(crate) fn last_signal() -> Option<StopSignal> {
     match CAUGHT.load(Ordering::SeqCst) {
         0 => None,
-        SIGINT => Some(StopSignal::Interrupt),
+        number if number == SIGINT as usize => Some(StopSignal::Interrupt),
         _ => Some(StopSignal::Terminate),
     }
 }
 
 /// Asks a child to stop (SIGTERM). The caller must not have reaped it yet, or the pid may be another's.
 pub(crate) fn terminate(child: &std::process::Child) {
-    let Ok(pid) = c_int::try_from(child.id()) else { return };
-    // SAFETY: `kill` takes two integers and accesses no memory of this process; an exited but unreaped child is a
-    // harmless target. A failure means that it has ended already.
-    unsafe { kill(pid, SIGTERM) };
+    // A failure means that it has ended already.
+    let _sent = kill_process(Pid::from_child(child), Signal::TERM);
 }
 
 /// Signals reach the whole process: tests that send or read one run one after the other, each without a recorded signal.
@@ -71,9 +60,7 @@ mod tests {
     fn an_interrupt_is_recorded_and_does_not_end_the_process() {
         let _lock = exclusive();
         catch();
-        let pid = c_int::try_from(std::process::id()).expect("pids are positive ints");
-        // SAFETY: a signal to this very process, whose handler was installed a line above.
-        unsafe { kill(pid, SIGINT) };
+        kill_process(rustix::process::getpid(), Signal::INT).expect("a process may signal itself");
         while last_signal().is_none() {
             std::thread::yield_now();
         }

@@ -2,6 +2,7 @@
 //!
 //! A binary of its own, because it counts every allocation of the process, except those of the target's and the
 //! recorder's threads, which opt out.
+#![allow(unsafe_code, reason = "a global allocator that counts")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![allow(dead_code, reason = "the other test binary uses the rest of the plan builder")]
 

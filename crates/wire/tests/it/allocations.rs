@@ -1,4 +1,5 @@
 //! In steady state an exchange allocates nothing. Counted by thread, so that other tests do not matter.
+#![allow(unsafe_code, reason = "a global allocator that counts")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
