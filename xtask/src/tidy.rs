@@ -7,6 +7,7 @@ mod calls;
 mod circles;
 mod complaint;
 mod functions;
+mod images;
 mod imports;
 mod lexer;
 mod limits;
@@ -56,6 +57,7 @@ fn check(tree: &Tree) -> Vec<Complaint> {
     complaints.extend(retired::check(tree));
     complaints.extend(parameters::check(tree));
     complaints.extend(circles::check(tree));
+    complaints.extend(images::check(tree));
     complaints.sort();
     complaints
 }
