@@ -44,32 +44,46 @@ impl Nginx {
     /// # Errors
     /// When it is missing or does not start; with the end of its log.
     pub fn start(certificate: &str, key: &str) -> Result<Self, PeerError> {
+        let folder = temporary_folder()?;
+        write(&folder, "cert.pem", certificate.as_bytes())?;
+        write(&folder, "key.pem", key.as_bytes())?;
+        write(&folder, "large", &vec![b'x'; LARGE_BYTES])?;
+        Self::start_in(folder, configuration)
+    }
+
+    /// Starts it with a configuration of your own, of a folder for its files and three free ports. It must name
+    /// `nginx.pid` there as the file of the process id, and set neither the user nor whether nginx is a daemon.
+    ///
+    /// # Errors
+    /// When it is missing or does not start; with the end of its log.
+    pub fn start_configured(configuration: impl Fn(&Path, [u16; 3]) -> String) -> Result<Self, PeerError> {
+        Self::start_in(temporary_folder()?, configuration)
+    }
+
+    fn start_in(
+        folder: TempDir,
+        configuration: impl Fn(&Path, [u16; 3]) -> String,
+    ) -> Result<Self, PeerError> {
         let program = find().ok_or_else(|| PeerError::Missing {
             program: "nginx",
             looked: PLACES.join(", "),
             package: "nginx-light",
         })?;
-        let folder = TempDir::with_prefix("peers-nginx-").tried(|| "make a temporary folder".to_owned())?;
-        let at = |name: &str| folder.path().join(name);
-        let write = |name: &str, bytes: &[u8]| {
-            fs::write(at(name), bytes).tried(|| format!("write {}", at(name).display()))
-        };
-        write("cert.pem", certificate.as_bytes())?;
-        write("key.pem", key.as_bytes())?;
-        write("large", &vec![b'x'; LARGE_BYTES])?;
         let watched = Watched { folder: folder.path(), pid_file: PID_FILE, name: "nginx" };
         let guard = Guard::start(Command::new("sh"), &watched)?;
-        for _ in 1..START_ATTEMPTS {
+        // Only root may set the user of the workers.
+        let user = if rustix::process::geteuid().is_root() { "user root;\n" } else { "" };
+        let mut attempts = 1;
+        loop {
             let ports = free_ports()?;
-            write("nginx.conf", configuration(folder.path(), ports).as_bytes())?;
-            if let Ok(child) = run(&program, folder.path()) {
-                return Ok(Nginx { child, ports, _guard: guard, folder });
+            let text = format!("{user}daemon off;\n{}", configuration(folder.path(), ports));
+            write(&folder, "nginx.conf", text.as_bytes())?;
+            match run(&program, folder.path()) {
+                Ok(child) => return Ok(Nginx { child, ports, _guard: guard, folder }),
+                Err(error) if attempts == START_ATTEMPTS => return Err(error),
+                Err(_) => attempts += 1,
             }
         }
-        let ports = free_ports()?;
-        write("nginx.conf", configuration(folder.path(), ports).as_bytes())?;
-        let child = run(&program, folder.path())?;
-        Ok(Nginx { child, ports, _guard: guard, folder })
     }
 
     /// The port of HTTP/1.1 in cleartext.
@@ -101,6 +115,15 @@ impl Drop for Nginx {
             let _reaped = self.child.wait();
         }
     }
+}
+
+fn temporary_folder() -> Result<TempDir, PeerError> {
+    TempDir::with_prefix("peers-nginx-").tried(|| "make a temporary folder".to_owned())
+}
+
+fn write(folder: &TempDir, name: &str, bytes: &[u8]) -> Result<(), PeerError> {
+    let path = folder.path().join(name);
+    fs::write(&path, bytes).tried(|| format!("write {}", path.display()))
 }
 
 fn find() -> Option<PathBuf> {
@@ -148,14 +171,12 @@ fn configuration(folder: &Path, [http1, h2c, tls]: [u16; 3]) -> String {
          location / {{ return 404; }}\n"
     );
     let server = |listen: &str| format!("server {{ {listen}\n{locations} }}\n");
-    // Only root may set the user of the workers.
-    let user = if rustix::process::geteuid().is_root() { "user root;\n" } else { "" };
     let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .iter()
         .map(|what| format!("{what}_temp_path {folder}/{what};\n"))
         .collect();
     format!(
-        "{user}daemon off;\npid {folder}/{PID_FILE};\nworker_processes 1;\nevents {{ worker_connections 512; }}\n\
+        "pid {folder}/{PID_FILE};\nworker_processes 1;\nevents {{ worker_connections 512; }}\n\
          http {{ access_log off; client_max_body_size 0; {temporary}{}{}{} }}\n",
         server(&format!("listen 127.0.0.1:{http1}; listen unix:{folder}/http.sock;")),
         server(&format!("listen 127.0.0.1:{h2c} http2;")),

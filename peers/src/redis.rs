@@ -50,16 +50,31 @@ impl Redis {
             settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let mut attempts = 1;
         loop {
-            let port = port::free().ok_or_else(|| PeerError::System {
-                what: "find a free port".to_owned(),
-                source: std::io::ErrorKind::AddrInUse.into(),
-            })?;
+            let port = port::free().ok_or_else(no_free_port)?;
             match run(folder.path(), port, &settings) {
                 Ok(child) => return Ok(Redis { child, port, settings, _guard: guard, folder }),
                 Err(error) if attempts == START_ATTEMPTS => return Err(error),
                 Err(_) => attempts += 1,
             }
         }
+    }
+
+    /// Starts one that listens under TLS too, with this certificate and key (files of PEM); clients need no certificate.
+    /// The second is the address under TLS.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn start_with_tls(certificate: &Path, key: &Path) -> Result<(Self, SocketAddr), PeerError> {
+        let [certificate, key] = [certificate, key].map(|file| file.display().to_string());
+        let port = port::free().ok_or_else(no_free_port)?;
+        let redis = Self::start(&[
+            ("tls-port", &port.to_string()),
+            ("tls-cert-file", &certificate),
+            ("tls-key-file", &key),
+            ("tls-ca-cert-file", &certificate),
+            ("tls-auth-clients", "no"),
+        ])?;
+        Ok((redis, (Ipv4Addr::LOCALHOST, port).into()))
     }
 
     /// Ends it at once; it can be started again.
@@ -106,6 +121,10 @@ impl Drop for Redis {
         self.resume();
         self.stop();
     }
+}
+
+fn no_free_port() -> PeerError {
+    PeerError::System { what: "find a free port".to_owned(), source: std::io::ErrorKind::AddrInUse.into() }
 }
 
 fn find() -> Option<PathBuf> {

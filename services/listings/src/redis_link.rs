@@ -48,7 +48,7 @@ struct LinkState {
 /// The connection. Clones share it.
 #[derive(Clone)]
 pub struct RedisLink {
-    client: Client,
+    client: Arc<Client>,
     scripts: &'static [&'static str],
     state: Arc<Mutex<LinkState>>,
     connecting: Arc<tokio::sync::Mutex<()>>,
@@ -67,7 +67,7 @@ impl RedisLink {
     /// When the address cannot be used.
     pub fn new(url: &str) -> Result<Self, RedisError> {
         Ok(Self {
-            client: Client::open(url)?,
+            client: Arc::new(Client::open(url)?),
             scripts: &SCRIPTS,
             state: Arc::default(),
             connecting: Arc::default(),

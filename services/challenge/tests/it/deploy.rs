@@ -2,6 +2,8 @@
 
 mod compose;
 mod kubernetes;
+mod proxy;
+mod tls;
 mod yaml;
 
 use std::collections::BTreeMap;
@@ -54,7 +56,9 @@ fn assert_known(names: impl IntoIterator<Item = String>) {
     }
     let documentation = include_str!("../../../../docs/challenge.md");
     for name in names {
-        assert!(sources.contains(&format!("\"{name}\"")), "nothing reads {name}");
+        // The library that finds the system's authorities reads this one.
+        let is_read = name == "SSL_CERT_FILE" || sources.contains(&format!("\"{name}\""));
+        assert!(is_read, "nothing reads {name}");
         assert!(documentation.contains(&format!("`{name}`")), "{name} is not documented");
     }
 }

@@ -1,12 +1,14 @@
-//! A real Redis as the sink: refusing, stalled, restarted. Accepted samples wait, and arrive.
+//! A real Redis as the sink: refusing, stalled, restarted, under TLS. Accepted samples wait, and arrive.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use hyper::{Method, StatusCode};
 use peers::redis::Redis;
 use serde_json::Value;
 
-use crate::support::{Home, Server, metric, request, sample, until};
+use crate::process::Process;
+use crate::support::{Client, Home, Server, metric, request, sample, until};
 
 /// The tasks in the list, the first one first.
 pub(crate) fn listed(redis: &Redis) -> Vec<Value> {
@@ -64,9 +66,13 @@ impl Fixture {
     }
 
     async fn metric(&self, name: &str) -> f64 {
-        let response = self.server.admin().exchange(request(Method::GET, "/metrics", &[], "")).await.unwrap();
-        metric(&String::from_utf8(response.body).unwrap(), name).unwrap()
+        metric_of(&self.server.admin(), name).await
     }
+}
+
+async fn metric_of(admin: &Client, name: &str) -> f64 {
+    let response = admin.exchange(request(Method::GET, "/metrics", &[], "")).await.unwrap();
+    metric(&String::from_utf8(response.body).unwrap(), name).unwrap()
 }
 
 #[tokio::test]
@@ -115,4 +121,34 @@ async fn a_restarted_redis_is_used_again() {
     fixture.redis.start_again().unwrap();
     fixture.send(5..10).await;
     fixture.wait_for(5..10).await;
+}
+
+/// A gateway whose Redis is at `url`, which trusts the authority in a file.
+fn under_tls(url: &str, authority: &Path) -> Process {
+    let authority = authority.display().to_string();
+    Process::start(&[("SINK", "redis"), ("REDIS_URL", url), ("SSL_CERT_FILE", &authority)])
+}
+
+#[tokio::test]
+async fn tasks_arrive_under_tls_and_only_at_a_server_whose_certificate_is_trusted() {
+    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("../challenge/tests/it/tls");
+    let (redis, address) =
+        Redis::start_with_tls(&files.join("localhost.pem"), &files.join("localhost.key")).unwrap();
+    let url = |host: &str| format!("rediss://{host}:{}/0", address.port());
+    let authority = files.join("authority.pem");
+    // An authority that did not sign the certificate; then a name that the certificate does not have.
+    let other = files.join("localhost.pem");
+    for (url, trusted) in [(url("localhost"), &other), (url("127.0.0.1"), &authority)] {
+        let gateway = under_tls(&url, trusted);
+        assert_eq!(gateway.client.send(&sample("a", 1.0, "MEDIUM")).await.0, StatusCode::ACCEPTED);
+        until("it was refused", async || {
+            metric_of(&gateway.admin, "gateway_sink_failures_total").await >= 1.0
+        })
+        .await;
+        gateway.kill();
+        assert_eq!(listed(&redis), Vec::<Value>::new(), "{url}");
+    }
+    let gateway = under_tls(&url("localhost"), &authority);
+    assert_eq!(gateway.client.send(&sample("a", 2.0, "MEDIUM")).await.0, StatusCode::ACCEPTED);
+    until("it is in the list", async || listed(&redis).len() == 1).await;
 }

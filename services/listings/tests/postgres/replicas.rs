@@ -1,6 +1,7 @@
 //! Several replicas on one database and one Redis: they start at once, write the same rows, and each shows the writes
 //! of the others, also while Redis is restarted, paused or slow.
 
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -90,6 +91,37 @@ async fn an_answered_write_shows_on_every_replica_with_and_without_redis() {
         let id = clients[0].create(a_product()).await.id;
         assert_every_write_shows(&mut clients, id, 40).await;
         stop(replicas).await;
+    }
+}
+
+/// Only at a server whose certificate is trusted for its name; at any other, the service continues without Redis.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_cache_is_reached_under_tls() {
+    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("../challenge/tests/it/tls");
+    let (redis, address) =
+        Redis::start_with_tls(&files.join("localhost.pem"), &files.join("localhost.key")).unwrap();
+    let keys = async || {
+        let client = redis::Client::open(url(&redis)).unwrap();
+        let mut connection = client.get_multiplexed_async_connection().await.unwrap();
+        redis::cmd("DBSIZE").query_async::<u64>(&mut connection).await.unwrap()
+    };
+    for (host, is_used) in [("127.0.0.1", false), ("localhost", true)] {
+        let store = TestStore::new();
+        let mut command = serve_command(&store);
+        command.env("REDIS_URL", format!("rediss://{host}:{}/", address.port()));
+        command.env("SSL_CERT_FILE", files.join("authority.pem"));
+        let process = Process::spawn(&mut command, Stdio::null());
+        let mut client = Client::connect(process.addresses.grpc).await;
+        let id = client.create(a_product()).await.id;
+        if is_used {
+            until("an answer is cached", async || {
+                client.clone().product(id).await.is_ok() && keys().await > 0
+            })
+            .await;
+        } else {
+            assert_eq!(client.product(id).await.unwrap().stock_quantity, 10);
+            assert_eq!(keys().await, 0);
+        }
     }
 }
 

@@ -190,9 +190,9 @@ fn postgresql_has_connections_for_the_largest_number_of_replicas() {
 fn the_example_patches_existing_objects_and_is_complete() {
     let objects = base();
     let overlay = yaml::documents("kubernetes/three-replicas/kustomization.yaml").remove(0);
-    assert_eq!(overlay["resources"], serde_json::json!(["../base"]));
+    assert_eq!(overlay["resources"], serde_json::json!(["../base", "network-policy.yaml"]));
     let patches = overlay["patches"].as_array().unwrap();
-    for patch in patches.iter().filter(|patch| !patch["patch"].is_null()) {
+    for patch in patches.iter().filter(|patch| patch["target"]["kind"] == "HorizontalPodAutoscaler") {
         let target = &patch["target"];
         let is_target = |one: &&Value| one["kind"] == target["kind"] && target["name"] == name(one);
         assert!(objects.iter().find(is_target).unwrap().pointer("/spec/minReplicas").is_some());
@@ -205,11 +205,41 @@ fn the_example_patches_existing_objects_and_is_complete() {
     let exists = |one: &Value| of_kind(&objects, "ConfigMap").iter().any(|other| name(other) == name(one));
     assert!(added.iter().all(exists));
     let all = [objects.clone(), added].concat();
+    let mount = patches.iter().find(|patch| patch["target"]["kind"] == "Deployment").unwrap();
+    let folder = mount["patch"].as_str().unwrap().split_once("mountPath: ").unwrap().1;
+    let folder = folder.lines().next().unwrap();
     for deployment in of_kind(&objects, "Deployment") {
+        assert!(container(deployment)["volumeMounts"].is_null(), "the patch would replace it");
         let variables = variables(&all, deployment);
+        assert_eq!(variables["DB_SSLMODE"], "verify-full");
+        assert_eq!(variables["SSL_CERT_FILE"], format!("{folder}/authority.pem"));
         assert_known(variables.keys().cloned());
         let read = read(&variables, role(&container(deployment)["args"]));
         assert!(read.is_ok(), "{:?}", read.err());
+    }
+}
+
+/// Every port of a pod has a rule, and only the operators' rule has the admin port.
+#[test]
+fn only_named_namespaces_connect_and_only_to_their_ports() {
+    let objects = base();
+    let policies = yaml::documents("kubernetes/three-replicas/network-policy.yaml");
+    for deployment in of_kind(&objects, "Deployment") {
+        let policy = policies.iter().find(|policy| name(policy) == name(deployment)).unwrap();
+        assert_eq!(selected(&objects, &policy["spec"]["podSelector"]["matchLabels"]), [name(deployment)]);
+        assert_eq!(policy["spec"]["policyTypes"], serde_json::json!(["Ingress"]));
+        let mut admitted = Vec::new();
+        for rule in policy["spec"]["ingress"].as_array().unwrap() {
+            let [from] = rule["from"].as_array().unwrap().as_slice() else { panic!("one source: {rule}") };
+            let namespace = &from["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"];
+            for port in rule["ports"].as_array().unwrap() {
+                assert_eq!(port["port"] == "admin", namespace == "monitoring", "{rule}");
+                admitted.push(port["port"].clone());
+            }
+        }
+        let declared = container(deployment)["ports"].as_array().unwrap();
+        let declared: Vec<Value> = declared.iter().map(|port| port["name"].clone()).collect();
+        assert_eq!(admitted, declared);
     }
 }
 
