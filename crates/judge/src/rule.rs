@@ -10,7 +10,7 @@ pub use table::RULES;
 
 /// Increased whenever a rule, a threshold or the meaning of a claim changes, so that a stored judgement can be
 /// distinguished from one that today's rules would give.
-pub const RULES_VERSION: u32 = 4;
+pub const RULES_VERSION: u32 = 5;
 
 /// One validity rule, in words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,7 +13,7 @@ pub(crate) const WINDOW_S: u32 = 10;
 pub(crate) const LATE_INVALID: f64 = 0.01;
 /// L2: a larger share of arrivals dropped because the generator was late is a caution.
 pub(crate) const LATE_CAUTION: f64 = 0.001;
-/// L2: the largest 99th percentile of start lag, as a share of the gated quantile …
+/// L2: the largest 99th percentile of start lag, as a share of an objective's limit …
 pub(crate) const LAG_SHARE: f64 = 0.05;
 /// L2: … but never less than this, in milliseconds.
 pub(crate) const LAG_FLOOR_MS: f64 = 1.0;

@@ -44,11 +44,11 @@ pub const RULES: &[Rule] = &[
         title: "dropped-or-late",
         severity: Severity::Invalid,
         tests: "For each scenario and phase: arrivals dropped because the generator was late are invalid above 1 \
-                %, a caution above 0.1 %; a 99th percentile of start lag above 5 % of the gated quantile, and at \
+                %, a caution above 0.1 %; a 99th percentile of start lag above 5 % of the objective's limit, and at \
                 least 1 ms, is invalid for that quantile (with a closed model a caution). For each open scenario: \
                 a VU limit below peak rate × longest time limit is a caution.",
         affects: "dropped arrivals: every objective on requests of that scenario and phase; start lag: the \
-                  quantile it is compared with; a low VU limit: objectives on times of that scenario",
+                  objective it is compared with; a low VU limit: objectives on times of that scenario",
         why: "Delay in the generator is part of every response time, and arrivals that never started have none.",
         next: "Give the generator more loops, cores or machines; raise `max_vus` where the VU limit is the cause.",
         affected: AffectedClaims::Load,
