@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use evidence::{Verdict, visible, visible_lines};
+use evidence::{Verdict, visible};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::number;
@@ -33,7 +33,7 @@ fn whole(summary: &Summary) -> TestCase {
     let findings = summary.judgement.findings.iter();
     let lines: Vec<String> =
         findings.map(|f| format!("{} {} {}: {}", f.severity, f.rule, f.title, f.what)).collect();
-    let status = status(summary.judgement.verdict, &summary.judgement.because, &lines.join("\n"));
+    let status = status(summary.judgement.verdict, &summary.judgement.because, &lines);
     let mut case = TestCase::new("(the whole run)", status);
     case.set_classname(visible(&summary.header.name));
     case
@@ -46,14 +46,14 @@ fn case(summary: &Summary, shown: &ClaimSummary) -> TestCase {
         numbers.push_str(&format!(", 95 % interval {interval}"));
     }
     numbers.push_str(&format!(", n = {}", number::count(claim.samples)));
-    let description = format!("{}\n{numbers}\n{}", claim.text, claim.reasons.join("\n"));
+    let description = [&[claim.text.clone(), numbers.clone()], &claim.reasons[..]].concat();
     let mut case = TestCase::new(visible(&claim.name), status(claim.verdict, &numbers, &description));
     case.set_classname(visible(&summary.header.name));
     case.set_system_out(visible(&format!("{}: {numbers}", claim.text)));
     case
 }
 
-fn status(verdict: Verdict, message: &str, description: &str) -> TestCaseStatus {
+fn status(verdict: Verdict, message: &str, description: &[String]) -> TestCaseStatus {
     let kind = match verdict {
         Verdict::Pass | Verdict::Measured => return TestCaseStatus::success(),
         Verdict::Fail => NonSuccessKind::Failure,
@@ -62,6 +62,7 @@ fn status(verdict: Verdict, message: &str, description: &str) -> TestCaseStatus 
     let mut status = TestCaseStatus::non_success(kind);
     status.set_type(verdict.to_string());
     status.set_message(visible(message));
-    status.set_description(visible_lines(description));
+    let description: Vec<_> = description.iter().map(|line| visible(line)).collect();
+    status.set_description(description.join("\n"));
     status
 }
