@@ -19,6 +19,7 @@ pub mod sink;
 pub mod tick;
 pub mod tick_channel;
 pub mod time;
+pub mod visible;
 
 pub use comparison::{ComparisonJudgement, Refusal, SidedFinding};
 pub use coverage::{Coverage, CoveredSample, Integral, Window};
@@ -34,3 +35,4 @@ pub use series::{Sample, SampleKind, SeriesKey};
 pub use sink::{Sink, SinkError};
 pub use tick::Tick;
 pub use time::Instant;
+pub use visible::{TerminalText, visible, visible_lines};

@@ -10,8 +10,8 @@ pub(crate) fn check(arguments: &CheckArguments) -> CommandResult<u8> {
     let plan = plan::resolve(&arguments.plan, &arguments.overrides)?;
     let mut text = offer(&plan.workload).render();
     for target in plan.undescribed().keys() {
-        text.push_str(&format!(
-            "\ncalls of `{target}` are not checked: it has no `proto`, and is described by server reflection when a run begins\n"
+        text.line("").line(format_args!(
+            "calls of `{target}` are not checked: it has no `proto`, and is described by server reflection when a run begins"
         ));
     }
     outputs::print(&text)?;

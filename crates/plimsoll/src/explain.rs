@@ -1,16 +1,22 @@
 //! `plimsoll explain`: what a validity rule tests, why it matters, what to do.
 
 use anyhow::anyhow;
+use evidence::TerminalText;
 
 use crate::arguments::ExplainArguments;
 use crate::failure::{CommandResult, Failure};
 use crate::outputs;
 
 pub(crate) fn explain(arguments: &ExplainArguments) -> CommandResult<u8> {
-    let text = match &arguments.rule {
-        None => judge::RULES.iter().map(|rule| format!("{:<4} {}\n", rule.id, rule.title)).collect(),
-        Some(name) => judge::explain(name).ok_or_else(|| unknown(name))?.to_string(),
-    };
+    let mut text = TerminalText::default();
+    match &arguments.rule {
+        None => judge::RULES.iter().for_each(|rule| {
+            text.line(format_args!("{:<4} {}", rule.id, rule.title));
+        }),
+        Some(name) => {
+            text.quote("", &judge::explain(name).ok_or_else(|| unknown(name))?.to_string());
+        }
+    }
     outputs::print(&text)?;
     Ok(0)
 }

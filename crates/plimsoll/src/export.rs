@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use archive::{Readable, Stored};
 use evidence::run::{Run as _, completed};
-use evidence::{Profile, ProfileKind, Sampling};
+use evidence::{Profile, ProfileKind, Sampling, TerminalText};
 
 use crate::arguments::ExportArguments;
 use crate::confine::Reach;
@@ -34,13 +34,13 @@ pub(crate) fn export(arguments: &ExportArguments) -> CommandResult<u8> {
             "{file} has no profiles: ask for some with `[[profiles]]` in the plan"
         )));
     }
-    write_profiles(&run, &profiles, folder).map_err(Failure::usage)?;
+    outputs::print(&write_profiles(&run, &profiles, folder).map_err(Failure::usage)?)?;
     Ok(invalid.unwrap_or(0))
 }
 
-/// Writes each profile as it was captured, and prints what it covers. The two of a window that accumulate are printed
+/// Writes each profile as it was captured, and returns what it covers. The two of a window that accumulate are listed
 /// together, with the commands that subtract them.
-fn write_profiles(run: &Stored, profiles: &[Profile], folder: &Path) -> anyhow::Result<()> {
+fn write_profiles(run: &Stored, profiles: &[Profile], folder: &Path) -> anyhow::Result<TerminalText> {
     let mut names: BTreeMap<String, u32> = BTreeMap::new();
     let paths: Vec<PathBuf> =
         profiles.iter().map(|profile| folder.join(file_name(profile, &mut names))).collect();
@@ -51,22 +51,21 @@ fn write_profiles(run: &Stored, profiles: &[Profile], folder: &Path) -> anyhow::
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
     let has_end = |begin: &Profile| profiles.iter().any(|end| is_pair(begin, end));
-    let mut text = String::new();
+    let mut text = TerminalText::default();
     for (profile, path) in profiles.iter().zip(&paths).filter(|(profile, _)| !has_end(profile)) {
         let begin = profiles.iter().position(|begin| is_pair(begin, profile));
         if let Some(begin) = begin {
-            text.push_str(&line(run, &profiles[begin], &paths[begin])?);
+            text.line(line(run, &profiles[begin], &paths[begin])?);
         }
-        text.push_str(&line(run, profile, path)?);
+        text.line(line(run, profile, path)?);
         if let Some(begin) = begin {
             let (begin, end) = (shell_word(&paths[begin]), shell_word(path));
-            text.push_str(&format!("  {}; what was added in this time:\n", window(run, profile)?));
-            text.push_str(&format!("    go tool pprof -base {begin} {end}\n"));
-            text.push_str(&format!("    plimsoll profile {end} --since {begin}\n"));
+            text.line(format_args!("  {}; what was added in this time:", window(run, profile)?));
+            text.line(format_args!("    go tool pprof -base {begin} {end}"));
+            text.line(format_args!("    plimsoll profile {end} --since {begin}"));
         }
     }
-    outputs::print(&text).map_err(|failure| anyhow!("{failure}"))?;
-    Ok(())
+    Ok(text)
 }
 
 /// Whether `begin` and `end` are the profiles of the beginning and the end of one window.
@@ -97,7 +96,7 @@ fn line(run: &Stored, profile: &Profile, path: &Path) -> anyhow::Result<String> 
         _ => window(run, profile)?,
     };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    Ok(format!("{name}  {covers}{sampling}\n"))
+    Ok(format!("{name}  {covers}{sampling}"))
 }
 
 /// A profile's window, and the requests that were completed in it.

@@ -1,6 +1,10 @@
 //! What ends a command early, and with which exit code.
 
-use std::fmt;
+use std::error::Error;
+
+use evidence::{TerminalText, visible};
+use workload::PlanErrors;
+use workload::objective::ObjectiveError;
 
 /// Why a command could not do what it was asked.
 #[derive(Debug)]
@@ -9,6 +13,13 @@ pub(crate) enum Failure {
     Own(anyhow::Error),
     /// Input that cannot be used, or a target that is not ready: exit 2.
     Usage(anyhow::Error),
+    /// A step that was sent before the load failed: exit 2.
+    Step {
+        /// The step's name.
+        name: String,
+        /// What was sent and received.
+        exchange: TerminalText,
+    },
 }
 
 pub(crate) type CommandResult<T> = Result<T, Failure>;
@@ -18,7 +29,7 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Failure::Own(_) => 1,
-            Failure::Usage(_) => 2,
+            Failure::Usage(_) | Failure::Step { .. } => 2,
         }
     }
 
@@ -31,20 +42,34 @@ impl Failure {
     pub(crate) fn own(error: impl Into<anyhow::Error>) -> Failure {
         Failure::Own(error.into())
     }
-}
 
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Failure::Own(error) | Failure::Usage(error)) = self;
-        // With every cause on the line: the last one is often the one that helps. Some errors quote theirs.
-        let mut text = String::new();
-        for cause in error.chain().map(ToString::to_string) {
-            if text.is_empty() {
-                text = cause;
-            } else if !text.contains(&cause) {
-                text = text + ": " + &cause;
+    /// The message, with every cause on its line: the last one is often the one that helps. Some errors quote theirs.
+    pub(crate) fn text(&self) -> TerminalText {
+        let mut text = TerminalText::default();
+        let error = match self {
+            Failure::Own(error) | Failure::Usage(error) => error,
+            Failure::Step { name, exchange } => {
+                text.line(format_args!("plimsoll: step `{name}` failed before the load:")).append(exchange);
+                return text;
+            }
+        };
+        let mut message = String::new();
+        for cause in error.chain() {
+            let cause = shown(cause);
+            if message.is_empty() {
+                message = cause;
+            } else if !message.contains(&cause) {
+                message = message + ": " + &cause;
             }
         }
-        f.write_str(&text)
+        text.quote("", &format!("plimsoll: {message}"));
+        text
     }
+}
+
+/// An error on one line, since it may quote a target, a plan or a file, unless its lines are its own.
+fn shown(error: &(dyn Error + 'static)) -> String {
+    let text = error.to_string();
+    let has_own_lines = error.is::<PlanErrors>() || error.is::<ObjectiveError>();
+    if has_own_lines { text } else { visible(&text).into_owned() }
 }

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use archive::Stored;
-use evidence::{Provenance, Verdict};
+use evidence::{Provenance, TerminalText, Verdict};
 
 use crate::failure::{CommandResult, Failure};
 use crate::outputs;
@@ -43,9 +43,9 @@ pub(crate) fn state(provenance: Provenance, path: &Path) -> CommandResult<Option
     }
     let Some(finding) = judge::changed_evidence(provenance) else { return Ok(None) };
     let verdict = Verdict::Invalid;
-    outputs::print(&format!(
-        "{verdict}  {} {}: {}\n         {}\n         {}\n",
-        finding.rule, finding.title, finding.what, finding.why, finding.next
-    ))?;
+    let mut text = TerminalText::default();
+    text.line(format_args!("{verdict}  {} {}: {}", finding.rule, finding.title, finding.what));
+    text.line(format_args!("         {}", finding.why)).line(format_args!("         {}", finding.next));
+    outputs::print(&text)?;
     Ok(Some(judge::exit_code(verdict)))
 }

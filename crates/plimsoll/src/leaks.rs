@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use archive::Readable;
+use evidence::TerminalText;
 use judge::leaks::{Leak, LeakAnswer};
 
 use crate::arguments::LeaksArguments;
@@ -53,18 +54,14 @@ fn print(answers: &[LeakAnswer]) -> CommandResult<u8> {
         let why = "nothing was observed that could show a leak: watch a process (`process = { port = … }` in the plan)";
         return Err(Failure::usage(anyhow!(why)));
     }
-    let mut text = String::new();
+    let mut text = TerminalText::default();
     for LeakAnswer { series, answer, because } in answers {
         let part = if series.part.is_empty() { String::new() } else { format!(" ({})", series.part) };
-        text.push_str(&format!(
-            "{:<12}  {} of {}{part}\n              {because}\n",
-            answer.to_string(),
-            series.name,
-            series.target
-        ));
+        text.line(format_args!("{:<12}  {} of {}{part}", answer.to_string(), series.name, series.target));
+        text.line(format_args!("              {because}"));
     }
     if answers.iter().any(|answer| answer.answer == Leak::Undetermined) {
-        text.push_str("M4 leak-claim: what is UNDETERMINED shows no leak and excludes none.\n");
+        text.line("M4 leak-claim: what is UNDETERMINED shows no leak and excludes none.");
     }
     outputs::print(&text)?;
     // The gravest comes first.

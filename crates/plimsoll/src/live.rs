@@ -1,14 +1,11 @@
 //! Progress during a run, drawn from the same ticks that are recorded.
 
-use std::io::IsTerminal;
-
 use ::report::{LiveView, Style};
 use evidence::sink::{Sink, SinkError};
-use evidence::{Notice, Observed, RunEnd, Tick};
+use evidence::{Notice, Observed, RunEnd, TerminalText, Tick};
 use workload::Workload;
 
-use crate::outputs::{height, width};
-use crate::{outputs, screen};
+use crate::screen::{self, Stream};
 
 /// How many seconds pass between two lines where there is no terminal to rewrite a line on.
 const LINE_EVERY_S: u32 = 5;
@@ -42,9 +39,8 @@ impl Live {
     }
 
     fn draw(&mut self) -> std::io::Result<()> {
-        let stderr = std::io::stderr();
-        let width = width(&stderr);
-        let fits = height(&stderr).is_none_or(|rows| rows > LiveView::PANEL_LINES + 1);
+        let width = Stream::Error.width();
+        let fits = Stream::Error.height().is_none_or(|rows| rows > LiveView::PANEL_LINES + 1);
         match self.canvas {
             Canvas::Panel if fits => screen::draw(&self.view.panel(self.style, width)),
             Canvas::Panel | Canvas::Line => screen::draw(&self.view.line(self.style, width)),
@@ -54,7 +50,7 @@ impl Live {
                     return Ok(());
                 }
                 self.last_line_s = now_s;
-                screen::print(&(self.view.line(Style::Plain, width) + "\n"))
+                screen::print(&self.view.line(Style::Plain, width))
             }
         }
     }
@@ -63,7 +59,7 @@ impl Live {
 /// A panel where the report follows on the same screen; one line where the report goes elsewhere.
 fn canvas() -> Canvas {
     let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    match (std::io::stderr().is_terminal() && !is_dumb, std::io::stdout().is_terminal()) {
+    match (Stream::Error.is_terminal() && !is_dumb, Stream::Output.is_terminal()) {
         (true, true) => Canvas::Panel,
         (true, false) => Canvas::Line,
         (false, _) => Canvas::Log,
@@ -87,9 +83,10 @@ impl Sink for Live {
 
     /// Clears the drawing: the report follows.
     fn end(&mut self, _end: &RunEnd) -> Result<(), SinkError> {
-        screen::print("").map_err(|error| SinkError(format!("cannot clear what was drawn: {error}")))?;
+        let cleared = screen::print(&TerminalText::default());
+        cleared.map_err(|error| SinkError(format!("cannot clear what was drawn: {error}")))?;
         for notice in &self.notices {
-            outputs::note(format_args!(
+            screen::note(format_args!(
                 "{}: {} (at {:.0?})",
                 notice.observer,
                 notice.text,

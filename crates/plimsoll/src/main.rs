@@ -41,12 +41,10 @@ mod watching;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use arguments::{Arguments, SelftestPart, Verb};
+use arguments::{SelftestPart, Verb};
 
 fn main() -> ExitCode {
-    let outcome = match Arguments::parse().verb {
+    let outcome = match arguments::parse().verb {
         Verb::Run(arguments) => run::run(&arguments),
         Verb::Http(arguments) => http::http(&arguments),
         Verb::Grpc(arguments) => grpc::grpc(&arguments),
@@ -67,7 +65,8 @@ fn main() -> ExitCode {
     match outcome {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            outputs::note(format_args!("plimsoll: {failure}"));
+            // That standard error was closed changes no exit code.
+            let _ = screen::print(&failure.text());
             ExitCode::from(failure.exit_code())
         }
     }

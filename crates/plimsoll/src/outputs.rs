@@ -1,26 +1,21 @@
-//! Station 9: writes the reports that were asked for, and messages on standard error.
+//! Station 9: writes the reports that were asked for.
 
-use std::fmt::Display;
 use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, IsTerminal, Write};
-use std::os::fd::AsFd;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use ::report::summary::Comparison;
 use ::report::{Style, Summary, comparison};
-use rustix::termios::tcgetwinsize;
+use evidence::TerminalText;
 
 use crate::arguments::{CompareArguments, OutputArguments};
 use crate::failure::{CommandResult, Failure};
-use crate::screen;
+use crate::screen::{self, Stream};
+
+pub(crate) use crate::screen::note;
 
 /// Lays a summary out.
 type Render = fn(&Summary) -> String;
-
-/// Where the terminal's width is not known.
-const WIDTH: usize = 100;
-/// Narrower than this no table can be read; the terminal may wrap it.
-const NARROWEST: usize = 40;
 
 /// Write every report that was asked for, and the summary for the terminal unless standard output is taken.
 pub(crate) fn write(
@@ -67,34 +62,17 @@ pub(crate) fn write_comparison(
 
 /// How text for standard output is laid out: colours on terminals alone, and its width.
 fn terminal() -> (Style, usize) {
-    let stdout = std::io::stdout();
-    let is_coloured = stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    (if is_coloured { Style::Colour } else { Style::Plain }, width(&stdout))
-}
-
-/// How many lines the terminal behind `stream` has; none if that is not known.
-pub(crate) fn height(stream: &impl AsFd) -> Option<usize> {
-    tcgetwinsize(stream).ok().map(|size| usize::from(size.ws_row)).filter(|rows| *rows > 0)
-}
-
-/// How many columns the terminal behind `stream` has.
-pub(crate) fn width(stream: &impl AsFd) -> usize {
-    let from_environment = || std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let seen = tcgetwinsize(stream).ok().map(|size| usize::from(size.ws_col));
-    seen.filter(|columns| *columns > 0)
-        .or_else(from_environment)
-        .map_or(WIDTH, |columns| columns.max(NARROWEST))
-}
-
-/// A line on standard error. That it was closed is no failure.
-pub(crate) fn note(text: impl Display) {
-    let _ = screen::print(&format!("{text}\n"));
+    let is_coloured = Stream::Output.is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    (if is_coloured { Style::Colour } else { Style::Plain }, Stream::Output.width())
 }
 
 /// Text on standard output. That the reader closed it is no failure.
-pub(crate) fn print(text: &str) -> CommandResult<()> {
-    let mut stdout = std::io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+pub(crate) fn print(text: &TerminalText) -> CommandResult<()> {
+    written(screen::write(text))
+}
+
+fn written(result: std::io::Result<()>) -> CommandResult<()> {
+    match result {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(Failure::own(anyhow::Error::new(error).context("cannot write to standard output")))
         }
@@ -129,7 +107,7 @@ impl PreopenedReports {
     /// is `-`.
     pub(crate) fn put(&self, path: &Path, text: &str) -> CommandResult<()> {
         if path == Path::new("-") {
-            return print(text);
+            return written(screen::write_document(text));
         }
         let written = match self.0.iter().find(|(opened, _)| opened == path) {
             Some((_, file)) => replace(file, text),

@@ -60,8 +60,7 @@ fn refused(error: DryRunError) -> Failure {
     match error {
         DryRunError::Engine(error) => Failure::own(error),
         DryRunError::Failed(exchange) => {
-            let name = &exchange.endpoint;
-            Failure::usage(anyhow!("step `{name}` failed before the load:\n{}", once::show(&exchange)))
+            Failure::Step { name: exchange.endpoint.to_string(), exchange: once::show(&exchange) }
         }
     }
 }

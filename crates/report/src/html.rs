@@ -15,6 +15,7 @@ use askama::Template;
 use crate::profiles::flame;
 use crate::source;
 use crate::summary::Summary;
+use crate::text;
 use charts::Chart;
 use profiles::ProfileView;
 use tables::{FailureRow, PhaseTable};
@@ -102,5 +103,5 @@ pub fn html(summary: &Summary) -> String {
         environment: view::environment(summary),
         workload: view::workload(summary),
     };
-    page.render().expect("writing a page to memory cannot fail")
+    text::page(&page)
 }

@@ -1,5 +1,6 @@
 //! The report as JSON for programs, with a versioned schema: `docs/report-json.md`.
 
+use evidence::visible::is_invisible;
 use evidence::{Claim, Finding};
 use serde::Serialize;
 
@@ -74,6 +75,34 @@ pub fn json(summary: &Summary) -> String {
         series: &summary.series,
         profiles: &summary.profiles,
     };
-    serde_json::to_string_pretty(&document)
-        .expect("the keys of a report are strings, so it always serialises")
+    pretty(&document)
+}
+
+/// The document as indented JSON. Characters in its texts that are not visible are written as JSON's escapes: a reader
+/// gets the same texts, and a terminal nothing to act on.
+pub(crate) fn pretty(document: &impl Serialize) -> String {
+    let json = serde_json::to_string_pretty(document);
+    let json = json.expect("the keys of a document are strings, so it always serialises");
+    let mut out = String::with_capacity(json.len());
+    let mut units = [0; 2];
+    for c in json.chars() {
+        match c {
+            c if c == '\n' || !is_invisible(c) => out.push(c),
+            c => out.extend(c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}"))),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn invisible_characters_are_escaped_and_read_back_as_they_were() {
+        let text = "a\u{1b}[2J\u{9b}\u{7f}\u{202e}\u{e0041}\n\t\\ é";
+        let json = pretty(&vec![text]);
+        assert!(!json.replace('\n', "").contains(is_invisible), "{json:?}");
+        assert_eq!(serde_json::from_str::<Vec<String>>(&json).expect("it is JSON"), [text]);
+    }
 }

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use evidence::Verdict;
+use evidence::{Verdict, visible};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::number;
@@ -14,10 +14,10 @@ use crate::summary::{ClaimSummary, Summary};
 /// The report as JUnit XML.
 pub fn junit(summary: &Summary) -> String {
     let elapsed = Duration::from_secs(u64::from(summary.header.seconds));
-    let mut suite = TestSuite::new(summary.header.name.as_str());
+    let mut suite = TestSuite::new(visible(&summary.header.name));
     suite.set_time(elapsed);
-    suite.add_property(("workload_digest", summary.header.workload_digest.as_str()));
-    suite.add_property(("started_at", summary.header.started_at.as_str()));
+    suite.add_property(("workload_digest", visible(&summary.header.workload_digest).as_ref()));
+    suite.add_property(("started_at", visible(&summary.header.started_at).as_ref()));
     suite.add_property(("verdict", summary.judgement.verdict.to_string().as_str()));
     suite.add_test_case(whole(summary));
     for shown in &summary.claims {
@@ -33,9 +33,9 @@ fn whole(summary: &Summary) -> TestCase {
     let findings = summary.judgement.findings.iter();
     let lines: Vec<String> =
         findings.map(|f| format!("{} {} {}: {}", f.severity, f.rule, f.title, f.what)).collect();
-    let status = status(summary.judgement.verdict, &summary.judgement.because, &lines.join("\n"));
+    let status = status(summary.judgement.verdict, &summary.judgement.because, &lines);
     let mut case = TestCase::new("(the whole run)", status);
-    case.set_classname(summary.header.name.as_str());
+    case.set_classname(visible(&summary.header.name));
     case
 }
 
@@ -46,14 +46,14 @@ fn case(summary: &Summary, shown: &ClaimSummary) -> TestCase {
         numbers.push_str(&format!(", 95 % interval {interval}"));
     }
     numbers.push_str(&format!(", n = {}", number::count(claim.samples)));
-    let description = format!("{}\n{numbers}\n{}", claim.text, claim.reasons.join("\n"));
-    let mut case = TestCase::new(claim.name.as_str(), status(claim.verdict, &numbers, &description));
-    case.set_classname(summary.header.name.as_str());
-    case.set_system_out(format!("{}: {numbers}", claim.text));
+    let description = [&[claim.text.clone(), numbers.clone()], &claim.reasons[..]].concat();
+    let mut case = TestCase::new(visible(&claim.name), status(claim.verdict, &numbers, &description));
+    case.set_classname(visible(&summary.header.name));
+    case.set_system_out(visible(&format!("{}: {numbers}", claim.text)));
     case
 }
 
-fn status(verdict: Verdict, message: &str, description: &str) -> TestCaseStatus {
+fn status(verdict: Verdict, message: &str, description: &[String]) -> TestCaseStatus {
     let kind = match verdict {
         Verdict::Pass | Verdict::Measured => return TestCaseStatus::success(),
         Verdict::Fail => NonSuccessKind::Failure,
@@ -61,7 +61,8 @@ fn status(verdict: Verdict, message: &str, description: &str) -> TestCaseStatus 
     };
     let mut status = TestCaseStatus::non_success(kind);
     status.set_type(verdict.to_string());
-    status.set_message(message);
-    status.set_description(description);
+    status.set_message(visible(message));
+    let description: Vec<_> = description.iter().map(|line| visible(line)).collect();
+    status.set_description(description.join("\n"));
     status
 }

@@ -6,12 +6,12 @@ mod watch;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use evidence::sink::{Sink, SinkError};
-use evidence::{Histogram, Key, KeyId, Metric, Observed, Outcome, RunEnd, Tick};
+use evidence::{Histogram, Key, KeyId, Metric, Observed, Outcome, RunEnd, TerminalText, Tick};
 use workload::Workload;
 
 use crate::number;
 use crate::terminal::Style;
-use crate::terminal::line::{TextLine, Tone};
+use crate::terminal::line::{TextLine, Tone, rendered};
 pub use watch::WatchView;
 
 /// The whole seconds over which rates and percentiles are computed.
@@ -220,16 +220,16 @@ impl LiveView {
 
     /// One line of at most `width` columns, without a newline. If it is too narrow, it is shortened before anything is
     /// left out.
-    pub fn line(&self, style: Style, width: usize) -> String {
+    pub fn line(&self, style: Style, width: usize) -> TerminalText {
         let now = self.now();
         let full = joined(&now, [loads(&now), failures(&now), remaining(&now)]);
         if full.width() <= width {
-            return full.render(style, width);
+            return rendered([&full], style, width);
         }
         let rate = |per_second| number::rate(per_second).trim_end_matches("/s").to_owned();
         let loads = format!("{} of {}/s", rate(now.achieved_per_s), rate(now.offered_per_s));
         let failures = format!("{} failed", number::count(now.failed + now.dropped));
-        joined(&now, [loads, failures, String::new()]).render(style, width)
+        rendered([&joined(&now, [loads, failures, String::new()])], style, width)
     }
 }
 

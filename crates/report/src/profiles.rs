@@ -41,8 +41,7 @@ impl<'a> Document<'a> {
 
     /// As indented JSON, without a trailing newline.
     pub fn json(&self) -> String {
-        // It contains only texts and finite numbers, so it always serialises.
-        serde_json::to_string_pretty(self).unwrap_or_default()
+        crate::json::pretty(self)
     }
 }
 

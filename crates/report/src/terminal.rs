@@ -8,7 +8,7 @@ mod phases;
 mod streams;
 pub(crate) mod table;
 
-use evidence::{Claim, Finding, Verdict};
+use evidence::{Claim, Finding, TerminalText, Verdict};
 
 use crate::number;
 use crate::profiles::captured;
@@ -39,7 +39,7 @@ pub enum Style {
 }
 
 /// The report as text, no line wider than `width` columns; `width` below 20 counts as 20.
-pub fn terminal(summary: &Summary, style: Style, width: usize) -> String {
+pub fn terminal(summary: &Summary, style: Style, width: usize) -> TerminalText {
     let mut page = Page::new(width);
     verdict(&mut page, summary);
     claims(&mut page, summary);

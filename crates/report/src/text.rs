@@ -1,17 +1,15 @@
 //! Text that is safe to show: no control characters, no markup, cut or wrapped to a number of columns.
 
+use askama::Template;
+use evidence::visible_lines;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Text without control characters and marks of writing direction, with which a hostile name could control a terminal.
+/// [`evidence::visible`], owned.
 pub(crate) fn visible(text: &str) -> String {
-    let is_control = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-    };
-    text.chars().map(|c| if is_control(c) { '\u{fffd}' } else { c }).collect()
+    evidence::visible(text).into_owned()
 }
 
-/// Text that is safe in markup, inside and outside of quotes, without control characters.
+/// Text that is safe in markup, inside and outside of quotes, on one line of visible characters.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in visible(text).chars() {
@@ -25,6 +23,13 @@ pub(crate) fn escape(text: &str) -> String {
         }
     }
     out
+}
+
+/// The page of a template, whose values are escaped as markup there. What is not visible in them is escaped here, once for
+/// all; their line ends are blanks to a browser, or lines in a box.
+pub(crate) fn page(template: &impl Template) -> String {
+    let page = template.render().expect("writing a page to memory cannot fail");
+    visible_lines(&page).into_owned()
 }
 
 /// The longest beginning of a text that takes at most `columns` columns.

@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use evidence::{TerminalText, visible};
+
 use crate::executor::{Arrivals, Executor};
 use crate::model::{Scenario, Workload};
 use crate::schedule::Schedule;
@@ -131,15 +133,16 @@ impl Offered {
 
 impl Offer {
     /// As a table of text: one row for consecutive seconds of equal load, one column for each scenario.
-    pub fn render(&self) -> String {
-        let mut lines =
-            vec![[vec!["second".to_owned(), "phase".to_owned()], self.scenarios.clone()].concat()];
+    pub fn render(&self) -> TerminalText {
+        let scenarios = self.scenarios.iter().map(|name| visible(name).into_owned());
+        let heads = ["second".to_owned(), "phase".to_owned()].into_iter().chain(scenarios);
+        let mut lines = vec![heads.collect()];
         for row in &self.rows {
             let seconds = match row.to - row.from {
                 1 => row.from.to_string(),
                 _ => format!("{}-{}", row.from, row.to - 1),
             };
-            let mut line = vec![seconds, row.phase.clone()];
+            let mut line = vec![seconds, visible(&row.phase).into_owned()];
             line.extend(row.offered.iter().map(|offered| offered.text()));
             lines.push(line);
         }
@@ -151,11 +154,11 @@ impl Offer {
 }
 
 /// Rows with aligned columns: the first two to the left, numbers to the right.
-fn aligned(lines: &[Vec<String>]) -> String {
+fn aligned(lines: &[Vec<String>]) -> TerminalText {
     let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| lines.iter().filter_map(|l| l.get(column)).map(|c| c.chars().count()).max();
     let widths: Vec<_> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
-    let mut text = String::new();
+    let mut text = TerminalText::default();
     for line in lines {
         let mut out = String::new();
         for (column, cell) in line.iter().enumerate() {
@@ -166,8 +169,7 @@ fn aligned(lines: &[Vec<String>]) -> String {
                 _ => write!(out, "{cell:>width$}  "),
             };
         }
-        text.push_str(out.trim_end());
-        text.push('\n');
+        text.line(out);
     }
     text
 }

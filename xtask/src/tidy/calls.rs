@@ -1,5 +1,5 @@
-//! Calls that are allowed in few places: of the clock, of random numbers, of sleep, and those that a pure crate must not
-//! make. Clippy's `disallowed-methods` has the calls with few homes; its list is one for the whole workspace, and the
+//! Calls that are allowed in few places: of the clock, of random numbers, of sleep, of the standard streams, and those
+//! that a pure crate must not make. Clippy's `disallowed-methods` has the calls with few homes; its list is one for the whole workspace, and the
 //! homes of these are whole crates.
 
 use super::complaint::Complaint;
@@ -76,6 +76,20 @@ const CALLS: &[Call] = &[
         in_tests: InTests::Listed(SLEEPING_TESTS),
         wrong: "sleeps where nothing may sleep",
         instead: "wait for the condition itself (a channel, a readiness event, a line of output)",
+    },
+    Call {
+        tokens: &["stdout()", "stderr()", "print!", "println!", "eprint!", "eprintln!"],
+        home: Home::Under(&[
+            "crates/plimsoll/src/screen.rs",
+            "crates/testbed/",
+            "fuzz/",
+            "peers/",
+            "services/",
+            "xtask/",
+        ]),
+        in_tests: InTests::Free,
+        wrong: "uses a standard stream outside its home",
+        instead: "give the text to crates/plimsoll/src/screen.rs, whose lines are visible whatever they quote",
     },
     Call {
         tokens: &["std::fs", "std::net", "std::process", "std::thread", "std::env"],
@@ -157,6 +171,26 @@ mod tests {
         check_one("services/kit/src/serve.rs", "fn now() { Instant::now(); tokio::time::sleep(d) }", "");
         check_one("crates/wire/src/lib.rs", "//! Never `Instant::now`.\nconst S: &str = \"rand::\";", "");
         check_one("docs/engine.md", "Instant::now", "");
+    }
+
+    #[test]
+    fn one_file_writes_to_the_terminal() {
+        for (call, token) in [
+            ("io::stdout().lock()", "stdout()"),
+            ("std::io::stderr()", "stderr()"),
+            ("println!(\"{name}\")", "println!"),
+            ("eprint!(\"{name}\")", "eprint!"),
+        ] {
+            let text = format!("fn f() {{ let _ = {call}; }}");
+            let complaint = format!(
+                "crates/plimsoll/src/live.rs:1: `{token}` uses a standard stream outside its home; give the text to \
+                 crates/plimsoll/src/screen.rs, whose lines are visible whatever they quote\n"
+            );
+            check_one("crates/plimsoll/src/live.rs", &text, &complaint);
+            check_one("crates/plimsoll/src/screen.rs", &text, "");
+            check_one("crates/plimsoll/tests/it/main.rs", &text, "");
+        }
+        check_one("crates/observe/src/perf.rs", "fn f() { command.stdout(Stdio::null()); }", "");
     }
 
     #[test]

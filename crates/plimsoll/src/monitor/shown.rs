@@ -1,15 +1,14 @@
 //! Live samples: on a terminal a view that is updated in place, elsewhere a line a second.
 
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
 use std::time::Duration;
 
 use ::report::{Style, WatchView, number};
-use evidence::{Notice, Observed, Sample, SeriesKey};
+use evidence::{Notice, Observed, Sample, SeriesKey, TerminalText};
 
 use crate::failure::CommandResult;
-use crate::outputs::{self, height, width};
-use crate::screen;
+use crate::outputs;
+use crate::screen::{self, Stream};
 
 /// Values on the line of one target; a page of metrics may have a thousand.
 const MOST_VALUES: usize = 12;
@@ -27,7 +26,7 @@ impl Shown {
     /// For a watch of this length, if it is known.
     pub(super) fn new(length: Option<Duration>) -> Shown {
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        if is_dumb || !std::io::stdout().is_terminal() || !std::io::stderr().is_terminal() {
+        if is_dumb || !Stream::Output.is_terminal() || !Stream::Error.is_terminal() {
             return Shown::Lines;
         }
         let style = if std::env::var_os("NO_COLOR").is_none() { Style::Colour } else { Style::Plain };
@@ -39,7 +38,7 @@ impl Shown {
             Shown::Lines => outputs::print(&lines(seen))?,
             Shown::Terminal(view, style) => {
                 view.take(seen);
-                seen.notices.iter().for_each(|notice| outputs::note(line_of(notice)));
+                seen.notices.iter().for_each(|notice| screen::note(line_of(notice)));
                 // A failure to draw fails nothing.
                 let _ = screen::draw(&panel(view, *style));
             }
@@ -50,18 +49,18 @@ impl Shown {
     /// The last samples stay on the screen.
     pub(super) fn end(&self) {
         if let Shown::Terminal(view, style) = self {
-            outputs::note(panel(view, *style));
+            // A failure to draw fails nothing.
+            let _ = screen::print(&panel(view, *style));
         }
     }
 }
 
-fn panel(view: &WatchView, style: Style) -> String {
-    let stderr = std::io::stderr();
-    view.panel(style, width(&stderr), height(&stderr).unwrap_or(ROWS))
+fn panel(view: &WatchView, style: Style) -> TerminalText {
+    view.panel(style, Stream::Error.width(), Stream::Error.height().unwrap_or(ROWS))
 }
 
 /// A line for each target, and one for each notice.
-fn lines(seen: &Observed) -> String {
+fn lines(seen: &Observed) -> TerminalText {
     let mut by_target: BTreeMap<&str, (u32, Vec<String>)> = BTreeMap::new();
     // Series with parts come last: they are the first to be left out.
     let mut samples: Vec<&(SeriesKey, Sample)> = seen.samples.iter().collect();
@@ -74,14 +73,16 @@ fn lines(seen: &Observed) -> String {
         *second = sample.at.second().max(*second);
         values.push(value(series, sample));
     }
-    let mut text = String::new();
+    let mut text = TerminalText::default();
     for (target, (second, mut values)) in by_target {
         let others = values.len().saturating_sub(MOST_VALUES);
         values.truncate(MOST_VALUES);
         let others = if others > 0 { format!("  and {others} more") } else { String::new() };
-        text.push_str(&format!("{second:>6} s  {target}  {}{others}\n", values.join("  ")));
+        text.line(format_args!("{second:>6} s  {target}  {}{others}", values.join("  ")));
     }
-    text.extend(seen.notices.iter().map(|notice| line_of(notice) + "\n"));
+    for notice in &seen.notices {
+        text.line(line_of(notice));
+    }
     text
 }
 

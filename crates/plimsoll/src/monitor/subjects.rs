@@ -157,7 +157,7 @@ mod tests {
 
     fn read_all(subjects: &[&str]) -> Result<BTreeMap<String, Target>, String> {
         let subjects: Vec<String> = subjects.iter().map(|text| (*text).to_owned()).collect();
-        targets(&subjects).map_err(|failure| failure.to_string())
+        targets(&subjects).map_err(|failure| failure.text().to_string())
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use evidence::run::{ReadError, select};
-use evidence::{GrpcCode, Histogram, Metric, Outcome, Run, SeriesKey};
+use evidence::{GrpcCode, Histogram, Metric, Outcome, Run, SeriesKey, TerminalText};
 use report::number;
 
 /// How a check went.
@@ -201,7 +201,10 @@ fn resources(slow: &dyn Run) -> Result<Check, ReadError> {
 }
 
 /// The checks, a line each.
-pub(super) fn table(checks: &[Check]) -> String {
-    let row = |Check { name, state, what }: &Check| format!("{name:<14}{:<9}{what}\n", state.to_string());
-    checks.iter().map(row).collect()
+pub(super) fn table(checks: &[Check]) -> TerminalText {
+    let mut text = TerminalText::default();
+    for Check { name, state, what } in checks {
+        text.line(format_args!("{name:<14}{:<9}{what}", state.to_string()));
+    }
+    text
 }

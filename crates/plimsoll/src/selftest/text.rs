@@ -1,9 +1,8 @@
 //! The self-test's results, as text and as JSON.
 
-use std::fmt::Write as _;
 use std::time::Duration;
 
-use evidence::Histogram;
+use evidence::{Histogram, TerminalText};
 use serde_json::json;
 
 use super::stage::{REACHED_WITHIN, Stage};
@@ -33,25 +32,24 @@ impl Selftest {
         of(&self.known.service) - of(&self.known.held)
     }
 
-    pub(super) fn text(&self) -> String {
-        let mut text = format!(
-            "Arrivals at an HTTP server of this process, over loopback, each rate for {} s, one loop\n\n\
-             arrivals/s reached  lag p50      p99    p99.9      max  CPU/arrival  loop cores\n",
+    pub(super) fn text(&self) -> TerminalText {
+        let mut text = TerminalText::default();
+        text.line(format_args!(
+            "Arrivals at an HTTP server of this process, over loopback, each rate for {} s, one loop",
             self.seconds
-        );
+        ));
+        text.line("").line("arrivals/s reached  lag p50      p99    p99.9      max  CPU/arrival  loop cores");
         for stage in &self.stages {
-            // Writing to a string does not fail.
-            let _ = writeln!(text, "{}", row(stage));
+            text.line(row(stage));
         }
         let held = format!("{:.1} ms", self.delay.as_secs_f64() * 1e3);
         let (p50, p99) = (micros(self.error_us(0.5)), micros(self.error_us(0.99)));
-        let _ = writeln!(
-            text,
-            "\nResponses delayed by {held}: measured longer than the target's log by {p50} at p50, {p99} at p99"
-        );
-        text.push_str("\nWhat it can be trusted with\n");
+        text.line("").line(format_args!(
+            "Responses delayed by {held}: measured longer than the target's log by {p50} at p50, {p99} at p99"
+        ));
+        text.line("").line("What it can be trusted with");
         for line in self.trust() {
-            let _ = writeln!(text, "  {line}");
+            text.line(format_args!("  {line}"));
         }
         text
     }

@@ -9,6 +9,7 @@ mod archives;
 mod command;
 mod compare;
 mod explain;
+mod hostile_text;
 mod imports;
 mod integrity;
 mod load;

@@ -1,6 +1,6 @@
 //! Parts of a comparison as text, the same in every report.
 
-use evidence::ComparisonJudgement;
+use evidence::{ComparisonJudgement, TerminalText};
 
 use crate::number;
 use crate::profiles;
@@ -120,9 +120,13 @@ pub(super) fn profile_title(pair: &ProfilePair) -> String {
 }
 
 /// What moved between a pair of profiles, or why they cannot be compared.
-pub(super) fn profile_text(pair: &ProfilePair) -> String {
+pub(super) fn profile_text(pair: &ProfilePair) -> TerminalText {
     match &pair.moved {
         Some(moved) => profiles::comparison(moved, MAX_MOVERS),
-        None => format!("Not compared: {}.\n", pair.note),
+        None => {
+            let mut text = TerminalText::default();
+            text.line(format_args!("Not compared: {}.", pair.note));
+            text
+        }
     }
 }

@@ -9,7 +9,7 @@ use crate::html::policy;
 use crate::html::view::FindingView;
 use crate::number;
 use crate::summary::{Comparison, EndpointTable, Measure, PhaseTable, SeriesPair, SideSummary, TargetSeries};
-use crate::text::visible;
+use crate::text::{self, visible};
 
 /// How many of the series of a target that moved most are always visible.
 const MAX_MOVED: usize = 12;
@@ -99,11 +99,11 @@ pub fn html(comparison: &Comparison) -> String {
         profiles: comparison
             .profiles
             .iter()
-            .map(|pair| (visible(&format::profile_title(pair)), format::profile_text(pair)))
+            .map(|pair| (visible(&format::profile_title(pair)), format::profile_text(pair).to_string()))
             .collect(),
         conclusions: format::conclusions(judgement),
     };
-    page.render().expect("writing a page to memory cannot fail")
+    text::page(&page)
 }
 
 fn side(side: &SideSummary) -> SideView {

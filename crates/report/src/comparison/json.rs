@@ -17,6 +17,5 @@ struct Document<'a> {
 /// The comparison as indented JSON, without a trailing newline.
 pub fn json(comparison: &Comparison) -> String {
     let document = Document { schema: SCHEMA, comparison };
-    serde_json::to_string_pretty(&document)
-        .expect("the keys of a comparison are strings, so it always serialises")
+    crate::json::pretty(&document)
 }

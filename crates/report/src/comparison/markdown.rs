@@ -5,7 +5,6 @@ use std::fmt::Write;
 use super::format;
 use crate::markdown::{MAX_BYTES, MAX_NAME, MAX_TEXT, fitted, text};
 use crate::summary::{Comparison, Measure, PhaseTable};
-use crate::text::visible;
 
 const MAX_FINDINGS: usize = 40;
 /// The measures of an endpoint that are shown.
@@ -33,7 +32,7 @@ pub fn markdown(comparison: &Comparison) -> String {
         let title = text(&format::profile_title(pair), MAX_TEXT);
         // Indented and not fenced: a function's name could close a fence.
         let indented: String =
-            format::profile_text(pair).lines().map(|line| format!("    {}\n", visible(line))).collect();
+            format::profile_text(pair).lines().map(|line| format!("    {line}\n")).collect();
         let _ = writeln!(out, "\n### Profile {title}\n\n{indented}");
     }
     for (head, list) in format::conclusions(judgement) {

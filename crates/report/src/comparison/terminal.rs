@@ -1,6 +1,6 @@
 //! A comparison as text for a terminal: the runs, the findings, the numbers side by side, the conclusions.
 
-use evidence::SidedFinding;
+use evidence::{SidedFinding, TerminalText};
 
 use super::format;
 use crate::number;
@@ -29,7 +29,7 @@ const HEADS: [[&str; 3]; 10] = [
 ];
 
 /// The comparison as text, no line wider than `width` columns; `width` below 20 counts as 20.
-pub fn terminal(comparison: &Comparison, style: Style, width: usize) -> String {
+pub fn terminal(comparison: &Comparison, style: Style, width: usize) -> TerminalText {
     let mut page = Page::new(width);
     head(&mut page, comparison);
     findings::add(&mut page, &comparison.judgement.findings.iter().map(listed).collect::<Vec<_>>());

@@ -261,13 +261,9 @@ impl ExchangeView {
             } else {
                 number::time(ms(service))
             },
-            detail: visible_lines(&exemplar.detail),
-            request: visible_lines(&message(
-                &exemplar.request,
-                &exemplar.request_headers,
-                &exemplar.request_body,
-            )) + &visible_lines(&trace),
-            response: visible_lines(&message(&status, &exemplar.response_headers, &exemplar.response_body)),
+            detail: exemplar.detail.clone(),
+            request: message(&exemplar.request, &exemplar.request_headers, &exemplar.request_body) + &trace,
+            response: message(&status, &exemplar.response_headers, &exemplar.response_body),
         }
     }
 }
@@ -281,11 +277,6 @@ fn message(first: &str, headers: &[(String, String)], body: &str) -> String {
         text.push_str(&format!("\n\n{}", cut(body, MAX_TEXT)));
     }
     text
-}
-
-/// Text with its line ends; other control characters are replaced.
-fn visible_lines(text: &str) -> String {
-    text.split('\n').map(visible).collect::<Vec<_>>().join("\n")
 }
 
 fn cut(text: &str, bytes: usize) -> String {
@@ -331,5 +322,5 @@ pub(super) fn environment(summary: &Summary) -> Vec<(String, Vec<Fact>)> {
 
 /// The resolved workload, cut where it is very long.
 pub(super) fn workload(summary: &Summary) -> String {
-    visible_lines(&cut(&summary.header.workload, MAX_WORKLOAD))
+    cut(&summary.header.workload, MAX_WORKLOAD)
 }

@@ -1,11 +1,11 @@
 //! The live display as a few lines that are rewritten in place.
 
-use evidence::Histogram;
+use evidence::{Histogram, TerminalText};
 
 use super::{LiveNumbers, LiveView, failure_tone, failures, loads, progress, remaining};
 use crate::number;
 use crate::terminal::Style;
-use crate::terminal::line::{TextLine, Tone};
+use crate::terminal::line::{TextLine, Tone, rendered};
 
 /// Columns of the progress bar.
 const BAR: usize = 24;
@@ -22,13 +22,12 @@ impl LiveView {
     /// How many lines [`LiveView::panel`] has.
     pub const PANEL_LINES: usize = 6;
 
-    /// [`LiveView::PANEL_LINES`] lines, none wider than `width` columns, joined by newlines, without one at the
-    /// end: for a terminal on which they are rewritten in place.
-    pub fn panel(&self, style: Style, width: usize) -> String {
+    /// [`LiveView::PANEL_LINES`] lines, none wider than `width` columns, for a terminal on which they are rewritten in place.
+    pub fn panel(&self, style: Style, width: usize) -> TerminalText {
         let now = self.now();
         let lines: [TextLine; Self::PANEL_LINES] =
             [head(&now), load(&now), completed(&now), times(&now), histogram(&now), outcomes(&now)];
-        lines.map(|line| line.render(style, width)).join("\n")
+        rendered(&lines, style, width)
     }
 }
 

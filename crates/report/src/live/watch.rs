@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use evidence::{Observed, SeriesKey};
+use evidence::{Observed, SeriesKey, TerminalText};
 
 use super::panel::LEVELS;
 use crate::number;
 use crate::terminal::Style;
-use crate::terminal::line::{TextLine, Tone};
+use crate::terminal::line::{TextLine, Tone, rendered};
 
 /// The most values of a series that are drawn.
 const MAX_DRAWN: usize = 30;
@@ -55,7 +55,7 @@ impl WatchView {
     }
 
     /// Lines of at most `width` columns, fewer than `rows`, joined by newlines, without one at the end.
-    pub fn panel(&self, style: Style, width: usize, rows: usize) -> String {
+    pub fn panel(&self, style: Style, width: usize, rows: usize) -> TerminalText {
         let mut lines = vec![self.head()];
         for (target, series) in &self.targets {
             let mut title = TextLine::new();
@@ -71,7 +71,7 @@ impl WatchView {
             more.add(Tone::Dim, &format!("  {hidden} more lines do not fit here; the run file has all"));
             lines.push(more);
         }
-        lines.iter().map(|line| line.render(style, width)).collect::<Vec<_>>().join("\n")
+        rendered(&lines, style, width)
     }
 
     fn head(&self) -> TextLine {

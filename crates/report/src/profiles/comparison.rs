@@ -1,6 +1,7 @@
 //! Two profiles compared, as text: the total, the functions that moved, the caveats.
 
 use ::profile::{Basis, Caveat, Change, ComparedSide, Comparison, Kind, Mover, Significance};
+use evidence::TerminalText;
 
 use super::table::aligned;
 use super::{amount, type_and_unit};
@@ -8,48 +9,49 @@ use crate::number;
 use crate::text::visible;
 
 /// A comparison as text, with at most `most` functions that moved and `most` that did not.
-pub fn comparison(comparison: &Comparison, most: usize) -> String {
+pub fn comparison(comparison: &Comparison, most: usize) -> TerminalText {
     let mut text = heading(comparison);
     let (moved, others): (Vec<&Mover>, Vec<&Mover>) =
         comparison.movers.iter().partition(|mover| mover.change.significance.is_difference());
     let moved: Vec<&Mover> = moved.into_iter().filter(|mover| mover.change.difference != 0.0).collect();
-    text.push_str(&format!("\n{}\n", moved_heading(comparison, moved.len())));
-    text.push_str(&section(comparison, &moved, most));
+    text.line("").line(moved_heading(comparison, moved.len()));
+    text.append(&section(comparison, &moved, most));
     let differing: Vec<&Mover> = others.into_iter().filter(|mover| mover.change.difference != 0.0).collect();
     if !differing.is_empty() {
         let few = differing.iter().filter(|mover| mover.change.significance == Significance::TooFew).count();
-        text.push_str(&format!(
-            "\n{} more differ by no more than sampling explains, or are undecided ({few} with too few samples, rule Q8):\n",
+        text.line("").line(format_args!(
+            "{} more differ by no more than sampling explains, or are undecided ({few} with too few samples, rule Q8):",
             differing.len()
         ));
-        text.push_str(&section(comparison, &differing, most));
+        text.append(&section(comparison, &differing, most));
     }
-    text.push_str("\nCaveats:\n");
+    text.line("").line("Caveats:");
     for caveat in &comparison.caveats {
-        text.push_str(&format!("- {}\n", caveat_text(*caveat, comparison.kind)));
+        text.line(format_args!("- {}", caveat_text(*caveat, comparison.kind)));
     }
     text
 }
 
-fn heading(comparison: &Comparison) -> String {
+fn heading(comparison: &Comparison) -> TerminalText {
     let Change { base, new, .. } = &comparison.total;
     let measured = |value: f64| measure(value, comparison);
-    let mut text = format!("{}, {}\n", type_and_unit(&comparison.sample_type), basis_text(comparison.basis));
+    let mut text = TerminalText::default();
+    text.line(format_args!("{}, {}", type_and_unit(&comparison.sample_type), basis_text(comparison.basis)));
     if comparison.basis == Basis::Share {
         let all = |value: i64| amount(value as f64, &comparison.sample_type);
-        text.push_str(&format!("total: {} and {}, not compared\n", all(base.value), all(new.value)));
+        text.line(format_args!("total: {} and {}, not compared", all(base.value), all(new.value)));
         return text;
     }
     let change = &comparison.total;
-    text.push_str(&format!("total: {} -> {}", measured(base.measure), measured(new.measure)));
-    text.push_str(&format!(", {}", signed(change.difference, &measured)));
+    let mut total = format!("total: {} -> {}", measured(base.measure), measured(new.measure));
+    total.push_str(&format!(", {}", signed(change.difference, &measured)));
     if base.measure != 0.0 {
-        text.push_str(&format!(" ({})", signed_percent(change.difference, base.measure)));
+        total.push_str(&format!(" ({})", signed_percent(change.difference, base.measure)));
     }
     if let Some((low, high)) = change.interval {
-        text.push_str(&format!(", 95 % interval {} to {}", signed(low, &measured), signed(high, &measured)));
+        total.push_str(&format!(", 95 % interval {} to {}", signed(low, &measured), signed(high, &measured)));
     }
-    text.push_str(&format!(": {}\n", significance_text(change.significance)));
+    text.line(format_args!("{total}: {}", significance_text(change.significance)));
     text
 }
 
@@ -67,15 +69,15 @@ fn moved_heading(comparison: &Comparison, moved: usize) -> String {
     }
 }
 
-fn section(comparison: &Comparison, movers: &[&Mover], most: usize) -> String {
+fn section(comparison: &Comparison, movers: &[&Mover], most: usize) -> TerminalText {
     if movers.is_empty() {
-        return String::new();
+        return TerminalText::default();
     }
     let rows: Vec<Vec<String>> = movers.iter().take(most).map(|mover| row(comparison, mover)).collect();
     let head = ["base", "new", "difference", "95 % interval", "of change", "samples", "function"];
     let mut text = aligned(&head, &rows);
     if movers.len() > most {
-        text.push_str(&format!("… and {} more\n", movers.len() - most));
+        text.line(format_args!("… and {} more", movers.len() - most));
     }
     text
 }

@@ -1,6 +1,7 @@
 //! The table of functions.
 
 use ::profile::{Kind, Row, Sort, Top};
+use evidence::TerminalText;
 
 use super::table::aligned;
 use super::{TOO_FEW, amount, empty_note, has_too_few_samples, type_and_unit};
@@ -8,31 +9,32 @@ use crate::number;
 use crate::text::visible;
 
 /// The functions of a profile as text.
-pub fn top(top: &Top) -> String {
-    let mut text = heading(top);
+pub fn top(top: &Top) -> TerminalText {
+    let mut text = TerminalText::default();
+    text.line(heading(top));
     if let Some(note) = empty_note(top.kind, top.sampling) {
-        text.push_str(&format!("{note}\n"));
+        text.line(note);
     }
     if top.rows.is_empty() {
         return text;
     }
     let total = top.total as f64;
     let shown: i64 = top.rows.iter().fold(0, |sum, row| sum.saturating_add(row.flat));
-    text.push_str(&format!(
-        "{} of {} functions, by {}; their flat values are {} of the total\n",
+    text.line(format_args!(
+        "{} of {} functions, by {}; their flat values are {} of the total",
         top.rows.len(),
         top.functions,
         if top.sort == Sort::Flat { "flat value" } else { "cumulative value" },
         number::percent(shown as f64, total),
     ));
     if top.dropped > 0 {
-        text.push_str(&format!("{} functions with a small share are left out\n", top.dropped));
+        text.line(format_args!("{} functions with a small share are left out", top.dropped));
     }
     if top.negative < 0 {
         let negative = amount(top.negative as f64, &top.sample_type);
-        text.push_str(&format!("{negative} of it are negative stacks: less than at the start\n"));
+        text.line(format_args!("{negative} of it are negative stacks: less than at the start"));
     }
-    text.push('\n');
+    text.line("");
     let mut sum = 0_i64;
     let rows: Vec<Vec<String>> = top
         .rows
@@ -50,11 +52,11 @@ pub fn top(top: &Top) -> String {
             ]
         })
         .collect();
-    text.push_str(&aligned(&["flat", "flat %", "sum %", "cum", "cum %", "samples", "function"], &rows));
+    text.append(&aligned(&["flat", "flat %", "sum %", "cum", "cum %", "samples", "function"], &rows));
     if top.rows.iter().any(|row| has_too_few_samples(top.kind, row)) {
         let least = top.kind.least_samples();
-        text.push_str(&format!(
-            "\n[{TOO_FEW}]: fewer than {least}; they show where to look, nothing more (rule Q8)\n"
+        text.line("").line(format_args!(
+            "[{TOO_FEW}]: fewer than {least}; they show where to look, nothing more (rule Q8)"
         ));
     }
     text
@@ -84,5 +86,5 @@ fn heading(top: &Top) -> String {
     } else if top.kind.accumulates() {
         text.push_str(", since the process started");
     }
-    text + "\n"
+    text
 }

@@ -1,6 +1,7 @@
 //! The call tree as indented text.
 
 use ::profile::{CallTree, TreeNode};
+use evidence::TerminalText;
 
 use super::table::aligned;
 use super::{amount, type_and_unit};
@@ -8,16 +9,16 @@ use crate::number;
 use crate::text::visible;
 
 /// A call tree as text. Calls below `least_share` of the total are counted and not listed.
-pub fn tree(tree: &CallTree, least_share: f64) -> String {
+pub fn tree(tree: &CallTree, least_share: f64) -> TerminalText {
     let mut rows = TreeRows { tree, least: tree.root().value as f64 * least_share, rows: Vec::new() };
     rows.node(tree.root(), 0);
-    let cut = if tree.is_cut {
-        "The tree is too deep or too large: the rest is included in its callers.\n"
-    } else {
-        ""
-    };
-    let head = ["with calls", "%", "own", "%", "call"];
-    format!("{}\n{cut}\n{}", type_and_unit(&tree.sample_type), aligned(&head, &rows.rows))
+    let mut text = TerminalText::default();
+    text.line(type_and_unit(&tree.sample_type));
+    if tree.is_cut {
+        text.line("The tree is too deep or too large: the rest is included in its callers.");
+    }
+    text.line("").append(&aligned(&["with calls", "%", "own", "%", "call"], &rows.rows));
+    text
 }
 
 struct TreeRows<'t> {

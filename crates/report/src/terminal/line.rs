@@ -1,5 +1,6 @@
 //! Lines of text with tones, and how many columns they take.
 
+use evidence::TerminalText;
 use unicode_width::UnicodeWidthStr;
 
 use super::Style;
@@ -70,33 +71,33 @@ impl TextLine {
         self.pieces.iter().map(|(_, text)| text.width()).sum()
     }
 
-    /// As text, cut to `width` columns (at least [`MIN_WIDTH`]), without trailing spaces.
-    pub(crate) fn render(&self, style: Style, width: usize) -> String {
+    /// Add it to `out`, cut to `width` columns (at least [`MIN_WIDTH`]), without trailing spaces.
+    pub(crate) fn render(&self, style: Style, width: usize, out: &mut TerminalText) {
         let width = width.max(MIN_WIDTH);
-        let mut out = String::new();
         let mut free = width;
         let is_cut = self.width() > width;
         for (tone, text) in &self.pieces {
             let piece = if is_cut { head(text, free.saturating_sub(1)) } else { text.clone() };
             let is_short = piece.len() < text.len();
             free -= piece.width().min(free);
-            put(&mut out, style, *tone, &piece);
+            let is_plain = style == Style::Plain || piece.trim().is_empty();
+            out.piece(if is_plain { "" } else { tone.code() }, &piece);
             if is_short {
-                out.push('…');
+                out.piece("", "…");
                 break;
             }
         }
-        out.truncate(out.trim_end_matches(' ').len());
-        out
+        out.end_line();
     }
 }
 
-fn put(out: &mut String, style: Style, tone: Tone, text: &str) {
-    if style == Style::Plain || tone == Tone::Normal || text.trim().is_empty() {
-        out.push_str(text);
-    } else {
-        out.push_str(tone.code());
-        out.push_str(text);
-        out.push_str("\x1b[0m");
-    }
+/// The lines, one below the other.
+pub(crate) fn rendered<'l>(
+    lines: impl IntoIterator<Item = &'l TextLine>,
+    style: Style,
+    width: usize,
+) -> TerminalText {
+    let mut text = TerminalText::default();
+    lines.into_iter().for_each(|line| line.render(style, width, &mut text));
+    text
 }

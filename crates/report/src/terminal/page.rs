@@ -1,7 +1,9 @@
 //! A page of text: headings, paragraphs and tables of a given width.
 
+use evidence::TerminalText;
+
 use super::Style;
-use super::line::{MIN_WIDTH, TextLine, Tone};
+use super::line::{MIN_WIDTH, TextLine, Tone, rendered};
 use super::table::Table;
 use crate::text::wrap;
 
@@ -81,7 +83,7 @@ impl Page {
     }
 
     /// As text, one line each.
-    pub(crate) fn render(&self, style: Style) -> String {
-        self.lines.iter().map(|line| line.render(style, self.width) + "\n").collect()
+    pub(crate) fn render(&self, style: Style) -> TerminalText {
+        rendered(&self.lines, style, self.width)
     }
 }

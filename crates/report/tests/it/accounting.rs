@@ -136,7 +136,9 @@ fn every_report_of_a_run_with_streams_has_their_messages() {
     assert!(first.count == 3 && first.max_ms.is_some_and(|ms| (ms - 7.0).abs() < 0.01), "{first:?}");
     let json: serde_json::Value = serde_json::from_str(&report::json(&with)).unwrap();
     assert_eq!(json["endpoints"][0]["streams"]["messages_received"], 1_234);
-    for text in [report::terminal(&with, Style::Plain, 100), report::markdown(&with), report::html(&with)] {
+    for text in
+        [report::terminal(&with, Style::Plain, 100).to_string(), report::markdown(&with), report::html(&with)]
+    {
         assert!(text.contains("1,234") && text.contains("7.00 ms"), "{text}");
     }
     let without = summary(&sample_run::run(105, None));

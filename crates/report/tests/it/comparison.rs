@@ -55,7 +55,7 @@ fn the_difference_of_two_profiles_is_reported_per_request_of_their_windows() {
     let moved = pair.moved.as_ref().expect("both have samples");
     assert_eq!((pair.side, moved.movers[0].name.as_str()), (1, "parse"), "{}", pair.note);
     for page in [
-        comparison::terminal(&comparison, Style::Plain, 100),
+        comparison::terminal(&comparison, Style::Plain, 100).to_string(),
         comparison::markdown(&comparison),
         comparison::html(&comparison),
     ] {

@@ -1,6 +1,7 @@
 //! Names and bodies come from foreign targets and plans: none becomes markup, an escape code or a line that is too wide.
 
 use evidence::memory::MemoryRun;
+use evidence::visible::is_invisible;
 use evidence::{Exemplar, ExemplarKind, Instant, Judgement, Key, Metric, Outcome};
 use proptest::prelude::*;
 use report::{Style, Summary};
@@ -72,9 +73,23 @@ fn markup_in_names_and_bodies_stays_text() {
 }
 
 #[test]
-fn escape_codes_in_names_do_not_reach_the_terminal() {
-    let text = report::terminal(&summary("evil\u{1b}[2J\u{7}\u{202e}name", 9_000), Style::Plain, 80);
-    assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']));
+fn what_is_not_visible_in_names_is_escaped_in_every_report() {
+    let summary = summary("evil\u{1b}[31m\u{7}\u{9b}\u{202e}\u{e0041}\u{200b}\u{2028}\n PASS  name", 9_000);
+    let colours =
+        ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[2m", "\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m", "\u{1b}[36m"];
+    let coloured = report::terminal(&summary, Style::Colour, 80).to_string();
+    let coloured = colours.iter().fold(coloured, |text, colour| text.replace(colour, ""));
+    let plain = report::terminal(&summary, Style::Plain, 80).to_string();
+    assert_eq!(coloured, plain, "no colour but the report's own");
+    let (markdown, junit, json) =
+        (report::markdown(&summary), report::junit(&summary), report::json(&summary));
+    for text in [&plain, &markdown, &junit, &json] {
+        assert!(text.lines().all(|line| !line.starts_with(" PASS")), "{text}");
+    }
+    for page in [plain, markdown, junit, json, report::html(&summary)] {
+        let found: Vec<char> = page.chars().filter(|c| *c != '\n' && is_invisible(*c)).collect();
+        assert!(found.is_empty(), "{found:?} in {page}");
+    }
 }
 
 #[test]

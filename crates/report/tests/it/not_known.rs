@@ -46,9 +46,11 @@ fn sequence() -> MemoryRun {
 #[test]
 fn unknown_outcomes_are_not_failures_of_zero_per_cent() {
     let summary = imported();
-    for page in
-        [report::terminal(&summary, Style::Plain, 120), report::markdown(&summary), report::html(&summary)]
-    {
+    for page in [
+        report::terminal(&summary, Style::Plain, 120).to_string(),
+        report::markdown(&summary),
+        report::html(&summary),
+    ] {
         assert!(page.contains("not known"), "{page}");
         for zero in [
             "0 failed",

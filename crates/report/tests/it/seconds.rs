@@ -128,7 +128,7 @@ fn every_report_names_the_seconds_of_a_cost() {
         let from = page.find("CPU-s per 1,000").unwrap_or_else(|| panic!("{page}"));
         page[from..].replace("\n           ", " ")
     };
-    assert!(cpu(report::terminal(&summary, Style::Plain, 100)).contains(seconds));
+    assert!(cpu(report::terminal(&summary, Style::Plain, 100).to_string()).contains(seconds));
     assert!(cpu(report::markdown(&summary)).contains(seconds));
     assert!(cpu(report::html(&summary)).contains(seconds));
     let json: serde_json::Value = serde_json::from_str(&report::json(&summary)).expect("JSON");
@@ -137,7 +137,7 @@ fn every_report_names_the_seconds_of_a_cost() {
     assert_eq!((cpu["seconds"].to_string(), cpu["requests"].as_u64()), ("[[0,17]]".to_owned(), Some(710)));
     let comparison = judgements::compared([&run, &run], &workload());
     for page in [
-        comparison::terminal(&comparison, Style::Plain, 100),
+        comparison::terminal(&comparison, Style::Plain, 100).to_string(),
         comparison::markdown(&comparison),
         comparison::html(&comparison),
     ] {

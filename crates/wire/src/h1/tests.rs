@@ -103,6 +103,12 @@ fn broken_responses_are_named() {
         ("HTTP/1.1 099 OK\r\n\r\n", "a status below 100"),
         ("HTTP/1.1 101 Switch\r\n\r\n", "a protocol switch that was not requested"),
         ("HTTP/1.1 200 OK\r\nbad name: x\r\n\r\n", "an invalid header name"),
+        ("HTTP/1.1 200 OK\r\na: b\r\n c\r\n\r\n", "an invalid header name"),
+        ("HTTP/1.1 200 OK\r\na: b\rc\r\n\r\n", "an invalid header value"),
+        ("HTTP/1.1 200 OK\r\na: b\0\r\n\r\n", "an invalid header value"),
+        ("HTTP/1.1 200 OK\r\na: \x1b[2J\r\n\r\n", "an invalid header value"),
+        ("HTTP/1.1 200 OK\r\na: \x7f\r\n\r\n", "an invalid header value"),
+        ("HTTP/1.1 200 O\x1bK\r\n\r\n", "an invalid status"),
         ("HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n", "an invalid content-length"),
         ("HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n", "conflicting content-lengths"),
         (

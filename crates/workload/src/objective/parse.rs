@@ -1,5 +1,7 @@
 //! Parses objectives: `p95(initialize, phase = gameplay) < 50ms`.
 
+use evidence::visible;
+
 use super::{Comparison, Filter, Measure, Objective, Statistic};
 use crate::nearest::nearest;
 use crate::units;
@@ -30,9 +32,9 @@ pub fn is_series(name: &str) -> bool {
     SERIES.contains(&name)
 }
 
-/// An error in an objective; displayed with its text and a caret.
+/// An error in an objective; displayed with its text and a caret, as lines of visible characters.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}\n    {source_text}\n    {}^", " ".repeat(self.column()))]
+#[error("{}\n    {}\n    {}^", visible(message), visible(source_text), " ".repeat(self.column()))]
 pub struct ObjectiveError {
     /// What is wrong and what to do.
     pub message: String,
@@ -43,9 +45,10 @@ pub struct ObjectiveError {
 }
 
 impl ObjectiveError {
-    /// The number of characters before the error.
+    /// The number of characters before the error, as they are shown.
     fn column(&self) -> usize {
-        self.source_text.char_indices().take_while(|(at, _)| *at < self.at).count()
+        let before = &self.source_text[..self.source_text.floor_char_boundary(self.at)];
+        visible(before).chars().count()
     }
 }
 
@@ -68,11 +71,7 @@ pub fn parse_among(
     is_endpoint: &dyn Fn(&str) -> bool,
 ) -> Result<Objective, ObjectiveError> {
     let parsed = Cursor { text, at: 0 }.objective(name, is_endpoint);
-    parsed.map_err(|SyntaxError { at, message }| ObjectiveError {
-        message,
-        at,
-        source_text: text.replace(char::is_control, " "),
-    })
+    parsed.map_err(|SyntaxError { at, message }| ObjectiveError { message, at, source_text: text.to_owned() })
 }
 
 /// What is wrong, and at which byte.

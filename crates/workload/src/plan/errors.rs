@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use evidence::visible;
+
 /// One error of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PlanError {
@@ -11,27 +13,33 @@ pub struct PlanError {
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
-    /// What is wrong, and what to do.
+    /// What is wrong, and what to do, as lines of visible characters.
     pub message: String,
 }
 
 impl PlanError {
     /// An error in `file` as a whole.
     pub(super) fn whole(file: &str, message: impl Into<String>) -> PlanError {
-        PlanError { file: file.to_owned(), line: 0, column: 0, message: message.into() }
+        PlanError {
+            file: file.to_owned(),
+            line: 0,
+            column: 0,
+            message: visible(&message.into()).into_owned(),
+        }
     }
 }
 
 impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let file = visible(&self.file);
         match self.line {
-            0 => write!(f, "{}: {}", self.file, self.message),
-            line => write!(f, "{}:{line}:{}: {}", self.file, self.column, self.message),
+            0 => write!(f, "{file}: {}", self.message),
+            line => write!(f, "{file}:{line}:{}: {}", self.column, self.message),
         }
     }
 }
 
-/// All errors of a plan, in the order of the file. Never empty.
+/// All errors of a plan, in the order of the file, displayed as lines of visible characters. Never empty.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct PlanErrors(pub Vec<PlanError>);
 

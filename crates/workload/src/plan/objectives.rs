@@ -30,7 +30,7 @@ pub(super) fn read(root: &Section<'_>, workload: &Workload) -> Vec<Objective> {
         let Some(text) = item.text() else { continue };
         let is_endpoint = |name: &str| known.endpoints.contains(name);
         let parsed = objective::parse_among(&item.key, text, &is_endpoint);
-        if let Some(objective) = item.issues.check(&item.span(), parsed) {
+        if let Some(objective) = item.issues.check_objective(&item.span(), parsed) {
             known.check(&objective, item.issues, &item.span());
             objectives.push(objective);
         }

@@ -6,12 +6,14 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::time::Duration;
 
+use evidence::visible;
 use serde_json::Value as Json;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::errors::{PlanError, PlanErrors};
 use crate::nearest::nearest;
+use crate::objective::{Objective, ObjectiveError};
 use crate::template::Template;
 use crate::units;
 
@@ -33,8 +35,13 @@ impl<'a> Issues<'a> {
         Issues { file, text, found: RefCell::default() }
     }
 
-    /// Add an error at `span`.
+    /// Add an error at `span`, on one line: messages quote the plan.
     pub(super) fn add(&self, span: &Span, message: impl Into<String>) {
+        self.add_lines(span, visible(&message.into()).into_owned());
+    }
+
+    /// Add an error at `span` with a message of several lines, all of them visible.
+    fn add_lines(&self, span: &Span, message: String) {
         let mut found = self.found.borrow_mut();
         if found.len() >= MAX_ERRORS {
             return;
@@ -45,7 +52,7 @@ impl<'a> Issues<'a> {
             file: self.file.to_owned(),
             line: before.matches('\n').count() + 1,
             column: before[line_start..].chars().count() + 1,
-            message: message.into(),
+            message,
         };
         if !found.contains(&error) {
             found.push(error);
@@ -60,6 +67,15 @@ impl<'a> Issues<'a> {
     /// The value; an error is added to the issues.
     pub(super) fn check<T>(&self, span: &Span, result: Result<T, impl ToString>) -> Option<T> {
         result.map_err(|error| self.add(span, error.to_string())).ok()
+    }
+
+    /// The objective; an error is added to the issues, in its own lines.
+    pub(super) fn check_objective(
+        &self,
+        span: &Span,
+        parsed: Result<Objective, ObjectiveError>,
+    ) -> Option<Objective> {
+        parsed.map_err(|error| self.add_lines(span, error.to_string())).ok()
     }
 
     /// All errors, in the order of the file.

@@ -94,6 +94,21 @@ fn a_head_of_too_many_fields_fails_its_stream_alone() {
     assert_eq!(peer.events(), ["1 failed: the response head is too large", "2 head 200", "2 done"]);
 }
 
+#[test]
+fn a_control_character_in_a_field_fails_its_stream_alone() {
+    let mut peer = Peer::greeted(&[]);
+    for token in 1..=3 {
+        peer.start(token, "GET", b"");
+    }
+    peer.frame(kind::HEADERS, END, 1, &block(&[(":status", "200"), ("x-name", "a\u{1b}[2J")]));
+    peer.frame(kind::HEADERS, flag::END_HEADERS, 3, OK);
+    peer.frame(kind::HEADERS, END, 3, &block(&[("grpc-status", "0"), ("grpc-message", "a\nPASS")]));
+    peer.frame(kind::HEADERS, END, 5, OK);
+    let failed = "failed: the peer broke the protocol: a control character in a header value";
+    let events = [&format!("1 {failed}"), "2 head 200", &format!("2 {failed}"), "3 head 200", "3 done"];
+    assert_eq!(peer.events(), events);
+}
+
 /// Frames that are nearly right, so that every part of the machine is reached.
 fn any_frame() -> impl Strategy<Value = Vec<u8>> {
     let head = prop_oneof![
