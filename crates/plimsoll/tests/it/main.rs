@@ -12,6 +12,7 @@ mod explain;
 mod imports;
 mod integrity;
 mod load;
+mod memory;
 mod monitoring;
 mod once;
 mod plans;
