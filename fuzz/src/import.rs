@@ -36,6 +36,7 @@ pub(crate) const IMPORT: Target = Target {
         }
         survey.dated > 0 || !survey.figures.is_empty()
     },
+    ..Target::BASE
 };
 
 /// 31 days.

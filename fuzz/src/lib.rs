@@ -3,16 +3,27 @@
 //! A [`Target`] takes any bytes. It panics when the parser does, or when the result breaks a rule that applies to all
 //! input: a stream that is cut at other points has the same meaning; a decoded value is encoded to the same bytes.
 //! Inputs are made from seeds by [`mutation`](mutate::Mutator), as a function of one number, so that a finding can be
-//! reproduced. Tests run each target with a fixed number of inputs; `cargo run --release -p fuzz` runs any number.
+//! reproduced. Tests run each target with a fixed number of inputs; `cargo run --release -p fuzz` runs any number. A case
+//! also fails when it takes more memory or time than it may; inputs that once failed are in `corpus/` and come first.
 
+mod case;
+mod corpus;
 mod import;
+mod meter;
 mod metrics;
 pub mod mutate;
 mod network;
 mod peer;
 mod plan;
 mod profile;
+mod run_file;
 mod stored;
+
+pub use case::{Case, MOST_CPU, run_case};
+pub use corpus::corpus;
+
+#[global_allocator]
+static ALLOCATOR: meter::Metered = meter::Metered;
 
 /// A parser under test.
 pub struct Target {
@@ -24,6 +35,15 @@ pub struct Target {
     pub words: &'static [&'static [u8]],
     /// Parses an input and returns whether it was valid; panics on a finding.
     pub run: fn(&[u8]) -> bool,
+    /// The most memory that a case may take at once, beside its input.
+    pub most_bytes: usize,
+    /// It gets one of so many inputs: a case takes so much longer than those of other parsers.
+    pub one_of: u64,
+}
+
+impl Target {
+    pub(crate) const BASE: Target =
+        Target { name: "", seeds: &[], words: &[], run: |_| false, most_bytes: 32 << 20, one_of: 1 };
 }
 
 /// All targets.
@@ -47,4 +67,5 @@ pub const TARGETS: &[Target] = &[
     network::CODING,
     network::REFLECTION,
     stored::HISTOGRAM,
+    run_file::RUN_FILE,
 ];

@@ -1,20 +1,21 @@
-//! Runs parsers with mutated inputs; a finding is written to a file and reported.
+//! Runs parsers with kept and mutated inputs, and prints what they took; a finding is written to a file and reported.
 
 use std::io::{self, Write};
-use std::panic::{self, AssertUnwindSafe};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Parser;
 use fuzz::mutate::Mutator;
-use fuzz::{TARGETS, Target};
+use fuzz::{Case, MOST_CPU, TARGETS, Target, corpus, run_case};
 
 /// Run the tool's parsers with mutated inputs
 #[derive(Parser)]
 struct Arguments {
     /// Which parser; all of them when none is named
     target: Option<String>,
-    /// How many inputs each gets
+    /// How many inputs each gets; `run-file` gets one of 20
     #[arg(long, default_value_t = 1_000_000)]
     inputs: u64,
     /// The seed of the inputs
@@ -39,9 +40,21 @@ fn main() -> Result<()> {
         bail!("there is no such parser; there are: {}", known.join(", "));
     }
     if let (Some(path), [target]) = (&arguments.input, &chosen[..]) {
-        (target.run)(&std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?);
+        let input = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let case = run_case(target, &input).map_err(|why| anyhow!("{}: {why}", path.display()))?;
+        writeln!(io::stdout(), "{case:?}")?;
         return Ok(());
     }
+    writeln!(
+        io::stdout(),
+        "{:<14} {:>9} {:>10} {:>12} {:>12} {:>10}",
+        "parser",
+        "cases",
+        "valid",
+        "peak bytes",
+        "may take",
+        "slowest ms"
+    )?;
     let mut findings = 0;
     for target in chosen {
         findings += run(target, &arguments)?;
@@ -52,19 +65,112 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Runs one parser; stops at its first finding.
+/// Runs one parser with what is kept, and then with mutated inputs; stops at its first finding.
 fn run(target: &Target, arguments: &Arguments) -> Result<u32> {
-    let mut mutator = Mutator::new(target, arguments.seed);
-    for number in 0..arguments.inputs {
-        let input = mutator.next_input();
-        if panic::catch_unwind(AssertUnwindSafe(|| (target.run)(&input))).is_err() {
-            std::fs::create_dir_all(&arguments.findings).context("cannot make the folder of findings")?;
-            let path = arguments.findings.join(format!("{}-{}-{number}", target.name, arguments.seed));
-            std::fs::write(&path, &input).context("cannot write the finding")?;
-            writeln!(io::stderr(), "{}: input {number} is a finding: {}", target.name, path.display())?;
-            return Ok(1);
+    let mut tally = Tally::default();
+    let watchdog = Watchdog::start(target.name, &arguments.findings)?;
+    for (path, input) in corpus(target).context("the corpus cannot be read")? {
+        watchdog.watch(&input);
+        match run_case(target, &input) {
+            Ok(case) => tally.add(case),
+            Err(why) => {
+                writeln!(io::stderr(), "{}: {} is a finding: {why}", target.name, path.display())?;
+                return Ok(1);
+            }
         }
     }
-    writeln!(io::stdout(), "{}: {} inputs, no finding", target.name, arguments.inputs)?;
+    let mut mutator = Mutator::new(target, arguments.seed);
+    for number in 0..arguments.inputs.div_ceil(target.one_of) {
+        let input = mutator.next_input();
+        watchdog.watch(&input);
+        match run_case(target, &input) {
+            Ok(case) => tally.add(case),
+            Err(why) => {
+                let name = format!("{}-{}-{number}", target.name, arguments.seed);
+                let path = keep(&arguments.findings, &name, &input)?;
+                writeln!(
+                    io::stderr(),
+                    "{}: input {number} is a finding: {why}: {}",
+                    target.name,
+                    path.display()
+                )?;
+                return Ok(1);
+            }
+        }
+    }
+    writeln!(
+        io::stdout(),
+        "{:<14} {:>9} {:>10} {:>12} {:>12} {:>10.1}",
+        target.name,
+        tally.cases,
+        tally.understood,
+        tally.peak_bytes,
+        target.most_bytes,
+        tally.slowest.as_secs_f64() * 1e3
+    )?;
     Ok(0)
+}
+
+fn keep(folder: &Path, name: &str, input: &[u8]) -> Result<PathBuf> {
+    std::fs::create_dir_all(folder).context("cannot make the folder of findings")?;
+    let path = folder.join(name);
+    std::fs::write(&path, input).context("cannot write the finding")?;
+    Ok(path)
+}
+
+/// All cases of one parser.
+#[derive(Default)]
+struct Tally {
+    cases: u64,
+    understood: u64,
+    peak_bytes: usize,
+    slowest: Duration,
+}
+
+impl Tally {
+    fn add(&mut self, case: Case) {
+        self.cases += 1;
+        self.understood += u64::from(case.is_understood);
+        self.peak_bytes = self.peak_bytes.max(case.peak_bytes);
+        self.slowest = self.slowest.max(case.cpu);
+    }
+}
+
+/// Ends the process when a case does not end, and keeps its input.
+struct Watchdog {
+    inputs: Sender<Vec<u8>>,
+}
+
+impl Watchdog {
+    fn start(target: &'static str, findings: &Path) -> Result<Watchdog> {
+        let (inputs, watched) = channel();
+        let findings = findings.to_owned();
+        let watch = move || {
+            let mut last = Vec::new();
+            loop {
+                match watched.recv_timeout(MOST_CPU * 6) {
+                    Ok(input) => last = input,
+                    Err(RecvTimeoutError::Disconnected) => return,
+                    Err(RecvTimeoutError::Timeout) => {
+                        let path = keep(&findings, &format!("{target}-hangs"), &last);
+                        let path =
+                            path.map_or_else(|error| error.to_string(), |path| path.display().to_string());
+                        // The process ends in any case.
+                        let _ = writeln!(io::stderr(), "{target}: an input does not end: {path}");
+                        std::process::exit(1);
+                    }
+                }
+            }
+        };
+        std::thread::Builder::new()
+            .name("watchdog".to_owned())
+            .spawn(watch)
+            .context("no thread for the watchdog")?;
+        Ok(Watchdog { inputs })
+    }
+
+    fn watch(&self, input: &[u8]) {
+        // It only ends with this.
+        let _ = self.inputs.send(input.to_vec());
+    }
 }

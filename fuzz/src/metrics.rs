@@ -23,4 +23,5 @@ pub(crate) const METRICS: Target = Target {
         }
         understood
     },
+    ..Target::BASE
 };

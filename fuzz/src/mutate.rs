@@ -92,8 +92,13 @@ impl<'a> Mutator<'a> {
 mod tests {
     use super::*;
 
-    const LETTERS: Target =
-        Target { name: "letters", seeds: &[b"abcdefgh", b"xyz"], words: &[b"WORD"], run: |_| true };
+    const LETTERS: Target = Target {
+        name: "letters",
+        seeds: &[b"abcdefgh", b"xyz"],
+        words: &[b"WORD"],
+        run: |_| true,
+        ..Target::BASE
+    };
 
     fn inputs(seed: u64) -> Vec<Vec<u8>> {
         let mut mutator = Mutator::new(&LETTERS, seed);

@@ -63,6 +63,7 @@ pub(crate) const PROXY: Target = Target {
             }
         }
     },
+    ..Target::BASE
 };
 
 pub(crate) const CODING: Target = Target {
@@ -101,6 +102,7 @@ pub(crate) const CODING: Target = Target {
             }
         }
     },
+    ..Target::BASE
 };
 
 pub(crate) const REFLECTION: Target = Target {
@@ -134,4 +136,5 @@ pub(crate) const REFLECTION: Target = Target {
         assert!(shown.is_ok() || shown.is_err_and(|error| !error.to_string().is_empty()));
         true
     },
+    ..Target::BASE
 };

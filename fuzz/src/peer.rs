@@ -31,6 +31,7 @@ pub(crate) const HTTP1: Target = Target {
         }
         whole.1.is_none()
     },
+    ..Target::BASE
 };
 
 /// The events of a connection with one open request after these reads, and how it ended.
@@ -67,6 +68,7 @@ pub(crate) const HTTP2: Target = Target {
         assert_eq!(two_streams(&bytes), whole, "cut at other points, frames have another meaning");
         whole.1.is_none()
     },
+    ..Target::BASE
 };
 
 fn two_streams(reads: &[&[u8]]) -> (Vec<String>, Option<WireError>) {
@@ -113,6 +115,7 @@ pub(crate) const GRPC_MESSAGES: Target = Target {
         }
         whole.1.is_ok()
     },
+    ..Target::BASE
 };
 
 pub(crate) const GRPC_STATUS: Target = Target {
@@ -132,6 +135,7 @@ pub(crate) const GRPC_STATUS: Target = Target {
         assert!(shown.len() <= 3 * text.len() + 3, "a text is longer than its encoding allows");
         true
     },
+    ..Target::BASE
 };
 
 fn request(headers: &Headers) -> Request<'_> {

@@ -60,6 +60,7 @@ pub(crate) const PLAN: Target = Target {
             }
         }
     },
+    ..Target::BASE
 };
 
 pub(crate) const TEMPLATE: Target = Target {
@@ -80,6 +81,7 @@ pub(crate) const TEMPLATE: Target = Target {
         }
         true
     },
+    ..Target::BASE
 };
 
 pub(crate) const OBJECTIVE: Target = Target {
@@ -98,6 +100,7 @@ pub(crate) const OBJECTIVE: Target = Target {
         assert!(error.at <= text.len() && !error.to_string().is_empty());
         false
     },
+    ..Target::BASE
 };
 
 pub(crate) const CSV: Target = Target {
@@ -105,6 +108,7 @@ pub(crate) const CSV: Target = Target {
     seeds: &[b"id,name\n1,Ada\n2,\"Grace, \"\"H\"\"\"\n", b"id\r\n1\r\n\r\n"],
     words: &[b"\"", b",", b"\r\n", b"\xef\xbb\xbf"],
     run: |input| rows(Table::from_csv(input, "x.csv").ok().as_ref()),
+    ..Target::BASE
 };
 
 pub(crate) const JSON_ROWS: Target = Target {
@@ -112,6 +116,7 @@ pub(crate) const JSON_ROWS: Target = Target {
     seeds: &[b"[{\"id\": 1, \"name\": \"Ada\"}, {\"id\": 2, \"name\": null}]", b"[]"],
     words: &[b"[[[[[[[[", b"{\"id\": ", b"1e400", b"\\ud800", b"null", b"-0.0"],
     run: |input| rows(Table::from_json(input, "x.json").ok().as_ref()),
+    ..Target::BASE
 };
 
 pub(crate) const PATTERN: Target = Target {
@@ -122,6 +127,7 @@ pub(crate) const PATTERN: Target = Target {
         let Ok(text) = std::str::from_utf8(input) else { return false };
         rows(Table::generate(text).ok().as_ref())
     },
+    ..Target::BASE
 };
 
 /// Check that the first and the last row of a table can be read.
@@ -155,6 +161,7 @@ pub(crate) const PROTO: Target = Target {
         assert!(shown.is_ok() || shown.is_err_and(|error| !error.to_string().is_empty()));
         true
     },
+    ..Target::BASE
 };
 
 pub(crate) const LIST: Target = Target {
@@ -202,4 +209,5 @@ pub(crate) const LIST: Target = Target {
             }
         }
     },
+    ..Target::BASE
 };

@@ -60,4 +60,7 @@ pub(crate) const PROFILE: Target = Target {
         }
         true
     },
+    // Bytes are inflated up to 64 MiB.
+    most_bytes: 256 << 20,
+    ..Target::BASE
 };

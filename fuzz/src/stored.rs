@@ -21,4 +21,5 @@ pub(crate) const HISTOGRAM: Target = Target {
         assert!(histogram.quantile(0.5).finite_us() <= histogram.quantile(1.0).finite_us());
         true
     },
+    ..Target::BASE
 };

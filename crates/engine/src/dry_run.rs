@@ -156,13 +156,14 @@ impl DryRunLoop {
     fn new(program: Arc<Program>, clock: Clock) -> Result<DryRunLoop, EngineError> {
         let poll = Poll::new().map_err(EngineError::Poll)?;
         let registry = poll.registry().try_clone().map_err(EngineError::Poll)?;
+        let operations = Operations::new(&program.body_budget);
         Ok(DryRunLoop {
             network: Network::new(program.clone(), clock, registry),
             counters: program.names.counters_of(Segment::WHOLE),
             program,
             clock,
             poll,
-            operations: Operations::default(),
+            operations,
             requests: Vec::new(),
             verdict: ResponseVerdict::default(),
             completed: None,

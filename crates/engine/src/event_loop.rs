@@ -138,7 +138,7 @@ impl EventLoop {
             sleeper,
             sources: scenarios().map(|index| ArrivalSource::new(program, index, segment)).collect(),
             users,
-            operations: Operations::default(),
+            operations: Operations::new(&program.body_budget),
             network: Network::new(program.clone(), *clock, registry),
             accounting: Accounting::new(program.clone(), index),
             exemplars: ExemplarSelector::new(program.clone()),

@@ -4,6 +4,7 @@ use evidence::exemplar::EXEMPLAR_BODY_BYTES;
 use evidence::{Instant, Outcome};
 use wire::{HeaderView, Headers};
 
+use crate::body_budget::{BodyLease, UNCOUNTED_BYTES};
 use crate::index::{EndpointIndex, EndpointPhase, OperationIndex, OriginIndex, VuSlotIndex};
 
 /// How much of a response's headers is kept.
@@ -78,6 +79,7 @@ pub struct Response {
     pub first_message: Option<Instant>,
     /// Whether the stream was cut short, as the plan asks.
     pub is_cut: bool,
+    pub(crate) lease: BodyLease,
 }
 
 impl Response {
@@ -95,10 +97,34 @@ impl Response {
         self.headers.extend(headers, HEADER_BYTES);
     }
 
+    /// Why not all of the body was kept; none where it was.
+    pub(crate) fn cut_reason(&self) -> Option<String> {
+        let kept = self.body.len();
+        (!self.is_whole()).then(|| match self.lease.refusal() {
+            Some(why) => format!("only its first {kept} bytes were kept: {why}"),
+            None => format!("it is longer than the {kept} bytes that are kept for checks"),
+        })
+    }
+
     pub(crate) fn add_body(&mut self, chunk: &[u8], keep: usize) {
         self.body_bytes += chunk.len() as u64;
         let space = keep.saturating_sub(self.body.len());
-        self.body.extend_from_slice(&chunk[..chunk.len().min(space)]);
+        let added = &chunk[..chunk.len().min(space)];
+        let length = self.body.len() + added.len();
+        if !self.lease.covers(length) {
+            return;
+        }
+        if length > self.body.capacity().max(UNCOUNTED_BYTES) {
+            self.body.reserve_exact(length.next_power_of_two().min(keep) - self.body.len());
+        }
+        self.body.extend_from_slice(added);
+    }
+
+    /// Frees what one long body took.
+    pub(crate) fn shrink(&mut self) {
+        self.body.clear();
+        self.body.shrink_to(UNCOUNTED_BYTES);
+        self.lease.end();
     }
 
     /// Forget the head and the body, and keep the buffers.
@@ -107,6 +133,7 @@ impl Response {
         self.headers.clear();
         self.body.clear();
         self.body_bytes = 0;
+        self.lease.renew();
     }
 }
 

@@ -8,6 +8,7 @@
 
 mod accounting;
 mod arrivals;
+mod body_budget;
 pub mod clock;
 pub mod control;
 mod dry_run;
@@ -28,6 +29,7 @@ use std::sync::Arc;
 use evidence::tick_channel::TickSender;
 use workload::schedule::Segment;
 
+pub use body_budget::BODY_BUDGET_BYTES;
 pub use clock::Clock;
 pub use control::{Command, Control};
 pub use dry_run::{DryRun, DryRunError};

@@ -10,15 +10,12 @@ use wire::StartError;
 use wire::grpc::{Deframer, MessageError};
 use wire::h2::StreamId;
 
+use crate::body_budget::{BodyBudget, BodyLease, UNCOUNTED_BYTES};
 use crate::exchange::{
     BodyReading, ConnectionSetup, Exchange, MessageCounts, OperationName, OperationToken, RequestDraft,
     RequestPhases, Response, VuSlotPosition,
 };
 use crate::index::{ConnectionIndex, EndpointPhase, OperationIndex, PhaseIndex, UserIndex};
-
-/// Buffers that grew past this are shrunk when their operation ends, so that one huge exchange does not stay in
-/// memory for the rest of the run.
-const KEPT_BUFFER_BYTES: usize = 64 * 1024;
 
 /// One request under way.
 #[derive(Debug)]
@@ -60,7 +57,7 @@ pub(crate) struct Operation {
 }
 
 impl Operation {
-    fn new() -> Self {
+    fn new(budget: &Arc<BodyBudget>) -> Self {
         Operation {
             generation: 0,
             is_open: false,
@@ -68,7 +65,7 @@ impl Operation {
             vu_slot: None,
             name: 0,
             draft: RequestDraft::default(),
-            response: Response::default(),
+            response: Response { lease: BodyLease::of(budget), ..Response::default() },
             begun_at: Instant::NEVER,
             sent_at: Instant::NEVER,
             written_at: Instant::NEVER,
@@ -95,14 +92,26 @@ impl Operation {
     ) -> Result<bool, MessageError> {
         let Operation { deframer, response, draft, .. } = self;
         let is_enough = |count: u64| cut_after.is_some_and(|most| count >= most);
+        if deframer.kept_bytes() == 0 {
+            response.lease.renew();
+        }
+        let gathered = (deframer.kept_bytes() + chunk.len()).min(draft.keep_body_bytes);
+        if response.lease.covers(response.body.len() + gathered) {
+            deframer.keep_at_most(draft.keep_body_bytes);
+        } else {
+            deframer.keep_at_most(deframer.kept_bytes());
+        }
         deframer.push(chunk, |framed| {
             if is_enough(response.messages) {
                 return;
             }
             response.messages += 1;
             response.body.clear();
-            response.body_bytes = 0;
+            if framed.bytes().len() == framed.length() {
+                response.lease.renew();
+            }
             response.add_body(framed.bytes(), draft.keep_body_bytes);
+            response.body_bytes = framed.length() as u64;
         })?;
         if response.first_message.is_none() && response.messages > 0 {
             response.first_message = Some(at);
@@ -187,23 +196,36 @@ impl Operation {
         self.response.messages = 0;
         self.response.first_message = None;
         self.response.is_cut = false;
-        for buffer in [&mut self.draft.body, &mut self.response.body] {
-            buffer.shrink_to(KEPT_BUFFER_BYTES);
-        }
+    }
+
+    /// Frees what one huge exchange took, so that it does not stay in memory for the rest of the run.
+    fn shrink(&mut self) {
+        self.draft.body.clear();
+        self.draft.body.shrink_to(UNCOUNTED_BYTES);
+        self.outbox.clear();
+        self.outbox.shrink_to(UNCOUNTED_BYTES);
+        self.deframer.clear();
+        self.response.shrink();
     }
 }
 
 /// The pool of operations of one loop.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Operations {
     all: Vec<Operation>,
     free: Vec<OperationIndex>,
+    budget: Arc<BodyBudget>,
 }
 
 impl Operations {
+    /// No operations yet; what is kept of their responses counts against `budget`.
+    pub(crate) fn new(budget: &Arc<BodyBudget>) -> Operations {
+        Operations { all: Vec::new(), free: Vec::new(), budget: budget.clone() }
+    }
+
     pub(crate) fn open(&mut self, name: OperationName) -> OperationIndex {
         let index = self.free.pop().unwrap_or_else(|| {
-            self.all.push(Operation::new());
+            self.all.push(Operation::new(&self.budget));
             let last = u32::try_from(self.all.len() - 1);
             OperationIndex(last.expect("fewer operations than 2^32 fit into memory"))
         });
@@ -225,6 +247,7 @@ impl Operations {
         let operation = self.get_mut(index);
         debug_assert!(operation.is_open, "an operation is closed once");
         operation.is_open = false;
+        operation.shrink();
         operation.generation = operation.generation.wrapping_add(1);
         self.free.push(index);
     }

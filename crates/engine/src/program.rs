@@ -2,6 +2,7 @@
 //!
 //! A program never changes while it runs, so loops share it without locks.
 
+mod bounded_json;
 mod call;
 mod compile;
 mod error;
@@ -28,6 +29,7 @@ use workload::model::{Arrivals, Executor, Phase};
 use workload::plan::LoadedPlan;
 use workload::redact::Redactor;
 
+use crate::body_budget::BodyBudget;
 use crate::index::{EndpointIndex, OriginIndex, PhaseIndex, ScenarioIndex};
 pub(crate) use call::CallProgram;
 pub use error::CompileError;
@@ -52,6 +54,8 @@ pub struct Program {
     pub(crate) setup_variables: Vec<Vec<u8>>,
     /// The TLS configurations of targets that use TLS, by their names.
     pub(crate) tls: BTreeMap<String, Arc<ClientConfig>>,
+    /// What is kept of responses at once.
+    pub(crate) body_budget: Arc<BodyBudget>,
 }
 
 /// The address of an origin.
@@ -154,6 +158,18 @@ impl Program {
     /// The workload that this program was compiled from.
     pub fn workload(&self) -> &Workload {
         &self.workload
+    }
+
+    /// The same with another [`crate::BODY_BUDGET_BYTES`].
+    #[must_use]
+    pub fn with_body_budget(self, bytes: usize) -> Program {
+        Program { body_budget: BodyBudget::new(bytes), ..self }
+    }
+
+    /// Why bodies or extracted values were cut that checks needed, and how often; none where that did not happen.
+    pub fn cut_bodies(&self) -> Option<(u64, String)> {
+        let refusals = self.body_budget.refusals();
+        (refusals > 0).then(|| (refusals, self.body_budget.explain()))
     }
 
     /// The environment variables that the plan names, with their values: secrets, never to be stored.

@@ -12,6 +12,7 @@ use evidence::{Instant, Outcome};
 use wire::grpc::Framed;
 use workload::draw::Draw;
 
+use crate::body_budget::BodyLease;
 use crate::exchange::{OperationName, RequestDraft, Response};
 use crate::index::{EndpointIndex, ScenarioIndex};
 use crate::iteration::{Arrival, Behaviour, Context, Event, Iteration, Progress};
@@ -94,6 +95,8 @@ pub(crate) struct PlanIteration {
     redirects: u32,
     /// The cookies that targets have set.
     cookies: CookieJar,
+    /// What its variables count against the run's budget.
+    variables_lease: BodyLease,
     /// Counts open calls, so that a timer of an earlier call is recognised.
     calls: u32,
 }
@@ -150,6 +153,7 @@ impl PlanIteration {
             open_call: None,
             redirects: 0,
             cookies: CookieJar::default(),
+            variables_lease: BodyLease::of(&program.body_budget),
             calls: 0,
             program,
             setup,
@@ -299,18 +303,31 @@ impl PlanIteration {
         let extracted: Result<Vec<_>, String> =
             self.current().extractions.iter().map(|e| Ok((e.variable, e.take(response, &body)?))).collect();
         match extracted {
-            Ok(values) => {
-                for (variable, value) in values {
-                    self.variables[variable] = value;
-                }
-                true
-            }
+            Ok(values) => self.store(values, context),
             Err(missing) => {
                 context.set_outcome(Outcome::Check);
                 context.set_detail(&missing);
                 false
             }
         }
+    }
+
+    /// Keep what was extracted. False when the budget does not cover it, which fails the step; the values from before
+    /// stay.
+    fn store(&mut self, values: Vec<(usize, Vec<u8>)>, context: &mut Context<'_>) -> bool {
+        let length: usize =
+            self.variables.iter().chain(values.iter().map(|(_, value)| value)).map(Vec::len).sum();
+        self.variables_lease.renew();
+        if !self.variables_lease.covers(length) {
+            let why = self.variables_lease.refusal().unwrap_or_default();
+            context.set_outcome(Outcome::Check);
+            context.set_detail(&format!("the extracted values, {length} bytes in all, are not kept: {why}"));
+            return false;
+        }
+        for (variable, value) in values {
+            self.variables[variable] = value;
+        }
+        true
     }
 
     /// Move past the step that has just succeeded.

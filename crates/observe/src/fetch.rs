@@ -28,13 +28,20 @@ impl Fetcher {
         Fetcher { agent: config.new_agent(), patience }
     }
 
-    /// The body of `url`, of at most `most_bytes`; `accept` is the media type that is requested.
+    /// The body of `url`, of at most `most_bytes` once it is inflated; `accept` is the media type that is requested.
     ///
     /// # Errors
     /// In words.
     pub(crate) fn whole(&self, url: &str, accept: &str, most_bytes: u64) -> Result<Vec<u8>, String> {
-        let mut body = self.get(url, accept)?;
-        body.with_config().limit(most_bytes).read_to_vec().map_err(|error| self.words(&error))
+        let body = self.get(url, accept)?;
+        let mut read = Vec::new();
+        // The body's own limit is on what it is before it is inflated.
+        let whole = body.into_reader().take(most_bytes + 1).read_to_end(&mut read);
+        whole.map_err(|error| self.words(&Error::from(error)))?;
+        match read.len() as u64 > most_bytes {
+            true => Err(format!("its answer is larger than {most_bytes} bytes")),
+            false => Ok(read),
+        }
     }
 
     /// The first `most_bytes` of the body of `url`.
@@ -61,7 +68,6 @@ impl Fetcher {
         match error {
             Error::Timeout(_) => format!("no answer within {:.0?}", self.patience),
             Error::Io(error) => self.broken(error),
-            Error::BodyExceedsLimit(limit) => format!("its answer is larger than {limit} bytes"),
             Error::BadUri(_) | Error::Http(_) => "its URL is invalid".to_owned(),
             other => other.to_string(),
         }

@@ -4,6 +4,13 @@ use evidence::{Instant, Notice, NoticeKind};
 
 /// Notices that are kept of one observer in a run; later ones are dropped, and the last one says so.
 pub(crate) const NOTICES_LIMIT: usize = 100;
+/// Bytes of a notice that are kept: a server may answer with an error of any length.
+pub(crate) const LONGEST_NOTICE: usize = 1_000;
+
+/// The beginning of a text that a server sent, at most so many bytes.
+pub(crate) fn shortened(text: &str, most_bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(most_bytes)]
+}
 
 /// An observer's notices, bounded.
 #[derive(Debug)]
@@ -19,10 +26,11 @@ impl Notices {
     }
 
     pub(crate) fn add(&mut self, at: Instant, kind: NoticeKind, text: String) {
+        let text = shortened(&text, LONGEST_NOTICE);
         let text = match self.added {
             NOTICES_LIMIT.. => return,
             count if count + 1 == NOTICES_LIMIT => format!("{text}; further notices are not kept"),
-            _ => text,
+            _ => text.to_owned(),
         };
         self.added += 1;
         self.kept.push(Notice { at, observer: self.observer.clone(), kind, text });
@@ -36,6 +44,14 @@ impl Notices {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_notices_are_cut() {
+        let mut notices = Notices::new("x");
+        notices.add(Instant::EPOCH, NoticeKind::Gone, "ü".repeat(5_000));
+        assert_eq!(notices.take()[0].text.len(), LONGEST_NOTICE);
+        assert_eq!(shortened("aü", 2), "a");
+    }
 
     #[test]
     fn notices_of_a_flapping_process_are_bounded() {

@@ -2,6 +2,7 @@
 //!
 //! Each sample is one read-only transaction. What a role may not see is queried once, reported, and left out.
 
+mod connection;
 mod identity;
 mod own;
 mod part;
@@ -80,6 +81,9 @@ impl Query for PostgresQuery {
 impl PostgresQuery {
     fn read(&mut self) -> Result<QueryResult, QueryError> {
         let mut result = QueryResult::default();
+        if let Some(session) = self.session.take_if(|session| session.is_used_up()) {
+            self.own = session.own;
+        }
         let session = match &mut self.session {
             Some(session) => session,
             none => none.insert(Session::connect(&self.url, self.own)?),

@@ -5,6 +5,7 @@
 
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -218,7 +219,7 @@ impl Task {
         match fetched {
             Ok(bytes) => {
                 // It is kept as it came nevertheless.
-                if let Err(why) = (self.formats.check)(&bytes) {
+                if let Err(why) = self.check(&bytes) {
                     let text = format!("the {kind} profile at `{mark}` cannot be read: {why}");
                     self.add_notice(NoticeKind::Unreadable, text);
                 }
@@ -231,6 +232,13 @@ impl Task {
                 format!("the {kind} profile at `{mark}` is missing: {why}"),
             ),
         }
+    }
+
+    /// One at a time: decoded, a profile takes many times its bytes.
+    fn check(&self, bytes: &[u8]) -> Result<(), String> {
+        static CHECKING: Mutex<()> = Mutex::new(());
+        let _turn = CHECKING.lock().unwrap_or_else(PoisonError::into_inner);
+        (self.formats.check)(bytes)
     }
 
     fn add_notice(&self, kind: NoticeKind, text: String) {

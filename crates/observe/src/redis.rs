@@ -1,5 +1,6 @@
 //! Watches a Redis server: hits, memory, clients, commands, slow log.
 
+mod connection;
 mod counters;
 mod info;
 mod slow_log;
@@ -7,11 +8,12 @@ mod slow_log;
 use std::io;
 use std::time::{Duration, Instant};
 
-use ::redis::{Client, Connection, ConnectionLike as _, RedisResult, cmd};
+use ::redis::{ConnectionLike as _, RedisResult, cmd};
 use evidence::{NoticeKind, SeriesKey};
 
 use crate::observer::Observer;
 use crate::remote::{Query, QueryResult, Remote};
+use connection::BoundedConnection;
 use counters::{Anew, Counters, RATES, hit_ratio};
 use info::Info;
 use slow_log::SlowLog;
@@ -33,7 +35,7 @@ struct RedisQuery {
     target: String,
     /// May hold a password: never shown.
     url: String,
-    connection: Option<Connection>,
+    connection: Option<BoundedConnection>,
     base: Option<Base>,
     resets: usize,
 }
@@ -70,7 +72,7 @@ impl RedisQuery {
     fn read(&mut self) -> RedisResult<QueryResult> {
         let connection = match &mut self.connection {
             Some(connection) if connection.is_open() => connection,
-            closed => closed.insert(connect(&self.url)?),
+            closed => closed.insert(BoundedConnection::open(&self.url, PATIENCE)?),
         };
         // With what it counts of commands, which shows resets.
         let text: String = cmd("INFO").arg("ALL").query(connection)?;
@@ -135,11 +137,4 @@ impl RedisQuery {
 
 fn seconds(base: &Base, now: &Base) -> f64 {
     now.at.duration_since(base.at).as_secs_f64()
-}
-
-fn connect(url: &str) -> RedisResult<Connection> {
-    let connection = Client::open(url)?.get_connection_with_timeout(PATIENCE)?;
-    connection.set_read_timeout(Some(PATIENCE))?;
-    connection.set_write_timeout(Some(PATIENCE))?;
-    Ok(connection)
 }

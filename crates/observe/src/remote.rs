@@ -9,7 +9,7 @@ use std::time::Duration;
 use evidence::{Instant, Notice, NoticeKind, Sample, SeriesKey};
 
 use crate::base::SHORTEST_INTERVAL;
-use crate::notice::{NOTICES_LIMIT, Notices};
+use crate::notice::{LONGEST_NOTICE, NOTICES_LIMIT, Notices, shortened};
 use crate::observer::{Observer, own_thread_cpu};
 
 /// How a server is queried. One query at a time, each with a time limit of its own.
@@ -113,6 +113,7 @@ impl Remote {
             self.notices.add(at, NoticeKind::Appeared, "answers again".to_owned());
         }
         for (kind, text) in result.remarks {
+            let text = shortened(&text, LONGEST_NOTICE).to_owned();
             if !self.remarks.contains(&text) {
                 self.notices.add(at, kind, text.clone());
                 // Beyond the limit notices are not kept.
@@ -125,6 +126,7 @@ impl Remote {
     }
 
     fn fail(&mut self, at: Instant, kind: NoticeKind, why: String) {
+        let why = shortened(&why, LONGEST_NOTICE).to_owned();
         if self.trouble.as_ref() != Some(&why) {
             self.notices.add(at, kind, why.clone());
             self.trouble = Some(why);

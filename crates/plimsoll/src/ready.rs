@@ -24,7 +24,7 @@ use exchange::{Peer, Stream, connect_to_any};
 const PROBE_INTERVAL: Duration = Duration::from_millis(200);
 const ATTEMPT_LIMIT: Duration = Duration::from_secs(2);
 const SHORTEST_ATTEMPT: Duration = Duration::from_millis(250);
-/// More of a probe's response is read, but not kept.
+/// More of the response to a probe by URL is read, but not kept; more of one by gRPC is an error.
 const KEPT_BODY_BYTES: usize = 4096;
 
 /// Wait until every target with a readiness check passes it, then check that all can be reached. The message about one
@@ -75,10 +75,10 @@ fn reach(place: OriginAddress<'_>) -> Result<(), (String, std::io::Error)> {
 
 /// Drive a protocol's state machine over a blocking socket until its one request is answered.
 macro_rules! exchange {
-    ($connection:expr, $peer:expr, $limit:expr, $keep_bytes:expr) => {{
+    ($connection:expr, $peer:expr, $limit:expr, $kept:expr) => {{
         let until = Instant::now() + $limit;
         let mut stream = Stream::connect(&$peer, $limit)?;
-        let mut answer = ProbeResponse { keep_bytes: $keep_bytes, ..ProbeResponse::default() };
+        let mut answer = ProbeResponse { kept: $kept, ..ProbeResponse::default() };
         let mut buffer = [0; 4096];
         while !answer.is_done {
             while !$connection.outgoing().is_empty() {
@@ -99,6 +99,9 @@ macro_rules! exchange {
             };
             if let Some(error) = answer.failure {
                 return Err(error.into());
+            }
+            if let KeptBody::AtMost(bytes) = answer.kept {
+                ensure!(!answer.is_cut, "its answer is longer than {bytes} bytes");
             }
             ensure!(n > 0 || answer.is_done, "it closes the connection without a response");
         }
@@ -171,7 +174,7 @@ impl Prober<'_> {
         };
         let mut connection = wire::h1::Connection::new(wire::h1::Config::default());
         connection.start(0, &request)?;
-        let answer = exchange!(connection, peer, limit, KEPT_BODY_BYTES);
+        let answer = exchange!(connection, peer, limit, KeptBody::Beginning);
         ensure!((200..300).contains(&answer.status), "it answers {}", answer.status);
         Ok(())
     }
@@ -181,7 +184,7 @@ impl Prober<'_> {
             path: "/grpc.health.v1.Health/Check",
             body: &health_request(service)?,
             limit,
-            keep_bytes: KEPT_BODY_BYTES,
+            most_bytes: KEPT_BODY_BYTES,
         };
         let answer = self.call(origin, &call)?;
         if let Some(code) = answer.code().filter(|code| *code != GrpcCode::OK) {
@@ -212,7 +215,7 @@ impl Prober<'_> {
         };
         let mut connection = wire::h2::Connection::new(wire::h2::Config::default());
         connection.start(0, &request)?;
-        Ok(exchange!(connection, peer, call.limit, call.keep_bytes))
+        Ok(exchange!(connection, peer, call.limit, KeptBody::AtMost(call.most_bytes)))
     }
 }
 
@@ -230,8 +233,8 @@ pub(crate) struct Call<'a> {
     pub(crate) body: &'a [u8],
     /// How long it may take.
     pub(crate) limit: Duration,
-    /// More of the response is read, but not kept.
-    pub(crate) keep_bytes: usize,
+    /// The longest response; a longer one is an error.
+    pub(crate) most_bytes: usize,
 }
 
 fn describe(probe: &ReadyProbe) -> String {
@@ -241,13 +244,25 @@ fn describe(probe: &ReadyProbe) -> String {
     }
 }
 
+/// How much of a body is kept.
+#[derive(Default, Clone, Copy)]
+enum KeptBody {
+    /// So much from its beginning; the rest is read, and not kept.
+    #[default]
+    Beginning,
+    /// All of it; a longer one than this is an error.
+    AtMost(usize),
+}
+
 /// The response to a probe or call.
 #[derive(Default)]
 pub(crate) struct ProbeResponse {
     status: u16,
     headers: Headers,
     pub(crate) body: Vec<u8>,
-    keep_bytes: usize,
+    kept: KeptBody,
+    /// Whether there was more of the body than is kept.
+    is_cut: bool,
     is_done: bool,
     failure: Option<wire::WireError>,
 }
@@ -262,10 +277,16 @@ impl ProbeResponse {
         match event {
             Event::Head { head, .. } => {
                 self.status = head.status;
+                self.headers.clear();
                 head.headers.iter().for_each(|(name, value)| self.headers.push(name, value));
             }
             Event::Body { chunk, .. } => {
-                let left = self.keep_bytes.saturating_sub(self.body.len());
+                let most = match self.kept {
+                    KeptBody::Beginning => KEPT_BODY_BYTES,
+                    KeptBody::AtMost(bytes) => bytes,
+                };
+                let left = most.saturating_sub(self.body.len());
+                self.is_cut |= chunk.len() > left;
                 self.body.extend_from_slice(&chunk[..chunk.len().min(left)]);
             }
             Event::Trailers { headers, .. } => {

@@ -10,7 +10,7 @@ use anyhow::anyhow;
 use archive::{Overwrite, RecordError, Recorder, Sinks, Writer};
 use engine::{Clock, Control, EngineError, Program, RunOptions, Totals};
 use evidence::tick_channel::{TickSender, tick_channel};
-use evidence::{Ending, Observed, RunEnd};
+use evidence::{Ending, Notice, NoticeKind, Observed, RunEnd};
 use jiff::Timestamp;
 
 use crate::failure::{CommandResult, Failure};
@@ -81,6 +81,19 @@ impl Recording {
     /// What the engine needs besides its outlets.
     pub(crate) fn run_options(&self, program: Program, control: Control) -> RunOptions {
         RunOptions { program: Arc::new(program), clock: self.clock, control, behaviour: None }
+    }
+
+    /// Record that checks failed for lack of memory: nothing else shows that the generator was the reason.
+    pub(crate) fn note_cut_bodies(&self, program: &Program) {
+        let Some((count, why)) = program.cut_bodies() else { return };
+        let notice = Notice {
+            at: self.clock.now(),
+            observer: "generator".to_owned(),
+            kind: NoticeKind::Unreadable,
+            text: format!("{count} bodies or extracted values were cut, and checks of them failed: {why}"),
+        };
+        // A recorder that is gone has reported why itself.
+        let _ = self.observed.send(Observed { notices: vec![notice], ..Observed::default() });
     }
 
     /// One outlet for each loop; none is left afterwards.

@@ -19,7 +19,7 @@ const ROUND_LIMIT: Duration = Duration::from_secs(10);
 /// Each round asks for the imports of the one before; real imports are not nested deeper.
 const MAX_ROUNDS: usize = 64;
 /// The most that is read of one round's answers.
-const MAX_ANSWER_BYTES: usize = 64 << 20;
+const MAX_ANSWER_BYTES: usize = 32 << 20;
 
 /// Query every target that is called and not described, once it is ready, and add its descriptors to the plan.
 pub(crate) fn describe(plan: &mut LoadedPlan) -> CommandResult<()> {
@@ -71,22 +71,24 @@ fn query(
         }
         let mut body = Vec::new();
         requests.iter().for_each(|request| frame_message(&mut body, request));
-        let call = Call { path, body: &body, limit: ROUND_LIMIT, keep_bytes: MAX_ANSWER_BYTES };
+        let call = Call { path, body: &body, limit: ROUND_LIMIT, most_bytes: MAX_ANSWER_BYTES };
         let answer = prober
             .call(Origin { scheme: grpc.scheme, authority: &authority }, &call)
             .context("its reflection cannot be asked")?;
-        let mut messages = Vec::new();
-        Deframer::default().push(&answer.body, |framed| messages.push(framed.payload().to_vec()))?;
-        ensure!(
-            messages.len() <= requests.len(),
-            "its reflection sends more answers than there were queries"
-        );
-        messages.iter().try_for_each(|message| session.receive(message))?;
+        let (mut messages, mut received) = (0, Ok(()));
+        Deframer::default().push(&answer.body, |framed| {
+            messages += 1;
+            if messages <= requests.len() && received.is_ok() {
+                received = session.receive(framed.payload());
+            }
+        })?;
+        received?;
+        ensure!(messages <= requests.len(), "its reflection sends more answers than there were queries");
         match answer.code() {
             Some(GrpcCode::OK) => {
                 ensure!(session.unanswered() == 0, "its reflection does not answer every query");
             }
-            Some(GrpcCode::UNIMPLEMENTED) if messages.is_empty() => return Ok(None),
+            Some(GrpcCode::UNIMPLEMENTED) if messages == 0 => return Ok(None),
             Some(code) if session.unanswered() > 0 => session.call_ended(&code.to_string()),
             Some(code) => bail!("its reflection answers {code}"),
             None => bail!("its reflection answers without a status"),

@@ -10,8 +10,8 @@ mod records;
 use crate::error::ReadError;
 use crate::model::Profile;
 
-/// Limits on a file. Whatever it contains, reading takes at most 40 times the inflated bytes, and about twice for the
-/// files of profilers.
+/// Limits on a file. Whatever it contains, reading takes at most 1 GiB by the default ones: there are also limits on the
+/// numbers of records of each kind. The files of profilers take about twice their inflated bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// The most bytes once it is inflated.
@@ -21,9 +21,9 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 64 MiB and 64 million frames; profiles of large services have a tenth of that.
+    /// 64 MiB and 32 million frames; profiles of large services have a tenth of that.
     fn default() -> Self {
-        Limits { inflated_bytes: 64 << 20, frames: 64 << 20 }
+        Limits { inflated_bytes: 64 << 20, frames: 32 << 20 }
     }
 }
 

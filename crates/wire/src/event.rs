@@ -3,6 +3,9 @@
 use crate::error::WireError;
 use crate::headers::{HeaderView, Headers};
 
+/// The most interim responses (status 1xx) before the response itself; they are passed over.
+pub(crate) const MAX_INTERIM: u8 = 100;
+
 /// Chosen by the caller for each request; comes back in every event of it. Must be unique among the open
 /// requests of one connection.
 pub type Token = u64;

@@ -8,7 +8,7 @@ mod head;
 mod render;
 
 use crate::error::{StartError, WireError};
-use crate::event::{Event, Events, Request, ResponseHead, Token};
+use crate::event::{Event, Events, MAX_INTERIM, Request, ResponseHead, Token};
 use crate::headers::HeaderView;
 use crate::outgoing::Outgoing;
 use crate::request_rules;
@@ -50,6 +50,8 @@ struct Open {
     token: Token,
     kind: RequestKind,
     persistence: Persistence,
+    /// How many interim responses came before the response.
+    interim: u8,
 }
 
 #[derive(Debug)]
@@ -102,7 +104,7 @@ impl Connection {
     }
 
     fn opened(&mut self, token: Token, kind: RequestKind) {
-        self.open = Some(Open { token, kind, persistence: Persistence::Close });
+        self.open = Some(Open { token, kind, persistence: Persistence::Close, interim: 0 });
         self.reading = Reading::Head;
     }
 
@@ -196,6 +198,10 @@ impl Connection {
             return Err(WireError::Malformed("a protocol switch that was not requested"));
         }
         if head.status < 200 {
+            if open.interim == MAX_INTERIM {
+                return Err(WireError::Malformed("too many interim responses"));
+            }
+            self.open = Some(Open { interim: open.interim + 1, ..open });
             return Ok(());
         }
         let (framing, persistence) = head.framing(open.kind)?;

@@ -2,10 +2,12 @@
 //! JSON message compiled once into wire bytes with gaps.
 
 mod compile;
+mod description_size;
 mod encode;
 mod error;
 pub mod reflection;
 mod schemas;
+mod size;
 mod sources;
 #[cfg(test)]
 mod tests;

@@ -47,6 +47,7 @@ const CALLS: &[Call] = &[
             "crates/observe/",
             "crates/plimsoll/src/",
             "crates/testbed/",
+            "fuzz/",
             "peers/",
             "services/",
             "xtask/",

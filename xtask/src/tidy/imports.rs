@@ -63,7 +63,7 @@ const CRATES: &[CrateRule] = &[
     service("challenge", &["kit"]),
     service("listings", &["kit"]),
     service("gateway", &["kit"]),
-    beside("fuzz", &["evidence", "import", "observe", "profile", "wire", "workload"]),
+    beside("fuzz", &["archive", "evidence", "import", "observe", "profile", "wire", "workload"]),
     beside("peers", &[]),
     beside("xtask", &["peers"]),
 ];

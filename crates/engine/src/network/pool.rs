@@ -167,10 +167,11 @@ impl WaitQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::body_budget::BodyBudget;
 
     #[test]
     fn a_wait_queue_keeps_its_order_and_does_not_grow_with_removed_operations() {
-        let (mut operations, mut queue) = (Operations::default(), WaitQueue::default());
+        let (mut operations, mut queue) = (Operations::new(&BodyBudget::new(0)), WaitQueue::default());
         let open = |queue: &mut WaitQueue, operations: &mut Operations| {
             let operation = operations.open(0);
             queue.push(operation, operations);

@@ -24,6 +24,7 @@ use super::template::{CompiledTemplate, TemplateContext, TemplateNames, UnknownN
 use super::{
     Endpoint, FlowProgram, Program, ScenarioProgram, StepContent, StepProgram, phases, shared_names,
 };
+use crate::body_budget::{BODY_BUDGET_BYTES, BodyBudget};
 use crate::exchange::{CHECKED_BODY_BYTES, KEPT_BODY_BYTES};
 use crate::index::{EndpointIndex, OriginIndex, ScenarioIndex};
 
@@ -68,6 +69,7 @@ impl Program {
             names,
             redactor,
             tls,
+            body_budget: BodyBudget::new(BODY_BUDGET_BYTES),
             workload,
         })
     }

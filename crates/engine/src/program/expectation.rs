@@ -6,6 +6,7 @@ use evidence::{GrpcCode, Outcome};
 use regex::bytes::Regex;
 use wire::grpc::{Framed, MessageError};
 
+use super::bounded_json;
 use super::json_lookup::{JsonLookup, SelectedNodes};
 use super::template::{CompiledTemplate, RenderScope};
 use crate::exchange::{CheckResult, Response};
@@ -95,13 +96,12 @@ impl<'a> JsonBody<'a> {
 
     fn document(&self) -> Result<&serde_json::Value, String> {
         let read = || {
-            let kept = self.response.body.len();
-            if !self.response.is_whole() {
-                return Err(format!("it is longer than the {kept} bytes that are kept for checks"));
+            if let Some(why) = self.response.cut_reason() {
+                return Err(why);
             }
             match self.decode {
                 Some(decode) => decode(),
-                None => serde_json::from_slice(&self.response.body).map_err(|e| e.to_string()),
+                None => bounded_json::parse(&self.response.body),
             }
         };
         self.parsed.get_or_init(read).as_ref().map_err(Clone::clone)
@@ -193,7 +193,9 @@ impl Expectation {
             let is_equal = matches!(&found, Ok(SelectedNodes::One(value)) if value == expected);
             if !ledger.note(is_equal) {
                 ledger.verdict.fail(Outcome::Check, || match &found {
-                    Err(reason) => format!("{path} should be {expected}, but the body is no JSON: {reason}"),
+                    Err(reason) => {
+                        format!("{path} should be {expected}, but the body cannot be read as JSON: {reason}")
+                    }
                     Ok(found) => format!("{path} should be {expected}, found {}", describe(found)),
                 });
             }
@@ -207,7 +209,10 @@ impl Expectation {
             let is_found = memchr::memmem::find(&response.body, &expected).is_some();
             if !ledger.note(is_found) {
                 let expected = String::from_utf8_lossy(&expected).into_owned();
-                ledger.verdict.fail(Outcome::Check, || format!("the body should contain {expected:?}"));
+                ledger.verdict.fail(Outcome::Check, || {
+                    let cut = response.cut_reason().map(|why| format!(", and {why}")).unwrap_or_default();
+                    format!("the body should contain {expected:?}{cut}")
+                });
             }
         }
     }
@@ -319,12 +324,15 @@ impl Extraction {
             }),
             ExtractionFrom::Regex(regex) => {
                 let found = regex.captures(&response.body).and_then(|c| c.get(1).or_else(|| c.get(0)));
-                let missing = || format!("nothing matches {regex} to take `{}` from", self.name);
+                let missing = || {
+                    let cut = response.cut_reason().map(|why| format!("; {why}")).unwrap_or_default();
+                    format!("nothing matches {regex} to take `{}` from{cut}", self.name)
+                };
                 found.map(|m| m.as_bytes().to_vec()).ok_or_else(missing)
             }
             ExtractionFrom::Json(path) => {
                 let found = body.first(path).map_err(|reason| {
-                    format!("the body is no JSON to take `{}` from: {reason}", self.name)
+                    format!("the body cannot be read as JSON to take `{}` from: {reason}", self.name)
                 })?;
                 match found {
                     Some(serde_json::Value::String(text)) => Ok(text.into_bytes()),

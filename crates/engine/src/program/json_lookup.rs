@@ -10,6 +10,8 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 use serde_json::Value;
 use serde_json_path::{JsonPath, ParseError};
 
+use super::bounded_json::{BoundedValue, DOCUMENT_BYTES};
+
 /// A path, with its singular form if it has one.
 #[derive(Debug)]
 pub(crate) struct JsonLookup {
@@ -115,7 +117,8 @@ impl<'de> DeserializeSeed<'de> for PathFollower<'_> {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         if self.steps.is_empty() {
-            *self.found = Some(serde::Deserialize::deserialize(deserializer)?);
+            let node = BoundedValue { left: &mut { DOCUMENT_BYTES } };
+            *self.found = Some(node.deserialize(deserializer)?);
             return Err(D::Error::custom("found"));
         }
         deserializer.deserialize_any(self)

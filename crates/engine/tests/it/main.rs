@@ -7,6 +7,7 @@
 
 mod accounting;
 mod attribution;
+mod body_budget;
 mod connections;
 mod drive;
 mod drops;

@@ -6,10 +6,14 @@ use sha2::{Digest as _, Sha256};
 
 use super::own::OwnTransactions;
 use super::session::Session;
+use crate::notice::shortened;
 
 /// Settings that name a path or address, not a behaviour.
 const PLACES: &str = "'config_file', 'data_directory', 'external_pid_file', 'hba_file', 'ident_file', \
      'listen_addresses', 'port', 'unix_socket_directories', 'log_directory', 'cluster_name'";
+
+/// Bytes of a version or name that are kept.
+const LONGEST_FACT: usize = 200;
 
 /// Identifies the server at `url`: `postgres_version`, `postgres_database`, and `postgres_settings`, the SHA-256 of
 /// all its settings that differ from PostgreSQL's own and do not name a place.
@@ -32,9 +36,10 @@ pub fn identify_postgres(url: &str) -> Result<BTreeMap<String, String>, String> 
     }
     let digest: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
     let mut about = about.into_iter().flatten().flatten();
+    let cut = |fact: String| shortened(&fact, LONGEST_FACT).to_owned();
     let facts = [
-        ("postgres_version", about.next()),
-        ("postgres_database", about.next()),
+        ("postgres_version", about.next().map(cut)),
+        ("postgres_database", about.next().map(cut)),
         ("postgres_settings", Some(digest)),
     ];
     Ok(facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect())

@@ -2,6 +2,7 @@
 
 use super::own::{OwnTransactions, StatementsView};
 use super::rows::{Rows, number, text};
+use crate::notice::shortened;
 
 /// Name, unit, part and value.
 pub(super) type Value = (&'static str, &'static str, String, f64);
@@ -20,6 +21,10 @@ pub(super) enum Part {
 const STATES: [&str; 3] = ["active", "idle", "idle in transaction"];
 /// Classes of wait events, likewise.
 const WAITS: [&str; 4] = ["Client", "IO", "LWLock", "Lock"];
+/// Bytes of a state's or class's name that are kept: PostgreSQL's own names have at most so many.
+const LONGEST_NAME: usize = 63;
+/// States, or classes of wait events, that have series.
+const MOST_NAMES: usize = 50;
 /// Tables that are watched.
 const MOST_TABLES: usize = 50;
 
@@ -107,10 +112,13 @@ fn sessions(rows: &Rows) -> (Vec<Value>, Option<String>) {
     let mut states: Vec<(String, f64)> = STATES.map(|state| (state.to_owned(), 0.0)).to_vec();
     let mut waits: Vec<(String, f64)> = WAITS.map(|class| (class.to_owned(), 0.0)).to_vec();
     let mut add = |to: usize, name: &str, count: f64| {
+        let name = shortened(name, LONGEST_NAME);
         let counts = if to == 0 { &mut states } else { &mut waits };
+        let has_space = counts.len() < MOST_NAMES;
         match counts.iter_mut().find(|(known, _)| known == name) {
             Some((_, sum)) => *sum += count,
-            None => counts.push((name.to_owned(), count)),
+            None if has_space => counts.push((name.to_owned(), count)),
+            None => {}
         }
     };
     let mut limit = None;
@@ -138,7 +146,7 @@ fn watched(rows: &Rows, tables: &Tables) -> (Vec<Value>, Option<String>) {
     let mut values = Vec::new();
     let mut missing: Vec<&str> = tables.names.iter().map(String::as_str).collect();
     let mut unknown = Vec::new();
-    for row in rows {
+    for row in rows.iter().take(tables.names.len()) {
         let Some(name) = text(row, 0).parse().ok().and_then(|at: usize| tables.names.get(at)) else {
             continue;
         };

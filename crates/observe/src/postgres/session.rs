@@ -6,8 +6,9 @@
 
 use std::time::Duration;
 
-use ::postgres::{Client, Config, Error, SimpleQueryMessage};
+use tokio_postgres::{Config, Error};
 
+use super::connection::{AnswerError, BoundedConnection};
 use super::own::{OwnTransactions, StatementsView};
 use super::part::Part;
 use super::rows::Rows;
@@ -31,7 +32,7 @@ pub(super) enum QueryError {
 }
 
 pub(super) struct Session {
-    client: Client,
+    connection: BoundedConnection,
     pub(super) statements: Option<StatementsView>,
     pub(super) own: OwnTransactions,
     /// The first statement of every transaction.
@@ -44,15 +45,19 @@ impl Session {
         // The parser's own message may show parts of the URL.
         let request = TlsRequest::of(url);
         let mut config: Config = request.url.parse().map_err(|_| QueryError::Url)?;
-        config.connect_timeout(PATIENCE).tcp_user_timeout(PATIENCE).application_name("plimsoll");
-        let client = config
-            .connect(request.connector().map_err(QueryError::Broken)?)
-            .map_err(|error| broken(&error))?;
+        config.application_name("plimsoll");
+        let tls = request.connector().map_err(QueryError::Broken)?;
+        let connection = BoundedConnection::open(&config, tls, PATIENCE).map_err(|error| broken(&error))?;
         // To begin a session is a transaction, too.
         let own = OwnTransactions { commits: own.commits + 1, ..own };
-        let mut session = Session { client, statements: None, own, local_settings: local_settings("") };
+        let mut session = Session { connection, statements: None, own, local_settings: local_settings("") };
         session.learn()?;
         Ok(session)
+    }
+
+    /// Whether another session should take its place.
+    pub(super) fn is_used_up(&self) -> bool {
+        self.connection.is_used_up()
     }
 
     fn learn(&mut self) -> Result<(), QueryError> {
@@ -85,7 +90,7 @@ impl Session {
     }
 
     /// Which of `parts` the server refused with `error`: each is tried by itself.
-    fn refusal(&mut self, parts: &[(Part, String)], error: &Error) -> QueryError {
+    fn refusal(&mut self, parts: &[(Part, String)], error: &AnswerError) -> QueryError {
         for (part, sql) in parts {
             match self.run(&[sql]) {
                 Ok(_) => {}
@@ -105,26 +110,16 @@ impl Session {
     }
 
     /// The rows of each of `statements`, in one transaction that only reads.
-    fn run(&mut self, statements: &[&str]) -> Result<Vec<Rows>, Error> {
+    fn run(&mut self, statements: &[&str]) -> Result<Vec<Rows>, AnswerError> {
         let statements: Vec<String> =
             [self.local_settings.as_str()].iter().chain(statements).map(|sql| marked(sql)).collect();
-        let messages = self.client.simple_query(&statements.join("; "));
-        match &messages {
+        let answers = self.connection.query(&statements.join("; "));
+        match &answers {
             Ok(_) => self.own.commits += 1,
             Err(_) => self.own.rollbacks += 1,
         }
-        let (mut answers, mut rows) = (Vec::new(), Rows::new());
-        for message in messages? {
-            match message {
-                SimpleQueryMessage::Row(row) => {
-                    rows.push((0..row.len()).map(|column| row.get(column).map(str::to_owned)).collect());
-                }
-                SimpleQueryMessage::CommandComplete(_) => answers.push(std::mem::take(&mut rows)),
-                _ => {}
-            }
-        }
         // The first are those of the settings.
-        Ok(answers.into_iter().skip(1).collect())
+        Ok(answers?.into_iter().skip(1).collect())
     }
 }
 
@@ -146,18 +141,26 @@ fn local_settings(besides: &str) -> String {
 }
 
 /// Whether a retry is of no use: missing rights, missing or invalid names, a module that is not loaded.
-fn is_refusal(error: &Error) -> bool {
+fn is_refusal(error: &AnswerError) -> bool {
+    let AnswerError::Driver(error) = error else { return false };
     error.code().is_some_and(|state| {
         let state = state.code();
         state.starts_with("42") || state.starts_with("22") || state == "55000"
     })
 }
 
-fn broken(error: &Error) -> QueryError {
+fn broken(error: &AnswerError) -> QueryError {
     QueryError::Broken(words(error))
 }
 
-fn words(error: &Error) -> String {
+fn words(error: &AnswerError) -> String {
+    match error {
+        AnswerError::Driver(error) => words_of_driver(error),
+        AnswerError::Connect(_) | AnswerError::TooManyRows => error.to_string(),
+    }
+}
+
+fn words_of_driver(error: &Error) -> String {
     match error.as_db_error() {
         Some(from_server) => from_server.message().to_owned(),
         None => {

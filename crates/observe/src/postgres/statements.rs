@@ -113,11 +113,12 @@ impl Statements {
         for row in rows {
             let [Some(id), Some(text)] = row.as_slice() else { continue };
             let Ok(id) = id.parse() else { continue };
+            let Some(followed) = self.followed.get_mut(&id) else { continue };
             if text.contains(MARK) {
                 self.followed.remove(&id);
                 self.own.insert(id);
             } else {
-                self.followed.insert(id, Some(shortened(text)));
+                *followed = Some(shortened(text));
             }
         }
         Ok(())

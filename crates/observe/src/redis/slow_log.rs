@@ -3,8 +3,9 @@
 //! Entries are numbered from the server's start on. `SLOWLOG RESET` empties the log and leaves the numbers, so that of an
 //! empty log the next number is not known.
 
-use ::redis::{Connection, Value, cmd};
+use ::redis::{Value, cmd};
 
+use super::connection::BoundedConnection;
 use super::info::Info;
 
 /// What one query found.
@@ -29,7 +30,11 @@ enum Newest {
 
 impl SlowLog {
     /// Reads it; `base` is what the last query found.
-    pub(super) fn read(connection: &mut Connection, info: &Info<'_>, base: Option<&SlowLog>) -> SlowLog {
+    pub(super) fn read(
+        connection: &mut BoundedConnection,
+        info: &Info<'_>,
+        base: Option<&SlowLog>,
+    ) -> SlowLog {
         let (mut newest, mut length) = (newest_of(connection), None);
         let was_empty = base.is_some_and(|base| base.newest == Newest::None);
         if was_empty && newest != Newest::None {
@@ -65,7 +70,7 @@ impl SlowLog {
     }
 }
 
-fn newest_of(connection: &mut Connection) -> Newest {
+fn newest_of(connection: &mut BoundedConnection) -> Newest {
     let entries: Result<Vec<Vec<Value>>, _> = cmd("SLOWLOG").arg("GET").arg(1).query(connection);
     match entries.as_deref().map(|entries| entries.first().and_then(|entry| entry.first())) {
         Ok(Some(Value::Int(number))) => u64::try_from(*number).map_or(Newest::Unreadable, Newest::Entry),
@@ -75,7 +80,7 @@ fn newest_of(connection: &mut Connection) -> Newest {
 }
 
 /// The number of entries; none where the oldest may have been dropped.
-fn untrimmed_length(connection: &mut Connection) -> Option<u64> {
+fn untrimmed_length(connection: &mut BoundedConnection) -> Option<u64> {
     let length: u64 = cmd("SLOWLOG").arg("LEN").query(connection).ok()?;
     let most: Vec<String> = cmd("CONFIG").arg("GET").arg("slowlog-max-len").query(connection).ok()?;
     let most: u64 = most.get(1)?.parse().ok()?;

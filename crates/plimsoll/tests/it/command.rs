@@ -33,6 +33,8 @@ pub(crate) struct CommandOutput {
     pub(crate) signal: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
+    /// The most memory that it was seen to hold, in MiB.
+    pub(crate) peak_mib: u64,
 }
 
 /// A command under way. Dropped, it is killed.
@@ -137,6 +139,13 @@ impl Running {
         PathBuf::from(format!("/proc/{}/status", self.child.id()))
     }
 
+    /// The most memory that it has held so far, in MiB; 0 once it has ended.
+    fn peak_mib(&self) -> u64 {
+        let status = fs::read_to_string(self.status_file()).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) / 1024
+    }
+
     /// What it has printed on standard error so far.
     pub(crate) fn stderr(&self) -> String {
         text_of(&self.stderr)
@@ -157,7 +166,9 @@ impl Running {
     /// Wait for its end.
     pub(crate) fn end(mut self) -> CommandOutput {
         let began = Instant::now();
+        let mut peak_mib = 0;
         let status = loop {
+            peak_mib = peak_mib.max(self.peak_mib());
             match self.child.try_wait().unwrap() {
                 Some(status) => break status,
                 None if began.elapsed() > HANG => panic!("it hangs: {}", self.stderr()),
@@ -165,7 +176,7 @@ impl Running {
             }
         };
         let (stdout, stderr) = (text_of(&self.stdout), text_of(&self.stderr));
-        let ran = CommandOutput { code: status.code(), signal: status.signal(), stdout, stderr };
+        let ran = CommandOutput { code: status.code(), signal: status.signal(), stdout, stderr, peak_mib };
         for text in [&ran.stdout, &ran.stderr] {
             assert!(!text.contains("panicked") && !text.contains("RUST_BACKTRACE"), "{text}");
         }

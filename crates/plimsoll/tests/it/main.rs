@@ -13,6 +13,7 @@ mod hostile_text;
 mod imports;
 mod integrity;
 mod load;
+mod memory;
 mod monitoring;
 mod once;
 mod plans;

@@ -20,6 +20,10 @@ const MAX_COMMENTS: usize = 1_024;
 const MAX_COMMENT_BYTES: usize = 1 << 20;
 /// Each sample has a value for every sample type.
 const MAX_TYPES: usize = 256;
+/// Mappings, functions and locations, of each; large programs have a tenth of it.
+const MAX_SYMBOLS: usize = 1 << 20;
+/// Samples, strings, labels, and lines of locations, of each.
+const MAX_ITEMS: usize = 4 << 20;
 /// How much of a file of another format is quoted.
 const QUOTED_BYTES: usize = 24;
 
@@ -27,7 +31,7 @@ pub(super) fn assemble(bytes: &[u8], most_frames: u64) -> Result<Profile, ReadEr
     if bytes.is_empty() {
         return Err(ReadError::Empty);
     }
-    let mut assembly = Assembly { bytes, ..Assembly::default() };
+    let mut assembly = Assembly { bytes, most_frames, ..Assembly::default() };
     assembly.texts().map_err(|error| foreign(bytes, error))?;
     assembly.header()?;
     if assembly.profile.sample_types.is_empty() {
@@ -40,9 +44,6 @@ pub(super) fn assemble(bytes: &[u8], most_frames: u64) -> Result<Profile, ReadEr
     assembly.each(field::LOCATION, Record::Location, Assembly::location)?;
     index_ids(&mut assembly.locations, bytes, Record::Location, field::LOCATION)?;
     assembly.each(field::SAMPLE, Record::Sample, Assembly::sample)?;
-    if assembly.frames > most_frames {
-        return Err(ReadError::TooManyFrames { most: most_frames });
-    }
     Ok(assembly.profile)
 }
 
@@ -88,7 +89,9 @@ struct Assembly<'a> {
     scratch: SampleRecord,
     stack: Vec<u32>,
     labels: Vec<Label>,
+    label_count: usize,
     frames: u64,
+    most_frames: u64,
 }
 
 type AddRecord<'a> = fn(&mut Assembly<'a>, &[u8]) -> Result<(), Problem>;
@@ -96,6 +99,7 @@ type AddRecord<'a> = fn(&mut Assembly<'a>, &[u8]) -> Result<(), Problem>;
 impl<'a> Assembly<'a> {
     /// One pass over the records of a kind.
     fn each(&mut self, field: u32, record: Record, add: AddRecord<'a>) -> Result<(), ReadError> {
+        let most = if record == Record::Sample { MAX_ITEMS } else { MAX_SYMBOLS };
         let mut number = 0;
         for piece in Pieces::of(self.bytes) {
             let piece = piece?;
@@ -103,8 +107,14 @@ impl<'a> Assembly<'a> {
                 continue;
             }
             number += 1;
+            if number > most {
+                return Err(ReadError::Record { record, number, at: piece.at, problem: Problem::TooMany });
+            }
             let done = message_of(&piece).and_then(|bytes| add(self, bytes));
             done.map_err(|problem| ReadError::Record { record, number, at: piece.at, problem })?;
+            if self.frames > self.most_frames {
+                return Err(ReadError::TooManyFrames { most: self.most_frames });
+            }
         }
         Ok(())
     }
@@ -119,6 +129,9 @@ impl<'a> Assembly<'a> {
                 continue;
             }
             number += 1;
+            if number > MAX_ITEMS {
+                return Err(wrong(number, Problem::TooMany));
+            }
             let Body::Bytes(bytes) = piece.body else {
                 return Err(wrong(number, Problem::Undecodable("a number".to_owned())));
             };
@@ -270,6 +283,9 @@ impl<'a> Assembly<'a> {
             let function = found(&self.functions, Record::Function, function_id)?;
             self.profile.lines.push(SourceLine { function, line, column });
         }
+        if self.profile.lines.len() > MAX_ITEMS {
+            return Err(Problem::TooMany);
+        }
         let lines_end = u32::try_from(self.profile.lines.len()).map_err(|_| Problem::TooMany)?;
         add(&mut self.locations, record.id)?;
         let location = Location { mapping, address: record.address, is_folded: record.is_folded, lines_end };
@@ -295,6 +311,10 @@ impl<'a> Assembly<'a> {
         for &label in &record.label {
             let label = self.label(label)?;
             self.labels.push(label);
+        }
+        self.label_count += self.labels.len();
+        if self.label_count > MAX_ITEMS {
+            return Err(Problem::TooMany);
         }
         let sample = Sample { stack: &self.stack, values: &record.value, labels: &self.labels };
         self.profile.samples.push(sample).ok_or(Problem::TooMany)?;

@@ -4,7 +4,7 @@
 pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
 const PREFIX_BYTES: usize = 5;
 /// Capacity that a deframer keeps between calls.
-const KEEP_BYTES: usize = 1 << 20;
+const KEEP_BYTES: usize = 64 << 10;
 
 /// Append `message` with its prefix: uncompressed flag and length, big-endian.
 ///
@@ -40,7 +40,11 @@ pub fn mark_compressed(out: &mut [u8], start: usize) {
 
 /// A message with its prefix, as it came.
 #[derive(Debug, Clone, Copy)]
-pub struct Framed<'a>(&'a [u8]);
+pub struct Framed<'a> {
+    bytes: &'a [u8],
+    /// With the bytes that a deframer did not keep.
+    length: usize,
+}
 
 impl<'a> Framed<'a> {
     /// The one message that `body` consists of.
@@ -49,7 +53,7 @@ impl<'a> Framed<'a> {
     /// [`MessageError`] when the body is none or more than that one message.
     pub fn single(body: &'a [u8]) -> Result<Framed<'a>, MessageError> {
         let first = Framed::first(body)?;
-        if first.0.len() < body.len() { Err(MessageError::Surplus) } else { Ok(first) }
+        if first.length < body.len() { Err(MessageError::Surplus) } else { Ok(first) }
     }
 
     /// The first message of `body`.
@@ -59,22 +63,31 @@ impl<'a> Framed<'a> {
     pub fn first(body: &'a [u8]) -> Result<Framed<'a>, MessageError> {
         let prefix = body.first_chunk::<PREFIX_BYTES>().ok_or(MessageError::Truncated)?;
         let claimed = read_prefix(prefix)? as usize;
-        body.get(..PREFIX_BYTES + claimed).map(Framed).ok_or(MessageError::Truncated)
+        body.get(..PREFIX_BYTES + claimed).map(Framed::whole).ok_or(MessageError::Truncated)
     }
 
-    /// With its prefix.
+    fn whole(bytes: &'a [u8]) -> Framed<'a> {
+        Framed { bytes, length: bytes.len() }
+    }
+
+    /// With its prefix; from a [`Deframer`] only as much as that keeps.
     pub fn bytes(self) -> &'a [u8] {
-        self.0
+        self.bytes
+    }
+
+    /// How many bytes it has in all, with its prefix.
+    pub fn length(self) -> usize {
+        self.length
     }
 
     /// Whether it was compressed, in the way that the header `grpc-encoding` says.
     pub fn is_compressed(self) -> bool {
-        self.0[0] == 1
+        self.bytes[0] == 1
     }
 
     /// Without its prefix, compressed or not.
     pub fn payload(self) -> &'a [u8] {
-        &self.0[PREFIX_BYTES..]
+        &self.bytes[PREFIX_BYTES..]
     }
 
     /// Without its prefix.
@@ -127,8 +140,11 @@ pub enum MessageError {
 #[derive(Debug)]
 pub struct Deframer {
     limit_bytes: usize,
-    /// What has arrived of the message in progress, prefix included.
+    /// What has arrived of the message in progress, prefix included, as far as it is kept.
     gathered: Vec<u8>,
+    /// How much of it was not kept.
+    skipped: usize,
+    keep_bytes: usize,
     messages: u64,
 }
 
@@ -141,7 +157,17 @@ impl Default for Deframer {
 impl Deframer {
     /// Messages above `limit_bytes` are an error.
     pub fn new(limit_bytes: usize) -> Self {
-        Deframer { limit_bytes, gathered: Vec::new(), messages: 0 }
+        Deframer { limit_bytes, gathered: Vec::new(), skipped: 0, keep_bytes: usize::MAX, messages: 0 }
+    }
+
+    /// Of a message that comes in several pieces keep so many bytes from now on, with its prefix.
+    pub fn keep_at_most(&mut self, bytes: usize) {
+        self.keep_bytes = bytes;
+    }
+
+    /// How many bytes of a message in progress are kept.
+    pub fn kept_bytes(&self) -> usize {
+        self.gathered.len()
     }
 
     /// Take a piece of the body; `on_message` gets each message that it completes. After an error the
@@ -157,7 +183,7 @@ impl Deframer {
                 && let Some(framed) = piece.get(..PREFIX_BYTES + length)
             {
                 self.messages += 1;
-                on_message(Framed(framed));
+                on_message(Framed::whole(framed));
                 piece = &piece[PREFIX_BYTES + length..];
                 continue;
             }
@@ -177,13 +203,19 @@ impl Deframer {
             None => PREFIX_BYTES,
             Some(length) => PREFIX_BYTES + length,
         };
-        let taken = piece.len().min(needed - self.gathered.len());
-        self.gathered.extend_from_slice(&piece[..taken]);
+        let taken = piece.len().min(needed - self.gathered.len() - self.skipped);
+        let space = self.keep_bytes.max(PREFIX_BYTES).saturating_sub(self.gathered.len());
+        // What comes after bytes that were not kept is not kept either.
+        let kept = if self.skipped > 0 { 0 } else { taken.min(space) };
+        self.gathered.extend_from_slice(&piece[..kept]);
+        self.skipped += taken - kept;
         let Some(length) = self.message_length(&self.gathered)? else { return Ok(&piece[taken..]) };
-        if self.gathered.len() == PREFIX_BYTES + length {
+        let length = PREFIX_BYTES + length;
+        if self.gathered.len() + self.skipped == length {
             self.messages += 1;
-            on_message(Framed(&self.gathered));
+            on_message(Framed { bytes: &self.gathered, length });
             self.gathered.clear();
+            self.skipped = 0;
         }
         Ok(&piece[taken..])
     }
@@ -207,6 +239,8 @@ impl Deframer {
     pub fn clear(&mut self) {
         self.gathered.clear();
         self.gathered.shrink_to(KEEP_BYTES);
+        self.skipped = 0;
+        self.keep_bytes = usize::MAX;
         self.messages = 0;
     }
 }
@@ -238,6 +272,25 @@ mod tests {
         }
         check(&body, Ok(&["hello", "", "0123456789"]));
         check(b"", Ok(&[]));
+    }
+
+    #[test]
+    fn of_a_long_message_no_more_is_kept_than_asked_for() {
+        let mut body = Vec::new();
+        for message in ["0123456789", "hi"] {
+            frame_message(&mut body, message.as_bytes());
+        }
+        for size in [1, 4, 6, 7, 14] {
+            let mut deframer = Deframer::new(10);
+            deframer.keep_at_most(7);
+            let mut seen = Vec::new();
+            for piece in body.chunks(size) {
+                deframer.push(piece, |m| seen.push((m.payload().to_vec(), m.length()))).unwrap();
+                assert!(deframer.kept_bytes() <= 7);
+            }
+            assert_eq!(seen, [(b"01".to_vec(), 15), (b"hi".to_vec(), 7)], "pieces of {size}");
+            assert_eq!(deframer.finish(), Ok(2));
+        }
     }
 
     #[test]

@@ -125,6 +125,14 @@ fn broken_responses_are_named() {
 }
 
 #[test]
+fn interim_responses_are_passed_over_and_do_not_go_on_for_ever() {
+    let interim = |count: usize| "HTTP/1.1 103 Early Hints\r\na: b\r\n\r\n".repeat(count);
+    let last = "HTTP/1.1 204 X\r\n\r\n";
+    check("GET", &(interim(100) + last), &["1 head 204", "1 done", "reusable"]);
+    check("GET", &(interim(101) + last), &["the peer broke the protocol: too many interim responses"]);
+}
+
+#[test]
 fn premature_ends_of_a_response_are_distinguished() {
     let cut = "the connection was closed in the middle of a response";
     check("GET", "", &["the connection was closed before any response"]);

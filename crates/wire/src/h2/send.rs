@@ -25,6 +25,7 @@ impl Connection {
             token,
             body: if request.method == b"HEAD" { ResponseBody::Impossible } else { ResponseBody::Possible },
             progress: Progress::AwaitsHead,
+            interim: 0,
             content_length: None,
             received_bytes: 0,
             unreturned_bytes: 0,

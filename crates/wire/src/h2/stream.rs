@@ -13,6 +13,8 @@ pub(super) struct Stream {
     pub(super) body: ResponseBody,
     /// Whether the final head has arrived.
     pub(super) progress: Progress,
+    /// How many interim responses came before it.
+    pub(super) interim: u8,
     pub(super) content_length: Option<u64>,
     pub(super) received_bytes: u64,
     /// Bytes received since the window was last given back.

@@ -7,9 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use prost::Message as _;
-use prost_types::FileDescriptorProto;
 
+use super::description_size::DescriptionBudget;
 use super::error::SchemaError;
+use super::size::count_fields;
 use crate::nearest::nearest;
 
 /// The paths of the service, newest version first: a server may support only one.
@@ -22,6 +23,15 @@ pub const PATHS: [&str; 2] = [
 const MAX_FILES: usize = 1_000;
 /// The largest total size of these files, in bytes.
 const MAX_BYTES: usize = 32 << 20;
+/// The most files, or services, of one response.
+const MAX_ITEMS: usize = 10_000;
+/// How many of the services are named in an error, and how much of the server's own error is shown.
+const SHOWN_SERVICES: usize = 20;
+const SHOWN_BYTES: usize = 500;
+
+/// The fields of a response that list files and services.
+const FILES: u32 = 4;
+const SERVICES: u32 = 6;
 
 #[derive(Clone, PartialEq, prost::Message)]
 struct Request {
@@ -96,6 +106,7 @@ pub struct ReflectionSession {
     files: BTreeMap<String, Vec<u8>>,
     /// Their total size.
     bytes: usize,
+    budget: DescriptionBudget,
     /// The services that the server lists.
     services: Vec<String>,
     /// Symbols that the server does not know, and its error messages.
@@ -141,6 +152,11 @@ impl ReflectionSession {
     pub fn receive(&mut self, message: &[u8]) -> Result<(), SchemaError> {
         let wrong =
             |error: prost::DecodeError| SchemaError(format!("its reflection is not readable: {error}"));
+        if [FILES, SERVICES].iter().any(|tag| count_fields(message, *tag) > MAX_ITEMS) {
+            return Err(SchemaError(format!(
+                "its reflection sends more than {MAX_ITEMS} files or services at once"
+            )));
+        }
         let response = Response::decode(message).map_err(wrong)?;
         let query = self.unanswered.pop_front();
         match response.result {
@@ -161,10 +177,8 @@ impl ReflectionSession {
     }
 
     fn add_file(&mut self, encoded: Vec<u8>) -> Result<(), SchemaError> {
-        let file = FileDescriptorProto::decode(&encoded[..]).map_err(|error| {
-            SchemaError(format!("its reflection sends a file that is not readable: {error}"))
-        })?;
-        for import in &file.dependency {
+        let file = self.budget.decode(&encoded)?;
+        for import in file.dependency.iter().take(MAX_FILES + 1) {
             let is_new = !self.files.contains_key(import) && self.requested_files.insert(import.clone());
             // Google's own files are built in, and many servers do not have them.
             if is_new && !import.starts_with("google/protobuf/") {
@@ -193,8 +207,10 @@ impl ReflectionSession {
             let known = || self.services.iter().map(String::as_str);
             let hint = match nearest(symbol, known()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None if self.services.is_empty() => format!("its error is: {why}"),
-                None => format!("it has `{}`", known().collect::<Vec<_>>().join("`, `")),
+                None if self.services.is_empty() => {
+                    format!("its error is: {}", &why[..why.floor_char_boundary(SHOWN_BYTES)])
+                }
+                None => format!("it has `{}`", known().take(SHOWN_SERVICES).collect::<Vec<_>>().join("`, `")),
             };
             return Err(SchemaError(format!("its reflection does not know `{symbol}`; {hint}")));
         }

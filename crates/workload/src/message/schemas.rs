@@ -9,6 +9,7 @@ use protox::file::{ChainFileResolver, GoogleFileResolver};
 use super::compile;
 use super::encode::MessageTemplate;
 use super::error::SchemaError;
+use super::size::MessageBudget;
 use super::sources::ProtoSources;
 use crate::call::CallOptions;
 use crate::files::Files;
@@ -167,7 +168,7 @@ impl Method {
     /// 64-bit integers are strings.
     ///
     /// # Errors
-    /// [`SchemaError`] if the bytes are no such message.
+    /// [`SchemaError`] if the bytes are no such message, or it takes more than 256 MiB decoded.
     pub fn decode_to_json(&self, bytes: &[u8]) -> Result<serde_json::Value, SchemaError> {
         decode(self.descriptor.output(), bytes)
     }
@@ -184,6 +185,7 @@ impl Method {
 fn decode(message: MessageDescriptor, bytes: &[u8]) -> Result<serde_json::Value, SchemaError> {
     let name = message.full_name().to_owned();
     let wrong = |why: String| SchemaError(format!("not a {name}: {why}"));
+    MessageBudget::default().take_message(&message, bytes).map_err(wrong)?;
     let message = DynamicMessage::decode(message, bytes).map_err(|error| wrong(error.to_string()))?;
     let options = SerializeOptions::new().skip_default_fields(false);
     message

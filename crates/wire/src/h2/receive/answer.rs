@@ -2,7 +2,7 @@
 
 use super::{Block, Incoming, MAX_BLOCK_BYTES, MAX_BLOCK_FRAMES, MAX_EMPTY_DATA};
 use crate::error::WireError;
-use crate::event::{Event, Events, ResponseHead};
+use crate::event::{Event, Events, MAX_INTERIM, ResponseHead};
 use crate::h2::Connection;
 use crate::h2::frame::{self, FrameHeader, code, flag, kind};
 use crate::h2::response::{self, Head};
@@ -93,7 +93,12 @@ impl Connection {
             if ends || head.status == 101 {
                 return Err(WireError::Malformed("an interim response that cannot be one"));
             }
-            return Ok(());
+            let Some(stream) = self.streams.get_mut(&header.stream) else { return Ok(()) };
+            stream.interim += 1;
+            return match stream.interim > MAX_INTERIM {
+                true => Err(WireError::Malformed("too many interim responses")),
+                false => Ok(()),
+            };
         }
         let Some(stream) = self.streams.get_mut(&header.stream) else { return Ok(()) };
         stream.progress = Progress::HasHead;

@@ -40,6 +40,16 @@ fn a_grpc_response_of_a_head_alone_has_its_status_in_trailers() {
 }
 
 #[test]
+fn interim_heads_do_not_go_on_for_ever() {
+    let mut peer = Peer::greeted(&[]);
+    peer.start(1, "GET", b"");
+    for _ in 0..=100 {
+        peer.frame(kind::HEADERS, flag::END_HEADERS, 1, &block(&[(":status", "103")]));
+    }
+    assert_eq!(peer.events(), ["1 failed: the peer broke the protocol: too many interim responses"]);
+}
+
+#[test]
 fn interim_heads_are_skipped_and_blocks_may_come_in_parts() {
     let mut peer = Peer::greeted(&[]);
     peer.start(1, "HEAD", b"");

@@ -1,4 +1,5 @@
 use prost::Message as _;
+use prost_types::{DescriptorProto, FileDescriptorProto};
 
 use super::*;
 use crate::message::Schemas;
@@ -109,4 +110,32 @@ fn a_description_with_too_many_files_is_refused() {
     let mut session = ReflectionSession::new(["bed.Bed".to_owned()]);
     let error = session.receive(&Response { result: Some(files) }.encode_to_vec()).unwrap_err();
     assert!(error.to_string().contains("more than"), "{error}");
+}
+
+/// Why a session refuses a response with this file.
+fn refusal(encoded: Vec<u8>) -> String {
+    let mut session = ReflectionSession::new(["a.S".to_owned()]);
+    let result = Some(ReflectionResult::Files(FileList { files: vec![encoded] }));
+    session.requests();
+    session.receive(&Response { result }.encode_to_vec()).unwrap_err().to_string()
+}
+
+#[test]
+fn a_description_that_takes_much_more_than_its_bytes_is_refused() {
+    let empty_messages = b"\x22\0".repeat(1 << 20);
+    assert!(refusal(empty_messages).contains("more than 256 MiB"));
+    let named = |name: &str| DescriptorProto { name: Some(name.to_owned()), ..DescriptorProto::default() };
+    let of = |message| FileDescriptorProto { message_type: vec![message], ..FileDescriptorProto::default() };
+    assert!(refusal(of(named(&"N".repeat(600))).encode_to_vec()).contains("a name has more than 512 bytes"));
+    // Each name repeats those of the messages around it.
+    let mut nested = named("A");
+    nested.nested_type = (0..5_000).map(|number| named(&format!("B{number}"))).collect();
+    for _ in 0..20 {
+        nested = DescriptorProto { nested_type: vec![nested], ..named(&"N".repeat(500)) };
+    }
+    assert!(refusal(of(nested).encode_to_vec()).contains("full names take more than"));
+    let too_many = FileList { files: vec![Vec::new(); MAX_ITEMS + 1] };
+    let result = Some(ReflectionResult::Files(too_many));
+    let error = ReflectionSession::new([]).receive(&Response { result }.encode_to_vec()).unwrap_err();
+    assert!(error.to_string().contains("files or services at once"), "{error}");
 }
