@@ -1,4 +1,5 @@
 //! Counts the memory that a thread holds.
+#![allow(unsafe_code, reason = "a global allocator that counts")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -4,6 +4,7 @@
 //! Start reading at `VERBS`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command prints on its terminal")]
 
+mod attacks;
 mod bench;
 mod child;
 mod demo;
@@ -44,6 +45,7 @@ const VERBS: &[Verb] = &[
     Verb { name: "dependencies", usage: "", about: dependencies::ABOUT, run: dependencies::run },
     Verb { name: "dist", usage: dist::USAGE, about: dist::ABOUT, run: dist::run },
     Verb { name: "bench", usage: bench::USAGE, about: bench::ABOUT, run: bench::run },
+    Verb { name: "attacks", usage: "", about: attacks::ABOUT, run: attacks::run },
     Verb { name: "soak", usage: "[NAME]", about: soak::ABOUT, run: soak::run },
 ];
 
