@@ -28,6 +28,7 @@ mod prepare;
 mod profile;
 mod quick;
 mod ready;
+mod received;
 mod recording;
 mod reflection;
 mod report;

@@ -11,6 +11,7 @@ mod compare;
 mod explain;
 mod imports;
 mod integrity;
+mod kept_files;
 mod load;
 mod monitoring;
 mod once;
