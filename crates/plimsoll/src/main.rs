@@ -9,6 +9,7 @@ mod check;
 mod clock;
 mod compare;
 mod confine;
+mod environment;
 mod explain;
 mod export;
 mod failure;
@@ -43,11 +44,14 @@ mod watching;
 use std::process::ExitCode;
 
 use clap::Parser;
+use clap::error::{ContextKind, ContextValue};
+use workload::redact::{REDACTED, shown_address};
 
 use arguments::{Arguments, SelftestPart, Verb};
 
 fn main() -> ExitCode {
-    let outcome = match Arguments::parse().verb {
+    let arguments = Arguments::try_parse().unwrap_or_else(|error| without_secrets(error).exit());
+    let outcome = match arguments.verb {
         Verb::Run(arguments) => run::run(&arguments),
         Verb::Http(arguments) => http::http(&arguments),
         Verb::Grpc(arguments) => grpc::grpc(&arguments),
@@ -72,4 +76,21 @@ fn main() -> ExitCode {
             ExitCode::from(failure.exit_code())
         }
     }
+}
+
+/// The error about an argument, which quotes its value: an address may have a password, a header is one.
+fn without_secrets(mut error: clap::Error) -> clap::Error {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let is_header = text(ContextKind::InvalidArg).is_some_and(|option| option.starts_with("--header"));
+    let shown = text(ContextKind::InvalidValue).map(|value| match is_header {
+        true => REDACTED.to_owned(),
+        false => shown_address(value),
+    });
+    if let Some(shown) = shown {
+        error.insert(ContextKind::InvalidValue, ContextValue::String(shown));
+    }
+    error
 }

@@ -24,6 +24,7 @@ mod quick;
 mod received;
 mod reflection;
 mod reports;
+mod secret_places;
 mod secrets;
 mod selftest;
 mod signals;
