@@ -186,6 +186,7 @@ pub(crate) const LIST: Target = Target {
     run: |input| {
         let second = Duration::from_secs(1);
         let adhoc = AdhocList {
+            basic_auth: None,
             name: "list".to_owned(),
             list: input.to_vec(),
             headers: Vec::new(),

@@ -5,9 +5,8 @@
 //! the file by then is also in the copied log, unless the log was begun anew, and the header shows that. What the log's end
 //! lacks is cut by its checksums.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -15,6 +14,7 @@ use tempfile::TempDir;
 
 use crate::beside::beside;
 use crate::error::{ArchiveError, READ};
+use crate::private::{private_file, private_folder};
 
 /// The header of a log, which holds its salts.
 const LOG_HEADER: u64 = 32;
@@ -46,10 +46,7 @@ impl PrivateCopy {
             let (path, folder) = (path.to_owned(), parent.clone());
             ArchiveError::NoCopy { path, folder, bytes, source }
         };
-        let mut builder = tempfile::Builder::new();
-        let folder =
-            builder.prefix("plimsoll-").permissions(Permissions::from_mode(0o700)).tempdir_in(&parent);
-        let folder = folder.map_err(no_copy)?;
+        let folder = private_folder(&parent).map_err(no_copy)?;
         if free(folder.path()).is_some_and(|free| free < bytes) {
             return Err(no_copy(ErrorKind::StorageFull.into()));
         }
@@ -98,7 +95,7 @@ fn header(log: &Path) -> io::Result<Vec<u8>> {
 /// As much as the file had when the copy began: one that grows without end is not followed.
 fn copy(from: File, to: &Path) -> io::Result<()> {
     let length = from.metadata()?.len();
-    let mut to = OpenOptions::new().write(true).create_new(true).open(to)?;
+    let mut to = private_file(to)?;
     io::copy(&mut from.take(length), &mut to).map(drop)
 }
 

@@ -15,7 +15,7 @@ const ATTEMPTS: u32 = 8;
 /// looked at but the header, so a command can confine itself before [`crate::Stored::read`].
 ///
 /// A file with a write-ahead log belongs to a run that was killed or is still running, or is made to look so. It is read
-/// from a private copy, which is deleted when this is dropped.
+/// from a private copy, which is deleted as soon as it is open, or when this is dropped.
 #[derive(Debug)]
 pub struct Readable {
     path: PathBuf,
@@ -30,7 +30,7 @@ impl Readable {
     /// [`ArchiveError`]: no such file, no run file, of a newer version, with a rollback journal beside it, or with a log
     /// and no space for a copy.
     pub fn at(path: &Path) -> Result<Readable, ArchiveError> {
-        readable_version(path)?;
+        Readable::check(path)?;
         for _ in 0..ATTEMPTS {
             refuse_journals(path)?;
             let Some(log) = log_of(path)? else {
@@ -41,6 +41,20 @@ impl Readable {
             }
         }
         Err(ArchiveError::Changing { path: path.to_owned() })
+    }
+
+    /// Checks what can be checked without a copy.
+    ///
+    /// # Errors
+    /// Those of [`Readable::at`] but for a log.
+    pub fn check(path: &Path) -> Result<(), ArchiveError> {
+        readable_version(path)?;
+        refuse_journals(path)
+    }
+
+    /// Deletes the private copy, which is open and needs no name any more. Nothing is left of it however the process ends.
+    pub(crate) fn delete_copy(&mut self) {
+        self.copy = None;
     }
 
     /// The file as it was named.

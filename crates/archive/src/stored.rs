@@ -18,7 +18,6 @@ use crate::{digest, load, observed};
 /// A run file, opened. Keys, series and manifest are in memory; the rest is read when asked for.
 #[derive(Debug)]
 pub struct Stored {
-    // Closed before the copy that it may have open goes away with `source`.
     connection: Connection,
     manifest: Manifest,
     end: Option<RunEnd>,
@@ -39,12 +38,13 @@ impl Stored {
         Self::read(Readable::at(path)?)
     }
 
-    /// Read a run file. Nothing is written but in the folder of a private copy, which is gone when this is dropped.
+    /// Read a run file. Nothing is written but in the folder of a private copy, which is gone when this returns.
     ///
     /// # Errors
     /// [`ArchiveError`]: damaged, or not readable.
-    pub fn read(source: Readable) -> Result<Stored, ArchiveError> {
+    pub fn read(mut source: Readable) -> Result<Stored, ArchiveError> {
         let connection = open::to_read(&source)?;
+        source.delete_copy();
         let path = source.path().to_owned();
         Self::load(connection, source).map_err(|fault| fault.at(&path, READ))
     }
@@ -62,6 +62,11 @@ impl Stored {
             connection,
             source,
         })
+    }
+
+    /// The file as it was named.
+    pub fn path(&self) -> &Path {
+        self.source.path()
     }
 
     /// Whether the run was brought to its end; if not it was killed, or is still going on.

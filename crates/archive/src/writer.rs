@@ -1,7 +1,7 @@
 //! The run file during the run: one transaction a second, readable at every moment.
 
 use std::collections::HashMap;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +18,7 @@ use crate::exemplars::Shortlist;
 use crate::header::version_in_header;
 use crate::load::{self, histogram_of};
 use crate::observed::{put_notice, put_profile};
+use crate::private::private_file;
 use crate::schema::{self, MAX_NS_A_SECOND, MAX_SECONDS};
 use crate::seal::{seal, whole};
 
@@ -68,7 +69,7 @@ impl Writer {
                 return Err(ArchiveError::Exists { path });
             }
         }
-        OpenOptions::new().write(true).create_new(true).open(path).map_err(|error| match error.kind() {
+        private_file(path).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => ArchiveError::Exists { path: path.to_owned() },
             _ => ArchiveError::io(path, "create", error),
         })?;

@@ -143,6 +143,8 @@ pub(crate) struct StepProgram {
     pub(crate) think: Duration,
     pub(crate) content: StepContent,
     pub(crate) headers: Vec<(Vec<u8>, CompiledTemplate)>,
+    /// Headers with a secret in their value, whatever their name.
+    pub(crate) secret_headers: Vec<Vec<u8>>,
     pub(crate) expectation: Expectation,
     pub(crate) extractions: Vec<Extraction>,
     pub(crate) keep_body_bytes: usize,

@@ -4,6 +4,9 @@ use std::io::{self, Read as _};
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use percent_encoding::percent_decode_str;
 use rustls::crypto::aws_lc_rs;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::{Agent, Body, Error};
@@ -56,8 +59,13 @@ impl Fetcher {
     }
 
     fn get(&self, url: &str, accept: &str) -> Result<Body, String> {
-        let response =
-            self.agent.get(url).header("accept", accept).call().map_err(|error| self.words(&error))?;
+        let (url, credentials) = without_user(url);
+        let mut request = self.agent.get(url).header("accept", accept);
+        if let Some(credentials) = credentials {
+            request =
+                request.header("authorization", format!("Basic {}", BASE64_STANDARD.encode(credentials)));
+        }
+        let response = request.call().map_err(|error| self.words(&error))?;
         match response.status().as_u16() {
             200 => Ok(response.into_body()),
             status => Err(format!("it answers with status {status}")),
@@ -82,6 +90,17 @@ impl Fetcher {
             _ => format!("the connection broke: {error}"),
         }
     }
+}
+
+/// A URL without its user, and `USER:PASSWORD`, percent-decoded, which the agent would send as it is written.
+fn without_user(url: &str) -> (String, Option<Vec<u8>>) {
+    let plain = || (url.to_owned(), None);
+    let Some((scheme, rest)) = url.split_once("://") else { return plain() };
+    let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let Some((user, host)) = authority.rsplit_once('@') else { return plain() };
+    let user = if user.contains(':') { user.to_owned() } else { format!("{user}:") };
+    let credentials = percent_decode_str(&user).collect();
+    (format!("{scheme}://{host}{path}"), Some(credentials))
 }
 
 fn system_trust() -> TlsConfig {

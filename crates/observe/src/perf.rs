@@ -1,6 +1,8 @@
 //! Samples a process from outside by Linux's `perf`, for targets that serve no profiles.
 
+use std::fs::Permissions;
 use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
@@ -27,8 +29,9 @@ impl Perf {
     /// In words, when the process cannot be found or `perf` not be started.
     pub(crate) fn start(process: ProcessRef, seconds: u32) -> Result<Perf, String> {
         let found = process.find().map_err(|error| error.to_string())?;
-        let folder = TempDir::with_prefix("plimsoll-perf-")
-            .map_err(|error| format!("no temporary folder: {error}"))?;
+        let mut folder = tempfile::Builder::new();
+        let folder = folder.prefix("plimsoll-perf-").permissions(Permissions::from_mode(0o700)).tempdir();
+        let folder = folder.map_err(|error| format!("no temporary folder: {error}"))?;
         let mut command = Command::new("perf");
         command.args(["record", "--quiet", "--event", "cpu-clock", "--freq", FREQUENCY, "-g"]);
         let family: Vec<String> = family(found.pid).iter().map(u32::to_string).collect();

@@ -5,8 +5,9 @@ use workload::adhoc::{AdhocError, Pace, Sources};
 use workload::connection::{Connecting, IpVersion, TlsSettings};
 
 use crate::arguments::{ConnectArguments, KeepArguments, PaceArguments};
+use crate::environment::environment;
 use crate::failure::{CommandResult, Failure};
-use crate::plan::{Disk, environment};
+use crate::plan::Disk;
 use crate::run;
 use crate::run_file::Keep;
 use crate::run_request::{Progress, RunRequest};

@@ -3,14 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand};
-use evidence::visible;
-
-use crate::screen;
 
 mod adhoc;
 mod compare;
 mod connect;
 mod import;
+mod parse;
 mod profile;
 mod watching;
 
@@ -18,6 +16,7 @@ pub(crate) use adhoc::{GrpcArguments, HttpArguments, KeepArguments, PaceArgument
 pub(crate) use compare::CompareArguments;
 pub(crate) use connect::ConnectArguments;
 pub(crate) use import::ImportArguments;
+pub(crate) use parse::parse;
 pub(crate) use profile::{ProfileArguments, SortBy};
 pub(crate) use watching::{LeaksArguments, MonitorArguments, QuickArguments};
 
@@ -67,26 +66,6 @@ Examples:
   plimsoll selftest engine                        about half a minute, on loopback
   plimsoll selftest engine --seconds 10 --json selftest.json
   taskset -c 1 plimsoll selftest engine           on the processor that runs will use";
-
-/// The command line. Help, or what is wrong, is printed, and ends the process.
-pub(crate) fn parse() -> Arguments {
-    let error = match Arguments::try_parse() {
-        Ok(arguments) => return arguments,
-        Err(error) => error,
-    };
-    if !error.use_stderr() {
-        error.exit();
-    }
-    // The message quotes the arguments: it is printed as that of their visible forms, which are refused as well.
-    let shown = std::env::args_os().map(|argument| visible(&argument.to_string_lossy()).into_owned());
-    match Arguments::try_parse_from(shown) {
-        Err(error) => error.exit(),
-        Ok(_) => {
-            screen::note(format_args!("plimsoll: {}", error.kind()));
-            std::process::exit(error.exit_code())
-        }
-    }
-}
 
 /// Finds the load a service may safely carry, and proves it.
 #[derive(Debug, Parser)]

@@ -1,14 +1,16 @@
 //! `plimsoll compare`: run files side by side, what may be said of their differences and what may not.
 
+use std::path::PathBuf;
+
 use ::report::summary::{self, Comparison, MAX_SIDES};
 use anyhow::anyhow;
-use archive::Readable;
+use archive::Stored;
 
 use crate::arguments::CompareArguments;
-use crate::confine::Reach;
 use crate::failure::{CommandResult, Failure};
 use crate::judged::StoredRun;
 use crate::outputs;
+use crate::received::Received;
 
 /// A run file, read.
 struct Opened {
@@ -20,12 +22,13 @@ pub(crate) fn compare(arguments: &CompareArguments) -> CommandResult<u8> {
     if arguments.files.len() > MAX_SIDES {
         return Err(Failure::usage(anyhow!("at most {MAX_SIDES} run files can be laid side by side")));
     }
-    let sources = arguments.files.iter().map(|path| Readable::at(path).map_err(Failure::usage));
-    let sources = sources.collect::<CommandResult<Vec<Readable>>>()?;
+    let paths = || arguments.files.iter().map(PathBuf::as_path);
+    Received::check(paths())?;
     let CompareArguments { html, md, json, .. } = arguments;
     let outputs = outputs::PreopenedReports::all([html, md, json].map(Option::as_deref))?;
-    sources.iter().fold(Reach::default(), Reach::run_file).confine();
-    let opened: Vec<Opened> = sources.into_iter().map(open).collect::<CommandResult<_>>()?;
+    let received = Received::at(paths())?;
+    received.reach().confine();
+    let opened: Vec<Opened> = received.read()?.into_iter().map(open).collect::<CommandResult<_>>()?;
     let sides: Vec<judge::Side<'_>> = opened.iter().map(judged_side).collect();
     let judgement = judge::compare(&sides, &arguments.expect).map_err(Failure::own)?;
     let shown: Vec<summary::Side<'_>> = opened.iter().map(shown_side).collect();
@@ -34,9 +37,9 @@ pub(crate) fn compare(arguments: &CompareArguments) -> CommandResult<u8> {
     Ok(judge::exit_code(judgement.verdict))
 }
 
-fn open(source: Readable) -> CommandResult<Opened> {
-    let name = source.path().display().to_string();
-    Ok(Opened { name, stored: StoredRun::read(source)? })
+fn open(run: Stored) -> CommandResult<Opened> {
+    let name = run.path().display().to_string();
+    Ok(Opened { name, stored: StoredRun::of(run)? })
 }
 
 fn judged_side(opened: &Opened) -> judge::Side<'_> {

@@ -5,24 +5,26 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
-use archive::{Readable, Stored};
+use archive::Stored;
 use evidence::run::{Run as _, completed};
 use evidence::{Profile, ProfileKind, Sampling, TerminalText};
 
 use crate::arguments::ExportArguments;
-use crate::confine::Reach;
 use crate::failure::{CommandResult, Failure};
+use crate::received::Received;
 use crate::{integrity, outputs};
 
 pub(crate) fn export(arguments: &ExportArguments) -> CommandResult<u8> {
-    let source = Readable::at(&arguments.file).map_err(Failure::usage)?;
+    let path = arguments.file.as_path();
+    Received::check([path])?;
     let folder = &arguments.profiles;
     fs::create_dir_all(folder)
         .with_context(|| format!("cannot make the folder {}", folder.display()))
         .map_err(Failure::usage)?;
-    Reach::default().run_file(&source).new_files_in(folder).confine();
-    let run = Stored::read(source).map_err(Failure::usage)?;
-    let invalid = integrity::state(integrity::verify(&run, &arguments.file)?, &arguments.file)?;
+    let received = Received::at([path])?;
+    received.reach().new_files_in(folder).confine();
+    let run = received.read_one()?;
+    let invalid = integrity::state(integrity::verify(&run, path)?, path)?;
     let profiles = run.profiles().map_err(Failure::own)?;
     if profiles.is_empty() {
         // That there are none may be the change.
@@ -45,8 +47,8 @@ fn write_profiles(run: &Stored, profiles: &[Profile], folder: &Path) -> anyhow::
     let paths: Vec<PathBuf> =
         profiles.iter().map(|profile| folder.join(file_name(profile, &mut names))).collect();
     for (profile, path) in profiles.iter().zip(&paths) {
-        // An existing file is not overwritten.
-        let file = fs::OpenOptions::new().write(true).create_new(true).open(path);
+        // An existing file is not overwritten. What was captured is evidence, as the run file is.
+        let file = archive::private_file(path);
         file.and_then(|mut file| std::io::Write::write_all(&mut file, &profile.bytes))
             .with_context(|| format!("cannot write {}", path.display()))?;
     }

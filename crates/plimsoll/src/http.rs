@@ -5,11 +5,9 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::Context;
-use workload::adhoc::{
-    AdhocHttp, AdhocList, Body, DEFAULT_USERS, basic_auth, http as plan_of, list as plan_of_list,
-};
+use workload::adhoc::{AdhocHttp, AdhocList, Body, DEFAULT_USERS, http as plan_of, list as plan_of_list};
 use workload::target_list::MAX_BYTES;
-use workload::{Connecting, HttpVersion, Reuse, Template};
+use workload::{Connecting, HttpVersion, Reuse};
 
 use crate::adhoc;
 use crate::arguments::{HttpArguments, RequestArguments};
@@ -18,7 +16,8 @@ use crate::signals::Listener;
 
 pub(crate) fn http(arguments: &HttpArguments) -> CommandResult<u8> {
     let listener = Listener::start()?;
-    let (headers, body) = (headers(&arguments.request)?, body(&arguments.request)?);
+    let (headers, body) = (headers(&arguments.request), body(&arguments.request)?);
+    let basic_auth = arguments.request.basic_auth.clone();
     let (timeout, redirects) = (arguments.request.timeout, arguments.request.redirects);
     let seed = arguments.pace.seed;
     let connecting = connecting(arguments);
@@ -27,7 +26,18 @@ pub(crate) fn http(arguments: &HttpArguments) -> CommandResult<u8> {
         Some(path) => {
             let (name, list) = read_list(path)?;
             plan_of_list(
-                &AdhocList { name, list, headers, body, redirects, connecting, timeout, seed, pace },
+                &AdhocList {
+                    name,
+                    list,
+                    headers,
+                    basic_auth,
+                    body,
+                    redirects,
+                    connecting,
+                    timeout,
+                    seed,
+                    pace,
+                },
                 adhoc::SOURCES,
             )
         }
@@ -35,7 +45,18 @@ pub(crate) fn http(arguments: &HttpArguments) -> CommandResult<u8> {
             let url = arguments.url.clone().unwrap_or_default();
             let method = arguments.request.method.clone();
             plan_of(
-                &AdhocHttp { url, method, headers, body, redirects, connecting, timeout, seed, pace },
+                &AdhocHttp {
+                    url,
+                    method,
+                    headers,
+                    basic_auth,
+                    body,
+                    redirects,
+                    connecting,
+                    timeout,
+                    seed,
+                    pace,
+                },
                 adhoc::SOURCES,
             )
         }
@@ -79,15 +100,11 @@ fn read_list(path: &Path) -> CommandResult<(String, Vec<u8>)> {
 }
 
 /// Every header that an option asks for.
-fn headers(request: &RequestArguments) -> CommandResult<Vec<(String, String)>> {
+fn headers(request: &RequestArguments) -> Vec<(String, String)> {
     let mut headers = request.headers.clone();
     let named = [("content-type", &request.content_type), ("accept", &request.accept)];
     headers.extend(named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?))));
-    if let Some(credentials) = &request.basic_auth {
-        let (name, value) = basic_auth(credentials).map_err(Failure::usage)?;
-        headers.push((name, Template::literal(&value).source().to_owned()));
-    }
-    Ok(headers)
+    headers
 }
 
 fn body(request: &RequestArguments) -> CommandResult<Option<Body>> {

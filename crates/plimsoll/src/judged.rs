@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ::report::Summary;
 use anyhow::Context;
-use archive::{Readable, Stored};
+use archive::Stored;
 use evidence::{Judgement, Manifest, Provenance, Run};
 use workload::Workload;
 
@@ -27,12 +27,12 @@ impl Judged {
 
 /// Read and judge the run file at `path`.
 pub(crate) fn judge_file(path: &Path) -> CommandResult<Judged> {
-    judge(Readable::at(path).map_err(Failure::usage)?)
+    judge(Stored::open(path).map_err(Failure::usage)?)
 }
 
-/// Read and judge this run file.
-pub(crate) fn judge(source: Readable) -> CommandResult<Judged> {
-    let StoredRun { run, workload, provenance } = StoredRun::read(source)?;
+/// Judge this run file.
+pub(crate) fn judge(run: Stored) -> CommandResult<Judged> {
+    let StoredRun { run, workload, provenance } = StoredRun::of(run)?;
     let judgement = ::judge::judge(&run, &workload, provenance).map_err(Failure::own)?;
     let summary = Summary::of(&run, &workload, &judgement).map_err(Failure::own)?;
     Ok(Judged { judgement, summary })
@@ -47,12 +47,10 @@ pub(crate) struct StoredRun {
 }
 
 impl StoredRun {
-    /// Read this run file, and compute the digest of its evidence.
-    pub(crate) fn read(source: Readable) -> CommandResult<StoredRun> {
-        let path = source.path().to_owned();
-        let run = Stored::read(source).map_err(Failure::usage)?;
-        let workload = workload_of(&path, run.manifest())?;
-        let provenance = integrity::verify(&run, &path)?;
+    /// Read the workload of this run file, and compute the digest of its evidence.
+    pub(crate) fn of(run: Stored) -> CommandResult<StoredRun> {
+        let workload = workload_of(run.path(), run.manifest())?;
+        let provenance = integrity::verify(&run, run.path())?;
         Ok(StoredRun { run, workload, provenance })
     }
 }

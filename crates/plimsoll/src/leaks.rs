@@ -4,14 +4,14 @@
 use std::path::Path;
 
 use anyhow::anyhow;
-use archive::Readable;
+use archive::Stored;
 use evidence::TerminalText;
 use judge::leaks::{Leak, LeakAnswer};
 
 use crate::arguments::LeaksArguments;
-use crate::confine::Reach;
 use crate::failure::{CommandResult, Failure};
 use crate::judged::StoredRun;
+use crate::received::Received;
 use crate::run_file::Keep;
 use crate::{integrity, monitor, outputs};
 
@@ -25,21 +25,20 @@ pub(crate) fn leaks(arguments: &LeaksArguments) -> CommandResult<u8> {
         let [file] = &arguments.subjects[..] else {
             return Err(Failure::usage(anyhow!("name one run file, or `--for 30m` and what to watch")));
         };
-        let source = Readable::at(Path::new(file)).map_err(Failure::usage)?;
-        Reach::default().run_file(&source).confine();
-        return answer(source);
+        let received = Received::at([Path::new(file)])?;
+        received.reach().confine();
+        return answer(received.read_one()?);
     };
     let keep = arguments.output.as_deref().map_or(Keep::Nothing, Keep::At);
     let watched = monitor::watched(&arguments.subjects, None)?;
     let file = monitor::watch(watched, Some(length), keep)?;
-    answer(Readable::at(file.path()).map_err(Failure::usage)?)
+    answer(Stored::open(file.path()).map_err(Failure::usage)?)
 }
 
 /// The answer for a run file. Changed evidence shows and excludes nothing.
-fn answer(source: Readable) -> CommandResult<u8> {
-    let path = source.path().to_owned();
-    let StoredRun { run, workload, provenance } = StoredRun::read(source)?;
-    let invalid = integrity::state(provenance, &path)?;
+fn answer(run: Stored) -> CommandResult<u8> {
+    let StoredRun { run, workload, provenance } = StoredRun::of(run)?;
+    let invalid = integrity::state(provenance, run.path())?;
     let answers = judge::leaks::of(&run, &workload).map_err(Failure::own)?;
     let Some(code) = invalid else { return print(&answers) };
     // That there are none may be the change.

@@ -59,7 +59,6 @@ pub(crate) fn watched(subjects: &[String], plan: Option<&Path>) -> CommandResult
     let observers = watching::observers(&workload, &env).map_err(Failure::own)?;
     let identities = watching::identities(&workload, &env);
     workload = Redactor::new(&workload, &env).stored(&workload);
-    subjects::hide(&mut workload.targets);
     Ok(Watched { observers, workload, identities })
 }
 
@@ -78,14 +77,14 @@ fn of_subjects(subjects: &[String]) -> CommandResult<(Workload, BTreeMap<String,
             "name what to watch: a process id, :PORT, a URL, or --plan PLAN"
         )));
     }
-    let mut targets = subjects::targets(subjects)?;
+    let targets = subjects::targets(subjects)?;
     for (name, target) in &targets {
         if let Some(process) = &target.process {
             let found = observe::identify(manifest::watched(process));
             found.map_err(|error| Failure::usage(anyhow!("{name}: {error}")))?;
         }
     }
-    let env = subjects::env(&mut targets)?;
+    let env = subjects::env(&targets)?;
     let names: Vec<&str> = targets.keys().map(String::as_str).collect();
     Ok((Workload { targets: targets.clone(), ..bare(&names.join(" ")) }, env))
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use workload::plan::{Files, LoadedPlan, Overrides, load};
 
 use crate::arguments::OverrideArguments;
+use crate::environment::environment;
 use crate::failure::{CommandResult, Failure};
 
 /// The files of this machine.
@@ -26,9 +27,4 @@ pub(crate) fn resolve(path: &Path, arguments: &OverrideArguments) -> CommandResu
         seed: arguments.seed,
     };
     load(path, &Disk, &environment, &overrides).map_err(Failure::usage)
-}
-
-/// The value of an environment variable.
-pub(crate) fn environment(name: &str) -> Option<String> {
-    std::env::var(name).ok()
 }

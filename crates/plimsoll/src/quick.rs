@@ -105,6 +105,7 @@ fn from_address(target: &str, probe: Probe) -> CommandResult<LoadedPlan> {
         url: target.to_owned(),
         method: None,
         headers: Vec::new(),
+        basic_auth: None,
         body: None,
         redirects: 0,
         connecting: Connecting::default(),

@@ -15,8 +15,11 @@ use rustls::ClientConfig;
 use wire::{Event, Headers, Request, Scheme};
 use workload::connection::{Connecting, Scheme as UrlScheme};
 use workload::model::{ReadyProbe, WaitReady};
+use workload::observation::filled;
 use workload::plan;
+use workload::redact::shown_address;
 
+use crate::environment::Environment;
 use crate::failure::{CommandResult, Failure};
 use crate::outputs::note;
 use exchange::{Peer, Stream, connect_to_any};
@@ -35,7 +38,8 @@ pub(crate) fn wait(program: &Program, address_hint: fn(&str) -> String) -> Comma
             check_local_address(from).with_context(|| format!("target `{name}`")).map_err(Failure::usage)?;
         }
         if let Some(wait) = &target.wait_ready {
-            let prober = Prober { connecting: &target.connecting, tls: program.tls(name) };
+            let (connecting, env) = (&target.connecting, program.env());
+            let prober = Prober { connecting, tls: program.tls(name), env };
             prober.wait_for(wait).with_context(|| format!("target `{name}`")).map_err(Failure::usage)?;
         }
     }
@@ -113,6 +117,8 @@ macro_rules! exchange {
 pub(crate) struct Prober<'a> {
     pub(crate) connecting: &'a Connecting,
     pub(crate) tls: Option<&'a Arc<ClientConfig>>,
+    /// The values that a probe's URL leaves out.
+    pub(crate) env: &'a Environment,
 }
 
 impl Prober<'_> {
@@ -143,7 +149,7 @@ impl Prober<'_> {
 
     fn probe(&self, probe: &ReadyProbe, limit: Duration) -> anyhow::Result<()> {
         match probe {
-            ReadyProbe::Url(url) => self.probe_url(url, limit),
+            ReadyProbe::Url(url) => self.probe_url(&filled(url, self.env), limit),
             ReadyProbe::GrpcHealth { scheme, authority, service } => {
                 self.probe_grpc(Origin { scheme: *scheme, authority }, service, limit)
             }
@@ -161,7 +167,8 @@ impl Prober<'_> {
     }
 
     fn probe_url(&self, url: &str, limit: Duration) -> anyhow::Result<()> {
-        let (scheme, rest) = plan::scheme_of(url).ok_or_else(|| anyhow!("`{url}` is no URL"))?;
+        let (scheme, rest) =
+            plan::scheme_of(url).ok_or_else(|| anyhow!("`{}` is no URL", shown_address(url)))?;
         let (authority, path) = rest.find('/').map_or((rest, "/"), |slash| rest.split_at(slash));
         let peer = self.peer(scheme, authority)?;
         let request = Request {
@@ -239,7 +246,7 @@ pub(crate) struct Call<'a> {
 
 fn describe(probe: &ReadyProbe) -> String {
     match probe {
-        ReadyProbe::Url(url) => url.clone(),
+        ReadyProbe::Url(url) => shown_address(url),
         ReadyProbe::GrpcHealth { authority, .. } => format!("gRPC health at {authority}"),
     }
 }

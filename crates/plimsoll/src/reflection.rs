@@ -30,7 +30,7 @@ pub(crate) fn describe(plan: &mut LoadedPlan) -> CommandResult<()> {
     let tls = Program::tls_of(plan).map_err(Failure::usage)?;
     for (name, services) in undescribed {
         let Some(target) = plan.workload.targets.get(&name) else { continue };
-        let prober = Prober { connecting: &target.connecting, tls: tls.get(&name) };
+        let prober = Prober { connecting: &target.connecting, tls: tls.get(&name), env: &plan.env };
         let set = fetch_descriptors(&prober, target, services);
         let described = set.and_then(|set| Ok(plan.schemas.add_set(&name, &set)?));
         described.with_context(|| format!("target `{name}`")).map_err(Failure::usage)?;

@@ -55,8 +55,7 @@ impl Keep<'_> {
                 Ok(RunFile { path, folder: None })
             }
             Keep::Nothing => {
-                let folder = tempfile::Builder::new().prefix("plimsoll-").tempdir();
-                let folder = folder
+                let folder = archive::private_folder(&std::env::temp_dir())
                     .context("no temporary folder for the evidence; name a file for it with `-o FILE`")
                     .map_err(Failure::own)?;
                 Ok(RunFile { path: folder.path().join("run.plimsoll"), folder: Some(folder) })

@@ -3,12 +3,13 @@
 //! ends at once.
 
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use engine::Control;
 use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
 use signal_hook::iterator::{Handle, Signals};
 use signal_hook::low_level::emulate_default_handler;
 
@@ -95,8 +96,40 @@ impl SignalState {
     }
 }
 
+/// Ctrl-C and SIGTERM are held back while this exists: what is to be deleted first is deleted, and then the process ends.
+pub(crate) struct HeldSignals {
+    is_released: Arc<AtomicBool>,
+    /// The signal that came, if one did.
+    came: Arc<AtomicUsize>,
+}
+
+impl HeldSignals {
+    pub(crate) fn begin() -> CommandResult<HeldSignals> {
+        let held = HeldSignals { is_released: Arc::default(), came: Arc::default() };
+        for signal in [SIGINT, SIGTERM] {
+            flag::register_conditional_default(signal, held.is_released.clone()).map_err(Failure::own)?;
+            flag::register_usize(signal, held.came.clone(), signal as usize).map_err(Failure::own)?;
+        }
+        Ok(held)
+    }
+}
+
+impl Drop for HeldSignals {
+    fn drop(&mut self) {
+        self.is_released.store(true, Ordering::SeqCst);
+        match c_int::try_from(self.came.load(Ordering::SeqCst)) {
+            Ok(0) | Err(_) => {}
+            Ok(signal) => end(signal),
+        }
+    }
+}
+
 fn end_by(signal: c_int) {
     note("plimsoll: stopped before the load; nothing was recorded");
+    end(signal);
+}
+
+fn end(signal: c_int) {
     if let Err(error) = emulate_default_handler(signal) {
         // Both signals have a default that ends the process, so this is never reached.
         note(format_args!("plimsoll: the default action of signal {signal} failed: {error}"));

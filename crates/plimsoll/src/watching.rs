@@ -1,5 +1,7 @@
 //! Stations 4 and 6: the observers and profiles that a workload asks for, and the generator's own observers.
 
+mod redacted;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
@@ -11,14 +13,13 @@ use evidence::Observed;
 use observe::{
     Capture, Formats, Host, Observer, OwnProcess, ProcessObserver, ProfileSource, Profiler, Watch,
 };
-use workload::Workload;
-use workload::observation::{CgroupRef, Mark, Observation, ProfileMark, filled};
+use workload::observation::{CgroupRef, Mark, Observation, ProfileMark, filled_address};
+use workload::{Redactor, Workload};
 
+use crate::environment::Environment;
 use crate::failure::{CommandResult, Failure};
 use crate::manifest::{Identities, watched};
-
-/// The values of the environment variables that a plan names.
-pub(crate) type Environment = BTreeMap<String, String>;
+use redacted::Redacted;
 
 /// Everything that watches during a run: observers once a second, profiles at their marks.
 pub(crate) struct Watchers {
@@ -64,11 +65,13 @@ impl RunningWatchers {
 /// When the system gives no thread for one.
 pub(crate) fn observers(workload: &Workload, env: &Environment) -> io::Result<Vec<Box<dyn Observer>>> {
     let mut observers: Vec<Box<dyn Observer>> = vec![Box::new(OwnProcess::new()), Box::new(Host::new())];
+    let redactor = Arc::new(Redactor::new(workload, env));
     for (name, target) in &workload.targets {
         if let Some(process) = &target.process {
             observers.push(Box::new(ProcessObserver::new(name, watched(process))));
         }
-        observers.extend(besides_process(name, &target.observe, env)?);
+        let others = besides_process(name, &target.observe, env)?.into_iter();
+        observers.extend(others.map(|observer| Redacted::boxed(observer, &redactor)));
     }
     Ok(observers)
 }
@@ -88,22 +91,29 @@ fn besides_process(
         observers.push(observe::cgroup(target, group)?);
     }
     if let Some(page) = &observe.prometheus {
-        observers.push(observe::prometheus(target, &filled(&page.url, env), &page.keep, page.every)?);
+        observers.push(observe::prometheus(target, &filled_address(&page.url, env), &page.keep, page.every)?);
     }
     if let Some(server) = &observe.postgres {
-        observers.push(observe::postgres(target, &filled(&server.url, env), &server.tables, server.every)?);
+        observers.push(observe::postgres(
+            target,
+            &filled_address(&server.url, env),
+            &server.tables,
+            server.every,
+        )?);
     }
     if let Some(redis) = &observe.redis {
-        observers.push(observe::redis(target, &filled(&redis.url, env), redis.every)?);
+        observers.push(observe::redis(target, &filled_address(&redis.url, env), redis.every)?);
     }
     Ok(observers)
 }
 
 /// What the servers that targets are, or use, report about themselves.
 pub(crate) fn identities(workload: &Workload, env: &Environment) -> Identities {
+    let redactor = Redactor::new(workload, env);
     let servers = workload.targets.iter().filter_map(|(name, target)| {
-        let url = filled(&target.observe.postgres.as_ref()?.url, env);
+        let url = filled_address(&target.observe.postgres.as_ref()?.url, env);
         let about = observe::identify_postgres(&url).unwrap_or_else(|why| {
+            let why = redactor.without_values(&why);
             BTreeMap::from([("postgres".to_owned(), format!("not identified: {why}"))])
         });
         Some((name.clone(), about))
@@ -120,7 +130,7 @@ fn captures_of(asked: &ProfileMark, workload: &Workload, env: &Environment) -> V
     let run_s = workload.phases.last().map_or(0, |phase| phase.end.as_secs());
     let target = workload.targets.get(&asked.target);
     let source = target.and_then(|target| match (&target.observe.pprof, &target.process) {
-        (Some(url), _) => Some(ProfileSource::Pprof(filled(url, env))),
+        (Some(url), _) => Some(ProfileSource::Pprof(filled_address(url, env))),
         (None, Some(process)) => Some(ProfileSource::Perf(watched(process))),
         (None, None) => None,
     });

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::secret_address::shown;
+
 /// Whether a connection is under TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -77,7 +79,7 @@ pub fn scheme_of(text: &str) -> Option<(Scheme, &str)> {
 /// # Errors
 /// A message, if the text is neither a name nor an address, or has no port and there is no default.
 pub fn authority_of(text: &str, default_port: Option<u16>) -> Result<(String, u16), String> {
-    let form = || format!("`{text}` is no host and port; write `127.0.0.1:8000`");
+    let form = || wrong_address(text, "is no host and port; write `127.0.0.1:8000`");
     let (host, port) = match text.strip_prefix('[') {
         Some(rest) => {
             let (host, port) = rest.split_once(']').ok_or_else(form)?;
@@ -98,6 +100,18 @@ pub fn authority_of(text: &str, default_port: Option<u16>) -> Result<(String, u1
         return Err(form());
     }
     Ok((host.to_owned(), port))
+}
+
+/// What is wrong with an address, which is shown without its secrets.
+pub(crate) fn wrong_address(address: &str, why: &str) -> String {
+    let shown = shown(address);
+    let hint = match shown == address {
+        true => "",
+        false => {
+            "; `/`, `?`, `#` and `@` in a password are percent-encoded, and a user may belong into `auth`"
+        }
+    };
+    format!("`{shown}` {why}{hint}")
 }
 
 /// Whether a part of a URL can be sent unchanged: visible ASCII only.

@@ -16,7 +16,7 @@ use crate::proxy;
 use texts::TemplateReader;
 
 pub use grpc::{AdhocGrpc, AdhocStream, grpc};
-pub use http::{AdhocHttp, Body, basic_auth, http};
+pub use http::{AdhocHttp, Body, http};
 pub use list::{AdhocList, list};
 pub use pace::{DEFAULT_REQUESTS, DEFAULT_USERS, MAX_DURATION, Pace};
 

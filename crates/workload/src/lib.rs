@@ -26,6 +26,7 @@ pub mod proxy;
 pub mod redact;
 pub mod row_picker;
 pub mod schedule;
+mod secret_address;
 mod target;
 pub mod target_list;
 pub mod template;

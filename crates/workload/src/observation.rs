@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use evidence::ProfileKind;
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 
 use crate::template::{Part, Template, Value};
@@ -33,6 +34,22 @@ impl Observation {
     /// Whether nothing is observed.
     pub fn is_empty(&self) -> bool {
         *self == Observation::default()
+    }
+
+    /// The addresses of its observers.
+    pub fn urls(&self) -> impl Iterator<Item = &String> {
+        let Observation { prometheus, postgres, redis, pprof, cgroup: _ } = self;
+        let page = prometheus.iter().map(|page| &page.url);
+        let database = postgres.iter().map(|server| &server.url);
+        page.chain(database).chain(redis.iter().map(|server| &server.url)).chain(pprof)
+    }
+
+    /// The same, to be changed.
+    pub fn urls_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let Observation { prometheus, postgres, redis, pprof, cgroup: _ } = self;
+        let page = prometheus.iter_mut().map(|page| &mut page.url);
+        let database = postgres.iter_mut().map(|server| &mut server.url);
+        page.chain(database).chain(redis.iter_mut().map(|server| &mut server.url)).chain(pprof)
     }
 }
 
@@ -102,6 +119,30 @@ pub enum Mark {
     Every(Duration),
 }
 
+/// Characters that end a user's name or password in a URL. `%` is none: a value may be percent-encoded already.
+const ENDS_PASSWORD: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'#')
+    .add(b'/')
+    .add(b'<')
+    .add(b'>')
+    .add(b'?')
+    .add(b'@')
+    .add(b'[')
+    .add(b']');
+
+/// The address `source` with the values of environment variables filled in; that of an unknown one is empty. In a
+/// password, which ends at the last `@` of `source`, characters that would end it are percent-encoded.
+pub fn filled_address(source: &str, env: &BTreeMap<String, String>) -> String {
+    let Some((user, rest)) = source.rsplit_once('@').filter(|(user, _)| user.contains("://")) else {
+        return filled(source, env);
+    };
+    let encoded =
+        env.iter().map(|(name, value)| (name.clone(), utf8_percent_encode(value, ENDS_PASSWORD).to_string()));
+    [filled(user, &encoded.collect()), filled(rest, env)].join("@")
+}
+
 /// `source` with the values of environment variables filled in; that of an unknown one is empty.
 pub fn filled(source: &str, env: &BTreeMap<String, String>) -> String {
     let Ok(template) = Template::parse(source) else { return source.to_owned() };
@@ -125,5 +166,13 @@ mod tests {
         let env = BTreeMap::from([("PASSWORD".to_owned(), "s3cret".to_owned())]);
         assert_eq!(filled("postgresql://me:${env.PASSWORD}@db/shop", &env), "postgresql://me:s3cret@db/shop");
         assert_eq!(filled("http://127.0.0.1:1/metrics", &env), "http://127.0.0.1:1/metrics");
+    }
+
+    #[test]
+    fn a_password_may_contain_what_ends_one() {
+        let env = BTreeMap::from([("P".to_owned(), "a/b@c:d?%20".to_owned())]);
+        let address = filled_address("redis://:${env.P}@db/0?x=${env.P}", &env);
+        assert_eq!(address, "redis://:a%2Fb%40c:d%3F%20@db/0?x=a/b@c:d?%20");
+        assert_eq!(filled_address("${env.P}", &env), "a/b@c:d?%20");
     }
 }

@@ -3,36 +3,70 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use regex::{Captures, Regex, RegexBuilder};
 
-use crate::model::Workload;
-use crate::template::push_json_escaped;
+use crate::address::percent_decoded;
+use crate::model::{Request, Workload};
+use crate::observation::filled;
+use crate::secret_address::{Secrets, secrets_of};
+use crate::template::{Template, Value, push_json_escaped};
+
+pub use crate::secret_address::{REDACTED, shown as shown_address};
 
 mod stored;
 #[cfg(test)]
 mod tests;
 
-/// The replacement of secret values.
-pub const REDACTED: &str = "[redacted]";
-
 /// Headers that are secret in every plan, in lower case.
-const HEADERS: [&str; 8] = [
+const HEADERS: [&str; 16] = [
     "authorization",
     "proxy-authorization",
     "cookie",
     "set-cookie",
-    "x-api-key",
-    "x-auth-token",
-    "x-amz-security-token",
     "www-authenticate",
+    "proxy-authenticate",
+    "api-key",
+    "x-api-key",
+    "x-goog-api-key",
+    "x-auth-token",
+    "x-access-token",
+    "x-session-token",
+    "x-csrf-token",
+    "x-vault-token",
+    "x-amz-security-token",
+    "private-token",
 ];
 /// JSON fields that are secret in every plan, in lower case.
 const FIELDS: [&str; 8] =
     ["password", "secret", "token", "access_token", "refresh_token", "id_token", "client_secret", "api_key"];
-/// Shorter values of environment variables are not searched in texts: they would hide half of any text.
-const MIN_VALUE_BYTES: usize = 4;
+/// Shorter values of environment variables cannot be searched in texts, since they would hide half of any text: a plan
+/// that uses one is refused.
+const MIN_VALUE_CHARS: usize = 4;
 /// The same for values found in secret headers and fields, which may be common words.
 const MIN_FOUND_BYTES: usize = 6;
+
+/// Characters that stay as they are in a percent-encoded secret (RFC 3986, section 2.3).
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// The value of the environment variable `name`, which can be hidden wherever it appears. An empty one hides nothing.
+///
+/// # Errors
+/// A message, if it is not set, or too short to be hidden.
+pub fn env_value(name: &str, env: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
+    let value = env(name).ok_or_else(|| format!("the environment variable `{name}` is not set; set it"))?;
+    match value.chars().count() {
+        1..MIN_VALUE_CHARS => Err(format!(
+            "the environment variable `{name}` has {} characters: a secret is too short to be hidden with fewer than \
+             {MIN_VALUE_CHARS}; use one of at least {MIN_VALUE_CHARS} characters, and write a value that is no secret in \
+             its place",
+            value.chars().count()
+        )),
+        _ => Ok(value),
+    }
+}
 
 /// The secrets of one workload.
 #[derive(Debug, Clone)]
@@ -55,7 +89,9 @@ impl Redactor {
         names.extend(named);
         let fields = field_pattern(&names);
         let mut redactor = Redactor { headers, names, values: Vec::new(), fields };
-        redactor.add(env.values().filter(|v| v.len() >= MIN_VALUE_BYTES).cloned());
+        let secrets =
+            env.values().cloned().chain(address_secrets(workload, env)).chain(credentials(workload, env));
+        redactor.add(secrets.filter(|value| value.chars().count() >= MIN_VALUE_CHARS));
         redactor
     }
 
@@ -68,7 +104,7 @@ impl Redactor {
     ) -> Redactor {
         let mut secrets = Vec::new();
         for (name, value) in headers {
-            if self.headers.contains(name.to_ascii_lowercase().as_str()) {
+            if self.is_secret_name(&name) {
                 secrets.extend(secrets_of_header(&name.to_ascii_lowercase(), &value));
             }
         }
@@ -80,28 +116,56 @@ impl Redactor {
         redactor
     }
 
+    /// Whether a header of this name is secret, in this case.
+    fn is_secret_name(&self, name: &str) -> bool {
+        self.headers.contains(name.to_ascii_lowercase().as_str())
+    }
+
+    /// Whether a request must lose this header when it is redirected to another origin: by its name.
+    pub fn is_secret_header(&self, name: &[u8]) -> bool {
+        str::from_utf8(name).is_ok_and(|name| self.is_secret_name(name))
+    }
+
+    /// The same by its value: one from the environment or from a response, or of a column with a secret name.
+    pub fn is_secret_value(&self, value: &Template) -> bool {
+        value.values().any(|value| match value {
+            Value::Env(_) | Value::Variable(_) => true,
+            Value::Data { column, .. } => self.names.contains(column.to_ascii_lowercase().as_str()),
+            _ => false,
+        })
+    }
+
     fn add(&mut self, values: impl Iterator<Item = String>) {
-        self.values.extend(values.flat_map(|value| [in_json(&value), value]));
+        self.values.extend(values.flat_map(|value| {
+            let encoded = utf8_percent_encode(&value, ENCODED).to_string();
+            [in_json(&value), encoded.to_lowercase(), encoded, value]
+        }));
         self.values.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         self.values.dedup();
     }
 
     /// A header's value, redacted. The name's case does not matter.
     pub fn header<'a>(&self, name: &str, value: &'a str) -> Cow<'a, str> {
-        if self.headers.contains(name.to_ascii_lowercase().as_str()) {
+        if self.is_secret_name(name) {
             return Cow::Borrowed(REDACTED);
         }
         self.text(value)
     }
 
-    /// A text, redacted: secret values, and the values of secret names in JSON, in a form or in a query, are replaced.
-    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    /// A text without secret values.
+    pub fn without_values<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut shown = Cow::Borrowed(text);
         for value in &self.values {
             if shown.contains(value.as_str()) {
                 shown = Cow::Owned(shown.replace(value.as_str(), REDACTED));
             }
         }
+        shown
+    }
+
+    /// A text, redacted: secret values, and the values of secret names in JSON, in a form or in a query, are replaced.
+    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let shown = self.without_values(text);
         // Without the pattern secrets cannot be found, so the whole text is replaced.
         let Some(fields) = &self.fields else { return Cow::Borrowed(REDACTED) };
         match fields.replace_all(&shown, replacement) {
@@ -109,6 +173,52 @@ impl Redactor {
             Cow::Owned(replaced) => Cow::Owned(replaced),
         }
     }
+}
+
+/// The secrets in the addresses of observers and proxies.
+fn address_secrets(workload: &Workload, env: &BTreeMap<String, String>) -> Vec<String> {
+    let targets = workload.targets.values();
+    let observed = targets.clone().flat_map(|target| target.observe.urls());
+    let addresses: Vec<String> = observed.map(|url| filled(url, env)).collect();
+    let mut secrets = Vec::new();
+    for address in &addresses {
+        match secrets_of(address) {
+            Secrets::User(user) => secrets.extend(secrets_of_user(user)),
+            Secrets::Values(values) => secrets.extend(values.into_iter().map(str::to_owned)),
+        }
+    }
+    let proxies = targets.filter_map(|target| target.connecting.proxy.as_ref()?.authorization());
+    secrets.extend(proxies.flat_map(|value| secrets_of_header("proxy-authorization", &value)));
+    secrets
+}
+
+/// The password of `USER:PASSWORD` in a URL, as it is written and decoded, and the credentials that are sent.
+fn secrets_of_user(user: &str) -> Vec<String> {
+    let decoded = percent_decoded(user);
+    let passwords = [user, &decoded].map(|user| user.split_once(':').map_or(user, |(_, password)| password));
+    let [written, plain] = passwords.map(str::to_owned);
+    vec![written, plain, basic_credentials(&decoded)]
+}
+
+/// The passwords of basic authorization, and the credentials that are sent, where they are known before the run.
+fn credentials(workload: &Workload, env: &BTreeMap<String, String>) -> Vec<String> {
+    let pairs = workload.steps().filter_map(|step| match &step.request {
+        Request::Http { options, .. } => options.basic_auth.as_ref(),
+        Request::Grpc { .. } => None,
+    });
+    let known = pairs.filter(|pair| pair.values().all(|value| matches!(value, Value::Env(_))));
+    known
+        .flat_map(|pair| {
+            let pair = filled(pair.source(), env);
+            let password = pair.split_once(':').map_or(String::new(), |(_, password)| password.to_owned());
+            [basic_credentials(&pair), password]
+        })
+        .collect()
+}
+
+/// `USER:PASSWORD` as basic authorization sends it (RFC 7617).
+fn basic_credentials(pair: &str) -> String {
+    STANDARD.encode(pair)
 }
 
 /// The value, escaped for a JSON string.
@@ -128,7 +238,10 @@ fn secrets_of_header(name: &str, value: &str) -> Vec<String> {
         _ => Vec::new(),
     };
     secrets.extend(pairs.iter().filter_map(|pair| Some(pair.split_once('=')?.1.trim().to_owned())));
-    secrets.extend(value.trim().split_once(' ').map(|(_, rest)| rest.trim().to_owned()));
+    let credentials = value.trim().split_once(' ').map(|(_, rest)| rest.trim());
+    let decoded = credentials.and_then(|text| String::from_utf8(STANDARD.decode(text).ok()?).ok());
+    secrets.extend(decoded.and_then(|pair| Some(pair.split_once(':')?.1.to_owned())));
+    secrets.extend(credentials.map(str::to_owned));
     secrets
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::address::{Origin, Scheme, authority_of, is_visible_ascii, scheme_of};
+use crate::address::{Origin, Scheme, authority_of, is_visible_ascii, scheme_of, wrong_address};
 use crate::connection::Connecting;
 use crate::observation::Observation;
 
@@ -51,13 +51,15 @@ impl HttpOrigin {
     /// A message, if the text is no such URL.
     pub(crate) fn parse(text: &str) -> Result<HttpOrigin, String> {
         let (scheme, rest) =
-            scheme_of(text).ok_or_else(|| format!("`{text}` is no URL; write `http://host:port/path`"))?;
+            scheme_of(text).ok_or_else(|| wrong_address(text, "is no URL; write `http://host:port/path`"))?;
         let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
-        let (host, port) = authority_of(authority, Some(scheme.default_port()))?;
+        // The part up to a `/` may be the beginning of a password.
+        let (host, port) = authority_of(authority, Some(scheme.default_port())).map_err(|why| {
+            if text.contains('@') { wrong_address(text, "has no host and port") } else { why }
+        })?;
         if path.contains(['?', '#', '$']) || !is_visible_ascii(path) {
-            return Err(format!(
-                "`{text}`: the path of a target ends before `?` and `#` and has no blanks or `$`"
-            ));
+            let why = "is no address of a target: its path ends before `?` and `#` and has no blanks or `$`";
+            return Err(wrong_address(text, why));
         }
         Ok(HttpOrigin { scheme, host, port, base_path: path.trim_end_matches('/').to_owned() })
     }

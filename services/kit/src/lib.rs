@@ -18,6 +18,7 @@ pub mod limit;
 pub mod logs;
 pub mod metrics;
 pub mod postgres;
+pub mod private_files;
 pub mod probe;
 pub mod serve;
 pub mod sqlite;

@@ -3,12 +3,13 @@
 
 mod readers;
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
+use crate::private_files;
 pub use readers::Readers;
 
 /// Pages (of 4 KiB) in the write-ahead log at which it is copied into the database: rarely enough that a page written
@@ -75,14 +76,15 @@ impl DatabaseFile {
         let (path, temporary) = match path {
             Some(path) => (path.to_owned(), None),
             None => {
-                let folder = tempfile::tempdir().map_err(|e| file_error(&std::env::temp_dir(), e))?;
+                let folder =
+                    private_files::temporary_folder().map_err(|e| file_error(&std::env::temp_dir(), e))?;
                 (folder.path().join(name), Some(folder))
             }
         };
         let mut lock_path = path.clone().into_os_string();
         lock_path.push(".lock");
-        let opened = OpenOptions::new().create(true).truncate(false).write(true).open(&lock_path);
-        let lock = opened.map_err(|e| file_error(Path::new(&lock_path), e))?;
+        let lock = private_files::open_or_create(Path::new(&lock_path));
+        let lock = lock.map_err(|e| file_error(Path::new(&lock_path), e))?;
         match lock.try_lock() {
             Ok(()) => Ok(Self { path, _lock: lock, _temporary: temporary }),
             Err(std::fs::TryLockError::WouldBlock) => {
@@ -109,6 +111,8 @@ fn file_error(path: &Path, source: std::io::Error) -> OpenError {
 /// # Errors
 /// When SQLite refuses, or a newer program wrote the schema.
 pub fn open_writer(file: &DatabaseFile, sync: Sync, migrations: &[&str]) -> Result<Connection, OpenError> {
+    // SQLite gives its log the mode of the database.
+    private_files::open_or_create(&file.path).map_err(|error| file_error(&file.path, error))?;
     let connection = Connection::open(&file.path)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     let sync = match sync {
@@ -148,4 +152,37 @@ fn migrate(connection: &Connection, migrations: &[&str]) -> Result<(), OpenError
             .execute_batch(&format!("BEGIN IMMEDIATE; {sql}; PRAGMA user_version = {}; COMMIT;", step + 1))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{Permissions, metadata, set_permissions, write};
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    /// The modes of the database at `path` and of the files beside it, while it is open.
+    fn modes(path: &Path) -> [u32; 4] {
+        let file = DatabaseFile::acquire(Some(path), "").unwrap();
+        let _writer = open_writer(&file, Sync::Normal, &["CREATE TABLE t (x)"]).unwrap();
+        ["", "-wal", "-shm", ".lock"].map(|suffix| {
+            let path = format!("{}{suffix}", path.display());
+            metadata(&path).unwrap_or_else(|error| panic!("{path}: {error}")).permissions().mode() & 0o777
+        })
+    }
+
+    #[test]
+    fn a_new_database_is_its_owners_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(modes(&folder.path().join("new.db")), [0o600; 4]);
+    }
+
+    #[test]
+    fn a_database_that_is_there_keeps_its_mode() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("old.db");
+        write(&path, "").unwrap();
+        set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+        assert_eq!(modes(&path), [0o640, 0o640, 0o640, 0o600]);
+    }
 }

@@ -69,18 +69,10 @@ pub(super) fn attack(fixture: &Fixture) -> Result<Vec<Expectation>> {
             ],
         ),
     ];
-    let mut outcomes = Vec::new();
-    for (what, arguments) in &commands {
-        let ran = with_secrets(fixture, &folder, arguments)?;
-        let printed = [&ran.stdout, &ran.stderr].iter().any(|text| has_secret(text.as_bytes()));
-        let kept = files_with_secrets(&folder)?;
-        outcomes.push(
-            Expectation::new(format!("secrets from the environment in {what}"), ran.ending())
-                .unless(ran.is_orderly(), "it did not end by itself")
-                .unless(!printed, "a secret was printed")
-                .unless(kept.is_empty(), format!("a secret is in {kept:?}")),
-        );
-    }
+    let mut outcomes: Vec<Expectation> = commands
+        .iter()
+        .map(|(what, arguments)| outcome(fixture, &folder, what, arguments))
+        .collect::<Result<_>>()?;
     let (sent, passed_on) = (at_target.lock(), at_other.lock());
     outcomes.push(
         Expectation::new(
@@ -92,6 +84,17 @@ pub(super) fn attack(fixture: &Fixture) -> Result<Vec<Expectation>> {
         .unless(!has_secret(&passed_on), "the other host got a secret"),
     );
     Ok(outcomes)
+}
+
+/// Runs a command with secrets in its environment, and looks for them in what it printed and wrote.
+fn outcome(fixture: &Fixture, folder: &Path, what: &str, arguments: &[&str]) -> Result<Expectation> {
+    let ran = with_secrets(fixture, folder, arguments)?;
+    let printed = [&ran.stdout, &ran.stderr].iter().any(|text| has_secret(text.as_bytes()));
+    let kept = files_with_secrets(folder)?;
+    Ok(Expectation::new(format!("secrets from the environment in {what}"), ran.ending())
+        .unless(ran.is_orderly(), "it did not end by itself")
+        .unless(!printed, "a secret was printed")
+        .unless(kept.is_empty(), format!("a secret is in {kept:?}")))
 }
 
 fn with_secrets(fixture: &Fixture, folder: &Path, arguments: &[&str]) -> Result<super::Ran> {

@@ -51,6 +51,7 @@ impl Program {
             endpoints: Vec::new(),
             schemas: &schemas,
             tls: &tls,
+            redactor: &redactor,
         };
         let setup = compiler.steps(&workload.setup)?.into();
         let mut scenarios = Vec::with_capacity(workload.scenarios.len());
@@ -84,6 +85,7 @@ struct Compiler<'a> {
     endpoints: Vec<Endpoint>,
     schemas: &'a workload::message::Schemas,
     tls: &'a BTreeMap<String, Arc<ClientConfig>>,
+    redactor: &'a Redactor,
 }
 
 impl Compiler<'_> {
@@ -137,6 +139,8 @@ impl Compiler<'_> {
             Request::Http { headers, .. } => headers,
             Request::Grpc { metadata, .. } => metadata,
         };
+        let secret_headers = headers.iter().filter(|(_, text)| self.redactor.is_secret_value(text));
+        let secret_headers = secret_headers.map(|(name, _)| name.clone().into_bytes()).collect();
         let mut headers = headers
             .iter()
             .map(|(name, text)| Ok((name.clone().into_bytes(), self.text(text)?)))
@@ -167,6 +171,7 @@ impl Compiler<'_> {
             think: step.think,
             content,
             headers,
+            secret_headers,
             expectation,
             extractions,
             keep_body_bytes: if needs_body { CHECKED_BODY_BYTES } else { KEPT_BODY_BYTES },

@@ -153,7 +153,8 @@ impl Cookie {
             domain: host.clone(),
             scope: DomainScope::HostOnly,
             path: default_path(from.path).to_owned(),
-            is_secure: false,
+            // What came under TLS is not sent in cleartext, with or without the attribute.
+            is_secure: from.scheme == Scheme::Https,
             expires: None,
         };
         let mut max_age = None;

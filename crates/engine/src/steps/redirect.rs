@@ -8,7 +8,7 @@ use super::PlanIteration;
 use crate::exchange::{RequestDraft, Response};
 use crate::index::OriginIndex;
 use crate::iteration::{Context, Progress};
-use crate::program::{Origin, OriginKind, Program, StepContent};
+use crate::program::{Origin, OriginKind, Program, StepContent, StepProgram};
 
 /// The longest `location` that is followed.
 const MAX_LOCATION_BYTES: usize = 8 * 1024;
@@ -30,8 +30,10 @@ impl PlanIteration {
             Err(format!("more than {most} redirects"))
         } else {
             let now = context.now;
+            let redirect =
+                Redirect { program: &self.program, step: self.current(), status: response.status, location };
             context.continue_with(|draft| {
-                redirect(&self.program, draft, response.status, location)?;
+                redirect.apply(draft)?;
                 self.add_cookies(draft, now);
                 Ok(())
             })
@@ -50,47 +52,76 @@ impl PlanIteration {
     }
 }
 
-/// Change a request into the one that a redirect asks for.
-fn redirect(program: &Program, draft: &mut RequestDraft, status: u16, location: &[u8]) -> Result<(), String> {
-    let shown = || String::from_utf8_lossy(&location[..location.len().min(200)]).into_owned();
-    if location.len() > MAX_LOCATION_BYTES || !location.iter().all(u8::is_ascii_graphic) {
-        return Err(format!("a redirect to `{}`, which is not a URL", shown()));
+/// A response that redirects.
+struct Redirect<'a> {
+    program: &'a Program,
+    step: &'a StepProgram,
+    status: u16,
+    location: &'a [u8],
+}
+
+impl Redirect<'_> {
+    /// Change a request into the one that this redirect asks for.
+    fn apply(&self, draft: &mut RequestDraft) -> Result<(), String> {
+        let from = self.program.origin(draft.origin);
+        let base = RequestUrl {
+            scheme: from.scheme,
+            authority: from.authority.clone(),
+            path: String::from_utf8_lossy(&draft.path).into_owned(),
+        };
+        let url = resolve(&base, self.location()?);
+        let is_same_origin = url.is_of(from);
+        if !is_same_origin {
+            draft.origin = self.target_of(&url)?;
+        }
+        self.change_method(draft);
+        draft.headers.retain(|name| name != b"cookie" && (is_same_origin || !self.is_secret(name)));
+        draft.path.clear();
+        draft.path.extend_from_slice(url.path.as_bytes());
+        Ok(())
     }
-    let location = str::from_utf8(location).map_err(|error| error.to_string())?;
-    let from = program.origin(draft.origin);
-    let base = RequestUrl {
-        scheme: from.scheme,
-        authority: from.authority.clone(),
-        path: String::from_utf8_lossy(&draft.path).into_owned(),
-    };
-    let url = resolve(&base, location);
-    let is_target = |o: &Origin| {
-        o.kind == OriginKind::Http
-            && o.scheme == url.scheme
-            && without_default(o.scheme, &o.authority)
-                .eq_ignore_ascii_case(without_default(url.scheme, &url.authority))
-    };
-    let Some(origin) = program.origins.iter().position(is_target).map(OriginIndex) else {
-        return Err(format!(
-            "a redirect to `{}`, which is not a target of the plan; load is sent to targets of the plan only",
-            shown()
-        ));
-    };
-    let keeps_method = matches!(status, 307 | 308)
-        || (status != 303 && draft.method != b"POST")
-        || matches!(&draft.method[..], b"GET" | b"HEAD");
-    if !keeps_method {
-        draft.method.clear();
-        draft.method.extend_from_slice(b"GET");
-        draft.body.clear();
-        draft.headers.retain(|name| !name.starts_with(b"content-"));
+
+    fn shown(&self) -> String {
+        String::from_utf8_lossy(&self.location[..self.location.len().min(200)]).into_owned()
     }
-    let is_other_origin = origin != draft.origin;
-    draft.headers.retain(|name| name != b"cookie" && !(is_other_origin && name == b"authorization"));
-    draft.origin = origin;
-    draft.path.clear();
-    draft.path.extend_from_slice(url.path.as_bytes());
-    Ok(())
+
+    fn location(&self) -> Result<&str, String> {
+        let is_url =
+            self.location.len() <= MAX_LOCATION_BYTES && self.location.iter().all(u8::is_ascii_graphic);
+        match str::from_utf8(self.location) {
+            Ok(location) if is_url => Ok(location),
+            _ => Err(format!("a redirect to `{}`, which is not a URL", self.shown())),
+        }
+    }
+
+    /// The target of the plan that has this URL.
+    fn target_of(&self, url: &RequestUrl) -> Result<OriginIndex, String> {
+        let found = self.program.origins.iter().position(|o| o.kind == OriginKind::Http && url.is_of(o));
+        found.map(OriginIndex).ok_or_else(|| {
+            format!(
+                "a redirect to `{}`, which is not a target of the plan; load is sent to targets of the plan only",
+                self.shown()
+            )
+        })
+    }
+
+    fn change_method(&self, draft: &mut RequestDraft) {
+        let keeps_method = matches!(self.status, 307 | 308)
+            || (self.status != 303 && draft.method != b"POST")
+            || matches!(&draft.method[..], b"GET" | b"HEAD");
+        if !keeps_method {
+            draft.method.clear();
+            draft.method.extend_from_slice(b"GET");
+            draft.body.clear();
+            draft.headers.retain(|name| !name.starts_with(b"content-"));
+        }
+    }
+
+    /// Whether this header is a secret between the user and the origin that it was sent to.
+    fn is_secret(&self, name: &[u8]) -> bool {
+        let by_value = self.step.secret_headers.iter().any(|secret| secret.eq_ignore_ascii_case(name));
+        by_value || self.program.redactor.is_secret_header(name)
+    }
 }
 
 /// The URL of a request.
@@ -100,6 +131,15 @@ struct RequestUrl {
     authority: String,
     /// Path and query.
     path: String,
+}
+
+impl RequestUrl {
+    /// Whether its scheme, host and port are those of `origin` (RFC 6454).
+    fn is_of(&self, origin: &Origin) -> bool {
+        let authority = without_default(origin.scheme, &origin.authority);
+        origin.scheme == self.scheme
+            && authority.eq_ignore_ascii_case(without_default(self.scheme, &self.authority))
+    }
 }
 
 /// Resolve a reference against the URL of the request that was answered with it (RFC 3986, section 5.2).

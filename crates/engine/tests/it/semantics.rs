@@ -106,6 +106,50 @@ fn authorization_is_not_sent_to_other_targets() {
     assert!(moved.iter().all(|served| served.header("authorization").is_none()));
 }
 
+#[test]
+fn secrets_are_not_sent_to_other_origins() {
+    let headers = [
+        ("x-api-key", "literal"),
+        ("cookie", "sid=1"),
+        ("x-declared", "literal"),
+        ("x-env", "a ${env.TOKEN}"),
+        ("x-extracted", "${sid}"),
+        ("x-plain", "kept-${iteration}"),
+    ];
+    let other = testbed::http(Behaviour::ok()).unwrap();
+    let elsewhere = format!("http://{}/x", other.addr());
+    let site = Site::new().at("/start", redirect(302, "/next")).at("/next", redirect(302, &elsewhere));
+    let target = testbed::http(site).unwrap();
+    let mut step = following(get("start", "/start"), 2);
+    if let Request::Http { headers: all, .. } = &mut step.request {
+        let parsed = headers.map(|(name, value)| (name.to_owned(), Template::parse(value).unwrap()));
+        all.extend(parsed);
+    }
+    let mut plan = Plan::of(target.addr()).http("other", other.addr());
+    // The same origin under another name is no other origin.
+    plan = plan.http("alias", target.addr());
+    plan.workload.secrets = vec!["X-Declared".to_owned()];
+    plan = plan
+        .scenario(scenario("a", at_rate(5.0, ms(200)), sequence([get("first", "/first").at("alias")])))
+        .scenario(scenario("o", at_rate(5.0, ms(200)), sequence([get("own", "/own").at("other")])))
+        .scenario(scenario("s", at_rate(50.0, ms(200)), sequence([step])));
+    let ran = drive(plan.compile_with(&[("TOKEN", "hush-hush")]));
+    assert_eq!(ran.assert_sound().outcomes("start"), [(Outcome::Ok, COUNT)].into());
+    let names = |served: &Served| {
+        headers
+            .map(|(name, _)| name)
+            .into_iter()
+            .filter(|name| served.header(name).is_some())
+            .collect::<Vec<_>>()
+    };
+    for served in target.log().iter().filter(|served| served.path == "/next") {
+        assert_eq!(names(served), ["x-api-key", "x-declared", "x-env", "x-extracted", "x-plain"]);
+    }
+    let moved: Vec<_> = other.log().into_iter().filter(|served| served.path == "/x").collect();
+    assert_eq!(moved.len() as u64, COUNT);
+    moved.iter().for_each(|served| assert_eq!(names(served), ["x-plain"]));
+}
+
 /// Whether the plan keeps cookies.
 #[derive(Clone, Copy, PartialEq)]
 enum Cookies {

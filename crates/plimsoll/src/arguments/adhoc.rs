@@ -121,7 +121,7 @@ pub(crate) struct RequestArguments {
     /// The header accept
     #[arg(short = 'A', long, value_name = "TYPE")]
     pub(crate) accept: Option<String>,
-    /// Basic authentication
+    /// Basic authentication, best as 'user:${env.PASSWORD}': everyone on the machine can see command lines
     #[arg(short = 'a', long, value_name = "USER:PASSWORD")]
     pub(crate) basic_auth: Option<String>,
     /// Follow up to this many redirects on the URL's host, as one request [default: the redirect is the response]

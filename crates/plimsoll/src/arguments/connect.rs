@@ -3,8 +3,14 @@
 use std::net::IpAddr;
 
 use clap::Args;
+use workload::Template;
+use workload::observation::filled_address;
 use workload::plan::authority_of;
 use workload::proxy::Proxy;
+use workload::redact::env_value;
+use workload::template::Value;
+
+use crate::environment::{Environment, environment};
 
 /// How connections are made.
 #[derive(Debug, Clone, Args)]
@@ -28,8 +34,9 @@ pub(crate) struct ConnectArguments {
     /// Connect to this Unix socket instead
     #[arg(long, value_name = "PATH", conflicts_with_all = ["connect_to", "local_address"])]
     pub(crate) unix_socket: Option<String>,
-    /// Go through this HTTP proxy instead of the one that HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY name
-    #[arg(short = 'x', long, value_name = "URL", value_parser = Proxy::parse, conflicts_with_all = ["connect_to", "unix_socket"])]
+    /// Go through this HTTP proxy instead of the one that HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY name; its
+    /// password may be ${env.NAME}
+    #[arg(short = 'x', long, value_name = "URL", value_parser = proxy, conflicts_with_all = ["connect_to", "unix_socket"])]
     pub(crate) proxy: Option<Proxy>,
     /// Connect from this address of this machine
     #[arg(long, value_name = "ADDRESS")]
@@ -40,6 +47,23 @@ pub(crate) struct ConnectArguments {
     /// Use IPv6 addresses only
     #[arg(long)]
     pub(crate) ipv6: bool,
+}
+
+/// A proxy, whose user may be in environment variables.
+fn proxy(text: &str) -> Result<Proxy, String> {
+    let template = Template::parse(text).map_err(|error| error.to_string())?;
+    let mut env = Environment::new();
+    for value in template.values() {
+        let Value::Env(name) = value else { return Err(format!("`${{{value}}}` has no value here")) };
+        env.insert(name.clone(), env_value(name, &environment)?);
+    }
+    let place = text.rsplit('@').next().unwrap_or_default();
+    if place.contains("${") {
+        return Err(
+            "`${env.NAME}` may be the user or the password, not the place, which is no secret".to_owned()
+        );
+    }
+    Proxy::parse(&filled_address(text, &env))
 }
 
 fn host_and_port(text: &str) -> Result<(String, u16), String> {

@@ -7,11 +7,11 @@ use anyhow::anyhow;
 use workload::Template;
 use workload::model::{ProcessRef, Target};
 use workload::observation::{CgroupRef, Observation, Postgres, Prometheus, Redis};
-use workload::redact::REDACTED;
+use workload::redact::{env_value, shown_address};
 use workload::template::Value;
 
+use crate::environment::environment;
 use crate::failure::{CommandResult, Failure};
-use crate::plan;
 
 const EVERY: Duration = Duration::from_secs(1);
 const KINDS: &str = "a process (`1234`, `:8000` for the one that listens there), `cgroup:PATH`, `container:NAME`, a \
@@ -23,7 +23,7 @@ pub(super) fn targets(subjects: &[String]) -> CommandResult<BTreeMap<String, Tar
     for subject in subjects {
         let (name, what) = named(subject);
         let read = read(what).ok_or_else(|| {
-            let shown = hidden(subject);
+            let shown = shown_address(subject);
             Failure::usage(anyhow!("`{shown}` cannot be watched: it is neither {KINDS}"))
         })?;
         let name = name.unwrap_or_else(|| name_of(what));
@@ -49,7 +49,8 @@ fn named(subject: &str) -> (Option<String>, &str) {
 
 /// A URL is called by its place, everything else by itself.
 fn name_of(what: &str) -> String {
-    let Some((_, rest)) = what.split_once("://") else { return what.to_owned() };
+    let what = shown_address(what);
+    let Some((_, rest)) = what.split_once("://") else { return what };
     let authority = rest.split(['/', '?']).next().unwrap_or_default();
     authority.rsplit_once('@').map_or(authority, |(_, place)| place).to_owned()
 }
@@ -108,47 +109,18 @@ fn merge(target: &mut Target, more: Target) -> bool {
         && put(&mut target.observe.redis, more.observe.redis)
 }
 
-fn urls(target: &mut Target) -> impl Iterator<Item = &mut String> {
-    let Observation { prometheus, postgres, redis, .. } = &mut target.observe;
-    let urls = [
-        prometheus.as_mut().map(|page| &mut page.url),
-        postgres.as_mut().map(|server| &mut server.url),
-        redis.as_mut().map(|server| &mut server.url),
-    ];
-    urls.into_iter().flatten()
-}
-
 /// The environment variables that URLs name, with their values.
-pub(super) fn env(targets: &mut BTreeMap<String, Target>) -> CommandResult<BTreeMap<String, String>> {
+pub(super) fn env(targets: &BTreeMap<String, Target>) -> CommandResult<BTreeMap<String, String>> {
     let mut env = BTreeMap::new();
-    for url in targets.values_mut().flat_map(urls) {
+    for url in targets.values().flat_map(|target| target.observe.urls()) {
         let Ok(template) = Template::parse(url) else { continue };
         for value in template.values() {
             let Value::Env(name) = value else { continue };
-            let known = plan::environment(name);
-            let known = known.ok_or_else(|| Failure::usage(anyhow!("the environment has no `{name}`")))?;
-            env.insert(name.clone(), known);
+            let known = env_value(name, &environment);
+            env.insert(name.clone(), known.map_err(|message| Failure::usage(anyhow!(message)))?);
         }
     }
     Ok(env)
-}
-
-/// Hides the passwords that a command line spells out.
-pub(super) fn hide(targets: &mut BTreeMap<String, Target>) {
-    targets.values_mut().flat_map(urls).for_each(|url| *url = hidden(url));
-}
-
-/// A URL without its password, unless that is an environment variable's name.
-fn hidden(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
-    let length = rest.find('/').unwrap_or(rest.len());
-    let Some((user, place)) = rest[..length].rsplit_once('@') else { return url.to_owned() };
-    match user.split_once(':') {
-        Some((name, password)) if !password.is_empty() && !password.starts_with("${env.") => {
-            format!("{scheme}://{name}:{REDACTED}@{place}{}", &rest[length..])
-        }
-        _ => url.to_owned(),
-    }
 }
 
 #[cfg(test)]
@@ -197,11 +169,8 @@ mod tests {
     }
 
     #[test]
-    fn passwords_are_not_stored() {
-        assert_eq!(hidden("redis://:s3cret@h:1/0"), "redis://:[redacted]@h:1/0");
-        assert_eq!(hidden("redis://u:p@ss@h"), "redis://u:[redacted]@h");
-        for kept in ["redis://u:${env.P}@h/1", "http://h:1/m", ":80", "redis://u@h"] {
-            assert_eq!(hidden(kept), kept);
-        }
+    fn no_password_names_a_target() {
+        let targets = read_all(&["postgres://me:a/b@c@db:5/shop", "redis://:d/e@f:1"]).unwrap();
+        assert_eq!(targets.keys().collect::<Vec<_>>(), ["db:5", "f:1"]);
     }
 }

@@ -82,7 +82,7 @@ fn assert_clean(what: &str, text: &str) {
 }
 
 /// Every value of every table: the file's bytes alone may hold one in pieces.
-fn every_value(path: &Path) -> String {
+pub(crate) fn every_value(path: &Path) -> String {
     let file = Connection::open(path).unwrap();
     let names = "SELECT name FROM sqlite_schema WHERE type = 'table'";
     let tables: Vec<String> =

@@ -2,9 +2,6 @@
 
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-
 use super::names::endpoint_name;
 use super::pace::Pace;
 use super::texts::TemplateReader;
@@ -30,6 +27,8 @@ pub struct AdhocHttp {
     pub method: Option<String>,
     /// Names and values; values are templates.
     pub headers: Vec<(String, String)>,
+    /// `USER:PASSWORD` of basic authorization, a template.
+    pub basic_auth: Option<String>,
     /// The body.
     pub body: Option<Body>,
     /// How many redirects are followed; with 0 a redirect is the response.
@@ -70,17 +69,6 @@ impl Body {
     }
 }
 
-/// The header for `user:password` (RFC 7617).
-///
-/// # Errors
-/// [`AdhocError`] if there is no colon.
-pub fn basic_auth(credentials: &str) -> Result<(String, String), AdhocError> {
-    if !credentials.contains(':') {
-        return Err(AdhocError("basic auth is `user:password`".to_owned()));
-    }
-    Ok(("authorization".to_owned(), format!("Basic {}", STANDARD.encode(credentials))))
-}
-
 /// The plan of an ad-hoc run.
 ///
 /// # Errors
@@ -94,6 +82,7 @@ pub fn http(adhoc: &AdhocHttp, sources: Sources<'_>) -> Result<LoadedPlan, Adhoc
     let method = method(adhoc)?;
     let body = body(adhoc.body.as_ref(), &mut texts)?;
     let headers = texts.headers(&adhoc.headers)?;
+    let basic_auth = texts.basic_auth(adhoc.basic_auth.as_ref())?;
     let shown = path.source().split('?').next().unwrap_or_default();
     let step = Step {
         name: endpoint_name(&format!("{method} {shown}")),
@@ -103,7 +92,7 @@ pub fn http(adhoc: &AdhocHttp, sources: Sources<'_>) -> Result<LoadedPlan, Adhoc
             path,
             headers,
             body,
-            options: HttpOptions { redirects: adhoc.redirects, ..HttpOptions::default() },
+            options: HttpOptions { redirects: adhoc.redirects, basic_auth, compress: false },
         },
         timeout: adhoc.timeout,
         think: Duration::ZERO,
@@ -155,10 +144,14 @@ pub(super) fn split_url(url: &str) -> Result<(HttpOrigin, String), AdhocError> {
     let whole = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
     let after = whole.find("://").map_or(0, |at| at + 3);
     let end = whole[after..].find(['/', '?', '#']).map_or(whole.len(), |at| after + at);
-    if whole[after..end].contains('@') {
-        return Err(AdhocError("a URL has no user and password in it; use `-a user:password`".to_owned()));
+    // A password with a `/` in it looks like the end of the host.
+    let origin = HttpOrigin::parse(&whole[..end]);
+    if whole[after..end].contains('@') || (origin.is_err() && whole[end..].contains('@')) {
+        return Err(AdhocError(
+            "a URL has no user and password in it; use `-a 'user:${env.PASSWORD}'`".to_owned(),
+        ));
     }
-    let origin = HttpOrigin::parse(&whole[..end]).map_err(AdhocError)?;
+    let origin = origin.map_err(AdhocError)?;
     // A fragment is not sent.
     let path = whole[end..].split('#').next().unwrap_or_default();
     let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };

@@ -43,6 +43,8 @@ pub struct AdhocList {
     pub list: Vec<u8>,
     /// Names and values for requests that have no such header themselves; values are templates.
     pub headers: Vec<(String, String)>,
+    /// `USER:PASSWORD` for requests without `authorization`, a template.
+    pub basic_auth: Option<String>,
     /// The body of requests that have none themselves.
     pub body: Option<Body>,
     /// How many redirects are followed; with 0 a redirect is the response.
@@ -68,6 +70,7 @@ pub fn list(adhoc: &AdhocList, sources: Sources<'_>) -> Result<LoadedPlan, Adhoc
     let mut texts = TemplateReader::new(sources);
     let defaults = Defaults {
         headers: texts.headers(&adhoc.headers)?,
+        basic_auth: texts.basic_auth(adhoc.basic_auth.as_ref())?,
         body: http::body(adhoc.body.as_ref(), &mut texts)?,
         timeout: adhoc.timeout,
         redirects: adhoc.redirects,
@@ -100,6 +103,7 @@ pub fn list(adhoc: &AdhocList, sources: Sources<'_>) -> Result<LoadedPlan, Adhoc
 /// The options of requests without options of their own.
 struct Defaults {
     headers: Vec<(String, Template)>,
+    basic_auth: Option<Template>,
     body: Template,
     timeout: Duration,
     redirects: u32,
@@ -211,13 +215,15 @@ impl ListBuilder {
         let own = own.map(|(index, name)| (name.clone(), cell(&header_column(index))));
         let is_own = |name: &String| kind.headers.contains(name);
         let default = self.defaults.headers.iter().filter(|(name, _)| !is_own(name)).cloned();
+        let has_own = kind.headers.iter().any(|name| name == "authorization");
+        let basic_auth = self.defaults.basic_auth.clone().filter(|_| !has_own);
         let request = Request::Http {
             target: kind.target.clone(),
             method: kind.method.clone(),
             path: cell("path"),
             headers: own.chain(default).collect(),
             body: if kind.has_body { cell("body") } else { self.defaults.body.clone() },
-            options: HttpOptions { redirects: self.defaults.redirects, ..HttpOptions::default() },
+            options: HttpOptions { redirects: self.defaults.redirects, basic_auth, compress: false },
         };
         self.steps.push(Step {
             name: kind.endpoint.clone(),

@@ -10,7 +10,9 @@ pub(super) fn header_name(name: &str) -> Result<String, AdhocError> {
     let lower = name.trim().to_ascii_lowercase();
     let is_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
     if lower.is_empty() || !lower.bytes().all(is_token) {
-        return Err(AdhocError(format!("`{name}` is no header name; write `-H 'name: value'`")));
+        // What follows a blank may be the value of a header without a colon.
+        let shown = name.split_whitespace().next().unwrap_or_default();
+        return Err(AdhocError(format!("`{shown}` is no header name; write `-H 'name: value'`")));
     }
     match lower.as_str() {
         "host" => Err(AdhocError(

@@ -39,6 +39,7 @@ fn request(url: &str) -> AdhocHttp {
         url: url.to_owned(),
         method: None,
         headers: Vec::new(),
+        basic_auth: None,
         body: None,
         redirects: 0,
         connecting: Connecting::default(),
@@ -163,7 +164,7 @@ fn urls_are_split_into_target_and_path() {
     assert_eq!(at("https://h/${uuid()}").1, 443);
     assert_eq!(sent(&plan("h/a?q=1")).name, "GET /a");
     refused(&request("ftp://h/"), &["no URL"]);
-    refused(&request("http://u:p@h/"), &["-a user:password"]);
+    refused(&request("http://u:p@h/"), &["-a 'user:${env.PASSWORD}'"]);
     refused(&request("http://h/a b"), &["percent-encode"]);
     refused(&request("http://h/${users.id}"), &["has no value here", "plan"]);
 }
@@ -193,8 +194,12 @@ fn headers_are_checked_and_environment_variables_are_collected() {
     refused(&with("content-length", "3"), &["leave it out"]);
     refused(&with("a b", "3"), &["no header name"]);
     refused(&with("x", "a\nb"), &["line break"]);
-    assert_eq!(basic_auth("u:p").unwrap().1, "Basic dTpw");
-    assert!(basic_auth("u").is_err());
+    let with = |pair: &str| AdhocHttp { basic_auth: Some(pair.to_owned()), ..request("h") };
+    assert_eq!(http(&with("u:${env.TOKEN}"), SOURCES).unwrap().env["TOKEN"], "hush");
+    assert!(http(&with("${env.TOKEN}"), SOURCES).is_ok());
+    refused(&with("u"), &["`user:password`"]);
+    let error = http(&with("u:geheim${"), SOURCES).unwrap_err().to_string();
+    assert!(error.contains("at character 9") && !error.contains("geheim"), "{error}");
 }
 
 #[test]
@@ -283,6 +288,7 @@ fn random_arrivals_need_a_rate_and_a_duration() {
 
 fn listing(list: &str) -> AdhocList {
     AdhocList {
+        basic_auth: None,
         name: "list".to_owned(),
         list: list.as_bytes().to_vec(),
         headers: vec![("x-id".to_owned(), "${iteration}".to_owned())],

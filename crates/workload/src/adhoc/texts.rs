@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::names::header_name;
 use super::{AdhocError, Sources};
-use crate::template::{Part, Template, Value};
+use crate::redact::env_value;
+use crate::template::{Part, Template, TemplateError, Value};
 
 /// Reads texts as templates, and collects the environment variables that they use.
 pub(super) struct TemplateReader<'a> {
@@ -18,10 +19,14 @@ impl<'a> TemplateReader<'a> {
         TemplateReader { sources, used: BTreeMap::new() }
     }
 
-    /// Parse `text` as a template; `option` is the option that contains it.
+    /// Parse `text` as a template; `option` is the option that contains it. Errors do not show the text, which may be a
+    /// secret.
     pub(super) fn template(&mut self, option: &str, text: &str) -> Result<Template, AdhocError> {
-        let template =
-            Template::parse(text).map_err(|error| AdhocError(format!("{option}: `{text}`: {error}")))?;
+        let wrong = |error: TemplateError| {
+            let at = text.get(..error.at).map_or(0, |before| before.chars().count()) + 1;
+            AdhocError(format!("{option}: {error}, at character {at}"))
+        };
+        let template = Template::parse(text).map_err(wrong)?;
         self.check_values(option, &template)?;
         Ok(template)
     }
@@ -38,15 +43,24 @@ impl<'a> TemplateReader<'a> {
                     )));
                 }
                 Value::Env(name) => {
-                    let value = (self.sources.env)(name).ok_or_else(|| {
-                        AdhocError(format!("{option}: the environment variable `{name}` is not set; set it"))
-                    })?;
+                    let value = env_value(name, self.sources.env)
+                        .map_err(|message| AdhocError(format!("{option}: {message}")))?;
                     self.used.insert(name.clone(), value);
                 }
                 _ => {}
             }
         }
         Ok(())
+    }
+
+    /// `USER:PASSWORD` of basic authorization; both may be in one value.
+    pub(super) fn basic_auth(&mut self, pair: Option<&String>) -> Result<Option<Template>, AdhocError> {
+        let Some(pair) = pair else { return Ok(None) };
+        let template = self.template("--basic-auth", pair)?;
+        match pair.contains(':') || template.as_literal().is_none() {
+            true => Ok(Some(template)),
+            false => Err(AdhocError("--basic-auth is `user:password`".to_owned())),
+        }
     }
 
     /// Headers from names and values; names in lower case.

@@ -3,7 +3,7 @@
 use super::section::{Item, Section, Span};
 use crate::address::percent_decoded;
 use crate::http::MAX_REDIRECTS;
-use crate::template::Template;
+use crate::template::{Part, Template, TemplateError};
 
 /// Credentials for basic authorization, `USER:PASSWORD`.
 #[derive(Clone)]
@@ -22,8 +22,8 @@ pub(super) struct HttpDefaults {
 
 /// The user in a target's URL.
 pub(super) struct UrlUser {
-    /// `USER:PASSWORD`.
-    pub(super) credentials: String,
+    /// `USER:PASSWORD`, a template.
+    pub(super) credentials: Template,
     /// Where the URL is.
     pub(super) span: Span,
 }
@@ -34,8 +34,7 @@ pub(super) fn read(section: &Section<'_>, user: Option<UrlUser>) -> HttpDefaults
     if let (Some(user), true) = (&user, auth.is_some()) {
         section.issues.add(&user.span, "the user is given in the url and in `auth`; leave one out");
     }
-    let of_url =
-        |user: UrlUser| BasicAuth { template: Template::literal(&user.credentials), span: user.span };
+    let of_url = |user: UrlUser| BasicAuth { template: user.credentials, span: user.span };
     HttpDefaults { redirects: read_redirects(section), auth: auth.or(user.map(of_url)) }
 }
 
@@ -62,13 +61,22 @@ fn parse_auth(item: &Item<'_>) -> Option<Template> {
     item.issues.check(&item.span(), Template::parse(pair))
 }
 
-/// A URL without its user, and the user with its password, percent-decoded.
-pub(super) fn split_user(url: &str) -> (String, Option<String>) {
-    let without_user = || (url.to_owned(), None);
+/// A URL without its user, and the user with its password, a template whose text is percent-decoded.
+///
+/// # Errors
+/// [`TemplateError`] if the user is no template.
+pub(super) fn split_user(url: &str) -> Result<(String, Option<Template>), TemplateError> {
+    let without_user = || Ok((url.to_owned(), None));
     let Some((scheme, rest)) = url.split_once("://") else { return without_user() };
     let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
     let Some((user, host)) = authority.rsplit_once('@') else { return without_user() };
-    let user = percent_decoded(user);
-    let user = if user.contains(':') { user } else { user + ":" };
-    (format!("{scheme}://{host}{path}"), Some(user))
+    let user = if user.contains(':') { user.to_owned() } else { format!("{user}:") };
+    let user = Template::parse(&user)?;
+    let source = user.parts().iter().map(|part| match part {
+        Part::Literal(text) => Template::literal(&percent_decoded(text)).source().to_owned(),
+        Part::Value(value) => format!("${{{value}}}"),
+        Part::JsonValue(value) => format!("${{{value} | json}}"),
+    });
+    let credentials = Template::parse(&source.collect::<String>())?;
+    Ok((format!("{scheme}://{host}{path}"), Some(credentials)))
 }

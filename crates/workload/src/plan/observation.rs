@@ -7,9 +7,11 @@ use evidence::ProfileKind;
 
 use super::section::{Item, Section};
 use super::value_use::ValueUse;
+use crate::address::wrong_address;
 use crate::model::{Phase, Target};
 use crate::nearest::nearest;
 use crate::observation::{CgroupRef, Mark, Observation, Postgres, ProfileMark, Prometheus, Redis};
+use crate::secret_address::has_password;
 use crate::template::Value;
 use crate::units;
 
@@ -110,23 +112,15 @@ fn read_url(item: &Item<'_>, schemes: &[&str], uses: &mut Vec<ValueUse>) -> Opti
     let text = template.source();
     let is_value = text.starts_with("${");
     let rest = schemes.iter().find_map(|scheme| text.strip_prefix(scheme)?.strip_prefix("://"));
-    match rest {
-        None if !is_value => item.wrong(format!("`{text}` is no URL; write `{}://HOST:PORT`", schemes[0])),
-        Some(rest) if has_literal_password(rest) => {
-            item.wrong("a plan holds no passwords; write `${env.NAME}` in its place");
-            return None;
-        }
-        _ => {}
+    if rest.is_none() && !is_value {
+        item.wrong(wrong_address(text, &format!("is no URL; write `{}://HOST:PORT`", schemes[0])));
+    } else if has_password(text) {
+        item.wrong(
+            "a plan holds no passwords; write `${env.NAME}` in its place, and `%40` for an `@` elsewhere",
+        );
+        return None;
     }
     Some(text.to_owned())
-}
-
-/// Whether `user:password@…` has a literal password.
-fn has_literal_password(rest: &str) -> bool {
-    let authority = rest.split('/').next().unwrap_or_default();
-    let user = authority.rsplit_once('@').map(|(user, _)| user);
-    let password = user.and_then(|user| user.split_once(':')).map(|(_, password)| password);
-    password.is_some_and(|password| !password.is_empty() && !password.starts_with("${env."))
 }
 
 fn texts(item: &Item<'_>) -> Vec<String> {

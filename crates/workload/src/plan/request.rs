@@ -5,7 +5,7 @@ use super::http_defaults::{HttpDefaults, read_auth, read_redirects};
 use super::section::Item;
 use super::step_reader::StepReader;
 use super::targets::unknown_target;
-use crate::address::{Scheme, authority_of, is_visible_ascii, scheme_of};
+use crate::address::{Scheme, is_visible_ascii, scheme_of, wrong_address};
 use crate::http::HttpOptions;
 use crate::model::{HttpOrigin, Request, Target};
 use crate::template::{Part, Template, Value, json_template};
@@ -164,9 +164,13 @@ fn split_url(reader: &StepReader<'_, '_>, url: &Item<'_>, template: &Template) -
         Some(Part::Literal(text)) if text.starts_with("http://") || text.starts_with("https://") => {
             let (scheme, after) = scheme_of(template.source())?;
             let (authority, rest) = after.split_at(after.find(['/', '?']).unwrap_or(after.len()));
-            url.issues.check(&url.span(), authority_of(authority, Some(scheme.default_port())))?;
             let whole = format!("{}://{authority}", scheme.name());
-            let origin = url.issues.check(&url.span(), HttpOrigin::parse(&whole))?;
+            // The part up to a `/` may be the beginning of a password.
+            let wrong = |why| match after.contains('@') {
+                true => wrong_address(template.source(), "has no host and port"),
+                false => why,
+            };
+            let origin = url.issues.check(&url.span(), HttpOrigin::parse(&whole).map_err(wrong))?;
             let target = Target { http: Some(origin.clone()), ..Target::default() };
             let name = if scheme == Scheme::Http { authority.to_owned() } else { whole };
             reader.targets.implied.borrow_mut().insert(name.clone(), target);

@@ -15,7 +15,7 @@ use crate::connection::TlsFiles;
 use crate::message::Schemas;
 use crate::model::{GrpcOrigin, HttpOrigin, ProcessRef, ReadyProbe, Target, WaitReady};
 use crate::nearest::nearest;
-use crate::template::is_name;
+use crate::template::{Template, Value, is_name};
 
 /// How many connections the calls to a gRPC target are spread over by default.
 const DEFAULT_CONNECTIONS: u32 = 4;
@@ -76,6 +76,7 @@ pub(super) fn read(root: &Section<'_>, folder: PlanFolder<'_>) -> Targets {
         }
         let Some(section) = item.section(&format!("target `{name}`")) else { continue };
         let (mut target, user) = read_target(&section);
+        targets.uses.extend(read_ready_uses(&section));
         let (observe, uses) = observation::read(&section);
         target.observe = observe;
         targets.uses.extend(uses);
@@ -97,7 +98,7 @@ pub(super) fn read(root: &Section<'_>, folder: PlanFolder<'_>) -> Targets {
 fn read_target(section: &Section<'_>) -> (Target, Option<UrlUser>) {
     let mut user = None;
     let http = section.get("url").and_then(|item| {
-        let (url, credentials) = split_user(item.text()?);
+        let (url, credentials) = section.issues.check(&item.span(), split_user(item.text()?))?;
         user = credentials.map(|credentials| UrlUser { credentials, span: item.span() });
         section.issues.check(&item.span(), HttpOrigin::parse(&url))
     });
@@ -166,6 +167,18 @@ fn read_ready(item: &Item<'_>, grpc: Option<&GrpcOrigin>) -> Option<WaitReady> {
         return None;
     }
     Some(WaitReady { probe: url.or(health)?, within: within? })
+}
+
+/// The environment variables in a readiness URL, after the target that it begins with.
+fn read_ready_uses(section: &Section<'_>) -> Vec<ValueUse> {
+    let ready = section.get("wait_ready").filter(|item| item.is_table());
+    let url = ready.and_then(|item| item.entries().into_iter().find(|entry| entry.key == "url"));
+    let Some(template) = url.as_ref().and_then(|item| Template::parse(item.text()?).ok()) else {
+        return Vec::new();
+    };
+    let span = url.map(|item| item.span()).unwrap_or_default();
+    let env = template.values().filter(|value| matches!(value, Value::Env(_)));
+    env.map(|value| ValueUse { value: value.clone(), span: span.clone() }).collect()
 }
 
 /// Replace `${NAME.url}` at the beginning of readiness URLs, when the targets' final URLs are known. Returns the names

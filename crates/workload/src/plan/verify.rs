@@ -11,6 +11,7 @@ use super::value_use::ValueUse;
 use crate::index::ScenarioIndex;
 use crate::model::{Pick, Workload};
 use crate::nearest::nearest;
+use crate::redact::env_value;
 use crate::template::Value;
 
 /// What the values in templates may refer to.
@@ -74,11 +75,8 @@ impl ValueNames<'_> {
     }
 
     fn check_env(&self, name: &str, span: &Span, env: &mut BTreeMap<String, String>) {
-        match (self.env)(name) {
-            Some(value) => {
-                env.insert(name.to_owned(), value);
-            }
-            None => self.issues.add(span, format!("the environment variable `{name}` is not set; set it")),
+        if let Some(value) = self.issues.check(span, env_value(name, self.env)) {
+            env.insert(name.to_owned(), value);
         }
     }
 

@@ -3,7 +3,7 @@
 
 use serde_json::Value as Json;
 
-use super::{REDACTED, Redactor};
+use super::{REDACTED, Redactor, shown_address};
 use crate::model::{ReadyProbe, Request, Step, Workload};
 use crate::template::{Part, Template, Value};
 
@@ -11,9 +11,10 @@ impl Redactor {
     /// `workload` without secrets that its plan contains literally: a password in a body, a token in a header.
     pub fn stored(&self, workload: &Workload) -> Workload {
         let mut stored = workload.clone();
-        for wait in stored.targets.values_mut().filter_map(|target| target.wait_ready.as_mut()) {
-            if let ReadyProbe::Url(url) = &mut wait.probe {
-                *url = self.text(url).into_owned();
+        for target in stored.targets.values_mut() {
+            target.observe.urls_mut().for_each(|url| *url = shown_address(url));
+            if let Some(ReadyProbe::Url(url)) = target.wait_ready.as_mut().map(|wait| &mut wait.probe) {
+                *url = shown_address(url);
             }
         }
         let flows = stored.scenarios.iter_mut().flat_map(|s| s.setup.iter_mut().chain(s.flow.steps_mut()));
@@ -49,7 +50,7 @@ impl Redactor {
 
     fn hide_in_headers(&self, headers: &mut [(String, Template)]) {
         for (name, value) in headers {
-            if self.headers.contains(name.to_ascii_lowercase().as_str()) && !is_by_name(value) {
+            if self.is_secret_name(name) && !is_by_name(value) {
                 *value = Template::literal(REDACTED);
             }
             self.hide_in_text(value);

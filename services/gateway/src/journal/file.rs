@@ -5,6 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use kit::private_files;
+
 use super::JournalSize;
 
 const LOCK_FILE: &str = "lock";
@@ -20,8 +22,8 @@ pub(super) struct Folder {
 
 impl Folder {
     pub(super) fn open(path: &Path, size: Arc<JournalSize>) -> io::Result<Self> {
-        std::fs::create_dir_all(path)?;
-        let lock = File::create(path.join(LOCK_FILE))?;
+        private_files::create_folder(path)?;
+        let lock = private_files::open_or_create(&path.join(LOCK_FILE))?;
         match lock.try_lock() {
             Ok(()) => Ok(Self { path: path.to_owned(), _lock: lock, size }),
             Err(TryLockError::WouldBlock) => {
@@ -47,7 +49,8 @@ impl Folder {
     /// Creates a file, and syncs its name in the folder.
     pub(super) fn create(&self, number: u64) -> io::Result<(File, PathBuf)> {
         let path = self.path.join(format!("{number:020}.{EXTENSION}"));
-        let file = File::options().create(true).truncate(true).write(true).open(&path)?;
+        let file = private_files::open_or_create(&path)?;
+        file.set_len(0)?;
         File::open(&self.path)?.sync_all()?;
         Ok((file, path))
     }

@@ -1,3 +1,5 @@
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use kit::clock::UtcMs;
@@ -135,6 +137,30 @@ async fn a_truncated_or_damaged_end_is_left_out_and_the_files_after_it_are_read(
     let again = open(&folder);
     assert_eq!(again.recovered.entries.len(), all - 2);
     assert!(again.recovered.torn_bytes > 0);
+}
+
+fn mode(path: &Path) -> u32 {
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[tokio::test]
+async fn a_new_journal_is_its_owners_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    open(&folder).persist(1).await.unwrap();
+    let journal = folder.path().join("journal");
+    assert_eq!((mode(&journal), mode(&journal.join("lock"))), (0o700, 0o600));
+    let made = files(&folder);
+    assert!(!made.is_empty() && made.iter().all(|path| mode(path) == 0o600), "{made:?}");
+}
+
+#[test]
+fn a_journals_folder_that_is_there_keeps_its_mode() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = folder.path().join("journal");
+    std::fs::create_dir(&journal).unwrap();
+    std::fs::set_permissions(&journal, Permissions::from_mode(0o750)).unwrap();
+    open(&folder);
+    assert_eq!(mode(&journal), 0o750);
 }
 
 #[test]

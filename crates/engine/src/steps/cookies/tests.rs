@@ -48,6 +48,14 @@ fn a_secure_cookie_is_sent_under_tls_only() {
 }
 
 #[test]
+fn a_cookie_that_was_set_under_tls_is_not_sent_in_cleartext() {
+    let mut jar = CookieJar::default();
+    jar.set(b"id=1", CookieUrl { scheme: Scheme::Https, ..at("shop.test", "/a/b") }, NOW);
+    assert_eq!(sent(&jar, at("shop.test", "/a")), "");
+    assert_eq!(sent(&jar, CookieUrl { scheme: Scheme::Https, ..at("shop.test", "/a") }), "id=1");
+}
+
+#[test]
 fn a_cookie_expires_by_max_age_or_by_date() {
     let to = at("shop.test", "/a");
     assert_eq!(after(&["id=1; Max-Age=10"], to), "id=1");

@@ -1,0 +1,50 @@
+//! Run files that may come from others: checked, copied where they must be, and read by a confined process. A command
+//! that is interrupted leaves no copy.
+
+use std::path::Path;
+
+use archive::{Readable, Stored};
+
+use crate::confine::Reach;
+use crate::failure::{CommandResult, Failure};
+use crate::signals::HeldSignals;
+
+/// Run files that are about to be read.
+pub(crate) struct Received {
+    // Deleted before a signal that was held back ends the process.
+    sources: Vec<Readable>,
+    _held: HeldSignals,
+}
+
+impl Received {
+    /// Checks run files before anything is made for the command's outputs.
+    pub(crate) fn check<'a>(paths: impl IntoIterator<Item = &'a Path>) -> CommandResult<()> {
+        paths.into_iter().try_for_each(|path| Readable::check(path).map_err(Failure::usage))
+    }
+
+    /// From here on Ctrl-C and SIGTERM wait until the files are open.
+    pub(crate) fn at<'a>(paths: impl IntoIterator<Item = &'a Path>) -> CommandResult<Received> {
+        let mut received = Received { sources: Vec::new(), _held: HeldSignals::begin()? };
+        for path in paths {
+            received.sources.push(Readable::at(path).map_err(Failure::usage)?);
+        }
+        Ok(received)
+    }
+
+    /// The files within reach of a process that reads these.
+    pub(crate) fn reach(&self) -> Reach {
+        self.sources.iter().fold(Reach::default(), Reach::run_file)
+    }
+
+    /// Opens them; no copy is left then.
+    pub(crate) fn read(mut self) -> CommandResult<Vec<Stored>> {
+        let sources = std::mem::take(&mut self.sources);
+        sources.into_iter().map(|source| Stored::read(source).map_err(Failure::usage)).collect()
+    }
+
+    /// Opens the only one.
+    pub(crate) fn read_one(self) -> CommandResult<Stored> {
+        let opened = self.read()?.pop();
+        opened.ok_or_else(|| Failure::own(anyhow::anyhow!("there is no run file to be read")))
+    }
+}
