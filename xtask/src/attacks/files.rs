@@ -81,7 +81,9 @@ fn received(fixture: &Fixture, name: &str, source: &Path) -> Result<Received> {
 impl Received {
     fn outcome(&self, what: &str, arguments: &[&str], ran: &Ran) -> Expectation {
         let folder = self.folder.display().to_string();
-        let allowed = ["tmp", "out.", "profiles"].map(|name| format!("{folder}/{name}"));
+        let [temporary, outputs] = ["tmp", "out."].map(|name| format!("{folder}/{name}"));
+        // The folder of `export`, as it is named.
+        let allowed = [temporary, outputs, "profiles".to_owned()];
         let elsewhere = ran.trace.elsewhere(&allowed);
         Expectation::new(format!("{what}, `{}`", arguments[0]), ran.ending())
             .unless(

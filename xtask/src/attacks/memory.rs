@@ -84,7 +84,7 @@ fn checked(fixture: &Fixture, what: &str, target: SocketAddr) -> Result<Expectat
     let plan = format!(
         "version = 1\n[targets.shop]\nurl = \"http://{target}\"\n[[phases]]\nname = \"steady\"\nduration = \"3s\"\n\
          [[scenarios]]\nname = \"play\"\nexecutor = \"constant-vus\"\nvus = 64\n[[scenarios.steps]]\nname = \"get\"\n\
-         get = \"${{shop.url}}/\"\ntimeout = \"2s\"\ncheck = [\"json($.a) == 1\"]\n"
+         get = \"${{shop.url}}/\"\ntimeout = \"2s\"\nexpect = {{ json = {{ \"$.a\" = 1 }} }}\n"
     );
     fs::write(folder.join("plan.toml"), plan).context("cannot write a plan")?;
     let ran = fixture.limited(&folder, CHECKING_MIB, &["run", "plan.toml", "-q", "-o", "run.plimsoll"])?;

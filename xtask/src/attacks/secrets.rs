@@ -23,12 +23,9 @@ pub(super) fn attack(fixture: &Fixture) -> Result<Vec<Expectation>> {
     let (at_target, at_other) = (Received::default(), Received::default());
     let ok = Script::once("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
     let other = peer::serve_recorded(ok, at_other.clone())?;
-    let redirect = format!(
-        "HTTP/1.1 302 Found\r\nlocation: http://localhost:{}/\r\ncontent-length: 0\r\n\r\n",
-        other.port()
-    );
+    let redirect = format!("HTTP/1.1 302 Found\r\nlocation: http://{other}/\r\ncontent-length: 0\r\n\r\n");
     let target = peer::serve_recorded(Script::once(redirect), at_target.clone())?;
-    fs::write(folder.join("plan.toml"), plan(target)).context("cannot write a plan")?;
+    fs::write(folder.join("plan.toml"), plan(target, other)).context("cannot write a plan")?;
     let url = format!("http://{target}/?key=${{env.API_TOKEN}}");
     let commands: [(&str, Vec<&str>); 3] = [
         (
@@ -126,9 +123,9 @@ fn files_with_secrets(folder: &Path) -> Result<Vec<String>> {
 }
 
 /// A plan with a secret in an observer, a query, a header and a body.
-fn plan(target: SocketAddr) -> String {
+fn plan(target: SocketAddr, other: SocketAddr) -> String {
     format!(
-        "version = 1\n[targets.shop]\nurl = \"http://{target}\"\n[targets.db.observe]\n\
+        "version = 1\n[targets.shop]\nurl = \"http://{target}\"\n[targets.other]\nurl = \"http://{other}\"\n[targets.db.observe]\n\
          postgres = {{ url = \"postgresql://me:${{env.DB_PW}}@127.0.0.1:1/shop\" }}\n[[phases]]\nname = \"steady\"\n\
          duration = \"1s\"\n[[scenarios]]\nname = \"play\"\nexecutor = \"constant-vus\"\nvus = 1\n[[scenarios.steps]]\n\
          name = \"post\"\npost = \"${{shop.url}}/?key=${{env.API_TOKEN}}\"\nredirects = 1\n\
