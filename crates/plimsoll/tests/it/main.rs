@@ -14,6 +14,7 @@ mod integrity;
 mod load;
 mod monitoring;
 mod once;
+mod one_number;
 mod plans;
 mod preparation;
 mod profile_files;
