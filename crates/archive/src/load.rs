@@ -1,5 +1,7 @@
 //! Rows of a run file as the words of `evidence`. Everything is checked: the file may be hostile.
 
+use std::time::Duration;
+
 use evidence::key::KeyId;
 use evidence::{Ending, Exemplar, ExemplarKind, Histogram, Key, Manifest, RunEnd, Sample, SeriesKey};
 use rusqlite::types::ValueRef;
@@ -94,6 +96,15 @@ pub(crate) fn seconds(connection: &Connection) -> Result<u32, Fault> {
         Some(last) if last < MAX_SECONDS => Ok(last + 1),
         Some(last) => Err(damaged(format_args!("it claims to have lasted {last} s"))),
     }
+}
+
+/// How long the load was recorded in a run of `seconds`.
+pub(crate) fn recorded(connection: &Connection, seconds: u32) -> Result<Duration, Fault> {
+    let of_a_loop = "SELECT total(covered_ns) AS covered_ns FROM ticks GROUP BY loop";
+    let longest = format!("SELECT coalesce(max(covered_ns), 0) FROM ({of_a_loop})");
+    let covered_ns: f64 = connection.query_row(&longest, [], |row| row.get(0))?;
+    // Above 2^53 ns it is longer than any run, and a negative number becomes none.
+    Ok(evidence::run::recorded(covered_ns as u64, seconds))
 }
 
 pub(crate) fn end(connection: &Connection) -> Result<Option<RunEnd>, Fault> {

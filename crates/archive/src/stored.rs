@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::time::Duration;
 
 use evidence::key::KeyId;
 use evidence::run::{ReadError, Run, Seconds};
@@ -22,6 +23,7 @@ pub struct Stored {
     manifest: Manifest,
     end: Option<RunEnd>,
     seconds: u32,
+    recorded: Duration,
     keys: Vec<(KeyId, Key)>,
     series: Vec<SeriesKey>,
     series_numbers: HashMap<SeriesKey, i64>,
@@ -51,10 +53,12 @@ impl Stored {
 
     fn load(connection: Connection, source: Readable) -> Result<Stored, Fault> {
         let series = load::series(&connection)?;
+        let seconds = load::seconds(&connection)?;
         Ok(Stored {
             manifest: load::manifest(&connection)?,
             end: load::end(&connection)?,
-            seconds: load::seconds(&connection)?,
+            seconds,
+            recorded: load::recorded(&connection, seconds)?,
             keys: load::keys(&connection)?,
             series: series.iter().map(|(key, _)| key.clone()).collect(),
             series_numbers: series.into_iter().collect(),
@@ -168,6 +172,10 @@ impl Run for Stored {
 
     fn seconds(&self) -> u32 {
         self.seconds
+    }
+
+    fn recorded(&self) -> Duration {
+        self.recorded
     }
 
     fn keys(&self) -> &[(KeyId, Key)] {

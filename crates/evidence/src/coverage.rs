@@ -89,8 +89,8 @@ pub struct Integral {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Coverage {
     samples: Vec<CoveredSample>,
-    /// The second in which the watch ended, if it ended with a sample: observers are due once a second, so that a second
-    /// with two samples has the due one and the one at the end of the watch.
+    /// The second in which the watch ended, if it ended with a sample: observers are due at whole seconds, so that a second
+    /// with two samples has the due one and the one at the end of the watch. No rate is due in the first second.
     closed_in: Option<u32>,
 }
 
@@ -105,8 +105,9 @@ impl Coverage {
 
     /// What each of `samples`, which are ascending, covers.
     pub fn of_samples(kind: SampleKind, samples: &[Sample]) -> Coverage {
-        let closed_in = match samples {
-            [.., due, last] if due.at.second() == last.at.second() => Some(last.at.second()),
+        let closed_in = match (kind, samples) {
+            (_, [.., due, last]) if due.at.second() == last.at.second() => Some(last.at.second()),
+            (SampleKind::Rate, [only]) if only.at.second() == 0 => Some(0),
             _ => None,
         };
         let mut coverage = Coverage { samples: Vec::with_capacity(samples.len()), closed_in };
@@ -230,13 +231,14 @@ fn beginning_of_rate(before: Option<Instant>, at: Instant, usual_ns: u64) -> Ins
     }
 }
 
-/// The median distance of two samples, in nanoseconds, and a second at least: observers do not sample more often, so a
-/// shorter one is that of a sample at the end of the watch.
+/// The median distance of two samples in whole seconds, in nanoseconds, and one second at least: observers sample at whole
+/// seconds, a little late. A shorter distance is that of a sample at the end of the watch.
 fn usual_interval_ns(samples: &[Sample]) -> u64 {
     let distance = |pair: &[Sample]| pair[1].at.as_nanos().saturating_sub(pair[0].at.as_nanos());
     let mut distances: Vec<u64> = samples.windows(2).map(distance).collect();
     distances.sort_unstable();
-    distances.get(distances.len() / 2).copied().unwrap_or(SECOND_NS).max(SECOND_NS)
+    let median = distances.get(distances.len() / 2).copied().unwrap_or(SECOND_NS);
+    median.saturating_add(SECOND_NS / 2).max(SECOND_NS) / SECOND_NS * SECOND_NS
 }
 
 #[cfg(test)]

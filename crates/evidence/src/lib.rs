@@ -30,7 +30,7 @@ pub use key::{Key, KeyId, Metric, Name};
 pub use manifest::{Ending, Manifest, Missing, RunEnd, Source, SourceFigure};
 pub use observed::{Notice, NoticeKind, Observed, Profile, ProfileKind, Sampling};
 pub use outcome::{GrpcCode, Outcome};
-pub use run::{Provenance, Run, Seconds};
+pub use run::{LoadEnd, Provenance, Run, Seconds};
 pub use series::{Sample, SampleKind, SeriesKey};
 pub use sink::{Sink, SinkError};
 pub use tick::Tick;

@@ -1,13 +1,14 @@
 //! A run held in memory: what the archive keeps in a file, for tests and for runs without one.
 
 use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
 
 use crate::exemplar::Exemplar;
 use crate::histogram::Histogram;
 use crate::key::{Key, KeyId};
 use crate::manifest::{Manifest, RunEnd, Source};
 use crate::observed::{Notice, Observed, Profile};
-use crate::run::{ReadError, Run, Seconds};
+use crate::run::{ReadError, Run, Seconds, recorded};
 use crate::series::{Sample, SeriesKey};
 use crate::sink::{Sink, SinkError};
 use crate::tick::{Count, Tick};
@@ -19,6 +20,8 @@ pub struct MemoryRun {
     manifest: Manifest,
     end: Option<RunEnd>,
     seconds: u32,
+    /// How much time the ticks of each loop cover.
+    covered_ns: BTreeMap<u16, u64>,
     keys: Vec<(KeyId, Key)>,
     numbers: HashMap<Key, KeyId>,
     loop_keys: HashMap<(u16, KeyId), KeyId>,
@@ -38,6 +41,7 @@ impl MemoryRun {
             manifest,
             end: None,
             seconds: 0,
+            covered_ns: BTreeMap::new(),
             keys: Vec::new(),
             numbers: HashMap::new(),
             loop_keys: HashMap::new(),
@@ -132,6 +136,7 @@ impl Sink for MemoryRun {
             self.exemplars.push(exemplar.clone());
         }
         self.seconds = self.seconds.max(tick.second + 1);
+        *self.covered_ns.entry(tick.loop_index).or_default() += tick.state.covered_ns;
         Ok(())
     }
 
@@ -173,6 +178,10 @@ impl Run for MemoryRun {
         }
         let watched = self.samples.values().filter_map(|samples| samples.last());
         watched.map(|sample| sample.at.second() + 1).max().unwrap_or(0)
+    }
+
+    fn recorded(&self) -> Duration {
+        recorded(self.covered_ns.values().copied().max().unwrap_or(0), self.seconds())
     }
 
     fn keys(&self) -> &[(KeyId, Key)] {

@@ -5,11 +5,12 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::time::Duration;
 
 use crate::exemplar::Exemplar;
 use crate::histogram::Histogram;
 use crate::key::{Key, KeyId, Metric, Name};
-use crate::manifest::{Manifest, RunEnd};
+use crate::manifest::{Ending, Manifest, RunEnd};
 use crate::observed::{Notice, Profile};
 use crate::outcome::Outcome;
 use crate::series::{Sample, SeriesKey};
@@ -33,6 +34,15 @@ pub enum Provenance {
     Unsealed,
 }
 
+/// Until when a run offered its load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoadEnd {
+    /// It offered all of it; after this time nothing was due any more.
+    Complete(Duration),
+    /// It was stopped after this time.
+    CutShort(Duration),
+}
+
 /// One run, as it was recorded.
 ///
 /// Keys, series and manifest are held in memory; histograms and sums are read for the window asked.
@@ -49,6 +59,10 @@ pub trait Run {
     /// The number of seconds for which there is evidence: one past the last second of the load that was recorded. Without
     /// any load it is one past the last second in which something was watched.
     fn seconds(&self) -> u32;
+
+    /// How long the load was recorded: from the start of the run to the end of its last tick, which is within the last of
+    /// [`Run::seconds`]. All of these where ticks do not say how much time they cover, as in imported runs.
+    fn recorded(&self) -> Duration;
 
     /// Every key, with its number in this run.
     fn keys(&self) -> &[(KeyId, Key)];
@@ -113,6 +127,34 @@ pub trait Run {
     }
 }
 
+/// Until when the load of `run` was offered: to the end of its last tick, but not longer than the last second in which
+/// anything was due. What comes after it is the wait for requests in flight, and when in this second a run was stopped is not
+/// known then: its load ends before it. Results of other tools are complete, unless there are none of single requests.
+///
+/// # Errors
+/// [`ReadError`] when the evidence cannot be read.
+pub fn load_end(run: &dyn Run) -> Result<LoadEnd, ReadError> {
+    let mut last_due = None;
+    for (id, _) in select(run.keys(), Metric::Scheduled, |_| true) {
+        let last = run.counts(id, run.whole())?.last().map(|(second, _)| *second);
+        last_due = last_due.max(last);
+    }
+    let at = |second: u32| Duration::from_secs(u64::from(second));
+    let recorded = run.recorded();
+    let waited_after = last_due.filter(|second| recorded > at(second + 1));
+    let is_complete = run.end().is_some_and(|end| end.ending == Ending::Completed) && run.seconds() > 0;
+    Ok(match (is_complete, waited_after) {
+        (true, waited_after) => LoadEnd::Complete(waited_after.map_or(recorded, |second| at(second + 1))),
+        (false, waited_after) => LoadEnd::CutShort(waited_after.map_or(recorded, at)),
+    })
+}
+
+/// How long a load was recorded whose ticks cover `covered_ns`, those of each loop together, in a run of `seconds`.
+pub fn recorded(covered_ns: u64, seconds: u32) -> Duration {
+    let whole = Duration::from_secs(u64::from(seconds));
+    if covered_ns == 0 { whole } else { Duration::from_nanos(covered_ns).min(whole) }
+}
+
 /// Of a run's keys, those of one metric that `filter` accepts.
 pub fn select<'a>(
     keys: &'a [(KeyId, Key)],
@@ -129,7 +171,7 @@ pub struct Completed {
     pub endpoint: Name,
     /// Those that ended well.
     pub ok: u64,
-    /// Those that did not.
+    /// Those that did not. Requests that the generator cancelled are in neither number.
     pub failed: u64,
 }
 
@@ -142,8 +184,15 @@ pub fn completed(run: &dyn Run, window: &Seconds) -> Result<Vec<Completed>, Read
     for (id, key) in select(run.keys(), Metric::ResponseTime, |_| true) {
         let count = run.histogram(id, window.clone())?.count();
         let (ok, failed) = by_endpoint.entry(key.endpoint.clone()).or_default();
-        *if key.outcome == Some(Outcome::Ok) { ok } else { failed } += count;
+        match key.outcome {
+            Some(Outcome::Cancelled) => {}
+            Some(outcome) if outcome.is_failure() => *failed += count,
+            _ => *ok += count,
+        }
     }
     let rows = by_endpoint.into_iter().filter(|(_, (ok, failed))| ok + failed > 0);
     Ok(rows.map(|(endpoint, (ok, failed))| Completed { endpoint, ok, failed }).collect())
 }
+
+#[cfg(test)]
+mod tests;

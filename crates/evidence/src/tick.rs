@@ -151,13 +151,19 @@ impl Tick {
         &self.counts
     }
 
+    /// The last instant that the tick covers. All ticks but a loop's last one end with their second.
+    fn last_instant(&self) -> Instant {
+        let into_second = self.state.covered_ns.saturating_sub(1) % 1_000_000_000;
+        Instant::from_nanos(u64::from(self.second) * 1_000_000_000 + into_second)
+    }
+
     /// The generator's own series, as samples at the tick's end: the state of the loop, and each scenario's `active` and
     /// `at_cap` with its `cap`. A tick that covers no time was made from another tool's results and has no loop.
     pub fn own_samples(&self) -> Vec<(SeriesKey, Sample)> {
         if self.state.covered_ns == 0 {
             return Vec::new();
         }
-        let at = Instant::from_nanos(u64::from(self.second) * 1_000_000_000 + 999_999_999);
+        let at = self.last_instant();
         let part = format!("loop {}", self.loop_index);
         let series = |name, unit, part: &str| SeriesKey::new(name, SeriesKey::GENERATOR, unit).part(part);
         let mut samples = Vec::with_capacity(6 + 4 * self.scenarios.len());

@@ -173,12 +173,14 @@ pub(crate) struct PhaseWindow {
     pub(crate) start: Duration,
     /// Its end in the plan; if the run ended earlier, no later than its last second with load.
     pub(crate) end: Duration,
+    /// How much of it was offered: what counts are divided by.
+    pub(crate) offered: Duration,
 }
 
 impl PhaseWindow {
-    /// Its length, in seconds.
+    /// How much of it was offered, in seconds.
     pub(crate) fn length_s(&self) -> f64 {
-        self.end.saturating_sub(self.start).as_secs_f64()
+        self.offered.as_secs_f64()
     }
 
     /// The seconds of the run that it overlaps.

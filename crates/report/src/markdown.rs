@@ -144,12 +144,15 @@ fn endpoints(out: &mut String, summary: &Summary) {
         endpoint(out, row);
     }
     more(out, summary.rows.len(), MAX_ROWS, "rows");
+    if summary.has_iterations() {
+        out.push_str("\nOf whole iterations the times of all, successful or not.\n");
+    }
     out.push_str("\n~ marks a quantile with fewer than 20 samples above it.\n\n");
 }
 
 fn endpoint(out: &mut String, row: &Row) {
     let outcomes = &row.outcomes;
-    let times = if row.has_requests() { &row.response_time } else { &row.iteration_time };
+    let times = row.times();
     let failed = match outcomes.failed() {
         Some(n @ 1..) => format!("**{}** ({})", number::count(n), outcomes.failed_share()),
         _ => outcomes.failed_share(),
@@ -158,7 +161,7 @@ fn endpoint(out: &mut String, row: &Row) {
         out,
         "| {} | {} | {} | {} | {failed} | {} | {} | {} | {} |",
         text(&row.phase, MAX_NAME),
-        text(row.label(), MAX_NAME),
+        text(&row.label, MAX_NAME),
         number::count_or_none(row.arrivals.map(|a| a.dropped())),
         number::count_or_none(outcomes.requests),
         number::time_or_none(times.p50_ms),
@@ -178,7 +181,7 @@ fn streams(out: &mut String, summary: &Summary) {
     let _ = writeln!(out, "| phase | endpoint | {} |", Streams::COLUMNS.join(" | "));
     let _ = writeln!(out, "| --- | --- |{}", " ---: |".repeat(Streams::COLUMNS.len()));
     for (row, streams) in rows {
-        let (phase, label) = (text(&row.phase, MAX_NAME), text(row.label(), MAX_NAME));
+        let (phase, label) = (text(&row.phase, MAX_NAME), text(&row.label, MAX_NAME));
         let _ = writeln!(out, "| {phase} | {label} | {} |", streams.in_words().join(" | "));
     }
     out.push('\n');

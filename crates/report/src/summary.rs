@@ -13,6 +13,7 @@ mod cost;
 mod counts;
 mod distribution;
 mod header;
+mod labels;
 mod observed;
 mod phases;
 mod rows;
@@ -196,7 +197,7 @@ impl Summary {
     /// [`ReportError::Read`] when the evidence cannot be read.
     pub fn of(run: &dyn Run, workload: &Workload, judgement: &Judgement) -> Result<Summary, ReportError> {
         let header = header::of(run, workload);
-        let phases = header::phases(workload, run.seconds());
+        let phases = header::phases(run, workload)?;
         let tally = tally::of(run)?;
         let rows = rows::of(&tally, workload, &phases);
         let mut exemplars = run.exemplars()?;
@@ -237,6 +238,11 @@ impl Summary {
     /// The rows of one phase.
     pub fn rows_of<'a>(&'a self, phase: &'a str) -> impl Iterator<Item = &'a Row> {
         self.rows.iter().filter(move |row| row.phase == phase)
+    }
+
+    /// Whether any row shows times of whole iterations.
+    pub(crate) fn has_iterations(&self) -> bool {
+        self.rows.iter().any(|row| !row.outcomes.are_counted() && row.iteration_time.count > 0)
     }
 
     /// The virtual users of each open scenario, with its name.

@@ -13,7 +13,7 @@ use evidence::{Claim, Finding, TerminalText, Verdict};
 use crate::number;
 use crate::profiles::captured;
 use crate::source;
-use crate::summary::{Arrivals, ClaimSummary, CpuUse, Row, RunEndState, Summary};
+use crate::summary::{Arrivals, ClaimSummary, CpuUse, Row, RunEndState, Summary, quantile_text};
 use crate::text::fit;
 use findings::ListedFinding;
 use line::{TextLine, Tone};
@@ -192,13 +192,16 @@ fn legend(page: &mut Page, summary: &Summary) {
     if summary.rows.is_empty() {
         return;
     }
-    let of = if summary.outcomes.unknown > 0 { "responses, failed or not" } else { "successes" };
+    let of = if summary.outcomes.unknown.is_some() { "responses, failed or not" } else { "successes" };
     let mut text = match &summary.header.source {
         None => format!("Response times of {of}, from the instant a request was due to its last byte."),
         Some(source) => {
             format!("Response times of {of} as {} measured them, from when a request was sent.", source.tool)
         }
     };
+    if summary.has_iterations() {
+        text.push_str(" Of whole iterations the times of all, successful or not.");
+    }
     let is_rough = |row: &Row| [0.9, 0.95, 0.99].into_iter().any(|q| row.response_time.is_rough(q));
     if summary.rows.iter().any(is_rough) {
         text.push_str(" ~ marks a quantile with fewer than 20 samples above it.");
@@ -262,7 +265,7 @@ fn foot(page: &mut Page, summary: &Summary) {
     let times = format!(
         "p50 {}, p99 {}, max {}",
         number::time_or_none(lag.p50_ms),
-        number::time_or_none(lag.p99_ms),
+        quantile_text(lag, 0.99, lag.p99_ms),
         number::time_or_none(lag.max_ms)
     );
     page.paragraph(Label::new("start lag", FOOT), Tone::Normal, &times);

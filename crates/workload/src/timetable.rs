@@ -8,10 +8,12 @@
 
 use std::time::Duration;
 
+use evidence::LoadEnd;
+
 use crate::draw::{Draw, GOLDEN, mix};
 use crate::executor::Arrivals;
 use crate::index::ScenarioIndex;
-use crate::model::Workload;
+use crate::model::{Phase, Workload};
 use crate::schedule::{ARRIVAL, Schedule, Segment};
 
 #[cfg(test)]
@@ -102,6 +104,19 @@ impl Timetable {
 }
 
 impl Workload {
+    /// How much of a phase was offered. A load with a scenario that is over when its iterations are done ends with them; any
+    /// other lasts as long as planned, however early its last request was due.
+    pub fn offered_of(&self, phase: &Phase, load: LoadEnd) -> Duration {
+        let ends_when_done =
+            || self.scenarios.iter().any(|scenario| scenario.executor.iterations().is_some());
+        let end = match load {
+            LoadEnd::CutShort(at) => phase.end.min(at),
+            LoadEnd::Complete(at) if ends_when_done() => phase.end.min(at),
+            LoadEnd::Complete(_) => phase.end,
+        };
+        end.saturating_sub(phase.start)
+    }
+
     /// How many arrivals a scenario plans; none if it makes as many iterations as it can.
     pub fn arrivals_planned(&self, scenario: impl Into<ScenarioIndex>) -> Option<PlannedArrivals> {
         let index = scenario.into();

@@ -73,6 +73,7 @@ fn feed(sinks: &mut [&mut dyn Sink], run: &[[Vec<Note>; 2]]) {
 fn assert_same(stored: &Stored, memory: &MemoryRun, windows: &[(u32, u32)]) {
     assert_eq!((stored.manifest(), stored.end()), (memory.manifest(), memory.end()));
     assert_eq!((stored.seconds(), stored.keys()), (memory.seconds(), memory.keys()));
+    assert_eq!(stored.recorded(), memory.recorded());
     assert_eq!(stored.series(), memory.series());
     assert_eq!(stored.exemplars().unwrap(), memory.exemplars().unwrap());
     let windows =

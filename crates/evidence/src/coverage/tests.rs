@@ -107,6 +107,8 @@ fn the_last_second_of_a_run_is_covered_by_a_sample_at_the_end_of_the_watch() {
     samples.push(sample(9.6, 0.5));
     assert_eq!(covered(&samples, 10), Some(0..9), "a sample that was taken late does not end the watch");
     assert_eq!(covered(&[sample(1.000_142, 0.5), sample(1.2, 0.5)], 2), Some(0..2));
+    assert_eq!(covered(&[sample(0.485, 0.5)], 1), Some(0..1), "a run below a second has this sample alone");
+    assert_eq!(covered(&[sample(0.485, 0.5)], 2), None, "a watch that ended before the run");
 }
 
 #[test]

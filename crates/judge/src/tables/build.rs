@@ -31,7 +31,7 @@ impl Tables {
         endpoints.sort_by_key(|endpoint| order(&endpoint.key));
         let mut scenario_phases: Vec<ScenarioPhaseStats> = draft.scenario_phases.into_values().collect();
         scenario_phases.sort_by_key(|scenario_phase| order(&scenario_phase.key));
-        let phases = phase_windows(run, workload, &scenario_phases);
+        let phases = phase_windows(run, workload, &scenario_phases)?;
         let missing = run.manifest().source.as_ref().map(|source| source.missing.clone()).unwrap_or_default();
         Ok(Tables { endpoints, scenario_phases, phases, missing })
     }
@@ -45,7 +45,8 @@ fn phase_windows(
     run: &dyn Run,
     workload: &Workload,
     scenario_phases: &[ScenarioPhaseStats],
-) -> Vec<PhaseWindow> {
+) -> Result<Vec<PhaseWindow>, ReadError> {
+    let load = evidence::run::load_end(run)?;
     let is_complete = run.end().is_some_and(|end| end.ending == evidence::Ending::Completed);
     let last_due =
         scenario_phases.iter().filter_map(|s| s.by_second.last_key_value().map(|(second, _)| *second)).max();
@@ -64,8 +65,9 @@ fn phase_windows(
         start: cut(phase.start),
         // A phase that the run did not reach is empty; its length must not be negative.
         end: cut(phase.end).max(cut(phase.start)),
+        offered: workload.offered_of(phase, load),
     };
-    workload.phases.iter().map(window).collect()
+    Ok(workload.phases.iter().map(window).collect())
 }
 
 #[derive(Default)]

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use crate::command::TestFolder;
 
-fn fixture(name: &str) -> PathBuf {
+pub(crate) fn fixture(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../import/tests/fixtures").join(name)
 }
 

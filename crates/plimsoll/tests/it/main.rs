@@ -17,6 +17,7 @@ mod load;
 mod memory;
 mod monitoring;
 mod once;
+mod one_number;
 mod plans;
 mod preparation;
 mod profile_files;

@@ -64,10 +64,9 @@ fn endpoint_row(row: &Row) -> EndpointRow {
     let outcomes = &row.outcomes;
     let dropped = row.arrivals.map(|a| a.dropped());
     let mark = |n: u64| if n > 0 { "bad" } else { "" };
-    let times = if row.has_requests() { &row.response_time } else { &row.iteration_time };
     let service = &row.service_time;
     EndpointRow {
-        name: visible(row.label()),
+        name: visible(&row.label),
         scenario: visible(&row.scenario),
         dropped_class: mark(dropped.unwrap_or(0)),
         failed_class: mark(outcomes.known_failures()),
@@ -77,7 +76,7 @@ fn endpoint_row(row: &Row) -> EndpointRow {
         rate: number::rate_or_none(row.completed_per_s),
         failed: outcomes.failed_share(),
         failed_count: outcomes.count_text(outcomes.failed()),
-        times: time_cells(times).into(),
+        times: time_cells(row.times()).into(),
         service: vec![number::time_or_none(service.p50_ms), quantile_text(service, 0.95, service.p95_ms)],
     }
 }
@@ -85,7 +84,7 @@ fn endpoint_row(row: &Row) -> EndpointRow {
 /// The phases of each endpoint's requests, by phase of the run.
 pub(super) fn request_phases(summary: &Summary) -> Vec<Vec<String>> {
     let row = |row: &Row| {
-        let label = visible(&format!("{} in {}", row.label(), row.phase));
+        let label = visible(&format!("{} in {}", row.label, row.phase));
         let cells = row.request_phases.iter().map(|phase| phase.in_words());
         std::iter::once(label).chain(cells).collect()
     };
@@ -95,7 +94,7 @@ pub(super) fn request_phases(summary: &Summary) -> Vec<Vec<String>> {
 /// The gRPC streams of each endpoint, by phase of the run.
 pub(super) fn streams(summary: &Summary) -> Vec<Vec<String>> {
     let row = |row: &Row| {
-        let label = visible(&format!("{} in {}", row.label(), row.phase));
+        let label = visible(&format!("{} in {}", row.label, row.phase));
         row.streams.as_ref().map(|streams| std::iter::once(label).chain(streams.in_words()).collect())
     };
     summary.rows.iter().filter_map(row).take(MAX_ROWS).collect()
@@ -141,7 +140,7 @@ pub(super) fn failures(summary: &Summary) -> Vec<FailureRow> {
         let completed = row.outcomes.completed();
         let failures = row.outcomes.failures().into_iter();
         let line = |(outcome, n): (evidence::Outcome, u64)| FailureRow {
-            cells: [visible(&row.phase), visible(row.label()), outcome.to_string()],
+            cells: [visible(&row.phase), visible(&row.label), outcome.to_string()],
             count: number::count(n),
             share: number::share(n, completed),
         };
@@ -153,7 +152,7 @@ pub(super) fn failures(summary: &Summary) -> Vec<FailureRow> {
 pub(super) fn checks(summary: &Summary) -> Vec<Vec<String>> {
     let row = |c: &Check| {
         vec![
-            visible(&c.endpoint),
+            visible(&c.label),
             visible(&c.name),
             number::count(c.passed),
             number::count(c.failed),

@@ -155,8 +155,8 @@ pub(super) fn tiles(summary: &Summary) -> Vec<Tile> {
         name: "Requests ended".to_owned(),
         value: outcomes.completed_text(),
         note: match outcomes.unknown {
-            0 => format!("{} succeeded", outcomes.share_of_completed(outcomes.ok())),
-            _ => "outcomes not known".to_owned(),
+            None => format!("{} succeeded", outcomes.share_of_completed(outcomes.ok())),
+            Some(_) => "outcomes not known".to_owned(),
         },
         class: "",
     });

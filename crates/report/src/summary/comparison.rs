@@ -224,7 +224,7 @@ fn tallied<'a>(side: &Side<'a>) -> Result<TalliedSide<'a>, ReadError> {
     Ok(TalliedSide {
         side: *side,
         tally: tally::of(side.run)?,
-        phases: header::phases(side.workload, side.run.seconds()),
+        phases: header::phases(side.run, side.workload)?,
     })
 }
 

@@ -46,8 +46,8 @@ pub struct Outcomes {
     pub requests: Option<u64>,
     /// How many ended in each outcome, as far as it is known.
     pub by_outcome: BTreeMap<Outcome, u64>,
-    /// Requests that ended in an outcome that the source of an imported run does not record.
-    pub unknown: u64,
+    /// Requests of which an imported run does not know how they ended; none where outcomes are recorded.
+    pub unknown: Option<u64>,
 }
 
 impl Outcomes {
@@ -68,12 +68,20 @@ impl Outcomes {
 
     /// Requests that ended and were not cancelled, whatever their outcome.
     pub fn completed(&self) -> u64 {
-        self.count_of(Outcome::Ok) + self.known_failures() + self.unknown
+        self.count_of(Outcome::Ok) + self.known_failures() + self.unknown.unwrap_or(0)
+    }
+
+    /// A request that ended so; none where it is not known how.
+    pub(super) fn count(&mut self, outcome: Option<Outcome>, n: u64) {
+        match outcome {
+            Some(outcome) => *self.by_outcome.entry(outcome).or_default() += n,
+            None => *self.unknown.get_or_insert(0) += n,
+        }
     }
 
     /// Whether any request was counted.
     pub fn are_counted(&self) -> bool {
-        self.requests.is_some() || !self.by_outcome.is_empty() || self.unknown > 0
+        self.requests.is_some() || !self.by_outcome.is_empty() || self.unknown > Some(0)
     }
 
     /// Failures whose outcome is known.
@@ -89,7 +97,7 @@ impl Outcomes {
     /// A number of requests as a share of what ended, as text.
     pub(crate) fn share_of_completed(&self, part: Option<u64>) -> String {
         match part {
-            None if self.unknown > 0 => number::NOT_KNOWN.to_owned(),
+            None if self.unknown.is_some() => number::NOT_KNOWN.to_owned(),
             part => number::share(part.unwrap_or(0), self.completed()),
         }
     }
@@ -97,7 +105,7 @@ impl Outcomes {
     /// A number of requests as text.
     pub(crate) fn count_text(&self, n: Option<u64>) -> String {
         match n {
-            None if self.unknown > 0 => number::NOT_KNOWN.to_owned(),
+            None if self.unknown.is_some() => number::NOT_KNOWN.to_owned(),
             n => number::count_or_none(n),
         }
     }
@@ -108,7 +116,7 @@ impl Outcomes {
     }
 
     fn known(&self, n: u64) -> Option<u64> {
-        (self.are_counted() && self.unknown == 0).then_some(n)
+        (self.are_counted() && self.unknown.is_none()).then_some(n)
     }
 
     fn count_of(&self, outcome: Outcome) -> u64 {
@@ -139,7 +147,7 @@ impl Outcomes {
         for (outcome, n) in &other.by_outcome {
             *self.by_outcome.entry(*outcome).or_default() += n;
         }
-        self.unknown += other.unknown;
+        self.unknown = [self.unknown, other.unknown].into_iter().flatten().reduce(|sum, n| sum + n);
     }
 }
 
@@ -147,7 +155,7 @@ impl Serialize for Outcomes {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields = serializer.serialize_struct("Outcomes", 3)?;
         fields.serialize_field("requests", &self.requests)?;
-        fields.serialize_field("by_outcome", &(self.unknown == 0).then_some(&self.by_outcome))?;
+        fields.serialize_field("by_outcome", &self.unknown.is_none().then_some(&self.by_outcome))?;
         fields.serialize_field("completed", &self.are_counted().then(|| self.completed()))?;
         fields.end()
     }
@@ -162,6 +170,9 @@ pub struct Check {
     pub endpoint: String,
     /// The check's name.
     pub name: String,
+    /// What its step is called in tables.
+    #[serde(skip)]
+    pub label: String,
     /// Responses that passed it.
     pub passed: u64,
     /// Responses that failed it.

@@ -27,7 +27,7 @@ pub struct DistributionCurve {
     pub points: Vec<(f64, f64)>,
     /// Successes, and responses whose outcome is not known.
     pub ok: u64,
-    /// Failures as far as they are known, and arrivals dropped at the VU limit.
+    /// Failures as far as they are known, and dropped arrivals.
     pub failed: u64,
 }
 
@@ -50,7 +50,7 @@ pub(super) fn of(tally: &RunTally, workload: &Workload, phases: &[PhaseCoverage]
                 && counts.outcomes.completed() > 0
         });
         for (key, counts) in in_phases {
-            let failed = counts.outcomes.known_failures() + counts.arrivals.map_or(0, |a| a.dropped_cap);
+            let failed = counts.infinitely_slow();
             let position = PlanPosition::of(workload, key);
             by_phase.entry((position.phase, key.phase.clone())).or_default().push(DistributionCurve {
                 label: endpoint.label.clone(),

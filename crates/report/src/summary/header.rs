@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use evidence::run::{ReadError, load_end};
 use evidence::{Ending, Instant, Run, Source, Window};
 use serde::Serialize;
 use workload::Workload;
@@ -41,7 +42,7 @@ pub struct Header {
     pub planned_seconds: u32,
     /// How it ended.
     pub end: RunEndState,
-    /// Requests without an outcome, as counted by the engine; none of a killed run.
+    /// Requests without an outcome, as counted by the engine; none of a killed run and of an imported one.
     pub requests_in_flight: Option<u64>,
     /// The run's seed.
     pub seed: u64,
@@ -90,7 +91,7 @@ pub struct PhaseCoverage {
     pub start_s: f64,
     /// Its planned end in seconds of the run.
     pub end_s: f64,
-    /// Seconds of it for which there is evidence.
+    /// Seconds of it in which the load was offered: what rates are divided by.
     pub covered_s: f64,
 }
 
@@ -125,7 +126,8 @@ pub(super) fn of(run: &dyn Run, workload: &Workload) -> Header {
             Some(Ending::Aborted(reason)) => RunEndState::Aborted(reason.clone()),
             None => RunEndState::Killed,
         },
-        requests_in_flight: run.end().map(|end| end.requests_in_flight),
+        // What was in flight at the end of another tool's run is not in its results.
+        requests_in_flight: run.end().filter(|_| manifest.source.is_none()).map(|end| end.requests_in_flight),
         seed: manifest.seed,
         workload_digest: manifest.workload_digest.clone(),
         digest: run.digest().map(str::to_owned),
@@ -137,16 +139,13 @@ pub(super) fn of(run: &dyn Run, workload: &Workload) -> Header {
     }
 }
 
-pub(super) fn phases(workload: &Workload, seconds: u32) -> Vec<PhaseCoverage> {
-    let recorded_s = f64::from(seconds);
-    let coverage = |phase: &workload::Phase| {
-        let (start_s, end_s) = (phase.start.as_secs_f64(), phase.end.as_secs_f64());
-        PhaseCoverage {
-            name: phase.name.clone(),
-            start_s,
-            end_s,
-            covered_s: (end_s.min(recorded_s) - start_s).max(0.0),
-        }
+pub(super) fn phases(run: &dyn Run, workload: &Workload) -> Result<Vec<PhaseCoverage>, ReadError> {
+    let load = load_end(run)?;
+    let coverage = |phase: &workload::Phase| PhaseCoverage {
+        name: phase.name.clone(),
+        start_s: phase.start.as_secs_f64(),
+        end_s: phase.end.as_secs_f64(),
+        covered_s: workload.offered_of(phase, load).as_secs_f64(),
     };
-    workload.phases.iter().map(coverage).collect()
+    Ok(workload.phases.iter().map(coverage).collect())
 }

@@ -20,6 +20,9 @@ pub struct Row {
     pub scenario: String,
     /// The step's name; empty for whole iterations of a sequence.
     pub endpoint: String,
+    /// What it is called in tables: its endpoint, with the scenario where several have an endpoint of that name.
+    #[serde(skip)]
+    pub label: String,
     /// Arrivals; none where they are counted for the whole iteration instead.
     pub arrivals: Option<Arrivals>,
     /// Requests by outcome.
@@ -43,14 +46,9 @@ pub struct Row {
 }
 
 impl Row {
-    /// Its label in tables.
-    pub fn label(&self) -> &str {
-        if self.endpoint.is_empty() { "(whole iteration)" } else { &self.endpoint }
-    }
-
-    /// Whether it is about requests, and not about whole iterations or arrivals alone.
-    pub fn has_requests(&self) -> bool {
-        self.outcomes.are_counted()
+    /// The times that tables show: of requests, and where there are none of whole iterations.
+    pub(crate) fn times(&self) -> &Times {
+        if self.outcomes.are_counted() { &self.response_time } else { &self.iteration_time }
     }
 }
 
@@ -96,7 +94,8 @@ impl PlanPosition {
 }
 
 pub(super) fn of(tally: &RunTally, workload: &Workload, phases: &[PhaseCoverage]) -> Vec<Row> {
-    let mut endpoints: Vec<_> = tally.endpoints.iter().collect();
+    let mut endpoints: Vec<_> =
+        tally.endpoints.iter().filter(|(key, counts)| counts.has_content(key)).collect();
     endpoints.sort_by_key(|(key, _)| PlanPosition::of(workload, key));
     let row = |(key, counts): (&EndpointKey, &EndpointTally)| {
         let covered = phases.iter().find(|p| *p.name == *key.phase).map(|p| p.covered_s);
@@ -104,6 +103,7 @@ pub(super) fn of(tally: &RunTally, workload: &Workload, phases: &[PhaseCoverage]
             phase: key.phase.to_string(),
             scenario: key.scenario.to_string(),
             endpoint: key.endpoint.to_string(),
+            label: tally.labels.of(&key.scenario, &key.endpoint),
             arrivals: counts.arrivals,
             outcomes: counts.outcomes.clone(),
             completed_per_s: covered
@@ -116,12 +116,7 @@ pub(super) fn of(tally: &RunTally, workload: &Workload, phases: &[PhaseCoverage]
             streams: counts.streams.summary(),
         }
     };
-    endpoints.into_iter().map(row).filter(has_content).collect()
-}
-
-/// Whether a row has arrivals, requests or iterations, and not only counters that stayed empty.
-fn has_content(row: &Row) -> bool {
-    row.arrivals.is_some() || row.has_requests() || row.iteration_time.count > 0 && !row.endpoint.is_empty()
+    endpoints.into_iter().map(row).collect()
 }
 
 pub(super) fn scenarios(
@@ -145,6 +140,9 @@ pub(super) fn scenarios(
         total.outcomes.add(&counts.outcomes);
     }
     let mut totals: Vec<_> = totals.into_values().collect();
+    for total in &mut totals {
+        total.outcomes.requests = total.outcomes.requests.or(total.arrivals.map(|_| 0));
+    }
     totals.sort_by_key(|t| workload.scenarios.iter().position(|s| s.name == t.name).unwrap_or(usize::MAX));
     totals
 }

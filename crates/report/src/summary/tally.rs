@@ -9,6 +9,7 @@ use evidence::{Histogram, Metric, Missing, Outcome, Run, RunEnd};
 use super::bins::Bins;
 use super::cost::AnswersBySecond;
 use super::counts::{Arrivals, Check, Outcomes};
+use super::labels::Labels;
 use super::phases::PhaseSums;
 use super::streams::StreamTally;
 use super::{Connections, Generator, Times};
@@ -68,12 +69,15 @@ pub(super) struct RunTally {
     pub endpoints: BTreeMap<EndpointKey, EndpointTally>,
     pub bins: Bins,
     pub answers: AnswersBySecond,
+    pub labels: Labels,
     checks: BTreeMap<CheckKey, CheckCounts>,
     connections: BTreeMap<Name, ConnectionTimes>,
     start_lag: Histogram,
     loop_stall: Histogram,
     bytes_in: Option<u64>,
     bytes_out: Option<u64>,
+    /// Whether the source of an imported run does not record how requests ended.
+    lacks_outcomes: bool,
 }
 
 pub(super) fn of(run: &dyn Run) -> Result<RunTally, ReadError> {
@@ -81,16 +85,25 @@ pub(super) fn of(run: &dyn Run) -> Result<RunTally, ReadError> {
         endpoints: BTreeMap::new(),
         bins: Bins::of(run.seconds()),
         answers: AnswersBySecond::of(run.seconds()),
+        labels: Labels::default(),
         checks: BTreeMap::new(),
         connections: BTreeMap::new(),
         start_lag: Histogram::new(),
         loop_stall: Histogram::new(),
         bytes_in: None,
         bytes_out: None,
+        lacks_outcomes: lacks_outcomes(run),
     };
     for (id, key) in run.keys() {
         tally.add(run, *id, key)?;
     }
+    for (key, counts) in &mut tally.endpoints {
+        counts.complete(key);
+        if counts.has_content(key) {
+            tally.labels.add(&key.scenario, &key.endpoint);
+        }
+    }
+    tally.checks.keys().for_each(|check| tally.labels.add(&check.scenario, &check.endpoint));
     Ok(tally)
 }
 
@@ -144,10 +157,7 @@ impl RunTally {
                 self.answers.add(second, n);
             }
             let endpoint = self.endpoint(key);
-            match outcome {
-                Some(outcome) => *endpoint.outcomes.by_outcome.entry(outcome).or_default() += n,
-                None => endpoint.outcomes.unknown += n,
-            }
+            endpoint.outcomes.count(outcome, n);
             if outcome.is_none_or(|outcome| outcome == Outcome::Ok) {
                 endpoint.response.merge(&histogram);
             }
@@ -193,7 +203,8 @@ impl RunTally {
 
     /// Outcomes of the whole run.
     pub(super) fn outcomes(&self) -> Outcomes {
-        let mut all = Outcomes::default();
+        let requests = self.arrivals().map(|_| 0);
+        let mut all = Outcomes { requests, unknown: self.lacks_outcomes.then_some(0), ..Outcomes::default() };
         for endpoint in self.endpoints.values() {
             all.add(&endpoint.outcomes);
         }
@@ -211,6 +222,7 @@ impl RunTally {
             scenario: key.scenario.to_string(),
             endpoint: key.endpoint.to_string(),
             name: key.name.to_string(),
+            label: self.labels.of(&key.scenario, &key.endpoint),
             passed: counts.passed,
             failed: counts.failed,
         };
@@ -242,8 +254,11 @@ impl RunTally {
 
 /// How the requests of a key ended; none where the source of an imported run does not record it.
 pub(super) fn known_outcome(run: &dyn Run, key: &Key) -> Option<Outcome> {
-    let is_known = !run.manifest().source.as_ref().is_some_and(|source| source.lacks(Missing::Outcomes));
-    key.outcome.filter(|_| is_known)
+    key.outcome.filter(|_| !lacks_outcomes(run))
+}
+
+fn lacks_outcomes(run: &dyn Run) -> bool {
+    run.manifest().source.as_ref().is_some_and(|source| source.lacks(Missing::Outcomes))
 }
 
 /// The value of a key's tag; empty without it.
@@ -252,19 +267,39 @@ fn tag(key: &Key, name: &str) -> Name {
 }
 
 impl EndpointTally {
+    /// Whether there are arrivals, requests or iterations, and not only counters that stayed empty.
+    pub(super) fn has_content(&self, key: &EndpointKey) -> bool {
+        let has_iterations = !self.iteration.is_empty() && !key.endpoint.is_empty();
+        self.arrivals.is_some() || self.outcomes.are_counted() || has_iterations
+    }
+
+    /// Failed requests, as far as they are known, and dropped arrivals: a quantile of everything that was due counts them as
+    /// infinitely slow.
+    pub(super) fn infinitely_slow(&self) -> u64 {
+        self.outcomes.known_failures() + self.arrivals.map_or(0, |arrivals| arrivals.dropped())
+    }
+
     /// Whether any request ended, in whatever outcome.
     pub(super) fn has_responses(&self) -> bool {
-        !self.outcomes.by_outcome.is_empty() || self.outcomes.unknown > 0
+        !self.outcomes.by_outcome.is_empty() || self.outcomes.unknown.is_some()
+    }
+
+    /// Whatever counts arrivals counts what becomes of them too: where none became a request, or ended, there were none.
+    fn complete(&mut self, key: &EndpointKey) {
+        let counted = match &*key.endpoint {
+            "" => &mut self.iterations_done,
+            _ => &mut self.outcomes.requests,
+        };
+        *counted = counted.or(self.arrivals.map(|_| 0));
     }
 
     /// How many ended: requests, or whole iterations where there are no requests; none where they were not counted.
-    /// Whatever counts arrivals counts what becomes of them too.
     pub(super) fn completed(&self) -> Option<u64> {
         if self.outcomes.are_counted() {
             return Some(self.outcomes.completed());
         }
         let timed = (!self.iteration.is_empty()).then(|| self.iteration.count());
-        self.iterations_done.or(timed).or(self.arrivals.map(|_| 0))
+        self.iterations_done.or(timed)
     }
 
     fn arrivals_mut(&mut self) -> &mut Arrivals {

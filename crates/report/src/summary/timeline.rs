@@ -8,7 +8,6 @@ use evidence::run::ReadError;
 use evidence::{Histogram, Metric, Outcome, Run, SeriesKey};
 
 use super::binned::{Aggregation, BinnedSeries, Binning};
-use super::bins::BinGrid;
 use super::counts::Outcomes;
 use super::ms;
 use super::tally::{RunTally, known_outcome};
@@ -95,7 +94,7 @@ pub(super) fn of(run: &dyn Run, tally: &RunTally) -> Result<Timeline, ReadError>
         ok: bins.rates(&bins.ok),
         failed: (!bins.has_unknown_outcomes).then(|| bins.rates(&bins.failed)),
         in_flight: mean.values(run, "in_flight", SeriesKey::GENERATOR)?,
-        endpoints: busiest.iter().map(|name| endpoint(run, name, grid)).collect::<Result<_, _>>()?,
+        endpoints: busiest.iter().map(|name| endpoint(run, name, tally)).collect::<Result<_, _>>()?,
         endpoints_left_out: left_out,
         cpu: mean.by_target(run, "cpu")?,
         rss: max.by_target(run, "rss")?,
@@ -122,14 +121,13 @@ fn completed_by_endpoint(tally: &RunTally) -> BTreeMap<(Name, Name), u64> {
 /// The endpoints with the most requests, the busiest first.
 pub(super) fn busiest(tally: &RunTally) -> Vec<LabelledEndpoint> {
     let all = completed_by_endpoint(tally);
-    let is_shared = |name: &Name| all.keys().filter(|(_, endpoint)| endpoint == name).count() > 1;
     let mut sorted: Vec<_> = all.iter().collect();
     sorted.sort_by_key(|(name, completed)| (std::cmp::Reverse(**completed), (*name).clone()));
     sorted.truncate(MAX_ENDPOINTS);
     let labelled = |((scenario, endpoint), _): (&(Name, Name), &u64)| LabelledEndpoint {
         scenario: scenario.clone(),
         endpoint: endpoint.clone(),
-        label: if is_shared(endpoint) { format!("{scenario} / {endpoint}") } else { endpoint.to_string() },
+        label: tally.labels.of(scenario, endpoint),
     };
     sorted.into_iter().map(labelled).collect()
 }
@@ -137,19 +135,21 @@ pub(super) fn busiest(tally: &RunTally) -> Vec<LabelledEndpoint> {
 fn endpoint(
     run: &dyn Run,
     endpoint: &LabelledEndpoint,
-    grid: BinGrid,
+    tally: &RunTally,
 ) -> Result<EndpointTimeline, ReadError> {
+    let grid = tally.bins.grid;
     let mut successes: Vec<Option<Histogram>> = vec![None; grid.bins()];
     let mut failures = vec![0u64; grid.bins()];
     let mut outcomes = Outcomes::default();
+    let of_phases = tally
+        .endpoints
+        .iter()
+        .filter(|(key, _)| key.scenario == endpoint.scenario && key.endpoint == endpoint.endpoint);
+    of_phases.for_each(|(_, counts)| outcomes.add(&counts.outcomes));
     let is_its = |key: &evidence::Key| key.scenario == endpoint.scenario && key.endpoint == endpoint.endpoint;
     for (id, key) in evidence::run::select(run.keys(), Metric::ResponseTime, is_its) {
         let outcome = known_outcome(run, key);
         for (second, histogram) in run.histograms(id, run.whole())? {
-            match outcome {
-                Some(outcome) => *outcomes.by_outcome.entry(outcome).or_default() += histogram.count(),
-                None => outcomes.unknown += histogram.count(),
-            }
             if outcome.is_some_and(Outcome::is_failure) {
                 grid.add(&mut failures, second, histogram.count());
             } else if outcome != Some(Outcome::Cancelled)
@@ -163,7 +163,7 @@ fn endpoint(
         successes.iter().map(|h| h.as_ref()?.quantile(q).finite_us().map(ms)).collect()
     };
     let counts: Vec<u64> = successes.iter().map(|h| h.as_ref().map_or(0, Histogram::count)).collect();
-    let is_known = outcomes.unknown == 0;
+    let is_known = outcomes.unknown.is_none();
     let share = |(ok, failed): (&u64, &u64)| {
         (is_known && ok + failed > 0).then(|| *failed as f64 / (ok + failed) as f64)
     };

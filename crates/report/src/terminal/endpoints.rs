@@ -20,30 +20,23 @@ const COLUMNS: [Column; 12] = [
     Column { head: "svc p95", rank: 10 },
 ];
 
-/// The table of `rows`. Where several scenarios have an endpoint of one name, its label includes the scenario.
+/// The table of `rows`.
 pub(super) fn table<'a>(rows: impl Iterator<Item = &'a Row>) -> Table {
-    let rows: Vec<&Row> = rows.collect();
-    let is_one_of_several = |row: &Row| rows.iter().filter(|r| r.label() == row.label()).count() > 1;
-    let label = |row: &Row| match is_one_of_several(row) {
-        true => format!("{} / {}", row.scenario, row.label()),
-        false => row.label().to_owned(),
-    };
-    let cells = |row: &&Row| (label(row), cells(row));
-    Table { label: "endpoint", columns: COLUMNS.to_vec(), rows: rows.iter().map(cells).collect() }
+    let cells = |row: &Row| (row.label.clone(), cells(row));
+    Table { label: "endpoint", columns: COLUMNS.to_vec(), rows: rows.map(cells).collect() }
 }
 
 fn cells(row: &Row) -> Vec<Cell> {
     let outcomes = &row.outcomes;
     let warn = |text: String, n: u64| Cell { text, tone: if n > 0 { Tone::Bad } else { Tone::Normal } };
     let dropped = row.arrivals.map(|a| a.dropped());
-    let times = if row.has_requests() { &row.response_time } else { &row.iteration_time };
     let mut cells = vec![
         warn(number::count_or_none(dropped), dropped.unwrap_or(0)),
         Cell::plain(number::count_or_none(outcomes.requests)),
         Cell::plain(number::rate_or_none(row.completed_per_s)),
         warn(outcomes.failed_share(), outcomes.known_failures()),
     ];
-    cells.extend(time_cells(times).map(Cell::plain));
+    cells.extend(time_cells(row.times()).map(Cell::plain));
     let service = &row.service_time;
     cells.push(Cell::plain(number::time_or_none(service.p50_ms)));
     cells.push(Cell::plain(quantile_text(service, 0.95, service.p95_ms)));

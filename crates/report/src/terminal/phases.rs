@@ -29,8 +29,8 @@ pub(super) fn table(summary: &Summary) -> Option<Table> {
 pub(super) fn labels(summary: &Summary) -> impl Fn(&Row) -> String + use<> {
     let has_several_phases = summary.phases_with_rows().len() > 1;
     move |row| match has_several_phases {
-        true => format!("{} in {}", row.label(), row.phase),
-        false => row.label().to_owned(),
+        true => format!("{} in {}", row.label, row.phase),
+        false => row.label.clone(),
     }
 }
 

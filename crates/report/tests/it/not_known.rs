@@ -86,7 +86,7 @@ fn arrivals_that_were_not_counted_are_not_drawn() {
 #[test]
 fn whole_iterations_have_their_rate() {
     let summary = summary(&sequence());
-    let whole = summary.rows.iter().find(|row| row.label() == "(whole iteration)").expect("a row");
+    let whole = summary.rows.iter().find(|row| row.label == "(whole iteration)").expect("a row");
     assert_eq!(whole.completed_per_s, Some(25.0));
     // Arrivals were counted, and no iteration ended.
     let mut run = MemoryRun::new(sample_run::manifest());

@@ -165,9 +165,8 @@ fn per_request(counts: &EndpointTally, bytes: Option<u64>) -> SideValue {
 
 /// A quantile over everything that was due: failed requests and dropped arrivals count as infinitely slow.
 fn quantile_with_failures(counts: &EndpointTally, q: f64) -> SideValue {
-    let Some(failed) = counts.outcomes.failed() else { return SideValue::Missing };
-    let missed = failed + counts.arrivals.map_or(0, |arrivals| arrivals.dropped());
-    if counts.response.count() + missed == 0 {
+    let missed = counts.infinitely_slow();
+    if counts.outcomes.failed().is_none() || counts.response.count() + missed == 0 {
         return SideValue::Missing;
     }
     let quantile = counts.response.quantile_with(q, missed).finite_us();

@@ -1,0 +1,76 @@
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::memory::MemoryRun;
+use crate::sink::Sink;
+use crate::tick::Tick;
+
+fn empty() -> MemoryRun {
+    MemoryRun::new(Manifest {
+        schema_version: 2,
+        name: "demo".to_owned(),
+        workload: serde_json::Value::Null,
+        workload_digest: String::new(),
+        seed: 1,
+        started_at: "2026-11-21T10:00:00Z".to_owned(),
+        targets: BTreeMap::new(),
+        environment: BTreeMap::new(),
+        generator: BTreeMap::new(),
+        source: None,
+    })
+}
+
+/// A run whose ticks cover so many milliseconds, one tick a second, with arrivals due up to second 1.
+fn run(covered_ms: u64, ending: Option<Ending>) -> MemoryRun {
+    let mut run = empty();
+    for second in 0..covered_ms.div_ceil(1_000) {
+        let mut tick = Tick::default();
+        tick.second = u32::try_from(second).unwrap();
+        tick.state.covered_ns = (covered_ms - second * 1_000).min(1_000) * 1_000_000;
+        run.tick(&tick).unwrap();
+    }
+    run.add(&Key::of(Metric::Scheduled), 0, 10);
+    run.add(&Key::of(Metric::Scheduled), 1, 3);
+    if let Some(ending) = ending {
+        run.finish(RunEnd {
+            ending,
+            last_second: 0,
+            requests_in_flight: 0,
+            iterations_in_flight: 0,
+            folded_endpoints: 0,
+            folded_ticks: 0,
+        });
+    }
+    run
+}
+
+#[test]
+fn a_load_ends_with_its_last_tick_and_not_with_the_wait_for_requests_in_flight() {
+    let end = |covered_ms, ending| load_end(&run(covered_ms, ending)).unwrap();
+    let ms = Duration::from_millis;
+    assert_eq!(end(1_288, Some(Ending::Completed)), LoadEnd::Complete(ms(1_288)));
+    assert_eq!(end(1_288, Some(Ending::Interrupted)), LoadEnd::CutShort(ms(1_288)));
+    assert_eq!(end(2_000, None), LoadEnd::CutShort(ms(2_000)));
+    assert_eq!(end(31_500, Some(Ending::Completed)), LoadEnd::Complete(ms(2_000)));
+    assert_eq!(end(31_500, Some(Ending::Interrupted)), LoadEnd::CutShort(ms(1_000)));
+    assert_eq!(load_end(&empty()).unwrap(), LoadEnd::CutShort(ms(0)));
+}
+
+#[test]
+fn the_samples_of_a_last_tick_are_dated_at_its_end() {
+    let run = run(1_288, None);
+    let series = run.series().iter().find(|series| &*series.name == "in_flight").unwrap();
+    let samples = run.samples(series, run.whole()).unwrap();
+    let dates: Vec<u64> = samples.iter().map(|sample| sample.at.as_nanos()).collect();
+    assert_eq!(dates, [999_999_999, 1_287_999_999]);
+}
+
+#[test]
+fn requests_that_the_generator_cancelled_are_no_failures_of_a_window() {
+    let mut run = empty();
+    for (outcome, n) in [(Outcome::Ok, 7), (Outcome::Timeout, 2), (Outcome::Cancelled, 1)] {
+        run.record(&Key::of(Metric::ResponseTime).endpoint("get").outcome(outcome), 0, 1_000, n);
+    }
+    let expected = Completed { endpoint: "get".into(), ok: 7, failed: 2 };
+    assert_eq!(completed(&run, &(0..1)).unwrap(), [expected]);
+}

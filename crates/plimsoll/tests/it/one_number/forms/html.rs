@@ -1,0 +1,206 @@
+//! HTML's form. What is recognised is taken out of the document; a digit in the rest is a number that is not known here.
+
+mod exchanges;
+mod tables;
+
+use super::super::markup::Node;
+use super::{Form, captured, claim, must_be_known, parts};
+
+/// Texts with numbers that are the same in every report.
+const KNOWN: [&str; 4] = [
+    "Response time runs from the instant a request was due, service time from its first byte sent. Of whole iterations the \
+     times of all, successful or not. “~” marks a quantile with fewer than 20 samples above it; “–”: not measured.",
+    "Response time runs from the instant a request was due, service time from its first byte sent. “~” marks a quantile \
+     with fewer than 20 samples above it; “–”: not measured.",
+    "p50",
+    "p95",
+];
+
+pub(in super::super) fn form(text: &str) -> Form {
+    let mut form = Form::default();
+    let mut document = Node::parse(text);
+    for drawing in ["style", "script", "svg", "pre", "title", "h1"] {
+        document.take(drawing);
+    }
+    facts(&mut form, &document.take("dl.facts"));
+    for because in document.take("p.because") {
+        form.sentences.push(because.text());
+    }
+    for notice in document.take("p.notice") {
+        let notice = notice.text();
+        let [end] = parts("The run was {}. This report covers the time until then.", &notice);
+        super::markdown::end(&mut form, end);
+    }
+    document
+        .take("ul.tiles")
+        .iter()
+        .flat_map(|tiles| tiles.all("li"))
+        .for_each(|tile| self::tile(&mut form, tile));
+    claims(&mut form, &document.take("section#claims"));
+    document.take("article").iter().enumerate().for_each(|(index, card)| finding(&mut form, index, card));
+    for source in document.take("section#source") {
+        let of = |tag: &str| source.all(tag).into_iter().map(Node::text);
+        form.source.extend(of("dt").zip(of("dd")));
+    }
+    document.take("figure").iter().for_each(|figure| self::figure(&mut form, figure));
+    tables::all(&mut form, &mut document);
+    generator(&mut form, &document.take("dl.health"));
+    exchanges::all(&mut form, &mut document);
+    environment(&mut form, &document.take("section#environment"));
+    document.texts().iter().filter(|text| !is_known(text)).for_each(|text| must_be_known(text, &KNOWN));
+    form
+}
+
+fn is_known(text: &str) -> bool {
+    // How many series the table has, whose rows are compared.
+    if let Some(found) = captured("Observed series ({})", text) {
+        return found[0].parse::<u32>().is_ok();
+    }
+    text == "p99"
+        || text.ends_with(" endpoints with fewer requests are only in the tables.")
+        || captured("{} more are in the archive.", text).is_some()
+}
+
+/// (Name, value) of each fact of lists.
+fn pairs<'a>(lists: impl IntoIterator<Item = &'a Node>) -> Vec<(String, String)> {
+    let lists: Vec<&Node> = lists.into_iter().collect();
+    let of = |tag: &str| lists.iter().flat_map(|list| list.all(tag)).map(Node::text).collect::<Vec<_>>();
+    of("dt").into_iter().zip(of("dd")).collect()
+}
+
+fn facts(form: &mut Form, lists: &[Node]) {
+    for (name, value) in pairs(lists) {
+        match name.as_str() {
+            "started" | "length" | "rules" => form.show(format!("run/{name}"), &value),
+            "ended" => super::markdown::end(form, &value),
+            "evidence" | "HTML" | "Markdown" | "JSON" | "JUnit" => {}
+            _ => panic!("the fact `{name}` is not known to this test: {value}"),
+        }
+    }
+}
+
+fn tile(form: &mut Form, tile: &Node) {
+    let of = |class: &str| tile.first(class).unwrap().text();
+    let (name, value, note) = (of(".name"), of(".value"), of(".note"));
+    match name.as_str() {
+        "Arrivals due" => {
+            form.show("all/due", &value);
+            let [dropped] = parts("{} never started", &note);
+            form.show("all/dropped", dropped);
+        }
+        "Requests ended" => {
+            form.show("all/ended", &value);
+            form.show("all/ok share", captured("{} succeeded", &note).map_or("not known", |found| found[0]));
+        }
+        "Failed" => {
+            form.show("all/failed share", &value);
+            form.show("all/failed", captured("{} requests", &note).map_or("not known", |found| found[0]));
+        }
+        "Start lag p99" => form.show("generator/start lag p99", &value),
+        _ => {
+            let [target] = parts("CPU-s per 1,000 requests: {}", &name);
+            form.show(format!("cpu/{target}/per 1,000 requests"), &value);
+            match captured("{}, {} cores on average", &note) {
+                Some(found) => {
+                    form.show(format!("cpu/{target}/of"), found[0]);
+                    form.show(format!("cpu/{target}/mean cores"), found[1]);
+                }
+                None => form.show(format!("cpu/{target}/note"), &note),
+            }
+        }
+    }
+}
+
+fn claims(form: &mut Form, sections: &[Node]) {
+    for row in sections.iter().flat_map(|section| section.all("tbody")).flat_map(|body| body.all("tr")) {
+        let head = row.first("th").unwrap();
+        let text = head.first("code").unwrap().text();
+        let reasons: Vec<String> = head.all("span.reason").into_iter().map(Node::text).collect();
+        let all = head.text();
+        let name = all.strip_suffix(&format!("{text}{}", reasons.concat())).unwrap().to_owned();
+        form.sentences.push(text);
+        form.sentences.extend(reasons);
+        let figures: Vec<String> = row.all("td.n").into_iter().map(Node::text).collect();
+        let [observed, limit, interval, samples] = &figures[..] else { panic!("{figures:?}") };
+        claim(form, &name, [observed, limit, interval, samples]);
+    }
+}
+
+fn finding(form: &mut Form, index: usize, card: &Node) {
+    let of = |selector: &str| card.first(selector).unwrap().text();
+    let heading = of("h3").split_whitespace().collect::<Vec<_>>().join(" ");
+    form.findings.push(format!("{heading}: {}", of("p.what")));
+    for (name, value) in pairs(card.all("dl.figures")) {
+        form.show(format!("finding/{index}/{name}"), &value);
+    }
+    for text in card.all("p").into_iter().map(Node::text) {
+        let text = text.trim_start_matches("Why it matters. ").trim_start_matches("What to do next. ");
+        form.sentences.push(text.to_owned());
+    }
+}
+
+/// A plot of response times has a note on how its requests ended, one of distributions a legend with failures.
+fn figure(form: &mut Form, figure: &Node) {
+    let caption = figure.first("figcaption").unwrap();
+    let title = caption.first("b").unwrap().text();
+    if let Some(note) = caption.first("span.note").map(Node::text) {
+        let what = format!("curve/{title}");
+        match captured("{} ok, {} failed ({})", &note) {
+            Some(found) => {
+                let names = ["ok", "failed", "failed share"];
+                names.iter().zip(found).for_each(|(name, text)| form.show(format!("{what}/{name}"), text));
+            }
+            None => {
+                let [ended] = parts("{} ended, failures not known", &note);
+                form.show(format!("{what}/ended"), ended);
+            }
+        }
+    }
+    for line in figure.all("li").into_iter().map(Node::text) {
+        if let Some(found) = captured("{} ({} failed)", &line) {
+            let phase = title.strip_prefix("Phase ").unwrap();
+            form.show(format!("infinite/{phase}/{}", found[0]), found[1]);
+        }
+    }
+}
+
+fn generator(form: &mut Form, lists: &[Node]) {
+    for (name, value) in pairs(lists) {
+        match name.as_str() {
+            "cancelled by the generator" => form.show("all/cancelled", &value),
+            "in flight at the end" => form.show("all/in flight", &value),
+            "watching" => watching(form, &value),
+            _ => form.show(format!("generator/{name}"), &value),
+        }
+    }
+}
+
+/// The costs of observers: their sum, and those of the most expensive ones.
+fn watching(form: &mut Form, text: &str) {
+    let (sum, named) = text.split_once(": ").unwrap();
+    form.show("generator/watching", sum);
+    for observer in named.split(", ") {
+        let [cost] = parts("{} cores", observer);
+        let (name, cores) = cost.rsplit_once(' ').unwrap();
+        form.show(format!("series/generator/observer_cpu ({name})/mean"), cores);
+    }
+}
+
+fn environment(form: &mut Form, sections: &[Node]) {
+    for group in
+        sections.iter().flat_map(|section| section.all("div.groups")).flat_map(|groups| groups.all("div"))
+    {
+        let name = group.first("h3").unwrap().text();
+        for (fact, value) in pairs([group]) {
+            match (name.as_str(), fact.as_str()) {
+                ("Identity", "evidence") => {
+                    let [seconds, planned] = parts("{} of {} s", &value);
+                    form.show("run/seconds", seconds);
+                    form.show("run/planned seconds", planned);
+                }
+                ("Identity", _) => form.show(format!("run/{fact}"), &value),
+                _ => form.show(format!("environment/{name}/{fact}"), &value),
+            }
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Recorded exchanges, in the order of the page.
+
+use super::super::super::markup::Node;
+use super::super::{Form, parts};
+
+pub(super) fn all(form: &mut Form, document: &mut Node) {
+    for section in document.take("section#exchanges") {
+        let mut counts = std::collections::BTreeMap::<&str, usize>::new();
+        for exchange in section.all("details.exchange") {
+            let is_failed = exchange.first("span.fail").is_some();
+            let kind = if is_failed { "failed" } else { "slowest" };
+            let index = counts.entry(kind).or_default();
+            one(form, &format!("exchange/{kind}/{index}"), exchange);
+            *index += 1;
+        }
+    }
+}
+
+fn one(form: &mut Form, what: &str, exchange: &Node) {
+    let summary = exchange.first("summary").unwrap();
+    form.show(format!("{what}/outcome"), &summary.first("span.badge").unwrap().text());
+    form.show(format!("{what}/endpoint"), &summary.first("b").unwrap().text());
+    form.show(format!("{what}/response time"), &summary.first("span.took").unwrap().text());
+    let about = summary.all("span")[1].text();
+    let [phase, due] = parts("{}, due at {}", &about);
+    form.show(format!("{what}/phase"), phase);
+    form.show(format!("{what}/due"), due);
+    let hint = exchange.first("p.hint").unwrap().text();
+    let [response, service] = parts("Response time {}, service time {}.", &hint);
+    form.show(format!("{what}/response time"), response);
+    form.show(format!("{what}/service time"), service);
+}

@@ -1,0 +1,286 @@
+//! The numbers of the JSON report, by what they are about: what every other form and the run file must give.
+
+use serde_json::Value;
+
+use super::shown::{Expected, Numbers};
+
+/// The numbers of the JSON report.
+pub(super) fn numbers(report: &Value) -> Numbers {
+    let mut all = Numbers::new();
+    run(&mut all, report);
+    accounting(&mut all, report);
+    for row in array(&report["endpoints"]) {
+        endpoint(&mut all, report, row);
+    }
+    for scenario in array(&report["scenarios"]) {
+        scenario_total(&mut all, scenario);
+    }
+    checks(&mut all, report);
+    generator(&mut all, report);
+    for series in array(&report["series"]) {
+        observed(&mut all, series);
+    }
+    for claim in array(&report["claims"]) {
+        judged(&mut all, claim);
+    }
+    for (index, finding) in array(&report["findings"]).iter().enumerate() {
+        figures(&mut all, &format!("finding/{index}"), &finding["figures"]);
+    }
+    for figure in array(&report["run"]["source"]["figures"]) {
+        figures(&mut all, &format!("source/{}", text(&figure["of"])), &Value::from(vec![figure.clone()]));
+    }
+    environment(&mut all, &report["run"]);
+    all
+}
+
+fn figures(all: &mut Numbers, of: &str, figures: &Value) {
+    for figure in array(figures) {
+        all.insert(format!("{of}/{}", text(&figure["name"])), base(&figure["value"], text(&figure["unit"])));
+    }
+}
+
+fn environment(all: &mut Numbers, run: &Value) {
+    let groups = [("Machine".to_owned(), &run["environment"]), ("Generator".to_owned(), &run["generator"])];
+    let targets = run["targets"].as_object().into_iter().flatten();
+    for (group, facts) in targets.map(|(name, facts)| (format!("Target {name}"), facts)).chain(groups) {
+        for (name, value) in facts.as_object().into_iter().flatten() {
+            let (name, expected) = match name.strip_suffix("_bytes") {
+                Some(name) => (name, Expected::of(text(value).parse().ok())),
+                None => (name.as_str(), words(text(value))),
+            };
+            all.insert(format!("environment/{group}/{name}"), expected);
+        }
+    }
+}
+
+pub(super) fn array(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+pub(super) fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| panic!("{value} is no text"))
+}
+
+fn number(value: &Value) -> Expected {
+    Expected::of(value.as_f64())
+}
+
+fn share(part: &Value, whole: &Value) -> Expected {
+    let (Some(part), Some(whole)) = (part.as_f64(), whole.as_f64()) else { return Expected::Missing };
+    Expected::of((whole > 0.0).then(|| part / whole))
+}
+
+fn words(text: impl Into<String>) -> Expected {
+    Expected::Text(text.into())
+}
+
+/// `45 s`, `1 min 45 s`.
+fn duration(seconds: u64) -> String {
+    match (seconds / 60, seconds % 60) {
+        (0, seconds) => format!("{seconds} s"),
+        (minutes, 0) => format!("{minutes} min"),
+        (minutes, seconds) => format!("{minutes} min {seconds} s"),
+    }
+}
+
+fn run(all: &mut Numbers, report: &Value) {
+    let run = &report["run"];
+    let mut add = |name: &str, expected| all.insert(format!("run/{name}"), expected);
+    add("started", words(text(&run["started_at"])));
+    add("length", words(duration(run["seconds"].as_u64().unwrap())));
+    add("seconds", number(&run["seconds"]));
+    add("planned seconds", number(&run["planned_seconds"]));
+    add("seed", words(run["seed"].to_string()));
+    add("workload SHA-256", words(text(&run["workload_digest"])));
+    add("evidence SHA-256", words(run["digest"].as_str().unwrap_or("none: the file has no seal")));
+    add("rules", words(format!("version {}", report["rules_version"])));
+    for phase in array(&report["phases"]) {
+        let name = text(&phase["name"]);
+        all.insert(format!("phase/{name}/start"), number(&phase["start_s"]));
+        all.insert(format!("phase/{name}/end"), number(&phase["end_s"]));
+    }
+}
+
+fn failures(outcomes: &Value) -> Option<u64> {
+    let by_outcome = outcomes["by_outcome"].as_object()?;
+    outcomes["completed"].as_u64()?;
+    let failed = by_outcome.iter().filter(|(outcome, _)| !matches!(outcome.as_str(), "ok" | "cancelled"));
+    Some(failed.map(|(_, n)| n.as_u64().unwrap()).sum())
+}
+
+fn accounting(all: &mut Numbers, report: &Value) {
+    let accounting = &report["accounting"];
+    let mut add = |name: &str, expected| all.insert(format!("all/{name}"), expected);
+    arrivals(&accounting["arrivals"], &mut add);
+    for (name, key) in [("ended", "completed"), ("failed", "failed"), ("cancelled", "cancelled")] {
+        add(name, number(&accounting[key]));
+    }
+    add("in flight", number(&accounting["requests_in_flight"]));
+    add("failed share", share(&accounting["failed"], &accounting["completed"]));
+    add("ok share", share(&accounting["ok"], &accounting["completed"]));
+    for (outcome, n) in accounting["by_outcome"].as_object().into_iter().flatten() {
+        add(&format!("outcome {outcome}"), number(n));
+    }
+    add("outcomes", words(if accounting["by_outcome"].is_null() { "not recorded" } else { "recorded" }));
+}
+
+fn arrivals(arrivals: &Value, add: &mut impl FnMut(&str, Expected) -> Option<Expected>) {
+    let count = |name: &str| arrivals[name].as_f64();
+    let dropped = count("dropped_cap").zip(count("dropped_late")).map(|(cap, late)| cap + late);
+    add("due", Expected::of(count("scheduled")));
+    add("started", Expected::of(count("started")));
+    add("dropped", Expected::of(dropped));
+    add("dropped: VU limit", Expected::of(count("dropped_cap")));
+    add("dropped: generator late", Expected::of(count("dropped_late")));
+}
+
+/// The label of a row: with its scenario where several scenarios have an endpoint of its name.
+fn label(report: &Value, row: &Value) -> String {
+    label_of(report, text(&row["scenario"]), text(&row["endpoint"]))
+}
+
+/// The label of an endpoint.
+pub(super) fn label_of(report: &Value, scenario: &str, endpoint: &str) -> String {
+    let name = if endpoint.is_empty() { "(whole iteration)" } else { endpoint };
+    let is_other = |other: &&Value| other["endpoint"] == endpoint && other["scenario"] != scenario;
+    match ["endpoints", "checks"].iter().flat_map(|list| array(&report[list])).any(|other| is_other(&other)) {
+        true => format!("{scenario} / {name}"),
+        false => name.to_owned(),
+    }
+}
+
+fn endpoint(all: &mut Numbers, report: &Value, row: &Value) {
+    let (phase, label) = (text(&row["phase"]), label(report, row));
+    let mut add = |name: &str, expected| all.insert(format!("row/{phase}/{label}/{name}"), expected);
+    arrivals(&row["arrivals"], &mut add);
+    let failed = failures(row).map(|n| n as f64);
+    add("requests", number(&row["requests"]));
+    add("done/s", number(&row["completed_per_s"]));
+    add("failed", Expected::of(failed));
+    add("failed share", share(&failed.into(), &row["completed"]));
+    let is_of_requests = !row["completed"].is_null();
+    let shown = if is_of_requests { "response_time" } else { "iteration_time" };
+    times(&row[shown], &mut |name, expected| add(name, expected));
+    times(&row["service_time"], &mut |name, expected| add(&format!("svc {name}"), expected));
+    for part in array(&row["request_phases"]) {
+        let name = text(&part["name"]);
+        add(&format!("{name} mean"), number(&part["avg_ms"]));
+        add(&format!("{name} share"), number(&part["share"]));
+    }
+    for (outcome, n) in row["by_outcome"].as_object().into_iter().flatten() {
+        add(&format!("outcome {outcome}"), number(n));
+        add(&format!("outcome {outcome} share"), share(n, &row["completed"]));
+    }
+}
+
+/// A set of times; quantiles with fewer than 20 samples above them are rough.
+fn times(times: &Value, add: &mut impl FnMut(&str, Expected) -> Option<Expected>) {
+    let count = times["count"].as_f64().unwrap();
+    for (name, tail) in
+        [("avg", None), ("p50", None), ("p90", Some(0.1)), ("p95", Some(0.05)), ("p99", Some(0.01))]
+    {
+        let is_rough = tail.is_some_and(|tail| count * tail < 20.0 - 1e-9);
+        add(
+            name,
+            match times[format!("{name}_ms")].as_f64() {
+                None => Expected::Missing,
+                Some(ms) if is_rough => Expected::Rough(ms),
+                Some(ms) => Expected::Number(ms),
+            },
+        );
+    }
+    add("max", number(&times["max_ms"]));
+}
+
+fn scenario_total(all: &mut Numbers, scenario: &Value) {
+    let name = text(&scenario["name"]);
+    let mut add = |key: &str, expected| all.insert(format!("scenario/{name}/{key}"), expected);
+    arrivals(&scenario["arrivals"], &mut add);
+    let failed = failures(scenario).map(|n| n as f64);
+    add("iterations done", number(&scenario["iterations_done"]));
+    add("iterations cancelled", number(&scenario["iterations_cancelled"]));
+    add("ended", number(&scenario["completed"]));
+    add("failed", Expected::of(failed));
+    add("failed share", share(&failed.into(), &scenario["completed"]));
+    let users = &scenario["virtual_users"];
+    for key in ["needed", "used_at_most", "cap"] {
+        add(key, number(&users[key]));
+    }
+}
+
+fn checks(all: &mut Numbers, report: &Value) {
+    for check in array(&report["checks"]) {
+        let label = label(report, check);
+        let passed = check["passed"].as_f64().unwrap();
+        let made = passed + check["failed"].as_f64().unwrap();
+        let mut add =
+            |name: &str, value| all.insert(format!("check/{label}/{}/{name}", text(&check["name"])), value);
+        add("passed", number(&check["passed"]));
+        add("failed", number(&check["failed"]));
+        add("share", share(&passed.into(), &made.into()));
+    }
+}
+
+/// `seconds 0 to 3`.
+fn ranges(seconds: &Value) -> String {
+    let range = |range: &Value| format!("{} to {}", range[0], range[1]);
+    format!("seconds {}", array(seconds).iter().map(range).collect::<Vec<_>>().join(", "))
+}
+
+fn generator(all: &mut Numbers, report: &Value) {
+    for cpu in array(&report["cpu"]) {
+        let target = text(&cpu["target"]);
+        let mut add = |name: &str, expected| all.insert(format!("cpu/{target}/{name}"), expected);
+        add("CPU-seconds", number(&cpu["cpu_seconds"]));
+        add("mean cores", number(&cpu["mean_cores"]));
+        add("per 1,000 requests", number(&cpu["per_1000_requests_s"]));
+        let has_cost = !cpu["per_1000_requests_s"].is_null();
+        add("of", if has_cost { words(ranges(&cpu["seconds"])) } else { Expected::Missing });
+        add("note", words(text(&cpu["note"])));
+    }
+    let generator = &report["generator"];
+    let mut add = |name: &str, expected| all.insert(format!("generator/{name}"), expected);
+    for (key, name) in [("start_lag", "start lag"), ("loop_stall", "loop stall")] {
+        times(&generator[key], &mut |of, expected| add(&format!("{name} {of}"), expected));
+    }
+    add("bytes received", number(&generator["bytes_in"]));
+    add("bytes sent", number(&generator["bytes_out"]));
+    add("ticks merged", number(&generator["folded_ticks"]));
+    add("endpoints counted as one", number(&generator["folded_endpoints"]));
+}
+
+/// What a number in this unit is in the base unit of its dimension.
+fn base(value: &Value, unit: &str) -> Expected {
+    let scale = match unit {
+        "us" | "µs" | "microseconds" => 1e-3,
+        "s" | "seconds" => 1e3,
+        "nanoseconds" => 1e-6,
+        "%" => 0.01,
+        _ => 1.0,
+    };
+    Expected::of(value.as_f64().map(|value| value * scale))
+}
+
+fn observed(all: &mut Numbers, series: &Value) {
+    let name = match (text(&series["name"]), text(&series["part"])) {
+        (name, "") => name.to_owned(),
+        (name, part) => format!("{name} ({part})"),
+    };
+    let unit = text(&series["unit"]);
+    let target = text(&series["target"]);
+    for key in ["mean", "min", "max", "last"] {
+        all.insert(format!("series/{target}/{name}/{key}"), base(&series[key], unit));
+    }
+    all.insert(format!("series/{target}/{name}/samples"), number(&series["samples"]));
+}
+
+fn judged(all: &mut Numbers, claim: &Value) {
+    let mut add = |key: &str, expected| all.insert(format!("claim/{}/{key}", text(&claim["name"])), expected);
+    let figure = |figure: &Value| base(&figure["value"], text(&figure["unit"]));
+    let unit = text(&claim["observed"]["unit"]);
+    add("observed", figure(&claim["observed"]));
+    add("limit", figure(&claim["bound"]));
+    add("low", base(&claim["interval"][0], unit));
+    add("high", base(&claim["interval"][1], unit));
+    add("n", number(&claim["samples"]));
+}
