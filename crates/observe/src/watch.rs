@@ -2,7 +2,7 @@
 
 use std::io;
 use std::panic;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SendError, Sender, TryRecvError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -24,8 +24,8 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Starts to watch: samples every observer now and at each whole second of the run, and sends the samples. It ends by
-    /// itself when the receiver is gone.
+    /// Starts to watch: samples every observer now, before it returns, so that rates begin before the load does; then at
+    /// each whole second of the run. It ends by itself when the receiver is gone.
     ///
     /// # Errors
     /// When the system gives no thread.
@@ -35,9 +35,12 @@ impl Watch {
         observed: Sender<Observed>,
     ) -> io::Result<Watch> {
         let (stop, stopped) = mpsc::channel();
-        let thread = thread::Builder::new()
-            .name("observe".to_owned())
-            .spawn(move || Round { observers, clock, observed, stopped }.run())?;
+        let mut round = Round { observers, clock, observed, stopped };
+        let at = (round.clock)();
+        let first = round.look(at, None);
+        // A receiver that is gone ends the watch with its next samples.
+        let _ = round.send(first);
+        let thread = thread::Builder::new().name("observe".to_owned()).spawn(move || round.run(at))?;
         Ok(Watch { stop: Some(stop), thread: Some(thread) })
     }
 
@@ -75,32 +78,44 @@ struct Round {
 }
 
 impl Round {
-    fn run(mut self) {
+    /// Looks at each whole second after `last`, the instant of the first look.
+    fn run(mut self, mut last: Instant) {
         let mut own = Notices::new("watch");
-        let (mut at, mut last) = ((self.clock)(), None);
         loop {
-            let mut seen = Observed { notices: own.take(), ..Observed::default() };
-            for observer in &mut self.observers {
-                let interval = last.map(|last| at.since(last)).filter(|interval| !interval.is_zero());
-                seen.samples.extend(with_cost(observer.as_mut(), at, interval, |it| it.sample(at)));
-                seen.notices.extend(observer.take_notices());
-            }
-            if !seen.is_empty() && self.observed.send(seen).is_err() {
-                return;
-            }
-            let due = next_second(at);
+            let due = next_second(last);
             // A stop may have come during a look: the closing samples take the place of those that are due.
             let waited = wait_until(due, &self.clock, &self.stopped).and_then(|()| is_stopped(&self.stopped));
-            (last, at) = (Some(at), (self.clock)());
+            let at = (self.clock)();
             if let Some(missed) = missed(due, at) {
                 own.add(at, NoticeKind::Late, missed);
             }
             match waited {
                 Ok(()) => {}
-                Err(Stopped::Ordered) => return self.close(at, at.since(last.unwrap_or(at)), own.take()),
+                Err(Stopped::Ordered) => return self.close(at, at.since(last), own.take()),
                 Err(Stopped::Abandoned) => return,
             }
+            let mut seen = self.look(at, Some(at.since(last)));
+            seen.notices.extend(own.take());
+            if self.send(seen).is_err() {
+                return;
+            }
+            last = at;
         }
+    }
+
+    /// A sample of every observer, after `interval` if there was a look before.
+    fn look(&mut self, at: Instant, interval: Option<Duration>) -> Observed {
+        let interval = interval.filter(|interval| !interval.is_zero());
+        let mut seen = Observed::default();
+        for observer in &mut self.observers {
+            seen.samples.extend(with_cost(observer.as_mut(), at, interval, |it| it.sample(at)));
+            seen.notices.extend(observer.take_notices());
+        }
+        seen
+    }
+
+    fn send(&self, seen: Observed) -> Result<(), SendError<Observed>> {
+        if seen.is_empty() { Ok(()) } else { self.observed.send(seen) }
     }
 
     /// Takes and sends the closing samples. All queries over a network are begun before any is waited for.
@@ -115,10 +130,8 @@ impl Round {
             seen.samples.extend(observer.await_closing(deadline.since((self.clock)())));
             seen.notices.extend(observer.take_notices());
         }
-        if !seen.is_empty() {
-            // A receiver that is gone needs them no more.
-            let _ = self.observed.send(seen);
-        }
+        // A receiver that is gone needs them no more.
+        let _ = self.send(seen);
     }
 }
 
