@@ -23,7 +23,8 @@ pub(super) fn attack(fixture: &Fixture) -> Result<Vec<Expectation>> {
     let (at_target, at_other) = (Received::default(), Received::default());
     let ok = Script::once("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
     let other = peer::serve_recorded(ok, at_other.clone())?;
-    let redirect = format!("HTTP/1.1 302 Found\r\nlocation: http://{other}/\r\ncontent-length: 0\r\n\r\n");
+    let redirect =
+        format!("HTTP/1.1 302 Found\r\nlocation: http://{other}/landed\r\ncontent-length: 0\r\n\r\n");
     let target = peer::serve_recorded(Script::once(redirect), at_target.clone())?;
     fs::write(folder.join("plan.toml"), plan(target, other)).context("cannot write a plan")?;
     let url = format!("http://{target}/?key=${{env.API_TOKEN}}");
@@ -77,7 +78,7 @@ pub(super) fn attack(fixture: &Fixture) -> Result<Vec<Expectation>> {
             format!("{} bytes to the target, {} to the other", sent.len(), passed_on.len()),
         )
         .unless(contains(&sent, ENCODED[1]) && contains(&sent, SECRETS[0].1), "the target did not get them")
-        .unless(!passed_on.is_empty(), "it was not followed")
+        .unless(contains(&passed_on, "/landed"), "it was not followed")
         .unless(!has_secret(&passed_on), "the other host got a secret"),
     );
     Ok(outcomes)
@@ -129,6 +130,7 @@ fn plan(target: SocketAddr, other: SocketAddr) -> String {
          postgres = {{ url = \"postgresql://me:${{env.DB_PW}}@127.0.0.1:1/shop\" }}\n[[phases]]\nname = \"steady\"\n\
          duration = \"1s\"\n[[scenarios]]\nname = \"play\"\nexecutor = \"constant-vus\"\nvus = 1\n[[scenarios.steps]]\n\
          name = \"post\"\npost = \"${{shop.url}}/?key=${{env.API_TOKEN}}\"\nredirects = 1\n\
-         headers = {{ authorization = \"Bearer ${{env.API_TOKEN}}\" }}\nbody = \"${{env.API_TOKEN}}\"\n"
+         headers = {{ authorization = \"Bearer ${{env.API_TOKEN}}\" }}\nbody = \"${{env.API_TOKEN}}\"\n[[scenarios.steps]]\nname = \"get\"\n\
+         get = \"${{other.url}}/\"\n"
     )
 }
