@@ -194,6 +194,10 @@ impl EventLoop {
 
     fn handle_events(&mut self, events: &Events) -> Result<(), EngineError> {
         self.network.woke(self.sleeper.woke_at());
+        if self.network.has_unread() {
+            self.network.read_on(&mut self.operations)?;
+            self.complete_ended()?;
+        }
         for (count, event) in events.iter().enumerate() {
             if is_connection(event.token()) {
                 self.network.ready(event, &mut self.operations)?;
@@ -355,6 +359,9 @@ impl EventLoop {
     }
 
     fn next_wake(&mut self, now: Instant) -> Instant {
+        if self.network.has_unread() {
+            return now;
+        }
         let next_tick = Instant::at(Duration::from_secs(u64::from(self.accounting.second()) + 1));
         let timer = self.timers.peek().map_or(Instant::NEVER, |Reverse(timer)| timer.at);
         let mut wake = next_tick.min(timer).min(self.earliest_deadline);

@@ -38,6 +38,9 @@ use pool::Pool;
 /// Tokens below this belong to the loop's timer and waker.
 const FIRST_CONNECTION: usize = 2;
 const READ_BUFFER_BYTES: usize = 128 * 1024;
+/// How often a socket is read before the loop has its turn: a peer that sends faster than its bytes are understood must not
+/// keep the loop from timers and from other connections.
+const READS_A_TURN: usize = 8;
 
 /// Whether a readiness event is one of a connection.
 pub(crate) fn is_connection(token: Token) -> bool {
@@ -77,6 +80,8 @@ pub(crate) struct Network {
     pub(crate) ended: Vec<EndedOperation>,
     /// Connections that may have bytes to write.
     dirty: Vec<ConnectionIndex>,
+    /// Connections that had more to read when their turn was over. No event announces what is already there.
+    unread: Vec<ConnectionIndex>,
     /// Counts connections, so that each has a serial of its own.
     opened: u32,
     /// When the loop woke up for the events that it handles now: what is read was received by then.
@@ -103,6 +108,7 @@ impl Network {
             buffer: vec![0; READ_BUFFER_BYTES].into(),
             ended: Vec::new(),
             dirty: Vec::new(),
+            unread: Vec::new(),
             opened: 0,
             woke: Instant::EPOCH,
             established: Vec::new(),
@@ -149,6 +155,24 @@ impl Network {
         Ok(())
     }
 
+    /// Whether something is there to be read that no event will announce.
+    pub(crate) fn has_unread(&self) -> bool {
+        !self.unread.is_empty()
+    }
+
+    /// Read on where the last turn left something.
+    pub(crate) fn read_on(&mut self, operations: &mut Operations) -> Result<(), Exhausted> {
+        for index in std::mem::take(&mut self.unread) {
+            // Another connection may have taken its place, and there is nothing to be read before it is established.
+            let Some(connection) = self.connections.get_mut(index.0) else { continue };
+            connection.is_unread = false;
+            if connection.state != ConnectionState::Connecting {
+                self.read(index, ReadUntil::EndOfStream, operations)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Handle a readiness event of a connection.
     pub(crate) fn ready(&mut self, event: &Event, operations: &mut Operations) -> Result<(), Exhausted> {
         let index = ConnectionIndex(event.token().0 - FIRST_CONNECTION);
@@ -187,7 +211,7 @@ impl Network {
         until: ReadUntil,
         operations: &mut Operations,
     ) -> Result<(), Exhausted> {
-        loop {
+        for _ in 0..READS_A_TURN {
             let Some(connection) = self.connections.get_mut(index.0) else { return Ok(()) };
             let state = connection.state;
             let mut sink = ResponseSink { operations, ended: &mut self.ended, at: self.woke };
@@ -211,6 +235,12 @@ impl Network {
                 Err(ReadError::Failed(loss)) => return self.kill(index, &loss, operations),
             }
         }
+        if let Some(connection) = self.connections.get_mut(index.0).filter(|connection| !connection.is_unread)
+        {
+            connection.is_unread = true;
+            self.unread.push(index);
+        }
+        Ok(())
     }
 
     /// After bytes were received: put an idle connection back, close a used-up one, use capacity that became free.

@@ -56,6 +56,8 @@ pub(super) struct Connection {
     pub(super) queued: Option<OperationIndex>,
     /// Whether it is in the network's list of connections that may have bytes to write.
     pub(super) is_dirty: bool,
+    /// Whether it waits to be read on.
+    pub(super) is_unread: bool,
     /// The last request that an unshared connection was given, until its end is noticed.
     current: Option<OperationIndex>,
     /// Requests that may not have been sent completely.
@@ -131,6 +133,7 @@ impl Connection {
             wire: Wire::new(described.protocol.unwrap_or(WireProtocol::Http1)),
             queued: None,
             is_dirty: false,
+            is_unread: false,
             current: None,
             unsent: Vec::new(),
             since: now,

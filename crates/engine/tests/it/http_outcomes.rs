@@ -1,5 +1,7 @@
 //! Every fault of an HTTP target gives the right outcome, the run ends, and no fault affects other requests.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
 use std::thread;
 
 use evidence::{Metric, Outcome};
@@ -62,6 +64,32 @@ fn responses_that_are_not_http_are_protocol_errors() {
         Behaviour::raw(format!("HTTP/1.1 200 OK\r\nx: {}\r\n\r\n", "y".repeat(1 << 20)), Ending::Close),
         Outcome::Protocol,
     );
+}
+
+/// Chunks of one byte, which take longer to be understood than to be sent: there is always more to read.
+#[test]
+fn a_response_without_end_keeps_no_loop_from_its_time_limits() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        let chunks = b"1\r\nx\r\n".repeat(100_000);
+        for mut stream in listener.incoming().flatten() {
+            let chunks = chunks.clone();
+            thread::spawn(move || {
+                let _request = stream.read(&mut [0; 1024]).unwrap();
+                let head = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+                let mut sent = stream.write_all(head);
+                while sent.is_ok() {
+                    sent = stream.write_all(&chunks);
+                }
+            });
+        }
+    });
+    let endless = get("endless", "/").within(ms(300));
+    let plan = Plan::of(address).scenario(scenario("endless", at_rate(10.0, ms(300)), sequence([endless])));
+    let ran = drive(plan.compile());
+    let run = ran.assert_sound();
+    assert_eq!(run.outcomes("endless"), [(Outcome::Timeout, 3)].into());
 }
 
 #[test]
