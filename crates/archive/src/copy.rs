@@ -18,6 +18,8 @@ use crate::private::{private_file, private_folder};
 
 /// The header of a log, which holds its salts.
 const LOG_HEADER: u64 = 32;
+/// After so many bytes it is asked whether a copy is to be given up.
+const PIECE: u64 = 8 << 20;
 
 /// A copy in a folder that only its owner may enter; gone when this is dropped.
 #[derive(Debug)]
@@ -36,7 +38,12 @@ struct State {
 
 impl PrivateCopy {
     /// A copy of the file at `path` with its `log`; none if the log was begun anew, or went away, meanwhile.
-    pub(crate) fn of(path: &Path, log: &Path) -> Result<Option<PrivateCopy>, ArchiveError> {
+    /// It is given up, as interrupted, once `is_stopped`.
+    pub(crate) fn of(
+        path: &Path,
+        log: &Path,
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<Option<PrivateCopy>, ArchiveError> {
         let failed = |error| ArchiveError::io(path, READ, error);
         let Some(before) = state(path, log).map_err(failed)? else { return Ok(None) };
         let length = |path| fs::metadata(path).map_or(0, |found| found.len());
@@ -54,7 +61,7 @@ impl PrivateCopy {
         let copied_log = beside(&file, "-wal");
         for (from, to) in [(path, &file), (log, &copied_log)] {
             match File::open(from) {
-                Ok(from) => copy(from, to).map_err(no_copy)?,
+                Ok(from) => copy(from, to, is_stopped).map_err(no_copy)?,
                 Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
                 Err(error) => return Err(failed(error)),
             }
@@ -93,10 +100,15 @@ fn header(log: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// As much as the file had when the copy began: one that grows without end is not followed.
-fn copy(from: File, to: &Path) -> io::Result<()> {
+fn copy(from: File, to: &Path, is_stopped: &dyn Fn() -> bool) -> io::Result<()> {
     let length = from.metadata()?.len();
-    let mut to = private_file(to)?;
-    io::copy(&mut from.take(length), &mut to).map(drop)
+    let (mut from, mut to) = (from.take(length), private_file(to)?);
+    while io::copy(&mut from.by_ref().take(PIECE), &mut to)? > 0 {
+        if is_stopped() {
+            return Err(ErrorKind::Interrupted.into());
+        }
+    }
+    Ok(())
 }
 
 /// How many bytes the disk of `folder` can still take, if it says.
@@ -107,9 +119,23 @@ fn free(folder: &Path) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use rusqlite::Connection;
 
     use super::*;
+
+    #[test]
+    fn a_copy_that_would_take_long_is_given_up_when_asked() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        File::create(&from).unwrap().set_len(1 << 36).unwrap();
+        let asked = Cell::new(0);
+        let is_stopped = || asked.replace(asked.get() + 1) == 1;
+        let error = copy(File::open(&from).unwrap(), &to, &is_stopped).unwrap_err();
+        assert_eq!((error.kind(), asked.get()), (ErrorKind::Interrupted, 2));
+        assert_eq!(fs::metadata(&to).unwrap().len(), 2 * PIECE);
+    }
 
     #[test]
     fn a_log_that_is_begun_anew_is_noticed_and_one_that_grows_is_not() {

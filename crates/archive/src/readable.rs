@@ -30,13 +30,21 @@ impl Readable {
     /// [`ArchiveError`]: no such file, no run file, of a newer version, with a rollback journal beside it, or with a log
     /// and no space for a copy.
     pub fn at(path: &Path) -> Result<Readable, ArchiveError> {
+        Readable::at_unless(&|| false, path)
+    }
+
+    /// The same, and gives a copy up as soon as `is_stopped`: a file may be made to look larger than any disk.
+    ///
+    /// # Errors
+    /// As [`Readable::at`], and when it was given up.
+    pub fn at_unless(is_stopped: &dyn Fn() -> bool, path: &Path) -> Result<Readable, ArchiveError> {
         Readable::check(path)?;
         for _ in 0..ATTEMPTS {
             refuse_journals(path)?;
             let Some(log) = log_of(path)? else {
                 return Ok(Readable { path: path.to_owned(), copy: None });
             };
-            if let Some(copy) = PrivateCopy::of(path, &log)? {
+            if let Some(copy) = PrivateCopy::of(path, &log, is_stopped)? {
                 return Ok(Readable { path: path.to_owned(), copy: Some(copy) });
             }
         }

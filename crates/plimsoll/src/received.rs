@@ -13,7 +13,7 @@ use crate::signals::HeldSignals;
 pub(crate) struct Received {
     // Deleted before a signal that was held back ends the process.
     sources: Vec<Readable>,
-    _held: HeldSignals,
+    held: HeldSignals,
 }
 
 impl Received {
@@ -22,11 +22,12 @@ impl Received {
         paths.into_iter().try_for_each(|path| Readable::check(path).map_err(Failure::usage))
     }
 
-    /// From here on Ctrl-C and SIGTERM wait until the files are open.
+    /// From here on Ctrl-C and SIGTERM wait until the files are open, or the copy of one is given up for them.
     pub(crate) fn at<'a>(paths: impl IntoIterator<Item = &'a Path>) -> CommandResult<Received> {
-        let mut received = Received { sources: Vec::new(), _held: HeldSignals::begin()? };
+        let mut received = Received { sources: Vec::new(), held: HeldSignals::begin()? };
         for path in paths {
-            received.sources.push(Readable::at(path).map_err(Failure::usage)?);
+            let source = Readable::at_unless(&|| received.held.came(), path).map_err(Failure::usage)?;
+            received.sources.push(source);
         }
         Ok(received)
     }

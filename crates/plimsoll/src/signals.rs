@@ -112,6 +112,11 @@ impl HeldSignals {
         }
         Ok(held)
     }
+
+    /// Whether a signal is held back.
+    pub(crate) fn came(&self) -> bool {
+        self.came.load(Ordering::SeqCst) != 0
+    }
 }
 
 impl Drop for HeldSignals {

@@ -146,6 +146,10 @@ impl Connection {
         if !self.partial.is_empty() {
             return self.read_cut_head(open, input, events);
         }
+        // A parser passes them over, all of them again for each that arrives by itself.
+        if matches!(input, [b'\r' | b'\n', ..]) {
+            return Err(WireError::Malformed("a blank line before the response"));
+        }
         let mut fields = Fields::new();
         match head::parse(input, &mut fields)? {
             Some(head) => {

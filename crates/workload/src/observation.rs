@@ -135,7 +135,9 @@ const ENDS_PASSWORD: &AsciiSet = &CONTROLS
 /// The address `source` with the values of environment variables filled in; that of an unknown one is empty. In a
 /// password, which ends at the last `@` of `source`, characters that would end it are percent-encoded.
 pub fn filled_address(source: &str, env: &BTreeMap<String, String>) -> String {
-    let Some((user, rest)) = source.rsplit_once('@').filter(|(user, _)| user.contains("://")) else {
+    // Without a scheme it may be keywords of libpq.
+    let is_address = |user: &str| user.contains("://") || !user.contains('=');
+    let Some((user, rest)) = source.rsplit_once('@').filter(|(user, _)| is_address(user)) else {
         return filled(source, env);
     };
     let encoded =
@@ -174,5 +176,8 @@ mod tests {
         let address = filled_address("redis://:${env.P}@db/0?x=${env.P}", &env);
         assert_eq!(address, "redis://:a%2Fb%40c:d%3F%20@db/0?x=a/b@c:d?%20");
         assert_eq!(filled_address("${env.P}", &env), "a/b@c:d?%20");
+        assert_eq!(filled_address("me:${env.P}@proxy:3128", &env), "me:a%2Fb%40c:d%3F%20@proxy:3128");
+        let keywords = "password=${env.P} host=a@b";
+        assert_eq!(filled_address(keywords, &env), "password=a/b@c:d?%20 host=a@b");
     }
 }

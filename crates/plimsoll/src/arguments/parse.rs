@@ -35,12 +35,16 @@ fn without_secrets(mut error: clap::Error) -> clap::Error {
         _ => None,
     };
     let is_header = text(ContextKind::InvalidArg).is_some_and(|option| option.starts_with("--header"));
-    let shown = text(ContextKind::InvalidValue).map(|value| match is_header {
+    let value = text(ContextKind::InvalidValue).map(|value| match is_header {
         true => REDACTED.to_owned(),
         false => shown_address(value),
     });
-    if let Some(shown) = shown {
-        error.insert(ContextKind::InvalidValue, ContextValue::String(shown));
+    // An argument that is one too many, such as a second URL.
+    let surplus = text(ContextKind::InvalidArg).filter(|text| !text.starts_with('-')).map(shown_address);
+    for (kind, shown) in [(ContextKind::InvalidValue, value), (ContextKind::InvalidArg, surplus)] {
+        if let Some(shown) = shown {
+            error.insert(kind, ContextValue::String(shown));
+        }
     }
     error
 }

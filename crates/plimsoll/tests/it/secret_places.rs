@@ -204,12 +204,13 @@ fn no_error_of_a_plan_shows_a_secret_of_its_addresses() {
 fn no_error_of_a_command_line_shows_a_secret() {
     let folder = TestFolder::new("");
     let secrets = ["pl/ain@31:x", "pl/ain", "ain@31"];
-    let lines: [&[&str]; 5] = [
+    let lines: [&[&str]; 6] = [
         &["http", "http://me:pl/ain@31:x@127.0.0.1:1/"],
         &["http", "http://127.0.0.1:1/", "-x", "socks5://me:pl/ain@31:x@h:1"],
         &["http", "http://127.0.0.1:1/", "-H", "authorization pl/ain@31:x"],
         &["http", "http://127.0.0.1:1/", "-a", "pl/ain@31"],
         &["grpc", "me:pl/ain@31:x@127.0.0.1:1", "a.B/C"],
+        &["http", "http://127.0.0.1:1/", "http://me:pl/ain@31:x@127.0.0.1:1/"],
     ];
     for line in lines {
         let ran = folder.plimsoll(line);

@@ -122,6 +122,8 @@ fn broken_responses_are_named() {
     }
     let surplus = malformed("bytes that belong to no request");
     check("GET", "HTTP/1.1 204 X\r\n\r\nHTTP/1.1 204 X\r\n\r\n", &["1 head 204", "1 done", &surplus]);
+    let blank = malformed("a blank line before the response");
+    check("GET", "\nHTTP/1.1 204 X\r\n\r\n", &[&blank]);
 }
 
 #[test]
