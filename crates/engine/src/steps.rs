@@ -11,6 +11,8 @@ use std::time::Duration;
 use evidence::{Instant, Outcome};
 use wire::grpc::Framed;
 use workload::draw::Draw;
+use workload::message::EncodeError;
+use workload::redact::Redactor;
 
 use crate::body_budget::BodyLease;
 use crate::exchange::{OperationName, RequestDraft, Response};
@@ -237,10 +239,17 @@ impl PlanIteration {
         }
         let filled = fill(&step.content, &scope, draft);
         self.add_cookies(draft, now);
-        if let Err(what) = filled {
-            let endpoint = &self.program.endpoint(step.endpoint).name;
-            context.abort(&format!("step `{endpoint}` cannot be sent: {what}"));
+        if let Err(error) = filled {
+            self.abort(error, context);
         }
+    }
+
+    /// The current step's message cannot be encoded, so the run ends.
+    fn abort(&self, error: EncodeError, context: &mut Context<'_>) {
+        let endpoint = &self.program.endpoint(self.current().endpoint).name;
+        let text = shown(&self.program.redactor, &error.text);
+        let error = EncodeError { text, ..error };
+        context.abort(&format!("step `{endpoint}` cannot be sent: {error}"));
     }
 
     /// A W3C `traceparent` whose trace id is a function of seed, scenario, arrival and step.
@@ -380,7 +389,15 @@ impl Iteration for PlanIteration {
     }
 }
 
-fn fill(content: &StepContent, scope: &RenderScope<'_>, draft: &mut RequestDraft) -> Result<(), String> {
+/// The beginning of a text without its secrets. It is cut last: a part of a secret would not be found.
+fn shown(redactor: &Redactor, text: &str) -> String {
+    const MAX_SHOWN_BYTES: usize = 200;
+    let mut shown = redactor.text(text).into_owned();
+    shown.truncate(shown.floor_char_boundary(MAX_SHOWN_BYTES));
+    shown
+}
+
+fn fill(content: &StepContent, scope: &RenderScope<'_>, draft: &mut RequestDraft) -> Result<(), EncodeError> {
     match content {
         StepContent::Http(request) => {
             request.draft(scope, draft);

@@ -82,7 +82,7 @@ impl Redirect<'_> {
     }
 
     fn shown(&self) -> String {
-        String::from_utf8_lossy(&self.location[..self.location.len().min(200)]).into_owned()
+        super::shown(&self.program.redactor, &String::from_utf8_lossy(self.location))
     }
 
     fn location(&self) -> Result<&str, String> {
