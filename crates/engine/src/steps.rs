@@ -81,7 +81,7 @@ pub(crate) struct PlanIteration {
     scenario: ScenarioIndex,
     first_think: FirstThink,
     is_set_up: bool,
-    variables: Vec<Vec<u8>>,
+    variables: Vec<Arc<[u8]>>,
     arrival: Arrival,
     draw: Draw,
     /// Draws the virtual user's own rows, in the setup steps.
@@ -130,7 +130,7 @@ impl PlanIteration {
     pub(crate) fn of_flow(
         program: Arc<Program>,
         scenario: ScenarioIndex,
-        variables: Vec<Vec<u8>>,
+        variables: Vec<Arc<[u8]>>,
         flow: FlowProgram,
     ) -> Self {
         PlanIteration { variables, ..Self::make(program, scenario, Arc::new([]), flow) }
@@ -166,7 +166,7 @@ impl PlanIteration {
     }
 
     /// The values that were extracted so far.
-    pub(crate) fn into_variables(self) -> Vec<Vec<u8>> {
+    pub(crate) fn into_variables(self) -> Vec<Arc<[u8]>> {
         self.variables
     }
 
@@ -324,8 +324,10 @@ impl PlanIteration {
     /// Keep what was extracted. False when the budget does not cover it, which fails the step; the values from before
     /// stay.
     fn store(&mut self, values: Vec<(usize, Vec<u8>)>, context: &mut Context<'_>) -> bool {
-        let length: usize =
-            self.variables.iter().chain(values.iter().map(|(_, value)| value)).map(Vec::len).sum();
+        let begun_with = &self.program.setup_variables;
+        let own = self.variables.iter().zip(begun_with).filter(|(value, shared)| !Arc::ptr_eq(value, shared));
+        let kept: usize = own.map(|(value, _)| value.len()).sum();
+        let length = kept + values.iter().map(|(_, value)| value.len()).sum::<usize>();
         self.variables_lease.renew();
         if !self.variables_lease.covers(length) {
             let why = self.variables_lease.refusal().unwrap_or_default();
@@ -334,7 +336,7 @@ impl PlanIteration {
             return false;
         }
         for (variable, value) in values {
-            self.variables[variable] = value;
+            self.variables[variable] = value.into();
         }
         true
     }
