@@ -3,6 +3,7 @@
 mod cookies;
 mod decoding;
 mod redirect;
+mod shown;
 mod streaming;
 
 use std::sync::Arc;
@@ -12,7 +13,6 @@ use evidence::{Instant, Outcome};
 use wire::grpc::Framed;
 use workload::draw::Draw;
 use workload::message::EncodeError;
-use workload::redact::Redactor;
 
 use crate::body_budget::BodyLease;
 use crate::exchange::{OperationName, RequestDraft, Response};
@@ -244,14 +244,6 @@ impl PlanIteration {
         }
     }
 
-    /// The current step's message cannot be encoded, so the run ends.
-    fn abort(&self, error: EncodeError, context: &mut Context<'_>) {
-        let endpoint = &self.program.endpoint(self.current().endpoint).name;
-        let text = shown(&self.program.redactor, &error.text);
-        let error = EncodeError { text, ..error };
-        context.abort(&format!("step `{endpoint}` cannot be sent: {error}"));
-    }
-
     /// A W3C `traceparent` whose trace id is a function of seed, scenario, arrival and step.
     fn trace(&self, draft: &mut RequestDraft) {
         const TRACE_SALT: u64 = u64::MAX - 4096;
@@ -389,14 +381,6 @@ impl Iteration for PlanIteration {
             }
         }
     }
-}
-
-/// The beginning of a text without its secrets. It is cut last: a part of a secret would not be found.
-fn shown(redactor: &Redactor, text: &str) -> String {
-    const MAX_SHOWN_BYTES: usize = 200;
-    let mut shown = redactor.text(text).into_owned();
-    shown.truncate(shown.floor_char_boundary(MAX_SHOWN_BYTES));
-    shown
 }
 
 fn fill(content: &StepContent, scope: &RenderScope<'_>, draft: &mut RequestDraft) -> Result<(), EncodeError> {
