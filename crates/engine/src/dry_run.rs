@@ -41,7 +41,7 @@ pub struct DryRun {
 /// What one pass through a flow gave.
 struct FlowResult {
     exchanges: Vec<Exemplar>,
-    variables: Vec<Vec<u8>>,
+    variables: Vec<Arc<[u8]>>,
 }
 
 impl DryRun {
@@ -117,7 +117,7 @@ impl DryRun {
     fn perform(
         &self,
         scenario: ScenarioIndex,
-        variables: Vec<Vec<u8>>,
+        variables: Vec<Arc<[u8]>>,
         flow: FlowProgram,
     ) -> Result<FlowResult, EngineError> {
         let iteration = PlanIteration::of_flow(self.program.clone(), scenario, variables, flow);

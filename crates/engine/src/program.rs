@@ -50,8 +50,8 @@ pub struct Program {
     pub(crate) setup: Arc<[StepProgram]>,
     pub(crate) names: TemplateNames,
     pub(crate) redactor: Redactor,
-    /// Values that the run's setup extracted, by variable; every virtual user begins with them.
-    pub(crate) setup_variables: Vec<Vec<u8>>,
+    /// Values that the run's setup extracted, by variable; every virtual user begins with them, and none copies them.
+    pub(crate) setup_variables: Vec<Arc<[u8]>>,
     /// The TLS configurations of targets that use TLS, by their names.
     pub(crate) tls: BTreeMap<String, Arc<ClientConfig>>,
     /// What is kept of responses at once.

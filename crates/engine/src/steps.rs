@@ -3,6 +3,7 @@
 mod cookies;
 mod decoding;
 mod redirect;
+mod shown;
 mod streaming;
 
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use std::time::Duration;
 use evidence::{Instant, Outcome};
 use wire::grpc::Framed;
 use workload::draw::Draw;
+use workload::message::EncodeError;
 
 use crate::body_budget::BodyLease;
 use crate::exchange::{OperationName, RequestDraft, Response};
@@ -79,7 +81,7 @@ pub(crate) struct PlanIteration {
     scenario: ScenarioIndex,
     first_think: FirstThink,
     is_set_up: bool,
-    variables: Vec<Vec<u8>>,
+    variables: Vec<Arc<[u8]>>,
     arrival: Arrival,
     draw: Draw,
     /// Draws the virtual user's own rows, in the setup steps.
@@ -128,7 +130,7 @@ impl PlanIteration {
     pub(crate) fn of_flow(
         program: Arc<Program>,
         scenario: ScenarioIndex,
-        variables: Vec<Vec<u8>>,
+        variables: Vec<Arc<[u8]>>,
         flow: FlowProgram,
     ) -> Self {
         PlanIteration { variables, ..Self::make(program, scenario, Arc::new([]), flow) }
@@ -164,7 +166,7 @@ impl PlanIteration {
     }
 
     /// The values that were extracted so far.
-    pub(crate) fn into_variables(self) -> Vec<Vec<u8>> {
+    pub(crate) fn into_variables(self) -> Vec<Arc<[u8]>> {
         self.variables
     }
 
@@ -237,9 +239,8 @@ impl PlanIteration {
         }
         let filled = fill(&step.content, &scope, draft);
         self.add_cookies(draft, now);
-        if let Err(what) = filled {
-            let endpoint = &self.program.endpoint(step.endpoint).name;
-            context.abort(&format!("step `{endpoint}` cannot be sent: {what}"));
+        if let Err(error) = filled {
+            self.abort(error, context);
         }
     }
 
@@ -315,8 +316,10 @@ impl PlanIteration {
     /// Keep what was extracted. False when the budget does not cover it, which fails the step; the values from before
     /// stay.
     fn store(&mut self, values: Vec<(usize, Vec<u8>)>, context: &mut Context<'_>) -> bool {
-        let length: usize =
-            self.variables.iter().chain(values.iter().map(|(_, value)| value)).map(Vec::len).sum();
+        let begun_with = &self.program.setup_variables;
+        let own = self.variables.iter().zip(begun_with).filter(|(value, shared)| !Arc::ptr_eq(value, shared));
+        let kept: usize = own.map(|(value, _)| value.len()).sum();
+        let length = kept + values.iter().map(|(_, value)| value.len()).sum::<usize>();
         self.variables_lease.renew();
         if !self.variables_lease.covers(length) {
             let why = self.variables_lease.refusal().unwrap_or_default();
@@ -325,7 +328,7 @@ impl PlanIteration {
             return false;
         }
         for (variable, value) in values {
-            self.variables[variable] = value;
+            self.variables[variable] = value.into();
         }
         true
     }
@@ -380,7 +383,7 @@ impl Iteration for PlanIteration {
     }
 }
 
-fn fill(content: &StepContent, scope: &RenderScope<'_>, draft: &mut RequestDraft) -> Result<(), String> {
+fn fill(content: &StepContent, scope: &RenderScope<'_>, draft: &mut RequestDraft) -> Result<(), EncodeError> {
     match content {
         StepContent::Http(request) => {
             request.draft(scope, draft);

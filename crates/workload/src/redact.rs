@@ -50,6 +50,9 @@ const MIN_FOUND_BYTES: usize = 6;
 
 /// Characters that stay as they are in a percent-encoded secret (RFC 3986, section 2.3).
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+/// The same in a form, where a blank becomes `+` (WHATWG URL, section 5.2).
+const FORM_ENCODED: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'*').remove(b' ');
 
 /// The value of the environment variable `name`, which can be hidden wherever it appears. An empty one hides nothing.
 ///
@@ -137,8 +140,9 @@ impl Redactor {
 
     fn add(&mut self, values: impl Iterator<Item = String>) {
         self.values.extend(values.flat_map(|value| {
-            let encoded = utf8_percent_encode(&value, ENCODED).to_string();
-            [in_json(&value), encoded.to_lowercase(), encoded, value]
+            let url = utf8_percent_encode(&value, ENCODED).to_string();
+            let form = utf8_percent_encode(&value, FORM_ENCODED).to_string().replace(' ', "+");
+            [in_json(&value), with_lower_escapes(&url), url, with_lower_escapes(&form), form, value]
         }));
         self.values.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         self.values.dedup();
@@ -226,6 +230,17 @@ fn in_json(value: &str) -> String {
     let mut escaped = Vec::new();
     push_json_escaped(value.as_bytes(), &mut escaped);
     String::from_utf8_lossy(&escaped).into_owned()
+}
+
+/// The percent-encoded text with the digits of its escapes in lower case, as some servers write them.
+fn with_lower_escapes(encoded: &str) -> String {
+    let mut lowered = encoded.to_owned();
+    for (at, _) in encoded.match_indices('%') {
+        if let Some(digits) = lowered.get_mut(at + 1..at + 3) {
+            digits.make_ascii_lowercase();
+        }
+    }
+    lowered
 }
 
 /// The secrets in the value of a secret header: the whole value, the part after the scheme, values of cookies.

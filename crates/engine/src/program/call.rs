@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use workload::call::CancelAfter;
-use workload::message::{MessageTemplate, Method};
+use workload::message::{EncodeError, MessageTemplate, Method};
 
 use super::template::{CompiledTemplate, RenderScope};
 use crate::exchange::{BodyReading, RequestDraft};
@@ -40,7 +40,7 @@ impl CallProgram {
     }
 
     /// Draft the call, with all of its messages that are sent at once.
-    pub(crate) fn draft(&self, scope: &RenderScope<'_>, draft: &mut RequestDraft) -> Result<(), String> {
+    pub(crate) fn draft(&self, scope: &RenderScope<'_>, draft: &mut RequestDraft) -> Result<(), EncodeError> {
         draft.method.extend_from_slice(b"POST");
         draft.path.extend_from_slice(&self.path);
         wire::grpc::push_headers(&mut draft.headers, self.deadline.as_deref());
@@ -68,11 +68,10 @@ impl CallProgram {
         nth: u64,
         scope: &RenderScope<'_>,
         out: &mut Vec<u8>,
-    ) -> Result<(), String> {
+    ) -> Result<(), EncodeError> {
         let message = &self.messages[(nth % self.messages.len() as u64) as usize];
         let start = wire::grpc::begin_message(out);
-        let encoded = message.encode(&mut |text, out| text.render(scope, out), out);
-        encoded.map_err(|error| error.to_string())?;
+        message.encode(&mut |text, out| text.render(scope, out), out)?;
         if self.compresses {
             let plain = out.split_off(start);
             wire::coding::gzip(&plain, out);

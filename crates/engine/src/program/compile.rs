@@ -66,7 +66,7 @@ impl Program {
             phases: phases(&workload.phases),
             scenarios,
             setup,
-            setup_variables: vec![Vec::new(); names.variables.len()],
+            setup_variables: vec![Arc::default(); names.variables.len()],
             names,
             redactor,
             tls,

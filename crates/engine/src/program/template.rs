@@ -98,7 +98,7 @@ pub(crate) struct RenderScope<'a> {
     pub(crate) rows: &'a Draw,
     pub(crate) arrival: u64,
     pub(crate) virtual_user: u32,
-    pub(crate) variables: &'a [Vec<u8>],
+    pub(crate) variables: &'a [Arc<[u8]>],
     pub(crate) counters: &'a Counters,
     pub(crate) now: Instant,
     /// Wall-clock nanoseconds since 1970 at the run's epoch.
@@ -242,7 +242,7 @@ impl TemplatePiece {
                 scope.names.data[*set].1.write(picker.row(scope.rows), *column, out);
             }
             TemplatePiece::Variable(index) => {
-                out.extend_from_slice(scope.variables.get(*index).map(Vec::as_slice).unwrap_or_default());
+                out.extend_from_slice(scope.variables.get(*index).map(AsRef::as_ref).unwrap_or_default());
             }
             TemplatePiece::Random { low, high, salt } => {
                 write_signed(scope.draw.range(*salt, *low, *high), out)

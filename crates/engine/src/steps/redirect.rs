@@ -5,6 +5,7 @@ use evidence::Outcome;
 use wire::Scheme;
 
 use super::PlanIteration;
+use super::shown::shown;
 use crate::exchange::{RequestDraft, Response};
 use crate::index::OriginIndex;
 use crate::iteration::{Context, Progress};
@@ -82,7 +83,7 @@ impl Redirect<'_> {
     }
 
     fn shown(&self) -> String {
-        String::from_utf8_lossy(&self.location[..self.location.len().min(200)]).into_owned()
+        shown(&self.program.redactor, &String::from_utf8_lossy(self.location))
     }
 
     fn location(&self) -> Result<&str, String> {

@@ -65,9 +65,8 @@ impl PlanIteration {
         let position = if is_last { MessagePosition::Last } else { MessagePosition::NotLast };
         let mut encoded = Ok(());
         context.send(open.request, position, |out| encoded = call.push_message(open.sent, &scope, out));
-        if let Err(what) = encoded {
-            let endpoint = &self.program.endpoint(self.current().endpoint).name;
-            context.abort(&format!("step `{endpoint}` cannot be sent: {what}"));
+        if let Err(error) = encoded {
+            self.abort(error, context);
             return;
         }
         if !is_last {

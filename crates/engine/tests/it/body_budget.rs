@@ -1,7 +1,8 @@
 //! Bodies and values that a run keeps at once share one budget, whatever the targets send.
 
+use engine::DryRun;
 use evidence::{Outcome, Run as _};
-use testbed::{Behaviour, CannedResponse};
+use testbed::{Behaviour, CannedResponse, Site};
 use workload::{Executor, Step, Template};
 
 use crate::accounting::Accounting as _;
@@ -54,4 +55,21 @@ fn extracted_values_that_the_budget_does_not_cover_fail_their_step() {
     assert!(details.iter().all(|detail| detail.starts_with("the extracted values, ")), "{details:?}");
     let (outcomes, details) = run(needle().take("value", "$.a"), closed(1, ms(250)), 4 * MIB);
     assert!(matches!(outcomes[..], [(Outcome::Ok, _)]), "{outcomes:?} {details:?}");
+}
+
+#[test]
+fn virtual_users_share_the_values_of_the_runs_setup() {
+    let body = format!("{{\"a\": \"{}\", \"b\": \"small\"}}", "x".repeat(MIB / 4));
+    let site = Site::new().at("/large", CannedResponse::new(200).body(body).into());
+    let small = CannedResponse::new(200).body("{\"b\": \"small\"}");
+    let target = testbed::http(site.otherwise(small.into())).unwrap();
+    let step = get("small", "/small").take("own", "$.b");
+    let plan = Plan::of(target.addr())
+        .setup(vec![get("large", "/large").take("shared", "$.a")])
+        .scenario(scenario("s", closed(10, ms(250)), sequence([step])));
+    // Enough for the setup, and not for a copy of its value for each user.
+    let program = DryRun::new(plan.compile().with_body_budget(MIB)).set_up().unwrap().into_program();
+    let ran = drive(program);
+    let outcomes: Vec<_> = ran.assert_sound().outcomes("small").into_iter().collect();
+    assert!(matches!(outcomes[..], [(Outcome::Ok, _)]), "{outcomes:?}");
 }

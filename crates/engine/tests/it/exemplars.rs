@@ -3,8 +3,9 @@
 use evidence::exemplar::EXEMPLARS_PER_OUTCOME;
 use evidence::{Exemplar, ExemplarKind, Outcome, Run};
 use testbed::{Behaviour, CannedResponse, GrpcBehaviour, Site};
+use workload::Request;
 
-use crate::drive::drive;
+use crate::drive::{Drive, drive};
 use crate::plan::{Plan, RPC, Tuned, at_rate, call, get, ms, request, scenario, sequence};
 
 const SECRET: &str = "hunter2-hunter2";
@@ -94,4 +95,46 @@ fn no_exemplar_contains_a_secret_of_a_binary_body() {
     assert!(sent.into_iter().any(|body| body.contains("[redacted]") && body.starts_with('{')), "{kept:?}");
     let text = format!("{kept:?}");
     assert!(!text.contains(SECRET) && !text.contains(&hex), "{text}");
+}
+
+#[test]
+fn a_secret_in_a_redirect_is_hidden_before_its_address_is_cut() {
+    // The first 200 bytes end within the secret.
+    let location = format!("http://127.0.0.1:9/{}/{SECRET}", "x".repeat(200 - 19 - 1 - 8));
+    let away = CannedResponse::new(302).header("location", &location);
+    let target = testbed::http(Site::from(Behaviour::from(away))).unwrap();
+    let mut step = get("away", "/away?${env.PASSWORD}");
+    if let Request::Http { options, .. } = &mut step.request {
+        options.redirects = 1;
+    }
+    let plan = Plan::of(target.addr()).scenario(scenario("s", at_rate(20.0, ms(100)), sequence([step])));
+    let kept = kept(plan);
+    assert!(!kept.is_empty());
+    for exemplar in kept {
+        assert!(exemplar.detail.contains("not a target of the plan"), "{}", exemplar.detail);
+        assert!(!exemplar.detail.contains(&SECRET[..7]), "{}", exemplar.detail);
+    }
+}
+
+#[test]
+fn why_a_call_cannot_be_sent_is_said_without_secrets() {
+    let target = testbed::grpc(GrpcBehaviour::Echo).unwrap();
+    let long = "s3cret-".repeat(30);
+    let mut count = call("Good", "x");
+    let Request::Grpc { message, .. } = &mut count.request else { unreachable!() };
+    *message = serde_json::json!({ "number": "${env.PASSWORD}" });
+    let mut later = call("Talk", "x");
+    let Request::Grpc { call: options, .. } = &mut later.request else { unreachable!() };
+    options.then = vec![serde_json::json!({ "number": "${env.PASSWORD}" })];
+    options.every = ms(10);
+    for step in [count, later] {
+        let flow = scenario("s", at_rate(20.0, ms(200)), sequence([step]));
+        let plan = Plan::new().grpc(RPC, target.addr()).scenario(flow);
+        let error =
+            Drive::new(plan.compile_with(&[("PASSWORD", &long)])).run().result.unwrap_err().to_string();
+        let why =
+            "cannot be sent: `[redacted]` does not fit the field bed.Text.number, which takes a whole number";
+        assert!(error.contains(why), "{error}");
+        assert!(!error.contains("s3cret"), "{error}");
+    }
 }

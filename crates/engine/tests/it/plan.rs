@@ -167,7 +167,7 @@ impl Files for Proto {
         }
         let methods: String = METHODS.iter().map(|m| format!("rpc {m}(Text) returns (Text);")).collect();
         let text = format!(
-            "syntax = \"proto3\"; package bed; message Text {{ string text = 1; }} \
+            "syntax = \"proto3\"; package bed; message Text {{ string text = 1; int32 number = 2; }} \
              service Bed {{ {methods} {STREAMS} }}"
         );
         Ok(text.into_bytes())

@@ -2,7 +2,7 @@
 
 use prost::Message as _;
 use prost_reflect::ReflectMessage as _;
-use prost_types::{DescriptorProto, EnumDescriptorProto, FileDescriptorProto};
+use prost_types::{DescriptorProto, EnumDescriptorProto, FieldDescriptorProto, FileDescriptorProto};
 
 use super::error::SchemaError;
 use super::size::MessageBudget;
@@ -41,10 +41,7 @@ impl DescriptionBudget {
         let package = self.name(0, file.package()).map_err(wrong)?;
         file.message_type.iter().try_for_each(|message| self.message(package, message)).map_err(wrong)?;
         file.enum_type.iter().try_for_each(|one| self.values(package, one)).map_err(wrong)?;
-        file.extension
-            .iter()
-            .try_for_each(|field| self.name(package, field.name()).map(drop))
-            .map_err(wrong)?;
+        file.extension.iter().try_for_each(|field| self.field(package, field)).map_err(wrong)?;
         for service in &file.service {
             let name = self.name(package, service.name()).map_err(wrong)?;
             service
@@ -58,11 +55,16 @@ impl DescriptionBudget {
 
     fn message(&mut self, around: usize, message: &DescriptorProto) -> Result<(), String> {
         let name = self.name(around, message.name())?;
-        let fields = message.field.iter().chain(&message.extension).map(|field| field.name());
-        let oneofs = message.oneof_decl.iter().map(|oneof| oneof.name());
-        fields.chain(oneofs).try_for_each(|field| self.name(name, field).map(drop))?;
+        message.field.iter().chain(&message.extension).try_for_each(|field| self.field(name, field))?;
+        message.oneof_decl.iter().try_for_each(|oneof| self.name(name, oneof.name()).map(drop))?;
         message.enum_type.iter().try_for_each(|one| self.values(name, one))?;
         message.nested_type.iter().try_for_each(|nested| self.message(name, nested))
+    }
+
+    /// A field has two names, of which every message as JSON repeats the second.
+    fn field(&mut self, around: usize, field: &FieldDescriptorProto) -> Result<(), String> {
+        self.name(around, field.name())?;
+        self.name(0, field.json_name()).map(drop)
     }
 
     fn values(&mut self, around: usize, one: &EnumDescriptorProto) -> Result<(), String> {

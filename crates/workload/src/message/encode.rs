@@ -89,7 +89,7 @@ pub enum ScalarKind {
 pub struct EncodeError {
     /// The field's full name.
     pub field: String,
-    /// The rendered text, cut to 100 characters.
+    /// The rendered text, which may contain secrets.
     pub text: String,
     /// What the field takes.
     pub expected: &'static str,
@@ -181,7 +181,7 @@ fn encode_parts<T>(
 
 impl<T> ScalarGap<T> {
     fn error(&self, text: &[u8]) -> EncodeError {
-        let text = String::from_utf8_lossy(text).chars().take(100).collect();
+        let text = String::from_utf8_lossy(text).into_owned();
         EncodeError { field: self.field.clone(), text, expected: self.kind.expected() }
     }
 }

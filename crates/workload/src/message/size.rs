@@ -3,7 +3,7 @@
 
 use prost::bytes::Buf as _;
 use prost::encoding::{DecodeContext, WireType, decode_key, decode_varint, skip_field};
-use prost_reflect::{FieldDescriptor, Kind, MessageDescriptor};
+use prost_reflect::{EnumDescriptor, Kind, MessageDescriptor};
 
 /// The most memory that one message takes, decoded and as JSON, as estimated from its fields.
 pub(super) const MOST_BYTES: usize = 256 << 20;
@@ -12,7 +12,7 @@ const MOST_NESTED: usize = 100;
 
 /// A message with a field: nodes of two trees, decoded and as JSON.
 const MESSAGE_BYTES: usize = 1_600;
-/// A field of a message's type, which has a value in its JSON in any case.
+/// A field of a message's type, which has a value in its JSON in any case, besides its name.
 const FIELD_BYTES: usize = 160;
 /// An item of a list that grows by doubling, decoded and as JSON.
 const VALUE_BYTES: usize = 160;
@@ -53,18 +53,24 @@ impl MessageBudget {
             return Err(format!("its messages are nested deeper than {MOST_NESTED}"));
         }
         self.take(1, if bytes.is_empty() { VALUE_BYTES } else { MESSAGE_BYTES })?;
-        self.take(of.fields().len(), FIELD_BYTES)?;
+        of.fields()
+            .try_for_each(|field| self.take(1, FIELD_BYTES + name_bytes(field.json_name(), &field.kind())))?;
         let is_any = of.full_name() == ANY;
         let mut contained = None;
         while let Ok((number, wire_type)) = decode_key(&mut bytes) {
             self.take(1, VALUE_BYTES)?;
+            let kind = self.kind(of, number)?;
             if wire_type != WireType::LengthDelimited {
+                let value = bytes;
                 self.skip(number, wire_type, &mut bytes)?;
+                if let (Some(Kind::Enum(of)), WireType::Varint) = (kind, wire_type) {
+                    self.enum_values(&of, &value[..value.len() - bytes.len()])?;
+                }
                 continue;
             }
             let Some(payload) = payload(&mut bytes) else { break };
-            match of.get_field(number) {
-                Some(field) => self.field(&field, payload, depth)?,
+            match kind {
+                Some(kind) => self.value(&kind, payload, depth)?,
                 None => self.take(1, payload.len())?,
             }
             match number {
@@ -81,16 +87,37 @@ impl MessageBudget {
         Ok(())
     }
 
-    fn field(&mut self, field: &FieldDescriptor, payload: &[u8], depth: usize) -> Result<(), String> {
-        match field.kind() {
-            Kind::Message(of) => self.message(&of, payload, depth + 1),
+    /// What the field of this number holds, if the description has it. An extension is written with its name only where
+    /// it has a value.
+    fn kind(&mut self, of: &MessageDescriptor, number: u32) -> Result<Option<Kind>, String> {
+        if let Some(field) = of.get_field(number) {
+            return Ok(Some(field.kind()));
+        }
+        let Some(extension) = of.get_extension(number) else { return Ok(None) };
+        self.take(1, extension.json_name().len())?;
+        Ok(Some(extension.kind()))
+    }
+
+    fn value(&mut self, kind: &Kind, payload: &[u8], depth: usize) -> Result<(), String> {
+        match kind {
+            Kind::Message(of) => self.message(of, payload, depth + 1),
             // Text as it is, bytes in base64.
             Kind::String | Kind::Bytes => self.take(payload.len(), 3),
             // A packed list.
             Kind::Double | Kind::Fixed64 | Kind::Sfixed64 => self.take(payload.len() / 8, VALUE_BYTES),
             Kind::Float | Kind::Fixed32 | Kind::Sfixed32 => self.take(payload.len() / 4, VALUE_BYTES),
+            Kind::Enum(of) => self.enum_values(of, payload),
             _ => self.take(payload.iter().filter(|byte| **byte < 0x80).count(), VALUE_BYTES),
         }
+    }
+
+    /// Values that follow one another; each is written as its name.
+    fn enum_values(&mut self, of: &EnumDescriptor, mut values: &[u8]) -> Result<(), String> {
+        while let Ok(number) = decode_varint(&mut values) {
+            let name = of.get_value(number as i32).map_or(0, |value| value.name().len());
+            self.take(1, VALUE_BYTES + name)?;
+        }
+        Ok(())
     }
 
     fn skip(&mut self, number: u32, wire_type: WireType, bytes: &mut &[u8]) -> Result<(), String> {
@@ -103,6 +130,12 @@ impl MessageBudget {
         let messages = if wire_type == WireType::StartGroup { (before - bytes.len()).div_ceil(2) } else { 0 };
         self.take(messages, MESSAGE_BYTES)
     }
+}
+
+/// The names in the JSON of a field without a value: its own, and that of its enum's default.
+fn name_bytes(json_name: &str, kind: &Kind) -> usize {
+    let Kind::Enum(of) = kind else { return json_name.len() };
+    json_name.len() + of.default_value().name().len()
 }
 
 /// The bytes of a field that begins with their number.
@@ -155,19 +188,23 @@ mod tests {
             google.protobuf.Any any = 5; map<string, int32> counts = 6; }
         service S { rpc Do (M) returns (M); }";
 
-    struct Described;
+    struct Described<'a>(&'a str);
 
-    impl Files for Described {
+    impl Files for Described<'_> {
         fn read(&self, path: &Path) -> std::io::Result<Vec<u8>> {
             let is_known = path.ends_with("t.proto");
-            is_known.then(|| PROTO.as_bytes().to_vec()).ok_or(std::io::ErrorKind::NotFound.into())
+            is_known.then(|| self.0.as_bytes().to_vec()).ok_or(std::io::ErrorKind::NotFound.into())
         }
     }
 
-    fn method() -> Method {
+    fn method_of(proto: &str) -> Method {
         let mut schemas = Schemas::default();
-        schemas.load("x", &[PathBuf::from("t.proto")], &Described).unwrap();
+        schemas.load("x", &[PathBuf::from("t.proto")], &Described(proto)).unwrap();
         schemas.method("x", "t.S/Do").unwrap()
+    }
+
+    fn method() -> Method {
+        method_of(PROTO)
     }
 
     /// Inside a field of this tag.
@@ -196,6 +233,31 @@ mod tests {
         assert!(refusal(&any).contains("nested deeper than 100"));
         let unnamed = inside(0x2a, &[inside(0x12, b""), name].concat());
         assert!(refusal(&unnamed).contains("does not begin with the name"));
+    }
+
+    #[test]
+    fn names_in_the_json_count_as_often_as_they_are_written() {
+        let long = "N".repeat(2_000);
+        let method = method_of(&format!(
+            "syntax = \"proto2\"; package t;
+            enum E {{ {long} = 0; SHORT = 1; }}
+            message Keyed {{ repeated int32 x = 1 [json_name = \"{long}\"]; }}
+            message M {{ repeated Keyed keyed = 1; repeated E packed = 2 [packed = true]; repeated E one_by_one = 3;
+                extensions 4 to 5; }}
+            extend M {{ repeated M more = 4; optional int32 {long}x = 5; }}
+            service S {{ rpc Do (M) returns (M); }}"
+        ));
+        let json = |bytes: &[u8]| method.decode_to_json(bytes).map(drop).map_err(|error| error.to_string());
+        let extended = inside(0x22, b"\x28\x01");
+        let pieces = [b"\x0a\0".to_vec(), inside(0x12, &[0; 10]), b"\x18\0".to_vec(), extended.clone()];
+        for piece in pieces {
+            assert_eq!(json(&piece.repeat(1_000)), Ok(()), "{piece:?}");
+            let error = json(&piece.repeat(140_000)).unwrap_err();
+            assert!(error.contains("more than 256 MiB decoded"), "{piece:?}: {error}");
+        }
+        let error = json(&inside(0x22, &b"\x22\0".repeat(2 << 20))).unwrap_err();
+        assert!(error.contains("more than 256 MiB decoded"), "messages in an extension: {error}");
+        assert_eq!(json(&b"\x18\x01".repeat(140_000)), Ok(()), "a short name of the same enum");
     }
 
     #[test]

@@ -51,6 +51,14 @@ fn values_of_environment_variables_are_hidden_everywhere() {
     assert_eq!(redactor.header("x-any", "Bearer s3cret"), "Bearer [redacted]");
 }
 
+#[test]
+fn values_are_hidden_in_every_spelling_of_their_percent_encoding() {
+    let redactor = redactor(&[], &[("A", "aB/cD 123~*")]);
+    for echo in ["aB%2FcD%20123~%2A", "aB%2fcD%20123~%2a", "aB%2FcD+123%7E*", "aB%2fcD+123%7e*"] {
+        assert_eq!(redactor.text(&format!("/x?q={echo}&y=1")), "/x?q=[redacted]&y=1", "{echo}");
+    }
+}
+
 proptest! {
     #[test]
     fn a_secret_value_never_shows(before in "\\PC{0,20}", after in "\\PC{0,20}", secret in "[a-zA-Z0-9+/=\"{}&?]{4,20}") {

@@ -1,5 +1,5 @@
 use prost::Message as _;
-use prost_types::{DescriptorProto, FileDescriptorProto};
+use prost_types::{DescriptorProto, FieldDescriptorProto, FileDescriptorProto};
 
 use super::*;
 use crate::message::Schemas;
@@ -127,6 +127,9 @@ fn a_description_that_takes_much_more_than_its_bytes_is_refused() {
     let named = |name: &str| DescriptorProto { name: Some(name.to_owned()), ..DescriptorProto::default() };
     let of = |message| FileDescriptorProto { message_type: vec![message], ..FileDescriptorProto::default() };
     assert!(refusal(of(named(&"N".repeat(600))).encode_to_vec()).contains("a name has more than 512 bytes"));
+    let field = FieldDescriptorProto { json_name: Some("j".repeat(600)), ..FieldDescriptorProto::default() };
+    let with_field = DescriptorProto { field: vec![field], ..named("M") };
+    assert!(refusal(of(with_field).encode_to_vec()).contains("a name has more than 512 bytes"));
     // Each name repeats those of the messages around it.
     let mut nested = named("A");
     nested.nested_type = (0..5_000).map(|number| named(&format!("B{number}"))).collect();
