@@ -14,6 +14,8 @@ use super::session::{MARK, QueryError, Session};
 const TOP: usize = 10;
 /// Statements that are followed in a run: once among the top, a statement is followed to the end.
 const MOST_FOLLOWED: usize = 50;
+/// The observer's own statements, which it has less of: beyond this a server takes others for them.
+const MOST_OWN: usize = 50;
 /// Characters of a statement that are kept.
 const LONGEST_TEXT: usize = 120;
 /// Statements whose values PostgreSQL replaces by `$1`. Others may hold secrets, such as passwords of roles.
@@ -91,7 +93,7 @@ impl Statements {
             grown.iter().filter(|one| one.calls > 0.0 && !self.own.contains(&one.id)).collect();
         called.sort_by(|a, b| b.time_ms.total_cmp(&a.time_ms));
         for one in called.into_iter().take(TOP) {
-            if self.followed.len() < MOST_FOLLOWED {
+            if self.followed.len() < MOST_FOLLOWED && self.own.len() < MOST_OWN {
                 self.followed.entry(one.id).or_default();
             }
         }
@@ -110,6 +112,12 @@ impl Statements {
              WHERE queryid IN ({})",
             unknown.join(", ")
         ))?;
+        self.know(rows);
+        Ok(())
+    }
+
+    /// Takes the id and text of each of `rows`.
+    fn know(&mut self, rows: Rows) {
         for row in rows {
             let [Some(id), Some(text)] = row.as_slice() else { continue };
             let Ok(id) = id.parse() else { continue };
@@ -121,7 +129,6 @@ impl Statements {
                 *followed = Some(shortened(text));
             }
         }
-        Ok(())
     }
 
     /// A remark about what cannot be observed, or was reset.
@@ -225,6 +232,20 @@ mod tests {
             statements.take(at, &rows(&[(second, 1, 1.0)]));
         }
         assert_eq!(statements.followed.len(), MOST_FOLLOWED);
+    }
+
+    #[test]
+    fn no_more_are_followed_where_each_is_taken_for_an_own_one() {
+        let (mut statements, begin) = (Statements::default(), Instant::now());
+        statements.take(begin, &rows(&[]));
+        let mut parts = BTreeSet::new();
+        for second in 1..200_i64 {
+            let at = begin + Duration::from_secs(second.unsigned_abs());
+            let grown = statements.take(at, &rows(&[(second, 1, 1.0)]));
+            parts.extend(statements.values(&grown).into_iter().map(|value| value.2));
+            statements.know(vec![vec![Some(second.to_string()), Some(format!("SELECT {MARK} 1"))]]);
+        }
+        assert_eq!(parts.len(), MOST_OWN);
     }
 
     #[test]
