@@ -116,7 +116,7 @@ pub(crate) fn identities(workload: &Workload, env: &Environment) -> Identities {
             BTreeMap::from([("postgres".to_owned(), format!("not identified: {why}"))])
         });
         // A server may repeat what it was asked with.
-        let redacted = |text: String| redactor.without_values(&text).into_owned();
+        let redacted = |text: String| redactor.without_cut_values(&text).into_owned();
         Some((name.clone(), about.into_iter().map(|(fact, text)| (fact, redacted(text))).collect()))
     });
     servers.collect()

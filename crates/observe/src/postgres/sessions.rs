@@ -31,9 +31,9 @@ impl Counts {
     fn add(&mut self, name: &str, count: f64) {
         let name = shortened(name, LONGEST_NAME);
         let has_space = self.counts.len() < MOST_NAMES;
-        match self.counts.iter_mut().find(|(known, _)| known == name) {
+        match self.counts.iter_mut().find(|(known, _)| *known == name) {
             Some((_, sum)) => *sum += count,
-            None if has_space => self.counts.push((name.to_owned(), count)),
+            None if has_space => self.counts.push((name, count)),
             None => self.is_over = true,
         }
     }

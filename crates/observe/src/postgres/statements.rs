@@ -9,6 +9,7 @@ use super::own::StatementsView;
 use super::part::Value;
 use super::rows::{Rows, number, text};
 use super::session::{MARK, QueryError, Session};
+use crate::notice::CUT;
 
 /// Statements of one look that are worth following.
 const TOP: usize = 10;
@@ -18,6 +19,8 @@ const MOST_FOLLOWED: usize = 50;
 const MOST_OWN: usize = 50;
 /// Characters of a statement that are kept.
 const LONGEST_TEXT: usize = 120;
+/// Characters of a statement that are read.
+const LONGEST_READ: usize = 1_000;
 /// Statements whose values PostgreSQL replaces by `$1`. Others may hold secrets, such as passwords of roles.
 const NORMALISED: [&str; 6] = ["SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "WITH"];
 
@@ -108,7 +111,7 @@ impl Statements {
             return Ok(());
         };
         let rows = session.rows(&format!(
-            "SELECT DISTINCT ON (queryid) queryid, left(query, 1000) FROM {schema}.pg_stat_statements \
+            "SELECT DISTINCT ON (queryid) queryid, left(query, {LONGEST_READ}) FROM {schema}.pg_stat_statements \
              WHERE queryid IN ({})",
             unknown.join(", ")
         ))?;
@@ -163,7 +166,9 @@ fn shortened(text: &str) -> String {
         false => words.iter().take(2).copied().collect::<Vec<_>>().join(" "),
     };
     match line.char_indices().nth(LONGEST_TEXT) {
-        Some((end, _)) => format!("{}…", &line[..end]),
+        Some((end, _)) => format!("{}{CUT}", &line[..end]),
+        // The rest of it was space.
+        None if text.chars().count() >= LONGEST_READ => format!("{line}{CUT}"),
         None => line,
     }
 }
@@ -254,5 +259,6 @@ mod tests {
         assert_eq!(shortened("ALTER ROLE me PASSWORD 'secret'"), "ALTER ROLE");
         assert_eq!(shortened(&format!("SELECT {}", "ü".repeat(500))).chars().count(), LONGEST_TEXT + 1);
         assert_eq!(shortened(""), "");
+        assert_eq!(shortened(&format!("SELECT {}'sec", " ".repeat(989))), "SELECT 'sec…");
     }
 }
