@@ -24,6 +24,8 @@ impl Fetcher {
         let config = Agent::config_builder()
             .timeout_global(Some(patience))
             .http_status_as_error(false)
+            // The user has named one host: another is not asked because that one says so.
+            .max_redirects(0)
             .proxy(None)
             .user_agent("plimsoll")
             .tls_config(system_trust())

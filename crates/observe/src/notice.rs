@@ -7,9 +7,16 @@ pub(crate) const NOTICES_LIMIT: usize = 100;
 /// Bytes of a notice that are kept: a server may answer with an error of any length.
 pub(crate) const LONGEST_NOTICE: usize = 1_000;
 
-/// The beginning of a text that a server sent, at most so many bytes.
-pub(crate) fn shortened(text: &str, most_bytes: usize) -> &str {
-    &text[..text.floor_char_boundary(most_bytes)]
+/// Where a text was cut. Who redacts it later finds by it a secret of which only the beginning is left.
+pub(crate) const CUT: char = '…';
+
+/// A text that a server sent; of a longer one its beginning and [`CUT`], at most so many bytes.
+pub(crate) fn shortened(text: &str, most_bytes: usize) -> String {
+    if text.len() <= most_bytes {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(most_bytes.saturating_sub(CUT.len_utf8()));
+    format!("{}{CUT}", &text[..end])
 }
 
 /// An observer's notices, bounded.
@@ -30,7 +37,7 @@ impl Notices {
         let text = match self.added {
             NOTICES_LIMIT.. => return,
             count if count + 1 == NOTICES_LIMIT => format!("{text}; further notices are not kept"),
-            _ => text.to_owned(),
+            _ => text,
         };
         self.added += 1;
         self.kept.push(Notice { at, observer: self.observer.clone(), kind, text });
@@ -49,8 +56,8 @@ mod tests {
     fn long_notices_are_cut() {
         let mut notices = Notices::new("x");
         notices.add(Instant::EPOCH, NoticeKind::Gone, "ü".repeat(5_000));
-        assert_eq!(notices.take()[0].text.len(), LONGEST_NOTICE);
-        assert_eq!(shortened("aü", 2), "a");
+        assert_eq!(notices.take()[0].text, format!("{}…", "ü".repeat(498)));
+        assert_eq!((shortened("aüüü", 6).as_str(), shortened("aüüü", 7).as_str()), ("aü…", "aüüü"));
     }
 
     #[test]

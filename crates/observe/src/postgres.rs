@@ -8,6 +8,7 @@ mod own;
 mod part;
 mod rows;
 mod session;
+mod sessions;
 mod statements;
 mod tls;
 
@@ -24,6 +25,7 @@ use own::OwnTransactions;
 use part::{Anew, Database, Part, Tables};
 use rows::Rows;
 use session::{QueryError, Session};
+use sessions::Sessions;
 use statements::Statements;
 
 /// Watches the database of the server at `url`, and the tables named `tables` in it, as part of the target named
@@ -41,6 +43,7 @@ pub fn postgres(
         target: target.to_owned(),
         url: url.to_owned(),
         tables: Tables { names: tables.to_vec(), were_reset: false },
+        sessions: Sessions::default(),
         session: None,
         own: OwnTransactions::default(),
         refused: BTreeSet::new(),
@@ -56,6 +59,7 @@ struct PostgresQuery {
     /// May hold a password: never shown.
     url: String,
     tables: Tables,
+    sessions: Sessions,
     session: Option<Session>,
     /// What former sessions did.
     own: OwnTransactions,
@@ -107,7 +111,10 @@ impl PostgresQuery {
                             Part::Database => self.take_database(Database::read(rows, own), &mut result),
                             Part::Statements => self.take_statements(rows, &mut result)?,
                             Part::Sessions | Part::Locks | Part::Tables => {
-                                let (values, remark) = part::levels(*part, rows, &self.tables);
+                                let (values, remark) = match part {
+                                    Part::Sessions => self.sessions.levels(rows),
+                                    _ => part::levels(*part, rows, &self.tables),
+                                };
                                 self.push(values, &mut result);
                                 result.remarks.extend(remark.map(|text| (NoticeKind::Unreadable, text)));
                             }

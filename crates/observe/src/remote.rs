@@ -113,7 +113,7 @@ impl Remote {
             self.notices.add(at, NoticeKind::Appeared, "answers again".to_owned());
         }
         for (kind, text) in result.remarks {
-            let text = shortened(&text, LONGEST_NOTICE).to_owned();
+            let text = shortened(&text, LONGEST_NOTICE);
             if !self.remarks.contains(&text) {
                 self.notices.add(at, kind, text.clone());
                 // Beyond the limit notices are not kept.
@@ -126,7 +126,7 @@ impl Remote {
     }
 
     fn fail(&mut self, at: Instant, kind: NoticeKind, why: String) {
-        let why = shortened(&why, LONGEST_NOTICE).to_owned();
+        let why = shortened(&why, LONGEST_NOTICE);
         if self.trouble.as_ref() != Some(&why) {
             self.notices.add(at, kind, why.clone());
             self.trouble = Some(why);

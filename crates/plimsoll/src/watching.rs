@@ -113,10 +113,11 @@ pub(crate) fn identities(workload: &Workload, env: &Environment) -> Identities {
     let servers = workload.targets.iter().filter_map(|(name, target)| {
         let url = filled_address(&target.observe.postgres.as_ref()?.url, env);
         let about = observe::identify_postgres(&url).unwrap_or_else(|why| {
-            let why = redactor.without_values(&why);
             BTreeMap::from([("postgres".to_owned(), format!("not identified: {why}"))])
         });
-        Some((name.clone(), about))
+        // A server may repeat what it was asked with.
+        let redacted = |text: String| redactor.without_cut_values(&text).into_owned();
+        Some((name.clone(), about.into_iter().map(|(fact, text)| (fact, redacted(text))).collect()))
     });
     servers.collect()
 }

@@ -16,6 +16,7 @@ use crate::template::{Template, Value, push_json_escaped};
 
 pub use crate::secret_address::{REDACTED, shown as shown_address};
 
+mod cut;
 mod stored;
 #[cfg(test)]
 mod tests;
@@ -198,10 +199,15 @@ fn address_secrets(workload: &Workload, env: &BTreeMap<String, String>) -> Vec<S
 
 /// The password of `USER:PASSWORD` in a URL, as it is written and decoded, and the credentials that are sent.
 fn secrets_of_user(user: &str) -> Vec<String> {
+    if user.is_empty() {
+        return Vec::new();
+    }
     let decoded = percent_decoded(user);
     let passwords = [user, &decoded].map(|user| user.split_once(':').map_or(user, |(_, password)| password));
     let [written, plain] = passwords.map(str::to_owned);
-    vec![written, plain, basic_credentials(&decoded)]
+    // In the manner of tokens: a user with an empty password.
+    let pair = if user.contains(':') { decoded } else { decoded + ":" };
+    vec![written, plain, basic_credentials(&pair)]
 }
 
 /// The passwords of basic authorization, and the credentials that are sent, where they are known before the run.

@@ -27,6 +27,9 @@ const MOST_ROWS: usize = 100_000;
 /// What a connection reads beside rows. The driver keeps some of it, such as parameters of the session.
 const MOST_OTHER_BYTES: usize = 4 << 20;
 
+/// How long the answer to all statements of a transaction may take. The server ends each of them earlier, and says why.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// Why an answer is missing.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum AnswerError {
@@ -34,6 +37,8 @@ pub(super) enum AnswerError {
     Driver(#[from] Error),
     #[error("{0}")]
     Connect(#[from] io::Error),
+    #[error("it did not answer within {} s", .0.as_secs())]
+    Late(Duration),
     #[error("it answers with more than {MOST_ROWS} rows")]
     TooManyRows,
 }
@@ -50,7 +55,7 @@ pub(super) struct BoundedConnection {
 type Driver = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
 
 impl BoundedConnection {
-    /// Connects to the first of the hosts in `config` that accepts within `patience`, and begins a session.
+    /// Connects to the first of the hosts in `config` that accepts, and begins a session, each within `patience`.
     pub(super) fn open(
         config: &Config,
         tls: MakeRustlsConnect,
@@ -84,7 +89,7 @@ impl BoundedConnection {
         self.allowance.renew();
         let (mut answers, mut rows, mut row_bytes) = (Vec::new(), Rows::new(), 0);
         let (runtime, client, driver) = (&self.runtime, &self.client, &mut self.driver);
-        runtime.block_on(driven(driver, async {
+        let answered = driven(driver, async {
             let mut count = 0;
             let mut messages = pin!(client.simple_query_raw(sql).await?);
             while let Some(message) = messages.try_next().await? {
@@ -105,7 +110,8 @@ impl BoundedConnection {
                 }
             }
             Ok(())
-        }))?;
+        });
+        runtime.block_on(within(PATIENCE, answered))?;
         self.other_bytes += self.allowance.used().saturating_sub(row_bytes);
         Ok(answers)
     }
@@ -125,6 +131,18 @@ impl BoundedConnection {
             Err(io::Error::other("the session is not as the URL asks for it").into())
         }
     }
+}
+
+/// Runs `answer`, whose server may never give it.
+async fn within<T, E>(
+    patience: Duration,
+    answer: impl Future<Output = Result<T, E>>,
+) -> Result<T, AnswerError>
+where
+    AnswerError: From<E>,
+{
+    let answered = tokio::time::timeout(patience, answer).await;
+    Ok(answered.map_err(|_| AnswerError::Late(patience))??)
 }
 
 /// Runs `query` and the connection that carries it, whose own error says more.
@@ -177,7 +195,7 @@ fn open_at(
         let tls = MakeTlsConnect::<Bounded>::make_tls_connect(&mut tls, name);
         let tls = tls.map_err(|error| io::Error::other(error.to_string()))?;
         let bounded = Bounded { socket, allowance: allowance.clone() };
-        let (client, driver) = config.connect_raw(bounded, tls).await?;
+        let (client, driver) = within(patience, config.connect_raw(bounded, tls)).await?;
         Ok::<_, AnswerError>((client, Box::pin(driver) as Driver))
     })?;
     let other_bytes = allowance.used();

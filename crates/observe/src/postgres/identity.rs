@@ -36,7 +36,7 @@ pub fn identify_postgres(url: &str) -> Result<BTreeMap<String, String>, String> 
     }
     let digest: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
     let mut about = about.into_iter().flatten().flatten();
-    let cut = |fact: String| shortened(&fact, LONGEST_FACT).to_owned();
+    let cut = |fact: String| shortened(&fact, LONGEST_FACT);
     let facts = [
         ("postgres_version", about.next().map(cut)),
         ("postgres_database", about.next().map(cut)),

@@ -2,7 +2,6 @@
 
 use super::own::{OwnTransactions, StatementsView};
 use super::rows::{Rows, number, text};
-use crate::notice::shortened;
 
 /// Name, unit, part and value.
 pub(super) type Value = (&'static str, &'static str, String, f64);
@@ -17,14 +16,6 @@ pub(super) enum Part {
     Statements,
 }
 
-/// States of sessions that always have a series, if only with 0.
-const STATES: [&str; 3] = ["active", "idle", "idle in transaction"];
-/// Classes of wait events, likewise.
-const WAITS: [&str; 4] = ["Client", "IO", "LWLock", "Lock"];
-/// Bytes of a state's or class's name that are kept: PostgreSQL's own names have at most so many.
-const LONGEST_NAME: usize = 63;
-/// States, or classes of wait events, that have series.
-const MOST_NAMES: usize = 50;
 /// Tables that are watched.
 const MOST_TABLES: usize = 50;
 
@@ -98,46 +89,13 @@ pub(super) struct Tables {
 /// Values at the moment, and a remark about what is missing.
 pub(super) fn levels(part: Part, rows: &Rows, tables: &Tables) -> (Vec<Value>, Option<String>) {
     match part {
-        Part::Sessions => sessions(rows),
         Part::Tables => watched(rows, tables),
         Part::Locks => {
             let waiting = rows.first().and_then(|row| number(row, 0));
             (waiting.map(|count| ("pg_locks_waiting", "1", String::new(), count)).into_iter().collect(), None)
         }
-        Part::Database | Part::Statements => (Vec::new(), None),
+        Part::Database | Part::Sessions | Part::Statements => (Vec::new(), None),
     }
-}
-
-fn sessions(rows: &Rows) -> (Vec<Value>, Option<String>) {
-    let mut states: Vec<(String, f64)> = STATES.map(|state| (state.to_owned(), 0.0)).to_vec();
-    let mut waits: Vec<(String, f64)> = WAITS.map(|class| (class.to_owned(), 0.0)).to_vec();
-    let mut add = |to: usize, name: &str, count: f64| {
-        let name = shortened(name, LONGEST_NAME);
-        let counts = if to == 0 { &mut states } else { &mut waits };
-        let has_space = counts.len() < MOST_NAMES;
-        match counts.iter_mut().find(|(known, _)| known == name) {
-            Some((_, sum)) => *sum += count,
-            None if has_space => counts.push((name.to_owned(), count)),
-            None => {}
-        }
-    };
-    let mut limit = None;
-    for row in rows {
-        limit = number(row, 3);
-        let Some(count) = number(row, 2).filter(|count| *count > 0.0) else { continue };
-        add(0, text(row, 0), count);
-        if !text(row, 1).is_empty() {
-            add(1, text(row, 1), count);
-        }
-    }
-    let hidden = states.iter().any(|(state, _)| state == "unknown");
-    let hidden = hidden.then(|| {
-        "sessions of other roles are counted, and what they do is hidden: grant pg_monitor to the observer's role".to_owned()
-    });
-    let states = states.into_iter().map(|(state, count)| ("pg_connections", "1", state, count));
-    let waits = waits.into_iter().map(|(class, count)| ("pg_waits", "1", class, count));
-    let limit = limit.map(|limit| ("pg_connections_limit", "1", String::new(), limit));
-    (states.chain(waits).chain(limit).collect(), hidden)
 }
 
 fn watched(rows: &Rows, tables: &Tables) -> (Vec<Value>, Option<String>) {
@@ -258,30 +216,6 @@ mod tests {
 
     fn shown(values: &[Value]) -> String {
         values.iter().map(|(name, _, part, value)| format!("{name}{{{part}}} {value}\n")).collect()
-    }
-
-    #[test]
-    fn sessions_are_counted_by_state_and_by_what_active_ones_wait_for() {
-        let (values, remark) = levels(
-            Part::Sessions,
-            &rows(
-                "active|Lock|3|100\nactive|-|2|100\nidle|-|7|100\nidle in transaction (aborted)|-|1|100\n|-|0|100",
-            ),
-            &Tables::default(),
-        );
-        insta::assert_snapshot!(shown(&values), @r"
-        pg_connections{active} 5
-        pg_connections{idle} 7
-        pg_connections{idle in transaction} 0
-        pg_connections{idle in transaction (aborted)} 1
-        pg_waits{Client} 0
-        pg_waits{IO} 0
-        pg_waits{LWLock} 0
-        pg_waits{Lock} 3
-        pg_connections_limit{} 100
-        ");
-        assert_eq!(remark, None);
-        assert!(levels(Part::Sessions, &rows("unknown|-|3|100"), &Tables::default()).1.is_some());
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::part::Part;
 use super::rows::Rows;
 use super::tls::TlsRequest;
 
-/// How long connecting and each statement may take.
+/// How long connecting, beginning a session and each statement may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Each statement of this observer contains it, which distinguishes them from the target's.
 pub(super) const MARK: &str = "/* plimsoll */";
@@ -156,7 +156,7 @@ fn broken(error: &AnswerError) -> QueryError {
 fn words(error: &AnswerError) -> String {
     match error {
         AnswerError::Driver(error) => words_of_driver(error),
-        AnswerError::Connect(_) | AnswerError::TooManyRows => error.to_string(),
+        AnswerError::Connect(_) | AnswerError::Late(_) | AnswerError::TooManyRows => error.to_string(),
     }
 }
 

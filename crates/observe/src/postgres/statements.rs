@@ -9,13 +9,18 @@ use super::own::StatementsView;
 use super::part::Value;
 use super::rows::{Rows, number, text};
 use super::session::{MARK, QueryError, Session};
+use crate::notice::CUT;
 
 /// Statements of one look that are worth following.
 const TOP: usize = 10;
 /// Statements that are followed in a run: once among the top, a statement is followed to the end.
 const MOST_FOLLOWED: usize = 50;
+/// The observer's own statements, which it has less of: beyond this a server takes others for them.
+const MOST_OWN: usize = 50;
 /// Characters of a statement that are kept.
 const LONGEST_TEXT: usize = 120;
+/// Characters of a statement that are read.
+const LONGEST_READ: usize = 1_000;
 /// Statements whose values PostgreSQL replaces by `$1`. Others may hold secrets, such as passwords of roles.
 const NORMALISED: [&str; 6] = ["SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "WITH"];
 
@@ -91,7 +96,7 @@ impl Statements {
             grown.iter().filter(|one| one.calls > 0.0 && !self.own.contains(&one.id)).collect();
         called.sort_by(|a, b| b.time_ms.total_cmp(&a.time_ms));
         for one in called.into_iter().take(TOP) {
-            if self.followed.len() < MOST_FOLLOWED {
+            if self.followed.len() < MOST_FOLLOWED && self.own.len() < MOST_OWN {
                 self.followed.entry(one.id).or_default();
             }
         }
@@ -106,10 +111,16 @@ impl Statements {
             return Ok(());
         };
         let rows = session.rows(&format!(
-            "SELECT DISTINCT ON (queryid) queryid, left(query, 1000) FROM {schema}.pg_stat_statements \
+            "SELECT DISTINCT ON (queryid) queryid, left(query, {LONGEST_READ}) FROM {schema}.pg_stat_statements \
              WHERE queryid IN ({})",
             unknown.join(", ")
         ))?;
+        self.know(rows);
+        Ok(())
+    }
+
+    /// Takes the id and text of each of `rows`.
+    fn know(&mut self, rows: Rows) {
         for row in rows {
             let [Some(id), Some(text)] = row.as_slice() else { continue };
             let Ok(id) = id.parse() else { continue };
@@ -121,7 +132,6 @@ impl Statements {
                 *followed = Some(shortened(text));
             }
         }
-        Ok(())
     }
 
     /// A remark about what cannot be observed, or was reset.
@@ -156,7 +166,9 @@ fn shortened(text: &str) -> String {
         false => words.iter().take(2).copied().collect::<Vec<_>>().join(" "),
     };
     match line.char_indices().nth(LONGEST_TEXT) {
-        Some((end, _)) => format!("{}…", &line[..end]),
+        Some((end, _)) => format!("{}{CUT}", &line[..end]),
+        // The rest of it was space.
+        None if text.chars().count() >= LONGEST_READ => format!("{line}{CUT}"),
         None => line,
     }
 }
@@ -228,10 +240,25 @@ mod tests {
     }
 
     #[test]
+    fn no_more_are_followed_where_each_is_taken_for_an_own_one() {
+        let (mut statements, begin) = (Statements::default(), Instant::now());
+        statements.take(begin, &rows(&[]));
+        let mut parts = BTreeSet::new();
+        for second in 1..200_i64 {
+            let at = begin + Duration::from_secs(second.unsigned_abs());
+            let grown = statements.take(at, &rows(&[(second, 1, 1.0)]));
+            parts.extend(statements.values(&grown).into_iter().map(|value| value.2));
+            statements.know(vec![vec![Some(second.to_string()), Some(format!("SELECT {MARK} 1"))]]);
+        }
+        assert_eq!(parts.len(), MOST_OWN);
+    }
+
+    #[test]
     fn texts_are_short_and_contain_no_secrets() {
         assert_eq!(shortened("select *\n  from  a where b = $1"), "select * from a where b = $1");
         assert_eq!(shortened("ALTER ROLE me PASSWORD 'secret'"), "ALTER ROLE");
         assert_eq!(shortened(&format!("SELECT {}", "ü".repeat(500))).chars().count(), LONGEST_TEXT + 1);
         assert_eq!(shortened(""), "");
+        assert_eq!(shortened(&format!("SELECT {}'sec", " ".repeat(989))), "SELECT 'sec…");
     }
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs as _};
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ::redis::{
     Client, Cmd, ConnectionAddr, ConnectionLike, ErrorKind, Parser, RedisError, RedisResult, Value, cmd,
@@ -16,6 +16,7 @@ const MOST_BYTES: u64 = 1 << 20;
 pub(super) struct BoundedConnection {
     stream: Box<dyn Stream>,
     parser: Parser,
+    patience: Duration,
     db: i64,
     is_open: bool,
 }
@@ -30,7 +31,7 @@ impl BoundedConnection {
         let info = client.get_connection_info();
         let (stream, server) = (connect(info.addr(), patience)?, info.redis_settings());
         let mut connection =
-            BoundedConnection { stream, parser: Parser::new(), db: server.db(), is_open: true };
+            BoundedConnection { stream, parser: Parser::new(), patience, db: server.db(), is_open: true };
         if let Some(password) = server.password() {
             let mut auth = cmd("AUTH");
             auth.arg(server.username()).arg(password).exec(&mut connection)?;
@@ -73,8 +74,9 @@ fn connect(address: &ConnectionAddr, patience: Duration) -> RedisResult<Box<dyn 
 
 impl ConnectionLike for BoundedConnection {
     fn req_packed_command(&mut self, command: &[u8]) -> RedisResult<Value> {
+        let until = Instant::now() + self.patience;
         let reply = self.stream.write_all(command).map_err(RedisError::from).and_then(|()| {
-            self.parser.parse_value(BoundedReply { stream: &mut *self.stream, left: MOST_BYTES })
+            self.parser.parse_value(BoundedReply { stream: &mut *self.stream, left: MOST_BYTES, until })
         });
         // What follows a reply that was not read to its end is not the next one.
         self.is_open &= reply.is_ok();
@@ -102,10 +104,11 @@ impl ConnectionLike for BoundedConnection {
     }
 }
 
-/// Reads one reply, up to the limit.
+/// Reads one reply, up to the limits of size and time: a server may send a byte now and then for ever.
 struct BoundedReply<'a> {
     stream: &'a mut dyn Stream,
     left: u64,
+    until: Instant,
 }
 
 impl Read for BoundedReply<'_> {
@@ -113,8 +116,28 @@ impl Read for BoundedReply<'_> {
         if self.left == 0 {
             return Err(io::Error::other(format!("it answers with more than {MOST_BYTES} bytes")));
         }
+        if Instant::now() > self.until {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
         let read = self.stream.take(self.left).read(buffer)?;
         self.left -= read as u64;
         Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_that_is_not_over_in_time_is_not_read_to_its_end() {
+        let (mut stream, mut server) = UnixStream::pair().unwrap();
+        server.write_all(b"+PONG\r\n").unwrap();
+        let until = Instant::now() - Duration::from_millis(1);
+        let late = Parser::new().parse_value(BoundedReply { stream: &mut stream, left: MOST_BYTES, until });
+        assert!(late.unwrap_err().is_timeout());
+        let until = Instant::now() + Duration::from_secs(3_600);
+        let reply = Parser::new().parse_value(BoundedReply { stream: &mut stream, left: MOST_BYTES, until });
+        assert_eq!(reply.unwrap(), Value::SimpleString("PONG".to_owned()));
     }
 }

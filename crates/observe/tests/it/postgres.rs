@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
+use std::net::TcpListener;
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::channel;
+use std::thread;
 use std::time::Duration;
 
 use evidence::NoticeKind;
@@ -203,4 +206,34 @@ fn a_server_is_known_by_its_version_and_settings() {
     assert!(one["postgres_version"].starts_with(|c: char| c.is_ascii_digit()));
     let gone = observe::identify_postgres("postgresql://me:s3cret@127.0.0.1:1/x").unwrap_err();
     assert!(!gone.contains("s3cret"), "{gone}");
+}
+
+#[test]
+fn a_server_that_accepts_and_never_answers_is_not_waited_for() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("postgresql://me:s3cret@{}/x", listener.local_addr().unwrap());
+    let (send, identified) = channel();
+    // On a thread of its own, so that a wait without end fails the test.
+    thread::spawn(move || send.send(observe::identify_postgres(&url)));
+    let why = identified.recv_timeout(Duration::from_secs(60)).expect("it returns").unwrap_err();
+    assert_eq!(why, "PostgreSQL cannot be queried: it did not answer within 2 s");
+}
+
+#[test]
+fn a_server_that_begins_a_session_and_never_answers_is_not_waited_for() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("postgresql://me:s3cret@{}/x?sslmode=disable", listener.local_addr().unwrap());
+    let (end, ended) = channel::<()>();
+    let server = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        // AuthenticationOk and ReadyForQuery.
+        stream.write_all(b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I").unwrap();
+        let _ = ended.recv();
+    });
+    let (send, identified) = channel();
+    thread::spawn(move || send.send(observe::identify_postgres(&url)));
+    let why = identified.recv_timeout(Duration::from_secs(60)).expect("it returns").unwrap_err();
+    assert_eq!(why, "PostgreSQL cannot be queried: it did not answer within 10 s");
+    drop(end);
+    server.join().unwrap();
 }

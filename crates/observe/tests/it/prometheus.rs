@@ -20,6 +20,12 @@ fn watch(address: SocketAddr, keep: &[&str]) -> Looking {
 
 /// Answers every request with `body`.
 pub(crate) fn serve(body: Vec<u8>) -> SocketAddr {
+    serve_head("200 OK", body)
+}
+
+/// The same with another status, and headers in the lines after it.
+fn serve_head(status: &str, body: Vec<u8>) -> SocketAddr {
+    let head = format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", body.len());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
@@ -27,8 +33,6 @@ pub(crate) fn serve(body: Vec<u8>) -> SocketAddr {
             let mut stream = stream.unwrap();
             let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
             while lines.next().is_some_and(|line| !line.unwrap().is_empty()) {}
-            let head =
-                format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", body.len());
             // The client may stop reading.
             let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body));
         }
@@ -148,4 +152,15 @@ fn an_endpoint_that_never_answers_is_reported() {
     let seen = watch(listener.local_addr().unwrap(), &[]).look();
     assert_eq!(seen.kinds(), [NoticeKind::Gone]);
     assert!(seen.texts()[0].contains("no answer within 2s"), "{:?}", seen.texts());
+}
+
+#[test]
+fn a_redirect_is_reported_and_not_followed() {
+    let elsewhere = TcpListener::bind("127.0.0.1:0").unwrap();
+    elsewhere.set_nonblocking(true).unwrap();
+    let location = format!("Location: http://{}/", elsewhere.local_addr().unwrap());
+    let redirecting = serve_head(&format!("302 Found\r\n{location}"), Vec::new());
+    let seen = watch(redirecting, &[]).look();
+    assert_eq!(seen.texts(), ["its metrics cannot be read: it answers with status 302"]);
+    assert!(elsewhere.accept().is_err(), "another host is not asked");
 }

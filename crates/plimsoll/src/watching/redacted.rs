@@ -23,7 +23,7 @@ impl Redacted {
     fn all(&self, samples: Vec<(SeriesKey, Sample)>) -> Vec<(SeriesKey, Sample)> {
         let redacted = |(mut key, sample): (SeriesKey, Sample)| {
             for text in [&mut key.name, &mut key.part] {
-                let shown = match self.redactor.without_values(text) {
+                let shown = match self.redactor.without_cut_values(text) {
                     Cow::Borrowed(_) => continue,
                     Cow::Owned(shown) => shown,
                 };
@@ -58,7 +58,7 @@ impl Observer for Redacted {
     fn take_notices(&mut self) -> Vec<Notice> {
         let notices = self.observer.take_notices().into_iter();
         let redacted = |notice: Notice| {
-            let text = self.redactor.without_values(&notice.text).into_owned();
+            let text = self.redactor.without_cut_values(&notice.text).into_owned();
             Notice { text, ..notice }
         };
         notices.map(redacted).collect()

@@ -119,6 +119,17 @@ fn every_watched_target_is_identified_and_no_password_is_stored() {
 }
 
 #[test]
+fn a_secret_in_what_a_database_says_of_itself_is_not_stored() {
+    let cluster = Cluster::start().unwrap();
+    let folder = TestFolder::new("");
+    let database = format!("db=postgresql://{ADMIN}:{DATABASE}@{}/{DATABASE}", cluster.address());
+    folder.plimsoll(&["monitor", &database, "--for", "2s"]).exits_with(0);
+    let file = folder.files(".plimsoll").pop().unwrap();
+    folder.plimsoll(&["report", &file, "--json", "seen.json"]).exits_with(0);
+    assert_eq!(folder.json("seen.json")["run"]["targets"]["db"]["postgres_database"], "[redacted]");
+}
+
+#[test]
 fn targets_that_cannot_be_watched_are_refused_with_the_reason() {
     let folder = TestFolder::new("");
     for (target, why) in

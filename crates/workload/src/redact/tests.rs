@@ -77,6 +77,15 @@ proptest! {
 }
 
 #[test]
+fn a_token_in_a_url_is_hidden_as_it_is_sent() {
+    let secrets = secrets_of_user("t0k%2Fen");
+    // base64 of `t0k/en:`: a user without a password (RFC 7617).
+    assert!(secrets.contains(&"dDBrL2VuOg==".to_owned()), "{secrets:?}");
+    assert!(secrets.contains(&"t0k/en".to_owned()), "{secrets:?}");
+    assert_eq!(secrets_of_user(""), Vec::<String>::new(), "`:` alone is no secret");
+}
+
+#[test]
 fn values_of_secret_headers_and_fields_are_hidden_in_the_whole_exchange() {
     let headers = [("Authorization", "Bearer abc-123-def"), ("set-cookie", "sid=c00kie-9; Path=/somewhere")];
     let texts = [r#"{"token":"t0ken-5","same":"t0ken-5"}"#, "pin=493021&x=1", "password=short"];
