@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use workload::Connecting;
-use workload::adhoc::{AdhocList, Pace, Sources, list};
+use workload::adhoc::{AdhocHttp, AdhocRequests, Pace, RequestList, Sources, http};
 use workload::data::Table;
 use workload::message::Schemas;
 use workload::plan::{Files, Overrides, load};
@@ -185,10 +185,10 @@ pub(crate) const LIST: Target = Target {
     ],
     run: |input| {
         let second = Duration::from_secs(1);
-        let adhoc = AdhocList {
+        let requests = RequestList { name: "list".to_owned(), content: input.to_vec() };
+        let adhoc = AdhocHttp {
+            requests: AdhocRequests::Listed(requests),
             basic_auth: None,
-            name: "list".to_owned(),
-            list: input.to_vec(),
             headers: Vec::new(),
             body: None,
             redirects: 0,
@@ -198,7 +198,7 @@ pub(crate) const LIST: Target = Target {
             pace: Pace::default(),
         };
         let sources = Sources { files: &SameContent(b"hello"), env: &|_| None };
-        match list(&adhoc, sources) {
+        match http(&adhoc, sources) {
             Ok(plan) => {
                 let rows = plan.tables["list"].rows();
                 assert!(rows > 0 && rows == plan.workload.data["list"].rows, "a list has its rows");

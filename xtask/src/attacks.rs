@@ -1,6 +1,6 @@
 //! Every attack that `SECURITY.md` names, played against the built command, and what happened.
 //!
-//! Files are traced with strace where that is installed: what a command opened for writing, removed and connected to.
+//! Files are traced with strace: what a command opened for writing, removed and connected to.
 //! Peers that want its memory meet it under a limit. Nothing here shares code with the command.
 
 mod expectation;
@@ -51,6 +51,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     if let Some(unknown) = arguments.first() {
         bail!("takes no arguments, got `{unknown}`");
     }
+    trace::require()?;
     let mut build = workspace.cargo();
     build.args(["build", "--locked", "--package", BINARY]).args(workspace.profile());
     steps::run(build)?;

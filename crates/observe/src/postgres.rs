@@ -10,6 +10,8 @@ mod rows;
 mod session;
 mod sessions;
 mod statements;
+#[cfg(test)]
+mod testing;
 mod tls;
 
 use std::collections::BTreeSet;

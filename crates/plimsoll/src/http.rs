@@ -5,7 +5,9 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::Context;
-use workload::adhoc::{AdhocHttp, AdhocList, Body, DEFAULT_USERS, http as plan_of, list as plan_of_list};
+use workload::adhoc::{
+    AdhocHttp, AdhocRequests, Body, DEFAULT_USERS, RequestList, UrlRequest, http as plan_of,
+};
 use workload::target_list::MAX_BYTES;
 use workload::{Connecting, HttpVersion, Reuse};
 
@@ -16,51 +18,26 @@ use crate::signals::Listener;
 
 pub(crate) fn http(arguments: &HttpArguments) -> CommandResult<u8> {
     let listener = Listener::start()?;
-    let (headers, body) = (headers(&arguments.request), body(&arguments.request)?);
-    let basic_auth = arguments.request.basic_auth.clone();
-    let (timeout, redirects) = (arguments.request.timeout, arguments.request.redirects);
-    let seed = arguments.pace.seed;
-    let connecting = connecting(arguments);
-    let pace = adhoc::pace(&arguments.pace, users(arguments));
-    let plan = match &arguments.targets {
-        Some(path) => {
-            let (name, list) = read_list(path)?;
-            plan_of_list(
-                &AdhocList {
-                    name,
-                    list,
-                    headers,
-                    basic_auth,
-                    body,
-                    redirects,
-                    connecting,
-                    timeout,
-                    seed,
-                    pace,
-                },
-                adhoc::SOURCES,
-            )
-        }
-        None => {
-            let url = arguments.url.clone().unwrap_or_default();
-            let method = arguments.request.method.clone();
-            plan_of(
-                &AdhocHttp {
-                    url,
-                    method,
-                    headers,
-                    basic_auth,
-                    body,
-                    redirects,
-                    connecting,
-                    timeout,
-                    seed,
-                    pace,
-                },
-                adhoc::SOURCES,
-            )
-        }
+    let requests = match &arguments.targets {
+        Some(path) => AdhocRequests::Listed(read_list(path)?),
+        None => AdhocRequests::One(UrlRequest {
+            url: arguments.url.clone().unwrap_or_default(),
+            method: arguments.request.method.clone(),
+        }),
     };
+    let request = &arguments.request;
+    let options = AdhocHttp {
+        requests,
+        headers: headers(request),
+        basic_auth: request.basic_auth.clone(),
+        body: body(request)?,
+        redirects: request.redirects,
+        connecting: connecting(arguments),
+        timeout: request.timeout,
+        seed: arguments.pace.seed,
+        pace: adhoc::pace(&arguments.pace, users(arguments)),
+    };
+    let plan = plan_of(&options, adhoc::SOURCES);
     adhoc::conduct(&listener, plan, &arguments.keep)
 }
 
@@ -86,17 +63,17 @@ fn connecting(arguments: &HttpArguments) -> Connecting {
 }
 
 /// The name of a list and its content; reading stops just past the largest list that is accepted.
-fn read_list(path: &Path) -> CommandResult<(String, Vec<u8>)> {
+fn read_list(path: &Path) -> CommandResult<RequestList> {
     let is_stdin = path == Path::new("-");
     let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
-    let mut list = Vec::new();
+    let mut content = Vec::new();
     let most = MAX_BYTES as u64 + 1;
     let read = match is_stdin {
-        true => std::io::stdin().lock().take(most).read_to_end(&mut list),
-        false => File::open(path).and_then(|file| file.take(most).read_to_end(&mut list)),
+        true => std::io::stdin().lock().take(most).read_to_end(&mut content),
+        false => File::open(path).and_then(|file| file.take(most).read_to_end(&mut content)),
     };
     read.with_context(|| format!("{name} cannot be read")).map_err(Failure::usage)?;
-    Ok((name, list))
+    Ok(RequestList { name, content })
 }
 
 /// Every header that an option asks for.

@@ -138,22 +138,13 @@ impl Imported {
         let stem = self.files[0].path.file_stem();
         let name = stem.map_or_else(|| "import".to_owned(), |stem| stem.to_string_lossy().into_owned());
         let workload = Workload {
-            name: name.clone(),
-            seed: 0,
-            targets: Default::default(),
-            data: Default::default(),
             phases: vec![Phase {
                 name: import::PHASE.to_owned(),
                 start: Duration::ZERO,
                 end: self.span.length(),
             }],
-            scenarios: Vec::new(),
-            setup: Vec::new(),
             objectives: self.objectives.clone(),
-            profiles: Vec::new(),
-            precheck: false,
-            traceparent: false,
-            secrets: Vec::new(),
+            ..Workload::named(name.clone())
         };
         let workload = serde_json::to_value(workload).map_err(Failure::own)?;
         let started = Timestamp::from_nanosecond(i128::from(self.span.begin)).map_err(Failure::usage)?;

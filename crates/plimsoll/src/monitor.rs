@@ -86,24 +86,10 @@ fn of_subjects(subjects: &[String]) -> CommandResult<(Workload, BTreeMap<String,
     }
     let env = subjects::env(&targets)?;
     let names: Vec<&str> = targets.keys().map(String::as_str).collect();
-    Ok((Workload { targets: targets.clone(), ..bare(&names.join(" ")) }, env))
-}
-
-fn bare(name: &str) -> Workload {
-    Workload {
-        name: format!("monitor {name}"),
-        seed: 0,
-        targets: BTreeMap::new(),
-        data: BTreeMap::new(),
-        phases: Vec::new(),
-        scenarios: Vec::new(),
-        setup: Vec::new(),
-        objectives: Vec::new(),
-        profiles: Vec::new(),
-        precheck: false,
-        traceparent: false,
-        secrets: Vec::new(),
-    }
+    Ok((
+        Workload { targets: targets.clone(), ..Workload::named(format!("monitor {}", names.join(" "))) },
+        env,
+    ))
 }
 
 /// Watch for `length`, or until a signal comes, and keep what was seen.

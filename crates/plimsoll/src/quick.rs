@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use archive::Stored;
-use workload::adhoc::{AdhocGrpc, AdhocHttp, AdhocStream, Pace, Sources, grpc, http};
+use workload::adhoc::{
+    AdhocGrpc, AdhocHttp, AdhocRequests, AdhocStream, Pace, Sources, UrlRequest, grpc, http,
+};
 use workload::model::{ProcessRef, Workload};
 use workload::plan::LoadedPlan;
 use workload::{Arrivals, Connecting, Executor, Phase};
@@ -102,8 +104,7 @@ fn from_address(target: &str, probe: Probe) -> CommandResult<LoadedPlan> {
         return from_grpc_address(target, pace);
     }
     let request = AdhocHttp {
-        url: target.to_owned(),
-        method: None,
+        requests: AdhocRequests::One(UrlRequest { url: target.to_owned(), method: None }),
         headers: Vec::new(),
         basic_auth: None,
         body: None,

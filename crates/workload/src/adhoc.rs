@@ -10,14 +10,13 @@ use std::time::Duration;
 use crate::connection::{Connecting, TlsFiles};
 use crate::files::Files;
 use crate::message::Schemas;
-use crate::model::{DataSource, Flow, GrpcOrigin, HttpOrigin, Scenario, Target, Workload};
+use crate::model::{Flow, GrpcOrigin, HttpOrigin, Scenario, Target, Workload};
 use crate::plan::LoadedPlan;
 use crate::proxy;
 use texts::TemplateReader;
 
 pub use grpc::{AdhocGrpc, AdhocStream, grpc};
-pub use http::{AdhocHttp, Body, http};
-pub use list::{AdhocList, list};
+pub use http::{AdhocHttp, AdhocRequests, Body, RequestList, UrlRequest};
 pub use pace::{DEFAULT_REQUESTS, DEFAULT_USERS, MAX_DURATION, Pace};
 
 mod grpc;
@@ -44,6 +43,17 @@ pub struct Sources<'a> {
     pub files: &'a dyn Files,
     /// Looks up environment variables.
     pub env: &'a dyn Fn(&str) -> Option<String>,
+}
+
+/// The plan of an ad-hoc run over HTTP. Unless the load is given, each request of a list is sent once.
+///
+/// # Errors
+/// [`AdhocError`] if the options are invalid, or for the first error in the list, with its line.
+pub fn http(adhoc: &AdhocHttp, sources: Sources<'_>) -> Result<LoadedPlan, AdhocError> {
+    match &adhoc.requests {
+        AdhocRequests::One(request) => http::one(adhoc, request, sources),
+        AdhocRequests::Listed(list) => list::listed(adhoc, list, sources),
+    }
 }
 
 /// The targets of a run with one target.
@@ -82,18 +92,11 @@ impl AdhocParts {
             flow: self.flow,
         };
         let workload = Workload {
-            profiles: Vec::new(),
-            name: self.name,
             seed: self.seed,
             targets: self.targets,
-            data: BTreeMap::<String, DataSource>::new(),
             phases: self.shape.phases,
             scenarios: vec![scenario],
-            setup: Vec::new(),
-            objectives: Vec::new(),
-            precheck: false,
-            traceparent: false,
-            secrets: Vec::new(),
+            ..Workload::named(self.name)
         };
         let (tables, schemas) = (BTreeMap::new(), Schemas::default());
         Ok(LoadedPlan { workload, tables, schemas, tls, env: texts.used })

@@ -48,6 +48,24 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// A workload that offers and asks nothing.
+    pub fn named(name: impl Into<String>) -> Workload {
+        Workload {
+            name: name.into(),
+            seed: 0,
+            targets: BTreeMap::new(),
+            data: BTreeMap::new(),
+            phases: Vec::new(),
+            scenarios: Vec::new(),
+            setup: Vec::new(),
+            objectives: Vec::new(),
+            profiles: Vec::new(),
+            precheck: false,
+            traceparent: false,
+            secrets: Vec::new(),
+        }
+    }
+
     /// How many endpoint names are folded into one row, because there are too many for a row each.
     pub fn folded_endpoints(&self) -> u64 {
         let folded = |scenario: &Scenario| match &scenario.flow {

@@ -5,7 +5,7 @@ use std::fmt;
 /// The outcome of one attack.
 pub(super) struct Expectation {
     attack: String,
-    /// What it did that it must not; empty when it failed.
+    /// What it did that it must not; empty when the command resisted it.
     harm: Vec<String>,
     /// What happened instead.
     happened: String,
@@ -25,7 +25,7 @@ impl Expectation {
         self
     }
 
-    /// Whether the attack failed.
+    /// Whether the command resisted.
     pub(super) fn is_met(&self) -> bool {
         self.harm.is_empty()
     }
@@ -34,7 +34,7 @@ impl Expectation {
 impl fmt::Display for Expectation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.is_met() {
-            true => write!(f, "failed     {}: {}", self.attack, self.happened),
+            true => write!(f, "resisted   {}: {}", self.attack, self.happened),
             false => write!(f, "SUCCEEDED  {}: {} ({})", self.attack, self.harm.join(", "), self.happened),
         }
     }
@@ -50,6 +50,6 @@ mod tests {
             Expectation::new("a journal", "exit code 2").unless(true, "a").unless(false, "deleted x");
         assert!(!outcome.is_met());
         assert_eq!(outcome.to_string(), "SUCCEEDED  a journal: deleted x (exit code 2)");
-        assert_eq!(Expectation::new("a", "b").to_string(), "failed     a: b");
+        assert_eq!(Expectation::new("a", "b").to_string(), "resisted   a: b");
     }
 }

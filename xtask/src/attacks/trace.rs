@@ -3,7 +3,11 @@
 use std::path::Path;
 use std::process::Command;
 
-/// What a traced command did; empty where strace is not installed.
+use anyhow::{Result, ensure};
+
+const STRACE: &str = "/usr/bin/strace";
+
+/// What a traced command did.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Trace {
     /// Paths that it opened for writing, made or truncated.
@@ -14,12 +18,18 @@ pub(super) struct Trace {
     pub(super) connected: Vec<String>,
 }
 
-/// The start of a command line that traces the rest of it into `log`, where strace is installed.
+/// Without strace nothing is known of what a command did, so that nothing can be shown.
+///
+/// # Errors
+/// When it is not installed.
+pub(super) fn require() -> Result<()> {
+    ensure!(Path::new(STRACE).exists(), "{STRACE} is missing: install the package strace");
+    Ok(())
+}
+
+/// The start of a command line that traces the rest of it into `log`.
 pub(super) fn command(log: &Path) -> Command {
-    if !Path::new("/usr/bin/strace").exists() {
-        return Command::new("env");
-    }
-    let mut command = Command::new("/usr/bin/strace");
+    let mut command = Command::new(STRACE);
     command.args(["-f", "-qq", "--seccomp-bpf", "-z", "-y", "-e", "trace=%file,connect", "-o"]).arg(log);
     command
 }

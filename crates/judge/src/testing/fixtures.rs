@@ -95,17 +95,9 @@ pub(super) fn workload() -> Workload {
         flow: Flow::Mix(steps().into_iter().map(|step| Weighted { weight: 1, step }).collect()),
     };
     Workload {
-        name: "test".to_owned(),
         seed: 1,
-        targets: BTreeMap::new(),
-        data: BTreeMap::new(),
         phases: PHASES.map(phase).into(),
         scenarios: vec![scenario],
-        setup: Vec::new(),
-        objectives: Vec::new(),
-        profiles: Vec::new(),
-        precheck: false,
-        traceparent: false,
-        secrets: Vec::new(),
+        ..Workload::named("test")
     }
 }

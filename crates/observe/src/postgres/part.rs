@@ -208,15 +208,7 @@ impl Database {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn rows(text: &str) -> Rows {
-        let value = |field: &str| (field != "-").then(|| field.to_owned());
-        text.lines().map(|line| line.split('|').map(value).collect()).collect()
-    }
-
-    fn shown(values: &[Value]) -> String {
-        values.iter().map(|(name, _, part, value)| format!("{name}{{{part}}} {value}\n")).collect()
-    }
+    use crate::postgres::testing::{rows, shown};
 
     #[test]
     fn counters_that_began_anew_give_no_rates() {

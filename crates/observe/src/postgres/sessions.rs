@@ -92,15 +92,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-
-    fn rows(text: &str) -> Rows {
-        let value = |field: &str| (field != "-").then(|| field.to_owned());
-        text.lines().map(|line| line.split('|').map(value).collect()).collect()
-    }
-
-    fn shown(values: &[Value]) -> String {
-        values.iter().map(|(name, _, part, value)| format!("{name}{{{part}}} {value}\n")).collect()
-    }
+    use crate::postgres::testing::{rows, shown};
 
     #[test]
     fn sessions_are_counted_by_state_and_by_what_active_ones_wait_for() {

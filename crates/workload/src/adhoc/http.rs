@@ -21,15 +21,13 @@ const MAX_BODY_BYTES: usize = 16 << 20;
 /// The options of `plimsoll http`.
 #[derive(Debug, Clone)]
 pub struct AdhocHttp {
-    /// The URL; without a scheme it is `http://`. The part after the host is a template.
-    pub url: String,
-    /// The method; none: `GET`, or `POST` with a body.
-    pub method: Option<String>,
-    /// Names and values; values are templates.
+    /// What is sent.
+    pub requests: AdhocRequests,
+    /// Names and values; values are templates. Requests of a list may have such headers themselves.
     pub headers: Vec<(String, String)>,
-    /// `USER:PASSWORD` of basic authorization, a template.
+    /// `USER:PASSWORD` for requests without `authorization`, a template.
     pub basic_auth: Option<String>,
-    /// The body.
+    /// The body of requests that have none themselves.
     pub body: Option<Body>,
     /// How many redirects are followed; with 0 a redirect is the response.
     pub redirects: u32,
@@ -41,6 +39,33 @@ pub struct AdhocHttp {
     pub seed: u64,
     /// The load.
     pub pace: Pace,
+}
+
+/// The requests of an ad-hoc run.
+#[derive(Debug, Clone)]
+pub enum AdhocRequests {
+    /// One, repeated.
+    One(UrlRequest),
+    /// Those of a list, in order.
+    Listed(RequestList),
+}
+
+/// One request.
+#[derive(Debug, Clone)]
+pub struct UrlRequest {
+    /// The URL; without a scheme it is `http://`. The part after the host is a template.
+    pub url: String,
+    /// The method; none: `GET`, or `POST` with a body.
+    pub method: Option<String>,
+}
+
+/// A list of requests.
+#[derive(Debug, Clone)]
+pub struct RequestList {
+    /// Its name.
+    pub name: String,
+    /// Its content.
+    pub content: Vec<u8>,
 }
 
 /// A body.
@@ -69,17 +94,21 @@ impl Body {
     }
 }
 
-/// The plan of an ad-hoc run.
-///
-/// # Errors
-/// [`AdhocError`] if the options are invalid.
-pub fn http(adhoc: &AdhocHttp, sources: Sources<'_>) -> Result<LoadedPlan, AdhocError> {
+/// The plan of an ad-hoc run of one request.
+pub(super) fn one(
+    adhoc: &AdhocHttp,
+    request: &UrlRequest,
+    sources: Sources<'_>,
+) -> Result<LoadedPlan, AdhocError> {
     let shape = adhoc.pace.resolve()?;
     let mut texts = TemplateReader::new(sources);
-    let (origin, path) = split_url(&adhoc.url)?;
+    let (origin, path) = split_url(&request.url)?;
     let path = texts.template("the URL", &path)?;
     check_path(&path)?;
-    let method = method(adhoc)?;
+    let method = match &request.method {
+        Some(method) => method_of(method)?,
+        None => if adhoc.body.is_some() { "POST" } else { "GET" }.to_owned(),
+    };
     let body = body(adhoc.body.as_ref(), &mut texts)?;
     let headers = texts.headers(&adhoc.headers)?;
     let basic_auth = texts.basic_auth(adhoc.basic_auth.as_ref())?;
@@ -118,13 +147,6 @@ pub(super) fn body(body: Option<&Body>, texts: &mut TemplateReader<'_>) -> Resul
         Some(Body::Template(text)) => texts.template("--body", text)?,
         Some(Body::Exact(text)) => Template::literal(text),
     })
-}
-
-fn method(adhoc: &AdhocHttp) -> Result<String, AdhocError> {
-    let Some(method) = &adhoc.method else {
-        return Ok(if adhoc.body.is_some() { "POST" } else { "GET" }.to_owned());
-    };
-    method_of(method)
 }
 
 /// A method, in capitals.

@@ -8,7 +8,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::path::Path;
 use std::time::Duration;
 
-use super::http::{self, Body, check_path, method_of, split_url};
+use super::http::{self, AdhocHttp, Body, RequestList, check_path, method_of, split_url};
 use super::names::{endpoint_name, header_name};
 use super::pace::Pace;
 use super::texts::TemplateReader;
@@ -34,37 +34,13 @@ const MAX_HOSTS: usize = 64;
 /// The largest total size of the paths, headers and bodies of a list, in bytes.
 const MAX_TEXT_BYTES: usize = 512 << 20;
 
-/// The options of `plimsoll http --targets`.
-#[derive(Debug, Clone)]
-pub struct AdhocList {
-    /// The list's name.
-    pub name: String,
-    /// Its content.
-    pub list: Vec<u8>,
-    /// Names and values for requests that have no such header themselves; values are templates.
-    pub headers: Vec<(String, String)>,
-    /// `USER:PASSWORD` for requests without `authorization`, a template.
-    pub basic_auth: Option<String>,
-    /// The body of requests that have none themselves.
-    pub body: Option<Body>,
-    /// How many redirects are followed; with 0 a redirect is the response.
-    pub redirects: u32,
-    /// How connections are made.
-    pub connecting: Connecting,
-    /// Time limit of a request, from its due instant.
-    pub timeout: Duration,
-    /// Seed of every random choice.
-    pub seed: u64,
-    /// The load.
-    pub pace: Pace,
-}
-
 /// The plan of an ad-hoc run of a list. Unless the load is given, each request is sent once.
-///
-/// # Errors
-/// [`AdhocError`] if the options are invalid, or for the first error in the list, with its line.
-pub fn list(adhoc: &AdhocList, sources: Sources<'_>) -> Result<LoadedPlan, AdhocError> {
-    let requests = parse(&adhoc.list, &adhoc.name).map_err(|error| AdhocError(error.to_string()))?;
+pub(super) fn listed(
+    adhoc: &AdhocHttp,
+    list: &RequestList,
+    sources: Sources<'_>,
+) -> Result<LoadedPlan, AdhocError> {
+    let requests = parse(&list.content, &list.name).map_err(|error| AdhocError(error.to_string()))?;
     let once = Pace { requests: Some(requests.len() as u64), ..adhoc.pace };
     let shape = if adhoc.pace.is_open_ended() { once } else { adhoc.pace }.resolve()?;
     let mut texts = TemplateReader::new(sources);
@@ -79,15 +55,15 @@ pub fn list(adhoc: &AdhocList, sources: Sources<'_>) -> Result<LoadedPlan, Adhoc
     let mut builder = ListBuilder::new(defaults, &requests);
     let mut files = BodyFiles { sources, read: BTreeMap::new() };
     for request in &requests {
-        let at = |message: AdhocError| AdhocError(format!("{}:{}: {message}", adhoc.name, request.line));
+        let at = |message: AdhocError| AdhocError(format!("{}:{}: {message}", list.name, request.line));
         let body = files.body(request).map_err(at)?;
         builder.add(request, body).map_err(at)?;
     }
     let ListBuilder { targets, steps, table, folded, .. } = builder;
     let source =
-        DataSource { from: DataFrom::File(adhoc.name.clone()), pick: Pick::Sequential, rows: table.rows() };
+        DataSource { from: DataFrom::File(list.name.clone()), pick: Pick::Sequential, rows: table.rows() };
     let parts = AdhocParts {
-        name: adhoc.name.clone(),
+        name: list.name.clone(),
         seed: adhoc.seed,
         targets,
         flow: Flow::InTurn { data: DATA.to_owned(), steps, folded: folded.len() as u64 },

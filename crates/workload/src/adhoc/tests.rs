@@ -36,8 +36,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 fn request(url: &str) -> AdhocHttp {
     AdhocHttp {
-        url: url.to_owned(),
-        method: None,
+        requests: AdhocRequests::One(UrlRequest { url: url.to_owned(), method: None }),
         headers: Vec::new(),
         basic_auth: None,
         body: None,
@@ -176,8 +175,12 @@ fn a_body_changes_the_method_to_post_and_only_inline_bodies_are_templates() {
     assert!(with(Body::Template("${users.id}".to_owned())).is_err());
     assert!(with(Body::Exact("${users.id}".to_owned())).is_ok());
     assert!(Body::of_file("x.bin", vec![0xff]).is_err());
-    let put =
-        AdhocHttp { method: Some("put".to_owned()), body: Some(Body::Exact(String::new())), ..request("h") };
+    let requests = UrlRequest { url: "h".to_owned(), method: Some("put".to_owned()) };
+    let put = AdhocHttp {
+        requests: AdhocRequests::One(requests),
+        body: Some(Body::Exact(String::new())),
+        ..request("h")
+    };
     assert_eq!(sent(&http(&put, SOURCES).unwrap()).method, "PUT");
 }
 
@@ -286,25 +289,21 @@ fn random_arrivals_need_a_rate_and_a_duration() {
     assert!(counted.to_string().contains("use `-z` instead of `-n`"));
 }
 
-fn listing(list: &str) -> AdhocList {
-    AdhocList {
-        basic_auth: None,
-        name: "list".to_owned(),
-        list: list.as_bytes().to_vec(),
+fn listing(list: &str) -> AdhocHttp {
+    let list = RequestList { name: "list".to_owned(), content: list.as_bytes().to_vec() };
+    AdhocHttp {
+        requests: AdhocRequests::Listed(list),
         headers: vec![("x-id".to_owned(), "${iteration}".to_owned())],
-        body: None,
         redirects: 3,
-        connecting: Connecting::default(),
         timeout: SECOND,
-        seed: 1,
-        pace: Pace::default(),
+        ..request("")
     }
 }
 
 #[test]
 fn requests_of_a_list_share_steps_and_have_a_row_each() {
     let text = "GET http://h/a?x=1\n\nGET http://h/a?x=2\n\nPOST http://h/a\nX-Id: 9\n@echo.proto\n\nGET http://i/a\n";
-    let plan = super::list(&listing(text), SOURCES).unwrap();
+    let plan = http(&listing(text), SOURCES).unwrap();
     let scenario = &plan.workload.scenarios[0];
     let names: Vec<_> = scenario.flow.steps().map(|step| step.name.as_str()).collect();
     assert_eq!(names, ["GET /a", "POST /a", "GET /a"]);
@@ -322,14 +321,14 @@ fn requests_of_a_list_share_steps_and_have_a_row_each() {
 #[test]
 fn endpoints_beyond_the_limit_are_folded_into_one() {
     let text: String = (0..1_000).map(|n| format!("GET http://h/{}\n", n % 300)).collect();
-    let plan = super::list(&listing(&text), SOURCES).unwrap();
+    let plan = http(&listing(&text), SOURCES).unwrap();
     assert_eq!(plan.workload.folded_endpoints(), 44);
     assert_eq!(plan.workload.scenarios[0].flow.steps().count(), 257);
 }
 
 #[test]
 fn errors_of_a_list_are_reported_with_their_line() {
-    let error = |text: &str| super::list(&listing(text), SOURCES).unwrap_err().to_string();
+    let error = |text: &str| http(&listing(text), SOURCES).unwrap_err().to_string();
     assert!(error("GET http://h/\n\nGET ftp://h/\n").starts_with("list:3: `ftp://h`"));
     assert!(error("GET http://h/\nHost: i\n").contains("list:1: the header `host`"));
     assert!(error("POST http://h/\n@nowhere\n").contains("list:1: nowhere cannot be read"));

@@ -29,5 +29,6 @@ mod reward_server;
 mod rewards;
 mod schema;
 mod support;
+mod test_data;
 mod tls;
 mod tokens;

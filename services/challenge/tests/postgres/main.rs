@@ -40,6 +40,8 @@ mod reward_server;
 mod rewards;
 #[path = "../it/support.rs"]
 mod support;
+#[path = "../it/test_data.rs"]
+mod test_data;
 #[path = "../it/tls.rs"]
 mod tls;
 #[path = "../it/tokens.rs"]

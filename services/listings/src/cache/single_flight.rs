@@ -125,7 +125,7 @@ impl Drop for Leadership {
 mod tests {
     use std::sync::atomic::{AtomicI64, Ordering};
 
-    use tokio::task::yield_now;
+    use tokio::task::{JoinHandle, yield_now};
 
     use super::*;
     use crate::stats::StorefrontStats;
@@ -153,6 +153,16 @@ mod tests {
                 Ok(value(number))
             };
             self.single_flight.share(key(), query).await.unwrap()
+        }
+
+        /// Three reads; the first runs the query, and the others wait for the next one.
+        async fn led_by_the_first_of_three(self: &Arc<Self>) -> [JoinHandle<CachedValue>; 3] {
+            let read = || tokio::spawn(Arc::clone(self).run());
+            let first = read();
+            let_tasks_run().await;
+            let reads = [first, read(), read()];
+            let_tasks_run().await;
+            reads
         }
     }
 
@@ -185,11 +195,7 @@ mod tests {
     #[tokio::test]
     async fn when_the_leader_is_cancelled_a_waiter_runs_the_query() {
         let queries = numbered_queries();
-        let first = tokio::spawn(Arc::clone(&queries).run());
-        let_tasks_run().await;
-        let second = tokio::spawn(Arc::clone(&queries).run());
-        let third = tokio::spawn(Arc::clone(&queries).run());
-        let_tasks_run().await;
+        let [first, second, third] = queries.led_by_the_first_of_three().await;
         first.abort();
         let_tasks_run().await;
         assert_eq!(queries.started.load(Ordering::Relaxed), 2);
@@ -202,11 +208,7 @@ mod tests {
     #[tokio::test]
     async fn an_undelivered_leadership_is_handed_over() {
         let queries = numbered_queries();
-        let first = tokio::spawn(Arc::clone(&queries).run());
-        let_tasks_run().await;
-        let second = tokio::spawn(Arc::clone(&queries).run());
-        let third = tokio::spawn(Arc::clone(&queries).run());
-        let_tasks_run().await;
+        let [first, second, third] = queries.led_by_the_first_of_three().await;
         first.abort();
         // Aborted before it runs again, so before it receives the leadership.
         third.abort();

@@ -11,7 +11,7 @@ use crate::support::{Server, a_product};
 async fn a_callers_own_deadline_ends_a_call() {
     let server = Server::start().await;
     let mut client = server.client().await;
-    let holder = rusqlite::Connection::open(server.store.path().join("listings.db")).unwrap();
+    let holder = rusqlite::Connection::open(server.store.file()).unwrap();
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();
     let mut request = Request::new(a_product());
     request.set_timeout(Duration::from_millis(20));

@@ -27,5 +27,7 @@ mod search;
 mod similar;
 mod stock;
 mod support;
+#[path = "../../../challenge/tests/it/test_data.rs"]
+mod test_data;
 mod test_store;
 mod tokens;

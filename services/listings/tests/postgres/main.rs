@@ -43,5 +43,7 @@ mod stock;
 #[path = "../it/support.rs"]
 mod support;
 mod table_lock;
+#[path = "../../../challenge/tests/it/test_data.rs"]
+mod test_data;
 #[path = "../it/test_store.rs"]
 mod test_store;

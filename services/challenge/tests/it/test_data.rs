@@ -1,0 +1,84 @@
+//! The data of one test of a service: a folder, and with PostgreSQL a database besides. The tests of every service with
+//! two stores use this file.
+
+use std::path::Path;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use peers::postgres::{Cluster, Options};
+use tempfile::TempDir;
+
+use crate::STORE;
+
+/// The store that the tests of a binary run against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(dead_code, reason = "each test binary names one of them")]
+pub(crate) enum StoreKind {
+    Sqlite,
+    Postgres,
+}
+
+/// One server for all tests of a binary; each test has a database of its own.
+static CLUSTER: LazyLock<Cluster> =
+    LazyLock::new(|| Cluster::start_with(&Options { fsync: false, ..Options::default() }).unwrap());
+static DATABASES: AtomicU32 = AtomicU32::new(0);
+
+/// A folder, and the database of a service: a file in it, or one of the server.
+pub(crate) struct TestData {
+    folder: TempDir,
+    database: String,
+}
+
+impl TestData {
+    pub(crate) fn new() -> Self {
+        let database = match STORE {
+            StoreKind::Sqlite => String::new(),
+            StoreKind::Postgres => {
+                let name = format!("test_{}", DATABASES.fetch_add(1, Ordering::Relaxed));
+                CLUSTER.create_database(&name).unwrap();
+                name
+            }
+        };
+        Self { folder: tempfile::tempdir().unwrap(), database }
+    }
+
+    /// For files of the test.
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The environment of a service that uses this database; `connections` are settings for PostgreSQL alone.
+    pub(crate) fn env(&self, connections: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
+        match STORE {
+            StoreKind::Sqlite => vec![("DATABASE_PATH", self.file())],
+            StoreKind::Postgres => {
+                let connections = connections.iter().map(|(name, value)| (*name, (*value).to_owned()));
+                CLUSTER.env_for(&self.database).into_iter().chain(connections).collect()
+            }
+        }
+    }
+
+    /// The file of the embedded store.
+    pub(crate) fn file(&self) -> String {
+        self.path().join("service.db").display().to_string()
+    }
+
+    /// Runs a statement beside the service.
+    pub(crate) fn run(&self, sql: &str) {
+        match STORE {
+            StoreKind::Sqlite => rusqlite::Connection::open(self.file()).unwrap().execute_batch(sql).unwrap(),
+            StoreKind::Postgres => drop(CLUSTER.sql(&self.database, sql).unwrap()),
+        }
+    }
+
+    /// The number that a query returns.
+    pub(crate) fn count(&self, sql: &str) -> i64 {
+        match STORE {
+            StoreKind::Sqlite => {
+                let connection = rusqlite::Connection::open(self.file()).unwrap();
+                connection.query_row(sql, [], |row| row.get(0)).unwrap()
+            }
+            StoreKind::Postgres => CLUSTER.sql(&self.database, sql).unwrap().trim().parse().unwrap(),
+        }
+    }
+}
