@@ -110,6 +110,7 @@ impl EventLoop {
         completed: Option<OperationIndex>,
     ) -> Progress {
         self.verdict.clear();
+        let user = self.users.get_mut(user);
         let mut context = Context {
             now,
             epoch_unix_ns: self.clock.epoch_unix_ns(),
@@ -117,9 +118,12 @@ impl EventLoop {
             requests: &mut self.requests,
             verdict: &mut self.verdict,
             counters: &self.counters,
+            directory: &self.program.directory,
+            met_names: &mut self.met_names,
+            scenario: user.scenario,
             completed,
         };
-        self.users.get_mut(user).iteration.resume(event, &mut context)
+        user.iteration.resume(event, &mut context)
     }
 
     fn do_requested(&mut self, user: UserIndex, progress: Progress, now: Instant) -> Result<(), EngineError> {

@@ -18,7 +18,11 @@ impl Network {
         operation: OperationIndex,
         operations: &mut Operations,
     ) -> Result<(), Exhausted> {
-        if self.is_sharing(operations.get(operation).draft.origin) {
+        let origin = operations.get(operation).draft.origin;
+        if origin.0 >= self.pools.len() {
+            self.add_pools(origin);
+        }
+        if self.is_sharing(origin) {
             self.submit_shared(operation, operations)
         } else {
             self.submit_alone(operation, operations)
