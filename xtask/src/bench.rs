@@ -30,7 +30,7 @@ pub(crate) const USAGE: &str = "stall [--seconds N] [--write] | challenge [--sto
                                 [--seconds N] [--quick] [--write] | gateway [--only NAME,…] [--seconds N] \
                                 [--quick] [--write] | listings [--store sqlite|postgres|both] [--only NAME,…] \
                                 [--seconds N] [--quick] [--write] | engine [--only NAME,…] [--rounds N] \
-                                [--seconds N] [--write] | steady [--minutes N] [--rate N] [--write]";
+                                [--seconds N] [--baseline PROGRAM] [--write] | steady [--minutes N] [--rate N] [--write]";
 /// What the verb is for.
 pub(crate) const ABOUT: &str = "figures to look at, nothing asserted\n\
     stall: a server that freezes 1 s in every 10, measured by an open and by a closed model, and by other tools\n\
