@@ -9,11 +9,11 @@ use workload::schedule::Segment;
 
 use crate::EngineError;
 use crate::clock::Clock;
-use crate::exchange::{EndedOperation, OperationName};
+use crate::exchange::OperationName;
 use crate::exemplars::{KeptExchange, exemplar};
 use crate::index::{OperationIndex, PhaseIndex, ScenarioIndex};
 use crate::iteration::{Arrival, Context, Event, Iteration, IterationRequest, Progress, ResponseVerdict};
-use crate::network::{Network, is_connection};
+use crate::network::{EndedOperation, Network, is_connection};
 use crate::operation::Operations;
 use crate::program::{Counters, FlowProgram, MetNames, Program};
 use crate::steps::PlanIteration;

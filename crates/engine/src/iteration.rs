@@ -6,9 +6,9 @@
 
 use evidence::{Instant, Outcome};
 
-use crate::exchange::{CheckResult, OperationName, OperationToken, RequestDraft, Response};
+use crate::exchange::{CheckResult, OperationName, RequestDraft, Response};
 use crate::index::{CheckIndex, EndpointIndex, OperationIndex, ScenarioIndex};
-use crate::operation::Operations;
+use crate::operation::{OperationToken, Operations};
 use crate::program::{Counters, Directory, MetNames};
 
 /// One scheduled start.

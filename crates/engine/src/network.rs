@@ -18,16 +18,16 @@ mod tunnel;
 
 use std::sync::Arc;
 
-use evidence::Instant;
+use evidence::{Instant, Outcome};
 use mio::event::Event;
 use mio::{Registry, Token};
 use slab::Slab;
 use workload::connection::Reuse;
 
 use crate::clock::Clock;
-use crate::exchange::{ConnectionSetup, EndedOperation, OperationToken};
+use crate::exchange::ConnectionSetup;
 use crate::index::{ConnectionIndex, OriginIndex};
-use crate::operation::Operations;
+use crate::operation::{OperationToken, Operations};
 use crate::program::Program;
 use collector::ResponseSink;
 use connection::{Connection, ConnectionState, ReadError};
@@ -56,6 +56,14 @@ fn token_of(connection: ConnectionIndex) -> Token {
 pub(crate) struct EstablishedConnection {
     pub(crate) origin: OriginIndex,
     pub(crate) setup: ConnectionSetup,
+}
+
+/// An operation that has ended on the wire.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EndedOperation {
+    pub(crate) operation: OperationToken,
+    /// How the exchange failed; none when a complete response was received.
+    pub(crate) transport: Option<Outcome>,
 }
 
 /// How far a socket is read.

@@ -6,10 +6,11 @@ use evidence::{Instant, Outcome};
 
 use super::{EventLoop, Timer};
 use crate::EngineError;
-use crate::exchange::{EndedOperation, OperationToken, VuSlotPosition};
 use crate::exemplars::{KeptExchange, exemplar};
 use crate::index::{EndpointPhase, OperationIndex, ScenarioPhase, UserIndex};
 use crate::iteration::{Context, Event, IterationRequest, Progress};
+use crate::network::EndedOperation;
+use crate::operation::{OperationToken, VuSlotPosition};
 
 impl EventLoop {
     /// Complete everything that has ended on the wire. What follows from it may end at once too.

@@ -8,9 +8,8 @@ use std::collections::{HashMap, VecDeque};
 use slab::Slab;
 
 use super::connection::Connection;
-use crate::exchange::{OperationToken, VuSlotPosition};
 use crate::index::{ConnectionIndex, OperationIndex, UserIndex};
-use crate::operation::Operations;
+use crate::operation::{OperationToken, Operations, VuSlotPosition};
 use crate::program::WireProtocol;
 
 /// A connection by its index and serial; it may be closed meanwhile.

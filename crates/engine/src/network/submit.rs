@@ -4,8 +4,7 @@ use evidence::Outcome;
 use workload::connection::Reuse;
 
 use super::pool::ConnectionRef;
-use super::{ConnectionState, Exhausted, Network};
-use crate::exchange::EndedOperation;
+use super::{ConnectionState, EndedOperation, Exhausted, Network};
 use crate::index::{ConnectionIndex, OperationIndex, OriginIndex, UserIndex};
 use crate::operation::Operations;
 use crate::program::WireProtocol;
