@@ -8,7 +8,7 @@
 mod comparison;
 mod measured;
 mod options;
-mod ratio;
+pub(super) mod ratio;
 pub(super) mod target;
 mod tool;
 
@@ -76,7 +76,8 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     steps::run(build).context("cannot build the tool and the floor")?;
     let folder = workspace.scratch("bench-engine")?;
     let target = Target::start(&folder)?;
-    let (present, missing): (Vec<_>, Vec<_>) = Tool::ALL.into_iter().partition(|tool| tool.is_installed());
+    let tools = if options.baseline.is_some() { Tool::BUILDS.as_slice() } else { Tool::ALL.as_slice() };
+    let (present, missing): (Vec<_>, Vec<_>) = tools.iter().partition(|tool| tool.is_installed());
     let bench = EngineBench { workspace, options: &options, target: &target, folder: &folder };
     let mut texts = BTreeMap::new();
     texts.insert("machine", conditions(workspace, arguments, &present, &missing).render());
@@ -103,7 +104,9 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
 fn conditions(workspace: &Workspace, arguments: &[String], present: &[Tool], missing: &[Tool]) -> Table {
     let mut table = machine::describe(workspace, "engine", arguments);
     let versions: Vec<String> = present.iter().filter_map(|one| one.version()).collect();
-    table.notes.push(format!("others: {}", versions.join("; ")));
+    if !versions.is_empty() {
+        table.notes.push(format!("others: {}", versions.join("; ")));
+    }
     if !missing.is_empty() {
         let names: Vec<_> = missing.iter().map(|one| one.name()).collect();
         table.notes.push(format!("not installed, hence not measured: {}", names.join(", ")));

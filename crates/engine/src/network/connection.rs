@@ -14,9 +14,9 @@ use super::loss::ConnectionLoss;
 use super::relay::RelayedRequest;
 use super::transport::Transport;
 use super::tunnel::{Tunnel, refused};
-use crate::exchange::{ConnectionSetup, OperationToken};
+use crate::exchange::ConnectionSetup;
 use crate::index::{OperationIndex, OriginIndex, UserIndex};
-use crate::operation::{Operation, Operations};
+use crate::operation::{Operation, OperationToken, Operations};
 use crate::program::{Origin, ProxyMode, Route};
 use tls::{is_closed_by_peer, write_encrypted};
 

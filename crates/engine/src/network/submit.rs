@@ -5,8 +5,7 @@ use wire::WireProtocol;
 use workload::connection::Reuse;
 
 use super::pool::ConnectionRef;
-use super::{ConnectionState, Exhausted, Network};
-use crate::exchange::EndedOperation;
+use super::{ConnectionState, EndedOperation, Exhausted, Network};
 use crate::index::{ConnectionIndex, OperationIndex, OriginIndex, UserIndex};
 use crate::operation::Operations;
 
@@ -18,7 +17,11 @@ impl Network {
         operation: OperationIndex,
         operations: &mut Operations,
     ) -> Result<(), Exhausted> {
-        if self.is_sharing(operations.get(operation).draft.origin) {
+        let origin = operations.get(operation).draft.origin;
+        if origin.0 >= self.pools.len() {
+            self.add_pools(origin);
+        }
+        if self.is_sharing(origin) {
             self.submit_shared(operation, operations)
         } else {
             self.submit_alone(operation, operations)

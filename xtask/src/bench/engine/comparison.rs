@@ -73,6 +73,7 @@ impl Comparison {
                     authority: &authority,
                     seconds: self.seconds(options),
                     folder,
+                    baseline: options.baseline.as_deref(),
                     is_first: round == 0,
                 };
                 let tool = runs[index].tool;

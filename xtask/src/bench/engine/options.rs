@@ -1,8 +1,10 @@
 //! The arguments of the benchmark of the engine: how many rounds, how long, which tools, and where the figures go.
 
+use std::path::PathBuf;
+
 use anyhow::{Context as _, Result, bail};
 
-use crate::bench::options::{Selection, number};
+use crate::bench::options::{Selection, number, program};
 
 const DEFAULT_ROUNDS: u64 = 10;
 const FEW_ROUNDS: u64 = 2;
@@ -17,6 +19,8 @@ pub(super) struct Options {
     rounds: u64,
     /// How long each tool offers load in each round.
     pub(super) seconds: u64,
+    /// Another build of Plimsoll, which is then compared instead of the tools of others.
+    pub(super) baseline: Option<PathBuf>,
     /// Whether the tables go into the documentation too.
     pub(super) is_written: bool,
 }
@@ -31,6 +35,7 @@ impl Options {
             only: Selection::default(),
             rounds: DEFAULT_ROUNDS,
             seconds: DEFAULT_SECONDS,
+            baseline: None,
             is_written: false,
         };
         let mut words = arguments.iter();
@@ -40,6 +45,7 @@ impl Options {
                 "--only" => options.only = Selection::read(value()?),
                 "--rounds" => options.rounds = number(value()?, "rounds", 1..=MOST_ROUNDS)?,
                 "--seconds" => options.seconds = number(value()?, "seconds", 1..=MOST_SECONDS)?,
+                "--baseline" => options.baseline = Some(program(value()?)?),
                 "--write" => options.is_written = true,
                 _ => bail!("unknown argument `{word}`; usage: cargo xtask bench {}", super::super::USAGE),
             }
@@ -71,6 +77,15 @@ mod tests {
         assert!(options.only.includes("http1") && !options.is_written);
         assert_eq!((options.rounds(super::super::Rounds::All), options.seconds), (10, 3));
         assert_eq!(options.rounds(super::super::Rounds::Few), 2);
+    }
+
+    #[test]
+    fn a_baseline_must_exist() {
+        assert_eq!(
+            read("--baseline /nonexistent/plimsoll"),
+            Err("cannot find the program `/nonexistent/plimsoll`".to_owned())
+        );
+        assert!(read("--baseline /proc/self/exe").expect("a program").baseline.is_some());
     }
 
     #[test]

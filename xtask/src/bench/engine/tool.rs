@@ -1,7 +1,7 @@
 //! The tools: the arguments for each to offer a load, and where each reports how many requests succeeded.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
@@ -16,6 +16,8 @@ use crate::workspace::Workspace;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tool {
     Plimsoll,
+    /// Another build of Plimsoll.
+    Baseline,
     Floor,
     Wrk,
     H2load,
@@ -55,11 +57,17 @@ pub(super) struct ToolRun<'a> {
     pub(super) authority: &'a str,
     pub(super) seconds: u64,
     pub(super) folder: &'a Path,
+    /// The program of [`Tool::Baseline`].
+    pub(super) baseline: Option<&'a Path>,
     /// Whether its command is printed.
     pub(super) is_first: bool,
 }
 
 impl Tool {
+    /// What is compared with a baseline.
+    pub(super) const BUILDS: [Tool; 3] = [Tool::Plimsoll, Tool::Baseline, Tool::Floor];
+
+    /// What is compared without one.
     pub(super) const ALL: [Tool; 9] = [
         Tool::Plimsoll,
         Tool::Floor,
@@ -76,6 +84,7 @@ impl Tool {
     pub(super) fn name(self) -> &'static str {
         match self {
             Tool::Plimsoll => "plimsoll",
+            Tool::Baseline => "baseline",
             Tool::Floor => "floor",
             Tool::Wrk => "wrk",
             Tool::H2load => "h2load",
@@ -88,7 +97,7 @@ impl Tool {
     }
 
     fn is_ours(self) -> bool {
-        matches!(self, Tool::Plimsoll | Tool::Floor)
+        matches!(self, Tool::Plimsoll | Tool::Baseline | Tool::Floor)
     }
 
     /// Whether it is installed; programs of the workspace are.
@@ -118,7 +127,7 @@ impl Tool {
     /// Whether it can offer the load.
     pub(super) fn can_offer(self, load: &ToolLoad) -> bool {
         match (self, load.protocol) {
-            (Tool::Plimsoll, _) => true,
+            (Tool::Plimsoll | Tool::Baseline, _) => true,
             // Only a script can contain think time, and it takes hardly any processor time meanwhile.
             (tool, _) if load.think_s > 0 => tool == Tool::K6,
             (Tool::Floor | Tool::Wrk | Tool::Hey, protocol) => protocol == Protocol::Http1,
@@ -134,12 +143,7 @@ impl Tool {
     /// # Errors
     /// When it fails, or does not report how many requests succeeded.
     pub(super) fn run(self, run: &ToolRun<'_>) -> Result<Measured> {
-        let mut command = CpuPlacement::GENERATOR.command(&match self.is_ours() {
-            true => run.workspace.binary(self.name()),
-            false => {
-                find_program(self.name()).with_context(|| format!("{} is not installed", self.name()))?
-            }
-        });
+        let mut command = CpuPlacement::GENERATOR.command(&self.program(run)?);
         self.add_arguments(&mut command, run)?;
         if run.is_first {
             print_command(&command);
@@ -150,6 +154,14 @@ impl Tool {
         Ok(Measured { requests, cpu_s: process.cpu_s, resident_mb: process.resident_mb })
     }
 
+    fn program(self, run: &ToolRun<'_>) -> Result<PathBuf> {
+        match self {
+            Tool::Baseline => run.baseline.map(Path::to_owned).context("--baseline names no program"),
+            _ if self.is_ours() => Ok(run.workspace.binary(self.name())),
+            _ => find_program(self.name()).with_context(|| format!("{} is not installed", self.name())),
+        }
+    }
+
     fn add_arguments(self, command: &mut Command, run: &ToolRun<'_>) -> Result<()> {
         let &ToolLoad { protocol, connections, in_flight, think_s } = run.load;
         let (users, authority) = (run.load.users().to_string(), run.authority);
@@ -157,7 +169,7 @@ impl Tool {
         let seconds = format!("{}s", run.seconds);
         let url = format!("http://{authority}/");
         match self {
-            Tool::Plimsoll => {
+            Tool::Plimsoll | Tool::Baseline => {
                 write(run.folder, "plimsoll.toml", &plan(run))?;
                 command.args(["run", "plimsoll.toml", "--quiet", "--force", "-o", "x.plimsoll"]);
                 command.args(["--json", "plimsoll.json"]);
@@ -221,7 +233,7 @@ impl Tool {
             serde_json::from_slice(&text).with_context(|| format!("{name} is no JSON"))
         };
         let number = match self {
-            Tool::Plimsoll => ok_in_report(&file("plimsoll.json")?),
+            Tool::Plimsoll | Tool::Baseline => ok_in_report(&file("plimsoll.json")?),
             Tool::K6 => file("k6.json")?["metrics"]["iterations"]["count"].as_u64(),
             Tool::Vegeta => {
                 let report = ["report", "-type", "json", "vegeta.bin"];
