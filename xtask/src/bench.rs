@@ -5,6 +5,7 @@ mod challenge;
 mod engine;
 mod gateway;
 mod highest_load;
+mod lag;
 mod listings;
 mod machine;
 mod nginx;
@@ -30,14 +31,16 @@ pub(crate) const USAGE: &str = "stall [--seconds N] [--write] | challenge [--sto
                                 [--seconds N] [--quick] [--write] | gateway [--only NAME,…] [--seconds N] \
                                 [--quick] [--write] | listings [--store sqlite|postgres|both] [--only NAME,…] \
                                 [--seconds N] [--quick] [--write] | engine [--only NAME,…] [--rounds N] \
-                                [--seconds N] [--baseline PROGRAM] [--write] | steady [--minutes N] [--rate N] [--write]";
+                                [--seconds N] [--baseline PROGRAM] [--write] | lag [--rounds N] [--seconds N] \
+                                [--baseline PROGRAM] [--write] | steady [--minutes N] [--rate N] [--write]";
 /// What the verb is for.
-pub(crate) const ABOUT: &str = "figures to look at, nothing asserted\n\
-    stall: a server that freezes 1 s in every 10, measured by an open and by a closed model, and by other tools\n\
-    challenge: the challenge service's work per CPU-second, latency, memory and overload;\n\
-    gateway: the telemetry gateway's work per CPU-second by form and number of workers, and overload;\n    \
-    listings: the listings service's work per CPU-second and the rates that it sustains, on 100,000 listings;\n\
-    engine: the CPU that Plimsoll takes for a request, beside a bare epoll loop and other tools that are installed;\n    \
+pub(crate) const ABOUT: &str = "figures to look at, nothing asserted\n    \
+    stall: a server that freezes 1 s in every 10, measured by an open and by a closed model, and by other tools\n    \
+    challenge: the challenge service's work per CPU-second, latency, memory and overload\n    \
+    gateway: the telemetry gateway's work per CPU-second by form and number of workers, and overload\n    \
+    listings: the listings service's work per CPU-second and the rates that it sustains, on 100,000 listings\n    \
+    engine: the CPU that Plimsoll takes for a request, beside a bare epoll loop and other tools that are installed\n    \
+    lag: how much later than due requests start, beside a bare timer loop\n    \
     steady: the generator's memory over many minutes, with errors and a million URLs\n    \
     --write puts the tables into docs/challenge-bench.md, docs/gateway-bench.md, docs/listings-bench.md \
     or docs/benchmarks.md";
@@ -53,6 +56,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
         Some((name, rest)) if name == "gateway" => gateway::run(workspace, rest),
         Some((name, rest)) if name == "listings" => listings::run(workspace, rest),
         Some((name, rest)) if name == "engine" => engine::run(workspace, rest),
+        Some((name, rest)) if name == "lag" => lag::run(workspace, rest),
         Some((name, rest)) if name == "steady" => steady::run(workspace, rest),
         _ => bail!("name a benchmark; usage: cargo xtask bench {USAGE}"),
     }

@@ -7,9 +7,9 @@ use evidence::{Exemplar, Instant, Key, KeyId, Metric, Name, Outcome, Tick};
 
 use crate::exchange::{CheckResult, ConnectionSetup, Exchange, RequestPhases};
 use crate::index::{
-    CheckIndex, EndpointIndex, EndpointPhase, OriginIndex, PhaseIndex, ScenarioIndex, ScenarioPhase,
+    CheckIndex, EndpointIndex, EndpointPhase, OriginIndex, PhaseIndex, ScenarioIndex, ScenarioPhase, grown,
 };
-use crate::program::{Endpoint, Program};
+use crate::program::Program;
 
 /// What a row of the accounting counts: an endpoint's load, or the iterations of a whole scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,15 +72,14 @@ pub(crate) struct Accounting {
 
 impl Accounting {
     pub(crate) fn new(program: Arc<Program>, loop_index: u16) -> Self {
-        let per_endpoint = |e: &Endpoint| vec![NO_KEY; program.phases.len() * e.checks.len() * 2];
         let mut tick = Box::<Tick>::default();
         tick.loop_index = loop_index;
         Accounting {
-            checks: program.endpoints.iter().map(per_endpoint).collect(),
+            checks: Vec::new(),
             tick,
             keys: 0,
             grids: [const { Vec::new() }; Metric::ALL.len()],
-            connection_times: vec![[NO_KEY; 2]; program.origins.len()],
+            connection_times: Vec::new(),
             stall: None,
             program,
         }
@@ -163,7 +162,7 @@ impl Accounting {
         let times = [(Metric::Connecting, Some(setup.connecting_ns)), (Metric::TlsHandshaking, handshake)];
         for (nth, (metric, ns)) in times.into_iter().enumerate() {
             let Some(ns) = ns else { continue };
-            let key = match self.connection_times[origin.0][nth] {
+            let key = match grown(&mut self.connection_times, origin.0, [NO_KEY; 2])[nth] {
                 NO_KEY => {
                     let key = Key::of(metric).tag("target", &self.program.origin(origin).target);
                     self.announce(key)
@@ -180,7 +179,7 @@ impl Accounting {
         let Some(name) = checks.get(usize::from(check.0)) else { return };
         let has_passed = result == CheckResult::Passed;
         let cell = (at.phase.0 * checks.len() + usize::from(check.0)) * 2 + usize::from(has_passed);
-        let known = self.checks[at.endpoint.0][cell];
+        let known = *grown(grown(&mut self.checks, at.endpoint.0, Vec::new()), cell, NO_KEY);
         let id = if known == NO_KEY {
             let metric = if has_passed { Metric::CheckPassed } else { Metric::CheckFailed };
             let key = self.describe(metric, at.into(), None).tag("check", name);
@@ -245,19 +244,15 @@ impl Accounting {
     }
 
     fn key(&mut self, metric: Metric, row: AccountingRow, outcome: Option<Outcome>) -> KeyId {
-        let endpoints = self.program.endpoints.len();
+        // Endpoints come last: their number grows.
         let subject = match row.subject {
-            Subject::Endpoint(endpoint) => endpoint.0,
-            Subject::Scenario(scenario) => endpoints + scenario.0,
+            Subject::Scenario(scenario) => scenario.0,
+            Subject::Endpoint(endpoint) => self.program.shape.scenarios.len() + endpoint.0,
         };
         let width = if outcome.is_some() { Outcome::COUNT } else { 1 };
-        let phases = self.program.phases.len();
+        let phases = self.program.shape.phases.len();
         let cell = (subject * phases + row.phase.0) * width + outcome.map_or(0, Outcome::index);
-        let grid = &mut self.grids[metric as usize];
-        if grid.is_empty() {
-            grid.resize((endpoints + self.program.scenarios.len()) * phases * width, NO_KEY);
-        }
-        match grid[cell] {
+        match *grown(&mut self.grids[metric as usize], cell, NO_KEY) {
             NO_KEY => {
                 let key = self.describe(metric, row, outcome);
                 let id = self.announce(key);

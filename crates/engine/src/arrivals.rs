@@ -35,7 +35,7 @@ impl ArrivalSource {
             Some(slots) => LoadModel::Closed(slots),
             None => {
                 let schedule = Schedule::new(&described.executor).expect("what is not closed is open");
-                let (arrivals, seed) = (described.arrivals, program.workload.seed);
+                let (arrivals, seed) = (described.arrivals, program.shape.seed);
                 let spacing = ArrivalSpacing { arrivals, seed, scenario: scenario.0.into() };
                 LoadModel::Open(Timetable::along(schedule, spacing, segment))
             }

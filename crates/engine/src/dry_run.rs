@@ -9,13 +9,13 @@ use workload::schedule::Segment;
 
 use crate::EngineError;
 use crate::clock::Clock;
-use crate::exchange::{EndedOperation, OperationName};
+use crate::exchange::OperationName;
 use crate::exemplars::{KeptExchange, exemplar};
 use crate::index::{OperationIndex, PhaseIndex, ScenarioIndex};
 use crate::iteration::{Arrival, Context, Event, Iteration, IterationRequest, Progress, ResponseVerdict};
-use crate::network::{Network, is_connection};
+use crate::network::{EndedOperation, Network, is_connection};
 use crate::operation::Operations;
-use crate::program::{Counters, FlowProgram, Program};
+use crate::program::{Counters, FlowProgram, MetNames, Program};
 use crate::steps::PlanIteration;
 
 /// Why a run cannot begin.
@@ -56,18 +56,18 @@ impl DryRun {
     /// # Errors
     /// [`DryRunError::Failed`] with the exchange of the step that failed.
     pub fn set_up(self) -> Result<DryRun, DryRunError> {
-        if self.program.setup.is_empty() {
+        if self.program.steps.setup.is_empty() {
             return Ok(self);
         }
-        let after_last = ScenarioIndex(self.program.scenarios.len());
-        let flow = FlowProgram::Sequence(self.program.setup.clone());
-        let performed = self.perform(after_last, self.program.setup_variables.clone(), flow)?;
+        let after_last = ScenarioIndex(self.program.steps.scenarios.len());
+        let flow = FlowProgram::Sequence(self.program.steps.setup.clone());
+        let performed = self.perform(after_last, self.program.steps.setup_variables.clone(), flow)?;
         if let Some(failed) = performed.exchanges.iter().find(|e| e.outcome != Outcome::Ok) {
             return Err(DryRunError::Failed(Box::new(failed.clone())));
         }
         let clock = self.clock;
         let mut program = self.into_program();
-        program.setup_variables = performed.variables;
+        program.steps.setup_variables = performed.variables;
         Ok(DryRun { program: Arc::new(program), clock, exchanges: performed.exchanges })
     }
 
@@ -78,9 +78,9 @@ impl DryRun {
     /// [`EngineError`] when they could not be sent at all. A failing target is in the exchanges.
     pub fn once(&self) -> Result<Vec<Exemplar>, EngineError> {
         let mut exchanges = self.exchanges.clone();
-        for (index, scenario) in self.program.scenarios.iter().enumerate() {
+        for (index, scenario) in self.program.steps.scenarios.iter().enumerate() {
             let index = ScenarioIndex(index);
-            let mut variables = self.program.setup_variables.clone();
+            let mut variables = self.program.steps.setup_variables.clone();
             if !scenario.setup.is_empty() {
                 let setup = FlowProgram::Sequence(scenario.setup.clone());
                 let performed = self.perform(index, variables, setup)?;
@@ -143,6 +143,7 @@ struct DryRunLoop {
     network: Network,
     operations: Operations,
     counters: Counters,
+    met_names: MetNames,
     requests: Vec<IterationRequest>,
     verdict: ResponseVerdict,
     /// The operation that has just completed.
@@ -159,7 +160,8 @@ impl DryRunLoop {
         let operations = Operations::new(&program.body_budget);
         Ok(DryRunLoop {
             network: Network::new(program.clone(), clock, registry),
-            counters: program.names.counters_of(Segment::WHOLE),
+            counters: program.steps.names.counters_of(Segment::WHOLE),
+            met_names: MetNames::default(),
             program,
             clock,
             poll,
@@ -269,6 +271,9 @@ impl DryRunLoop {
             requests: &mut self.requests,
             verdict: &mut self.verdict,
             counters: &self.counters,
+            directory: &self.program.directory,
+            met_names: &mut self.met_names,
+            scenario: ScenarioIndex(0),
             completed: self.completed.take(),
         };
         let progress = iteration.resume(event, &mut context);

@@ -28,7 +28,7 @@ use crate::index::{OperationIndex, ScenarioIndex, ScenarioPhase, UserIndex};
 use crate::iteration::{Event, IterationRequest, ResponseVerdict};
 use crate::network::{Network, is_connection};
 use crate::operation::Operations;
-use crate::program::{Counters, Program};
+use crate::program::{Counters, MetNames, Program};
 use crate::steps::PlanBehaviour;
 use crate::users::{ActiveIteration, Users};
 use crate::vu_slots::ScheduledArrival;
@@ -90,6 +90,7 @@ pub(crate) struct EventLoop {
     accounting: Accounting,
     exemplars: ExemplarSelector,
     counters: Counters,
+    met_names: MetNames,
     timers: BinaryHeap<Reverse<Timer>>,
     /// Time limits are checked at this instant: that of the earliest open operation, rounded up by at most 1 ms.
     earliest_deadline: Instant,
@@ -118,7 +119,7 @@ impl EventLoop {
         let waker = Waker::new(poll.registry(), WAKER).map_err(EngineError::Poll)?;
         control.register(Arc::new(waker));
         let sleeper = Sleeper::new(*clock, poll.registry()).map_err(EngineError::Poll)?;
-        let scenarios = || (0..program.scenarios.len()).map(ScenarioIndex);
+        let scenarios = || (0..program.shape.scenarios.len()).map(ScenarioIndex);
         let mut users = Users::new(segment);
         for index in scenarios() {
             let scenario = program.scenario(index);
@@ -142,7 +143,8 @@ impl EventLoop {
             network: Network::new(program.clone(), *clock, registry),
             accounting: Accounting::new(program.clone(), index),
             exemplars: ExemplarSelector::new(program.clone()),
-            counters: program.names.counters_of(segment),
+            counters: program.steps.names.counters_of(segment),
+            met_names: MetNames::default(),
             timers: BinaryHeap::new(),
             earliest_deadline: Instant::NEVER,
             in_flight: InFlight::default(),

@@ -5,7 +5,7 @@ use evidence::{Instant, Outcome};
 use wire::{HeaderView, Headers};
 
 use crate::body_budget::{BodyLease, UNCOUNTED_BYTES};
-use crate::index::{EndpointIndex, EndpointPhase, OperationIndex, OriginIndex, VuSlotIndex};
+use crate::index::{EndpointIndex, EndpointPhase, OriginIndex};
 
 /// How much of a response's headers is kept.
 const HEADER_BYTES: usize = 16 * 1024;
@@ -41,7 +41,7 @@ pub struct RequestDraft {
     pub keep_body_bytes: usize,
     /// The trace id that is sent.
     pub trace_id: Option<[u8; 16]>,
-    /// Whether further messages follow what is drafted: [`crate::iteration::Context::send`].
+    /// Whether further messages follow what is drafted.
     pub sends_more: bool,
     /// How the response's body is read.
     pub body_reading: BodyReading,
@@ -191,42 +191,4 @@ pub(crate) struct Exchange {
     pub(crate) messages: MessageCounts,
     /// None when no complete response was received.
     pub(crate) phases: Option<RequestPhases>,
-}
-
-/// The position of a closed model's VU slot among those of its scenario in this loop.
-///
-/// The requests of a slot keep to one connection where they can: the responses of one read are then followed by
-/// one write, instead of one write on each of several connections.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct VuSlotPosition {
-    pub(crate) slot: VuSlotIndex,
-    /// How many slots the scenario has in this loop.
-    pub(crate) slots: u32,
-}
-
-/// Identifies an operation on the wire: its index, and how often that index was used before, so that a response
-/// to an operation that was given up cannot be taken for a later operation's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct OperationToken(pub(crate) wire::Token);
-
-impl OperationToken {
-    pub(crate) fn new(index: OperationIndex, generation: u32) -> Self {
-        OperationToken(u64::from(generation) << 32 | u64::from(index.0))
-    }
-
-    pub(crate) fn index(self) -> OperationIndex {
-        OperationIndex((self.0 & 0xffff_ffff) as u32)
-    }
-
-    pub(crate) fn generation(self) -> u32 {
-        (self.0 >> 32) as u32
-    }
-}
-
-/// An operation that has ended on the wire.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct EndedOperation {
-    pub(crate) operation: OperationToken,
-    /// How the exchange failed; none when a complete response was received.
-    pub(crate) transport: Option<Outcome>,
 }

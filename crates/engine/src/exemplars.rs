@@ -8,6 +8,7 @@ use wire::grpc::Framed;
 use workload::redact::Redactor;
 
 use crate::exchange::{Exchange, KEPT_BODY_BYTES};
+use crate::index::grown;
 use crate::operation::Operation;
 use crate::program::{OriginKind, Program};
 
@@ -23,23 +24,20 @@ pub(crate) struct ExemplarSelector {
 
 impl ExemplarSelector {
     pub(crate) fn new(program: Arc<Program>) -> Self {
-        ExemplarSelector {
-            failed: vec![0; program.endpoints.len() * Outcome::COUNT],
-            slowest: vec![0; program.endpoints.len() * program.phases.len()],
-            program,
-        }
+        ExemplarSelector { failed: Vec::new(), slowest: Vec::new(), program }
     }
 
     /// Whether this exchange is kept, and as which kind.
     pub(crate) fn select(&mut self, exchange: &Exchange) -> Option<ExemplarKind> {
         if exchange.outcome.is_failure() {
-            let kept = &mut self.failed[exchange.at.endpoint.0 * Outcome::COUNT + exchange.outcome.index()];
+            let cell = exchange.at.endpoint.0 * Outcome::COUNT + exchange.outcome.index();
+            let kept = grown(&mut self.failed, cell, 0);
             let has_space = usize::from(*kept) < EXEMPLARS_PER_OUTCOME;
             *kept += u8::from(has_space);
             return has_space.then_some(ExemplarKind::Failed);
         }
-        let cell = exchange.at.endpoint.0 * self.program.phases.len() + exchange.at.phase.0;
-        let slowest = &mut self.slowest[cell];
+        let cell = exchange.at.endpoint.0 * self.program.shape.phases.len() + exchange.at.phase.0;
+        let slowest = grown(&mut self.slowest, cell, 0);
         let is_slowest = exchange.outcome == Outcome::Ok && exchange.response_ns > *slowest;
         if is_slowest {
             *slowest = exchange.response_ns;
@@ -64,7 +62,8 @@ pub(crate) fn exemplar(program: &Program, kept: &KeptExchange<'_>) -> Exemplar {
     let draft = &operation.draft;
     let response = &operation.response;
     let endpoint = program.endpoint(exchange.at.endpoint);
-    let scenario = program.scenarios.get(endpoint.scenario.0).map_or("setup".into(), |s| s.name.clone());
+    let scenario =
+        program.shape.scenarios.get(endpoint.scenario.0).map_or("setup".into(), |s| s.name.clone());
     let redactor = &redactor_of(program, operation);
     let method = endpoint.method.as_ref();
     let sent = |bytes: &[u8]| method?.request_to_json(bytes).ok();

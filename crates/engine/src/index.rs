@@ -51,3 +51,11 @@ pub(crate) struct ScenarioPhase {
     pub(crate) scenario: ScenarioIndex,
     pub(crate) phase: PhaseIndex,
 }
+
+/// The entry of a list that grows as far as its indexes do; `empty` is what entries between them contain.
+pub(crate) fn grown<T: Clone>(list: &mut Vec<T>, index: usize, empty: T) -> &mut T {
+    if index >= list.len() {
+        list.resize(index + 1, empty);
+    }
+    &mut list[index]
+}

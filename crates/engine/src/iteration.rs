@@ -6,10 +6,10 @@
 
 use evidence::{Instant, Outcome};
 
-use crate::exchange::{CheckResult, OperationName, OperationToken, RequestDraft, Response};
-use crate::index::{CheckIndex, EndpointIndex, OperationIndex};
-use crate::operation::Operations;
-use crate::program::Counters;
+use crate::exchange::{CheckResult, OperationName, RequestDraft, Response};
+use crate::index::{CheckIndex, EndpointIndex, OperationIndex, ScenarioIndex};
+use crate::operation::{OperationToken, Operations};
+use crate::program::{Counters, Directory, MetNames};
 
 /// One scheduled start.
 #[derive(Debug, Clone, Copy)]
@@ -102,6 +102,10 @@ pub struct Context<'a> {
     pub(crate) requests: &'a mut Vec<IterationRequest>,
     pub(crate) verdict: &'a mut ResponseVerdict,
     pub(crate) counters: &'a Counters,
+    pub(crate) directory: &'a Directory,
+    pub(crate) met_names: &'a mut MetNames,
+    /// The scenario of the iteration.
+    pub(crate) scenario: ScenarioIndex,
     /// The operation that has just completed.
     pub(crate) completed: Option<OperationIndex>,
 }
@@ -134,6 +138,12 @@ impl Context<'_> {
     /// The instant of the event: when the arrival was started, the last byte read, the timer fired.
     pub fn now(&self) -> Instant {
         self.now
+    }
+
+    /// The endpoint of this name in the iteration's scenario. Names past a limit share one endpoint, on every loop the
+    /// same, and the run file has their number.
+    pub fn endpoint(&mut self, name: &str) -> EndpointIndex {
+        self.met_names.endpoint(self.directory, self.scenario, name)
     }
 
     /// Ask for a request under this name; fill in the draft that is returned.

@@ -9,7 +9,6 @@ mod exhausted;
 mod lifecycle;
 mod loss;
 mod pool;
-mod protocol;
 mod relay;
 mod streams;
 mod submit;
@@ -18,16 +17,16 @@ mod tunnel;
 
 use std::sync::Arc;
 
-use evidence::Instant;
+use evidence::{Instant, Outcome};
 use mio::event::Event;
 use mio::{Registry, Token};
 use slab::Slab;
 use workload::connection::Reuse;
 
 use crate::clock::Clock;
-use crate::exchange::{ConnectionSetup, EndedOperation, OperationToken};
+use crate::exchange::ConnectionSetup;
 use crate::index::{ConnectionIndex, OriginIndex};
-use crate::operation::Operations;
+use crate::operation::{OperationToken, Operations};
 use crate::program::Program;
 use collector::ResponseSink;
 use connection::{Connection, ConnectionState, ReadError};
@@ -56,6 +55,14 @@ fn token_of(connection: ConnectionIndex) -> Token {
 pub(crate) struct EstablishedConnection {
     pub(crate) origin: OriginIndex,
     pub(crate) setup: ConnectionSetup,
+}
+
+/// An operation that has ended on the wire.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EndedOperation {
+    pub(crate) operation: OperationToken,
+    /// How the exchange failed; none when a complete response was received.
+    pub(crate) transport: Option<Outcome>,
 }
 
 /// How far a socket is read.
@@ -96,15 +103,12 @@ pub(crate) struct Network {
 
 impl Network {
     pub(crate) fn new(program: Arc<Program>, clock: Clock, registry: Registry) -> Self {
-        let pools = program.origins.iter().map(|o| Pool::new(o.protocol)).collect();
-        let is_ephemeral = |origin: &OriginIndex| program.origin(*origin).reuse == Reuse::Iteration;
-        let ephemeral = (0..program.origins.len()).map(OriginIndex).filter(is_ephemeral).collect();
         Network {
             program,
             clock,
             registry,
             connections: Slab::new(),
-            pools,
+            pools: Vec::new(),
             buffer: vec![0; READ_BUFFER_BYTES].into(),
             ended: Vec::new(),
             dirty: Vec::new(),
@@ -112,7 +116,7 @@ impl Network {
             opened: 0,
             woke: Instant::EPOCH,
             established: Vec::new(),
-            ephemeral,
+            ephemeral: Vec::new(),
             carried: Vec::new(),
         }
     }
@@ -136,6 +140,17 @@ impl Network {
 
     fn pool(&mut self, origin: OriginIndex) -> &mut Pool {
         &mut self.pools[origin.0]
+    }
+
+    /// A request to this origin is submitted: make the pools that are missing, which are those of origins up to it.
+    fn add_pools(&mut self, origin: OriginIndex) {
+        for added in (self.pools.len()..=origin.0).map(OriginIndex) {
+            let described = self.program.origin(added);
+            self.pools.push(Pool::new(described.protocol));
+            if described.reuse == Reuse::Iteration {
+                self.ephemeral.push(added);
+            }
+        }
     }
 
     /// Write what `submit`, `ready` and `abandon` have left in outgoing buffers, and start waiting operations

@@ -6,16 +6,45 @@
 use std::sync::Arc;
 
 use evidence::{Instant, Outcome};
-use wire::StartError;
 use wire::grpc::{Deframer, MessageError};
-use wire::h2::StreamId;
+use wire::{StartError, StreamId};
 
 use crate::body_budget::{BodyBudget, BodyLease, UNCOUNTED_BYTES};
 use crate::exchange::{
-    BodyReading, ConnectionSetup, Exchange, MessageCounts, OperationName, OperationToken, RequestDraft,
-    RequestPhases, Response, VuSlotPosition,
+    BodyReading, ConnectionSetup, Exchange, MessageCounts, OperationName, RequestDraft, RequestPhases,
+    Response,
 };
-use crate::index::{ConnectionIndex, EndpointPhase, OperationIndex, PhaseIndex, UserIndex};
+use crate::index::{ConnectionIndex, EndpointPhase, OperationIndex, PhaseIndex, UserIndex, VuSlotIndex};
+
+/// The position of a closed model's VU slot among those of its scenario in this loop.
+///
+/// The requests of a slot keep to one connection where they can: the responses of one read are then followed by
+/// one write, instead of one write on each of several connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct VuSlotPosition {
+    pub(crate) slot: VuSlotIndex,
+    /// How many slots the scenario has in this loop.
+    pub(crate) slots: u32,
+}
+
+/// Identifies an operation on the wire: its index, and how often that index was used before, so that a response
+/// to an operation that was given up cannot be taken for a later operation's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OperationToken(pub(crate) wire::Token);
+
+impl OperationToken {
+    pub(crate) fn new(index: OperationIndex, generation: u32) -> Self {
+        OperationToken(u64::from(generation) << 32 | u64::from(index.0))
+    }
+
+    pub(crate) fn index(self) -> OperationIndex {
+        OperationIndex((self.0 & 0xffff_ffff) as u32)
+    }
+
+    pub(crate) fn generation(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+}
 
 /// One request under way.
 #[derive(Debug)]

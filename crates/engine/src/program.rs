@@ -1,10 +1,12 @@
-//! The workload, compiled for the loops: names resolved, templates split, patterns built, hosts looked up.
+//! The workload, compiled for the loops: the run's shape (scenarios, phases), the directory of origins and endpoints,
+//! and the plan's own steps with names resolved, templates split, patterns built, hosts looked up.
 //!
-//! A program never changes while it runs, so loops share it without locks.
+//! Only the directory grows while the program runs. Loops share all of it, and read it without locks.
 
 mod bounded_json;
 mod call;
 mod compile;
+mod directory;
 mod error;
 mod expectation;
 mod http;
@@ -22,40 +24,66 @@ use std::time::Duration;
 
 use evidence::{Instant, Name};
 use rustls::ClientConfig;
+use wire::WireProtocol;
 use workload::Workload;
 use workload::connection::Reuse;
-use workload::message::Method;
-use workload::model::{Arrivals, Executor, Phase};
+use workload::model::{Arrivals, Executor, Phase, Scenario};
 use workload::plan::LoadedPlan;
 use workload::redact::Redactor;
 
 use crate::body_budget::BodyBudget;
 use crate::index::{EndpointIndex, OriginIndex, PhaseIndex, ScenarioIndex};
 pub(crate) use call::CallProgram;
+use directory::Endpoint;
+pub(crate) use directory::{Directory, MetNames};
 pub use error::CompileError;
 pub(crate) use expectation::{Expectation, Extraction, JsonBody};
 pub(crate) use http::HttpProgram;
-pub(crate) use origin::{Origin, OriginKind, ProxyMode, Route, TlsPeer, WireProtocol};
+pub(crate) use origin::{Origin, OriginKind, ProxyMode, Route, TlsPeer};
 pub(crate) use template::{CompiledTemplate, Counters, RenderScope, TemplateNames, write_hex};
 
 /// A workload as the loops need it.
 #[derive(Debug)]
 pub struct Program {
     pub(crate) workload: Workload,
-    pub(crate) origins: Vec<Origin>,
-    pub(crate) endpoints: Vec<Endpoint>,
-    pub(crate) phases: Vec<PhaseProgram>,
-    pub(crate) scenarios: Vec<ScenarioProgram>,
-    /// Steps made once before the load.
-    pub(crate) setup: Arc<[StepProgram]>,
-    pub(crate) names: TemplateNames,
+    pub(crate) shape: Shape,
+    pub(crate) directory: Directory,
+    pub(crate) steps: PlanSteps,
     pub(crate) redactor: Redactor,
-    /// Values that the run's setup extracted, by variable; every virtual user begins with them, and none copies them.
-    pub(crate) setup_variables: Vec<Arc<[u8]>>,
     /// The TLS configurations of targets that use TLS, by their names.
-    pub(crate) tls: BTreeMap<String, Arc<ClientConfig>>,
+    tls: BTreeMap<String, Arc<ClientConfig>>,
     /// What is kept of responses at once.
     pub(crate) body_budget: Arc<BodyBudget>,
+}
+
+/// How much load is offered, and when.
+#[derive(Debug)]
+pub(crate) struct Shape {
+    pub(crate) seed: u64,
+    pub(crate) phases: Vec<PhaseProgram>,
+    pub(crate) scenarios: Vec<ScenarioProgram>,
+}
+
+/// The steps of a plan; none where scripts decide what virtual users do.
+#[derive(Debug)]
+pub(crate) struct PlanSteps {
+    /// Steps made once before the load.
+    pub(crate) setup: Arc<[StepProgram]>,
+    /// Those of each scenario.
+    pub(crate) scenarios: Vec<ScenarioSteps>,
+    pub(crate) names: TemplateNames,
+    /// Values that the run's setup extracted, by variable; every virtual user begins with them, and none copies them.
+    pub(crate) setup_variables: Vec<Arc<[u8]>>,
+    /// Whether each request has a W3C `traceparent`.
+    pub(crate) traceparent: bool,
+}
+
+/// The steps of one scenario.
+#[derive(Debug)]
+pub(crate) struct ScenarioSteps {
+    /// Those that each virtual user sends once.
+    pub(crate) setup: Arc<[StepProgram]>,
+    pub(crate) flow: FlowProgram,
 }
 
 /// The address of an origin.
@@ -65,16 +93,6 @@ pub enum OriginAddress<'a> {
     Tcp(&'a [SocketAddr]),
     /// A Unix socket.
     Unix(&'a Path),
-}
-
-/// One step of one scenario, for which load is counted.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Endpoint {
-    pub(crate) scenario: ScenarioIndex,
-    pub(crate) name: Name,
-    pub(crate) checks: Vec<Name>,
-    /// The method of a gRPC call.
-    pub(crate) method: Option<Method>,
 }
 
 /// A phase; it begins where the one before it ends.
@@ -94,11 +112,9 @@ pub(crate) struct ScenarioProgram {
     pub(crate) preallocated_vus: u32,
     pub(crate) max_vus: u32,
     pub(crate) graceful_stop: Duration,
-    pub(crate) setup: Arc<[StepProgram]>,
-    pub(crate) flow: FlowProgram,
 }
 
-impl ScenarioProgram {
+impl ScenarioSteps {
     fn uses(&self, origin: OriginIndex) -> bool {
         self.setup.iter().chain(self.flow.steps().iter()).any(|step| step.origin == origin)
     }
@@ -174,53 +190,60 @@ impl Program {
         (refusals > 0).then(|| (refusals, self.body_budget.explain()))
     }
 
+    /// How many names of endpoints were folded into others while running, because there are too many for a row each.
+    pub fn folded_endpoints(&self) -> u64 {
+        self.workload.folded_endpoints() + self.directory.folded_endpoints()
+    }
+
     /// The environment variables that the plan names, with their values: secrets, never to be stored.
     pub fn env(&self) -> &BTreeMap<String, String> {
-        &self.names.env
+        &self.steps.names.env
     }
 
     /// The phase that contains an instant; what is due after the last phase belongs to it.
     pub(crate) fn phase_at(&self, instant: Instant) -> PhaseIndex {
-        let last = self.phases.len() - 1;
-        PhaseIndex(self.phases.iter().position(|p| instant < p.end).unwrap_or(last))
+        let last = self.shape.phases.len() - 1;
+        PhaseIndex(self.shape.phases.iter().position(|p| instant < p.end).unwrap_or(last))
     }
 
     pub(crate) fn origin(&self, index: OriginIndex) -> &Origin {
-        &self.origins[index.0]
+        self.directory.origin(index)
     }
 
     pub(crate) fn endpoint(&self, index: EndpointIndex) -> &Endpoint {
-        &self.endpoints[index.0]
+        self.directory.endpoint(index)
     }
 
     pub(crate) fn phase(&self, index: PhaseIndex) -> &PhaseProgram {
-        &self.phases[index.0]
+        &self.shape.phases[index.0]
     }
 
     pub(crate) fn scenario(&self, index: ScenarioIndex) -> &ScenarioProgram {
-        &self.scenarios[index.0]
+        &self.shape.scenarios[index.0]
     }
 
     /// The most connections that this many loops may have open at once: over HTTP/1.1 one for each virtual user and
     /// origin unless the plan sets a number, over a multiplexing protocol a fixed number for each loop.
     pub fn max_connections(&self, loops: u16) -> u64 {
-        let users =
-            |origin| self.scenarios.iter().filter(move |s| s.uses(origin)).map(|s| u64::from(s.max_vus));
-        let of = |(index, origin): (usize, &Origin)| {
+        let users = |origin| {
+            let both = self.shape.scenarios.iter().zip(&self.steps.scenarios);
+            both.filter(move |(_, steps)| steps.uses(origin)).map(|(shape, _)| u64::from(shape.max_vus))
+        };
+        let of = |(index, origin): (OriginIndex, &Origin)| {
             let protocol = origin.protocol.unwrap_or(WireProtocol::Http1);
             match (protocol, origin.reuse, origin.connections) {
                 (WireProtocol::Http2, Reuse::Always, _) | (_, _, Some(_)) => {
                     origin.most_connections(protocol) as u64 * u64::from(loops)
                 }
-                _ => users(OriginIndex(index)).sum(),
+                _ => users(index).sum(),
             }
         };
-        self.origins.iter().enumerate().map(of).sum()
+        self.directory.origins().map(of).sum()
     }
 
     /// Each origin's target name and address.
     pub fn origins(&self) -> impl Iterator<Item = (&str, OriginAddress<'_>)> {
-        self.origins.iter().map(|o| match &o.route {
+        self.directory.origins().map(|(_, o)| match &o.route {
             Route::Tcp { addresses, .. } => (o.target.as_str(), OriginAddress::Tcp(addresses)),
             Route::Unix(path) => (o.target.as_str(), OriginAddress::Unix(path)),
         })
@@ -245,8 +268,23 @@ impl Program {
     }
 }
 
-fn phases(phases: &[Phase]) -> Vec<PhaseProgram> {
-    phases.iter().map(|p| PhaseProgram { name: p.name.as_str().into(), end: Instant::at(p.end) }).collect()
+fn shape(workload: &Workload) -> Shape {
+    let phase = |p: &Phase| PhaseProgram { name: p.name.as_str().into(), end: Instant::at(p.end) };
+    let scenario = |scenario: &Scenario| ScenarioProgram {
+        name: scenario.name.as_str().into(),
+        tags: shared_names(&scenario.tags),
+        executor: scenario.executor.clone(),
+        arrivals: scenario.arrivals,
+        start: scenario.start,
+        preallocated_vus: scenario.preallocated_vus,
+        max_vus: scenario.max_vus,
+        graceful_stop: scenario.graceful_stop,
+    };
+    Shape {
+        seed: workload.seed,
+        phases: workload.phases.iter().map(phase).collect(),
+        scenarios: workload.scenarios.iter().map(scenario).collect(),
+    }
 }
 
 fn shared_names(map: &BTreeMap<String, String>) -> BTreeMap<Name, Name> {

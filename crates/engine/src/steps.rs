@@ -44,9 +44,9 @@ impl Behaviour for PlanBehaviour {
     }
 
     fn endpoint_of(&self, arrival: u64) -> Option<EndpointIndex> {
-        let flow = &self.program.scenario(self.scenario).flow;
+        let flow = &self.program.steps.scenarios[self.scenario.0].flow;
         let (FlowProgram::Mix { steps, .. } | FlowProgram::InTurn { steps, .. }) = flow else { return None };
-        let draw = Draw::new(self.program.workload.seed, self.scenario.0, arrival);
+        let draw = Draw::new(self.program.shape.seed, self.scenario.0, arrival);
         Some(steps[drawn_step(flow, &draw)].endpoint)
     }
 }
@@ -118,9 +118,9 @@ const NO_ARRIVAL: Arrival = Arrival { number: 0, due: Instant::EPOCH, virtual_us
 
 impl PlanIteration {
     fn of_scenario(program: Arc<Program>, scenario: ScenarioIndex) -> Self {
-        let described = program.scenario(scenario);
-        let (setup, flow) = (described.setup.clone(), described.flow.clone());
-        let is_open_model = described.executor.is_open();
+        let steps = &program.steps.scenarios[scenario.0];
+        let (setup, flow) = (steps.setup.clone(), steps.flow.clone());
+        let is_open_model = program.scenario(scenario).executor.is_open();
         let first_think = if is_open_model { FirstThink::Skipped } else { FirstThink::Kept };
         PlanIteration { first_think, ..Self::make(program, scenario, setup, flow) }
     }
@@ -143,9 +143,9 @@ impl PlanIteration {
         flow: FlowProgram,
     ) -> Self {
         PlanIteration {
-            variables: program.setup_variables.clone(),
-            draw: Draw::new(program.workload.seed, scenario.0, 0),
-            user_draw: Draw::new(program.workload.seed, scenario.0, 0),
+            variables: program.steps.setup_variables.clone(),
+            draw: Draw::new(program.shape.seed, scenario.0, 0),
+            user_draw: Draw::new(program.shape.seed, scenario.0, 0),
             is_set_up: setup.is_empty(),
             arrival: NO_ARRIVAL,
             part: ScenarioPart::Main,
@@ -179,9 +179,9 @@ impl PlanIteration {
 
     fn begin(&mut self, arrival: Arrival, context: &mut Context<'_>) -> Progress {
         self.arrival = arrival;
-        self.draw = Draw::new(self.program.workload.seed, self.scenario.0, arrival.number);
+        self.draw = Draw::new(self.program.shape.seed, self.scenario.0, arrival.number);
         let own_number = u64::from(arrival.virtual_user.saturating_sub(1));
-        self.user_draw = Draw::new(self.program.workload.seed, self.scenario.0, own_number);
+        self.user_draw = Draw::new(self.program.shape.seed, self.scenario.0, own_number);
         self.due = arrival.due;
         if self.is_set_up {
             self.enter_main()
@@ -234,7 +234,7 @@ impl PlanIteration {
         for (name, text) in &step.headers {
             draft.headers.push_with(name, |out| text.render(&scope, out));
         }
-        if self.program.workload.traceparent {
+        if self.program.steps.traceparent {
             self.trace(draft);
         }
         let filled = fill(&step.content, &scope, draft);
@@ -262,7 +262,7 @@ impl PlanIteration {
 
     fn scope<'a>(&'a self, now: Instant, counters: &'a Counters) -> RenderScope<'a> {
         RenderScope {
-            names: &self.program.names,
+            names: &self.program.steps.names,
             draw: &self.draw,
             rows: if self.part == ScenarioPart::Setup { &self.user_draw } else { &self.draw },
             arrival: self.arrival.number,
@@ -316,7 +316,7 @@ impl PlanIteration {
     /// Keep what was extracted. False when the budget does not cover it, which fails the step; the values from before
     /// stay.
     fn store(&mut self, values: Vec<(usize, Vec<u8>)>, context: &mut Context<'_>) -> bool {
-        let begun_with = &self.program.setup_variables;
+        let begun_with = &self.program.steps.setup_variables;
         let own = self.variables.iter().zip(begun_with).filter(|(value, shared)| !Arc::ptr_eq(value, shared));
         let kept: usize = own.map(|(value, _)| value.len()).sum();
         let length = kept + values.iter().map(|(_, value)| value.len()).sum::<usize>();

@@ -64,8 +64,7 @@ impl Recording {
         let (outlets, inlets) = (0..loops).map(|_| tick_channel()).unzip();
         let (observed, samples) = channel();
         let recorder = Recorder::start(sinks, inlets, samples).map_err(Failure::own)?;
-        let folded_endpoints = prepared.program.workload().folded_endpoints();
-        Ok(Recording { file, recorder, clock, outlets, observed, folded_endpoints })
+        Ok(Recording { file, recorder, clock, outlets, observed, folded_endpoints: 0 })
     }
 
     /// The clock that dates everything in this run.
@@ -83,8 +82,10 @@ impl Recording {
         RunOptions { program: Arc::new(program), clock: self.clock, control, behaviour: None }
     }
 
-    /// Record that checks failed for lack of memory: nothing else shows that the generator was the reason.
-    pub(crate) fn note_cut_bodies(&self, program: &Program) {
+    /// Record how many names of endpoints were folded, and that checks failed for lack of memory: nothing else shows that
+    /// the generator was the reason.
+    pub(crate) fn note_limits(&mut self, program: &Program) {
+        self.folded_endpoints = program.folded_endpoints();
         let Some((count, why)) = program.cut_bodies() else { return };
         let notice = Notice {
             at: self.clock.now(),

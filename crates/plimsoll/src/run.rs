@@ -62,7 +62,7 @@ pub(crate) fn record(
     let watchers = prepared.watchers.start(recording.clock(), recording.observed())?; // 4
     let options = recording.run_options(prepared.program, control);
     let totals = engine::run(&options, recording.take_outlets()); // 5
-    recording.note_cut_bodies(&options.program);
+    recording.note_limits(&options.program);
     watchers.stop(); // 6
     recording.seal(totals, listener.interrupted()) // 7
 }

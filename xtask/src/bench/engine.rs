@@ -8,7 +8,7 @@
 mod comparison;
 mod measured;
 mod options;
-mod ratio;
+pub(super) mod ratio;
 pub(super) mod target;
 mod tool;
 

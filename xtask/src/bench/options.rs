@@ -1,5 +1,7 @@
 //! Arguments that several benchmarks take.
 
+use std::path::PathBuf;
+
 use anyhow::{Context as _, Result, ensure};
 
 /// The measurements that are selected by name; none means all.
@@ -41,6 +43,14 @@ pub(super) fn number(word: &str, of: &str, range: std::ops::RangeInclusive<u64>)
     let number = word.parse().with_context(|| format!("`{word}` is no number of {of}"))?;
     ensure!(range.contains(&number), "take {} to {} {of}", range.start(), range.end());
     Ok(number)
+}
+
+/// The program at this path, absolute because benchmarks run it in a folder of their own.
+///
+/// # Errors
+/// When there is none.
+pub(super) fn program(path: &str) -> Result<PathBuf> {
+    std::fs::canonicalize(path).with_context(|| format!("cannot find the program `{path}`"))
 }
 
 #[cfg(test)]

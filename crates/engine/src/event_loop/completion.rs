@@ -6,10 +6,11 @@ use evidence::{Instant, Outcome};
 
 use super::{EventLoop, Timer};
 use crate::EngineError;
-use crate::exchange::{EndedOperation, OperationToken, VuSlotPosition};
 use crate::exemplars::{KeptExchange, exemplar};
 use crate::index::{EndpointPhase, OperationIndex, ScenarioPhase, UserIndex};
 use crate::iteration::{Context, Event, IterationRequest, Progress};
+use crate::network::EndedOperation;
+use crate::operation::{OperationToken, VuSlotPosition};
 
 impl EventLoop {
     /// Complete everything that has ended on the wire. What follows from it may end at once too.
@@ -110,6 +111,7 @@ impl EventLoop {
         completed: Option<OperationIndex>,
     ) -> Progress {
         self.verdict.clear();
+        let user = self.users.get_mut(user);
         let mut context = Context {
             now,
             epoch_unix_ns: self.clock.epoch_unix_ns(),
@@ -117,9 +119,12 @@ impl EventLoop {
             requests: &mut self.requests,
             verdict: &mut self.verdict,
             counters: &self.counters,
+            directory: &self.program.directory,
+            met_names: &mut self.met_names,
+            scenario: user.scenario,
             completed,
         };
-        self.users.get_mut(user).iteration.resume(event, &mut context)
+        user.iteration.resume(event, &mut context)
     }
 
     fn do_requested(&mut self, user: UserIndex, progress: Progress, now: Instant) -> Result<(), EngineError> {

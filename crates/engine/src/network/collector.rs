@@ -3,8 +3,9 @@
 use evidence::{Instant, Outcome};
 use wire::{Event, Events};
 
-use crate::exchange::{BodyReading, EndedOperation, OperationToken};
-use crate::operation::Operations;
+use super::EndedOperation;
+use crate::exchange::BodyReading;
+use crate::operation::{OperationToken, Operations};
 
 /// Where received bytes go.
 pub(super) struct ResponseSink<'a> {

@@ -2,8 +2,9 @@
 
 use super::connection::{Connection, ConnectionTarget, Registration};
 use super::exhausted::check_exhausted;
-use super::{ConnectionLoss, ConnectionState, EstablishedConnection, Exhausted, Network, token_of};
-use crate::exchange::EndedOperation;
+use super::{
+    ConnectionLoss, ConnectionState, EndedOperation, EstablishedConnection, Exhausted, Network, token_of,
+};
 use crate::index::{ConnectionIndex, OperationIndex, OriginIndex};
 use crate::operation::Operations;
 

@@ -6,12 +6,11 @@
 use std::collections::{HashMap, VecDeque};
 
 use slab::Slab;
+use wire::WireProtocol;
 
 use super::connection::Connection;
-use crate::exchange::{OperationToken, VuSlotPosition};
 use crate::index::{ConnectionIndex, OperationIndex, UserIndex};
-use crate::operation::Operations;
-use crate::program::WireProtocol;
+use crate::operation::{OperationToken, Operations, VuSlotPosition};
 
 /// A connection by its index and serial; it may be closed meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,10 +2,9 @@
 
 use evidence::Instant;
 
-use super::{Exhausted, Network};
-use crate::exchange::{EndedOperation, OperationToken};
+use super::{EndedOperation, Exhausted, Network};
 use crate::index::OperationIndex;
-use crate::operation::Operations;
+use crate::operation::{OperationToken, Operations};
 
 impl Network {
     /// Send the operation's outbox, after what was sent of its body before.

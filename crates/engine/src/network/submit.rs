@@ -1,14 +1,13 @@
 //! Which connection a request is sent on, and when it must wait for one.
 
 use evidence::Outcome;
+use wire::WireProtocol;
 use workload::connection::Reuse;
 
 use super::pool::ConnectionRef;
-use super::{ConnectionState, Exhausted, Network};
-use crate::exchange::EndedOperation;
+use super::{ConnectionState, EndedOperation, Exhausted, Network};
 use crate::index::{ConnectionIndex, OperationIndex, OriginIndex, UserIndex};
 use crate::operation::Operations;
-use crate::program::WireProtocol;
 
 impl Network {
     /// Send the operation's request as soon as a connection has capacity for it. Its end, which may come at once,
@@ -18,7 +17,11 @@ impl Network {
         operation: OperationIndex,
         operations: &mut Operations,
     ) -> Result<(), Exhausted> {
-        if self.is_sharing(operations.get(operation).draft.origin) {
+        let origin = operations.get(operation).draft.origin;
+        if origin.0 >= self.pools.len() {
+            self.add_pools(origin);
+        }
+        if self.is_sharing(origin) {
             self.submit_shared(operation, operations)
         } else {
             self.submit_alone(operation, operations)

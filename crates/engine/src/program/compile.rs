@@ -15,15 +15,14 @@ use workload::redact::Redactor;
 use workload::template::Template;
 
 use super::call::CallProgram;
+use super::directory::{Directory, Endpoint};
 use super::error::CompileError;
 use super::expectation::{Expectation, ExpectedStatus, Extraction, ExtractionFrom, GrpcResponseKind};
 use super::http::HttpProgram;
 use super::json_lookup::JsonLookup;
 use super::origin::{Origin, OriginKind};
 use super::template::{CompiledTemplate, TemplateContext, TemplateNames, UnknownName};
-use super::{
-    Endpoint, FlowProgram, Program, ScenarioProgram, StepContent, StepProgram, phases, shared_names,
-};
+use super::{FlowProgram, PlanSteps, Program, ScenarioSteps, StepContent, StepProgram, shape};
 use crate::body_budget::{BODY_BUDGET_BYTES, BodyBudget};
 use crate::exchange::{CHECKED_BODY_BYTES, KEPT_BODY_BYTES};
 use crate::index::{EndpointIndex, OriginIndex, ScenarioIndex};
@@ -60,14 +59,17 @@ impl Program {
             scenarios.push(compiler.scenario(scenario)?);
         }
         let Compiler { names, origins, endpoints, .. } = compiler;
-        Ok(Program {
-            origins,
-            endpoints,
-            phases: phases(&workload.phases),
-            scenarios,
+        let steps = PlanSteps {
             setup,
+            scenarios,
             setup_variables: vec![Arc::default(); names.variables.len()],
             names,
+            traceparent: workload.traceparent,
+        };
+        Ok(Program {
+            shape: shape(&workload),
+            directory: Directory::new(origins, endpoints, workload.scenarios.len()),
+            steps,
             redactor,
             tls,
             body_budget: BodyBudget::new(BODY_BUDGET_BYTES),
@@ -89,7 +91,7 @@ struct Compiler<'a> {
 }
 
 impl Compiler<'_> {
-    fn scenario(&mut self, scenario: &Scenario) -> Result<ScenarioProgram, CompileError> {
+    fn scenario(&mut self, scenario: &Scenario) -> Result<ScenarioSteps, CompileError> {
         let setup = self.steps(&scenario.setup)?.into();
         let flow = match &scenario.flow {
             Flow::Sequence(steps) => FlowProgram::Sequence(self.steps(steps)?.into()),
@@ -106,18 +108,7 @@ impl Compiler<'_> {
             }
             Flow::InTurn { data, steps, .. } => self.in_turn(data, steps)?,
         };
-        Ok(ScenarioProgram {
-            name: scenario.name.as_str().into(),
-            tags: shared_names(&scenario.tags),
-            executor: scenario.executor.clone(),
-            arrivals: scenario.arrivals,
-            start: scenario.start,
-            preallocated_vus: scenario.preallocated_vus,
-            max_vus: scenario.max_vus,
-            graceful_stop: scenario.graceful_stop,
-            setup,
-            flow,
-        })
+        Ok(ScenarioSteps { setup, flow })
     }
 
     fn in_turn(&mut self, data: &str, steps: &[Step]) -> Result<FlowProgram, CompileError> {

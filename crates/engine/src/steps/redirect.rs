@@ -97,8 +97,9 @@ impl Redirect<'_> {
 
     /// The target of the plan that has this URL.
     fn target_of(&self, url: &RequestUrl) -> Result<OriginIndex, String> {
-        let found = self.program.origins.iter().position(|o| o.kind == OriginKind::Http && url.is_of(o));
-        found.map(OriginIndex).ok_or_else(|| {
+        let mut origins = self.program.directory.origins();
+        let found = origins.find(|(_, o)| o.kind == OriginKind::Http && url.is_of(o));
+        found.map(|(index, _)| index).ok_or_else(|| {
             format!(
                 "a redirect to `{}`, which is not a target of the plan; load is sent to targets of the plan only",
                 self.shown()

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::bench::options::{Selection, number};
+use crate::bench::options::{Selection, number, program};
 
 const DEFAULT_ROUNDS: u64 = 10;
 const FEW_ROUNDS: u64 = 2;
@@ -45,7 +45,7 @@ impl Options {
                 "--only" => options.only = Selection::read(value()?),
                 "--rounds" => options.rounds = number(value()?, "rounds", 1..=MOST_ROUNDS)?,
                 "--seconds" => options.seconds = number(value()?, "seconds", 1..=MOST_SECONDS)?,
-                "--baseline" => options.baseline = Some(baseline(value()?)?),
+                "--baseline" => options.baseline = Some(program(value()?)?),
                 "--write" => options.is_written = true,
                 _ => bail!("unknown argument `{word}`; usage: cargo xtask bench {}", super::super::USAGE),
             }
@@ -60,11 +60,6 @@ impl Options {
             super::Rounds::Few => self.rounds.min(FEW_ROUNDS),
         }
     }
-}
-
-/// The path of another build, absolute because tools run in a folder of their own.
-fn baseline(path: &str) -> Result<PathBuf> {
-    std::fs::canonicalize(path).with_context(|| format!("--baseline: cannot find `{path}`"))
 }
 
 #[cfg(test)]
@@ -88,7 +83,7 @@ mod tests {
     fn a_baseline_must_exist() {
         assert_eq!(
             read("--baseline /nonexistent/plimsoll"),
-            Err("--baseline: cannot find `/nonexistent/plimsoll`".to_owned())
+            Err("cannot find the program `/nonexistent/plimsoll`".to_owned())
         );
         assert!(read("--baseline /proc/self/exe").expect("a program").baseline.is_some());
     }

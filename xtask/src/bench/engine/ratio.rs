@@ -2,18 +2,18 @@
 
 /// The median, the minimum and the maximum of some figures.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Spread {
+pub(in crate::bench) struct Spread {
     sorted: Vec<f64>,
-    pub(super) median: f64,
-    pub(super) least: f64,
-    pub(super) most: f64,
+    pub(in crate::bench) median: f64,
+    pub(in crate::bench) least: f64,
+    pub(in crate::bench) most: f64,
 }
 
 /// An interval is given when it covers the true median at least so often.
 const CONFIDENCE: f64 = 0.95;
 
 impl Spread {
-    pub(super) fn of(mut figures: Vec<f64>) -> Self {
+    pub(in crate::bench) fn of(mut figures: Vec<f64>) -> Self {
         figures.sort_by(f64::total_cmp);
         let (least, most) = match figures[..] {
             [least, .., most] => (least, most),
@@ -44,7 +44,7 @@ impl Spread {
     }
 
     /// The median with its interval, as text.
-    pub(super) fn with_interval(&self) -> String {
+    pub(in crate::bench) fn with_interval(&self) -> String {
         match self.interval() {
             Some((low, high)) => format!("{:.2} [{low:.2}–{high:.2}]", self.median),
             None => format!("{:.2}", self.median),
@@ -53,7 +53,7 @@ impl Spread {
 }
 
 /// The median; NaN of nothing.
-pub(super) fn median(mut figures: Vec<f64>) -> f64 {
+pub(in crate::bench) fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     match figures.len() {
         0 => f64::NAN,
