@@ -124,13 +124,33 @@ fn spawn<'scope>(
     event_loop: EventLoop,
     options: &RunOptions,
 ) -> std::io::Result<LoopThread<'scope>> {
-    let control = options.control.clone();
+    let guard = LoopGuard { others: Some(options.control.clone()) };
     let run = move || {
         let end = event_loop.run();
-        if end.is_err() {
-            control.abandon();
+        if end.is_ok() {
+            guard.disarm();
         }
         end
     };
     std::thread::Builder::new().name("plimsoll-loop".into()).spawn_scoped(scope, run)
+}
+
+/// Ends the other loops when it is dropped with them: its loop failed or panicked, or its thread never started.
+struct LoopGuard {
+    others: Option<Control>,
+}
+
+impl LoopGuard {
+    /// The loop ended well: the others go on.
+    fn disarm(mut self) {
+        self.others = None;
+    }
+}
+
+impl Drop for LoopGuard {
+    fn drop(&mut self) {
+        if let Some(others) = &self.others {
+            others.abandon();
+        }
+    }
 }
