@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use engine::iteration::{Behaviour as UserBehaviour, Context, Event, Iteration, Progress};
+use engine::iteration::{
+    Behaviour as UserBehaviour, Context, Event, Iteration, LoopScenario, Progress, UserMaker,
+};
 use engine::{EndpointIndex, LATE_AFTER};
 use evidence::{Metric, Outcome};
 use testbed::Behaviour;
@@ -54,7 +56,13 @@ const BLOCKS: u64 = 5;
 const BLOCKED: Duration = ms(1_500);
 
 impl UserBehaviour for Blocking {
-    fn virtual_user(&self) -> Box<dyn Iteration> {
+    fn on_loop(&self, _scenario: LoopScenario) -> Box<dyn UserMaker> {
+        Box::new(Blocking)
+    }
+}
+
+impl UserMaker for Blocking {
+    fn virtual_user(&mut self) -> Box<dyn Iteration> {
         Box::new(Blocking)
     }
 
@@ -69,7 +77,7 @@ impl Iteration for Blocking {
             let (_open, never) = channel::<()>();
             assert!(never.recv_timeout(BLOCKED).is_err());
         }
-        Progress::Done
+        Progress::DONE
     }
 }
 
