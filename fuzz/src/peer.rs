@@ -1,7 +1,7 @@
 //! Bytes from a peer: HTTP/1.1 responses, HTTP/2 frames, gRPC messages and status texts.
 
 use wire::grpc::{Deframer, Status, single_message};
-use wire::{Event, HeaderView, Headers, Request, Scheme, WireError, h1, h2};
+use wire::{Connection, Event, HeaderView, Headers, Request, Scheme, WireError, h1, h2};
 
 use crate::Target;
 
@@ -87,7 +87,7 @@ fn two_streams(reads: &[&[u8]]) -> (Vec<String>, Option<WireError>) {
         }
         assert!(connection.outgoing().len() < 1 << 20, "a peer can make the connection accumulate replies");
     }
-    connection.for_each_open(|token| log.lines.push(format!("{token} open")));
+    connection.for_each_open(&mut |token| log.lines.push(format!("{token} open")));
     log.lines.sort();
     (log.lines, end)
 }

@@ -9,7 +9,6 @@ mod exhausted;
 mod lifecycle;
 mod loss;
 mod pool;
-mod protocol;
 mod relay;
 mod streams;
 mod submit;

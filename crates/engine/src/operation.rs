@@ -6,9 +6,8 @@
 use std::sync::Arc;
 
 use evidence::{Instant, Outcome};
-use wire::StartError;
 use wire::grpc::{Deframer, MessageError};
-use wire::h2::StreamId;
+use wire::{StartError, StreamId};
 
 use crate::body_budget::{BodyBudget, BodyLease, UNCOUNTED_BYTES};
 use crate::exchange::{

@@ -24,6 +24,7 @@ use std::time::Duration;
 
 use evidence::{Instant, Name};
 use rustls::ClientConfig;
+use wire::WireProtocol;
 use workload::Workload;
 use workload::connection::Reuse;
 use workload::model::{Arrivals, Executor, Phase, Scenario};
@@ -38,7 +39,7 @@ pub(crate) use directory::{Directory, MetNames};
 pub use error::CompileError;
 pub(crate) use expectation::{Expectation, Extraction, JsonBody};
 pub(crate) use http::HttpProgram;
-pub(crate) use origin::{Origin, OriginKind, ProxyMode, Route, TlsPeer, WireProtocol};
+pub(crate) use origin::{Origin, OriginKind, ProxyMode, Route, TlsPeer};
 pub(crate) use template::{CompiledTemplate, Counters, RenderScope, TemplateNames, write_hex};
 
 /// A workload as the loops need it.

@@ -12,7 +12,7 @@ use anyhow::{Context, anyhow, bail, ensure};
 use engine::program::{OriginAddress, Program};
 use evidence::GrpcCode;
 use rustls::ClientConfig;
-use wire::{Event, Headers, Request, Scheme};
+use wire::{Connection, Event, Headers, Request, Scheme, WireProtocol};
 use workload::connection::{Connecting, Scheme as UrlScheme};
 use workload::model::{ReadyProbe, WaitReady};
 use workload::observation::filled;
@@ -77,40 +77,43 @@ fn reach(place: OriginAddress<'_>) -> Result<(), (String, std::io::Error)> {
     }
 }
 
-/// Drive a protocol's state machine over a blocking socket until its one request is answered.
-macro_rules! exchange {
-    ($connection:expr, $peer:expr, $limit:expr, $kept:expr) => {{
-        let until = Instant::now() + $limit;
-        let mut stream = Stream::connect(&$peer, $limit)?;
-        let mut answer = ProbeResponse { kept: $kept, ..ProbeResponse::default() };
-        let mut buffer = [0; 4096];
-        while !answer.is_done {
-            while !$connection.outgoing().is_empty() {
-                let sent = stream.write($connection.outgoing())?;
-                $connection.sent(sent);
-            }
-            let left = until.saturating_duration_since(Instant::now());
-            ensure!(!left.is_zero(), "its response is not complete");
-            stream.set_limit(left)?;
-            let n = match stream.read(&mut buffer) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => bail!("its response is not complete"),
-                read => read?,
-            };
-            let mut take = |event: Event<'_>| answer.take(event);
-            match n {
-                0 => $connection.closed(&mut take)?,
-                n => $connection.receive(&buffer[..n], &mut take)?,
-            };
-            if let Some(error) = answer.failure {
-                return Err(error.into());
-            }
-            if let KeptBody::AtMost(bytes) = answer.kept {
-                ensure!(!answer.is_cut, "its answer is longer than {bytes} bytes");
-            }
-            ensure!(n > 0 || answer.is_done, "it closes the connection without a response");
+/// Drive a connection over a blocking socket until its one request is answered.
+fn exchange(
+    connection: &mut dyn Connection,
+    peer: &Peer<'_>,
+    limit: Duration,
+    kept: KeptBody,
+) -> anyhow::Result<ProbeResponse> {
+    let until = Instant::now() + limit;
+    let mut stream = Stream::connect(peer, limit)?;
+    let mut answer = ProbeResponse { kept, ..ProbeResponse::default() };
+    let mut buffer = [0; 4096];
+    while !answer.is_done {
+        while !connection.outgoing().is_empty() {
+            let sent = stream.write(connection.outgoing())?;
+            connection.sent(sent);
         }
-        answer
-    }};
+        let left = until.saturating_duration_since(Instant::now());
+        ensure!(!left.is_zero(), "its response is not complete");
+        stream.set_limit(left)?;
+        let n = match stream.read(&mut buffer) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => bail!("its response is not complete"),
+            read => read?,
+        };
+        let mut take = |event: Event<'_>| answer.take(event);
+        match n {
+            0 => connection.closed(&mut take)?,
+            n => connection.receive(&buffer[..n], &mut take)?,
+        };
+        if let Some(error) = answer.failure {
+            return Err(error.into());
+        }
+        if let KeptBody::AtMost(bytes) = answer.kept {
+            ensure!(!answer.is_cut, "its answer is longer than {bytes} bytes");
+        }
+        ensure!(n > 0 || answer.is_done, "it closes the connection without a response");
+    }
+    Ok(answer)
 }
 
 /// Sends single requests to a target before the load, over connections like those that the load will use.
@@ -179,9 +182,9 @@ impl Prober<'_> {
             headers: &Headers::new(),
             body: b"",
         };
-        let mut connection = wire::h1::Connection::new(wire::h1::Config::default());
+        let mut connection = wire::open(WireProtocol::Http1);
         connection.start(0, &request)?;
-        let answer = exchange!(connection, peer, limit, KeptBody::Beginning);
+        let answer = exchange(&mut *connection, &peer, limit, KeptBody::Beginning)?;
         ensure!((200..300).contains(&answer.status), "it answers {}", answer.status);
         Ok(())
     }
@@ -220,9 +223,9 @@ impl Prober<'_> {
             headers: &headers,
             body: call.body,
         };
-        let mut connection = wire::h2::Connection::new(wire::h2::Config::default());
+        let mut connection = wire::open(WireProtocol::Http2);
         connection.start(0, &request)?;
-        Ok(exchange!(connection, peer, call.limit, KeptBody::AtMost(call.most_bytes)))
+        exchange(&mut *connection, &peer, call.limit, KeptBody::AtMost(call.most_bytes))
     }
 }
 

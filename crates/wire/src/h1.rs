@@ -7,6 +7,8 @@ mod chunked;
 mod head;
 mod render;
 
+use crate::Connection as _;
+use crate::connection::{StreamId, WireProtocol};
 use crate::error::{StartError, WireError};
 use crate::event::{Event, Events, MAX_INTERIM, Request, ResponseHead, Token};
 use crate::headers::HeaderView;
@@ -75,21 +77,6 @@ impl Connection {
         }
     }
 
-    /// How many requests may be started now: 0 or 1.
-    pub fn capacity(&self) -> usize {
-        usize::from(self.reusable && self.open.is_none())
-    }
-
-    /// Append the request to the outgoing bytes.
-    pub fn start(&mut self, token: Token, request: &Request<'_>) -> Result<(), StartError> {
-        self.ready()?;
-        request_rules::check(request)?;
-        render::request(self.out.tail(), request);
-        let kind = if request.method == b"HEAD" { RequestKind::Head } else { RequestKind::Other };
-        self.opened(token, kind);
-        Ok(())
-    }
-
     /// Append a request that the caller has rendered as it goes on the wire, head and body. Only its kind
     /// is known here: that it is well-formed is the caller's promise.
     pub fn start_raw(&mut self, token: Token, kind: RequestKind, bytes: &[u8]) -> Result<(), StartError> {
@@ -108,27 +95,7 @@ impl Connection {
         self.reading = Reading::Head;
     }
 
-    /// Bytes to be written to the socket.
-    pub fn outgoing(&self) -> &[u8] {
-        self.out.unsent()
-    }
-
-    /// The first `count` of the outgoing bytes are written.
-    pub fn sent(&mut self, count: usize) {
-        self.out.advance(count);
-    }
-
-    /// Take bytes read from the socket, all of them. An error kills the connection, and the open request
-    /// has failed with it.
-    pub fn receive(&mut self, input: &[u8], events: &mut impl Events) -> Result<(), WireError> {
-        let result = self.read(input, events);
-        if result.is_err() {
-            self.reusable = false;
-        }
-        result
-    }
-
-    fn read(&mut self, mut input: &[u8], events: &mut impl Events) -> Result<(), WireError> {
+    fn read(&mut self, mut input: &[u8], events: &mut dyn Events) -> Result<(), WireError> {
         while !input.is_empty() {
             let Some(open) = self.open else {
                 return Err(WireError::Malformed("bytes that belong to no request"));
@@ -142,7 +109,7 @@ impl Connection {
         Ok(())
     }
 
-    fn read_head(&mut self, open: Open, input: &[u8], events: &mut impl Events) -> Result<usize, WireError> {
+    fn read_head(&mut self, open: Open, input: &[u8], events: &mut dyn Events) -> Result<usize, WireError> {
         if !self.partial.is_empty() {
             return self.read_cut_head(open, input, events);
         }
@@ -169,7 +136,7 @@ impl Connection {
         &mut self,
         open: Open,
         input: &[u8],
-        events: &mut impl Events,
+        events: &mut dyn Events,
     ) -> Result<usize, WireError> {
         let before = self.partial.len();
         // One byte past the limit is enough to see that it is exceeded.
@@ -194,7 +161,7 @@ impl Connection {
         Ok(used)
     }
 
-    fn take_head(&mut self, open: Open, head: &Head<'_>, events: &mut impl Events) -> Result<(), WireError> {
+    fn take_head(&mut self, open: Open, head: &Head<'_>, events: &mut dyn Events) -> Result<(), WireError> {
         if head.bytes > MAX_HEAD_BYTES {
             return Err(WireError::HeadTooLarge);
         }
@@ -222,12 +189,7 @@ impl Connection {
         Ok(())
     }
 
-    fn read_body(
-        &mut self,
-        token: Token,
-        input: &[u8],
-        events: &mut impl Events,
-    ) -> Result<usize, WireError> {
+    fn read_body(&mut self, token: Token, input: &[u8], events: &mut dyn Events) -> Result<usize, WireError> {
         match &mut self.reading {
             Reading::Length(left) => {
                 let taken = usize::try_from(*left).map_or(input.len(), |left| left.min(input.len()));
@@ -256,16 +218,58 @@ impl Connection {
         }
     }
 
-    fn finish(&mut self, token: Token, events: &mut impl Events) {
+    fn finish(&mut self, token: Token, events: &mut dyn Events) {
         let keeps = self.open.take().is_some_and(|open| open.persistence == Persistence::KeepAlive);
         // A peer that answers before it has read the request may never read the rest.
         self.reusable &= keeps && self.out.is_empty();
         self.reading = Reading::Head;
         events.event(Event::Done { token });
     }
+}
 
-    /// The peer closed its side. Completes a response that only the close delimits.
-    pub fn closed(&mut self, events: &mut impl Events) -> Result<(), WireError> {
+impl crate::Connection for Connection {
+    fn protocol(&self) -> WireProtocol {
+        WireProtocol::Http1
+    }
+
+    fn capacity(&self) -> usize {
+        usize::from(self.reusable && self.open.is_none())
+    }
+
+    fn start(&mut self, token: Token, request: &Request<'_>) -> Result<(), StartError> {
+        self.ready()?;
+        request_rules::check(request)?;
+        render::request(self.out.tail(), request);
+        let kind = if request.method == b"HEAD" { RequestKind::Head } else { RequestKind::Other };
+        self.opened(token, kind);
+        Ok(())
+    }
+
+    fn start_open(&mut self, _token: Token, _request: &Request<'_>) -> Result<StreamId, StartError> {
+        Err(StartError::Invalid("a body that is sent in parts needs HTTP/2"))
+    }
+
+    fn send(&mut self, _stream: StreamId, _part: &[u8]) {}
+
+    fn end_body(&mut self, _stream: StreamId) {}
+
+    fn outgoing(&self) -> &[u8] {
+        self.out.unsent()
+    }
+
+    fn sent(&mut self, count: usize) {
+        self.out.advance(count);
+    }
+
+    fn receive(&mut self, input: &[u8], events: &mut dyn Events) -> Result<(), WireError> {
+        let result = self.read(input, events);
+        if result.is_err() {
+            self.reusable = false;
+        }
+        result
+    }
+
+    fn closed(&mut self, events: &mut dyn Events) -> Result<(), WireError> {
         self.reusable = false;
         let Some(open) = self.open else { return Ok(()) };
         match self.reading {
@@ -283,26 +287,22 @@ impl Connection {
         }
     }
 
-    /// Give up on the request. The response may still come, so the connection must be closed.
-    pub fn cancel(&mut self, token: Token) {
+    fn cancel(&mut self, token: Token) {
         if self.open.is_some_and(|open| open.token == token) {
             self.open = None;
             self.reusable = false;
         }
     }
 
-    /// Whether further requests may follow on this connection.
-    pub fn reusable(&self) -> bool {
+    fn reusable(&self) -> bool {
         self.reusable
     }
 
-    /// How many requests are open: 0 or 1.
-    pub fn open_requests(&self) -> usize {
+    fn open_requests(&self) -> usize {
         usize::from(self.open.is_some())
     }
 
-    /// Call `visit` with the token of each open request, as when the connection has died.
-    pub fn for_each_open(&self, mut visit: impl FnMut(Token)) {
+    fn for_each_open(&self, visit: &mut dyn FnMut(Token)) {
         if let Some(open) = self.open {
             visit(open.token);
         }

@@ -18,6 +18,7 @@ mod stream;
 
 use std::collections::VecDeque;
 
+use crate::connection::{StreamId, WireProtocol};
 use crate::error::{StartError, WireError};
 use crate::event::{Events, Request, Token};
 use crate::outgoing::Outgoing;
@@ -41,10 +42,6 @@ impl Default for Config {
         Config { max_open_requests: 100 }
     }
 }
-
-/// A request of one connection whose body is not complete yet. Unique within the connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StreamId(u32);
 
 /// The state of one connection.
 #[derive(Debug)]
@@ -92,9 +89,24 @@ impl Connection {
         }
     }
 
-    /// How many more requests may be started now: what the peer and the configuration allow, less the open
-    /// ones.
-    pub fn capacity(&self) -> usize {
+    fn reason_of_end(&self) -> WireError {
+        match self.going_away {
+            Some((_, code)) if code != 0 => WireError::ConnectionEnded(code),
+            _ if self.streams.values().any(|stream| stream.progress == Progress::HasHead) => {
+                WireError::UnexpectedEof
+            }
+            _ if self.incoming.is_inside_frame() => WireError::UnexpectedEof,
+            _ => WireError::ClosedBeforeResponse,
+        }
+    }
+}
+
+impl crate::Connection for Connection {
+    fn protocol(&self) -> WireProtocol {
+        WireProtocol::Http2
+    }
+
+    fn capacity(&self) -> usize {
         if !self.reusable() {
             return 0;
         }
@@ -102,9 +114,7 @@ impl Connection {
         (allowed as usize).saturating_sub(self.streams.len())
     }
 
-    /// Append the request to the outgoing bytes; a body that the peer's windows do not let go is kept until
-    /// they do.
-    pub fn start(&mut self, token: Token, request: &Request<'_>) -> Result<(), StartError> {
+    fn start(&mut self, token: Token, request: &Request<'_>) -> Result<(), StartError> {
         if self.capacity() == 0 {
             return Err(StartError::NotReady);
         }
@@ -113,9 +123,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The same for a request whose body continues after `request.body`, by [`send`](Self::send) until
-    /// [`end_body`](Self::end_body).
-    pub fn start_open(&mut self, token: Token, request: &Request<'_>) -> Result<StreamId, StartError> {
+    fn start_open(&mut self, token: Token, request: &Request<'_>) -> Result<StreamId, StartError> {
         if self.capacity() == 0 {
             return Err(StartError::NotReady);
         }
@@ -123,33 +131,26 @@ impl Connection {
         Ok(StreamId(self.send_request(token, request, Ending::Open)))
     }
 
-    /// Append a further part of a request's body. What the peer's windows do not let go is kept, so the
-    /// caller bounds how much there is. Nothing happens when the request is over.
-    pub fn send(&mut self, stream: StreamId, part: &[u8]) {
+    fn send(&mut self, stream: StreamId, part: &[u8]) {
         self.send_part(stream.0, part);
     }
 
-    /// The body of a request is complete. Nothing happens when the request is over.
-    pub fn end_body(&mut self, stream: StreamId) {
+    fn end_body(&mut self, stream: StreamId) {
         self.send_end(stream.0);
     }
 
-    /// Bytes to be written to the socket.
-    pub fn outgoing(&self) -> &[u8] {
+    fn outgoing(&self) -> &[u8] {
         self.out.unsent()
     }
 
-    /// The first `count` of the outgoing bytes are written.
-    pub fn sent(&mut self, count: usize) {
+    fn sent(&mut self, count: usize) {
         self.out.advance(count);
         if self.out.is_empty() {
             self.incoming.forgive_replies();
         }
     }
 
-    /// Take bytes read from the socket, all of them. An error kills the connection, and every open request
-    /// has failed with it; a last frame with the reason for the peer is left in `outgoing`.
-    pub fn receive(&mut self, input: &[u8], events: &mut impl Events) -> Result<(), WireError> {
+    fn receive(&mut self, input: &[u8], events: &mut dyn Events) -> Result<(), WireError> {
         if let Some(error) = self.dead {
             return Err(error);
         }
@@ -161,26 +162,13 @@ impl Connection {
         result
     }
 
-    /// The peer closed its side: well and good with no request open, an error otherwise.
-    pub fn closed(&mut self, _events: &mut impl Events) -> Result<(), WireError> {
+    fn closed(&mut self, _events: &mut dyn Events) -> Result<(), WireError> {
         let error = self.dead.unwrap_or_else(|| self.reason_of_end());
         self.dead = Some(error);
         if self.streams.is_empty() { Ok(()) } else { Err(error) }
     }
 
-    fn reason_of_end(&self) -> WireError {
-        match self.going_away {
-            Some((_, code)) if code != 0 => WireError::ConnectionEnded(code),
-            _ if self.streams.values().any(|stream| stream.progress == Progress::HasHead) => {
-                WireError::UnexpectedEof
-            }
-            _ if self.incoming.is_inside_frame() => WireError::UnexpectedEof,
-            _ => WireError::ClosedBeforeResponse,
-        }
-    }
-
-    /// Give up on a request: its stream is reset, and the connection lives on. No event follows.
-    pub fn cancel(&mut self, token: Token) {
+    fn cancel(&mut self, token: Token) {
         let found = self.streams.iter().find(|(_, stream)| stream.token == token).map(|(&id, _)| id);
         if let Some(id) = found {
             self.remove(id);
@@ -188,20 +176,15 @@ impl Connection {
         }
     }
 
-    /// Whether further requests may follow on this connection: it is alive, the peer is not going away,
-    /// and stream identifiers are left.
-    pub fn reusable(&self) -> bool {
+    fn reusable(&self) -> bool {
         self.dead.is_none() && self.going_away.is_none() && self.next_id <= MAX_31_BITS
     }
 
-    /// How many requests are open.
-    pub fn open_requests(&self) -> usize {
+    fn open_requests(&self) -> usize {
         self.streams.len()
     }
 
-    /// Call `visit` with the token of each open request, in no particular order, as when the connection has
-    /// died.
-    pub fn for_each_open(&self, visit: impl FnMut(Token)) {
+    fn for_each_open(&self, visit: &mut dyn FnMut(Token)) {
         self.streams.values().map(|stream| stream.token).for_each(visit);
     }
 }

@@ -3,23 +3,24 @@
 //! Bytes go in; bytes and [`Event`]s come out. The owner of the socket and the clock (the engine's loop)
 //! drives a connection like this:
 //!
-//! 1. [`h1::Connection::start`] or [`h2::Connection::start`] while `capacity()` is above zero;
+//! 1. [`Connection::start`] while [`capacity`](Connection::capacity) is above zero;
 //! 2. write `outgoing()` to the socket and say with `sent(n)` how much of it went;
 //! 3. hand whatever was read to `receive`, which calls [`Events::event`] for each thing learnt;
 //! 4. on end of file call `closed`. After an `Err` the connection is dead: every token that
 //!    `for_each_open` still names has failed with that error.
 //!
-//! Both connections have the same inherent methods, so that a loop may hold either behind an enum.
+//! Both protocols are a [`Connection`]: [`open`] makes one of either.
 //!
 //! This crate must not know sockets, clocks, threads or an async runtime. Peers are hostile until proven
 //! otherwise: whatever they send yields events or one typed [`WireError`], in bounded memory, and never a
 //! panic. In steady state a request and its response allocate nothing: buffers are reused and header
 //! values are slices of the input or of the decoder's buffer.
 //!
-//! Start reading at [`event`], then [`h1`]; [`h2`] has the same outside and its own framing and HPACK
-//! inside; [`grpc`] sits on top of `h2`'s events and holds no state but a message in progress.
+//! Start reading at [`connection`] and [`event`], then [`h1`]; [`h2`] has the same outside and its own framing
+//! and HPACK inside; [`grpc`] sits on top of `h2`'s events and holds no state but a message in progress.
 
 pub mod coding;
+pub mod connection;
 mod decimal;
 pub mod error;
 pub mod event;
@@ -32,6 +33,15 @@ mod outgoing;
 mod recorded;
 mod request_rules;
 
+pub use connection::{Connection, StreamId, WireProtocol};
 pub use error::{StartError, WireError};
 pub use event::{Event, Events, Request, ResponseHead, Scheme, Token};
 pub use headers::{HeaderView, Headers};
+
+/// A fresh connection of this protocol, with its default configuration.
+pub fn open(protocol: WireProtocol) -> Box<dyn Connection> {
+    match protocol {
+        WireProtocol::Http1 => Box::new(h1::Connection::new(h1::Config::default())),
+        WireProtocol::Http2 => Box::new(h2::Connection::new(h2::Config::default())),
+    }
+}

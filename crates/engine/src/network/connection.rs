@@ -7,19 +7,17 @@ use std::io::{self, Read, Write};
 use evidence::{Instant, Outcome};
 use mio::{Registry, Token};
 use rustls::ClientConnection;
-use wire::h2::StreamId;
-use wire::{Request, StartError};
+use wire::{Request, StartError, StreamId, WireProtocol};
 
 use super::collector::ResponseSink;
 use super::loss::ConnectionLoss;
-use super::protocol::Wire;
 use super::relay::RelayedRequest;
 use super::transport::Transport;
 use super::tunnel::{Tunnel, refused};
 use crate::exchange::ConnectionSetup;
 use crate::index::{OperationIndex, OriginIndex, UserIndex};
 use crate::operation::{Operation, OperationToken, Operations};
-use crate::program::{Origin, ProxyMode, Route, WireProtocol};
+use crate::program::{Origin, ProxyMode, Route};
 use tls::{is_closed_by_peer, write_encrypted};
 
 /// Whether the connection can be used yet.
@@ -51,7 +49,7 @@ pub(super) struct Connection {
     /// The virtual user it belongs to, where connections belong to iterations.
     pub(super) owner: UserIndex,
     pub(super) state: ConnectionState,
-    pub(super) wire: Wire,
+    pub(super) wire: Box<dyn wire::Connection>,
     /// The request this connection was opened for.
     pub(super) queued: Option<OperationIndex>,
     /// Whether it is in the network's list of connections that may have bytes to write.
@@ -130,7 +128,7 @@ impl Connection {
             is_counted: true,
             owner: UserIndex(0),
             state: ConnectionState::Connecting,
-            wire: Wire::new(described.protocol.unwrap_or(WireProtocol::Http1)),
+            wire: wire::open(described.protocol.unwrap_or(WireProtocol::Http1)),
             queued: None,
             is_dirty: false,
             is_unread: false,
@@ -239,7 +237,7 @@ impl Connection {
             return tunnel.write(&mut self.transport).map_err(|error| ConnectionLoss::from(&error));
         }
         let written = match &mut self.session {
-            None => write_plain(&mut self.transport, &mut self.wire),
+            None => write_plain(&mut self.transport, &mut *self.wire),
             Some(session) => {
                 let wire = (self.state == ConnectionState::Open).then_some(&mut self.wire);
                 write_encrypted(&mut self.transport, session, wire)
@@ -315,7 +313,7 @@ impl Connection {
         if let Some(tunnel) = &self.tunnel {
             return tunnel.has_outgoing();
         }
-        self.wire.has_outgoing() || self.session.as_ref().is_some_and(|session| session.wants_write())
+        !self.wire.outgoing().is_empty() || self.session.as_ref().is_some_and(|session| session.wants_write())
     }
 
     /// The peer has closed its side: how requests that are still open end.
@@ -340,7 +338,7 @@ impl Connection {
     /// Put the operations it carries, and the one it was opened for, into `tokens`.
     pub(super) fn take_carried(&mut self, operations: &Operations, tokens: &mut Vec<OperationToken>) {
         tokens.extend(self.queued.take().map(|operation| operations.token(operation)));
-        self.wire.for_each_open(|token| tokens.push(OperationToken(token)));
+        self.wire.for_each_open(&mut |token| tokens.push(OperationToken(token)));
     }
 
     /// Take the count of bytes received since the last complete response.
@@ -355,8 +353,8 @@ impl Connection {
 }
 
 #[inline]
-fn write_plain(transport: &mut Transport, wire: &mut Wire) -> io::Result<()> {
-    while wire.has_outgoing() {
+fn write_plain(transport: &mut Transport, wire: &mut dyn wire::Connection) -> io::Result<()> {
+    while !wire.outgoing().is_empty() {
         match transport.write(wire.outgoing()) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Ok(n) => wire.sent(n),

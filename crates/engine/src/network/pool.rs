@@ -6,11 +6,11 @@
 use std::collections::{HashMap, VecDeque};
 
 use slab::Slab;
+use wire::WireProtocol;
 
 use super::connection::Connection;
 use crate::index::{ConnectionIndex, OperationIndex, UserIndex};
 use crate::operation::{OperationToken, Operations, VuSlotPosition};
-use crate::program::WireProtocol;
 
 /// A connection by its index and serial; it may be closed meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,13 +1,13 @@
 //! Which connection a request is sent on, and when it must wait for one.
 
 use evidence::Outcome;
+use wire::WireProtocol;
 use workload::connection::Reuse;
 
 use super::pool::ConnectionRef;
 use super::{ConnectionState, EndedOperation, Exhausted, Network};
 use crate::index::{ConnectionIndex, OperationIndex, OriginIndex, UserIndex};
 use crate::operation::Operations;
-use crate::program::WireProtocol;
 
 impl Network {
     /// Send the operation's request as soon as a connection has capacity for it. Its end, which may come at once,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
-use wire::Scheme;
+use wire::{Scheme, WireProtocol};
 use workload::connection::{Connecting, HttpVersion, Reuse};
 use workload::model::Target;
 
@@ -30,13 +30,6 @@ impl OriginKind {
             OriginKind::Grpc => "gRPC",
         }
     }
-}
-
-/// The protocol of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WireProtocol {
-    Http1,
-    Http2,
 }
 
 /// The TLS settings for a peer.

@@ -170,7 +170,7 @@ fn a_connection_carries_one_request_after_the_other() {
         begin(&mut connection, token, "GET");
         assert_eq!(connection.capacity(), 0);
         assert_eq!(connection.start_raw(9, RequestKind::Other, b"x"), Err(StartError::NotReady));
-        connection.for_each_open(|open| assert_eq!(open, token));
+        connection.for_each_open(&mut |open| assert_eq!(open, token));
         connection.receive(b"HTTP/1.1 204 X\r\n\r\n", &mut seen).unwrap();
     }
     assert_eq!(seen.lines, ["1 head 204", "1 done", "2 head 204", "2 done"]);

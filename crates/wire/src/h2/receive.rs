@@ -82,7 +82,7 @@ impl Incoming {
 }
 
 impl Connection {
-    pub(super) fn read(&mut self, mut input: &[u8], events: &mut impl Events) -> Result<(), WireError> {
+    pub(super) fn read(&mut self, mut input: &[u8], events: &mut dyn Events) -> Result<(), WireError> {
         while !input.is_empty() {
             if !self.incoming.partial.is_empty() {
                 input = self.read_cut_frame(input, events)?;
@@ -109,7 +109,7 @@ impl Connection {
     fn read_cut_frame<'a>(
         &mut self,
         input: &'a [u8],
-        events: &mut impl Events,
+        events: &mut dyn Events,
     ) -> Result<&'a [u8], WireError> {
         let partial = &mut self.incoming.partial;
         let needed = FrameHeader::read(partial).map_or(HEADER_BYTES, |h| HEADER_BYTES + h.length);
@@ -132,7 +132,7 @@ impl Connection {
         &mut self,
         header: &FrameHeader,
         payload: &[u8],
-        events: &mut impl Events,
+        events: &mut dyn Events,
     ) -> Result<(), WireError> {
         match header.kind {
             kind::DATA => self.on_data(header, payload, events),

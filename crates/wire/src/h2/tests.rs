@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::frame::{FrameHeader, HEADER_BYTES, PREFACE, flag, kind};
 use super::*;
+use crate::Connection as _;
 use crate::event::Scheme;
 use crate::headers::Headers;
 use crate::recorded::Recorded;

@@ -4,7 +4,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use wire::{Event, Headers, Request, Scheme, grpc, h1, h2};
+use wire::{Connection, Event, Headers, Request, Scheme, grpc, h1, h2};
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };

@@ -5,44 +5,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use wire::{Event, Events, Headers, Request, Scheme, StartError, Token, WireError, h1, h2};
-
-/// What both kinds of connection can do.
-pub(crate) trait Machine {
-    fn start(&mut self, token: Token, request: &Request<'_>) -> Result<(), StartError>;
-    fn outgoing(&self) -> &[u8];
-    fn sent(&mut self, count: usize);
-    fn receive(&mut self, input: &[u8], events: &mut Responses) -> Result<(), WireError>;
-    fn closed(&mut self, events: &mut Responses) -> Result<(), WireError>;
-    fn open_requests(&self) -> usize;
-}
-
-macro_rules! machine {
-    ($connection:ty) => {
-        impl Machine for $connection {
-            fn start(&mut self, token: Token, request: &Request<'_>) -> Result<(), StartError> {
-                self.start(token, request)
-            }
-            fn outgoing(&self) -> &[u8] {
-                self.outgoing()
-            }
-            fn sent(&mut self, count: usize) {
-                self.sent(count);
-            }
-            fn receive(&mut self, input: &[u8], events: &mut Responses) -> Result<(), WireError> {
-                self.receive(input, events)
-            }
-            fn closed(&mut self, events: &mut Responses) -> Result<(), WireError> {
-                self.closed(events)
-            }
-            fn open_requests(&self) -> usize {
-                self.open_requests()
-            }
-        }
-    };
-}
-machine!(h1::Connection);
-machine!(h2::Connection);
+use wire::{Connection, Event, Events, Headers, Request, Scheme, Token, WireError};
 
 pub(crate) type Fields = Vec<(Vec<u8>, Vec<u8>)>;
 
@@ -99,7 +62,7 @@ pub(crate) struct Driver<M> {
     input: Vec<u8>,
 }
 
-impl<M: Machine> Driver<M> {
+impl<M: Connection> Driver<M> {
     /// Reads `piece_bytes` at a time, so that small ones cut everything.
     pub(crate) fn connect(machine: M, peer: SocketAddr, piece_bytes: usize) -> Self {
         let socket = TcpStream::connect(peer).unwrap();

@@ -1,5 +1,6 @@
 //! HTTP/1.1 against hyper.
 
+use wire::Connection as _;
 use wire::h1::{Config, Connection, RequestKind};
 
 use crate::driver::Driver;

@@ -2,7 +2,7 @@
 
 use h2::server::Builder;
 use wire::h2::{Config, Connection};
-use wire::{HeaderView, Headers, WireError, grpc};
+use wire::{Connection as _, HeaderView, Headers, WireError, grpc};
 
 use crate::driver::Driver;
 use crate::h2_peer;

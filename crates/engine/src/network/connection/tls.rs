@@ -4,13 +4,13 @@ use std::io::{self, BufRead, Write};
 
 use evidence::Instant;
 use rustls::ClientConnection;
+use wire::WireProtocol;
 
 use super::{Connection, ConnectionState};
 use crate::network::collector::ResponseSink;
 use crate::network::loss::ConnectionLoss;
-use crate::network::protocol::Wire;
 use crate::network::transport::Transport;
-use crate::program::{TlsPeer, WireProtocol};
+use crate::program::TlsPeer;
 
 impl Connection {
     /// The transport is ready: begin the handshake, where there is one.
@@ -85,7 +85,7 @@ impl Connection {
             return Err(ConnectionLoss::tls("the peer did not agree to HTTP/2 (by ALPN)"));
         }
         self.setup.tls_handshaking_ns = now.since(self.since).as_nanos() as u64;
-        self.wire = Wire::new(agreed);
+        self.wire = wire::open(agreed);
         self.state = ConnectionState::Open;
         Ok(())
     }
@@ -101,7 +101,7 @@ pub(super) fn is_closed_by_peer(session: &mut ClientConnection) -> bool {
 pub(super) fn write_encrypted(
     transport: &mut Transport,
     session: &mut ClientConnection,
-    mut wire: Option<&mut Wire>,
+    mut wire: Option<&mut Box<dyn wire::Connection>>,
 ) -> io::Result<()> {
     loop {
         while session.wants_write() {
@@ -113,7 +113,7 @@ pub(super) fn write_encrypted(
                 Err(error) => return Err(error),
             }
         }
-        match wire.as_deref_mut().filter(|wire| wire.has_outgoing()) {
+        match wire.as_deref_mut().filter(|wire| !wire.outgoing().is_empty()) {
             None => return Ok(()),
             Some(wire) => {
                 let n = session.writer().write(wire.outgoing())?;

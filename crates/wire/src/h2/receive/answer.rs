@@ -14,7 +14,7 @@ impl Connection {
         &mut self,
         header: &FrameHeader,
         payload: &[u8],
-        events: &mut impl Events,
+        events: &mut dyn Events,
     ) -> Result<(), WireError> {
         self.check_known(header.stream)?;
         let mut fragment = frame::without_padding(header, payload)?;
@@ -34,7 +34,7 @@ impl Connection {
         &mut self,
         header: &FrameHeader,
         payload: &[u8],
-        events: &mut impl Events,
+        events: &mut dyn Events,
     ) -> Result<(), WireError> {
         let Incoming { block: Some(block), block_bytes, .. } = &mut self.incoming else {
             return Err(WireError::Malformed("a continuation of nothing"));
@@ -63,7 +63,7 @@ impl Connection {
         &mut self,
         header: &FrameHeader,
         block: &[u8],
-        events: &mut impl Events,
+        events: &mut dyn Events,
     ) -> Result<(), WireError> {
         let decoder = &mut self.decoder;
         let result = match self.streams.get(&header.stream).map(|stream| stream.progress) {
@@ -86,7 +86,7 @@ impl Connection {
         &mut self,
         header: &FrameHeader,
         head: Head,
-        events: &mut impl Events,
+        events: &mut dyn Events,
     ) -> Result<(), WireError> {
         let ends = header.has(flag::END_STREAM);
         if head.status < 200 {
@@ -124,7 +124,7 @@ impl Connection {
         &mut self,
         header: &FrameHeader,
         trailers: Result<(), WireError>,
-        events: &mut impl Events,
+        events: &mut dyn Events,
     ) -> Result<(), WireError> {
         if !header.has(flag::END_STREAM) {
             return Err(WireError::Malformed("a second response head"));
@@ -143,7 +143,7 @@ impl Connection {
         &mut self,
         header: &FrameHeader,
         payload: &[u8],
-        events: &mut impl Events,
+        events: &mut dyn Events,
     ) -> Result<(), WireError> {
         self.check_known(header.stream)?;
         self.take_connection_window(payload.len())?;
@@ -164,7 +164,7 @@ impl Connection {
         &mut self,
         header: &FrameHeader,
         data: &[u8],
-        events: &mut impl Events,
+        events: &mut dyn Events,
     ) -> Result<(), WireError> {
         let Some(stream) = self.streams.get_mut(&header.stream) else { return Ok(()) };
         if stream.progress == Progress::AwaitsHead {
@@ -211,7 +211,7 @@ impl Connection {
     }
 
     /// The response is complete. If the request is not, the peer does not need the rest.
-    pub(super) fn finish(&mut self, id: u32, events: &mut impl Events) {
+    pub(super) fn finish(&mut self, id: u32, events: &mut dyn Events) {
         let Some(stream) = self.remove(id) else { return };
         if !stream.unsent.is_empty() || stream.ending == Ending::Open {
             self.reset(id, code::CANCEL);
@@ -223,7 +223,7 @@ impl Connection {
         &mut self,
         id: u32,
         result: Result<(), WireError>,
-        events: &mut impl Events,
+        events: &mut dyn Events,
     ) {
         if let Err(error) = result
             && let Some(stream) = self.remove(id)

@@ -10,7 +10,7 @@ impl Connection {
         &mut self,
         header: &FrameHeader,
         payload: &[u8],
-        events: &mut impl Events,
+        events: &mut dyn Events,
     ) -> Result<(), WireError> {
         let bytes = frame::read_number(payload)? & MAX_31_BITS;
         if header.stream == 0 {
@@ -69,7 +69,7 @@ impl Connection {
         &mut self,
         header: &FrameHeader,
         payload: &[u8],
-        events: &mut impl Events,
+        events: &mut dyn Events,
     ) -> Result<(), WireError> {
         self.check_known(header.stream)?;
         let error = match frame::read_number(payload)? {
@@ -86,7 +86,7 @@ impl Connection {
         &mut self,
         header: &FrameHeader,
         payload: &[u8],
-        events: &mut impl Events,
+        events: &mut dyn Events,
     ) -> Result<(), WireError> {
         check_connection_frame(header)?;
         let (words, _) = payload.as_chunks::<4>();
