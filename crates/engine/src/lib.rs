@@ -125,12 +125,33 @@ fn spawn<'scope>(
     segment: Segment,
     outlet: TickSender,
 ) -> std::io::Result<LoopThread<'scope>> {
+    let guard = LoopGuard { others: Some(options.control.clone()) };
     let run = move || {
         let end = EventLoop::new(options, segment, outlet).and_then(EventLoop::run);
-        if end.is_err() {
-            options.control.abandon();
+        if end.is_ok() {
+            guard.disarm();
         }
         end
     };
     std::thread::Builder::new().name("plimsoll-loop".into()).spawn_scoped(scope, run)
+}
+
+/// Ends the other loops when it is dropped with them: its loop failed or panicked, or its thread never started.
+struct LoopGuard {
+    others: Option<Control>,
+}
+
+impl LoopGuard {
+    /// The loop ended well: the others go on.
+    fn disarm(mut self) {
+        self.others = None;
+    }
+}
+
+impl Drop for LoopGuard {
+    fn drop(&mut self) {
+        if let Some(others) = &self.others {
+            others.abandon();
+        }
+    }
 }
