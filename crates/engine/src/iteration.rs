@@ -4,6 +4,8 @@
 //! next: zero or more requests and timers, all of which may be in flight at once. Steps of a plan are one
 //! implementation; scripts will be another. An iteration never uses a socket or a clock.
 
+use std::time::Duration;
+
 use evidence::{Instant, Outcome};
 
 use crate::exchange::{CheckResult, OperationName, RequestDraft, Response};
@@ -64,6 +66,12 @@ pub trait Behaviour: Send + Sync {
     /// The endpoint that an arrival is counted for, also when it is dropped: the step drawn from a mix. None for
     /// a sequence, whose arrivals are counted for the whole iteration.
     fn endpoint_of(&self, arrival: u64) -> Option<EndpointIndex>;
+
+    /// How long after its due instant the first request of an arrival still has time left; an arrival that could not be
+    /// started before is dropped, because its failure would not be the target's. None: any.
+    fn time_limit_of(&self, _arrival: u64) -> Option<Duration> {
+        None
+    }
 }
 
 /// What an iteration asks the loop for.
