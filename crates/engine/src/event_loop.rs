@@ -38,6 +38,8 @@ use sleep::{Sleeper, WAKER};
 /// An arrival of an open model that could not be started this long after it was due is dropped, with the reason that
 /// the generator was late: a generator that was stopped for a while must not send everything it missed in one burst.
 pub const LATE_AFTER: Duration = Duration::from_secs(1);
+/// How exactly time limits are watched. Looking through all operations takes time.
+const TIME_LIMIT_RESOLUTION: Duration = Duration::from_millis(1);
 /// How many socket events are handled before the loop looks for due arrivals again.
 const EVENTS_A_TURN: usize = 64;
 
@@ -258,8 +260,11 @@ impl EventLoop {
         let counted = DueArrival { row: AccountingRow { subject, phase }, due };
         self.accounting.scheduled(counted);
         let lag = now.since(due);
-        if lag > LATE_AFTER && self.sources[scenario.0].is_open_model() {
+        if self.is_too_late(scenario, number, lag) {
             self.accounting.dropped(counted, DropReason::GeneratorLate);
+            if let Some(slot) = vu_slot {
+                self.sources[scenario.0].release_slot(slot, now);
+            }
             return Ok(());
         }
         let Some(user) = self.users.take(scenario, vu_slot, now) else {
@@ -272,6 +277,16 @@ impl EventLoop {
         self.resume(user, now, Event::Begin(arrival))
     }
 
+    /// Whether an arrival is dropped because it could not be started in time.
+    fn is_too_late(&self, scenario: ScenarioIndex, number: u64, lag: Duration) -> bool {
+        let has_no_time_left = || {
+            let limit = self.users.maker(scenario).time_limit_of(number);
+            limit.is_some_and(|limit| lag >= limit)
+        };
+        let is_missed = lag > LATE_AFTER && self.sources[scenario.0].is_open_model();
+        is_missed || lag >= TIME_LIMIT_RESOLUTION && has_no_time_left()
+    }
+
     fn fire_timers(&mut self, now: Instant) -> Result<(), EngineError> {
         while let Some(Reverse(timer)) = self.timers.peek().copied() {
             if timer.at > now {
@@ -279,9 +294,11 @@ impl EventLoop {
             }
             self.timers.pop();
             let owner = self.users.get(timer.user);
-            if owner.serial == timer.serial && owner.active.is_some() {
-                self.resume(timer.user, self.clock.now(), Event::TimerFired(timer.name))?;
-            }
+            let Some(active) = owner.active.filter(|_| owner.serial == timer.serial) else { continue };
+            let at = ScenarioPhase { scenario: owner.scenario, phase: active.phase };
+            let fired_at = self.clock.now();
+            self.accounting.resumed_late(at, fired_at.since(timer.at).as_nanos() as u64);
+            self.resume(timer.user, fired_at, Event::TimerFired(timer.name))?;
         }
         self.flush()
     }
@@ -312,8 +329,7 @@ impl EventLoop {
             self.give_up(operation, Outcome::Timeout, now)?;
         }
         let next = self.operations.all_open().map(|(_, o)| o.draft.deadline).min();
-        // Looking through all operations takes time; once a millisecond is enough for a time limit.
-        self.earliest_deadline = next.map_or(Instant::NEVER, |next| next.max(now + Duration::from_millis(1)));
+        self.earliest_deadline = next.map_or(Instant::NEVER, |next| next.max(now + TIME_LIMIT_RESOLUTION));
         self.flush()
     }
 

@@ -5,6 +5,8 @@
 //! became of the response, and what comes next. Steps of a plan are one implementation; scripts will be another. An
 //! iteration never uses a socket or a clock.
 
+use std::time::Duration;
+
 use evidence::{Instant, Name, Outcome};
 use workload::schedule::Segment;
 
@@ -135,6 +137,12 @@ pub trait UserMaker {
     /// The endpoint that an arrival is counted for, also when it is dropped: the step drawn from a mix. None where
     /// arrivals are counted for the whole iteration.
     fn endpoint_of(&self, _arrival: u64) -> Option<EndpointIndex> {
+        None
+    }
+
+    /// How long after its due instant the first request of an arrival still has time left; an arrival that could not be
+    /// started before is dropped, because its failure would not be the target's. None: any.
+    fn time_limit_of(&self, _arrival: u64) -> Option<Duration> {
         None
     }
 }

@@ -46,6 +46,14 @@ impl UserMaker for PlanUsers {
         let draw = Draw::new(self.program.shape.seed, self.scenario.0, arrival);
         Some(steps[drawn_step(flow, &draw)].endpoint)
     }
+
+    fn time_limit_of(&self, arrival: u64) -> Option<Duration> {
+        let flow = &self.program.steps.scenarios[self.scenario.0].flow;
+        let draw = Draw::new(self.program.shape.seed, self.scenario.0, arrival);
+        let step = &flow.steps()[drawn_step(flow, &draw)];
+        let think = FirstThink::of(&self.program, self.scenario).time(step);
+        Some(think.saturating_add(step.timeout))
+    }
 }
 
 /// The step that an arrival begins with: drawn from a mix, the first of a sequence.
@@ -109,6 +117,22 @@ enum FirstThink {
     Kept,
 }
 
+impl FirstThink {
+    fn of(program: &Program, scenario: ScenarioIndex) -> FirstThink {
+        match program.scenario(scenario).executor.is_open() {
+            true => FirstThink::Skipped,
+            false => FirstThink::Kept,
+        }
+    }
+
+    fn time(self, first: &StepProgram) -> Duration {
+        match self {
+            FirstThink::Skipped => Duration::ZERO,
+            FirstThink::Kept => first.think,
+        }
+    }
+}
+
 /// The name of the timer that ends a think time.
 const THINK_TIMER: OperationName = 0;
 const NO_ARRIVAL: Arrival = Arrival { number: 0, due: Instant::EPOCH, virtual_user: 0 };
@@ -117,8 +141,7 @@ impl PlanIteration {
     fn of_scenario(program: Arc<Program>, scenario: ScenarioIndex) -> Self {
         let steps = &program.steps.scenarios[scenario.0];
         let (setup, flow) = (steps.setup.clone(), steps.flow.clone());
-        let is_open_model = program.scenario(scenario).executor.is_open();
-        let first_think = if is_open_model { FirstThink::Skipped } else { FirstThink::Kept };
+        let first_think = FirstThink::of(&program, scenario);
         PlanIteration { first_think, ..Self::make(program, scenario, setup, flow) }
     }
 
@@ -185,11 +208,7 @@ impl PlanIteration {
         } else {
             self.enter(ScenarioPart::Setup, 0)
         }
-        let think = match self.first_think {
-            FirstThink::Skipped => Duration::ZERO,
-            FirstThink::Kept => self.current().think,
-        };
-        self.send_after(think, context)
+        self.send_after(self.first_think.time(self.current()), context)
     }
 
     fn enter(&mut self, part: ScenarioPart, step: usize) {
