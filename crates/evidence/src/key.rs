@@ -30,6 +30,9 @@ pub enum Metric {
     IterationTime,
     /// Histogram, µs: actual start − due instant of an arrival, by instance: the generator's debt.
     StartLag,
+    /// Histogram, µs: the same of what an iteration does at an instant: a step after its think time, a message of a
+    /// stream.
+    StepLag,
     /// Histogram, µs: how long one turn of the loop kept it from looking at the clock, or woke too late, by instance.
     LoopStall,
     /// Histogram, µs: how long a connection took to be established, by the tag `target`.
@@ -91,11 +94,12 @@ pub enum Shape {
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Metric; 28] = [
+    pub const ALL: [Metric; 29] = [
         Metric::ResponseTime,
         Metric::ServiceTime,
         Metric::IterationTime,
         Metric::StartLag,
+        Metric::StepLag,
         Metric::LoopStall,
         Metric::Connecting,
         Metric::TlsHandshaking,
@@ -129,6 +133,7 @@ impl Metric {
             Metric::ServiceTime => "service_time",
             Metric::IterationTime => "iteration_time",
             Metric::StartLag => "start_lag",
+            Metric::StepLag => "step_lag",
             Metric::LoopStall => "loop_stall",
             Metric::Connecting => "connecting",
             Metric::TlsHandshaking => "tls_handshaking",
@@ -161,6 +166,11 @@ impl Metric {
         self.name().ends_with("_ns")
     }
 
+    /// Whether it is about a part of the generator, and each part has keys of its own.
+    pub fn is_of_the_generator(self) -> bool {
+        matches!(self, Metric::StartLag | Metric::StepLag | Metric::LoopStall)
+    }
+
     /// Distribution or sum.
     pub fn shape(self) -> Shape {
         match self {
@@ -168,6 +178,7 @@ impl Metric {
             | Metric::ServiceTime
             | Metric::IterationTime
             | Metric::StartLag
+            | Metric::StepLag
             | Metric::LoopStall
             | Metric::Connecting
             | Metric::TlsHandshaking
