@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use evidence::{Instant, Outcome};
 use wire::grpc::{Deframer, MessageError};
-use wire::{StartError, StreamId};
+use wire::{RequestBytes, StartError, StreamId};
 
 use crate::body_budget::{BodyBudget, BodyLease, UNCOUNTED_BYTES};
 use crate::exchange::{
@@ -155,6 +155,12 @@ impl Operation {
             response.first_message = Some(at);
         }
         Ok(is_enough(response.messages))
+    }
+
+    /// Add what one request of it has sent and received.
+    pub(crate) fn add_bytes(&mut self, bytes: RequestBytes) {
+        self.bytes_out += bytes.sent;
+        self.bytes_in += bytes.received;
     }
 
     /// Whether a stream of messages ended between two messages. A body that is read whole always does.

@@ -46,7 +46,8 @@ impl Network {
             self.pool(origin).waiting.remove(operation, operations);
             return Ok(());
         };
-        self.connection_mut(index).forget(operations.token(operation));
+        let bytes = self.connection_mut(index).forget(operations.token(operation));
+        operations.get_mut(operation).add_bytes(bytes);
         if self.is_shared(index) {
             self.mark_dirty(index);
             return Ok(());
