@@ -150,7 +150,7 @@ pub enum Effect {
     InvalidatesUnlessViolated,
     /// The claim is not decided.
     LeavesUndecided,
-    /// The answer stands; the reader must know.
+    /// It changes no answer; the reader must know.
     Cautions,
 }
 
