@@ -13,7 +13,7 @@ use crate::exchange::OperationName;
 use crate::exemplars::{KeptExchange, exemplar};
 use crate::index::{OperationIndex, PhaseIndex, ScenarioIndex};
 use crate::iteration::{Arrival, Context, Event, Iteration, IterationRequest, Progress, ResponseVerdict};
-use crate::network::{EndedOperation, Network, is_connection};
+use crate::network::{EndedOperation, GivingUp, Network, is_connection};
 use crate::operation::Operations;
 use crate::program::{Counters, FlowProgram, MetNames, Program};
 use crate::steps::PlanIteration;
@@ -191,7 +191,7 @@ impl DryRunLoop {
                 continue;
             }
             if let Some(operation) = self.overdue(now) {
-                self.network.abandon(operation, &mut self.operations)?;
+                self.network.abandon(operation, GivingUp::TimedOut, &mut self.operations)?;
                 let operation = self.operations.token(operation);
                 let timeout = EndedOperation { operation, transport: Some(Outcome::Timeout) };
                 progress = self.complete(&mut iteration, timeout)?;

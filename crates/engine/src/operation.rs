@@ -11,10 +11,12 @@ use wire::{StartError, StreamId};
 
 use crate::body_budget::{BodyBudget, BodyLease, UNCOUNTED_BYTES};
 use crate::exchange::{
-    BodyReading, ConnectionSetup, Exchange, MessageCounts, OperationName, RequestDraft, RequestPhases,
-    Response,
+    Attempts, BodyReading, ConnectionSetup, Exchange, HeldBack, MessageCounts, OperationName, RequestDraft,
+    RequestPhases, Response,
 };
-use crate::index::{ConnectionIndex, EndpointPhase, OperationIndex, PhaseIndex, UserIndex, VuSlotIndex};
+use crate::index::{
+    ConnectionIndex, EndpointPhase, OperationIndex, PhaseIndex, PoolIndex, UserIndex, VuSlotIndex,
+};
 
 /// The position of a closed model's VU slot among those of its scenario in this loop.
 ///
@@ -46,6 +48,20 @@ impl OperationToken {
     }
 }
 
+/// Where an operation is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// It is not submitted yet, or it has ended.
+    #[default]
+    Nowhere,
+    /// In the queue of a pool of connections.
+    Waiting { pool: PoolIndex, since: Instant },
+    /// A connection is being opened for it.
+    Opening(ConnectionIndex),
+    /// A connection carries it.
+    Carried(ConnectionIndex),
+}
+
 /// One request under way.
 #[derive(Debug)]
 pub(crate) struct Operation {
@@ -68,10 +84,11 @@ pub(crate) struct Operation {
     pub(crate) answered_at: Instant,
     /// How long its own connection took to open, if one was opened for it.
     pub(crate) setup: ConnectionSetup,
-    /// The connection that carries it.
-    pub(crate) connection: Option<ConnectionIndex>,
-    /// Whether it waits in its origin's queue for a connection.
-    pub(crate) is_waiting: bool,
+    pub(crate) place: Place,
+    /// How long it waited because no connection could take it.
+    pub(crate) held_back: Option<HeldBack>,
+    /// Whether it was sent again because the peer did not process it.
+    pub(crate) is_retried: bool,
     /// Why it could not be put on the wire.
     pub(crate) start_error: Option<StartError>,
     /// Why its connection was lost or could not be opened.
@@ -100,8 +117,9 @@ impl Operation {
             written_at: Instant::NEVER,
             answered_at: Instant::NEVER,
             setup: ConnectionSetup::default(),
-            connection: None,
-            is_waiting: false,
+            place: Place::Nowhere,
+            held_back: None,
+            is_retried: false,
             start_error: None,
             connection_error: None,
             bytes_out: 0,
@@ -168,6 +186,8 @@ impl Operation {
             bytes_out: self.bytes_out,
             first_message_ns: self.response.first_message.map(|first| since(due, first)),
             messages: MessageCounts { received: self.response.messages, sent: self.draft.messages },
+            held_back: self.held_back,
+            attempts: if self.is_retried { Attempts::SentAgain } else { Attempts::One },
             phases: self.phases(now).filter(|_| outcome.is_answer()),
         }
     }
@@ -204,8 +224,9 @@ impl Operation {
         self.written_at = Instant::NEVER;
         self.answered_at = Instant::NEVER;
         self.setup = ConnectionSetup::default();
-        self.connection = None;
-        self.is_waiting = false;
+        self.place = Place::Nowhere;
+        self.held_back = None;
+        self.is_retried = false;
         self.start_error = None;
         self.connection_error = None;
         self.bytes_out = 0;
@@ -267,8 +288,7 @@ impl Operations {
     pub(crate) fn renew(&mut self, index: OperationIndex) {
         let operation = self.get_mut(index);
         operation.generation = operation.generation.wrapping_add(1);
-        operation.connection = None;
-        operation.is_waiting = false;
+        operation.place = Place::Nowhere;
         operation.response.clear();
     }
 

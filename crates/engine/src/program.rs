@@ -39,7 +39,7 @@ pub(crate) use directory::{Directory, MetNames};
 pub use error::CompileError;
 pub(crate) use expectation::{Expectation, Extraction, JsonBody};
 pub(crate) use http::HttpProgram;
-pub(crate) use origin::{Origin, OriginKind, ProxyMode, Route, TlsPeer};
+pub(crate) use origin::{Origin, OriginKind, PoolLimits, ProxyMode, Route, TlsPeer};
 pub(crate) use template::{CompiledTemplate, Counters, RenderScope, TemplateNames, write_hex};
 
 /// A workload as the loops need it.
@@ -233,7 +233,7 @@ impl Program {
             let protocol = origin.protocol.unwrap_or(WireProtocol::Http1);
             match (protocol, origin.reuse, origin.connections) {
                 (WireProtocol::Http2, Reuse::Always, _) | (_, _, Some(_)) => {
-                    origin.most_connections(protocol) as u64 * u64::from(loops)
+                    origin.pool_limits(origin.reuse).most as u64 * u64::from(loops)
                 }
                 _ => users(index).sum(),
             }

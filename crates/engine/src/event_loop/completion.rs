@@ -9,7 +9,7 @@ use crate::EngineError;
 use crate::exemplars::{KeptExchange, exemplar};
 use crate::index::{EndpointPhase, OperationIndex, ScenarioPhase, UserIndex};
 use crate::iteration::{Context, Event, IterationRequest, Progress};
-use crate::network::EndedOperation;
+use crate::network::{EndedOperation, GivingUp};
 use crate::operation::{OperationToken, VuSlotPosition};
 
 impl EventLoop {
@@ -38,7 +38,7 @@ impl EventLoop {
         now: Instant,
     ) -> Result<(), EngineError> {
         if let Some(index) = self.operations.index_of(operation) {
-            self.network.abandon(index, &mut self.operations)?;
+            self.network.abandon(index, GivingUp::TimedOut, &mut self.operations)?;
         }
         self.complete(EndedOperation { operation, transport: Some(outcome) }, now)
     }
@@ -171,7 +171,7 @@ impl EventLoop {
 
     fn end_iteration(&mut self, user: UserIndex, now: Instant) -> Result<(), EngineError> {
         let scenario = self.users.get(user).scenario;
-        self.network.end_iteration(user, &mut self.operations)?;
+        self.network.end_iteration(user);
         if let Some(active) = self.users.release(user, now) {
             let took = now.since(active.due).as_nanos() as u64;
             let at = ScenarioPhase { scenario, phase: active.phase };

@@ -5,7 +5,7 @@ use wire::{Event, Events};
 
 use super::EndedOperation;
 use crate::exchange::BodyReading;
-use crate::operation::{OperationToken, Operations};
+use crate::operation::{OperationToken, Operations, Place};
 
 /// Where received bytes go.
 pub(super) struct ResponseSink<'a> {
@@ -35,7 +35,7 @@ impl Collector<'_> {
         let received = std::mem::take(self.unclaimed);
         if let Some(operation) = self.operations.find(token) {
             operation.bytes_in += received;
-            operation.connection = None;
+            operation.place = Place::Nowhere;
             let transport = transport.or((!operation.has_whole_messages()).then_some(Outcome::Protocol));
             self.ended.push(EndedOperation { operation: token, transport });
         }

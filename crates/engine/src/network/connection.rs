@@ -9,16 +9,20 @@ use mio::{Registry, Token};
 use rustls::ClientConnection;
 use wire::{Request, StartError, StreamId, WireProtocol};
 
+use super::GivingUp;
 use super::collector::ResponseSink;
 use super::loss::ConnectionLoss;
 use super::relay::RelayedRequest;
 use super::transport::Transport;
 use super::tunnel::{Tunnel, refused};
 use crate::exchange::ConnectionSetup;
-use crate::index::{OperationIndex, OriginIndex, UserIndex};
+use crate::index::{OperationIndex, OriginIndex, PoolIndex};
 use crate::operation::{Operation, OperationToken, Operations};
 use crate::program::{Origin, ProxyMode, Route};
 use tls::{is_closed_by_peer, write_encrypted};
+
+/// Requests go elsewhere, or wait, while more than this is unsent on a connection.
+const MAX_UNSENT_BYTES: usize = 256 * 1024;
 
 /// Whether the connection can be used yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,14 +44,15 @@ pub(super) struct Connection {
     /// The protocol that a handshake must agree on; none: what the peer chooses.
     required: Option<WireProtocol>,
     pub(super) origin: OriginIndex,
+    pub(super) pool: PoolIndex,
     /// Distinguishes it from connections that had the same index before.
     pub(super) serial: u32,
     /// Its position in its pool's list, if it carries many requests at once.
     pub(super) shared_position: usize,
     /// Whether its pool counts it: until it is closed, or the peer takes no more requests on it.
     pub(super) is_counted: bool,
-    /// The virtual user it belongs to, where connections belong to iterations.
-    pub(super) owner: UserIndex,
+    /// Whether it is in its pool's list of connections without a request.
+    pub(super) is_idle: bool,
     pub(super) state: ConnectionState,
     pub(super) wire: Box<dyn wire::Connection>,
     /// The request this connection was opened for.
@@ -56,10 +61,12 @@ pub(super) struct Connection {
     pub(super) is_dirty: bool,
     /// Whether it waits to be read on.
     pub(super) is_unread: bool,
-    /// The last request that an unshared connection was given, until its end is noticed.
-    current: Option<OperationIndex>,
     /// Requests that may not have been sent completely.
     unsent: Vec<OperationToken>,
+    /// When it was begun.
+    pub(super) begun: Instant,
+    /// How many requests on it timed out since the last response was complete.
+    pub(super) timeouts: u32,
     /// When it was begun; later when its tunnel or its handshake was begun.
     since: Instant,
     pub(super) setup: ConnectionSetup,
@@ -74,6 +81,7 @@ pub(super) struct Connection {
 /// Where a connection is opened to.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ConnectionTarget<'a> {
+    pub(super) pool: PoolIndex,
     pub(super) origin: OriginIndex,
     pub(super) described: &'a Origin,
     /// Counts on over the origin's addresses, so that connections are spread over them.
@@ -107,7 +115,7 @@ impl Connection {
         registration: Registration<'_>,
         now: Instant,
     ) -> io::Result<Connection> {
-        let ConnectionTarget { origin, described, address } = target;
+        let ConnectionTarget { pool, origin, described, address } = target;
         let mut tries = 1;
         let transport = loop {
             let opened = Transport::open(&described.route, address + tries - 1);
@@ -123,17 +131,19 @@ impl Connection {
             session: None,
             required: described.protocol,
             origin,
+            pool,
             serial: 0,
             shared_position: 0,
             is_counted: true,
-            owner: UserIndex(0),
+            is_idle: false,
             state: ConnectionState::Connecting,
             wire: wire::open(described.protocol.unwrap_or(WireProtocol::Http1)),
             queued: None,
             is_dirty: false,
             is_unread: false,
-            current: None,
             unsent: Vec::new(),
+            begun: now,
+            timeouts: 0,
             since: now,
             setup: ConnectionSetup::default(),
             unclaimed: 0,
@@ -204,7 +214,7 @@ impl Connection {
             true => self.wire.start_open(token.0, &request).map(Some)?,
         };
         operation.bytes_out += (self.wire.outgoing().len() - before) as u64;
-        self.current = Some(token.index());
+        self.is_idle = false;
         self.unsent.push(token);
         Ok(())
     }
@@ -219,13 +229,17 @@ impl Connection {
         }
     }
 
-    /// The operation was given up; what is still received for it is to be ignored.
-    pub(super) fn forget(&mut self, token: OperationToken) {
-        if self.queued == Some(token.index()) {
-            self.queued = None;
-        } else {
-            self.wire.cancel(token.0);
+    /// A request on it was given up; what is still received for it is to be ignored.
+    pub(super) fn cancel(&mut self, token: OperationToken, why: GivingUp) {
+        self.wire.cancel(token.0);
+        if why == GivingUp::TimedOut {
+            self.timeouts += 1;
         }
+    }
+
+    /// How many more requests it can take now: none while the peer does not read what was sent.
+    pub(super) fn capacity(&self) -> usize {
+        if self.wire.outgoing().len() > MAX_UNSENT_BYTES { 0 } else { self.wire.capacity() }
     }
 
     /// Write as much as the socket takes.
@@ -286,7 +300,12 @@ impl Connection {
             }
             return Ok(n);
         }
-        self.receive(&buffer[..n], sink).map_err(ReadError::Failed)
+        let open = self.wire.open_requests();
+        let received = self.receive(&buffer[..n], sink).map_err(ReadError::Failed);
+        if self.wire.open_requests() < open {
+            self.timeouts = 0;
+        }
+        received
     }
 
     /// The proxy has opened the tunnel: continue as on a direct connection.
@@ -346,9 +365,9 @@ impl Connection {
         std::mem::take(&mut self.unclaimed)
     }
 
-    /// Whether the request of an unshared connection has ended since the last call.
-    pub(super) fn take_finished(&mut self) -> bool {
-        self.wire.open_requests() == 0 && self.current.take().is_some()
+    /// Whether its last request has ended, and it is not used for another one yet.
+    pub(super) fn is_finished(&self) -> bool {
+        !self.is_idle && self.wire.open_requests() == 0
     }
 }
 

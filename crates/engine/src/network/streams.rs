@@ -2,15 +2,15 @@
 
 use evidence::Instant;
 
-use super::{EndedOperation, Exhausted, Network};
+use super::{EndedOperation, Exhausted, GivingUp, Network};
 use crate::index::OperationIndex;
-use crate::operation::{OperationToken, Operations};
+use crate::operation::{OperationToken, Operations, Place};
 
 impl Network {
     /// Send the operation's outbox, after what was sent of its body before.
     pub(crate) fn send_more(&mut self, token: OperationToken, operations: &mut Operations) {
         let Some(operation) = operations.find(token) else { return };
-        let (Some(index), Some(stream)) = (operation.connection, operation.stream) else {
+        let (Place::Carried(index), Some(stream)) = (operation.place, operation.stream) else {
             // It still waits for a connection, and is then sent in one piece.
             operation.draft.body.append(&mut operation.outbox);
             return;
@@ -26,7 +26,7 @@ impl Network {
             return;
         }
         operation.response.is_cut = true;
-        if let Some(index) = operation.connection {
+        if let Place::Carried(index) = operation.place {
             operation.bytes_in += self.connection_mut(index).take_unclaimed();
         }
         self.ended.push(EndedOperation { operation: token, transport: None });
@@ -39,8 +39,8 @@ impl Network {
         operations: &mut Operations,
     ) -> Result<(), Exhausted> {
         let operation = operations.get(index);
-        if operation.response.is_cut && operation.connection.is_some() {
-            self.abandon(index, operations)?;
+        if operation.response.is_cut && operation.place != Place::Nowhere {
+            self.abandon(index, GivingUp::Cancelled, operations)?;
         }
         Ok(())
     }

@@ -13,8 +13,10 @@ use workload::model::Target;
 use super::error::CompileError;
 use super::resolve::{HostLookup, resolve};
 
-/// How many connections HTTP/2 requests are spread over, unless the plan sets a number.
-const SHARED_CONNECTIONS: usize = 4;
+/// How many connections HTTP/2 requests of all virtual users are spread over, unless the plan sets a number.
+const SPREAD_CONNECTIONS: usize = 4;
+/// To how many such connections a pool grows when those are not enough, unless the plan sets a number.
+const MOST_SHARED_CONNECTIONS: usize = 64;
 
 /// The kind of requests of an origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +80,19 @@ struct HostPort<'a> {
     port: u16,
 }
 
+/// How many connections a pool may have.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PoolLimits {
+    /// None: what the peer chooses.
+    pub(crate) protocol: Option<WireProtocol>,
+    /// Over how many connections requests are spread where one carries many at once.
+    pub(crate) spread: usize,
+    /// The most connections of that kind.
+    pub(crate) most: usize,
+    /// The most connections that carry one request at a time.
+    pub(crate) most_http1: usize,
+}
+
 /// A server that requests are sent to.
 #[derive(Debug)]
 pub(crate) struct Origin {
@@ -99,13 +114,19 @@ pub(crate) struct Origin {
 }
 
 impl Origin {
-    /// The most connections that a loop opens to it with this protocol.
-    pub(crate) fn most_connections(&self, protocol: WireProtocol) -> usize {
-        let default = match protocol {
-            WireProtocol::Http2 if self.reuse == Reuse::Always => SHARED_CONNECTIONS,
-            _ => usize::MAX,
+    /// How many connections a pool to it may have whose connections are used so.
+    pub(crate) fn pool_limits(&self, reuse: Reuse) -> PoolLimits {
+        let (spread, most) = match reuse {
+            Reuse::Always => (SPREAD_CONNECTIONS, MOST_SHARED_CONNECTIONS),
+            Reuse::Iteration => (1, MOST_SHARED_CONNECTIONS),
+            Reuse::Never => (usize::MAX, usize::MAX),
         };
-        self.connections.unwrap_or(default)
+        PoolLimits {
+            protocol: self.protocol,
+            spread: if reuse == Reuse::Always { self.connections.unwrap_or(spread) } else { spread },
+            most: self.connections.unwrap_or(most),
+            most_http1: self.connections.unwrap_or(usize::MAX),
+        }
     }
 
     /// The URL of a path of this origin.
