@@ -189,6 +189,18 @@ pub(crate) enum PlaceLimit {
     Unread,
 }
 
+impl PlaceLimit {
+    /// Its name in archives.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            PlaceLimit::Connections => "connections",
+            PlaceLimit::Streams => "streams",
+            PlaceLimit::PeerStreams => "peer-streams",
+            PlaceLimit::Unread => "unread",
+        }
+    }
+}
+
 /// How long a request waited because no connection could take it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct HeldBack {

@@ -12,6 +12,7 @@ mod placing;
 mod pool;
 mod pools;
 mod relay;
+mod retry;
 mod streams;
 mod transport;
 mod tunnel;
@@ -64,6 +65,22 @@ pub(crate) struct EndedOperation {
     pub(crate) operation: OperationToken,
     /// How the exchange failed; none when a complete response was received.
     pub(crate) transport: Option<Outcome>,
+    pub(crate) processing: Processing,
+}
+
+/// Whether the peer has acted on a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Processing {
+    Possible,
+    /// It has not, or doing it again changes nothing: it may be sent again.
+    Unprocessed,
+}
+
+impl EndedOperation {
+    /// An operation that may have been processed.
+    pub(crate) fn new(operation: OperationToken, transport: Option<Outcome>) -> Self {
+        EndedOperation { operation, transport, processing: Processing::Possible }
+    }
 }
 
 /// How far a socket is read.

@@ -89,6 +89,8 @@ pub(crate) struct Operation {
     pub(crate) held_back: Option<HeldBack>,
     /// Whether it was sent again because the peer did not process it.
     pub(crate) is_retried: bool,
+    /// Why its iteration could not draft it, or a further message of it.
+    pub(crate) unsendable: Option<String>,
     /// Why it could not be put on the wire.
     pub(crate) start_error: Option<StartError>,
     /// Why its connection was lost or could not be opened.
@@ -120,6 +122,7 @@ impl Operation {
             place: Place::Nowhere,
             held_back: None,
             is_retried: false,
+            unsendable: None,
             start_error: None,
             connection_error: None,
             bytes_out: 0,
@@ -164,6 +167,11 @@ impl Operation {
             response.first_message = Some(at);
         }
         Ok(is_enough(response.messages))
+    }
+
+    /// Whether the head of its response was received.
+    pub(crate) fn has_response(&self) -> bool {
+        self.response.status != 0
     }
 
     /// Whether a stream of messages ended between two messages. A body that is read whole always does.
@@ -214,7 +222,8 @@ impl Operation {
     /// Why it failed, where more is known than its outcome.
     pub(crate) fn failure_reason(&self) -> Option<String> {
         let connection = || self.connection_error.as_ref().map(ToString::to_string);
-        self.start_error.map(|error| error.to_string()).or_else(connection)
+        let start = || self.start_error.map(|error| error.to_string());
+        self.unsendable.clone().or_else(start).or_else(connection)
     }
 
     fn reset(&mut self, name: OperationName) {
@@ -227,6 +236,7 @@ impl Operation {
         self.place = Place::Nowhere;
         self.held_back = None;
         self.is_retried = false;
+        self.unsendable = None;
         self.start_error = None;
         self.connection_error = None;
         self.bytes_out = 0;

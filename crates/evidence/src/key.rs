@@ -29,6 +29,9 @@ pub enum Metric {
     IterationTime,
     /// Histogram, µs: actual start − due instant of an arrival: the generator's debt.
     StartLag,
+    /// Histogram, µs: the same of what an iteration does at an instant: a step after its think time, a message of a
+    /// stream.
+    StepLag,
     /// Histogram, µs: how long one turn of the loop kept it from looking at the clock, or woke too late.
     LoopStall,
     /// Histogram, µs: how long a connection took to be established, by the tag `target`.
@@ -63,6 +66,11 @@ pub enum Metric {
     IterationsCancelled,
     /// Counter: requests begun; each ends in exactly one outcome of `ResponseTime`.
     Requests,
+    /// Histogram, µs: how long a request waited in the generator because no connection could take it and no further one
+    /// could be opened, by what limited it (the tag `limit`).
+    PlaceWait,
+    /// Counter: requests that were sent again because the peer had not processed them.
+    Retried,
     /// Counter: bytes received, framing included, in the second the request completed.
     BytesIn,
     /// Counter: bytes sent, framing included, in the second the request completed.
@@ -90,11 +98,12 @@ pub enum Shape {
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Metric; 28] = [
+    pub const ALL: [Metric; 31] = [
         Metric::ResponseTime,
         Metric::ServiceTime,
         Metric::IterationTime,
         Metric::StartLag,
+        Metric::StepLag,
         Metric::LoopStall,
         Metric::Connecting,
         Metric::TlsHandshaking,
@@ -112,6 +121,8 @@ impl Metric {
         Metric::IterationsDone,
         Metric::IterationsCancelled,
         Metric::Requests,
+        Metric::PlaceWait,
+        Metric::Retried,
         Metric::BytesIn,
         Metric::BytesOut,
         Metric::FirstMessageTime,
@@ -128,6 +139,7 @@ impl Metric {
             Metric::ServiceTime => "service_time",
             Metric::IterationTime => "iteration_time",
             Metric::StartLag => "start_lag",
+            Metric::StepLag => "step_lag",
             Metric::LoopStall => "loop_stall",
             Metric::Connecting => "connecting",
             Metric::TlsHandshaking => "tls_handshaking",
@@ -145,6 +157,8 @@ impl Metric {
             Metric::IterationsDone => "iterations_done",
             Metric::IterationsCancelled => "iterations_cancelled",
             Metric::Requests => "requests",
+            Metric::PlaceWait => "place_wait",
+            Metric::Retried => "retried",
             Metric::BytesIn => "bytes_in",
             Metric::BytesOut => "bytes_out",
             Metric::FirstMessageTime => "first_message_time",
@@ -167,9 +181,11 @@ impl Metric {
             | Metric::ServiceTime
             | Metric::IterationTime
             | Metric::StartLag
+            | Metric::StepLag
             | Metric::LoopStall
             | Metric::Connecting
             | Metric::TlsHandshaking
+            | Metric::PlaceWait
             | Metric::FirstMessageTime => Shape::Histogram,
             _ => Shape::Counter,
         }

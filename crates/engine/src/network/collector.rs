@@ -1,9 +1,9 @@
 //! Applies the events of a protocol to the operations that they belong to.
 
 use evidence::{Instant, Outcome};
-use wire::{Event, Events};
+use wire::{Event, Events, WireError};
 
-use super::EndedOperation;
+use super::{EndedOperation, Processing};
 use crate::exchange::BodyReading;
 use crate::operation::{OperationToken, Operations, Place};
 
@@ -31,13 +31,20 @@ pub(super) struct Collector<'a> {
 }
 
 impl Collector<'_> {
-    fn end(&mut self, token: OperationToken, transport: Option<Outcome>) {
+    fn end(&mut self, token: OperationToken, error: Option<WireError>) {
         let received = std::mem::take(self.unclaimed);
         if let Some(operation) = self.operations.find(token) {
             operation.bytes_in += received;
             operation.place = Place::Nowhere;
-            let transport = transport.or((!operation.has_whole_messages()).then_some(Outcome::Protocol));
-            self.ended.push(EndedOperation { operation: token, transport });
+            let cut = || (!operation.has_whole_messages()).then_some(Outcome::Protocol);
+            let transport = error.map(|error| error.outcome()).or_else(cut);
+            let processing = match error {
+                Some(WireError::RefusedStream | WireError::GoAway(_)) if !operation.has_response() => {
+                    Processing::Unprocessed
+                }
+                _ => Processing::Possible,
+            };
+            self.ended.push(EndedOperation { operation: token, transport, processing });
         }
     }
 
@@ -58,7 +65,7 @@ impl Collector<'_> {
         // The loop takes it off its connection when it completes it: `Network::release_cut`.
         operation.response.is_cut = true;
         operation.bytes_in += std::mem::take(self.unclaimed);
-        self.ended.push(EndedOperation { operation: token, transport });
+        self.ended.push(EndedOperation::new(token, transport));
     }
 }
 
@@ -79,7 +86,7 @@ impl Events for Collector<'_> {
                 }
             }
             Event::Done { token } => self.end(OperationToken(token), None),
-            Event::Failed { token, error } => self.end(OperationToken(token), Some(error.outcome())),
+            Event::Failed { token, error } => self.end(OperationToken(token), Some(error)),
         }
     }
 }

@@ -65,6 +65,10 @@ pub(super) struct Connection {
     unsent: Vec<OperationToken>,
     /// When it was begun.
     pub(super) begun: Instant,
+    /// Whether a request on it was answered: it has been idle.
+    pub(super) has_served: bool,
+    /// How many bytes the last request has.
+    request_bytes: usize,
     /// How many requests on it timed out since the last response was complete.
     pub(super) timeouts: u32,
     /// When it was begun; later when its tunnel or its handshake was begun.
@@ -143,6 +147,8 @@ impl Connection {
             is_unread: false,
             unsent: Vec::new(),
             begun: now,
+            has_served: false,
+            request_bytes: 0,
             timeouts: 0,
             since: now,
             setup: ConnectionSetup::default(),
@@ -213,7 +219,8 @@ impl Connection {
             false => self.wire.start(token.0, &request).map(|()| None)?,
             true => self.wire.start_open(token.0, &request).map(Some)?,
         };
-        operation.bytes_out += (self.wire.outgoing().len() - before) as u64;
+        self.request_bytes = self.wire.outgoing().len() - before;
+        operation.bytes_out += self.request_bytes as u64;
         self.is_idle = false;
         self.unsent.push(token);
         Ok(())
@@ -304,6 +311,7 @@ impl Connection {
         let received = self.receive(&buffer[..n], sink).map_err(ReadError::Failed);
         if self.wire.open_requests() < open {
             self.timeouts = 0;
+            self.has_served = true;
         }
         received
     }
@@ -358,6 +366,16 @@ impl Connection {
     pub(super) fn take_carried(&mut self, operations: &Operations, tokens: &mut Vec<OperationToken>) {
         tokens.extend(self.queued.take().map(|operation| operations.token(operation)));
         self.wire.for_each_open(&mut |token| tokens.push(OperationToken(token)));
+    }
+
+    /// Whether a part of a response was received that is not complete, over HTTP/1.1.
+    pub(super) fn is_inside_response(&self) -> bool {
+        self.protocol() == WireProtocol::Http1 && self.unclaimed > 0
+    }
+
+    /// Whether nothing of the last request was sent.
+    pub(super) fn has_request_unsent(&self) -> bool {
+        self.protocol() == WireProtocol::Http1 && self.wire.outgoing().len() == self.request_bytes
     }
 
     /// Take the count of bytes received since the last complete response.

@@ -3,7 +3,8 @@
 use super::connection::{Connection, ConnectionTarget, Registration};
 use super::exhausted::check_exhausted;
 use super::{
-    ConnectionLoss, ConnectionState, EndedOperation, EstablishedConnection, Exhausted, Network, token_of,
+    ConnectionLoss, ConnectionState, EndedOperation, EstablishedConnection, Exhausted, Network, Processing,
+    token_of,
 };
 use crate::index::{ConnectionIndex, OperationIndex, PoolIndex};
 use crate::operation::{Operations, Place};
@@ -29,7 +30,7 @@ impl Network {
                 check_exhausted(&error)?;
                 let loss = ConnectionLoss::from(&error);
                 match first {
-                    Some(operation) => self.fail(operation, &loss, operations),
+                    Some(operation) => self.fail(operation, &loss, Processing::Possible, operations),
                     None => self.fail_waiting(pool, &loss, operations),
                 }
                 return Ok(());
@@ -118,8 +119,10 @@ impl Network {
         connection.take_carried(operations, &mut carried);
         for token in carried.drain(..) {
             let Some(operation) = operations.find(token) else { continue };
-            operation.bytes_in = self.connection_mut(index).take_unclaimed();
-            self.fail(token.index(), loss, operations);
+            let connection = &mut self.connections[index.0];
+            let processing = connection.processing_of(operation);
+            operation.bytes_in = connection.take_unclaimed();
+            self.fail(token.index(), loss, processing, operations);
         }
         self.carried = carried;
         self.close(index);
@@ -138,16 +141,22 @@ impl Network {
     /// No connection can be opened: the operations that wait for one of the pool's fail.
     fn fail_waiting(&mut self, pool: PoolIndex, loss: &ConnectionLoss, operations: &mut Operations) {
         while let Some(operation) = self.pools.get_mut(pool).next_waiting(&self.clock, operations) {
-            self.fail(operation, loss, operations);
+            self.fail(operation, loss, Processing::Possible, operations);
         }
     }
 
-    fn fail(&mut self, operation: OperationIndex, loss: &ConnectionLoss, operations: &mut Operations) {
+    fn fail(
+        &mut self,
+        operation: OperationIndex,
+        loss: &ConnectionLoss,
+        processing: Processing,
+        operations: &mut Operations,
+    ) {
         let token = operations.token(operation);
         let entry = operations.get_mut(operation);
         entry.place = Place::Nowhere;
         entry.connection_error.clone_from(&loss.reason);
-        self.ended.push(EndedOperation { operation: token, transport: Some(loss.outcome) });
+        self.ended.push(EndedOperation { operation: token, transport: Some(loss.outcome), processing });
     }
 
     /// Close a connection that is of no use, and open another if requests need it.

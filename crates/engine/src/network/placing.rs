@@ -11,6 +11,7 @@ use super::pools::PoolKey;
 use super::{ConnectionState, EndedOperation, Exhausted, Network};
 use crate::index::{ConnectionIndex, OperationIndex, PoolIndex, UserIndex};
 use crate::operation::{Operations, Place};
+use crate::program::LoadModel;
 
 /// This many requests in a row that time out on a connection, with no response between them, show that it is of no use
 /// any more: its next requests go elsewhere.
@@ -73,8 +74,9 @@ impl Network {
         let operation = operations.get(operation);
         let origin = operation.draft.origin;
         let described = self.program.origin(origin);
-        let reuse = described.reuse;
-        let owner = (reuse == Reuse::Iteration).then_some(operation.owner);
+        let model = if operation.vu_slot.is_some() { LoadModel::Closed } else { LoadModel::Open };
+        let reuse = described.reuse_in(model);
+        let owner = matches!(reuse, Reuse::User | Reuse::Iteration).then_some(operation.owner);
         let first_address = owner.map_or(0, |user| user.0 as usize);
         self.pools.find(PoolKey { origin, owner }, || {
             Pool::new(origin, reuse, described.pool_limits(reuse), first_address)
@@ -167,7 +169,7 @@ impl Network {
             Err(error) => {
                 entry.place = Place::Nowhere;
                 entry.start_error = Some(error);
-                self.ended.push(EndedOperation { operation: token, transport: Some(Outcome::Protocol) });
+                self.ended.push(EndedOperation::new(token, Some(Outcome::Protocol)));
                 false
             }
         }

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use evidence::Instant;
 use slab::Slab;
 use wire::WireProtocol;
-use workload::connection::Reuse;
+use workload::connection::{ConnectionOrder, Reuse};
 
 use super::connection::Connection;
 use crate::clock::Clock;
@@ -117,12 +117,19 @@ impl Pool {
         if self.is_multiplexed() {
             return self.with_capacity(slot, connections);
         }
-        while let Some(ConnectionRef { index, serial }) = self.idle.pop_back() {
+        while let Some(ConnectionRef { index, serial }) = self.next_idle() {
             if connections.get(index.0).is_some_and(|c| c.serial == serial) {
                 return Some(index);
             }
         }
         None
+    }
+
+    fn next_idle(&mut self) -> Option<ConnectionRef> {
+        match self.limits.order {
+            ConnectionOrder::LastUsed => self.idle.pop_back(),
+            ConnectionOrder::LeastRecentlyUsed => self.idle.pop_front(),
+        }
     }
 
     /// A shared connection with capacity for another request: that of the VU slot, else the next in turn. Where

@@ -1,6 +1,6 @@
 //! Requests that send further messages after they were started, and responses that are cut short.
 
-use evidence::Instant;
+use evidence::{Instant, Outcome};
 
 use super::{EndedOperation, Exhausted, GivingUp, Network};
 use crate::index::OperationIndex;
@@ -29,7 +29,21 @@ impl Network {
         if let Place::Carried(index) = operation.place {
             operation.bytes_in += self.connection_mut(index).take_unclaimed();
         }
-        self.ended.push(EndedOperation { operation: token, transport: None });
+        self.ended.push(EndedOperation::new(token, None));
+    }
+
+    /// End an operation that cannot be sent, or not to its end: it is put into `ended`.
+    pub(crate) fn refuse(
+        &mut self,
+        token: OperationToken,
+        operations: &mut Operations,
+    ) -> Result<(), Exhausted> {
+        if operations.find(token).is_none() {
+            return Ok(());
+        }
+        self.abandon(token.index(), GivingUp::Cancelled, operations)?;
+        self.ended.push(EndedOperation::new(token, Some(Outcome::Check)));
+        Ok(())
     }
 
     /// Take an operation that was cut short off its connection: nothing more is to be received for it.

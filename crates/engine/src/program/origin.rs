@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use wire::{Scheme, WireProtocol};
-use workload::connection::{Connecting, HttpVersion, Reuse};
+use workload::connection::{Connecting, ConnectionOrder, HttpVersion, Retry, Reuse};
 use workload::model::Target;
 
 use super::error::CompileError;
@@ -80,11 +80,19 @@ struct HostPort<'a> {
     port: u16,
 }
 
+/// Whether a scenario's arrivals depend on the responses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LoadModel {
+    Open,
+    Closed,
+}
+
 /// How many connections a pool may have.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PoolLimits {
     /// None: what the peer chooses.
     pub(crate) protocol: Option<WireProtocol>,
+    pub(crate) order: ConnectionOrder,
     /// Over how many connections requests are spread where one carries many at once.
     pub(crate) spread: usize,
     /// The most connections of that kind.
@@ -108,22 +116,36 @@ pub(crate) struct Origin {
     pub(crate) authority: String,
     /// The plan's number of connections.
     pub(crate) connections: Option<usize>,
-    pub(crate) reuse: Reuse,
+    /// The plan's; none: the default of each model.
+    pub(crate) reuse: Option<Reuse>,
+    pub(crate) order: ConnectionOrder,
+    pub(crate) retry: Retry,
     /// Whether virtual users keep the cookies that it sets.
     pub(crate) cookies: bool,
 }
 
 impl Origin {
+    /// Whose requests a connection carries, in scenarios of this model. Unless the plan sets it, virtual users of a
+    /// closed model have connections of their own, as browsers have, except where the plan sets their number.
+    pub(crate) fn reuse_in(&self, model: LoadModel) -> Reuse {
+        let default = match model {
+            LoadModel::Closed if self.connections.is_none() => Reuse::User,
+            LoadModel::Open | LoadModel::Closed => Reuse::Pool,
+        };
+        self.reuse.unwrap_or(default)
+    }
+
     /// How many connections a pool to it may have whose connections are used so.
     pub(crate) fn pool_limits(&self, reuse: Reuse) -> PoolLimits {
         let (spread, most) = match reuse {
-            Reuse::Always => (SPREAD_CONNECTIONS, MOST_SHARED_CONNECTIONS),
-            Reuse::Iteration => (1, MOST_SHARED_CONNECTIONS),
+            Reuse::Pool => (self.connections.unwrap_or(SPREAD_CONNECTIONS), MOST_SHARED_CONNECTIONS),
+            Reuse::User | Reuse::Iteration => (1, MOST_SHARED_CONNECTIONS),
             Reuse::Never => (usize::MAX, usize::MAX),
         };
         PoolLimits {
             protocol: self.protocol,
-            spread: if reuse == Reuse::Always { self.connections.unwrap_or(spread) } else { spread },
+            order: self.order,
+            spread,
             most: self.connections.unwrap_or(most),
             most_http1: self.connections.unwrap_or(usize::MAX),
         }
@@ -162,10 +184,6 @@ impl Origin {
         let written = if host.contains(':') { format!("[{host}]") } else { host.clone() };
         let is_default = port == scheme.default_port();
         let authority = if is_default { written } else { format!("{written}:{port}") };
-        let connections = match (kind, &described.grpc) {
-            (OriginKind::Grpc, Some(grpc)) if connecting.reuse == Reuse::Always => Some(grpc.connections),
-            _ => connecting.connections,
-        };
         let proxy = match &connecting.proxy {
             None => ProxyMode::Direct,
             Some(proxy) if !is_secure && protocol == Some(WireProtocol::Http1) => {
@@ -182,8 +200,10 @@ impl Origin {
             route: route(target, address, connecting)?,
             proxy,
             authority,
-            connections: connections.map(|n| n.max(1) as usize),
+            connections: connecting.connections.map(|n| n.max(1) as usize),
             reuse: connecting.reuse,
+            order: connecting.connection_order,
+            retry: connecting.retry,
             cookies: described.cookies && kind == OriginKind::Http,
         }))
     }
