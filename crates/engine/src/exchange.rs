@@ -148,6 +148,7 @@ pub(crate) struct ConnectionSetup {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RequestPhases {
     pub(crate) blocked_ns: u64,
+    pub(crate) resolving_ns: u64,
     pub(crate) setup: ConnectionSetup,
     pub(crate) sending_ns: u64,
     pub(crate) waiting_ns: u64,

@@ -12,6 +12,7 @@ mod placing;
 mod pool;
 mod pools;
 mod relay;
+mod resolving;
 mod retry;
 mod streams;
 mod transport;
@@ -21,12 +22,12 @@ use std::sync::Arc;
 
 use evidence::{Instant, Outcome};
 use mio::event::Event;
-use mio::{Registry, Token};
+use mio::{Registry, Token, Waker};
 use slab::Slab;
 
 use crate::clock::Clock;
 use crate::exchange::ConnectionSetup;
-use crate::index::{ConnectionIndex, OriginIndex};
+use crate::index::{ConnectionIndex, OriginIndex, PoolIndex};
 use crate::operation::{OperationToken, Operations};
 use crate::program::Program;
 use collector::ResponseSink;
@@ -65,21 +66,20 @@ pub(crate) struct EndedOperation {
     pub(crate) operation: OperationToken,
     /// How the exchange failed; none when a complete response was received.
     pub(crate) transport: Option<Outcome>,
-    pub(crate) processing: Processing,
+    pub(crate) repetition: Repetition,
 }
 
-/// Whether the peer has acted on a request.
+/// Whether a request may be sent again: the peer has not processed it, or doing it again changes nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Processing {
-    Possible,
-    /// It has not, or doing it again changes nothing: it may be sent again.
-    Unprocessed,
+pub(crate) enum Repetition {
+    Forbidden,
+    Allowed,
 }
 
 impl EndedOperation {
-    /// An operation that may have been processed.
+    /// An operation that is not sent again.
     pub(crate) fn new(operation: OperationToken, transport: Option<Outcome>) -> Self {
-        EndedOperation { operation, transport, processing: Processing::Possible }
+        EndedOperation { operation, transport, repetition: Repetition::Forbidden }
     }
 }
 
@@ -98,6 +98,8 @@ pub(crate) struct Network {
     program: Arc<Program>,
     clock: Clock,
     registry: Registry,
+    /// Wakes the loop when a lookup has ended.
+    waker: Arc<Waker>,
     connections: Slab<Connection>,
     pools: Pools,
     buffer: Box<[u8]>,
@@ -113,16 +115,17 @@ pub(crate) struct Network {
     woke: Instant,
     /// Connections that were opened since the loop last emptied this list.
     pub(crate) established: Vec<EstablishedConnection>,
-    /// The operations of a connection that is being killed; empty otherwise.
-    carried: Vec<OperationToken>,
+    /// Pools whose requests wait for the address of their origin.
+    resolving: Vec<PoolIndex>,
 }
 
 impl Network {
-    pub(crate) fn new(program: Arc<Program>, clock: Clock, registry: Registry) -> Self {
+    pub(crate) fn new(program: Arc<Program>, clock: Clock, registry: Registry, waker: Arc<Waker>) -> Self {
         Network {
             program,
             clock,
             registry,
+            waker,
             connections: Slab::new(),
             pools: Pools::default(),
             buffer: vec![0; READ_BUFFER_BYTES].into(),
@@ -132,7 +135,7 @@ impl Network {
             opened: 0,
             woke: Instant::EPOCH,
             established: Vec::new(),
-            carried: Vec::new(),
+            resolving: Vec::new(),
         }
     }
 

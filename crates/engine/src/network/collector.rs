@@ -1,9 +1,9 @@
 //! Applies the events of a protocol to the operations that they belong to.
 
 use evidence::{Instant, Outcome};
-use wire::{Event, Events, WireError};
+use wire::{Event, Events, Processing, RequestBytes};
 
-use super::{EndedOperation, Processing};
+use super::{EndedOperation, Repetition};
 use crate::exchange::BodyReading;
 use crate::operation::{OperationToken, Operations, Place};
 
@@ -16,35 +16,12 @@ pub(super) struct ResponseSink<'a> {
 }
 
 impl ResponseSink<'_> {
-    /// A collector of a connection's events; `unclaimed` counts its bytes since the last complete response.
-    pub(super) fn collector<'b>(&'b mut self, unclaimed: &'b mut u64) -> Collector<'b> {
-        Collector { operations: self.operations, ended: self.ended, at: self.at, unclaimed }
-    }
-}
-
-/// Applies the events of one connection.
-pub(super) struct Collector<'a> {
-    operations: &'a mut Operations,
-    ended: &'a mut Vec<EndedOperation>,
-    at: Instant,
-    unclaimed: &'a mut u64,
-}
-
-impl Collector<'_> {
-    fn end(&mut self, token: OperationToken, error: Option<WireError>) {
-        let received = std::mem::take(self.unclaimed);
-        if let Some(operation) = self.operations.find(token) {
-            operation.bytes_in += received;
+    fn end(&mut self, ended: EndedOperation, bytes: RequestBytes) {
+        if let Some(operation) = self.operations.find(ended.operation) {
+            operation.add_bytes(bytes);
             operation.place = Place::Nowhere;
-            let cut = || (!operation.has_whole_messages()).then_some(Outcome::Protocol);
-            let transport = error.map(|error| error.outcome()).or_else(cut);
-            let processing = match error {
-                Some(WireError::RefusedStream | WireError::GoAway(_)) if !operation.has_response() => {
-                    Processing::Unprocessed
-                }
-                _ => Processing::Possible,
-            };
-            self.ended.push(EndedOperation { operation: token, transport, processing });
+            let cut = (!operation.has_whole_messages()).then_some(Outcome::Protocol);
+            self.ended.push(EndedOperation { transport: ended.transport.or(cut), ..ended });
         }
     }
 
@@ -64,12 +41,11 @@ impl Collector<'_> {
         };
         // The loop takes it off its connection when it completes it: `Network::release_cut`.
         operation.response.is_cut = true;
-        operation.bytes_in += std::mem::take(self.unclaimed);
         self.ended.push(EndedOperation::new(token, transport));
     }
 }
 
-impl Events for Collector<'_> {
+impl Events for ResponseSink<'_> {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Head { token, head } => {
@@ -85,8 +61,15 @@ impl Events for Collector<'_> {
                     operation.response.add_headers(headers);
                 }
             }
-            Event::Done { token } => self.end(OperationToken(token), None),
-            Event::Failed { token, error } => self.end(OperationToken(token), Some(error)),
+            Event::Done { token, bytes } => self.end(EndedOperation::new(OperationToken(token), None), bytes),
+            Event::Failed { request, error } => {
+                let repetition = match request.processing {
+                    Processing::Refused => Repetition::Allowed,
+                    _ => Repetition::Forbidden,
+                };
+                let (operation, transport) = (OperationToken(request.token), Some(error.outcome()));
+                self.end(EndedOperation { operation, transport, repetition }, request.bytes);
+            }
         }
     }
 }

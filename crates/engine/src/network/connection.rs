@@ -7,14 +7,15 @@ use std::io::{self, Read, Write};
 use evidence::{Instant, Outcome};
 use mio::{Registry, Token};
 use rustls::ClientConnection;
-use wire::{Request, StartError, StreamId, WireProtocol};
+use wire::{Request, RequestBytes, StartError, StreamId, WireProtocol};
 
-use super::GivingUp;
 use super::collector::ResponseSink;
 use super::loss::ConnectionLoss;
 use super::relay::RelayedRequest;
+use super::retry::repetition_of;
 use super::transport::Transport;
 use super::tunnel::{Tunnel, refused};
+use super::{EndedOperation, GivingUp, Repetition};
 use crate::exchange::ConnectionSetup;
 use crate::index::{OperationIndex, OriginIndex, PoolIndex};
 use crate::operation::{Operation, OperationToken, Operations};
@@ -67,15 +68,11 @@ pub(super) struct Connection {
     pub(super) begun: Instant,
     /// Whether a request on it was answered: it has been idle.
     pub(super) has_served: bool,
-    /// How many bytes the last request has.
-    request_bytes: usize,
     /// How many requests on it timed out since the last response was complete.
     pub(super) timeouts: u32,
     /// When it was begun; later when its tunnel or its handshake was begun.
     since: Instant,
     pub(super) setup: ConnectionSetup,
-    /// Bytes received since the last response was complete: they belong to the next one.
-    unclaimed: u64,
     /// Counts on over the origin's addresses.
     address: usize,
     /// How many of the addresses were tried.
@@ -88,6 +85,7 @@ pub(super) struct ConnectionTarget<'a> {
     pub(super) pool: PoolIndex,
     pub(super) origin: OriginIndex,
     pub(super) described: &'a Origin,
+    pub(super) route: &'a Route,
     /// Counts on over the origin's addresses, so that connections are spread over them.
     pub(super) address: usize,
 }
@@ -119,13 +117,13 @@ impl Connection {
         registration: Registration<'_>,
         now: Instant,
     ) -> io::Result<Connection> {
-        let ConnectionTarget { pool, origin, described, address } = target;
+        let ConnectionTarget { pool, origin, described, route, address } = target;
         let mut tries = 1;
         let transport = loop {
-            let opened = Transport::open(&described.route, address + tries - 1);
+            let opened = Transport::open(route, address + tries - 1);
             match opened.and_then(|transport| registration.register(transport)) {
                 Ok(transport) => break transport,
-                Err(error) if tries >= described.route.addresses() => return Err(error),
+                Err(error) if tries >= route.addresses() => return Err(error),
                 Err(_) => tries += 1,
             }
         };
@@ -148,11 +146,9 @@ impl Connection {
             unsent: Vec::new(),
             begun: now,
             has_served: false,
-            request_bytes: 0,
             timeouts: 0,
             since: now,
             setup: ConnectionSetup::default(),
-            unclaimed: 0,
             address: address + tries - 1,
             tries,
         })
@@ -204,7 +200,6 @@ impl Connection {
         origin: &Origin,
         operation: &mut Operation,
     ) -> Result<(), StartError> {
-        let before = self.wire.outgoing().len();
         let draft = &operation.draft;
         let relayed = RelayedRequest::of(origin, draft);
         let request = Request {
@@ -219,8 +214,6 @@ impl Connection {
             false => self.wire.start(token.0, &request).map(|()| None)?,
             true => self.wire.start_open(token.0, &request).map(Some)?,
         };
-        self.request_bytes = self.wire.outgoing().len() - before;
-        operation.bytes_out += self.request_bytes as u64;
         self.is_idle = false;
         self.unsent.push(token);
         Ok(())
@@ -229,19 +222,18 @@ impl Connection {
     /// Send the operation's outbox.
     pub(super) fn send_more(&mut self, stream: StreamId, operation: &mut Operation) {
         self.wire.send(stream, &operation.outbox);
-        operation.bytes_out += operation.outbox.len() as u64;
         operation.outbox.clear();
         if !operation.draft.sends_more {
             self.wire.end_body(stream);
         }
     }
 
-    /// A request on it was given up; what is still received for it is to be ignored.
-    pub(super) fn cancel(&mut self, token: OperationToken, why: GivingUp) {
-        self.wire.cancel(token.0);
+    /// A request on it was given up: what was sent and received for it. What is still received is to be ignored.
+    pub(super) fn cancel(&mut self, token: OperationToken, why: GivingUp) -> RequestBytes {
         if why == GivingUp::TimedOut {
             self.timeouts += 1;
         }
+        self.wire.cancel(token.0).map(|request| request.bytes).unwrap_or_default()
     }
 
     /// How many more requests it can take now: none while the peer does not read what was sent.
@@ -330,9 +322,7 @@ impl Connection {
         if self.session.is_some() {
             return self.decrypt(input, sink);
         }
-        self.unclaimed += input.len() as u64;
-        let mut collector = sink.collector(&mut self.unclaimed);
-        self.wire.receive(input, &mut collector).map_err(|e| ConnectionLoss::from(e.outcome()))?;
+        self.wire.receive(input, sink).map_err(|e| ConnectionLoss::from(e.outcome()))?;
         Ok(input.len())
     }
 
@@ -355,32 +345,31 @@ impl Connection {
         if self.session.as_mut().is_some_and(|s| !is_closed_by_peer(s)) {
             return Outcome::Reset.into();
         }
-        let mut collector = sink.collector(&mut self.unclaimed);
-        match self.wire.closed(&mut collector) {
+        match self.wire.closed(sink) {
             Ok(()) => Outcome::Reset.into(),
             Err(error) => error.outcome().into(),
         }
     }
 
-    /// Put the operations it carries, and the one it was opened for, into `tokens`.
-    pub(super) fn take_carried(&mut self, operations: &Operations, tokens: &mut Vec<OperationToken>) {
-        tokens.extend(self.queued.take().map(|operation| operations.token(operation)));
-        self.wire.for_each_open(&mut |token| tokens.push(OperationToken(token)));
-    }
-
-    /// Whether a part of a response was received that is not complete, over HTTP/1.1.
-    pub(super) fn is_inside_response(&self) -> bool {
-        self.protocol() == WireProtocol::Http1 && self.unclaimed > 0
-    }
-
-    /// Whether nothing of the last request was sent.
-    pub(super) fn has_request_unsent(&self) -> bool {
-        self.protocol() == WireProtocol::Http1 && self.wire.outgoing().len() == self.request_bytes
-    }
-
-    /// Take the count of bytes received since the last complete response.
-    pub(super) fn take_unclaimed(&mut self) -> u64 {
-        std::mem::take(&mut self.unclaimed)
+    /// End the operations that it carries, and the one that it was opened for, with the same loss.
+    pub(super) fn end_all(
+        &mut self,
+        loss: &ConnectionLoss,
+        operations: &mut Operations,
+        ended: &mut Vec<EndedOperation>,
+    ) {
+        if let Some(operation) = self.queued.take() {
+            ended.push(loss.end(operations.token(operation), operations.get_mut(operation)));
+        }
+        let has_served = self.has_served;
+        self.wire.for_each_open(&mut |request| {
+            let token = OperationToken(request.token);
+            let Some(operation) = operations.find(token) else { return };
+            operation.add_bytes(request.bytes);
+            let repetition =
+                if has_served { repetition_of(&request, operation) } else { Repetition::Forbidden };
+            ended.push(EndedOperation { repetition, ..loss.end(token, operation) });
+        });
     }
 
     /// Whether its last request has ended, and it is not used for another one yet.

@@ -2,10 +2,7 @@
 
 use super::connection::{Connection, ConnectionTarget, Registration};
 use super::exhausted::check_exhausted;
-use super::{
-    ConnectionLoss, ConnectionState, EndedOperation, EstablishedConnection, Exhausted, Network, Processing,
-    token_of,
-};
+use super::{ConnectionLoss, ConnectionState, EstablishedConnection, Exhausted, Network, token_of};
 use crate::index::{ConnectionIndex, OperationIndex, PoolIndex};
 use crate::operation::{Operations, Place};
 
@@ -19,10 +16,11 @@ impl Network {
     ) -> Result<(), Exhausted> {
         let entry = self.pools.get_mut(pool);
         let described = self.program.origin(entry.origin);
+        let Some(route) = described.address.route() else { return Ok(()) };
         let vacant = self.connections.vacant_entry();
         let index = ConnectionIndex(vacant.key());
-        let target =
-            ConnectionTarget { pool, origin: entry.origin, described, address: entry.next_address() };
+        let (origin, address) = (entry.origin, entry.next_address());
+        let target = ConnectionTarget { pool, origin, described, route, address };
         let registration = Registration { registry: &self.registry, token: token_of(index) };
         let mut connection = match Connection::open(target, registration, self.clock.now()) {
             Ok(connection) => connection,
@@ -30,7 +28,7 @@ impl Network {
                 check_exhausted(&error)?;
                 let loss = ConnectionLoss::from(&error);
                 match first {
-                    Some(operation) => self.fail(operation, &loss, Processing::Possible, operations),
+                    Some(operation) => self.fail(operation, &loss, operations),
                     None => self.fail_waiting(pool, &loss, operations),
                 }
                 return Ok(());
@@ -98,9 +96,9 @@ impl Network {
         operations: &mut Operations,
     ) -> Result<(), Exhausted> {
         let connection = &mut self.connections[index.0];
-        let route = &self.program.origin(connection.origin).route;
+        let route = self.program.origin(connection.origin).address.route();
         let registration = Registration { registry: &self.registry, token: token_of(index) };
-        if connection.try_next(route, registration) {
+        if route.is_some_and(|route| connection.try_next(route, registration)) {
             return Ok(());
         }
         self.kill(index, loss, operations)
@@ -115,48 +113,38 @@ impl Network {
     ) -> Result<(), Exhausted> {
         let connection = &mut self.connections[index.0];
         let (pool, was_open) = (connection.pool, connection.state == ConnectionState::Open);
-        let mut carried = std::mem::take(&mut self.carried);
-        connection.take_carried(operations, &mut carried);
-        for token in carried.drain(..) {
-            let Some(operation) = operations.find(token) else { continue };
-            let connection = &mut self.connections[index.0];
-            let processing = connection.processing_of(operation);
-            operation.bytes_in = connection.take_unclaimed();
-            self.fail(token.index(), loss, processing, operations);
-        }
-        self.carried = carried;
+        connection.end_all(loss, operations, &mut self.ended);
         self.close(index);
         let entry = self.pools.get(pool);
-        match was_open || !entry.is_multiplexed() {
-            true => self.grow(pool, operations),
-            // The others may still open.
-            false if entry.count > 0 => Ok(()),
-            false => {
-                self.fail_waiting(pool, loss, operations);
-                Ok(())
-            }
+        if was_open || !entry.is_multiplexed() {
+            return self.grow(pool, operations);
         }
+        // Others that are being opened may still take what waits.
+        if entry.count == 0 {
+            self.fail_waiting(pool, loss, operations);
+        }
+        Ok(())
     }
 
     /// No connection can be opened: the operations that wait for one of the pool's fail.
-    fn fail_waiting(&mut self, pool: PoolIndex, loss: &ConnectionLoss, operations: &mut Operations) {
+    pub(super) fn fail_waiting(
+        &mut self,
+        pool: PoolIndex,
+        loss: &ConnectionLoss,
+        operations: &mut Operations,
+    ) {
         while let Some(operation) = self.pools.get_mut(pool).next_waiting(&self.clock, operations) {
-            self.fail(operation, loss, Processing::Possible, operations);
+            self.fail(operation, loss, operations);
         }
     }
 
-    fn fail(
+    pub(super) fn fail(
         &mut self,
         operation: OperationIndex,
         loss: &ConnectionLoss,
-        processing: Processing,
         operations: &mut Operations,
     ) {
-        let token = operations.token(operation);
-        let entry = operations.get_mut(operation);
-        entry.place = Place::Nowhere;
-        entry.connection_error.clone_from(&loss.reason);
-        self.ended.push(EndedOperation { operation: token, transport: Some(loss.outcome), processing });
+        self.ended.push(loss.end(operations.token(operation), operations.get_mut(operation)));
     }
 
     /// Close a connection that is of no use, and open another if requests need it.

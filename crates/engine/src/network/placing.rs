@@ -49,13 +49,15 @@ impl Network {
         operations: &mut Operations,
     ) -> Result<(), Exhausted> {
         let pool = self.pool_of(operation, operations);
+        if !self.is_resolved(pool) {
+            return self.look_up(pool, operation, operations);
+        }
         match self.place(pool, operation, operations) {
             Placement::On(index) if self.start(index, operation, operations) => Ok(()),
             Placement::On(index) => self.settle(index, operations),
             Placement::OnNew => self.connect(pool, Some(operation), operations),
             Placement::InQueue => {
-                let place = QueuePlace { pool, since: self.clock.now() };
-                self.pools.get_mut(pool).push_waiting(operation, place, operations);
+                self.enqueue(pool, operation, operations);
                 self.grow(pool, operations)
             }
         }
@@ -67,6 +69,17 @@ impl Network {
             return Placement::On(index);
         }
         if pool.is_multiplexed() || !pool.has_space() { Placement::InQueue } else { Placement::OnNew }
+    }
+
+    /// Put an operation into the queue of a pool.
+    pub(super) fn enqueue(
+        &mut self,
+        pool: PoolIndex,
+        operation: OperationIndex,
+        operations: &mut Operations,
+    ) {
+        let place = QueuePlace { pool, since: self.clock.now() };
+        self.pools.get_mut(pool).push_waiting(operation, place, operations);
     }
 
     /// The pool whose connections the operation may use.
@@ -103,8 +116,9 @@ impl Network {
             }
             Place::Carried(index) => {
                 operations.get_mut(operation).place = Place::Nowhere;
+                let token = operations.token(operation);
                 let connection = self.connection_mut(index);
-                connection.cancel(operations.token(operation), why);
+                operations.get_mut(operation).add_bytes(connection.cancel(token, why));
                 let is_useless = connection.timeouts >= TIMEOUTS_IN_A_ROW || !connection.is_counted;
                 if !self.is_shared(index) {
                     return self.close_and_replace(index, operations);
@@ -224,6 +238,9 @@ impl Network {
 
     /// Open connections as far as requests that wait need them.
     pub(super) fn grow(&mut self, pool: PoolIndex, operations: &mut Operations) -> Result<(), Exhausted> {
+        if !self.is_resolved(pool) {
+            return Ok(());
+        }
         while self.pools.get(pool).needs_another() && self.pools.get(pool).has_space() {
             let entry = self.pools.get_mut(pool);
             if entry.is_multiplexed() {

@@ -241,6 +241,16 @@ impl Pool {
         self.left_queue(operation, since, clock, operations);
     }
 
+    /// The address of the origin is known at `now`: its requests have waited for it so far.
+    pub(super) fn note_resolved(&self, now: Instant, operations: &mut Operations) {
+        self.waiting.for_each(operations, |operation, since| {
+            // The lookup for a redirect belongs to the response that was redirected.
+            if operation.sent_at == Instant::NEVER {
+                operation.resolving_ns += now.since(since).as_nanos() as u64;
+            }
+        });
+    }
+
     fn left_queue(
         &mut self,
         operation: OperationIndex,

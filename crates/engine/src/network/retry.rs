@@ -1,9 +1,9 @@
 //! Requests that may be sent again because the peer did not process them: RFC 9110 section 9.2.2, RFC 9113 section 8.7.
 
+use wire::{OpenRequest, Processing};
 use workload::connection::Retry;
 
-use super::connection::Connection;
-use super::{EndedOperation, Exhausted, Network, Processing};
+use super::{EndedOperation, Exhausted, Network, Repetition};
 use crate::operation::{Operation, Operations};
 
 /// Doing these twice has the same effect as once.
@@ -16,7 +16,7 @@ impl Network {
         ended: &EndedOperation,
         operations: &mut Operations,
     ) -> Result<bool, Exhausted> {
-        if ended.processing != Processing::Unprocessed {
+        if ended.repetition == Repetition::Forbidden {
             return Ok(false);
         }
         let Some(operation) = operations.find(ended.operation) else { return Ok(false) };
@@ -34,15 +34,13 @@ impl Network {
     }
 }
 
-impl Connection {
-    /// Whether the peer may have processed a request when the connection is lost. A peer may close a connection that
-    /// was idle at the moment at which a request is sent on it.
-    pub(super) fn processing_of(&self, operation: &Operation) -> Processing {
-        let is_idempotent = IDEMPOTENT_METHODS.contains(&operation.draft.method.as_slice());
-        let is_unanswered = !operation.has_response() && !self.is_inside_response();
-        match self.has_served && is_unanswered && (is_idempotent || self.has_request_unsent()) {
-            true => Processing::Unprocessed,
-            false => Processing::Possible,
-        }
+/// Whether a request may be sent again when the connection is lost that it was sent on. A peer may close a connection
+/// that was idle at the moment at which a request is sent on it.
+pub(super) fn repetition_of(request: &OpenRequest, operation: &Operation) -> Repetition {
+    let is_idempotent = IDEMPOTENT_METHODS.contains(&operation.draft.method.as_slice());
+    match request.processing {
+        Processing::Refused | Processing::NotSent => Repetition::Allowed,
+        Processing::Unanswered if is_idempotent => Repetition::Allowed,
+        Processing::Unanswered | Processing::Answered => Repetition::Forbidden,
     }
 }

@@ -26,9 +26,6 @@ impl Network {
             return;
         }
         operation.response.is_cut = true;
-        if let Place::Carried(index) = operation.place {
-            operation.bytes_in += self.connection_mut(index).take_unclaimed();
-        }
         self.ended.push(EndedOperation::new(token, None));
     }
 

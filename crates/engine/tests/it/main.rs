@@ -8,6 +8,7 @@
 mod accounting;
 mod attribution;
 mod body_budget;
+mod bytes;
 mod connections;
 mod drive;
 mod drops;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use evidence::Instant;
 
 use crate::index::{OperationIndex, PoolIndex};
-use crate::operation::{OperationToken, Operations, Place};
+use crate::operation::{Operation, OperationToken, Operations, Place};
 
 /// Which queue an operation waits in, and since when.
 #[derive(Debug, Clone, Copy)]
@@ -49,6 +49,21 @@ impl WaitQueue {
             }
         }
         None
+    }
+
+    /// Call `visit` with each operation that waits, and since when.
+    pub(super) fn for_each(
+        &self,
+        operations: &mut Operations,
+        mut visit: impl FnMut(&mut Operation, Instant),
+    ) {
+        for token in &self.all {
+            if let Some(operation) = operations.find(*token)
+                && let Place::Waiting { since, .. } = operation.place
+            {
+                visit(operation, since);
+            }
+        }
     }
 
     /// Remove an operation that waits here.
