@@ -2,7 +2,7 @@
 
 mod rates;
 mod series;
-mod times;
+pub(crate) mod times;
 
 use evidence::Run;
 use evidence::run::ReadError;

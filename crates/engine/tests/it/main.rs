@@ -18,6 +18,7 @@ mod exhaustion;
 mod extraction;
 mod grpc_outcomes;
 mod h2_peer;
+mod headers;
 mod http2_outcomes;
 mod http_outcomes;
 mod loops;
