@@ -2,6 +2,7 @@
 
 mod copies;
 mod nonsense;
+mod tools;
 mod totals;
 
 use std::fs;
