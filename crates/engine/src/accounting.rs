@@ -102,6 +102,12 @@ impl Accounting {
         self.tick.record_ns(key, lag_ns);
     }
 
+    /// Something that an iteration does at an instant, such as a step after its think time, was begun this late.
+    pub(crate) fn resumed_late(&mut self, at: ScenarioPhase, lag_ns: u64) {
+        let key = self.key(Metric::StepLag, at.into(), None);
+        self.tick.record_ns(key, lag_ns);
+    }
+
     pub(crate) fn dropped(&mut self, arrival: DueArrival, reason: DropReason) {
         let metric = match reason {
             DropReason::VuLimit => Metric::DroppedCap,

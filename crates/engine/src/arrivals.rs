@@ -102,7 +102,7 @@ impl ArrivalSource {
 
     /// Start nothing from `now` on, even where more is planned.
     pub(crate) fn stop(&mut self, now: Instant) {
-        self.end = self.end.min(now.max(self.start));
+        self.end = self.end.min(now);
         self.next = self.next.filter(|arrival| arrival.due < self.end);
     }
 

@@ -22,14 +22,14 @@ use crate::accounting::{Accounting, AccountingRow, DropReason, DueArrival, Subje
 use crate::arrivals::ArrivalSource;
 use crate::clock::{Clock, thread_cpu_ns};
 use crate::control::{Command, Control};
-use crate::exchange::OperationName;
+use crate::exchange::{CheckResult, OperationName};
 use crate::exemplars::ExemplarSelector;
-use crate::index::{OperationIndex, ScenarioIndex, ScenarioPhase, UserIndex};
-use crate::iteration::{Event, IterationRequest, ResponseVerdict};
+use crate::index::{CheckIndex, OperationIndex, ScenarioIndex, ScenarioPhase, UserIndex};
+use crate::iteration::{Event, IterationRequest, LoopScenario};
 use crate::network::{Network, is_connection};
 use crate::operation::Operations;
 use crate::program::{Counters, MetNames, Program};
-use crate::steps::PlanBehaviour;
+use crate::steps::PlanUsers;
 use crate::users::{ActiveIteration, Users};
 use crate::vu_slots::ScheduledArrival;
 use crate::{EngineError, RunOptions};
@@ -38,6 +38,8 @@ use sleep::{Sleeper, WAKER};
 /// An arrival of an open model that could not be started this long after it was due is dropped, with the reason that
 /// the generator was late: a generator that was stopped for a while must not send everything it missed in one burst.
 pub const LATE_AFTER: Duration = Duration::from_secs(1);
+/// How exactly time limits are watched. Looking through all operations takes time.
+const TIME_LIMIT_RESOLUTION: Duration = Duration::from_millis(1);
 /// How many socket events are handled before the loop looks for due arrivals again.
 const EVENTS_A_TURN: usize = 64;
 
@@ -102,7 +104,10 @@ pub(crate) struct EventLoop {
     folded_ticks: u64,
     applied_command: Command,
     requests: Vec<IterationRequest>,
-    verdict: ResponseVerdict,
+    /// The results of checks of the request that has just completed.
+    checks: Vec<(CheckIndex, CheckResult)>,
+    /// Virtual users that are resumed in the next turn, with the serial of their iteration.
+    yielded: Vec<(UserIndex, u32)>,
 }
 
 impl EventLoop {
@@ -123,12 +128,14 @@ impl EventLoop {
         let mut users = Users::new(segment);
         for index in scenarios() {
             let scenario = program.scenario(index);
-            let behaviour = match &options.behaviour {
-                Some(behaviour) => behaviour.clone(),
-                None => Arc::new(PlanBehaviour::new(program.clone(), index)),
+            let name = scenario.name.clone();
+            let place = LoopScenario { position: index.0, name: name.clone(), segment };
+            let maker = match &options.behaviour {
+                Some(behaviour) => behaviour.on_loop(place),
+                None => Box::new(PlanUsers::new(program.clone(), index)),
             };
             let limit = segment.share(u64::from(scenario.max_vus)) as u32;
-            users.add_scenario(scenario.name.clone(), behaviour, limit);
+            users.add_scenario(name, maker, limit);
             users.prepare(index, segment.share(u64::from(scenario.preallocated_vus)) as u32);
         }
         Ok(EventLoop {
@@ -155,7 +162,8 @@ impl EventLoop {
             folded_ticks: 0,
             applied_command: Command::Run,
             requests: Vec::new(),
-            verdict: ResponseVerdict::default(),
+            checks: Vec::new(),
+            yielded: Vec::new(),
             program: program.clone(),
         })
     }
@@ -223,6 +231,7 @@ impl EventLoop {
         self.roll_tick(now)?;
         self.start_due(now)?;
         self.fire_timers(now)?;
+        self.resume_yielded()?;
         self.expire(now)?;
         self.cancel_overdue(now)?;
         Ok(())
@@ -245,14 +254,17 @@ impl EventLoop {
     fn start(&mut self, scenario: ScenarioIndex, arrival: ScheduledArrival) -> Result<(), EngineError> {
         let ScheduledArrival { number, due, vu_slot } = arrival;
         let phase = self.program.phase_at(due);
-        let drawn = self.users.behaviour(scenario).endpoint_of(number);
+        let drawn = self.users.maker(scenario).endpoint_of(number);
         let subject = drawn.map_or(Subject::Scenario(scenario), Subject::Endpoint);
         let now = self.clock.now();
         let counted = DueArrival { row: AccountingRow { subject, phase }, due };
         self.accounting.scheduled(counted);
         let lag = now.since(due);
-        if lag > LATE_AFTER && self.sources[scenario.0].is_open_model() {
+        if self.is_too_late(scenario, number, lag) {
             self.accounting.dropped(counted, DropReason::GeneratorLate);
+            if let Some(slot) = vu_slot {
+                self.sources[scenario.0].release_slot(slot, now);
+            }
             return Ok(());
         }
         let Some(user) = self.users.take(scenario, vu_slot, now) else {
@@ -265,6 +277,16 @@ impl EventLoop {
         self.resume(user, now, Event::Begin(arrival))
     }
 
+    /// Whether an arrival is dropped because it could not be started in time.
+    fn is_too_late(&self, scenario: ScenarioIndex, number: u64, lag: Duration) -> bool {
+        let has_no_time_left = || {
+            let limit = self.users.maker(scenario).time_limit_of(number);
+            limit.is_some_and(|limit| lag >= limit)
+        };
+        let is_missed = lag > LATE_AFTER && self.sources[scenario.0].is_open_model();
+        is_missed || lag >= TIME_LIMIT_RESOLUTION && has_no_time_left()
+    }
+
     fn fire_timers(&mut self, now: Instant) -> Result<(), EngineError> {
         while let Some(Reverse(timer)) = self.timers.peek().copied() {
             if timer.at > now {
@@ -272,8 +294,24 @@ impl EventLoop {
             }
             self.timers.pop();
             let owner = self.users.get(timer.user);
-            if owner.serial == timer.serial && owner.active.is_some() {
-                self.resume(timer.user, self.clock.now(), Event::TimerFired(timer.name))?;
+            let Some(active) = owner.active.filter(|_| owner.serial == timer.serial) else { continue };
+            let at = ScenarioPhase { scenario: owner.scenario, phase: active.phase };
+            let fired_at = self.clock.now();
+            self.accounting.resumed_late(at, fired_at.since(timer.at).as_nanos() as u64);
+            self.resume(timer.user, fired_at, Event::TimerFired(timer.name))?;
+        }
+        self.flush()
+    }
+
+    /// Resume the iterations that yielded in the turn before.
+    fn resume_yielded(&mut self) -> Result<(), EngineError> {
+        if self.yielded.is_empty() {
+            return Ok(());
+        }
+        for (user, serial) in std::mem::take(&mut self.yielded) {
+            let owner = self.users.get(user);
+            if owner.serial == serial && owner.active.is_some() {
+                self.resume(user, self.clock.now(), Event::TurnBegan)?;
             }
         }
         self.flush()
@@ -291,8 +329,7 @@ impl EventLoop {
             self.give_up(operation, Outcome::Timeout, now)?;
         }
         let next = self.operations.all_open().map(|(_, o)| o.draft.deadline).min();
-        // Looking through all operations takes time; once a millisecond is enough for a time limit.
-        self.earliest_deadline = next.map_or(Instant::NEVER, |next| next.max(now + Duration::from_millis(1)));
+        self.earliest_deadline = next.map_or(Instant::NEVER, |next| next.max(now + TIME_LIMIT_RESOLUTION));
         self.flush()
     }
 
@@ -333,12 +370,14 @@ impl EventLoop {
         let open: Vec<OperationIndex> = open.map(|(index, _)| index).collect();
         for operation in open {
             self.network.abandon(operation, &mut self.operations)?;
-            self.record(operation, Outcome::Cancelled, now);
+            self.checks.clear();
+            self.record(operation, Outcome::Cancelled, "", now);
             self.operations.close(operation);
         }
         for user in busy {
             self.network.end_iteration(user, &mut self.operations)?;
             if let Some(active) = self.users.release(user, now) {
+                self.users.get_mut(user).iteration.cancelled();
                 self.accounting.iteration_cancelled(ScenarioPhase { scenario, phase: active.phase });
             }
         }
@@ -361,7 +400,7 @@ impl EventLoop {
     }
 
     fn next_wake(&mut self, now: Instant) -> Instant {
-        if self.network.has_unread() {
+        if self.network.has_unread() || !self.yielded.is_empty() {
             return now;
         }
         let next_tick = Instant::at(Duration::from_secs(u64::from(self.accounting.second()) + 1));

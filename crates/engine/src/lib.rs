@@ -94,12 +94,11 @@ pub struct Totals {
 /// [`EngineError`] when the measurement has become impossible; the other loops are then stopped too.
 pub fn run(options: &RunOptions, outlets: Vec<TickSender>) -> Result<Totals, EngineError> {
     let count = u32::try_from(outlets.len()).unwrap_or(u32::MAX);
-    let mut loops = Vec::new();
-    for (index, outlet) in (0..count).zip(outlets) {
-        loops.push(EventLoop::new(options, Segment { index, count }, outlet)?);
-    }
     let ends = std::thread::scope(|scope| {
-        let threads: Vec<_> = loops.into_iter().map(|one| spawn(scope, one, options)).collect();
+        let segments = (0..count).map(|index| Segment { index, count });
+        let segments = segments.zip(outlets);
+        let threads: Vec<_> =
+            segments.map(|(segment, outlet)| spawn(scope, options, segment, outlet)).collect();
         let join = |thread: std::io::Result<std::thread::ScopedJoinHandle<'_, _>>| match thread {
             Ok(thread) => thread.join().unwrap_or_else(|_| Err(EngineError::Loop("it panicked".into()))),
             Err(error) => Err(EngineError::Loop(error.to_string())),
@@ -119,18 +118,40 @@ pub fn run(options: &RunOptions, outlets: Vec<TickSender>) -> Result<Totals, Eng
 
 type LoopThread<'scope> = std::thread::ScopedJoinHandle<'scope, Result<LoopTotals, EngineError>>;
 
+/// Start a loop, which is made in its own thread: virtual users stay there.
 fn spawn<'scope>(
     scope: &'scope std::thread::Scope<'scope, '_>,
-    event_loop: EventLoop,
-    options: &RunOptions,
+    options: &'scope RunOptions,
+    segment: Segment,
+    outlet: TickSender,
 ) -> std::io::Result<LoopThread<'scope>> {
-    let control = options.control.clone();
+    let guard = LoopGuard { others: Some(options.control.clone()) };
     let run = move || {
-        let end = event_loop.run();
-        if end.is_err() {
-            control.abandon();
+        let end = EventLoop::new(options, segment, outlet).and_then(EventLoop::run);
+        if end.is_ok() {
+            guard.disarm();
         }
         end
     };
     std::thread::Builder::new().name("plimsoll-loop".into()).spawn_scoped(scope, run)
+}
+
+/// Ends the other loops when it is dropped with them: its loop failed or panicked, or its thread never started.
+struct LoopGuard {
+    others: Option<Control>,
+}
+
+impl LoopGuard {
+    /// The loop ended well: the others go on.
+    fn disarm(mut self) {
+        self.others = None;
+    }
+}
+
+impl Drop for LoopGuard {
+    fn drop(&mut self) {
+        if let Some(others) = &self.others {
+            others.abandon();
+        }
+    }
 }

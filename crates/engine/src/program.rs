@@ -232,7 +232,7 @@ impl Program {
         let of = |(index, origin): (OriginIndex, &Origin)| {
             let protocol = origin.protocol.unwrap_or(WireProtocol::Http1);
             match (protocol, origin.reuse, origin.connections) {
-                (WireProtocol::Http2, Reuse::Always, _) | (_, _, Some(_)) => {
+                (WireProtocol::Http2, Reuse::Pool, _) | (_, _, Some(_)) => {
                     origin.most_connections(protocol) as u64 * u64::from(loops)
                 }
                 _ => users(index).sum(),

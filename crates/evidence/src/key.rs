@@ -29,6 +29,9 @@ pub enum Metric {
     IterationTime,
     /// Histogram, µs: actual start − due instant of an arrival: the generator's debt.
     StartLag,
+    /// Histogram, µs: the same of what an iteration does at an instant: a step after its think time, a message of a
+    /// stream.
+    StepLag,
     /// Histogram, µs: how long one turn of the loop kept it from looking at the clock, or woke too late.
     LoopStall,
     /// Histogram, µs: how long a connection took to be established, by the tag `target`.
@@ -90,11 +93,12 @@ pub enum Shape {
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Metric; 28] = [
+    pub const ALL: [Metric; 29] = [
         Metric::ResponseTime,
         Metric::ServiceTime,
         Metric::IterationTime,
         Metric::StartLag,
+        Metric::StepLag,
         Metric::LoopStall,
         Metric::Connecting,
         Metric::TlsHandshaking,
@@ -128,6 +132,7 @@ impl Metric {
             Metric::ServiceTime => "service_time",
             Metric::IterationTime => "iteration_time",
             Metric::StartLag => "start_lag",
+            Metric::StepLag => "step_lag",
             Metric::LoopStall => "loop_stall",
             Metric::Connecting => "connecting",
             Metric::TlsHandshaking => "tls_handshaking",
@@ -167,6 +172,7 @@ impl Metric {
             | Metric::ServiceTime
             | Metric::IterationTime
             | Metric::StartLag
+            | Metric::StepLag
             | Metric::LoopStall
             | Metric::Connecting
             | Metric::TlsHandshaking

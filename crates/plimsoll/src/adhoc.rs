@@ -26,7 +26,7 @@ pub(crate) fn pace(arguments: &PaceArguments, users: Option<u32>) -> Pace {
 pub(crate) fn connecting(arguments: &ConnectArguments) -> Connecting {
     let ConnectArguments { insecure, cacert, cert, key, .. } = arguments.clone();
     Connecting {
-        tls: TlsSettings { ca: cacert, cert, key, insecure },
+        tls: TlsSettings { ca: cacert, cert, key, insecure, ..TlsSettings::default() },
         connect_to: arguments.connect_to.clone(),
         unix: arguments.unix_socket.clone(),
         proxy: arguments.proxy.clone(),

@@ -56,7 +56,7 @@ fn connecting(arguments: &HttpArguments) -> Connecting {
     let loops = u32::from(arguments.keep.options.loops);
     Connecting {
         http: if arguments.http2 { HttpVersion::Http2 } else { HttpVersion::Auto },
-        reuse: if arguments.disable_keepalive { Reuse::Never } else { Reuse::Always },
+        reuse: Some(if arguments.disable_keepalive { Reuse::Never } else { Reuse::Pool }),
         connections: connections.map(|all| all.div_ceil(loops)),
         ..adhoc::connecting(&arguments.connect)
     }

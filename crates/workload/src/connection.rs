@@ -22,17 +22,52 @@ pub enum HttpVersion {
     Http2,
 }
 
-/// How long a connection is used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+/// Whose requests a connection carries, and how long it is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reuse {
-    /// Until the peer closes it, by all virtual users in turn.
-    #[default]
-    Always,
-    /// For one request.
-    Never,
-    /// For the requests of one iteration.
+    /// Those of one virtual user, until it ends or the peer closes the connection.
+    User,
+    /// Those of all virtual users in turn, until the peer closes it.
+    #[serde(alias = "always")]
+    Pool,
+    /// Those of one iteration.
     Iteration,
+    /// One request.
+    Never,
+}
+
+/// Which idle connection of a pool is used next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConnectionOrder {
+    /// The one that was used last: as few as possible are busy.
+    #[default]
+    LastUsed,
+    /// The one that was idle for the longest time: none is idle for long.
+    LeastRecentlyUsed,
+}
+
+/// Which failed requests are sent again, once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Retry {
+    /// Those that the peer did not process, according to the protocol.
+    #[default]
+    Unprocessed,
+    /// None.
+    Never,
+}
+
+/// Whether TLS sessions are resumed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Resumption {
+    /// If the target allows it.
+    #[default]
+    Allowed,
+    /// Never: every handshake is a full one.
+    Off,
 }
 
 /// Which of a name's addresses are used.
@@ -73,6 +108,9 @@ pub struct TlsSettings {
     pub key: Option<String>,
     /// Whether any server certificate is accepted.
     pub insecure: bool,
+    /// Whether sessions are resumed.
+    #[serde(default)]
+    pub resumption: Resumption,
 }
 
 /// The contents of the files that `[targets.NAME.tls]` names. One of them is a private key: `Debug` shows sizes only.
@@ -102,8 +140,12 @@ pub struct Connecting {
     pub http: HttpVersion,
     /// Of each loop: over how many connections requests are spread (HTTP/2), or how many there may be (HTTP/1.1).
     pub connections: Option<u32>,
-    /// How long a connection is used.
-    pub reuse: Reuse,
+    /// Whose requests a connection carries, and how long it is used; none: the default.
+    pub reuse: Option<Reuse>,
+    /// Which idle connection is used next.
+    pub connection_order: ConnectionOrder,
+    /// Which failed requests are sent again.
+    pub retry: Retry,
     /// Trusted authorities and the client's certificate.
     pub tls: TlsSettings,
     /// Connect to this host and port instead; requests and certificate checks still use the target's name.

@@ -35,7 +35,10 @@ pub mod units;
 pub mod vu_ramp;
 
 pub use call::{CallOptions, CancelAfter};
-pub use connection::{Connecting, Dns, HttpVersion, IpVersion, Reuse, Scheme, TlsFiles, TlsSettings};
+pub use connection::{
+    Connecting, ConnectionOrder, Dns, HttpVersion, IpVersion, Resumption, Retry, Reuse, Scheme, TlsFiles,
+    TlsSettings,
+};
 pub use data::Table;
 pub use draw::Draw;
 pub use files::Files;

@@ -82,8 +82,6 @@ pub struct GrpcOrigin {
     pub port: u16,
     /// Files that describe its services, relative to the plan's folder; empty: the run uses server reflection.
     pub proto: Vec<String>,
-    /// How many connections requests are spread over.
-    pub connections: u32,
 }
 
 impl GrpcOrigin {

@@ -119,9 +119,9 @@ impl Network {
         let mut carried = std::mem::take(&mut self.carried);
         connection.take_carried(operations, &mut carried);
         for token in carried.drain(..) {
-            let Some(operation) = operations.find(token) else { continue };
-            operation.bytes_in = self.connection_mut(index).take_unclaimed();
-            self.fail(token.index(), loss, operations);
+            if operations.find(token).is_some() {
+                self.fail(token.index(), loss, operations);
+            }
         }
         self.carried = carried;
         self.close(index);

@@ -40,7 +40,8 @@ impl Network {
             self.pool(origin).waiting.remove(operation, operations);
             return Ok(());
         };
-        self.connection_mut(index).forget(operations.token(operation));
+        let bytes = self.connection_mut(index).forget(operations.token(operation));
+        operations.get_mut(operation).add_bytes(bytes);
         if self.is_shared(index) {
             self.mark_dirty(index);
             return Ok(());
@@ -67,7 +68,7 @@ impl Network {
 
     /// Whether requests to this origin share connections; also while the protocol is still unknown.
     pub(super) fn is_sharing(&self, origin: OriginIndex) -> bool {
-        self.program.origin(origin).reuse == Reuse::Always
+        self.program.origin(origin).reuse == Reuse::Pool
             && self.pools[origin.0].protocol != Some(WireProtocol::Http1)
     }
 
@@ -76,7 +77,7 @@ impl Network {
         let connection = self.connection(index);
         connection.protocol() == WireProtocol::Http2
             && connection.state == ConnectionState::Open
-            && self.program.origin(connection.origin).reuse == Reuse::Always
+            && self.program.origin(connection.origin).reuse == Reuse::Pool
     }
 
     /// Whether another connection may be opened.
@@ -95,7 +96,7 @@ impl Network {
         let (origin, owner) = (entry.draft.origin, entry.owner);
         let pool = &mut self.pools[origin.0];
         let free = match self.program.origin(origin).reuse {
-            Reuse::Always => pool.take_idle(&self.connections),
+            Reuse::User | Reuse::Pool => pool.take_idle(&self.connections),
             Reuse::Iteration => pool.take_owned(owner, &self.connections),
             Reuse::Never => None,
         };

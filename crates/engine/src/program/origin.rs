@@ -102,7 +102,7 @@ impl Origin {
     /// The most connections that a loop opens to it with this protocol.
     pub(crate) fn most_connections(&self, protocol: WireProtocol) -> usize {
         let default = match protocol {
-            WireProtocol::Http2 if self.reuse == Reuse::Always => SHARED_CONNECTIONS,
+            WireProtocol::Http2 if self.reuse == Reuse::Pool => SHARED_CONNECTIONS,
             _ => usize::MAX,
         };
         self.connections.unwrap_or(default)
@@ -141,10 +141,6 @@ impl Origin {
         let written = if host.contains(':') { format!("[{host}]") } else { host.clone() };
         let is_default = port == scheme.default_port();
         let authority = if is_default { written } else { format!("{written}:{port}") };
-        let connections = match (kind, &described.grpc) {
-            (OriginKind::Grpc, Some(grpc)) if connecting.reuse == Reuse::Always => Some(grpc.connections),
-            _ => connecting.connections,
-        };
         let proxy = match &connecting.proxy {
             None => ProxyMode::Direct,
             Some(proxy) if !is_secure && protocol == Some(WireProtocol::Http1) => {
@@ -161,8 +157,8 @@ impl Origin {
             route: route(target, address, connecting)?,
             proxy,
             authority,
-            connections: connections.map(|n| n.max(1) as usize),
-            reuse: connecting.reuse,
+            connections: connecting.connections.map(|n| n.max(1) as usize),
+            reuse: connecting.reuse.filter(|reuse| *reuse != Reuse::User).unwrap_or(Reuse::Pool),
             cookies: described.cookies && kind == OriginKind::Http,
         }))
     }

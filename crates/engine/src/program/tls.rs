@@ -8,7 +8,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use workload::TlsFiles;
-use workload::connection::TlsSettings;
+use workload::connection::{Resumption, TlsSettings};
 
 /// The configuration of a target's TLS connections. It also stores the sessions that are resumed.
 pub(super) fn client_config(settings: &TlsSettings, files: &TlsFiles) -> Result<ClientConfig, String> {
@@ -19,17 +19,29 @@ pub(super) fn client_config(settings: &TlsSettings, files: &TlsFiles) -> Result<
         true => builder.dangerous().with_custom_certificate_verifier(Arc::new(TrustAnyCertificate(provider))),
         false => builder.with_root_certificates(authorities(settings, files)?),
     };
-    let (Some(cert), Some(key)) = (&files.cert, &files.key) else {
-        return Ok(builder.with_no_client_auth());
+    let mut config = match client_identity(settings, files)? {
+        None => builder.with_no_client_auth(),
+        Some((chain, key)) => builder
+            .with_client_auth_cert(chain, key)
+            .map_err(|e| format!("the client certificate cannot be used: {e}"))?,
     };
+    if settings.resumption == Resumption::Off {
+        config.resumption = rustls::client::Resumption::disabled();
+    }
+    Ok(config)
+}
+
+/// The client's certificates and its private key, where the plan has them.
+fn client_identity(settings: &TlsSettings, files: &TlsFiles) -> Result<Option<ClientIdentity>, String> {
+    let (Some(cert), Some(key)) = (&files.cert, &files.key) else { return Ok(None) };
     let chain = certificates(cert, settings.cert.as_deref().unwrap_or("cert"))?;
     let path = settings.key.as_deref().unwrap_or("key");
     let key =
         PrivateKeyDer::from_pem_slice(key).map_err(|e| format!("{path} contains no private key: {e}"))?;
-    builder
-        .with_client_auth_cert(chain, key)
-        .map_err(|e| format!("the client certificate cannot be used: {e}"))
+    Ok(Some((chain, key)))
 }
+
+type ClientIdentity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
 fn authorities(settings: &TlsSettings, files: &TlsFiles) -> Result<RootCertStore, String> {
     let Some(pem) = &files.ca else { return system_authorities() };

@@ -30,12 +30,12 @@ fn run(target: &Target, change: impl FnOnce(&mut Connecting)) -> FinishedRun {
 fn connections_live_as_long_as_the_plan_sets() {
     let count = |reuse| {
         let target = testbed::http(Behaviour::ok()).unwrap();
-        run(&target, |c| c.reuse = reuse);
+        run(&target, |c| c.reuse = Some(reuse));
         assert_eq!(target.requests(), 20);
         let by_request = connections(&target);
         (target.connections(), by_request.len())
     };
-    let (always, _) = count(Reuse::Always);
+    let (always, _) = count(Reuse::Pool);
     assert!(always <= 10, "{always}");
     assert_eq!(count(Reuse::Iteration), (10, 10));
     assert_eq!(count(Reuse::Never), (20, 20));
@@ -45,11 +45,11 @@ fn connections_live_as_long_as_the_plan_sets() {
 fn http_2_connections_live_as_long_as_the_plan_sets() {
     let count = |reuse| {
         let target = testbed::grpc(GrpcBehaviour::Http(200)).unwrap();
-        run(&target, |c| (c.reuse, c.http) = (reuse, HttpVersion::Http2));
+        run(&target, |c| (c.reuse, c.http) = (Some(reuse), HttpVersion::Http2));
         assert_eq!(target.requests(), 20);
         target.connections()
     };
-    assert!(count(Reuse::Always) <= 4);
+    assert!(count(Reuse::Pool) <= 4);
     assert_eq!((count(Reuse::Iteration), count(Reuse::Never)), (10, 20));
 }
 
@@ -80,10 +80,10 @@ fn requests_that_wait_for_a_connection_time_out() {
 
 #[test]
 fn a_refusing_target_fails_each_request_in_the_queue_as_refused() {
-    for (reuse, limit) in [(Reuse::Always, 1), (Reuse::Never, 2), (Reuse::Iteration, 1)] {
+    for (reuse, limit) in [(Reuse::Pool, 1), (Reuse::Never, 2), (Reuse::Iteration, 1)] {
         let refusal = testbed::refuse().unwrap();
         let plan = Plan::of(refusal.addr())
-            .connecting(WEB, |c| (c.connections, c.reuse) = (Some(limit), reuse))
+            .connecting(WEB, |c| (c.connections, c.reuse) = (Some(limit), Some(reuse)))
             .scenario(scenario("s", at_rate(200.0, ms(200)), sequence([get("get", "/")])));
         let ran = drive(plan.compile());
         assert_eq!(ran.assert_sound().outcomes("get"), [(Outcome::Refused, 40)].into());
@@ -93,7 +93,9 @@ fn a_refusing_target_fails_each_request_in_the_queue_as_refused() {
 #[test]
 fn calls_may_have_connections_of_their_own() {
     let target = testbed::grpc(GrpcBehaviour::Echo).unwrap();
-    let plan = Plan::new().grpc(RPC, target.addr()).connecting(RPC, |c| c.reuse = Reuse::Never);
+    let plan = Plan::new()
+        .grpc(RPC, target.addr())
+        .connecting(RPC, |c| (c.reuse, c.connections) = (Some(Reuse::Never), None));
     let plan = plan.scenario(scenario("s", at_rate(100.0, ms(200)), sequence([call("Good", "y")])));
     assert_eq!(drive(plan.compile()).assert_sound().outcomes("Good"), [(Outcome::Ok, 20)].into());
     assert_eq!((target.requests(), target.connections()), (20, 20));
@@ -247,7 +249,7 @@ fn addresses_that_refuse_are_skipped() {
     let mut plan = Plan::of(target.addr());
     let origin = plan.workload.targets.get_mut(WEB).unwrap().http.as_mut().unwrap();
     origin.host = "localhost".to_owned();
-    let plan = plan.connecting(WEB, |c| c.reuse = Reuse::Never);
+    let plan = plan.connecting(WEB, |c| c.reuse = Some(Reuse::Never));
     let ran =
         drive(plan.scenario(scenario("s", at_rate(50.0, ms(200)), sequence([get("get", "/")]))).compile());
     assert_eq!(ran.assert_sound().outcomes("get"), [(Outcome::Ok, 10)].into());

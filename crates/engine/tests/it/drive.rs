@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use engine::iteration::Behaviour;
 use engine::{Clock, Control, EngineError, Program, RunOptions, Totals};
+use evidence::Instant;
 use evidence::memory::MemoryRun;
 use evidence::tick_channel::{Received, TickReceiver, tick_channel};
 use evidence::{Manifest, Sink, Tick};
@@ -20,6 +21,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 pub(crate) struct Drive {
     options: RunOptions,
     loops: u16,
+    /// When on the run's clock its loops start.
+    begins: Instant,
 }
 
 /// A run that is over.
@@ -35,16 +38,26 @@ impl Drive {
         let clock = Clock::starting_in(Duration::from_millis(20));
         let options =
             RunOptions { program: Arc::new(program), clock, control: Control::new(), behaviour: None };
-        Drive { options, loops: 1 }
+        Drive { options, loops: 1, begins: Instant::EPOCH }
     }
 
     pub(crate) fn loops(self, loops: u16) -> Self {
         Drive { loops, ..self }
     }
 
+    /// Start the loops so late that everything due before is late.
+    pub(crate) fn late_by(self, lag: Duration) -> Self {
+        Drive { begins: Instant::at(lag), ..self }
+    }
+
     pub(crate) fn behaviour(mut self, behaviour: Arc<dyn Behaviour>) -> Self {
         self.options.behaviour = Some(behaviour);
         self
+    }
+
+    /// What is run.
+    pub(crate) fn program(&self) -> Arc<Program> {
+        self.options.program.clone()
     }
 
     /// Stops the run.
@@ -62,13 +75,16 @@ impl Drive {
         self,
         recorder: impl FnOnce(Vec<TickReceiver>) -> MemoryRun + Send,
     ) -> FinishedRun {
-        let Drive { options, loops } = self;
+        let Drive { options, loops, begins } = self;
         let clock = options.clock;
         let (outlets, inlets) = (0..loops).map(|_| tick_channel()).unzip();
         let (ended, end) = channel();
         let control = options.control.clone();
         // Not a scoped thread: one that hangs must not keep the test from failing.
         let engine = thread::spawn(move || {
+            while options.clock.now() < begins {
+                thread::park_timeout(begins.since(options.clock.now()));
+            }
             let result = engine::run(&options, outlets);
             // The receiver is gone when the test has given up waiting.
             let _ = ended.send(());

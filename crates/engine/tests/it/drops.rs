@@ -4,16 +4,18 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use engine::iteration::{Behaviour as UserBehaviour, Context, Event, Iteration, Progress};
+use engine::iteration::{
+    Behaviour as UserBehaviour, Context, Event, Iteration, LoopScenario, Progress, UserMaker,
+};
 use engine::{EndpointIndex, LATE_AFTER};
 use evidence::{Metric, Outcome};
 use testbed::Behaviour;
-use workload::Scenario;
 use workload::schedule::Schedule;
+use workload::{Executor, Scenario, Step};
 
 use crate::accounting::Accounting;
 use crate::drive::{Drive, drive};
-use crate::plan::{Plan, at_rate, get, mix, ms, scenario};
+use crate::plan::{Plan, Tuned, at_rate, get, mix, ms, scenario, sequence};
 
 #[test]
 fn arrivals_without_a_free_virtual_user_are_dropped_in_the_second_they_were_due() {
@@ -54,7 +56,13 @@ const BLOCKS: u64 = 5;
 const BLOCKED: Duration = ms(1_500);
 
 impl UserBehaviour for Blocking {
-    fn virtual_user(&self) -> Box<dyn Iteration> {
+    fn on_loop(&self, _scenario: LoopScenario) -> Box<dyn UserMaker> {
+        Box::new(Blocking)
+    }
+}
+
+impl UserMaker for Blocking {
+    fn virtual_user(&mut self) -> Box<dyn Iteration> {
         Box::new(Blocking)
     }
 
@@ -69,7 +77,7 @@ impl Iteration for Blocking {
             let (_open, never) = channel::<()>();
             assert!(never.recv_timeout(BLOCKED).is_err());
         }
-        Progress::Done
+        Progress::DONE
     }
 }
 
@@ -96,4 +104,78 @@ fn arrivals_missed_by_a_stopped_generator_are_dropped_as_late() {
     assert!(stall.max_us().unwrap() >= BLOCKED.as_micros() as u64, "{stall:?}");
     // They count in the second in which they were due: the first.
     assert!(run.by_second(Metric::DroppedLate)[&0] >= 49);
+}
+
+#[test]
+fn arrivals_that_have_no_time_left_are_dropped_as_late_and_not_sent() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let step = || get("a", "/").within(ms(300));
+    for flow in [sequence([step()]), mix([(1, step()), (1, get("b", "/").within(ms(300)))])] {
+        let plan = Plan::of(target.addr()).scenario(scenario("s", at_rate(100.0, ms(500)), flow));
+        let ran = Drive::new(plan.compile()).late_by(ms(900)).run();
+        let run = ran.assert_sound();
+        assert_eq!((run.all(Metric::Scheduled), run.all(Metric::DroppedLate)), (50, 50));
+        assert_eq!(target.requests(), 0);
+    }
+}
+
+#[test]
+fn virtual_users_that_begin_too_late_begin_anew() {
+    const LIMIT: Duration = ms(2_000);
+    for (think, iterations, dropped) in [(ms(0), 2, 4), (ms(3_000), 1, 0)] {
+        let target = testbed::http(Behaviour::ok()).unwrap();
+        let step = Step { think, ..get("a", "/").within(LIMIT) };
+        let each = Executor::PerVuIterations { vus: 4, iterations, max_duration: ms(600_000) };
+        let plan = Plan::of(target.addr()).scenario(scenario("s", each, sequence([step])));
+        let ran = Drive::new(plan.compile()).late_by(LIMIT + ms(200)).run();
+        let run = ran.assert_sound();
+        assert_eq!((run.all(Metric::Scheduled), run.all(Metric::DroppedLate)), (4 * iterations, dropped));
+        assert_eq!(run.outcomes("a"), [(Outcome::Ok, 4 * iterations - dropped)].into());
+    }
+}
+
+/// One virtual user waits for a timer, the other stops the loop meanwhile.
+struct TimerBehindBlock;
+
+const TIMER: Duration = ms(100);
+
+impl UserBehaviour for TimerBehindBlock {
+    fn on_loop(&self, _scenario: LoopScenario) -> Box<dyn UserMaker> {
+        Box::new(TimerBehindBlock)
+    }
+}
+
+impl UserMaker for TimerBehindBlock {
+    fn virtual_user(&mut self) -> Box<dyn Iteration> {
+        Box::new(TimerBehindBlock)
+    }
+}
+
+impl Iteration for TimerBehindBlock {
+    fn resume(&mut self, event: Event<'_>, context: &mut Context<'_>) -> Progress {
+        match event {
+            Event::Begin(arrival) if arrival.number == 0 => {
+                context.timer(1, arrival.due + TIMER);
+                Progress::WAITING
+            }
+            Event::Begin(_) => {
+                let (_open, never) = channel::<()>();
+                assert!(never.recv_timeout(BLOCKED).is_err());
+                Progress::DONE
+            }
+            _ => Progress::DONE,
+        }
+    }
+}
+
+#[test]
+fn the_lag_of_timers_is_recorded_beside_that_of_arrivals() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let each = Executor::PerVuIterations { vus: 2, iterations: 1, max_duration: ms(600_000) };
+    let plan = Plan::of(target.addr()).scenario(scenario("s", each, sequence([get("a", "/")])));
+    let ran = Drive::new(plan.compile()).behaviour(Arc::new(TimerBehindBlock)).run();
+    let run = ran.assert_sound();
+    let lag = run.times(Metric::StepLag, |key| &*key.scenario == "s" && &*key.phase == "all");
+    assert_eq!((lag.count(), run.times(Metric::StartLag, |_| true).count()), (1, 2));
+    assert!(lag.max_us().unwrap() >= (BLOCKED - TIMER).as_micros() as u64, "{lag:?}");
 }

@@ -8,6 +8,7 @@
 mod accounting;
 mod attribution;
 mod body_budget;
+mod bytes;
 mod connections;
 mod drive;
 mod drops;
@@ -24,6 +25,7 @@ mod phases;
 mod plan;
 mod proxy;
 mod recorder;
+mod scripts;
 mod semantics;
 mod stall;
 mod stopping;

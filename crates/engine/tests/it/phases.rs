@@ -72,7 +72,7 @@ fn handshakes_are_measured_by_connection_and_by_request() {
     let front = Front::new(identity).protocol("http/1.1", web.addr()).start().unwrap();
     let plan = Plan::of(front.addr())
         .secure(WEB, &authority.pem())
-        .connecting(WEB, |c| (c.http, c.reuse) = (HttpVersion::Http1, Reuse::Never));
+        .connecting(WEB, |c| (c.http, c.reuse) = (HttpVersion::Http1, Some(Reuse::Never)));
     let ran = load(plan);
     for metric in [Metric::Connecting, Metric::TlsHandshaking] {
         assert_eq!(ran.run.times(metric, |_| true).count(), COUNT, "{metric}");

@@ -83,10 +83,12 @@ impl Plan {
             host: addr.ip().to_string(),
             port: addr.port(),
             proto: vec!["bed.proto".to_owned()],
-            connections: 1,
         };
+        let connecting = Connecting { connections: Some(1), ..Connecting::default() };
         self.schemas.load(name, &[PathBuf::from("bed.proto")], &Proto).unwrap();
-        self.workload.targets.insert(name.to_owned(), Target { grpc: Some(origin), ..Target::default() });
+        self.workload
+            .targets
+            .insert(name.to_owned(), Target { grpc: Some(origin), connecting, ..Target::default() });
         self
     }
 

@@ -1,15 +1,21 @@
 //! A run that is drained, abandoned, or over.
 
+use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
-use engine::Control;
+use engine::iteration::{
+    Behaviour as UserBehaviour, Context, Event, Iteration, LoopScenario, Progress, UserMaker,
+};
+use engine::{Control, EngineError};
 use evidence::{Metric, Outcome};
 use testbed::{Behaviour, GrpcBehaviour, Target};
-use workload::Scenario;
+use workload::{Executor, Scenario, VuStage};
 
 use crate::accounting::Accounting;
 use crate::drive::{Drive, FinishedRun, HANG, drive};
-use crate::plan::{Plan, RPC, at_rate, call, closed, get, ms, scenario, sequence};
+use crate::exhaustion::AbortsAt;
+use crate::plan::{Plan, RPC, at_rate, call, closed, get, ms, ramp, scenario, sequence};
 
 /// When and how a run is stopped.
 struct Stop<'a> {
@@ -136,16 +142,93 @@ fn think_time_is_cancelled_too() {
     assert_eq!((run.all(Metric::Requests), run.all(Metric::IterationsCancelled)), (2, 2));
 }
 
+/// One of each executor.
+fn executors() -> [Executor; 6] {
+    const LONG: Duration = ms(600_000);
+    let to = vec![VuStage { to: 4, over: LONG }];
+    [
+        at_rate(100.0, LONG),
+        ramp(10.0, &[(100.0, LONG)]),
+        closed(4, LONG),
+        Executor::RampingVus { start_vus: 2, stages: to, graceful_ramp_down: LONG },
+        Executor::PerVuIterations { vus: 4, iterations: 9, max_duration: LONG },
+        Executor::SharedIterations { vus: 4, iterations: 9, max_duration: LONG },
+    ]
+}
+
+/// A scenario of this executor that starts later than any test waits.
+fn far_away(executor: Executor) -> Scenario {
+    Scenario { start: ms(900_000), ..scenario("later", executor, sequence([get("later", "/later")])) }
+}
+
 #[test]
 fn a_run_that_is_stopped_before_it_begins_ends_at_once() {
-    for stop in [Control::drain, Control::abandon] {
+    for (stop, executor) in executors().into_iter().flat_map(|executor| {
+        [Control::drain, Control::abandon].map(|stop: fn(&Control)| (stop, executor.clone()))
+    }) {
         let target = testbed::http(Behaviour::ok()).unwrap();
-        let plan = Plan::of(target.addr());
-        let late = scenario("s", at_rate(100.0, ms(600_000)), sequence([get("s", "/")]));
-        let drive = Drive::new(plan.scenario(Scenario { start: ms(60_000), ..late }).compile());
+        let drive = Drive::new(Plan::of(target.addr()).scenario(far_away(executor)).compile());
         stop(&drive.control());
         let ran = drive.run();
         let run = ran.assert_sound();
         assert_eq!((run.all(Metric::Scheduled), target.requests()), (0, 0));
+    }
+}
+
+#[test]
+fn a_scenario_that_has_not_begun_does_not_keep_a_stopped_run_going() {
+    for (executor, loops) in executors().into_iter().zip([1, 2].into_iter().cycle()) {
+        for stop in [Control::drain, Control::abandon] {
+            let target = testbed::http(Behaviour::ok()).unwrap();
+            let plan = Plan::of(target.addr())
+                .scenario(scenario("now", at_rate(50.0, ms(600_000)), sequence([get("now", "/")])))
+                .scenario(far_away(executor.clone()));
+            let ran = stopped(plan, loops, &Stop { target: &target, requests: 3, stop });
+            let run = ran.assert_sound();
+            assert_eq!(run.all(Metric::Requests), target.requests());
+            assert_eq!(run.count(Metric::Scheduled, |key| &*key.scenario == "later"), 0);
+        }
+    }
+}
+
+/// Ends a loop by a panic at this arrival.
+struct PanicsAt(u64);
+
+impl UserBehaviour for PanicsAt {
+    fn on_loop(&self, _scenario: LoopScenario) -> Box<dyn UserMaker> {
+        Box::new(PanicsAt(self.0))
+    }
+}
+
+impl UserMaker for PanicsAt {
+    fn virtual_user(&mut self) -> Box<dyn Iteration> {
+        Box::new(PanicsAt(self.0))
+    }
+}
+
+impl Iteration for PanicsAt {
+    fn resume(&mut self, event: Event<'_>, _context: &mut Context<'_>) -> Progress {
+        assert!(!matches!(event, Event::Begin(arrival) if arrival.number == self.0), "as the test asks");
+        Progress::DONE
+    }
+}
+
+#[test]
+fn a_loop_that_fails_ends_the_others() {
+    for executor in executors() {
+        let behaviours: [Arc<dyn UserBehaviour>; 2] = [Arc::new(AbortsAt(20)), Arc::new(PanicsAt(20))];
+        for behaviour in behaviours {
+            let target = testbed::http(Behaviour::ok()).unwrap();
+            let plan = Plan::of(target.addr())
+                .scenario(scenario("now", at_rate(100.0, ms(600_000)), sequence([get("now", "/")])))
+                .scenario(far_away(executor.clone()));
+            let ran = Drive::new(plan.compile()).loops(2).behaviour(behaviour).run();
+            assert!(
+                matches!(&ran.result, Err(EngineError::Aborted(why)) if why == "enough")
+                    || matches!(&ran.result, Err(EngineError::Loop(why)) if why == "it panicked"),
+                "{:?}",
+                ran.result
+            );
+        }
     }
 }

@@ -4,7 +4,7 @@ use evidence::Outcome;
 use testbed::{
     Authority, Behaviour, CannedResponse, Ending, Front, GrpcBehaviour, RunningFront, Site, Target, Validity,
 };
-use workload::{HttpVersion, Reuse};
+use workload::{HttpVersion, Resumption, Reuse};
 
 use crate::accounting::Accounting;
 use crate::drive::{FinishedRun, drive};
@@ -92,15 +92,22 @@ fn required_http_2_without_the_peers_agreement_fails_as_tls() {
     check_refused(plan, "NoApplicationProtocol");
 }
 
-#[test]
-fn sessions_are_resumed() {
+/// How many handshakes of a connection for each request resume a session.
+fn resumed(resumption: Resumption) -> u64 {
     let web = testbed::http(Behaviour::ok()).unwrap();
     let (front, ca) = front();
     let front = front.protocol("http/1.1", web.addr()).start().unwrap();
-    let ran = load(Plan::of(front.addr()).secure(WEB, &ca).connecting(WEB, |c| c.reuse = Reuse::Never));
+    let plan = Plan::of(front.addr()).secure(WEB, &ca);
+    let ran = load(plan.connecting(WEB, |c| (c.reuse, c.tls.resumption) = (Some(Reuse::Never), resumption)));
     assert_eq!(ran.assert_sound().outcomes("get"), [(Outcome::Ok, COUNT)].into());
     assert_eq!((front.handshakes(), web.connections()), (COUNT, COUNT));
-    assert!(front.resumed() > 0, "of {COUNT}");
+    front.resumed()
+}
+
+#[test]
+fn sessions_are_resumed_unless_the_plan_turns_it_off() {
+    assert!(resumed(Resumption::Allowed) > 0, "of {COUNT}");
+    assert_eq!(resumed(Resumption::Off), 0);
 }
 
 /// A front in front of `web`, with a fault.

@@ -90,7 +90,11 @@ impl Draft {
 
     fn add(&mut self, run: &dyn Run, id: KeyId, key: &Key) -> Result<(), ReadError> {
         match key.metric {
-            Metric::ResponseTime | Metric::ServiceTime | Metric::IterationTime | Metric::StartLag => {
+            Metric::ResponseTime
+            | Metric::ServiceTime
+            | Metric::IterationTime
+            | Metric::StartLag
+            | Metric::StepLag => {
                 let histogram = run.histogram(id, run.whole())?;
                 self.add_times(key, &histogram);
             }
@@ -124,7 +128,7 @@ impl Draft {
     fn add_times(&mut self, key: &Key, histogram: &Histogram) {
         let outcome = key.outcome.unwrap_or(Outcome::Ok);
         match key.metric {
-            Metric::StartLag => self.scenario_phase(key).start_lag.merge(histogram),
+            Metric::StartLag | Metric::StepLag => self.scenario_phase(key).start_lag.merge(histogram),
             Metric::IterationTime if outcome == Outcome::Ok => {
                 self.scenario_phase(key).iteration_ok.merge(histogram);
             }

@@ -112,7 +112,7 @@ impl RunTally {
         let is_success = key.outcome.is_none_or(|outcome| outcome == Outcome::Ok);
         let histogram = || run.histogram(id, run.whole());
         match key.metric {
-            Metric::StartLag => self.start_lag.merge(&histogram()?),
+            Metric::StartLag | Metric::StepLag => self.start_lag.merge(&histogram()?),
             Metric::LoopStall => self.loop_stall.merge(&histogram()?),
             Metric::ResponseTime => self.response_times(run, id, key)?,
             Metric::ServiceTime if is_success => self.endpoint(key).service.merge(&histogram()?),

@@ -17,9 +17,6 @@ use crate::message::{SchemaError, Schemas};
 use crate::model::{Expect, Flow, GrpcOrigin, Request, Step, Target};
 use crate::plan::LoadedPlan;
 
-/// How many connections calls are spread over by default.
-const DEFAULT_CONNECTIONS: u32 = 4;
-
 /// The options of `plimsoll grpc`.
 #[derive(Debug, Clone)]
 pub struct AdhocGrpc {
@@ -78,9 +75,8 @@ pub fn grpc(adhoc: &AdhocGrpc, sources: Sources<'_>) -> Result<LoadedPlan, Adhoc
         expect: Expect::default(),
         extract: Vec::new(),
     };
-    let connections = adhoc.connecting.connections.unwrap_or(DEFAULT_CONNECTIONS);
     let proto = adhoc.proto.iter().map(|path| path.display().to_string()).collect();
-    let grpc = GrpcOrigin { scheme, host: host.clone(), port, proto, connections };
+    let grpc = GrpcOrigin { scheme, host: host.clone(), port, proto };
     let connecting = adhoc.connecting.clone();
     let parts = AdhocParts {
         name: format!("{host}:{port}"),

@@ -3,7 +3,9 @@
 use super::folder::PlanFolder;
 use super::section::{Item, Section};
 use crate::address::authority_of;
-use crate::connection::{Connecting, Dns, HttpVersion, IpVersion, Reuse, TlsFiles, TlsSettings};
+use crate::connection::{
+    Connecting, ConnectionOrder, Dns, HttpVersion, IpVersion, Resumption, Retry, Reuse, TlsFiles, TlsSettings,
+};
 use crate::proxy::Proxy;
 
 /// Read how connections to a target are made.
@@ -14,10 +16,15 @@ pub(super) fn read(section: &Section<'_>) -> Connecting {
             &[("auto", HttpVersion::Auto), ("1.1", HttpVersion::Http1), ("2", HttpVersion::Http2)],
         ),
         connections: section.get("connections").and_then(|n| n.whole(1..=10_000)).map(|n| n as u32),
-        reuse: one_of(
-            section.get("reuse"),
-            &[("always", Reuse::Always), ("never", Reuse::Never), ("iteration", Reuse::Iteration)],
+        reuse: read_reuse(section),
+        connection_order: one_of(
+            section.get("connection_order"),
+            &[
+                ("last-used", ConnectionOrder::LastUsed),
+                ("least-recently-used", ConnectionOrder::LeastRecentlyUsed),
+            ],
         ),
+        retry: one_of(section.get("retry"), &[("unprocessed", Retry::Unprocessed), ("never", Retry::Never)]),
         tls: section.get("tls").map(|item| read_tls(&item)).unwrap_or_default(),
         connect_to: section.get("connect_to").and_then(|item| {
             let text = item.text()?;
@@ -49,24 +56,48 @@ pub(super) fn read(section: &Section<'_>) -> Connecting {
     if let Some(item) = section.get("proxy").filter(|_| section.get("connect_to").is_some()) {
         item.issues.add(&item.key_span, "`proxy` does not go with `connect_to`; leave one out");
     }
+    if let Some(item) = section.get("connection_order")
+        && connecting.reuse.is_some_and(|reuse| reuse != Reuse::Pool)
+    {
+        item.issues.add(&item.key_span, "`connection_order` goes with `reuse = \"pool\"`; leave it out");
+    }
     if let Some(item) = section.get("http").filter(|_| section.get("url").is_none()) {
         item.issues.add(&item.key_span, "`http` goes with `url`; gRPC always uses HTTP/2");
     }
     connecting
 }
 
+fn read_reuse(section: &Section<'_>) -> Option<Reuse> {
+    let item = section.get("reuse")?;
+    match item.text()? {
+        // The earlier name of `pool`.
+        "always" => Some(Reuse::Pool),
+        _ => word_of(
+            &item,
+            &[
+                ("user", Reuse::User),
+                ("pool", Reuse::Pool),
+                ("iteration", Reuse::Iteration),
+                ("never", Reuse::Never),
+            ],
+        ),
+    }
+}
+
 /// The value of the word in `item`; the default without an item.
 fn one_of<T: Copy + Default>(item: Option<Item<'_>>, words: &[(&str, T)]) -> T {
-    let Some(item) = item else { return T::default() };
-    let Some(text) = item.text() else { return T::default() };
-    match words.iter().find(|(word, _)| *word == text) {
-        Some((_, value)) => *value,
-        None => {
-            let words: Vec<_> = words.iter().map(|(word, _)| format!("`\"{word}\"`")).collect();
-            item.wrong(format!("`{}` is one of {}", item.key, words.join(", ")));
-            T::default()
-        }
+    item.and_then(|item| word_of(&item, words)).unwrap_or_default()
+}
+
+/// The value of the word in `item`; none after an error.
+fn word_of<T: Copy>(item: &Item<'_>, words: &[(&str, T)]) -> Option<T> {
+    let text = item.text()?;
+    let known = words.iter().find(|(word, _)| *word == text);
+    if known.is_none() {
+        let words: Vec<_> = words.iter().map(|(word, _)| format!("`\"{word}\"`")).collect();
+        item.wrong(format!("`{}` is one of {}", item.key, words.join(", ")));
     }
+    known.map(|(_, value)| *value)
 }
 
 fn read_tls(item: &Item<'_>) -> TlsSettings {
@@ -77,6 +108,10 @@ fn read_tls(item: &Item<'_>) -> TlsSettings {
         cert: text("cert"),
         key: text("key"),
         insecure: section.get("insecure").and_then(|item| item.flag()).unwrap_or(false),
+        resumption: match section.get("resumption").and_then(|item| item.flag()) {
+            Some(false) => Resumption::Off,
+            Some(true) | None => Resumption::Allowed,
+        },
     };
     if tls.cert.is_some() != tls.key.is_some() {
         section

@@ -17,8 +17,6 @@ use crate::model::{GrpcOrigin, HttpOrigin, ProcessRef, ReadyProbe, Target, WaitR
 use crate::nearest::nearest;
 use crate::template::{Template, Value, is_name};
 
-/// How many connections the calls to a gRPC target are spread over by default.
-const DEFAULT_CONNECTIONS: u32 = 4;
 /// The default time limit of readiness.
 const DEFAULT_WITHIN: Duration = Duration::from_secs(30);
 /// The highest TCP port.
@@ -107,11 +105,10 @@ fn read_target(section: &Section<'_>) -> (Target, Option<UrlUser>) {
         None => Vec::new(),
     };
     let connecting = connecting::read(section);
-    let connections = connecting.connections.unwrap_or(DEFAULT_CONNECTIONS);
     let grpc = section.get("grpc").and_then(|item| {
         let text = item.text()?;
         let Origin { scheme, host, port } = section.issues.check(&item.span(), Origin::parse(text))?;
-        Some(GrpcOrigin { scheme, host, port, proto, connections })
+        Some(GrpcOrigin { scheme, host, port, proto })
     });
     let process = section.get("process").and_then(|item| read_process(&item));
     let wait_ready = section.get("wait_ready").and_then(|item| read_ready(&item, grpc.as_ref()));

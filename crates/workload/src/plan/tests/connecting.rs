@@ -1,7 +1,9 @@
 //! The keys of targets for connections.
 
 use super::*;
-use crate::connection::{Connecting, Dns, HttpVersion, IpVersion, Reuse, TlsSettings};
+use crate::connection::{
+    Connecting, ConnectionOrder, Dns, HttpVersion, IpVersion, Resumption, Retry, Reuse, TlsSettings,
+};
 
 fn target(keys: &str) -> String {
     valid_with("")
@@ -13,12 +15,14 @@ fn every_key_is_read() {
     let plan = target(
         r#"http = "2"
 connections = 7
-reuse = "iteration"
+reuse = "pool"
+connection_order = "least-recently-used"
+retry = "never"
 connect_to = "[::1]:8443"
 local_address = "127.0.0.2"
 dns = "first"
 ip = "6"
-tls = { ca = "ca.pem", cert = "us.pem", key = "us.key", insecure = true }"#,
+tls = { ca = "ca.pem", cert = "us.pem", key = "us.key", insecure = true, resumption = false }"#,
     );
     let others = [("ca.pem", "A"), ("us.pem", "B"), ("us.key", "CC")];
     let loaded = load_with(&plan, &others, &Overrides::default()).unwrap_or_else(|errors| panic!("{errors}"));
@@ -27,8 +31,16 @@ tls = { ca = "ca.pem", cert = "us.pem", key = "us.key", insecure = true }"#,
     let expected = Connecting {
         http: HttpVersion::Http2,
         connections: Some(7),
-        reuse: Reuse::Iteration,
-        tls: TlsSettings { ca: text("ca.pem"), cert: text("us.pem"), key: text("us.key"), insecure: true },
+        reuse: Some(Reuse::Pool),
+        connection_order: ConnectionOrder::LeastRecentlyUsed,
+        retry: Retry::Never,
+        tls: TlsSettings {
+            ca: text("ca.pem"),
+            cert: text("us.pem"),
+            key: text("us.key"),
+            insecure: true,
+            resumption: Resumption::Off,
+        },
         connect_to: Some(("::1".to_owned(), 8443)),
         unix: None,
         proxy: None,
@@ -44,17 +56,21 @@ tls = { ca = "ca.pem", cert = "us.pem", key = "us.key", insecure = true }"#,
 
 #[test]
 fn invalid_and_contradictory_keys_are_reported() {
-    assert_snapshot!(errors(&target("http = \"3\"\nreuse = \"often\"\nconnect_to = \"x\"\nlocal_address = \"me\""), &[]), @r#"
+    assert_snapshot!(errors(&target("http = \"3\"\nreuse = \"often\"\nconnection_order = \"any\"\nretry = \"always\"\ntls = { resumption = \"no\" }\nconnect_to = \"x\"\nlocal_address = \"me\""), &[]), @r#"
     plan.toml:4:8: `http` is one of `"auto"`, `"1.1"`, `"2"`
-    plan.toml:5:9: `reuse` is one of `"always"`, `"never"`, `"iteration"`
-    plan.toml:6:14: `x` is no host and port; write `127.0.0.1:8000`
-    plan.toml:7:17: `me` is no IP address of this machine: `"127.0.0.2"`
+    plan.toml:5:9: `reuse` is one of `"user"`, `"pool"`, `"iteration"`, `"never"`
+    plan.toml:6:20: `connection_order` is one of `"last-used"`, `"least-recently-used"`
+    plan.toml:7:9: `retry` is one of `"unprocessed"`, `"never"`
+    plan.toml:8:22: `resumption` takes `true` or `false`, not string
+    plan.toml:9:14: `x` is no host and port; write `127.0.0.1:8000`
+    plan.toml:10:17: `me` is no IP address of this machine: `"127.0.0.2"`
     "#);
     assert_snapshot!(errors(&target("unix = \"/s\"\nconnect_to = \"h:1\"\ntls = { cert = \"c\" }"), &[]), @r#"
     plan.toml:4:1: `unix` does not go with `connect_to`; leave one out
     plan.toml:6:1: `cert` and `key` go together: the client's certificate and its private key
     plan.toml:6:7: c cannot be read: entity not found; check the path
     "#);
+    assert_snapshot!(errors(&target("reuse = \"user\"\nconnection_order = \"last-used\""), &[]), @r#"plan.toml:5:1: `connection_order` goes with `reuse = "pool"`; leave it out"#);
     assert_snapshot!(errors(&target("proxy = \"socks5://h:1\""), &[]), @"plan.toml:4:9: proxies are used over cleartext HTTP, not over `socks5`; write `http://`");
     assert_snapshot!(errors(&target("proxy = \"http://ann:secret@h:1\"\nconnect_to = \"h:1\""), &[]), @r"
     plan.toml:4:1: `proxy` does not go with `connect_to`; leave one out
@@ -65,6 +81,30 @@ fn invalid_and_contradictory_keys_are_reported() {
     plan.toml:1:1: a plan needs one scenario or more: `[[scenarios]]`
     plan.toml:5:1: `http` goes with `url`; gRPC always uses HTTP/2
     "#);
+}
+
+#[test]
+fn reuse_has_four_values_and_an_earlier_name() {
+    let reuse = |key: &str| good(&target(key)).targets["shop"].connecting.reuse;
+    assert_eq!(reuse(""), None);
+    for (word, expected) in [
+        ("user", Reuse::User),
+        ("pool", Reuse::Pool),
+        ("always", Reuse::Pool),
+        ("iteration", Reuse::Iteration),
+        ("never", Reuse::Never),
+    ] {
+        assert_eq!(reuse(&format!("reuse = \"{word}\"")), Some(expected), "{word}");
+    }
+}
+
+#[test]
+fn connections_of_earlier_run_files_are_read() {
+    let earlier =
+        r#"{ "reuse": "always", "tls": { "ca": null, "cert": null, "key": null, "insecure": true } }"#;
+    let read: Connecting = serde_json::from_str(earlier).unwrap();
+    let tls = TlsSettings { insecure: true, ..TlsSettings::default() };
+    assert_eq!(read, Connecting { reuse: Some(Reuse::Pool), tls, ..Connecting::default() });
 }
 
 #[test]

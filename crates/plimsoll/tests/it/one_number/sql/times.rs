@@ -42,8 +42,8 @@ pub(super) fn add(all: &mut Numbers, reading: &Reading<'_>) {
              OR metric = 'iteration_time'
          GROUP BY 1, 2, 3, 4, 5, 6
          UNION ALL
-         SELECT metric, '', '', '', low, high, sum(n) FROM buckets JOIN keys USING (key)
-         WHERE metric IN ('start_lag', 'loop_stall') GROUP BY 1, 5, 6 ORDER BY 1, 2, 3, 4, 5"
+         SELECT replace(metric, 'step_lag', 'start_lag'), '', '', '', low, high, sum(n) FROM buckets JOIN keys USING (key)
+         WHERE metric IN ('start_lag', 'step_lag', 'loop_stall') GROUP BY 1, 5, 6 ORDER BY 1, 2, 3, 4, 5"
     );
     let found = rows(reading.file, &query, [], |row: &Row<'_>| {
         let of: [String; 4] = [0, 1, 2, 3].map(|column| row.get_unwrap(column));
