@@ -79,14 +79,21 @@ fn summary(figures: &StatedFigures, of: &str) -> RequestSummary {
     if let Some(times) = &mut times {
         times.rounding = ROUNDING;
     }
-    let endpoint = if of == ALL { "" } else { of };
     RequestSummary {
-        endpoint: endpoint.to_owned(),
+        endpoint: if of == ALL { String::new() } else { endpoint(figures, of).to_owned() },
         requests,
         failed,
         times: times.into_iter().collect(),
         ..RequestSummary::default()
     }
+}
+
+/// The name in `POST buy`, unless requests of another method have the same name.
+fn endpoint<'s>(figures: &StatedFigures, of: &'s str) -> &'s str {
+    let name = |of: &'s str| of.split_once(' ').map_or(of, |(_, name)| name);
+    let is_unique =
+        figures.subjects().filter(|other| other.ends_with(&format!(" {}", name(of)))).count() == 1;
+    if is_unique { name(of) } else { of }
 }
 
 /// `PREFIX_stats_history.csv`: a row a second for all endpoints, and with `--csv-full-history` for each. Its percentiles
