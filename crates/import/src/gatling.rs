@@ -105,7 +105,9 @@ fn failure(message: &str) -> Outcome {
     let has_any = |words: &[&str]| words.iter().any(|word| message.contains(word));
     if has_any(&["imeout", "timed out"]) {
         Outcome::Timeout
-    } else if has_any(&["onnection refused", "ConnectException", "UnknownHost", "NoRouteToHost"]) {
+    } else if has_any(&["UnknownHost"]) {
+        Outcome::Dns
+    } else if has_any(&["onnection refused", "ConnectException", "NoRouteToHost"]) {
         Outcome::Refused
     } else if has_any(&["SSL", "ertificate"]) {
         Outcome::Tls

@@ -60,7 +60,9 @@ impl Sample<'_> {
         let has_any = |words: &[&str]| words.iter().any(|word| exception.contains(word));
         if has_any(&["Timeout"]) {
             Outcome::Timeout
-        } else if has_any(&["ConnectException", "UnknownHost", "NoRouteToHost"]) {
+        } else if has_any(&["UnknownHost"]) {
+            Outcome::Dns
+        } else if has_any(&["ConnectException", "NoRouteToHost"]) {
             Outcome::Refused
         } else if has_any(&["SSL", "Certificate"]) {
             Outcome::Tls
@@ -179,6 +181,7 @@ mod tests {
             ("Non HTTP response code: java.net.SocketTimeoutException", Outcome::Timeout),
             ("Non HTTP response code: org.apache.http.conn.ConnectTimeoutException", Outcome::Timeout),
             ("Non HTTP response code: org.apache.http.conn.HttpHostConnectException", Outcome::Refused),
+            ("Non HTTP response code: java.net.UnknownHostException", Outcome::Dns),
             ("Non HTTP response code: javax.net.ssl.SSLHandshakeException", Outcome::Tls),
             ("Non HTTP response code: org.apache.http.NoHttpResponseException", Outcome::Reset),
             ("Non HTTP response code: java.net.URISyntaxException", Outcome::Protocol),

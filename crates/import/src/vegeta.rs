@@ -57,7 +57,9 @@ impl Hit<'_> {
         let has_any = |words: &[&str]| words.iter().any(|word| self.error.contains(word));
         if has_any(&["Timeout exceeded", "deadline exceeded", "i/o timeout"]) {
             Outcome::Timeout
-        } else if has_any(&["connection refused", "no such host", "lookup "]) {
+        } else if has_any(&["no such host", "lookup "]) {
+            Outcome::Dns
+        } else if has_any(&["connection refused"]) {
             Outcome::Refused
         } else if has_any(&["x509:", "tls:"]) {
             Outcome::Tls

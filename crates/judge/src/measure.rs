@@ -3,7 +3,7 @@
 mod rates;
 mod series;
 mod stated;
-mod times;
+pub(crate) mod times;
 
 pub(crate) use stated::StatedAnswer;
 

@@ -74,6 +74,7 @@ pub(super) struct Connection {
 pub(super) struct ConnectionTarget<'a> {
     pub(super) origin: OriginIndex,
     pub(super) described: &'a Origin,
+    pub(super) route: &'a Route,
     /// Counts on over the origin's addresses, so that connections are spread over them.
     pub(super) address: usize,
 }
@@ -105,13 +106,13 @@ impl Connection {
         registration: Registration<'_>,
         now: Instant,
     ) -> io::Result<Connection> {
-        let ConnectionTarget { origin, described, address } = target;
+        let ConnectionTarget { origin, described, route, address } = target;
         let mut tries = 1;
         let transport = loop {
-            let opened = Transport::open(&described.route, address + tries - 1);
+            let opened = Transport::open(route, address + tries - 1);
             match opened.and_then(|transport| registration.register(transport)) {
                 Ok(transport) => break transport,
-                Err(error) if tries >= described.route.addresses() => return Err(error),
+                Err(error) if tries >= route.addresses() => return Err(error),
                 Err(_) => tries += 1,
             }
         };
