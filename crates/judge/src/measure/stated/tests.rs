@@ -54,7 +54,9 @@ fn a_count_of_failures_fails_an_error_rate_and_a_quantile() {
     let p95 = claim(&failing(), "p95(all) < 200ms");
     assert_eq!(p95.verdict, Verdict::Fail);
     assert!(
-        p95.reasons[0].contains("between 794 and 1,871 of 2,154 requests failed or took 200 ms or longer"),
+        p95.reasons[0]
+            .to_string()
+            .contains("between 794 and 1,871 of 2,154 requests failed or took 200 ms or longer"),
         "{}",
         p95.reasons[0]
     );
@@ -134,7 +136,7 @@ fn checks_are_a_share_and_other_endpoints_and_measures_are_not_decided() {
     let other = claim(&run, "p95(list) < 200ms");
     assert_eq!(other.verdict, Verdict::Inconclusive);
     assert_eq!(
-        other.reasons[0],
+        other.reasons[0].to_string(),
         "k6 states no figures of these requests alone; it states those of all requests."
     );
 }
