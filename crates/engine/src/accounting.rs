@@ -5,7 +5,9 @@ use std::sync::Arc;
 use evidence::tick::{LoopState, ScenarioState};
 use evidence::{Exemplar, Instance, Instant, Key, KeyId, Metric, Name, Outcome, Tick};
 
-use crate::exchange::{CheckResult, ConnectionSetup, Exchange, RequestPhases};
+use crate::exchange::{
+    Attempts, CheckResult, ConnectionSetup, Exchange, HeldBack, PlaceLimit, RequestPhases,
+};
 use crate::index::{
     CheckIndex, EndpointIndex, EndpointPhase, OriginIndex, PhaseIndex, ScenarioIndex, ScenarioPhase, grown,
 };
@@ -68,6 +70,8 @@ pub(crate) struct Accounting {
     checks: Vec<Vec<u32>>,
     /// Key numbers of connection times, by origin: connecting, TLS handshaking.
     connection_times: Vec<[u32; 2]>,
+    /// Key numbers of waits for a place on a connection: few, and only where requests wait.
+    place_waits: Vec<(EndpointPhase, PlaceLimit, KeyId)>,
     stall: Option<KeyId>,
 }
 
@@ -82,6 +86,7 @@ impl Accounting {
             keys: 0,
             grids: [const { Vec::new() }; Metric::ALL.len()],
             connection_times: Vec::new(),
+            place_waits: Vec::new(),
             stall: None,
             program,
         }
@@ -135,9 +140,28 @@ impl Accounting {
         if let Some(phases) = &exchange.phases {
             self.request_phases(row, phases);
         }
+        if let Some(held_back) = exchange.held_back {
+            self.held_back(exchange.at, held_back);
+        }
+        if exchange.attempts == Attempts::SentAgain {
+            self.count(Metric::Retried, row, 1);
+        }
         if exchange.messages.received + exchange.messages.sent > 0 {
             self.messages_exchanged(row, exchange);
         }
+    }
+
+    /// A request waited because no connection could take it.
+    fn held_back(&mut self, at: EndpointPhase, held_back: HeldBack) {
+        let limit = held_back.limit;
+        let known = self.place_waits.iter().find(|(a, l, _)| (*a, *l) == (at, limit)).map(|(_, _, key)| *key);
+        let key = known.unwrap_or_else(|| {
+            let key = self.describe(Metric::PlaceWait, at.into(), None).tag("limit", limit.name());
+            let key = self.announce(key);
+            self.place_waits.push((at, limit, key));
+            key
+        });
+        self.tick.record_ns(key, held_back.ns);
     }
 
     fn messages_exchanged(&mut self, row: AccountingRow, exchange: &Exchange) {

@@ -26,7 +26,7 @@ use crate::exchange::{CheckResult, OperationName};
 use crate::exemplars::ExemplarSelector;
 use crate::index::{CheckIndex, OperationIndex, ScenarioIndex, ScenarioPhase, UserIndex};
 use crate::iteration::{Event, IterationRequest, LoopScenario};
-use crate::network::{Network, is_connection};
+use crate::network::{GivingUp, Network, is_connection};
 use crate::operation::Operations;
 use crate::program::{Counters, MetNames, Program};
 use crate::steps::PlanUsers;
@@ -369,13 +369,13 @@ impl EventLoop {
         let open = self.operations.all_open().filter(|(_, o)| is_affected(o.owner));
         let open: Vec<OperationIndex> = open.map(|(index, _)| index).collect();
         for operation in open {
-            self.network.abandon(operation, &mut self.operations)?;
+            self.network.abandon(operation, GivingUp::Cancelled, &mut self.operations)?;
             self.checks.clear();
             self.record(operation, Outcome::Cancelled, "", now);
             self.operations.close(operation);
         }
         for user in busy {
-            self.network.end_iteration(user, &mut self.operations)?;
+            self.network.end_iteration(user);
             if let Some(active) = self.users.release(user, now) {
                 self.users.get_mut(user).iteration.cancelled();
                 self.accounting.iteration_cancelled(ScenarioPhase { scenario, phase: active.phase });

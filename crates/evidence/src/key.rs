@@ -69,6 +69,11 @@ pub enum Metric {
     IterationsCancelled,
     /// Counter: requests begun; each ends in exactly one outcome of `ResponseTime`.
     Requests,
+    /// Histogram, µs: how long a request waited in the generator because no connection could take it and no further one
+    /// could be opened, by what limited it (the tag `limit`).
+    PlaceWait,
+    /// Counter: requests that were sent again because the peer had not processed them.
+    Retried,
     /// Counter: bytes received, framing included, in the second the request completed.
     BytesIn,
     /// Counter: bytes sent, framing included, in the second the request completed.
@@ -96,7 +101,7 @@ pub enum Shape {
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Metric; 30] = [
+    pub const ALL: [Metric; 32] = [
         Metric::ResponseTime,
         Metric::ServiceTime,
         Metric::IterationTime,
@@ -120,6 +125,8 @@ impl Metric {
         Metric::IterationsDone,
         Metric::IterationsCancelled,
         Metric::Requests,
+        Metric::PlaceWait,
+        Metric::Retried,
         Metric::BytesIn,
         Metric::BytesOut,
         Metric::FirstMessageTime,
@@ -155,6 +162,8 @@ impl Metric {
             Metric::IterationsDone => "iterations_done",
             Metric::IterationsCancelled => "iterations_cancelled",
             Metric::Requests => "requests",
+            Metric::PlaceWait => "place_wait",
+            Metric::Retried => "retried",
             Metric::BytesIn => "bytes_in",
             Metric::BytesOut => "bytes_out",
             Metric::FirstMessageTime => "first_message_time",
@@ -186,6 +195,7 @@ impl Metric {
             | Metric::LoopStall
             | Metric::Connecting
             | Metric::TlsHandshaking
+            | Metric::PlaceWait
             | Metric::FirstMessageTime => Shape::Histogram,
             _ => Shape::Counter,
         }
