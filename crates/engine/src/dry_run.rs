@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use evidence::{Exemplar, ExemplarKind, Instant, Outcome};
+use evidence::{Exemplar, Instant, Outcome};
 use mio::{Events, Poll, Token, Waker};
 use workload::schedule::Segment;
 
@@ -258,13 +258,17 @@ impl DryRunLoop {
     fn keep(&mut self, index: OperationIndex, outcome: Outcome, detail: &str, now: Instant) {
         let operation = self.operations.get(index);
         let exchange = operation.exchange(PhaseIndex(0), outcome, now);
-        let kind = if outcome.is_failure() { ExemplarKind::Failed } else { ExemplarKind::Slowest };
         let detail = match (operation.failure_reason(), detail) {
             (Some(reason), _) => reason,
             (None, "") if outcome.is_failure() => outcome.to_string(),
             (None, detail) => detail.to_owned(),
         };
-        let kept = KeptExchange { operation, exchange: &exchange, kind, detail: &detail };
+        let kept = KeptExchange {
+            draft: &operation.draft,
+            response: &operation.response,
+            exchange: &exchange,
+            detail: &detail,
+        };
         self.exchanges.push(exemplar(&self.program, &kept));
     }
 

@@ -23,11 +23,12 @@ use crate::arrivals::ArrivalSource;
 use crate::clock::{Clock, thread_cpu_ns};
 use crate::control::{Command, Control};
 use crate::exchange::{CheckResult, OperationName};
-use crate::exemplars::ExemplarSelector;
+use crate::exemplars::Exemplars;
 use crate::index::{CheckIndex, OperationIndex, ScenarioIndex, ScenarioPhase, UserIndex};
 use crate::iteration::{Event, IterationRequest, LoopScenario};
 use crate::network::{GivingUp, Network, is_connection};
 use crate::operation::Operations;
+use crate::perturbation::{Disturbed, Perturbation};
 use crate::program::{Counters, MetNames, Program};
 use crate::steps::PlanUsers;
 use crate::users::{ActiveIteration, Users};
@@ -42,6 +43,14 @@ pub const LATE_AFTER: Duration = Duration::from_secs(1);
 const TIME_LIMIT_RESOLUTION: Duration = Duration::from_millis(1);
 /// How many socket events are handled before the loop looks for due arrivals again.
 const EVENTS_A_TURN: usize = 64;
+
+/// What a loop is made of.
+pub(crate) struct LoopStart<'a> {
+    pub(crate) options: &'a RunOptions,
+    pub(crate) segment: Segment,
+    pub(crate) outlet: TickSender,
+    pub(crate) disturbed: Disturbed,
+}
 
 /// What one loop adds to the totals of a run.
 #[derive(Debug, Clone, Copy, Default)]
@@ -89,7 +98,8 @@ pub(crate) struct EventLoop {
     operations: Operations,
     network: Network,
     accounting: Accounting,
-    exemplars: ExemplarSelector,
+    exemplars: Exemplars,
+    perturbation: Perturbation,
     counters: Counters,
     met_names: MetNames,
     timers: BinaryHeap<Reverse<Timer>>,
@@ -111,11 +121,8 @@ pub(crate) struct EventLoop {
 
 impl EventLoop {
     /// The loop that offers `segment` of the program's load.
-    pub(crate) fn new(
-        options: &RunOptions,
-        segment: Segment,
-        outlet: TickSender,
-    ) -> Result<Self, EngineError> {
+    pub(crate) fn new(start: LoopStart<'_>) -> Result<Self, EngineError> {
+        let LoopStart { options, segment, outlet, disturbed } = start;
         let RunOptions { program, clock, control, .. } = options;
         let instance = Instance::of_loop(u16::try_from(segment.index).unwrap_or(u16::MAX));
         let poll = Poll::new().map_err(EngineError::Poll)?;
@@ -148,7 +155,8 @@ impl EventLoop {
             operations: Operations::new(&program.body_budget),
             network: Network::new(program.clone(), *clock, registry, waker),
             accounting: Accounting::new(program.clone(), instance),
-            exemplars: ExemplarSelector::new(program.clone()),
+            exemplars: Exemplars::new(program.clone()),
+            perturbation: Perturbation::new(disturbed),
             counters: program.steps.names.counters_of(segment),
             met_names: MetNames::default(),
             timers: BinaryHeap::new(),
@@ -182,6 +190,7 @@ impl EventLoop {
         let mut events = Events::with_capacity(1024);
         loop {
             let now = self.clock.now();
+            self.perturbation.looked(now, self.in_flight.now);
             self.apply_command(now);
             self.run_due_work(now)?;
             if self.is_over(now) {
@@ -189,8 +198,10 @@ impl EventLoop {
             }
             let turn_ends = self.clock.now();
             self.record_stall(now, turn_ends);
+            self.perturbation.looked(turn_ends, self.in_flight.now);
             let wake = self.next_wake(turn_ends);
             self.sleeper.sleep(&mut self.poll, &mut events, wake)?;
+            self.perturbation.woke(self.sleeper.woke_at(), self.sleeper.lateness());
             self.handle_events(&events)?;
         }
     }
@@ -378,7 +389,8 @@ impl EventLoop {
             self.network.end_iteration(user);
             if let Some(active) = self.users.release(user, now) {
                 self.users.get_mut(user).iteration.cancelled();
-                self.accounting.iteration_cancelled(ScenarioPhase { scenario, phase: active.phase });
+                let age = now.since(active.due);
+                self.accounting.iteration_cancelled(ScenarioPhase { scenario, phase: active.phase }, age);
             }
         }
         Ok(())
