@@ -7,7 +7,7 @@ use evidence::{Exemplar, ExemplarKind, Outcome};
 use wire::grpc::Framed;
 use workload::redact::Redactor;
 
-use crate::body_budget::BodyLease;
+use crate::body_budget::{BodyLease, UNCOUNTED_BYTES};
 use crate::exchange::{Exchange, KEPT_BODY_BYTES, RequestDraft, Response};
 use crate::index::grown;
 use crate::operation::Operation;
@@ -68,6 +68,11 @@ impl Exemplars {
         let aside = self.in_slot(slot, exchange);
         std::mem::swap(&mut aside.draft, &mut operation.draft);
         std::mem::swap(&mut aside.response, &mut operation.response);
+        // What checks needed of long bodies is not held until the tick closes.
+        aside.draft.body.truncate(UNCOUNTED_BYTES);
+        aside.response.body.truncate(UNCOUNTED_BYTES);
+        aside.response.body.shrink_to(UNCOUNTED_BYTES);
+        aside.response.lease.end();
         aside.exchange = *exchange;
         aside.detail.clear();
         match operation.failure_reason() {
