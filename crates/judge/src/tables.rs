@@ -96,6 +96,8 @@ pub(crate) struct EndpointStats {
     pub(crate) service_all: u64,
     /// Requests begun.
     pub(crate) requests: u64,
+    /// How long requests waited for a connection, by what limited it.
+    pub(crate) place_waits: BTreeMap<Name, Histogram>,
     /// Arrivals for this endpoint that were dropped at the VU limit.
     pub(crate) dropped_vu_limit: u64,
     /// Arrivals for this endpoint that were dropped because the generator was late.
