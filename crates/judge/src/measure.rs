@@ -31,8 +31,12 @@ pub(crate) struct Measurement {
     pub(crate) interval: Option<(f64, f64)>,
     /// The number of observations.
     pub(crate) samples: u64,
+    /// The lowest and the highest that the value can be, where it was read from a histogram's bucket.
+    pub(crate) bucket: Option<(f64, f64)>,
     /// For quantiles only.
     pub(crate) tail: Option<QuantileTail>,
+    /// For observed series: the share of its window in which it was not observed.
+    pub(crate) unobserved: Option<f64>,
 }
 
 /// The observations beyond a quantile.
@@ -48,7 +52,15 @@ pub(crate) struct QuantileTail {
 
 impl Measurement {
     fn new(value: Value, unit: &str, samples: u64) -> Measurement {
-        Measurement { value, unit: unit.to_owned(), interval: None, samples, tail: None }
+        Measurement {
+            value,
+            unit: unit.to_owned(),
+            interval: None,
+            bucket: None,
+            samples,
+            tail: None,
+            unobserved: None,
+        }
     }
 
     fn missing(why: &str) -> Measurement {
