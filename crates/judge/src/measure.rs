@@ -2,10 +2,13 @@
 
 mod rates;
 mod series;
+mod stated;
 pub(crate) mod times;
 
-use evidence::Run;
+pub(crate) use stated::StatedAnswer;
+
 use evidence::run::ReadError;
+use evidence::{Missing, Run};
 use workload::{Measure, Objective, Workload};
 
 use crate::tables::Tables;
@@ -37,6 +40,8 @@ pub(crate) struct Measurement {
     pub(crate) tail: Option<QuantileTail>,
     /// For observed series: the share of its window in which it was not observed.
     pub(crate) unobserved: Option<f64>,
+    /// Of an imported run without single times: what its source's figures say.
+    pub(crate) stated: Option<StatedAnswer>,
 }
 
 /// The observations beyond a quantile.
@@ -60,6 +65,7 @@ impl Measurement {
             samples,
             tail: None,
             unobserved: None,
+            stated: None,
         }
     }
 
@@ -79,6 +85,10 @@ pub(crate) fn observe(
     objective: &Objective,
 ) -> Result<Measurement, ReadError> {
     let filter = &objective.filter;
+    let source = run.manifest().source.as_ref().filter(|source| source.lacks(Missing::Distributions));
+    if let Some(stated) = source.and_then(|source| stated::observe(source, workload, objective)) {
+        return Ok(stated);
+    }
     Ok(match &objective.measure {
         Measure::ResponseTime(statistic)
         | Measure::ServiceTime(statistic)
