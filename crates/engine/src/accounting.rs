@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use evidence::tick::{LoopState, ScenarioState};
-use evidence::{Exemplar, Instant, Key, KeyId, Metric, Name, Outcome, Tick};
+use evidence::{Exemplar, Instance, Instant, Key, KeyId, Metric, Name, Outcome, Tick};
 
 use crate::exchange::{
     Attempts, CheckResult, ConnectionSetup, Exchange, HeldBack, PlaceLimit, RequestPhases,
@@ -61,6 +61,7 @@ const NO_KEY: u32 = u32::MAX;
 #[derive(Debug)]
 pub(crate) struct Accounting {
     program: Arc<Program>,
+    instance: Instance,
     tick: Box<Tick>,
     keys: u32,
     /// Key numbers by metric, then row and outcome; `NO_KEY` until first used.
@@ -75,10 +76,11 @@ pub(crate) struct Accounting {
 }
 
 impl Accounting {
-    pub(crate) fn new(program: Arc<Program>, loop_index: u16) -> Self {
+    pub(crate) fn new(program: Arc<Program>, instance: Instance) -> Self {
         let mut tick = Box::<Tick>::default();
-        tick.loop_index = loop_index;
+        tick.instance = instance;
         Accounting {
+            instance,
             checks: Vec::new(),
             tick,
             keys: 0,
@@ -237,7 +239,7 @@ impl Accounting {
         let key = match self.stall {
             Some(key) => key,
             None => {
-                let key = self.announce(Key::of(Metric::LoopStall));
+                let key = self.announce(Key::of(Metric::LoopStall).instance(self.instance));
                 *self.stall.insert(key)
             }
         };
@@ -257,8 +259,8 @@ impl Accounting {
     }
 
     /// Continue in `tick`, for `second`.
-    pub(crate) fn open(&mut self, mut tick: Box<Tick>, loop_index: u16, second: u32) {
-        tick.loop_index = loop_index;
+    pub(crate) fn open(&mut self, mut tick: Box<Tick>, second: u32) {
+        tick.instance = self.instance;
         tick.second = second;
         self.tick = tick;
     }
@@ -314,6 +316,7 @@ impl Accounting {
             phase: self.program.phase(row.phase).name.clone(),
             outcome,
             tags: scenario.tags.clone(),
+            instance: metric.is_of_the_generator().then_some(self.instance),
         }
     }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::instance::Instance;
 use crate::outcome::Outcome;
 
 /// A shared name: of a scenario, an endpoint, a phase, a tag.
@@ -27,12 +28,12 @@ pub enum Metric {
     ServiceTime,
     /// Histogram, µs: due instant → end of a whole iteration.
     IterationTime,
-    /// Histogram, µs: actual start − due instant of an arrival: the generator's debt.
+    /// Histogram, µs: actual start − due instant of an arrival, by instance: the generator's debt.
     StartLag,
     /// Histogram, µs: the same of what an iteration does at an instant: a step after its think time, a message of a
     /// stream.
     StepLag,
-    /// Histogram, µs: how long one turn of the loop kept it from looking at the clock, or woke too late.
+    /// Histogram, µs: how long one turn of the loop kept it from looking at the clock, or woke too late, by instance.
     LoopStall,
     /// Histogram, µs: how long a connection took to be established, by the tag `target`.
     Connecting,
@@ -178,6 +179,11 @@ impl Metric {
         self.name().ends_with("_ns")
     }
 
+    /// Whether it is about a part of the generator, and each part has keys of its own.
+    pub fn is_of_the_generator(self) -> bool {
+        matches!(self, Metric::StartLag | Metric::StepLag | Metric::LoopStall)
+    }
+
     /// Distribution or sum.
     pub fn shape(self) -> Shape {
         match self {
@@ -234,6 +240,8 @@ pub struct Key {
     pub outcome: Option<Outcome>,
     /// Further dimensions, such as `check`.
     pub tags: BTreeMap<Name, Name>,
+    /// The part of the generator that it is about; none for what is the same whichever part of it measured it.
+    pub instance: Option<Instance>,
 }
 
 impl Key {
@@ -247,6 +255,7 @@ impl Key {
             phase: empty,
             outcome: None,
             tags: BTreeMap::new(),
+            instance: None,
         }
     }
 
@@ -268,6 +277,11 @@ impl Key {
     /// The same key with an outcome.
     pub fn outcome(self, outcome: Outcome) -> Key {
         Key { outcome: Some(outcome), ..self }
+    }
+
+    /// The same key of one part of the generator.
+    pub fn instance(self, instance: Instance) -> Key {
+        Key { instance: Some(instance), ..self }
     }
 
     /// The same key with one more tag.
