@@ -186,8 +186,8 @@ impl PlanIteration {
     }
 
     /// The values that were extracted so far.
-    pub(crate) fn into_variables(self) -> Vec<Arc<[u8]>> {
-        self.variables
+    pub(crate) fn variables(&self) -> &[Arc<[u8]>] {
+        &self.variables
     }
 
     fn current(&self) -> &StepProgram {

@@ -64,6 +64,7 @@ impl Program {
             scenarios,
             setup_variables: vec![Arc::default(); names.variables.len()],
             names,
+            setup_ticks: Vec::new(),
             traceparent: workload.traceparent,
         };
         Ok(Program {

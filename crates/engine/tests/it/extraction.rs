@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{DryRun, DryRunError};
-use evidence::{Metric, Outcome};
+use evidence::{Key, Metric, Outcome};
 use testbed::{Behaviour, Served, Site, Target};
 use workload::{Scenario, Step};
 
@@ -80,7 +80,11 @@ fn the_runs_setup_is_sent_once_and_every_virtual_user_has_its_values() {
     assert_eq!(at(&target.log(), "/login").len(), 1);
     let all: BTreeSet<String> = tokens(&target).into_values().flatten().collect();
     assert_eq!(all, ["Bearer token-1".to_owned()].into());
-    assert_eq!(run.all(Metric::Requests), target.requests() - 1, "the setup is no part of the load");
+    let in_setup = |key: &Key| (&*key.scenario, &*key.phase) == ("setup", "setup");
+    assert_eq!(run.count(Metric::Requests, in_setup), 1, "the setup has a phase of its own");
+    assert_eq!(run.times(Metric::ResponseTime, in_setup).count(), 1);
+    assert_eq!(run.all(Metric::Requests), target.requests());
+    assert_eq!(run.count(Metric::Scheduled, in_setup), 0, "its iteration is no part of the load");
 }
 
 #[test]
