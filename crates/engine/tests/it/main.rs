@@ -17,6 +17,7 @@ mod exemplars;
 mod exhaustion;
 mod extraction;
 mod grpc_outcomes;
+mod headers;
 mod http2_outcomes;
 mod http_outcomes;
 mod loops;
