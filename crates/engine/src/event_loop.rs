@@ -32,8 +32,8 @@ use crate::operation::Operations;
 use crate::program::{Counters, MetNames, Program};
 use crate::users::{ActiveIteration, Users};
 use crate::vu_slots::ScheduledArrival;
-pub(crate) use building::{LoopLoad, SingleIteration};
 use building::Ledger;
+pub(crate) use building::{LoopLoad, SingleIteration};
 use sleep::Sleeper;
 
 /// An arrival of an open model that could not be started this long after it was due is dropped, with the reason that

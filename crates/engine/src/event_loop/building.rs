@@ -118,11 +118,7 @@ impl LoopLoad {
 
 impl EventLoop {
     /// A loop that offers this load.
-    pub(crate) fn new(
-        options: &RunOptions,
-        load: LoopLoad,
-        outlet: TickSender,
-    ) -> Result<Self, EngineError> {
+    pub(crate) fn new(options: &RunOptions, load: LoopLoad, outlet: TickSender) -> Result<Self, EngineError> {
         let RunOptions { program, clock, control, .. } = options;
         let (segment, ledger) = (load.segment(), load.ledger());
         let index = u16::try_from(segment.index).unwrap_or(u16::MAX);

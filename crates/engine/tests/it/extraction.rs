@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use engine::{DryRun, DryRunError};
 use evidence::{Key, Metric, Outcome};
 use testbed::{Behaviour, Served, Site, Target};
-use workload::{Scenario, Step};
+use workload::{Executor, Pick, Scenario, Step};
 
 use crate::accounting::Accounting;
-use crate::drive::drive;
+use crate::drive::{Drive, drive};
 use crate::plan::{Plan, Tuned, at_rate, closed, get, ms, request, scenario, sequence};
 
 fn login() -> Step {
@@ -214,4 +214,30 @@ fn checks_are_counted_by_name_and_the_status_decides_first() {
         assert_eq!(count(Metric::CheckFailed, "right", check), 10 - right, "{check}");
         assert_eq!(count(Metric::CheckPassed, "wrong", check), wrong, "{check}");
     }
+}
+
+/// Each row is taken once: by the run's setup, by the virtual users of each scenario, and by its arrivals.
+#[test]
+fn unique_rows_are_unique_over_setups_virtual_users_and_arrivals() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let users = |name: &str| Scenario {
+        setup: vec![get("prepare", "/row/${rows.id}")],
+        max_vus: 3,
+        ..scenario(
+            name,
+            Executor::PerVuIterations { vus: 3, iterations: 4, max_duration: ms(60_000) },
+            sequence([get("use", "/row/${rows.id}")]),
+        )
+    };
+    let plan = Plan::of(target.addr())
+        .data("rows", "{1..31}", Pick::Unique)
+        .setup(vec![get("first", "/row/${rows.id}")])
+        .scenario(users("a"))
+        .scenario(users("b"));
+    let program = DryRun::new(plan.compile()).set_up().unwrap().into_program();
+    let ran = Drive::new(program).loops(2).run();
+    ran.assert_sound();
+    let taken: Vec<String> = target.log().into_iter().map(|served| served.path).collect();
+    assert_eq!(taken.len(), 1 + 2 * (3 + 12));
+    assert_eq!(taken.iter().collect::<BTreeSet<_>>().len(), taken.len(), "{taken:?}");
 }
