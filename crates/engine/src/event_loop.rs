@@ -27,7 +27,7 @@ use crate::exchange::{CheckResult, OperationName};
 use crate::exemplars::ExemplarSelector;
 use crate::index::{CheckIndex, OperationIndex, PhaseIndex, ScenarioIndex, ScenarioPhase, UserIndex};
 use crate::iteration::{Event, IterationRequest};
-use crate::network::{Network, is_connection};
+use crate::network::{GivingUp, Network, is_connection};
 use crate::operation::Operations;
 use crate::program::{Counters, MetNames, Program};
 use crate::users::{ActiveIteration, Users};
@@ -83,7 +83,6 @@ pub(crate) struct EventLoop {
     program: Arc<Program>,
     clock: Clock,
     control: Control,
-    index: u16,
     poll: Poll,
     sleeper: Sleeper,
     sources: Vec<ArrivalSource>,
@@ -315,13 +314,13 @@ impl EventLoop {
         let open = self.operations.all_open().filter(|(_, o)| is_affected(o.owner));
         let open: Vec<OperationIndex> = open.map(|(index, _)| index).collect();
         for operation in open {
-            self.network.abandon(operation, &mut self.operations)?;
+            self.network.abandon(operation, GivingUp::Cancelled, &mut self.operations)?;
             self.checks.clear();
             self.record(operation, Outcome::Cancelled, "", now);
             self.operations.close(operation);
         }
         for user in busy {
-            self.network.end_iteration(user, &mut self.operations)?;
+            self.network.end_iteration(user);
             if let Some(active) = self.users.release(user, now) {
                 self.users.get_mut(user).iteration.cancelled();
                 self.accounting.iteration_cancelled(ScenarioPhase { scenario, phase: active.phase });

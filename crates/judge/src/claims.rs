@@ -42,6 +42,9 @@ fn claim(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, findings: &[Findin
 
 /// The verdict by the number alone. Exact: nothing is rounded.
 fn verdict_of_value(measured: &MeasuredObjective<'_>) -> Verdict {
+    if let Some(stated) = &measured.observed.stated {
+        return stated.verdict;
+    }
     let objective = measured.objective;
     match measured.observed.value {
         Value::Finite(value) if objective.comparison.holds(value, objective.bound) => Verdict::Pass,
@@ -53,6 +56,9 @@ fn verdict_of_value(measured: &MeasuredObjective<'_>) -> Verdict {
 /// The observed value, compared with the bound, as a sentence.
 fn observation(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> String {
     let observed = &measured.observed;
+    if let Some(stated) = &observed.stated {
+        return stated.sentence.clone();
+    }
     let bound = bound(measured);
     let counted = if measured.is_about_load() { "observations" } else { "samples" };
     let samples = numbers::count(observed.samples);

@@ -3,8 +3,8 @@
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use evidence::Instant;
 use evidence::tick_channel::TickSender;
+use evidence::{Instance, Instant};
 use mio::{Poll, Waker};
 use workload::schedule::Segment;
 
@@ -121,20 +121,19 @@ impl EventLoop {
     pub(crate) fn new(options: &RunOptions, load: LoopLoad, outlet: TickSender) -> Result<Self, EngineError> {
         let RunOptions { program, clock, control, .. } = options;
         let (segment, ledger) = (load.segment(), load.ledger());
-        let index = u16::try_from(segment.index).unwrap_or(u16::MAX);
+        let instance = Instance::of_loop(u16::try_from(segment.index).unwrap_or(u16::MAX));
         let poll = Poll::new().map_err(EngineError::Poll)?;
         let registry = poll.registry().try_clone().map_err(EngineError::Poll)?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKER).map_err(EngineError::Poll)?);
         control.register(waker.clone());
         let sleeper = Sleeper::new(*clock, poll.registry()).map_err(EngineError::Poll)?;
-        let mut accounting = Accounting::new(program.clone(), index);
-        if index == 0 && ledger == Ledger::Load {
+        let mut accounting = Accounting::new(program.clone(), instance);
+        if segment.index == 0 && ledger == Ledger::Load {
             accounting.add_setup();
         }
         Ok(EventLoop {
             clock: *clock,
             control: control.clone(),
-            index,
             poll,
             sleeper,
             sources: load.sources(options),
