@@ -13,12 +13,22 @@ use crate::index::grown;
 use crate::operation::Operation;
 use crate::program::{OriginKind, Program};
 
+/// Which exchanges a loop keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeptExchanges {
+    /// Some failures and the slowest successes.
+    Examples,
+    /// Every one, in the order in which they ended.
+    All,
+}
+
 /// The exchanges of one loop that are kept: in each tick at most one of every endpoint, phase and outcome. Those that end are
 /// put aside as they are, and are made readable when the tick closes: one that is replaced by a slower one costs nothing.
 /// Memory is bounded by endpoints, outcomes and phases.
 #[derive(Debug)]
 pub(crate) struct Exemplars {
     program: Arc<Program>,
+    kept: KeptExchanges,
     /// How many failures of each endpoint and outcome were kept.
     failed: Vec<u8>,
     /// The slowest success of each endpoint and phase, in nanoseconds.
@@ -39,9 +49,9 @@ struct EndedExchange {
 }
 
 impl Exemplars {
-    pub(crate) fn new(program: Arc<Program>) -> Self {
+    pub(crate) fn new(program: Arc<Program>, kept: KeptExchanges) -> Self {
         let (failed, slowest, slots, ended) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Exemplars { program, failed, slowest, slots, ended }
+        Exemplars { program, kept, failed, slowest, slots, ended }
     }
 
     /// Put this exchange aside if it is to be kept; `detail` is the reason of the verdict on it. The operation is about to be
@@ -51,6 +61,7 @@ impl Exemplars {
         let of_phase = of_endpoint * self.program.shape.phases.len() + exchange.at.phase.0;
         let slot = of_phase * Outcome::COUNT + exchange.outcome.index();
         let is_kept = match exchange.outcome {
+            _ if self.kept == KeptExchanges::All => true,
             Outcome::Ok => exchange.response_ns > *grown(&mut self.slowest, of_phase, 0),
             outcome if outcome.is_failure() => {
                 let kept = *grown(&mut self.failed, of_endpoint * Outcome::COUNT + outcome.index(), 0);
@@ -61,9 +72,10 @@ impl Exemplars {
         if !is_kept {
             return;
         }
-        match exchange.outcome {
-            Outcome::Ok => self.slowest[of_phase] = exchange.response_ns,
-            outcome => self.failed[of_endpoint * Outcome::COUNT + outcome.index()] += 1,
+        match (self.kept, exchange.outcome) {
+            (KeptExchanges::All, _) => *grown(&mut self.slots, slot, None) = None,
+            (_, Outcome::Ok) => self.slowest[of_phase] = exchange.response_ns,
+            (_, outcome) => self.failed[of_endpoint * Outcome::COUNT + outcome.index()] += 1,
         }
         let aside = self.in_slot(slot, exchange);
         std::mem::swap(&mut aside.draft, &mut operation.draft);

@@ -77,7 +77,7 @@ impl EventLoop {
     pub(super) fn record(&mut self, index: OperationIndex, outcome: Outcome, detail: &str, now: Instant) {
         self.in_flight.change(-1, now);
         let operation = self.operations.get(index);
-        let phase = self.program.phase_at(operation.draft.due);
+        let phase = self.phase_at(operation.draft.due);
         let exchange = operation.exchange(phase, outcome, now);
         let due = operation.draft.due;
         self.accounting.request_ended(&exchange);
@@ -166,7 +166,7 @@ impl EventLoop {
         let (endpoint, due, deadline) = (entry.draft.endpoint, entry.draft.due, entry.draft.deadline);
         self.earliest_deadline = self.earliest_deadline.min(deadline);
         self.in_flight.change(1, now);
-        self.accounting.request_begun(EndpointPhase { endpoint, phase: self.program.phase_at(due) });
+        self.accounting.request_begun(EndpointPhase { endpoint, phase: self.phase_at(due) });
         if self.operations.get(operation).unsendable.is_some() {
             return Ok(());
         }
