@@ -122,7 +122,7 @@ pub(crate) enum Verb {
 }
 
 /// Changes to a plan without editing it.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct OverrideArguments {
     /// A target's address instead of the plan's: a URL for HTTP, HOST:PORT for gRPC
     #[arg(long = "target", value_name = "NAME=ADDRESS", value_parser = pair)]
