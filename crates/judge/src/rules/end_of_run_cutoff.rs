@@ -54,7 +54,11 @@ mod tests {
 
     fn ending_with(failed: u64) -> TestRun {
         let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
-        test_run.observe(&SeriesKey::new("in_flight", SeriesKey::GENERATOR, "1").part("loop 0"), 0..70, 40.0);
+        test_run.observe(
+            &SeriesKey::new("in_flight", SeriesKey::GENERATOR, "1").instance(evidence::Instance::default()),
+            0..70,
+            40.0,
+        );
         test_run.offer_once(69, "list", Load { failed, ..Load::of(0) });
         test_run
     }

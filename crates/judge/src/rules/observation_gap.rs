@@ -83,6 +83,7 @@ mod tests {
         let notice = |(second, kind, text): &(u64, NoticeKind, &str)| Notice {
             at: Instant::at(Duration::from_secs(*second)),
             observer: "web redis".to_owned(),
+            instance: None,
             kind: *kind,
             text: (*text).to_owned(),
         };
