@@ -183,8 +183,13 @@ impl TestRun {
 
     /// Imported from another tool, without its plan.
     pub(crate) fn import(&mut self, source: evidence::Source) {
-        self.run.imported_from(source);
+        self.import_with_plan(source);
         self.workload.scenarios.clear();
+    }
+
+    /// Imported from another tool, with its plan.
+    pub(crate) fn import_with_plan(&mut self, source: evidence::Source) {
+        self.run.imported_from(source);
     }
 
     /// A count that nothing else matches.

@@ -30,7 +30,7 @@ pub(super) fn check(facts: &Facts<'_>, source: &Source) -> Option<Finding> {
         _ => return None,
     };
     let what = format!(
-        "The plan has {} {}, {} sent {} ({}). These latencies describe that load.",
+        "The plan has {} {}, {} counted {} ({}). These latencies describe that load.",
         numbers::count(load.planned),
         load.what,
         source.tool,
@@ -39,7 +39,7 @@ pub(super) fn check(facts: &Facts<'_>, source: &Source) -> Option<Finding> {
     );
     let figures = [
         ("planned", load.planned as f64, "1"),
-        ("sent", load.counted as f64, "1"),
+        ("counted", load.counted as f64, "1"),
         ("share", share * 100.0, "%"),
         ("threshold", DELIVERED_INVALID * 100.0, "%"),
     ];
@@ -69,4 +69,51 @@ fn offered(facts: &Facts<'_>, source: &Source) -> Option<OfferedLoad> {
     let stated = stated.and_then(|summary| Some(summary.requests? + summary.dropped));
     let counted = if counted > 0 { counted } else { stated? };
     scenarios.iter().all(is_one).then_some(OfferedLoad { counted, planned, what: "requests" })
+}
+
+#[cfg(test)]
+mod tests {
+    use evidence::manifest::RequestSummary;
+    use evidence::{Metric, Source};
+
+    use crate::testing::TestRun;
+
+    /// A run with a plan of 7,000 arrivals, and what its source says.
+    fn planned(source: Source) -> TestRun {
+        let mut test_run = TestRun::unobserved();
+        test_run.import_with_plan(Source { tool: "k6".to_owned(), ..source });
+        test_run.plan_rate(100.0);
+        test_run
+    }
+
+    fn with_iterations(done: u64) -> String {
+        let mut test_run = planned(Source::default());
+        test_run.count(Metric::IterationsDone, "steady", "", done);
+        test_run.findings_of("L1")
+    }
+
+    #[test]
+    fn fewer_iterations_than_planned_arrivals_fire() {
+        insta::assert_snapshot!(with_iterations(4_000), @r"
+        invalid [] The plan has 7,000 arrivals, k6 counted 4,000 (57.1 %). These latencies describe that load.
+          planned Some(7000.0) 1, counted Some(4000.0) 1, share Some(57.14285714285714) %, threshold Some(99.0) %
+        ");
+        assert!(with_iterations(6_950).starts_with("caution"), "{}", with_iterations(6_950));
+        assert_eq!(with_iterations(7_005), "nothing");
+        assert!(with_iterations(7_500).starts_with("caution"));
+    }
+
+    #[test]
+    fn requests_that_a_summary_states_are_compared_too() {
+        let with = |requests, dropped| {
+            let summary = RequestSummary { requests: Some(requests), dropped, ..RequestSummary::default() };
+            planned(Source { summaries: vec![summary], ..Source::default() }).findings_of("L1")
+        };
+        assert!(
+            with(4_000, 0).contains("The plan has 7,000 requests, k6 counted 4,000 (57.1 %)"),
+            "{}",
+            with(4_000, 0)
+        );
+        assert_eq!(with(6_900, 100), "nothing", "dropped ones have findings of their own");
+    }
 }

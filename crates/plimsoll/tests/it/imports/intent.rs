@@ -80,7 +80,7 @@ late = "throughput(list, phase = second) > 1/s""#;
 fn less_load_than_planned_is_invalid() {
     let (_folder, ran) = import("k6.ndjson", &plan("56/s", "fast = \"p95(list) < 200ms\""));
     ran.exits_with(5);
-    says(&ran.stdout, &["L1 offered-load-not-reached", "The plan has 120 arrivals, k6 sent 22"]);
+    says(&ran.stdout, &["L1 offered-load-not-reached", "The plan has 120 arrivals, k6 counted 22"]);
 }
 
 #[test]
