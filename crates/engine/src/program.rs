@@ -40,7 +40,7 @@ pub(crate) use directory::{Directory, MetNames};
 pub use error::CompileError;
 pub(crate) use expectation::{Expectation, Extraction, JsonBody};
 pub(crate) use http::HttpProgram;
-pub(crate) use origin::{LoadModel, Origin, OriginKind, PoolLimits, ProxyMode, TlsPeer};
+pub(crate) use origin::{EXPECTED_STREAMS, LoadModel, Origin, OriginKind, PoolLimits, ProxyMode, TlsPeer};
 pub(crate) use resolve::{LookupState, Route};
 pub(crate) use template::{CompiledTemplate, Counters, RenderScope, TemplateNames, write_hex};
 
@@ -277,10 +277,10 @@ impl Program {
         }
         let limits = origin.pool_limits(origin.reuse.unwrap_or(Reuse::Pool));
         let most = match origin.protocol {
-            Some(WireProtocol::Http2) => limits.most,
-            Some(WireProtocol::Http1) | None => limits.most_http1,
+            Some(WireProtocol::Http2) => limits.needed_for(pooled) as u64,
+            Some(WireProtocol::Http1) | None => limits.most_http1 as u64,
         };
-        own + pooled.min((most as u64).saturating_mul(u64::from(loops)))
+        own + pooled.min(most.saturating_mul(u64::from(loops)))
     }
 
     /// Each origin's target name and address, of those whose address is known.
