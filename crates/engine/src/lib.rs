@@ -38,7 +38,7 @@ pub use index::{CheckIndex, EndpointIndex, OriginIndex};
 pub use network::Exhausted;
 pub use program::{CompileError, Program};
 
-use event_loop::{EventLoop, LoopTotals};
+use event_loop::{EventLoop, LoopLoad, LoopTotals};
 use iteration::Behaviour;
 
 /// The measurement has become impossible. A failing target is never the reason.
@@ -127,7 +127,7 @@ fn spawn<'scope>(
 ) -> std::io::Result<LoopThread<'scope>> {
     let guard = LoopGuard { others: Some(options.control.clone()) };
     let run = move || {
-        let end = EventLoop::new(options, segment, outlet).and_then(EventLoop::run);
+        let end = EventLoop::new(options, LoopLoad::Segment(segment), outlet).and_then(EventLoop::run);
         if end.is_ok() {
             guard.disarm();
         }

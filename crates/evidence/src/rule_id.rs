@@ -23,6 +23,8 @@ pub enum RuleId {
     L6,
     /// `end-of-run-cutoff`
     L7,
+    /// `waited-for-connection`
+    L8,
     /// `error-rates-differ`
     C1,
     /// `workload-mismatch`
@@ -82,6 +84,6 @@ pub enum RuleId {
 impl fmt::Display for RuleId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // A variant's name is the rule's.
-        fmt::Debug::fmt(self, f)
+        f.pad(&format!("{self:?}"))
     }
 }

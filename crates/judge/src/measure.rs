@@ -2,10 +2,13 @@
 
 mod rates;
 mod series;
+mod stated;
 pub(crate) mod times;
 
-use evidence::Run;
+pub(crate) use stated::StatedAnswer;
+
 use evidence::run::ReadError;
+use evidence::{Missing, Run};
 use workload::{Measure, Objective, Workload};
 
 use crate::tables::Tables;
@@ -31,8 +34,14 @@ pub(crate) struct Measurement {
     pub(crate) interval: Option<(f64, f64)>,
     /// The number of observations.
     pub(crate) samples: u64,
+    /// The lowest and the highest that the value can be, where it was read from a histogram's bucket.
+    pub(crate) bucket: Option<(f64, f64)>,
     /// For quantiles only.
     pub(crate) tail: Option<QuantileTail>,
+    /// For observed series: the share of its window in which it was not observed.
+    pub(crate) unobserved: Option<f64>,
+    /// Of an imported run without single times: what its source's figures say.
+    pub(crate) stated: Option<StatedAnswer>,
 }
 
 /// The observations beyond a quantile.
@@ -48,7 +57,16 @@ pub(crate) struct QuantileTail {
 
 impl Measurement {
     fn new(value: Value, unit: &str, samples: u64) -> Measurement {
-        Measurement { value, unit: unit.to_owned(), interval: None, samples, tail: None }
+        Measurement {
+            value,
+            unit: unit.to_owned(),
+            interval: None,
+            bucket: None,
+            samples,
+            tail: None,
+            unobserved: None,
+            stated: None,
+        }
     }
 
     fn missing(why: &str) -> Measurement {
@@ -67,6 +85,10 @@ pub(crate) fn observe(
     objective: &Objective,
 ) -> Result<Measurement, ReadError> {
     let filter = &objective.filter;
+    let source = run.manifest().source.as_ref().filter(|source| source.lacks(Missing::Distributions));
+    if let Some(stated) = source.and_then(|source| stated::observe(source, workload, objective)) {
+        return Ok(stated);
+    }
     Ok(match &objective.measure {
         Measure::ResponseTime(statistic)
         | Measure::ServiceTime(statistic)

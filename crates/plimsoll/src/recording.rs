@@ -90,6 +90,7 @@ impl Recording {
         let notice = Notice {
             at: self.clock.now(),
             observer: "generator".to_owned(),
+            instance: None,
             kind: NoticeKind::Unreadable,
             text: format!("{count} bodies or extracted values were cut, and checks of them failed: {why}"),
         };

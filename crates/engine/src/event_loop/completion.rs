@@ -2,14 +2,15 @@
 
 use std::cmp::Reverse;
 
-use evidence::{Instant, Outcome};
+use evidence::{ExemplarKind, Instant, Outcome};
 
+use super::building::Ledger;
 use super::{EventLoop, Timer};
 use crate::EngineError;
 use crate::exemplars::{KeptExchange, exemplar};
 use crate::index::{EndpointPhase, OperationIndex, ScenarioPhase, UserIndex};
 use crate::iteration::{Context, Event, IterationRequest, Progress};
-use crate::network::EndedOperation;
+use crate::network::{EndedOperation, GivingUp};
 use crate::operation::{OperationToken, VuSlotPosition};
 
 impl EventLoop {
@@ -38,14 +39,17 @@ impl EventLoop {
         now: Instant,
     ) -> Result<(), EngineError> {
         if let Some(index) = self.operations.index_of(operation) {
-            self.network.abandon(index, &mut self.operations)?;
+            self.network.abandon(index, GivingUp::TimedOut, &mut self.operations)?;
         }
-        self.complete(EndedOperation { operation, transport: Some(outcome) }, now)
+        self.complete(EndedOperation::new(operation, Some(outcome)), now)
     }
 
     fn complete(&mut self, ended: EndedOperation, now: Instant) -> Result<(), EngineError> {
         // It may have been ended for another reason since it was put into the list.
         let Some(index) = self.operations.index_of(ended.operation) else { return Ok(()) };
+        if self.network.send_again(&ended, &mut self.operations)? {
+            return Ok(());
+        }
         self.network.release_cut(index, &mut self.operations)?;
         let operation = self.operations.get_mut(index);
         let (owner, name) = (operation.owner, operation.name);
@@ -74,13 +78,18 @@ impl EventLoop {
     pub(super) fn record(&mut self, index: OperationIndex, outcome: Outcome, detail: &str, now: Instant) {
         self.in_flight.change(-1, now);
         let operation = self.operations.get(index);
-        let phase = self.program.phase_at(operation.draft.due);
+        let phase = self.phase_at(operation.draft.due);
         let exchange = operation.exchange(phase, outcome, now);
         self.accounting.request_ended(&exchange);
         for (check, result) in self.checks.drain(..) {
             self.accounting.checked(exchange.at, check, result);
         }
-        if let Some(kind) = self.exemplars.select(&exchange) {
+        let kind = match self.ledger {
+            Ledger::Load => self.exemplars.select(&exchange),
+            Ledger::Once(_) if outcome.is_failure() => Some(ExemplarKind::Failed),
+            Ledger::Once(_) => Some(ExemplarKind::Slowest),
+        };
+        if let Some(kind) = kind {
             let reason = operation.failure_reason();
             let detail = match (reason.as_deref(), detail) {
                 (Some(reason), _) => reason,
@@ -168,7 +177,7 @@ impl EventLoop {
         let (endpoint, due, deadline) = (entry.draft.endpoint, entry.draft.due, entry.draft.deadline);
         self.earliest_deadline = self.earliest_deadline.min(deadline);
         self.in_flight.change(1, now);
-        self.accounting.request_begun(EndpointPhase { endpoint, phase: self.program.phase_at(due) });
+        self.accounting.request_begun(EndpointPhase { endpoint, phase: self.phase_at(due) });
         if self.operations.get(operation).unsendable.is_some() {
             return Ok(());
         }
@@ -177,7 +186,7 @@ impl EventLoop {
 
     fn end_iteration(&mut self, user: UserIndex, now: Instant) -> Result<(), EngineError> {
         let scenario = self.users.get(user).scenario;
-        self.network.end_iteration(user, &mut self.operations)?;
+        self.network.end_iteration(user);
         if let Some(active) = self.users.release(user, now) {
             let took = now.since(active.due).as_nanos() as u64;
             let at = ScenarioPhase { scenario, phase: active.phase };
