@@ -31,7 +31,7 @@ use crate::operation::Operations;
 use crate::program::{Counters, MetNames, Program};
 use crate::steps::PlanBehaviour;
 use crate::users::{ActiveIteration, Users};
-use crate::vu_slots::ScheduledArrival;
+use crate::vu_slots::{BegunIterations, ScenarioShare, ScheduledArrival};
 use crate::{EngineError, RunOptions};
 use sleep::{Sleeper, WAKER};
 
@@ -42,6 +42,14 @@ pub const LATE_AFTER: Duration = Duration::from_secs(1);
 const TIME_LIMIT_RESOLUTION: Duration = Duration::from_millis(1);
 /// How many socket events are handled before the loop looks for due arrivals again.
 const EVENTS_A_TURN: usize = 64;
+
+/// The share of the load that one loop offers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LoopShare<'a> {
+    pub(crate) segment: Segment,
+    /// By scenario, shared by all loops.
+    pub(crate) begun: &'a [BegunIterations],
+}
 
 /// What one loop adds to the totals of a run.
 #[derive(Debug, Clone, Copy, Default)]
@@ -108,13 +116,14 @@ pub(crate) struct EventLoop {
 }
 
 impl EventLoop {
-    /// The loop that offers `segment` of the program's load.
+    /// The loop that offers this share of the program's load.
     pub(crate) fn new(
         options: &RunOptions,
-        segment: Segment,
+        share: LoopShare<'_>,
         outlet: TickSender,
     ) -> Result<Self, EngineError> {
         let RunOptions { program, clock, control, .. } = options;
+        let LoopShare { segment, begun } = share;
         let index = u16::try_from(segment.index).unwrap_or(u16::MAX);
         let poll = Poll::new().map_err(EngineError::Poll)?;
         let registry = poll.registry().try_clone().map_err(EngineError::Poll)?;
@@ -129,17 +138,21 @@ impl EventLoop {
                 Some(behaviour) => behaviour.clone(),
                 None => Arc::new(PlanBehaviour::new(program.clone(), index)),
             };
-            let limit = segment.share(u64::from(scenario.max_vus)) as u32;
-            users.add_scenario(scenario.name.clone(), behaviour, limit);
-            users.prepare(index, segment.share(u64::from(scenario.preallocated_vus)) as u32);
+            let part = segment.among_first(scenario.max_vus);
+            let own = |vus: u32| part.map_or(0, |part| part.share(u64::from(vus)) as u32);
+            users.add_scenario(scenario.name.clone(), behaviour, own(scenario.max_vus));
+            users.prepare(index, own(scenario.preallocated_vus));
         }
+        let source = |(scenario, begun): (ScenarioIndex, &BegunIterations)| {
+            ArrivalSource::new(program, scenario, &ScenarioShare { segment, begun: begun.clone() })
+        };
         Ok(EventLoop {
             clock: *clock,
             control: control.clone(),
             index,
             poll,
             sleeper,
-            sources: scenarios().map(|index| ArrivalSource::new(program, index, segment)).collect(),
+            sources: scenarios().zip(begun).map(source).collect(),
             users,
             operations: Operations::new(&program.body_budget),
             network: Network::new(program.clone(), *clock, registry),

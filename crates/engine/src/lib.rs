@@ -38,8 +38,9 @@ pub use index::{CheckIndex, EndpointIndex, OriginIndex};
 pub use network::Exhausted;
 pub use program::{CompileError, Program};
 
-use event_loop::{EventLoop, LoopTotals};
+use event_loop::{EventLoop, LoopShare, LoopTotals};
 use iteration::Behaviour;
+use vu_slots::BegunIterations;
 
 /// The measurement has become impossible. A failing target is never the reason.
 #[derive(Debug, thiserror::Error)]
@@ -94,9 +95,12 @@ pub struct Totals {
 /// [`EngineError`] when the measurement has become impossible; the other loops are then stopped too.
 pub fn run(options: &RunOptions, outlets: Vec<TickSender>) -> Result<Totals, EngineError> {
     let count = u32::try_from(outlets.len()).unwrap_or(u32::MAX);
+    let scenarios = &options.program.shape.scenarios;
+    let begun: Vec<_> = scenarios.iter().map(|_| BegunIterations::default()).collect();
     let mut loops = Vec::new();
     for (index, outlet) in (0..count).zip(outlets) {
-        loops.push(EventLoop::new(options, Segment { index, count }, outlet)?);
+        let share = LoopShare { segment: Segment { index, count }, begun: &begun };
+        loops.push(EventLoop::new(options, share, outlet)?);
     }
     let ends = std::thread::scope(|scope| {
         let threads: Vec<_> = loops.into_iter().map(|one| spawn(scope, one, options)).collect();
