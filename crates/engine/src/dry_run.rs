@@ -9,10 +9,10 @@ use workload::schedule::Segment;
 
 use crate::EngineError;
 use crate::clock::Clock;
-use crate::exchange::OperationName;
+use crate::exchange::{CheckResult, OperationName};
 use crate::exemplars::{KeptExchange, exemplar};
-use crate::index::{OperationIndex, PhaseIndex, ScenarioIndex};
-use crate::iteration::{Arrival, Context, Event, Iteration, IterationRequest, Progress, ResponseVerdict};
+use crate::index::{CheckIndex, OperationIndex, PhaseIndex, ScenarioIndex};
+use crate::iteration::{Arrival, Context, Event, Iteration, IterationRequest, Progress};
 use crate::network::{EndedOperation, Network, is_connection};
 use crate::operation::Operations;
 use crate::program::{Counters, FlowProgram, MetNames, Program};
@@ -145,7 +145,7 @@ struct DryRunLoop {
     counters: Counters,
     met_names: MetNames,
     requests: Vec<IterationRequest>,
-    verdict: ResponseVerdict,
+    checks: Vec<(CheckIndex, CheckResult)>,
     /// The operation that has just completed.
     completed: Option<OperationIndex>,
     /// The timers that the iteration asked for.
@@ -167,7 +167,7 @@ impl DryRunLoop {
             poll,
             operations,
             requests: Vec::new(),
-            verdict: ResponseVerdict::default(),
+            checks: Vec::new(),
             completed: None,
             timers: Vec::new(),
             exchanges: Vec::new(),
@@ -178,7 +178,7 @@ impl DryRunLoop {
         let mut events = Events::with_capacity(64);
         let arrival = Arrival { number: 0, due: self.clock.now(), virtual_user: 1 };
         let mut progress = self.resume(&mut iteration, Event::Begin(arrival))?;
-        while progress == Progress::Waiting {
+        while matches!(progress, Progress::Waiting(_)) {
             self.network.flush(&mut self.operations)?;
             if let Some(ended) = self.network.ended.pop() {
                 progress = self.complete(&mut iteration, ended)?;
@@ -229,31 +229,32 @@ impl DryRunLoop {
         iteration: &mut PlanIteration,
         ended: EndedOperation,
     ) -> Result<Progress, EngineError> {
-        let Some(index) = self.operations.index_of(ended.operation) else { return Ok(Progress::Waiting) };
+        let Some(index) = self.operations.index_of(ended.operation) else { return Ok(Progress::WAITING) };
         self.network.release_cut(index, &mut self.operations)?;
         let now = self.clock.now();
         let response = std::mem::take(&mut self.operations.get_mut(index).response);
         let name = self.operations.get(index).name;
         let event = Event::Completed { name, response: &response, transport: ended.transport };
         self.completed = Some(index);
-        let progress = self.resume(iteration, event)?;
+        let mut progress = self.resume(iteration, event)?;
         self.operations.get_mut(index).response = response;
-        if std::mem::take(&mut self.verdict.continues) {
+        if matches!(progress, Progress::Continuing) {
             self.operations.renew(index);
             self.network.submit(index, &mut self.operations)?;
-            return Ok(progress);
+            return Ok(Progress::WAITING);
         }
-        let outcome = ended.transport.or(self.verdict.outcome).unwrap_or(Outcome::Ok);
-        self.keep(index, outcome, now);
+        let rejection = progress.take_rejection();
+        let outcome = ended.transport.or(rejection.as_ref().map(|r| r.outcome)).unwrap_or(Outcome::Ok);
+        self.keep(index, outcome, rejection.as_ref().map_or("", |r| &r.reason), now);
         self.operations.close(index);
         Ok(progress)
     }
 
-    fn keep(&mut self, index: OperationIndex, outcome: Outcome, now: Instant) {
+    fn keep(&mut self, index: OperationIndex, outcome: Outcome, detail: &str, now: Instant) {
         let operation = self.operations.get(index);
         let exchange = operation.exchange(PhaseIndex(0), outcome, now);
         let kind = if outcome.is_failure() { ExemplarKind::Failed } else { ExemplarKind::Slowest };
-        let detail = match (operation.failure_reason(), self.verdict.detail.as_str()) {
+        let detail = match (operation.failure_reason(), detail) {
             (Some(reason), _) => reason,
             (None, "") if outcome.is_failure() => outcome.to_string(),
             (None, detail) => detail.to_owned(),
@@ -263,13 +264,13 @@ impl DryRunLoop {
     }
 
     fn resume(&mut self, iteration: &mut PlanIteration, event: Event<'_>) -> Result<Progress, EngineError> {
-        self.verdict.clear();
+        self.checks.clear();
         let mut context = Context {
             now: self.clock.now(),
             epoch_unix_ns: self.clock.epoch_unix_ns(),
             operations: &mut self.operations,
             requests: &mut self.requests,
-            verdict: &mut self.verdict,
+            checks: &mut self.checks,
             counters: &self.counters,
             directory: &self.program.directory,
             met_names: &mut self.met_names,
@@ -277,7 +278,7 @@ impl DryRunLoop {
             completed: self.completed.take(),
         };
         let progress = iteration.resume(event, &mut context);
-        if let Some(reason) = self.verdict.abort.take() {
+        if let Progress::Abort(reason) = progress {
             return Err(EngineError::Aborted(reason));
         }
         for request in std::mem::take(&mut self.requests) {
@@ -285,6 +286,9 @@ impl DryRunLoop {
                 IterationRequest::Timer { name, at } => self.timers.push((name, at)),
                 IterationRequest::SendMore(token) => self.network.send_more(token, &mut self.operations),
                 IterationRequest::Cut(token) => self.network.cut(token, &mut self.operations),
+                IterationRequest::Fail(token) => self.network.refuse(token, &mut self.operations)?,
+                IterationRequest::Submit(operation)
+                    if self.operations.get(operation).unsendable.is_some() => {}
                 IterationRequest::Submit(operation) => {
                     self.network.submit(operation, &mut self.operations)?;
                 }

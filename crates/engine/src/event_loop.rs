@@ -22,14 +22,14 @@ use crate::accounting::{Accounting, AccountingRow, DropReason, DueArrival, Subje
 use crate::arrivals::ArrivalSource;
 use crate::clock::{Clock, thread_cpu_ns};
 use crate::control::{Command, Control};
-use crate::exchange::OperationName;
+use crate::exchange::{CheckResult, OperationName};
 use crate::exemplars::ExemplarSelector;
-use crate::index::{OperationIndex, ScenarioIndex, ScenarioPhase, UserIndex};
-use crate::iteration::{Event, IterationRequest, ResponseVerdict};
+use crate::index::{CheckIndex, OperationIndex, ScenarioIndex, ScenarioPhase, UserIndex};
+use crate::iteration::{Event, IterationRequest, LoopScenario};
 use crate::network::{Network, is_connection};
 use crate::operation::Operations;
 use crate::program::{Counters, MetNames, Program};
-use crate::steps::PlanBehaviour;
+use crate::steps::PlanUsers;
 use crate::users::{ActiveIteration, Users};
 use crate::vu_slots::{BegunIterations, ScenarioShare, ScheduledArrival};
 use crate::{EngineError, RunOptions};
@@ -112,7 +112,10 @@ pub(crate) struct EventLoop {
     folded_ticks: u64,
     applied_command: Command,
     requests: Vec<IterationRequest>,
-    verdict: ResponseVerdict,
+    /// The results of checks of the request that has just completed.
+    checks: Vec<(CheckIndex, CheckResult)>,
+    /// Virtual users that are resumed in the next turn, with the serial of their iteration.
+    yielded: Vec<(UserIndex, u32)>,
 }
 
 impl EventLoop {
@@ -134,13 +137,15 @@ impl EventLoop {
         let mut users = Users::new(segment);
         for index in scenarios() {
             let scenario = program.scenario(index);
-            let behaviour = match &options.behaviour {
-                Some(behaviour) => behaviour.clone(),
-                None => Arc::new(PlanBehaviour::new(program.clone(), index)),
+            let name = scenario.name.clone();
+            let place = LoopScenario { position: index.0, name: name.clone(), segment };
+            let maker = match &options.behaviour {
+                Some(behaviour) => behaviour.on_loop(place),
+                None => Box::new(PlanUsers::new(program.clone(), index)),
             };
             let part = segment.among_first(scenario.max_vus);
             let own = |vus: u32| part.map_or(0, |part| part.share(u64::from(vus)) as u32);
-            users.add_scenario(scenario.name.clone(), behaviour, own(scenario.max_vus));
+            users.add_scenario(name, maker, own(scenario.max_vus));
             users.prepare(index, own(scenario.preallocated_vus));
         }
         let source = |(scenario, begun): (ScenarioIndex, &BegunIterations)| {
@@ -170,7 +175,8 @@ impl EventLoop {
             folded_ticks: 0,
             applied_command: Command::Run,
             requests: Vec::new(),
-            verdict: ResponseVerdict::default(),
+            checks: Vec::new(),
+            yielded: Vec::new(),
             program: program.clone(),
         })
     }
@@ -238,6 +244,7 @@ impl EventLoop {
         self.roll_tick(now)?;
         self.start_due(now)?;
         self.fire_timers(now)?;
+        self.resume_yielded()?;
         self.expire(now)?;
         self.cancel_overdue(now)?;
         Ok(())
@@ -260,7 +267,7 @@ impl EventLoop {
     fn start(&mut self, scenario: ScenarioIndex, arrival: ScheduledArrival) -> Result<(), EngineError> {
         let ScheduledArrival { number, due, vu_slot } = arrival;
         let phase = self.program.phase_at(due);
-        let drawn = self.users.behaviour(scenario).endpoint_of(number);
+        let drawn = self.users.maker(scenario).endpoint_of(number);
         let subject = drawn.map_or(Subject::Scenario(scenario), Subject::Endpoint);
         let now = self.clock.now();
         let counted = DueArrival { row: AccountingRow { subject, phase }, due };
@@ -286,7 +293,7 @@ impl EventLoop {
     /// Whether an arrival is dropped because it could not be started in time.
     fn is_too_late(&self, scenario: ScenarioIndex, number: u64, lag: Duration) -> bool {
         let has_no_time_left = || {
-            let limit = self.users.behaviour(scenario).time_limit_of(number);
+            let limit = self.users.maker(scenario).time_limit_of(number);
             limit.is_some_and(|limit| lag >= limit)
         };
         let is_missed = lag > LATE_AFTER && self.sources[scenario.0].is_open_model();
@@ -305,6 +312,20 @@ impl EventLoop {
             let fired_at = self.clock.now();
             self.accounting.resumed_late(at, fired_at.since(timer.at).as_nanos() as u64);
             self.resume(timer.user, fired_at, Event::TimerFired(timer.name))?;
+        }
+        self.flush()
+    }
+
+    /// Resume the iterations that yielded in the turn before.
+    fn resume_yielded(&mut self) -> Result<(), EngineError> {
+        if self.yielded.is_empty() {
+            return Ok(());
+        }
+        for (user, serial) in std::mem::take(&mut self.yielded) {
+            let owner = self.users.get(user);
+            if owner.serial == serial && owner.active.is_some() {
+                self.resume(user, self.clock.now(), Event::TurnBegan)?;
+            }
         }
         self.flush()
     }
@@ -362,12 +383,14 @@ impl EventLoop {
         let open: Vec<OperationIndex> = open.map(|(index, _)| index).collect();
         for operation in open {
             self.network.abandon(operation, &mut self.operations)?;
-            self.record(operation, Outcome::Cancelled, now);
+            self.checks.clear();
+            self.record(operation, Outcome::Cancelled, "", now);
             self.operations.close(operation);
         }
         for user in busy {
             self.network.end_iteration(user, &mut self.operations)?;
             if let Some(active) = self.users.release(user, now) {
+                self.users.get_mut(user).iteration.cancelled();
                 self.accounting.iteration_cancelled(ScenarioPhase { scenario, phase: active.phase });
             }
         }
@@ -390,7 +413,7 @@ impl EventLoop {
     }
 
     fn next_wake(&mut self, now: Instant) -> Instant {
-        if self.network.has_unread() {
+        if self.network.has_unread() || !self.yielded.is_empty() {
             return now;
         }
         let next_tick = Instant::at(Duration::from_secs(u64::from(self.accounting.second()) + 1));

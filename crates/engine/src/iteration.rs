@@ -1,12 +1,14 @@
 //! What a virtual user does for one arrival, as a state machine that the loop drives.
 //!
 //! The loop resumes an iteration with an [`Event`]. Through its [`Context`] the iteration asks for what it needs
-//! next: zero or more requests and timers, all of which may be in flight at once. Steps of a plan are one
-//! implementation; scripts will be another. An iteration never uses a socket or a clock.
+//! next: zero or more requests and timers, all of which may be in flight at once. It returns its [`Progress`]: what
+//! became of the response, and what comes next. Steps of a plan are one implementation; scripts will be another. An
+//! iteration never uses a socket or a clock.
 
 use std::time::Duration;
 
-use evidence::{Instant, Outcome};
+use evidence::{Instant, Name, Outcome};
+use workload::schedule::Segment;
 
 use crate::exchange::{CheckResult, OperationName, RequestDraft, Response};
 use crate::index::{CheckIndex, EndpointIndex, OperationIndex, ScenarioIndex};
@@ -40,32 +42,103 @@ pub enum Event<'a> {
     },
     /// The timer of this name has fired.
     TimerFired(OperationName),
+    /// The next turn of the loop has begun, for which [`Progress::Yielding`] has asked.
+    TurnBegan,
 }
 
-/// Whether an iteration has more to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What became of the request that has just completed, and what the iteration does next. Where none has completed, the
+/// verdict has no effect.
+#[derive(Debug)]
 pub enum Progress {
-    /// A request or a timer of it is in flight.
-    Waiting,
+    /// It waits for its requests and timers, of which one or more are in flight or have been asked for.
+    Waiting(Verdict),
+    /// It has more to do, and lets the loop do what is due meanwhile: resume it in the next turn.
+    Yielding(Verdict),
     /// It is over; nothing of it is in flight.
-    Done,
+    Done(Verdict),
+    /// The request that has just completed continues with another one, for which its draft was changed. Both count as
+    /// one request, times included.
+    Continuing,
+    /// The measurement has become impossible, through no fault of the target: end the run, with this reason.
+    Abort(String),
 }
 
-/// The iterations of one virtual user, one after the other.
-pub trait Iteration: Send {
-    /// Go on from `event`. When it returns [`Progress::Waiting`], a request or a timer must be in flight or must
-    /// have been asked for.
+impl Progress {
+    /// Waiting; the response, if there is one, is as expected.
+    pub const WAITING: Progress = Progress::Waiting(Verdict::Accepted);
+    /// Over; the response, if there is one, is as expected.
+    pub const DONE: Progress = Progress::Done(Verdict::Accepted);
+
+    /// Why the response is not as expected, if that is the verdict.
+    pub(crate) fn take_rejection(&mut self) -> Option<Rejection> {
+        match self {
+            Progress::Waiting(verdict) | Progress::Yielding(verdict) | Progress::Done(verdict) => {
+                match std::mem::take(verdict) {
+                    Verdict::Rejected(rejection) => Some(rejection),
+                    Verdict::Accepted => None,
+                }
+            }
+            Progress::Continuing | Progress::Abort(_) => None,
+        }
+    }
+}
+
+/// The verdict on a response.
+#[derive(Debug, Default)]
+pub enum Verdict {
+    /// Its outcome is `ok`.
+    #[default]
+    Accepted,
+    /// It is not as expected.
+    Rejected(Rejection),
+}
+
+/// Why a response is not as expected.
+#[derive(Debug)]
+pub struct Rejection {
+    /// Its outcome. A request that was not answered has its own.
+    pub outcome: Outcome,
+    /// The reason in words; stored only in an exemplar.
+    pub reason: String,
+}
+
+/// The iterations of one virtual user, one after the other. They stay on the loop that they were made on.
+pub trait Iteration {
+    /// Continue after `event`.
     fn resume(&mut self, event: Event<'_>, context: &mut Context<'_>) -> Progress;
+
+    /// The loop has given up the iteration that is under way, and its requests and timers: the next event is the
+    /// beginning of another one.
+    fn cancelled(&mut self) {}
 }
 
-/// Makes the iterations of a scenario's virtual users, and assigns its arrivals to endpoints.
+/// What the virtual users of a run do.
 pub trait Behaviour: Send + Sync {
-    /// The iterations of a new virtual user.
-    fn virtual_user(&self) -> Box<dyn Iteration>;
+    /// The virtual users of one scenario on one loop; called on the loop's own thread.
+    fn on_loop(&self, scenario: LoopScenario) -> Box<dyn UserMaker>;
+}
 
-    /// The endpoint that an arrival is counted for, also when it is dropped: the step drawn from a mix. None for
-    /// a sequence, whose arrivals are counted for the whole iteration.
-    fn endpoint_of(&self, arrival: u64) -> Option<EndpointIndex>;
+/// A scenario on one loop.
+#[derive(Debug, Clone)]
+pub struct LoopScenario {
+    /// The scenario's position in the workload.
+    pub position: usize,
+    /// Its name.
+    pub name: Name,
+    /// The part of its load that the loop offers.
+    pub segment: Segment,
+}
+
+/// Makes the virtual users of one scenario on one loop, and assigns its arrivals to endpoints.
+pub trait UserMaker {
+    /// The iterations of a new virtual user.
+    fn virtual_user(&mut self) -> Box<dyn Iteration>;
+
+    /// The endpoint that an arrival is counted for, also when it is dropped: the step drawn from a mix. None where
+    /// arrivals are counted for the whole iteration.
+    fn endpoint_of(&self, _arrival: u64) -> Option<EndpointIndex> {
+        None
+    }
 
     /// How long after its due instant the first request of an arrival still has time left; an arrival that could not be
     /// started before is dropped, because its failure would not be the target's. None: any.
@@ -85,6 +158,8 @@ pub(crate) enum IterationRequest {
     SendMore(OperationToken),
     /// Cut this operation short.
     Cut(OperationToken),
+    /// End this operation as one that cannot be sent.
+    Fail(OperationToken),
 }
 
 /// Identifies a request as long as it is under way.
@@ -100,7 +175,7 @@ pub enum MessagePosition {
     Last,
 }
 
-/// Through which an iteration asks for requests and timers, and gives its verdict on a response.
+/// Through which an iteration asks for requests and timers.
 #[derive(Debug)]
 pub struct Context<'a> {
     pub(crate) now: Instant,
@@ -108,7 +183,8 @@ pub struct Context<'a> {
     pub(crate) epoch_unix_ns: i128,
     pub(crate) operations: &'a mut Operations,
     pub(crate) requests: &'a mut Vec<IterationRequest>,
-    pub(crate) verdict: &'a mut ResponseVerdict,
+    /// The results of the checks of the operation that has just completed.
+    pub(crate) checks: &'a mut Vec<(CheckIndex, CheckResult)>,
     pub(crate) counters: &'a Counters,
     pub(crate) directory: &'a Directory,
     pub(crate) met_names: &'a mut MetNames,
@@ -116,30 +192,6 @@ pub struct Context<'a> {
     pub(crate) scenario: ScenarioIndex,
     /// The operation that has just completed.
     pub(crate) completed: Option<OperationIndex>,
-}
-
-/// An iteration's verdict on a completed request.
-#[derive(Debug, Default)]
-pub(crate) struct ResponseVerdict {
-    /// Its outcome; none means `ok`.
-    pub(crate) outcome: Option<Outcome>,
-    /// The reason in words; stored only in an exemplar.
-    pub(crate) detail: String,
-    /// The results of the endpoint's checks.
-    pub(crate) checks: Vec<(CheckIndex, CheckResult)>,
-    /// Whether the operation that has just completed continues with another request.
-    pub(crate) continues: bool,
-    /// Why the measurement itself has become impossible.
-    pub(crate) abort: Option<String>,
-}
-
-impl ResponseVerdict {
-    pub(crate) fn clear(&mut self) {
-        self.outcome = None;
-        self.continues = false;
-        self.detail.clear();
-        self.checks.clear();
-    }
 }
 
 impl Context<'_> {
@@ -186,46 +238,30 @@ impl Context<'_> {
         self.requests.push(IterationRequest::Cut(request.0));
     }
 
+    /// A request, or what follows of it, cannot be sent: it ends as a failed check with this reason.
+    pub fn fail(&mut self, request: RequestId, reason: String) {
+        let Some(operation) = self.operations.find(request.0) else { return };
+        operation.unsendable = Some(reason);
+        self.requests.push(IterationRequest::Fail(request.0));
+    }
+
     /// Ask to be resumed at `at` under this name.
     pub fn timer(&mut self, name: OperationName, at: Instant) {
         self.requests.push(IterationRequest::Timer { name, at });
     }
 
     /// The draft of the request that has just completed.
-    pub(crate) fn completed_draft(&self) -> Option<&RequestDraft> {
+    pub fn completed_draft(&self) -> Option<&RequestDraft> {
         Some(&self.operations.get(self.completed?).draft)
     }
 
-    /// Continue the request that has just completed with another one, which `change` makes of its draft. Both
-    /// count as one request, times included. When `change` fails nothing follows.
-    pub fn continue_with<E>(
-        &mut self,
-        change: impl FnOnce(&mut RequestDraft) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let Some(index) = self.completed else { return Ok(()) };
-        change(self.operations.draft_mut(index))?;
-        self.verdict.continues = true;
-        Ok(())
-    }
-
-    /// Set the outcome of the request that has just completed.
-    pub fn set_outcome(&mut self, outcome: Outcome) {
-        self.verdict.outcome = Some(outcome);
-    }
-
-    /// Set the reason of the outcome, in words.
-    pub fn set_detail(&mut self, detail: &str) {
-        self.verdict.detail.clear();
-        self.verdict.detail.push_str(detail);
-    }
-
-    /// The measurement has become impossible, through no fault of the target: end the run with this reason.
-    pub fn abort(&mut self, reason: &str) {
-        self.verdict.abort = Some(reason.to_owned());
+    /// The same, to be changed into the request that it continues with: [`Progress::Continuing`].
+    pub fn completed_draft_mut(&mut self) -> Option<&mut RequestDraft> {
+        Some(self.operations.draft_mut(self.completed?))
     }
 
     /// Set the result of a check of the endpoint.
     pub fn check(&mut self, check: CheckIndex, result: CheckResult) {
-        self.verdict.checks.push((check, result));
+        self.checks.push((check, result));
     }
 }

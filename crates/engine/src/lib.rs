@@ -97,13 +97,10 @@ pub fn run(options: &RunOptions, outlets: Vec<TickSender>) -> Result<Totals, Eng
     let count = u32::try_from(outlets.len()).unwrap_or(u32::MAX);
     let scenarios = &options.program.shape.scenarios;
     let begun: Vec<_> = scenarios.iter().map(|_| BegunIterations::default()).collect();
-    let mut loops = Vec::new();
-    for (index, outlet) in (0..count).zip(outlets) {
-        let share = LoopShare { segment: Segment { index, count }, begun: &begun };
-        loops.push(EventLoop::new(options, share, outlet)?);
-    }
     let ends = std::thread::scope(|scope| {
-        let threads: Vec<_> = loops.into_iter().map(|one| spawn(scope, one, options)).collect();
+        let shares = (0..count).map(|index| LoopShare { segment: Segment { index, count }, begun: &begun });
+        let shares = shares.zip(outlets);
+        let threads: Vec<_> = shares.map(|(share, outlet)| spawn(scope, options, share, outlet)).collect();
         let join = |thread: std::io::Result<std::thread::ScopedJoinHandle<'_, _>>| match thread {
             Ok(thread) => thread.join().unwrap_or_else(|_| Err(EngineError::Loop("it panicked".into()))),
             Err(error) => Err(EngineError::Loop(error.to_string())),
@@ -123,14 +120,16 @@ pub fn run(options: &RunOptions, outlets: Vec<TickSender>) -> Result<Totals, Eng
 
 type LoopThread<'scope> = std::thread::ScopedJoinHandle<'scope, Result<LoopTotals, EngineError>>;
 
+/// Start a loop, which is made in its own thread: virtual users stay there.
 fn spawn<'scope>(
     scope: &'scope std::thread::Scope<'scope, '_>,
-    event_loop: EventLoop,
-    options: &RunOptions,
+    options: &'scope RunOptions,
+    share: LoopShare<'scope>,
+    outlet: TickSender,
 ) -> std::io::Result<LoopThread<'scope>> {
     let guard = LoopGuard { others: Some(options.control.clone()) };
     let run = move || {
-        let end = event_loop.run();
+        let end = EventLoop::new(options, share, outlet).and_then(EventLoop::run);
         if end.is_ok() {
             guard.disarm();
         }

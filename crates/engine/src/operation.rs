@@ -72,6 +72,8 @@ pub(crate) struct Operation {
     pub(crate) connection: Option<ConnectionIndex>,
     /// Whether it waits in its origin's queue for a connection.
     pub(crate) is_waiting: bool,
+    /// Why its iteration could not draft it, or a further message of it.
+    pub(crate) unsendable: Option<String>,
     /// Why it could not be put on the wire.
     pub(crate) start_error: Option<StartError>,
     /// Why its connection was lost or could not be opened.
@@ -102,6 +104,7 @@ impl Operation {
             setup: ConnectionSetup::default(),
             connection: None,
             is_waiting: false,
+            unsendable: None,
             start_error: None,
             connection_error: None,
             bytes_out: 0,
@@ -194,7 +197,8 @@ impl Operation {
     /// Why it failed, where more is known than its outcome.
     pub(crate) fn failure_reason(&self) -> Option<String> {
         let connection = || self.connection_error.as_ref().map(ToString::to_string);
-        self.start_error.map(|error| error.to_string()).or_else(connection)
+        let start = || self.start_error.map(|error| error.to_string());
+        self.unsendable.clone().or_else(start).or_else(connection)
     }
 
     fn reset(&mut self, name: OperationName) {
@@ -206,6 +210,7 @@ impl Operation {
         self.setup = ConnectionSetup::default();
         self.connection = None;
         self.is_waiting = false;
+        self.unsendable = None;
         self.start_error = None;
         self.connection_error = None;
         self.bytes_out = 0;

@@ -2,6 +2,7 @@
 
 mod cookies;
 mod decoding;
+mod judging;
 mod redirect;
 mod shown;
 mod streaming;
@@ -9,37 +10,33 @@ mod streaming;
 use std::sync::Arc;
 use std::time::Duration;
 
-use evidence::{Instant, Outcome};
-use wire::grpc::Framed;
+use evidence::Instant;
 use workload::draw::Draw;
 use workload::message::EncodeError;
 
 use crate::body_budget::BodyLease;
-use crate::exchange::{OperationName, RequestDraft, Response};
+use crate::exchange::{OperationName, RequestDraft};
 use crate::index::{EndpointIndex, ScenarioIndex};
-use crate::iteration::{Arrival, Behaviour, Context, Event, Iteration, Progress};
-use crate::program::{
-    Counters, FlowProgram, JsonBody, Program, RenderScope, StepContent, StepProgram, write_hex,
-};
+use crate::iteration::{Arrival, Context, Event, Iteration, Progress, UserMaker, Verdict};
+use crate::program::{Counters, FlowProgram, Program, RenderScope, StepContent, StepProgram, write_hex};
 use cookies::CookieJar;
-use decoding::decoded;
 use streaming::OpenCall;
 
-/// The steps of one scenario, as a behaviour of its virtual users.
+/// The virtual users of one scenario of a plan.
 #[derive(Debug)]
-pub(crate) struct PlanBehaviour {
+pub(crate) struct PlanUsers {
     program: Arc<Program>,
     scenario: ScenarioIndex,
 }
 
-impl PlanBehaviour {
+impl PlanUsers {
     pub(crate) fn new(program: Arc<Program>, scenario: ScenarioIndex) -> Self {
-        PlanBehaviour { program, scenario }
+        PlanUsers { program, scenario }
     }
 }
 
-impl Behaviour for PlanBehaviour {
-    fn virtual_user(&self) -> Box<dyn Iteration> {
+impl UserMaker for PlanUsers {
+    fn virtual_user(&mut self) -> Box<dyn Iteration> {
         Box::new(PlanIteration::of_scenario(self.program.clone(), self.scenario))
     }
 
@@ -231,7 +228,7 @@ impl PlanIteration {
             self.due = self.due + think;
             context.timer(THINK_TIMER, self.due);
         }
-        Progress::Waiting
+        Progress::WAITING
     }
 
     fn send(&mut self, context: &mut Context<'_>) {
@@ -258,8 +255,8 @@ impl PlanIteration {
         }
         let filled = fill(&step.content, &scope, draft);
         self.add_cookies(draft, now);
-        if let Err(error) = filled {
-            self.abort(error, context);
+        if let (Err(error), Some(request)) = (filled, context.last_request()) {
+            context.fail(request, self.unsendable(error));
         }
     }
 
@@ -293,65 +290,6 @@ impl PlanIteration {
         }
     }
 
-    /// Judge the response to the current step and extract the values that later steps need. False when the step
-    /// failed, which ends the iteration.
-    fn accept(&mut self, response: &Response, context: &mut Context<'_>) -> bool {
-        let plain = decoded(self.current(), response);
-        if let Some(Err(error)) = &plain
-            && self.current().expectation.status.accepts(response)
-        {
-            context.set_outcome(Outcome::Protocol);
-            context.set_detail(&format!("the body cannot be read: {error}"));
-            return false;
-        }
-        let response = plain.as_ref().and_then(|plain| plain.as_ref().ok()).unwrap_or(response);
-        let content = &self.current().content;
-        let decode = || decode(content, response);
-        let body = match content {
-            StepContent::Http(_) => JsonBody::text(response),
-            StepContent::Grpc(_) => JsonBody::decoded(response, &decode),
-        };
-        let scope = self.scope(context.now, context.counters);
-        let checks = &mut context.verdict.checks;
-        let mut note = |check, result| checks.push((check, result));
-        let verdict = self.current().expectation.judge(response, &scope, &body, &mut note);
-        if let Some(outcome) = verdict.outcome {
-            context.set_outcome(outcome);
-            context.set_detail(&verdict.detail);
-            return false;
-        }
-        let extracted: Result<Vec<_>, String> =
-            self.current().extractions.iter().map(|e| Ok((e.variable, e.take(response, &body)?))).collect();
-        match extracted {
-            Ok(values) => self.store(values, context),
-            Err(missing) => {
-                context.set_outcome(Outcome::Check);
-                context.set_detail(&missing);
-                false
-            }
-        }
-    }
-
-    /// Keep what was extracted. False when the budget does not cover it, which fails the step; the values from before
-    /// stay.
-    fn store(&mut self, values: Vec<(usize, Vec<u8>)>, context: &mut Context<'_>) -> bool {
-        let begun_with = &self.program.steps.setup_variables;
-        let own = self.variables.iter().zip(begun_with).filter(|(value, shared)| !Arc::ptr_eq(value, shared));
-        let kept: usize = own.map(|(value, _)| value.len()).sum();
-        let length = kept + values.iter().map(|(_, value)| value.len()).sum::<usize>();
-        self.variables_lease.renew();
-        if !self.variables_lease.covers(length) {
-            let why = self.variables_lease.refusal().unwrap_or_default();
-            context.set_outcome(Outcome::Check);
-            context.set_detail(&format!("the extracted values, {length} bytes in all, are not kept: {why}"));
-            return false;
-        }
-        for (variable, value) in values {
-            self.variables[variable] = value.into();
-        }
-        true
-    }
-
     /// Move past the step that has just succeeded.
     fn advance(&mut self, context: &mut Context<'_>) -> Progress {
         self.due = context.now;
@@ -364,7 +302,7 @@ impl PlanIteration {
             }
             ScenarioPart::Main => match &self.flow {
                 FlowProgram::Sequence(steps) if next < steps.len() => self.enter(ScenarioPart::Main, next),
-                _ => return Progress::Done,
+                _ => return Progress::DONE,
             },
         }
         self.send_after(self.current().think, context)
@@ -380,15 +318,17 @@ impl Iteration for PlanIteration {
             }
             Event::TimerFired(THINK_TIMER) => {
                 self.send(context);
-                Progress::Waiting
+                Progress::WAITING
             }
             Event::TimerFired(timer) => {
                 self.call_timer_fired(timer, context);
-                Progress::Waiting
+                Progress::WAITING
             }
+            // Steps never yield.
+            Event::TurnBegan => Progress::WAITING,
             Event::Completed { transport: Some(_), .. } => {
                 self.open_call = None;
-                Progress::Done
+                Progress::DONE
             }
             Event::Completed { response, .. } => {
                 self.open_call = None;
@@ -396,7 +336,10 @@ impl Iteration for PlanIteration {
                 if let Some(progress) = self.follow_redirect(response, context) {
                     return progress;
                 }
-                if self.accept(response, context) { self.advance(context) } else { Progress::Done }
+                match self.accept(response, context) {
+                    Ok(()) => self.advance(context),
+                    Err(rejection) => Progress::Done(Verdict::Rejected(rejection)),
+                }
             }
         }
     }
@@ -410,12 +353,4 @@ fn fill(content: &StepContent, scope: &RenderScope<'_>, draft: &mut RequestDraft
         }
         StepContent::Grpc(call) => call.draft(scope, draft),
     }
-}
-
-/// A gRPC response's message, the last of a stream, as JSON.
-fn decode(content: &StepContent, response: &Response) -> Result<serde_json::Value, String> {
-    let StepContent::Grpc(call) = content else { return Err("it is not a gRPC message".to_owned()) };
-    let framed = Framed::single(&response.body).map_err(|e| e.to_string())?;
-    let message = decoding::message(framed, response)?;
-    call.method.decode_to_json(&message).map_err(|e| e.to_string())
 }

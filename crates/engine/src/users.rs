@@ -1,13 +1,11 @@
 //! The virtual users of one loop: which are free, and which iteration each of the others makes.
 
-use std::sync::Arc;
-
 use evidence::tick::ScenarioState;
 use evidence::{Instant, Name, Outcome};
 use workload::schedule::Segment;
 
 use crate::index::{PhaseIndex, ScenarioIndex, UserIndex, VuSlotIndex};
-use crate::iteration::{Arrival, Behaviour, Iteration};
+use crate::iteration::{Arrival, Iteration, UserMaker};
 
 /// One virtual user.
 pub(crate) struct User {
@@ -34,7 +32,7 @@ pub(crate) struct ActiveIteration {
 /// The virtual users of one scenario, in one loop.
 struct ScenarioVus {
     name: Name,
-    behaviour: Arc<dyn Behaviour>,
+    maker: Box<dyn UserMaker>,
     /// How many there may be in this loop.
     limit: u32,
     free: Vec<UserIndex>,
@@ -85,10 +83,10 @@ impl Users {
     }
 
     /// Add the next scenario, which may have `limit` virtual users in this loop.
-    pub(crate) fn add_scenario(&mut self, name: Name, behaviour: Arc<dyn Behaviour>, limit: u32) {
+    pub(crate) fn add_scenario(&mut self, name: Name, maker: Box<dyn UserMaker>, limit: u32) {
         self.scenarios.push(ScenarioVus {
             name,
-            behaviour,
+            maker,
             limit,
             free: Vec::new(),
             assigned: Vec::new(),
@@ -98,8 +96,8 @@ impl Users {
         });
     }
 
-    pub(crate) fn behaviour(&self, scenario: ScenarioIndex) -> &Arc<dyn Behaviour> {
-        &self.scenarios[scenario.0].behaviour
+    pub(crate) fn maker(&self, scenario: ScenarioIndex) -> &dyn UserMaker {
+        &*self.scenarios[scenario.0].maker
     }
 
     /// A virtual user for one arrival; none when the limit is reached. In a closed model it is the one assigned
@@ -145,7 +143,7 @@ impl Users {
             vus.assigned[slot] = Some(user);
         }
         let number = self.segment.index + 1 + user.0 * self.segment.count;
-        let iteration = vus.behaviour.virtual_user();
+        let iteration = vus.maker.virtual_user();
         self.all.push(User { iteration, scenario, vu_slot: slot, number, serial: 0, active: None });
         Some(user)
     }

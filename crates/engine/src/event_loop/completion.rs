@@ -51,15 +51,16 @@ impl EventLoop {
         let (owner, name) = (operation.owner, operation.name);
         let response = std::mem::take(&mut operation.response);
         let event = Event::Completed { name, response: &response, transport: ended.transport };
-        let progress = self.resume_iteration(owner, now, event, Some(index));
+        let mut progress = self.resume_iteration(owner, now, event, Some(index));
         self.operations.get_mut(index).response = response;
-        if std::mem::take(&mut self.verdict.continues) {
+        if matches!(progress, Progress::Continuing) {
             self.operations.renew(index);
             self.network.submit(index, &mut self.operations)?;
             return self.do_requested(owner, progress, now);
         }
-        let outcome = ended.transport.or(self.verdict.outcome).unwrap_or(Outcome::Ok);
-        self.record(index, outcome, now);
+        let rejection = progress.take_rejection().filter(|_| ended.transport.is_none());
+        let outcome = ended.transport.or(rejection.as_ref().map(|r| r.outcome)).unwrap_or(Outcome::Ok);
+        self.record(index, outcome, rejection.as_ref().map_or("", |r| &r.reason), now);
         self.operations.close(index);
         if let Some(active) = &mut self.users.get_mut(owner).active
             && active.outcome == Outcome::Ok
@@ -69,19 +70,19 @@ impl EventLoop {
         self.do_requested(owner, progress, now)
     }
 
-    /// Count the end of an operation, with the iteration's verdict on it.
-    pub(super) fn record(&mut self, index: OperationIndex, outcome: Outcome, now: Instant) {
+    /// Count the end of an operation, with the results of its checks; `detail` is the reason of the verdict on it.
+    pub(super) fn record(&mut self, index: OperationIndex, outcome: Outcome, detail: &str, now: Instant) {
         self.in_flight.change(-1, now);
         let operation = self.operations.get(index);
         let phase = self.program.phase_at(operation.draft.due);
         let exchange = operation.exchange(phase, outcome, now);
         self.accounting.request_ended(&exchange);
-        for (check, result) in &self.verdict.checks {
-            self.accounting.checked(exchange.at, *check, *result);
+        for (check, result) in self.checks.drain(..) {
+            self.accounting.checked(exchange.at, check, result);
         }
         if let Some(kind) = self.exemplars.select(&exchange) {
             let reason = operation.failure_reason();
-            let detail = match (reason.as_deref(), self.verdict.detail.as_str()) {
+            let detail = match (reason.as_deref(), detail) {
                 (Some(reason), _) => reason,
                 (None, "") if outcome.is_failure() => explain(outcome),
                 (None, detail) => detail,
@@ -89,7 +90,6 @@ impl EventLoop {
             let kept = KeptExchange { operation, exchange: &exchange, kind, detail };
             self.accounting.add_exemplar(exemplar(&self.program, &kept));
         }
-        self.verdict.clear();
     }
 
     /// Resume an iteration and do what it asks for.
@@ -110,14 +110,14 @@ impl EventLoop {
         event: Event<'_>,
         completed: Option<OperationIndex>,
     ) -> Progress {
-        self.verdict.clear();
+        self.checks.clear();
         let user = self.users.get_mut(user);
         let mut context = Context {
             now,
             epoch_unix_ns: self.clock.epoch_unix_ns(),
             operations: &mut self.operations,
             requests: &mut self.requests,
-            verdict: &mut self.verdict,
+            checks: &mut self.checks,
             counters: &self.counters,
             directory: &self.program.directory,
             met_names: &mut self.met_names,
@@ -128,9 +128,6 @@ impl EventLoop {
     }
 
     fn do_requested(&mut self, user: UserIndex, progress: Progress, now: Instant) -> Result<(), EngineError> {
-        if let Some(reason) = self.verdict.abort.take() {
-            return Err(EngineError::Aborted(reason));
-        }
         let serial = self.users.get(user).serial;
         let mut requests = std::mem::take(&mut self.requests);
         for request in requests.drain(..) {
@@ -141,13 +138,19 @@ impl EventLoop {
                 IterationRequest::Submit(operation) => self.begin_request(operation, user, now)?,
                 IterationRequest::SendMore(token) => self.network.send_more(token, &mut self.operations),
                 IterationRequest::Cut(token) => self.network.cut(token, &mut self.operations),
+                IterationRequest::Fail(token) => self.network.refuse(token, &mut self.operations)?,
             }
         }
         self.requests = requests;
-        if progress == Progress::Done {
-            self.end_iteration(user, now)?;
+        match progress {
+            Progress::Waiting(_) | Progress::Continuing => Ok(()),
+            Progress::Yielding(_) => {
+                self.yielded.push((user, serial));
+                Ok(())
+            }
+            Progress::Done(_) => self.end_iteration(user, now),
+            Progress::Abort(reason) => Err(EngineError::Aborted(reason)),
         }
-        Ok(())
     }
 
     fn begin_request(
@@ -166,6 +169,9 @@ impl EventLoop {
         self.earliest_deadline = self.earliest_deadline.min(deadline);
         self.in_flight.change(1, now);
         self.accounting.request_begun(EndpointPhase { endpoint, phase: self.program.phase_at(due) });
+        if self.operations.get(operation).unsendable.is_some() {
+            return Ok(());
+        }
         Ok(self.network.submit(operation, &mut self.operations)?)
     }
 

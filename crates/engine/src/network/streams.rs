@@ -1,6 +1,6 @@
 //! Requests that send further messages after they were started, and responses that are cut short.
 
-use evidence::Instant;
+use evidence::{Instant, Outcome};
 
 use super::{EndedOperation, Exhausted, Network};
 use crate::index::OperationIndex;
@@ -30,6 +30,20 @@ impl Network {
             operation.bytes_in += self.connection_mut(index).take_unclaimed();
         }
         self.ended.push(EndedOperation { operation: token, transport: None });
+    }
+
+    /// End an operation that cannot be sent, or not to its end: it is put into `ended`.
+    pub(crate) fn refuse(
+        &mut self,
+        token: OperationToken,
+        operations: &mut Operations,
+    ) -> Result<(), Exhausted> {
+        let Some(operation) = operations.find(token) else { return Ok(()) };
+        if operation.connection.is_some() || operation.is_waiting {
+            self.abandon(token.index(), operations)?;
+        }
+        self.ended.push(EndedOperation { operation: token, transport: Some(Outcome::Check) });
+        Ok(())
     }
 
     /// Take an operation that was cut short off its connection: nothing more is to be received for it.

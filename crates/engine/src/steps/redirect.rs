@@ -8,7 +8,7 @@ use super::PlanIteration;
 use super::shown::shown;
 use crate::exchange::{RequestDraft, Response};
 use crate::index::OriginIndex;
-use crate::iteration::{Context, Progress};
+use crate::iteration::{Context, Progress, Rejection, Verdict};
 use crate::program::{Origin, OriginKind, Program, StepContent, StepProgram};
 
 /// The longest `location` that is followed.
@@ -33,21 +33,19 @@ impl PlanIteration {
             let now = context.now;
             let redirect =
                 Redirect { program: &self.program, step: self.current(), status: response.status, location };
-            context.continue_with(|draft| {
-                redirect.apply(draft)?;
-                self.add_cookies(draft, now);
-                Ok(())
-            })
+            match context.completed_draft_mut() {
+                Some(draft) => redirect.apply(draft).map(|()| self.add_cookies(draft, now)),
+                None => return None,
+            }
         };
         match followed {
             Ok(()) => {
                 self.redirects += 1;
-                Some(Progress::Waiting)
+                Some(Progress::Continuing)
             }
-            Err(why) => {
-                context.set_outcome(Outcome::Check);
-                context.set_detail(&why);
-                Some(Progress::Done)
+            Err(reason) => {
+                let rejection = Rejection { outcome: Outcome::Check, reason };
+                Some(Progress::Done(Verdict::Rejected(rejection)))
             }
         }
     }

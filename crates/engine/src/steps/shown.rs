@@ -4,15 +4,13 @@ use workload::message::EncodeError;
 use workload::redact::Redactor;
 
 use super::PlanIteration;
-use crate::iteration::Context;
 
 impl PlanIteration {
-    /// The current step's message cannot be encoded, so the run ends.
-    pub(super) fn abort(&self, error: EncodeError, context: &mut Context<'_>) {
+    /// Why the current step's message cannot be sent.
+    pub(super) fn unsendable(&self, error: EncodeError) -> String {
         let endpoint = &self.program.endpoint(self.current().endpoint).name;
         let text = shown(&self.program.redactor, &error.text);
-        let error = EncodeError { text, ..error };
-        context.abort(&format!("step `{endpoint}` cannot be sent: {error}"));
+        format!("step `{endpoint}` cannot be sent: {}", EncodeError { text, ..error })
     }
 }
 

@@ -66,7 +66,7 @@ impl PlanIteration {
         let mut encoded = Ok(());
         context.send(open.request, position, |out| encoded = call.push_message(open.sent, &scope, out));
         if let Err(error) = encoded {
-            self.abort(error, context);
+            context.fail(open.request, self.unsendable(error));
             return;
         }
         if !is_last {

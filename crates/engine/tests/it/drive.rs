@@ -55,6 +55,11 @@ impl Drive {
         self
     }
 
+    /// What is run.
+    pub(crate) fn program(&self) -> Arc<Program> {
+        self.options.program.clone()
+    }
+
     /// Stops the run.
     pub(crate) fn control(&self) -> Control {
         self.options.control.clone()

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use engine::iteration::{Behaviour as UserBehaviour, Context, Event, Iteration, Progress};
+use engine::iteration::{
+    Behaviour as UserBehaviour, Context, Event, Iteration, LoopScenario, Progress, UserMaker,
+};
 use engine::{EndpointIndex, LATE_AFTER};
 use evidence::{Metric, Outcome};
 use testbed::Behaviour;
@@ -54,7 +56,13 @@ const BLOCKS: u64 = 5;
 const BLOCKED: Duration = ms(1_500);
 
 impl UserBehaviour for Blocking {
-    fn virtual_user(&self) -> Box<dyn Iteration> {
+    fn on_loop(&self, _scenario: LoopScenario) -> Box<dyn UserMaker> {
+        Box::new(Blocking)
+    }
+}
+
+impl UserMaker for Blocking {
+    fn virtual_user(&mut self) -> Box<dyn Iteration> {
         Box::new(Blocking)
     }
 
@@ -69,7 +77,7 @@ impl Iteration for Blocking {
             let (_open, never) = channel::<()>();
             assert!(never.recv_timeout(BLOCKED).is_err());
         }
-        Progress::Done
+        Progress::DONE
     }
 }
 
@@ -132,12 +140,14 @@ struct TimerBehindBlock;
 const TIMER: Duration = ms(100);
 
 impl UserBehaviour for TimerBehindBlock {
-    fn virtual_user(&self) -> Box<dyn Iteration> {
+    fn on_loop(&self, _scenario: LoopScenario) -> Box<dyn UserMaker> {
         Box::new(TimerBehindBlock)
     }
+}
 
-    fn endpoint_of(&self, _arrival: u64) -> Option<EndpointIndex> {
-        None
+impl UserMaker for TimerBehindBlock {
+    fn virtual_user(&mut self) -> Box<dyn Iteration> {
+        Box::new(TimerBehindBlock)
     }
 }
 
@@ -146,14 +156,14 @@ impl Iteration for TimerBehindBlock {
         match event {
             Event::Begin(arrival) if arrival.number == 0 => {
                 context.timer(1, arrival.due + TIMER);
-                Progress::Waiting
+                Progress::WAITING
             }
             Event::Begin(_) => {
                 let (_open, never) = channel::<()>();
                 assert!(never.recv_timeout(BLOCKED).is_err());
-                Progress::Done
+                Progress::DONE
             }
-            _ => Progress::Done,
+            _ => Progress::DONE,
         }
     }
 }

@@ -2,8 +2,10 @@
 
 use std::process::Command;
 
-use engine::iteration::{Behaviour as UserBehaviour, Context, Event, Iteration, Progress};
-use engine::{EndpointIndex, EngineError, Exhausted};
+use engine::iteration::{
+    Behaviour as UserBehaviour, Context, Event, Iteration, LoopScenario, Progress, UserMaker,
+};
+use engine::{EngineError, Exhausted};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use testbed::Behaviour;
 
@@ -15,21 +17,23 @@ use crate::plan::{Plan, at_rate, get, ms, scenario, sequence};
 pub(crate) struct AbortsAt(pub(crate) u64);
 
 impl UserBehaviour for AbortsAt {
-    fn virtual_user(&self) -> Box<dyn Iteration> {
+    fn on_loop(&self, _scenario: LoopScenario) -> Box<dyn UserMaker> {
         Box::new(AbortsAt(self.0))
     }
+}
 
-    fn endpoint_of(&self, _arrival: u64) -> Option<EndpointIndex> {
-        None
+impl UserMaker for AbortsAt {
+    fn virtual_user(&mut self) -> Box<dyn Iteration> {
+        Box::new(AbortsAt(self.0))
     }
 }
 
 impl Iteration for AbortsAt {
-    fn resume(&mut self, event: Event<'_>, context: &mut Context<'_>) -> Progress {
-        if matches!(event, Event::Begin(arrival) if arrival.number == self.0) {
-            context.abort("enough");
+    fn resume(&mut self, event: Event<'_>, _context: &mut Context<'_>) -> Progress {
+        match event {
+            Event::Begin(arrival) if arrival.number == self.0 => Progress::Abort("enough".to_owned()),
+            _ => Progress::DONE,
         }
-        Progress::Done
     }
 }
 

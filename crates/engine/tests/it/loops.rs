@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use engine::EndpointIndex;
-use engine::iteration::{Behaviour as UserBehaviour, Context, Event, Iteration, Progress};
+use engine::iteration::{
+    Behaviour as UserBehaviour, Context, Event, Iteration, LoopScenario, Progress, UserMaker,
+};
 use evidence::Metric;
 use testbed::{Behaviour, Target};
 use workload::{Arrivals, Pick, Scenario};
@@ -72,18 +73,20 @@ fn no_two_virtual_users_of_any_loops_have_the_same_number() {
 struct Instantaneous;
 
 impl UserBehaviour for Instantaneous {
-    fn virtual_user(&self) -> Box<dyn Iteration> {
+    fn on_loop(&self, _scenario: LoopScenario) -> Box<dyn UserMaker> {
         Box::new(Instantaneous)
     }
+}
 
-    fn endpoint_of(&self, _arrival: u64) -> Option<EndpointIndex> {
-        None
+impl UserMaker for Instantaneous {
+    fn virtual_user(&mut self) -> Box<dyn Iteration> {
+        Box::new(Instantaneous)
     }
 }
 
 impl Iteration for Instantaneous {
     fn resume(&mut self, _event: Event<'_>, _context: &mut Context<'_>) -> Progress {
-        Progress::Done
+        Progress::DONE
     }
 }
 

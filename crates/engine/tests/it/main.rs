@@ -24,6 +24,7 @@ mod phases;
 mod plan;
 mod proxy;
 mod recorder;
+mod scripts;
 mod semantics;
 mod stall;
 mod stopping;

@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use engine::iteration::{Behaviour as UserBehaviour, Context, Event, Iteration, Progress};
-use engine::{Control, EndpointIndex, EngineError};
+use engine::iteration::{
+    Behaviour as UserBehaviour, Context, Event, Iteration, LoopScenario, Progress, UserMaker,
+};
+use engine::{Control, EngineError};
 use evidence::{Metric, Outcome};
 use testbed::{Behaviour, GrpcBehaviour, Target};
 use workload::{Executor, Scenario, VuStage};
@@ -193,19 +195,21 @@ fn a_scenario_that_has_not_begun_does_not_keep_a_stopped_run_going() {
 struct PanicsAt(u64);
 
 impl UserBehaviour for PanicsAt {
-    fn virtual_user(&self) -> Box<dyn Iteration> {
+    fn on_loop(&self, _scenario: LoopScenario) -> Box<dyn UserMaker> {
         Box::new(PanicsAt(self.0))
     }
+}
 
-    fn endpoint_of(&self, _arrival: u64) -> Option<EndpointIndex> {
-        None
+impl UserMaker for PanicsAt {
+    fn virtual_user(&mut self) -> Box<dyn Iteration> {
+        Box::new(PanicsAt(self.0))
     }
 }
 
 impl Iteration for PanicsAt {
     fn resume(&mut self, event: Event<'_>, _context: &mut Context<'_>) -> Progress {
         assert!(!matches!(event, Event::Begin(arrival) if arrival.number == self.0), "as the test asks");
-        Progress::Done
+        Progress::DONE
     }
 }
 

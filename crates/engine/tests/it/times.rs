@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use engine::EndpointIndex;
-use engine::iteration::{Behaviour as UserBehaviour, Context, Event, Iteration, Progress};
+use engine::iteration::{
+    Behaviour as UserBehaviour, Context, Event, Iteration, LoopScenario, Progress, UserMaker,
+};
 use evidence::{Histogram, Instant, Key, Metric, Outcome};
 use testbed::{Behaviour, GrpcBehaviour, Served, Site};
 use workload::schedule::Schedule;
@@ -28,7 +30,13 @@ struct SeenRequest {
 }
 
 impl UserBehaviour for OneRequestEach {
-    fn virtual_user(&self) -> Box<dyn Iteration> {
+    fn on_loop(&self, _scenario: LoopScenario) -> Box<dyn UserMaker> {
+        Box::new(OneRequestEach { seen: self.seen.clone() })
+    }
+}
+
+impl UserMaker for OneRequestEach {
+    fn virtual_user(&mut self) -> Box<dyn Iteration> {
         Box::new(OneRequest { number: 0, due: Instant::EPOCH, seen: self.seen.clone() })
     }
 
@@ -48,7 +56,7 @@ impl Iteration for OneRequest {
         let Event::Begin(arrival) = event else {
             let seen = SeenRequest { number: self.number, due: self.due, completed: context.now() };
             self.seen.lock().unwrap().push(seen);
-            return Progress::Done;
+            return Progress::DONE;
         };
         (self.number, self.due) = (arrival.number, arrival.due);
         let draft = context.request(0);
@@ -57,7 +65,7 @@ impl Iteration for OneRequest {
         draft.deadline = arrival.due + ms(30_000);
         draft.method.extend_from_slice(b"GET");
         draft.path.extend_from_slice(format!("/{}", arrival.number).as_bytes());
-        Progress::Waiting
+        Progress::WAITING
     }
 }
 

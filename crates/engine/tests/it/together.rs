@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use engine::EndpointIndex;
 use engine::exchange::OperationName;
-use engine::iteration::{Behaviour as UserBehaviour, Context, Event, Iteration, Progress};
+use engine::iteration::{
+    Behaviour as UserBehaviour, Context, Event, Iteration, LoopScenario, Progress, UserMaker,
+};
 use evidence::{Instant, Metric, Outcome};
 use testbed::{Behaviour, Site, Target};
 
@@ -27,12 +29,14 @@ struct Pair {
 }
 
 impl UserBehaviour for Pair {
-    fn virtual_user(&self) -> Box<dyn Iteration> {
-        Box::new(PairIteration { first: self.first, number: 0, ended: Vec::new(), all: self.ended.clone() })
+    fn on_loop(&self, _scenario: LoopScenario) -> Box<dyn UserMaker> {
+        Box::new(Pair { first: self.first, ended: self.ended.clone() })
     }
+}
 
-    fn endpoint_of(&self, _arrival: u64) -> Option<EndpointIndex> {
-        None
+impl UserMaker for Pair {
+    fn virtual_user(&mut self) -> Box<dyn Iteration> {
+        Box::new(PairIteration { first: self.first, number: 0, ended: Vec::new(), all: self.ended.clone() })
     }
 }
 
@@ -56,10 +60,10 @@ impl PairIteration {
     fn note(&mut self, name: OperationName) -> Progress {
         self.ended.push(name);
         if self.ended.len() < 2 {
-            return Progress::Waiting;
+            return Progress::WAITING;
         }
         self.all.lock().unwrap().push(std::mem::take(&mut self.ended));
-        Progress::Done
+        Progress::DONE
     }
 }
 
@@ -73,13 +77,14 @@ impl Iteration for PairIteration {
                     FirstRequests::TwoRequests => self.send(1, "/second", arrival.due, context),
                     FirstRequests::RequestAndTimer => context.timer(1, arrival.due + ms(40)),
                 }
-                Progress::Waiting
+                Progress::WAITING
             }
             Event::Completed { name, response, .. } => {
                 assert_eq!(response.status, 200);
                 self.note(name)
             }
             Event::TimerFired(name) => self.note(name),
+            Event::TurnBegan => unreachable!("it never yields"),
         }
     }
 }

@@ -1,0 +1,176 @@
+//! Iterations as scripts make them: they stay on their loop, yield, are told when they are cancelled, and name what
+//! they meet while they run.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use engine::iteration::{
+    Behaviour as UserBehaviour, Context, Event, Iteration, LoopScenario, Progress, UserMaker,
+};
+use evidence::{Instant, Metric, Outcome};
+use testbed::Behaviour;
+use workload::Scenario;
+
+use crate::accounting::Accounting;
+use crate::drive::Drive;
+use crate::plan::{Plan, at_rate, closed, get, ms, scenario, sequence};
+
+/// Virtual users that resume with a function.
+pub(crate) struct Script<F> {
+    pub(crate) resume: F,
+    /// How many iterations were cancelled.
+    pub(crate) cancelled: Arc<AtomicU64>,
+}
+
+/// What an iteration of a script keeps. It is bound to its thread, as scripts are.
+#[derive(Clone, Default)]
+pub(crate) struct ScriptState {
+    pub(crate) number: u64,
+    pub(crate) due: Instant,
+    pub(crate) turns: Rc<Cell<u64>>,
+}
+
+pub(crate) type Resume = fn(&mut ScriptState, Event<'_>, &mut Context<'_>) -> Progress;
+
+impl<F: Fn(&mut ScriptState, Event<'_>, &mut Context<'_>) -> Progress + Clone + Send + Sync + 'static>
+    Script<F>
+{
+    pub(crate) fn new(resume: F) -> Script<F> {
+        Script { resume, cancelled: Arc::default() }
+    }
+}
+
+impl<F> UserBehaviour for Script<F>
+where
+    F: Fn(&mut ScriptState, Event<'_>, &mut Context<'_>) -> Progress + Clone + Send + Sync + 'static,
+{
+    fn on_loop(&self, _scenario: LoopScenario) -> Box<dyn UserMaker> {
+        Box::new(Script { resume: self.resume.clone(), cancelled: self.cancelled.clone() })
+    }
+}
+
+impl<F> UserMaker for Script<F>
+where
+    F: Fn(&mut ScriptState, Event<'_>, &mut Context<'_>) -> Progress + Clone + 'static,
+{
+    fn virtual_user(&mut self) -> Box<dyn Iteration> {
+        let (resume, cancelled) = (self.resume.clone(), self.cancelled.clone());
+        Box::new(ScriptIteration { resume, cancelled, state: ScriptState::default() })
+    }
+}
+
+struct ScriptIteration<F> {
+    resume: F,
+    cancelled: Arc<AtomicU64>,
+    state: ScriptState,
+}
+
+impl<F> Iteration for ScriptIteration<F>
+where
+    F: Fn(&mut ScriptState, Event<'_>, &mut Context<'_>) -> Progress,
+{
+    fn resume(&mut self, event: Event<'_>, context: &mut Context<'_>) -> Progress {
+        if let Event::Begin(arrival) = &event {
+            (self.state.number, self.state.due) = (arrival.number, arrival.due);
+        }
+        (self.resume)(&mut self.state, event, context)
+    }
+
+    fn cancelled(&mut self) {
+        self.cancelled.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Ask for a request of the iteration that has just begun.
+pub(crate) fn send<'a>(
+    state: &ScriptState,
+    path: &str,
+    context: &'a mut Context<'_>,
+) -> &'a mut engine::exchange::RequestDraft {
+    let draft = context.request(0);
+    (draft.due, draft.deadline) = (state.due, state.due + ms(30_000));
+    draft.method.extend_from_slice(b"GET");
+    draft.path.extend_from_slice(path.as_bytes());
+    draft
+}
+
+#[test]
+fn an_iteration_that_yields_does_not_keep_the_loop_from_what_is_due() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let resume: Resume = |state, event, context| match event {
+        Event::Begin(_) if state.number > 0 => {
+            send(state, "/", context);
+            Progress::WAITING
+        }
+        Event::Begin(_) => {
+            context.timer(7, state.due + ms(300));
+            Progress::Yielding(Default::default())
+        }
+        Event::TurnBegan => {
+            state.turns.set(state.turns.get() + 1);
+            Progress::Yielding(Default::default())
+        }
+        Event::TimerFired(7) => {
+            assert!(state.turns.get() > 1, "it was resumed in each turn until its timer fired");
+            Progress::DONE
+        }
+        _ => Progress::DONE,
+    };
+    let plan =
+        Plan::of(target.addr()).scenario(scenario("s", at_rate(50.0, ms(400)), sequence([get("web", "/")])));
+    let script = Script::new(resume);
+    let ran = Drive::new(plan.compile()).behaviour(Arc::new(script)).run();
+    let run = ran.assert_sound();
+    assert_eq!((run.all(Metric::IterationsDone), run.all(Metric::IterationsCancelled)), (20, 0));
+    assert_eq!(run.outcomes("web"), [(Outcome::Ok, 19)].into());
+}
+
+#[test]
+fn an_iteration_that_is_cancelled_is_told() {
+    let target = testbed::http(Behaviour::never()).unwrap();
+    let resume: Resume = |state, event, context| match event {
+        Event::Begin(_) => {
+            send(state, "/", context);
+            Progress::WAITING
+        }
+        _ => Progress::DONE,
+    };
+    let load = scenario("s", closed(3, ms(200)), sequence([get("web", "/")]));
+    let plan = Plan::of(target.addr()).scenario(Scenario { graceful_stop: ms(50), ..load });
+    let script = Script::new(resume);
+    let cancelled = script.cancelled.clone();
+    let ran = Drive::new(plan.compile()).behaviour(Arc::new(script)).run();
+    assert_eq!(ran.assert_sound().all(Metric::IterationsCancelled), 3);
+    assert_eq!(cancelled.load(Ordering::Relaxed), 3);
+}
+
+#[test]
+fn names_met_while_running_are_endpoints_and_past_the_limit_one() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let resume: Resume = |state, event, context| match event {
+        Event::Begin(_) => {
+            let endpoint = context.endpoint(&format!("/users/{}", state.number % 300));
+            send(state, "/", context).endpoint = endpoint;
+            Progress::WAITING
+        }
+        _ => Progress::DONE,
+    };
+    let plan = Plan::of(target.addr()).scenario(scenario(
+        "s",
+        at_rate(600.0, ms(1_000)),
+        sequence([get("web", "/")]),
+    ));
+    let drive = Drive::new(plan.compile()).loops(2).behaviour(Arc::new(Script::new(resume)));
+    let program = drive.program();
+    let ran = drive.run();
+    let run = ran.assert_sound();
+    let met = |n: u64| run.outcomes(&format!("/users/{n}")).get(&Outcome::Ok).copied();
+    let named: Vec<u64> = (0..300).filter_map(met).collect();
+    // The plan's own step has a name too.
+    assert_eq!(named, [2; 255]);
+    assert_eq!(run.outcomes("all other names"), [(Outcome::Ok, 600 - 2 * 255)].into());
+    assert_eq!(program.folded_endpoints(), 45);
+    assert_eq!(target.requests(), 600);
+}
