@@ -58,6 +58,7 @@ pub(crate) struct LoopTotals {
     pub(crate) requests_in_flight: u64,
     pub(crate) iterations_in_flight: u64,
     pub(crate) folded_ticks: u64,
+    pub(crate) stopped_at: Option<Instant>,
 }
 
 /// A timer that an iteration asked for. It is ignored when the virtual user has begun another iteration since,
@@ -111,6 +112,8 @@ pub(crate) struct EventLoop {
     folded: u32,
     folded_ticks: u64,
     applied_command: Command,
+    /// From when on it started nothing more, because of a command.
+    stopped_at: Option<Instant>,
     requests: Vec<IterationRequest>,
     /// The results of checks of the request that has just completed.
     checks: Vec<(CheckIndex, CheckResult)>,
@@ -174,6 +177,7 @@ impl EventLoop {
             folded: 0,
             folded_ticks: 0,
             applied_command: Command::Run,
+            stopped_at: None,
             requests: Vec::new(),
             checks: Vec::new(),
             yielded: Vec::new(),
@@ -403,6 +407,7 @@ impl EventLoop {
             return;
         }
         self.applied_command = command;
+        self.stopped_at.get_or_insert(now);
         for source in &mut self.sources {
             source.stop(now);
         }

@@ -26,6 +26,7 @@ mod vu_slots;
 
 use std::sync::Arc;
 
+use evidence::Instant;
 use evidence::tick_channel::TickSender;
 use workload::schedule::Segment;
 
@@ -86,6 +87,8 @@ pub struct Totals {
     pub iterations_in_flight: u64,
     /// Ticks that were folded into a later one because the recorder lagged.
     pub folded_ticks: u64,
+    /// When the first loop obeyed [`Control`] and started nothing more; none in a run that was not stopped.
+    pub stopped_at: Option<Instant>,
 }
 
 /// Offer the load, with one loop for each outlet, each a segment of the whole. Returns when every scenario is
@@ -114,6 +117,7 @@ pub fn run(options: &RunOptions, outlets: Vec<TickSender>) -> Result<Totals, Eng
         totals.requests_in_flight += end.requests_in_flight;
         totals.iterations_in_flight += end.iterations_in_flight;
         totals.folded_ticks += end.folded_ticks;
+        totals.stopped_at = totals.stopped_at.into_iter().chain(end.stopped_at).min();
     }
     Ok(totals)
 }

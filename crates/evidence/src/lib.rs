@@ -16,6 +16,7 @@ pub mod outcome;
 pub mod run;
 pub mod series;
 pub mod sink;
+pub mod stop_rule;
 pub mod tick;
 pub mod tick_channel;
 pub mod time;
