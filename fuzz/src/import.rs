@@ -21,9 +21,16 @@ pub(crate) const IMPORT: Target = Target {
         br#"{"attack":"a","seq":0,"code":200,"timestamp":"2026-11-21T09:30:00Z","latency":1500000,"bytes_out":0,"bytes_in":2,"error":"","method":"GET","url":"http://h/"}
 "#,
         br#"{"latencies":{"mean":3,"50th":2,"95th":4,"99th":5,"max":6},"requests":100,"status_codes":{"200":100}}"#,
+        b"timeStamp,elapsed,label,responseCode,responseMessage,threadName,success,bytes,allThreads\n1795384823000,12,list,200,OK,Browse 1-1,true,512,3\n1795384823250,30,\"buy, now\",503,\"Number of samples in transaction : 2, number of failing samples : 1\",Browse 1-2,false,98,3\n",
+        br#"<?xml version="1.0" encoding="UTF-8"?><testResults version="1.2"><httpSample t="12" ts="1795384823000" s="true" lb="list &amp; more" rc="200" tn="Browse 1-1" by="512" na="3"><java.net.URL>http://h/</java.net.URL></httpSample><sample t="330" ts="1795384823000" s="true" lb="checkout" rm="Number of samples in transaction : 1"><httpSample t="9" ts="1795384823300" s="false" lb="list" rc="200"/></sample></testResults>"#,
+        b"RUN\ta.B\tb\t1795384823000\t \t3.10.5\nUSER\tBrowse\tSTART\t1795384823000\nREQUEST\t\tlist\t1795384823000\t1795384823012\tOK\t \nREQUEST\tBrowse\t7\tg,h\tbuy\t1795384823000\t1795384823040\tKO\tstatus.find.is(200), but actually found 503\nGROUP\tg\t1795384823000\t1795384823050\t40\tKO\nUSER\tBrowse\t7\tEND\t1795384823000\t1795384824000\n",
+        b"Type,Name,Request Count,Failure Count,Min Response Time,95%,99%,100%\nPOST,buy,19,4,6.9,68,68,68\n,Aggregated,90,13,6.2,19,69,69\n",
+        b"Timestamp,User Count,Type,Name,Requests/s,Failures/s,95%\n1795384823,0,,Aggregated,0.0,0.0,N/A\n1795384824,2,GET,list,4.0,0.5,12\n1795384824,2,,Aggregated,5.0,0.5,12\n",
+        b"Method,Name,Error,Occurrences\nGET,list,\"HTTPError('500, x')\",9\n",
+        br#"{"summary":{"successRate":0.9,"total":10.0,"slowest":1.2,"average":0.02},"latencyPercentiles":{"p95":0.015,"p99":0.9,"p99.99":null},"latencyPercentilesSuccessful":{"p95":0.014},"statusCodeDistribution":{"200":90,"503":5},"errorDistribution":{"deadline has elapsed":5}}"#,
         b"#[StartTime: 1441812279.474 (seconds since epoch), Wed]\n0.127,1.007,2.769,HISTFAAAAEV42pNpmSzMwMCgyAABTBDKT4GBgdnNYMcCBvsPEBEJISEuATEZMQ4uASkhIR4nrxg9v2lMaxhvMekILGZkKmcCAEf2CsI=\n",
     ],
-    words: &[b"NaN", b"1e309", b"-1", b"\"", b"9999-12-31T23:59:59Z", b"details", b"Tag=A,", b"18446744073709551615"],
+    words: &[b"NaN", b"1e309", b"-1", b"\"", b"9999-12-31T23:59:59Z", b"details", b"Tag=A,", b"<sample ", b"\t", b";", b"testResults", b"18446744073709551615"],
     run: |input| {
         let Ok(format) = ::import::recognise(&input[..input.len().min(::import::HEAD_BYTES)]) else { return false };
         let mut survey = Survey::default();

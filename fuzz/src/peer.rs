@@ -1,7 +1,7 @@
 //! Bytes from a peer: HTTP/1.1 responses, HTTP/2 frames, gRPC messages and status texts.
 
 use wire::grpc::{Deframer, Status, single_message};
-use wire::{Connection, Event, HeaderView, Headers, Request, Scheme, WireError, h1, h2};
+use wire::{Connection, Event, HeaderView, Headers, OpenRequest, Request, Scheme, WireError, h1, h2};
 
 use crate::Target;
 
@@ -87,7 +87,11 @@ fn two_streams(reads: &[&[u8]]) -> (Vec<String>, Option<WireError>) {
         }
         assert!(connection.outgoing().len() < 1 << 20, "a peer can make the connection accumulate replies");
     }
-    connection.for_each_open(&mut |token| log.lines.push(format!("{token} open")));
+    // What a frame that breaks the protocol counts for depends on how much of it had come.
+    let bytes_of = |request: OpenRequest| end.is_none().then_some(request.bytes);
+    connection.for_each_open(&mut |request| {
+        log.lines.push(format!("{} open {:?}", request.token, bytes_of(request)));
+    });
     log.lines.sort();
     (log.lines, end)
 }
@@ -171,8 +175,8 @@ impl EventLog {
         self.lines.push(match event {
             Event::Head { token, head } => format!("{token} head {}{}", head.status, fields(head.headers)),
             Event::Trailers { token, headers } => format!("{token} trailers{}", fields(*headers)),
-            Event::Done { token } => format!("{token} done"),
-            Event::Failed { token, error } => format!("{token} failed: {error}"),
+            Event::Done { token, bytes } => format!("{token} done {bytes:?}"),
+            Event::Failed { request, error } => format!("{request:?} failed: {error}"),
             Event::Body { .. } => return,
         });
     }

@@ -150,6 +150,7 @@ impl Accounting {
     fn request_phases(&mut self, row: AccountingRow, phases: &RequestPhases) {
         let sums = [
             (Metric::BlockedNs, phases.blocked_ns),
+            (Metric::ResolvingNs, phases.resolving_ns),
             (Metric::ConnectingNs, phases.setup.connecting_ns),
             (Metric::TlsHandshakingNs, phases.setup.tls_handshaking_ns),
             (Metric::SendingNs, phases.sending_ns),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use evidence::{Exemplar, ExemplarKind, Instant, Outcome};
-use mio::{Events, Poll};
+use mio::{Events, Poll, Token, Waker};
 use workload::schedule::Segment;
 
 use crate::EngineError;
@@ -157,9 +157,10 @@ impl DryRunLoop {
     fn new(program: Arc<Program>, clock: Clock) -> Result<DryRunLoop, EngineError> {
         let poll = Poll::new().map_err(EngineError::Poll)?;
         let registry = poll.registry().try_clone().map_err(EngineError::Poll)?;
+        let waker = Waker::new(poll.registry(), Token(0)).map_err(EngineError::Poll)?;
         let operations = Operations::new(&program.body_budget);
         Ok(DryRunLoop {
-            network: Network::new(program.clone(), clock, registry),
+            network: Network::new(program.clone(), clock, registry, Arc::new(waker)),
             counters: program.steps.names.counters_of(Segment::WHOLE),
             met_names: MetNames::default(),
             program,
@@ -218,6 +219,7 @@ impl DryRunLoop {
         }
         self.network.woke(self.clock.now());
         self.network.established.clear();
+        self.network.continue_resolved(&mut self.operations)?;
         for event in events.iter().filter(|event| is_connection(event.token())) {
             self.network.ready(event, &mut self.operations)?;
         }

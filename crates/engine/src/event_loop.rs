@@ -134,7 +134,8 @@ impl EventLoop {
         let poll = Poll::new().map_err(EngineError::Poll)?;
         let registry = poll.registry().try_clone().map_err(EngineError::Poll)?;
         let waker = Waker::new(poll.registry(), WAKER).map_err(EngineError::Poll)?;
-        control.register(Arc::new(waker));
+        let waker = Arc::new(waker);
+        control.register(waker.clone());
         let sleeper = Sleeper::new(*clock, poll.registry()).map_err(EngineError::Poll)?;
         let scenarios = || (0..program.shape.scenarios.len()).map(ScenarioIndex);
         let mut users = Users::new(segment);
@@ -163,7 +164,7 @@ impl EventLoop {
             sources: scenarios().zip(begun).map(source).collect(),
             users,
             operations: Operations::new(&program.body_budget),
-            network: Network::new(program.clone(), *clock, registry),
+            network: Network::new(program.clone(), *clock, registry, waker),
             accounting: Accounting::new(program.clone(), index),
             exemplars: ExemplarSelector::new(program.clone()),
             counters: program.steps.names.counters_of(segment),
@@ -221,6 +222,7 @@ impl EventLoop {
 
     fn handle_events(&mut self, events: &Events) -> Result<(), EngineError> {
         self.network.woke(self.sleeper.woke_at());
+        self.network.continue_resolved(&mut self.operations)?;
         if self.network.has_unread() {
             self.network.read_on(&mut self.operations)?;
             self.complete_ended()?;

@@ -69,6 +69,8 @@ pub struct Response {
     pub status: u16,
     /// Headers, then trailers, in the order in which they were received.
     pub headers: Headers,
+    /// How many of them are not kept, because those before them fill what is kept.
+    pub left_out_headers: usize,
     /// The kept part of the body.
     pub body: Vec<u8>,
     /// Bytes of the body in all; of a stream of messages, those of the last message.
@@ -94,7 +96,20 @@ impl Response {
     }
 
     pub(crate) fn add_headers(&mut self, headers: HeaderView<'_>) {
-        self.headers.extend(headers, HEADER_BYTES);
+        self.left_out_headers += self.headers.extend(headers, HEADER_BYTES);
+    }
+
+    /// What is to be added to a message about a header that was not found; empty where all headers were kept.
+    pub(crate) fn left_out_note(&self) -> String {
+        match self.left_out_headers {
+            0 => String::new(),
+            count => {
+                format!(
+                    "; headers beyond the first {} KiB are not kept ({count} left out)",
+                    HEADER_BYTES / 1024
+                )
+            }
+        }
     }
 
     /// Why not all of the body was kept; none where it was.
@@ -131,6 +146,7 @@ impl Response {
     pub(crate) fn clear(&mut self) {
         self.status = 0;
         self.headers.clear();
+        self.left_out_headers = 0;
         self.body.clear();
         self.body_bytes = 0;
         self.lease.renew();
@@ -148,6 +164,7 @@ pub(crate) struct ConnectionSetup {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RequestPhases {
     pub(crate) blocked_ns: u64,
+    pub(crate) resolving_ns: u64,
     pub(crate) setup: ConnectionSetup,
     pub(crate) sending_ns: u64,
     pub(crate) waiting_ns: u64,

@@ -11,9 +11,9 @@ use evidence::{Instant, Name, Outcome};
 use workload::schedule::Segment;
 
 use crate::exchange::{CheckResult, OperationName, RequestDraft, Response};
-use crate::index::{CheckIndex, EndpointIndex, OperationIndex, ScenarioIndex};
+use crate::index::{CheckIndex, EndpointIndex, OperationIndex, OriginIndex, ScenarioIndex};
 use crate::operation::{OperationToken, Operations};
-use crate::program::{Counters, Directory, MetNames};
+use crate::program::{Counters, Directory, MetNames, UnusableOrigin};
 
 /// One scheduled start.
 #[derive(Debug, Clone, Copy)]
@@ -204,6 +204,16 @@ impl Context<'_> {
     /// same, and the run file has their number.
     pub fn endpoint(&mut self, name: &str) -> EndpointIndex {
         self.met_names.endpoint(self.directory, self.scenario, name)
+    }
+
+    /// The origin of a URL such as `https://example.com:8443`: with the settings of the plan's target that has this
+    /// URL, else with default settings. A name that was not met before is looked up when the first request needs its
+    /// address.
+    ///
+    /// # Errors
+    /// [`UnusableOrigin`] when no request can be sent there.
+    pub fn origin(&mut self, url: &str) -> Result<OriginIndex, UnusableOrigin> {
+        self.met_names.origin(self.directory, url)
     }
 
     /// Ask for a request under this name; fill in the draft that is returned.

@@ -10,6 +10,7 @@ mod lifecycle;
 mod loss;
 mod pool;
 mod relay;
+mod resolving;
 mod streams;
 mod submit;
 mod transport;
@@ -19,7 +20,7 @@ use std::sync::Arc;
 
 use evidence::{Instant, Outcome};
 use mio::event::Event;
-use mio::{Registry, Token};
+use mio::{Registry, Token, Waker};
 use slab::Slab;
 use workload::connection::Reuse;
 
@@ -80,6 +81,8 @@ pub(crate) struct Network {
     program: Arc<Program>,
     clock: Clock,
     registry: Registry,
+    /// Wakes the loop when a lookup has ended.
+    waker: Arc<Waker>,
     connections: Slab<Connection>,
     pools: Vec<Pool>,
     buffer: Box<[u8]>,
@@ -97,16 +100,19 @@ pub(crate) struct Network {
     pub(crate) established: Vec<EstablishedConnection>,
     /// Origins whose connections live as long as an iteration.
     ephemeral: Vec<OriginIndex>,
+    /// Origins whose address is being looked up.
+    resolving: Vec<OriginIndex>,
     /// The operations of a connection that is being killed; empty otherwise.
     carried: Vec<OperationToken>,
 }
 
 impl Network {
-    pub(crate) fn new(program: Arc<Program>, clock: Clock, registry: Registry) -> Self {
+    pub(crate) fn new(program: Arc<Program>, clock: Clock, registry: Registry, waker: Arc<Waker>) -> Self {
         Network {
             program,
             clock,
             registry,
+            waker,
             connections: Slab::new(),
             pools: Vec::new(),
             buffer: vec![0; READ_BUFFER_BYTES].into(),
@@ -117,6 +123,7 @@ impl Network {
             woke: Instant::EPOCH,
             established: Vec::new(),
             ephemeral: Vec::new(),
+            resolving: Vec::new(),
             carried: Vec::new(),
         }
     }

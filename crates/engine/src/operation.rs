@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use evidence::{Instant, Outcome};
 use wire::grpc::{Deframer, MessageError};
-use wire::{StartError, StreamId};
+use wire::{RequestBytes, StartError, StreamId};
 
 use crate::body_budget::{BodyBudget, BodyLease, UNCOUNTED_BYTES};
 use crate::exchange::{
@@ -60,6 +60,10 @@ pub(crate) struct Operation {
     pub(crate) response: Response,
     /// When the iteration asked for it; [`Instant::NEVER`] before, as are the other instants.
     pub(crate) begun_at: Instant,
+    /// When it began to wait for the address of its origin.
+    pub(crate) resolving_since: Instant,
+    /// How long it waited for that.
+    pub(crate) resolving_ns: u64,
     /// When its first byte was sent.
     pub(crate) sent_at: Instant,
     /// When all of its bytes were sent.
@@ -98,6 +102,8 @@ impl Operation {
             draft: RequestDraft::default(),
             response: Response { lease: BodyLease::of(budget), ..Response::default() },
             begun_at: Instant::NEVER,
+            resolving_since: Instant::NEVER,
+            resolving_ns: 0,
             sent_at: Instant::NEVER,
             written_at: Instant::NEVER,
             answered_at: Instant::NEVER,
@@ -151,6 +157,12 @@ impl Operation {
         Ok(is_enough(response.messages))
     }
 
+    /// Add what one request of it has sent and received.
+    pub(crate) fn add_bytes(&mut self, bytes: RequestBytes) {
+        self.bytes_out += bytes.sent;
+        self.bytes_in += bytes.received;
+    }
+
     /// Whether a stream of messages ended between two messages. A body that is read whole always does.
     pub(crate) fn has_whole_messages(&self) -> bool {
         self.draft.body_reading == BodyReading::Whole
@@ -184,9 +196,10 @@ impl Operation {
         // A response may be received before all of the request is sent.
         let written = self.written_at.min(self.answered_at.max(self.sent_at));
         let answered = self.answered_at.max(written);
-        let setup_ns = self.setup.connecting_ns + self.setup.tls_handshaking_ns;
+        let setup_ns = self.resolving_ns + self.setup.connecting_ns + self.setup.tls_handshaking_ns;
         Some(RequestPhases {
             blocked_ns: between(self.begun_at, self.sent_at).saturating_sub(setup_ns),
+            resolving_ns: self.resolving_ns,
             setup: self.setup,
             sending_ns: between(self.sent_at, written),
             waiting_ns: between(written, answered),
@@ -204,6 +217,7 @@ impl Operation {
     fn reset(&mut self, name: OperationName) {
         self.is_open = true;
         self.name = name;
+        self.resolving_ns = 0;
         self.sent_at = Instant::NEVER;
         self.written_at = Instant::NEVER;
         self.answered_at = Instant::NEVER;

@@ -35,11 +35,13 @@ use crate::body_budget::BodyBudget;
 use crate::index::{EndpointIndex, OriginIndex, PhaseIndex, ScenarioIndex};
 pub(crate) use call::CallProgram;
 use directory::Endpoint;
+pub use directory::UnusableOrigin;
 pub(crate) use directory::{Directory, MetNames};
 pub use error::CompileError;
 pub(crate) use expectation::{Expectation, Extraction, JsonBody};
 pub(crate) use http::HttpProgram;
-pub(crate) use origin::{Origin, OriginKind, ProxyMode, Route, TlsPeer};
+pub(crate) use origin::{Origin, OriginKind, ProxyMode, TlsPeer};
+pub(crate) use resolve::{LookupState, Route};
 pub(crate) use template::{CompiledTemplate, Counters, RenderScope, TemplateNames, write_hex};
 
 /// A workload as the loops need it.
@@ -50,8 +52,6 @@ pub struct Program {
     pub(crate) directory: Directory,
     pub(crate) steps: PlanSteps,
     pub(crate) redactor: Redactor,
-    /// The TLS configurations of targets that use TLS, by their names.
-    tls: BTreeMap<String, Arc<ClientConfig>>,
     /// What is kept of responses at once.
     pub(crate) body_budget: Arc<BodyBudget>,
 }
@@ -241,17 +241,20 @@ impl Program {
         self.directory.origins().map(of).sum()
     }
 
-    /// Each origin's target name and address.
+    /// Each origin's target name and address, of those whose address is known.
     pub fn origins(&self) -> impl Iterator<Item = (&str, OriginAddress<'_>)> {
-        self.directory.origins().map(|(_, o)| match &o.route {
-            Route::Tcp { addresses, .. } => (o.target.as_str(), OriginAddress::Tcp(addresses)),
-            Route::Unix(path) => (o.target.as_str(), OriginAddress::Unix(path)),
+        self.directory.origins().filter_map(|(_, origin)| {
+            let address = match origin.address.route()? {
+                Route::Tcp { addresses, .. } => OriginAddress::Tcp(addresses),
+                Route::Unix(path) => OriginAddress::Unix(path),
+            };
+            Some((origin.target.as_str(), address))
         })
     }
 
     /// The TLS configuration of a target; none where it does not use TLS.
     pub fn tls(&self, target: &str) -> Option<&Arc<ClientConfig>> {
-        self.tls.get(target)
+        self.directory.tls(target)
     }
 
     /// The TLS configurations of all targets of a plan that is not compiled yet.

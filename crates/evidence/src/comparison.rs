@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::judgement::{Claim, Finding, Scope, Verdict};
+use crate::rule_id::RuleId;
 
 /// A finding, and the runs it is about.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,7 +21,7 @@ pub struct Refusal {
     /// The run's place; 0 is the baseline, whose refusals are those of every comparison with it.
     pub side: usize,
     /// The rule that refuses.
-    pub rule: String,
+    pub rule: RuleId,
     /// Where: nothing set is everywhere.
     pub scope: Scope,
 }

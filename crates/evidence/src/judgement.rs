@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::rule_id::RuleId;
+
 /// How much a finding weighs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -102,7 +104,7 @@ impl Figure {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// The rule's short name, such as `L1`.
-    pub rule: String,
+    pub rule: RuleId,
     /// The rule's long name, such as `offered-load-not-reached`.
     pub title: String,
     /// How much it weighs.
@@ -113,10 +115,114 @@ pub struct Finding {
     pub what: String,
     /// The numbers, thresholds among them.
     pub figures: Vec<Figure>,
+    /// What it does to which claims; those that are not here are not affected.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub affects: Vec<ClaimEffect>,
     /// Why it matters.
     pub why: String,
     /// What to do next.
     pub next: String,
+}
+
+impl Finding {
+    /// What it does to the claim of this name; none where it does not affect it.
+    pub fn effect_on(&self, claim: &str) -> Option<Effect> {
+        self.affects.iter().find(|affected| affected.claim == claim).map(|affected| affected.effect)
+    }
+}
+
+/// What a finding does to one claim.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClaimEffect {
+    /// The claim's name.
+    pub claim: String,
+    /// What the finding does to it.
+    pub effect: Effect,
+}
+
+/// What a finding does to a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// The claim is not answered.
+    Invalidates,
+    /// The claim is not met by this evidence; one that is violated stays violated.
+    InvalidatesUnlessViolated,
+    /// The claim is not decided.
+    LeavesUndecided,
+    /// It changes no answer; the reader must know.
+    Cautions,
+}
+
+impl Effect {
+    /// The verdict after this effect on a claim that had `verdict` before it.
+    pub fn on(self, verdict: Verdict) -> Verdict {
+        match self {
+            Effect::InvalidatesUnlessViolated if verdict == Verdict::Fail => verdict,
+            Effect::Invalidates | Effect::InvalidatesUnlessViolated => Verdict::Invalid,
+            Effect::LeavesUndecided if verdict != Verdict::Invalid => Verdict::Inconclusive,
+            Effect::LeavesUndecided | Effect::Cautions => verdict,
+        }
+    }
+
+    /// How much it weighs for the claim.
+    pub fn severity(self) -> Severity {
+        match self {
+            Effect::Invalidates | Effect::InvalidatesUnlessViolated => Severity::Invalid,
+            Effect::LeavesUndecided => Severity::Inconclusive,
+            Effect::Cautions => Severity::Caution,
+        }
+    }
+}
+
+/// Why a claim has its verdict. In JSON it is its sentence alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", from = "String")]
+pub enum Reason {
+    /// A sentence of its own, such as what was observed.
+    Statement(String),
+    /// A finding that affects the claim.
+    Finding {
+        /// The rule that found it.
+        rule: RuleId,
+        /// The rule's long name.
+        title: String,
+        /// What it does to the claim.
+        effect: Effect,
+        /// The finding's sentence.
+        what: String,
+    },
+}
+
+impl Reason {
+    /// That `finding` has this effect on the claim.
+    pub fn of(finding: &Finding, effect: Effect) -> Reason {
+        let (title, what) = (finding.title.clone(), finding.what.clone());
+        Reason::Finding { rule: finding.rule, title, effect, what }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::Statement(text) => f.write_str(text),
+            Reason::Finding { rule, title, effect, what } => {
+                write!(f, "{rule} {title} ({}): {what}", effect.severity())
+            }
+        }
+    }
+}
+
+impl From<Reason> for String {
+    fn from(reason: Reason) -> String {
+        reason.to_string()
+    }
+}
+
+impl From<String> for Reason {
+    fn from(text: String) -> Reason {
+        Reason::Statement(text)
+    }
 }
 
 /// One thing the run was asked to show, with the answer.
@@ -136,8 +242,8 @@ pub struct Claim {
     pub interval: Option<(f64, f64)>,
     /// How many observations it rests on.
     pub samples: u64,
-    /// Why the verdict is what it is: sentences, rules named.
-    pub reasons: Vec<String>,
+    /// Why the verdict is what it is.
+    pub reasons: Vec<Reason>,
 }
 
 /// The judgement of one run.

@@ -38,8 +38,10 @@ pub enum Metric {
     Connecting,
     /// Histogram, µs: how long its TLS handshake took, by the tag `target`.
     TlsHandshaking,
-    /// Counter, ns: of answered requests, from their begin until a connection took them, less the next two.
+    /// Counter, ns: of answered requests, from their begin until a connection took them, less the next three.
     BlockedNs,
+    /// Counter, ns: of answered requests, while the address of their host was looked up.
+    ResolvingNs,
     /// Counter, ns: of answered requests for which a connection was opened, until it was established.
     ConnectingNs,
     /// Counter, ns: the same, from there to the end of the TLS handshake.
@@ -93,7 +95,7 @@ pub enum Shape {
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Metric; 29] = [
+    pub const ALL: [Metric; 30] = [
         Metric::ResponseTime,
         Metric::ServiceTime,
         Metric::IterationTime,
@@ -103,6 +105,7 @@ impl Metric {
         Metric::Connecting,
         Metric::TlsHandshaking,
         Metric::BlockedNs,
+        Metric::ResolvingNs,
         Metric::ConnectingNs,
         Metric::TlsHandshakingNs,
         Metric::SendingNs,
@@ -137,6 +140,7 @@ impl Metric {
             Metric::Connecting => "connecting",
             Metric::TlsHandshaking => "tls_handshaking",
             Metric::BlockedNs => "blocked_ns",
+            Metric::ResolvingNs => "resolving_ns",
             Metric::ConnectingNs => "connecting_ns",
             Metric::TlsHandshakingNs => "tls_handshaking_ns",
             Metric::SendingNs => "sending_ns",

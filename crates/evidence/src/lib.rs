@@ -13,6 +13,7 @@ pub mod manifest;
 pub mod memory;
 pub mod observed;
 pub mod outcome;
+pub mod rule_id;
 pub mod run;
 pub mod series;
 pub mod sink;
@@ -26,11 +27,14 @@ pub use comparison::{ComparisonJudgement, Refusal, SidedFinding};
 pub use coverage::{Coverage, CoveredSample, Integral, Window};
 pub use exemplar::{Exemplar, ExemplarKind};
 pub use histogram::{Histogram, Quantile};
-pub use judgement::{Claim, Figure, Finding, Judgement, Scope, Severity, Verdict};
+pub use judgement::{
+    Claim, ClaimEffect, Effect, Figure, Finding, Judgement, Reason, Scope, Severity, Verdict,
+};
 pub use key::{Key, KeyId, Metric, Name};
 pub use manifest::{Ending, Manifest, Missing, RunEnd, Source, SourceFigure};
 pub use observed::{Notice, NoticeKind, Observed, Profile, ProfileKind, Sampling};
 pub use outcome::{GrpcCode, Outcome};
+pub use rule_id::RuleId;
 pub use run::{LoadEnd, Provenance, Run, Seconds};
 pub use series::{Sample, SampleKind, SeriesKey};
 pub use sink::{Sink, SinkError};

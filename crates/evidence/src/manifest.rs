@@ -46,6 +46,9 @@ pub struct Source {
     pub missing: BTreeSet<Missing>,
     /// Numbers that it worked out itself, for which there is no evidence here.
     pub figures: Vec<SourceFigure>,
+    /// What these numbers say of requests; empty where it has the requests themselves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub summaries: Vec<RequestSummary>,
     /// What it says of itself besides, by name.
     pub facts: BTreeMap<String, String>,
     /// What was found wrong with its files and what was left out, in sentences.
@@ -118,6 +121,49 @@ pub struct SourceFigure {
     pub value: f64,
     /// `ms`, `bytes`, `1/s`, or `1` for shares and counts.
     pub unit: String,
+}
+
+/// What a source states of requests whose single times it did not keep: counts, and quantiles that it computed.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RequestSummary {
+    /// Their scenario; empty for requests of all scenarios.
+    pub scenario: String,
+    /// Their endpoint; empty for requests of all endpoints.
+    pub endpoint: String,
+    /// How many there were, whatever their outcome.
+    pub requests: Option<u64>,
+    /// How many of them failed.
+    pub failed: Option<u64>,
+    /// How many more were due and never sent.
+    pub dropped: u64,
+    /// Quantiles of their times.
+    pub times: Vec<TimesSummary>,
+    /// How many checks passed.
+    pub checks_passed: Option<u64>,
+    /// How many checks failed.
+    pub checks_failed: Option<u64>,
+}
+
+/// Quantiles of response times, as a source computed them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TimesSummary {
+    /// How many times they are quantiles of.
+    pub count: u64,
+    /// How many of these are times of requests that failed; none where that is unknown.
+    pub failed: Option<u64>,
+    /// By how much the source may have rounded a time, as a share of it.
+    pub rounding: f64,
+    /// In any order.
+    pub quantiles: Vec<StatedQuantile>,
+}
+
+/// A quantile that a source states.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct StatedQuantile {
+    /// Which one, 0 (the lowest time) to 1 (the highest).
+    pub q: f64,
+    /// In milliseconds.
+    pub ms: f64,
 }
 
 /// How a run ended.

@@ -26,6 +26,8 @@ pub enum Outcome {
     Grpc(GrpcCode),
     /// No complete response within the step's time limit.
     Timeout,
+    /// The name of the host was not found.
+    Dns,
     /// The connection was refused.
     Refused,
     /// The connection was reset or closed before the response was complete.
@@ -40,7 +42,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// Every outcome but the gRPC ones, in the order in which tables show them.
-    pub const PLAIN: [Outcome; 12] = [
+    pub const PLAIN: [Outcome; 13] = [
         Outcome::Ok,
         Outcome::Check,
         Outcome::Http4xx,
@@ -48,6 +50,7 @@ impl Outcome {
         Outcome::Http5xx,
         Outcome::Http503,
         Outcome::Timeout,
+        Outcome::Dns,
         Outcome::Refused,
         Outcome::Reset,
         Outcome::Tls,
@@ -67,11 +70,12 @@ impl Outcome {
             Outcome::Http5xx => 4,
             Outcome::Http503 => 5,
             Outcome::Timeout => 6,
-            Outcome::Refused => 7,
-            Outcome::Reset => 8,
-            Outcome::Tls => 9,
-            Outcome::Protocol => 10,
-            Outcome::Cancelled => 11,
+            Outcome::Dns => 7,
+            Outcome::Refused => 8,
+            Outcome::Reset => 9,
+            Outcome::Tls => 10,
+            Outcome::Protocol => 11,
+            Outcome::Cancelled => 12,
             Outcome::Grpc(code) => Self::PLAIN.len() + code.0 as usize,
         }
     }
@@ -109,6 +113,7 @@ impl Outcome {
             Outcome::Http503 => "http_503",
             Outcome::Grpc(_) => "grpc",
             Outcome::Timeout => "timeout",
+            Outcome::Dns => "dns",
             Outcome::Refused => "refused",
             Outcome::Reset => "reset",
             Outcome::Tls => "tls",

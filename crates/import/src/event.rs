@@ -1,6 +1,6 @@
 //! Events: what a file contains, in one form for all formats.
 
-use evidence::manifest::SourceFigure;
+use evidence::manifest::{RequestSummary, SourceFigure};
 use evidence::{Histogram, Metric, Outcome, SinkError};
 
 /// The scenario and endpoint that a number belongs to.
@@ -63,6 +63,8 @@ pub enum Event<'a> {
     },
     /// A number that the source computed.
     Figure(SourceFigure),
+    /// What the source's numbers say of the requests of the run, or of an endpoint.
+    Summary(RequestSummary),
     /// A number of the source that no run can have: a sentence that names it.
     LeftOut(String),
     /// A property of the source, as (name, value).
@@ -82,9 +84,12 @@ impl Event<'_> {
             }
             Event::Interval { begin, end, .. } => Some((begin, end)),
             Event::Count { at, .. } | Event::Level { at, .. } => Some((at, at)),
-            Event::Figure(_) | Event::LeftOut(_) | Event::Fact(..) | Event::Remark(_) | Event::Unknown(_) => {
-                None
-            }
+            Event::Figure(_)
+            | Event::Summary(_)
+            | Event::LeftOut(_)
+            | Event::Fact(..)
+            | Event::Remark(_)
+            | Event::Unknown(_) => None,
         }
     }
 }

@@ -1,8 +1,11 @@
 //! A number that a source computed: its unit, and whether it can be one of a run.
 
-use evidence::SourceFigure;
+use std::collections::BTreeMap;
 
-use crate::event::Event;
+use evidence::manifest::{StatedQuantile, TimesSummary};
+use evidence::{SinkError, SourceFigure};
+
+use crate::event::{Event, Receive};
 use crate::limits::{MAX_DURATION_MS, MAX_RUN_BYTES, MAX_RUN_COUNT};
 
 /// The most of anything per second that is not bytes.
@@ -89,6 +92,72 @@ impl StatedFigure<'_> {
             }),
             (why, _) => Event::LeftOut(format!("{of} {name} is left out: {}", why.unwrap_or_default())),
         }
+    }
+}
+
+/// The most figures that are remembered.
+const MAX_STATED: usize = 20_000;
+
+/// The figures of a file that a run can have: passed on, and remembered for what they say together.
+#[derive(Default)]
+pub(crate) struct StatedFigures {
+    /// By what they are of, then by name.
+    by_subject: BTreeMap<String, BTreeMap<String, f64>>,
+    count: usize,
+}
+
+impl StatedFigures {
+    /// Pass a figure on and remember it, or pass on why it is left out.
+    pub(crate) fn put(
+        &mut self,
+        figure: StatedFigure<'_>,
+        receiver: &mut dyn Receive,
+    ) -> Result<(), SinkError> {
+        let event = figure.event();
+        if let Event::Figure(figure) = &event
+            && self.count < MAX_STATED
+        {
+            self.count += 1;
+            self.by_subject.entry(figure.of.clone()).or_default().insert(figure.name.clone(), figure.value);
+        }
+        receiver.receive(event)
+    }
+
+    /// What the figures are of.
+    pub(crate) fn subjects(&self) -> impl Iterator<Item = &str> {
+        self.by_subject.keys().map(String::as_str)
+    }
+
+    /// The figures of a subject, by name.
+    pub(crate) fn of(&self, subject: &str) -> impl Iterator<Item = (&str, f64)> {
+        self.by_subject.get(subject).into_iter().flatten().map(|(name, value)| (name.as_str(), *value))
+    }
+
+    /// The figure of this name.
+    pub(crate) fn get(&self, of: &str, name: &str) -> Option<f64> {
+        self.by_subject.get(of)?.get(name).copied()
+    }
+
+    /// The same as a count.
+    pub(crate) fn count(&self, of: &str, name: &str) -> Option<u64> {
+        self.get(of, name).map(|count| count.round() as u64)
+    }
+
+    /// The quantiles of `count` times, of which `failed` are of failed requests; none where none is stated.
+    pub(crate) fn times(&self, of: &str, count: u64, failed: Option<u64>) -> Option<TimesSummary> {
+        let quantiles: Vec<StatedQuantile> = self
+            .of(of)
+            .filter_map(|(name, ms)| {
+                let q = match name {
+                    "min" => 0.0,
+                    "max" => 1.0,
+                    name => name.strip_prefix('p')?.parse::<f64>().ok()? / 100.0,
+                };
+                Some(StatedQuantile { q, ms })
+            })
+            .collect();
+        let times = TimesSummary { count, failed, rounding: 0.0, quantiles };
+        (count > 0 && !times.quantiles.is_empty()).then_some(times)
     }
 }
 

@@ -159,8 +159,12 @@ impl Receive for Filler<'_> {
                 let middle = begin.saturating_add(end.saturating_sub(begin) / 2);
                 self.tick(middle)?.1.merge(id, times);
             }
-            Event::Figure(_) | Event::LeftOut(_) | Event::Fact(..) | Event::Remark(_) | Event::Unknown(_) => {
-            }
+            Event::Figure(_)
+            | Event::Summary(_)
+            | Event::LeftOut(_)
+            | Event::Fact(..)
+            | Event::Remark(_)
+            | Event::Unknown(_) => {}
         }
         Ok(())
     }

@@ -76,8 +76,8 @@ impl Tags<'_> {
     fn transport(&self) -> Outcome {
         match self.error_code.parse::<u16>().unwrap_or(0) {
             1050 | 1211 => Outcome::Timeout,
-            // A host name that is not found counts as a refused connection.
-            1100..=1199 | 1212 => Outcome::Refused,
+            1100..=1199 => Outcome::Dns,
+            1212 => Outcome::Refused,
             1200..=1299 => Outcome::Reset,
             1300..=1399 => Outcome::Tls,
             _ => Outcome::Protocol,

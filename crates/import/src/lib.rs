@@ -1,4 +1,4 @@
-//! Results of other load generators, read as evidence: k6, ghz, vegeta, HdrHistogram logs.
+//! Results of other load generators, read as evidence: k6, JMeter, Gatling, Locust, ghz, vegeta, oha, HdrHistogram logs.
 //!
 //! A reader turns its format into [`Event`]s, one after the other, with memory that does not grow with the input.
 //! Each file is read twice. [`Survey`] finds its time range, its figures and what is malformed, for the manifest;
@@ -6,15 +6,20 @@
 //! is listed as [`evidence::manifest::Missing`]. Pure: the caller opens the input, any [`std::io::BufRead`]. Start
 //! reading at [`read`].
 
+mod csv;
 mod event;
 mod figure;
 mod fill;
 mod format;
+mod gatling;
 mod ghz;
 mod hlog;
+mod jmeter;
 mod k6;
 mod limits;
 mod lines;
+mod locust;
+mod oha;
 mod parse;
 mod records;
 mod span;
@@ -66,6 +71,13 @@ pub fn read(
         Format::GhzText => ghz::text::read(input, receiver),
         Format::VegetaResults => vegeta::results(input, receiver),
         Format::VegetaReport => vegeta::report(input, receiver),
+        Format::JmeterCsv => jmeter::csv::read(input, receiver),
+        Format::JmeterXml => jmeter::xml::read(input, receiver),
+        Format::GatlingLog => gatling::read(input, receiver),
+        Format::LocustStats => locust::stats(input, receiver),
+        Format::LocustHistory => locust::history(input, receiver),
+        Format::LocustFailures => locust::failures(input, receiver),
+        Format::OhaJson => oha::read(input, receiver),
         Format::HdrLog => hlog::read(input, receiver),
     }
 }

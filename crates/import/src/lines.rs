@@ -28,6 +28,19 @@ impl Reading {
         self.malformed += 1;
         self.first_malformed.get_or_insert((self.records, why));
     }
+
+    /// Count a record that was rejected.
+    ///
+    /// # Errors
+    /// [`ImportError`] when it was rejected because it could not be stored.
+    pub(crate) fn take(&mut self, record: Result<(), LineError>) -> Result<(), ImportError> {
+        match record {
+            Ok(()) => {}
+            Err(LineError::Malformed(why)) => self.malformed(why),
+            Err(LineError::Sink(error)) => return Err(error.into()),
+        }
+        Ok(())
+    }
 }
 
 /// Why a line was rejected.

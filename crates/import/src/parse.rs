@@ -2,7 +2,8 @@
 
 use std::io::{BufRead, Read};
 
-use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::{Timestamp, tz::TimeZone};
 use serde_json::Value;
 
 use crate::ImportError;
@@ -27,6 +28,13 @@ pub(crate) fn rfc3339(text: &str) -> Result<i64, LineError> {
         text.parse().map_err(|_| LineError::Malformed(format!("{} is not a time", quoted(text))))?;
     i64::try_from(time.as_nanosecond())
         .map_err(|_| LineError::Malformed(format!("{} is out of range", quoted(text))))
+}
+
+/// A time of day without a time zone, `2026/11/21 21:01:25.300` or with other separators, as if it were UTC.
+pub(crate) fn civil_time(text: &str) -> Option<i64> {
+    let time: DateTime = text.replace('/', "-").parse().ok()?;
+    let time = time.to_zoned(TimeZone::UTC).ok()?;
+    i64::try_from(time.timestamp().as_nanosecond()).ok()
 }
 
 /// A JSON document of at most `max_bytes` bytes.

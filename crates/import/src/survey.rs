@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use evidence::manifest::RequestSummary;
 use evidence::{Metric, SinkError, SourceFigure};
 
 use crate::event::{Event, Receive};
@@ -12,6 +13,8 @@ use crate::span::RunSpan;
 
 /// The most figures that are stored.
 const MAX_FIGURES: usize = 2_000;
+/// The most summaries that are stored.
+const MAX_SUMMARIES: usize = 1_000;
 /// The most names of unknown metrics that are stored.
 const MAX_UNKNOWN: usize = 20;
 /// The longest name of an unknown metric, in characters.
@@ -28,6 +31,8 @@ pub struct Survey {
     pub dated: u64,
     /// Figures that the source computed.
     pub figures: Vec<SourceFigure>,
+    /// What the figures say of requests.
+    pub summaries: Vec<RequestSummary>,
     /// How many more figures there are than are stored.
     pub figures_left_out: u64,
     /// How many figures were left out because no run can have them; each is a remark.
@@ -126,6 +131,7 @@ impl Receive for Survey {
             }
             Event::Figure(_) if self.figures.len() >= MAX_FIGURES => self.figures_left_out += 1,
             Event::Figure(figure) => self.figures.push(figure),
+            Event::Summary(summary) if self.summaries.len() < MAX_SUMMARIES => self.summaries.push(summary),
             Event::Fact(name, value) => {
                 self.facts.insert(name.to_owned(), value);
             }

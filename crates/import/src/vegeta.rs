@@ -3,19 +3,24 @@
 use std::borrow::Cow;
 use std::io::BufRead;
 
+use evidence::manifest::{RequestSummary, TimesSummary};
 use evidence::{Metric, Outcome};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::ImportError;
 use crate::event::{EndpointRef, Event, Receive};
-use crate::figure::{Quantity, StatedFigure};
+use crate::figure::{Quantity, StatedFigure, StatedFigures};
 use crate::limits::{MAX_DURATION_NS, MAX_RECORD_BYTES};
 use crate::lines::{LineError, Reading, for_each_line};
 use crate::parse::{document, first_characters, rfc3339};
 
 /// The longest report that is read.
 const MAX_REPORT_BYTES: u64 = 16 << 20;
+/// What its figures are of.
+const ALL: &str = "all hits";
+/// By how much an estimated quantile may be wrong, as a share of it.
+const DIGEST_ERROR: f64 = 0.02;
 
 #[derive(Deserialize)]
 struct Hit<'a> {
@@ -52,7 +57,9 @@ impl Hit<'_> {
         let has_any = |words: &[&str]| words.iter().any(|word| self.error.contains(word));
         if has_any(&["Timeout exceeded", "deadline exceeded", "i/o timeout"]) {
             Outcome::Timeout
-        } else if has_any(&["connection refused", "no such host", "lookup "]) {
+        } else if has_any(&["no such host", "lookup "]) {
+            Outcome::Dns
+        } else if has_any(&["connection refused"]) {
             Outcome::Refused
         } else if has_any(&["x509:", "tls:"]) {
             Outcome::Tls
@@ -95,13 +102,14 @@ pub(crate) fn results(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Re
 pub(crate) fn report(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Result<Reading, ImportError> {
     let document = document(input, MAX_REPORT_BYTES)?;
     let mut records = 0;
+    let mut figures = StatedFigures::default();
     let mut put = |name: &str, quantity, value: Option<&Value>| -> Result<(), ImportError> {
         let Some(value) = value else { return Ok(()) };
         records += 1;
         // Times are in nanoseconds.
         let scale = if quantity == Quantity::Time { 1e-6 } else { 1.0 };
         let value = value.as_f64().map(|value| value * scale);
-        Ok(receiver.receive(StatedFigure { of: "all hits", name, quantity, value }.event())?)
+        Ok(figures.put(StatedFigure { of: ALL, name, quantity, value }, receiver)?)
     };
     let number = |at: &str| document.pointer(at);
     for (at, name) in [
@@ -138,5 +146,18 @@ pub(crate) fn report(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Res
     if records == 0 {
         return Err(ImportError::Refused("has no figures, unlike a report of vegeta".to_owned()));
     }
+    receiver.receive(Event::Summary(summary(&figures)))?;
     Ok(Reading { records, ..Reading::default() })
+}
+
+/// Its times are of all hits. vegeta estimates quantiles from a digest.
+fn summary(figures: &StatedFigures) -> RequestSummary {
+    let requests = figures.count(ALL, "count");
+    let of_success = |name: &str| name.starts_with("status 2") || name.starts_with("status 3");
+    let ok: f64 = figures.of(ALL).filter(|(name, _)| of_success(name)).map(|(_, count)| count).sum();
+    let all: f64 = figures.of(ALL).filter(|(name, _)| name.starts_with("status ")).map(|(_, n)| n).sum();
+    let failed = requests.filter(|requests| *requests == all as u64).map(|requests| requests - ok as u64);
+    let times = requests.and_then(|requests| figures.times(ALL, requests, failed));
+    let times = times.map(|times| TimesSummary { rounding: DIGEST_ERROR, ..times });
+    RequestSummary { requests, failed, times: times.into_iter().collect(), ..RequestSummary::default() }
 }

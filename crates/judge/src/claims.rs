@@ -1,13 +1,12 @@
 //! The claim on each objective: what was observed, compared with its bound, and the verdict after all findings.
 
-use evidence::{Claim, Ending, Figure, Finding, Severity, Verdict};
+use evidence::{Claim, Ending, Figure, Finding, Reason, Verdict};
 use workload::Comparison;
 
+use crate::effects::has_offered_rate;
 use crate::facts::{Facts, MeasuredObjective};
 use crate::measure::Value;
 use crate::numbers;
-use crate::rule::{AffectedClaims, rule_by_id};
-use crate::tables::is_any_or;
 
 /// The claim on every objective, in the plan's order.
 pub(crate) fn of(facts: &Facts<'_>, findings: &[Finding]) -> Vec<Claim> {
@@ -16,17 +15,14 @@ pub(crate) fn of(facts: &Facts<'_>, findings: &[Finding]) -> Vec<Claim> {
 
 fn claim(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, findings: &[Finding]) -> Claim {
     let mut verdict = verdict_of_value(measured);
-    let mut reasons = vec![observation(facts, measured)];
-    for (finding, severity) in findings.iter().filter_map(|f| Some((f, severity_for(facts, measured, f)?))) {
-        if severity == Severity::Info {
-            continue;
-        }
-        reasons.push(format!("{} {} ({severity}): {}", finding.rule, finding.title, finding.what));
-        verdict = verdict_after(verdict, finding, severity);
+    let mut reasons = vec![Reason::Statement(observation(facts, measured))];
+    for (finding, effect) in findings.iter().filter_map(|f| Some((f, f.effect_on(measured.name())?))) {
+        reasons.push(Reason::of(finding, effect));
+        verdict = effect.on(verdict);
     }
     if verdict == Verdict::Pass && !facts.can_pass() {
         verdict = Verdict::Inconclusive;
-        reasons.push(cut_short(facts));
+        reasons.push(Reason::Statement(cut_short(facts)));
     }
     if verdict == Verdict::Pass && facts.stopped_by() == Some(measured.name()) {
         verdict = Verdict::Inconclusive;
@@ -50,6 +46,9 @@ fn claim(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, findings: &[Findin
 
 /// The verdict by the number alone. Exact: nothing is rounded.
 fn verdict_of_value(measured: &MeasuredObjective<'_>) -> Verdict {
+    if let Some(stated) = &measured.observed.stated {
+        return stated.verdict;
+    }
     let objective = measured.objective;
     match measured.observed.value {
         Value::Finite(value) if objective.comparison.holds(value, objective.bound) => Verdict::Pass,
@@ -58,68 +57,12 @@ fn verdict_of_value(measured: &MeasuredObjective<'_>) -> Verdict {
     }
 }
 
-/// The verdict after a finding that weighs `severity` for the objective.
-fn verdict_after(verdict: Verdict, finding: &Finding, severity: Severity) -> Verdict {
-    let affected = rule_by_id(&finding.rule).affected;
-    let stays_violated = affected == AffectedClaims::LoadUnlessViolated && finding.scope.objective.is_none();
-    match severity {
-        Severity::Invalid if verdict == Verdict::Fail && stays_violated => verdict,
-        Severity::Invalid => Verdict::Invalid,
-        Severity::Inconclusive if verdict != Verdict::Invalid => Verdict::Inconclusive,
-        _ => verdict,
-    }
-}
-
-/// The severity of a finding for an objective; none when it does not affect the objective.
-pub(crate) fn severity_for(
-    facts: &Facts<'_>,
-    measured: &MeasuredObjective<'_>,
-    finding: &Finding,
-) -> Option<Severity> {
-    let affected = rule_by_id(&finding.rule).affected;
-    if let Some(objective) = &finding.scope.objective {
-        return (objective == measured.name()).then_some(finding.severity);
-    }
-    let is_affected = match affected {
-        AffectedClaims::Everything => true,
-        // A VU limit that is too low for the whole scenario hides waits; it changes no count and no rate.
-        AffectedClaims::Load if finding.scope.phase.is_none() => measured.is_about_times(),
-        AffectedClaims::Load | AffectedClaims::OfferedLoad => measured.is_about_load(),
-        // An objective on a rate of a closed model has a finding of its own, which is graver.
-        AffectedClaims::LoadUnlessViolated => {
-            measured.is_about_load() && (finding.severity == Severity::Invalid || !measured.is_a_rate())
-        }
-        AffectedClaims::Times => measured.is_about_times(),
-        AffectedClaims::Named | AffectedClaims::Differences => false,
-    };
-    let is_in_scope =
-        affected == AffectedClaims::Everything || measured.applies_to(&finding.scope, &facts.tables);
-    let severity = match affected {
-        AffectedClaims::OfferedLoad if !has_offered_rate(facts, measured) => {
-            finding.severity.max(Severity::Caution)
-        }
-        _ => finding.severity,
-    };
-    (is_affected && is_in_scope).then_some(severity)
-}
-
-/// Whether any scenario that the objective counts is an open model.
-fn has_offered_rate(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> bool {
-    let filter = &measured.objective.filter;
-    let mut scenario_phases = facts.tables.scenario_phases.iter().filter(|s| {
-        is_any_or(filter.phase.as_ref(), &s.key.phase) && is_any_or(filter.scenario.as_ref(), &s.key.scenario)
-    });
-    scenario_phases.any(|s| {
-        let has_endpoint = |endpoint: &String| {
-            facts.scenario(&s.key.scenario).is_some_and(|sc| sc.steps().any(|step| step.name == *endpoint))
-        };
-        filter.endpoint.as_ref().is_none_or(has_endpoint) && facts.is_open(&s.key.scenario)
-    })
-}
-
 /// The observed value, compared with the bound, as a sentence.
 fn observation(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> String {
     let observed = &measured.observed;
+    if let Some(stated) = &observed.stated {
+        return stated.sentence.clone();
+    }
     let bound = bound(measured);
     let counted = if measured.is_about_load() { "observations" } else { "samples" };
     let samples = numbers::count(observed.samples);

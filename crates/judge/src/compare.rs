@@ -6,20 +6,24 @@
 //! evidence that was changed is invalid.
 
 mod conclusion;
-mod expectation;
-mod judged_run;
-mod rules;
 #[cfg(test)]
 mod tests;
 
-use evidence::{ComparisonJudgement, Finding, Provenance, Refusal, Run, Severity, SidedFinding};
+use std::collections::BTreeMap;
+
+use evidence::run::select;
+use evidence::{
+    ComparisonJudgement, Finding, Metric, Provenance, Refusal, RuleId, Run, Severity, SidedFinding,
+};
 use workload::Workload;
 
 use crate::JudgeError;
-use crate::rule::{AffectedClaims, RULES, RULES_VERSION, rule_by_id};
-
-pub use expectation::{Expectation, ExpectationError, ExpectedStatistic};
-use judged_run::{JudgedRun, Pair};
+use crate::expectation::Expectation;
+use crate::facts::Facts;
+use crate::pair::{JudgedRun, Pair};
+use crate::rule::AffectedClaims;
+use crate::rules::{self, RULES_VERSION, prediction_as_result};
+use crate::tables::StatsKey;
 
 /// One run of a comparison.
 #[derive(Clone, Copy)]
@@ -39,21 +43,21 @@ pub struct Side<'a> {
 /// # Errors
 /// [`JudgeError::Read`] when the evidence of one cannot be read.
 pub fn compare(sides: &[Side<'_>], expected: &[Expectation]) -> Result<ComparisonJudgement, JudgeError> {
-    let runs: Vec<JudgedRun<'_>> = sides.iter().map(JudgedRun::of).collect::<Result<_, _>>()?;
-    let pairs = || (1..runs.len()).map(|side| Pair { base: &runs[0], new: &runs[side], side });
+    let runs: Vec<JudgedRun<'_>> = sides.iter().map(judged).collect::<Result<_, _>>()?;
+    let pairs = || pairs(&runs);
     let of_pair = |pair: &Pair<'_, '_>, finding| SidedFinding { sides: vec![0, pair.side], finding };
     let mut findings: Vec<SidedFinding> = Vec::new();
     for (side, run) in runs.iter().enumerate() {
         findings.extend(own_findings(run).map(|finding| SidedFinding { sides: vec![side], finding }));
     }
     for pair in pairs() {
-        findings.extend(rules::findings(&pair).into_iter().map(|finding| of_pair(&pair, finding)));
+        findings.extend(rules::on_pair(&pair).into_iter().map(|finding| of_pair(&pair, finding)));
     }
     sort(&mut findings);
     let mut findings = conclusion::joined(findings);
     let refusals = refusals(&runs, &findings);
     for pair in pairs() {
-        let found = rules::m5::rule(&pair, expected, &refusals);
+        let found = prediction_as_result::check(&pair, expected, &refusals);
         findings.extend(found.into_iter().map(|finding| of_pair(&pair, finding)));
     }
     sort(&mut findings);
@@ -71,15 +75,30 @@ pub fn compare(sides: &[Side<'_>], expected: &[Expectation]) -> Result<Compariso
     })
 }
 
+/// The baseline with every other run.
+fn pairs<'p, 'a>(runs: &'p [JudgedRun<'a>]) -> impl Iterator<Item = Pair<'p, 'a>> {
+    (1..runs.len()).map(|side| Pair { base: &runs[0], new: &runs[side], side })
+}
+
+fn judged<'a>(side: &Side<'a>) -> Result<JudgedRun<'a>, JudgeError> {
+    let mut bytes_in: BTreeMap<StatsKey, u64> = BTreeMap::new();
+    for (id, key) in select(side.run.keys(), Metric::BytesIn, |_| true) {
+        *bytes_in.entry(key.into()).or_default() += side.run.total(id)?;
+    }
+    let facts = Facts::of(side.run, side.workload, side.provenance)?;
+    let judgement = crate::judgement(&facts);
+    let Side { name, run, workload, provenance } = *side;
+    Ok(JudgedRun { name, run, workload, provenance, facts, judgement, bytes_in })
+}
+
 /// The gravest first; of one severity in the order of the rules, then of the runs.
 fn sort(findings: &mut [SidedFinding]) {
-    let order = |rule: &str| RULES.iter().position(|known| known.id == rule);
-    findings.sort_by_key(|f| (f.finding.severity, order(&f.finding.rule), f.sides.clone()));
+    findings.sort_by_key(|f| (f.finding.severity, f.finding.rule, f.sides.clone()));
 }
 
 /// The findings about a run by itself, except those about its own objectives alone.
 fn own_findings<'k>(run: &'k JudgedRun<'_>) -> impl Iterator<Item = Finding> + 'k {
-    let is_of_the_run = |f: &&Finding| f.scope.objective.is_none() && f.rule != "M6";
+    let is_of_the_run = |f: &&Finding| f.scope.objective.is_none() && f.rule != RuleId::M6;
     run.judgement.findings.iter().filter(is_of_the_run).cloned()
 }
 
@@ -88,14 +107,13 @@ fn refusals(runs: &[JudgedRun<'_>], findings: &[SidedFinding]) -> Vec<Refusal> {
     let mut refusals = Vec::new();
     for SidedFinding { sides, finding } in findings.iter().filter(|f| f.finding.severity == Severity::Invalid)
     {
-        let is_refusing = match rule_by_id(&finding.rule).affected {
+        let is_refusing = match rules::by_id(finding.rule).affected {
             AffectedClaims::Named => false,
             // A generator at its limit invalidates an offered rate, which a closed model does not have.
             AffectedClaims::OfferedLoad => sides.iter().any(|side| runs[*side].is_open(&finding.scope)),
             _ => true,
         };
-        let of =
-            |side: &usize| Refusal { side: *side, rule: finding.rule.clone(), scope: finding.scope.clone() };
+        let of = |side: &usize| Refusal { side: *side, rule: finding.rule, scope: finding.scope.clone() };
         if is_refusing {
             // Of a pair it is the run that is compared with the baseline.
             refusals.extend(if sides.len() > 1 {

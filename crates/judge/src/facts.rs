@@ -1,14 +1,14 @@
 //! Facts: everything that the rules use, derived once from the evidence. Rules read nothing else; M6 alone
 //! reads the claims.
 
-mod backlog;
-mod concurrency;
+pub(crate) mod backlog;
+pub(crate) mod concurrency;
 mod generator;
 mod host;
 mod last_second;
 mod observers;
 mod profiles;
-mod steady_state;
+pub(crate) mod steady_state;
 
 use evidence::run::{ReadError, stopped_at};
 use evidence::{
@@ -28,6 +28,9 @@ pub(crate) use last_second::LastSecond;
 pub(crate) use observers::ObserverNotices;
 pub(crate) use profiles::CapturedProfile;
 pub(crate) use steady_state::{NotSteadyReason, SteadyState, SteadyStateAnalysis, WindowTimes, times_from};
+
+/// The window in which a short disturbance is looked for, in seconds.
+pub(crate) const WINDOW_S: u32 = 10;
 
 /// The facts of one run.
 pub(crate) struct Facts<'a> {

@@ -3,15 +3,18 @@
 //!
 //! Pure: no clock, no files, no randomness, and no access to the live run; the input is a [`Run`], and whether it is as it
 //! was sealed. The order is: counts and times are put into [`tables`], each objective is measured ([`measure`]), [`facts`]
-//! are derived once, every rule in [`rules`] returns its findings, findings invalidate the claims they affect or add
-//! cautions to them ([`claims`]), and [`verdict`] is the verdict on the whole. Start reading at [`judge()`].
+//! are derived once, every rule in [`rules`] returns its findings, [`effects`] states what each does to which claim, the
+//! [`claims`] are answered after all of them, and [`verdict`] is the verdict on the whole. Start reading at [`judge()`].
 
 mod claims;
 mod compare;
+mod effects;
+mod expectation;
 mod facts;
 pub mod leaks;
 mod measure;
 mod numbers;
+mod pair;
 mod rule;
 mod rules;
 mod tables;
@@ -19,15 +22,16 @@ mod tables;
 mod testing;
 #[cfg(test)]
 mod tests;
-mod thresholds;
 mod verdict;
 
 use evidence::run::ReadError;
 use evidence::{Finding, Judgement, Provenance, Run};
 use workload::Workload;
 
-pub use compare::{Expectation, ExpectationError, ExpectedStatistic, Side, compare};
-pub use rule::{RULES, RULES_VERSION, Rule, explain, nearest_rule, unknown_rule};
+pub use compare::{Side, compare};
+pub use expectation::{Expectation, ExpectationError, ExpectedStatistic};
+pub use rule::Rule;
+pub use rules::{RULES, RULES_VERSION, explain, nearest_rule};
 pub use verdict::exit_code;
 
 /// Why a run could not be judged.
@@ -43,15 +47,21 @@ pub enum JudgeError {
 /// # Errors
 /// [`JudgeError::Read`] when the evidence cannot be read. A run without any evidence is no error.
 pub fn judge(run: &dyn Run, workload: &Workload, provenance: Provenance) -> Result<Judgement, JudgeError> {
-    let facts = facts::Facts::of(run, workload, provenance)?;
-    let mut findings = rules::findings(&facts);
-    let claims = claims::of(&facts, &findings);
-    findings.extend(rules::m6::rule(&claims));
-    Ok(verdict::judgement(&facts, claims, findings))
+    Ok(judgement(&facts::Facts::of(run, workload, provenance)?))
+}
+
+fn judgement(facts: &facts::Facts<'_>) -> Judgement {
+    let mut findings = rules::on_run(facts);
+    for finding in &mut findings {
+        finding.affects = effects::of(facts, finding);
+    }
+    let claims = claims::of(facts, &findings);
+    findings.extend(rules::on_claims(&claims));
+    verdict::judgement(facts, claims, findings)
 }
 
 /// The finding that evidence of this `provenance` was changed after it was sealed, if it was: for answers that are not
 /// claims.
 pub fn changed_evidence(provenance: Provenance) -> Option<Finding> {
-    rules::a1::finding(provenance)
+    rules::evidence_changed::finding(provenance)
 }

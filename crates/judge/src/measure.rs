@@ -2,10 +2,13 @@
 
 mod rates;
 mod series;
-mod times;
+mod stated;
+pub(crate) mod times;
 
-use evidence::Run;
+pub(crate) use stated::StatedAnswer;
+
 use evidence::run::ReadError;
+use evidence::{Missing, Run};
 use workload::{Measure, Objective, Workload};
 
 use crate::tables::Tables;
@@ -33,6 +36,8 @@ pub(crate) struct Measurement {
     pub(crate) samples: u64,
     /// For quantiles only.
     pub(crate) tail: Option<QuantileTail>,
+    /// Of an imported run without single times: what its source's figures say.
+    pub(crate) stated: Option<StatedAnswer>,
 }
 
 /// The observations beyond a quantile.
@@ -48,7 +53,7 @@ pub(crate) struct QuantileTail {
 
 impl Measurement {
     fn new(value: Value, unit: &str, samples: u64) -> Measurement {
-        Measurement { value, unit: unit.to_owned(), interval: None, samples, tail: None }
+        Measurement { value, unit: unit.to_owned(), interval: None, samples, tail: None, stated: None }
     }
 
     fn missing(why: &str) -> Measurement {
@@ -67,6 +72,10 @@ pub(crate) fn observe(
     objective: &Objective,
 ) -> Result<Measurement, ReadError> {
     let filter = &objective.filter;
+    let source = run.manifest().source.as_ref().filter(|source| source.lacks(Missing::Distributions));
+    if let Some(stated) = source.and_then(|source| stated::observe(source, workload, objective)) {
+        return Ok(stated);
+    }
     Ok(match &objective.measure {
         Measure::ResponseTime(statistic)
         | Measure::ServiceTime(statistic)

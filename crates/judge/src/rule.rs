@@ -1,22 +1,23 @@
-//! The rules in words: the table that `explain`, every finding and the manual are made of.
+//! What a rule is: its texts, its check, and which claims its findings affect.
 
 use std::fmt;
 
-use evidence::{Figure, Finding, Scope, Severity};
+use evidence::{Claim, Figure, Finding, RuleId, Scope, Severity};
 
-mod table;
+use crate::facts::Facts;
+use crate::pair::Pair;
 
-pub use table::RULES;
+/// Which claims most rules on load affect, in words.
+pub(crate) const LOAD_CLAIMS: &str = "every objective on requests of the scenario and phase it fires in";
+/// Which claims most rules of pairs affect, in words.
+pub(crate) const DIFFERENCES: &str =
+    "differences between runs, within its scope; no objective of a run by itself";
 
-/// Increased whenever a rule, a threshold or the meaning of a claim changes, so that a stored judgement can be
-/// distinguished from one that today's rules would give.
-pub const RULES_VERSION: u32 = 5;
-
-/// One validity rule, in words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// One validity rule.
+#[derive(Debug, Clone, Copy)]
 pub struct Rule {
     /// Its short name: `L1`.
-    pub id: &'static str,
+    pub id: RuleId,
     /// Its long name: `offered-load-not-reached`.
     pub title: &'static str,
     /// The gravest severity it gives.
@@ -31,6 +32,28 @@ pub struct Rule {
     pub next: &'static str,
     /// Which claims its findings affect.
     pub(crate) affected: AffectedClaims,
+    /// How it is tested.
+    pub(crate) check: Check,
+}
+
+/// How a rule is tested: a pure function to findings.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Check {
+    /// On one run.
+    Run(fn(&Facts<'_>) -> Vec<Finding>),
+    /// On two runs that are compared.
+    Pair(fn(&Pair<'_, '_>) -> Vec<Finding>),
+    /// On one run, and otherwise on two.
+    Both {
+        /// On one run.
+        run: fn(&Facts<'_>) -> Vec<Finding>,
+        /// On two runs that are compared.
+        pair: fn(&Pair<'_, '_>) -> Vec<Finding>,
+    },
+    /// On the claims of a run.
+    Claims(fn(&[Claim]) -> Vec<Finding>),
+    /// Where its input is.
+    Elsewhere,
 }
 
 /// Which claims a rule's findings affect, within their scope. A finding that names an objective affects that one alone.
@@ -56,21 +79,17 @@ impl Rule {
     /// A finding of this rule; `what` is one sentence with the numbers in it.
     pub(crate) fn finding(&self, severity: Severity, scope: Scope, what: String) -> Finding {
         Finding {
-            rule: self.id.to_owned(),
+            rule: self.id,
             title: self.title.to_owned(),
             severity,
             scope,
             what,
             figures: Vec::new(),
+            affects: Vec::new(),
             why: self.why.to_owned(),
             next: self.next.to_owned(),
         }
     }
-}
-
-/// The rule of this short name. Every id in code has its row in the table.
-pub(crate) fn rule_by_id(id: &str) -> &'static Rule {
-    RULES.iter().find(|rule| rule.id == id).expect("a rule in code has its row in the table")
 }
 
 /// Give a finding its numbers, each as (name, value, unit).
@@ -91,31 +110,3 @@ impl fmt::Display for Rule {
         parts.iter().try_for_each(|(head, text)| writeln!(f, "\n{head}\n  {text}"))
     }
 }
-
-/// The rule of this short or long name, in whatever case.
-pub fn explain(rule: &str) -> Option<&'static Rule> {
-    let name = rule.trim();
-    RULES.iter().find(|r| r.id.eq_ignore_ascii_case(name) || r.title.eq_ignore_ascii_case(name))
-}
-
-/// The rule whose short or long name is most similar to `rule`, if any is similar.
-pub fn nearest_rule(rule: &str) -> Option<&'static Rule> {
-    let name = rule.trim().to_lowercase();
-    let similarity = |known: &str| strsim::jaro_winkler(&name, &known.to_lowercase());
-    RULES
-        .iter()
-        .map(|r| (similarity(r.id).max(similarity(r.title)), r))
-        .filter(|(similarity, _)| *similarity > 0.7)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, r)| r)
-}
-
-/// The error for a name that no rule has: the nearest rule, and the ids of all.
-pub fn unknown_rule(rule: &str) -> String {
-    let near = nearest_rule(rule).map(|r| format!(" Did you mean `{}` ({})?", r.id, r.title));
-    let ids: Vec<&str> = RULES.iter().map(|r| r.id).collect();
-    format!("there is no rule `{}`.{} Known are {}.", rule.trim(), near.unwrap_or_default(), ids.join(", "))
-}
-
-#[cfg(test)]
-mod tests;

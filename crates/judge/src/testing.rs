@@ -289,7 +289,7 @@ impl TestRun {
     /// The findings of the rule of this id when the whole run is judged, a line each.
     pub(crate) fn findings_of(&self, rule: &str) -> String {
         let findings = self.judge().findings;
-        lines(&findings.into_iter().filter(|f| f.rule == rule).collect::<Vec<_>>())
+        lines(&findings.into_iter().filter(|f| f.rule.to_string() == rule).collect::<Vec<_>>())
     }
 
     pub(crate) fn judge(&self) -> Judgement {

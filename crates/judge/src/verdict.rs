@@ -1,15 +1,14 @@
 //! The verdict on the whole run, and its exit code.
 
-use evidence::{Claim, Finding, Judgement, Severity, Verdict};
+use evidence::{Claim, Effect, Finding, Judgement, RuleId, Severity, Verdict};
 
 use crate::claims;
 use crate::facts::Facts;
-use crate::rule::{RULES, RULES_VERSION};
+use crate::rule::AffectedClaims;
+use crate::rules::{self, RULES_VERSION};
 
 /// Rules about a generator at its limit. A finding of theirs that invalidates a claim invalidates the whole run.
-const GENERATOR_RULES: [&str; 2] = ["L1", "L3"];
-/// The rules about evidence that was changed, and about accounting. Their invalid findings invalidate the whole run.
-const EVIDENCE_RULES: [&str; 2] = ["A1", "L6"];
+const GENERATOR_RULES: [RuleId; 2] = [RuleId::L1, RuleId::L3];
 
 /// The exit code for a verdict: 0 PASS or MEASURED, 3 FAIL, 4 INCONCLUSIVE, 5 INVALID.
 pub fn exit_code(verdict: Verdict) -> u8 {
@@ -23,14 +22,13 @@ pub fn exit_code(verdict: Verdict) -> u8 {
 
 /// The judgement: the verdict on the whole, the claims in the plan's order, the findings with the gravest first.
 pub(crate) fn judgement(facts: &Facts<'_>, claims: Vec<Claim>, mut findings: Vec<Finding>) -> Judgement {
-    let order = |finding: &Finding| RULES.iter().position(|rule| rule.id == finding.rule);
-    findings.sort_by_key(|finding| (finding.severity, order(finding)));
+    findings.sort_by_key(|finding| (finding.severity, finding.rule));
     let (verdict, because) = whole(facts, &claims, &findings);
     Judgement { rules_version: RULES_VERSION, verdict, because, claims, findings }
 }
 
 fn whole(facts: &Facts<'_>, claims: &[Claim], findings: &[Finding]) -> (Verdict, String) {
-    if let Some(finding) = invalidating(facts, findings) {
+    if let Some(finding) = invalidating(findings) {
         return (Verdict::Invalid, format!("{} {}: {}", finding.rule, finding.title, finding.what));
     }
     if !facts.is_complete() && claims.is_empty() {
@@ -81,13 +79,13 @@ fn objectives(some: usize, all: usize) -> String {
 
 /// The finding that invalidates the whole run: evidence that was changed, counts that do not add up, or a generator at
 /// its limit that invalidates at least one claim.
-fn invalidating<'f>(facts: &Facts<'_>, findings: &'f [Finding]) -> Option<&'f Finding> {
-    let invalidates_a_claim = |finding: &Finding| {
-        let mut severities = facts.objectives.iter().map(|o| claims::severity_for(facts, o, finding));
-        severities.any(|severity| severity == Some(Severity::Invalid))
+fn invalidating(findings: &[Finding]) -> Option<&Finding> {
+    let is_invalid = |f: &&Finding| f.severity == Severity::Invalid;
+    let is_about_the_run = |f: &&Finding| rules::by_id(f.rule).affected == AffectedClaims::Everything;
+    let is_about_the_generator = |f: &&Finding| {
+        let is_invalidating = f.affects.iter().any(|affected| affected.effect == Effect::Invalidates);
+        GENERATOR_RULES.contains(&f.rule) && is_invalidating
     };
-    let mut invalid = findings.iter().filter(|f| f.severity == Severity::Invalid);
-    let evidence = invalid.clone().find(|f| EVIDENCE_RULES.contains(&f.rule.as_str()));
-    evidence
-        .or_else(|| invalid.find(|f| GENERATOR_RULES.contains(&f.rule.as_str()) && invalidates_a_claim(f)))
+    let invalid = || findings.iter().filter(is_invalid);
+    invalid().find(is_about_the_run).or_else(|| invalid().find(is_about_the_generator))
 }

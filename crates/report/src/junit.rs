@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use evidence::{Verdict, visible};
+use evidence::{Reason, Verdict, visible};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::number;
@@ -46,7 +46,8 @@ fn case(summary: &Summary, shown: &ClaimSummary) -> TestCase {
         numbers.push_str(&format!(", 95 % interval {interval}"));
     }
     numbers.push_str(&format!(", n = {}", number::count(claim.samples)));
-    let description = [&[claim.text.clone(), numbers.clone()], &claim.reasons[..]].concat();
+    let mut description = vec![claim.text.clone(), numbers.clone()];
+    description.extend(claim.reasons.iter().map(Reason::to_string));
     let mut case = TestCase::new(visible(&claim.name), status(claim.verdict, &numbers, &description));
     case.set_classname(visible(&summary.header.name));
     case.set_system_out(visible(&format!("{}: {numbers}", claim.text)));

@@ -92,7 +92,7 @@ fn claims(out: &mut String, claims: &[ClaimSummary]) {
             .reasons
             .iter()
             .filter(|_| claim.verdict != Verdict::Pass)
-            .map(|r| format!("<br>{}", text(r, MAX_TEXT)))
+            .map(|r| format!("<br>{}", text(&r.to_string(), MAX_TEXT)))
             .collect();
         let _ = writeln!(
             out,
@@ -121,7 +121,7 @@ fn findings(out: &mut String, findings: &[Finding]) {
             out,
             "- **{} {} {}** ({}): {} {} _Next:_ {}",
             finding.severity,
-            text(&finding.rule, MAX_NAME),
+            finding.rule,
             text(&finding.title, MAX_NAME),
             text(&crate::scope(&finding.scope), MAX_TEXT),
             text(&finding.what, MAX_TEXT),

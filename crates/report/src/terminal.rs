@@ -8,7 +8,7 @@ mod phases;
 mod streams;
 pub(crate) mod table;
 
-use evidence::{Claim, Finding, TerminalText, Verdict};
+use evidence::{Claim, Effect, Finding, Reason, TerminalText, Verdict};
 
 use crate::number;
 use crate::profiles::captured;
@@ -96,11 +96,11 @@ fn claims(page: &mut Page, summary: &Summary) {
     }
     page.heading("Claims", "");
     for shown in &summary.claims {
-        claim(page, shown, &summary.judgement.findings);
+        claim(page, shown);
     }
 }
 
-fn claim(page: &mut Page, shown: &ClaimSummary, findings: &[Finding]) {
+fn claim(page: &mut Page, shown: &ClaimSummary) {
     let claim = &shown.claim;
     let tone = verdict_tone(claim.verdict);
     let mut head = TextLine::new();
@@ -116,27 +116,25 @@ fn claim(page: &mut Page, shown: &ClaimSummary, findings: &[Finding]) {
     numbers.push(unbreakable(&format!("n = {}", number::count(claim.samples))));
     page.paragraph(Label::indent(CLAIM), Tone::Normal, &numbers.join(" · "));
     if claim.verdict != Verdict::Pass {
-        for reason in brief_reasons(claim, findings) {
+        for reason in brief_reasons(claim) {
             page.paragraph(Label::indent(CLAIM), tone, &reason);
         }
     }
 }
 
-/// A claim's reasons. Those that a finding contains are named by the finding's rule; cautions change no verdict and are
-/// left to the findings.
-fn brief_reasons(claim: &Claim, findings: &[Finding]) -> Vec<String> {
-    let finding_of =
-        |reason: &String| findings.iter().find(|f| reason.starts_with(&format!("{} {} (", f.rule, f.title)));
+/// A claim's reasons. Those that are findings are named by their rules; cautions change no verdict and are left to the
+/// findings.
+fn brief_reasons(claim: &Claim) -> Vec<String> {
     let mut reasons = Vec::new();
-    let mut rules: Vec<&str> = Vec::new();
+    let mut rules: Vec<String> = Vec::new();
     for reason in &claim.reasons {
-        match finding_of(reason) {
-            None => reasons.push(reason.clone()),
-            Some(_) if reason.contains("(caution)") || reason.contains("(info)") => {}
-            Some(finding) if rules.contains(&finding.rule.as_str()) => {}
-            Some(finding) => rules.push(&finding.rule),
+        match reason {
+            Reason::Statement(text) => reasons.push(text.clone()),
+            Reason::Finding { effect: Effect::Cautions, .. } => {}
+            Reason::Finding { rule, .. } => rules.push(rule.to_string()),
         }
     }
+    rules.dedup();
     if !rules.is_empty() {
         reasons.push(format!("because of {}, below", rules.join(", ")));
     }

@@ -59,7 +59,7 @@ fn fraction(a: f64, x: f64) -> f64 {
 
 /// The logarithm of the gamma function for positive arguments, by Lanczos's approximation with g = 7 and nine terms
 /// (C. Lanczos, SIAM J. Numer. Anal. 1, 1964).
-fn ln_gamma(x: f64) -> f64 {
+pub(crate) fn ln_gamma(x: f64) -> f64 {
     const TERMS: [f64; 9] = [
         0.999_999_999_999_809_9,
         676.520_368_121_885_1,

@@ -1,6 +1,7 @@
 //! Intervals and tests, each with its source and one worked example. Pure: numbers in, numbers out.
 
 pub mod batch;
+pub mod binomial;
 pub mod difference;
 pub mod gamma;
 pub mod line;
@@ -10,6 +11,7 @@ pub mod student;
 pub mod trend;
 
 pub use batch::{Interval, batch_means, design_effect};
+pub use binomial::{ShareLimits, UNKNOWN_DESIGN_EFFECT, fewest_without, share_limits};
 pub use difference::{Proportion, total_variation, two_mixes, two_shares};
 pub use line::residuals;
 pub use sample::{mean, quantile, standard_deviation};

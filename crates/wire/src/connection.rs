@@ -1,9 +1,9 @@
-//! What a client connection does, whichever protocol it speaks.
+//! What a client connection does, whichever protocol it uses.
 
 use std::fmt::Debug;
 
 use crate::error::{StartError, WireError};
-use crate::event::{Events, Request, Token};
+use crate::event::{Events, OpenRequest, Request, Token};
 
 /// The protocol of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct StreamId(pub(crate) u32);
 
 /// A client connection: bytes in; bytes and events out.
 pub trait Connection: Debug + Send {
-    /// The protocol that it speaks.
+    /// The protocol that it uses.
     fn protocol(&self) -> WireProtocol;
 
     /// How many more requests may be started now: what the protocol, the peer and the configuration allow, less the
@@ -55,9 +55,9 @@ pub trait Connection: Debug + Send {
     /// is open then.
     fn closed(&mut self, events: &mut dyn Events) -> Result<(), WireError>;
 
-    /// Give up on a request; no event follows. HTTP/2 resets its stream, and the connection lives on. Over HTTP/1.1
-    /// the response may still come, so the connection must be closed.
-    fn cancel(&mut self, token: Token);
+    /// Give up on a request and say how far it has come; no event follows. HTTP/2 resets its stream, and the connection
+    /// lives on. Over HTTP/1.1 the response may still come, so the connection must be closed.
+    fn cancel(&mut self, token: Token) -> Option<OpenRequest>;
 
     /// Whether further requests may follow on this connection.
     fn reusable(&self) -> bool;
@@ -65,6 +65,6 @@ pub trait Connection: Debug + Send {
     /// How many requests are open.
     fn open_requests(&self) -> usize;
 
-    /// Call `visit` with the token of each open request, in no particular order, as when the connection has died.
-    fn for_each_open(&self, visit: &mut dyn FnMut(Token));
+    /// Call `visit` with each open request, in no particular order, as when the connection has died.
+    fn for_each_open(&self, visit: &mut dyn FnMut(OpenRequest));
 }

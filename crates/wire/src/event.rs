@@ -10,6 +10,58 @@ pub(crate) const MAX_INTERIM: u8 = 100;
 /// requests of one connection.
 pub type Token = u64;
 
+/// Bytes of one request on the wire before TLS: its head and body and what was received for it, framing included.
+/// Frames that concern an HTTP/2 connection or its flow control belong to no request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RequestBytes {
+    /// Written to the socket; not what is still to be written.
+    pub sent: u64,
+    /// Read from the socket, also of what was never completed.
+    pub received: u64,
+}
+
+/// What is known about whether the peer has processed a request that got no complete response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Processing {
+    /// No byte of it was written: it was not processed.
+    NotSent,
+    /// The peer says that it was not processed (HTTP/2: a reset with `REFUSED_STREAM`, or a stream beyond the last one
+    /// of a GOAWAY).
+    Refused,
+    /// It was written, at least in part, and nothing was received for it: it may have been processed.
+    Unanswered,
+    /// Something was received for it: it was processed, at least in part.
+    Answered,
+}
+
+/// A request without a complete response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenRequest {
+    /// Whose.
+    pub token: Token,
+    /// How far it has come.
+    pub bytes: RequestBytes,
+    /// Whether it may have been processed.
+    pub processing: Processing,
+}
+
+impl OpenRequest {
+    /// A request with these bytes that the peer has not refused.
+    pub(crate) fn with(token: Token, bytes: RequestBytes) -> Self {
+        let processing = match bytes {
+            RequestBytes { sent: 0, .. } => Processing::NotSent,
+            RequestBytes { received: 0, .. } => Processing::Unanswered,
+            _ => Processing::Answered,
+        };
+        OpenRequest { token, bytes, processing }
+    }
+
+    /// The same, refused by the peer.
+    pub(crate) fn refused(self) -> Self {
+        OpenRequest { processing: Processing::Refused, ..self }
+    }
+}
+
 /// The scheme that an HTTP/2 request names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
@@ -75,11 +127,13 @@ pub enum Event<'a> {
     Done {
         /// Whose.
         token: Token,
+        /// Of request and response.
+        bytes: RequestBytes,
     },
     /// This request failed and the connection may go on; the token is free again.
     Failed {
-        /// Whose.
-        token: Token,
+        /// Which, and how far it has come.
+        request: OpenRequest,
         /// Why.
         error: WireError,
     },

@@ -10,7 +10,7 @@ mod render;
 use crate::Connection as _;
 use crate::connection::{StreamId, WireProtocol};
 use crate::error::{StartError, WireError};
-use crate::event::{Event, Events, MAX_INTERIM, Request, ResponseHead, Token};
+use crate::event::{Event, Events, MAX_INTERIM, OpenRequest, Request, RequestBytes, ResponseHead, Token};
 use crate::headers::HeaderView;
 use crate::outgoing::Outgoing;
 use crate::request_rules;
@@ -44,6 +44,8 @@ pub struct Connection {
     /// `partial` is parsed again once it ends a head or is twice as long as this, so that a head that comes
     /// byte by byte costs linear time.
     parsed_bytes: usize,
+    /// Bytes received since the open request was started.
+    received_bytes: u64,
     reusable: bool,
 }
 
@@ -51,6 +53,8 @@ pub struct Connection {
 struct Open {
     token: Token,
     kind: RequestKind,
+    /// Head and body of the request.
+    length: usize,
     persistence: Persistence,
     /// How many interim responses came before the response.
     interim: u8,
@@ -64,6 +68,10 @@ enum Reading {
     UntilClose,
 }
 
+/// How many bytes of the input follow the response.
+#[derive(Debug, Clone, Copy)]
+struct Surplus(usize);
+
 impl Connection {
     /// A fresh connection; the first `outgoing` is the first request.
     pub fn new(_config: Config) -> Self {
@@ -73,6 +81,7 @@ impl Connection {
             reading: Reading::Head,
             partial: Vec::new(),
             parsed_bytes: 0,
+            received_bytes: 0,
             reusable: true,
         }
     }
@@ -91,8 +100,16 @@ impl Connection {
     }
 
     fn opened(&mut self, token: Token, kind: RequestKind) {
-        self.open = Some(Open { token, kind, persistence: Persistence::Close, interim: 0 });
+        // A connection takes a request when all of the one before was written.
+        let length = self.out.unsent().len();
+        self.open = Some(Open { token, kind, length, persistence: Persistence::Close, interim: 0 });
+        self.received_bytes = 0;
         self.reading = Reading::Head;
+    }
+
+    fn bytes_of(&self, open: &Open) -> RequestBytes {
+        let sent = open.length.saturating_sub(self.out.unsent().len()) as u64;
+        RequestBytes { sent, received: self.received_bytes }
     }
 
     fn read(&mut self, mut input: &[u8], events: &mut dyn Events) -> Result<(), WireError> {
@@ -120,7 +137,7 @@ impl Connection {
         let mut fields = Fields::new();
         match head::parse(input, &mut fields)? {
             Some(head) => {
-                self.take_head(open, &head, events)?;
+                self.take_head(open, &head, Surplus(input.len() - head.bytes), events)?;
                 Ok(head.bytes)
             }
             None if input.len() > MAX_HEAD_BYTES => Err(WireError::HeadTooLarge),
@@ -154,14 +171,20 @@ impl Connection {
             let fits = self.partial.len() <= MAX_HEAD_BYTES;
             return if fits { Ok(taken) } else { Err(WireError::HeadTooLarge) };
         };
-        self.take_head(open, &head, events)?;
         let used = head.bytes - before;
+        self.take_head(open, &head, Surplus(input.len() - used), events)?;
         self.partial = partial;
         self.partial.clear();
         Ok(used)
     }
 
-    fn take_head(&mut self, open: Open, head: &Head<'_>, events: &mut dyn Events) -> Result<(), WireError> {
+    fn take_head(
+        &mut self,
+        open: Open,
+        head: &Head<'_>,
+        surplus: Surplus,
+        events: &mut dyn Events,
+    ) -> Result<(), WireError> {
         if head.bytes > MAX_HEAD_BYTES {
             return Err(WireError::HeadTooLarge);
         }
@@ -181,7 +204,7 @@ impl Connection {
         let token = open.token;
         events.event(Event::Head { token, head: ResponseHead { status: head.status, headers: view } });
         match framing {
-            Framing::Length(0) => self.finish(token, events),
+            Framing::Length(0) => self.finish(surplus, events),
             Framing::Length(bytes) => self.reading = Reading::Length(bytes),
             Framing::Chunked => self.reading = Reading::Chunked(chunked::Decoder::new()),
             Framing::UntilClose => self.reading = Reading::UntilClose,
@@ -197,7 +220,7 @@ impl Connection {
                 let complete = *left == 0;
                 events.event(Event::Body { token, chunk: &input[..taken] });
                 if complete {
-                    self.finish(token, events);
+                    self.finish(Surplus(input.len() - taken), events);
                 }
                 Ok(taken)
             }
@@ -207,7 +230,7 @@ impl Connection {
                     events.event(Event::Body { token, chunk: step.data });
                 }
                 if decoder.is_finished() {
-                    self.finish(token, events);
+                    self.finish(Surplus(input.len() - step.used), events);
                 }
                 Ok(step.used)
             }
@@ -218,12 +241,14 @@ impl Connection {
         }
     }
 
-    fn finish(&mut self, token: Token, events: &mut dyn Events) {
-        let keeps = self.open.take().is_some_and(|open| open.persistence == Persistence::KeepAlive);
+    fn finish(&mut self, surplus: Surplus, events: &mut dyn Events) {
+        let Some(open) = self.open.take() else { return };
+        let mut bytes = self.bytes_of(&open);
+        bytes.received -= surplus.0 as u64;
         // A peer that answers before it has read the request may never read the rest.
-        self.reusable &= keeps && self.out.is_empty();
+        self.reusable &= open.persistence == Persistence::KeepAlive && self.out.is_empty();
         self.reading = Reading::Head;
-        events.event(Event::Done { token });
+        events.event(Event::Done { token: open.token, bytes });
     }
 }
 
@@ -262,6 +287,7 @@ impl crate::Connection for Connection {
     }
 
     fn receive(&mut self, input: &[u8], events: &mut dyn Events) -> Result<(), WireError> {
+        self.received_bytes += input.len() as u64;
         let result = self.read(input, events);
         if result.is_err() {
             self.reusable = false;
@@ -271,10 +297,12 @@ impl crate::Connection for Connection {
 
     fn closed(&mut self, events: &mut dyn Events) -> Result<(), WireError> {
         self.reusable = false;
-        let Some(open) = self.open else { return Ok(()) };
+        if self.open.is_none() {
+            return Ok(());
+        }
         match self.reading {
             Reading::UntilClose => {
-                self.finish(open.token, events);
+                self.finish(Surplus(0), events);
                 Ok(())
             }
             Reading::Head if self.partial.is_empty() => Err(WireError::ClosedBeforeResponse),
@@ -287,11 +315,10 @@ impl crate::Connection for Connection {
         }
     }
 
-    fn cancel(&mut self, token: Token) {
-        if self.open.is_some_and(|open| open.token == token) {
-            self.open = None;
-            self.reusable = false;
-        }
+    fn cancel(&mut self, token: Token) -> Option<OpenRequest> {
+        let open = self.open.take_if(|open| open.token == token)?;
+        self.reusable = false;
+        Some(OpenRequest::with(token, self.bytes_of(&open)))
     }
 
     fn reusable(&self) -> bool {
@@ -302,9 +329,9 @@ impl crate::Connection for Connection {
         usize::from(self.open.is_some())
     }
 
-    fn for_each_open(&self, visit: &mut dyn FnMut(Token)) {
-        if let Some(open) = self.open {
-            visit(open.token);
+    fn for_each_open(&self, visit: &mut dyn FnMut(OpenRequest)) {
+        if let Some(open) = &self.open {
+            visit(OpenRequest::with(open.token, self.bytes_of(open)));
         }
     }
 }

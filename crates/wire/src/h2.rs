@@ -10,6 +10,7 @@
 mod block;
 mod frame;
 mod hpack;
+mod output;
 mod receive;
 mod response;
 mod send;
@@ -20,14 +21,14 @@ use std::collections::VecDeque;
 
 use crate::connection::{StreamId, WireProtocol};
 use crate::error::{StartError, WireError};
-use crate::event::{Events, Request, Token};
-use crate::outgoing::Outgoing;
+use crate::event::{Events, OpenRequest, Request, RequestBytes, Token};
 use crate::request_rules;
 use block::LastBlock;
 use frame::{MAX_31_BITS, code};
+use output::Output;
 use response::Head;
 use settings::PeerSettings;
-use stream::{Ending, Progress, Streams};
+use stream::{Ending, Progress, Stream, Streams};
 
 /// What may differ between connections.
 #[derive(Debug, Clone, Copy)]
@@ -47,7 +48,7 @@ impl Default for Config {
 #[derive(Debug)]
 pub struct Connection {
     config: Config,
-    out: Outgoing,
+    out: Output,
     streams: Streams,
     /// The identifier of the next request's stream.
     next_id: u32,
@@ -69,8 +70,8 @@ pub struct Connection {
 impl Connection {
     /// A fresh connection; the first `outgoing` is the preface. Requests may be started at once.
     pub fn new(config: Config) -> Self {
-        let mut out = Outgoing::default();
-        settings::write_opening(out.tail());
+        let mut out = Output::default();
+        out.append(output::CONNECTION, settings::write_opening);
         Connection {
             config,
             out,
@@ -87,6 +88,13 @@ impl Connection {
             going_away: None,
             dead: None,
         }
+    }
+
+    /// How far the request of a stream has come.
+    fn request_of(&self, id: u32, stream: &Stream) -> OpenRequest {
+        let sent = stream.outgoing_bytes - self.out.unsent_of(id);
+        let received = stream.incoming_bytes + self.incoming.partial_bytes_of(id);
+        OpenRequest::with(stream.token, RequestBytes { sent, received })
     }
 
     fn reason_of_end(&self) -> WireError {
@@ -157,7 +165,7 @@ impl crate::Connection for Connection {
         let result = self.read(input, events);
         if let Err(error) = result {
             self.dead = Some(error);
-            frame::write_goaway(self.out.tail(), frame::code_of(&error));
+            self.out.append(output::CONNECTION, |out| frame::write_goaway(out, frame::code_of(&error)));
         }
         result
     }
@@ -168,12 +176,12 @@ impl crate::Connection for Connection {
         if self.streams.is_empty() { Ok(()) } else { Err(error) }
     }
 
-    fn cancel(&mut self, token: Token) {
-        let found = self.streams.iter().find(|(_, stream)| stream.token == token).map(|(&id, _)| id);
-        if let Some(id) = found {
-            self.remove(id);
-            self.reset(id, code::CANCEL);
-        }
+    fn cancel(&mut self, token: Token) -> Option<OpenRequest> {
+        let (&id, _) = self.streams.iter().find(|(_, stream)| stream.token == token)?;
+        let stream = self.remove(id)?;
+        let request = self.request_of(id, &stream);
+        self.reset(id, code::CANCEL);
+        Some(request)
     }
 
     fn reusable(&self) -> bool {
@@ -184,8 +192,8 @@ impl crate::Connection for Connection {
         self.streams.len()
     }
 
-    fn for_each_open(&self, visit: &mut dyn FnMut(Token)) {
-        self.streams.values().map(|stream| stream.token).for_each(visit);
+    fn for_each_open(&self, visit: &mut dyn FnMut(OpenRequest)) {
+        self.streams.iter().map(|(&id, stream)| self.request_of(id, stream)).for_each(visit);
     }
 }
 

@@ -61,7 +61,8 @@ impl Headers {
     }
 
     /// Append the fields of `view`, from its first on, as far as their names and values fit into `max_bytes` bytes.
-    pub fn extend(&mut self, view: HeaderView<'_>, mut max_bytes: usize) {
+    /// Returns how many fields were left out.
+    pub fn extend(&mut self, view: HeaderView<'_>, mut max_bytes: usize) -> usize {
         if let Source::Flat(other, first) = view.0 {
             let from = other.fields.get(first).map_or(other.bytes.len(), |field| field.start);
             let bytes = &other.bytes[from..];
@@ -71,14 +72,15 @@ impl Headers {
                 let fields = other.fields.iter().skip(first);
                 self.bytes.extend_from_slice(bytes);
                 self.fields.extend(fields.map(|f| Field { start: moved(f.start), end: moved(f.end), ..*f }));
-                return;
+                return 0;
             }
         }
-        for (name, value) in view.iter() {
-            let Some(left) = max_bytes.checked_sub(name.len() + value.len()) else { return };
+        for (nth, (name, value)) in view.iter().enumerate() {
+            let Some(left) = max_bytes.checked_sub(name.len() + value.len()) else { return view.len() - nth };
             max_bytes = left;
             self.push(name, value);
         }
+        0
     }
 
     /// Append a field that `fill` writes, name then value; it returns the length of the name.
@@ -222,17 +224,19 @@ mod tests {
         let appended = |max_bytes| {
             let mut headers = Headers::new();
             headers.push(b"z", b"0");
-            headers.extend(other.view_from(1), max_bytes);
-            headers.iter().map(|(n, v)| String::from_utf8([n, v].concat()).unwrap()).collect::<Vec<_>>()
+            let left_out = headers.extend(other.view_from(1), max_bytes);
+            let kept = headers.iter().map(|(n, v)| String::from_utf8([n, v].concat()).unwrap());
+            (kept.collect::<Vec<_>>().join(" "), left_out)
         };
-        assert_eq!(appended(100), ["z0", "a1", "b22"]);
-        assert_eq!(appended(5), ["z0", "a1", "b22"]);
-        assert_eq!(appended(4), ["z0", "a1"]);
-        assert_eq!(appended(0), ["z0"]);
+        let expected = |kept: &str, left_out| (kept.to_owned(), left_out);
+        assert_eq!(appended(100), expected("z0 a1 b22", 0));
+        assert_eq!(appended(5), expected("z0 a1 b22", 0));
+        assert_eq!(appended(4), expected("z0 a1", 1));
+        assert_eq!(appended(0), expected("z0", 2));
         let parsed =
             [httparse::Header { name: "A", value: b"1" }, httparse::Header { name: "B", value: b"2" }];
         let mut headers = Headers::new();
-        headers.extend(HeaderView::parsed(&parsed), 2);
+        assert_eq!(headers.extend(HeaderView::parsed(&parsed), 2), 1);
         assert_eq!(headers.iter().collect::<Vec<_>>(), [(&b"A"[..], &b"1"[..])]);
     }
 }

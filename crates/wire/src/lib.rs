@@ -6,7 +6,7 @@
 //! 1. [`Connection::start`] while [`capacity`](Connection::capacity) is above zero;
 //! 2. write `outgoing()` to the socket and say with `sent(n)` how much of it went;
 //! 3. hand whatever was read to `receive`, which calls [`Events::event`] for each thing learnt;
-//! 4. on end of file call `closed`. After an `Err` the connection is dead: every token that
+//! 4. on end of file call `closed`. After an `Err` the connection is dead: every request that
 //!    `for_each_open` still names has failed with that error.
 //!
 //! Both protocols are a [`Connection`]: [`open`] makes one of either.
@@ -35,7 +35,7 @@ mod request_rules;
 
 pub use connection::{Connection, StreamId, WireProtocol};
 pub use error::{StartError, WireError};
-pub use event::{Event, Events, Request, ResponseHead, Scheme, Token};
+pub use event::{Event, Events, OpenRequest, Processing, Request, RequestBytes, ResponseHead, Scheme, Token};
 pub use headers::{HeaderView, Headers};
 
 /// A fresh connection of this protocol, with its default configuration.

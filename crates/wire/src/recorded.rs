@@ -27,8 +27,8 @@ impl Events for Recorded {
         self.lines.push(match event {
             Event::Head { token, head } => format!("{token} head {}{}", head.status, fields(head.headers)),
             Event::Trailers { token, headers } => format!("{token} trailers{}", fields(headers)),
-            Event::Done { token } => format!("{token} done"),
-            Event::Failed { token, error } => format!("{token} failed: {error}"),
+            Event::Done { token, .. } => format!("{token} done"),
+            Event::Failed { request, error } => format!("{} failed: {error}", request.token),
             Event::Body { .. } => return,
         });
     }

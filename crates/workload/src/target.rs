@@ -49,7 +49,7 @@ impl HttpOrigin {
     ///
     /// # Errors
     /// A message, if the text is no such URL.
-    pub(crate) fn parse(text: &str) -> Result<HttpOrigin, String> {
+    pub fn parse(text: &str) -> Result<HttpOrigin, String> {
         let (scheme, rest) =
             scheme_of(text).ok_or_else(|| wrong_address(text, "is no URL; write `http://host:port/path`"))?;
         let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));

@@ -1,7 +1,7 @@
 //! `docs/archive.md` and the tables say the same, and its queries run.
 
 use archive::{APPLICATION_ID, TABLES, append_judgement};
-use evidence::{Figure, Finding, Judgement, Scope, Severity, Verdict};
+use evidence::{Figure, Finding, Judgement, RuleId, Scope, Severity, Verdict};
 use rusqlite::Connection;
 
 use crate::sample::write_sealed;
@@ -16,12 +16,13 @@ fn blocks(language: &str) -> Vec<&'static str> {
 
 fn judgement() -> Judgement {
     let finding = Finding {
-        rule: "Q1".to_owned(),
+        rule: RuleId::Q1,
         title: "too-few-samples".to_owned(),
         severity: Severity::Caution,
         scope: Scope::default(),
         what: "few".to_owned(),
         figures: vec![Figure::new("requests", 30.0, "1")],
+        affects: Vec::new(),
         why: String::new(),
         next: String::new(),
     };

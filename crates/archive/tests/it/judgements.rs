@@ -1,7 +1,7 @@
 //! Judgements are added after the seal, each with its rules and time, and leave the evidence alone.
 
 use archive::{ArchiveError, Overwrite, Stored, Writer, append_judgement};
-use evidence::{Claim, Figure, Finding, Judgement, Provenance, Scope, Severity, Verdict};
+use evidence::{Claim, Figure, Finding, Judgement, Provenance, RuleId, Scope, Severity, Verdict};
 
 use crate::sample::{manifest, write_sealed};
 
@@ -18,15 +18,16 @@ fn judgement(rules_version: u32) -> Judgement {
             bound: Figure::new("bound", 50.0, "ms"),
             interval: Some((40.5, 60.25)),
             samples: 30,
-            reasons: vec!["Q1".to_owned()],
+            reasons: vec!["Q1".to_owned().into()],
         }],
         findings: vec![Finding {
-            rule: "Q1".to_owned(),
+            rule: RuleId::Q1,
             title: "too-few-samples".to_owned(),
             severity: Severity::Inconclusive,
             scope: Scope { endpoint: Some("list".to_owned()), ..Scope::default() },
             what: "30 requests".to_owned(),
             figures: vec![Figure::new("requests", 30.0, "1")],
+            affects: Vec::new(),
             why: "…".to_owned(),
             next: "run longer".to_owned(),
         }],

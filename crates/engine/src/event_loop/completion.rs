@@ -193,6 +193,7 @@ impl EventLoop {
 fn explain(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Timeout => "no complete response within the step's time limit",
+        Outcome::Dns => "the name of the host was not found",
         Outcome::Refused => "the connection was refused",
         Outcome::Reset => "the connection was reset or closed before the response was complete",
         Outcome::Tls => "the TLS handshake failed",

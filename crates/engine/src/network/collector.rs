@@ -1,7 +1,7 @@
 //! Applies the events of a protocol to the operations that they belong to.
 
 use evidence::{Instant, Outcome};
-use wire::{Event, Events};
+use wire::{Event, Events, RequestBytes};
 
 use super::EndedOperation;
 use crate::exchange::BodyReading;
@@ -16,25 +16,9 @@ pub(super) struct ResponseSink<'a> {
 }
 
 impl ResponseSink<'_> {
-    /// A collector of a connection's events; `unclaimed` counts its bytes since the last complete response.
-    pub(super) fn collector<'b>(&'b mut self, unclaimed: &'b mut u64) -> Collector<'b> {
-        Collector { operations: self.operations, ended: self.ended, at: self.at, unclaimed }
-    }
-}
-
-/// Applies the events of one connection.
-pub(super) struct Collector<'a> {
-    operations: &'a mut Operations,
-    ended: &'a mut Vec<EndedOperation>,
-    at: Instant,
-    unclaimed: &'a mut u64,
-}
-
-impl Collector<'_> {
-    fn end(&mut self, token: OperationToken, transport: Option<Outcome>) {
-        let received = std::mem::take(self.unclaimed);
+    fn end(&mut self, token: OperationToken, bytes: RequestBytes, transport: Option<Outcome>) {
         if let Some(operation) = self.operations.find(token) {
-            operation.bytes_in += received;
+            operation.add_bytes(bytes);
             operation.connection = None;
             let transport = transport.or((!operation.has_whole_messages()).then_some(Outcome::Protocol));
             self.ended.push(EndedOperation { operation: token, transport });
@@ -57,12 +41,11 @@ impl Collector<'_> {
         };
         // The loop takes it off its connection when it completes it: `Network::release_cut`.
         operation.response.is_cut = true;
-        operation.bytes_in += std::mem::take(self.unclaimed);
         self.ended.push(EndedOperation { operation: token, transport });
     }
 }
 
-impl Events for Collector<'_> {
+impl Events for ResponseSink<'_> {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Head { token, head } => {
@@ -78,8 +61,10 @@ impl Events for Collector<'_> {
                     operation.response.add_headers(headers);
                 }
             }
-            Event::Done { token } => self.end(OperationToken(token), None),
-            Event::Failed { token, error } => self.end(OperationToken(token), Some(error.outcome())),
+            Event::Done { token, bytes } => self.end(OperationToken(token), bytes, None),
+            Event::Failed { request, error } => {
+                self.end(OperationToken(request.token), request.bytes, Some(error.outcome()));
+            }
         }
     }
 }

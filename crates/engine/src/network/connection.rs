@@ -7,7 +7,7 @@ use std::io::{self, Read, Write};
 use evidence::{Instant, Outcome};
 use mio::{Registry, Token};
 use rustls::ClientConnection;
-use wire::{Request, StartError, StreamId, WireProtocol};
+use wire::{Request, RequestBytes, StartError, StreamId, WireProtocol};
 
 use super::collector::ResponseSink;
 use super::loss::ConnectionLoss;
@@ -63,8 +63,6 @@ pub(super) struct Connection {
     /// When it was begun; later when its tunnel or its handshake was begun.
     since: Instant,
     pub(super) setup: ConnectionSetup,
-    /// Bytes received since the last response was complete: they belong to the next one.
-    unclaimed: u64,
     /// Counts on over the origin's addresses.
     address: usize,
     /// How many of the addresses were tried.
@@ -76,6 +74,7 @@ pub(super) struct Connection {
 pub(super) struct ConnectionTarget<'a> {
     pub(super) origin: OriginIndex,
     pub(super) described: &'a Origin,
+    pub(super) route: &'a Route,
     /// Counts on over the origin's addresses, so that connections are spread over them.
     pub(super) address: usize,
 }
@@ -107,13 +106,13 @@ impl Connection {
         registration: Registration<'_>,
         now: Instant,
     ) -> io::Result<Connection> {
-        let ConnectionTarget { origin, described, address } = target;
+        let ConnectionTarget { origin, described, route, address } = target;
         let mut tries = 1;
         let transport = loop {
-            let opened = Transport::open(&described.route, address + tries - 1);
+            let opened = Transport::open(route, address + tries - 1);
             match opened.and_then(|transport| registration.register(transport)) {
                 Ok(transport) => break transport,
-                Err(error) if tries >= described.route.addresses() => return Err(error),
+                Err(error) if tries >= route.addresses() => return Err(error),
                 Err(_) => tries += 1,
             }
         };
@@ -136,7 +135,6 @@ impl Connection {
             unsent: Vec::new(),
             since: now,
             setup: ConnectionSetup::default(),
-            unclaimed: 0,
             address: address + tries - 1,
             tries,
         })
@@ -188,7 +186,6 @@ impl Connection {
         origin: &Origin,
         operation: &mut Operation,
     ) -> Result<(), StartError> {
-        let before = self.wire.outgoing().len();
         let draft = &operation.draft;
         let relayed = RelayedRequest::of(origin, draft);
         let request = Request {
@@ -203,7 +200,6 @@ impl Connection {
             false => self.wire.start(token.0, &request).map(|()| None)?,
             true => self.wire.start_open(token.0, &request).map(Some)?,
         };
-        operation.bytes_out += (self.wire.outgoing().len() - before) as u64;
         self.current = Some(token.index());
         self.unsent.push(token);
         Ok(())
@@ -212,20 +208,18 @@ impl Connection {
     /// Send the operation's outbox.
     pub(super) fn send_more(&mut self, stream: StreamId, operation: &mut Operation) {
         self.wire.send(stream, &operation.outbox);
-        operation.bytes_out += operation.outbox.len() as u64;
         operation.outbox.clear();
         if !operation.draft.sends_more {
             self.wire.end_body(stream);
         }
     }
 
-    /// The operation was given up; what is still received for it is to be ignored.
-    pub(super) fn forget(&mut self, token: OperationToken) {
+    /// The operation was given up: what was sent and received for it. What is still received is to be ignored.
+    pub(super) fn forget(&mut self, token: OperationToken) -> RequestBytes {
         if self.queued == Some(token.index()) {
             self.queued = None;
-        } else {
-            self.wire.cancel(token.0);
         }
+        self.wire.cancel(token.0).map(|request| request.bytes).unwrap_or_default()
     }
 
     /// Write as much as the socket takes.
@@ -303,9 +297,7 @@ impl Connection {
         if self.session.is_some() {
             return self.decrypt(input, sink);
         }
-        self.unclaimed += input.len() as u64;
-        let mut collector = sink.collector(&mut self.unclaimed);
-        self.wire.receive(input, &mut collector).map_err(|e| ConnectionLoss::from(e.outcome()))?;
+        self.wire.receive(input, sink).map_err(|e| ConnectionLoss::from(e.outcome()))?;
         Ok(input.len())
     }
 
@@ -328,22 +320,22 @@ impl Connection {
         if self.session.as_mut().is_some_and(|s| !is_closed_by_peer(s)) {
             return Outcome::Reset.into();
         }
-        let mut collector = sink.collector(&mut self.unclaimed);
-        match self.wire.closed(&mut collector) {
+        match self.wire.closed(sink) {
             Ok(()) => Outcome::Reset.into(),
             Err(error) => error.outcome().into(),
         }
     }
 
-    /// Put the operations it carries, and the one it was opened for, into `tokens`.
-    pub(super) fn take_carried(&mut self, operations: &Operations, tokens: &mut Vec<OperationToken>) {
+    /// Put the operations it carries, and the one it was opened for, into `tokens`; their bytes are counted.
+    pub(super) fn take_carried(&mut self, operations: &mut Operations, tokens: &mut Vec<OperationToken>) {
         tokens.extend(self.queued.take().map(|operation| operations.token(operation)));
-        self.wire.for_each_open(&mut |token| tokens.push(OperationToken(token)));
-    }
-
-    /// Take the count of bytes received since the last complete response.
-    pub(super) fn take_unclaimed(&mut self) -> u64 {
-        std::mem::take(&mut self.unclaimed)
+        self.wire.for_each_open(&mut |request| {
+            let token = OperationToken(request.token);
+            tokens.push(token);
+            if let Some(operation) = operations.find(token) {
+                operation.add_bytes(request.bytes);
+            }
+        });
     }
 
     /// Whether the request of an unshared connection has ended since the last call.

@@ -17,10 +17,12 @@ impl Network {
         operations: &mut Operations,
     ) -> Result<(), Exhausted> {
         let described = self.program.origin(origin);
+        // No connection is opened before the address is known: see `replace` and `submit`.
+        let Some(route) = described.address.route() else { return Ok(()) };
         let pool = &mut self.pools[origin.0];
         let entry = self.connections.vacant_entry();
         let index = ConnectionIndex(entry.key());
-        let target = ConnectionTarget { origin, described, address: pool.opened };
+        let target = ConnectionTarget { origin, described, route, address: pool.opened };
         let registration = Registration { registry: &self.registry, token: token_of(index) };
         let opened = Connection::open(target, registration, self.clock.now());
         pool.opened = pool.opened.wrapping_add(1);
@@ -99,9 +101,9 @@ impl Network {
         operations: &mut Operations,
     ) -> Result<(), Exhausted> {
         let connection = &mut self.connections[index.0];
-        let route = &self.program.origin(connection.origin).route;
+        let route = self.program.origin(connection.origin).address.route();
         let registration = Registration { registry: &self.registry, token: token_of(index) };
-        if connection.try_next(route, registration) {
+        if route.is_some_and(|route| connection.try_next(route, registration)) {
             return Ok(());
         }
         self.kill(index, loss, operations)
@@ -119,9 +121,9 @@ impl Network {
         let mut carried = std::mem::take(&mut self.carried);
         connection.take_carried(operations, &mut carried);
         for token in carried.drain(..) {
-            let Some(operation) = operations.find(token) else { continue };
-            operation.bytes_in = self.connection_mut(index).take_unclaimed();
-            self.fail(token.index(), loss, operations);
+            if operations.find(token).is_some() {
+                self.fail(token.index(), loss, operations);
+            }
         }
         self.carried = carried;
         self.close(index);
@@ -133,13 +135,23 @@ impl Network {
     }
 
     /// No connection can be opened: the operations that wait for one of the origin's fail.
-    fn fail_waiting(&mut self, origin: OriginIndex, loss: &ConnectionLoss, operations: &mut Operations) {
+    pub(super) fn fail_waiting(
+        &mut self,
+        origin: OriginIndex,
+        loss: &ConnectionLoss,
+        operations: &mut Operations,
+    ) {
         while let Some(operation) = self.pool(origin).waiting.next(operations) {
             self.fail(operation, loss, operations);
         }
     }
 
-    fn fail(&mut self, operation: OperationIndex, loss: &ConnectionLoss, operations: &mut Operations) {
+    pub(super) fn fail(
+        &mut self,
+        operation: OperationIndex,
+        loss: &ConnectionLoss,
+        operations: &mut Operations,
+    ) {
         let token = operations.token(operation);
         let entry = operations.get_mut(operation);
         entry.connection = None;

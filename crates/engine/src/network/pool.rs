@@ -10,7 +10,7 @@ use wire::WireProtocol;
 
 use super::connection::Connection;
 use crate::index::{ConnectionIndex, OperationIndex, UserIndex};
-use crate::operation::{OperationToken, Operations, VuSlotPosition};
+use crate::operation::{Operation, OperationToken, Operations, VuSlotPosition};
 
 /// A connection by its index and serial; it may be closed meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,6 +148,15 @@ impl WaitQueue {
             }
         }
         None
+    }
+
+    /// Call `visit` with each operation that waits.
+    pub(super) fn for_each(&self, operations: &mut Operations, mut visit: impl FnMut(&mut Operation)) {
+        for token in &self.all {
+            if let Some(operation) = operations.find(*token).filter(|operation| operation.is_waiting) {
+                visit(operation);
+            }
+        }
     }
 
     /// Remove the operation, if it waits.

@@ -26,9 +26,6 @@ impl Network {
             return;
         }
         operation.response.is_cut = true;
-        if let Some(index) = operation.connection {
-            operation.bytes_in += self.connection_mut(index).take_unclaimed();
-        }
         self.ended.push(EndedOperation { operation: token, transport: None });
     }
 

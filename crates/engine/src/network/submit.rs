@@ -5,6 +5,7 @@ use wire::WireProtocol;
 use workload::connection::Reuse;
 
 use super::pool::ConnectionRef;
+use super::resolving::Lookup;
 use super::{ConnectionState, EndedOperation, Exhausted, Network};
 use crate::index::{ConnectionIndex, OperationIndex, OriginIndex, UserIndex};
 use crate::operation::Operations;
@@ -20,6 +21,11 @@ impl Network {
         let origin = operations.get(operation).draft.origin;
         if origin.0 >= self.pools.len() {
             self.add_pools(origin);
+        }
+        if self.program.origin(origin).address.route().is_none()
+            && self.look_up(operation, operations)? == Lookup::Pending
+        {
+            return Ok(());
         }
         if self.is_sharing(origin) {
             self.submit_shared(operation, operations)
@@ -40,7 +46,8 @@ impl Network {
             self.pool(origin).waiting.remove(operation, operations);
             return Ok(());
         };
-        self.connection_mut(index).forget(operations.token(operation));
+        let bytes = self.connection_mut(index).forget(operations.token(operation));
+        operations.get_mut(operation).add_bytes(bytes);
         if self.is_shared(index) {
             self.mark_dirty(index);
             return Ok(());
@@ -206,6 +213,9 @@ impl Network {
         origin: OriginIndex,
         operations: &mut Operations,
     ) -> Result<(), Exhausted> {
+        if self.program.origin(origin).address.route().is_none() {
+            return Ok(());
+        }
         if self.is_sharing(origin) {
             let pool = &self.pools[origin.0];
             return match pool.waiting.is_empty() || pool.count > 0 {

@@ -68,10 +68,9 @@ impl Program {
         };
         Ok(Program {
             shape: shape(&workload),
-            directory: Directory::new(origins, endpoints, workload.scenarios.len()),
+            directory: Directory::new(origins, endpoints, &workload, tls),
             steps,
             redactor,
-            tls,
             body_budget: BodyBudget::new(BODY_BUDGET_BYTES),
             workload,
         })
@@ -260,7 +259,9 @@ impl Compiler<'_> {
         };
         let missing =
             || CompileError::NoTarget { step: step.into(), kind: kind.name(), target: target.into() };
-        self.origins.push(origin.ok_or_else(missing)?);
+        let origin = origin.ok_or_else(missing)?;
+        origin.look_up()?;
+        self.origins.push(origin);
         Ok(OriginIndex(self.origins.len() - 1))
     }
 

@@ -3,18 +3,24 @@
 //! Loops share it. It only grows, so that an index stays valid, and what has an index is read without a lock. One is
 //! taken when a loop first meets a name.
 
-use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use evidence::Name;
+use rustls::ClientConfig;
 use workload::message::Method;
+use workload::model::{HttpOrigin, Target, Workload};
+use workload::{Scheme, TlsFiles, TlsSettings};
 
-use super::origin::Origin;
+use super::error::CompileError;
+use super::origin::{Origin, OriginKind};
 use crate::index::{EndpointIndex, OriginIndex, ScenarioIndex};
 
 /// The most endpoints with a name of their own, unless the plan itself has more.
 const MAX_NAMES: usize = 256;
+/// The most origins that are met while running.
+const MAX_ORIGINS: usize = 256;
 /// The name of the endpoints that all further names of a scenario are counted for.
 const OTHERS: &str = "all other names";
 /// How many folded names are counted at most.
@@ -30,32 +36,125 @@ pub(crate) struct Endpoint {
     pub(crate) method: Option<Method>,
 }
 
+/// Why requests cannot be sent to a URL.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UnusableOrigin {
+    /// It is no URL of a server; what it should be like.
+    #[error("{0}")]
+    Malformed(String),
+    /// Its TLS cannot be used.
+    #[error("{0}")]
+    Tls(String),
+    /// There are too many.
+    #[error("more than {MAX_ORIGINS} servers (scheme, host and port) in one run; `{0}` is not one of them")]
+    TooMany(String),
+}
+
 /// The origins and endpoints of a run.
 #[derive(Debug)]
 pub(crate) struct Directory {
     origins: Table<Origin>,
     endpoints: Table<Endpoint>,
     growth: Mutex<Growth>,
+    targets: BTreeMap<String, Target>,
+    /// The TLS configurations of targets that use TLS, by their names.
+    tls: BTreeMap<String, Arc<ClientConfig>>,
+    /// That of origins that are no targets.
+    default_tls: OnceLock<Result<Arc<ClientConfig>, String>>,
 }
 
 /// What changes while the directory grows.
 #[derive(Debug)]
 struct Growth {
+    origins: usize,
     endpoints: usize,
     /// Hashes of folded names: only how many there are is needed.
     folded: HashSet<u64>,
 }
 
 impl Directory {
-    pub(super) fn new(origins: Vec<Origin>, endpoints: Vec<Endpoint>, scenarios: usize) -> Directory {
+    pub(super) fn new(
+        origins: Vec<Origin>,
+        endpoints: Vec<Endpoint>,
+        workload: &Workload,
+        tls: BTreeMap<String, Arc<ClientConfig>>,
+    ) -> Directory {
+        let growth = Growth { origins: origins.len(), endpoints: endpoints.len(), folded: HashSet::new() };
+        let most_origins = origins.len() + workload.targets.len() + MAX_ORIGINS;
         // Beside the scenarios' own there are the steps of the run's setup.
-        let named = endpoints.len().max(MAX_NAMES);
-        let growth = Growth { endpoints: endpoints.len(), folded: HashSet::new() };
+        let most_endpoints = endpoints.len().max(MAX_NAMES) + workload.scenarios.len() + 1;
         Directory {
-            origins: Table::filled(origins, 0),
-            endpoints: Table::filled(endpoints, named + scenarios + 1),
+            origins: Table::filled(origins, most_origins),
+            endpoints: Table::filled(endpoints, most_endpoints),
             growth: Mutex::new(growth),
+            targets: workload.targets.clone(),
+            tls,
+            default_tls: OnceLock::new(),
         }
+    }
+
+    /// The TLS configuration of a target; none where it does not use TLS.
+    pub(super) fn tls(&self, target: &str) -> Option<&Arc<ClientConfig>> {
+        self.tls.get(target)
+    }
+
+    /// The origin of the plan's target that has this URL; none if no target has it.
+    pub(crate) fn target_at(&self, url: &HttpOrigin) -> Option<Result<OriginIndex, UnusableOrigin>> {
+        let mut names = self
+            .targets
+            .iter()
+            .filter(|(_, target)| target.http.as_ref().is_some_and(|own| is_same_origin(own, url)));
+        let (name, target) = names.next()?;
+        let known = |name: &String| self.http_origin(name);
+        let other = names.find_map(|(name, _)| known(name));
+        Some(known(name).or(other).map_or_else(|| self.add_origin(name, target), Ok))
+    }
+
+    /// The origin of any URL, which is added if it is new.
+    fn meet_origin(&self, url: &HttpOrigin) -> Result<OriginIndex, UnusableOrigin> {
+        if let Some(target) = self.target_at(url) {
+            return target;
+        }
+        let name = format!("{}://{}:{}", url.scheme.name(), url.host, url.port);
+        let target = Target { http: Some(url.clone()), ..Target::default() };
+        self.http_origin(&name).map_or_else(|| self.add_origin(&name, &target), Ok)
+    }
+
+    fn http_origin(&self, target: &str) -> Option<OriginIndex> {
+        let is_same = |origin: &Origin| origin.kind == OriginKind::Http && origin.target == target;
+        self.origins.iter().position(is_same).map(OriginIndex)
+    }
+
+    fn add_origin(&self, name: &str, target: &Target) -> Result<OriginIndex, UnusableOrigin> {
+        let is_secure = target.http.as_ref().is_some_and(|http| http.scheme == Scheme::Https);
+        let tls = match self.tls.get(name) {
+            Some(own) => Some(own),
+            None if is_secure => Some(self.default_tls()?),
+            None => None,
+        };
+        let origin = Origin::of(name, target, OriginKind::Http, tls);
+        let origin = origin.map_err(|error: CompileError| UnusableOrigin::Tls(error.to_string()))?;
+        let origin = origin.ok_or_else(|| UnusableOrigin::Malformed(format!("`{name}` has no URL")))?;
+        let mut growth = self.growth();
+        // Another loop may have been first.
+        if let Some(known) = self.http_origin(name) {
+            return Ok(known);
+        }
+        if !self.origins.has_space_at(growth.origins) {
+            return Err(UnusableOrigin::TooMany(name.to_owned()));
+        }
+        self.origins.set(growth.origins, origin);
+        growth.origins += 1;
+        Ok(OriginIndex(growth.origins - 1))
+    }
+
+    fn default_tls(&self) -> Result<&Arc<ClientConfig>, UnusableOrigin> {
+        let make = || super::tls::client_config(&TlsSettings::default(), &TlsFiles::default()).map(Arc::new);
+        self.default_tls.get_or_init(make).as_ref().map_err(|why| UnusableOrigin::Tls(why.clone()))
+    }
+
+    fn growth(&self) -> MutexGuard<'_, Growth> {
+        self.growth.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn origin(&self, index: OriginIndex) -> &Origin {
@@ -84,7 +183,7 @@ impl Directory {
             growth.endpoints += 1;
             EndpointIndex(growth.endpoints - 1)
         };
-        let mut growth = self.growth.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut growth = self.growth();
         if let Some(known) = known(name) {
             return known;
         }
@@ -92,25 +191,30 @@ impl Directory {
             return add(&mut growth, name);
         }
         if growth.folded.len() < MAX_FOLDED {
-            growth.folded.insert(fingerprint(scenario, name));
+            growth.folded.insert(fingerprint((scenario.0, name)));
         }
         known(OTHERS).unwrap_or_else(|| add(&mut growth, OTHERS))
     }
 
     /// How many names were folded because there are too many.
     pub(crate) fn folded_endpoints(&self) -> u64 {
-        self.growth.lock().unwrap_or_else(PoisonError::into_inner).folded.len() as u64
+        self.growth().folded.len() as u64
     }
 }
 
-fn fingerprint(scenario: ScenarioIndex, name: &str) -> u64 {
-    BuildHasherDefault::<DefaultHasher>::default().hash_one((scenario.0, name))
+fn fingerprint(name: impl Hash) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(name)
+}
+
+fn is_same_origin(one: &HttpOrigin, other: &HttpOrigin) -> bool {
+    (one.scheme, one.port) == (other.scheme, other.port) && one.host.eq_ignore_ascii_case(&other.host)
 }
 
 /// The names that one loop has met, by their hashes, so that it takes no lock for them again.
 #[derive(Debug, Default)]
 pub(crate) struct MetNames {
     endpoints: HashMap<u64, EndpointIndex>,
+    origins: HashMap<u64, OriginIndex>,
 }
 
 impl MetNames {
@@ -121,7 +225,7 @@ impl MetNames {
         scenario: ScenarioIndex,
         name: &str,
     ) -> EndpointIndex {
-        let fingerprint = fingerprint(scenario, name);
+        let fingerprint = fingerprint((scenario.0, name));
         if let Some(known) = self.endpoints.get(&fingerprint) {
             return *known;
         }
@@ -130,6 +234,21 @@ impl MetNames {
             self.endpoints.insert(fingerprint, met);
         }
         met
+    }
+
+    /// The origin of a URL without a path, which is added to the directory if it is new.
+    pub(crate) fn origin(&mut self, directory: &Directory, url: &str) -> Result<OriginIndex, UnusableOrigin> {
+        let fingerprint = fingerprint(url);
+        if let Some(known) = self.origins.get(&fingerprint) {
+            return Ok(*known);
+        }
+        let parsed = HttpOrigin::parse(url).map_err(UnusableOrigin::Malformed)?;
+        let met = directory.meet_origin(&parsed)?;
+        // One origin can be written in several ways.
+        if self.origins.len() < 4 * MAX_ORIGINS {
+            self.origins.insert(fingerprint, met);
+        }
+        Ok(met)
     }
 }
 
@@ -156,6 +275,10 @@ impl<T> Table<T> {
         debug_assert!(is_new, "a cell is filled once");
     }
 
+    fn has_space_at(&self, index: usize) -> bool {
+        index < self.cells.len()
+    }
+
     fn iter(&self) -> impl Iterator<Item = &T> {
         self.cells.iter().map_while(OnceLock::get)
     }
@@ -163,10 +286,28 @@ impl<T> Table<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use workload::model::{Arrivals, Executor, Flow, Scenario};
+
     use super::*;
 
+    /// A directory with space for the folded names of one scenario and of the setup, which comes after it.
     fn directory() -> Directory {
-        Directory::new(Vec::new(), Vec::new(), 2)
+        let scenario = Scenario {
+            name: "s".to_owned(),
+            executor: Executor::ConstantVus { vus: 1, duration: Duration::ZERO },
+            start: Duration::ZERO,
+            preallocated_vus: 0,
+            max_vus: 1,
+            arrivals: Arrivals::Even,
+            graceful_stop: Duration::ZERO,
+            tags: BTreeMap::new(),
+            setup: Vec::new(),
+            flow: Flow::Sequence(Vec::new()),
+        };
+        let workload = Workload { scenarios: vec![scenario], ..Workload::named("") };
+        Directory::new(Vec::new(), Vec::new(), &workload, BTreeMap::new())
     }
 
     #[test]
@@ -199,5 +340,19 @@ mod tests {
         });
         assert!(all.iter().all(|one| *one == all[0]));
         assert_eq!(directory.endpoints.iter().count(), MAX_NAMES + 2);
+    }
+
+    #[test]
+    fn an_origin_has_one_index_however_it_is_written_and_there_is_a_limit() {
+        let (directory, mut met) = (directory(), MetNames::default());
+        let mut origin = |url: &str| met.origin(&directory, url);
+        let first = origin("http://127.0.0.1").unwrap();
+        assert_eq!(origin("http://127.0.0.1:80/"), Ok(first));
+        assert_ne!(origin("https://127.0.0.1:80"), Ok(first));
+        assert!(matches!(origin("ftp://127.0.0.1"), Err(UnusableOrigin::Malformed(_))));
+        let too_many = (1..400).find_map(|port| origin(&format!("http://127.0.0.1:{}", 1_000 + port)).err());
+        let too_many = too_many.unwrap().to_string();
+        assert!(too_many.contains("more than 256 servers"), "{too_many}");
+        assert_eq!(directory.origins.iter().count(), MAX_ORIGINS);
     }
 }

@@ -181,7 +181,8 @@ impl Expectation {
                     let found = found.map(|f| String::from_utf8_lossy(f).into_owned());
                     let (name, expected) =
                         (String::from_utf8_lossy(name), String::from_utf8_lossy(&expected));
-                    format!("header {name} should be {expected:?}, found {found:?}")
+                    let note = response.left_out_note();
+                    format!("header {name} should be {expected:?}, found {found:?}{note}")
                 });
             }
         }
@@ -320,7 +321,8 @@ impl Extraction {
     pub(crate) fn take(&self, response: &Response, body: &JsonBody<'_>) -> Result<Vec<u8>, String> {
         match &self.from {
             ExtractionFrom::Header(name) => response.header(name).map(<[u8]>::to_vec).ok_or_else(|| {
-                format!("no header {} to take `{}` from", String::from_utf8_lossy(name), self.name)
+                let (name, note) = (String::from_utf8_lossy(name), response.left_out_note());
+                format!("no header {name} to take `{}` from{note}", self.name)
             }),
             ExtractionFrom::Regex(regex) => {
                 let found = regex.captures(&response.body).and_then(|c| c.get(1).or_else(|| c.get(0)));

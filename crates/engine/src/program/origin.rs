@@ -1,7 +1,5 @@
 //! Where requests are sent, and over which connections.
 
-use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use rustls::ClientConfig;
@@ -11,7 +9,7 @@ use workload::connection::{Connecting, HttpVersion, Reuse};
 use workload::model::Target;
 
 use super::error::CompileError;
-use super::resolve::{HostLookup, resolve};
+use super::resolve::{Address, HostLookup};
 
 /// How many connections HTTP/2 requests are spread over, unless the plan sets a number.
 const SHARED_CONNECTIONS: usize = 4;
@@ -41,25 +39,6 @@ pub(crate) struct TlsPeer {
     pub(crate) name: ServerName<'static>,
 }
 
-/// The addresses that connections are opened to.
-#[derive(Debug, Clone)]
-pub(crate) enum Route {
-    /// At least one address, and the address of this machine to connect from, if the plan sets one.
-    Tcp { addresses: Vec<SocketAddr>, local: Option<IpAddr> },
-    /// A Unix socket.
-    Unix(PathBuf),
-}
-
-impl Route {
-    /// How many addresses there are.
-    pub(crate) fn addresses(&self) -> usize {
-        match self {
-            Route::Tcp { addresses, .. } => addresses.len(),
-            Route::Unix(_) => 1,
-        }
-    }
-}
-
 /// How requests reach the peer.
 #[derive(Debug, Clone)]
 pub(crate) enum ProxyMode {
@@ -87,7 +66,7 @@ pub(crate) struct Origin {
     /// None: what the peer chooses in the TLS handshake.
     pub(crate) protocol: Option<WireProtocol>,
     pub(crate) tls: Option<TlsPeer>,
-    pub(crate) route: Route,
+    pub(crate) address: Arc<Address>,
     pub(crate) proxy: ProxyMode,
     /// The value of `host` and `:authority`.
     pub(crate) authority: String,
@@ -114,7 +93,16 @@ impl Origin {
         format!("{scheme}://{}{path}", self.authority)
     }
 
-    /// The origin of one kind of a target; none when the target has none of that kind.
+    /// Look up where it is, before the load.
+    pub(super) fn look_up(&self) -> Result<(), CompileError> {
+        self.address.look_up().map_err(|source| CompileError::Dns {
+            target: self.target.clone(),
+            host: self.address.host().to_owned(),
+            source,
+        })
+    }
+
+    /// The origin of one kind of a target; none when the target has none of that kind. Where it is may be unknown yet.
     pub(super) fn of(
         target: &str,
         described: &Target,
@@ -154,7 +142,7 @@ impl Origin {
             scheme: if is_secure { Scheme::Https } else { Scheme::Http },
             protocol,
             tls,
-            route: route(target, address, connecting)?,
+            address: Arc::new(address_of(address, connecting)),
             proxy,
             authority,
             connections: connecting.connections.map(|n| n.max(1) as usize),
@@ -186,21 +174,15 @@ impl TlsPeer {
     }
 }
 
-fn route(target: &str, address: HostPort<'_>, connecting: &Connecting) -> Result<Route, CompileError> {
+fn address_of(address: HostPort<'_>, connecting: &Connecting) -> Address {
     if let Some(path) = &connecting.unix {
-        return Ok(Route::Unix(path.into()));
+        return Address::unix(path.into());
     }
     let (name, port) = match (&connecting.proxy, &connecting.connect_to) {
         (Some(proxy), _) => (proxy.host.as_str(), proxy.port),
         (None, Some((host, port))) => (host.as_str(), *port),
         (None, None) => (address.host, address.port),
     };
-    let lookup =
-        HostLookup { name, port, dns: connecting.dns, ip: connecting.ip, from: connecting.local_address };
-    let addresses = resolve(lookup).map_err(|source| CompileError::Dns {
-        target: target.to_owned(),
-        host: name.to_owned(),
-        source,
-    })?;
-    Ok(Route::Tcp { addresses, local: connecting.local_address })
+    let Connecting { dns, ip, local_address, .. } = *connecting;
+    Address::of(HostLookup { name: name.to_owned(), port, dns, ip, from: local_address })
 }

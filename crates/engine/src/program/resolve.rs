@@ -1,22 +1,183 @@
-//! Looks up the addresses of hosts, before the load.
+//! The addresses of origins. Those of a plan's targets are looked up before the load, those of others on a helper
+//! thread when the first request needs them.
 //!
 //! The system's resolver has no time limit, so each lookup runs on a thread of its own.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use evidence::Instant;
+use mio::Waker;
 use workload::connection::{Dns, IpVersion};
+
+use crate::clock::Clock;
 
 /// How long a lookup may take.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(20);
 
+/// After how long a name that was not found is looked up again.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// The addresses that connections are opened to.
+#[derive(Debug, Clone)]
+pub(crate) enum Route {
+    /// At least one address, and the address of this machine to connect from, if the plan sets one.
+    Tcp { addresses: Vec<SocketAddr>, local: Option<IpAddr> },
+    /// A Unix socket.
+    Unix(PathBuf),
+}
+
+impl Route {
+    /// How many addresses there are.
+    pub(crate) fn addresses(&self) -> usize {
+        match self {
+            Route::Tcp { addresses, .. } => addresses.len(),
+            Route::Unix(_) => 1,
+        }
+    }
+}
+
+/// Where an origin is, once that is known.
+#[derive(Debug)]
+pub(crate) struct Address {
+    route: OnceLock<Route>,
+    /// What is looked up; none where the route needs no lookup.
+    host: Option<HostLookup>,
+    lookups: Mutex<Lookups>,
+}
+
+/// The lookups of an address.
+#[derive(Debug, Default)]
+struct Lookups {
+    is_running: bool,
+    /// When the last one failed, and why.
+    failed: Option<(Instant, Arc<str>)>,
+    /// The loops that wait for one, or have waited.
+    waiting: Vec<Arc<Waker>>,
+}
+
+/// What is known of an address.
+#[derive(Debug)]
+pub(crate) enum LookupState {
+    /// Its lookup has not ended.
+    Running,
+    /// [`Address::route`] has it.
+    Known,
+    /// It was not found, for this reason.
+    Failed(Arc<str>),
+}
+
+impl Address {
+    pub(super) fn unix(path: PathBuf) -> Address {
+        Address { route: Route::Unix(path).into(), host: None, lookups: Mutex::default() }
+    }
+
+    pub(super) fn of(host: HostLookup) -> Address {
+        let route = OnceLock::new();
+        if let Ok(ip) = host.name.parse::<IpAddr>() {
+            let addresses = host.choose([SocketAddr::new(ip, host.port)]);
+            if !addresses.is_empty() {
+                let _ = route.set(Route::Tcp { addresses, local: host.from });
+            }
+        }
+        Address { route, host: Some(host), lookups: Mutex::default() }
+    }
+
+    /// The name that is looked up.
+    pub(super) fn host(&self) -> &str {
+        self.host.as_ref().map(|host| host.name.as_str()).unwrap_or_default()
+    }
+
+    /// None until it is known.
+    #[inline]
+    pub(crate) fn route(&self) -> Option<&Route> {
+        self.route.get()
+    }
+
+    /// Look it up now, and wait for that.
+    pub(super) fn look_up(&self) -> io::Result<()> {
+        let Some(host) = self.host.as_ref().filter(|_| self.route().is_none()) else { return Ok(()) };
+        let addresses = resolve(host)?;
+        // Another thread may have been first.
+        let _ = self.route.set(Route::Tcp { addresses, local: host.from });
+        Ok(())
+    }
+
+    /// Look it up on a thread of its own, unless that runs already or has just failed; `waker` is woken at its end.
+    pub(crate) fn begin_lookup(
+        self: &Arc<Self>,
+        clock: Clock,
+        waker: &Arc<Waker>,
+    ) -> io::Result<LookupState> {
+        let mut lookups = self.lookups();
+        match lookups.state(self) {
+            LookupState::Failed(why) if lookups.failed_at() + RETRY_AFTER > clock.now() => {
+                return Ok(LookupState::Failed(why));
+            }
+            LookupState::Known => return Ok(LookupState::Known),
+            LookupState::Running | LookupState::Failed(_) => {}
+        }
+        if !lookups.waiting.iter().any(|known| Arc::ptr_eq(known, waker)) {
+            lookups.waiting.push(waker.clone());
+        }
+        if !lookups.is_running {
+            let this = self.clone();
+            let look_up = move || {
+                let found = this.look_up();
+                this.end_lookup(found, clock);
+            };
+            thread::Builder::new().name("plimsoll-lookup".into()).spawn(look_up)?;
+            lookups.is_running = true;
+        }
+        Ok(LookupState::Running)
+    }
+
+    fn end_lookup(&self, found: io::Result<()>, clock: Clock) {
+        let mut lookups = self.lookups();
+        lookups.is_running = false;
+        if let Err(error) = found {
+            let why = format!("cannot find the address of {}: {error}", self.host());
+            lookups.failed = Some((clock.now(), why.into()));
+        }
+        for waker in &lookups.waiting {
+            // A loop that has ended needs no waking.
+            let _ = waker.wake();
+        }
+    }
+
+    /// What is known now.
+    pub(crate) fn state(&self) -> LookupState {
+        self.lookups().state(self)
+    }
+
+    fn lookups(&self) -> MutexGuard<'_, Lookups> {
+        self.lookups.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Lookups {
+    fn state(&self, address: &Address) -> LookupState {
+        match &self.failed {
+            _ if address.route().is_some() => LookupState::Known,
+            Some((_, why)) if !self.is_running => LookupState::Failed(why.clone()),
+            _ => LookupState::Running,
+        }
+    }
+
+    fn failed_at(&self) -> Instant {
+        self.failed.as_ref().map_or(Instant::EPOCH, |(at, _)| *at)
+    }
+}
+
 /// A host to look up, and which of its addresses are used.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct HostLookup<'a> {
-    pub(super) name: &'a str,
+#[derive(Debug, Clone)]
+pub(super) struct HostLookup {
+    pub(super) name: String,
     pub(super) port: u16,
     pub(super) dns: Dns,
     pub(super) ip: IpVersion,
@@ -24,7 +185,7 @@ pub(super) struct HostLookup<'a> {
     pub(super) from: Option<IpAddr>,
 }
 
-impl HostLookup<'_> {
+impl HostLookup {
     /// Of all addresses those that are used, in their order.
     fn choose(&self, all: impl IntoIterator<Item = SocketAddr>) -> Vec<SocketAddr> {
         let mut chosen = Vec::new();
@@ -47,10 +208,10 @@ impl HostLookup<'_> {
 }
 
 /// The addresses of a host, at least one.
-pub(super) fn resolve(host: HostLookup<'_>) -> io::Result<Vec<SocketAddr>> {
+fn resolve(host: &HostLookup) -> io::Result<Vec<SocketAddr>> {
     let all = match host.name.parse::<IpAddr>() {
         Ok(address) => vec![SocketAddr::new(address, host.port)],
-        Err(_) => ask_system(host.name.to_owned(), host.port)?,
+        Err(_) => ask_system(host.name.clone(), host.port)?,
     };
     let chosen = host.choose(all);
     if chosen.is_empty() {
@@ -85,7 +246,7 @@ mod tests {
     fn check(ip: IpVersion, dns: Dns, from: Option<&str>, expect: &[&str]) {
         let all = ["[::1]:1", "127.0.0.1:1", "127.0.0.2:1", "127.0.0.1:1"].map(|a| a.parse().unwrap());
         let from = from.map(|from| from.parse().unwrap());
-        let chosen = HostLookup { name: "h", port: 1, dns, ip, from }.choose(all);
+        let chosen = HostLookup { name: "h".to_owned(), port: 1, dns, ip, from }.choose(all);
         assert_eq!(chosen.iter().map(ToString::to_string).collect::<Vec<_>>(), expect);
     }
 
@@ -101,9 +262,15 @@ mod tests {
 
     #[test]
     fn names_and_ip_literals_are_resolved() {
-        let host = |name| HostLookup { name, port: 80, dns: Dns::Spread, ip: IpVersion::Any, from: None };
-        assert_eq!(resolve(host("::1")).unwrap(), ["[::1]:80".parse().unwrap()]);
-        assert!(resolve(host("localhost")).unwrap().iter().all(|a| a.ip().is_loopback()));
-        assert!(resolve(host("no-such-host.invalid")).is_err());
+        let host = |name: &str| HostLookup {
+            name: name.to_owned(),
+            port: 80,
+            dns: Dns::Spread,
+            ip: IpVersion::Any,
+            from: None,
+        };
+        assert_eq!(resolve(&host("::1")).unwrap(), ["[::1]:80".parse().unwrap()]);
+        assert!(resolve(&host("localhost")).unwrap().iter().all(|a| a.ip().is_loopback()));
+        assert!(resolve(&host("no-such-host.invalid")).is_err());
     }
 }

@@ -18,6 +18,7 @@ pub(super) fn decoded(step: &StepProgram, response: &Response) -> Option<Result<
     Some(decode(codings, &response.body, CHECKED_BODY_BYTES).map(|body| Response {
         status: response.status,
         headers: response.headers.clone(),
+        left_out_headers: response.left_out_headers,
         body_bytes: body.len() as u64,
         body,
         ..Response::default()

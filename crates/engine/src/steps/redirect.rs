@@ -3,13 +3,14 @@
 
 use evidence::Outcome;
 use wire::Scheme;
+use workload::model::HttpOrigin;
 
 use super::PlanIteration;
 use super::shown::shown;
 use crate::exchange::{RequestDraft, Response};
 use crate::index::OriginIndex;
 use crate::iteration::{Context, Progress, Rejection, Verdict};
-use crate::program::{Origin, OriginKind, Program, StepContent, StepProgram};
+use crate::program::{Origin, Program, StepContent, StepProgram};
 
 /// The longest `location` that is followed.
 const MAX_LOCATION_BYTES: usize = 8 * 1024;
@@ -93,16 +94,18 @@ impl Redirect<'_> {
         }
     }
 
-    /// The target of the plan that has this URL.
+    /// The origin of the target of the plan that has this URL.
     fn target_of(&self, url: &RequestUrl) -> Result<OriginIndex, String> {
-        let mut origins = self.program.directory.origins();
-        let found = origins.find(|(_, o)| o.kind == OriginKind::Http && url.is_of(o));
-        found.map(|(index, _)| index).ok_or_else(|| {
+        let scheme = if url.scheme == Scheme::Https { "https" } else { "http" };
+        let parsed = HttpOrigin::parse(&format!("{scheme}://{}", url.authority)).ok();
+        let target = parsed.and_then(|url| self.program.directory.target_at(&url));
+        let target = target.ok_or_else(|| {
             format!(
                 "a redirect to `{}`, which is not a target of the plan; load is sent to targets of the plan only",
                 self.shown()
             )
-        })
+        })?;
+        target.map_err(|why| format!("a redirect to `{}`, which cannot be followed: {why}", self.shown()))
     }
 
     fn change_method(&self, draft: &mut RequestDraft) {

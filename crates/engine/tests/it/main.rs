@@ -8,6 +8,7 @@
 mod accounting;
 mod attribution;
 mod body_budget;
+mod bytes;
 mod connections;
 mod drive;
 mod drops;
@@ -16,6 +17,7 @@ mod exemplars;
 mod exhaustion;
 mod extraction;
 mod grpc_outcomes;
+mod headers;
 mod http2_outcomes;
 mod http_outcomes;
 mod loops;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use engine::iteration::{
     Behaviour as UserBehaviour, Context, Event, Iteration, LoopScenario, Progress, UserMaker,
 };
-use evidence::{Instant, Metric, Outcome};
+use evidence::{Instant, Metric, Outcome, Run};
 use testbed::Behaviour;
 use workload::Scenario;
 
@@ -173,4 +173,55 @@ fn names_met_while_running_are_endpoints_and_past_the_limit_one() {
     assert_eq!(run.outcomes("all other names"), [(Outcome::Ok, 600 - 2 * 255)].into());
     assert_eq!(program.folded_endpoints(), 45);
     assert_eq!(target.requests(), 600);
+}
+
+#[test]
+fn a_host_met_while_running_is_looked_up_and_that_is_a_phase_of_its_requests() {
+    let (planned, met) = (testbed::http(Behaviour::ok()).unwrap(), testbed::http(Behaviour::ok()).unwrap());
+    let url = format!("http://localhost:{}", met.addr().port());
+    let resume = move |state: &mut ScriptState, event: Event<'_>, context: &mut Context<'_>| match event {
+        Event::Begin(_) => {
+            let origin = context.origin(&url).unwrap();
+            send(state, "/met", context).origin = origin;
+            Progress::WAITING
+        }
+        _ => Progress::DONE,
+    };
+    let plan = Plan::of(planned.addr()).scenario(scenario(
+        "s",
+        at_rate(100.0, ms(500)),
+        sequence([get("web", "/")]),
+    ));
+    let ran = Drive::new(plan.compile()).loops(2).behaviour(Arc::new(Script::new(resume))).run();
+    let run = ran.assert_sound();
+    assert_eq!(run.outcomes("web"), [(Outcome::Ok, 50)].into());
+    assert_eq!((planned.requests(), met.requests()), (0, 50));
+    let (looked_up, sum) = (run.all(Metric::ResolvingNs), run.times(Metric::ResponseTime, |_| true));
+    assert!(looked_up > 0, "the first request of each loop waited for it");
+    let longest = sum.max_us().unwrap() * 1_000;
+    assert!(looked_up <= 50 * longest, "{looked_up} ns within responses of at most {longest} ns");
+}
+
+#[test]
+fn a_host_that_is_not_found_while_running_is_an_outcome() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let resume: Resume = |state, event, context| match event {
+        Event::Begin(_) => {
+            let origin = context.origin("http://no-such-host.invalid").unwrap();
+            send(state, "/", context).origin = origin;
+            Progress::WAITING
+        }
+        _ => Progress::DONE,
+    };
+    let plan =
+        Plan::of(target.addr()).scenario(scenario("s", at_rate(50.0, ms(200)), sequence([get("web", "/")])));
+    let ran = Drive::new(plan.compile()).behaviour(Arc::new(Script::new(resume))).run();
+    let run = ran.assert_sound();
+    assert_eq!(run.outcomes("web"), [(Outcome::Dns, 10)].into());
+    let kept = run.exemplars().unwrap();
+    assert!(!kept.is_empty());
+    for exemplar in kept {
+        let expected = "cannot find the address of no-such-host.invalid: ";
+        assert!(exemplar.detail.starts_with(expected), "{}", exemplar.detail);
+    }
 }

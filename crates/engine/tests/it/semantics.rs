@@ -107,6 +107,23 @@ fn authorization_is_not_sent_to_other_targets() {
 }
 
 #[test]
+fn a_redirect_reaches_every_target_of_the_plan_also_one_that_no_step_uses() {
+    let other = testbed::http(Behaviour::ok()).unwrap();
+    let by_name = format!("http://LOCALHOST:{}/x", other.addr().port());
+    let site = Site::new().at("/start", redirect(302, &by_name));
+    let target = testbed::http(site).unwrap();
+    let mut plan = Plan::of(target.addr()).http("unused", other.addr());
+    let http = plan.workload.targets.get_mut("unused").unwrap().http.as_mut().unwrap();
+    http.host = "localhost".to_owned();
+    let step = following(get("start", "/start"), 1);
+    let ran = drive(plan.scenario(scenario("s", at_rate(50.0, ms(200)), sequence([step]))).compile());
+    assert_eq!(ran.assert_sound().outcomes("start"), [(Outcome::Ok, COUNT)].into());
+    assert_eq!((target.requests(), other.requests()), (COUNT, COUNT));
+    // It waited for the address after its first byte was sent.
+    assert_eq!(ran.run.all(Metric::ResolvingNs), 0);
+}
+
+#[test]
 fn secrets_are_not_sent_to_other_origins() {
     let headers = [
         ("x-api-key", "literal"),

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use super::figure;
+use super::{CallFigures, TimedCalls};
 use crate::ImportError;
 use crate::event::{EndpointRef, Event, Receive};
 use crate::figure::Quantity;
@@ -21,15 +21,24 @@ const MS_PER_NS: f64 = 1e-6;
 const UNNAMED: &str = "call";
 
 pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Result<Reading, ImportError> {
-    let mut state =
-        ReaderState { receiver, reading: Reading::default(), call: UNNAMED.to_owned(), failed: None };
+    let mut state = ReaderState {
+        receiver,
+        reading: Reading::default(),
+        call: UNNAMED.to_owned(),
+        figures: CallFigures::default(),
+        timed: TimedCalls::Successes,
+        failed: None,
+    };
     let mut deserializer = serde_json::Deserializer::from_reader(input);
     let outcome = deserializer.deserialize_map(Document(&mut state));
     if let Some(error) = state.failed {
         return Err(error.into());
     }
     match outcome {
-        Ok(()) => Ok(state.reading),
+        Ok(()) => {
+            state.figures.summarise(state.timed, 0.0, state.receiver)?;
+            Ok(state.reading)
+        }
         Err(error) if error.is_io() => Err(ImportError::Read(error.into())),
         Err(error) if error.is_eof() && state.reading.records > 0 => {
             state.reading.cut = Some(state.reading.records + 1);
@@ -43,16 +52,20 @@ struct ReaderState<'a> {
     receiver: &'a mut dyn Receive,
     reading: Reading,
     call: String,
+    figures: CallFigures,
+    timed: TimedCalls,
     failed: Option<SinkError>,
 }
 
 impl ReaderState<'_> {
     /// Serde passes on only its own errors: the receiver's error is stored in the state.
     fn receive<E: serde::de::Error>(&mut self, event: Event<'_>) -> Result<(), E> {
-        self.receiver.receive(event).map_err(|error| {
-            self.failed = Some(error);
-            E::custom("could not be stored")
-        })
+        self.receiver.receive(event).map_err(|error| self.failed(error))
+    }
+
+    fn failed<E: serde::de::Error>(&mut self, error: SinkError) -> E {
+        self.failed = Some(error);
+        E::custom("could not be stored")
     }
 
     /// A figure, with times in nanoseconds.
@@ -63,7 +76,8 @@ impl ReaderState<'_> {
         value: &Value,
     ) -> Result<(), E> {
         let scale = if quantity == Quantity::Time { MS_PER_NS } else { 1.0 };
-        self.receive(figure(name, quantity, value.as_f64().map(|value| value * scale)))
+        let value = value.as_f64().map(|value| value * scale);
+        self.figures.put(name, quantity, value, self.receiver).map_err(|error| self.failed(error))
     }
 
     fn detail(&mut self, detail: &Detail) -> Result<(), Option<SinkError>> {
@@ -152,6 +166,9 @@ impl<'de> Visitor<'de> for Document<'_, '_> {
 fn options<E: serde::de::Error>(state: &mut ReaderState<'_>, options: &Value) -> Result<(), E> {
     if let Some(call) = options.get("call").and_then(Value::as_str).filter(|call| !call.is_empty()) {
         call.clone_into(&mut state.call);
+    }
+    if options.get("count-errors").and_then(Value::as_bool) == Some(true) {
+        state.timed = TimedCalls::All;
     }
     for (name, key) in
         [("concurrency", "concurrency"), ("asked_rate", "rps"), ("timeout_ns", "timeout"), ("host", "host")]

@@ -2,12 +2,15 @@
 
 use std::io::BufRead;
 
-use super::figure;
+use super::{CallFigures, TimedCalls};
 use crate::ImportError;
-use crate::event::{Event, Receive};
+use crate::event::Receive;
 use crate::figure::Quantity;
 use crate::lines::{LineError, Reading, for_each_line};
 use crate::parse::quoted;
+
+/// Times have two decimals: half of 0.01 in 1.00 s.
+const ROUNDING: f64 = 0.005;
 
 /// The section of the text that a line belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -19,8 +22,22 @@ enum Section {
     Other,
 }
 
+/// A figure of the text: its name, what it is, its value.
+struct TextFigure {
+    name: String,
+    quantity: Quantity,
+    value: f64,
+}
+
+impl TextFigure {
+    fn new(name: impl Into<String>, quantity: Quantity, value: f64) -> TextFigure {
+        TextFigure { name: name.into(), quantity, value }
+    }
+}
+
 pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Result<Reading, ImportError> {
     let mut section = Section::Before;
+    let mut figures = CallFigures::default();
     let reading = for_each_line(input, |line| {
         let line = std::str::from_utf8(line).map_err(|_| LineError::from("not UTF-8"))?;
         let is_head = !line.starts_with([' ', '\t']);
@@ -37,7 +54,7 @@ pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Resul
                     Section::Before | Section::Other => None,
                 };
                 if let Some(figure) = figure {
-                    receiver.receive(figure)?;
+                    figures.put(&figure.name, figure.quantity, Some(figure.value), receiver)?;
                 }
             }
         }
@@ -46,38 +63,39 @@ pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Resul
     if section == Section::Before {
         return Err(ImportError::Refused("has no `Summary:`, which ghz prints".to_owned()));
     }
+    figures.summarise(TimedCalls::Successes, ROUNDING, receiver)?;
     Ok(reading)
 }
 
 /// `Average: 2.83 ms`.
-fn summary(text: &str) -> Result<Option<Event<'static>>, LineError> {
+fn summary(text: &str) -> Result<Option<TextFigure>, LineError> {
     let Some((name, value)) = text.split_once(':') else { return Err("a line without a colon".into()) };
     let value = value.trim();
     Ok(Some(match name {
-        "Count" => figure("count", Quantity::Count, Some(number(value)?)),
-        "Requests/sec" => figure("rate", Quantity::Rate, Some(number(value)?)),
-        "Slowest" => figure("max", Quantity::Time, Some(ms(value)?)),
-        "Fastest" => figure("min", Quantity::Time, Some(ms(value)?)),
-        "Average" => figure("avg", Quantity::Time, Some(ms(value)?)),
-        "Total" => figure("total time", Quantity::Time, Some(ms(value)?)),
+        "Count" => TextFigure::new("count", Quantity::Count, number(value)?),
+        "Requests/sec" => TextFigure::new("rate", Quantity::Rate, number(value)?),
+        "Slowest" => TextFigure::new("max", Quantity::Time, ms(value)?),
+        "Fastest" => TextFigure::new("min", Quantity::Time, ms(value)?),
+        "Average" => TextFigure::new("avg", Quantity::Time, ms(value)?),
+        "Total" => TextFigure::new("total time", Quantity::Time, ms(value)?),
         _ => return Ok(None),
     }))
 }
 
 /// `95 % in 3.02 ms`.
-fn latency(text: &str) -> Result<Event<'static>, LineError> {
+fn latency(text: &str) -> Result<TextFigure, LineError> {
     let (percent, value) = text.split_once("% in ").ok_or_else(|| LineError::from("no percentile"))?;
-    Ok(figure(&format!("p{}", number(percent.trim())?), Quantity::Time, Some(ms(value.trim())?)))
+    Ok(TextFigure::new(format!("p{}", number(percent.trim())?), Quantity::Time, ms(value.trim())?))
 }
 
 /// `[OK]   60 responses`.
-fn status(text: &str) -> Result<Event<'static>, LineError> {
+fn status(text: &str) -> Result<TextFigure, LineError> {
     let (name, count) = text
         .strip_prefix('[')
         .and_then(|rest| rest.split_once(']'))
         .ok_or_else(|| LineError::from("no status in brackets"))?;
     let count = count.trim().strip_suffix("responses").unwrap_or_default().trim();
-    Ok(figure(&format!("status {name}"), Quantity::Count, Some(number(count)?)))
+    Ok(TextFigure::new(format!("status {name}"), Quantity::Count, number(count)?))
 }
 
 /// A number, or Go's `NaN`, which is named with its figure.

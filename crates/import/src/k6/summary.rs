@@ -1,5 +1,7 @@
 //! k6's end-of-test summary: `--summary-export FILE`, or the argument of `handleSummary` as JSON.
 
+mod requests;
+
 use std::borrow::Cow;
 use std::io::BufRead;
 
@@ -7,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::ImportError;
 use crate::event::{Event, Receive};
-use crate::figure::{Quantity, StatedFigure};
+use crate::figure::{Quantity, StatedFigure, StatedFigures};
 use crate::limits::MAX_DURATION_MS;
 use crate::lines::Reading;
 use crate::parse::document;
@@ -41,14 +43,23 @@ pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Resul
             false => Event::LeftOut(format!("testRunDurationMs is left out: {ms} ms is not a duration")),
         })?;
     }
+    let mut figures = StatedFigures::default();
     for (name, metric) in metrics {
         let Some(metric) = metric.as_object() else { continue };
-        self::metric(name, metric, receiver)?;
+        self::metric(&mut figures, name, metric, receiver)?;
+    }
+    for summary in requests::summaries(&figures) {
+        receiver.receive(Event::Summary(summary))?;
     }
     Ok(Reading { records: metrics.len() as u64, ..Reading::default() })
 }
 
-fn metric(name: &str, metric: &Map<String, Value>, receiver: &mut dyn Receive) -> Result<(), ImportError> {
+fn metric(
+    figures: &mut StatedFigures,
+    name: &str,
+    metric: &Map<String, Value>,
+    receiver: &mut dyn Receive,
+) -> Result<(), ImportError> {
     let values = metric.get("values").and_then(Value::as_object).unwrap_or(metric);
     let summarised = SummarisedMetric::of(name, metric, values);
     for (key, value) in values {
@@ -62,7 +73,7 @@ fn metric(name: &str, metric: &Map<String, Value>, receiver: &mut dyn Receive) -
             quantity: summarised.quantity(key),
             value: value.as_f64(),
         };
-        receiver.receive(figure.event())?;
+        figures.put(figure, receiver)?;
     }
     for (threshold, outcome) in metric.get("thresholds").and_then(Value::as_object).into_iter().flatten() {
         // The exported summary has whether it was crossed, the other form whether it was met.

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot continue fails")]
 
+mod tools;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

@@ -1,9 +1,9 @@
 //! The conclusion of a comparison, in sentences.
 
-use evidence::{Provenance, Refusal, SidedFinding, Verdict};
+use evidence::{Provenance, Refusal, RuleId, SidedFinding, Verdict};
 
-use super::judged_run::JudgedRun;
-use crate::rule::rule_by_id;
+use crate::pair::JudgedRun;
+use crate::rules::{evidence_changed, not_one_change};
 
 /// The conclusion of a comparison.
 pub(super) struct Conclusion {
@@ -32,15 +32,15 @@ pub(super) fn joined(findings: Vec<SidedFinding>) -> Vec<SidedFinding> {
 }
 
 pub(super) fn of(runs: &[JudgedRun<'_>], findings: &[SidedFinding], refusals: &[Refusal]) -> Conclusion {
-    let fired = |rule: &str| findings.iter().any(|f| f.finding.rule == rule);
-    let is_aa = findings.iter().any(|f| f.finding.rule == "C8" && f.finding.what.contains("A/A"));
+    let fired = |rule: RuleId| findings.iter().any(|f| f.finding.rule == rule);
+    let is_aa = super::pairs(runs).any(|pair| not_one_change::is_aa(&pair));
     let refusing = refusing_rules(refusals);
     let changed = changed(runs);
     Conclusion {
         verdict: if changed.is_empty() { Verdict::Measured } else { Verdict::Invalid },
         because: because_of(&changed).unwrap_or_else(|| because(runs.len(), &refusing)),
         supports: supports(runs, refusals, is_aa),
-        does_not_support: does_not_support(&refusing, fired("C6") || fired("C5")),
+        does_not_support: does_not_support(&refusing, fired(RuleId::C6) || fired(RuleId::C5)),
         next_runs: next_runs(findings, refusals),
     }
 }
@@ -52,7 +52,7 @@ fn changed<'a>(runs: &[JudgedRun<'a>]) -> Vec<&'a str> {
 
 /// Why a comparison with changed evidence is invalid; none if nothing was changed.
 fn because_of(changed: &[&str]) -> Option<String> {
-    let rule = rule_by_id("A1");
+    let rule = evidence_changed::RULE;
     (!changed.is_empty()).then(|| {
         format!(
             "{} {}: The evidence in {} was changed after it was sealed.",
@@ -63,20 +63,24 @@ fn because_of(changed: &[&str]) -> Option<String> {
     })
 }
 
-fn refusing_rules(refusals: &[Refusal]) -> Vec<&str> {
-    let mut rules: Vec<&str> = refusals.iter().map(|refusal| refusal.rule.as_str()).collect();
+fn refusing_rules(refusals: &[Refusal]) -> Vec<RuleId> {
+    let mut rules: Vec<RuleId> = refusals.iter().map(|refusal| refusal.rule).collect();
     rules.sort_unstable();
     rules.dedup();
     rules
 }
 
-fn because(sides: usize, refusing: &[&str]) -> String {
+fn listed(rules: &[RuleId]) -> String {
+    rules.iter().map(RuleId::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn because(sides: usize, refusing: &[RuleId]) -> String {
     let runs = if sides == 2 { "Two runs".to_owned() } else { format!("{sides} runs") };
     match refusing {
         [] => format!("{runs} side by side: a description, no verdict on their differences."),
         rules => format!(
             "{runs} side by side: a description; differences of latency are refused where {} fired.",
-            rules.join(", ")
+            listed(rules)
         ),
     }
 }
@@ -104,7 +108,7 @@ fn supports(runs: &[JudgedRun<'_>], refusals: &[Refusal], is_aa: bool) -> Vec<St
     supports
 }
 
-fn does_not_support(refusing: &[&str], unknown: bool) -> Vec<String> {
+fn does_not_support(refusing: &[RuleId], unknown: bool) -> Vec<String> {
     let mut not = vec![
         "That one is faster, slower or as fast as another: a start of a program is one sample, however many requests it \
          serves."
@@ -113,7 +117,7 @@ fn does_not_support(refusing: &[&str], unknown: bool) -> Vec<String> {
         "A cause: values that changed together did not necessarily change each other.".to_owned(),
     ];
     if !refusing.is_empty() {
-        let rules = refusing.join(", ");
+        let rules = listed(refusing);
         not.insert(
             0,
             format!("Differences of latency where they are refused ({rules}), in either direction."),

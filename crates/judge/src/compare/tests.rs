@@ -38,10 +38,10 @@ fn findings(rule: &str, runs: [(&TestRun, Provenance); 2]) -> String {
         provenance,
     });
     let judgement = compare(&sides, &[]).unwrap();
-    let of_rule = judgement.findings.iter().filter(|f| f.finding.rule == rule);
+    let of_rule = judgement.findings.iter().filter(|f| f.finding.rule.to_string() == rule);
     let lines: Vec<String> =
         of_rule.map(|f| format!("{} {:?} {}", f.finding.severity, f.sides, f.finding.what)).collect();
-    let refused = judgement.refusals.iter().filter(|refusal| refusal.rule == rule).count();
+    let refused = judgement.refusals.iter().filter(|refusal| refusal.rule.to_string() == rule).count();
     if lines.is_empty() { "nothing".to_owned() } else { format!("{}\nrefusals: {refused}", lines.join("\n")) }
 }
 
@@ -218,7 +218,8 @@ fn one_run_each_of_three_is_one_finding() {
         Side { name: "run", run: &test_run.run, workload: &test_run.workload, provenance: Provenance::Intact }
     };
     let judgement = compare(&[side(&base), side(&new), side(&new)], &[]).unwrap();
-    let single: Vec<_> = judgement.findings.iter().filter(|f| f.finding.rule == "S1").collect();
+    let single: Vec<_> =
+        judgement.findings.iter().filter(|f| f.finding.rule == evidence::RuleId::S1).collect();
     assert_eq!((single.len(), single[0].sides.as_slice()), (1, &[0, 1, 2][..]));
     assert!(judgement.refusals.is_empty() && judgement.claims.is_empty(), "{:?}", judgement.refusals);
 }

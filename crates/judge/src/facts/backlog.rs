@@ -4,7 +4,9 @@ use evidence::run::{ReadError, select};
 use evidence::{Metric, Outcome, Run, Seconds};
 
 use crate::tables::PhaseWindow;
-use crate::thresholds::CARRIED_SHARE;
+
+/// A second belongs to the backlog when at least this share of its responses was due in an earlier phase.
+pub(crate) const CARRIED_SHARE: f64 = 0.10;
 
 /// A phase that began with a backlog.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,8 +6,8 @@ use evidence::run::{ReadError, select};
 use evidence::{Coverage, Histogram, Metric, Run, SeriesKey, coverage};
 use workload::Workload;
 
+use crate::facts::WINDOW_S;
 use crate::tables::{PhaseWindow, Tables};
-use crate::thresholds::WINDOW_S;
 
 /// The state of the generator.
 #[derive(Debug, Default)]

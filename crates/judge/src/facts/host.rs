@@ -3,7 +3,7 @@
 use evidence::run::ReadError;
 use evidence::{Coverage, Run, SeriesKey, Window, coverage};
 
-use crate::thresholds::WINDOW_S;
+use crate::facts::WINDOW_S;
 
 /// The target name of the machine's series.
 const HOST: &str = "host";

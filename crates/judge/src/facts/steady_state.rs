@@ -11,7 +11,15 @@ use stats::steady::MIN_STEADY_S;
 use workload::{Executor, Scenario, Schedule, VuRamp, Workload};
 
 use crate::tables::{PhaseWindow, StatsKey, Tables, steps_of_sequence};
-use crate::thresholds::{BURST, BURST_BATCH_S, STEADY_MIN_RATE, STEADY_P95_MIN_RATE};
+
+/// Endpoints with fewer requests in the median second are not analysed.
+pub(crate) const STEADY_MIN_RATE: f64 = 10.0;
+/// The 95th percentile of a second is analysed from so many requests a second on.
+pub(crate) const STEADY_P95_MIN_RATE: f64 = 40.0;
+/// A failed share in a few seconds that exceeds the mean by more than this is a burst.
+pub(crate) const BURST: f64 = 0.05;
+/// How many seconds those are.
+pub(crate) const BURST_BATCH_S: u32 = 5;
 
 /// A rate that changes by no more than this share counts as constant.
 const CONSTANT: f64 = 0.01;

@@ -6,8 +6,9 @@ use workload::{Filter, Measure, Objective, Statistic, Workload};
 
 use super::{Measurement, QuantileTail, Value};
 use crate::tables::{StatsKey, Tables, steps_of_sequence};
-use crate::thresholds::BATCH_S;
 
+/// Length of the batches that intervals are computed from, in seconds.
+pub(crate) const BATCH_S: u32 = 10;
 const MS: f64 = 1_000.0;
 /// The resolution of a histogram is one part in a thousand; no error is taken to be smaller.
 const RESOLUTION: f64 = 0.001;

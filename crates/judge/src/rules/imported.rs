@@ -8,11 +8,15 @@ use workload::{Measure, Statistic};
 
 use crate::facts::{Facts, MeasuredObjective};
 use crate::numbers;
-use crate::rule::{rule_by_id, with_figures};
+use crate::rule::{Rule, with_figures};
+use crate::rules::dropped_or_late::{LATE_CAUTION, LATE_INVALID};
+use crate::rules::{
+    censored_quantile, closed_loop_or_capped, dropped_or_late, generator_saturated, impossible_or_bimodal,
+    offered_load_not_reached,
+};
 use crate::tables::ScenarioPhaseStats;
-use crate::thresholds::{IMPORTED_GAP, LATE_CAUTION, LATE_INVALID};
 
-pub(crate) fn rule(facts: &Facts<'_>) -> Vec<Finding> {
+pub(crate) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let Some(source) = facts.source else { return Vec::new() };
     let mut findings = unknown(source);
     findings.extend(facts.tables.scenario_phases.iter().filter_map(dropped));
@@ -25,17 +29,17 @@ pub(crate) fn rule(facts: &Facts<'_>) -> Vec<Finding> {
 /// What is unknown of the whole run, with or without objectives.
 fn unknown(source: &Source) -> Vec<Finding> {
     let tool = &source.tool;
-    let unknown: [(Missing, &str, String); 3] = [
+    let unknown: [(Missing, Rule, String); 3] = [
         (
             Missing::Arrivals,
-            "L1",
+            offered_load_not_reached::RULE,
             format!(
                 "{tool} did not record how many arrivals were due: whether the planned load was offered is unknown."
             ),
         ),
         (
             Missing::DueTimes,
-            "L2",
+            dropped_or_late::RULE,
             format!(
                 "{tool} did not record when requests were due: start lag is unknown, and waits before requests were \
                  sent are in none of these times."
@@ -43,12 +47,12 @@ fn unknown(source: &Source) -> Vec<Finding> {
         ),
         (
             Missing::GeneratorLoad,
-            "L3",
+            generator_saturated::RULE,
             format!("{tool} did not record its own load: whether the generator was at its limit is unknown."),
         ),
     ];
     let unknown = unknown.into_iter().filter(|(missing, ..)| source.lacks(*missing));
-    unknown.map(|(_, id, what)| rule_by_id(id).finding(Severity::Caution, Scope::default(), what)).collect()
+    unknown.map(|(_, rule, what)| rule.finding(Severity::Caution, Scope::default(), what)).collect()
 }
 
 /// Arrivals that were dropped for an unknown reason.
@@ -72,7 +76,7 @@ fn dropped(scenario_phase: &ScenarioPhaseStats) -> Option<Finding> {
         ("dropped share", share * 100.0, "%"),
         ("threshold", threshold * 100.0, "%"),
     ];
-    Some(with_figures(rule_by_id("L2").finding(severity, scenario_phase.key.scope(), what), &figures))
+    Some(with_figures(dropped_or_late::RULE.finding(severity, scenario_phase.key.scope(), what), &figures))
 }
 
 /// Whether the rate was offered, or set by the target's own speed.
@@ -87,7 +91,7 @@ fn model(facts: &Facts<'_>, source: &Source) -> Vec<Finding> {
              target's own speed, is unknown.",
             source.tool
         );
-        rule_by_id("L4").finding(Severity::Inconclusive, measured.scope(), what)
+        closed_loop_or_capped::RULE.finding(Severity::Inconclusive, measured.scope(), what)
     };
     measured.map(finding).collect()
 }
@@ -106,7 +110,7 @@ fn time_limits(facts: &Facts<'_>, source: &Source) -> Vec<Finding> {
             "{} did not record the time limits of requests: whether this quantile is one of them is unknown.",
             source.tool
         );
-        rule_by_id("Q2").finding(Severity::Caution, measured.scope(), what)
+        censored_quantile::RULE.finding(Severity::Caution, measured.scope(), what)
     };
     facts.objectives.iter().filter(is_quantile).map(finding).collect()
 }
@@ -124,7 +128,8 @@ fn impossible(of: &str, numbers: &BTreeMap<&str, f64>) -> Option<Finding> {
     let in_order = ["min", "p50", "p90", "p95", "p99", "p99.9", "max"];
     let stated: Vec<(&str, f64)> =
         in_order.iter().filter_map(|name| Some((*name, *numbers.get(name)?))).collect();
-    let finding = |severity, what| Some(rule_by_id("Q4").finding(severity, Scope::default(), what));
+    let finding =
+        |severity, what| Some(impossible_or_bimodal::RULE.finding(severity, Scope::default(), what));
     if let Some([lower, higher]) = stated.array_windows().find(|[lower, higher]| lower.1 > higher.1) {
         let (low, high) = (numbers::ms(lower.1), numbers::ms(higher.1));
         let what = format!("`{of}`: {} {low} above {} {high} is impossible.", lower.0, higher.0);
@@ -139,52 +144,6 @@ fn impossible(of: &str, numbers: &BTreeMap<&str, f64>) -> Option<Finding> {
     let (mean, p95, rest) = (numbers::ms(mean), numbers::ms(p95), numbers::ms(rest));
     let what = format!("`{of}`: mean {mean} above p95 {p95}: the slowest 5 % average at least {rest}.");
     finding(Severity::Caution, what)
-}
-
-/// L6 for an imported run: only counts that the source has can be compared, and a small gap may be the file's.
-pub(super) fn accounting(facts: &Facts<'_>) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    // A record that could not be read, or that was cut off, explains a gap of one.
-    let unread_records = facts.source.map_or(0, |source| source.malformed) + u64::from(!facts.is_complete());
-    for endpoint in facts.tables.endpoints.iter().filter(|endpoint| endpoint.requests > 0) {
-        let (begun, ended) = (endpoint.requests, endpoint.responses());
-        let gap = begun.abs_diff(ended);
-        if gap == 0 {
-            continue;
-        }
-        let share = gap as f64 / begun.max(ended) as f64;
-        let is_invalid = share > IMPORTED_GAP && gap > unread_records;
-        let severity = if is_invalid { Severity::Invalid } else { Severity::Caution };
-        let what = format!(
-            "{} has {} requests and {} times of requests.",
-            endpoint.key.describe(),
-            numbers::count(begun),
-            numbers::count(ended)
-        );
-        let figures = [
-            ("requests", begun as f64, "1"),
-            ("times", ended as f64, "1"),
-            ("gap", share * 100.0, "%"),
-            ("threshold", IMPORTED_GAP * 100.0, "%"),
-        ];
-        findings.push(with_figures(rule_by_id("L6").finding(severity, endpoint.key.scope(), what), &figures));
-    }
-    findings.extend(facts.source.and_then(unread));
-    findings
-}
-
-fn unread(source: &Source) -> Option<Finding> {
-    let first = source.first_malformed.as_deref()?;
-    let what = match source.malformed {
-        1 => format!("One record of the {} could not be read and is not included: {first}.", source.format),
-        n => format!(
-            "{} records of the {} could not be read and are not included; the first is {first}.",
-            numbers::count(n),
-            source.format
-        ),
-    };
-    let figures = [("records not read", source.malformed as f64, "1"), ("threshold", 0.0, "1")];
-    Some(with_figures(rule_by_id("L6").finding(Severity::Caution, Scope::default(), what), &figures))
 }
 
 #[cfg(test)]

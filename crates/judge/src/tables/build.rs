@@ -112,6 +112,7 @@ impl Draft {
             | Metric::Connecting
             | Metric::TlsHandshaking
             | Metric::BlockedNs
+            | Metric::ResolvingNs
             | Metric::ConnectingNs
             | Metric::TlsHandshakingNs
             | Metric::SendingNs

@@ -58,7 +58,7 @@ proptest! {
     #[test]
     fn counts_that_add_up_never_give_a_finding(test_run in any_run()) {
         let findings = test_run.judge().findings;
-        prop_assert!(findings.iter().all(|f| f.rule != "L6" || f.severity == Severity::Info));
+        prop_assert!(findings.iter().all(|f| f.rule != evidence::RuleId::L6 || f.severity == Severity::Info));
     }
 
     #[test]

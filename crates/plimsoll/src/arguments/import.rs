@@ -12,6 +12,10 @@ Examples:
   plimsoll import k6.ndjson                       the output of `k6 run --out json=k6.ndjson`
   plimsoll import k6.csv --ask 'p95(list) < 50ms' --ask 'error_rate(all) < 0.1%'
   plimsoll import ghz.json -o yesterday.plimsoll --html yesterday.html
+  plimsoll import results.jtl                     JMeter: `jmeter -n -l results.jtl`, CSV or XML
+  plimsoll import simulation.log                  Gatling up to 3.12.0
+  plimsoll import run_stats.csv run_stats_history.csv run_failures.csv     Locust: `locust --csv run`
+  plimsoll import oha.json --ask 'error_rate(all) < 1%'                    `oha --output-format json`
   vegeta encode results.bin > results.json && plimsoll import results.json
   plimsoll import run-1.hlog run-2.hlog           one run in several files";
 

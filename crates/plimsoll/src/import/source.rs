@@ -37,7 +37,7 @@ pub(super) fn of(files: &[Surveyed]) -> anyhow::Result<Source> {
         missing: missing(files),
         ..Source::default()
     };
-    let have_figures = files.iter().filter(|file| !file.survey.figures.is_empty()).count();
+    let have_figures = files.iter().filter(|file| file.format.has_figures()).count();
     for file in files {
         let Surveyed { survey, reading, .. } = file;
         source.figures.extend(survey.figures.iter().cloned().map(|figure| match have_figures {
@@ -45,6 +45,7 @@ pub(super) fn of(files: &[Surveyed]) -> anyhow::Result<Source> {
             2.. => SourceFigure { of: format!("{} of {}", figure.of, name(file)), ..figure },
             _ => figure,
         }));
+        source.summaries.extend(survey.summaries.iter().cloned());
         source.facts.extend(survey.facts.clone());
         source.remarks.extend(survey.remarks.iter().cloned());
         if survey.figures_left_out > 0 {

@@ -2,6 +2,7 @@
 
 mod copies;
 mod nonsense;
+mod tools;
 mod totals;
 
 use std::fs;
@@ -68,7 +69,7 @@ fn a_stream_is_measured_with_its_cautions_and_judged_where_asked() {
 }
 
 #[test]
-fn a_summary_has_figures_and_no_verdict() {
+fn a_summary_has_figures_that_decide_what_they_can() {
     for file in ["k6-summary.json", "ghz.txt", "vegeta-report.json"] {
         let folder = with(file);
         let ran = folder.plimsoll(&["import", file, "-o", "run.plimsoll"]);
@@ -76,8 +77,14 @@ fn a_summary_has_figures_and_no_verdict() {
         says(&ran.stdout, &["MEASURED", "Imported from", "p95"]);
         let asked = folder.plimsoll(&["import", file, "-o", "asked.plimsoll", "--ask", "p95(all) < 1s"]);
         asked.exits_with(4);
-        says(&asked.stdout, &["INCONCLUSIVE", "The source kept no single times"]);
+        says(&asked.stdout, &["INCONCLUSIVE", "By the figures of", "requests failed or took 1 s or longer"]);
     }
+    // 14 of 100 failed.
+    let folder = with("vegeta-report.json");
+    let asked = ["import", "vegeta-report.json", "-o", "a.plimsoll", "--ask", "error_rate(all) < 1%"];
+    let ran = folder.plimsoll(&asked);
+    ran.exits_with(3);
+    says(&ran.stdout, &["FAIL", "14 of 100 requests failed (14 %)"]);
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn findings(out: &mut String, comparison: &Comparison) {
             out,
             "- **{} {} {}** ({}): {} _Next:_ {}",
             finding.severity,
-            text(&finding.rule, MAX_NAME),
+            finding.rule,
             text(&finding.title, MAX_NAME),
             format::letters(&found.sides),
             text(&finding.what, MAX_TEXT),

@@ -62,7 +62,7 @@ impl ClaimView {
             bound: visible(&shown.bound()),
             interval: visible(&number::or_not_measured(shown.interval(), |interval| interval)),
             samples: number::count(claim.samples),
-            reasons: claim.reasons.iter().map(|r| visible(r)).collect(),
+            reasons: claim.reasons.iter().map(|r| visible(&r.to_string())).collect(),
         }
     }
 }
@@ -106,7 +106,7 @@ impl FindingView {
                 Severity::Caution => "caution",
                 Severity::Info => "measured",
             },
-            rule: visible(&finding.rule),
+            rule: finding.rule.to_string(),
             title: visible(&finding.title),
             scope: visible(&crate::scope(&finding.scope)),
             what: visible(&finding.what),

@@ -5,9 +5,13 @@ use serde::Serialize;
 
 use crate::number;
 
+/// Only names that are met while running are looked up, so most runs have no such phase.
+const RESOLVING: &str = "resolving";
+
 /// The phases of a request, in the order in which they occur.
-const PHASES: [(Metric, &str); 6] = [
+const PHASES: [(Metric, &str); 7] = [
     (Metric::BlockedNs, "blocked"),
+    (Metric::ResolvingNs, RESOLVING),
     (Metric::ConnectingNs, "connecting"),
     (Metric::TlsHandshakingNs, "tls_handshaking"),
     (Metric::SendingNs, "sending"),
@@ -24,7 +28,7 @@ pub(super) struct PhaseSums {
 /// One phase of the requests of a row.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RequestPhase {
-    /// `blocked`, `connecting`, `tls_handshaking`, `sending`, `waiting` or `receiving`.
+    /// `blocked`, `resolving` (only where it took time), `connecting`, `tls_handshaking`, `sending`, `waiting` or `receiving`.
     pub name: &'static str,
     /// Its mean over all requests with a complete response, including those without this phase.
     pub avg_ms: f64,
@@ -51,7 +55,8 @@ impl PhaseSums {
             avg_ms: *ns as f64 / requests as f64 / 1e6,
             share: *ns as f64 / all,
         };
-        PHASES.iter().zip(&self.ns).map(phase).collect()
+        let shown = |((_, name), ns): &(&(Metric, &str), &u64)| *name != RESOLVING || **ns > 0;
+        PHASES.iter().zip(&self.ns).filter(shown).map(phase).collect()
     }
 }
 

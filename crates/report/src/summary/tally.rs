@@ -190,6 +190,7 @@ impl RunTally {
                 add(&mut self.endpoint(key).bytes_out);
             }
             Metric::BlockedNs
+            | Metric::ResolvingNs
             | Metric::ConnectingNs
             | Metric::TlsHandshakingNs
             | Metric::SendingNs

@@ -30,7 +30,7 @@ pub(crate) fn add(page: &mut Page, findings: &[ListedFinding<'_>]) {
         return;
     }
     page.heading("Findings", "");
-    let group = |listed: &ListedFinding<'_>| (listed.finding.rule.clone(), listed.finding.severity);
+    let group = |listed: &ListedFinding<'_>| (listed.finding.rule, listed.finding.severity);
     for alike in findings.chunk_by(|a, b| group(a) == group(b)) {
         let first = alike[0].finding;
         let title = format!("  {} {}", first.rule, first.title);

@@ -2,8 +2,8 @@
 
 use evidence::memory::MemoryRun;
 use evidence::{
-    ComparisonJudgement, Ending, Instant, Observed, Profile, ProfileKind, Refusal, Sampling, Scope, Sink,
-    Verdict,
+    ComparisonJudgement, Ending, Instant, Observed, Profile, ProfileKind, Refusal, RuleId, Sampling, Scope,
+    Sink, Verdict,
 };
 use report::summary::{Comparison, Side};
 use report::{Style, comparison};
@@ -68,7 +68,7 @@ fn the_difference_of_two_profiles_is_reported_per_request_of_their_windows() {
 fn a_refused_difference_is_left_out_only_in_the_refused_phase() {
     let scope = Scope { phase: Some("gameplay".to_owned()), ..Scope::default() };
     let page = comparison::terminal(
-        &compared(vec![Refusal { side: 1, rule: "C1".to_owned(), scope }]),
+        &compared(vec![Refusal { side: 1, rule: RuleId::C1, scope }]),
         Style::Plain,
         100,
     );

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use evidence::memory::MemoryRun;
 use evidence::{
-    ComparisonJudgement, Figure, Finding, Key, Metric, Outcome, Refusal, Run, Scope, Severity, SidedFinding,
-    Verdict,
+    ComparisonJudgement, Figure, Finding, Key, Metric, Outcome, Refusal, RuleId, Run, Scope, Severity,
+    SidedFinding, Verdict,
 };
 use report::summary::{Comparison, Side};
 use report::{Style, comparison};
@@ -31,12 +31,13 @@ fn run(us: u64, failures_per_s: u64) -> MemoryRun {
 fn judgement() -> ComparisonJudgement {
     let scope = Scope { phase: Some("ramp".to_owned()), ..Scope::default() };
     let finding = Finding {
-        rule: "C1".to_owned(),
+        rule: RuleId::C1,
         title: "error-rates-differ".to_owned(),
         severity: Severity::Invalid,
         scope: scope.clone(),
         what: "`claim` in `ramp`: 0 % of 100 failed against 10 % of 100.".to_owned(),
         figures: vec![Figure::new("failed", 10.0, "%")],
+        affects: Vec::new(),
         why: "Survivors look faster.".to_owned(),
         next: "Fix the failures.".to_owned(),
     };
@@ -46,7 +47,7 @@ fn judgement() -> ComparisonJudgement {
         because: "Two runs side by side: a description.".to_owned(),
         claims: Vec::new(),
         findings: vec![SidedFinding { sides: vec![0, 1], finding }],
-        refusals: vec![Refusal { side: 1, rule: "C1".to_owned(), scope }],
+        refusals: vec![Refusal { side: 1, rule: RuleId::C1, scope }],
         supports: vec!["What each run shows of itself.".to_owned()],
         does_not_support: vec!["That one is faster.".to_owned()],
         would_settle: vec!["Six pairs.".to_owned()],

@@ -51,7 +51,7 @@ fn judgement(name: &str) -> Judgement {
     judgement.because = name.to_owned();
     for claim in &mut judgement.claims {
         claim.text = name.to_owned();
-        claim.reasons.push(name.to_owned());
+        claim.reasons.push(name.to_owned().into());
         claim.observed.unit = name.to_owned();
     }
     for finding in &mut judgement.findings {

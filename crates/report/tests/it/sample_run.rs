@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use evidence::memory::MemoryRun;
 use evidence::{
     Claim, Ending, Exemplar, ExemplarKind, Figure, Finding, GrpcCode, Instant, Judgement, Key, Manifest,
-    Metric, Outcome, RunEnd, Scope, SeriesKey, Severity, Verdict,
+    Metric, Outcome, RuleId, RunEnd, Scope, SeriesKey, Severity, Verdict,
 };
 
 pub(crate) use plan::workload;
@@ -247,7 +247,7 @@ pub(crate) fn judgement() -> Judgement {
         bound: Figure::new("bound", bound, unit),
         interval,
         samples: 15_750,
-        reasons: (!reason.is_empty()).then(|| reason.to_owned()).into_iter().collect(),
+        reasons: (!reason.is_empty()).then(|| reason.to_owned().into()).into_iter().collect(),
     };
     Judgement {
         rules_version: 1,
@@ -299,22 +299,24 @@ fn findings() -> Vec<Finding> {
     let gameplay = Scope { phase: Some("gameplay".to_owned()), ..Scope::default() };
     vec![
         Finding {
-            rule: "O1".to_owned(),
+            rule: RuleId::O1,
             title: "objective-missed".to_owned(),
             severity: Severity::Fail,
             scope: Scope { objective: Some("few_errors".to_owned()), ..Scope::default() },
             what: "0.187 % of 78,431 arrivals failed or were dropped; the limit is below 0.1 %.".to_owned(),
             figures: vec![Figure::new("error rate", 0.187, "%"), Figure::new("bound", 0.1, "%")],
+            affects: Vec::new(),
             why: "Each of these is a user without a response.".to_owned(),
             next: "Look at the failed exchanges below; nearly all fall into seconds 71 and 72.".to_owned(),
         },
         Finding {
-            rule: "L4".to_owned(),
+            rule: RuleId::L4,
             title: "closed-loop-or-capped".to_owned(),
             severity: Severity::Caution,
             scope: gameplay,
             what: "For 1.9 s all 200 virtual users were in use and 30 arrivals were dropped.".to_owned(),
             figures: vec![Figure::new("time at the VU limit", 2.5, "%"), Figure::new("dropped", 30.0, "1")],
+            affects: Vec::new(),
             why: "While arrivals are dropped at the VU limit, the load is not the planned load, and the longest waits are missing.".to_owned(),
             next: "Raise max_vus to at least rate × timeout, or find what stalled the target at 1:11.".to_owned(),
         },

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::event::Scheme;
+use crate::event::{Processing, Scheme};
 use crate::headers::Headers;
 use crate::recorded::Recorded;
 
@@ -170,12 +170,70 @@ fn a_connection_carries_one_request_after_the_other() {
         begin(&mut connection, token, "GET");
         assert_eq!(connection.capacity(), 0);
         assert_eq!(connection.start_raw(9, RequestKind::Other, b"x"), Err(StartError::NotReady));
-        connection.for_each_open(&mut |open| assert_eq!(open, token));
+        connection.for_each_open(&mut |open| assert_eq!(open.token, token));
         connection.receive(b"HTTP/1.1 204 X\r\n\r\n", &mut seen).unwrap();
     }
     assert_eq!(seen.lines, ["1 head 204", "1 done", "2 head 204", "2 done"]);
     assert_eq!(connection.closed(&mut seen), Ok(()));
     assert_eq!((connection.capacity(), connection.reusable()), (0, false));
+}
+
+/// The bytes of a request that ends, and of what has not ended.
+fn bytes_of(connection: &mut Connection, pieces: &[&[u8]]) -> (Option<RequestBytes>, Vec<OpenRequest>) {
+    let mut done = None;
+    for piece in pieces {
+        let mut take = |event: Event<'_>| {
+            if let Event::Done { bytes, .. } = event {
+                done = Some(bytes);
+            }
+        };
+        let _ = connection.receive(piece, &mut take);
+    }
+    let mut open = Vec::new();
+    connection.for_each_open(&mut |request| open.push(request));
+    (done, open)
+}
+
+#[test]
+fn all_bytes_of_a_request_and_its_response_are_counted() {
+    let response =
+        "HTTP/1.1 103 Hint\r\n\r\nHTTP/1.1 200 X\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
+    let request = "GET / HTTP/1.1\r\nhost: h\r\n\r\n".len() as u64;
+    for size in [1, 3, 1000] {
+        let mut connection = Connection::new(Config::default());
+        for token in 1..=2 {
+            begin(&mut connection, token, "GET");
+            let pieces: Vec<&[u8]> = response.as_bytes().chunks(size).collect();
+            let bytes = RequestBytes { sent: request, received: response.len() as u64 };
+            assert_eq!(bytes_of(&mut connection, &pieces), (Some(bytes), vec![]), "in pieces of {size}");
+        }
+    }
+    let (head, surplus) = ("HTTP/1.1 204 X\r\n\r\n", "HTTP");
+    let mut connection = Connection::new(Config::default());
+    begin(&mut connection, 1, "GET");
+    let (done, _) = bytes_of(&mut connection, &[[head, surplus].concat().as_bytes()]);
+    assert_eq!(
+        done.map(|bytes| bytes.received),
+        Some(head.len() as u64),
+        "what follows is not the request's"
+    );
+}
+
+#[test]
+fn a_request_without_a_complete_response_says_how_far_it_came() {
+    let open = |sent: usize, received: &[u8]| {
+        let mut connection = Connection::new(Config::default());
+        connection.start_raw(1, RequestKind::Other, b"GET / HTTP/1.1\r\nhost: h\r\n\r\n").unwrap();
+        connection.sent(sent);
+        let (_, open) = bytes_of(&mut connection, &[received]);
+        assert_eq!(connection.cancel(1), open.first().copied());
+        (open[0].bytes.sent, open[0].bytes.received, open[0].processing)
+    };
+    assert_eq!(open(0, b""), (0, 0, Processing::NotSent));
+    assert_eq!(open(5, b""), (5, 0, Processing::Unanswered));
+    assert_eq!(open(usize::MAX, b""), (27, 0, Processing::Unanswered));
+    assert_eq!(open(usize::MAX, b"HTTP"), (27, 4, Processing::Answered));
+    assert_eq!(open(usize::MAX, b"HTTP/1.1 200 X\r\nbad name: x\r\n\r\n"), (27, 31, Processing::Answered));
 }
 
 #[test]

@@ -66,6 +66,11 @@ impl FrameHeader {
         self.flags & flag != 0
     }
 
+    /// Whether it is a part of one request's exchange.
+    pub(super) fn is_of_request(&self) -> bool {
+        matches!(self.kind, kind::DATA | kind::HEADERS | kind::CONTINUATION | kind::RST_STREAM)
+    }
+
     /// Write the header; `length` is below 2^24.
     #[inline]
     pub(super) fn write(&self, out: &mut Vec<u8>) {

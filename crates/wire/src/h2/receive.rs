@@ -51,6 +51,12 @@ impl Incoming {
         !self.partial.is_empty() || self.block.is_some()
     }
 
+    /// How many bytes of an incomplete frame of this stream have arrived.
+    pub(super) fn partial_bytes_of(&self, id: u32) -> u64 {
+        let is_own = |header: FrameHeader| header.stream == id && header.is_of_request();
+        if FrameHeader::read(&self.partial).is_some_and(is_own) { self.partial.len() as u64 } else { 0 }
+    }
+
     #[cfg(test)]
     pub(super) fn held_bytes(&self) -> usize {
         self.partial.capacity() + self.block_bytes.capacity()
@@ -134,6 +140,11 @@ impl Connection {
         payload: &[u8],
         events: &mut dyn Events,
     ) -> Result<(), WireError> {
+        if header.is_of_request()
+            && let Some(stream) = self.streams.get_mut(&header.stream)
+        {
+            stream.incoming_bytes += (HEADER_BYTES + header.length) as u64;
+        }
         match header.kind {
             kind::DATA => self.on_data(header, payload, events),
             kind::HEADERS => self.on_headers(header, payload, events),

@@ -20,12 +20,14 @@ impl Connection {
     pub(super) fn send_request(&mut self, token: Token, request: &Request<'_>, ending: Ending) -> u32 {
         let id = self.next_id;
         self.next_id += 2;
-        self.send_head(id, request, ending);
+        let head_bytes = self.send_head(id, request, ending);
         let mut stream = Stream {
             token,
             body: if request.method == b"HEAD" { ResponseBody::Impossible } else { ResponseBody::Possible },
             progress: Progress::AwaitsHead,
             interim: 0,
+            outgoing_bytes: head_bytes,
+            incoming_bytes: 0,
             content_length: None,
             received_bytes: 0,
             unreturned_bytes: 0,
@@ -35,13 +37,12 @@ impl Connection {
         };
         let mut rest = request.body;
         while !rest.is_empty() {
-            let count = self.send_data(id, stream.send_window, rest, ending);
+            let count = self.send_data(id, &mut stream, rest);
             if count == 0 {
                 stream.unsent.hold(rest);
                 stream.unsent.queued = stream.may_send();
                 break;
             }
-            stream.send_window -= count as i64;
             rest = &rest[count..];
         }
         if stream.unsent.queued {
@@ -64,7 +65,7 @@ impl Connection {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         if std::mem::replace(&mut stream.ending, Ending::Known) == Ending::Open && stream.unsent.is_empty() {
             let header = FrameHeader { length: 0, kind: kind::DATA, flags: flag::END_STREAM, stream: id };
-            header.write(self.out.tail());
+            stream.outgoing_bytes += self.out.append(id, |out| header.write(out));
         }
     }
 
@@ -79,49 +80,34 @@ impl Connection {
         }
     }
 
-    fn send_head(&mut self, id: u32, request: &Request<'_>, ending: Ending) {
-        let out = self.out.tail();
-        let start = out.len();
-        out.extend_from_slice(&[0; HEADER_BYTES]);
-        encode_head(&mut self.encoder, out, request);
-        let block_start = start + HEADER_BYTES;
-        let length = out.len() - block_start;
-        let most = self.peer.max_frame_bytes as usize;
+    /// Append the frames of the head, and say how many bytes they are.
+    fn send_head(&mut self, id: u32, request: &Request<'_>, ending: Ending) -> u64 {
+        let Connection { out, encoder, peer, .. } = self;
         let ends = request.body.is_empty() && ending == Ending::Known;
         let end_stream = if ends { flag::END_STREAM } else { 0 };
-        if length <= most {
-            let flags = flag::END_HEADERS | end_stream;
-            let header = FrameHeader { length, kind: kind::HEADERS, flags, stream: id };
-            out[start..block_start].copy_from_slice(&header.to_bytes());
-            return;
-        }
-        let block = out.split_off(block_start);
-        out.truncate(start);
-        let parts = block.chunks(most);
-        let last = parts.len() - 1;
-        for (nth, part) in parts.enumerate() {
-            let (kind, first_flags) =
-                if nth == 0 { (kind::HEADERS, end_stream) } else { (kind::CONTINUATION, 0) };
-            let flags = first_flags | if nth == last { flag::END_HEADERS } else { 0 };
-            FrameHeader { length: part.len(), kind, flags, stream: id }.write(out);
-            out.extend_from_slice(part);
-        }
+        out.append(id, |out| {
+            let start = out.len();
+            out.extend_from_slice(&[0; HEADER_BYTES]);
+            encode_head(encoder, out, request);
+            frame_head(out, start, HeadFrames { id, end_stream, most: peer.max_frame_bytes as usize });
+        })
     }
 
-    /// Append one DATA frame with as much of `rest` as the windows let go, and say how much that was. After
-    /// `rest` comes `ending`.
-    fn send_data(&mut self, id: u32, stream_window: i64, rest: &[u8], ending: Ending) -> usize {
-        let window = self.send_window.min(stream_window).min(i64::from(self.peer.max_frame_bytes));
+    /// Append one DATA frame with as much of `rest` as the windows let go, and say how much that was.
+    fn send_data(&mut self, id: u32, stream: &mut Stream, rest: &[u8]) -> usize {
+        let window = self.send_window.min(stream.send_window).min(i64::from(self.peer.max_frame_bytes));
         let count = usize::try_from(window).unwrap_or(0).min(rest.len());
         if count == 0 {
             return 0;
         }
-        let ends = count == rest.len() && ending == Ending::Known;
+        let ends = count == rest.len() && stream.ending == Ending::Known;
         let flags = if ends { flag::END_STREAM } else { 0 };
-        let out = self.out.tail();
-        FrameHeader { length: count, kind: kind::DATA, flags, stream: id }.write(out);
-        out.extend_from_slice(&rest[..count]);
+        stream.outgoing_bytes += self.out.append(id, |out| {
+            FrameHeader { length: count, kind: kind::DATA, flags, stream: id }.write(out);
+            out.extend_from_slice(&rest[..count]);
+        });
         self.send_window -= count as i64;
+        stream.send_window -= count as i64;
         count
     }
 
@@ -131,9 +117,9 @@ impl Connection {
             && let Some(id) = self.ready.pop_front()
         {
             let Some(mut stream) = self.streams.remove(&id) else { continue };
-            let count = self.send_data(id, stream.send_window, stream.unsent.rest(), stream.ending);
-            stream.send_window -= count as i64;
-            stream.unsent.advance(count);
+            let mut unsent = std::mem::take(&mut stream.unsent);
+            unsent.advance(self.send_data(id, &mut stream, unsent.rest()));
+            stream.unsent = unsent;
             stream.unsent.queued = stream.may_send();
             if stream.unsent.queued {
                 self.ready.push_back(id);
@@ -175,7 +161,7 @@ impl Connection {
 
     /// Append a RST_STREAM.
     pub(super) fn reset(&mut self, id: u32, code: u32) {
-        frame::write_number(self.out.tail(), kind::RST_STREAM, id, code);
+        self.out.append(id, |out| frame::write_number(out, kind::RST_STREAM, id, code));
     }
 
     /// Forget a stream, and what it still had to send.
@@ -185,6 +171,38 @@ impl Connection {
             self.ready.retain(|&queued| queued != id);
         }
         Some(stream)
+    }
+}
+
+/// The frames of a header block.
+struct HeadFrames {
+    id: u32,
+    end_stream: u8,
+    /// The longest payload of a frame.
+    most: usize,
+}
+
+/// Put the block that follows an empty frame header at `start` into one frame, or into several where it is too long.
+fn frame_head(out: &mut Vec<u8>, start: usize, frames: HeadFrames) {
+    let HeadFrames { id, end_stream, most } = frames;
+    let block_start = start + HEADER_BYTES;
+    let length = out.len() - block_start;
+    if length <= most {
+        let flags = flag::END_HEADERS | end_stream;
+        let header = FrameHeader { length, kind: kind::HEADERS, flags, stream: id };
+        out[start..block_start].copy_from_slice(&header.to_bytes());
+        return;
+    }
+    let block = out.split_off(block_start);
+    out.truncate(start);
+    let parts = block.chunks(most);
+    let last = parts.len() - 1;
+    for (nth, part) in parts.enumerate() {
+        let (kind, first_flags) =
+            if nth == 0 { (kind::HEADERS, end_stream) } else { (kind::CONTINUATION, 0) };
+        let flags = first_flags | if nth == last { flag::END_HEADERS } else { 0 };
+        FrameHeader { length: part.len(), kind, flags, stream: id }.write(out);
+        out.extend_from_slice(part);
     }
 }
 

@@ -15,6 +15,10 @@ pub(super) struct Stream {
     pub(super) progress: Progress,
     /// How many interim responses came before it.
     pub(super) interim: u8,
+    /// Bytes of its frames that were put into the output, sent or not.
+    pub(super) outgoing_bytes: u64,
+    /// Bytes of its frames that were received.
+    pub(super) incoming_bytes: u64,
     pub(super) content_length: Option<u64>,
     pub(super) received_bytes: u64,
     /// Bytes received since the window was last given back.

@@ -7,6 +7,7 @@ use crate::event::Scheme;
 use crate::headers::Headers;
 use crate::recorded::Recorded;
 
+mod bytes;
 mod flow;
 mod hostile;
 mod lifecycle;

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use wire::{Connection, Event, Events, Headers, Request, Scheme, Token, WireError};
+use wire::{Connection, Event, Events, Headers, OpenRequest, Request, Scheme, Token, WireError};
 
 pub(crate) type Fields = Vec<(Vec<u8>, Vec<u8>)>;
 
@@ -38,8 +38,8 @@ impl Events for Responses {
         let (Event::Head { token, .. }
         | Event::Body { token, .. }
         | Event::Trailers { token, .. }
-        | Event::Done { token }
-        | Event::Failed { token, .. }) = event;
+        | Event::Done { token, .. }
+        | Event::Failed { request: OpenRequest { token, .. }, .. }) = event;
         let response = self.0.entry(token).or_default();
         match event {
             Event::Head { head, .. } => {

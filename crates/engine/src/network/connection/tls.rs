@@ -65,9 +65,7 @@ impl Connection {
             if n == 0 {
                 return Ok(());
             }
-            self.unclaimed += n as u64;
-            let mut collector = sink.collector(&mut self.unclaimed);
-            self.wire.receive(chunk, &mut collector).map_err(|e| ConnectionLoss::from(e.outcome()))?;
+            self.wire.receive(chunk, sink).map_err(|e| ConnectionLoss::from(e.outcome()))?;
             reader.consume(n);
         }
     }

@@ -14,7 +14,7 @@ fn expecting(expected: &[&str], base: &TestRun, new: &TestRun) -> String {
         Side { name: "run", run: &test_run.run, workload: &test_run.workload, provenance: Provenance::Intact }
     };
     let judgement = compare(&[side(base), side(new)], &expected).unwrap();
-    let found = judgement.findings.iter().filter(|f| f.finding.rule == "M5");
+    let found = judgement.findings.iter().filter(|f| f.finding.rule == evidence::RuleId::M5);
     found.map(|f| format!("{} {:?} {}\n", f.finding.severity, f.sides, f.finding.what)).collect()
 }
 

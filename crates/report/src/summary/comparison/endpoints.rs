@@ -63,7 +63,7 @@ fn table(sides: &[TalliedSide<'_>], key: &EndpointKey, judgement: &ComparisonJud
     let names = (&*key.phase, &*key.scenario, &*key.endpoint);
     let refused = |side: usize| -> Vec<String> {
         let refusals = judgement.refusals.iter().filter(|refusal| refusal.applies_to(side, names));
-        let mut rules: Vec<String> = refusals.map(|refusal| refusal.rule.clone()).collect();
+        let mut rules: Vec<String> = refusals.map(|refusal| refusal.rule.to_string()).collect();
         rules.sort();
         rules.dedup();
         rules

@@ -2,9 +2,10 @@
 
 use super::{Block, Incoming, MAX_BLOCK_BYTES, MAX_BLOCK_FRAMES, MAX_EMPTY_DATA};
 use crate::error::WireError;
-use crate::event::{Event, Events, MAX_INTERIM, ResponseHead};
+use crate::event::{Event, Events, MAX_INTERIM, OpenRequest, ResponseHead};
 use crate::h2::Connection;
 use crate::h2::frame::{self, FrameHeader, code, flag, kind};
+use crate::h2::output::CONNECTION;
 use crate::h2::response::{self, Head};
 use crate::h2::settings::{CONNECTION_WINDOW, STREAM_WINDOW};
 use crate::h2::stream::{Ending, Progress, ResponseBody};
@@ -185,7 +186,9 @@ impl Connection {
         let token = stream.token;
         if !ends && stream.unreturned_bytes >= STREAM_WINDOW / 2 {
             let returned = std::mem::take(&mut stream.unreturned_bytes);
-            frame::write_number(self.out.tail(), kind::WINDOW_UPDATE, header.stream, returned);
+            self.out.append(CONNECTION, |out| {
+                frame::write_number(out, kind::WINDOW_UPDATE, header.stream, returned);
+            });
         }
         if !data.is_empty() {
             events.event(Event::Body { token, chunk: data });
@@ -205,7 +208,7 @@ impl Connection {
         }
         if *unreturned >= CONNECTION_WINDOW / 2 {
             let returned = std::mem::take(unreturned);
-            frame::write_number(self.out.tail(), kind::WINDOW_UPDATE, 0, returned);
+            self.out.append(CONNECTION, |out| frame::write_number(out, kind::WINDOW_UPDATE, 0, returned));
         }
         Ok(())
     }
@@ -213,10 +216,11 @@ impl Connection {
     /// The response is complete. If the request is not, the peer does not need the rest.
     pub(super) fn finish(&mut self, id: u32, events: &mut dyn Events) {
         let Some(stream) = self.remove(id) else { return };
+        let OpenRequest { token, bytes, .. } = self.request_of(id, &stream);
         if !stream.unsent.is_empty() || stream.ending == Ending::Open {
             self.reset(id, code::CANCEL);
         }
-        events.event(Event::Done { token: stream.token });
+        events.event(Event::Done { token, bytes });
     }
 
     pub(super) fn fail_stream_on_error(
@@ -228,8 +232,9 @@ impl Connection {
         if let Err(error) = result
             && let Some(stream) = self.remove(id)
         {
+            let request = self.request_of(id, &stream);
             self.reset(id, frame::code_of(&error));
-            events.event(Event::Failed { token: stream.token, error });
+            events.event(Event::Failed { request, error });
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::error::WireError;
 use crate::event::{Event, Events};
 use crate::h2::Connection;
 use crate::h2::frame::{self, FrameHeader, MAX_31_BITS, code, flag, kind};
+use crate::h2::output::CONNECTION;
 
 impl Connection {
     pub(super) fn on_window_update(
@@ -46,7 +47,7 @@ impl Connection {
         }
         self.incoming.count_reply()?;
         let ack = FrameHeader { length: 0, kind: kind::SETTINGS, flags: flag::ACK, stream: 0 };
-        ack.write(self.out.tail());
+        self.out.append(CONNECTION, |out| ack.write(out));
         self.shift_windows(i64::from(self.peer.initial_window) - i64::from(before.initial_window))
     }
 
@@ -59,9 +60,10 @@ impl Connection {
             return Ok(());
         }
         self.incoming.count_reply()?;
-        let out = self.out.tail();
-        FrameHeader { length: 8, kind: kind::PING, flags: flag::ACK, stream: 0 }.write(out);
-        out.extend_from_slice(payload);
+        self.out.append(CONNECTION, |out| {
+            FrameHeader { length: 8, kind: kind::PING, flags: flag::ACK, stream: 0 }.write(out);
+            out.extend_from_slice(payload);
+        });
         Ok(())
     }
 
@@ -72,13 +74,15 @@ impl Connection {
         events: &mut dyn Events,
     ) -> Result<(), WireError> {
         self.check_known(header.stream)?;
-        let error = match frame::read_number(payload)? {
-            code::REFUSED_STREAM => WireError::RefusedStream,
-            other => WireError::StreamReset(other),
-        };
-        if let Some(stream) = self.remove(header.stream) {
-            events.event(Event::Failed { token: stream.token, error });
-        }
+        let code = frame::read_number(payload)?;
+        let Some(stream) = self.remove(header.stream) else { return Ok(()) };
+        let request = self.request_of(header.stream, &stream);
+        events.event(match code {
+            code::REFUSED_STREAM => {
+                Event::Failed { request: request.refused(), error: WireError::RefusedStream }
+            }
+            other => Event::Failed { request, error: WireError::StreamReset(other) },
+        });
         Ok(())
     }
 
@@ -96,9 +100,9 @@ impl Connection {
         let mut beyond: Vec<u32> = self.streams.keys().copied().filter(|&id| id > last).collect();
         beyond.sort_unstable();
         for id in beyond {
-            if let Some(stream) = self.remove(id) {
-                events.event(Event::Failed { token: stream.token, error: WireError::GoAway(code) });
-            }
+            let Some(stream) = self.remove(id) else { continue };
+            let request = self.request_of(id, &stream).refused();
+            events.event(Event::Failed { request, error: WireError::GoAway(code) });
         }
         Ok(())
     }

@@ -171,7 +171,7 @@ fn ends_of_connections_are_distinguished() {
         peer.receive(&frames.concat()).unwrap();
         let end = peer.connection.closed(&mut peer.seen);
         let mut open = Vec::new();
-        peer.connection.for_each_open(&mut |token| open.push(token));
+        peer.connection.for_each_open(&mut |request| open.push(request.token));
         assert_eq!((open, peer.connection.reusable()), (vec![1], false));
         end
     };

@@ -1,0 +1,112 @@
+//! oha: the figures of `oha --output-format json`, with times in seconds.
+
+use std::io::BufRead;
+
+use evidence::manifest::RequestSummary;
+use serde_json::Value;
+
+use crate::ImportError;
+use crate::event::{Event, Receive};
+use crate::figure::{Quantity, StatedFigure, StatedFigures};
+use crate::lines::Reading;
+use crate::parse::{document, first_characters};
+
+/// The longest report that is read.
+const MAX_BYTES: u64 = 16 << 20;
+/// What its figures are of: requests that got a response, unless a name says otherwise.
+const ALL: &str = "all requests";
+/// Of responses with a status below 400, with `--stats-success-breakdown`.
+const SUCCESSFUL: &str = "successful requests";
+const MS_PER_S: f64 = 1e3;
+/// The most statuses and errors that are read.
+const MAX_KINDS: usize = 200;
+const MAX_KIND: usize = 100;
+
+pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Result<Reading, ImportError> {
+    let document = document(input, MAX_BYTES)?;
+    let mut figures = FigureReader { figures: StatedFigures::default(), receiver, records: 0 };
+    for (at, name, quantity) in [
+        ("/summary/average", "avg", Quantity::Time),
+        ("/summary/fastest", "min", Quantity::Time),
+        ("/summary/slowest", "max", Quantity::Time),
+        ("/summary/requestsPerSec", "rate", Quantity::Rate),
+        ("/summary/successRate", "success", Quantity::Share),
+        ("/summary/totalData", "bytes in", Quantity::Bytes),
+        ("/summary/total", "total time", Quantity::Time),
+    ] {
+        figures.put(ALL, name, quantity, document.pointer(at))?;
+    }
+    for (key, of) in [("latencyPercentiles", ALL), ("latencyPercentilesSuccessful", SUCCESSFUL)] {
+        for (name, value) in members(&document, key) {
+            figures.put(of, &first_characters(name, MAX_KIND), Quantity::Time, Some(value))?;
+        }
+    }
+    let mut counts = Counts::default();
+    for (status, count) in members(&document, "statusCodeDistribution") {
+        let name = format!("status {}", first_characters(status, MAX_KIND));
+        figures.put(ALL, &name, Quantity::Count, Some(count))?;
+        let count = figures.figures.count(ALL, &name).unwrap_or(0);
+        counts.answered += count;
+        counts.refused += if status.starts_with(['2', '3']) { 0 } else { count };
+    }
+    for (error, count) in members(&document, "errorDistribution") {
+        let name = format!("error: {}", first_characters(error, MAX_KIND));
+        figures.put(ALL, &name, Quantity::Count, Some(count))?;
+        counts.without_response += figures.figures.count(ALL, &name).unwrap_or(0);
+    }
+    if figures.records == 0 {
+        return Err(ImportError::Refused("has no figures, unlike JSON of oha".to_owned()));
+    }
+    let FigureReader { figures, receiver, records } = figures;
+    receiver.receive(Event::Summary(counts.summary(&figures)))?;
+    Ok(Reading { records, ..Reading::default() })
+}
+
+/// The members of an object, as many as are read.
+fn members<'d>(document: &'d Value, key: &str) -> impl Iterator<Item = (&'d String, &'d Value)> {
+    document.get(key).and_then(Value::as_object).into_iter().flatten().take(MAX_KINDS)
+}
+
+struct FigureReader<'a> {
+    figures: StatedFigures,
+    receiver: &'a mut dyn Receive,
+    records: u64,
+}
+
+impl FigureReader<'_> {
+    /// A figure, unless oha states none: percentiles of no response are null.
+    fn put(
+        &mut self,
+        of: &str,
+        name: &str,
+        quantity: Quantity,
+        value: Option<&Value>,
+    ) -> Result<(), ImportError> {
+        let Some(value) = value.filter(|value| !value.is_null()) else { return Ok(()) };
+        self.records += 1;
+        let scale = if quantity == Quantity::Time { MS_PER_S } else { 1.0 };
+        let value = value.as_f64().map(|value| value * scale);
+        Ok(self.figures.put(StatedFigure { of, name, quantity, value }, self.receiver)?)
+    }
+}
+
+#[derive(Default)]
+struct Counts {
+    answered: u64,
+    /// Answered with a status that is a failure.
+    refused: u64,
+    without_response: u64,
+}
+
+impl Counts {
+    fn summary(&self, figures: &StatedFigures) -> RequestSummary {
+        let successes = figures.times(SUCCESSFUL, self.answered - self.refused, Some(0));
+        let all = figures.times(ALL, self.answered, Some(self.refused));
+        RequestSummary {
+            requests: Some(self.answered + self.without_response),
+            failed: Some(self.refused + self.without_response),
+            times: successes.into_iter().chain(all).collect(),
+            ..RequestSummary::default()
+        }
+    }
+}

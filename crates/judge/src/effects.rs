@@ -1,0 +1,68 @@
+//! What a finding does to each claim, from its scope and its severity and from which claims its rule affects.
+
+use evidence::{ClaimEffect, Effect, Finding, Severity};
+
+use crate::facts::{Facts, MeasuredObjective};
+use crate::rule::AffectedClaims;
+use crate::rules;
+use crate::tables::is_any_or;
+
+/// The effects of `finding`, in the order of the objectives.
+pub(crate) fn of(facts: &Facts<'_>, finding: &Finding) -> Vec<ClaimEffect> {
+    let on = |measured: &MeasuredObjective<'_>| {
+        Some(ClaimEffect { claim: measured.name().to_owned(), effect: effect(facts, measured, finding)? })
+    };
+    facts.objectives.iter().filter_map(on).collect()
+}
+
+/// None where the finding does not affect the objective.
+fn effect(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, finding: &Finding) -> Option<Effect> {
+    let effect = match finding.severity {
+        Severity::Invalid => Effect::Invalidates,
+        Severity::Inconclusive => Effect::LeavesUndecided,
+        Severity::Caution => Effect::Cautions,
+        Severity::Fail | Severity::Info => return None,
+    };
+    if let Some(objective) = &finding.scope.objective {
+        return (objective == measured.name()).then_some(effect);
+    }
+    let affected = rules::by_id(finding.rule).affected;
+    if affected == AffectedClaims::Everything {
+        return Some(effect);
+    }
+    if !measured.applies_to(&finding.scope, &facts.tables) {
+        return None;
+    }
+    match affected {
+        // A VU limit that is too low for the whole scenario hides waits; it changes no count and no rate.
+        AffectedClaims::Load if finding.scope.phase.is_none() => measured.is_about_times().then_some(effect),
+        AffectedClaims::Load => measured.is_about_load().then_some(effect),
+        AffectedClaims::OfferedLoad if has_offered_rate(facts, measured) => {
+            measured.is_about_load().then_some(effect)
+        }
+        AffectedClaims::OfferedLoad => measured.is_about_load().then_some(Effect::Cautions),
+        AffectedClaims::LoadUnlessViolated if effect == Effect::Invalidates => {
+            measured.is_about_load().then_some(Effect::InvalidatesUnlessViolated)
+        }
+        // An objective on a rate of a closed model has a finding of its own, which is graver.
+        AffectedClaims::LoadUnlessViolated => {
+            (measured.is_about_load() && !measured.is_a_rate()).then_some(effect)
+        }
+        AffectedClaims::Times => measured.is_about_times().then_some(effect),
+        AffectedClaims::Everything | AffectedClaims::Named | AffectedClaims::Differences => None,
+    }
+}
+
+/// Whether any scenario that the objective counts is an open model.
+pub(crate) fn has_offered_rate(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> bool {
+    let filter = &measured.objective.filter;
+    let mut scenario_phases = facts.tables.scenario_phases.iter().filter(|s| {
+        is_any_or(filter.phase.as_ref(), &s.key.phase) && is_any_or(filter.scenario.as_ref(), &s.key.scenario)
+    });
+    scenario_phases.any(|s| {
+        let has_endpoint = |endpoint: &String| {
+            facts.scenario(&s.key.scenario).is_some_and(|sc| sc.steps().any(|step| step.name == *endpoint))
+        };
+        filter.endpoint.as_ref().is_none_or(has_endpoint) && facts.is_open(&s.key.scenario)
+    })
+}

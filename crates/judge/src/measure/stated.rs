@@ -1,0 +1,271 @@
+//! What the figures of an imported source say of an objective. A count and quantiles bound the share of requests beyond a
+//! limit; the objective is decided where the binomial limits of these bounds are on one side of what is allowed.
+
+use evidence::manifest::{RequestSummary, TimesSummary};
+use evidence::{Source, Verdict};
+use workload::{Comparison, Filter, Measure, Objective, Statistic, Workload};
+
+use super::{Measurement, Value};
+use crate::numbers;
+
+/// Of each limit, one-sided.
+const CONFIDENCE: f64 = 0.95;
+/// Shares such as 1 − 0.95 are not exact in binary.
+const SHARE_ERROR: f64 = 1e-9;
+
+/// The verdict on an objective by figures of the source.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct StatedAnswer {
+    pub(crate) verdict: Verdict,
+    /// The figures and their limits, as a sentence.
+    pub(crate) sentence: String,
+}
+
+/// What `source` states of `objective`; none for measures that its figures are not about.
+pub(super) fn observe(source: &Source, workload: &Workload, objective: &Objective) -> Option<Measurement> {
+    let is_about_shares = matches!(
+        objective.measure,
+        Measure::ErrorRate
+            | Measure::CheckRate { check: None }
+            | Measure::ResponseTime(Statistic::Quantile(_) | Statistic::Max)
+    );
+    if !is_about_shares || source.summaries.is_empty() {
+        return None;
+    }
+    let summary = match summary(source, workload, &objective.filter) {
+        Ok(summary) => summary,
+        Err(why) => return Some(Measurement::missing(&why)),
+    };
+    let asked = match objective.measure {
+        Measure::ErrorRate => failures(summary, objective),
+        Measure::CheckRate { .. } => checks(summary, objective),
+        Measure::ResponseTime(Statistic::Quantile(q)) => beyond(summary, objective, q),
+        _ => beyond(&successes_of(summary), objective, 1.0),
+    };
+    let unit = objective.measure.unit();
+    Some(match asked {
+        Some(asked) => Measurement {
+            stated: Some(asked.answer(&source.tool)),
+            ..Measurement::new(asked.value, unit, asked.all)
+        },
+        None => Measurement::missing(&format!(
+            "The figures of {} do not include what would decide this: it kept no single times.",
+            source.tool
+        )),
+    })
+}
+
+/// The summary of the requests that an objective counts.
+fn summary<'s>(
+    source: &'s Source,
+    workload: &Workload,
+    filter: &Filter,
+) -> Result<&'s RequestSummary, String> {
+    let selected = |name: &Option<String>| name.clone().unwrap_or_default();
+    let (scenario, endpoint) = (selected(&filter.scenario), selected(&filter.endpoint));
+    if filter.phase.is_some() && workload.phases.len() > 1 {
+        return Err(format!("{} states figures of the whole run only, not of its phases.", source.tool));
+    }
+    let found = source.summaries.iter().find(|s| (&s.scenario, &s.endpoint) == (&scenario, &endpoint));
+    found.ok_or_else(|| {
+        let name = |summary: &RequestSummary| match (&*summary.scenario, &*summary.endpoint) {
+            ("", "") => "all requests".to_owned(),
+            (scenario, "") => format!("scenario `{scenario}`"),
+            ("", endpoint) => format!("`{endpoint}`"),
+            (scenario, endpoint) => format!("`{endpoint}` of `{scenario}`"),
+        };
+        let names: Vec<String> = source.summaries.iter().take(20).map(name).collect();
+        format!(
+            "{} states no figures of these requests alone; it states those of {}.",
+            source.tool,
+            names.join(", ")
+        )
+    })
+}
+
+/// A share that an objective bounds, as far as it is known.
+struct AskedShare {
+    /// What is counted, as in `12 of 100 requests failed`.
+    what: String,
+    /// At least so many.
+    least: u64,
+    /// At most so many.
+    most: u64,
+    all: u64,
+    /// What the objective allows.
+    allowed: f64,
+    comparison: Comparison,
+    value: Value,
+}
+
+fn failures(summary: &RequestSummary, objective: &Objective) -> Option<AskedShare> {
+    let (requests, failed) = (summary.requests?, summary.failed?);
+    Some(AskedShare {
+        what: "requests failed".to_owned(),
+        least: failed,
+        most: failed + summary.dropped,
+        all: requests + summary.dropped,
+        allowed: objective.bound,
+        comparison: objective.comparison,
+        value: Value::Finite(failed as f64 / requests.max(1) as f64),
+    })
+}
+
+fn checks(summary: &RequestSummary, objective: &Objective) -> Option<AskedShare> {
+    let (passed, failed) = (summary.checks_passed?, summary.checks_failed?);
+    let all = passed + failed;
+    Some(AskedShare {
+        what: "checks passed".to_owned(),
+        least: passed,
+        most: passed,
+        all,
+        allowed: objective.bound,
+        comparison: objective.comparison,
+        value: Value::Finite(passed as f64 / all.max(1) as f64),
+    })
+}
+
+/// The summary of a maximum, which is of successes only.
+fn successes_of(summary: &RequestSummary) -> RequestSummary {
+    let successes = summary.requests.map(|requests| requests - summary.failed.unwrap_or(0).min(requests));
+    RequestSummary { requests: successes, failed: Some(0), dropped: 0, ..summary.clone() }
+}
+
+/// Requests that took longer than the bound. Failed ones count as infinitely slow, dropped ones may be.
+fn beyond(summary: &RequestSummary, objective: &Objective, q: f64) -> Option<AskedShare> {
+    let is_strict = match objective.comparison {
+        Comparison::Below => true,
+        Comparison::AtMost => false,
+        Comparison::Above | Comparison::AtLeast => return None,
+    };
+    let requests = summary.requests?;
+    let bound = TimeBound { ms: objective.bound, is_strict };
+    let failed = summary.failed.unwrap_or(0);
+    let slow_successes = summary.times.iter().map(|times| bound.least_beyond(times)).max().unwrap_or(0);
+    let most = match summary.failed {
+        None => requests,
+        Some(failed) => {
+            let others = requests - failed.min(requests);
+            summary.times.iter().map(|times| bound.most_beyond(times)).min().unwrap_or(others).min(others)
+                + failed
+        }
+    };
+    let all = requests + summary.dropped;
+    let stated = summary
+        .times
+        .iter()
+        .flat_map(|times| &times.quantiles)
+        .find(|stated| (stated.q - q).abs() < SHARE_ERROR);
+    let value = match stated {
+        _ if failed as f64 > (1.0 - q + SHARE_ERROR) * requests as f64 => Value::Infinite,
+        Some(stated) => Value::Finite(stated.ms),
+        None => Value::Missing("This quantile is not stated.".to_owned()),
+    };
+    Some(AskedShare {
+        what: format!("requests failed or took {} or longer", numbers::ms(objective.bound)),
+        least: (failed + slow_successes).min(requests),
+        most: most + summary.dropped,
+        all,
+        allowed: 1.0 - q,
+        comparison: Comparison::AtMost,
+        value,
+    })
+}
+
+/// The bound of an objective on times.
+struct TimeBound {
+    ms: f64,
+    /// Whether a time that equals the bound is beyond it.
+    is_strict: bool,
+}
+
+impl TimeBound {
+    fn is_beyond(&self, ms: f64) -> bool {
+        if self.is_strict { ms >= self.ms } else { ms > self.ms }
+    }
+
+    /// At least so many successes took longer. Of `n` times, at least `⌊(1 − q)n⌋` are at or above their `q`-quantile,
+    /// however it was interpolated; times of failures may be among them.
+    fn least_beyond(&self, times: &TimesSummary) -> u64 {
+        let lowest = |ms: f64| ms * (1.0 - times.rounding);
+        let beyond = times.quantiles.iter().filter(|stated| self.is_beyond(lowest(stated.ms)));
+        let count = beyond.map(|stated| times_above(times.count, stated.q)).max().unwrap_or(0);
+        count.saturating_sub(times.failed.unwrap_or(0))
+    }
+
+    /// At most so many successes took longer: at least `⌊qn⌋` times are at or below the `q`-quantile.
+    fn most_beyond(&self, times: &TimesSummary) -> u64 {
+        let highest = |ms: f64| ms * (1.0 + times.rounding);
+        let within = times.quantiles.iter().filter(|stated| !self.is_beyond(highest(stated.ms)));
+        let below = |q: f64| ((times.count as f64 * q + SHARE_ERROR).floor() as u64).min(times.count);
+        times.count - within.map(|stated| below(stated.q)).max().unwrap_or(0)
+    }
+}
+
+fn times_above(count: u64, q: f64) -> u64 {
+    let above = ((1.0 - q) * count as f64 + SHARE_ERROR).floor() as u64;
+    // The highest of them is one.
+    above.max(u64::from(count > 0))
+}
+
+impl AskedShare {
+    fn answer(&self, tool: &str) -> StatedAnswer {
+        let effective = |count: u64| count as f64 / stats::UNKNOWN_DESIGN_EFFECT;
+        let limits = |part| stats::share_limits(effective(part), effective(self.all), CONFIDENCE);
+        let (lower, upper) = (limits(self.least).lower, limits(self.most).upper);
+        let holds = |share: f64| {
+            let allowance = if self.comparison == Comparison::AtMost { SHARE_ERROR } else { 0.0 };
+            self.comparison.holds(share, self.allowed + allowance)
+        };
+        // Of all requests of the run, none may be beyond a maximum: nothing is inferred from a sample.
+        let is_maximum = self.allowed < SHARE_ERROR && self.comparison == Comparison::AtMost;
+        let verdict = match (holds(lower), holds(upper)) {
+            _ if self.all == 0 || self.least > self.most => Verdict::Inconclusive,
+            _ if is_maximum && self.least > 0 => Verdict::Fail,
+            _ if is_maximum && self.most == 0 => Verdict::Pass,
+            (true, true) => Verdict::Pass,
+            (false, false) => Verdict::Fail,
+            _ => Verdict::Inconclusive,
+        };
+        StatedAnswer { verdict, sentence: self.sentence(tool, lower, upper) }
+    }
+
+    fn sentence(&self, tool: &str, lower: f64, upper: f64) -> String {
+        let share = |part: u64| numbers::percent(part as f64 / self.all.max(1) as f64);
+        let counted = if self.least == self.most {
+            format!(
+                "{} of {} {} ({})",
+                numbers::count(self.least),
+                numbers::count(self.all),
+                self.what,
+                share(self.least)
+            )
+        } else {
+            format!(
+                "between {} and {} of {} {} ({} to {})",
+                numbers::count(self.least),
+                numbers::count(self.most),
+                numbers::count(self.all),
+                self.what,
+                share(self.least),
+                share(self.most)
+            )
+        };
+        let bound = match self.comparison {
+            Comparison::Below => "less than",
+            Comparison::AtMost => "at most",
+            Comparison::Above => "more than",
+            Comparison::AtLeast => "at least",
+        };
+        format!(
+            "By the figures of {tool}, {counted}. With ten requests counted as one, because their clusters are unknown, that \
+             is {} to {} at 95 %; the objective is {bound} {}.",
+            numbers::percent(lower),
+            numbers::percent(upper),
+            numbers::percent(self.allowed)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,182 @@
+//! L4: the number of virtual users, not the plan's rate, set the load.
+
+use evidence::{Finding, RuleId, Scope, Severity};
+use workload::Scenario;
+
+use crate::facts::{AtVuLimit, Facts};
+use crate::numbers;
+use crate::rule::{AffectedClaims, Check, Rule, with_figures};
+use crate::tables::ScenarioPhaseStats;
+
+pub(crate) const RULE: Rule = Rule {
+    id: RuleId::L4,
+    title: "closed-loop-or-capped",
+    severity: Severity::Invalid,
+    tests: "A closed model; or at least 99 % of the VU limit in use for at least 1 % of a phase; or completed \
+            iterations a second × mean iteration time at 90 % of the VU limit or more.",
+    affects: "objectives on a rate: all of an open scenario, goodput and throughput of a closed one; other \
+              objectives of a closed scenario are met with its number of virtual users. A VU limit only makes \
+              results look better, so a violated objective stays violated",
+    why: "Where the number of virtual users sets the load, a slow target gets fewer requests, and rate and \
+          latency describe the VU limit.",
+    next: "Use an arrival-rate executor, raise `max_vus`, or state the objective for a number of virtual \
+           users.",
+    affected: AffectedClaims::LoadUnlessViolated,
+    check: Check::Run(check),
+};
+
+/// The largest share of a phase that a scenario may be at its VU limit.
+pub(crate) const AT_VU_LIMIT: f64 = 0.01;
+/// The largest share of the VU limit that rate × iteration time may reach.
+pub(crate) const VU_LIMIT_USE: f64 = 0.90;
+
+fn check(facts: &Facts<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for scenario in &facts.workload.scenarios {
+        match scenario.executor.peak_vus() {
+            Some(vus) => findings.extend(closed(facts, scenario, vus)),
+            None => findings.extend(limited(facts, scenario)),
+        }
+    }
+    findings
+}
+
+/// A closed model: its results apply to its number of virtual users, and no rate was offered.
+fn closed(facts: &Facts<'_>, scenario: &Scenario, vus: u32) -> Vec<Finding> {
+    let whole = Scope { scenario: Some(scenario.name.clone()), ..Scope::default() };
+    let measured: Vec<_> = facts
+        .objectives
+        .iter()
+        .filter(|a| a.is_about_load() && a.applies_to(&whole, &facts.tables))
+        .collect();
+    let figures = [("virtual users", f64::from(vus), "1")];
+    let mut findings = Vec::new();
+    for measured in measured.iter().filter(|measured| measured.is_a_rate()) {
+        let what = format!(
+            "`{}` is a closed model: {} virtual users and the target's own speed set the rate; no rate was offered.",
+            scenario.name, vus
+        );
+        let scope = Scope { objective: Some(measured.name().to_owned()), ..whole.clone() };
+        findings.push(with_figures(RULE.finding(Severity::Invalid, scope, what), &figures));
+    }
+    if measured.iter().any(|measured| !measured.is_a_rate()) {
+        let what = format!(
+            "`{}` is a closed model: its results apply to {} virtual users, and to no rate of arrivals.",
+            scenario.name, vus
+        );
+        findings.push(with_figures(RULE.finding(Severity::Caution, whole, what), &figures));
+    }
+    findings
+}
+
+/// An open model that reached its VU limit.
+fn limited(facts: &Facts<'_>, scenario: &Scenario) -> Vec<Finding> {
+    let scenario_phases = facts.tables.scenario_phases.iter().filter(|s| *s.key.scenario == *scenario.name);
+    scenario_phases
+        .filter_map(|scenario_phase| {
+            at_vu_limit(facts, scenario, scenario_phase)
+                .or_else(|| near_vu_limit(facts, scenario, scenario_phase))
+        })
+        .collect()
+}
+
+fn at_vu_limit(
+    facts: &Facts<'_>,
+    scenario: &Scenario,
+    scenario_phase: &ScenarioPhaseStats,
+) -> Option<Finding> {
+    let key = &scenario_phase.key;
+    let is_here = |c: &&AtVuLimit| *c.phase == *key.phase && *c.scenario == *key.scenario;
+    let share = facts
+        .generator
+        .at_vu_limit
+        .iter()
+        .find(is_here)
+        .map(|c| c.share)
+        .filter(|share| *share >= AT_VU_LIMIT)?;
+    let what = format!(
+        "`{}` was at its limit of {} virtual users for {} of `{}`: the VU limit set both the rate and the latency.",
+        key.scenario,
+        numbers::count(u64::from(scenario.max_vus)),
+        numbers::percent(share),
+        key.phase
+    );
+    let figures = [("time at the VU limit", share * 100.0, "%"), ("threshold", AT_VU_LIMIT * 100.0, "%")];
+    Some(with_figures(RULE.finding(Severity::Invalid, key.scope(), what), &figures))
+}
+
+/// Little's law: completions a second × iteration time = concurrent iterations.
+fn near_vu_limit(
+    facts: &Facts<'_>,
+    scenario: &Scenario,
+    scenario_phase: &ScenarioPhaseStats,
+) -> Option<Finding> {
+    let mut iterations = scenario_phase.iteration_ok.clone();
+    iterations.merge(&scenario_phase.iteration_failed);
+    let mean_s = iterations.mean_us()? / 1e6;
+    let length_s = facts.phase(&scenario_phase.key.phase)?.length_s();
+    let vu_limit = f64::from(scenario.max_vus);
+    let concurrent = iterations.count() as f64 * mean_s / length_s.max(1e-9);
+    if concurrent < VU_LIMIT_USE * vu_limit {
+        return None;
+    }
+    let what = format!(
+        "{} x {} / {} = {} in flight: the limit of {} virtual users set both the rate and the latency.",
+        numbers::count(iterations.count()),
+        numbers::ms(mean_s * 1e3),
+        numbers::ms(length_s * 1e3),
+        numbers::significant(concurrent),
+        numbers::count(u64::from(scenario.max_vus))
+    );
+    let figures = [("in flight", concurrent, "1"), ("threshold", VU_LIMIT_USE * vu_limit, "1")];
+    Some(with_figures(RULE.finding(Severity::Invalid, scenario_phase.key.scope(), what), &figures))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Load, TestRun};
+
+    #[test]
+    fn a_closed_model_offers_no_rate() {
+        let test_run = TestRun::new()
+            .offer("steady", "list", Load::of(100))
+            .closed(10)
+            .with_objective("fast", "p95(list) < 50ms")
+            .with_objective("held", "goodput(within = 50ms) >= 90/s");
+        insta::assert_snapshot!(test_run.findings(super::check), @r#"
+        invalid [play/held] `play` is a closed model: 10 virtual users and the target's own speed set the rate; no rate was offered.
+          virtual users Some(10.0) 1
+        caution [play] `play` is a closed model: its results apply to 10 virtual users, and to no rate of arrivals.
+          virtual users Some(10.0) 1
+        "#);
+    }
+
+    #[test]
+    fn a_scenario_at_its_vu_limit_fires() {
+        let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
+        test_run.at_vu_limit(30..33, 0.7);
+        insta::assert_snapshot!(test_run.findings(super::check), @r#"
+        invalid [steady/play] `play` was at its limit of 100,000 virtual users for 3.5 % of `steady`: the VU limit set both the rate and the latency.
+          time at the VU limit Some(3.4999999999999996) %, threshold Some(1.0) %
+        "#);
+    }
+
+    #[test]
+    fn littles_law_finds_a_vu_limit_that_was_not_observed() {
+        let mut test_run =
+            TestRun::unobserved().offer("steady", "list", Load { us: 7_380_000, ..Load::of(78) });
+        test_run.workload.scenarios[0].max_vus = 600;
+        insta::assert_snapshot!(test_run.findings(super::check), @r#"
+        invalid [steady/play] 4,680 x 7.41 s / 60 s = 578 in flight: the limit of 600 virtual users set both the rate and the latency.
+          in flight Some(578.1380730000001) 1, threshold Some(540.0) 1
+        "#);
+    }
+
+    #[test]
+    fn a_vu_limit_that_is_not_reached_gives_no_finding() {
+        let mut test_run =
+            TestRun::new().offer("steady", "list", Load::of(100)).with_objective("fast", "p95(list) < 50ms");
+        test_run.at_vu_limit(30..31, 0.5);
+        insta::assert_snapshot!(test_run.findings(super::check), @"nothing");
+    }
+}

@@ -1,0 +1,75 @@
+//! L7: requests in flight at the end of the run were counted as failed.
+
+use evidence::{Finding, RuleId, Scope, Severity};
+
+use crate::facts::{Facts, LastSecond};
+use crate::numbers;
+use crate::rule::{AffectedClaims, Check, Rule, with_figures};
+
+pub(crate) const RULE: Rule = Rule {
+    id: RuleId::L7,
+    title: "end-of-run-cutoff",
+    severity: Severity::Caution,
+    tests: "At least 10 failures in the last second, as many as there were requests in flight before it, \
+            within 15 %.",
+    affects: "error rates and times of the last phase",
+    why: "Requests that the end of the run cut off did not fail: they had no time to end.",
+    next: "Give scenarios a `graceful_stop` as long as their longest response.",
+    affected: AffectedClaims::Named,
+    check: Check::Run(check),
+};
+
+/// Fewer failures in the last second are ignored.
+pub(crate) const CUTOFF_FAILURES: u64 = 10;
+/// Failures of the last second that differ from the requests in flight by no more than this share are cut-offs.
+pub(crate) const CUTOFF_NEAR: f64 = 0.15;
+
+fn check(facts: &Facts<'_>) -> Vec<Finding> {
+    facts.last_second.and_then(cut_off).into_iter().collect()
+}
+
+fn cut_off(last: LastSecond) -> Option<Finding> {
+    let failed = last.failed as f64;
+    if last.failed < CUTOFF_FAILURES || (failed - last.in_flight).abs() > CUTOFF_NEAR * last.in_flight {
+        return None;
+    }
+    let what = format!(
+        "{} failures in the last second against {} requests in flight before it: the end of the run cut them off.",
+        numbers::count(last.failed),
+        numbers::significant(last.in_flight)
+    );
+    let figures = [
+        ("failed", failed, "1"),
+        ("in flight", last.in_flight, "1"),
+        ("threshold", CUTOFF_NEAR * 100.0, "%"),
+    ];
+    Some(with_figures(RULE.finding(Severity::Caution, Scope::default(), what), &figures))
+}
+
+#[cfg(test)]
+mod tests {
+    use evidence::SeriesKey;
+
+    use crate::testing::{Load, TestRun};
+
+    fn ending_with(failed: u64) -> TestRun {
+        let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
+        test_run.observe(&SeriesKey::new("in_flight", SeriesKey::GENERATOR, "1").part("loop 0"), 0..70, 40.0);
+        test_run.offer_once(69, "list", Load { failed, ..Load::of(0) });
+        test_run
+    }
+
+    #[test]
+    fn as_many_failures_as_requests_in_flight_were_cut_off() {
+        insta::assert_snapshot!(ending_with(42).findings(super::check), @r"
+        caution [] 42 failures in the last second against 40 requests in flight before it: the end of the run cut them off.
+          failed Some(42.0) 1, in flight Some(40.0) 1, threshold Some(15.0) %
+        ");
+    }
+
+    #[test]
+    fn other_failures_are_those_of_the_target() {
+        assert_eq!(ending_with(80).findings(super::check), "nothing");
+        assert_eq!(ending_with(0).findings(super::check), "nothing");
+    }
+}

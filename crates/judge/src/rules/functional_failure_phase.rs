@@ -1,0 +1,110 @@
+//! T4: a phase in which most requests failed.
+
+use std::collections::BTreeMap;
+
+use evidence::{Finding, Outcome, RuleId, Scope, Severity};
+
+use crate::facts::Facts;
+use crate::numbers;
+use crate::rule::{AffectedClaims, Check, Rule, with_figures};
+use crate::tables::{EndpointStats, PhaseWindow};
+
+pub(crate) const RULE: Rule = Rule {
+    id: RuleId::T4,
+    title: "functional-failure-phase",
+    severity: Severity::Invalid,
+    tests: "Successes below 50 % of all arrivals that were due in a phase, or of those of one endpoint in a \
+            phase.",
+    affects: "objectives on times that count requests of that phase and endpoint; objectives on errors and \
+              goodput are still decided, and fail",
+    why: "The latency of failures is not the latency of a working target.",
+    next: "Run the plan with `--once`, and look at the failed exchanges in the report.",
+    affected: AffectedClaims::Times,
+    check: Check::Run(check),
+};
+
+/// A smaller share of successes invalidates the latency of a phase.
+pub(crate) const MIN_SUCCESS: f64 = 0.50;
+
+fn check(facts: &Facts<'_>) -> Vec<Finding> {
+    facts.tables.phases.iter().flat_map(|phase| in_phase(facts, phase)).collect()
+}
+
+/// One finding for the phase if it failed as a whole, else one for each endpoint that failed.
+fn in_phase(facts: &Facts<'_>, phase: &PhaseWindow) -> Vec<Finding> {
+    let endpoints: Vec<&EndpointStats> =
+        facts.tables.endpoints.iter().filter(|c| *c.key.phase == *phase.name).collect();
+    let scope = Scope { phase: Some(phase.name.clone()), ..Scope::default() };
+    if let Some(finding) = mostly_failed(&endpoints, scope, phase) {
+        return vec![finding];
+    }
+    endpoints.iter().filter_map(|endpoint| mostly_failed(&[*endpoint], endpoint.key.scope(), phase)).collect()
+}
+
+fn mostly_failed(endpoints: &[&EndpointStats], scope: Scope, phase: &PhaseWindow) -> Option<Finding> {
+    let attempted: u64 = endpoints.iter().map(|e| e.attempted()).sum();
+    let ok: u64 = endpoints.iter().map(|e| e.ok.count()).sum();
+    let share = ok as f64 / attempted.max(1) as f64;
+    if attempted == 0 || share >= MIN_SUCCESS {
+        return None;
+    }
+    let of = scope.endpoint.as_ref().map(|endpoint| format!(" of `{endpoint}`")).unwrap_or_default();
+    let what = format!(
+        "{} success{of} for {} of `{}` ({} of {}): {}. Its latencies are not those of a working target.",
+        numbers::percent(share),
+        numbers::ms(phase.length_s() * 1e3),
+        phase.name,
+        numbers::count(ok),
+        numbers::count(attempted),
+        most_frequent_failure(endpoints)
+    );
+    let figures = [("success", share * 100.0, "%"), ("threshold", MIN_SUCCESS * 100.0, "%")];
+    Some(with_figures(RULE.finding(Severity::Invalid, scope, what), &figures))
+}
+
+/// The most frequent failure, with its count.
+fn most_frequent_failure(endpoints: &[&EndpointStats]) -> String {
+    let mut failures: BTreeMap<Outcome, u64> = BTreeMap::new();
+    for (outcome, n) in endpoints.iter().flat_map(|c| &c.outcomes).filter(|(outcome, _)| outcome.is_failure())
+    {
+        *failures.entry(*outcome).or_default() += n;
+    }
+    let dropped: u64 = endpoints.iter().map(|c| c.dropped_vu_limit).sum();
+    match failures.into_iter().max_by_key(|(outcome, n)| (*n, std::cmp::Reverse(*outcome))) {
+        Some((outcome, n)) if n >= dropped => format!("{} ended in `{outcome}`", numbers::count(n)),
+        _ => format!("{} were dropped at the VU limit", numbers::count(dropped)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evidence::Outcome;
+
+    use crate::testing::{Load, TestRun};
+
+    #[test]
+    fn a_dead_target_invalidates_the_phase() {
+        let dead = Load { failed: 100, outcome: Outcome::Refused, ..Load::of(0) };
+        let test_run = TestRun::new().offer("warm-up", "list", Load::of(100)).offer("steady", "list", dead);
+        insta::assert_snapshot!(test_run.findings(super::check), @r#"
+        invalid [steady] 0 % success for 60 s of `steady` (0 of 6,000): 6,000 ended in `refused`. Its latencies are not those of a working target.
+          success Some(0.0) %, threshold Some(50.0) %
+        "#);
+    }
+
+    #[test]
+    fn a_dead_endpoint_invalidates_itself_alone() {
+        let dead = Load { failed: 9, outcome: Outcome::Http5xx, ..Load::of(1) };
+        let test_run = TestRun::new().offer("steady", "list", Load::of(100)).offer("steady", "claim", dead);
+        insta::assert_snapshot!(test_run.findings(super::check), @r#"
+        invalid [steady/play/claim] 10 % success of `claim` for 60 s of `steady` (60 of 600): 540 ended in `http_5xx`. Its latencies are not those of a working target.
+          success Some(10.0) %, threshold Some(50.0) %
+        "#);
+    }
+
+    #[test]
+    fn a_target_with_49_percent_failures_gives_no_finding() {
+        let test_run = TestRun::new().offer("steady", "list", Load { failed: 49, ..Load::of(51) });
+        insta::assert_snapshot!(test_run.findings(super::check), @"nothing");
+    }
+}

@@ -1,0 +1,96 @@
+//! C3: the shape of the load differs.
+
+use evidence::{Finding, RuleId, Scope, Severity};
+use workload::{Scenario, Step, Workload};
+
+use crate::pair::{Pair, difference};
+use crate::rule::{AffectedClaims, Check, DIFFERENCES, Rule};
+
+pub(crate) const RULE: Rule = Rule {
+    id: RuleId::C3,
+    title: "load-shape-mismatch",
+    severity: Severity::Invalid,
+    tests: "Phases, executors, rates, starts, spacing of arrivals, VU limits, steps, time limits or think \
+            times of two plans differ.",
+    affects: DIFFERENCES,
+    why: "Latency depends on load: effects of the target and of the load's shape cannot be separated.",
+    next: "Run both with the same plan and the same `--load` and `--time-scale`.",
+    affected: AffectedClaims::Differences,
+    check: Check::Pair(check),
+};
+
+/// The most differences that a sentence names.
+const MOST_NAMED: usize = 4;
+
+fn check(pair: &Pair<'_, '_>) -> Vec<Finding> {
+    let [base, new] = pair.both().map(|run| run.workload);
+    let mut differences = phases(base, new);
+    for scenario in &base.scenarios {
+        match new.scenarios.iter().find(|other| other.name == scenario.name) {
+            Some(other) => differences.extend(scenarios(scenario, other)),
+            None => differences.push(format!("scenario `{}` is only in the baseline", scenario.name)),
+        }
+    }
+    let is_new = |other: &&Scenario| base.scenarios.iter().all(|s| s.name != other.name);
+    differences.extend(
+        new.scenarios.iter().filter(is_new).map(|s| format!("scenario `{}` is not in the baseline", s.name)),
+    );
+    if differences.is_empty() {
+        return Vec::new();
+    }
+    let more = differences.len().saturating_sub(MOST_NAMED);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    differences.truncate(MOST_NAMED);
+    let what = format!(
+        "The shape of the load differs: {}{more}. Effects of the target and of the load cannot be separated.",
+        differences.join("; ")
+    );
+    vec![RULE.finding(Severity::Invalid, Scope::default(), what)]
+}
+
+fn phases(base: &Workload, new: &Workload) -> Vec<String> {
+    let describe = |workload: &Workload| -> Vec<String> {
+        let one = |p: &workload::Phase| format!("{} {:?}", p.name, p.end.saturating_sub(p.start));
+        workload.phases.iter().map(one).collect()
+    };
+    let (base, new) = (describe(base).join(", "), describe(new).join(", "));
+    difference("phases", [Some(&base), Some(&new)]).into_iter().collect()
+}
+
+fn scenarios(base: &Scenario, new: &Scenario) -> Vec<String> {
+    let name = &base.name;
+    let compared = [
+        ("executor", format!("{:?}", base.executor), format!("{:?}", new.executor)),
+        ("start", format!("{:?}", base.start), format!("{:?}", new.start)),
+        ("arrivals", format!("{:?}", base.arrivals), format!("{:?}", new.arrivals)),
+        ("max_vus", base.max_vus.to_string(), new.max_vus.to_string()),
+    ];
+    let mut differences: Vec<String> = compared
+        .iter()
+        .filter_map(|(what, some, other)| {
+            difference(&format!("{what} of `{name}`"), [Some(some), Some(other)])
+        })
+        .collect();
+    for step in base.steps() {
+        if let Some(other) = new.steps().find(|other| other.name == step.name) {
+            differences.extend(steps(step, other));
+        }
+    }
+    let names =
+        |scenario: &Scenario| scenario.steps().map(|step| step.name.clone()).collect::<Vec<_>>().join(", ");
+    differences.extend(difference(&format!("steps of `{name}`"), [Some(&names(base)), Some(&names(new))]));
+    differences
+}
+
+fn steps(base: &Step, new: &Step) -> Vec<String> {
+    let times = [("timeout", base.timeout, new.timeout), ("think", base.think, new.think)];
+    let mut differences: Vec<String> = times
+        .iter()
+        .filter(|(_, some, other)| some != other)
+        .map(|(what, some, other)| format!("{what} of `{}` {some:?} against {other:?}", base.name))
+        .collect();
+    if base.request != new.request || base.expect != new.expect {
+        differences.push(format!("the request or the checks of `{}` differ", base.name));
+    }
+    differences
+}

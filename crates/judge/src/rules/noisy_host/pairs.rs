@@ -1,0 +1,30 @@
+//! S9 of two runs: other processes slowed down only one of them.
+
+use evidence::{Finding, RuleId, Scope, Severity};
+
+use super::RULE;
+use crate::pair::{JudgedRun, Pair};
+
+pub(super) fn check(pair: &Pair<'_, '_>) -> Vec<Finding> {
+    let finding = |severity, what: String| vec![RULE.finding(severity, Scope::default(), what)];
+    let [base, new] = pair.both();
+    match (noise(base), noise(new)) {
+        (Some(what), None) if new.facts.host.is_some() => {
+            finding(Severity::Invalid, format!("Only the baseline's machine was noisy. {what}"))
+        }
+        (None, Some(what)) if base.facts.host.is_some() => {
+            finding(Severity::Invalid, format!("Only the other run's machine was noisy. {what}"))
+        }
+        _ if pair.both().iter().any(|run| run.facts.host.is_none()) => finding(
+            Severity::Info,
+            "Whether other processes slowed a machine down is unknown: it was not observed on both sides."
+                .to_owned(),
+        ),
+        _ => Vec::new(),
+    }
+}
+
+/// The first finding of noise.
+fn noise<'k>(run: &'k JudgedRun<'_>) -> Option<&'k str> {
+    run.judgement.findings.iter().find(|finding| finding.rule == RuleId::S9).map(|f| f.what.as_str())
+}

@@ -1,0 +1,141 @@
+//! O1: gaps in what observers recorded.
+
+use evidence::{Finding, Notice, NoticeKind, RuleId, Scope, Severity};
+
+use crate::facts::{Facts, ObserverNotices};
+use crate::rule::{AffectedClaims, Check, Rule, with_figures};
+
+pub(crate) const RULE: Rule = Rule {
+    id: RuleId::O1,
+    title: "observation-gap",
+    severity: Severity::Caution,
+    tests: "Every observer that reported anything: the seconds of the run that its series do not cover, and \
+            its first notices. A target that was gone, unreadable, late or restarted is a caution, everything \
+            else is info.",
+    affects: "nothing by itself: an objective on a series that was not measured is undecided for that reason",
+    why: "A gap is not a zero: the state of a target that was not observed is unknown.",
+    next: "Look at `notices` in the run file, and fix what stopped the observer.",
+    affected: AffectedClaims::Named,
+    check: Check::Run(check),
+};
+
+/// The most notices that a finding quotes; the run file has them all.
+const MAX_QUOTED: usize = 3;
+
+fn check(facts: &Facts<'_>) -> Vec<Finding> {
+    facts.observer_notices.iter().map(finding).collect()
+}
+
+fn finding(observer: &ObserverNotices) -> Finding {
+    let is_gap = observer.notices.iter().any(|notice| is_trouble(notice.kind));
+    let severity = if is_gap { Severity::Caution } else { Severity::Info };
+    let quoted: Vec<String> = observer.notices.iter().take(MAX_QUOTED).map(quote).collect();
+    let more = match observer.notices.len().saturating_sub(MAX_QUOTED) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    let notices = format!("{}{more}", quoted.join("; "));
+    let what = match observer.missing_s {
+        Some(seconds) if seconds >= 0.5 => {
+            format!("{}: {seconds:.0} s of its series are missing ({notices}).", observer.name)
+        }
+        _ => format!("{}: {notices}.", observer.name),
+    };
+    let finding = RULE.finding(severity, Scope::default(), what);
+    match observer.missing_s {
+        Some(seconds) => with_figures(finding, &[("missing", seconds, "s")]),
+        None => finding,
+    }
+}
+
+fn quote(notice: &Notice) -> String {
+    format!("at {} s: {}", notice.at.second(), notice.text)
+}
+
+/// Whether it means that a series has a gap or is incomplete.
+fn is_trouble(kind: NoticeKind) -> bool {
+    match kind {
+        NoticeKind::Gone | NoticeKind::Unreadable | NoticeKind::Late | NoticeKind::Restarted => true,
+        NoticeKind::Appeared | NoticeKind::Several | NoticeKind::Remark | NoticeKind::Stopped => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::Range;
+    use std::time::Duration;
+
+    use evidence::{Instant, Observed, SeriesKey, Sink as _};
+
+    use super::*;
+    use crate::testing::{Load, TestRun};
+
+    fn observed(
+        observations: impl IntoIterator<Item = Range<u32>>,
+        notices: &[(u64, NoticeKind, &str)],
+    ) -> TestRun {
+        let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
+        let own = |name: &str, unit: &str| SeriesKey::new(name, SeriesKey::GENERATOR, unit).part("web redis");
+        test_run.observe(&own("observer_cpu", "cores"), 0..70, 0.01);
+        for seconds in observations {
+            test_run.observe(&own("observer_took", "s"), seconds, 0.002);
+        }
+        let notice = |(second, kind, text): &(u64, NoticeKind, &str)| Notice {
+            at: Instant::at(Duration::from_secs(*second)),
+            observer: "web redis".to_owned(),
+            kind: *kind,
+            text: (*text).to_owned(),
+        };
+        let notices = notices.iter().map(notice).collect();
+        test_run.run.observed(&Observed { notices, ..Observed::default() }).unwrap();
+        test_run
+    }
+
+    #[test]
+    fn each_observer_with_gaps_has_one_finding() {
+        let notices = [
+            (20, NoticeKind::Gone, "connection refused"),
+            (30, NoticeKind::Appeared, "answers again"),
+            (30, NoticeKind::Restarted, "its counters began anew"),
+            (40, NoticeKind::Remark, "something else"),
+        ];
+        insta::assert_snapshot!(observed([0..20, 30..70], &notices).findings(check), @r"
+        caution [] web redis: 10 s of its series are missing (at 20 s: connection refused; at 30 s: answers again; at 30 s: its counters began anew; and 1 more).
+          missing Some(10.0) s
+        ");
+    }
+
+    #[test]
+    fn an_observer_without_any_sample_is_a_caution() {
+        let notices = [(0, NoticeKind::Gone, "connection refused")];
+        insta::assert_snapshot!(observed([], &notices).findings(check), @r"
+        caution [] web redis: 70 s of its series are missing (at 0 s: connection refused).
+          missing Some(70.0) s
+        ");
+    }
+
+    #[test]
+    fn a_notice_that_means_no_gap_is_info() {
+        let notices = [(5, NoticeKind::Remark, "`t_p99` is beyond the largest bound, 1")];
+        insta::assert_snapshot!(observed(Some(0..70), &notices).findings(check), @r"
+        info [] web redis: at 5 s: `t_p99` is beyond the largest bound, 1.
+          missing Some(0.0) s
+        ");
+    }
+
+    #[test]
+    fn observers_without_notices_give_no_finding() {
+        insta::assert_snapshot!(observed(Some(0..70), &[]).findings(check), @"nothing");
+    }
+
+    #[test]
+    fn no_claim_is_affected() {
+        let notices = [(0, NoticeKind::Gone, "connection refused")];
+        let test_run = observed([], &notices).with_objective("fast", "p95(list) < 50ms");
+        insta::assert_snapshot!(test_run.verdict(), @r"
+        PASS: The objective is met.
+        PASS fast
+          10.5 ms over 6,000 observations meets < 50 ms.
+        ");
+    }
+}
