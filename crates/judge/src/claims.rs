@@ -26,7 +26,8 @@ fn claim(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, findings: &[Findin
     }
     if verdict == Verdict::Pass && facts.stopped_by() == Some(measured.name()) {
         verdict = Verdict::Inconclusive;
-        reasons.push(format!("{} What ended after that made up for it.", stopped_early(facts)));
+        let why = format!("{} What ended after that made up for it.", stopped_early(facts));
+        reasons.push(Reason::Statement(why));
     }
     let value = match measured.observed.value {
         Value::Finite(value) => value,
