@@ -16,6 +16,7 @@ pub(crate) fn of(connection: &Connection) -> rusqlite::Result<String> {
     for (table, order, columns) in DIGEST_TABLES.into_iter().filter(|(table, ..)| schema::has(version, table))
     {
         add(&mut digest, b't', table.as_bytes());
+        let [columns, order] = [columns, order].map(|text| schema::as_of(version, table, text));
         let mut statement = connection.prepare(&format!("SELECT {columns} FROM {table} ORDER BY {order}"))?;
         let width = statement.column_count();
         let mut rows = statement.query([])?;

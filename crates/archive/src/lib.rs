@@ -13,6 +13,7 @@ mod error;
 mod exemplars;
 mod file_name;
 mod header;
+mod instances;
 mod judgements;
 mod load;
 mod observed;

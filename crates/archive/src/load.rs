@@ -9,7 +9,8 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use serde_json::{Map, Value};
 
 use crate::error::Fault;
-use crate::schema::{MAX_A_RUN, MAX_SECONDS};
+use crate::instances::Instances;
+use crate::schema::{self, MAX_A_RUN, MAX_SECONDS};
 
 type Headers = Vec<(String, String)>;
 
@@ -47,9 +48,11 @@ pub(crate) fn manifest(connection: &Connection) -> Result<Manifest, Fault> {
 }
 
 /// Every key, in the order of its number, which is its place.
-pub(crate) fn keys(connection: &Connection) -> Result<Vec<(KeyId, Key)>, Fault> {
-    let mut statement = connection
-        .prepare("SELECT key, metric, scenario, endpoint, phase, outcome, tags FROM keys ORDER BY key")?;
+pub(crate) fn keys(connection: &Connection, instances: &Instances) -> Result<Vec<(KeyId, Key)>, Fault> {
+    let instance = instances.column();
+    let mut statement = connection.prepare(&format!(
+        "SELECT key, metric, scenario, endpoint, phase, outcome, tags, {instance} FROM keys ORDER BY key"
+    ))?;
     let mut rows = statement.query([])?;
     let mut keys = Vec::new();
     while let Some(row) = rows.next()? {
@@ -57,7 +60,7 @@ pub(crate) fn keys(connection: &Connection) -> Result<Vec<(KeyId, Key)>, Fault> 
         if id.0 as usize != keys.len() {
             return Err(damaged(format_args!("its key {} is missing", keys.len())));
         }
-        keys.push((id, key(row)?));
+        keys.push((id, Key { instance: instances.of_row(row, 7)?, ..key(row)? }));
     }
     Ok(keys)
 }
@@ -68,18 +71,21 @@ fn key(row: &Row<'_>) -> Result<Key, Fault> {
     let tags = serde_json::from_str(&row.get::<_, String>(6)?)
         .map_err(|e| damaged(format_args!("the tags of a key: {e}")))?;
     let (scenario, endpoint, phase) = (row.get(2)?, row.get(3)?, row.get(4)?);
-    Ok(Key { metric, scenario, endpoint, phase, outcome, tags })
+    Ok(Key { metric, scenario, endpoint, phase, outcome, tags, instance: None })
 }
 
 /// Every series, with its number.
-pub(crate) fn series(connection: &Connection) -> Result<Vec<(SeriesKey, i64)>, Fault> {
-    let mut statement =
-        connection.prepare("SELECT series, name, target, unit, part FROM series ORDER BY series")?;
+pub(crate) fn series(connection: &Connection, instances: &Instances) -> Result<Vec<(SeriesKey, i64)>, Fault> {
+    let instance = instances.column();
+    let mut statement = connection.prepare(&format!(
+        "SELECT series, name, target, unit, part, {instance} FROM series ORDER BY series"
+    ))?;
     let mut rows = statement.query([])?;
     let mut all = Vec::new();
     while let Some(row) = rows.next()? {
         let (name, target, unit, part) = (row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?);
-        all.push((SeriesKey { name, target, unit, part }, row.get(0)?));
+        let instance = instances.of_row(row, 5)?;
+        all.push((instances.series(SeriesKey { name, target, unit, part, instance }), row.get(0)?));
     }
     Ok(all)
 }
@@ -100,7 +106,8 @@ pub(crate) fn seconds(connection: &Connection) -> Result<u32, Fault> {
 
 /// How long the load was recorded in a run of `seconds`.
 pub(crate) fn recorded(connection: &Connection, seconds: u32) -> Result<Duration, Fault> {
-    let of_a_loop = "SELECT total(covered_ns) AS covered_ns FROM ticks GROUP BY loop";
+    let by_loop = schema::as_of(schema::version(connection)?, "ticks", "instance");
+    let of_a_loop = format!("SELECT total(covered_ns) AS covered_ns FROM ticks GROUP BY {by_loop}");
     let longest = format!("SELECT coalesce(max(covered_ns), 0) FROM ({of_a_loop})");
     let covered_ns: f64 = connection.query_row(&longest, [], |row| row.get(0))?;
     // Above 2^53 ns it is longer than any run, and a negative number becomes none.

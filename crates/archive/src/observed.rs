@@ -4,15 +4,21 @@ use evidence::{Instant, Notice, Profile};
 use rusqlite::{Connection, Row, params};
 
 use crate::error::Fault;
+use crate::instances::Instances;
 use crate::load::{damaged, positive};
 use crate::schema;
 use crate::seal::whole;
 
-pub(crate) fn put_notice(connection: &Connection, notice: &Notice) -> Result<(), Fault> {
-    let mut insert = connection
-        .prepare_cached("INSERT INTO notices (at_ns, observer, kind, text) VALUES (?1, ?2, ?3, ?4)")?;
+pub(crate) fn put_notice(
+    connection: &Connection,
+    notice: &Notice,
+    instance: Option<u32>,
+) -> Result<(), Fault> {
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO notices (at_ns, observer, kind, text, instance) VALUES (?1, ?2, ?3, ?4, ?5)",
+    )?;
     let at_ns = whole(notice.at.as_nanos())?;
-    insert.execute(params![at_ns, notice.observer, notice.kind.to_string(), notice.text])?;
+    insert.execute(params![at_ns, notice.observer, notice.kind.to_string(), notice.text, instance])?;
     Ok(())
 }
 
@@ -34,19 +40,19 @@ pub(crate) fn put_profile(connection: &Connection, profile: &Profile) -> Result<
 }
 
 pub(crate) fn notices(connection: &Connection) -> Result<Vec<Notice>, Fault> {
-    rows(
-        connection,
-        "notices",
-        "SELECT at_ns, observer, kind, text FROM notices ORDER BY at_ns, notice",
-        |row| {
-            Ok(Notice {
-                at: instant(row, 0)?,
-                observer: row.get(1)?,
-                kind: row.get::<_, String>(2)?.parse().map_err(damaged)?,
-                text: row.get(3)?,
-            })
-        },
-    )
+    let instances = Instances::of(connection)?;
+    let instance = instances.column();
+    let question =
+        format!("SELECT at_ns, observer, kind, text, {instance} FROM notices ORDER BY at_ns, notice");
+    rows(connection, "notices", &question, |row| {
+        Ok(Notice {
+            at: instant(row, 0)?,
+            observer: row.get(1)?,
+            kind: row.get::<_, String>(2)?.parse().map_err(damaged)?,
+            text: row.get(3)?,
+            instance: instances.of_row(row, 4)?,
+        })
+    })
 }
 
 pub(crate) fn profiles(connection: &Connection) -> Result<Vec<Profile>, Fault> {

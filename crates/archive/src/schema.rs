@@ -40,13 +40,22 @@ pub(crate) fn count_limits(metric: Metric) -> CountLimits {
 
 /// Every table with the statement that creates it. A reader takes only files whose tables were created by
 /// these very statements, so that no view, trigger or generated column of a hostile file is ever run.
-pub const TABLES: [(&str, &str); 14] = [
+pub const TABLES: [(&str, &str); 15] = [
     (
         "manifest",
         "CREATE TABLE manifest (
   name TEXT PRIMARY KEY,
   value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID",
+    ),
+    (
+        "instances",
+        "CREATE TABLE instances (
+  instance INTEGER PRIMARY KEY,
+  machine INTEGER NOT NULL,
+  process INTEGER NOT NULL,
+  loop INTEGER NOT NULL
+) STRICT",
     ),
     (
         "keys",
@@ -57,18 +66,19 @@ pub const TABLES: [(&str, &str); 14] = [
   endpoint TEXT NOT NULL,
   phase TEXT NOT NULL,
   outcome TEXT,
-  tags TEXT NOT NULL
+  tags TEXT NOT NULL,
+  instance INTEGER
 ) STRICT",
     ),
     (
         "ticks",
         "CREATE TABLE ticks (
-  loop INTEGER NOT NULL,
+  instance INTEGER NOT NULL,
   second INTEGER NOT NULL,
   covered_ns INTEGER NOT NULL,
   in_flight INTEGER NOT NULL,
   folded INTEGER NOT NULL,
-  PRIMARY KEY (loop, second)
+  PRIMARY KEY (instance, second)
 ) STRICT, WITHOUT ROWID",
     ),
     // Rows are appended in the order of time and found through the index: clustering them by key would
@@ -99,7 +109,8 @@ pub const TABLES: [(&str, &str); 14] = [
   name TEXT NOT NULL,
   target TEXT NOT NULL,
   unit TEXT NOT NULL,
-  part TEXT NOT NULL
+  part TEXT NOT NULL,
+  instance INTEGER
 ) STRICT",
     ),
     (
@@ -168,7 +179,8 @@ pub const TABLES: [(&str, &str); 14] = [
   at_ns INTEGER NOT NULL,
   observer TEXT NOT NULL,
   kind TEXT NOT NULL,
-  text TEXT NOT NULL
+  text TEXT NOT NULL,
+  instance INTEGER
 ) STRICT",
     ),
     (
@@ -206,11 +218,29 @@ pub const TABLES: [(&str, &str); 14] = [
 ];
 
 /// The tables that a file of an earlier version lacks, with the version that brought them. A reader takes them as empty.
-const LATER_TABLES: [(&str, u32); 2] = [("notices", 2), ("profiles", 2)];
+const LATER_TABLES: [(&str, u32); 3] = [("notices", 2), ("profiles", 2), ("instances", 3)];
+
+/// The version from which on rows name the instance that they are about.
+const SINCE_INSTANCES: u32 = 3;
 
 /// Whether files of `version` have `table`.
 pub(crate) fn has(version: u32, table: &str) -> bool {
     LATER_TABLES.iter().all(|(later, since)| *later != table || version >= *since)
+}
+
+/// Whether rows of files of `version` name the instance that they are about.
+pub(crate) fn names_instances(version: u32) -> bool {
+    version >= SINCE_INSTANCES
+}
+
+/// A statement, or a list of columns, as files of `version` have it. Earlier ones lack the column `instance`, which was
+/// always the last one, and `ticks` had the number of a loop instead.
+pub(crate) fn as_of(version: u32, table: &str, text: &str) -> String {
+    match table {
+        _ if names_instances(version) => text.to_owned(),
+        "ticks" => text.replace("instance", "loop"),
+        _ => text.replace(",\n  instance INTEGER", "").replace(", instance", ""),
+    }
 }
 
 /// The version of an opened file, which its header said before.
@@ -220,13 +250,14 @@ pub(crate) fn version(connection: &Connection) -> rusqlite::Result<u32> {
 
 /// The evidence tables in the order in which the digest runs over them: name, primary key by which the
 /// rows are ordered, columns in order.
-pub const DIGEST_TABLES: [(&str, &str, &str); 12] = [
+pub const DIGEST_TABLES: [(&str, &str, &str); 13] = [
     ("manifest", "name", "name, value"),
-    ("keys", "key", "key, metric, scenario, endpoint, phase, outcome, tags"),
-    ("ticks", "loop, second", "loop, second, covered_ns, in_flight, folded"),
+    ("instances", "instance", "instance, machine, process, loop"),
+    ("keys", "key", "key, metric, scenario, endpoint, phase, outcome, tags, instance"),
+    ("ticks", "instance, second", "instance, second, covered_ns, in_flight, folded"),
     ("histograms", "key, second", "key, second, count, v2"),
     ("counts", "key, second", "key, second, value"),
-    ("series", "series", "series, name, target, unit, part"),
+    ("series", "series", "series, name, target, unit, part, instance"),
     ("samples", "series, at_ns", "series, at_ns, value"),
     (
         "exemplars",
@@ -241,7 +272,7 @@ pub const DIGEST_TABLES: [(&str, &str, &str); 12] = [
         "one, how, reason, last_second, requests_in_flight, iterations_in_flight, folded_endpoints, \
          folded_ticks",
     ),
-    ("notices", "notice", "notice, at_ns, observer, kind, text"),
+    ("notices", "notice", "notice, at_ns, observer, kind, text, instance"),
     ("profiles", "profile", "profile, target, kind, mark, begin_ns, end_ns, sampling, pprof"),
 ];
 
@@ -270,7 +301,7 @@ pub(crate) fn deviation(connection: &Connection) -> rusqlite::Result<Option<Stri
             Some(row) => row.get(0)?,
             None => return Ok(Some(format!("its table `{table}` is missing"))),
         };
-        if found.as_deref() != Some(expected) {
+        if found != Some(as_of(version, table, expected)) {
             return Ok(Some(format!(
                 "its table `{table}` is not built as schema version {version} builds it"
             )));

@@ -10,6 +10,7 @@ use evidence::{Exemplar, Histogram, Key, Manifest, Notice, Profile, Provenance, 
 use rusqlite::{Connection, params};
 
 use crate::error::{ArchiveError, Fault, READ};
+use crate::instances::Instances;
 use crate::judgements::{self, Judged};
 use crate::open;
 use crate::readable::Readable;
@@ -52,14 +53,15 @@ impl Stored {
     }
 
     fn load(connection: Connection, source: Readable) -> Result<Stored, Fault> {
-        let series = load::series(&connection)?;
+        let instances = Instances::of(&connection)?;
+        let series = load::series(&connection, &instances)?;
         let seconds = load::seconds(&connection)?;
         Ok(Stored {
             manifest: load::manifest(&connection)?,
             end: load::end(&connection)?,
             seconds,
             recorded: load::recorded(&connection, seconds)?,
-            keys: load::keys(&connection)?,
+            keys: load::keys(&connection, &instances)?,
             series: series.iter().map(|(key, _)| key.clone()).collect(),
             series_numbers: series.into_iter().collect(),
             digest: load::sealed_digest(&connection)?,

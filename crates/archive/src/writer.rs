@@ -9,14 +9,15 @@ use evidence::key::{KeyId, Shape};
 use evidence::manifest::SCHEMA_VERSION;
 use evidence::sink::{Sink, SinkError};
 use evidence::tick::{Count, Tick};
-use evidence::{Exemplar, Histogram, Key, Manifest, Observed, RunEnd, Sample, SeriesKey};
+use evidence::{Histogram, Instance, Key, Manifest, Notice, Observed, RunEnd, Sample, SeriesKey};
 use rusqlite::{Connection, OpenFlags, params};
 
 use crate::beside::beside;
 use crate::error::{ArchiveError, Fault, WRITE};
 use crate::exemplars::Shortlist;
 use crate::header::version_in_header;
-use crate::load::{self, histogram_of};
+use crate::instances::InstanceNumbers;
+use crate::load::histogram_of;
 use crate::observed::{put_notice, put_profile};
 use crate::private::private_file;
 use crate::schema::{self, MAX_NS_A_SECOND, MAX_SECONDS};
@@ -38,8 +39,9 @@ pub struct Writer {
     connection: Connection,
     path: PathBuf,
     keys: HashMap<Key, KeyId>,
-    loop_keys: HashMap<(u16, KeyId), (KeyId, Shape)>,
+    loop_keys: HashMap<(Instance, KeyId), (KeyId, Shape)>,
     series: HashMap<SeriesKey, i64>,
+    instances: InstanceNumbers,
     exemplars: Shortlist,
     is_sealed: bool,
 }
@@ -84,6 +86,7 @@ impl Writer {
             keys: HashMap::new(),
             loop_keys: HashMap::new(),
             series: HashMap::new(),
+            instances: InstanceNumbers::default(),
             exemplars: Shortlist::default(),
             is_sealed: false,
         })
@@ -118,21 +121,21 @@ impl Writer {
         }
         for (local, key) in &tick.new_keys {
             let id = self.number_of(key)?;
-            self.loop_keys.insert((tick.loop_index, *local), (id, key.metric.shape()));
+            self.loop_keys.insert((tick.instance, *local), (id, key.metric.shape()));
         }
         for (local, histogram) in tick.histograms() {
-            let key = self.place_of((tick.loop_index, local), Shape::Histogram)?;
+            let key = self.place_of((tick.instance, local), Shape::Histogram)?;
             self.put_histogram(key, tick.second, histogram)?;
         }
         for count in tick.counts() {
-            let key = self.place_of((tick.loop_index, count.key), Shape::Counter)?;
+            let key = self.place_of((tick.instance, count.key), Shape::Counter)?;
             self.put_count(Count { key, ..*count })?;
         }
         for (series, sample) in tick.own_samples() {
             self.put_sample(&series, sample)?;
         }
         for exemplar in &tick.exemplars {
-            self.put_exemplar(exemplar)?;
+            self.exemplars.put(&self.connection, exemplar)?;
         }
         self.put_state(tick)
     }
@@ -147,8 +150,9 @@ impl Writer {
         }
         let id = KeyId(u32::try_from(self.keys.len()).map_err(|_| Fault::Bug("too many keys".to_owned()))?);
         let tags = serde_json::to_string(&key.tags).map_err(|e| Fault::Bug(e.to_string()))?;
+        let instance = self.instances.number_of_any(&self.connection, key.instance)?;
         let mut insert =
-            self.connection.prepare_cached("INSERT INTO keys VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
+            self.connection.prepare_cached("INSERT INTO keys VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?;
         insert.execute(params![
             id.0,
             key.metric.name(),
@@ -156,13 +160,14 @@ impl Writer {
             key.endpoint,
             key.phase,
             key.outcome.map(|outcome| outcome.to_string()),
-            tags
+            tags,
+            instance
         ])?;
         self.keys.insert(key.clone(), id);
         Ok(id)
     }
 
-    fn place_of(&self, local: (u16, KeyId), used_as: Shape) -> Result<KeyId, Fault> {
+    fn place_of(&self, local: (Instance, KeyId), used_as: Shape) -> Result<KeyId, Fault> {
         match self.loop_keys.get(&local) {
             Some((id, shape)) if *shape == used_as => Ok(*id),
             Some(_) => Err(Fault::Bug(format!("key {} was used against its metric's shape", local.1.0))),
@@ -219,46 +224,25 @@ impl Writer {
 
     fn begin_series(&mut self, series: &SeriesKey) -> Result<i64, Fault> {
         let number = self.series.len() as i64;
-        let mut insert = self.connection.prepare_cached("INSERT INTO series VALUES (?1, ?2, ?3, ?4, ?5)")?;
-        insert.execute(params![number, series.name, series.target, series.unit, series.part])?;
+        let instance = self.instances.number_of_any(&self.connection, series.instance)?;
+        let mut insert =
+            self.connection.prepare_cached("INSERT INTO series VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
+        insert.execute(params![number, series.name, series.target, series.unit, series.part, instance])?;
         self.series.insert(series.clone(), number);
         Ok(number)
     }
 
-    fn put_exemplar(&mut self, kept: &Exemplar) -> Result<(), Fault> {
-        let Some(row) = self.exemplars.row_of(kept) else { return Ok(()) };
-        let headers = |headers| serde_json::to_string(headers).map_err(|e| Fault::Bug(e.to_string()));
-        let mut insert = self.connection.prepare_cached(
-            "INSERT OR REPLACE INTO exemplars
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
-        )?;
-        insert.execute(params![
-            row,
-            load::name_of(kept.kind),
-            kept.scenario,
-            kept.endpoint,
-            kept.phase,
-            kept.outcome.to_string(),
-            whole(kept.due.as_nanos())?,
-            whole(kept.response_time_ns)?,
-            whole(kept.service_time_ns)?,
-            kept.request,
-            headers(&kept.request_headers)?,
-            kept.request_body,
-            kept.status,
-            headers(&kept.response_headers)?,
-            kept.response_body,
-            kept.detail,
-            kept.trace_id
-        ])?;
-        Ok(())
+    fn put_notice(&mut self, notice: &Notice) -> Result<(), Fault> {
+        let instance = self.instances.number_of_any(&self.connection, notice.instance)?;
+        put_notice(&self.connection, notice, instance)
     }
 
-    fn put_state(&self, tick: &Tick) -> Result<(), Fault> {
+    fn put_state(&mut self, tick: &Tick) -> Result<(), Fault> {
+        let instance = self.instances.number_of(&self.connection, tick.instance)?;
         let mut insert =
             self.connection.prepare_cached("INSERT OR REPLACE INTO ticks VALUES (?1, ?2, ?3, ?4, ?5)")?;
         insert.execute(params![
-            tick.loop_index,
+            instance,
             tick.second,
             whole(tick.state.covered_ns)?,
             tick.state.in_flight,
@@ -283,7 +267,7 @@ impl Sink for Writer {
     fn observed(&mut self, observed: &Observed) -> Result<(), SinkError> {
         self.write(|writer| {
             observed.samples.iter().try_for_each(|(series, sample)| writer.put_sample(series, *sample))?;
-            observed.notices.iter().try_for_each(|notice| put_notice(&writer.connection, notice))?;
+            observed.notices.iter().try_for_each(|notice| writer.put_notice(notice))?;
             observed.profiles.iter().try_for_each(|profile| put_profile(&writer.connection, profile))
         })
     }

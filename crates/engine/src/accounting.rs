@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use evidence::tick::{LoopState, ScenarioState};
-use evidence::{Exemplar, Instant, Key, KeyId, Metric, Name, Outcome, Tick};
+use evidence::{Exemplar, Instance, Instant, Key, KeyId, Metric, Name, Outcome, Tick};
 
-use crate::exchange::{CheckResult, ConnectionSetup, Exchange, RequestPhases};
+use crate::exchange::{
+    Attempts, CheckResult, ConnectionSetup, Exchange, HeldBack, PlaceLimit, RequestPhases,
+};
 use crate::index::{
     CheckIndex, EndpointIndex, EndpointPhase, OriginIndex, PhaseIndex, ScenarioIndex, ScenarioPhase, grown,
 };
@@ -59,6 +61,7 @@ const NO_KEY: u32 = u32::MAX;
 #[derive(Debug)]
 pub(crate) struct Accounting {
     program: Arc<Program>,
+    instance: Instance,
     tick: Box<Tick>,
     keys: u32,
     /// Key numbers by metric, then row and outcome; `NO_KEY` until first used.
@@ -67,19 +70,23 @@ pub(crate) struct Accounting {
     checks: Vec<Vec<u32>>,
     /// Key numbers of connection times, by origin: connecting, TLS handshaking.
     connection_times: Vec<[u32; 2]>,
+    /// Key numbers of waits for a place on a connection: few, and only where requests wait.
+    place_waits: Vec<(EndpointPhase, PlaceLimit, KeyId)>,
     stall: Option<KeyId>,
 }
 
 impl Accounting {
-    pub(crate) fn new(program: Arc<Program>, loop_index: u16) -> Self {
+    pub(crate) fn new(program: Arc<Program>, instance: Instance) -> Self {
         let mut tick = Box::<Tick>::default();
-        tick.loop_index = loop_index;
+        tick.instance = instance;
         Accounting {
+            instance,
             checks: Vec::new(),
             tick,
             keys: 0,
             grids: [const { Vec::new() }; Metric::ALL.len()],
             connection_times: Vec::new(),
+            place_waits: Vec::new(),
             stall: None,
             program,
         }
@@ -133,9 +140,28 @@ impl Accounting {
         if let Some(phases) = &exchange.phases {
             self.request_phases(row, phases);
         }
+        if let Some(held_back) = exchange.held_back {
+            self.held_back(exchange.at, held_back);
+        }
+        if exchange.attempts == Attempts::SentAgain {
+            self.count(Metric::Retried, row, 1);
+        }
         if exchange.messages.received + exchange.messages.sent > 0 {
             self.messages_exchanged(row, exchange);
         }
+    }
+
+    /// A request waited because no connection could take it.
+    fn held_back(&mut self, at: EndpointPhase, held_back: HeldBack) {
+        let limit = held_back.limit;
+        let known = self.place_waits.iter().find(|(a, l, _)| (*a, *l) == (at, limit)).map(|(_, _, key)| *key);
+        let key = known.unwrap_or_else(|| {
+            let key = self.describe(Metric::PlaceWait, at.into(), None).tag("limit", limit.name());
+            let key = self.announce(key);
+            self.place_waits.push((at, limit, key));
+            key
+        });
+        self.tick.record_ns(key, held_back.ns);
     }
 
     fn messages_exchanged(&mut self, row: AccountingRow, exchange: &Exchange) {
@@ -213,7 +239,7 @@ impl Accounting {
         let key = match self.stall {
             Some(key) => key,
             None => {
-                let key = self.announce(Key::of(Metric::LoopStall));
+                let key = self.announce(Key::of(Metric::LoopStall).instance(self.instance));
                 *self.stall.insert(key)
             }
         };
@@ -233,8 +259,8 @@ impl Accounting {
     }
 
     /// Continue in `tick`, for `second`.
-    pub(crate) fn open(&mut self, mut tick: Box<Tick>, loop_index: u16, second: u32) {
-        tick.loop_index = loop_index;
+    pub(crate) fn open(&mut self, mut tick: Box<Tick>, second: u32) {
+        tick.instance = self.instance;
         tick.second = second;
         self.tick = tick;
     }
@@ -290,6 +316,7 @@ impl Accounting {
             phase: self.program.phase(row.phase).name.clone(),
             outcome,
             tags: scenario.tags.clone(),
+            instance: metric.is_of_the_generator().then_some(self.instance),
         }
     }
 

@@ -13,7 +13,7 @@ use crate::exchange::{CheckResult, OperationName};
 use crate::exemplars::{KeptExchange, exemplar};
 use crate::index::{CheckIndex, OperationIndex, PhaseIndex, ScenarioIndex};
 use crate::iteration::{Arrival, Context, Event, Iteration, IterationRequest, Progress};
-use crate::network::{EndedOperation, Network, is_connection};
+use crate::network::{EndedOperation, GivingUp, Network, is_connection};
 use crate::operation::Operations;
 use crate::program::{Counters, FlowProgram, MetNames, Program};
 use crate::steps::PlanIteration;
@@ -192,9 +192,9 @@ impl DryRunLoop {
                 continue;
             }
             if let Some(operation) = self.overdue(now) {
-                self.network.abandon(operation, &mut self.operations)?;
+                self.network.abandon(operation, GivingUp::TimedOut, &mut self.operations)?;
                 let operation = self.operations.token(operation);
-                let timeout = EndedOperation { operation, transport: Some(Outcome::Timeout) };
+                let timeout = EndedOperation::new(operation, Some(Outcome::Timeout));
                 progress = self.complete(&mut iteration, timeout)?;
                 continue;
             }
@@ -232,6 +232,9 @@ impl DryRunLoop {
         ended: EndedOperation,
     ) -> Result<Progress, EngineError> {
         let Some(index) = self.operations.index_of(ended.operation) else { return Ok(Progress::WAITING) };
+        if self.network.send_again(&ended, &mut self.operations)? {
+            return Ok(Progress::WAITING);
+        }
         self.network.release_cut(index, &mut self.operations)?;
         let now = self.clock.now();
         let response = std::mem::take(&mut self.operations.get_mut(index).response);

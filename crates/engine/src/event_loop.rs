@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use evidence::tick_channel::TickSender;
-use evidence::{Instant, Outcome};
+use evidence::{Instance, Instant, Outcome};
 use mio::{Events, Poll, Waker};
 use workload::schedule::Segment;
 
@@ -26,7 +26,7 @@ use crate::exchange::{CheckResult, OperationName};
 use crate::exemplars::ExemplarSelector;
 use crate::index::{CheckIndex, OperationIndex, ScenarioIndex, ScenarioPhase, UserIndex};
 use crate::iteration::{Event, IterationRequest, LoopScenario};
-use crate::network::{Network, is_connection};
+use crate::network::{GivingUp, Network, is_connection};
 use crate::operation::Operations;
 use crate::program::{Counters, MetNames, Program};
 use crate::steps::PlanUsers;
@@ -91,7 +91,6 @@ pub(crate) struct EventLoop {
     program: Arc<Program>,
     clock: Clock,
     control: Control,
-    index: u16,
     poll: Poll,
     sleeper: Sleeper,
     sources: Vec<ArrivalSource>,
@@ -130,7 +129,7 @@ impl EventLoop {
     ) -> Result<Self, EngineError> {
         let RunOptions { program, clock, control, .. } = options;
         let LoopShare { segment, begun } = share;
-        let index = u16::try_from(segment.index).unwrap_or(u16::MAX);
+        let instance = Instance::of_loop(u16::try_from(segment.index).unwrap_or(u16::MAX));
         let poll = Poll::new().map_err(EngineError::Poll)?;
         let registry = poll.registry().try_clone().map_err(EngineError::Poll)?;
         let waker = Waker::new(poll.registry(), WAKER).map_err(EngineError::Poll)?;
@@ -158,14 +157,13 @@ impl EventLoop {
         Ok(EventLoop {
             clock: *clock,
             control: control.clone(),
-            index,
             poll,
             sleeper,
             sources: scenarios().zip(begun).map(source).collect(),
             users,
             operations: Operations::new(&program.body_budget),
             network: Network::new(program.clone(), *clock, registry, waker),
-            accounting: Accounting::new(program.clone(), index),
+            accounting: Accounting::new(program.clone(), instance),
             exemplars: ExemplarSelector::new(program.clone()),
             counters: program.steps.names.counters_of(segment),
             met_names: MetNames::default(),
@@ -388,13 +386,13 @@ impl EventLoop {
         let open = self.operations.all_open().filter(|(_, o)| is_affected(o.owner));
         let open: Vec<OperationIndex> = open.map(|(index, _)| index).collect();
         for operation in open {
-            self.network.abandon(operation, &mut self.operations)?;
+            self.network.abandon(operation, GivingUp::Cancelled, &mut self.operations)?;
             self.checks.clear();
             self.record(operation, Outcome::Cancelled, "", now);
             self.operations.close(operation);
         }
         for user in busy {
-            self.network.end_iteration(user, &mut self.operations)?;
+            self.network.end_iteration(user);
             if let Some(active) = self.users.release(user, now) {
                 self.users.get_mut(user).iteration.cancelled();
                 self.accounting.iteration_cancelled(ScenarioPhase { scenario, phase: active.phase });

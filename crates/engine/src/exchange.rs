@@ -193,6 +193,46 @@ pub(crate) struct MessageCounts {
     pub(crate) sent: u64,
 }
 
+/// What kept requests in the queue for a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PlaceLimit {
+    /// Each connection that may be open was in use by another request.
+    Connections,
+    /// As many requests as the generator sends at once were under way on each connection.
+    Streams,
+    /// As many requests as the peer allows at once were under way on each connection.
+    PeerStreams,
+    /// The peer did not read what was sent on each connection.
+    Unread,
+}
+
+impl PlaceLimit {
+    /// Its name in archives.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            PlaceLimit::Connections => "connections",
+            PlaceLimit::Streams => "streams",
+            PlaceLimit::PeerStreams => "peer-streams",
+            PlaceLimit::Unread => "unread",
+        }
+    }
+}
+
+/// How long a request waited because no connection could take it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct HeldBack {
+    pub(crate) ns: u64,
+    pub(crate) limit: PlaceLimit,
+}
+
+/// How often a request was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Attempts {
+    One,
+    /// Again, because the peer had not processed it.
+    SentAgain,
+}
+
 /// How one request ended.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Exchange {
@@ -206,6 +246,9 @@ pub(crate) struct Exchange {
     /// When the first message of a stream was received, counted from the due instant.
     pub(crate) first_message_ns: Option<u64>,
     pub(crate) messages: MessageCounts,
+    /// None when it waited for no connection, or only for one to be opened.
+    pub(crate) held_back: Option<HeldBack>,
+    pub(crate) attempts: Attempts,
     /// None when no complete response was received.
     pub(crate) phases: Option<RequestPhases>,
 }

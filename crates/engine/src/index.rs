@@ -38,6 +38,10 @@ pub(crate) struct OperationIndex(pub(crate) u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ConnectionIndex(pub(crate) usize);
 
+/// The index of a pool of connections in its loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PoolIndex(pub(crate) u32);
+
 /// The part of an endpoint's load that is due in one phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EndpointPhase {

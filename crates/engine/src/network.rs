@@ -8,11 +8,13 @@ mod connection;
 mod exhausted;
 mod lifecycle;
 mod loss;
+mod placing;
 mod pool;
+mod pools;
 mod relay;
 mod resolving;
+mod retry;
 mod streams;
-mod submit;
 mod transport;
 mod tunnel;
 
@@ -22,18 +24,18 @@ use evidence::{Instant, Outcome};
 use mio::event::Event;
 use mio::{Registry, Token, Waker};
 use slab::Slab;
-use workload::connection::Reuse;
 
 use crate::clock::Clock;
 use crate::exchange::ConnectionSetup;
-use crate::index::{ConnectionIndex, OriginIndex};
+use crate::index::{ConnectionIndex, OriginIndex, PoolIndex};
 use crate::operation::{OperationToken, Operations};
 use crate::program::Program;
 use collector::ResponseSink;
 use connection::{Connection, ConnectionState, ReadError};
 pub use exhausted::Exhausted;
 use loss::ConnectionLoss;
-use pool::Pool;
+pub(crate) use placing::GivingUp;
+use pools::Pools;
 
 /// Tokens below this belong to the loop's timer and waker.
 const FIRST_CONNECTION: usize = 2;
@@ -64,6 +66,21 @@ pub(crate) struct EndedOperation {
     pub(crate) operation: OperationToken,
     /// How the exchange failed; none when a complete response was received.
     pub(crate) transport: Option<Outcome>,
+    pub(crate) repetition: Repetition,
+}
+
+/// Whether a request may be sent again: the peer has not processed it, or doing it again changes nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Repetition {
+    Forbidden,
+    Allowed,
+}
+
+impl EndedOperation {
+    /// An operation that is not sent again.
+    pub(crate) fn new(operation: OperationToken, transport: Option<Outcome>) -> Self {
+        EndedOperation { operation, transport, repetition: Repetition::Forbidden }
+    }
 }
 
 /// How far a socket is read.
@@ -84,7 +101,7 @@ pub(crate) struct Network {
     /// Wakes the loop when a lookup has ended.
     waker: Arc<Waker>,
     connections: Slab<Connection>,
-    pools: Vec<Pool>,
+    pools: Pools,
     buffer: Box<[u8]>,
     /// Operations that ended since the loop last emptied this list.
     pub(crate) ended: Vec<EndedOperation>,
@@ -98,12 +115,8 @@ pub(crate) struct Network {
     woke: Instant,
     /// Connections that were opened since the loop last emptied this list.
     pub(crate) established: Vec<EstablishedConnection>,
-    /// Origins whose connections live as long as an iteration.
-    ephemeral: Vec<OriginIndex>,
-    /// Origins whose address is being looked up.
-    resolving: Vec<OriginIndex>,
-    /// The operations of a connection that is being killed; empty otherwise.
-    carried: Vec<OperationToken>,
+    /// Pools whose requests wait for the address of their origin.
+    resolving: Vec<PoolIndex>,
 }
 
 impl Network {
@@ -114,7 +127,7 @@ impl Network {
             registry,
             waker,
             connections: Slab::new(),
-            pools: Vec::new(),
+            pools: Pools::default(),
             buffer: vec![0; READ_BUFFER_BYTES].into(),
             ended: Vec::new(),
             dirty: Vec::new(),
@@ -122,9 +135,7 @@ impl Network {
             opened: 0,
             woke: Instant::EPOCH,
             established: Vec::new(),
-            ephemeral: Vec::new(),
             resolving: Vec::new(),
-            carried: Vec::new(),
         }
     }
 
@@ -145,34 +156,23 @@ impl Network {
         &mut self.connections[index.0]
     }
 
-    fn pool(&mut self, origin: OriginIndex) -> &mut Pool {
-        &mut self.pools[origin.0]
-    }
-
-    /// A request to this origin is submitted: make the pools that are missing, which are those of origins up to it.
-    fn add_pools(&mut self, origin: OriginIndex) {
-        for added in (self.pools.len()..=origin.0).map(OriginIndex) {
-            let described = self.program.origin(added);
-            self.pools.push(Pool::new(described.protocol));
-            if described.reuse == Reuse::Iteration {
-                self.ephemeral.push(added);
-            }
-        }
-    }
-
     /// Write what `submit`, `ready` and `abandon` have left in outgoing buffers, and start waiting operations
     /// where a shared connection has capacity again.
     pub(crate) fn flush(&mut self, operations: &mut Operations) -> Result<(), Exhausted> {
         while let Some(index) = self.dirty.pop() {
-            self.start_waiting(index, operations);
-            if let Some(connection) = self.connections.get_mut(index.0) {
-                connection.is_dirty = false;
-                match connection.write() {
-                    Ok(()) if connection.has_outgoing() => {}
-                    Ok(()) => connection.note_written(operations, self.clock.now()),
-                    Err(loss) => self.kill(index, &loss, operations)?,
+            self.fill(index, operations)?;
+            let Some(connection) = self.connections.get_mut(index.0) else { continue };
+            connection.is_dirty = false;
+            match connection.write() {
+                Ok(()) if connection.has_outgoing() => {}
+                Ok(()) => connection.note_written(operations, self.clock.now()),
+                Err(loss) => {
+                    self.kill(index, &loss, operations)?;
+                    continue;
                 }
             }
+            // What was written may have made capacity.
+            self.fill(index, operations)?;
         }
         Ok(())
     }
@@ -275,21 +275,12 @@ impl Network {
         if connection.state != ConnectionState::Open {
             return Ok(());
         }
-        let origin = connection.origin;
-        if !self.is_shared(index) {
-            let is_finished = self.connection_mut(index).take_finished();
-            return if is_finished { self.finished(index, operations) } else { Ok(()) };
-        }
-        if !self.connection(index).wire.reusable() {
-            self.discount(index);
-            if self.connection(index).wire.open_requests() == 0 {
-                self.close(index);
-            }
-            return self.replace(origin, operations);
-        }
-        if !self.pool(origin).waiting.is_empty() {
-            self.start_waiting(index, operations);
-        }
-        Ok(())
+        let is_shared = self.is_shared(index);
+        let connection = self.connection(index);
+        let needs_settling = match is_shared {
+            true => !connection.wire.reusable() || self.pools.get(connection.pool).has_waiting(),
+            false => connection.is_finished(),
+        };
+        if needs_settling { self.settle(index, operations) } else { Ok(()) }
     }
 }

@@ -11,10 +11,12 @@ use wire::{RequestBytes, StartError, StreamId};
 
 use crate::body_budget::{BodyBudget, BodyLease, UNCOUNTED_BYTES};
 use crate::exchange::{
-    BodyReading, ConnectionSetup, Exchange, MessageCounts, OperationName, RequestDraft, RequestPhases,
-    Response,
+    Attempts, BodyReading, ConnectionSetup, Exchange, HeldBack, MessageCounts, OperationName, RequestDraft,
+    RequestPhases, Response,
 };
-use crate::index::{ConnectionIndex, EndpointPhase, OperationIndex, PhaseIndex, UserIndex, VuSlotIndex};
+use crate::index::{
+    ConnectionIndex, EndpointPhase, OperationIndex, PhaseIndex, PoolIndex, UserIndex, VuSlotIndex,
+};
 
 /// The position of a closed model's VU slot among those of its scenario in this loop.
 ///
@@ -46,6 +48,20 @@ impl OperationToken {
     }
 }
 
+/// Where an operation is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// It is not submitted yet, or it has ended.
+    #[default]
+    Nowhere,
+    /// In the queue of a pool of connections.
+    Waiting { pool: PoolIndex, since: Instant },
+    /// A connection is being opened for it.
+    Opening(ConnectionIndex),
+    /// A connection carries it.
+    Carried(ConnectionIndex),
+}
+
 /// One request under way.
 #[derive(Debug)]
 pub(crate) struct Operation {
@@ -60,9 +76,7 @@ pub(crate) struct Operation {
     pub(crate) response: Response,
     /// When the iteration asked for it; [`Instant::NEVER`] before, as are the other instants.
     pub(crate) begun_at: Instant,
-    /// When it began to wait for the address of its origin.
-    pub(crate) resolving_since: Instant,
-    /// How long it waited for that.
+    /// How long it waited for the address of its origin.
     pub(crate) resolving_ns: u64,
     /// When its first byte was sent.
     pub(crate) sent_at: Instant,
@@ -72,10 +86,11 @@ pub(crate) struct Operation {
     pub(crate) answered_at: Instant,
     /// How long its own connection took to open, if one was opened for it.
     pub(crate) setup: ConnectionSetup,
-    /// The connection that carries it.
-    pub(crate) connection: Option<ConnectionIndex>,
-    /// Whether it waits in its origin's queue for a connection.
-    pub(crate) is_waiting: bool,
+    pub(crate) place: Place,
+    /// How long it waited because no connection could take it.
+    pub(crate) held_back: Option<HeldBack>,
+    /// Whether it was sent again because the peer did not process it.
+    pub(crate) is_retried: bool,
     /// Why its iteration could not draft it, or a further message of it.
     pub(crate) unsendable: Option<String>,
     /// Why it could not be put on the wire.
@@ -102,14 +117,14 @@ impl Operation {
             draft: RequestDraft::default(),
             response: Response { lease: BodyLease::of(budget), ..Response::default() },
             begun_at: Instant::NEVER,
-            resolving_since: Instant::NEVER,
             resolving_ns: 0,
             sent_at: Instant::NEVER,
             written_at: Instant::NEVER,
             answered_at: Instant::NEVER,
             setup: ConnectionSetup::default(),
-            connection: None,
-            is_waiting: false,
+            place: Place::Nowhere,
+            held_back: None,
+            is_retried: false,
             unsendable: None,
             start_error: None,
             connection_error: None,
@@ -183,6 +198,8 @@ impl Operation {
             bytes_out: self.bytes_out,
             first_message_ns: self.response.first_message.map(|first| since(due, first)),
             messages: MessageCounts { received: self.response.messages, sent: self.draft.messages },
+            held_back: self.held_back,
+            attempts: if self.is_retried { Attempts::SentAgain } else { Attempts::One },
             phases: self.phases(now).filter(|_| outcome.is_answer()),
         }
     }
@@ -222,8 +239,9 @@ impl Operation {
         self.written_at = Instant::NEVER;
         self.answered_at = Instant::NEVER;
         self.setup = ConnectionSetup::default();
-        self.connection = None;
-        self.is_waiting = false;
+        self.place = Place::Nowhere;
+        self.held_back = None;
+        self.is_retried = false;
         self.unsendable = None;
         self.start_error = None;
         self.connection_error = None;
@@ -286,8 +304,7 @@ impl Operations {
     pub(crate) fn renew(&mut self, index: OperationIndex) {
         let operation = self.get_mut(index);
         operation.generation = operation.generation.wrapping_add(1);
-        operation.connection = None;
-        operation.is_waiting = false;
+        operation.place = Place::Nowhere;
         operation.response.clear();
     }
 

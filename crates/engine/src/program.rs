@@ -40,7 +40,7 @@ pub(crate) use directory::{Directory, MetNames};
 pub use error::CompileError;
 pub(crate) use expectation::{Expectation, Extraction, JsonBody};
 pub(crate) use http::HttpProgram;
-pub(crate) use origin::{Origin, OriginKind, ProxyMode, TlsPeer};
+pub(crate) use origin::{LoadModel, Origin, OriginKind, PoolLimits, ProxyMode, TlsPeer};
 pub(crate) use resolve::{LookupState, Route};
 pub(crate) use template::{CompiledTemplate, Counters, RenderScope, TemplateNames, write_hex};
 
@@ -112,6 +112,12 @@ pub(crate) struct ScenarioProgram {
     pub(crate) preallocated_vus: u32,
     pub(crate) max_vus: u32,
     pub(crate) graceful_stop: Duration,
+}
+
+impl ScenarioProgram {
+    fn model(&self) -> LoadModel {
+        if self.executor.peak_vus().is_some() { LoadModel::Closed } else { LoadModel::Open }
+    }
 }
 
 impl ScenarioSteps {
@@ -222,23 +228,27 @@ impl Program {
         &self.shape.scenarios[index.0]
     }
 
-    /// The most connections that this many loops may have open at once: over HTTP/1.1 one for each virtual user and
-    /// origin unless the plan sets a number, over a multiplexing protocol a fixed number for each loop.
+    /// The most connections that this many loops may have open at once: one for each virtual user and origin, but no
+    /// more than a pool may have where virtual users share one.
     pub fn max_connections(&self, loops: u16) -> u64 {
-        let users = |origin| {
-            let both = self.shape.scenarios.iter().zip(&self.steps.scenarios);
-            both.filter(move |(_, steps)| steps.uses(origin)).map(|(shape, _)| u64::from(shape.max_vus))
-        };
-        let of = |(index, origin): (OriginIndex, &Origin)| {
-            let protocol = origin.protocol.unwrap_or(WireProtocol::Http1);
-            match (protocol, origin.reuse, origin.connections) {
-                (WireProtocol::Http2, Reuse::Pool, _) | (_, _, Some(_)) => {
-                    origin.most_connections(protocol) as u64 * u64::from(loops)
-                }
-                _ => users(index).sum(),
+        self.directory.origins().map(|(index, origin)| self.connections_to(index, origin, loops)).sum()
+    }
+
+    fn connections_to(&self, index: OriginIndex, origin: &Origin, loops: u16) -> u64 {
+        let (mut own, mut pooled) = (0, 0);
+        let both = self.shape.scenarios.iter().zip(&self.steps.scenarios);
+        for (shape, _) in both.filter(|(_, steps)| steps.uses(index)) {
+            match origin.reuse_in(shape.model()) {
+                Reuse::User | Reuse::Iteration => own += u64::from(shape.max_vus),
+                Reuse::Pool | Reuse::Never => pooled += u64::from(shape.max_vus),
             }
+        }
+        let limits = origin.pool_limits(origin.reuse.unwrap_or(Reuse::Pool));
+        let most = match origin.protocol {
+            Some(WireProtocol::Http2) => limits.most,
+            Some(WireProtocol::Http1) | None => limits.most_http1,
         };
-        self.directory.origins().map(of).sum()
+        own + pooled.min((most as u64).saturating_mul(u64::from(loops)))
     }
 
     /// Each origin's target name and address, of those whose address is known.

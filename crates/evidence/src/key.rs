@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::instance::Instance;
 use crate::outcome::Outcome;
 
 /// A shared name: of a scenario, an endpoint, a phase, a tag.
@@ -27,12 +28,12 @@ pub enum Metric {
     ServiceTime,
     /// Histogram, µs: due instant → end of a whole iteration.
     IterationTime,
-    /// Histogram, µs: actual start − due instant of an arrival: the generator's debt.
+    /// Histogram, µs: actual start − due instant of an arrival, by instance: the generator's debt.
     StartLag,
     /// Histogram, µs: the same of what an iteration does at an instant: a step after its think time, a message of a
     /// stream.
     StepLag,
-    /// Histogram, µs: how long one turn of the loop kept it from looking at the clock, or woke too late.
+    /// Histogram, µs: how long one turn of the loop kept it from looking at the clock, or woke too late, by instance.
     LoopStall,
     /// Histogram, µs: how long a connection took to be established, by the tag `target`.
     Connecting,
@@ -68,6 +69,11 @@ pub enum Metric {
     IterationsCancelled,
     /// Counter: requests begun; each ends in exactly one outcome of `ResponseTime`.
     Requests,
+    /// Histogram, µs: how long a request waited in the generator because no connection could take it and no further one
+    /// could be opened, by what limited it (the tag `limit`).
+    PlaceWait,
+    /// Counter: requests that were sent again because the peer had not processed them.
+    Retried,
     /// Counter: bytes received, framing included, in the second the request completed.
     BytesIn,
     /// Counter: bytes sent, framing included, in the second the request completed.
@@ -95,7 +101,7 @@ pub enum Shape {
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Metric; 30] = [
+    pub const ALL: [Metric; 32] = [
         Metric::ResponseTime,
         Metric::ServiceTime,
         Metric::IterationTime,
@@ -119,6 +125,8 @@ impl Metric {
         Metric::IterationsDone,
         Metric::IterationsCancelled,
         Metric::Requests,
+        Metric::PlaceWait,
+        Metric::Retried,
         Metric::BytesIn,
         Metric::BytesOut,
         Metric::FirstMessageTime,
@@ -154,6 +162,8 @@ impl Metric {
             Metric::IterationsDone => "iterations_done",
             Metric::IterationsCancelled => "iterations_cancelled",
             Metric::Requests => "requests",
+            Metric::PlaceWait => "place_wait",
+            Metric::Retried => "retried",
             Metric::BytesIn => "bytes_in",
             Metric::BytesOut => "bytes_out",
             Metric::FirstMessageTime => "first_message_time",
@@ -169,6 +179,11 @@ impl Metric {
         self.name().ends_with("_ns")
     }
 
+    /// Whether it is about a part of the generator, and each part has keys of its own.
+    pub fn is_of_the_generator(self) -> bool {
+        matches!(self, Metric::StartLag | Metric::StepLag | Metric::LoopStall)
+    }
+
     /// Distribution or sum.
     pub fn shape(self) -> Shape {
         match self {
@@ -180,6 +195,7 @@ impl Metric {
             | Metric::LoopStall
             | Metric::Connecting
             | Metric::TlsHandshaking
+            | Metric::PlaceWait
             | Metric::FirstMessageTime => Shape::Histogram,
             _ => Shape::Counter,
         }
@@ -224,6 +240,8 @@ pub struct Key {
     pub outcome: Option<Outcome>,
     /// Further dimensions, such as `check`.
     pub tags: BTreeMap<Name, Name>,
+    /// The part of the generator that it is about; none for what is the same whichever part of it measured it.
+    pub instance: Option<Instance>,
 }
 
 impl Key {
@@ -237,6 +255,7 @@ impl Key {
             phase: empty,
             outcome: None,
             tags: BTreeMap::new(),
+            instance: None,
         }
     }
 
@@ -258,6 +277,11 @@ impl Key {
     /// The same key with an outcome.
     pub fn outcome(self, outcome: Outcome) -> Key {
         Key { outcome: Some(outcome), ..self }
+    }
+
+    /// The same key of one part of the generator.
+    pub fn instance(self, instance: Instance) -> Key {
+        Key { instance: Some(instance), ..self }
     }
 
     /// The same key with one more tag.

@@ -7,6 +7,7 @@ pub mod comparison;
 pub mod coverage;
 pub mod exemplar;
 pub mod histogram;
+pub mod instance;
 pub mod judgement;
 pub mod key;
 pub mod manifest;
@@ -27,6 +28,7 @@ pub use comparison::{ComparisonJudgement, Refusal, SidedFinding};
 pub use coverage::{Coverage, CoveredSample, Integral, Window};
 pub use exemplar::{Exemplar, ExemplarKind};
 pub use histogram::{Histogram, Quantile};
+pub use instance::Instance;
 pub use judgement::{
     Claim, ClaimEffect, Effect, Figure, Finding, Judgement, Reason, Scope, Severity, Verdict,
 };

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::exemplar::Exemplar;
 use crate::histogram::Histogram;
+use crate::instance::Instance;
 use crate::key::{Key, KeyId};
 use crate::manifest::{Manifest, RunEnd, Source};
 use crate::observed::{Notice, Observed, Profile};
@@ -21,10 +22,10 @@ pub struct MemoryRun {
     end: Option<RunEnd>,
     seconds: u32,
     /// How much time the ticks of each loop cover.
-    covered_ns: BTreeMap<u16, u64>,
+    covered_ns: BTreeMap<Instance, u64>,
     keys: Vec<(KeyId, Key)>,
     numbers: HashMap<Key, KeyId>,
-    loop_keys: HashMap<(u16, KeyId), KeyId>,
+    loop_keys: HashMap<(Instance, KeyId), KeyId>,
     histograms: BTreeMap<(KeyId, u32), Histogram>,
     counts: BTreeMap<(KeyId, u32), u64>,
     series: Vec<SeriesKey>,
@@ -113,11 +114,11 @@ impl Sink for MemoryRun {
     fn tick(&mut self, tick: &Tick) -> Result<(), SinkError> {
         for (local, key) in &tick.new_keys {
             let id = self.key(key);
-            self.loop_keys.insert((tick.loop_index, *local), id);
+            self.loop_keys.insert((tick.instance, *local), id);
         }
         let place = |run: &MemoryRun, local: KeyId| {
             run.loop_keys
-                .get(&(tick.loop_index, local))
+                .get(&(tick.instance, local))
                 .copied()
                 .ok_or_else(|| SinkError(format!("key {} was never announced", local.0)))
         };
@@ -136,7 +137,7 @@ impl Sink for MemoryRun {
             self.exemplars.push(exemplar.clone());
         }
         self.seconds = self.seconds.max(tick.second + 1);
-        *self.covered_ns.entry(tick.loop_index).or_default() += tick.state.covered_ns;
+        *self.covered_ns.entry(tick.instance).or_default() += tick.state.covered_ns;
         Ok(())
     }
 

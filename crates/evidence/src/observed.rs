@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::instance::Instance;
 use crate::series::{Sample, SeriesKey};
 use crate::time::Instant;
 
@@ -40,6 +41,8 @@ pub struct Notice {
     pub at: Instant,
     /// The observer's name: that of the target, and what of it was watched.
     pub observer: String,
+    /// The part of the generator that it is about; none where it is about a target, a machine or the whole run.
+    pub instance: Option<Instance>,
     /// What kind of trouble it is.
     pub kind: NoticeKind,
     /// A sentence for the reader of the report, without a full stop.

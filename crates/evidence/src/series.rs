@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::instance::Instance;
 use crate::key::Name;
 use crate::time::Instant;
 
@@ -19,8 +20,10 @@ pub struct SeriesKey {
     pub target: Name,
     /// The unit of its values: `cores`, `bytes`, `bytes/s`, `1`, `1/s`, `s`, `s/s`, `Hz`.
     pub unit: Name,
-    /// Distinguishes several series of one name: a loop, a scenario, a process. Empty when there is one.
+    /// Distinguishes several series of one name: a scenario, a process, labels. Empty when there is one.
     pub part: Name,
+    /// The part of the generator that it is about; none for what is about a target, a machine or a whole process.
+    pub instance: Option<Instance>,
 }
 
 impl SeriesKey {
@@ -29,7 +32,8 @@ impl SeriesKey {
 
     /// A series of which there is one for the target.
     pub fn new(name: &str, target: &str, unit: &str) -> Self {
-        SeriesKey { name: name.into(), target: target.into(), unit: unit.into(), part: "".into() }
+        let [name, target, unit] = [name, target, unit].map(Name::from);
+        SeriesKey { name, target, unit, part: "".into(), instance: None }
     }
 
     /// What its samples are of. The unit says it: `cores`, and everything per second, are rates.
@@ -44,6 +48,21 @@ impl SeriesKey {
     /// The same series of one part.
     pub fn part(self, part: &str) -> Self {
         SeriesKey { part: part.into(), ..self }
+    }
+
+    /// The same series of one part of the generator.
+    pub fn instance(self, instance: Instance) -> Self {
+        SeriesKey { instance: Some(instance), ..self }
+    }
+
+    /// Part and instance in words, for tables: `loop 2`, `play`, `play loop 2`. The first loop's number is left out after a
+    /// part. Nothing is found by it.
+    pub fn label(&self) -> String {
+        match self.instance {
+            Some(instance) if self.part.is_empty() => instance.to_string(),
+            Some(instance) if instance != Instance::default() => format!("{} {instance}", self.part),
+            _ => self.part.to_string(),
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::histogram::{Histogram, Quantile};
+use crate::instance::Instance;
 use crate::key::{Key, KeyId};
 use crate::tick::Tick;
 
@@ -91,14 +92,14 @@ impl fmt::Display for Violation {
 pub struct StopRules {
     rules: Vec<CountingRule>,
     /// How many whole seconds each loop has delivered.
-    delivered_s: BTreeMap<u16, u32>,
+    delivered_s: BTreeMap<Instance, u32>,
 }
 
 #[derive(Debug)]
 struct CountingRule {
     rule: StopRule,
     /// By loop and its key; what is ignored is left out.
-    keys: HashMap<(u16, KeyId), Counted>,
+    keys: HashMap<(Instance, KeyId), Counted>,
     times: Histogram,
     good: u64,
     bad: u64,
@@ -114,7 +115,7 @@ impl StopRules {
 
     /// Add one second of one loop.
     pub fn take(&mut self, tick: &Tick) {
-        self.delivered_s.insert(tick.loop_index, tick.second + 1);
+        self.delivered_s.insert(tick.instance, tick.second + 1);
         for rule in &mut self.rules {
             rule.take(tick);
         }
@@ -137,12 +138,12 @@ impl CountingRule {
             match (self.rule.counted)(key) {
                 Counted::Ignored => {}
                 counted => {
-                    self.keys.insert((tick.loop_index, *id), counted);
+                    self.keys.insert((tick.instance, *id), counted);
                 }
             }
         }
         for (id, histogram) in tick.histograms() {
-            match self.keys.get(&(tick.loop_index, id)) {
+            match self.keys.get(&(tick.instance, id)) {
                 Some(Counted::Good) => {
                     self.good += histogram.count();
                     self.times.merge(histogram);
@@ -152,7 +153,7 @@ impl CountingRule {
             }
         }
         for count in tick.counts() {
-            match self.keys.get(&(tick.loop_index, count.key)) {
+            match self.keys.get(&(tick.instance, count.key)) {
                 Some(Counted::Good) => self.good += count.value,
                 Some(Counted::Bad(times)) => self.bad += count.value * times,
                 Some(Counted::Ignored) | None => {}
@@ -213,7 +214,7 @@ mod tests {
     /// A second of a loop: so many successes of 10 ms, and so many dropped arrivals.
     fn tick(loop_index: u16, second: u32, good: u64, dropped: u64) -> Tick {
         let mut tick = Tick::default();
-        (tick.loop_index, tick.second) = (loop_index, second);
+        (tick.instance, tick.second) = (Instance::of_loop(loop_index), second);
         let keys = [
             (KeyId(0), Key::of(Metric::ResponseTime).outcome(Outcome::Ok)),
             (KeyId(1), Key::of(Metric::DroppedCap)),

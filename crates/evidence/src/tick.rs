@@ -5,6 +5,7 @@
 
 use crate::exemplar::Exemplar;
 use crate::histogram::Histogram;
+use crate::instance::Instance;
 use crate::key::{Key, KeyId, Name};
 use crate::series::{Sample, SeriesKey};
 use crate::time::Instant;
@@ -79,7 +80,7 @@ pub struct ScenarioState {
 #[derive(Debug, Default)]
 pub struct Tick {
     /// Which loop it comes from; key numbers are that loop's own.
-    pub loop_index: u16,
+    pub instance: Instance,
     /// The second of the run that it ends.
     pub second: u32,
     /// Keys that this tick uses and no earlier tick of the loop did.
@@ -164,22 +165,21 @@ impl Tick {
             return Vec::new();
         }
         let at = self.last_instant();
-        let part = format!("loop {}", self.loop_index);
-        let series = |name, unit, part: &str| SeriesKey::new(name, SeriesKey::GENERATOR, unit).part(part);
+        let series = |name, unit, part: &str| {
+            SeriesKey::new(name, SeriesKey::GENERATOR, unit).part(part).instance(self.instance)
+        };
         let mut samples = Vec::with_capacity(6 + 4 * self.scenarios.len());
         for (name, (unit, value)) in self.state.readings() {
-            samples.push((series(name, unit, &part), Sample { at, value }));
+            samples.push((series(name, unit, ""), Sample { at, value }));
         }
         for s in &self.scenarios {
-            let part =
-                if self.loop_index == 0 { s.scenario.to_string() } else { format!("{} {part}", s.scenario) };
             let readings = [
                 ("active", s.active_mean),
                 ("active_max", f64::from(s.active_max)),
                 ("cap", f64::from(s.cap)),
                 ("at_cap", s.at_cap),
             ];
-            let sample = |(name, value)| (series(name, "1", &part), Sample { at, value });
+            let sample = |(name, value)| (series(name, "1", &s.scenario), Sample { at, value });
             samples.extend(readings.map(sample));
         }
         samples

@@ -14,7 +14,7 @@ pub(crate) fn of(facts: &Facts<'_>, findings: &[Finding]) -> Vec<Claim> {
 }
 
 fn claim(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, findings: &[Finding]) -> Claim {
-    let mut verdict = verdict_of_value(measured);
+    let mut verdict = measured.verdict();
     let mut reasons = vec![Reason::Statement(observation(facts, measured))];
     for (finding, effect) in findings.iter().filter_map(|f| Some((f, f.effect_on(measured.name())?))) {
         reasons.push(Reason::of(finding, effect));
@@ -45,19 +45,6 @@ fn claim(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, findings: &[Findin
     }
 }
 
-/// The verdict by the number alone. Exact: nothing is rounded.
-fn verdict_of_value(measured: &MeasuredObjective<'_>) -> Verdict {
-    if let Some(stated) = &measured.observed.stated {
-        return stated.verdict;
-    }
-    let objective = measured.objective;
-    match measured.observed.value {
-        Value::Finite(value) if objective.comparison.holds(value, objective.bound) => Verdict::Pass,
-        Value::Finite(_) | Value::Infinite => Verdict::Fail,
-        Value::Missing(_) => Verdict::Inconclusive,
-    }
-}
-
 /// The observed value, compared with the bound, as a sentence.
 fn observation(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> String {
     let observed = &measured.observed;
@@ -67,7 +54,7 @@ fn observation(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> String {
     let bound = bound(measured);
     let counted = if measured.is_about_load() { "observations" } else { "samples" };
     let samples = numbers::count(observed.samples);
-    let result = if verdict_of_value(measured) == Verdict::Pass { "meets" } else { "violates" };
+    let result = if measured.verdict() == Verdict::Pass { "meets" } else { "violates" };
     match &observed.value {
         Value::Missing(why) => why.clone(),
         Value::Infinite => format!(

@@ -48,7 +48,12 @@ fn effect(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, finding: &Finding
         AffectedClaims::LoadUnlessViolated => {
             (measured.is_about_load() && !measured.is_a_rate()).then_some(effect)
         }
-        AffectedClaims::Times => measured.is_about_times().then_some(effect),
+        AffectedClaims::TimesUnlessViolated if effect == Effect::Invalidates => {
+            measured.is_about_times().then_some(Effect::InvalidatesUnlessViolated)
+        }
+        AffectedClaims::Times | AffectedClaims::TimesUnlessViolated => {
+            measured.is_about_times().then_some(effect)
+        }
         AffectedClaims::Everything | AffectedClaims::Named | AffectedClaims::Differences => None,
     }
 }

@@ -12,12 +12,12 @@ pub(crate) mod steady_state;
 
 use evidence::run::{ReadError, stopped_at};
 use evidence::{
-    Coverage, Ending, Instant, Provenance, Run, RunEnd, Scope, SeriesKey, Source, Window, coverage,
+    Coverage, Ending, Instant, Provenance, Run, RunEnd, Scope, SeriesKey, Source, Verdict, Window, coverage,
 };
-use workload::{Measure, Objective, Scenario, Workload};
+use workload::{Comparison, Measure, Objective, Scenario, Workload};
 
 use crate::leaks::{self, LeakAnswer};
-use crate::measure::{self, Measurement};
+use crate::measure::{self, Measurement, Value};
 use crate::tables::{EndpointStats, PhaseWindow, Tables, TimeGroup};
 
 pub(crate) use backlog::Backlog;
@@ -167,6 +167,30 @@ impl<'a> Facts<'a> {
 }
 
 impl MeasuredObjective<'_> {
+    /// The verdict by the number alone. Nothing is rounded in its favour: of a value in a histogram's bucket, the end
+    /// that is farther from meeting the bound counts.
+    pub(crate) fn verdict(&self) -> Verdict {
+        if let Some(stated) = &self.observed.stated {
+            return stated.verdict;
+        }
+        match self.observed.value {
+            Value::Finite(value) if self.is_met_by(value, self.observed.bucket) => Verdict::Pass,
+            Value::Finite(_) | Value::Infinite => Verdict::Fail,
+            Value::Missing(_) => Verdict::Inconclusive,
+        }
+    }
+
+    fn is_met_by(&self, value: f64, bucket: Option<(f64, f64)>) -> bool {
+        let (low, high) = bucket.unwrap_or((value, value));
+        let worst = if self.has_upper_bound() { high } else { low };
+        self.objective.comparison.holds(worst, self.objective.bound)
+    }
+
+    /// Whether it is met by values below its bound.
+    pub(crate) fn has_upper_bound(&self) -> bool {
+        matches!(self.objective.comparison, Comparison::Below | Comparison::AtMost)
+    }
+
     /// The objective's name.
     pub(crate) fn name(&self) -> &str {
         &self.objective.name

@@ -11,6 +11,7 @@ mod compare;
 mod effects;
 mod expectation;
 mod facts;
+mod gaps;
 pub mod leaks;
 mod measure;
 mod numbers;

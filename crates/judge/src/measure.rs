@@ -34,8 +34,12 @@ pub(crate) struct Measurement {
     pub(crate) interval: Option<(f64, f64)>,
     /// The number of observations.
     pub(crate) samples: u64,
+    /// The lowest and the highest that the value can be, where it was read from a histogram's bucket.
+    pub(crate) bucket: Option<(f64, f64)>,
     /// For quantiles only.
     pub(crate) tail: Option<QuantileTail>,
+    /// For observed series: the share of its window in which it was not observed.
+    pub(crate) unobserved: Option<f64>,
     /// Of an imported run without single times: what its source's figures say.
     pub(crate) stated: Option<StatedAnswer>,
 }
@@ -53,7 +57,16 @@ pub(crate) struct QuantileTail {
 
 impl Measurement {
     fn new(value: Value, unit: &str, samples: u64) -> Measurement {
-        Measurement { value, unit: unit.to_owned(), interval: None, samples, tail: None, stated: None }
+        Measurement {
+            value,
+            unit: unit.to_owned(),
+            interval: None,
+            bucket: None,
+            samples,
+            tail: None,
+            unobserved: None,
+            stated: None,
+        }
     }
 
     fn missing(why: &str) -> Measurement {

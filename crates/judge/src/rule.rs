@@ -69,6 +69,8 @@ pub(crate) enum AffectedClaims {
     LoadUnlessViolated,
     /// Those on times.
     Times,
+    /// Those on times, but a violated objective stays violated.
+    TimesUnlessViolated,
     /// Only the objective it names.
     Named,
     /// Differences between runs: no objective of a run.

@@ -8,8 +8,8 @@ use std::time::Duration;
 use evidence::memory::MemoryRun;
 use evidence::sink::Sink as _;
 use evidence::{
-    Ending, Finding, Instant, Judgement, Key, Manifest, Metric, Notice, NoticeKind, Observed, Outcome,
-    Profile, ProfileKind, Provenance, Sampling, SeriesKey,
+    Ending, Finding, Instance, Instant, Judgement, Key, Manifest, Metric, Notice, NoticeKind, Observed,
+    Outcome, Profile, ProfileKind, Provenance, Sampling, SeriesKey,
 };
 use workload::{Executor, Flow, Phase, Workload};
 
@@ -64,7 +64,7 @@ impl TestRun {
     /// With a generator that was observed and had low CPU use.
     pub(crate) fn new() -> TestRun {
         let mut test_run = TestRun::unobserved();
-        test_run.loop_cpu("loop 0", [(0..SECONDS, 0.2)]);
+        test_run.loop_cpu(0, [(0..SECONDS, 0.2)]);
         test_run
     }
 
@@ -185,7 +185,7 @@ impl TestRun {
     pub(crate) fn stopped_by(mut self, objective: &str, at_ms: u64) -> TestRun {
         let at = Instant::from_nanos(at_ms * 1_000_000);
         let (observer, text) = ("generator".to_owned(), "ended early".to_owned());
-        let notice = Notice { at, observer, kind: NoticeKind::Stopped, text };
+        let notice = Notice { at, observer, instance: None, kind: NoticeKind::Stopped, text };
         let observed = Observed { notices: vec![notice], ..Observed::default() };
         self.run.observed(&observed).unwrap();
         self.run.finish(end(Ending::Stopped(objective.to_owned())));
@@ -219,8 +219,9 @@ impl TestRun {
     }
 
     /// CPU use of one of the generator's loops over time.
-    pub(crate) fn loop_cpu<const N: usize>(&mut self, part: &str, cores: [(Range<u32>, f64); N]) {
-        let series = SeriesKey::new("loop_cpu", SeriesKey::GENERATOR, "cores").part(part);
+    pub(crate) fn loop_cpu<const N: usize>(&mut self, loop_index: u16, cores: [(Range<u32>, f64); N]) {
+        let series = SeriesKey::new("loop_cpu", SeriesKey::GENERATOR, "cores");
+        let series = series.instance(Instance::of_loop(loop_index));
         for (seconds, cores) in cores {
             self.observe(&series, seconds, cores);
         }

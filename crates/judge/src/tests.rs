@@ -61,8 +61,8 @@ fn a_dead_target_fails_its_error_objective() {
         .with_objective("few_errors", "error_rate(all) < 0.1%")
         .with_objective("warm", "p95(list, phase = warm-up) < 50ms");
     insta::assert_snapshot!(test_run.verdict(), @r#"
-    FAIL: 1 of 3 objectives is violated: few_errors.
-    INVALID fast
+    FAIL: 2 of 3 objectives are violated: fast, few_errors.
+    FAIL fast
       Infinite: too many of 6,000 observations failed or were dropped; that violates < 50 ms.
       T4 functional-failure-phase (invalid): 0 % success for 60 s of `steady` (0 of 6,000): 6,000 ended in `refused`. Its latencies are not those of a working target.
     FAIL few_errors
@@ -219,8 +219,9 @@ fn series_count_samples_and_never_gaps() {
     test_run.observe(&cpu(SeriesKey::GENERATOR), 0..70, 0.9);
     insta::assert_snapshot!(test_run.verdict(), @r#"
     FAIL: 1 of 3 objectives is violated: peak.
-    PASS cpu
+    INCONCLUSIVE cpu
       0.5 cores over 10 samples meets < 0.85 cores.
+      O1 observation-gap (inconclusive): `cpu` was not observed for 81.7 % of the time that the objective is about.
     FAIL peak
       1.9 cores over 20 samples violates < 0.85 cores.
     INCONCLUSIVE memory
@@ -354,4 +355,34 @@ fn a_low_vu_limit_is_a_caution_for_times_alone() {
         c.reasons.iter().any(|r| matches!(r, evidence::Reason::Finding { rule: evidence::RuleId::L2, .. }))
     });
     assert_eq!(has_caution.collect::<Vec<_>>(), [true, false, false]);
+}
+
+/// Every value is 50.01 ms, in a bucket that begins below 50 ms.
+#[test]
+fn the_bucket_that_contains_the_bound_counts_against() {
+    let test_run = TestRun::new()
+        .offer("steady", "list", Load { us: 50_010, ..Load::of(9) })
+        .with_objective("median", "p50(list) < 50ms")
+        .with_objective("least", "min(list) < 50ms")
+        .with_objective("more", "p50(list) > 50.012ms");
+    let verdicts: Vec<_> = test_run.judge().claims.iter().map(|claim| claim.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Fail; 3]);
+}
+
+#[test]
+fn an_observer_that_died_decides_nothing() {
+    let cpu = SeriesKey::new("cpu", "web", "cores");
+    let mut test_run = TestRun::new()
+        .offer("steady", "list", Load::of(100))
+        .with_objective("cpu", "mean(cpu, phase = steady) < 0.85")
+        .with_objective("peak", "max(cpu, phase = steady) < 0.85")
+        .with_objective("violated", "max(cpu, phase = steady) < 0.1");
+    test_run.observe(&cpu, 0..15, 0.5);
+    let verdicts = |test_run: &TestRun| -> Vec<_> {
+        test_run.judge().claims.iter().map(|claim| claim.verdict).collect()
+    };
+    let undecided = Verdict::Inconclusive;
+    assert_eq!(verdicts(&test_run), [undecided, undecided, Verdict::Fail], "{}", test_run.verdict());
+    test_run.observe(&cpu, 18..70, 0.5);
+    assert_eq!(verdicts(&test_run), [Verdict::Pass, Verdict::Pass, Verdict::Fail], "a gap of 3 s in 60 s");
 }

@@ -40,7 +40,7 @@ impl Notices {
             _ => text,
         };
         self.added += 1;
-        self.kept.push(Notice { at, observer: self.observer.clone(), kind, text });
+        self.kept.push(Notice { at, observer: self.observer.clone(), instance: None, kind, text });
     }
 
     pub(crate) fn take(&mut self) -> Vec<Notice> {

@@ -243,7 +243,7 @@ impl Task {
 
     fn add_notice(&self, kind: NoticeKind, text: String) {
         let observer = format!("{} pprof", self.capture.target);
-        let notice = Notice { at: (self.clock)(), observer, kind, text };
+        let notice = Notice { at: (self.clock)(), observer, instance: None, kind, text };
         self.send(Observed { notices: vec![notice], ..Observed::default() });
     }
 

@@ -55,7 +55,8 @@ fn print(answers: &[LeakAnswer]) -> CommandResult<u8> {
     }
     let mut text = TerminalText::default();
     for LeakAnswer { series, answer, because } in answers {
-        let part = if series.part.is_empty() { String::new() } else { format!(" ({})", series.part) };
+        let label = series.label();
+        let part = if label.is_empty() { label } else { format!(" ({label})") };
         text.line(format_args!("{:<12}  {} of {}{part}", answer.to_string(), series.name, series.target));
         text.line(format_args!("              {because}"));
     }

@@ -102,6 +102,7 @@ impl Recording {
         let notice = Notice {
             at: self.clock.now(),
             observer: "generator".to_owned(),
+            instance: None,
             kind: NoticeKind::Unreadable,
             text: format!("{count} bodies or extracted values were cut, and checks of them failed: {why}"),
         };
@@ -118,7 +119,7 @@ impl Recording {
             _ => return,
         };
         let (observer, at) = ("generator".to_owned(), at.unwrap_or_else(|| self.clock.now()));
-        self.note(Notice { at, observer, kind: NoticeKind::Stopped, text });
+        self.note(Notice { at, observer, instance: None, kind: NoticeKind::Stopped, text });
     }
 
     fn note(&self, notice: Notice) {

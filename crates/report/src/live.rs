@@ -6,7 +6,7 @@ mod watch;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use evidence::sink::{Sink, SinkError};
-use evidence::{Histogram, Key, KeyId, Metric, Observed, Outcome, RunEnd, TerminalText, Tick};
+use evidence::{Histogram, Instance, Key, KeyId, Metric, Observed, Outcome, RunEnd, TerminalText, Tick};
 use workload::Workload;
 
 use crate::number;
@@ -26,7 +26,7 @@ pub struct LiveView {
     phases: Vec<(String, f64)>,
     total_s: u32,
     keys: HashMap<LoopKey, Key>,
-    loops: BTreeMap<u16, LoopProgress>,
+    loops: BTreeMap<Instance, LoopProgress>,
     seconds: VecDeque<SecondCounts>,
     ok: u64,
     failed: u64,
@@ -41,7 +41,7 @@ pub struct LiveView {
 /// A key id is unique only within its loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct LoopKey {
-    loop_index: u16,
+    instance: Instance,
     id: KeyId,
 }
 
@@ -116,19 +116,19 @@ impl LiveView {
     /// Add one second of one loop. Counts whose key was never announced are ignored.
     pub fn take(&mut self, tick: &Tick) {
         for (id, key) in &tick.new_keys {
-            self.keys.insert(LoopKey { loop_index: tick.loop_index, id: *id }, key.clone());
+            self.keys.insert(LoopKey { instance: tick.instance, id: *id }, key.clone());
         }
         let progress = LoopProgress { second: tick.second, in_flight: tick.state.in_flight };
-        self.loops.insert(tick.loop_index, progress);
+        self.loops.insert(tick.instance, progress);
         for (id, histogram) in tick.histograms() {
-            let Some(key) = self.keys.get(&LoopKey { loop_index: tick.loop_index, id }) else { continue };
+            let Some(key) = self.keys.get(&LoopKey { instance: tick.instance, id }) else { continue };
             if key.metric == Metric::ResponseTime {
                 let outcome = key.outcome.unwrap_or(Outcome::Ok);
                 self.add_responses(tick.second, outcome, histogram);
             }
         }
         for count in tick.counts() {
-            let key = LoopKey { loop_index: tick.loop_index, id: count.key };
+            let key = LoopKey { instance: tick.instance, id: count.key };
             match self.keys.get(&key).map(|key| key.metric) {
                 Some(Metric::Scheduled) => {
                     if let Some(second) = self.second(count.second) {

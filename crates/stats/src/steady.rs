@@ -15,7 +15,7 @@ use crate::line;
 
 use clean::Batches;
 pub use mser::mser_5;
-use segments::Segment;
+use segments::{Noise, Segment};
 
 /// The shortest steady part, in seconds.
 pub const MIN_STEADY_S: usize = 60;
@@ -61,6 +61,11 @@ pub enum NotSteady {
         /// By how much.
         change: f64,
     },
+    /// Whether it drifts is not known: too few independent batches.
+    Unknown {
+        /// How many batches the part has that may be steady.
+        batches: usize,
+    },
     /// Its level goes up and down.
     Oscillation {
         /// How many times its level changes.
@@ -89,29 +94,39 @@ pub fn steady(values: &[f64]) -> Result<Steady, NotSteady> {
         return Err(NotSteady::TooShort { steady_s: values.len() });
     }
     let batches = Batches::of(values);
-    let segments = segments::of(&batches);
-    let first = first_of_last_level(&segments);
-    let start_s = segments.get(first).map_or(0, |segment| segment.from) * batches.width_s;
-    let length_s = values.len() - start_s;
-    if (length_s as f64) < MIN_SHARE * values.len() as f64 {
+    let segments = segments::of(&batches, Noise::Independent);
+    let is_short = |start_s: usize| ((values.len() - start_s) as f64) < MIN_SHARE * values.len() as f64;
+    let mut start_s = start_of_last_level(&segments, &batches);
+    let is_wandering = is_short(start_s);
+    if is_wandering {
+        // Noise that wanders looks like a level that changes.
+        start_s = start_of_last_level(&segments::of(&batches, Noise::Correlated), &batches);
+    }
+    if is_short(start_s) {
         return Err(reason(&segments, &batches));
     }
+    let length_s = values.len() - start_s;
     if length_s < MIN_STEADY_S {
         return Err(NotSteady::TooShort { steady_s: length_s });
     }
-    let rise = line::rise(&batches.means[start_s / batches.width_s..]);
-    let is_significant = rise.change.abs() - rise.half_width > DRIFT_EXCLUDED;
-    if rise.change.abs() >= DRIFT && is_significant {
+    let parts = &batches.means[start_s / batches.width_s..];
+    let rise = line::rise(parts);
+    let is_large = rise.change.abs() >= DRIFT;
+    if is_large && rise.change.abs() - rise.half_width > DRIFT_EXCLUDED {
         return Err(NotSteady::Drift { change: rise.change });
+    }
+    if is_large || is_wandering || rise.half_width.is_infinite() {
+        return Err(NotSteady::Unknown { batches: parts.len() });
     }
     Ok(Steady { start_s, drift: rise.change })
 }
 
-/// The first of the segments that have the level of the last one.
-fn first_of_last_level(segments: &[Segment]) -> usize {
+/// Where the segments begin that have the level of the last one, in seconds.
+fn start_of_last_level(segments: &[Segment], batches: &Batches) -> usize {
     let Some(last) = segments.last() else { return 0 };
     let other = segments.iter().rposition(|segment| (segment.level - last.level).abs() > DELTA);
-    other.map_or(0, |other| other + 1)
+    let first = other.map_or(0, |other| other + 1);
+    segments.get(first).map_or(0, |segment| segment.from) * batches.width_s
 }
 
 /// Why a series whose level changed too late is not steady.

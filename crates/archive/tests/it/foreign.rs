@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use archive::{ArchiveError, Overwrite, Stored, Writer, append_judgement};
 use evidence::run::select;
-use evidence::{Metric, Provenance, Run};
+use evidence::{Instance, Metric, Provenance, Run, SeriesKey};
 use rusqlite::Connection;
 
 use crate::sample::{manifest, write_sealed};
@@ -55,7 +56,7 @@ fn a_newer_schema_is_refused_by_its_number() {
     Connection::open(&path).unwrap().pragma_update(None, "user_version", 7).unwrap();
     assert_eq!(
         message(&path, &folder),
-        "run.plimsoll has schema version 7, and this version of plimsoll reads up to 2: use a newer plimsoll"
+        "run.plimsoll has schema version 7, and this version of plimsoll reads up to 3: use a newer plimsoll"
     );
 }
 
@@ -81,6 +82,32 @@ fn a_file_of_an_earlier_schema_is_read_and_added_to() {
         (run.judgements().unwrap().len(), run.verify_digest().unwrap()),
         (before + 1, Provenance::Intact)
     );
+}
+
+/// A file as version 2 wrote it, of a run of two loops: their numbers were part of the names of series.
+const VERSION_2: &[u8] = include_bytes!("../files/version-2.plimsoll");
+
+#[test]
+fn the_loops_of_a_file_of_version_2_are_instances() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.plimsoll");
+    fs::write(&path, VERSION_2).unwrap();
+    let run = Stored::open(&path).unwrap();
+    assert_eq!((run.manifest().schema_version, run.verify_digest().unwrap()), (2, Provenance::Intact));
+    let of = |name: &str| {
+        let of_generator = run.series().iter().filter(|s| &*s.target == SeriesKey::GENERATOR);
+        let named = of_generator.filter(|series| &*series.name == name);
+        named.map(|series| (series.part.to_string(), series.instance, series.label())).collect::<Vec<_>>()
+    };
+    let loops = [0, 1].map(|index| Some(Instance::of_loop(index)));
+    assert_eq!(of("loop_cpu"), [0, 1].map(|at| (String::new(), loops[at], format!("loop {at}"))));
+    let active = [(0, "play"), (0, "missing"), (1, "play loop 1"), (1, "missing loop 1")];
+    let active =
+        active.map(|(at, label)| (label.trim_end_matches(" loop 1").to_owned(), loops[at], label.to_owned()));
+    assert_eq!(of("active"), active);
+    assert_eq!(of("cpu"), [(String::new(), None, String::new())]);
+    assert!(run.keys().iter().all(|(_, key)| key.instance.is_none()));
+    assert!(run.recorded() > Duration::from_secs(2) && run.recorded() < Duration::from_secs(4));
 }
 
 #[test]

@@ -20,7 +20,7 @@ fn archive_at(path: &Path) -> Sinks {
 fn run_loop(outlet: &TickSender, index: u16, seconds: std::ops::Range<u32>) {
     for second in seconds {
         let mut offered = Box::new(tick(second));
-        offered.loop_index = index;
+        offered.instance = evidence::Instance::of_loop(index);
         while let Offer::Later(back) = outlet.offer(offered) {
             thread::yield_now();
             offered = back;

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use archive::{Overwrite, Stored, Writer};
 use evidence::key::Shape;
 use evidence::memory::MemoryRun;
-use evidence::{Instant, Key, KeyId, Metric, Observed, Outcome, Run, Sample, SeriesKey, Sink, Tick};
+use evidence::{
+    Instance, Instant, Key, KeyId, Metric, Observed, Outcome, Run, Sample, SeriesKey, Sink, Tick,
+};
 use proptest::prelude::*;
 
 use crate::sample::{completed, empty_tick, manifest, slow};
@@ -16,6 +18,7 @@ type Note = (usize, u64, u32);
 fn pool() -> Vec<Key> {
     let mut keys: Vec<Key> = Metric::ALL.map(|metric| Key::of(metric).phase("steady")).to_vec();
     keys.push(Key::of(Metric::ResponseTime).endpoint("list").outcome(Outcome::Timeout));
+    keys.extend([0, 1].map(|index| Key::of(Metric::LoopStall).instance(Instance::of_loop(index))));
     keys.push(Key::of(Metric::CheckFailed).endpoint("list").tag("check", "é"));
     keys
 }
@@ -44,6 +47,7 @@ fn tick_of(place: (u16, u32), notes: &[Note], known: &mut HashMap<(u16, usize), 
         }
     }
     tick.state.in_flight_mean = f64::from(second) / 3.0;
+    tick.state.covered_ns = 1_000_000_000;
     if second == 1 {
         tick.exemplars.push(evidence::Exemplar { phase: format!("{loop_index}").as_str().into(), ..slow(5) });
     }

@@ -82,7 +82,7 @@ pub(crate) fn keys() -> [Key; 4] {
 /// A tick of a loop's second that holds nothing.
 pub(crate) fn empty_tick(loop_index: u16, second: u32) -> Tick {
     let mut tick = Tick::default();
-    tick.loop_index = loop_index;
+    tick.instance = evidence::Instance::of_loop(loop_index);
     tick.second = second;
     tick
 }
@@ -123,7 +123,8 @@ pub(crate) fn observed(second: u32) -> Observed {
     let mut observed = Observed { samples: vec![cpu(second)], ..Observed::default() };
     if second == 0 {
         let (at, text) = (Instant::from_nanos(5), "no process listens on TCP port 8000".to_owned());
-        observed.notices.push(Notice { at, observer: "challenge".to_owned(), kind: NoticeKind::Gone, text });
+        let observer = "challenge".to_owned();
+        observed.notices.push(Notice { at, observer, instance: None, kind: NoticeKind::Gone, text });
         observed.profiles.push(profile());
     }
     observed

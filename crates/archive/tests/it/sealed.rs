@@ -83,7 +83,8 @@ fn the_digest_notices_a_change_in_every_table() {
             ("histograms" | "rollups" | "profiles", last) => {
                 format!("UPDATE {table} SET {last} = CAST({last} || x'00' AS BLOB)")
             }
-            ("keys" | "series" | "exemplars" | "manifest" | "notices", last) => {
+            (_, last @ "instance") => format!("UPDATE {table} SET {last} = iif({last} IS NULL, 0, NULL)"),
+            ("exemplars" | "manifest", last) => {
                 format!("UPDATE {table} SET {last} = coalesce({last}, '') || ' '")
             }
             (_, last) => format!("UPDATE {table} SET {last} = {last} + 1"),

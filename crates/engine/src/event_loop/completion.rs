@@ -9,7 +9,7 @@ use crate::EngineError;
 use crate::exemplars::{KeptExchange, exemplar};
 use crate::index::{EndpointPhase, OperationIndex, ScenarioPhase, UserIndex};
 use crate::iteration::{Context, Event, IterationRequest, Progress};
-use crate::network::EndedOperation;
+use crate::network::{EndedOperation, GivingUp};
 use crate::operation::{OperationToken, VuSlotPosition};
 
 impl EventLoop {
@@ -38,14 +38,17 @@ impl EventLoop {
         now: Instant,
     ) -> Result<(), EngineError> {
         if let Some(index) = self.operations.index_of(operation) {
-            self.network.abandon(index, &mut self.operations)?;
+            self.network.abandon(index, GivingUp::TimedOut, &mut self.operations)?;
         }
-        self.complete(EndedOperation { operation, transport: Some(outcome) }, now)
+        self.complete(EndedOperation::new(operation, Some(outcome)), now)
     }
 
     fn complete(&mut self, ended: EndedOperation, now: Instant) -> Result<(), EngineError> {
         // It may have been ended for another reason since it was put into the list.
         let Some(index) = self.operations.index_of(ended.operation) else { return Ok(()) };
+        if self.network.send_again(&ended, &mut self.operations)? {
+            return Ok(());
+        }
         self.network.release_cut(index, &mut self.operations)?;
         let operation = self.operations.get_mut(index);
         let (owner, name) = (operation.owner, operation.name);
@@ -177,7 +180,7 @@ impl EventLoop {
 
     fn end_iteration(&mut self, user: UserIndex, now: Instant) -> Result<(), EngineError> {
         let scenario = self.users.get(user).scenario;
-        self.network.end_iteration(user, &mut self.operations)?;
+        self.network.end_iteration(user);
         if let Some(active) = self.users.release(user, now) {
             let took = now.since(active.due).as_nanos() as u64;
             let at = ScenarioPhase { scenario, phase: active.phase };

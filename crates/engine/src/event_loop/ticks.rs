@@ -33,7 +33,7 @@ impl EventLoop {
             }
             Offer::Gone => return Err(EngineError::RecorderGone),
         };
-        self.accounting.open(next, self.index, now.second());
+        self.accounting.open(next, now.second());
         Ok(())
     }
 

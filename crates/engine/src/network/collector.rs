@@ -1,11 +1,11 @@
 //! Applies the events of a protocol to the operations that they belong to.
 
 use evidence::{Instant, Outcome};
-use wire::{Event, Events, RequestBytes};
+use wire::{Event, Events, Processing, RequestBytes};
 
-use super::EndedOperation;
+use super::{EndedOperation, Repetition};
 use crate::exchange::BodyReading;
-use crate::operation::{OperationToken, Operations};
+use crate::operation::{OperationToken, Operations, Place};
 
 /// Where received bytes go.
 pub(super) struct ResponseSink<'a> {
@@ -16,12 +16,12 @@ pub(super) struct ResponseSink<'a> {
 }
 
 impl ResponseSink<'_> {
-    fn end(&mut self, token: OperationToken, bytes: RequestBytes, transport: Option<Outcome>) {
-        if let Some(operation) = self.operations.find(token) {
+    fn end(&mut self, ended: EndedOperation, bytes: RequestBytes) {
+        if let Some(operation) = self.operations.find(ended.operation) {
             operation.add_bytes(bytes);
-            operation.connection = None;
-            let transport = transport.or((!operation.has_whole_messages()).then_some(Outcome::Protocol));
-            self.ended.push(EndedOperation { operation: token, transport });
+            operation.place = Place::Nowhere;
+            let cut = (!operation.has_whole_messages()).then_some(Outcome::Protocol);
+            self.ended.push(EndedOperation { transport: ended.transport.or(cut), ..ended });
         }
     }
 
@@ -41,7 +41,7 @@ impl ResponseSink<'_> {
         };
         // The loop takes it off its connection when it completes it: `Network::release_cut`.
         operation.response.is_cut = true;
-        self.ended.push(EndedOperation { operation: token, transport });
+        self.ended.push(EndedOperation::new(token, transport));
     }
 }
 
@@ -61,9 +61,14 @@ impl Events for ResponseSink<'_> {
                     operation.response.add_headers(headers);
                 }
             }
-            Event::Done { token, bytes } => self.end(OperationToken(token), bytes, None),
+            Event::Done { token, bytes } => self.end(EndedOperation::new(OperationToken(token), None), bytes),
             Event::Failed { request, error } => {
-                self.end(OperationToken(request.token), request.bytes, Some(error.outcome()));
+                let repetition = match request.processing {
+                    Processing::Refused => Repetition::Allowed,
+                    _ => Repetition::Forbidden,
+                };
+                let (operation, transport) = (OperationToken(request.token), Some(error.outcome()));
+                self.end(EndedOperation { operation, transport, repetition }, request.bytes);
             }
         }
     }

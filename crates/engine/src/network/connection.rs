@@ -12,13 +12,18 @@ use wire::{Request, RequestBytes, StartError, StreamId, WireProtocol};
 use super::collector::ResponseSink;
 use super::loss::ConnectionLoss;
 use super::relay::RelayedRequest;
+use super::retry::repetition_of;
 use super::transport::Transport;
 use super::tunnel::{Tunnel, refused};
+use super::{EndedOperation, GivingUp, Repetition};
 use crate::exchange::ConnectionSetup;
-use crate::index::{OperationIndex, OriginIndex, UserIndex};
+use crate::index::{OperationIndex, OriginIndex, PoolIndex};
 use crate::operation::{Operation, OperationToken, Operations};
 use crate::program::{Origin, ProxyMode, Route};
 use tls::{is_closed_by_peer, write_encrypted};
+
+/// Requests go elsewhere, or wait, while more than this is unsent on a connection.
+const MAX_UNSENT_BYTES: usize = 256 * 1024;
 
 /// Whether the connection can be used yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,14 +45,15 @@ pub(super) struct Connection {
     /// The protocol that a handshake must agree on; none: what the peer chooses.
     required: Option<WireProtocol>,
     pub(super) origin: OriginIndex,
+    pub(super) pool: PoolIndex,
     /// Distinguishes it from connections that had the same index before.
     pub(super) serial: u32,
     /// Its position in its pool's list, if it carries many requests at once.
     pub(super) shared_position: usize,
     /// Whether its pool counts it: until it is closed, or the peer takes no more requests on it.
     pub(super) is_counted: bool,
-    /// The virtual user it belongs to, where connections belong to iterations.
-    pub(super) owner: UserIndex,
+    /// Whether it is in its pool's list of connections without a request.
+    pub(super) is_idle: bool,
     pub(super) state: ConnectionState,
     pub(super) wire: Box<dyn wire::Connection>,
     /// The request this connection was opened for.
@@ -56,10 +62,14 @@ pub(super) struct Connection {
     pub(super) is_dirty: bool,
     /// Whether it waits to be read on.
     pub(super) is_unread: bool,
-    /// The last request that an unshared connection was given, until its end is noticed.
-    current: Option<OperationIndex>,
     /// Requests that may not have been sent completely.
     unsent: Vec<OperationToken>,
+    /// When it was begun.
+    pub(super) begun: Instant,
+    /// Whether a request on it was answered: it has been idle.
+    pub(super) has_served: bool,
+    /// How many requests on it timed out since the last response was complete.
+    pub(super) timeouts: u32,
     /// When it was begun; later when its tunnel or its handshake was begun.
     since: Instant,
     pub(super) setup: ConnectionSetup,
@@ -72,6 +82,7 @@ pub(super) struct Connection {
 /// Where a connection is opened to.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ConnectionTarget<'a> {
+    pub(super) pool: PoolIndex,
     pub(super) origin: OriginIndex,
     pub(super) described: &'a Origin,
     pub(super) route: &'a Route,
@@ -106,7 +117,7 @@ impl Connection {
         registration: Registration<'_>,
         now: Instant,
     ) -> io::Result<Connection> {
-        let ConnectionTarget { origin, described, route, address } = target;
+        let ConnectionTarget { pool, origin, described, route, address } = target;
         let mut tries = 1;
         let transport = loop {
             let opened = Transport::open(route, address + tries - 1);
@@ -122,17 +133,20 @@ impl Connection {
             session: None,
             required: described.protocol,
             origin,
+            pool,
             serial: 0,
             shared_position: 0,
             is_counted: true,
-            owner: UserIndex(0),
+            is_idle: false,
             state: ConnectionState::Connecting,
             wire: wire::open(described.protocol.unwrap_or(WireProtocol::Http1)),
             queued: None,
             is_dirty: false,
             is_unread: false,
-            current: None,
             unsent: Vec::new(),
+            begun: now,
+            has_served: false,
+            timeouts: 0,
             since: now,
             setup: ConnectionSetup::default(),
             address: address + tries - 1,
@@ -200,7 +214,7 @@ impl Connection {
             false => self.wire.start(token.0, &request).map(|()| None)?,
             true => self.wire.start_open(token.0, &request).map(Some)?,
         };
-        self.current = Some(token.index());
+        self.is_idle = false;
         self.unsent.push(token);
         Ok(())
     }
@@ -214,12 +228,17 @@ impl Connection {
         }
     }
 
-    /// The operation was given up: what was sent and received for it. What is still received is to be ignored.
-    pub(super) fn forget(&mut self, token: OperationToken) -> RequestBytes {
-        if self.queued == Some(token.index()) {
-            self.queued = None;
+    /// A request on it was given up: what was sent and received for it. What is still received is to be ignored.
+    pub(super) fn cancel(&mut self, token: OperationToken, why: GivingUp) -> RequestBytes {
+        if why == GivingUp::TimedOut {
+            self.timeouts += 1;
         }
         self.wire.cancel(token.0).map(|request| request.bytes).unwrap_or_default()
+    }
+
+    /// How many more requests it can take now: none while the peer does not read what was sent.
+    pub(super) fn capacity(&self) -> usize {
+        if self.wire.outgoing().len() > MAX_UNSENT_BYTES { 0 } else { self.wire.capacity() }
     }
 
     /// Write as much as the socket takes.
@@ -280,7 +299,13 @@ impl Connection {
             }
             return Ok(n);
         }
-        self.receive(&buffer[..n], sink).map_err(ReadError::Failed)
+        let open = self.wire.open_requests();
+        let received = self.receive(&buffer[..n], sink).map_err(ReadError::Failed);
+        if self.wire.open_requests() < open {
+            self.timeouts = 0;
+            self.has_served = true;
+        }
+        received
     }
 
     /// The proxy has opened the tunnel: continue as on a direct connection.
@@ -326,21 +351,30 @@ impl Connection {
         }
     }
 
-    /// Put the operations it carries, and the one it was opened for, into `tokens`; their bytes are counted.
-    pub(super) fn take_carried(&mut self, operations: &mut Operations, tokens: &mut Vec<OperationToken>) {
-        tokens.extend(self.queued.take().map(|operation| operations.token(operation)));
+    /// End the operations that it carries, and the one that it was opened for, with the same loss.
+    pub(super) fn end_all(
+        &mut self,
+        loss: &ConnectionLoss,
+        operations: &mut Operations,
+        ended: &mut Vec<EndedOperation>,
+    ) {
+        if let Some(operation) = self.queued.take() {
+            ended.push(loss.end(operations.token(operation), operations.get_mut(operation)));
+        }
+        let has_served = self.has_served;
         self.wire.for_each_open(&mut |request| {
             let token = OperationToken(request.token);
-            tokens.push(token);
-            if let Some(operation) = operations.find(token) {
-                operation.add_bytes(request.bytes);
-            }
+            let Some(operation) = operations.find(token) else { return };
+            operation.add_bytes(request.bytes);
+            let repetition =
+                if has_served { repetition_of(&request, operation) } else { Repetition::Forbidden };
+            ended.push(EndedOperation { repetition, ..loss.end(token, operation) });
         });
     }
 
-    /// Whether the request of an unshared connection has ended since the last call.
-    pub(super) fn take_finished(&mut self) -> bool {
-        self.wire.open_requests() == 0 && self.current.take().is_some()
+    /// Whether its last request has ended, and it is not used for another one yet.
+    pub(super) fn is_finished(&self) -> bool {
+        !self.is_idle && self.wire.open_requests() == 0
     }
 }
 

@@ -2,52 +2,47 @@
 
 use super::connection::{Connection, ConnectionTarget, Registration};
 use super::exhausted::check_exhausted;
-use super::{
-    ConnectionLoss, ConnectionState, EndedOperation, EstablishedConnection, Exhausted, Network, token_of,
-};
-use crate::index::{ConnectionIndex, OperationIndex, OriginIndex};
-use crate::operation::Operations;
+use super::{ConnectionLoss, ConnectionState, EstablishedConnection, Exhausted, Network, token_of};
+use crate::index::{ConnectionIndex, OperationIndex, PoolIndex};
+use crate::operation::{Operations, Place};
 
 impl Network {
     /// Open a connection, for this request or for any that waits.
     pub(super) fn connect(
         &mut self,
-        origin: OriginIndex,
+        pool: PoolIndex,
         first: Option<OperationIndex>,
         operations: &mut Operations,
     ) -> Result<(), Exhausted> {
-        let described = self.program.origin(origin);
-        // No connection is opened before the address is known: see `replace` and `submit`.
+        let entry = self.pools.get_mut(pool);
+        let described = self.program.origin(entry.origin);
         let Some(route) = described.address.route() else { return Ok(()) };
-        let pool = &mut self.pools[origin.0];
-        let entry = self.connections.vacant_entry();
-        let index = ConnectionIndex(entry.key());
-        let target = ConnectionTarget { origin, described, route, address: pool.opened };
+        let vacant = self.connections.vacant_entry();
+        let index = ConnectionIndex(vacant.key());
+        let (origin, address) = (entry.origin, entry.next_address());
+        let target = ConnectionTarget { pool, origin, described, route, address };
         let registration = Registration { registry: &self.registry, token: token_of(index) };
-        let opened = Connection::open(target, registration, self.clock.now());
-        pool.opened = pool.opened.wrapping_add(1);
-        match opened {
-            Ok(mut connection) => {
-                connection.serial = self.opened;
-                self.opened = self.opened.wrapping_add(1);
-                pool.count += 1;
-                if let Some(operation) = first {
-                    connection.queued = first;
-                    let operation = operations.get_mut(operation);
-                    connection.owner = operation.owner;
-                    operation.connection = Some(index);
-                }
-                entry.insert(connection);
-            }
+        let mut connection = match Connection::open(target, registration, self.clock.now()) {
+            Ok(connection) => connection,
             Err(error) => {
                 check_exhausted(&error)?;
                 let loss = ConnectionLoss::from(&error);
                 match first {
                     Some(operation) => self.fail(operation, &loss, operations),
-                    None => self.fail_waiting(origin, &loss, operations),
+                    None => self.fail_waiting(pool, &loss, operations),
                 }
+                return Ok(());
             }
+        };
+        connection.serial = self.opened;
+        self.opened = self.opened.wrapping_add(1);
+        entry.count += 1;
+        connection.queued = first;
+        match first {
+            Some(operation) => operations.get_mut(operation).place = Place::Opening(index),
+            None => entry.begin_opening(index),
         }
+        vacant.insert(connection);
         Ok(())
     }
 
@@ -57,40 +52,40 @@ impl Network {
         index: ConnectionIndex,
         operations: &mut Operations,
     ) -> Result<(), Exhausted> {
+        // The preface of a fresh connection is sent even if nothing waits for it any more.
         self.mark_dirty(index);
-        match self.connection(index).state {
-            ConnectionState::Open => self.opened(index, operations),
-            ConnectionState::Connecting | ConnectionState::Tunnelling | ConnectionState::Handshaking => {
-                Ok(())
-            }
+        if self.connection(index).state == ConnectionState::Open {
+            self.opened(index, operations)?;
         }
+        Ok(())
     }
 
     /// A connection can be used from now on, and its protocol is known: send what waits for it.
     fn opened(&mut self, index: ConnectionIndex, operations: &mut Operations) -> Result<(), Exhausted> {
-        // The preface of a fresh connection is sent even if nothing waits for it any more.
-        self.mark_dirty(index);
         let connection = self.connection_mut(index);
-        let (origin, protocol, setup) = (connection.origin, connection.protocol(), connection.setup);
-        let queued = connection.queued.take();
+        let (pool, protocol, begun) = (connection.pool, connection.protocol(), connection.begun);
+        let (origin, setup, queued) = (connection.origin, connection.setup, connection.queued.take());
         self.established.push(EstablishedConnection { origin, setup });
-        if let Some(operation) = queued {
-            operations.get_mut(operation).setup = setup;
+        let entry = self.pools.get_mut(pool);
+        entry.end_opening(index);
+        entry.protocol = Some(protocol);
+        // A request that was made before the connection was begun has waited for all of it.
+        let first = queued.or_else(|| entry.next_waiting(&self.clock, operations));
+        let is_shared = self.is_shared(index);
+        if is_shared {
+            self.connection_mut(index).shared_position = self.pools.get_mut(pool).share(index);
         }
-        let is_new_protocol = self.pool(origin).protocol.replace(protocol) != Some(protocol);
-        if self.is_shared(index) {
-            self.connection_mut(index).shared_position = self.pool(origin).share(index);
-            if let Some(operation) = queued {
-                self.start(index, operation, operations);
+        let is_in_use = first.is_some_and(|operation| {
+            let entry = operations.get_mut(operation);
+            if queued.is_some() || entry.begun_at <= begun {
+                entry.setup = setup;
             }
-            self.start_waiting(index, operations);
-        } else if !queued.is_some_and(|operation| self.start(index, operation, operations)) {
-            self.finished(index, operations)?;
+            self.start(index, operation, operations)
+        });
+        if is_shared || !is_in_use {
+            self.settle(index, operations)?;
         }
-        if is_new_protocol {
-            self.replace(origin, operations)?;
-        }
-        Ok(())
+        self.grow(pool, operations)
     }
 
     /// This address does not accept the connection: try the next one.
@@ -117,31 +112,28 @@ impl Network {
         operations: &mut Operations,
     ) -> Result<(), Exhausted> {
         let connection = &mut self.connections[index.0];
-        let (origin, was_open) = (connection.origin, connection.state == ConnectionState::Open);
-        let mut carried = std::mem::take(&mut self.carried);
-        connection.take_carried(operations, &mut carried);
-        for token in carried.drain(..) {
-            if operations.find(token).is_some() {
-                self.fail(token.index(), loss, operations);
-            }
-        }
-        self.carried = carried;
+        let (pool, was_open) = (connection.pool, connection.state == ConnectionState::Open);
+        connection.end_all(loss, operations, &mut self.ended);
         self.close(index);
-        if !was_open && self.is_sharing(origin) && self.pool(origin).count == 0 {
-            self.fail_waiting(origin, loss, operations);
-            return Ok(());
+        let entry = self.pools.get(pool);
+        if was_open || !entry.is_multiplexed() {
+            return self.grow(pool, operations);
         }
-        self.replace(origin, operations)
+        // Others that are being opened may still take what waits.
+        if entry.count == 0 {
+            self.fail_waiting(pool, loss, operations);
+        }
+        Ok(())
     }
 
-    /// No connection can be opened: the operations that wait for one of the origin's fail.
+    /// No connection can be opened: the operations that wait for one of the pool's fail.
     pub(super) fn fail_waiting(
         &mut self,
-        origin: OriginIndex,
+        pool: PoolIndex,
         loss: &ConnectionLoss,
         operations: &mut Operations,
     ) {
-        while let Some(operation) = self.pool(origin).waiting.next(operations) {
+        while let Some(operation) = self.pools.get_mut(pool).next_waiting(&self.clock, operations) {
             self.fail(operation, loss, operations);
         }
     }
@@ -152,17 +144,21 @@ impl Network {
         loss: &ConnectionLoss,
         operations: &mut Operations,
     ) {
-        let token = operations.token(operation);
-        let entry = operations.get_mut(operation);
-        entry.connection = None;
-        entry.connection_error.clone_from(&loss.reason);
-        self.ended.push(EndedOperation { operation: token, transport: Some(loss.outcome) });
+        self.ended.push(loss.end(operations.token(operation), operations.get_mut(operation)));
+    }
+
+    /// Close a connection that is of no use, and open another if requests need it.
+    pub(super) fn close_and_replace(
+        &mut self,
+        index: ConnectionIndex,
+        operations: &mut Operations,
+    ) -> Result<(), Exhausted> {
+        let pool = self.connection(index).pool;
+        self.close(index);
+        self.grow(pool, operations)
     }
 
     pub(super) fn close(&mut self, index: ConnectionIndex) {
-        if !self.connections.contains(index.0) {
-            return;
-        }
         self.discount(index);
         let mut connection = self.connections.remove(index.0);
         connection.deregister(&self.registry);
@@ -171,9 +167,10 @@ impl Network {
     /// The connection takes no more requests, and another may be opened instead.
     pub(super) fn discount(&mut self, index: ConnectionIndex) {
         let connection = &mut self.connections[index.0];
-        let pool = &mut self.pools[connection.origin.0];
+        let pool = self.pools.get_mut(connection.pool);
         if std::mem::take(&mut connection.is_counted) {
             pool.count -= 1;
+            pool.end_opening(index);
             pool.unshare(index, &mut self.connections);
         }
     }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use evidence::Outcome;
 use rustls::CertificateError;
 
+use super::EndedOperation;
 use super::exhausted::outcome_of;
+use crate::operation::{Operation, OperationToken, Place};
 
 /// How the requests on a lost connection end.
 #[derive(Debug, Clone)]
@@ -17,6 +19,13 @@ pub(super) struct ConnectionLoss {
 }
 
 impl ConnectionLoss {
+    /// End an operation with it.
+    pub(super) fn end(&self, token: OperationToken, operation: &mut Operation) -> EndedOperation {
+        operation.place = Place::Nowhere;
+        operation.connection_error.clone_from(&self.reason);
+        EndedOperation::new(token, Some(self.outcome))
+    }
+
     /// TLS failed for this reason.
     pub(super) fn tls(reason: &str) -> ConnectionLoss {
         ConnectionLoss { outcome: Outcome::Tls, reason: Some(reason.into()) }

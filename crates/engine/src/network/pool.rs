@@ -1,16 +1,29 @@
-//! The connections of one origin: which are idle, which are shared, and which operations wait for one.
+//! Connections that may be used in place of one another: to one origin, of all virtual users or of one.
 //!
 //! Every change costs the same however many connections there are: entries that are out of date are skipped when
 //! they are reached.
 
-use std::collections::{HashMap, VecDeque};
+mod wait_queue;
 
+use std::collections::VecDeque;
+
+use evidence::Instant;
 use slab::Slab;
 use wire::WireProtocol;
+use workload::connection::{ConnectionOrder, Reuse};
 
 use super::connection::Connection;
-use crate::index::{ConnectionIndex, OperationIndex, UserIndex};
-use crate::operation::{Operation, OperationToken, Operations, VuSlotPosition};
+use crate::clock::Clock;
+use crate::exchange::{HeldBack, PlaceLimit};
+use crate::index::{ConnectionIndex, OperationIndex, OriginIndex};
+use crate::operation::{Operations, VuSlotPosition};
+use crate::program::PoolLimits;
+pub(super) use wait_queue::QueuePlace;
+use wait_queue::WaitQueue;
+
+/// How many requests a connection that is being opened is expected to carry. Servers should allow no fewer
+/// (RFC 9113 section 6.5.2), and more are not sent at once.
+const EXPECTED_STREAMS: usize = 100;
 
 /// A connection by its index and serial; it may be closed meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,57 +32,145 @@ pub(super) struct ConnectionRef {
     pub(super) serial: u32,
 }
 
-/// The connections of one origin.
-#[derive(Debug, Default)]
+/// Connections to one origin.
+#[derive(Debug)]
 pub(super) struct Pool {
+    pub(super) origin: OriginIndex,
+    pub(super) reuse: Reuse,
+    limits: PoolLimits,
     /// The protocol of its connections, once that is known.
     pub(super) protocol: Option<WireProtocol>,
     /// How many there are that take requests, now or when they are established.
     pub(super) count: usize,
     /// How many were ever opened.
-    pub(super) opened: usize,
+    opened: usize,
     /// Unshared connections without a request, the most recently used last. Closed ones are among them: all are
     /// looked through before another connection is opened, so that the list never grows past the most connections
     /// that were open at once.
-    idle: Vec<ConnectionRef>,
-    /// The same, of connections that belong to a virtual user's iteration.
-    owned: HashMap<UserIndex, Vec<ConnectionRef>>,
+    idle: VecDeque<ConnectionRef>,
     /// Connections that carry many requests at once.
     shared: Vec<ConnectionIndex>,
     /// The position in `shared` that is used next.
     next: usize,
-    /// Operations that wait for a connection.
-    pub(super) waiting: WaitQueue,
+    /// Connections that are being opened for any request.
+    opening: Vec<ConnectionIndex>,
+    waiting: WaitQueue,
+    /// What its requests wait for, and since when, where no further connection may be opened.
+    limited: Option<(Instant, PlaceLimit)>,
 }
 
 impl Pool {
-    pub(super) fn new(protocol: Option<WireProtocol>) -> Self {
-        Pool { protocol, ..Pool::default() }
+    pub(super) fn new(origin: OriginIndex, reuse: Reuse, limits: PoolLimits, first_address: usize) -> Self {
+        Pool {
+            origin,
+            reuse,
+            limits,
+            protocol: limits.protocol,
+            count: 0,
+            opened: first_address,
+            idle: VecDeque::new(),
+            shared: Vec::new(),
+            next: 0,
+            opening: Vec::new(),
+            waiting: WaitQueue::default(),
+            limited: None,
+        }
+    }
+
+    /// Whether its connections carry many requests at once; also while their protocol is still unknown.
+    pub(super) fn is_multiplexed(&self) -> bool {
+        self.protocol != Some(WireProtocol::Http1) && self.reuse != Reuse::Never
+    }
+
+    /// Whether another connection may be opened.
+    pub(super) fn has_space(&self) -> bool {
+        let most = match self.protocol {
+            Some(WireProtocol::Http1) => self.limits.most_http1,
+            _ => self.limits.most,
+        };
+        self.count < most
+    }
+
+    /// Whether requests wait that no connection can take, neither one that is open nor one that is being opened.
+    pub(super) fn needs_another(&self) -> bool {
+        let (waiting, opening) = (self.waiting.len(), self.opening.len());
+        match self.is_multiplexed() {
+            false => waiting > 0,
+            true if self.count < self.limits.spread => waiting > opening,
+            true => waiting > opening * EXPECTED_STREAMS,
+        }
     }
 
     pub(super) fn put_idle(&mut self, connection: ConnectionRef) {
-        self.idle.push(connection);
+        self.idle.push_back(connection);
     }
 
-    pub(super) fn put_owned(&mut self, owner: UserIndex, connection: ConnectionRef) {
-        self.owned.entry(owner).or_default().push(connection);
-    }
-
-    pub(super) fn take_idle(&mut self, connections: &Slab<Connection>) -> Option<ConnectionIndex> {
-        take_open(&mut self.idle, connections)
-    }
-
-    pub(super) fn take_owned(
+    /// A connection that can take a request now.
+    pub(super) fn take_free(
         &mut self,
-        owner: UserIndex,
+        slot: Option<VuSlotPosition>,
         connections: &Slab<Connection>,
     ) -> Option<ConnectionIndex> {
-        let owned = self.owned.get_mut(&owner)?;
-        let taken = take_open(owned, connections);
-        if owned.is_empty() {
-            self.owned.remove(&owner);
+        if !self.waiting.is_empty() {
+            return None;
         }
-        taken
+        if self.is_multiplexed() {
+            return self.with_capacity(slot, connections);
+        }
+        while let Some(ConnectionRef { index, serial }) = self.next_idle() {
+            if connections.get(index.0).is_some_and(|c| c.serial == serial) {
+                return Some(index);
+            }
+        }
+        None
+    }
+
+    fn next_idle(&mut self) -> Option<ConnectionRef> {
+        match self.limits.order {
+            ConnectionOrder::LastUsed => self.idle.pop_back(),
+            ConnectionOrder::LeastRecentlyUsed => self.idle.pop_front(),
+        }
+    }
+
+    /// A shared connection with capacity for another request: that of the VU slot, else the next in turn. Where
+    /// there are fewer slots than connections all requests take turns, so that every connection is used.
+    fn with_capacity(
+        &mut self,
+        slot: Option<VuSlotPosition>,
+        connections: &Slab<Connection>,
+    ) -> Option<ConnectionIndex> {
+        let count = self.shared.len();
+        let slot = slot.filter(|slot| slot.slots as usize >= count);
+        let first = slot.map_or(self.next, |slot| slot.slot.0 as usize);
+        let position = (0..count)
+            .map(|turn| (first + turn) % count)
+            .find(|position| connections[self.shared[*position].0].capacity() > 0)?;
+        if slot.is_none() {
+            self.next = (position + 1) % count;
+        }
+        Some(self.shared[position])
+    }
+
+    /// Counts on over the origin's addresses, so that connections are spread over them: those of one virtual user
+    /// begin elsewhere than those of another.
+    pub(super) fn next_address(&mut self) -> usize {
+        self.opened = self.opened.wrapping_add(1);
+        self.opened - 1
+    }
+
+    /// A connection is being opened for any request.
+    pub(super) fn begin_opening(&mut self, index: ConnectionIndex) {
+        self.opening.push(index);
+    }
+
+    /// A connection is open now, or was given up.
+    pub(super) fn end_opening(&mut self, index: ConnectionIndex) {
+        self.opening.retain(|one| *one != index);
+    }
+
+    /// Of the connections that are being opened for any request, the one that was begun first.
+    pub(super) fn first_opening(&self) -> Option<ConnectionIndex> {
+        self.opening.first().copied()
     }
 
     /// Add a shared connection, and return its position in the list.
@@ -90,111 +191,100 @@ impl Pool {
         }
     }
 
-    /// A shared connection with capacity for another request: that of the VU slot, else the next in turn. Where
-    /// there are fewer slots than connections all requests take turns, so that every connection is used.
-    pub(super) fn with_capacity(
+    /// One of its connections; none when there are no more. For closing them all.
+    pub(super) fn any(&mut self, connections: &Slab<Connection>) -> Option<ConnectionIndex> {
+        let listed = self.shared.last().or(self.opening.last()).copied();
+        listed.or_else(|| {
+            let is_open =
+                |one: &ConnectionRef| connections.get(one.index.0).is_some_and(|c| c.serial == one.serial);
+            std::iter::from_fn(|| self.idle.pop_back()).find(is_open).map(|one| one.index)
+        })
+    }
+
+    /// Whether requests wait for a connection.
+    pub(super) fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    pub(super) fn push_waiting(
         &mut self,
-        slot: Option<VuSlotPosition>,
-        connections: &Slab<Connection>,
-    ) -> Option<ConnectionIndex> {
-        let count = self.shared.len();
-        let slot = slot.filter(|slot| slot.slots as usize >= count);
-        let first = slot.map_or(self.next, |slot| slot.slot.0 as usize);
-        let position = (0..count)
-            .map(|turn| (first + turn) % count)
-            .find(|position| connections[self.shared[*position].0].wire.capacity() > 0)?;
-        if slot.is_none() {
-            self.next = (position + 1) % count;
+        operation: OperationIndex,
+        place: QueuePlace,
+        operations: &mut Operations,
+    ) {
+        self.waiting.push(operation, place, operations);
+    }
+
+    /// Take the first operation that waits for a connection.
+    pub(super) fn next_waiting(
+        &mut self,
+        clock: &Clock,
+        operations: &mut Operations,
+    ) -> Option<OperationIndex> {
+        if self.waiting.is_empty() {
+            return None;
         }
-        Some(self.shared[position])
-    }
-}
-
-fn take_open(candidates: &mut Vec<ConnectionRef>, connections: &Slab<Connection>) -> Option<ConnectionIndex> {
-    while let Some(ConnectionRef { index, serial }) = candidates.pop() {
-        if connections.get(index.0).is_some_and(|c| c.serial == serial) {
-            return Some(index);
-        }
-    }
-    None
-}
-
-/// Operations that wait for a connection, in the order in which they were queued. Removed ones are skipped.
-#[derive(Debug, Default)]
-pub(super) struct WaitQueue {
-    all: VecDeque<OperationToken>,
-    waiting: usize,
-}
-
-impl WaitQueue {
-    pub(super) fn is_empty(&self) -> bool {
-        self.waiting == 0
+        let (operation, since) = self.waiting.next(operations)?;
+        self.left_queue(operation, since, clock, operations);
+        Some(operation)
     }
 
-    pub(super) fn push(&mut self, operation: OperationIndex, operations: &mut Operations) {
-        self.all.push_back(operations.token(operation));
-        self.waiting += 1;
-        operations.get_mut(operation).is_waiting = true;
+    /// An operation no longer waits for a connection, because it was given up.
+    pub(super) fn remove_waiting(
+        &mut self,
+        operation: OperationIndex,
+        since: Instant,
+        clock: &Clock,
+        operations: &mut Operations,
+    ) {
+        self.waiting.remove(operation, operations);
+        self.left_queue(operation, since, clock, operations);
     }
 
-    pub(super) fn next(&mut self, operations: &mut Operations) -> Option<OperationIndex> {
-        while let Some(token) = self.all.pop_front() {
-            if let Some(operation) = operations.find(token)
-                && operation.is_waiting
-            {
-                operation.is_waiting = false;
-                self.waiting -= 1;
-                return Some(token.index());
+    /// The address of the origin is known at `now`: its requests have waited for it so far.
+    pub(super) fn note_resolved(&self, now: Instant, operations: &mut Operations) {
+        self.waiting.for_each(operations, |operation, since| {
+            // The lookup for a redirect belongs to the response that was redirected.
+            if operation.sent_at == Instant::NEVER {
+                operation.resolving_ns += now.since(since).as_nanos() as u64;
             }
-        }
-        None
+        });
     }
 
-    /// Call `visit` with each operation that waits.
-    pub(super) fn for_each(&self, operations: &mut Operations, mut visit: impl FnMut(&mut Operation)) {
-        for token in &self.all {
-            if let Some(operation) = operations.find(*token).filter(|operation| operation.is_waiting) {
-                visit(operation);
-            }
+    fn left_queue(
+        &mut self,
+        operation: OperationIndex,
+        since: Instant,
+        clock: &Clock,
+        operations: &mut Operations,
+    ) {
+        if let Some((limited_since, limit)) = self.limited {
+            let waited = clock.now().since(limited_since.max(since)).as_nanos() as u64;
+            let before = operations.get(operation).held_back.map_or(0, |held| held.ns);
+            operations.get_mut(operation).held_back = Some(HeldBack { ns: before + waited, limit });
+        }
+        if self.waiting.is_empty() {
+            self.limited = None;
         }
     }
 
-    /// Remove the operation, if it waits.
-    pub(super) fn remove(&mut self, operation: OperationIndex, operations: &mut Operations) {
-        if !std::mem::take(&mut operations.get_mut(operation).is_waiting) {
-            return;
-        }
-        self.waiting -= 1;
-        // Where nothing is ever taken from the queue, removed operations must not accumulate.
-        if self.all.len() > 2 * self.waiting + 16 {
-            self.all.retain(|token| operations.find(*token).is_some_and(|o| o.is_waiting));
+    /// Note what its requests wait for, where they wait because no further connection may be opened.
+    pub(super) fn note_limit(&mut self, now: Instant, connections: &Slab<Connection>) {
+        let is_limited = !self.waiting.is_empty() && !self.has_space() && self.opening.is_empty();
+        if is_limited && self.limited.is_none() {
+            self.limited = Some((now, self.limit(connections)));
         }
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::body_budget::BodyBudget;
-
-    #[test]
-    fn a_wait_queue_keeps_its_order_and_does_not_grow_with_removed_operations() {
-        let (mut operations, mut queue) = (Operations::new(&BodyBudget::new(0)), WaitQueue::default());
-        let open = |queue: &mut WaitQueue, operations: &mut Operations| {
-            let operation = operations.open(0);
-            queue.push(operation, operations);
-            operation
+    fn limit(&self, connections: &Slab<Connection>) -> PlaceLimit {
+        let Some(first) = self.shared.first().filter(|_| self.is_multiplexed()) else {
+            return PlaceLimit::Connections;
         };
-        let first = [open(&mut queue, &mut operations), open(&mut queue, &mut operations)];
-        for _ in 0..1000 {
-            let one = open(&mut queue, &mut operations);
-            queue.remove(one, &mut operations);
-            operations.close(one);
+        let wire = &connections[first.0].wire;
+        match wire.open_requests() {
+            _ if wire.capacity() > 0 => PlaceLimit::Unread,
+            EXPECTED_STREAMS.. => PlaceLimit::Streams,
+            _ => PlaceLimit::PeerStreams,
         }
-        assert!(queue.all.len() < 50, "{}", queue.all.len());
-        queue.remove(first[0], &mut operations);
-        queue.remove(first[0], &mut operations);
-        assert_eq!((queue.next(&mut operations), queue.is_empty()), (Some(first[1]), true));
-        assert_eq!(queue.next(&mut operations), None);
     }
 }

@@ -2,43 +2,39 @@
 
 use std::sync::Arc;
 
-use evidence::{Instant, Outcome};
+use evidence::Outcome;
 
 use super::{ConnectionLoss, Exhausted, Network};
-use crate::index::OperationIndex;
+use crate::index::{OperationIndex, PoolIndex};
 use crate::operation::Operations;
 use crate::program::LookupState;
 
-/// How a request to an origin whose address is not known continues.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lookup {
-    /// The address has just become known.
-    Ended,
-    /// The request waits, or has failed.
-    Pending,
-}
-
 impl Network {
-    /// The address of the operation's origin is not known: look it up.
+    /// Whether connections of this pool can be opened: the address of its origin is known.
+    pub(super) fn is_resolved(&self, pool: PoolIndex) -> bool {
+        self.program.origin(self.pools.get(pool).origin).address.route().is_some()
+    }
+
+    /// The address of the operation's origin is not known: look it up, and continue when it is.
     pub(super) fn look_up(
         &mut self,
+        pool: PoolIndex,
         operation: OperationIndex,
         operations: &mut Operations,
-    ) -> Result<Lookup, Exhausted> {
-        let origin = operations.get(operation).draft.origin;
+    ) -> Result<(), Exhausted> {
+        let origin = self.pools.get(pool).origin;
         let lookup = self.program.origin(origin).address.begin_lookup(self.clock, &self.waker);
         match lookup.map_err(|error| Exhausted::Thread(error.to_string()))? {
-            LookupState::Known => return Ok(Lookup::Ended),
+            LookupState::Known => return self.submit(operation, operations),
             LookupState::Failed(why) => self.fail(operation, &unresolved(why), operations),
             LookupState::Running => {
-                operations.get_mut(operation).resolving_since = self.clock.now();
-                self.pool(origin).waiting.push(operation, operations);
-                if !self.resolving.contains(&origin) {
-                    self.resolving.push(origin);
+                if !self.pools.get(pool).has_waiting() {
+                    self.resolving.push(pool);
                 }
+                self.enqueue(pool, operation, operations);
             }
         }
-        Ok(Lookup::Pending)
+        Ok(())
     }
 
     /// Continue the requests that waited for a lookup that has ended.
@@ -46,19 +42,13 @@ impl Network {
         if self.resolving.is_empty() {
             return Ok(());
         }
-        for origin in std::mem::take(&mut self.resolving) {
-            match self.program.origin(origin).address.state() {
-                LookupState::Running => self.resolving.push(origin),
-                LookupState::Failed(why) => self.fail_waiting(origin, &unresolved(why), operations),
+        for pool in std::mem::take(&mut self.resolving) {
+            match self.program.origin(self.pools.get(pool).origin).address.state() {
+                LookupState::Running => self.resolving.push(pool),
+                LookupState::Failed(why) => self.fail_waiting(pool, &unresolved(why), operations),
                 LookupState::Known => {
-                    let now = self.clock.now();
-                    self.pool(origin).waiting.for_each(operations, |operation| {
-                        // The lookup for a redirect belongs to the response that was redirected.
-                        if operation.sent_at == Instant::NEVER {
-                            operation.resolving_ns += now.since(operation.resolving_since).as_nanos() as u64;
-                        }
-                    });
-                    self.replace(origin, operations)?;
+                    self.pools.get(pool).note_resolved(self.clock.now(), operations);
+                    self.grow(pool, operations)?;
                 }
             }
         }

@@ -2,15 +2,15 @@
 
 use evidence::{Instant, Outcome};
 
-use super::{EndedOperation, Exhausted, Network};
+use super::{EndedOperation, Exhausted, GivingUp, Network};
 use crate::index::OperationIndex;
-use crate::operation::{OperationToken, Operations};
+use crate::operation::{OperationToken, Operations, Place};
 
 impl Network {
     /// Send the operation's outbox, after what was sent of its body before.
     pub(crate) fn send_more(&mut self, token: OperationToken, operations: &mut Operations) {
         let Some(operation) = operations.find(token) else { return };
-        let (Some(index), Some(stream)) = (operation.connection, operation.stream) else {
+        let (Place::Carried(index), Some(stream)) = (operation.place, operation.stream) else {
             // It still waits for a connection, and is then sent in one piece.
             operation.draft.body.append(&mut operation.outbox);
             return;
@@ -26,7 +26,7 @@ impl Network {
             return;
         }
         operation.response.is_cut = true;
-        self.ended.push(EndedOperation { operation: token, transport: None });
+        self.ended.push(EndedOperation::new(token, None));
     }
 
     /// End an operation that cannot be sent, or not to its end: it is put into `ended`.
@@ -35,11 +35,11 @@ impl Network {
         token: OperationToken,
         operations: &mut Operations,
     ) -> Result<(), Exhausted> {
-        let Some(operation) = operations.find(token) else { return Ok(()) };
-        if operation.connection.is_some() || operation.is_waiting {
-            self.abandon(token.index(), operations)?;
+        if operations.find(token).is_none() {
+            return Ok(());
         }
-        self.ended.push(EndedOperation { operation: token, transport: Some(Outcome::Check) });
+        self.abandon(token.index(), GivingUp::Cancelled, operations)?;
+        self.ended.push(EndedOperation::new(token, Some(Outcome::Check)));
         Ok(())
     }
 
@@ -50,8 +50,8 @@ impl Network {
         operations: &mut Operations,
     ) -> Result<(), Exhausted> {
         let operation = operations.get(index);
-        if operation.response.is_cut && operation.connection.is_some() {
-            self.abandon(index, operations)?;
+        if operation.response.is_cut && operation.place != Place::Nowhere {
+            self.abandon(index, GivingUp::Cancelled, operations)?;
         }
         Ok(())
     }

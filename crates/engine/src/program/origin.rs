@@ -5,14 +5,16 @@ use std::sync::Arc;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use wire::{Scheme, WireProtocol};
-use workload::connection::{Connecting, HttpVersion, Reuse};
+use workload::connection::{Connecting, ConnectionOrder, HttpVersion, Retry, Reuse};
 use workload::model::Target;
 
 use super::error::CompileError;
 use super::resolve::{Address, HostLookup};
 
-/// How many connections HTTP/2 requests are spread over, unless the plan sets a number.
-const SHARED_CONNECTIONS: usize = 4;
+/// How many connections HTTP/2 requests of all virtual users are spread over, unless the plan sets a number.
+const SPREAD_CONNECTIONS: usize = 4;
+/// To how many such connections a pool grows when those are not enough, unless the plan sets a number.
+const MOST_SHARED_CONNECTIONS: usize = 64;
 
 /// The kind of requests of an origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +59,27 @@ struct HostPort<'a> {
     port: u16,
 }
 
+/// Whether a scenario's arrivals depend on the responses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LoadModel {
+    Open,
+    Closed,
+}
+
+/// How many connections a pool may have.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PoolLimits {
+    /// None: what the peer chooses.
+    pub(crate) protocol: Option<WireProtocol>,
+    pub(crate) order: ConnectionOrder,
+    /// Over how many connections requests are spread where one carries many at once.
+    pub(crate) spread: usize,
+    /// The most connections of that kind.
+    pub(crate) most: usize,
+    /// The most connections that carry one request at a time.
+    pub(crate) most_http1: usize,
+}
+
 /// A server that requests are sent to.
 #[derive(Debug)]
 pub(crate) struct Origin {
@@ -72,19 +95,39 @@ pub(crate) struct Origin {
     pub(crate) authority: String,
     /// The plan's number of connections.
     pub(crate) connections: Option<usize>,
-    pub(crate) reuse: Reuse,
+    /// The plan's; none: the default of each model.
+    pub(crate) reuse: Option<Reuse>,
+    pub(crate) order: ConnectionOrder,
+    pub(crate) retry: Retry,
     /// Whether virtual users keep the cookies that it sets.
     pub(crate) cookies: bool,
 }
 
 impl Origin {
-    /// The most connections that a loop opens to it with this protocol.
-    pub(crate) fn most_connections(&self, protocol: WireProtocol) -> usize {
-        let default = match protocol {
-            WireProtocol::Http2 if self.reuse == Reuse::Pool => SHARED_CONNECTIONS,
-            _ => usize::MAX,
+    /// Whose requests a connection carries, in scenarios of this model. Unless the plan sets it, virtual users of a
+    /// closed model have connections of their own, as browsers have, except where the plan sets their number.
+    pub(crate) fn reuse_in(&self, model: LoadModel) -> Reuse {
+        let default = match model {
+            LoadModel::Closed if self.connections.is_none() => Reuse::User,
+            LoadModel::Open | LoadModel::Closed => Reuse::Pool,
         };
-        self.connections.unwrap_or(default)
+        self.reuse.unwrap_or(default)
+    }
+
+    /// How many connections a pool to it may have whose connections are used so.
+    pub(crate) fn pool_limits(&self, reuse: Reuse) -> PoolLimits {
+        let (spread, most) = match reuse {
+            Reuse::Pool => (self.connections.unwrap_or(SPREAD_CONNECTIONS), MOST_SHARED_CONNECTIONS),
+            Reuse::User | Reuse::Iteration => (1, MOST_SHARED_CONNECTIONS),
+            Reuse::Never => (usize::MAX, usize::MAX),
+        };
+        PoolLimits {
+            protocol: self.protocol,
+            order: self.order,
+            spread,
+            most: self.connections.unwrap_or(most),
+            most_http1: self.connections.unwrap_or(usize::MAX),
+        }
     }
 
     /// The URL of a path of this origin.
@@ -146,7 +189,9 @@ impl Origin {
             proxy,
             authority,
             connections: connecting.connections.map(|n| n.max(1) as usize),
-            reuse: connecting.reuse.filter(|reuse| *reuse != Reuse::User).unwrap_or(Reuse::Pool),
+            reuse: connecting.reuse,
+            order: connecting.connection_order,
+            retry: connecting.retry,
             cookies: described.cookies && kind == OriginKind::Http,
         }))
     }

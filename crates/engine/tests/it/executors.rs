@@ -247,10 +247,10 @@ fn preallocated_virtual_users_exist_before_the_first_arrival() {
         let load = scenario("s", at_rate(50.0, ms(200)), sequence([get("s", "/")]));
         let load = Scenario { start: ms(1_300), preallocated_vus: 7, ..load };
         let plan = Plan::of(target.addr()).scenario(load);
-        let mut before: BTreeMap<u16, u32> = BTreeMap::new();
+        let mut before: BTreeMap<evidence::Instance, u32> = BTreeMap::new();
         let mut note = |tick: &Tick| {
             if tick.second == 0 {
-                before.insert(tick.loop_index, tick.state.virtual_users);
+                before.insert(tick.instance, tick.state.virtual_users);
             }
         };
         let drive = Drive::new(plan.compile()).loops(loops);

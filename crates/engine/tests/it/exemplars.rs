@@ -3,11 +3,11 @@
 use evidence::exemplar::EXEMPLARS_PER_OUTCOME;
 use evidence::{Exemplar, ExemplarKind, Outcome, Run};
 use testbed::{Behaviour, CannedResponse, GrpcBehaviour, Site};
-use workload::Request;
+use workload::{Request, Retry};
 
 use crate::accounting::Accounting;
 use crate::drive::drive;
-use crate::plan::{Plan, RPC, Tuned, at_rate, call, get, ms, request, scenario, sequence};
+use crate::plan::{Plan, RPC, Tuned, WEB, at_rate, call, get, ms, request, scenario, sequence};
 
 const SECRET: &str = "hunter2-hunter2";
 
@@ -29,6 +29,7 @@ fn at_most_five_failures_of_each_kind_are_kept_and_the_slowest_success() {
     )
     .unwrap();
     let plan = Plan::of(target.addr())
+        .connecting(WEB, |c| c.retry = Retry::Never)
         .scenario(scenario("s", at_rate(100.0, ms(600)), sequence([get("turns", "/turns?${iteration}")])))
         .scenario(scenario("o", at_rate(20.0, ms(100)), sequence([get("once", "/once?${iteration}")])));
     let kept = kept(plan);

@@ -2,7 +2,7 @@
 
 use evidence::{GrpcCode, Outcome};
 use testbed::{Behaviour, GrpcBehaviour, Site};
-use workload::Scenario;
+use workload::{Retry, Scenario};
 
 use crate::accounting::Accounting;
 use crate::drive::drive;
@@ -20,6 +20,7 @@ fn check(behaviour: GrpcBehaviour, expected: Outcome) {
     let target = testbed::grpc(site).unwrap();
     let plan = Plan::new()
         .grpc(RPC, target.addr())
+        .connecting(RPC, |c| c.retry = Retry::Never)
         .scenario(scenario("bad", at_rate(50.0, ms(200)), sequence([call("Coded", "x").within(ms(300))])))
         .scenario(scenario("good", at_rate(100.0, ms(400)), sequence([call("Good", "y")])));
     let ran = drive(plan.compile());

@@ -6,10 +6,11 @@ use std::thread;
 
 use evidence::{Metric, Outcome};
 use testbed::{Behaviour, CannedResponse, Ending, Farewell, Framing, Site};
+use workload::Retry;
 
 use crate::accounting::Accounting;
 use crate::drive::{Drive, HANG, drive};
-use crate::plan::{Plan, Tuned, at_rate, closed, get, ms, scenario, sequence};
+use crate::plan::{Plan, Tuned, WEB, at_rate, closed, get, ms, scenario, sequence};
 
 /// A healthy endpoint of the same target gets requests at the same time as the faulty one, by the same loop.
 fn check(behaviour: Behaviour, expected: Outcome) {
@@ -18,6 +19,7 @@ fn check(behaviour: Behaviour, expected: Outcome) {
         testbed::http(Site::new().at("/bad", behaviour.clone()).at("/good", Behaviour::ok())).unwrap();
     let bad = get("bad", "/bad").within(ms(300));
     let plan = Plan::of(target.addr())
+        .connecting(WEB, |c| c.retry = Retry::Never)
         .scenario(scenario("bad", at_rate(50.0, ms(200)), sequence([bad])))
         .scenario(scenario("good", at_rate(100.0, ms(400)), sequence([get("good", "/good")])));
     let ran = drive(plan.compile());

@@ -76,6 +76,12 @@ impl Histogram {
         self.slots().next().map(|(slot, _)| lowest_of(slot))
     }
 
+    /// The lowest and the highest value of the bucket that counts `micros` microseconds.
+    pub fn bucket_of(micros: u64) -> (u64, u64) {
+        let slot = slot_of(micros.min(Self::MAX_US));
+        (lowest_of(slot), highest_of(slot))
+    }
+
     /// How many values are at most `micros` microseconds, the bucket of that value included.
     pub fn count_within_us(&self, micros: u64) -> u64 {
         let limit = slot_of(micros.min(Self::MAX_US));

@@ -94,7 +94,7 @@ fn another_load_shape_is_invalid_and_names_the_differences() {
     slower.plan_rate(50.0);
     slower.workload.phases[1].end = std::time::Duration::from_secs(40);
     insta::assert_snapshot!(between("C3", &sound(), &slower), @r"
-    invalid [0, 1] The shape of the load differs: phases warm-up 10s, steady 60s against warm-up 10s, steady 30s; executor of `play` ConstantArrivalRate { rate: 85.71428571428571, duration: 70s } against ConstantArrivalRate { rate: 50.0, duration: 70s }. Effects of the target and of the load cannot be separated.
+    invalid [0, 1] The shape of the load differs: phases warm-up 10 s, steady 60 s against warm-up 10 s, steady 30 s; executor of `play` 85.7 arrivals/s for 70 s against 50 arrivals/s for 70 s. Effects of the target and of the load cannot be separated.
     refusals: 1
     ");
     assert_eq!(between("C3", &sound(), &later()), "nothing");
@@ -125,10 +125,10 @@ fn stored_data_at_the_start_is_compared_or_unknown() {
     info [0, 1] Whether both began with the same data is unknown: no store was observed on both sides.
     refusals: 0
     ");
-    small.observe(&key, 0..5, 100.0);
-    large.observe(&key, 0..5, 112.0);
+    small.observe(&key, 0..5, 1_000.0);
+    large.observe(&key, 0..5, 1_120.0);
     insta::assert_snapshot!(between("C6", &small, &large), @r"
-    invalid [0, 1] At the start pg_table_rows of web goals was 100 against 112.
+    invalid [0, 1] At the start pg_table_rows of web goals was 1,000 against 1,120.
     refusals: 1
     ");
     assert_eq!(between("C6", &small, &small), "nothing");
@@ -229,6 +229,44 @@ fn an_invalid_run_has_no_differences() {
     let short = TestRun::new().offer("steady", "list", Load { dropped_generator_late: 31, ..Load::of(99) });
     insta::assert_snapshot!(between("L1", &short, &sound()), @r"
     invalid [0] Planned 130/s, delivered 99/s (76.2 %). These latencies describe 99/s.
+    refusals: 1
+    ");
+}
+
+#[test]
+fn a_few_rows_and_a_few_requests_are_no_other_state_and_no_other_mix() {
+    let dead = SeriesKey::new("pg_table_dead_rows", "web", "1").part("goals");
+    let [mut few, mut more] = [sound(), later()];
+    few.observe(&dead, 0..5, 12.0);
+    more.observe(&dead, 0..5, 15.0);
+    assert_eq!(between("C6", &few, &more), "nothing");
+    let [mut all, mut other] = [TestRun::new(), TestRun::new()];
+    for (test_run, claims) in [(&mut all, 0), (&mut other, 12)] {
+        test_run.offer_once(20, "list", Load::of(400 - claims));
+        test_run.offer_once(21, "claim", Load::of(claims));
+    }
+    assert_eq!(between("C2", &all, &other), "nothing");
+}
+
+#[test]
+fn differences_are_described_in_words() {
+    let data = |pick, from: &str| {
+        let mut test_run = later();
+        let from = workload::DataFrom::File(from.to_owned());
+        let source = workload::DataSource { from, pick, rows: 5 };
+        test_run.workload.data.insert("users".to_owned(), source);
+        test_run
+    };
+    let (base, mut new) =
+        (data(workload::Pick::Random, "users.csv"), data(workload::Pick::Unique, "more.csv"));
+    insta::assert_snapshot!(between("C2", &base, &new), @r"
+    invalid [0, 1] The data of the plans differ: `users`: 5 rows of users.csv, at random against 5 rows of more.csv, each once.
+    refusals: 1
+    ");
+    new.plan_rate(50.0);
+    new.workload.scenarios[0].start = std::time::Duration::from_millis(1_500);
+    insta::assert_snapshot!(between("C3", &base, &new), @r"
+    invalid [0, 1] The shape of the load differs: executor of `play` 85.7 arrivals/s for 70 s against 50 arrivals/s for 70 s; start of `play` 0 ms against 1.5 s. Effects of the target and of the load cannot be separated.
     refusals: 1
     ");
 }

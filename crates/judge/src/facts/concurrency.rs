@@ -53,10 +53,7 @@ pub(super) fn concurrencies(run: &dyn Run, workload: &Workload) -> Result<Vec<Co
 /// The sum over the loops that were active.
 fn seen(run: &dyn Run, scenario: &str, window: &Seconds) -> Result<Option<f64>, ReadError> {
     let is_its = |series: &&SeriesKey| {
-        let rest = series.part.strip_prefix(scenario);
-        &*series.target == SeriesKey::GENERATOR
-            && &*series.name == "active"
-            && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" loop "))
+        &*series.target == SeriesKey::GENERATOR && &*series.name == "active" && &*series.part == scenario
     };
     let mut sum = None;
     for series in run.series().iter().filter(is_its) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use evidence::run::{ReadError, select};
-use evidence::{Coverage, Histogram, Metric, Run, SeriesKey, coverage};
+use evidence::{Coverage, Histogram, Instance, Metric, Run, SeriesKey, coverage};
 use workload::Workload;
 
 use crate::facts::WINDOW_S;
@@ -24,8 +24,7 @@ pub(crate) struct Generator {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LoopUse {
     pub(crate) phase: String,
-    /// Such as `loop 0`.
-    pub(crate) part: String,
+    pub(crate) instance: Instance,
     /// The highest mean over [`WINDOW_S`] of the phase (or over the phase, if shorter), in cores.
     pub(crate) cores: f64,
 }
@@ -62,28 +61,29 @@ impl Generator {
 
 /// One part of a series of the generator, over the whole run.
 struct OwnSeries<'a> {
-    part: &'a str,
+    key: &'a SeriesKey,
     coverage: Coverage,
 }
 
 fn own_series<'a>(run: &'a dyn Run, name: &str) -> Result<Vec<OwnSeries<'a>>, ReadError> {
     let is_own = |s: &&SeriesKey| &*s.target == SeriesKey::GENERATOR && &*s.name == name;
     let series = run.series().iter().filter(is_own);
-    series.map(|key| Ok(OwnSeries { part: &key.part, coverage: Coverage::of(run, key)? })).collect()
+    series.map(|key| Ok(OwnSeries { key, coverage: Coverage::of(run, key)? })).collect()
 }
 
 fn loops(cpu: &[OwnSeries<'_>], phase: &PhaseWindow) -> Vec<LoopUse> {
     let mut uses = Vec::new();
     for series in cpu {
+        let Some(instance) = series.key.instance else { continue };
         let samples = series.coverage.within(phase.window());
         let values: Vec<f64> = samples.iter().map(|s| s.value).collect();
         let width = values.len().min(WINDOW_S as usize).max(1);
         let means = values.windows(width).filter_map(stats::mean);
         if let Some(cores) = means.reduce(f64::max) {
-            uses.push(LoopUse { phase: phase.name.clone(), part: series.part.to_string(), cores });
+            uses.push(LoopUse { phase: phase.name.clone(), instance, cores });
         }
     }
-    uses.sort_by(|a, b| a.part.cmp(&b.part));
+    uses.sort_by_key(|loop_use| loop_use.instance);
     uses
 }
 
@@ -95,12 +95,8 @@ fn stall_p99_ms(run: &dyn Run, phase: &PhaseWindow) -> Result<Option<f64>, ReadE
     Ok(stalls.quantile(0.99).finite_us().map(|us| us / 1_000.0))
 }
 
-/// The mean over the loops that were active. The part of a loop's series is the scenario's name; from the second loop
-/// on the loop's number follows.
+/// The mean over the loops that were active.
 fn share_at_vu_limit(at_vu_limit: &[OwnSeries<'_>], phase: &PhaseWindow, scenario: &str) -> Option<f64> {
-    let is_its = |part: &str| {
-        part.strip_prefix(scenario).is_some_and(|rest| rest.is_empty() || rest.starts_with(" loop "))
-    };
-    let its = at_vu_limit.iter().filter(|series| is_its(series.part));
+    let its = at_vu_limit.iter().filter(|series| &*series.key.part == scenario);
     coverage::mean(its.flat_map(|series| series.coverage.within(phase.window())))
 }

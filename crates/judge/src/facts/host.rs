@@ -83,21 +83,22 @@ fn others(
     Ok(windows.max_by(|a, b| (a.cores * a.waited).total_cmp(&(b.cores * b.waited))))
 }
 
-/// The mean of each whole window of the run, over the time that samples cover; none where they cover none. Series of
-/// several parts are summed.
+/// The mean of each whole window of the run, over the time that samples cover, summed over the selected series; none
+/// where one of them has no sample.
 fn window_means(
     run: &dyn Run,
     is_selected: impl Fn(&SeriesKey) -> bool,
 ) -> Result<Vec<Option<f64>>, ReadError> {
     let count = run.seconds() / WINDOW_S;
-    let mut sums: Vec<Option<f64>> = vec![None; count as usize];
-    for series in run.series().iter().filter(|series| is_selected(series)) {
+    let selected: Vec<&SeriesKey> = run.series().iter().filter(|series| is_selected(series)).collect();
+    let none = if selected.is_empty() { None } else { Some(0.0) };
+    let mut sums: Vec<Option<f64>> = vec![none; count as usize];
+    for series in selected {
         let covered = Coverage::of(run, series)?;
         for (window, sum) in (0..count).zip(&mut sums) {
             let window = Window::of(&(window * WINDOW_S..(window + 1) * WINDOW_S));
-            if let Some(mean) = coverage::mean(covered.within(window).iter()) {
-                *sum = Some(sum.unwrap_or(0.0) + mean);
-            }
+            let mean = coverage::mean(covered.within(window).iter());
+            *sum = sum.zip(mean).map(|(sum, mean)| sum + mean);
         }
     }
     Ok(sums)

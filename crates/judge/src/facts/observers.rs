@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use evidence::run::ReadError;
-use evidence::{Instant, Notice, NoticeKind, Run, SeriesKey};
+use evidence::{Notice, NoticeKind, Run, SeriesKey};
 
-/// An interval between two observations that is longer than usual by more than this factor is a gap.
-const GAP: f64 = 1.5;
+use crate::gaps::uncovered_s;
+
 /// Series that have a sample for every observation, of observers without a thread of their own.
 const SAMPLED_EVERY_TIME: [&str; 2] = ["threads", "host_memory_available"];
 
@@ -48,40 +48,10 @@ fn missing_s(run: &dyn Run, observer: &str) -> Result<Option<f64>, ReadError> {
     match observations {
         Some(series) => {
             let samples = run.samples(series, run.whole())?;
-            Ok(Some(uncovered_s(samples.iter().map(|sample| sample.at), run_s)))
+            let times: Vec<f64> = samples.iter().map(|sample| sample.at.offset().as_secs_f64()).collect();
+            Ok(Some(uncovered_s(&times, &(0.0..run_s), run_s).min(run_s)))
         }
         // It ran all the time and never got a sample.
         None => Ok(of_generator("observer_cpu").map(|_| run_s)),
-    }
-}
-
-/// Seconds in gaps: between two observations, before the first and after the last.
-fn uncovered_s(observations: impl Iterator<Item = Instant>, run_s: f64) -> f64 {
-    let times: Vec<f64> = observations.map(|at| at.offset().as_secs_f64()).collect();
-    let mut between: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    between.sort_by(f64::total_cmp);
-    let usual = between.get(between.len() / 2).copied().unwrap_or(1.0).max(1.0);
-    let (Some(first), Some(last)) = (times.first(), times.last()) else { return run_s };
-    let gaps = between.iter().copied().chain([*first, run_s - last]);
-    let missing = gaps.filter(|gap| *gap > GAP * usual).fold(0.0, |sum, gap| sum + gap - usual);
-    missing.min(run_s)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn uncovered(seconds: impl Iterator<Item = u64>, run_s: f64) -> f64 {
-        uncovered_s(seconds.map(|second| Instant::from_nanos(second * 1_000_000_000)), run_s)
-    }
-
-    #[test]
-    fn seconds_without_an_observation_are_missing() {
-        assert_eq!(uncovered(0..60, 60.0), 0.0);
-        assert_eq!(uncovered((0..20).chain(30..60), 60.0), 10.0);
-        assert_eq!(uncovered(10..50, 60.0), 19.0);
-        assert_eq!(uncovered((0..60).step_by(5), 60.0), 0.0, "a longer usual interval is no gap");
-        assert_eq!(uncovered((0..30).step_by(5), 60.0), 30.0);
-        assert_eq!(uncovered(0..0, 60.0), 60.0);
     }
 }

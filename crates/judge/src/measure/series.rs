@@ -1,10 +1,13 @@
 //! Statistics of observed series. A gap is not a zero: only samples count, each in the phase that it mostly covers.
 
+use std::collections::BTreeSet;
+
 use evidence::run::ReadError;
 use evidence::{Coverage, CoveredSample, Run, SeriesKey, coverage};
 use workload::Statistic;
 
 use super::{Measurement, Value};
+use crate::gaps::uncovered_s;
 use crate::tables::PhaseWindow;
 
 /// The parts of one series.
@@ -23,8 +26,10 @@ pub(super) fn observe<'p>(
 ) -> Result<Measurement, ReadError> {
     let unit = series.parts.first().map_or("", |s| &s.unit);
     let mut samples: Vec<CoveredSample> = Vec::new();
+    let mut seconds: BTreeSet<u32> = BTreeSet::new();
     for key in &series.parts {
         let coverage = Coverage::of(run, key)?;
+        seconds.extend(coverage.all().iter().map(CoveredSample::second));
         samples.extend(phases.clone().flat_map(|phase| coverage.within(phase.window())));
     }
     let values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
@@ -36,7 +41,25 @@ pub(super) fn observe<'p>(
     };
     let missing = || format!("`{}` has no sample in its window: not measured is not zero.", series.name);
     let value = value.map_or_else(|| Value::Missing(missing()), Value::Finite);
-    Ok(Measurement::new(value, unit, values.len() as u64))
+    let mut measurement = Measurement::new(value, unit, values.len() as u64);
+    measurement.unobserved = Some(unobserved_share(&seconds, run, phases));
+    Ok(measurement)
+}
+
+/// The share of `phases` in which no part was observed as often as it usually is.
+fn unobserved_share<'p>(
+    seconds: &BTreeSet<u32>,
+    run: &dyn Run,
+    phases: impl Iterator<Item = &'p PhaseWindow>,
+) -> f64 {
+    let times: Vec<f64> = seconds.iter().copied().map(f64::from).collect();
+    let (mut uncovered, mut length) = (0.0, 0.0);
+    for phase in phases {
+        let window = phase.start.as_secs_f64()..phase.end.as_secs_f64();
+        length += window.end - window.start;
+        uncovered += uncovered_s(&times, &window, f64::from(run.seconds()));
+    }
+    if length > 0.0 { uncovered / length } else { 1.0 }
 }
 
 /// The series `name` of `target`. Without a target it is that of the only target that has it; the generator's own is

@@ -65,6 +65,12 @@ pub(super) fn observe(
         (Statistic::Min, _) => of_successes(seen.times.min_us().map(|us| us as f64)),
     };
     let mut measurement = Measurement::new(value, "ms", samples);
+    if let (Statistic::Quantile(_) | Statistic::Max | Statistic::Min, Value::Finite(ms)) =
+        (statistic, &measurement.value)
+    {
+        let (low, high) = Histogram::bucket_of((ms * MS) as u64);
+        measurement.bucket = Some((low as f64 / MS, high as f64 / MS));
+    }
     if let (Statistic::Quantile(q), true) = (statistic, samples > 0) {
         let keys = ObjectiveKeys::of(source, objective);
         let batches = keys.batch_quantiles(source, objective.filter.phase.as_deref(), q)?;

@@ -12,10 +12,10 @@ pub(crate) const RULE: Rule = Rule {
     severity: Severity::Caution,
     tests: "At least 10 failures in the last second, as many as there were requests in flight before it, \
             within 15 %.",
-    affects: "error rates and times of the last phase",
+    affects: "objectives on requests of the last phase",
     why: "Requests that the end of the run cut off did not fail: they had no time to end.",
     next: "Give scenarios a `graceful_stop` as long as their longest response.",
-    affected: AffectedClaims::Named,
+    affected: AffectedClaims::Load,
     check: Check::Run(check),
 };
 
@@ -25,10 +25,16 @@ pub(crate) const CUTOFF_FAILURES: u64 = 10;
 pub(crate) const CUTOFF_NEAR: f64 = 0.15;
 
 fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    facts.last_second.and_then(cut_off).into_iter().collect()
+    let last = facts.tables.phases.iter().rfind(|phase| phase.seconds().start < facts.seconds);
+    let phase = last.map(|phase| phase.name.clone());
+    facts
+        .last_second
+        .and_then(|last| cut_off(last, Scope { phase, ..Scope::default() }))
+        .into_iter()
+        .collect()
 }
 
-fn cut_off(last: LastSecond) -> Option<Finding> {
+fn cut_off(last: LastSecond, scope: Scope) -> Option<Finding> {
     let failed = last.failed as f64;
     if last.failed < CUTOFF_FAILURES || (failed - last.in_flight).abs() > CUTOFF_NEAR * last.in_flight {
         return None;
@@ -43,7 +49,7 @@ fn cut_off(last: LastSecond) -> Option<Finding> {
         ("in flight", last.in_flight, "1"),
         ("threshold", CUTOFF_NEAR * 100.0, "%"),
     ];
-    Some(with_figures(RULE.finding(Severity::Caution, Scope::default(), what), &figures))
+    Some(with_figures(RULE.finding(Severity::Caution, scope, what), &figures))
 }
 
 #[cfg(test)]
@@ -54,7 +60,11 @@ mod tests {
 
     fn ending_with(failed: u64) -> TestRun {
         let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
-        test_run.observe(&SeriesKey::new("in_flight", SeriesKey::GENERATOR, "1").part("loop 0"), 0..70, 40.0);
+        test_run.observe(
+            &SeriesKey::new("in_flight", SeriesKey::GENERATOR, "1").instance(evidence::Instance::default()),
+            0..70,
+            40.0,
+        );
         test_run.offer_once(69, "list", Load { failed, ..Load::of(0) });
         test_run
     }
@@ -62,7 +72,7 @@ mod tests {
     #[test]
     fn as_many_failures_as_requests_in_flight_were_cut_off() {
         insta::assert_snapshot!(ending_with(42).findings(super::check), @r"
-        caution [] 42 failures in the last second against 40 requests in flight before it: the end of the run cut them off.
+        caution [steady] 42 failures in the last second against 40 requests in flight before it: the end of the run cut them off.
           failed Some(42.0) 1, in flight Some(40.0) 1, threshold Some(15.0) %
         ");
     }
@@ -71,5 +81,17 @@ mod tests {
     fn other_failures_are_those_of_the_target() {
         assert_eq!(ending_with(80).findings(super::check), "nothing");
         assert_eq!(ending_with(0).findings(super::check), "nothing");
+    }
+
+    #[test]
+    fn it_is_a_caution_for_errors_and_times_of_the_last_phase() {
+        let test_run = ending_with(42)
+            .with_objective("errors", "error_rate(list, phase = steady) < 5%")
+            .with_objective("fast", "p95(list, phase = steady) < 50ms")
+            .with_objective("before", "p95(list, phase = warm-up) < 50ms");
+        let findings = test_run.judge().findings;
+        let cut_off = findings.iter().find(|finding| finding.rule == evidence::RuleId::L7).unwrap();
+        let affected: Vec<&str> = cut_off.affects.iter().map(|affected| affected.claim.as_str()).collect();
+        assert_eq!(affected, ["errors", "fast"]);
     }
 }

@@ -15,11 +15,11 @@ pub(crate) const RULE: Rule = Rule {
     severity: Severity::Invalid,
     tests: "Successes below 50 % of all arrivals that were due in a phase, or of those of one endpoint in a \
             phase.",
-    affects: "objectives on times that count requests of that phase and endpoint; objectives on errors and \
-              goodput are still decided, and fail",
+    affects: "objectives on times that count requests of that phase and endpoint, unless they are violated; \
+              objectives on errors and goodput are still decided, and fail",
     why: "The latency of failures is not the latency of a working target.",
     next: "Run the plan with `--once`, and look at the failed exchanges in the report.",
-    affected: AffectedClaims::Times,
+    affected: AffectedClaims::TimesUnlessViolated,
     check: Check::Run(check),
 };
 
@@ -106,5 +106,13 @@ mod tests {
     fn a_target_with_49_percent_failures_gives_no_finding() {
         let test_run = TestRun::new().offer("steady", "list", Load { failed: 49, ..Load::of(51) });
         insta::assert_snapshot!(test_run.findings(super::check), @"nothing");
+    }
+
+    #[test]
+    fn a_target_that_answers_only_500_fails_its_latency_objective() {
+        let failing = Load { failed: 100, outcome: Outcome::Http5xx, ..Load::of(0) };
+        let test_run =
+            TestRun::new().offer("steady", "list", failing).with_objective("fast", "p95(list) < 50ms");
+        assert_eq!(test_run.judge().claims[0].verdict, evidence::Verdict::Fail, "{}", test_run.verdict());
     }
 }

@@ -59,7 +59,7 @@ fn busy_loops(facts: &Facts<'_>, phase: &PhaseWindow) -> Vec<Finding> {
     let finding = |l: &LoopUse| {
         let what = format!(
             "The generator, not the target, was at its limit: {} used {} of a core over {WINDOW_S} s of `{}`.",
-            l.part,
+            l.instance,
             numbers::percent(l.cores),
             phase.name
         );
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn a_busy_loop_and_a_stalled_one_fire() {
         let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
-        test_run.loop_cpu("loop 1", [(10..20, 0.2), (20..32, 0.97), (32..70, 0.2)]);
+        test_run.loop_cpu(1, [(10..20, 0.2), (20..32, 0.97), (32..70, 0.2)]);
         test_run.stall(20..70, 3_000);
         insta::assert_snapshot!(test_run.findings(super::check), @r#"
         invalid [steady] The generator, not the target, was at its limit: loop 1 used 97 % of a core over 10 s of `steady`.
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn an_idle_generator_and_a_short_peak_give_no_finding() {
         let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
-        test_run.loop_cpu("loop 1", [(10..30, 0.2), (30..33, 1.0), (33..70, 0.2)]);
+        test_run.loop_cpu(1, [(10..30, 0.2), (30..33, 1.0), (33..70, 0.2)]);
         insta::assert_snapshot!(test_run.findings(super::check), @"nothing");
     }
 }

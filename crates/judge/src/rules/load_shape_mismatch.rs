@@ -1,8 +1,11 @@
 //! C3: the shape of the load differs.
 
-use evidence::{Finding, RuleId, Scope, Severity};
-use workload::{Scenario, Step, Workload};
+use std::time::Duration;
 
+use evidence::{Finding, RuleId, Scope, Severity};
+use workload::{Arrivals, Executor, Scenario, Step, Workload};
+
+use crate::numbers;
 use crate::pair::{Pair, difference};
 use crate::rule::{AffectedClaims, Check, DIFFERENCES, Rule};
 
@@ -50,7 +53,7 @@ fn check(pair: &Pair<'_, '_>) -> Vec<Finding> {
 
 fn phases(base: &Workload, new: &Workload) -> Vec<String> {
     let describe = |workload: &Workload| -> Vec<String> {
-        let one = |p: &workload::Phase| format!("{} {:?}", p.name, p.end.saturating_sub(p.start));
+        let one = |p: &workload::Phase| format!("{} {}", p.name, time(p.end.saturating_sub(p.start)));
         workload.phases.iter().map(one).collect()
     };
     let (base, new) = (describe(base).join(", "), describe(new).join(", "));
@@ -60,9 +63,9 @@ fn phases(base: &Workload, new: &Workload) -> Vec<String> {
 fn scenarios(base: &Scenario, new: &Scenario) -> Vec<String> {
     let name = &base.name;
     let compared = [
-        ("executor", format!("{:?}", base.executor), format!("{:?}", new.executor)),
-        ("start", format!("{:?}", base.start), format!("{:?}", new.start)),
-        ("arrivals", format!("{:?}", base.arrivals), format!("{:?}", new.arrivals)),
+        ("executor", executor(&base.executor), executor(&new.executor)),
+        ("start", time(base.start), time(new.start)),
+        ("arrivals", spacing(base.arrivals), spacing(new.arrivals)),
         ("max_vus", base.max_vus.to_string(), new.max_vus.to_string()),
     ];
     let mut differences: Vec<String> = compared
@@ -82,12 +85,53 @@ fn scenarios(base: &Scenario, new: &Scenario) -> Vec<String> {
     differences
 }
 
+fn time(time: Duration) -> String {
+    numbers::ms(time.as_secs_f64() * 1e3)
+}
+
+fn spacing(arrivals: Arrivals) -> String {
+    match arrivals {
+        Arrivals::Even => "even".to_owned(),
+        Arrivals::Poisson => "poisson".to_owned(),
+    }
+}
+
+fn executor(executor: &Executor) -> String {
+    let rate = |rate: &f64| format!("{} arrivals/s", numbers::significant(*rate));
+    match executor {
+        Executor::ConstantArrivalRate { rate: r, duration } => format!("{} for {}", rate(r), time(*duration)),
+        Executor::RampingArrivalRate { start_rate, stages } => {
+            let stages = stages.iter().map(|s| format!(", then to {} over {}", rate(&s.to), time(s.over)));
+            format!("{}{}", rate(start_rate), stages.collect::<String>())
+        }
+        Executor::ConstantVus { vus, duration } => format!("{vus} virtual users for {}", time(*duration)),
+        Executor::RampingVus { start_vus, stages, .. } => {
+            let stages = stages.iter().map(|s| format!(", then to {} over {}", s.to, time(s.over)));
+            format!("{start_vus} virtual users{}", stages.collect::<String>())
+        }
+        Executor::PerVuIterations { vus, iterations, max_duration } => {
+            format!(
+                "{vus} virtual users with {iterations} iterations each, for {} at most",
+                time(*max_duration)
+            )
+        }
+        Executor::SharedIterations { vus, iterations, max_duration } => {
+            format!(
+                "{vus} virtual users with {iterations} iterations in all, for {} at most",
+                time(*max_duration)
+            )
+        }
+    }
+}
+
 fn steps(base: &Step, new: &Step) -> Vec<String> {
     let times = [("timeout", base.timeout, new.timeout), ("think", base.think, new.think)];
     let mut differences: Vec<String> = times
         .iter()
         .filter(|(_, some, other)| some != other)
-        .map(|(what, some, other)| format!("{what} of `{}` {some:?} against {other:?}", base.name))
+        .map(|(what, some, other)| {
+            format!("{what} of `{}` {} against {}", base.name, time(*some), time(*other))
+        })
         .collect();
     if base.request != new.request || base.expect != new.expect {
         differences.push(format!("the request or the checks of `{}` differ", base.name));

@@ -12,11 +12,11 @@ use crate::rule::{AffectedClaims, Check, Rule, with_figures};
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::S9,
     title: "noisy-host",
-    severity: Severity::Invalid,
+    severity: Severity::Inconclusive,
     tests: "The generator's machine: steal above 1 % in the mean or above 5 % in any 10 s; mean frequencies of 10 \
             s more than 5 % apart; a process waiting for memory for more than 5 % of any 10 s; processes other \
             than the generator and the observed targets using more than 0.25 cores while a process waits for a \
-            processor for more than 5 % of 10 s. A caution; in a comparison invalid if in one run alone, unknown \
+            processor for more than 5 % of 10 s. A caution, also in a comparison if in both runs; inconclusive if in one run alone, unknown \
             if a machine was not observed. Steps of the system clock change no time here, since times are taken \
             from a monotonic clock.",
     affects: "a caution for objectives on times; differences between runs",
@@ -159,6 +159,16 @@ mod tests {
                 test_run.observe(&target, seconds, cores);
             }
         }
+        assert_eq!(test_run.findings(super::check), "nothing");
+    }
+
+    #[test]
+    fn a_window_in_which_a_target_was_not_observed_has_no_use_by_others() {
+        let mut test_run =
+            observed(&[("host_pressure_cpu", "host", 0.3, 0.3), ("host_cpu", "host", 1.0, 2.0)]);
+        test_run.observe(&SeriesKey::new("cpu", "web", "1"), 0..70, 0.8);
+        // The other target is busy from second 40 on, when its observer is gone.
+        test_run.observe(&SeriesKey::new("cpu", "db", "1"), 0..40, 0.1);
         assert_eq!(test_run.findings(super::check), "nothing");
     }
 }

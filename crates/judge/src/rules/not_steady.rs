@@ -19,7 +19,8 @@ pub(crate) const RULE: Rule = Rule {
     severity: Severity::Inconclusive,
     tests: "Where T1 looks for a steady state: there is none, because a series drifts (5 % over the steady part, \
             of which at least 2 % is significant), changes its level in the second half, oscillates, or because in \
-            any 5 s far more requests failed than in the rest (5 percentage points). A comparison also reports \
+            any 5 s far more requests failed than in the rest (5 percentage points). Where there are too few independent batches to know, as \
+            under slow cycles or noise that wanders, it is a caution. A comparison also reports \
             which phases are too short to know.",
     affects: DIFFERENCES,
     why: "An endpoint that does not reach steady state has no level to compare with another run: the difference \
@@ -47,7 +48,9 @@ fn finding(analysis: &SteadyStateAnalysis) -> Option<Finding> {
             numbers::percent(*mean)
         ),
     };
-    Some(RULE.finding(Severity::Inconclusive, analysis.key.scope(), what))
+    let is_unknown = matches!(analysis.state, Err(NotSteadyReason::Series(_, NotSteady::Unknown { .. })));
+    let severity = if is_unknown { Severity::Caution } else { Severity::Inconclusive };
+    Some(RULE.finding(severity, analysis.key.scope(), what))
 }
 
 fn describe(why: NotSteady, analysis: &SteadyStateAnalysis) -> String {
@@ -63,6 +66,9 @@ fn describe(why: NotSteady, analysis: &SteadyStateAnalysis) -> String {
             moved(change),
             share(change)
         ),
+        NotSteady::Unknown { batches } => {
+            format!("may be steady or not: {batches} batches of it do not show that it keeps its level")
+        }
         NotSteady::Oscillation { changes } => {
             format!("oscillated: {changes} changes of its level in {length} s")
         }

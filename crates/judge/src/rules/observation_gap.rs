@@ -1,29 +1,56 @@
 //! O1: gaps in what observers recorded.
 
-use evidence::{Finding, Notice, NoticeKind, RuleId, Scope, Severity};
+use evidence::{Finding, Notice, NoticeKind, RuleId, Scope, Severity, Verdict};
+use workload::{Measure, Statistic};
 
-use crate::facts::{Facts, ObserverNotices};
+use crate::facts::{Facts, MeasuredObjective, ObserverNotices};
+use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::O1,
     title: "observation-gap",
-    severity: Severity::Caution,
+    severity: Severity::Inconclusive,
     tests: "Every observer that reported anything: the seconds of the run that its series do not cover, and \
             its first notices. A target that was gone, unreadable, late or restarted is a caution, everything \
-            else is info.",
-    affects: "nothing by itself: an objective on a series that was not measured is undecided for that reason",
+            else is info. An objective on a series of which more than 5 % of its window was not observed is \
+            inconclusive, except where a highest or lowest value that was seen violates it.",
+    affects: "objectives on a series that has the gap",
     why: "A gap is not a zero: the state of a target that was not observed is unknown.",
     next: "Look at `notices` in the run file, and fix what stopped the observer.",
     affected: AffectedClaims::Named,
     check: Check::Run(check),
 };
 
+/// An objective on a series of which a larger share was not observed is not decided.
+pub(crate) const GAP_SHARE: f64 = 0.05;
 /// The most notices that a finding quotes; the run file has them all.
 const MAX_QUOTED: usize = 3;
 
 fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    facts.observer_notices.iter().map(finding).collect()
+    let undecided = facts.objectives.iter().filter_map(gap);
+    facts.observer_notices.iter().map(finding).chain(undecided).collect()
+}
+
+/// An objective on a series that was not observed for a part of its window. An extreme that violates its bound was
+/// seen, whatever else there was.
+fn gap(measured: &MeasuredObjective<'_>) -> Option<Finding> {
+    let Measure::Series { statistic, name, .. } = &measured.objective.measure else { return None };
+    let missing = measured.observed.unobserved.filter(|_| measured.observed.samples > 0)?;
+    let is_seen = match statistic {
+        Statistic::Max => measured.has_upper_bound(),
+        Statistic::Min => !measured.has_upper_bound(),
+        Statistic::Mean | Statistic::Quantile(_) => false,
+    };
+    if missing <= GAP_SHARE || (is_seen && measured.verdict() == Verdict::Fail) {
+        return None;
+    }
+    let what = format!(
+        "`{name}` was not observed for {} of the time that the objective is about.",
+        numbers::percent(missing)
+    );
+    let figures = [("missing", missing * 100.0, "%"), ("threshold", GAP_SHARE * 100.0, "%")];
+    Some(with_figures(RULE.finding(Severity::Inconclusive, measured.scope(), what), &figures))
 }
 
 fn finding(observer: &ObserverNotices) -> Finding {
@@ -83,6 +110,7 @@ mod tests {
         let notice = |(second, kind, text): &(u64, NoticeKind, &str)| Notice {
             at: Instant::at(Duration::from_secs(*second)),
             observer: "web redis".to_owned(),
+            instance: None,
             kind: *kind,
             text: (*text).to_owned(),
         };

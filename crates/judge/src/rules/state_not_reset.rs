@@ -11,7 +11,7 @@ pub(crate) const RULE: Rule = Rule {
     title: "state-not-reset",
     severity: Severity::Invalid,
     tests: "First values, within 15 s, of series on rows, dead rows, table sizes, keys and memory of stores \
-            that both runs observed: more than 5 % apart. Without such a series it is reported as unknown.",
+            that both runs observed: more than 5 % and more than 100 rows or 1 MiB apart. Without such a series it is reported as unknown.",
     affects: DIFFERENCES,
     why: "A larger table is slower to read, and a warm cache faster: data of the run before affects this one.",
     next: "Reset the stores, or restore a snapshot, before each run.",
@@ -19,8 +19,12 @@ pub(crate) const RULE: Rule = Rule {
     check: Check::Pair(check),
 };
 
-/// The largest difference of stored data at the start, as a share.
+/// The largest difference of stored data at the start, as a share …
 pub(crate) const STATE_APART: f64 = 0.05;
+/// … where it is also more than so many rows or keys …
+pub(crate) const STATE_ROWS: f64 = 100.0;
+/// … or so many bytes.
+pub(crate) const STATE_BYTES: f64 = 1_048_576.0;
 
 /// The series on stored data.
 const STATE: [&str; 4] = ["pg_table_rows", "pg_table_dead_rows", "pg_table_size", "redis_memory"];
@@ -61,7 +65,8 @@ fn first_value(judged: &JudgedRun<'_>, key: &SeriesKey) -> Option<f64> {
 fn finding(key: &SeriesKey, StartValues { base, new }: StartValues) -> Option<Finding> {
     let larger = base.abs().max(new.abs());
     let share = (base - new).abs() / larger.max(f64::MIN_POSITIVE);
-    if share <= STATE_APART {
+    let least = if &*key.unit == "bytes" { STATE_BYTES } else { STATE_ROWS };
+    if share <= STATE_APART || (base - new).abs() <= least {
         return None;
     }
     let name =

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use evidence::{Finding, RuleId, Scope, Severity};
 use stats::{total_variation, two_mixes};
+use workload::{DataFrom, Pick};
 
 use crate::numbers;
 use crate::pair::{EndpointPair, JudgedRun, Pair, difference};
@@ -15,7 +16,7 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::C2,
     title: "workload-mismatch",
     severity: Severity::Invalid,
-    tests: "For each phase: mixes of endpoints with a total variation of more than 1 %, where the chi-square \
+    tests: "For each phase: mixes of endpoints with a total variation of more than 1 % and at least 20 requests, where the chi-square \
             test gives a probability below 0.001. For each endpoint with hardly any failure: bytes received \
             for a response more than 2 % apart. For the plans: other data files, rows or ways to pick them.",
     affects: DIFFERENCES,
@@ -27,6 +28,8 @@ pub(crate) const RULE: Rule = Rule {
 
 /// Mixes of endpoints differ when their total variation is larger than this …
 pub(crate) const MIX_APART: f64 = 0.01;
+/// … which is at least so many requests …
+pub(crate) const MIX_REQUESTS: f64 = 20.0;
 /// … and the test gives a smaller probability for chance alone.
 pub(crate) const MIX_CHANCE: f64 = 0.001;
 /// The largest difference of response sizes, as a share …
@@ -60,10 +63,11 @@ fn mixes(pair: &Pair<'_, '_>) -> Vec<Finding> {
 fn mix(phase: &str, endpoints: &Mix<'_>) -> Option<Finding> {
     let counts: Vec<(u64, u64)> = endpoints.values().copied().collect();
     let apart = total_variation(&counts)?;
-    if apart <= MIX_APART || two_mixes(&counts) >= MIX_CHANCE {
+    let sums = counts.iter().fold((0, 0), |(a, b), (s, o)| (a + s, b + o));
+    let other = apart * sums.0.min(sums.1) as f64;
+    if apart <= MIX_APART || other < MIX_REQUESTS || two_mixes(&counts) >= MIX_CHANCE {
         return None;
     }
-    let sums = counts.iter().fold((0, 0), |(a, b), (s, o)| (a + s, b + o));
     let shares = |counts: &(u64, u64)| (counts.0 as f64 / sums.0 as f64, counts.1 as f64 / sums.1 as f64);
     let moved = |counts: &(u64, u64)| (shares(counts).0 - shares(counts).1).abs();
     let ((_, endpoint), most) = endpoints.iter().max_by(|a, b| moved(a.1).total_cmp(&moved(b.1)))?;
@@ -104,10 +108,27 @@ fn bytes(pair: &Pair<'_, '_>, endpoint: &EndpointPair<'_>) -> Option<Finding> {
     Some(with_figures(RULE.finding(Severity::Invalid, endpoint.base.key.scope(), what), &figures))
 }
 
+fn origin(from: &DataFrom) -> &str {
+    match from {
+        DataFrom::File(path) => path,
+        DataFrom::Generate(pattern) => pattern,
+    }
+}
+
+fn picked(pick: Pick) -> &'static str {
+    match pick {
+        Pick::Sequential => "in order",
+        Pick::Random => "at random",
+        Pick::Unique => "each once",
+    }
+}
+
 /// The data sets of the plans.
 fn data(pair: &Pair<'_, '_>) -> Option<Finding> {
     let [base, new] = pair.both().map(|run| &run.workload.data);
-    let describe = |set: &workload::DataSource| format!("{} rows, {:?}, {:?}", set.rows, set.pick, set.from);
+    let describe = |set: &workload::DataSource| {
+        format!("{} rows of {}, {}", set.rows, origin(&set.from), picked(set.pick))
+    };
     let names = base.keys().chain(new.keys().filter(|name| !base.contains_key(*name)));
     let differences: Vec<String> = names
         .filter_map(|name| {

@@ -26,7 +26,7 @@ impl Observer for Echo {
 
     fn take_notices(&mut self) -> Vec<Notice> {
         let (observer, text) = ("echo".to_owned(), "asked".to_owned());
-        vec![Notice { at: Instant::EPOCH, observer, kind: NoticeKind::Unreadable, text }]
+        vec![Notice { at: Instant::EPOCH, observer, instance: None, kind: NoticeKind::Unreadable, text }]
     }
 }
 

@@ -86,7 +86,7 @@ fn lines(seen: &Observed) -> TerminalText {
     text
 }
 
-fn line_of(Notice { at, observer, kind, text }: &Notice) -> String {
+fn line_of(Notice { at, observer, kind, text, .. }: &Notice) -> String {
     format!("{:>6} s  {observer}  {kind}: {text}", at.second())
 }
 

@@ -229,7 +229,7 @@ fn hostile_run(folder: &TestFolder) {
     let mut writer = Writer::create(&folder.path("run.plimsoll"), &manifest, Overwrite::Refuse).unwrap();
     let series = SeriesKey::new(HOSTILE, HOSTILE, HOSTILE).part(HOSTILE);
     let at = Instant::from_nanos(500_000_000);
-    let notice = Notice { at, observer: name(), kind: NoticeKind::Unreadable, text: name() };
+    let notice = Notice { at, observer: name(), instance: None, kind: NoticeKind::Unreadable, text: name() };
     let samples = vec![(series, Sample { at, value: 1.0 })];
     writer.observed(&Observed { samples, notices: vec![notice], ..Observed::default() }).unwrap();
     let end = RunEnd {

@@ -101,7 +101,13 @@ fn observed(second: u32) -> Observed {
     let mut observed = Observed { samples, ..Observed::default() };
     if second == 0 {
         let (observer, text) = ("shop".to_owned(), "no process listens on TCP port 8000".to_owned());
-        observed.notices.push(Notice { at: at(5_142), observer, kind: NoticeKind::Gone, text });
+        observed.notices.push(Notice {
+            at: at(5_142),
+            observer,
+            instance: None,
+            kind: NoticeKind::Gone,
+            text,
+        });
         observed.profiles.push(Profile {
             target: "shop".to_owned(),
             kind: ProfileKind::Cpu,

@@ -87,7 +87,7 @@ pub(super) fn series(run: &dyn Run, phases: &[PhaseCoverage]) -> Result<Vec<Seri
             all.push(SeriesSummary {
                 target: key.target.to_string(),
                 name: key.name.to_string(),
-                part: key.part.to_string(),
+                part: key.label(),
                 unit: key.unit.to_string(),
                 statistics,
                 phases: phases.iter().map(|phase| of(phase.window())).collect(),

@@ -61,13 +61,10 @@ fn needed(scenario: &Scenario, tally: &RunTally) -> Option<f64> {
     Some(scenario.executor.peak_rate() * iterations.mean_us()? / 1e6)
 }
 
-/// The first loop's series is named after the scenario, that of each further loop after scenario and loop.
+/// Each loop has a series of the scenario.
 fn used_at_most(run: &dyn Run, scenario: &str) -> Result<Option<f64>, ReadError> {
     let is_its = |series: &&SeriesKey| {
-        let rest = series.part.strip_prefix(scenario);
-        &*series.target == SeriesKey::GENERATOR
-            && &*series.name == "active_max"
-            && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" loop "))
+        &*series.target == SeriesKey::GENERATOR && &*series.name == "active_max" && &*series.part == scenario
     };
     let mut seconds: BTreeMap<u32, f64> = BTreeMap::new();
     for series in run.series().iter().filter(is_its) {

@@ -12,7 +12,7 @@ const DROPPED: KeyId = KeyId(3);
 
 fn tick(loop_index: u16, second: u32, failures: u64) -> Tick {
     let mut tick = Tick::default();
-    tick.loop_index = loop_index;
+    tick.instance = evidence::Instance::of_loop(loop_index);
     tick.second = second;
     if second == 0 {
         let key = |metric| Key::of(metric).scenario("play").endpoint("list").phase("ramp");

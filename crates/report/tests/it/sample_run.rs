@@ -154,7 +154,7 @@ fn observe(run: &mut MemoryRun, second: u32, sequence: &mut Sequence) {
     );
     let queue = if (STALL_AT..STALL_AT + 2).contains(&second) { 210.0 } else { 2.4 * busy };
     run.observe(
-        &SeriesKey::new("in_flight", SeriesKey::GENERATOR, "1").part("loop 0"),
+        &SeriesKey::new("in_flight", SeriesKey::GENERATOR, "1").instance(evidence::Instance::default()),
         second,
         queue + noise,
     );

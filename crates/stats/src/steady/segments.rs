@@ -7,10 +7,20 @@ use crate::sample::quantile;
 const PENALTY: f64 = 30.0;
 /// The noise is at least this: histograms do not resolve smaller shares.
 const MIN_NOISE: f64 = 0.005;
+/// A larger correlation of neighbours cannot be distinguished from a level that changes.
+const MAX_CORRELATION: f64 = 0.5;
 /// The shortest segment, in seconds.
 const SHORTEST_S: usize = 10;
 /// The median absolute value of a standard normal number.
 const MEDIAN_SIZE: f64 = 0.674_49;
+
+/// What the noise of batches is taken to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Noise {
+    Independent,
+    /// Noise that wanders.
+    Correlated,
+}
 
 /// Batches of one level.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,11 +32,15 @@ pub(super) struct Segment {
 }
 
 /// The segments of least squared error, each of which costs [`PENALTY`].
-pub(super) fn of(batches: &Batches) -> Vec<Segment> {
+pub(super) fn of(batches: &Batches, noise: Noise) -> Vec<Segment> {
     let values = &batches.cleaned;
     let shortest = SHORTEST_S.div_ceil(batches.width_s).max(1);
     let sums = Sums::of(values);
-    let penalty = PENALTY * noise_variance(values);
+    let penalty = PENALTY
+        * match noise {
+            Noise::Independent => independent_noise(values),
+            Noise::Correlated => correlated_noise(values),
+        };
     let n = values.len();
     // The least cost of the first `end` batches, and where the last segment of that solution begins.
     let mut costs = vec![f64::INFINITY; n + 1];
@@ -51,12 +65,27 @@ pub(super) fn of(batches: &Batches) -> Vec<Segment> {
     segments
 }
 
-/// The variance of noise, from the median difference between neighbours: a level that changes once does not count as
-/// noise.
-fn noise_variance(values: &[f64]) -> f64 {
-    let differences: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
-    let deviation = quantile(&differences, 0.5).unwrap_or(0.0) / MEDIAN_SIZE / std::f64::consts::SQRT_2;
-    deviation.max(MIN_NOISE).powi(2)
+/// The variance of noise, if values are independent: from the median difference between neighbours, so that a level that
+/// changes once does not count as noise.
+fn independent_noise(values: &[f64]) -> f64 {
+    (median_difference(values, 1).powi(2) / 2.0).max(MIN_NOISE.powi(2))
+}
+
+/// The variance of noise, as it counts in the mean of many values of a first-order autoregressive series:
+/// `σ² (1 + r) / (1 − r)`. Both σ² and r are taken from the median differences between neighbours, `2σ² (1 − r)`, and
+/// between next neighbours, `2σ² (1 − r²)`.
+fn correlated_noise(values: &[f64]) -> f64 {
+    let [near, next] = [1, 2].map(|lag| median_difference(values, lag).powi(2));
+    let correlation = (next / near.max(f64::MIN_POSITIVE) - 1.0).clamp(0.0, MAX_CORRELATION);
+    let variance = near / 2.0 / (1.0 - correlation);
+    (variance * (1.0 + correlation) / (1.0 - correlation)).max(MIN_NOISE.powi(2))
+}
+
+/// The standard deviation of differences between values `lag` apart, from their median size.
+fn median_difference(values: &[f64], lag: usize) -> f64 {
+    let pairs = values.iter().zip(values.iter().skip(lag));
+    let differences: Vec<f64> = pairs.map(|(one, other)| (other - one).abs()).collect();
+    quantile(&differences, 0.5).unwrap_or(0.0) / MEDIAN_SIZE
 }
 
 /// Running sums of values and of their squares.
@@ -100,7 +129,7 @@ mod tests {
     use super::*;
 
     fn cut(values: Vec<f64>) -> Vec<Segment> {
-        of(&Batches { width_s: 5, means: values.clone(), cleaned: values })
+        of(&Batches { width_s: 5, means: values.clone(), cleaned: values }, Noise::Independent)
     }
 
     #[test]

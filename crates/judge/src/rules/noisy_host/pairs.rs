@@ -9,12 +9,12 @@ pub(super) fn check(pair: &Pair<'_, '_>) -> Vec<Finding> {
     let finding = |severity, what: String| vec![RULE.finding(severity, Scope::default(), what)];
     let [base, new] = pair.both();
     match (noise(base), noise(new)) {
-        (Some(what), None) if new.facts.host.is_some() => {
-            finding(Severity::Invalid, format!("Only the baseline's machine was noisy. {what}"))
-        }
-        (None, Some(what)) if base.facts.host.is_some() => {
-            finding(Severity::Invalid, format!("Only the other run's machine was noisy. {what}"))
-        }
+        (Some(_), Some(_)) => finding(
+            Severity::Caution,
+            "Both machines were noisy: a difference may be that of the neighbours.".to_owned(),
+        ),
+        (Some(what), None) if new.facts.host.is_some() => one_sided("the baseline's", what),
+        (None, Some(what)) if base.facts.host.is_some() => one_sided("the other run's", what),
         _ if pair.both().iter().any(|run| run.facts.host.is_none()) => finding(
             Severity::Info,
             "Whether other processes slowed a machine down is unknown: it was not observed on both sides."
@@ -22,6 +22,11 @@ pub(super) fn check(pair: &Pair<'_, '_>) -> Vec<Finding> {
         ),
         _ => Vec::new(),
     }
+}
+
+fn one_sided(whose: &str, noise: &str) -> Vec<Finding> {
+    let what = format!("Only {whose} machine was noisy: a difference may be that of the neighbours. {noise}");
+    vec![RULE.finding(Severity::Inconclusive, Scope::default(), what)]
 }
 
 /// The first finding of noise.

@@ -187,7 +187,7 @@ impl Reading<'_> {
             rows(self.file, &query, [phase], |row| (row.get_unwrap(0), row.get_unwrap(1)));
         let (start, end) = *planned.first()?;
         let elapsed =
-            "SELECT max(covered) / 1e9 FROM (SELECT sum(covered_ns) AS covered FROM ticks GROUP BY loop)";
+            "SELECT max(covered) / 1e9 FROM (SELECT sum(covered_ns) AS covered FROM ticks GROUP BY instance)";
         let has_iterations =
             "SELECT count(*) FROM manifest, json_each(manifest.value, '$.scenarios') AS scenario
              WHERE manifest.name = 'workload' AND scenario.value ->> '$.executor.iterations' IS NOT NULL";

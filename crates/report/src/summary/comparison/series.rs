@@ -77,10 +77,11 @@ pub(super) fn of(sides: &[TalliedSide<'_>], phases: &[String]) -> Result<Vec<Vec
 
 /// The series over all sides; none where no side has it.
 fn pair(key: &SeriesKey, levels: &[Option<MeanAndMax>]) -> Option<SeriesPair> {
-    let name = if key.part.is_empty() { key.name.to_string() } else { format!("{} {}", key.name, key.part) };
+    let name = format!("{} {}", key.name, key.label());
+    let name = name.trim_end();
     let measure = |pick: fn(&MeanAndMax) -> f64| {
         let values = levels.iter().map(|level| SideValue::of(level.as_ref().map(pick))).collect();
-        Measure::of(&name, &key.unit, values)
+        Measure::of(name, &key.unit, values)
     };
     let pair = SeriesPair { mean: measure(|level| level.mean), max: measure(|level| level.max) };
     pair.mean.is_measured().then_some(pair)

@@ -54,13 +54,14 @@ pub(super) fn add(all: &mut Numbers, reading: &Reading<'_>) {
 fn statistics(all: &mut Numbers, reading: &Reading<'_>, of: &str, window_s: [f64; 2]) {
     let query = format!(
         "WITH {COVERED}
-         SELECT target, iif(part = '', name, name || ' (' || part || ')'),
+         SELECT target, name || coalesce(' (' || nullif(trim(part ||
+                 iif(part <> '' AND loop = 0, '', coalesce(' loop ' || loop, ''))), '') || ')', ''),
              CASE unit WHEN 's' THEN 1e3 WHEN 'us' THEN 1e-3 ELSE 1.0 END, count(*),
              coalesce(sum(value * (end_ns - begin_ns)) / nullif(sum(end_ns - begin_ns), 0), avg(value)),
              min(value), max(value), max(last)
          FROM (SELECT *, first_value(value) OVER (PARTITION BY series ORDER BY end_ns DESC) AS last FROM covered
              WHERE (begin_ns + end_ns) / 2 >= ?1 * 1e9 AND (begin_ns + end_ns) / 2 < ?2 * 1e9)
-             JOIN series USING (series) GROUP BY series"
+             JOIN series USING (series) LEFT JOIN instances USING (instance) GROUP BY series"
     );
     let found = rows(reading.file, &query, window_s, |row: &Row<'_>| {
         let names: [String; 2] = [0, 1].map(|column| row.get_unwrap(column));

@@ -1,0 +1,46 @@
+//! Requests that may be sent again because the peer did not process them: RFC 9110 section 9.2.2, RFC 9113 section 8.7.
+
+use wire::{OpenRequest, Processing};
+use workload::connection::Retry;
+
+use super::{EndedOperation, Exhausted, Network, Repetition};
+use crate::operation::{Operation, Operations};
+
+/// Doing these twice has the same effect as once.
+const IDEMPOTENT_METHODS: [&[u8]; 6] = [b"GET", b"HEAD", b"OPTIONS", b"TRACE", b"PUT", b"DELETE"];
+
+impl Network {
+    /// Send a request once more if it ended unprocessed. False: it has ended.
+    pub(crate) fn send_again(
+        &mut self,
+        ended: &EndedOperation,
+        operations: &mut Operations,
+    ) -> Result<bool, Exhausted> {
+        if ended.repetition == Repetition::Forbidden {
+            return Ok(false);
+        }
+        let Some(operation) = operations.find(ended.operation) else { return Ok(false) };
+        let is_allowed = self.program.origin(operation.draft.origin).retry == Retry::Unprocessed;
+        // Of a stream of messages, those that were sent already are not kept.
+        if !is_allowed || operation.is_retried || operation.stream.is_some() {
+            return Ok(false);
+        }
+        operation.is_retried = true;
+        operation.connection_error = None;
+        let index = ended.operation.index();
+        operations.renew(index);
+        self.submit(index, operations)?;
+        Ok(true)
+    }
+}
+
+/// Whether a request may be sent again when the connection is lost that it was sent on. A peer may close a connection
+/// that was idle at the moment at which a request is sent on it.
+pub(super) fn repetition_of(request: &OpenRequest, operation: &Operation) -> Repetition {
+    let is_idempotent = IDEMPOTENT_METHODS.contains(&operation.draft.method.as_slice());
+    match request.processing {
+        Processing::Refused | Processing::NotSent => Repetition::Allowed,
+        Processing::Unanswered if is_idempotent => Repetition::Allowed,
+        Processing::Unanswered | Processing::Answered => Repetition::Forbidden,
+    }
+}

@@ -1,0 +1,143 @@
+//! A hand-made peer of HTTP/2 that holds requests until a number of them are open at once, and knows how many were.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+const PREFACE_BYTES: usize = 24;
+const HEADERS: u8 = 1;
+const RST_STREAM: u8 = 3;
+const SETTINGS: u8 = 4;
+const GOAWAY: u8 = 7;
+const END_STREAM: u8 = 1;
+const END_HEADERS: u8 = 4;
+const MAX_CONCURRENT_STREAMS: u8 = 3;
+const REFUSED_STREAM: u8 = 7;
+/// `:status: 200` in the static table.
+const OK: &[u8] = &[0x88];
+
+/// How the peer treats requests.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Manner {
+    /// Hold requests until this many are open on all connections together, then answer them. A connection allows
+    /// `most` at once, and refuses others.
+    Together { count: usize, most: u8 },
+    /// Refuse each as unprocessed.
+    Refuse,
+    /// On the first connection: leave, and say that nothing was processed. Answer those on others.
+    LeaveAtFirst,
+    /// On the first connection, read nothing and answer nothing. Answer requests on others.
+    DeafAtFirst,
+}
+
+/// What the peer has seen.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) connections: usize,
+    /// How many requests came, those that were refused too.
+    pub(crate) requests: usize,
+    /// The most requests that were open at once, without refused ones.
+    pub(crate) most_open: usize,
+    held: Vec<(TcpStream, u32)>,
+}
+
+/// The peer.
+pub(crate) struct Peer {
+    pub(crate) addr: SocketAddr,
+    seen: Arc<Mutex<Seen>>,
+}
+
+impl Peer {
+    pub(crate) fn start(manner: Manner) -> Peer {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let addr = listener.local_addr().unwrap();
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        let shared = seen.clone();
+        thread::spawn(move || {
+            while let Ok((stream, _)) = listener.accept() {
+                let seen = shared.clone();
+                let mut count = seen.lock().unwrap();
+                count.connections += 1;
+                let connection = Connection { manner, number: count.connections, seen: seen.clone() };
+                drop(count);
+                // A client may close the connection at any time.
+                thread::spawn(move || connection.serve(stream));
+            }
+        });
+        Peer { addr, seen }
+    }
+
+    pub(crate) fn seen<T>(&self, look: impl FnOnce(&Seen) -> T) -> T {
+        look(&self.seen.lock().unwrap())
+    }
+}
+
+struct Connection {
+    manner: Manner,
+    /// Counts from 1.
+    number: usize,
+    seen: Arc<Mutex<Seen>>,
+}
+
+impl Connection {
+    fn serve(self, mut stream: TcpStream) -> io::Result<()> {
+        let settings = match self.manner {
+            Manner::Together { most, .. } => vec![0, MAX_CONCURRENT_STREAMS, 0, 0, 0, most],
+            _ => Vec::new(),
+        };
+        stream.write_all(&frame(SETTINGS, 0, 0, &settings))?;
+        if matches!(self.manner, Manner::DeafAtFirst) && self.number == 1 {
+            loop {
+                thread::park();
+            }
+        }
+        stream.read_exact(&mut [0; PREFACE_BYTES])?;
+        loop {
+            let mut header = [0; 9];
+            stream.read_exact(&mut header)?;
+            let [a, b, c, kind, _, s, t, u, v] = header;
+            stream.read_exact(&mut vec![0; u32::from_be_bytes([0, a, b, c]) as usize])?;
+            if kind == HEADERS {
+                self.requested(&stream, u32::from_be_bytes([s, t, u, v]))?;
+            }
+        }
+    }
+
+    fn requested(&self, mut stream: &TcpStream, id: u32) -> io::Result<()> {
+        let mut seen = self.seen.lock().unwrap();
+        seen.requests += 1;
+        match self.manner {
+            Manner::Together { count, most } => {
+                let mine = seen.held.iter().filter(|(held, _)| is_same(held, stream)).count();
+                if mine >= usize::from(most) {
+                    return stream.write_all(&frame(RST_STREAM, 0, id, &[0, 0, 0, REFUSED_STREAM]));
+                }
+                seen.held.push((stream.try_clone()?, id));
+                seen.most_open = seen.most_open.max(seen.held.len());
+                if seen.held.len() == count {
+                    for (mut stream, id) in seen.held.drain(..) {
+                        stream.write_all(&answer(id))?;
+                    }
+                }
+                Ok(())
+            }
+            Manner::Refuse => stream.write_all(&frame(RST_STREAM, 0, id, &[0, 0, 0, REFUSED_STREAM])),
+            Manner::LeaveAtFirst if self.number == 1 => stream.write_all(&frame(GOAWAY, 0, 0, &[0; 8])),
+            Manner::LeaveAtFirst | Manner::DeafAtFirst => stream.write_all(&answer(id)),
+        }
+    }
+}
+
+fn is_same(one: &TcpStream, other: &TcpStream) -> bool {
+    one.peer_addr().ok() == other.peer_addr().ok()
+}
+
+fn answer(id: u32) -> Vec<u8> {
+    frame(HEADERS, END_HEADERS | END_STREAM, id, OK)
+}
+
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
+}

@@ -1,0 +1,86 @@
+//! Requests that the peer did not process are sent again, once, and counted.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::thread;
+
+use evidence::{Metric, Outcome};
+use workload::{Executor, HttpVersion, Retry, Reuse};
+
+use crate::accounting::Accounting;
+use crate::drive::{FinishedRun, drive};
+use crate::h2_peer::{Manner, Peer};
+use crate::plan::{Plan, Tuned, WEB, ms, request, scenario, sequence};
+
+/// Ten requests, one after another.
+fn ten(plan: Plan, method: &str) -> FinishedRun {
+    let executor = Executor::SharedIterations { vus: 1, iterations: 10, max_duration: ms(60_000) };
+    let step = request(method, "step", "/").within(ms(10_000));
+    let ran = drive(plan.scenario(scenario("s", executor, sequence([step]))).compile());
+    ran.assert_sound();
+    ran
+}
+
+fn http2(peer: &Peer, retry: Retry) -> Plan {
+    Plan::of(peer.addr).connecting(WEB, |c| (c.http, c.retry) = (HttpVersion::Http2, retry))
+}
+
+#[test]
+fn streams_that_the_peer_refuses_or_leaves_unprocessed_are_sent_again_whatever_their_method() {
+    let peer = Peer::start(Manner::LeaveAtFirst);
+    let ran = ten(http2(&peer, Retry::Unprocessed), "POST");
+    assert_eq!(ran.run.outcomes("step"), [(Outcome::Ok, 10)].into());
+    assert_eq!((ran.run.all(Metric::Retried), ran.run.all(Metric::Requests)), (1, 10));
+    assert_eq!(peer.seen(|seen| (seen.requests, seen.connections)), (11, 2));
+
+    let peer = Peer::start(Manner::LeaveAtFirst);
+    let ran = ten(http2(&peer, Retry::Never), "POST");
+    assert_eq!(ran.run.outcomes("step"), [(Outcome::Ok, 9), (Outcome::Reset, 1)].into());
+    assert_eq!(ran.run.all(Metric::Retried), 0);
+}
+
+#[test]
+fn a_request_is_sent_again_only_once() {
+    let peer = Peer::start(Manner::Refuse);
+    let ran = ten(http2(&peer, Retry::Unprocessed), "GET");
+    assert_eq!(ran.run.outcomes("step"), [(Outcome::Reset, 10)].into());
+    assert_eq!((ran.run.all(Metric::Retried), peer.seen(|seen| seen.requests)), (10, 20));
+}
+
+/// A peer of HTTP/1.1 that answers one request on each connection, and closes the connection when it has read the next.
+fn peer_that_closes_after_one() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        while let Ok((mut stream, _)) = listener.accept() {
+            thread::spawn(move || {
+                read_head(&mut stream);
+                stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").unwrap();
+                read_head(&mut stream);
+            });
+        }
+    });
+    addr
+}
+
+fn read_head(stream: &mut TcpStream) {
+    let (mut seen, mut byte) = (Vec::new(), [0]);
+    while !seen.ends_with(b"\r\n\r\n") && stream.read_exact(&mut byte).is_ok() {
+        seen.push(byte[0]);
+    }
+}
+
+#[test]
+fn idempotent_requests_on_a_reused_connection_that_closed_without_an_answer_are_sent_again() {
+    let run = |method, retry| {
+        let plan = Plan::of(peer_that_closes_after_one())
+            .connecting(WEB, |c| (c.retry, c.reuse) = (retry, Some(Reuse::Pool)));
+        let ran = ten(plan, method);
+        (ran.run.outcomes("step"), ran.run.all(Metric::Retried))
+    };
+    // The second request of each connection is lost, and its repetition is the first of another.
+    assert_eq!(run("GET", Retry::Unprocessed), ([(Outcome::Ok, 10)].into(), 9));
+    let half = [(Outcome::Ok, 5), (Outcome::Reset, 5)];
+    assert_eq!(run("GET", Retry::Never), (half.into(), 0));
+    assert_eq!(run("POST", Retry::Unprocessed), (half.into(), 0));
+}
