@@ -1,5 +1,6 @@
 //! The accounting of one loop: every arrival, request and check is counted once, under its key, in its second.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use evidence::tick::{LoopState, ScenarioState};
@@ -89,6 +90,28 @@ impl Accounting {
             place_waits: Vec::new(),
             stall: None,
             program,
+        }
+    }
+
+    /// Count what the run's setup has counted of its requests, in the first second. Its one iteration is no load.
+    pub(crate) fn add_setup(&mut self) {
+        let program = self.program.clone();
+        let mut ids: HashMap<KeyId, KeyId> = HashMap::new();
+        for tick in &program.steps.setup_ticks {
+            for (id, key) in tick.new_keys.iter().filter(|(_, key)| !key.endpoint.is_empty()) {
+                let announced = self.announce(key.clone());
+                ids.insert(*id, announced);
+            }
+            for (id, times) in tick.histograms() {
+                if let Some(id) = ids.get(&id) {
+                    self.tick.merge(*id, times);
+                }
+            }
+            for count in tick.counts() {
+                if let Some(id) = ids.get(&count.key) {
+                    self.tick.add(*id, 0, count.value);
+                }
+            }
         }
     }
 

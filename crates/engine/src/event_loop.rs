@@ -4,6 +4,7 @@
 //! or until a socket is ready, and handles the socket events. It sleeps on a timer descriptor with nanosecond
 //! instants, never spins, and never waits for the recorder of its ticks.
 
+mod building;
 mod completion;
 mod sleep;
 mod ticks;
@@ -14,26 +15,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use evidence::tick_channel::TickSender;
-use evidence::{Instance, Instant, Outcome};
-use mio::{Events, Poll, Waker};
-use workload::schedule::Segment;
+use evidence::{Instant, Outcome};
+use mio::{Events, Poll};
 
+use crate::EngineError;
 use crate::accounting::{Accounting, AccountingRow, DropReason, DueArrival, Subject};
 use crate::arrivals::ArrivalSource;
 use crate::clock::{Clock, thread_cpu_ns};
 use crate::control::{Command, Control};
 use crate::exchange::{CheckResult, OperationName};
 use crate::exemplars::ExemplarSelector;
-use crate::index::{CheckIndex, OperationIndex, ScenarioIndex, ScenarioPhase, UserIndex};
-use crate::iteration::{Event, IterationRequest, LoopScenario};
+use crate::index::{CheckIndex, OperationIndex, PhaseIndex, ScenarioIndex, ScenarioPhase, UserIndex};
+use crate::iteration::{Event, IterationRequest};
 use crate::network::{GivingUp, Network, is_connection};
 use crate::operation::Operations;
 use crate::program::{Counters, MetNames, Program};
-use crate::steps::PlanUsers;
 use crate::users::{ActiveIteration, Users};
-use crate::vu_slots::{BegunIterations, ScenarioShare, ScheduledArrival};
-use crate::{EngineError, RunOptions};
-use sleep::{Sleeper, WAKER};
+use crate::vu_slots::ScheduledArrival;
+use building::Ledger;
+pub(crate) use building::{LoopLoad, LoopShare, SingleIteration};
+use sleep::Sleeper;
 
 /// An arrival of an open model that could not be started this long after it was due is dropped, with the reason that
 /// the generator was late: a generator that was stopped for a while must not send everything it missed in one burst.
@@ -42,14 +43,6 @@ pub const LATE_AFTER: Duration = Duration::from_secs(1);
 const TIME_LIMIT_RESOLUTION: Duration = Duration::from_millis(1);
 /// How many socket events are handled before the loop looks for due arrivals again.
 const EVENTS_A_TURN: usize = 64;
-
-/// The share of the load that one loop offers.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct LoopShare<'a> {
-    pub(crate) segment: Segment,
-    /// By scenario, shared by all loops.
-    pub(crate) begun: &'a [BegunIterations],
-}
 
 /// What one loop adds to the totals of a run.
 #[derive(Debug, Clone, Copy, Default)]
@@ -99,6 +92,7 @@ pub(crate) struct EventLoop {
     network: Network,
     accounting: Accounting,
     exemplars: ExemplarSelector,
+    ledger: Ledger,
     counters: Counters,
     met_names: MetNames,
     timers: BinaryHeap<Reverse<Timer>>,
@@ -121,69 +115,6 @@ pub(crate) struct EventLoop {
 }
 
 impl EventLoop {
-    /// The loop that offers this share of the program's load.
-    pub(crate) fn new(
-        options: &RunOptions,
-        share: LoopShare<'_>,
-        outlet: TickSender,
-    ) -> Result<Self, EngineError> {
-        let RunOptions { program, clock, control, .. } = options;
-        let LoopShare { segment, begun } = share;
-        let instance = Instance::of_loop(u16::try_from(segment.index).unwrap_or(u16::MAX));
-        let poll = Poll::new().map_err(EngineError::Poll)?;
-        let registry = poll.registry().try_clone().map_err(EngineError::Poll)?;
-        let waker = Waker::new(poll.registry(), WAKER).map_err(EngineError::Poll)?;
-        let waker = Arc::new(waker);
-        control.register(waker.clone());
-        let sleeper = Sleeper::new(*clock, poll.registry()).map_err(EngineError::Poll)?;
-        let scenarios = || (0..program.shape.scenarios.len()).map(ScenarioIndex);
-        let mut users = Users::new(segment);
-        for index in scenarios() {
-            let scenario = program.scenario(index);
-            let name = scenario.name.clone();
-            let place = LoopScenario { position: index.0, name: name.clone(), segment };
-            let maker = match &options.behaviour {
-                Some(behaviour) => behaviour.on_loop(place),
-                None => Box::new(PlanUsers::new(program.clone(), index)),
-            };
-            let part = segment.among_first(scenario.max_vus);
-            let own = |vus: u32| part.map_or(0, |part| part.share(u64::from(vus)) as u32);
-            users.add_scenario(name, maker, own(scenario.max_vus));
-            users.prepare(index, own(scenario.preallocated_vus));
-        }
-        let source = |(scenario, begun): (ScenarioIndex, &BegunIterations)| {
-            ArrivalSource::new(program, scenario, &ScenarioShare { segment, begun: begun.clone() })
-        };
-        Ok(EventLoop {
-            clock: *clock,
-            control: control.clone(),
-            poll,
-            sleeper,
-            sources: scenarios().zip(begun).map(source).collect(),
-            users,
-            operations: Operations::new(&program.body_budget),
-            network: Network::new(program.clone(), *clock, registry, waker),
-            accounting: Accounting::new(program.clone(), instance),
-            exemplars: ExemplarSelector::new(program.clone()),
-            counters: program.steps.names.counters_of(segment),
-            met_names: MetNames::default(),
-            timers: BinaryHeap::new(),
-            earliest_deadline: Instant::NEVER,
-            in_flight: InFlight::default(),
-            outlet: Some(outlet),
-            tick_began: Instant::EPOCH,
-            cpu_ns: 0,
-            folded: 0,
-            folded_ticks: 0,
-            applied_command: Command::Run,
-            stopped_at: None,
-            requests: Vec::new(),
-            checks: Vec::new(),
-            yielded: Vec::new(),
-            program: program.clone(),
-        })
-    }
-
     /// Offer the load, from the clock's epoch until every scenario is over or stopped. What was measured is
     /// handed over also when the loop ends with an error.
     pub(crate) fn run(mut self) -> Result<LoopTotals, EngineError> {
@@ -270,7 +201,7 @@ impl EventLoop {
 
     fn start(&mut self, scenario: ScenarioIndex, arrival: ScheduledArrival) -> Result<(), EngineError> {
         let ScheduledArrival { number, due, vu_slot } = arrival;
-        let phase = self.program.phase_at(due);
+        let phase = self.phase_at(due);
         let drawn = self.users.maker(scenario).endpoint_of(number);
         let subject = drawn.map_or(Subject::Scenario(scenario), Subject::Endpoint);
         let now = self.clock.now();
@@ -399,6 +330,14 @@ impl EventLoop {
             }
         }
         Ok(())
+    }
+
+    /// The phase that something due at this instant is counted for.
+    fn phase_at(&self, due: Instant) -> PhaseIndex {
+        match self.ledger {
+            Ledger::Load => self.program.phase_at(due),
+            Ledger::Once(phase) => phase,
+        }
     }
 
     fn apply_command(&mut self, now: Instant) {

@@ -39,7 +39,7 @@ pub use index::{CheckIndex, EndpointIndex, OriginIndex};
 pub use network::Exhausted;
 pub use program::{CompileError, Program};
 
-use event_loop::{EventLoop, LoopShare, LoopTotals};
+use event_loop::{EventLoop, LoopLoad, LoopShare, LoopTotals};
 use iteration::Behaviour;
 use vu_slots::BegunIterations;
 
@@ -98,10 +98,10 @@ pub struct Totals {
 /// [`EngineError`] when the measurement has become impossible; the other loops are then stopped too.
 pub fn run(options: &RunOptions, outlets: Vec<TickSender>) -> Result<Totals, EngineError> {
     let count = u32::try_from(outlets.len()).unwrap_or(u32::MAX);
-    let scenarios = &options.program.shape.scenarios;
-    let begun: Vec<_> = scenarios.iter().map(|_| BegunIterations::default()).collect();
+    let begun: Arc<[_]> = options.program.shape.all().map(|_| BegunIterations::default()).collect();
     let ends = std::thread::scope(|scope| {
-        let shares = (0..count).map(|index| LoopShare { segment: Segment { index, count }, begun: &begun });
+        let shares =
+            (0..count).map(|index| LoopShare { segment: Segment { index, count }, begun: begun.clone() });
         let shares = shares.zip(outlets);
         let threads: Vec<_> = shares.map(|(share, outlet)| spawn(scope, options, share, outlet)).collect();
         let join = |thread: std::io::Result<std::thread::ScopedJoinHandle<'_, _>>| match thread {
@@ -128,12 +128,12 @@ type LoopThread<'scope> = std::thread::ScopedJoinHandle<'scope, Result<LoopTotal
 fn spawn<'scope>(
     scope: &'scope std::thread::Scope<'scope, '_>,
     options: &'scope RunOptions,
-    share: LoopShare<'scope>,
+    share: LoopShare,
     outlet: TickSender,
 ) -> std::io::Result<LoopThread<'scope>> {
     let guard = LoopGuard { others: Some(options.control.clone()) };
     let run = move || {
-        let end = EventLoop::new(options, share, outlet).and_then(EventLoop::run);
+        let end = EventLoop::new(options, LoopLoad::Share(share), outlet).and_then(EventLoop::run);
         if end.is_ok() {
             guard.disarm();
         }

@@ -82,6 +82,13 @@ pub(crate) struct ScenarioShare {
     pub(crate) begun: BegunIterations,
 }
 
+impl ScenarioShare {
+    /// All of a scenario, in one loop.
+    pub(crate) fn whole() -> ScenarioShare {
+        ScenarioShare { segment: Segment::WHOLE, begun: BegunIterations::default() }
+    }
+}
+
 /// How arrivals are numbered, so that no two loops use the same number. Shared iterations are numbered as they begin.
 #[derive(Debug)]
 enum ArrivalNumbering {

@@ -38,9 +38,10 @@ impl StatsKey {
         StatsKey { endpoint: endpoint.into(), ..self.clone() }
     }
 
-    /// Whether an objective with this filter counts the row.
+    /// Whether an objective with this filter counts the row. The run's setup, a phase that no plan has, is no load.
     pub(crate) fn matches(&self, filter: &Filter) -> bool {
         is_any_or(filter.phase.as_ref(), &self.phase)
+            && &*self.phase != "setup"
             && is_any_or(filter.scenario.as_ref(), &self.scenario)
             && is_any_or(filter.endpoint.as_ref(), &self.endpoint)
     }
@@ -96,6 +97,8 @@ pub(crate) struct EndpointStats {
     pub(crate) service_all: u64,
     /// Requests begun.
     pub(crate) requests: u64,
+    /// How long requests waited for a connection, by what limited it.
+    pub(crate) place_waits: BTreeMap<Name, Histogram>,
     /// Arrivals for this endpoint that were dropped at the VU limit.
     pub(crate) dropped_vu_limit: u64,
     /// Arrivals for this endpoint that were dropped because the generator was late.

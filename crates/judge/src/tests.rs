@@ -262,6 +262,24 @@ fn rates_are_per_second_of_their_own_phase() {
 }
 
 #[test]
+fn the_runs_setup_is_no_load() {
+    let mut test_run = TestRun::new()
+        .offer("warm-up", "list", Load::of(100))
+        .offer("steady", "list", Load::of(100))
+        .with_objective("worst", "max(all) < 50ms")
+        .with_objective("tail", "p95(all) < 50ms")
+        .with_objective("errors", "error_rate(all) < 0.001%")
+        .with_objective("rate", "throughput(all) > 1/s");
+    let without = test_run.judge();
+    let key = |metric| Key::of(metric).scenario("setup").phase("setup").endpoint("login");
+    test_run.run.add(&key(Metric::Requests), 0, 900);
+    test_run.run.record(&key(Metric::ResponseTime).outcome(Outcome::Check), 0, 900_000, 300);
+    test_run.run.record(&key(Metric::ResponseTime).outcome(Outcome::Ok), 0, 900_000, 600);
+    let judgement = test_run.judge();
+    assert_eq!((judgement.claims, judgement.findings), (without.claims, without.findings));
+}
+
+#[test]
 fn an_interval_needs_three_batches_and_contains_its_value() {
     let mut test_run = TestRun::new()
         .offer("warm-up", "list", Load::of(500))

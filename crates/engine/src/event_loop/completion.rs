@@ -2,8 +2,9 @@
 
 use std::cmp::Reverse;
 
-use evidence::{Instant, Outcome};
+use evidence::{ExemplarKind, Instant, Outcome};
 
+use super::building::Ledger;
 use super::{EventLoop, Timer};
 use crate::EngineError;
 use crate::exemplars::{KeptExchange, exemplar};
@@ -77,13 +78,18 @@ impl EventLoop {
     pub(super) fn record(&mut self, index: OperationIndex, outcome: Outcome, detail: &str, now: Instant) {
         self.in_flight.change(-1, now);
         let operation = self.operations.get(index);
-        let phase = self.program.phase_at(operation.draft.due);
+        let phase = self.phase_at(operation.draft.due);
         let exchange = operation.exchange(phase, outcome, now);
         self.accounting.request_ended(&exchange);
         for (check, result) in self.checks.drain(..) {
             self.accounting.checked(exchange.at, check, result);
         }
-        if let Some(kind) = self.exemplars.select(&exchange) {
+        let kind = match self.ledger {
+            Ledger::Load => self.exemplars.select(&exchange),
+            Ledger::Once(_) if outcome.is_failure() => Some(ExemplarKind::Failed),
+            Ledger::Once(_) => Some(ExemplarKind::Slowest),
+        };
+        if let Some(kind) = kind {
             let reason = operation.failure_reason();
             let detail = match (reason.as_deref(), detail) {
                 (Some(reason), _) => reason,
@@ -171,7 +177,7 @@ impl EventLoop {
         let (endpoint, due, deadline) = (entry.draft.endpoint, entry.draft.due, entry.draft.deadline);
         self.earliest_deadline = self.earliest_deadline.min(deadline);
         self.in_flight.change(1, now);
-        self.accounting.request_begun(EndpointPhase { endpoint, phase: self.program.phase_at(due) });
+        self.accounting.request_begun(EndpointPhase { endpoint, phase: self.phase_at(due) });
         if self.operations.get(operation).unsendable.is_some() {
             return Ok(());
         }

@@ -63,6 +63,7 @@ fn the_texts_state_the_thresholds_that_are_used() {
     use crate::rules::state_not_reset::STATE_APART;
     use crate::rules::survivors_only::{SURVIVORS_CAUTION, SURVIVORS_INVALID};
     use crate::rules::too_few_tail_samples::{TAIL_GATED, TAIL_SHOWN};
+    use crate::rules::waited_for_connection::WAITED_INVALID;
     use crate::rules::warm_up_included::WARM_UP_MOVES;
     use crate::rules::workload_mismatch::{BYTES_APART, MIX_APART, MIX_CHANCE};
     let expected = [
@@ -74,6 +75,7 @@ fn the_texts_state_the_thresholds_that_are_used() {
         ("L4", vec![percent(AT_VU_LIMIT), percent(VU_LIMIT_USE)]),
         ("L6", vec![format!("within {}", PLAN_GAP)]),
         ("L7", vec![percent(CUTOFF_NEAR), significant(CUTOFF_FAILURES as f64)]),
+        ("L8", vec![percent(WAITED_INVALID)]),
         ("C1", vec![significant(ERRORS_APART * 100.0), significant(ERRORS_CHANCE)]),
         ("C2", vec![percent(MIX_APART), significant(MIX_CHANCE), percent(BYTES_APART)]),
         ("C6", vec![percent(STATE_APART)]),

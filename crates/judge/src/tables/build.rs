@@ -94,7 +94,8 @@ impl Draft {
             | Metric::ServiceTime
             | Metric::IterationTime
             | Metric::StartLag
-            | Metric::StepLag => {
+            | Metric::StepLag
+            | Metric::PlaceWait => {
                 let histogram = run.histogram(id, run.whole())?;
                 self.add_times(key, &histogram);
             }
@@ -104,6 +105,7 @@ impl Draft {
                 self.add_sum(key, counts.iter().map(|(_, n)| n).sum());
             }
             Metric::LoopStall
+            | Metric::Retried
             | Metric::BytesIn
             | Metric::BytesOut
             | Metric::FirstMessageTime
@@ -135,6 +137,10 @@ impl Draft {
             }
             Metric::IterationTime if outcome.is_failure() => {
                 self.scenario_phase(key).iteration_failed.merge(histogram);
+            }
+            Metric::PlaceWait => {
+                let limit = key.tags.get("limit").cloned().unwrap_or_else(|| Name::from(""));
+                self.endpoint(key.into()).place_waits.entry(limit).or_default().merge(histogram);
             }
             Metric::ServiceTime => {
                 let endpoint = self.endpoint(key.into());
