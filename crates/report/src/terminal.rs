@@ -249,6 +249,7 @@ fn totals(page: &mut Page, summary: &Summary) {
     for (outcome, n) in outcomes.failures() {
         text.push_str(&format!(" · {outcome} {}", number::count(n)));
     }
+    text.push_str(&outcomes.retried_text());
     let tone = if outcomes.known_failures() > 0 { Tone::Warn } else { Tone::Normal };
     page.paragraph(Label::new("requests", FOOT), tone, &text);
 }

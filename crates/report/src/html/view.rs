@@ -164,7 +164,7 @@ pub(super) fn tiles(summary: &Summary) -> Vec<Tile> {
         name: "Failed".to_owned(),
         value: outcomes.failed_share(),
         note: match outcomes.failed() {
-            Some(failed) => format!("{} requests", number::count(failed)),
+            Some(failed) => format!("{} requests{}", number::count(failed), outcomes.retried_text()),
             None => String::new(),
         },
         class: if outcomes.known_failures() > 0 { "bad" } else { "" },

@@ -36,6 +36,8 @@ pub(super) struct EndpointTally {
     /// Service times of successes.
     pub service: Histogram,
     pub iteration: Histogram,
+    /// How long requests waited because no connection could take them.
+    pub place_wait: Histogram,
     /// Phases of requests with a complete response.
     pub phases: PhaseSums,
     pub streams: StreamTally,
@@ -118,6 +120,7 @@ impl RunTally {
             Metric::ServiceTime if is_success => self.endpoint(key).service.merge(&histogram()?),
             Metric::FirstMessageTime if is_success => self.endpoint(key).streams.first.merge(&histogram()?),
             Metric::ServiceTime | Metric::FirstMessageTime => {}
+            Metric::PlaceWait => self.endpoint(key).place_wait.merge(&histogram()?),
             Metric::Connecting => self.connection(key).connecting.merge(&histogram()?),
             Metric::TlsHandshaking => self.connection(key).tls_handshaking.merge(&histogram()?),
             Metric::IterationTime => self.endpoint(key).iteration.merge(&histogram()?),
@@ -179,6 +182,7 @@ impl RunTally {
             Metric::IterationsDone => add(&mut self.endpoint(key).iterations_done),
             Metric::IterationsCancelled => add(&mut self.endpoint(key).iterations_cancelled),
             Metric::Requests => add(&mut self.endpoint(key).outcomes.requests),
+            Metric::Retried => self.endpoint(key).outcomes.retried += total,
             Metric::MessagesIn => self.endpoint(key).streams.received += total,
             Metric::MessagesOut => self.endpoint(key).streams.sent += total,
             Metric::BytesIn => {
