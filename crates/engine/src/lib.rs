@@ -19,6 +19,7 @@ mod index;
 pub mod iteration;
 mod network;
 mod operation;
+mod perturbation;
 pub mod program;
 mod steps;
 mod users;
@@ -39,7 +40,7 @@ pub use index::{CheckIndex, EndpointIndex, OriginIndex};
 pub use network::Exhausted;
 pub use program::{CompileError, Program};
 
-use event_loop::{EventLoop, LoopLoad, LoopShare, LoopTotals};
+use event_loop::{EventLoop, LoopLinks, LoopLoad, LoopShare, LoopTotals, Shared};
 use iteration::Behaviour;
 use vu_slots::BegunIterations;
 
@@ -99,11 +100,13 @@ pub struct Totals {
 pub fn run(options: &RunOptions, outlets: Vec<TickSender>) -> Result<Totals, EngineError> {
     let count = u32::try_from(outlets.len()).unwrap_or(u32::MAX);
     let begun: Arc<[_]> = options.program.shape.all().map(|_| BegunIterations::default()).collect();
+    let shared = Shared::default();
     let ends = std::thread::scope(|scope| {
         let shares =
             (0..count).map(|index| LoopShare { segment: Segment { index, count }, begun: begun.clone() });
-        let shares = shares.zip(outlets);
-        let threads: Vec<_> = shares.map(|(share, outlet)| spawn(scope, options, share, outlet)).collect();
+        let links = outlets.into_iter().map(|outlet| LoopLinks { outlet, shared: shared.clone() });
+        let threads: Vec<_> =
+            shares.zip(links).map(|(share, links)| spawn(scope, options, share, links)).collect();
         let join = |thread: std::io::Result<std::thread::ScopedJoinHandle<'_, _>>| match thread {
             Ok(thread) => thread.join().unwrap_or_else(|_| Err(EngineError::Loop("it panicked".into()))),
             Err(error) => Err(EngineError::Loop(error.to_string())),
@@ -129,11 +132,11 @@ fn spawn<'scope>(
     scope: &'scope std::thread::Scope<'scope, '_>,
     options: &'scope RunOptions,
     share: LoopShare,
-    outlet: TickSender,
+    links: LoopLinks,
 ) -> std::io::Result<LoopThread<'scope>> {
     let guard = LoopGuard { others: Some(options.control.clone()) };
     let run = move || {
-        let end = EventLoop::new(options, LoopLoad::Share(share), outlet).and_then(EventLoop::run);
+        let end = EventLoop::new(options, LoopLoad::Share(share), links).and_then(EventLoop::run);
         if end.is_ok() {
             guard.disarm();
         }
