@@ -194,6 +194,11 @@ pub(crate) fn ms(us: f64) -> f64 {
 }
 
 impl Summary {
+    /// Whether the requests of a row have the phase of this name.
+    pub(crate) fn has_request_phase(&self, name: &str) -> bool {
+        self.rows.iter().any(|row| row.request_phase(name).is_some())
+    }
+
     /// Compute everything the renderers need of `run`, which offered `workload` and has `judgement`.
     ///
     /// # Errors
