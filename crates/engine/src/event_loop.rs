@@ -24,16 +24,17 @@ use crate::arrivals::ArrivalSource;
 use crate::clock::{Clock, thread_cpu_ns};
 use crate::control::{Command, Control};
 use crate::exchange::{CheckResult, OperationName};
-use crate::exemplars::ExemplarSelector;
+use crate::exemplars::Exemplars;
 use crate::index::{CheckIndex, OperationIndex, PhaseIndex, ScenarioIndex, ScenarioPhase, UserIndex};
 use crate::iteration::{Event, IterationRequest};
 use crate::network::{GivingUp, Network, is_connection};
 use crate::operation::Operations;
+use crate::perturbation::Perturbation;
 use crate::program::{Counters, MetNames, Program};
 use crate::users::{ActiveIteration, Users};
 use crate::vu_slots::ScheduledArrival;
 use building::Ledger;
-pub(crate) use building::{LoopLoad, SingleIteration};
+pub(crate) use building::{LoopLinks, LoopLoad, Shared, SingleIteration};
 use sleep::Sleeper;
 
 /// An arrival of an open model that could not be started this long after it was due is dropped, with the reason that
@@ -90,7 +91,8 @@ pub(crate) struct EventLoop {
     operations: Operations,
     network: Network,
     accounting: Accounting,
-    exemplars: ExemplarSelector,
+    exemplars: Exemplars,
+    perturbation: Perturbation,
     ledger: Ledger,
     counters: Counters,
     met_names: MetNames,
@@ -127,6 +129,7 @@ impl EventLoop {
         let mut events = Events::with_capacity(1024);
         loop {
             let now = self.clock.now();
+            self.perturbation.looked(now, self.in_flight.now);
             self.apply_command(now);
             self.run_due_work(now)?;
             if self.is_over(now) {
@@ -134,8 +137,10 @@ impl EventLoop {
             }
             let turn_ends = self.clock.now();
             self.record_stall(now, turn_ends);
+            self.perturbation.looked(turn_ends, self.in_flight.now);
             let wake = self.next_wake(turn_ends);
             self.sleeper.sleep(&mut self.poll, &mut events, wake)?;
+            self.perturbation.woke(self.sleeper.woke_at(), self.sleeper.lateness());
             self.handle_events(&events)?;
         }
     }
@@ -323,7 +328,10 @@ impl EventLoop {
             self.network.end_iteration(user);
             if let Some(active) = self.users.release(user, now) {
                 self.users.get_mut(user).iteration.cancelled();
-                self.accounting.iteration_cancelled(ScenarioPhase { scenario, phase: active.phase });
+                self.accounting.iteration_cancelled(
+                    ScenarioPhase { scenario, phase: active.phase },
+                    now.since(active.due),
+                );
             }
         }
         Ok(())

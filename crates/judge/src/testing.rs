@@ -224,7 +224,7 @@ impl TestRun {
     /// Stalls of the loop.
     pub(crate) fn stall(&mut self, seconds: Range<u32>, us: u64) {
         for second in seconds {
-            self.run.record(&Key::of(Metric::LoopStall), second, us, 100);
+            self.run.record(&Key::of(Metric::LoopStall).instance(Instance::default()), second, us, 100);
         }
     }
 

@@ -110,6 +110,9 @@ pub struct Generator {
     pub bytes_in: Option<u64>,
     /// Bytes sent; none where they were not counted.
     pub bytes_out: Option<u64>,
+    /// Requests that were under way during a stall of the generator, or until what it had in flight was back at its number
+    /// before; none where they were not counted.
+    pub perturbed_requests: Option<u64>,
     /// Ticks that were merged because the recorder lagged; none for a run that was not sealed.
     pub folded_ticks: Option<u64>,
     /// Endpoint names that were counted under one name; none for a run that was not sealed.

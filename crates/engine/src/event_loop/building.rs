@@ -13,15 +13,28 @@ use super::{EventLoop, InFlight};
 use crate::accounting::Accounting;
 use crate::arrivals::ArrivalSource;
 use crate::control::Command;
-use crate::exemplars::ExemplarSelector;
+use crate::exemplars::{Exemplars, KeptExchanges};
 use crate::index::{PhaseIndex, ScenarioIndex};
 use crate::iteration::{LoopScenario, UserMaker};
 use crate::network::Network;
 use crate::operation::Operations;
+use crate::perturbation::{Disturbed, Perturbation};
 use crate::program::MetNames;
 use crate::steps::PlanUsers;
 use crate::users::Users;
 use crate::{EngineError, RunOptions};
+
+/// What a loop is connected with: the recorder, and the other loops of the run.
+pub(crate) struct LoopLinks {
+    pub(crate) outlet: TickSender,
+    pub(crate) shared: Shared,
+}
+
+/// What the loops of a run share.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Shared {
+    disturbed: Disturbed,
+}
 
 /// What a loop offers.
 pub(crate) enum LoopLoad {
@@ -118,7 +131,8 @@ impl LoopLoad {
 
 impl EventLoop {
     /// A loop that offers this load.
-    pub(crate) fn new(options: &RunOptions, load: LoopLoad, outlet: TickSender) -> Result<Self, EngineError> {
+    pub(crate) fn new(options: &RunOptions, load: LoopLoad, links: LoopLinks) -> Result<Self, EngineError> {
+        let LoopLinks { outlet, shared } = links;
         let RunOptions { program, clock, control, .. } = options;
         let (segment, ledger) = (load.segment(), load.ledger());
         let instance = Instance::of_loop(u16::try_from(segment.index).unwrap_or(u16::MAX));
@@ -131,6 +145,10 @@ impl EventLoop {
         if segment.index == 0 && ledger == Ledger::Load {
             accounting.add_setup();
         }
+        let kept = match ledger {
+            Ledger::Load => KeptExchanges::Examples,
+            Ledger::Once(_) => KeptExchanges::All,
+        };
         Ok(EventLoop {
             clock: *clock,
             control: control.clone(),
@@ -141,7 +159,8 @@ impl EventLoop {
             operations: Operations::new(&program.body_budget),
             network: Network::new(program.clone(), *clock, registry, waker),
             accounting,
-            exemplars: ExemplarSelector::new(program.clone()),
+            exemplars: Exemplars::new(program.clone(), kept),
+            perturbation: Perturbation::new(shared.disturbed),
             ledger,
             counters: program.steps.names.counters_of(segment),
             met_names: MetNames::default(),

@@ -40,6 +40,9 @@ pub struct Row {
     /// The phases of requests with a complete response, in their order; empty where they were not measured.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub request_phases: Vec<RequestPhase>,
+    /// How long requests waited because no connection could take them; none where none waited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place_wait: Option<Times>,
     /// Its gRPC streams; none where nothing streamed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub streams: Option<Streams>,
@@ -113,6 +116,7 @@ pub(super) fn of(tally: &RunTally, workload: &Workload, phases: &[PhaseCoverage]
             service_time: Times::of(&counts.service),
             iteration_time: Times::of(&counts.iteration),
             request_phases: counts.phases.of(counts.outcomes.with_response()),
+            place_wait: (!counts.place_wait.is_empty()).then(|| Times::of(&counts.place_wait)),
             streams: counts.streams.summary(),
         }
     };
