@@ -194,12 +194,17 @@ pub(crate) fn ms(us: f64) -> f64 {
 }
 
 impl Summary {
+    /// Whether the requests of a row have the phase of this name.
+    pub(crate) fn has_request_phase(&self, name: &str) -> bool {
+        self.rows.iter().any(|row| row.request_phase(name).is_some())
+    }
+
     /// Compute everything the renderers need of `run`, which offered `workload` and has `judgement`.
     ///
     /// # Errors
     /// [`ReportError::Read`] when the evidence cannot be read.
     pub fn of(run: &dyn Run, workload: &Workload, judgement: &Judgement) -> Result<Summary, ReportError> {
-        let header = header::of(run, workload);
+        let header = header::of(run, workload)?;
         let phases = header::phases(run, workload)?;
         let tally = tally::of(run)?;
         let rows = rows::of(&tally, workload, &phases);
