@@ -17,4 +17,4 @@ pub use line::residuals;
 pub use sample::{mean, quantile, standard_deviation};
 pub use steady::{NotSteady, Steady, mser_5, steady};
 pub use student::t_quantile;
-pub use trend::{Slope, Trend, mann_kendall, theil_sen};
+pub use trend::{Slope, Trend, mann_kendall, mann_kendall_within, theil_sen, theil_sen_within};
