@@ -7,7 +7,7 @@ use workload::schedule::{Schedule, Segment};
 use workload::timetable::{ArrivalSpacing, Timetable};
 
 use crate::index::{ScenarioIndex, VuSlotIndex};
-use crate::program::Program;
+use crate::program::{ONCE, Program};
 use crate::vu_slots::{ScheduledArrival, VuSlots};
 
 /// The arrivals of one scenario that this loop starts.
@@ -43,6 +43,16 @@ impl ArrivalSource {
         let end = start + described.executor.duration();
         let graceful_stop = described.graceful_stop;
         let mut source = ArrivalSource { model, start, end, graceful_stop, next: None };
+        source.look_ahead();
+        source
+    }
+
+    /// One arrival at `start`, whose iteration may take as long as it does.
+    pub(crate) fn once(start: Instant) -> ArrivalSource {
+        let slots = VuSlots::new(&ONCE, start, Segment::WHOLE).expect("it is a closed model");
+        let end = start + ONCE.duration();
+        let model = LoadModel::Closed(slots);
+        let mut source = ArrivalSource { model, start, end, graceful_stop: Duration::ZERO, next: None };
         source.look_ahead();
         source
     }

@@ -4,6 +4,7 @@
 //! or until a socket is ready, and handles the socket events. It sleeps on a timer descriptor with nanosecond
 //! instants, never spins, and never waits for the recorder of its ticks.
 
+mod building;
 mod completion;
 mod sleep;
 mod ticks;
@@ -14,26 +15,27 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use evidence::tick_channel::TickSender;
-use evidence::{Instance, Instant, Outcome};
-use mio::{Events, Poll, Waker};
-use workload::schedule::Segment;
+use evidence::{Instant, Outcome};
+use mio::{Events, Poll};
 
+use crate::EngineError;
 use crate::accounting::{Accounting, AccountingRow, DropReason, DueArrival, Subject};
 use crate::arrivals::ArrivalSource;
 use crate::clock::{Clock, thread_cpu_ns};
 use crate::control::{Command, Control};
 use crate::exchange::{CheckResult, OperationName};
-use crate::exemplars::ExemplarSelector;
-use crate::index::{CheckIndex, OperationIndex, ScenarioIndex, ScenarioPhase, UserIndex};
-use crate::iteration::{Event, IterationRequest, LoopScenario};
+use crate::exemplars::Exemplars;
+use crate::index::{CheckIndex, OperationIndex, PhaseIndex, ScenarioIndex, ScenarioPhase, UserIndex};
+use crate::iteration::{Event, IterationRequest};
 use crate::network::{GivingUp, Network, is_connection};
 use crate::operation::Operations;
+use crate::perturbation::Perturbation;
 use crate::program::{Counters, MetNames, Program};
-use crate::steps::PlanUsers;
 use crate::users::{ActiveIteration, Users};
 use crate::vu_slots::ScheduledArrival;
-use crate::{EngineError, RunOptions};
-use sleep::{Sleeper, WAKER};
+use building::Ledger;
+pub(crate) use building::{LoopLinks, LoopLoad, Shared, SingleIteration};
+use sleep::Sleeper;
 
 /// An arrival of an open model that could not be started this long after it was due is dropped, with the reason that
 /// the generator was late: a generator that was stopped for a while must not send everything it missed in one burst.
@@ -89,7 +91,9 @@ pub(crate) struct EventLoop {
     operations: Operations,
     network: Network,
     accounting: Accounting,
-    exemplars: ExemplarSelector,
+    exemplars: Exemplars,
+    perturbation: Perturbation,
+    ledger: Ledger,
     counters: Counters,
     met_names: MetNames,
     timers: BinaryHeap<Reverse<Timer>>,
@@ -110,63 +114,6 @@ pub(crate) struct EventLoop {
 }
 
 impl EventLoop {
-    /// The loop that offers `segment` of the program's load.
-    pub(crate) fn new(
-        options: &RunOptions,
-        segment: Segment,
-        outlet: TickSender,
-    ) -> Result<Self, EngineError> {
-        let RunOptions { program, clock, control, .. } = options;
-        let instance = Instance::of_loop(u16::try_from(segment.index).unwrap_or(u16::MAX));
-        let poll = Poll::new().map_err(EngineError::Poll)?;
-        let registry = poll.registry().try_clone().map_err(EngineError::Poll)?;
-        let waker = Waker::new(poll.registry(), WAKER).map_err(EngineError::Poll)?;
-        let waker = Arc::new(waker);
-        control.register(waker.clone());
-        let sleeper = Sleeper::new(*clock, poll.registry()).map_err(EngineError::Poll)?;
-        let scenarios = || (0..program.shape.scenarios.len()).map(ScenarioIndex);
-        let mut users = Users::new(segment);
-        for index in scenarios() {
-            let scenario = program.scenario(index);
-            let name = scenario.name.clone();
-            let place = LoopScenario { position: index.0, name: name.clone(), segment };
-            let maker = match &options.behaviour {
-                Some(behaviour) => behaviour.on_loop(place),
-                None => Box::new(PlanUsers::new(program.clone(), index)),
-            };
-            let limit = segment.share(u64::from(scenario.max_vus)) as u32;
-            users.add_scenario(name, maker, limit);
-            users.prepare(index, segment.share(u64::from(scenario.preallocated_vus)) as u32);
-        }
-        Ok(EventLoop {
-            clock: *clock,
-            control: control.clone(),
-            poll,
-            sleeper,
-            sources: scenarios().map(|index| ArrivalSource::new(program, index, segment)).collect(),
-            users,
-            operations: Operations::new(&program.body_budget),
-            network: Network::new(program.clone(), *clock, registry, waker),
-            accounting: Accounting::new(program.clone(), instance),
-            exemplars: ExemplarSelector::new(program.clone()),
-            counters: program.steps.names.counters_of(segment),
-            met_names: MetNames::default(),
-            timers: BinaryHeap::new(),
-            earliest_deadline: Instant::NEVER,
-            in_flight: InFlight::default(),
-            outlet: Some(outlet),
-            tick_began: Instant::EPOCH,
-            cpu_ns: 0,
-            folded: 0,
-            folded_ticks: 0,
-            applied_command: Command::Run,
-            requests: Vec::new(),
-            checks: Vec::new(),
-            yielded: Vec::new(),
-            program: program.clone(),
-        })
-    }
-
     /// Offer the load, from the clock's epoch until every scenario is over or stopped. What was measured is
     /// handed over also when the loop ends with an error.
     pub(crate) fn run(mut self) -> Result<LoopTotals, EngineError> {
@@ -182,6 +129,7 @@ impl EventLoop {
         let mut events = Events::with_capacity(1024);
         loop {
             let now = self.clock.now();
+            self.perturbation.looked(now, self.in_flight.now);
             self.apply_command(now);
             self.run_due_work(now)?;
             if self.is_over(now) {
@@ -189,8 +137,10 @@ impl EventLoop {
             }
             let turn_ends = self.clock.now();
             self.record_stall(now, turn_ends);
+            self.perturbation.looked(turn_ends, self.in_flight.now);
             let wake = self.next_wake(turn_ends);
             self.sleeper.sleep(&mut self.poll, &mut events, wake)?;
+            self.perturbation.woke(self.sleeper.woke_at(), self.sleeper.lateness());
             self.handle_events(&events)?;
         }
     }
@@ -253,7 +203,7 @@ impl EventLoop {
 
     fn start(&mut self, scenario: ScenarioIndex, arrival: ScheduledArrival) -> Result<(), EngineError> {
         let ScheduledArrival { number, due, vu_slot } = arrival;
-        let phase = self.program.phase_at(due);
+        let phase = self.phase_at(due);
         let drawn = self.users.maker(scenario).endpoint_of(number);
         let subject = drawn.map_or(Subject::Scenario(scenario), Subject::Endpoint);
         let now = self.clock.now();
@@ -378,10 +328,21 @@ impl EventLoop {
             self.network.end_iteration(user);
             if let Some(active) = self.users.release(user, now) {
                 self.users.get_mut(user).iteration.cancelled();
-                self.accounting.iteration_cancelled(ScenarioPhase { scenario, phase: active.phase });
+                self.accounting.iteration_cancelled(
+                    ScenarioPhase { scenario, phase: active.phase },
+                    now.since(active.due),
+                );
             }
         }
         Ok(())
+    }
+
+    /// The phase that something due at this instant is counted for.
+    fn phase_at(&self, due: Instant) -> PhaseIndex {
+        match self.ledger {
+            Ledger::Load => self.program.phase_at(due),
+            Ledger::Once(phase) => phase,
+        }
     }
 
     fn apply_command(&mut self, now: Instant) {

@@ -24,6 +24,8 @@ pub struct Arrival {
     pub due: Instant,
     /// The virtual user's number within the run, from 1.
     pub virtual_user: u32,
+    /// Its number within the scenario, from 0 and below the scenario's most virtual users.
+    pub scenario_user: u32,
 }
 
 /// Why an iteration is resumed.

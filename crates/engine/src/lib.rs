@@ -19,6 +19,7 @@ mod index;
 pub mod iteration;
 mod network;
 mod operation;
+mod perturbation;
 pub mod program;
 mod steps;
 mod users;
@@ -38,7 +39,7 @@ pub use index::{CheckIndex, EndpointIndex, OriginIndex};
 pub use network::Exhausted;
 pub use program::{CompileError, Program};
 
-use event_loop::{EventLoop, LoopTotals};
+use event_loop::{EventLoop, LoopLinks, LoopLoad, LoopTotals, Shared};
 use iteration::Behaviour;
 
 /// The measurement has become impossible. A failing target is never the reason.
@@ -94,11 +95,12 @@ pub struct Totals {
 /// [`EngineError`] when the measurement has become impossible; the other loops are then stopped too.
 pub fn run(options: &RunOptions, outlets: Vec<TickSender>) -> Result<Totals, EngineError> {
     let count = u32::try_from(outlets.len()).unwrap_or(u32::MAX);
+    let shared = Shared::default();
     let ends = std::thread::scope(|scope| {
         let segments = (0..count).map(|index| Segment { index, count });
-        let segments = segments.zip(outlets);
+        let links = outlets.into_iter().map(|outlet| LoopLinks { outlet, shared: shared.clone() });
         let threads: Vec<_> =
-            segments.map(|(segment, outlet)| spawn(scope, options, segment, outlet)).collect();
+            segments.zip(links).map(|(segment, links)| spawn(scope, options, segment, links)).collect();
         let join = |thread: std::io::Result<std::thread::ScopedJoinHandle<'_, _>>| match thread {
             Ok(thread) => thread.join().unwrap_or_else(|_| Err(EngineError::Loop("it panicked".into()))),
             Err(error) => Err(EngineError::Loop(error.to_string())),
@@ -123,11 +125,11 @@ fn spawn<'scope>(
     scope: &'scope std::thread::Scope<'scope, '_>,
     options: &'scope RunOptions,
     segment: Segment,
-    outlet: TickSender,
+    links: LoopLinks,
 ) -> std::io::Result<LoopThread<'scope>> {
     let guard = LoopGuard { others: Some(options.control.clone()) };
     let run = move || {
-        let end = EventLoop::new(options, segment, outlet).and_then(EventLoop::run);
+        let end = EventLoop::new(options, LoopLoad::Segment(segment), links).and_then(EventLoop::run);
         if end.is_ok() {
             guard.disarm();
         }

@@ -22,7 +22,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use evidence::{Instant, Name};
+use evidence::{Instant, Name, Tick};
 use rustls::ClientConfig;
 use wire::WireProtocol;
 use workload::Workload;
@@ -40,9 +40,15 @@ pub(crate) use directory::{Directory, MetNames};
 pub use error::CompileError;
 pub(crate) use expectation::{Expectation, Extraction, JsonBody};
 pub(crate) use http::HttpProgram;
-pub(crate) use origin::{LoadModel, Origin, OriginKind, PoolLimits, ProxyMode, TlsPeer};
+pub(crate) use origin::{EXPECTED_STREAMS, LoadModel, Origin, OriginKind, PoolLimits, ProxyMode, TlsPeer};
 pub(crate) use resolve::{LookupState, Route};
 pub(crate) use template::{CompiledTemplate, Counters, RenderScope, TemplateNames, write_hex};
+
+/// The name of the run's setup, as a scenario and as a phase.
+const SETUP: &str = "setup";
+/// One iteration, however long it takes.
+pub(crate) const ONCE: Executor =
+    Executor::PerVuIterations { vus: 1, iterations: 1, max_duration: Duration::from_secs(1 << 32) };
 
 /// A workload as the loops need it.
 #[derive(Debug)]
@@ -60,8 +66,32 @@ pub struct Program {
 #[derive(Debug)]
 pub(crate) struct Shape {
     pub(crate) seed: u64,
+    /// Those of the load in order, then that of the run's setup.
     pub(crate) phases: Vec<PhaseProgram>,
+    /// Those of the load, then the run's setup.
     pub(crate) scenarios: Vec<ScenarioProgram>,
+}
+
+impl Shape {
+    /// The scenarios of the load.
+    pub(crate) fn load(&self) -> impl Iterator<Item = ScenarioIndex> + use<> {
+        (0..self.setup().0).map(ScenarioIndex)
+    }
+
+    /// The scenarios of the load, then the run's setup.
+    pub(crate) fn all(&self) -> impl Iterator<Item = ScenarioIndex> + use<> {
+        (0..self.scenarios.len()).map(ScenarioIndex)
+    }
+
+    /// The run's setup, which has the shape of a scenario.
+    pub(crate) fn setup(&self) -> ScenarioIndex {
+        ScenarioIndex(self.scenarios.len() - 1)
+    }
+
+    /// The phase of the run's setup.
+    pub(crate) fn setup_phase(&self) -> PhaseIndex {
+        PhaseIndex(self.phases.len() - 1)
+    }
 }
 
 /// The steps of a plan; none where scripts decide what virtual users do.
@@ -74,6 +104,8 @@ pub(crate) struct PlanSteps {
     pub(crate) names: TemplateNames,
     /// Values that the run's setup extracted, by variable; every virtual user begins with them, and none copies them.
     pub(crate) setup_variables: Vec<Arc<[u8]>>,
+    /// What the run's setup has counted.
+    pub(crate) setup_ticks: Vec<Tick>,
     /// Whether each request has a W3C `traceparent`.
     pub(crate) traceparent: bool,
 }
@@ -206,10 +238,10 @@ impl Program {
         &self.steps.names.env
     }
 
-    /// The phase that contains an instant; what is due after the last phase belongs to it.
+    /// The phase of the load that contains an instant; what is due after the last phase belongs to it.
     pub(crate) fn phase_at(&self, instant: Instant) -> PhaseIndex {
-        let last = self.shape.phases.len() - 1;
-        PhaseIndex(self.shape.phases.iter().position(|p| instant < p.end).unwrap_or(last))
+        let last = self.shape.setup_phase().0.saturating_sub(1);
+        PhaseIndex(self.shape.phases[..last].iter().position(|p| instant < p.end).unwrap_or(last))
     }
 
     pub(crate) fn origin(&self, index: OriginIndex) -> &Origin {
@@ -245,10 +277,10 @@ impl Program {
         }
         let limits = origin.pool_limits(origin.reuse.unwrap_or(Reuse::Pool));
         let most = match origin.protocol {
-            Some(WireProtocol::Http2) => limits.most,
-            Some(WireProtocol::Http1) | None => limits.most_http1,
+            Some(WireProtocol::Http2) => limits.needed_for(pooled) as u64,
+            Some(WireProtocol::Http1) | None => limits.most_http1 as u64,
         };
-        own + pooled.min((most as u64).saturating_mul(u64::from(loops)))
+        own + pooled.min(most.saturating_mul(u64::from(loops)))
     }
 
     /// Each origin's target name and address, of those whose address is known.
@@ -293,10 +325,21 @@ fn shape(workload: &Workload) -> Shape {
         max_vus: scenario.max_vus,
         graceful_stop: scenario.graceful_stop,
     };
+    let setup_phase = PhaseProgram { name: SETUP.into(), end: Instant::NEVER };
+    let setup = ScenarioProgram {
+        name: SETUP.into(),
+        tags: BTreeMap::new(),
+        executor: ONCE,
+        arrivals: Arrivals::Even,
+        start: Duration::ZERO,
+        preallocated_vus: 0,
+        max_vus: 1,
+        graceful_stop: Duration::ZERO,
+    };
     Shape {
         seed: workload.seed,
-        phases: workload.phases.iter().map(phase).collect(),
-        scenarios: workload.scenarios.iter().map(scenario).collect(),
+        phases: workload.phases.iter().map(phase).chain([setup_phase]).collect(),
+        scenarios: workload.scenarios.iter().map(scenario).chain([setup]).collect(),
     }
 }
 

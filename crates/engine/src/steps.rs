@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use evidence::Instant;
-use workload::draw::Draw;
+use workload::draw::{Draw, mix};
 use workload::message::EncodeError;
 
 use crate::body_budget::BodyLease;
@@ -102,6 +102,8 @@ pub(crate) struct PlanIteration {
     redirects: u32,
     /// The cookies that targets have set.
     cookies: CookieJar,
+    /// Whether some of them are the last header of the request under way.
+    sends_cookies: bool,
     /// What its variables count against the run's budget.
     variables_lease: BodyLease,
     /// Counts open calls, so that a timer of an earlier call is recognised.
@@ -135,7 +137,7 @@ impl FirstThink {
 
 /// The name of the timer that ends a think time.
 const THINK_TIMER: OperationName = 0;
-const NO_ARRIVAL: Arrival = Arrival { number: 0, due: Instant::EPOCH, virtual_user: 0 };
+const NO_ARRIVAL: Arrival = Arrival { number: 0, due: Instant::EPOCH, virtual_user: 0, scenario_user: 0 };
 
 impl PlanIteration {
     fn of_scenario(program: Arc<Program>, scenario: ScenarioIndex) -> Self {
@@ -175,6 +177,7 @@ impl PlanIteration {
             open_call: None,
             redirects: 0,
             cookies: CookieJar::default(),
+            sends_cookies: false,
             variables_lease: BodyLease::of(&program.body_budget),
             calls: 0,
             program,
@@ -186,8 +189,8 @@ impl PlanIteration {
     }
 
     /// The values that were extracted so far.
-    pub(crate) fn into_variables(self) -> Vec<Arc<[u8]>> {
-        self.variables
+    pub(crate) fn variables(&self) -> &[Arc<[u8]>] {
+        &self.variables
     }
 
     fn current(&self) -> &StepProgram {
@@ -200,8 +203,8 @@ impl PlanIteration {
     fn begin(&mut self, arrival: Arrival, context: &mut Context<'_>) -> Progress {
         self.arrival = arrival;
         self.draw = Draw::new(self.program.shape.seed, self.scenario.0, arrival.number);
-        let own_number = u64::from(arrival.virtual_user.saturating_sub(1));
-        self.user_draw = Draw::new(self.program.shape.seed, self.scenario.0, own_number);
+        let user = u64::from(arrival.scenario_user);
+        self.user_draw = Draw::new(self.program.shape.seed, self.scenario.0, user);
         self.due = arrival.due;
         if self.is_set_up {
             self.enter_main()
@@ -233,11 +236,12 @@ impl PlanIteration {
 
     fn send(&mut self, context: &mut Context<'_>) {
         self.redirects = 0;
-        self.draft(context);
+        self.sends_cookies = self.draft(context);
         self.schedule_call(context);
     }
 
-    fn draft(&self, context: &mut Context<'_>) {
+    /// Draft the current step's request. True when the cookies that targets have set are its last header.
+    fn draft(&self, context: &mut Context<'_>) -> bool {
         let (now, counters) = (context.now, context.counters);
         let draft = context.request(0);
         let scope = self.scope(now, counters);
@@ -254,17 +258,21 @@ impl PlanIteration {
             self.trace(draft);
         }
         let filled = fill(&step.content, &scope, draft);
-        self.add_cookies(draft, now);
+        let sends_cookies = self.add_cookies(draft, now);
         if let (Err(error), Some(request)) = (filled, context.last_request()) {
             context.fail(request, self.unsendable(error));
         }
+        sends_cookies
     }
 
-    /// A W3C `traceparent` whose trace id is a function of seed, scenario, arrival and step.
+    /// A W3C `traceparent`. Its ids are functions of the run, scenario, arrival and step: runs with the same seed have
+    /// other ones, because a store of traces keeps those of all runs.
     fn trace(&self, draft: &mut RequestDraft) {
         const TRACE_SALT: u64 = u64::MAX - 4096;
         let salt = TRACE_SALT + (self.step as u64 % 1024) * 2 + u64::from(self.part == ScenarioPart::Setup);
-        let trace = self.draw.uuid(salt);
+        let run = mix(self.epoch_unix_ns as u64);
+        let mut trace = self.draw.uuid(salt);
+        trace[..8].iter_mut().zip(run.to_be_bytes()).for_each(|(byte, own)| *byte ^= own);
         let parent = self.draw.uuid(salt + 2048);
         draft.headers.push_with(b"traceparent", |out| {
             out.extend_from_slice(b"00-");

@@ -15,6 +15,8 @@ pub(crate) struct User {
     vu_slot: Option<VuSlotIndex>,
     /// Its number within the run, from 1.
     number: u32,
+    /// Its number within its scenario, from 0.
+    scenario_number: u32,
     /// How many iterations it has begun, by which a late timer of an earlier iteration is recognised.
     pub(crate) serial: u32,
     pub(crate) active: Option<ActiveIteration>,
@@ -137,6 +139,7 @@ impl Users {
         if vus.made >= vus.limit {
             return None;
         }
+        let scenario_number = self.segment.nth(u64::from(vus.made)) as u32;
         vus.made += 1;
         if let Some(slot) = slot.map(|slot| slot.0 as usize) {
             vus.assigned.resize(vus.assigned.len().max(slot + 1), None);
@@ -144,7 +147,15 @@ impl Users {
         }
         let number = self.segment.index + 1 + user.0 * self.segment.count;
         let iteration = vus.maker.virtual_user();
-        self.all.push(User { iteration, scenario, vu_slot: slot, number, serial: 0, active: None });
+        self.all.push(User {
+            iteration,
+            scenario,
+            vu_slot: slot,
+            number,
+            scenario_number,
+            serial: 0,
+            active: None,
+        });
         Some(user)
     }
 
@@ -163,7 +174,7 @@ impl Users {
         let user = self.get_mut(user);
         user.serial = user.serial.wrapping_add(1);
         user.active = Some(active);
-        Arrival { number, due: active.due, virtual_user: user.number }
+        Arrival { number, due: active.due, virtual_user: user.number, scenario_user: user.scenario_number }
     }
 
     /// The virtual user's iteration is over: it is free again.
@@ -197,6 +208,11 @@ impl Users {
 
     pub(crate) fn count(&self) -> u32 {
         self.all.len() as u32
+    }
+
+    /// The iterations that are under way.
+    pub(crate) fn all_active(&self) -> impl Iterator<Item = (ScenarioIndex, ActiveIteration)> {
+        self.all.iter().filter_map(|user| Some((user.scenario, user.active?)))
     }
 
     /// The virtual users of a scenario that have an iteration under way, in ascending order.

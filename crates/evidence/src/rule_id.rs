@@ -23,6 +23,8 @@ pub enum RuleId {
     L6,
     /// `end-of-run-cutoff`
     L7,
+    /// `waited-for-connection`
+    L8,
     /// `error-rates-differ`
     C1,
     /// `workload-mismatch`

@@ -78,6 +78,11 @@ impl TickReceiver {
         }
     }
 
+    /// Wait for a full tick; none when the loop is over.
+    pub fn wait(&self) -> Option<Box<Tick>> {
+        self.full.recv().ok()
+    }
+
     /// Return a tick, emptied, so that the loop need not make a new one.
     pub fn give_back(&self, mut tick: Box<Tick>) {
         tick.clear();

@@ -6,10 +6,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use evidence::{Key, KeyId, Metric, Name, Observed, Sample, SeriesKey, Sink, SinkError, Tick};
 
 use crate::event::{EndpointRef, Event, Receive};
+use crate::planned::PlannedRun;
 use crate::span::RunSpan;
 
-/// The name of the only phase of an imported run.
-pub const PHASE: &str = "run";
 /// How many seconds stay open for events, because lines are not exactly in the order of time.
 const OPEN_SECONDS: usize = 32;
 /// The most names of scenarios, endpoints and checks; further ones become [`OTHERS`].
@@ -30,6 +29,7 @@ pub struct Filler<'a> {
     open: BTreeMap<u32, Tick>,
     last_second: Option<u32>,
     spare: Vec<Tick>,
+    planned: PlannedRun,
 }
 
 impl<'a> Filler<'a> {
@@ -45,7 +45,13 @@ impl<'a> Filler<'a> {
             open: BTreeMap::new(),
             last_second: None,
             spare: Vec::new(),
+            planned: PlannedRun::default(),
         }
+    }
+
+    /// With the phases and scenarios of the run's plan.
+    pub fn with_plan(self, planned: PlannedRun) -> Filler<'a> {
+        Filler { planned, ..self }
     }
 
     /// Pass on the ticks that are still open and return how many names became [`OTHERS`]. The last second of the span
@@ -107,9 +113,15 @@ impl<'a> Filler<'a> {
         name
     }
 
-    fn key(&mut self, metric: Metric, subject: EndpointRef<'_>) -> Key {
-        let (scenario, endpoint) = (self.name(subject.scenario), self.name(subject.endpoint));
-        Key { scenario, endpoint, ..Key::of(metric).phase(PHASE) }
+    /// The key of what was counted at `at`. A request and its time are counted when it ended, so both are in one phase.
+    fn key(&mut self, metric: Metric, subject: EndpointRef<'_>, at: i64) -> Key {
+        let endpoint = self.name(subject.endpoint);
+        let scenario = match subject.scenario {
+            "" => self.name(&self.planned.scenario_of(subject.endpoint).to_owned()),
+            scenario => self.name(scenario),
+        };
+        let phase = self.planned.phase_at(self.span.instant(at).offset());
+        Key { scenario, endpoint, phase, ..Key::of(metric) }
     }
 
     fn key_id(&mut self, key: Key) -> KeyId {
@@ -133,12 +145,12 @@ impl Receive for Filler<'_> {
     fn receive(&mut self, event: Event<'_>) -> Result<(), SinkError> {
         match event {
             Event::Times { metric, subject, outcome, end, nanos } => {
-                let key = Key { outcome, ..self.key(metric, subject) };
+                let key = Key { outcome, ..self.key(metric, subject, end) };
                 let id = self.key_id(key);
                 self.tick(end)?.1.record_ns(id, nanos);
             }
             Event::Count { metric, subject, check, at, value } => {
-                let mut key = self.key(metric, subject);
+                let mut key = self.key(metric, subject, at);
                 if let Some(check) = check {
                     key.tags.insert("check".into(), self.name(check));
                 }
@@ -152,11 +164,11 @@ impl Receive for Filler<'_> {
                 self.sink.observed(&Observed { samples, ..Observed::default() })?;
             }
             Event::Interval { subject, begin, end, times } => {
-                let key = self.key(Metric::ResponseTime, subject);
-                let id = self.key_id(key);
                 // The end of an interval is already in the next one, and intervals are not exactly as long as a second:
                 // the middle is in the right second in both cases.
                 let middle = begin.saturating_add(end.saturating_sub(begin) / 2);
+                let key = self.key(Metric::ResponseTime, subject, middle);
+                let id = self.key_id(key);
                 self.tick(middle)?.1.merge(id, times);
             }
             Event::Figure(_)

@@ -17,6 +17,8 @@ const MAX_FIGURES: usize = 2_000;
 const MAX_SUMMARIES: usize = 1_000;
 /// The most names of unknown metrics that are stored.
 const MAX_UNKNOWN: usize = 20;
+/// The most names of scenarios and endpoints that are stored.
+const MAX_NAMES: usize = 1_000;
 /// The longest name of an unknown metric, in characters.
 const MAX_UNKNOWN_NAME: usize = 100;
 /// The most remarks that are stored.
@@ -45,6 +47,8 @@ pub struct Survey {
     pub longer_than_an_hour: u64,
     /// Which records it has.
     pub records: RecordSample,
+    /// Its scenarios and endpoints, as far as they are stored.
+    pub names: BTreeSet<String>,
     /// Properties of the source, by name.
     pub facts: BTreeMap<String, String>,
     /// Sentences for the reader of the report.
@@ -110,6 +114,15 @@ impl Survey {
         *total = total.saturating_add(value);
     }
 
+    fn name(&mut self, event: &Event<'_>) {
+        let (Event::Times { subject, .. } | Event::Interval { subject, .. }) = event else { return };
+        for name in [subject.scenario, subject.endpoint] {
+            if !name.is_empty() && self.names.len() < MAX_NAMES && !self.names.contains(name) {
+                self.names.insert(name.to_owned());
+            }
+        }
+    }
+
     fn remark(&mut self, text: String) {
         if self.remarks.len() < MAX_REMARKS {
             self.remarks.push(text);
@@ -121,6 +134,7 @@ impl Receive for Survey {
     fn receive(&mut self, event: Event<'_>) -> Result<(), SinkError> {
         self.date(&event);
         self.add_up(&event);
+        self.name(&event);
         self.records.add(&event);
         match event {
             Event::Count { metric: Metric::Dropped, .. } => self.has_drops = true,

@@ -31,6 +31,8 @@ pub(crate) use steady_state::{NotSteadyReason, SteadyState, SteadyStateAnalysis,
 
 /// The window in which a short disturbance is looked for, in seconds.
 pub(crate) const WINDOW_S: u32 = 10;
+/// A turn of a loop of this many milliseconds or more is a stall.
+pub(crate) const STALL_MS: f64 = 2.0;
 
 /// The facts of one run.
 pub(crate) struct Facts<'a> {

@@ -18,6 +18,7 @@ mod numbers;
 mod pair;
 mod rule;
 mod rules;
+mod sufficiency;
 mod tables;
 #[cfg(test)]
 mod testing;
@@ -33,6 +34,7 @@ pub use compare::{Side, compare};
 pub use expectation::{Expectation, ExpectationError, ExpectedStatistic};
 pub use rule::Rule;
 pub use rules::{RULES, RULES_VERSION, explain, nearest_rule};
+pub use sufficiency::{ExpectedObservations, expected_observations};
 pub use verdict::exit_code;
 
 /// Why a run could not be judged.

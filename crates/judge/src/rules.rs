@@ -38,6 +38,7 @@ mod single_run;
 mod state_not_reset;
 mod survivors_only;
 mod too_few_tail_samples;
+mod waited_for_connection;
 mod warm_up_included;
 mod workload_mismatch;
 
@@ -52,7 +53,7 @@ use crate::rule::{Check, Rule};
 pub const RULES_VERSION: u32 = 6;
 
 /// Every rule, in the order in which findings of one severity are shown.
-pub const RULES: [&Rule; 35] = [
+pub const RULES: [&Rule; 36] = [
     &evidence_changed::RULE,
     &offered_load_not_reached::RULE,
     &dropped_or_late::RULE,
@@ -61,6 +62,7 @@ pub const RULES: [&Rule; 35] = [
     &little_mismatch::RULE,
     &accounting_identity::RULE,
     &end_of_run_cutoff::RULE,
+    &waited_for_connection::RULE,
     &error_rates_differ::RULE,
     &workload_mismatch::RULE,
     &load_shape_mismatch::RULE,

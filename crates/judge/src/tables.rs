@@ -5,7 +5,7 @@ mod build;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use evidence::{Histogram, Instant, Key, Missing, Name, Outcome, Scope, Seconds, Window};
+use evidence::{Histogram, Instance, Instant, Key, Missing, Name, Outcome, Scope, Seconds, Window};
 use workload::{Filter, Flow, Measure, Step, Workload};
 
 /// The phase, scenario and endpoint that a row of statistics belongs to.
@@ -38,9 +38,10 @@ impl StatsKey {
         StatsKey { endpoint: endpoint.into(), ..self.clone() }
     }
 
-    /// Whether an objective with this filter counts the row.
+    /// Whether an objective with this filter counts the row. The run's setup, a phase that no plan has, is no load.
     pub(crate) fn matches(&self, filter: &Filter) -> bool {
         is_any_or(filter.phase.as_ref(), &self.phase)
+            && &*self.phase != "setup"
             && is_any_or(filter.scenario.as_ref(), &self.scenario)
             && is_any_or(filter.endpoint.as_ref(), &self.endpoint)
     }
@@ -96,6 +97,8 @@ pub(crate) struct EndpointStats {
     pub(crate) service_all: u64,
     /// Requests begun.
     pub(crate) requests: u64,
+    /// How long requests waited for a connection, by what limited it.
+    pub(crate) place_waits: BTreeMap<Name, Histogram>,
     /// Arrivals for this endpoint that were dropped at the VU limit.
     pub(crate) dropped_vu_limit: u64,
     /// Arrivals for this endpoint that were dropped because the generator was late.
@@ -152,7 +155,7 @@ pub(crate) struct ScenarioPhaseStats {
     pub(crate) done: u64,
     pub(crate) cancelled: u64,
     pub(crate) by_second: BTreeMap<u32, ArrivalCounts>,
-    pub(crate) start_lag: Histogram,
+    pub(crate) start_lag: BTreeMap<Option<Instance>, Histogram>,
     /// Whole iterations that succeeded.
     pub(crate) iteration_ok: Histogram,
     /// Whole iterations that failed.

@@ -14,7 +14,8 @@ use workload::{Executor, Flow, Phase, Workload};
 
 use crate::facts::Facts;
 
-use fixtures::{copy_of, end, manifest, steps, workload};
+pub(crate) use fixtures::workload;
+use fixtures::{copy_of, end, manifest, steps};
 
 /// Name, first second and end of each phase.
 const PHASES: [(&str, u32, u32); 2] = [("warm-up", 0, 10), ("steady", 10, 70)];
@@ -182,8 +183,13 @@ impl TestRun {
 
     /// Imported from another tool, without its plan.
     pub(crate) fn import(&mut self, source: evidence::Source) {
-        self.run.imported_from(source);
+        self.import_with_plan(source);
         self.workload.scenarios.clear();
+    }
+
+    /// Imported from another tool, with its plan.
+    pub(crate) fn import_with_plan(&mut self, source: evidence::Source) {
+        self.run.imported_from(source);
     }
 
     /// A count that nothing else matches.
@@ -218,7 +224,7 @@ impl TestRun {
     /// Stalls of the loop.
     pub(crate) fn stall(&mut self, seconds: Range<u32>, us: u64) {
         for second in seconds {
-            self.run.record(&Key::of(Metric::LoopStall), second, us, 100);
+            self.run.record(&Key::of(Metric::LoopStall).instance(Instance::default()), second, us, 100);
         }
     }
 

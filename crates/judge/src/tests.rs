@@ -109,19 +109,19 @@ fn a_generator_at_its_limit_invalidates_the_run_even_if_an_objective_is_violated
     let mut test_run = sound().with_objective("impossible", "p95(list, phase = steady) < 1ms");
     test_run.stall(10..70, 9_000);
     insta::assert_snapshot!(test_run.verdict(), @r#"
-    INVALID: L3 generator-saturated: The generator stalled: 1 % of its loop iterations in `steady` took 9.01 ms or more.
+    INVALID: L3 generator-saturated: The generator stalled: loop 0 stood still for 90 % of `steady`, for 9.01 ms at the longest.
     INVALID fast
       10.5 ms over 6,000 observations meets < 50 ms.
-      L3 generator-saturated (invalid): The generator stalled: 1 % of its loop iterations in `steady` took 9.01 ms or more.
+      L3 generator-saturated (invalid): The generator stalled: loop 0 stood still for 90 % of `steady`, for 9.01 ms at the longest.
     INVALID few_errors
       0 % over 7,000 observations meets < 0.1 %.
-      L3 generator-saturated (invalid): The generator stalled: 1 % of its loop iterations in `steady` took 9.01 ms or more.
+      L3 generator-saturated (invalid): The generator stalled: loop 0 stood still for 90 % of `steady`, for 9.01 ms at the longest.
     INVALID rate
       100/s over 6,000 observations meets >= 99/s.
-      L3 generator-saturated (invalid): The generator stalled: 1 % of its loop iterations in `steady` took 9.01 ms or more.
+      L3 generator-saturated (invalid): The generator stalled: loop 0 stood still for 90 % of `steady`, for 9.01 ms at the longest.
     INVALID impossible
       10.5 ms over 6,000 observations violates < 1 ms.
-      L3 generator-saturated (invalid): The generator stalled: 1 % of its loop iterations in `steady` took 9.01 ms or more.
+      L3 generator-saturated (invalid): The generator stalled: loop 0 stood still for 90 % of `steady`, for 9.01 ms at the longest.
     "#);
 }
 
@@ -167,15 +167,15 @@ fn a_closed_model_decides_times_with_its_virtual_users_and_no_rate() {
     INVALID: 1 of 3 objectives is not answered by this evidence: rate.
     PASS fast
       10.5 ms over 6,000 observations meets < 50 ms with 10 virtual users.
-      L3 generator-saturated (caution): The generator stalled: 1 % of its loop iterations in `steady` took 9.01 ms or more.
+      L3 generator-saturated (caution): The generator stalled: loop 0 stood still for 90 % of `steady`, for 9.01 ms at the longest.
       L4 closed-loop-or-capped (caution): `play` is a closed model: its results apply to 10 virtual users, and to no rate of arrivals.
     PASS few_errors
       0 % over 7,000 observations meets < 0.1 % with 10 virtual users.
-      L3 generator-saturated (caution): The generator stalled: 1 % of its loop iterations in `steady` took 9.01 ms or more.
+      L3 generator-saturated (caution): The generator stalled: loop 0 stood still for 90 % of `steady`, for 9.01 ms at the longest.
       L4 closed-loop-or-capped (caution): `play` is a closed model: its results apply to 10 virtual users, and to no rate of arrivals.
     INVALID rate
       100/s over 6,000 observations meets >= 99/s with 10 virtual users.
-      L3 generator-saturated (caution): The generator stalled: 1 % of its loop iterations in `steady` took 9.01 ms or more.
+      L3 generator-saturated (caution): The generator stalled: loop 0 stood still for 90 % of `steady`, for 9.01 ms at the longest.
       L4 closed-loop-or-capped (invalid): `play` is a closed model: 10 virtual users and the target's own speed set the rate; no rate was offered.
     "#);
 }
@@ -233,6 +233,24 @@ fn rates_are_per_second_of_their_own_phase() {
     let judgement = test_run.judge();
     let seen: Vec<_> = judgement.claims.iter().map(|c| c.observed.value.unwrap()).collect();
     assert_eq!(seen, [8_000.0 / 70.0, 100.0, 80.0, 72.0]);
+}
+
+#[test]
+fn the_runs_setup_is_no_load() {
+    let mut test_run = TestRun::new()
+        .offer("warm-up", "list", Load::of(100))
+        .offer("steady", "list", Load::of(100))
+        .with_objective("worst", "max(all) < 50ms")
+        .with_objective("tail", "p95(all) < 50ms")
+        .with_objective("errors", "error_rate(all) < 0.001%")
+        .with_objective("rate", "throughput(all) > 1/s");
+    let without = test_run.judge();
+    let key = |metric| Key::of(metric).scenario("setup").phase("setup").endpoint("login");
+    test_run.run.add(&key(Metric::Requests), 0, 900);
+    test_run.run.record(&key(Metric::ResponseTime).outcome(Outcome::Check), 0, 900_000, 300);
+    test_run.run.record(&key(Metric::ResponseTime).outcome(Outcome::Ok), 0, 900_000, 600);
+    let judgement = test_run.judge();
+    assert_eq!((judgement.claims, judgement.findings), (without.claims, without.findings));
 }
 
 #[test]

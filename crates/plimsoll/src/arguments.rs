@@ -101,7 +101,7 @@ pub(crate) enum Verb {
     /// Show a pprof profile: functions, call tree, flame graph; or what changed between two
     #[command(after_help = profile::PROFILE_EXAMPLES)]
     Profile(Box<ProfileArguments>),
-    /// Convert results of k6, ghz, vegeta or an HdrHistogram log to a run file, and judge it
+    /// Convert results of k6, JMeter, Gatling, Locust, ghz, vegeta, oha or an HdrHistogram log to a run file, and judge it
     #[command(after_help = import::EXAMPLES, after_long_help = import::EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
     Import(ImportArguments),
     /// Check within a minute whether a target is fit for a load test
@@ -122,7 +122,7 @@ pub(crate) enum Verb {
 }
 
 /// Changes to a plan without editing it.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct OverrideArguments {
     /// A target's address instead of the plan's: a URL for HTTP, HOST:PORT for gRPC
     #[arg(long = "target", value_name = "NAME=ADDRESS", value_parser = pair)]

@@ -1,5 +1,11 @@
 //! `plimsoll check`: validate a plan and print what it would offer. Nothing is sent.
 
+use std::time::Duration;
+
+use evidence::{TerminalText, visible};
+use judge::{ExpectedObservations, expected_observations};
+use report::number;
+use workload::Workload;
 use workload::offer::offer;
 
 use crate::arguments::CheckArguments;
@@ -14,6 +20,73 @@ pub(crate) fn check(arguments: &CheckArguments) -> CommandResult<u8> {
             "calls of `{target}` are not checked: it has no `proto`, and is described by server reflection when a run begins"
         ));
     }
+    add_objectives(&mut text, &plan.workload);
     outputs::print(&text)?;
     Ok(0)
+}
+
+/// How many observations each objective will have and needs, and how long the run takes.
+fn add_objectives(text: &mut TerminalText, workload: &Workload) {
+    let ends = workload.scenarios.iter().map(|scenario| scenario.start + scenario.executor.duration());
+    let end = ends.chain(workload.phases.iter().map(|phase| phase.end)).max().unwrap_or_default();
+    text.line("").line(format_args!("The load takes {}.", duration(end)));
+    let expected = expected_observations(workload);
+    if expected.is_empty() {
+        return;
+    }
+    text.line("").line("objectives, with the requests that they will have by the schedule:");
+    let width = expected.iter().map(|objective| visible(&objective.name).chars().count()).max().unwrap_or(0);
+    for objective in &expected {
+        let name = visible(&objective.name);
+        text.line(format_args!("  {name:<width$}  {}", observations(objective)));
+    }
+    let too_few: Vec<&ExpectedObservations> =
+        expected.iter().filter(|objective| objective.are_too_few()).collect();
+    for objective in too_few {
+        text.line("").line(format_args!("warning: `{}` {}", visible(&objective.name), warning(objective)));
+    }
+}
+
+/// `6,000 of at least 590`.
+fn observations(objective: &ExpectedObservations) -> String {
+    let expected = match (objective.expected, objective.least) {
+        (Some(expected), _) => number::count(expected),
+        (None, Some(_)) => "as many as the target's speed or a data file makes".to_owned(),
+        (None, None) => return "not about requests".to_owned(),
+    };
+    match (objective.needed, objective.time_needed) {
+        (Some(needed), Some(time)) => {
+            format!("{expected}, needs {}: {} at this rate", number::count(needed), duration(time))
+        }
+        (Some(needed), None) => format!("{expected}, needs {}", number::count(needed)),
+        (None, _) => expected,
+    }
+}
+
+/// Why an objective is not decided, or may not be.
+fn warning(objective: &ExpectedObservations) -> String {
+    let (expected, least) = (objective.expected.unwrap_or(0), objective.least.unwrap_or(0));
+    let needed = number::count(objective.needed.unwrap_or(0));
+    let count = number::count(expected);
+    let longer = match objective.time_needed {
+        Some(time) => format!("plan {} at this rate, or a higher rate", duration(time)),
+        None => "none of the plan's steps makes any: check its endpoint, scenario and phase".to_owned(),
+    };
+    if expected < least {
+        format!(
+            "cannot be shown by {count} requests: {} are needed even if none is beyond its bound and each is independent, \
+             {needed} if they cluster; {longer}",
+            number::count(least)
+        )
+    } else {
+        format!(
+            "may stay undecided: it has {count} requests, and needs {needed} with none beyond its bound, because requests \
+             cluster and ten count as one until the run shows otherwise; {longer}"
+        )
+    }
+}
+
+/// In whole seconds, rounded up.
+fn duration(time: Duration) -> String {
+    number::duration(time.as_secs() + u64::from(time.subsec_nanos() > 0))
 }

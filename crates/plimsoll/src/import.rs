@@ -1,5 +1,6 @@
 //! `plimsoll import`: what another tool wrote, as a run file that names what its source could not know.
 
+mod intent;
 mod overlap;
 mod source;
 mod totals;
@@ -23,6 +24,7 @@ use crate::failure::{CommandResult, Failure};
 use crate::outputs::PreopenedReports;
 use crate::run_file::Keep;
 use crate::{clock, judged, manifest, outputs};
+use intent::Intent;
 
 /// The longest run that a run file can hold, in seconds.
 const MAX_SECONDS: u32 = 31 * 86_400;
@@ -40,6 +42,7 @@ pub(crate) fn import(arguments: &ImportArguments) -> CommandResult<u8> {
     if !arguments.force {
         keep.refuse_existing()?;
     }
+    let intent = arguments.intent.as_deref().map(Intent::read).transpose()?;
     let objectives = objectives(&arguments.asks)?;
     let opened = PreopenedReports::all(arguments.outputs.named())?;
     let read = arguments.files.iter().map(PathBuf::as_path).chain(arguments.output.as_deref());
@@ -50,11 +53,15 @@ pub(crate) fn import(arguments: &ImportArguments) -> CommandResult<u8> {
         .iter()
         .map(|path| survey(path, arguments.format))
         .collect::<CommandResult<Vec<Surveyed>>>()?;
-    let source = source::of(&files).map_err(Failure::usage)?;
+    let mut source = source::of(&files).map_err(Failure::usage)?;
     overlap::refuse_overlaps(&files).map_err(Failure::usage)?;
     totals::refuse_impossible(&files).map_err(Failure::usage)?;
     let span = span(&files).map_err(Failure::usage)?;
-    let imported = Imported { files, span, source, objectives };
+    if let Some(intent) = &intent {
+        intent.refuse_another_run(&files, length(&files, span)).map_err(Failure::usage)?;
+        intent.add_to(&mut source);
+    }
+    let imported = Imported { files, span, source, objectives, intent };
     let manifest = imported.manifest()?;
     let file = keep.file(&manifest)?;
     let overwrite = if arguments.force { Overwrite::Replace } else { Overwrite::Refuse };
@@ -124,12 +131,22 @@ fn span(files: &[Surveyed]) -> anyhow::Result<RunSpan> {
     Ok(span)
 }
 
+/// How long the run was, if any file says so.
+fn length(files: &[Surveyed], span: RunSpan) -> Option<Duration> {
+    let stated = || files.iter().find_map(|file| file.survey.facts.get("duration_ms")?.parse::<f64>().ok());
+    match files.iter().any(|file| file.survey.span().is_some()) {
+        true => Some(span.length()),
+        false => stated().map(|ms| Duration::from_secs_f64(ms / 1e3)),
+    }
+}
+
 /// A run by another tool, surveyed.
 struct Imported {
     files: Vec<Surveyed>,
     span: RunSpan,
     source: Source,
     objectives: Vec<Objective>,
+    intent: Option<Intent>,
 }
 
 impl Imported {
@@ -137,16 +154,7 @@ impl Imported {
     fn manifest(&self) -> CommandResult<Manifest> {
         let stem = self.files[0].path.file_stem();
         let name = stem.map_or_else(|| "import".to_owned(), |stem| stem.to_string_lossy().into_owned());
-        let workload = Workload {
-            phases: vec![Phase {
-                name: import::PHASE.to_owned(),
-                start: Duration::ZERO,
-                end: self.span.length(),
-            }],
-            objectives: self.objectives.clone(),
-            ..Workload::named(name.clone())
-        };
-        let workload = serde_json::to_value(workload).map_err(Failure::own)?;
+        let workload = serde_json::to_value(self.workload(&name)).map_err(Failure::own)?;
         let started = Timestamp::from_nanosecond(i128::from(self.span.begin)).map_err(Failure::usage)?;
         Ok(Manifest {
             schema_version: SCHEMA_VERSION,
@@ -162,9 +170,27 @@ impl Imported {
         })
     }
 
+    /// The plan of the run; without one, a workload of one phase that offers nothing.
+    fn workload(&self, name: &str) -> Workload {
+        let mut workload = match &self.intent {
+            Some(intent) => intent.workload.clone(),
+            None => Workload {
+                phases: vec![Phase {
+                    name: import::PHASE.to_owned(),
+                    start: Duration::ZERO,
+                    end: self.span.length(),
+                }],
+                ..Workload::named(name)
+            },
+        };
+        workload.objectives.extend(self.objectives.iter().cloned());
+        workload
+    }
+
     /// The second pass: everything into the run file.
     fn write(&self, mut writer: Writer) -> CommandResult<()> {
-        let mut filler = Filler::new(&mut writer, self.span);
+        let planned = self.intent.as_ref().map(Intent::planned).unwrap_or_default();
+        let mut filler = Filler::new(&mut writer, self.span).with_plan(planned);
         for file in &self.files {
             let mut input = BufReader::new(open(&file.path)?);
             let again = import::read(file.format, &mut input, &mut filler);

@@ -156,7 +156,7 @@ fn endpoint(out: &mut String, row: &Row) {
     let failed = match outcomes.failed() {
         Some(n @ 1..) => format!("**{}** ({})", number::count(n), outcomes.failed_share()),
         _ => outcomes.failed_share(),
-    };
+    } + &outcomes.retried_text();
     let _ = writeln!(
         out,
         "| {} | {} | {} | {} | {failed} | {} | {} | {} | {} |",

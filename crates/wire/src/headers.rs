@@ -97,7 +97,7 @@ impl Headers {
     }
 
     /// Forget the last field.
-    pub(crate) fn pop(&mut self) {
+    pub fn pop(&mut self) {
         if let Some(field) = self.fields.pop() {
             self.bytes.truncate(field.start);
         }

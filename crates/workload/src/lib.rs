@@ -49,7 +49,7 @@ pub use model::*;
 pub use objective::{Comparison, Filter, Measure, Objective, Statistic};
 pub use plan::{LoadedPlan, Overrides, PlanErrors};
 pub use redact::Redactor;
-pub use row_picker::RowPicker;
+pub use row_picker::{RowPicker, RowTaker};
 pub use schedule::{Schedule, Segment};
 pub use template::Template;
 pub use timetable::Timetable;

@@ -15,7 +15,7 @@ use crate::http::HttpOptions;
 use crate::objective::Objective;
 use crate::observation::ProfileMark;
 pub use crate::target::{GrpcOrigin, HttpOrigin, ProcessRef, ReadyProbe, Target, WaitReady};
-use crate::template::{Template, Value, templates_in};
+use crate::template::{Template, templates_in};
 
 /// What a run offers, and its objectives. Targets, phases and scenarios are referred to by name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -157,12 +157,6 @@ impl Scenario {
     /// Every step: those of the set-up, then those of the flow.
     pub fn steps(&self) -> impl Iterator<Item = &Step> {
         self.setup.iter().chain(self.flow.steps())
-    }
-
-    /// Whether a step takes values from the data file `set`.
-    pub fn uses_data(&self, set: &str) -> bool {
-        let is_set = |value: &Value| matches!(value, Value::Data { set: used, .. } if used == set);
-        self.steps().any(|step| step.templates().iter().any(|template| template.values().any(is_set)))
     }
 }
 

@@ -17,13 +17,9 @@ use crate::clock::Clock;
 use crate::exchange::{HeldBack, PlaceLimit};
 use crate::index::{ConnectionIndex, OperationIndex, OriginIndex};
 use crate::operation::{Operations, VuSlotPosition};
-use crate::program::PoolLimits;
+use crate::program::{EXPECTED_STREAMS, PoolLimits};
 pub(super) use wait_queue::QueuePlace;
 use wait_queue::WaitQueue;
-
-/// How many requests a connection that is being opened is expected to carry. Servers should allow no fewer
-/// (RFC 9113 section 6.5.2), and more are not sent at once.
-const EXPECTED_STREAMS: usize = 100;
 
 /// A connection by its index and serial; it may be closed meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

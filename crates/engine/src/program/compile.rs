@@ -12,6 +12,7 @@ use workload::model::{
 };
 use workload::plan::{LoadedPlan, TlsFiles};
 use workload::redact::Redactor;
+use workload::row_picker::RowTaker;
 use workload::template::Template;
 
 use super::call::CallProgram;
@@ -45,6 +46,7 @@ impl Program {
         let mut compiler = Compiler {
             workload: &workload,
             scenario: ScenarioIndex(workload.scenarios.len()),
+            taker: RowTaker::Setup,
             names: TemplateNames::new(data, env),
             origins: Vec::new(),
             endpoints: Vec::new(),
@@ -64,6 +66,7 @@ impl Program {
             scenarios,
             setup_variables: vec![Arc::default(); names.variables.len()],
             names,
+            setup_ticks: Vec::new(),
             traceparent: workload.traceparent,
         };
         Ok(Program {
@@ -81,6 +84,8 @@ struct Compiler<'a> {
     workload: &'a Workload,
     /// The scenario that is being compiled.
     scenario: ScenarioIndex,
+    /// Who sends the steps that are being compiled.
+    taker: RowTaker,
     names: TemplateNames,
     origins: Vec<Origin>,
     endpoints: Vec<Endpoint>,
@@ -91,7 +96,9 @@ struct Compiler<'a> {
 
 impl Compiler<'_> {
     fn scenario(&mut self, scenario: &Scenario) -> Result<ScenarioSteps, CompileError> {
+        self.taker = RowTaker::Users(self.scenario.0.into());
         let setup = self.steps(&scenario.setup)?.into();
+        self.taker = RowTaker::Arrivals(self.scenario.0.into());
         let flow = match &scenario.flow {
             Flow::Sequence(steps) => FlowProgram::Sequence(self.steps(steps)?.into()),
             Flow::Mix(mix) => {
@@ -245,7 +252,7 @@ impl Compiler<'_> {
     }
 
     fn text(&mut self, template: &Template) -> Result<CompiledTemplate, UnknownName> {
-        self.names.compile(template, TemplateContext { workload: self.workload, scenario: self.scenario })
+        self.names.compile(template, TemplateContext { workload: self.workload, taker: self.taker })
     }
 
     fn origin(&mut self, step: &str, target: &str, kind: OriginKind) -> Result<OriginIndex, CompileError> {

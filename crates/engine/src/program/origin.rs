@@ -13,6 +13,9 @@ use super::resolve::{Address, HostLookup};
 
 /// How many connections HTTP/2 requests of all virtual users are spread over, unless the plan sets a number.
 const SPREAD_CONNECTIONS: usize = 4;
+/// How many requests at once an HTTP/2 connection is expected to carry. Servers should allow no fewer (RFC 9113 section
+/// 6.5.2), and more are not sent at once.
+pub(crate) const EXPECTED_STREAMS: usize = 100;
 /// To how many such connections a pool grows when those are not enough, unless the plan sets a number.
 const MOST_SHARED_CONNECTIONS: usize = 64;
 
@@ -78,6 +81,15 @@ pub(crate) struct PoolLimits {
     pub(crate) most: usize,
     /// The most connections that carry one request at a time.
     pub(crate) most_http1: usize,
+}
+
+impl PoolLimits {
+    /// How many connections of the multiplexing kind so many requests at once need, if the peer allows as many on each
+    /// as servers should.
+    pub(crate) fn needed_for(&self, requests: u64) -> usize {
+        let needed = requests.div_ceil(EXPECTED_STREAMS as u64);
+        usize::try_from(needed).unwrap_or(usize::MAX).clamp(self.spread.min(self.most), self.most)
+    }
 }
 
 /// A server that requests are sent to.

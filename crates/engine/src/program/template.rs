@@ -10,11 +10,9 @@ use jiff::Timestamp;
 use workload::data::Table;
 use workload::draw::Draw;
 use workload::model::Workload;
-use workload::row_picker::RowPicker;
+use workload::row_picker::{RowPicker, RowTaker};
 use workload::schedule::Segment;
 use workload::template::{Part, Template, Value, push_json_escaped};
-
-use crate::index::ScenarioIndex;
 
 /// A compiled template.
 #[derive(Debug, Clone, Default)]
@@ -51,11 +49,11 @@ enum TemplatePiece {
     Json(Box<TemplatePiece>),
 }
 
-/// The scenario that a template belongs to, which decides which rows of data files it gets.
+/// Who renders a template, which decides which rows of data files it gets.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TemplateContext<'a> {
     pub(crate) workload: &'a Workload,
-    pub(crate) scenario: ScenarioIndex,
+    pub(crate) taker: RowTaker,
 }
 
 /// A counter's name and first number.
@@ -169,7 +167,7 @@ impl TemplateNames {
                 let unknown = || UnknownName(format!("{set}.{column}"));
                 let index = self.data.iter().position(|(name, _)| name == set).ok_or_else(unknown)?;
                 let column = self.data[index].1.column(column).ok_or_else(unknown)?;
-                let picker = RowPicker::new(context.workload, context.scenario.0, set);
+                let picker = RowPicker::new(context.workload, context.taker, set);
                 TemplatePiece::Data { set: index, column, picker: picker.ok_or_else(unknown)? }
             }
             Value::Variable(name) => TemplatePiece::Variable(self.variable(name)),

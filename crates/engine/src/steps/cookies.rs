@@ -76,11 +76,11 @@ impl PlanIteration {
         }
     }
 
-    /// Add the cookies for a request to its headers.
-    pub(super) fn add_cookies(&self, draft: &mut RequestDraft, now: Instant) {
+    /// Add the cookies for a request as the last of its headers. False when there are none.
+    pub(super) fn add_cookies(&self, draft: &mut RequestDraft, now: Instant) -> bool {
         let origin = self.program.origin(draft.origin);
         if !origin.cookies || self.cookies.cookies.is_empty() {
-            return;
+            return false;
         }
         let path = String::from_utf8_lossy(&draft.path).into_owned();
         let mut line = Vec::new();
@@ -88,6 +88,7 @@ impl PlanIteration {
         if !line.is_empty() {
             draft.headers.push(b"cookie", &line);
         }
+        !line.is_empty()
     }
 }
 

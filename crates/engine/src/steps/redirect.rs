@@ -35,12 +35,18 @@ impl PlanIteration {
             let redirect =
                 Redirect { program: &self.program, step: self.current(), status: response.status, location };
             match context.completed_draft_mut() {
-                Some(draft) => redirect.apply(draft).map(|()| self.add_cookies(draft, now)),
+                Some(draft) => {
+                    if self.sends_cookies {
+                        draft.headers.pop();
+                    }
+                    redirect.apply(draft).map(|()| self.add_cookies(draft, now))
+                }
                 None => return None,
             }
         };
         match followed {
-            Ok(()) => {
+            Ok(sends_cookies) => {
+                self.sends_cookies = sends_cookies;
                 self.redirects += 1;
                 Some(Progress::Continuing)
             }
@@ -75,7 +81,7 @@ impl Redirect<'_> {
             draft.origin = self.target_of(&url)?;
         }
         self.change_method(draft);
-        draft.headers.retain(|name| name != b"cookie" && (is_same_origin || !self.is_secret(name)));
+        draft.headers.retain(|name| is_same_origin || !self.is_secret(name));
         draft.path.clear();
         draft.path.extend_from_slice(url.path.as_bytes());
         Ok(())

@@ -205,3 +205,19 @@ fn requests_are_sent_as_their_steps_define() {
     assert_eq!(called.header("te"), Some("trailers"));
     assert!(called.header("content-type").is_some_and(|kind| kind.starts_with("application/grpc")));
 }
+
+#[test]
+fn runs_with_the_same_seed_send_other_trace_ids() {
+    let traces = || {
+        let target = testbed::http(Behaviour::ok()).unwrap();
+        let mut plan = Plan::of(target.addr());
+        plan.workload.traceparent = true;
+        let load = scenario("s", at_rate(50.0, Duration::from_millis(200)), sequence([get("a", "/")]));
+        drive(plan.scenario(load).compile()).assert_sound();
+        let id = |served: &Served| served.header("traceparent").unwrap()[3..35].to_owned();
+        target.log().iter().map(id).collect::<BTreeSet<String>>()
+    };
+    let (first, second) = (traces(), traces());
+    assert_eq!((first.len(), second.len()), (10, 10));
+    assert!(first.is_disjoint(&second), "{first:?}");
+}

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{DryRun, DryRunError};
-use evidence::{Metric, Outcome};
+use evidence::{Key, Metric, Outcome};
 use testbed::{Behaviour, Served, Site, Target};
-use workload::{Scenario, Step};
+use workload::{Executor, Pick, Scenario, Step};
 
 use crate::accounting::Accounting;
-use crate::drive::drive;
+use crate::drive::{Drive, drive};
 use crate::plan::{Plan, Tuned, at_rate, closed, get, ms, request, scenario, sequence};
 
 fn login() -> Step {
@@ -80,7 +80,11 @@ fn the_runs_setup_is_sent_once_and_every_virtual_user_has_its_values() {
     assert_eq!(at(&target.log(), "/login").len(), 1);
     let all: BTreeSet<String> = tokens(&target).into_values().flatten().collect();
     assert_eq!(all, ["Bearer token-1".to_owned()].into());
-    assert_eq!(run.all(Metric::Requests), target.requests() - 1, "the setup is no part of the load");
+    let in_setup = |key: &Key| (&*key.scenario, &*key.phase) == ("setup", "setup");
+    assert_eq!(run.count(Metric::Requests, in_setup), 1, "the setup has a phase of its own");
+    assert_eq!(run.times(Metric::ResponseTime, in_setup).count(), 1);
+    assert_eq!(run.all(Metric::Requests), target.requests());
+    assert_eq!(run.count(Metric::Scheduled, in_setup), 0, "its iteration is no part of the load");
 }
 
 #[test]
@@ -210,4 +214,30 @@ fn checks_are_counted_by_name_and_the_status_decides_first() {
         assert_eq!(count(Metric::CheckFailed, "right", check), 10 - right, "{check}");
         assert_eq!(count(Metric::CheckPassed, "wrong", check), wrong, "{check}");
     }
+}
+
+/// Each row is taken once: by the run's setup, by the virtual users of each scenario, and by its arrivals.
+#[test]
+fn unique_rows_are_unique_over_setups_virtual_users_and_arrivals() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let users = |name: &str| Scenario {
+        setup: vec![get("prepare", "/row/${rows.id}")],
+        max_vus: 3,
+        ..scenario(
+            name,
+            Executor::PerVuIterations { vus: 3, iterations: 4, max_duration: ms(60_000) },
+            sequence([get("use", "/row/${rows.id}")]),
+        )
+    };
+    let plan = Plan::of(target.addr())
+        .data("rows", "{1..31}", Pick::Unique)
+        .setup(vec![get("first", "/row/${rows.id}")])
+        .scenario(users("a"))
+        .scenario(users("b"));
+    let program = DryRun::new(plan.compile()).set_up().unwrap().into_program();
+    let ran = Drive::new(program).loops(2).run();
+    ran.assert_sound();
+    let taken: Vec<String> = target.log().into_iter().map(|served| served.path).collect();
+    assert_eq!(taken.len(), 1 + 2 * (3 + 12));
+    assert_eq!(taken.iter().collect::<BTreeSet<_>>().len(), taken.len(), "{taken:?}");
 }

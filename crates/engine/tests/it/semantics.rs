@@ -160,7 +160,7 @@ fn secrets_are_not_sent_to_other_origins() {
             .collect::<Vec<_>>()
     };
     for served in target.log().iter().filter(|served| served.path == "/next") {
-        assert_eq!(names(served), ["x-api-key", "x-declared", "x-env", "x-extracted", "x-plain"]);
+        assert_eq!(names(served), headers.map(|(name, _)| name), "the step's own cookie too");
     }
     let moved: Vec<_> = other.log().into_iter().filter(|served| served.path == "/x").collect();
     assert_eq!(moved.len() as u64, COUNT);

@@ -34,25 +34,53 @@ pub(super) fn observe(source: &Source, workload: &Workload, objective: &Objectiv
     }
     let summary = match summary(source, workload, &objective.filter) {
         Ok(summary) => summary,
-        Err(why) => return Some(Measurement::missing(&why)),
+        Err(why) => return Some(Measurement::new(Value::Missing(why), objective.measure.unit(), 0)),
     };
+    let unit = objective.measure.unit();
     let asked = match objective.measure {
         Measure::ErrorRate => failures(summary, objective),
         Measure::CheckRate { .. } => checks(summary, objective),
         Measure::ResponseTime(Statistic::Quantile(q)) => beyond(summary, objective, q),
-        _ => beyond(&successes_of(summary), objective, 1.0),
+        _ => return maximum(summary, objective, &source.tool),
     };
-    let unit = objective.measure.unit();
-    Some(match asked {
+    Some(match asked.filter(|asked| asked.all > 0) {
         Some(asked) => Measurement {
             stated: Some(asked.answer(&source.tool)),
             ..Measurement::new(asked.value, unit, asked.all)
         },
-        None => Measurement::missing(&format!(
-            "The figures of {} do not include what would decide this: it kept no single times.",
-            source.tool
-        )),
+        None => {
+            let why = format!(
+                "{} states too little of these requests: how many there were and how many failed, for an objective on \
+                 times with quantiles.",
+                source.tool
+            );
+            Measurement::new(Value::Missing(why), unit, 0)
+        }
     })
+}
+
+/// The maximum that is stated, of successes if it is; nothing is inferred from a sample.
+fn maximum(summary: &RequestSummary, objective: &Objective, tool: &str) -> Option<Measurement> {
+    let bound = TimeBound::of(objective)?;
+    let of_successes = summary.times.iter().filter(|times| times.failed == Some(0));
+    let mut times = of_successes.chain(&summary.times).filter(|times| times.count > 0);
+    let highest =
+        |times: &TimesSummary| times.quantiles.iter().find(|stated| stated.q >= 1.0).map(|max| max.ms);
+    let (times, ms) = times.find_map(|times| Some((times, highest(times)?)))?;
+    let of_failures = times.failed != Some(0);
+    let verdict = if !bound.is_beyond(ms * (1.0 + times.rounding)) {
+        Verdict::Pass
+    } else if bound.is_beyond(ms * (1.0 - times.rounding)) && !of_failures {
+        Verdict::Fail
+    } else {
+        Verdict::Inconclusive
+    };
+    let included = if of_failures { ", those that failed included" } else { "" };
+    let (count, time) = (numbers::count(times.count), numbers::ms(ms));
+    let sentence =
+        format!("By the figures of {tool}, the slowest of {count} requests took {time}{included}.");
+    let stated = Some(StatedAnswer { verdict, sentence });
+    Some(Measurement { stated, ..Measurement::new(Value::Finite(ms), objective.measure.unit(), times.count) })
 }
 
 /// The summary of the requests that an objective counts.
@@ -125,21 +153,10 @@ fn checks(summary: &RequestSummary, objective: &Objective) -> Option<AskedShare>
     })
 }
 
-/// The summary of a maximum, which is of successes only.
-fn successes_of(summary: &RequestSummary) -> RequestSummary {
-    let successes = summary.requests.map(|requests| requests - summary.failed.unwrap_or(0).min(requests));
-    RequestSummary { requests: successes, failed: Some(0), dropped: 0, ..summary.clone() }
-}
-
 /// Requests that took longer than the bound. Failed ones count as infinitely slow, dropped ones may be.
 fn beyond(summary: &RequestSummary, objective: &Objective, q: f64) -> Option<AskedShare> {
-    let is_strict = match objective.comparison {
-        Comparison::Below => true,
-        Comparison::AtMost => false,
-        Comparison::Above | Comparison::AtLeast => return None,
-    };
+    let bound = TimeBound::of(objective)?;
     let requests = summary.requests?;
-    let bound = TimeBound { ms: objective.bound, is_strict };
     let failed = summary.failed.unwrap_or(0);
     let slow_successes = summary.times.iter().map(|times| bound.least_beyond(times)).max().unwrap_or(0);
     let most = match summary.failed {
@@ -180,6 +197,16 @@ struct TimeBound {
 }
 
 impl TimeBound {
+    /// None for a lower bound.
+    fn of(objective: &Objective) -> Option<TimeBound> {
+        let is_strict = match objective.comparison {
+            Comparison::Below => true,
+            Comparison::AtMost => false,
+            Comparison::Above | Comparison::AtLeast => return None,
+        };
+        Some(TimeBound { ms: objective.bound, is_strict })
+    }
+
     fn is_beyond(&self, ms: f64) -> bool {
         if self.is_strict { ms >= self.ms } else { ms > self.ms }
     }
@@ -217,12 +244,8 @@ impl AskedShare {
             let allowance = if self.comparison == Comparison::AtMost { SHARE_ERROR } else { 0.0 };
             self.comparison.holds(share, self.allowed + allowance)
         };
-        // Of all requests of the run, none may be beyond a maximum: nothing is inferred from a sample.
-        let is_maximum = self.allowed < SHARE_ERROR && self.comparison == Comparison::AtMost;
         let verdict = match (holds(lower), holds(upper)) {
-            _ if self.all == 0 || self.least > self.most => Verdict::Inconclusive,
-            _ if is_maximum && self.least > 0 => Verdict::Fail,
-            _ if is_maximum && self.most == 0 => Verdict::Pass,
+            _ if self.least > self.most => Verdict::Inconclusive,
             (true, true) => Verdict::Pass,
             (false, false) => Verdict::Fail,
             _ => Verdict::Inconclusive,

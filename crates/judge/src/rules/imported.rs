@@ -1,6 +1,8 @@
 //! Rules on imported runs: where a rule needs something that the source did not record, the finding is that it is
 //! unknown, which is neither correct nor a fault of the run.
 
+mod intent;
+
 use std::collections::BTreeMap;
 
 use evidence::{Finding, Missing, Scope, Severity, Source};
@@ -21,6 +23,7 @@ pub(crate) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let mut findings = unknown(source);
     findings.extend(facts.tables.scenario_phases.iter().filter_map(dropped));
     findings.extend(model(facts, source));
+    findings.extend(intent::check(facts, source));
     findings.extend(time_limits(facts, source));
     findings.extend(figures(source));
     findings

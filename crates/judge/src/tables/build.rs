@@ -94,7 +94,8 @@ impl Draft {
             | Metric::ServiceTime
             | Metric::IterationTime
             | Metric::StartLag
-            | Metric::StepLag => {
+            | Metric::StepLag
+            | Metric::PlaceWait => {
                 let histogram = run.histogram(id, run.whole())?;
                 self.add_times(key, &histogram);
             }
@@ -104,6 +105,11 @@ impl Draft {
                 self.add_sum(key, counts.iter().map(|(_, n)| n).sum());
             }
             Metric::LoopStall
+            | Metric::PerturbedResponseTime
+            | Metric::PerturbedIterationTime
+            | Metric::InFlightAge
+            | Metric::CutIterationAge
+            | Metric::Retried
             | Metric::BytesIn
             | Metric::BytesOut
             | Metric::FirstMessageTime
@@ -129,12 +135,18 @@ impl Draft {
     fn add_times(&mut self, key: &Key, histogram: &Histogram) {
         let outcome = key.outcome.unwrap_or(Outcome::Ok);
         match key.metric {
-            Metric::StartLag | Metric::StepLag => self.scenario_phase(key).start_lag.merge(histogram),
+            Metric::StartLag | Metric::StepLag => {
+                self.scenario_phase(key).start_lag.entry(key.instance).or_default().merge(histogram)
+            }
             Metric::IterationTime if outcome == Outcome::Ok => {
                 self.scenario_phase(key).iteration_ok.merge(histogram);
             }
             Metric::IterationTime if outcome.is_failure() => {
                 self.scenario_phase(key).iteration_failed.merge(histogram);
+            }
+            Metric::PlaceWait => {
+                let limit = key.tags.get("limit").cloned().unwrap_or_else(|| Name::from(""));
+                self.endpoint(key.into()).place_waits.entry(limit).or_default().merge(histogram);
             }
             Metric::ServiceTime => {
                 let endpoint = self.endpoint(key.into());

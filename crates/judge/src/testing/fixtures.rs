@@ -76,7 +76,7 @@ pub(super) fn steps() -> Vec<Step> {
     ["list", "claim"].map(step).into()
 }
 
-pub(super) fn workload() -> Workload {
+pub(crate) fn workload() -> Workload {
     let phase = |(name, from, to): (&str, u32, u32)| Phase {
         name: name.to_owned(),
         start: Duration::from_secs(u64::from(from)),

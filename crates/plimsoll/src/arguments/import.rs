@@ -16,6 +16,7 @@ Examples:
   plimsoll import simulation.log                  Gatling up to 3.12.0
   plimsoll import run_stats.csv run_stats_history.csv run_failures.csv     Locust: `locust --csv run`
   plimsoll import oha.json --ask 'error_rate(all) < 1%'                    `oha --output-format json`
+  plimsoll import k6.ndjson --intent plan.toml    with what was asked of k6, as a plan
   vegeta encode results.bin > results.json && plimsoll import results.json
   plimsoll import run-1.hlog run-2.hlog           one run in several files";
 
@@ -33,6 +34,9 @@ pub(crate) struct ImportArguments {
     /// An objective to judge the run by, in the language of plans; may be given again
     #[arg(long = "ask", value_name = "OBJECTIVE")]
     pub(crate) asks: Vec<String>,
+    /// The plan that the tool was to carry out: its rates, VU limits, time limits, phases and objectives apply
+    #[arg(long, value_name = "PLAN")]
+    pub(crate) intent: Option<PathBuf>,
     /// Replace the run file if it is there
     #[arg(long)]
     pub(crate) force: bool,

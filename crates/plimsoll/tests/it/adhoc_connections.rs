@@ -177,3 +177,26 @@ fn a_name_resolves_to_addresses_of_one_family_only() {
         .stderr_contains(&["cannot be used with"]);
     assert_eq!(target.requests(), 6);
 }
+
+/// How many requests the target held at once, at most.
+fn most_at_once(target: &Target) -> usize {
+    let log = target.log();
+    let held_at = |at: u64| {
+        let is_held = |(received, answered): &(u64, Option<u64>)| {
+            *received <= at && answered.is_none_or(|answered| answered > at)
+        };
+        log.iter().map(|served| (served.received_ns, served.answered_ns)).filter(is_held).count()
+    };
+    log.iter().map(|served| held_at(served.received_ns)).max().unwrap_or(0)
+}
+
+#[test]
+fn requests_of_all_connections_are_under_way_at_once() {
+    let target = testbed::grpc(GrpcBehaviour::after(std::time::Duration::from_secs(4))).unwrap();
+    let url = format!("http://{}/", target.addr());
+    TestFolder::new("")
+        .plimsoll(&["http", &url, "--http2", "-c", "8", "-p", "100", "-n", "800", "--quiet"])
+        .exits_with(0)
+        .stdout_contains(&["800 ended, 0 failed"]);
+    assert_eq!((most_at_once(&target), target.requests(), target.connections()), (800, 800, 8));
+}

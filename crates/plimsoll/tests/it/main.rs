@@ -6,6 +6,7 @@ mod adhoc;
 mod adhoc_connections;
 mod adhoc_options;
 mod archives;
+mod check;
 mod command;
 mod compare;
 mod explain;

@@ -48,6 +48,8 @@ pub struct Outcomes {
     pub by_outcome: BTreeMap<Outcome, u64>,
     /// Requests of which an imported run does not know how they ended; none where outcomes are recorded.
     pub unknown: Option<u64>,
+    /// Requests that were sent again because the target had not processed them; each is counted once above.
+    pub retried: u64,
 }
 
 impl Outcomes {
@@ -110,6 +112,14 @@ impl Outcomes {
         }
     }
 
+    /// How many were sent again, as text that follows the failures; empty where none was.
+    pub(crate) fn retried_text(&self) -> String {
+        match self.retried {
+            0 => String::new(),
+            n => format!(" · {} sent again", number::count(n)),
+        }
+    }
+
     /// Requests that ended, as text.
     pub(crate) fn completed_text(&self) -> String {
         number::count_or_none(self.are_counted().then(|| self.completed()))
@@ -147,16 +157,20 @@ impl Outcomes {
         for (outcome, n) in &other.by_outcome {
             *self.by_outcome.entry(*outcome).or_default() += n;
         }
+        self.retried += other.retried;
         self.unknown = [self.unknown, other.unknown].into_iter().flatten().reduce(|sum, n| sum + n);
     }
 }
 
 impl Serialize for Outcomes {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut fields = serializer.serialize_struct("Outcomes", 3)?;
+        let mut fields = serializer.serialize_struct("Outcomes", 3 + usize::from(self.retried > 0))?;
         fields.serialize_field("requests", &self.requests)?;
         fields.serialize_field("by_outcome", &self.unknown.is_none().then_some(&self.by_outcome))?;
         fields.serialize_field("completed", &self.are_counted().then(|| self.completed()))?;
+        if self.retried > 0 {
+            fields.serialize_field("retried", &self.retried)?;
+        }
         fields.end()
     }
 }

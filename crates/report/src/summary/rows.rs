@@ -40,12 +40,20 @@ pub struct Row {
     /// The phases of requests with a complete response, in their order; empty where they were not measured.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub request_phases: Vec<RequestPhase>,
+    /// How long requests waited because no connection could take them; none where none waited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place_wait: Option<Times>,
     /// Its gRPC streams; none where nothing streamed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub streams: Option<Streams>,
 }
 
 impl Row {
+    /// The phase of this name of its requests, if it has that.
+    pub(crate) fn request_phase(&self, name: &str) -> Option<&RequestPhase> {
+        self.request_phases.iter().find(|phase| phase.name == name)
+    }
+
     /// The times that tables show: of requests, and where there are none of whole iterations.
     pub(crate) fn times(&self) -> &Times {
         if self.outcomes.are_counted() { &self.response_time } else { &self.iteration_time }
@@ -113,6 +121,7 @@ pub(super) fn of(tally: &RunTally, workload: &Workload, phases: &[PhaseCoverage]
             service_time: Times::of(&counts.service),
             iteration_time: Times::of(&counts.iteration),
             request_phases: counts.phases.of(counts.outcomes.with_response()),
+            place_wait: (!counts.place_wait.is_empty()).then(|| Times::of(&counts.place_wait)),
             streams: counts.streams.summary(),
         }
     };

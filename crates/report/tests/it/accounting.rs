@@ -119,6 +119,33 @@ fn a_quantile_with_nineteen_samples_above_it_is_rough() {
 }
 
 #[test]
+fn every_report_has_the_requests_that_were_sent_again_and_json_the_waits_for_a_connection() {
+    let mut run = MemoryRun::new(sample_run::manifest());
+    let of = |metric| Key { metric, ..key(Metric::Requests).endpoint("watch") };
+    run.add(&of(Metric::Requests), 40, 3_000);
+    run.record(&of(Metric::ResponseTime).outcome(Outcome::Ok), 41, 90_000, 3_000);
+    run.add(&of(Metric::Retried), 41, 1_234);
+    run.record(&of(Metric::PlaceWait).tag("limit", "streams"), 41, 7_000, 5);
+    run.record(&of(Metric::PlaceWait).tag("limit", "unread"), 41, 9_000, 1);
+    let with = summary(&run);
+    let json: serde_json::Value = serde_json::from_str(&report::json(&with)).unwrap();
+    assert_eq!(
+        (&json["accounting"]["retried"], &json["endpoints"][0]["retried"]),
+        (&1_234.into(), &1_234.into())
+    );
+    assert_eq!(json["endpoints"][0]["place_wait"]["count"], 6);
+    for text in
+        [report::terminal(&with, Style::Plain, 100).to_string(), report::markdown(&with), report::html(&with)]
+    {
+        assert!(text.contains("1,234 sent again"), "{text}");
+    }
+    let without = summary(&sample_run::run(105, None));
+    for name in ["retried", "place_wait", "sent again"] {
+        assert!(!report::json(&without).contains(name) && !report::html(&without).contains(name), "{name}");
+    }
+}
+
+#[test]
 fn every_report_of_a_run_with_streams_has_their_messages() {
     let mut run = MemoryRun::new(sample_run::manifest());
     let call = key(Metric::Requests).endpoint("watch");

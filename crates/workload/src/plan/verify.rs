@@ -8,10 +8,10 @@ use super::section::{Issues, Span};
 use super::steps::StepDraft;
 use super::targets::Targets;
 use super::value_use::ValueUse;
-use crate::index::ScenarioIndex;
 use crate::model::{Pick, Workload};
 use crate::nearest::nearest;
 use crate::redact::env_value;
+use crate::row_picker::RowTaker;
 use crate::template::Value;
 
 /// What the values in templates may refer to.
@@ -164,10 +164,12 @@ fn check_distinct<'a>(issues: &Issues<'_>, steps: impl Iterator<Item = &'a StepD
 pub(super) fn unique_rows(workload: &Workload) -> Vec<(String, String)> {
     let mut wrong = Vec::new();
     for (name, source) in workload.data.iter().filter(|(_, source)| source.pick == Pick::Unique) {
-        let users = (0..).zip(&workload.scenarios).filter(|(_, s)| s.uses_data(name));
-        let planned: Vec<_> =
-            users.map(|(index, s)| (s, workload.arrivals_planned(ScenarioIndex(index)))).collect();
-        if let Some((endless, _)) = planned.iter().find(|(_, planned)| planned.is_none()) {
+        let takers: Vec<_> = workload.row_takers(name).collect();
+        let endless = takers.iter().find_map(|(taker, rows)| match taker {
+            RowTaker::Arrivals(index) if rows.is_none() => workload.scenarios.get(index.0),
+            _ => None,
+        });
+        if let Some(endless) = endless {
             let text = format!(
                 "data `{name}` is unique, but scenario `{}` makes as many iterations as it can; use `pick = \"sequential\"`, an arrival rate or a number of iterations",
                 endless.name
@@ -175,11 +177,12 @@ pub(super) fn unique_rows(workload: &Workload) -> Vec<(String, String)> {
             wrong.push((name.clone(), text));
             continue;
         }
-        let counts = planned.iter().filter_map(|(_, planned)| Some(planned.as_ref()?.count));
-        let needed = counts.fold(0u64, u64::saturating_add);
+        let needed = takers.iter().filter_map(|(_, rows)| *rows).fold(0u64, u64::saturating_add);
         if needed > source.rows {
+            let has_others = takers.iter().any(|(taker, _)| !matches!(taker, RowTaker::Arrivals(_)));
+            let who = if has_others { "arrivals, virtual users and setups" } else { "arrivals" };
             let text = format!(
-                "data `{name}` is unique and has {} rows, but there are {needed} arrivals that need one; add rows or use `pick = \"sequential\"`",
+                "data `{name}` is unique and has {} rows, but there are {needed} {who} that need one; add rows or use `pick = \"sequential\"`",
                 source.rows
             );
             wrong.push((name.clone(), text));

@@ -62,7 +62,9 @@ fn summary(figures: &StatedFigures, selected: SelectedRequests) -> RequestSummar
     // `http_req_failed` is a share of requests that are true: those that failed.
     let failed = whole.and_then(|metric| figures.count(metric, "passes"));
     let others = whole.and_then(|metric| figures.count(metric, "fails"));
-    let counted = find("http_reqs", false).and_then(|metric| figures.count(metric, "count"));
+    let count_of = |base: &str| find(base, false).and_then(|metric| figures.count(metric, "count"));
+    // A trend has a count where the script asks for it.
+    let counted = count_of("http_reqs").or_else(|| count_of("http_req_duration"));
     let requests = failed.zip(others).map(|(failed, others)| failed + others).or(counted);
     let failed = failed.filter(|_| others.is_some());
     let times = requests.and_then(|count| figures.times(find("http_req_duration", false)?, count, failed));

@@ -245,6 +245,7 @@ fn generator(all: &mut Numbers, report: &Value) {
     }
     add("bytes received", number(&generator["bytes_in"]));
     add("bytes sent", number(&generator["bytes_out"]));
+    add("requests during stalls", number(&generator["perturbed_requests"]));
     add("ticks merged", number(&generator["folded_ticks"]));
     add("endpoints counted as one", number(&generator["folded_endpoints"]));
 }

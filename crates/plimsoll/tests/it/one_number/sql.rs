@@ -274,6 +274,12 @@ impl Reading<'_> {
         add("endpoints counted as one", at_end("folded_endpoints"));
         add("bytes received", whole.metric("bytes_in"));
         add("bytes sent", whole.metric("bytes_out"));
+        let perturbed = "SELECT coalesce(sum(count), 0) FROM histograms JOIN keys USING (key)
+             WHERE metric = 'perturbed_response_time' AND outcome <> 'cancelled'";
+        let version: Option<f64> =
+            one(self.file, "SELECT CAST(value AS REAL) FROM manifest WHERE name = 'schema_version'");
+        let are_counted = !self.is_imported && version >= Some(3.0);
+        add("requests during stalls", one::<f64>(self.file, perturbed).filter(|_| are_counted));
     }
 
     fn checks(&self, all: &mut Numbers) {

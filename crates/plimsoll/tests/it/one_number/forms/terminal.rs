@@ -167,6 +167,12 @@ fn foot(form: &mut Form, lines: &[&str], scenarios: &[&str]) {
                     form.show(format!("generator/start lag {name}"), time);
                 }
             }
+            "stalls" => {
+                let [perturbed, ended] =
+                    parts("{} of {} requests were under way during a stall of the generator", &text);
+                form.show("generator/requests during stalls", perturbed);
+                form.show("all/ended", ended);
+            }
             "exemplars" => {
                 let [failed, slowest] = parts("{} failed and {} slowest exchanges recorded", &text);
                 form.show("exemplars/failed", failed);

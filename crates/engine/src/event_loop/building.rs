@@ -1,0 +1,182 @@
+//! How a loop is made: for a part of the run's load, or for one iteration before it.
+
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use evidence::tick_channel::TickSender;
+use evidence::{Instance, Instant};
+use mio::{Poll, Waker};
+use workload::schedule::Segment;
+
+use super::sleep::{Sleeper, WAKER};
+use super::{EventLoop, InFlight};
+use crate::accounting::Accounting;
+use crate::arrivals::ArrivalSource;
+use crate::control::Command;
+use crate::exemplars::{Exemplars, KeptExchanges};
+use crate::index::{PhaseIndex, ScenarioIndex};
+use crate::iteration::{LoopScenario, UserMaker};
+use crate::network::Network;
+use crate::operation::Operations;
+use crate::perturbation::{Disturbed, Perturbation};
+use crate::program::MetNames;
+use crate::steps::PlanUsers;
+use crate::users::Users;
+use crate::{EngineError, RunOptions};
+
+/// What a loop is connected with: the recorder, and the other loops of the run.
+pub(crate) struct LoopLinks {
+    pub(crate) outlet: TickSender,
+    pub(crate) shared: Shared,
+}
+
+/// What the loops of a run share.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Shared {
+    disturbed: Disturbed,
+}
+
+/// What a loop offers.
+pub(crate) enum LoopLoad {
+    /// A segment of the run's load.
+    Segment(Segment),
+    /// One iteration of one virtual user.
+    Once(SingleIteration),
+}
+
+/// One iteration of one virtual user, which is no load.
+pub(crate) struct SingleIteration {
+    /// The scenario that it belongs to.
+    pub(crate) scenario: ScenarioIndex,
+    /// The phase that its requests are counted for.
+    pub(crate) phase: PhaseIndex,
+    pub(crate) maker: Box<dyn UserMaker>,
+}
+
+/// Where a loop counts, and which exchanges it keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ledger {
+    /// In the phases of the load; examples of exchanges.
+    Load,
+    /// In this phase; all exchanges.
+    Once(PhaseIndex),
+}
+
+impl LoopLoad {
+    fn segment(&self) -> Segment {
+        match self {
+            LoopLoad::Segment(segment) => *segment,
+            LoopLoad::Once(_) => Segment::WHOLE,
+        }
+    }
+
+    fn ledger(&self) -> Ledger {
+        match self {
+            LoopLoad::Segment(_) => Ledger::Load,
+            LoopLoad::Once(single) => Ledger::Once(single.phase),
+        }
+    }
+
+    fn sources(&self, options: &RunOptions) -> Vec<ArrivalSource> {
+        let program = &options.program;
+        let single = match self {
+            LoopLoad::Segment(segment) => {
+                let source = |index| ArrivalSource::new(program, index, *segment);
+                return program.shape.load().map(source).collect();
+            }
+            LoopLoad::Once(single) => single,
+        };
+        let start = options.clock.now();
+        let source = |index| {
+            let mut source = ArrivalSource::once(start);
+            if index != single.scenario {
+                source.stop(start);
+            }
+            source
+        };
+        program.shape.all().map(source).collect()
+    }
+
+    fn users(self, options: &RunOptions) -> Users {
+        let program = &options.program;
+        let mut users = Users::new(self.segment());
+        let steps_of = |index| Box::new(PlanUsers::new(program.clone(), index));
+        match self {
+            LoopLoad::Segment(segment) => {
+                for index in program.shape.load() {
+                    let scenario = program.scenario(index);
+                    let name = scenario.name.clone();
+                    let place = LoopScenario { position: index.0, name: name.clone(), segment };
+                    let maker = match &options.behaviour {
+                        Some(behaviour) => behaviour.on_loop(place),
+                        None => steps_of(index),
+                    };
+                    users.add_scenario(name, maker, segment.share(u64::from(scenario.max_vus)) as u32);
+                    users.prepare(index, segment.share(u64::from(scenario.preallocated_vus)) as u32);
+                }
+            }
+            LoopLoad::Once(SingleIteration { scenario, maker, .. }) => {
+                let mut own = Some(maker);
+                for index in program.shape.all() {
+                    let maker = if index == scenario { own.take() } else { None };
+                    let limit = u32::from(maker.is_some());
+                    let maker = maker.unwrap_or_else(|| steps_of(index));
+                    users.add_scenario(program.scenario(index).name.clone(), maker, limit);
+                }
+            }
+        }
+        users
+    }
+}
+
+impl EventLoop {
+    /// A loop that offers this load.
+    pub(crate) fn new(options: &RunOptions, load: LoopLoad, links: LoopLinks) -> Result<Self, EngineError> {
+        let LoopLinks { outlet, shared } = links;
+        let RunOptions { program, clock, control, .. } = options;
+        let (segment, ledger) = (load.segment(), load.ledger());
+        let instance = Instance::of_loop(u16::try_from(segment.index).unwrap_or(u16::MAX));
+        let poll = Poll::new().map_err(EngineError::Poll)?;
+        let registry = poll.registry().try_clone().map_err(EngineError::Poll)?;
+        let waker = Arc::new(Waker::new(poll.registry(), WAKER).map_err(EngineError::Poll)?);
+        control.register(waker.clone());
+        let sleeper = Sleeper::new(*clock, poll.registry()).map_err(EngineError::Poll)?;
+        let mut accounting = Accounting::new(program.clone(), instance);
+        if segment.index == 0 && ledger == Ledger::Load {
+            accounting.add_setup();
+        }
+        let kept = match ledger {
+            Ledger::Load => KeptExchanges::Examples,
+            Ledger::Once(_) => KeptExchanges::All,
+        };
+        Ok(EventLoop {
+            clock: *clock,
+            control: control.clone(),
+            poll,
+            sleeper,
+            sources: load.sources(options),
+            users: load.users(options),
+            operations: Operations::new(&program.body_budget),
+            network: Network::new(program.clone(), *clock, registry, waker),
+            accounting,
+            exemplars: Exemplars::new(program.clone(), kept),
+            perturbation: Perturbation::new(shared.disturbed),
+            ledger,
+            counters: program.steps.names.counters_of(segment),
+            met_names: MetNames::default(),
+            timers: BinaryHeap::new(),
+            earliest_deadline: Instant::NEVER,
+            in_flight: InFlight::default(),
+            outlet: Some(outlet),
+            tick_began: Instant::EPOCH,
+            cpu_ns: 0,
+            folded: 0,
+            folded_ticks: 0,
+            applied_command: Command::Run,
+            requests: Vec::new(),
+            checks: Vec::new(),
+            yielded: Vec::new(),
+            program: program.clone(),
+        })
+    }
+}
