@@ -34,7 +34,7 @@ use crate::program::{Counters, MetNames, Program};
 use crate::users::{ActiveIteration, Users};
 use crate::vu_slots::ScheduledArrival;
 use building::Ledger;
-pub(crate) use building::{LoopLinks, LoopLoad, Shared, SingleIteration};
+pub(crate) use building::{LoopLinks, LoopLoad, LoopShare, Shared, SingleIteration};
 use sleep::Sleeper;
 
 /// An arrival of an open model that could not be started this long after it was due is dropped, with the reason that
@@ -52,6 +52,7 @@ pub(crate) struct LoopTotals {
     pub(crate) requests_in_flight: u64,
     pub(crate) iterations_in_flight: u64,
     pub(crate) folded_ticks: u64,
+    pub(crate) stopped_at: Option<Instant>,
 }
 
 /// A timer that an iteration asked for. It is ignored when the virtual user has begun another iteration since,
@@ -106,6 +107,8 @@ pub(crate) struct EventLoop {
     folded: u32,
     folded_ticks: u64,
     applied_command: Command,
+    /// From when on it started nothing more, because of a command.
+    stopped_at: Option<Instant>,
     requests: Vec<IterationRequest>,
     /// The results of checks of the request that has just completed.
     checks: Vec<(CheckIndex, CheckResult)>,
@@ -351,6 +354,7 @@ impl EventLoop {
             return;
         }
         self.applied_command = command;
+        self.stopped_at.get_or_insert(now);
         for source in &mut self.sources {
             source.stop(now);
         }

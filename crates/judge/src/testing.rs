@@ -6,9 +6,10 @@ use std::ops::Range;
 use std::time::Duration;
 
 use evidence::memory::MemoryRun;
+use evidence::sink::Sink as _;
 use evidence::{
-    Ending, Finding, Instance, Instant, Judgement, Key, Manifest, Metric, Observed, Outcome, Profile,
-    ProfileKind, Provenance, Sampling, SeriesKey,
+    Ending, Finding, Instance, Instant, Judgement, Key, Manifest, Metric, Notice, NoticeKind, Observed,
+    Outcome, Profile, ProfileKind, Provenance, Sampling, SeriesKey,
 };
 use workload::{Executor, Flow, Phase, Workload};
 
@@ -178,6 +179,17 @@ impl TestRun {
     /// Interrupted by the user.
     pub(crate) fn interrupted(mut self) -> TestRun {
         self.run.finish(end(Ending::Interrupted));
+        self
+    }
+
+    /// Ended early by the stop rule of this objective, which was drained.
+    pub(crate) fn stopped_by(mut self, objective: &str, at_ms: u64) -> TestRun {
+        let at = Instant::from_nanos(at_ms * 1_000_000);
+        let (observer, text) = ("generator".to_owned(), "ended early".to_owned());
+        let notice = Notice { at, observer, instance: None, kind: NoticeKind::Stopped, text };
+        let observed = Observed { notices: vec![notice], ..Observed::default() };
+        self.run.observed(&observed).unwrap();
+        self.run.finish(end(Ending::Stopped(objective.to_owned())));
         self
     }
 

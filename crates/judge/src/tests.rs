@@ -141,6 +141,32 @@ fn counts_that_do_not_add_up_invalidate_a_run_without_objectives() {
 }
 
 #[test]
+fn a_run_that_its_plan_ended_early_is_judged_on_what_there_is() {
+    let run = || sound().with_objective("impossible", "p95(list, phase = steady) < 1ms");
+    insta::assert_snapshot!(run().stopped_by("impossible", 65_432).verdict(), @r#"
+    FAIL: 1 of 4 objectives is violated: impossible. The plan's stop rule for impossible ended the run at 65.4 s of 70 s.
+    PASS fast
+      10.5 ms over 6,000 observations meets < 50 ms.
+    PASS few_errors
+      0 % over 7,000 observations meets < 0.1 %.
+    PASS rate
+      100/s over 6,000 observations meets >= 99/s.
+    FAIL impossible
+      10.5 ms over 6,000 observations violates < 1 ms.
+    "#);
+    insta::assert_snapshot!(sound().stopped_by("fast", 65_432).verdict(), @r#"
+    INCONCLUSIVE: 1 of 3 objectives is not decided by this evidence: fast. The plan's stop rule for fast ended the run at 65.4 s of 70 s.
+    INCONCLUSIVE fast
+      10.5 ms over 6,000 observations meets < 50 ms.
+      The plan's stop rule for fast ended the run at 65.4 s of 70 s. What ended after that made up for it.
+    PASS few_errors
+      0 % over 7,000 observations meets < 0.1 %.
+    PASS rate
+      100/s over 6,000 observations meets >= 99/s.
+    "#);
+}
+
+#[test]
 fn an_incomplete_run_is_at_best_inconclusive() {
     insta::assert_snapshot!(sound().interrupted().verdict(), @r#"
     INCONCLUSIVE: The run was interrupted after 70 s of 70 s: an incomplete run cannot pass.

@@ -204,7 +204,7 @@ impl Summary {
     /// # Errors
     /// [`ReportError::Read`] when the evidence cannot be read.
     pub fn of(run: &dyn Run, workload: &Workload, judgement: &Judgement) -> Result<Summary, ReportError> {
-        let header = header::of(run, workload);
+        let header = header::of(run, workload)?;
         let phases = header::phases(run, workload)?;
         let tally = tally::of(run)?;
         let rows = rows::of(&tally, workload, &phases);

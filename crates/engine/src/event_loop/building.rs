@@ -22,6 +22,7 @@ use crate::perturbation::{Disturbed, Perturbation};
 use crate::program::MetNames;
 use crate::steps::PlanUsers;
 use crate::users::Users;
+use crate::vu_slots::{BegunIterations, ScenarioShare};
 use crate::{EngineError, RunOptions};
 
 /// What a loop is connected with: the recorder, and the other loops of the run.
@@ -38,10 +39,24 @@ pub(crate) struct Shared {
 
 /// What a loop offers.
 pub(crate) enum LoopLoad {
-    /// A segment of the run's load.
-    Segment(Segment),
+    /// A share of the run's load.
+    Share(LoopShare),
     /// One iteration of one virtual user.
     Once(SingleIteration),
+}
+
+/// The share of the run's load that one loop offers.
+#[derive(Debug, Clone)]
+pub(crate) struct LoopShare {
+    pub(crate) segment: Segment,
+    /// By scenario, shared by all loops.
+    pub(crate) begun: Arc<[BegunIterations]>,
+}
+
+impl LoopShare {
+    fn of_scenario(&self, scenario: ScenarioIndex) -> ScenarioShare {
+        ScenarioShare { segment: self.segment, begun: self.begun[scenario.0].clone() }
+    }
 }
 
 /// One iteration of one virtual user, which is no load.
@@ -65,14 +80,14 @@ pub(super) enum Ledger {
 impl LoopLoad {
     fn segment(&self) -> Segment {
         match self {
-            LoopLoad::Segment(segment) => *segment,
+            LoopLoad::Share(share) => share.segment,
             LoopLoad::Once(_) => Segment::WHOLE,
         }
     }
 
     fn ledger(&self) -> Ledger {
         match self {
-            LoopLoad::Segment(_) => Ledger::Load,
+            LoopLoad::Share(_) => Ledger::Load,
             LoopLoad::Once(single) => Ledger::Once(single.phase),
         }
     }
@@ -80,8 +95,8 @@ impl LoopLoad {
     fn sources(&self, options: &RunOptions) -> Vec<ArrivalSource> {
         let program = &options.program;
         let single = match self {
-            LoopLoad::Segment(segment) => {
-                let source = |index| ArrivalSource::new(program, index, *segment);
+            LoopLoad::Share(share) => {
+                let source = |index| ArrivalSource::new(program, index, &share.of_scenario(index));
                 return program.shape.load().map(source).collect();
             }
             LoopLoad::Once(single) => single,
@@ -102,7 +117,7 @@ impl LoopLoad {
         let mut users = Users::new(self.segment());
         let steps_of = |index| Box::new(PlanUsers::new(program.clone(), index));
         match self {
-            LoopLoad::Segment(segment) => {
+            LoopLoad::Share(LoopShare { segment, .. }) => {
                 for index in program.shape.load() {
                     let scenario = program.scenario(index);
                     let name = scenario.name.clone();
@@ -111,8 +126,10 @@ impl LoopLoad {
                         Some(behaviour) => behaviour.on_loop(place),
                         None => steps_of(index),
                     };
-                    users.add_scenario(name, maker, segment.share(u64::from(scenario.max_vus)) as u32);
-                    users.prepare(index, segment.share(u64::from(scenario.preallocated_vus)) as u32);
+                    let part = segment.among_first(scenario.max_vus);
+                    let own = |vus: u32| part.map_or(0, |part| part.share(u64::from(vus)) as u32);
+                    users.add_scenario(name, maker, own(scenario.max_vus));
+                    users.prepare(index, own(scenario.preallocated_vus));
                 }
             }
             LoopLoad::Once(SingleIteration { scenario, maker, .. }) => {
@@ -173,6 +190,7 @@ impl EventLoop {
             folded: 0,
             folded_ticks: 0,
             applied_command: Command::Run,
+            stopped_at: None,
             requests: Vec::new(),
             checks: Vec::new(),
             yielded: Vec::new(),

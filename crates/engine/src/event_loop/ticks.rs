@@ -90,6 +90,7 @@ impl EventLoop {
             requests_in_flight: self.operations.open_count() as u64,
             iterations_in_flight: u64::from(self.users.active()),
             folded_ticks: self.folded_ticks,
+            stopped_at: self.stopped_at,
         };
         self.record_ages(now);
         let tick = self.close_tick(now);

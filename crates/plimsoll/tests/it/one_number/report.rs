@@ -89,6 +89,9 @@ fn run(all: &mut Numbers, report: &Value) {
     add("started", words(text(&run["started_at"])));
     add("length", words(duration(run["seconds"].as_u64().unwrap())));
     add("seconds", number(&run["seconds"]));
+    if !run["stopped_at_s"].is_null() {
+        add("stopped at", number(&run["stopped_at_s"]));
+    }
     add("planned seconds", number(&run["planned_seconds"]));
     add("seed", words(run["seed"].to_string()));
     add("workload SHA-256", words(text(&run["workload_digest"])));

@@ -254,6 +254,9 @@ impl Reading<'_> {
     fn whole_run(&self, all: &mut Numbers, whole: &Counted) {
         let seconds: Option<f64> = one(self.file, "SELECT 1 + max(second) FROM ticks");
         all.insert("run/seconds".to_owned(), Expected::Number(seconds.unwrap_or(0.0)));
+        if let Some(at) = one(self.file, "SELECT min(at_ns) / 1e9 FROM notices WHERE kind = 'stopped'") {
+            all.insert("run/stopped at".to_owned(), Expected::Number(at));
+        }
         let digest: Option<String> = one(self.file, "SELECT max(sha256) FROM seal");
         let digest = digest.unwrap_or_else(|| "none: the file has no seal".to_owned());
         all.insert("run/evidence SHA-256".to_owned(), Expected::Text(digest));

@@ -46,9 +46,7 @@ fn head(form: &mut Form, section: &str) {
     form.show("run/length", about[2]);
     for line in &lines[2..] {
         let [end] = parts("The run was {}.", line);
-        let [_, second, of] = parts("{} at second {} of {}", end);
-        form.show("run/seconds", second);
-        form.show("run/planned seconds", of);
+        super::markdown::end(form, end);
     }
 }
 
