@@ -9,12 +9,14 @@ use super::super::shown::{Expected, Numbers, difference};
 use super::Answered;
 
 /// Each query by a part of its text, and what it is compared with.
-const QUERIES: [(&str, Compare); 18] = [
+const QUERIES: [(&str, Compare); 20] = [
     ("SELECT endpoint, outcome, total, p95_us FROM rollups", short_rollups),
     ("SELECT name, substr(value, 1, 80) FROM manifest", manifest),
     ("WHERE name = 'environment'", environment),
     ("SELECT metric, count(*) AS keys", keys),
     ("AS ticks, 1 + max(second)", ticks),
+    ("FROM ticks JOIN instances", instances),
+    ("FROM metric_values JOIN metrics", metrics),
     ("sum(count) AS answers", answers),
     ("sum(value) AS arrivals", arrivals),
     ("FROM samples JOIN series", samples),
@@ -146,6 +148,18 @@ fn ticks(of: &Comparison<'_>, pairs: &mut Pairs) {
     if !reported.is_null() {
         pairs.number("folded ticks", number(folded), reported);
     }
+}
+
+/// A row for each loop; another tool's run does not say how many it had.
+fn instances(of: &Comparison<'_>, pairs: &mut Pairs) {
+    if let Some(loops) = of.run.report["run"]["generator"]["loops"].as_str() {
+        pairs.text("loops", &of.rows.len().to_string(), loops);
+    }
+}
+
+fn metrics(of: &Comparison<'_>, pairs: &mut Pairs) {
+    let reported = of.run.report["metrics"].as_array().map_or(0, Vec::len);
+    pairs.number("metrics", of.rows.len() as f64, &Value::from(reported));
 }
 
 fn answers(of: &Comparison<'_>, pairs: &mut Pairs) {
