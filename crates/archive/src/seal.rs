@@ -31,6 +31,7 @@ fn write_end(connection: &Connection, end: &RunEnd) -> Result<(), Fault> {
     let (how, reason) = match &end.ending {
         Ending::Completed => ("completed", None),
         Ending::Interrupted => ("interrupted", None),
+        Ending::Stopped(objective) => ("stopped", Some(objective)),
         Ending::Aborted(reason) => ("aborted", Some(reason)),
     };
     connection.execute(

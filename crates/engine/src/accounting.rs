@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use evidence::tick::{LoopState, ScenarioState};
 use evidence::{Exemplar, Instance, Instant, Key, KeyId, Metric, Name, Outcome, Tick};
@@ -254,8 +255,28 @@ impl Accounting {
         self.tick.record_ns(key, ns);
     }
 
-    pub(crate) fn iteration_cancelled(&mut self, at: ScenarioPhase) {
+    pub(crate) fn iteration_cancelled(&mut self, at: ScenarioPhase, age: Duration) {
         self.count(Metric::IterationsCancelled, at.into(), 1);
+        let key = self.key(Metric::CutIterationAge, at.into(), Some(Outcome::Cancelled));
+        self.tick.record_ns(key, age.as_nanos() as u64);
+    }
+
+    /// A request or an iteration is under way at the end of the run.
+    pub(crate) fn left_in_flight(&mut self, at: AccountingRow, age: Duration) {
+        let key = self.key(Metric::InFlightAge, at, None);
+        self.tick.record_ns(key, age.as_nanos() as u64);
+    }
+
+    /// A request that was counted as ended was under way while the generator stalled, or during the effect of that.
+    pub(crate) fn perturbed_request(&mut self, exchange: &Exchange) {
+        let key = self.key(Metric::PerturbedResponseTime, exchange.at.into(), Some(exchange.outcome));
+        self.tick.record_ns(key, exchange.response_ns);
+    }
+
+    /// The same of an iteration that was counted as done.
+    pub(crate) fn perturbed_iteration(&mut self, at: ScenarioPhase, outcome: Outcome, ns: u64) {
+        let key = self.key(Metric::PerturbedIterationTime, at.into(), Some(outcome));
+        self.tick.record_ns(key, ns);
     }
 
     pub(crate) fn stalled(&mut self, ns: u64) {
@@ -269,8 +290,8 @@ impl Accounting {
         self.tick.record_ns(key, ns);
     }
 
-    pub(crate) fn add_exemplar(&mut self, exemplar: Exemplar) {
-        self.tick.exemplars.push(exemplar);
+    pub(crate) fn add_exemplars(&mut self, exemplars: Vec<Exemplar>) {
+        self.tick.exemplars.extend(exemplars);
     }
 
     /// Close the tick with the state of the loop, and take it out. [`Accounting::open`] must follow.

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use evidence::Instant;
-use workload::schedule::{Schedule, Segment};
+use workload::schedule::Schedule;
 use workload::timetable::{ArrivalSpacing, Timetable};
 
 use crate::index::{ScenarioIndex, VuSlotIndex};
 use crate::program::{ONCE, Program};
-use crate::vu_slots::{ScheduledArrival, VuSlots};
+use crate::vu_slots::{ScenarioShare, ScheduledArrival, VuSlots};
 
 /// The arrivals of one scenario that this loop starts.
 #[derive(Debug)]
@@ -23,21 +23,23 @@ pub(crate) struct ArrivalSource {
 
 #[derive(Debug)]
 enum LoadModel {
-    Open(Timetable),
+    /// No timetable: the scenario has fewer virtual users than there are loops, and none is in this one.
+    Open(Option<Timetable>),
     Closed(VuSlots),
 }
 
 impl ArrivalSource {
-    pub(crate) fn new(program: &Program, scenario: ScenarioIndex, segment: Segment) -> ArrivalSource {
+    pub(crate) fn new(program: &Program, scenario: ScenarioIndex, share: &ScenarioShare) -> ArrivalSource {
         let described = program.scenario(scenario);
         let start = Instant::at(described.start);
-        let model = match VuSlots::new(&described.executor, start, segment) {
+        let model = match VuSlots::new(&described.executor, start, share) {
             Some(slots) => LoadModel::Closed(slots),
             None => {
                 let schedule = Schedule::new(&described.executor).expect("what is not closed is open");
                 let (arrivals, seed) = (described.arrivals, program.shape.seed);
                 let spacing = ArrivalSpacing { arrivals, seed, scenario: scenario.0.into() };
-                LoadModel::Open(Timetable::along(schedule, spacing, segment))
+                let part = share.segment.among_first(described.max_vus);
+                LoadModel::Open(part.map(|part| Timetable::along(schedule, spacing, part)))
             }
         };
         let end = start + described.executor.duration();
@@ -49,7 +51,7 @@ impl ArrivalSource {
 
     /// One arrival at `start`, whose iteration may take as long as it does.
     pub(crate) fn once(start: Instant) -> ArrivalSource {
-        let slots = VuSlots::new(&ONCE, start, Segment::WHOLE).expect("it is a closed model");
+        let slots = VuSlots::new(&ONCE, start, &ScenarioShare::whole()).expect("it is a closed model");
         let end = start + ONCE.duration();
         let model = LoadModel::Closed(slots);
         let mut source = ArrivalSource { model, start, end, graceful_stop: Duration::ZERO, next: None };
@@ -64,12 +66,12 @@ impl ArrivalSource {
 
     /// The next arrival, if it is due by `now`.
     pub(crate) fn take(&mut self, now: Instant) -> Option<ScheduledArrival> {
-        let arrival = self.next.filter(|arrival| arrival.due <= now)?;
+        let mut taken = Some(self.next.filter(|arrival| arrival.due <= now)?);
         if let LoadModel::Closed(slots) = &mut self.model {
-            slots.take();
+            taken = slots.take();
         }
         self.look_ahead();
-        Some(arrival)
+        taken
     }
 
     /// In a closed model: the iteration in this slot is over.
@@ -141,11 +143,10 @@ impl ArrivalSource {
 
     fn look_ahead(&mut self) {
         let next = match &mut self.model {
-            LoadModel::Open(timetable) => timetable.next().map(|(number, offset)| ScheduledArrival {
-                number,
-                due: self.start + offset,
-                vu_slot: None,
-            }),
+            LoadModel::Open(timetable) => timetable
+                .as_mut()
+                .and_then(Timetable::next)
+                .map(|(number, offset)| ScheduledArrival { number, due: self.start + offset, vu_slot: None }),
             LoadModel::Closed(slots) => slots.next(),
         };
         self.next = next.filter(|arrival| arrival.due < self.end);

@@ -8,7 +8,7 @@ use evidence::{Exemplar, Outcome, Tick};
 
 use crate::clock::Clock;
 use crate::control::Control;
-use crate::event_loop::{EventLoop, LoopLoad, SingleIteration};
+use crate::event_loop::{EventLoop, LoopLinks, LoopLoad, Shared, SingleIteration};
 use crate::index::{PhaseIndex, ScenarioIndex};
 use crate::iteration::{Context, Event, Iteration, Progress, UserMaker};
 use crate::program::{FlowProgram, Program};
@@ -135,7 +135,7 @@ impl DryRun {
             let iteration = PlanIteration::of_flow(program, scenario, variables, flow);
             let maker = Box::new(SingleUser { iteration: Some(iteration), found: found.clone() });
             let load = LoopLoad::Once(SingleIteration { scenario, phase, maker });
-            EventLoop::new(&options, load, outlet)?.run()
+            EventLoop::new(&options, load, LoopLinks { outlet, shared: Shared::default() })?.run()
         };
         let ticks = std::thread::scope(|scope| {
             // A loop sets timers of its thread, and this one belongs to the caller.

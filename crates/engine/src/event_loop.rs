@@ -24,16 +24,17 @@ use crate::arrivals::ArrivalSource;
 use crate::clock::{Clock, thread_cpu_ns};
 use crate::control::{Command, Control};
 use crate::exchange::{CheckResult, OperationName};
-use crate::exemplars::ExemplarSelector;
+use crate::exemplars::Exemplars;
 use crate::index::{CheckIndex, OperationIndex, PhaseIndex, ScenarioIndex, ScenarioPhase, UserIndex};
 use crate::iteration::{Event, IterationRequest};
 use crate::network::{GivingUp, Network, is_connection};
 use crate::operation::Operations;
+use crate::perturbation::Perturbation;
 use crate::program::{Counters, MetNames, Program};
 use crate::users::{ActiveIteration, Users};
 use crate::vu_slots::ScheduledArrival;
 use building::Ledger;
-pub(crate) use building::{LoopLoad, SingleIteration};
+pub(crate) use building::{LoopLinks, LoopLoad, LoopShare, Shared, SingleIteration};
 use sleep::Sleeper;
 
 /// An arrival of an open model that could not be started this long after it was due is dropped, with the reason that
@@ -51,6 +52,7 @@ pub(crate) struct LoopTotals {
     pub(crate) requests_in_flight: u64,
     pub(crate) iterations_in_flight: u64,
     pub(crate) folded_ticks: u64,
+    pub(crate) stopped_at: Option<Instant>,
 }
 
 /// A timer that an iteration asked for. It is ignored when the virtual user has begun another iteration since,
@@ -90,7 +92,8 @@ pub(crate) struct EventLoop {
     operations: Operations,
     network: Network,
     accounting: Accounting,
-    exemplars: ExemplarSelector,
+    exemplars: Exemplars,
+    perturbation: Perturbation,
     ledger: Ledger,
     counters: Counters,
     met_names: MetNames,
@@ -104,6 +107,8 @@ pub(crate) struct EventLoop {
     folded: u32,
     folded_ticks: u64,
     applied_command: Command,
+    /// From when on it started nothing more, because of a command.
+    stopped_at: Option<Instant>,
     requests: Vec<IterationRequest>,
     /// The results of checks of the request that has just completed.
     checks: Vec<(CheckIndex, CheckResult)>,
@@ -127,6 +132,7 @@ impl EventLoop {
         let mut events = Events::with_capacity(1024);
         loop {
             let now = self.clock.now();
+            self.perturbation.looked(now, self.in_flight.now);
             self.apply_command(now);
             self.run_due_work(now)?;
             if self.is_over(now) {
@@ -134,8 +140,10 @@ impl EventLoop {
             }
             let turn_ends = self.clock.now();
             self.record_stall(now, turn_ends);
+            self.perturbation.looked(turn_ends, self.in_flight.now);
             let wake = self.next_wake(turn_ends);
             self.sleeper.sleep(&mut self.poll, &mut events, wake)?;
+            self.perturbation.woke(self.sleeper.woke_at(), self.sleeper.lateness());
             self.handle_events(&events)?;
         }
     }
@@ -323,7 +331,10 @@ impl EventLoop {
             self.network.end_iteration(user);
             if let Some(active) = self.users.release(user, now) {
                 self.users.get_mut(user).iteration.cancelled();
-                self.accounting.iteration_cancelled(ScenarioPhase { scenario, phase: active.phase });
+                self.accounting.iteration_cancelled(
+                    ScenarioPhase { scenario, phase: active.phase },
+                    now.since(active.due),
+                );
             }
         }
         Ok(())
@@ -343,6 +354,7 @@ impl EventLoop {
             return;
         }
         self.applied_command = command;
+        self.stopped_at.get_or_insert(now);
         for source in &mut self.sources {
             source.stop(now);
         }

@@ -7,64 +7,145 @@ use evidence::{Exemplar, ExemplarKind, Outcome};
 use wire::grpc::Framed;
 use workload::redact::Redactor;
 
-use crate::exchange::{Exchange, KEPT_BODY_BYTES};
+use crate::body_budget::{BodyLease, UNCOUNTED_BYTES};
+use crate::exchange::{Exchange, KEPT_BODY_BYTES, RequestDraft, Response};
 use crate::index::grown;
 use crate::operation::Operation;
 use crate::program::{OriginKind, Program};
 
-/// Selects the exchanges of one loop that are kept. Its memory is bounded by endpoints, outcomes and phases.
+/// Which exchanges a loop keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeptExchanges {
+    /// Some failures and the slowest successes.
+    Examples,
+    /// Every one, in the order in which they ended.
+    All,
+}
+
+/// The exchanges of one loop that are kept: in each tick at most one of every endpoint, phase and outcome. Those that end are
+/// put aside as they are, and are made readable when the tick closes: one that is replaced by a slower one costs nothing.
+/// Memory is bounded by endpoints, outcomes and phases.
 #[derive(Debug)]
-pub(crate) struct ExemplarSelector {
+pub(crate) struct Exemplars {
     program: Arc<Program>,
+    kept: KeptExchanges,
     /// How many failures of each endpoint and outcome were kept.
     failed: Vec<u8>,
     /// The slowest success of each endpoint and phase, in nanoseconds.
     slowest: Vec<u64>,
+    /// The place in `ended` of each endpoint, phase and outcome, in this tick.
+    slots: Vec<Option<usize>>,
+    ended: Vec<EndedExchange>,
 }
 
-impl ExemplarSelector {
-    pub(crate) fn new(program: Arc<Program>) -> Self {
-        ExemplarSelector { failed: Vec::new(), slowest: Vec::new(), program }
+/// An exchange that was put aside, with the cell of its slot.
+#[derive(Debug)]
+struct EndedExchange {
+    slot: usize,
+    draft: RequestDraft,
+    response: Response,
+    exchange: Exchange,
+    detail: String,
+}
+
+impl Exemplars {
+    pub(crate) fn new(program: Arc<Program>, kept: KeptExchanges) -> Self {
+        let (failed, slowest, slots, ended) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Exemplars { program, kept, failed, slowest, slots, ended }
     }
 
-    /// Whether this exchange is kept, and as which kind.
-    pub(crate) fn select(&mut self, exchange: &Exchange) -> Option<ExemplarKind> {
-        if exchange.outcome.is_failure() {
-            let cell = exchange.at.endpoint.0 * Outcome::COUNT + exchange.outcome.index();
-            let kept = grown(&mut self.failed, cell, 0);
-            let has_space = usize::from(*kept) < EXEMPLARS_PER_OUTCOME;
-            *kept += u8::from(has_space);
-            return has_space.then_some(ExemplarKind::Failed);
+    /// Put this exchange aside if it is to be kept; `detail` is the reason of the verdict on it. The operation is about to be
+    /// closed: its buffers are exchanged for those of the exchange that was in the slot.
+    pub(crate) fn add(&mut self, operation: &mut Operation, exchange: &Exchange, detail: &str) {
+        let of_endpoint = exchange.at.endpoint.0;
+        let of_phase = of_endpoint * self.program.shape.phases.len() + exchange.at.phase.0;
+        let slot = of_phase * Outcome::COUNT + exchange.outcome.index();
+        let is_kept = match exchange.outcome {
+            _ if self.kept == KeptExchanges::All => true,
+            Outcome::Ok => exchange.response_ns > *grown(&mut self.slowest, of_phase, 0),
+            outcome if outcome.is_failure() => {
+                let kept = *grown(&mut self.failed, of_endpoint * Outcome::COUNT + outcome.index(), 0);
+                usize::from(kept) < EXEMPLARS_PER_OUTCOME && grown(&mut self.slots, slot, None).is_none()
+            }
+            _ => false,
+        };
+        if !is_kept {
+            return;
         }
-        let cell = exchange.at.endpoint.0 * self.program.shape.phases.len() + exchange.at.phase.0;
-        let slowest = grown(&mut self.slowest, cell, 0);
-        let is_slowest = exchange.outcome == Outcome::Ok && exchange.response_ns > *slowest;
-        if is_slowest {
-            *slowest = exchange.response_ns;
+        match (self.kept, exchange.outcome) {
+            (KeptExchanges::All, _) => *grown(&mut self.slots, slot, None) = None,
+            (_, Outcome::Ok) => self.slowest[of_phase] = exchange.response_ns,
+            (_, outcome) => self.failed[of_endpoint * Outcome::COUNT + outcome.index()] += 1,
         }
-        is_slowest.then_some(ExemplarKind::Slowest)
+        let aside = self.in_slot(slot, exchange);
+        std::mem::swap(&mut aside.draft, &mut operation.draft);
+        std::mem::swap(&mut aside.response, &mut operation.response);
+        // What checks needed of long bodies is not held until the tick closes.
+        aside.draft.body.truncate(UNCOUNTED_BYTES);
+        aside.response.body.truncate(UNCOUNTED_BYTES);
+        aside.response.body.shrink_to(UNCOUNTED_BYTES);
+        aside.response.lease.end();
+        aside.exchange = *exchange;
+        aside.detail.clear();
+        match operation.failure_reason() {
+            Some(reason) => aside.detail.push_str(&reason),
+            None if detail.is_empty() => aside.detail.push_str(explain(exchange.outcome)),
+            None => aside.detail.push_str(detail),
+        }
+    }
+
+    fn in_slot(&mut self, slot: usize, exchange: &Exchange) -> &mut EndedExchange {
+        let place = *grown(&mut self.slots, slot, None).get_or_insert(self.ended.len());
+        if place == self.ended.len() {
+            let lease = BodyLease::of(&self.program.body_budget);
+            let response = Response { lease, ..Response::default() };
+            let (draft, detail) = (RequestDraft::default(), String::new());
+            self.ended.push(EndedExchange { slot, draft, response, exchange: *exchange, detail });
+        }
+        &mut self.ended[place]
+    }
+
+    /// The exchanges that were put aside, in the form that may be shown. None is left.
+    pub(crate) fn take(&mut self) -> Vec<Exemplar> {
+        let mut shown = Vec::with_capacity(self.ended.len());
+        for ended in self.ended.drain(..) {
+            self.slots[ended.slot] = None;
+            let EndedExchange { draft, response, exchange, detail, .. } = &ended;
+            shown.push(exemplar(&self.program, &KeptExchange { draft, response, exchange, detail }));
+        }
+        shown
+    }
+}
+
+fn explain(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Timeout => "no complete response within the step's time limit",
+        Outcome::Dns => "the name of the host was not found",
+        Outcome::Refused => "the connection was refused",
+        Outcome::Reset => "the connection was reset or closed before the response was complete",
+        Outcome::Tls => "the TLS handshake failed",
+        Outcome::Protocol => "the peer violated the protocol",
+        _ => "",
     }
 }
 
 /// An exchange that is kept.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KeptExchange<'a> {
-    pub(crate) operation: &'a Operation,
+    pub(crate) draft: &'a RequestDraft,
+    pub(crate) response: &'a Response,
     pub(crate) exchange: &'a Exchange,
-    pub(crate) kind: ExemplarKind,
     /// What was wrong, in words.
     pub(crate) detail: &'a str,
 }
 
 /// The exchange in the form that may be shown.
 pub(crate) fn exemplar(program: &Program, kept: &KeptExchange<'_>) -> Exemplar {
-    let KeptExchange { operation, exchange, kind, detail } = *kept;
-    let draft = &operation.draft;
-    let response = &operation.response;
+    let KeptExchange { draft, response, exchange, detail } = *kept;
     let endpoint = program.endpoint(exchange.at.endpoint);
     let scenario =
         program.shape.scenarios.get(endpoint.scenario.0).map_or("setup".into(), |s| s.name.clone());
-    let redactor = &redactor_of(program, operation);
+    let redactor = &redactor_of(program, kept);
     let method = endpoint.method.as_ref();
     let sent = |bytes: &[u8]| method?.request_to_json(bytes).ok();
     let received = |bytes: &[u8]| method?.decode_to_json(bytes).ok();
@@ -76,8 +157,9 @@ pub(crate) fn exemplar(program: &Program, kept: &KeptExchange<'_>) -> Exemplar {
         };
         fields.iter().map(redacted).collect()
     };
+    let is_failure = exchange.outcome.is_failure();
     Exemplar {
-        kind,
+        kind: if is_failure { ExemplarKind::Failed } else { ExemplarKind::Slowest },
         scenario,
         endpoint: endpoint.name.clone(),
         phase: program.phase(exchange.at.phase).name.clone(),
@@ -85,7 +167,7 @@ pub(crate) fn exemplar(program: &Program, kept: &KeptExchange<'_>) -> Exemplar {
         due: draft.due,
         response_time_ns: exchange.response_ns,
         service_time_ns: exchange.service_ns.unwrap_or(0),
-        request: redactor.text(&request_line(program, operation)).into_owned(),
+        request: redactor.text(&request_line(program, draft)).into_owned(),
         request_headers: headers(&draft.headers),
         request_body: shown_message(&draft.body, redactor, &sent),
         status: (response.status != 0).then_some(response.status),
@@ -97,8 +179,8 @@ pub(crate) fn exemplar(program: &Program, kept: &KeptExchange<'_>) -> Exemplar {
 }
 
 /// The redactor of this exchange, with the secrets that the exchange itself contains.
-fn redactor_of(program: &Program, operation: &Operation) -> Redactor {
-    let Operation { draft, response, .. } = operation;
+fn redactor_of(program: &Program, kept: &KeptExchange<'_>) -> Redactor {
+    let KeptExchange { draft, response, .. } = *kept;
     let fields = draft.headers.iter().chain(response.headers.iter());
     let headers = fields.map(|(name, value)| (String::from_utf8_lossy(name), String::from_utf8_lossy(value)));
     let kept = |body: &'_ [u8]| body.len().min(KEPT_BODY_BYTES);
@@ -107,12 +189,12 @@ fn redactor_of(program: &Program, operation: &Operation) -> Redactor {
     program.redactor.of_exchange(headers, &texts)
 }
 
-fn request_line(program: &Program, operation: &Operation) -> String {
-    let origin = program.origin(operation.draft.origin);
-    let path = String::from_utf8_lossy(&operation.draft.path);
+fn request_line(program: &Program, draft: &RequestDraft) -> String {
+    let origin = program.origin(draft.origin);
+    let path = String::from_utf8_lossy(&draft.path);
     match origin.kind {
         OriginKind::Http => {
-            let method = String::from_utf8_lossy(&operation.draft.method);
+            let method = String::from_utf8_lossy(&draft.method);
             format!("{method} {}", origin.url(&path))
         }
         OriginKind::Grpc => format!("gRPC {}{path}", origin.authority),

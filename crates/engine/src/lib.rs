@@ -19,6 +19,7 @@ mod index;
 pub mod iteration;
 mod network;
 mod operation;
+mod perturbation;
 pub mod program;
 mod steps;
 mod users;
@@ -26,6 +27,7 @@ mod vu_slots;
 
 use std::sync::Arc;
 
+use evidence::Instant;
 use evidence::tick_channel::TickSender;
 use workload::schedule::Segment;
 
@@ -38,8 +40,9 @@ pub use index::{CheckIndex, EndpointIndex, OriginIndex};
 pub use network::Exhausted;
 pub use program::{CompileError, Program};
 
-use event_loop::{EventLoop, LoopLoad, LoopTotals};
+use event_loop::{EventLoop, LoopLinks, LoopLoad, LoopShare, LoopTotals, Shared};
 use iteration::Behaviour;
+use vu_slots::BegunIterations;
 
 /// The measurement has become impossible. A failing target is never the reason.
 #[derive(Debug, thiserror::Error)]
@@ -85,6 +88,8 @@ pub struct Totals {
     pub iterations_in_flight: u64,
     /// Ticks that were folded into a later one because the recorder lagged.
     pub folded_ticks: u64,
+    /// When the first loop obeyed [`Control`] and started nothing more; none in a run that was not stopped.
+    pub stopped_at: Option<Instant>,
 }
 
 /// Offer the load, with one loop for each outlet, each a segment of the whole. Returns when every scenario is
@@ -94,11 +99,14 @@ pub struct Totals {
 /// [`EngineError`] when the measurement has become impossible; the other loops are then stopped too.
 pub fn run(options: &RunOptions, outlets: Vec<TickSender>) -> Result<Totals, EngineError> {
     let count = u32::try_from(outlets.len()).unwrap_or(u32::MAX);
+    let begun: Arc<[_]> = options.program.shape.all().map(|_| BegunIterations::default()).collect();
+    let shared = Shared::default();
     let ends = std::thread::scope(|scope| {
-        let segments = (0..count).map(|index| Segment { index, count });
-        let segments = segments.zip(outlets);
+        let shares =
+            (0..count).map(|index| LoopShare { segment: Segment { index, count }, begun: begun.clone() });
+        let links = outlets.into_iter().map(|outlet| LoopLinks { outlet, shared: shared.clone() });
         let threads: Vec<_> =
-            segments.map(|(segment, outlet)| spawn(scope, options, segment, outlet)).collect();
+            shares.zip(links).map(|(share, links)| spawn(scope, options, share, links)).collect();
         let join = |thread: std::io::Result<std::thread::ScopedJoinHandle<'_, _>>| match thread {
             Ok(thread) => thread.join().unwrap_or_else(|_| Err(EngineError::Loop("it panicked".into()))),
             Err(error) => Err(EngineError::Loop(error.to_string())),
@@ -112,6 +120,7 @@ pub fn run(options: &RunOptions, outlets: Vec<TickSender>) -> Result<Totals, Eng
         totals.requests_in_flight += end.requests_in_flight;
         totals.iterations_in_flight += end.iterations_in_flight;
         totals.folded_ticks += end.folded_ticks;
+        totals.stopped_at = totals.stopped_at.into_iter().chain(end.stopped_at).min();
     }
     Ok(totals)
 }
@@ -122,12 +131,12 @@ type LoopThread<'scope> = std::thread::ScopedJoinHandle<'scope, Result<LoopTotal
 fn spawn<'scope>(
     scope: &'scope std::thread::Scope<'scope, '_>,
     options: &'scope RunOptions,
-    segment: Segment,
-    outlet: TickSender,
+    share: LoopShare,
+    links: LoopLinks,
 ) -> std::io::Result<LoopThread<'scope>> {
     let guard = LoopGuard { others: Some(options.control.clone()) };
     let run = move || {
-        let end = EventLoop::new(options, LoopLoad::Segment(segment), outlet).and_then(EventLoop::run);
+        let end = EventLoop::new(options, LoopLoad::Share(share), links).and_then(EventLoop::run);
         if end.is_ok() {
             guard.disarm();
         }

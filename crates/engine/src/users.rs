@@ -210,6 +210,11 @@ impl Users {
         self.all.len() as u32
     }
 
+    /// The iterations that are under way.
+    pub(crate) fn all_active(&self) -> impl Iterator<Item = (ScenarioIndex, ActiveIteration)> {
+        self.all.iter().filter_map(|user| Some((user.scenario, user.active?)))
+    }
+
     /// The virtual users of a scenario that have an iteration under way, in ascending order.
     pub(crate) fn busy_in(&self, scenario: ScenarioIndex) -> Vec<UserIndex> {
         let is_busy = |u: &User| u.scenario == scenario && u.active.is_some();

@@ -3,6 +3,8 @@
 
 use std::collections::VecDeque;
 use std::iter::Peekable;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use evidence::Instant;
@@ -54,11 +56,40 @@ enum IterationQuota {
     Unlimited,
     /// So many in each slot.
     PerSlot(u64),
-    /// So many in all of this loop's slots together.
-    Shared(u64),
+    /// So many in all slots of all loops together.
+    Shared { iterations: u64, begun: BegunIterations },
 }
 
-/// How arrivals are numbered, so that no two loops use the same number.
+/// How many iterations of a scenario the loops of this process have begun together.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct BegunIterations(Arc<AtomicU64>);
+
+impl BegunIterations {
+    fn count(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Begin one more; its number, from 0.
+    fn begin(&self) -> u64 {
+        self.0.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// The part of a scenario that one loop offers.
+#[derive(Debug, Clone)]
+pub(crate) struct ScenarioShare {
+    pub(crate) segment: Segment,
+    pub(crate) begun: BegunIterations,
+}
+
+impl ScenarioShare {
+    /// All of a scenario, in one loop.
+    pub(crate) fn whole() -> ScenarioShare {
+        ScenarioShare { segment: Segment::WHOLE, begun: BegunIterations::default() }
+    }
+}
+
+/// How arrivals are numbered, so that no two loops use the same number. Shared iterations are numbered as they begin.
 #[derive(Debug)]
 enum ArrivalNumbering {
     /// In the order in which they begin.
@@ -87,8 +118,9 @@ struct SlotChange {
 }
 
 impl VuSlots {
-    /// The share of `segment`; none of an open executor.
-    pub(crate) fn new(executor: &Executor, start: Instant, segment: Segment) -> Option<VuSlots> {
+    /// The slots of this share; none of an open executor.
+    pub(crate) fn new(executor: &Executor, start: Instant, share: &ScenarioShare) -> Option<VuSlots> {
+        let segment = share.segment;
         let vus = u64::from(executor.peak_vus()?);
         let (mut quota, mut ramp) = (IterationQuota::Unlimited, None);
         let mut numbering = ArrivalNumbering::AsTaken(segment);
@@ -98,12 +130,7 @@ impl VuSlots {
                 numbering = ArrivalNumbering::BySlot { segment, vus };
             }
             Executor::SharedIterations { iterations, .. } => {
-                // Loops without a virtual user could never make their share.
-                let count = u32::try_from(vus).unwrap_or(u32::MAX).min(segment.count);
-                let part = Segment { count, ..segment };
-                let share = if segment.index < count { part.share(*iterations) } else { 0 };
-                quota = IterationQuota::Shared(share);
-                numbering = ArrivalNumbering::AsTaken(part);
+                quota = IterationQuota::Shared { iterations: *iterations, begun: share.begun.clone() };
             }
             Executor::RampingVus { start_vus, stages, graceful_ramp_down } => {
                 let changes = VuRamp::new(*start_vus, stages).peekable();
@@ -134,7 +161,8 @@ impl VuSlots {
         self.slots.len() as u32
     }
 
-    /// The arrival of the slot that has been free for longest.
+    /// The arrival of the slot that has been free for longest. The number of a shared iteration is known when it is
+    /// taken.
     pub(crate) fn next(&mut self) -> Option<ScheduledArrival> {
         if self.is_used_up() {
             return None;
@@ -151,13 +179,18 @@ impl VuSlots {
         None
     }
 
-    /// The arrival that [`VuSlots::next`] returned begins.
-    pub(crate) fn take(&mut self) {
-        let Some(index) = self.ready.pop_front() else { return };
+    /// Begin the arrival that [`VuSlots::next`] returned. None where other loops have begun all that were left.
+    pub(crate) fn take(&mut self) -> Option<ScheduledArrival> {
+        let mut arrival = self.next()?;
+        if let IterationQuota::Shared { iterations, begun } = &self.quota {
+            arrival.number = Some(begun.begin()).filter(|number| number < iterations)?;
+        }
+        let index = self.ready.pop_front()?;
         let slot = self.slot_mut(index);
         (slot.is_queued, slot.is_busy) = (false, true);
         slot.begun += 1;
         self.taken += 1;
+        Some(arrival)
     }
 
     /// The slot's iteration is over.
@@ -188,10 +221,13 @@ impl VuSlots {
 
     /// Whether the whole quota of iterations has begun.
     pub(crate) fn is_used_up(&self) -> bool {
-        match self.quota {
+        match &self.quota {
             IterationQuota::Unlimited => false,
             IterationQuota::PerSlot(each) => self.taken >= each.saturating_mul(self.slots.len() as u64),
-            IterationQuota::Shared(all) => self.taken >= all,
+            // A loop without slots has nothing to wait for.
+            IterationQuota::Shared { iterations, begun } => {
+                self.slots.is_empty() || begun.count() >= *iterations
+            }
         }
     }
 

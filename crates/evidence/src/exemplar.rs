@@ -15,7 +15,7 @@ pub const EXEMPLAR_BODY_BYTES: usize = 2048;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExemplarKind {
-    /// It failed; one of the first of its endpoint and outcome.
+    /// It failed; the first of its endpoint, phase and outcome in its second.
     Failed,
     /// The slowest of its endpoint and phase so far; a later one replaces an earlier.
     Slowest,

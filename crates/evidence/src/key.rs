@@ -88,6 +88,16 @@ pub enum Metric {
     CheckPassed,
     /// Counter: responses for which the check named by the tag `check` did not hold.
     CheckFailed,
+    /// Histogram, µs: of the requests in `ResponseTime` those that were under way while the generator stalled or until what
+    /// it had in flight was back at its number before, by outcome.
+    PerturbedResponseTime,
+    /// Histogram, µs: the same of `IterationTime`.
+    PerturbedIterationTime,
+    /// Histogram, µs: due instant → end of the run, of requests and iterations that were in flight then.
+    InFlightAge,
+    /// Histogram, µs: due instant → the moment at which the generator cancelled an iteration. Requests that were cancelled are
+    /// in `ResponseTime`.
+    CutIterationAge,
 }
 
 /// Whether a metric is a distribution or a sum.
@@ -101,7 +111,7 @@ pub enum Shape {
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Metric; 32] = [
+    pub const ALL: [Metric; 36] = [
         Metric::ResponseTime,
         Metric::ServiceTime,
         Metric::IterationTime,
@@ -134,6 +144,10 @@ impl Metric {
         Metric::MessagesOut,
         Metric::CheckPassed,
         Metric::CheckFailed,
+        Metric::PerturbedResponseTime,
+        Metric::PerturbedIterationTime,
+        Metric::InFlightAge,
+        Metric::CutIterationAge,
     ];
 
     /// Its name in archives and tables.
@@ -171,6 +185,10 @@ impl Metric {
             Metric::MessagesOut => "messages_out",
             Metric::CheckPassed => "check_passed",
             Metric::CheckFailed => "check_failed",
+            Metric::PerturbedResponseTime => "perturbed_response_time",
+            Metric::PerturbedIterationTime => "perturbed_iteration_time",
+            Metric::InFlightAge => "in_flight_age",
+            Metric::CutIterationAge => "cut_iteration_age",
         }
     }
 
@@ -196,7 +214,11 @@ impl Metric {
             | Metric::Connecting
             | Metric::TlsHandshaking
             | Metric::PlaceWait
-            | Metric::FirstMessageTime => Shape::Histogram,
+            | Metric::FirstMessageTime
+            | Metric::PerturbedResponseTime
+            | Metric::PerturbedIterationTime
+            | Metric::InFlightAge
+            | Metric::CutIterationAge => Shape::Histogram,
             _ => Shape::Counter,
         }
     }

@@ -18,6 +18,7 @@ pub mod rule_id;
 pub mod run;
 pub mod series;
 pub mod sink;
+pub mod stop_rule;
 pub mod tick;
 pub mod tick_channel;
 pub mod time;

@@ -174,6 +174,8 @@ pub enum Ending {
     Completed,
     /// A person or a signal stopped it; it was drained and sealed.
     Interrupted,
+    /// A stop rule of the plan ended it: that of the objective of this name. It was drained and sealed.
+    Stopped(String),
     /// The measurement became impossible; the reason says why.
     Aborted(String),
 }

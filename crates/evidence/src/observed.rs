@@ -66,10 +66,12 @@ pub enum NoticeKind {
     Late,
     /// Worth knowing; it affects nothing.
     Remark,
+    /// The load was stopped at this instant, before its planned end: by a signal, or by a stop rule of the plan.
+    Stopped,
 }
 
 impl NoticeKind {
-    const ALL: [(NoticeKind, &'static str); 7] = [
+    const ALL: [(NoticeKind, &'static str); 8] = [
         (NoticeKind::Gone, "gone"),
         (NoticeKind::Appeared, "appeared"),
         (NoticeKind::Restarted, "restarted"),
@@ -77,6 +79,7 @@ impl NoticeKind {
         (NoticeKind::Several, "several"),
         (NoticeKind::Late, "late"),
         (NoticeKind::Remark, "remark"),
+        (NoticeKind::Stopped, "stopped"),
     ];
 }
 

@@ -11,9 +11,10 @@ use crate::exemplar::Exemplar;
 use crate::histogram::Histogram;
 use crate::key::{Key, KeyId, Metric, Name};
 use crate::manifest::{Ending, Manifest, RunEnd};
-use crate::observed::{Notice, Profile};
+use crate::observed::{Notice, NoticeKind, Profile};
 use crate::outcome::Outcome;
 use crate::series::{Sample, SeriesKey};
+use crate::time::Instant;
 
 /// A half-open range of the run's seconds.
 pub type Seconds = Range<u32>;
@@ -147,6 +148,15 @@ pub fn load_end(run: &dyn Run) -> Result<LoadEnd, ReadError> {
         (true, waited_after) => LoadEnd::Complete(waited_after.map_or(recorded, |second| at(second + 1))),
         (false, waited_after) => LoadEnd::CutShort(waited_after.map_or(recorded, at)),
     })
+}
+
+/// When the load of `run` was stopped before its planned end, where that was recorded.
+///
+/// # Errors
+/// [`ReadError`] when the evidence cannot be read.
+pub fn stopped_at(run: &dyn Run) -> Result<Option<Instant>, ReadError> {
+    let notices = run.notices()?;
+    Ok(notices.iter().find(|notice| notice.kind == NoticeKind::Stopped).map(|notice| notice.at))
 }
 
 /// How long a load was recorded whose ticks cover `covered_ns`, those of each loop together, in a run of `seconds`.

@@ -20,9 +20,14 @@ fn claim(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, findings: &[Findin
         reasons.push(Reason::of(finding, effect));
         verdict = effect.on(verdict);
     }
-    if verdict == Verdict::Pass && !facts.is_complete() {
+    if verdict == Verdict::Pass && !facts.can_pass() {
         verdict = Verdict::Inconclusive;
         reasons.push(Reason::Statement(cut_short(facts)));
+    }
+    if verdict == Verdict::Pass && facts.stopped_by() == Some(measured.name()) {
+        verdict = Verdict::Inconclusive;
+        let why = format!("{} What ended after that made up for it.", stopped_early(facts));
+        reasons.push(Reason::Statement(why));
     }
     let value = match measured.observed.value {
         Value::Finite(value) => value,
@@ -97,16 +102,29 @@ fn with_virtual_users(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> St
 
 /// Why a run that ended early cannot pass.
 pub(crate) fn cut_short(facts: &Facts<'_>) -> String {
-    let planned = facts.workload.phases.last().map_or(0.0, |phase| phase.end.as_secs_f64());
     let how = match facts.end.map(|end| &end.ending) {
         None => "was killed".to_owned(),
         Some(Ending::Interrupted) => "was interrupted".to_owned(),
+        Some(Ending::Stopped(objective)) => format!("was stopped by the plan's rule for {objective}"),
         Some(Ending::Aborted(why)) => format!("broke off ({why})"),
         Some(Ending::Completed) => "completed".to_owned(),
     };
-    format!(
-        "The run {how} after {} s of {} s: an incomplete run cannot pass.",
-        facts.seconds,
-        numbers::significant(planned)
-    )
+    format!("The run {how} {}: an incomplete run cannot pass.", progress(facts))
+}
+
+/// That a stop rule of the plan ended the run; nothing where none did.
+pub(crate) fn stopped_early(facts: &Facts<'_>) -> String {
+    let at = || progress(facts);
+    let sentence = |objective| format!("The plan's stop rule for {objective} ended the run {}.", at());
+    facts.stopped_by().map(sentence).unwrap_or_default()
+}
+
+/// How far an incomplete run came.
+fn progress(facts: &Facts<'_>) -> String {
+    let planned = facts.workload.phases.last().map_or(0.0, |phase| phase.end.as_secs_f64());
+    let planned = numbers::significant(planned);
+    match facts.stopped_at {
+        Some(at) => format!("at {:.1} s of {planned} s", at.offset().as_secs_f64()),
+        None => format!("after {} s of {planned} s", facts.seconds),
+    }
 }

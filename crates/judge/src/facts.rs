@@ -10,9 +10,9 @@ mod observers;
 mod profiles;
 pub(crate) mod steady_state;
 
-use evidence::run::ReadError;
+use evidence::run::{ReadError, stopped_at};
 use evidence::{
-    Coverage, Ending, Provenance, Run, RunEnd, Scope, SeriesKey, Source, Verdict, Window, coverage,
+    Coverage, Ending, Instant, Provenance, Run, RunEnd, Scope, SeriesKey, Source, Verdict, Window, coverage,
 };
 use workload::{Comparison, Measure, Objective, Scenario, Workload};
 
@@ -31,6 +31,8 @@ pub(crate) use steady_state::{NotSteadyReason, SteadyState, SteadyStateAnalysis,
 
 /// The window in which a short disturbance is looked for, in seconds.
 pub(crate) const WINDOW_S: u32 = 10;
+/// A turn of a loop of this many milliseconds or more is a stall.
+pub(crate) const STALL_MS: f64 = 2.0;
 
 /// The facts of one run.
 pub(crate) struct Facts<'a> {
@@ -41,6 +43,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) source: Option<&'a Source>,
     /// How it ended; none when it was killed.
     pub(crate) end: Option<&'a RunEnd>,
+    /// When its load was stopped before its planned end, where that is known.
+    pub(crate) stopped_at: Option<Instant>,
     /// How many seconds of evidence there are.
     pub(crate) seconds: u32,
     pub(crate) tables: Tables,
@@ -99,6 +103,7 @@ impl<'a> Facts<'a> {
             provenance,
             source: run.manifest().source.as_ref(),
             end: run.end(),
+            stopped_at: stopped_at(run)?,
             seconds: run.seconds(),
             tables,
             generator,
@@ -118,6 +123,19 @@ impl<'a> Facts<'a> {
     /// Whether every scenario ran to its planned end.
     pub(crate) fn is_complete(&self) -> bool {
         self.end.is_some_and(|end| end.ending == Ending::Completed)
+    }
+
+    /// The objective whose stop rule ended the run early, as the plan asks.
+    pub(crate) fn stopped_by(&self) -> Option<&'a str> {
+        match &self.end?.ending {
+            Ending::Stopped(objective) => Some(objective),
+            Ending::Completed | Ending::Interrupted | Ending::Aborted(_) => None,
+        }
+    }
+
+    /// Whether what there is may meet an objective: all that was planned, or all until the plan itself ended it.
+    pub(crate) fn can_pass(&self) -> bool {
+        self.is_complete() || self.stopped_by().is_some()
     }
 
     /// Requests in flight when the run ended; unknown for a run that was killed or aborted.

@@ -6,9 +6,10 @@ use std::ops::Range;
 use std::time::Duration;
 
 use evidence::memory::MemoryRun;
+use evidence::sink::Sink as _;
 use evidence::{
-    Ending, Finding, Instance, Instant, Judgement, Key, Manifest, Metric, Observed, Outcome, Profile,
-    ProfileKind, Provenance, Sampling, SeriesKey,
+    Ending, Finding, Instance, Instant, Judgement, Key, Manifest, Metric, Notice, NoticeKind, Observed,
+    Outcome, Profile, ProfileKind, Provenance, Sampling, SeriesKey,
 };
 use workload::{Executor, Flow, Phase, Workload};
 
@@ -181,6 +182,17 @@ impl TestRun {
         self
     }
 
+    /// Ended early by the stop rule of this objective, which was drained.
+    pub(crate) fn stopped_by(mut self, objective: &str, at_ms: u64) -> TestRun {
+        let at = Instant::from_nanos(at_ms * 1_000_000);
+        let (observer, text) = ("generator".to_owned(), "ended early".to_owned());
+        let notice = Notice { at, observer, instance: None, kind: NoticeKind::Stopped, text };
+        let observed = Observed { notices: vec![notice], ..Observed::default() };
+        self.run.observed(&observed).unwrap();
+        self.run.finish(end(Ending::Stopped(objective.to_owned())));
+        self
+    }
+
     /// Imported from another tool, without its plan.
     pub(crate) fn import(&mut self, source: evidence::Source) {
         self.import_with_plan(source);
@@ -224,7 +236,7 @@ impl TestRun {
     /// Stalls of the loop.
     pub(crate) fn stall(&mut self, seconds: Range<u32>, us: u64) {
         for second in seconds {
-            self.run.record(&Key::of(Metric::LoopStall), second, us, 100);
+            self.run.record(&Key::of(Metric::LoopStall).instance(Instance::default()), second, us, 100);
         }
     }
 

@@ -109,19 +109,19 @@ fn a_generator_at_its_limit_invalidates_the_run_even_if_an_objective_is_violated
     let mut test_run = sound().with_objective("impossible", "p95(list, phase = steady) < 1ms");
     test_run.stall(10..70, 9_000);
     insta::assert_snapshot!(test_run.verdict(), @r#"
-    INVALID: L3 generator-saturated: The generator stalled: 1 % of its loop iterations in `steady` took 9.01 ms or more.
+    INVALID: L3 generator-saturated: The generator stalled: loop 0 stood still for 90 % of `steady`, for 9.01 ms at the longest.
     INVALID fast
       10.5 ms over 6,000 observations meets < 50 ms.
-      L3 generator-saturated (invalid): The generator stalled: 1 % of its loop iterations in `steady` took 9.01 ms or more.
+      L3 generator-saturated (invalid): The generator stalled: loop 0 stood still for 90 % of `steady`, for 9.01 ms at the longest.
     INVALID few_errors
       0 % over 7,000 observations meets < 0.1 %.
-      L3 generator-saturated (invalid): The generator stalled: 1 % of its loop iterations in `steady` took 9.01 ms or more.
+      L3 generator-saturated (invalid): The generator stalled: loop 0 stood still for 90 % of `steady`, for 9.01 ms at the longest.
     INVALID rate
       100/s over 6,000 observations meets >= 99/s.
-      L3 generator-saturated (invalid): The generator stalled: 1 % of its loop iterations in `steady` took 9.01 ms or more.
+      L3 generator-saturated (invalid): The generator stalled: loop 0 stood still for 90 % of `steady`, for 9.01 ms at the longest.
     INVALID impossible
       10.5 ms over 6,000 observations violates < 1 ms.
-      L3 generator-saturated (invalid): The generator stalled: 1 % of its loop iterations in `steady` took 9.01 ms or more.
+      L3 generator-saturated (invalid): The generator stalled: loop 0 stood still for 90 % of `steady`, for 9.01 ms at the longest.
     "#);
 }
 
@@ -138,6 +138,32 @@ fn counts_that_do_not_add_up_invalidate_a_run_without_objectives() {
     let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
     test_run.count(Metric::Started, "steady", "list", 1);
     insta::assert_snapshot!(test_run.verdict(), @r#"INVALID: L6 accounting-identity: 6,000 arrivals of `play` were scheduled in `steady`, 6,001 started or dropped (1 too many)."#);
+}
+
+#[test]
+fn a_run_that_its_plan_ended_early_is_judged_on_what_there_is() {
+    let run = || sound().with_objective("impossible", "p95(list, phase = steady) < 1ms");
+    insta::assert_snapshot!(run().stopped_by("impossible", 65_432).verdict(), @r#"
+    FAIL: 1 of 4 objectives is violated: impossible. The plan's stop rule for impossible ended the run at 65.4 s of 70 s.
+    PASS fast
+      10.5 ms over 6,000 observations meets < 50 ms.
+    PASS few_errors
+      0 % over 7,000 observations meets < 0.1 %.
+    PASS rate
+      100/s over 6,000 observations meets >= 99/s.
+    FAIL impossible
+      10.5 ms over 6,000 observations violates < 1 ms.
+    "#);
+    insta::assert_snapshot!(sound().stopped_by("fast", 65_432).verdict(), @r#"
+    INCONCLUSIVE: 1 of 3 objectives is not decided by this evidence: fast. The plan's stop rule for fast ended the run at 65.4 s of 70 s.
+    INCONCLUSIVE fast
+      10.5 ms over 6,000 observations meets < 50 ms.
+      The plan's stop rule for fast ended the run at 65.4 s of 70 s. What ended after that made up for it.
+    PASS few_errors
+      0 % over 7,000 observations meets < 0.1 %.
+    PASS rate
+      100/s over 6,000 observations meets >= 99/s.
+    "#);
 }
 
 #[test]
@@ -167,15 +193,15 @@ fn a_closed_model_decides_times_with_its_virtual_users_and_no_rate() {
     INVALID: 1 of 3 objectives is not answered by this evidence: rate.
     PASS fast
       10.5 ms over 6,000 observations meets < 50 ms with 10 virtual users.
-      L3 generator-saturated (caution): The generator stalled: 1 % of its loop iterations in `steady` took 9.01 ms or more.
+      L3 generator-saturated (caution): The generator stalled: loop 0 stood still for 90 % of `steady`, for 9.01 ms at the longest.
       L4 closed-loop-or-capped (caution): `play` is a closed model: its results apply to 10 virtual users, and to no rate of arrivals.
     PASS few_errors
       0 % over 7,000 observations meets < 0.1 % with 10 virtual users.
-      L3 generator-saturated (caution): The generator stalled: 1 % of its loop iterations in `steady` took 9.01 ms or more.
+      L3 generator-saturated (caution): The generator stalled: loop 0 stood still for 90 % of `steady`, for 9.01 ms at the longest.
       L4 closed-loop-or-capped (caution): `play` is a closed model: its results apply to 10 virtual users, and to no rate of arrivals.
     INVALID rate
       100/s over 6,000 observations meets >= 99/s with 10 virtual users.
-      L3 generator-saturated (caution): The generator stalled: 1 % of its loop iterations in `steady` took 9.01 ms or more.
+      L3 generator-saturated (caution): The generator stalled: loop 0 stood still for 90 % of `steady`, for 9.01 ms at the longest.
       L4 closed-loop-or-capped (invalid): `play` is a closed model: 10 virtual users and the target's own speed set the rate; no rate was offered.
     "#);
 }

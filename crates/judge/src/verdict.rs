@@ -45,19 +45,27 @@ fn whole(facts: &Facts<'_>, claims: &[Claim], findings: &[Finding]) -> (Verdict,
     ] {
         let names: Vec<&str> =
             claims.iter().filter(|c| c.verdict == verdict).map(|c| c.name.as_str()).collect();
-        if verdict == Verdict::Inconclusive && !names.is_empty() && !facts.is_complete() {
+        if verdict == Verdict::Inconclusive && !names.is_empty() && !facts.can_pass() {
             return (verdict, claims::cut_short(facts));
         }
         if !names.is_empty() {
             let because =
                 format!("{} {result}: {}.", objectives(names.len(), claims.len()), names.join(", "));
-            return (verdict, because);
+            return (verdict, with_stop(facts, because));
         }
     }
-    if !facts.is_complete() {
+    if !facts.can_pass() {
         return (Verdict::Inconclusive, claims::cut_short(facts));
     }
     (Verdict::Pass, format!("{} met.", objectives(claims.len(), claims.len())))
+}
+
+/// With the stop rule that ended the run early, if one did.
+fn with_stop(facts: &Facts<'_>, because: String) -> String {
+    match claims::stopped_early(facts) {
+        stopped if stopped.is_empty() => because,
+        stopped => format!("{because} {stopped}"),
+    }
 }
 
 fn objectives(some: usize, all: usize) -> String {

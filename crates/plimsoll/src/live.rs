@@ -2,7 +2,7 @@
 
 use ::report::{LiveView, Style};
 use evidence::sink::{Sink, SinkError};
-use evidence::{Notice, Observed, RunEnd, TerminalText, Tick};
+use evidence::{Notice, NoticeKind, Observed, RunEnd, TerminalText, Tick};
 use workload::Workload;
 
 use crate::screen::{self, Stream};
@@ -73,7 +73,9 @@ impl Sink for Live {
     }
 
     fn observed(&mut self, observed: &Observed) -> Result<(), SinkError> {
-        self.notices.extend_from_slice(&observed.notices);
+        // What stopped the run was said when it did.
+        let news = observed.notices.iter().filter(|notice| notice.kind != NoticeKind::Stopped);
+        self.notices.extend(news.cloned());
         Ok(())
     }
 

@@ -39,6 +39,7 @@ mod run_request;
 mod screen;
 mod selftest;
 mod signals;
+mod stop_watch;
 mod watching;
 
 use std::process::ExitCode;

@@ -2,15 +2,16 @@
 //! begins; during the run the recorder's thread alone writes.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::anyhow;
 use archive::{Overwrite, RecordError, Recorder, Sinks, Writer};
 use engine::{Clock, Control, EngineError, Program, RunOptions, Totals};
+use evidence::stop_rule::Violation;
 use evidence::tick_channel::{TickSender, tick_channel};
-use evidence::{Ending, Notice, NoticeKind, Observed, RunEnd};
+use evidence::{Ending, Instant, Notice, NoticeKind, Observed, RunEnd};
 use jiff::Timestamp;
 
 use crate::failure::{CommandResult, Failure};
@@ -20,10 +21,17 @@ use crate::outputs;
 use crate::prepare::PreparedRun;
 use crate::run_file::RunFile;
 use crate::run_request::RunRequest;
+use crate::stop_watch::StopWatch;
 
 /// Between the beginning of the archive and the run's epoch: long enough for its first commit, and for every loop to be at
 /// its start.
 const LEAD: Duration = Duration::from_millis(150);
+
+/// Who reads the ticks of a run, besides its file.
+pub(crate) struct TickReaders {
+    pub(crate) live: Option<Live>,
+    pub(crate) stop_watch: StopWatch,
+}
 
 /// A run file that is being written.
 pub(crate) struct Recording {
@@ -34,6 +42,8 @@ pub(crate) struct Recording {
     /// Through which the observers' samples reach the recorder.
     observed: Sender<Observed>,
     folded_endpoints: u64,
+    /// The stop rule that ended the run, if one did.
+    fired: Arc<OnceLock<Violation>>,
 }
 
 /// A run that is over and in its file.
@@ -48,7 +58,7 @@ impl Recording {
     pub(crate) fn begin(
         prepared: &PreparedRun,
         request: &RunRequest<'_>,
-        live: Option<Live>,
+        readers: TickReaders,
     ) -> CommandResult<Recording> {
         let loops = request.options.loops;
         let clock = Clock::starting_in(LEAD);
@@ -59,12 +69,14 @@ impl Recording {
         let file = request.keep.file(&manifest)?;
         let overwrite = if request.options.force { Overwrite::Replace } else { Overwrite::Refuse };
         let writer = Writer::create(file.path(), &manifest, overwrite).map_err(Failure::usage)?;
+        let TickReaders { live, stop_watch } = readers;
+        let fired = stop_watch.fired();
         let drawing = live.map(|live| Box::new(live) as _).into_iter().collect();
-        let sinks = Sinks { recording: vec![Box::new(writer)], drawing };
+        let sinks = Sinks { recording: vec![Box::new(writer), Box::new(stop_watch)], drawing };
         let (outlets, inlets) = (0..loops).map(|_| tick_channel()).unzip();
         let (observed, samples) = channel();
         let recorder = Recorder::start(sinks, inlets, samples).map_err(Failure::own)?;
-        Ok(Recording { file, recorder, clock, outlets, observed, folded_endpoints: 0 })
+        Ok(Recording { file, recorder, clock, outlets, observed, folded_endpoints: 0, fired })
     }
 
     /// The clock that dates everything in this run.
@@ -94,6 +106,23 @@ impl Recording {
             kind: NoticeKind::Unreadable,
             text: format!("{count} bodies or extracted values were cut, and checks of them failed: {why}"),
         };
+        self.note(notice);
+    }
+
+    /// Record when a run was stopped before its planned end, and why.
+    fn note_stop(&self, at: Option<Instant>, ending: &Ending) {
+        let text = match (ending, self.fired.get()) {
+            (Ending::Interrupted, _) => "interrupted by a signal".to_owned(),
+            (Ending::Stopped(_), Some(violation)) => {
+                format!("ended early by the plan's stop rule for {violation}")
+            }
+            _ => return,
+        };
+        let (observer, at) = ("generator".to_owned(), at.unwrap_or_else(|| self.clock.now()));
+        self.note(Notice { at, observer, instance: None, kind: NoticeKind::Stopped, text });
+    }
+
+    fn note(&self, notice: Notice) {
         // A recorder that is gone has reported why itself.
         let _ = self.observed.send(Observed { notices: vec![notice], ..Observed::default() });
     }
@@ -110,7 +139,9 @@ impl Recording {
         totals: Result<Totals, EngineError>,
         was_interrupted: bool,
     ) -> CommandResult<SealedRun> {
+        let stopped_at = totals.as_ref().ok().and_then(|totals| totals.stopped_at);
         let end = self.end(totals, was_interrupted);
+        self.note_stop(stopped_at, &end.ending);
         let Recording { file, recorder, observed, .. } = self;
         // The recorder ends when nothing can be observed any more.
         drop(observed);
@@ -118,15 +149,18 @@ impl Recording {
         recorded.drawing_failures.iter().for_each(outputs::note);
         let aborted = match end.ending {
             Ending::Aborted(reason) => Some(reason),
-            Ending::Completed | Ending::Interrupted => None,
+            Ending::Completed | Ending::Interrupted | Ending::Stopped(_) => None,
         };
         Ok(SealedRun { file, aborted })
     }
 
     fn end(&self, totals: Result<Totals, EngineError>, was_interrupted: bool) -> RunEnd {
         let (ending, totals) = match totals {
-            Ok(totals) if was_interrupted => (Ending::Interrupted, totals),
-            Ok(totals) => (Ending::Completed, totals),
+            Ok(totals) => match self.fired.get() {
+                Some(violation) => (Ending::Stopped(violation.objective.clone()), totals),
+                None if was_interrupted => (Ending::Interrupted, totals),
+                None => (Ending::Completed, totals),
+            },
             Err(error) => {
                 let last_second = self.clock.now().second();
                 (Ending::Aborted(error.to_string()), Totals { last_second, ..Totals::default() })

@@ -9,10 +9,11 @@ use crate::failure::CommandResult;
 use crate::live::Live;
 use crate::outputs::PreopenedReports;
 use crate::prepare::prepare;
-use crate::recording::{Recording, SealedRun};
+use crate::recording::{Recording, SealedRun, TickReaders};
 use crate::run_file::Keep;
 use crate::run_request::{Progress, RunRequest};
 use crate::signals::Listener;
+use crate::stop_watch::StopWatch;
 use crate::{judged, once, outputs, plan};
 
 pub(crate) fn run(arguments: &RunArguments) -> CommandResult<u8> {
@@ -58,7 +59,8 @@ pub(crate) fn record(
     let live = (request.progress == Progress::Shown).then(|| Live::new(prepared.program.workload()));
     // Until here a signal ends the process as it ends any other, without a run file. From here on it drains the run.
     let control = listener.control_run();
-    let mut recording = Recording::begin(&prepared, request, live)?; // 3
+    let stop_watch = StopWatch::new(prepared.program.workload(), control.clone());
+    let mut recording = Recording::begin(&prepared, request, TickReaders { live, stop_watch })?; // 3
     let watchers = prepared.watchers.start(recording.clock(), recording.observed())?; // 4
     let options = recording.run_options(prepared.program, control);
     let totals = engine::run(&options, recording.take_outlets()); // 5

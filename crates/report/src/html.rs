@@ -47,6 +47,7 @@ struct Page<'a> {
     distributions: Vec<Chart>,
     resources: Vec<Chart>,
     phases: Vec<PhaseTable>,
+    request_phase_heads: Vec<&'static str>,
     request_phases: Vec<Vec<String>>,
     streams: Vec<Vec<String>>,
     scenarios: Vec<Vec<String>>,
@@ -88,6 +89,10 @@ pub fn html(summary: &Summary) -> String {
         distributions: charts::distributions(summary),
         resources: charts::resources(summary),
         phases: tables::phase_tables(summary),
+        request_phase_heads: tables::shown_request_phases(summary)
+            .into_iter()
+            .map(|(_, head)| head)
+            .collect(),
         request_phases: tables::request_phases(summary),
         streams: tables::streams(summary),
         scenarios: tables::scenarios(summary),

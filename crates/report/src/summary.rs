@@ -110,6 +110,9 @@ pub struct Generator {
     pub bytes_in: Option<u64>,
     /// Bytes sent; none where they were not counted.
     pub bytes_out: Option<u64>,
+    /// Requests that were under way during a stall of the generator, or until what it had in flight was back at its number
+    /// before; none where they were not counted.
+    pub perturbed_requests: Option<u64>,
     /// Ticks that were merged because the recorder lagged; none for a run that was not sealed.
     pub folded_ticks: Option<u64>,
     /// Endpoint names that were counted under one name; none for a run that was not sealed.
@@ -191,12 +194,17 @@ pub(crate) fn ms(us: f64) -> f64 {
 }
 
 impl Summary {
+    /// Whether the requests of a row have the phase of this name.
+    pub(crate) fn has_request_phase(&self, name: &str) -> bool {
+        self.rows.iter().any(|row| row.request_phase(name).is_some())
+    }
+
     /// Compute everything the renderers need of `run`, which offered `workload` and has `judgement`.
     ///
     /// # Errors
     /// [`ReportError::Read`] when the evidence cannot be read.
     pub fn of(run: &dyn Run, workload: &Workload, judgement: &Judgement) -> Result<Summary, ReportError> {
-        let header = header::of(run, workload);
+        let header = header::of(run, workload)?;
         let phases = header::phases(run, workload)?;
         let tally = tally::of(run)?;
         let rows = rows::of(&tally, workload, &phases);

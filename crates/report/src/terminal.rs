@@ -268,6 +268,11 @@ fn foot(page: &mut Page, summary: &Summary) {
         number::time_or_none(lag.max_ms)
     );
     page.paragraph(Label::new("start lag", FOOT), Tone::Normal, &times);
+    if let Some(perturbed @ 1..) = summary.generator.perturbed_requests {
+        let (perturbed, ended) = (number::count(perturbed), number::count(summary.outcomes.completed()));
+        let text = format!("{perturbed} of {ended} requests were under way during a stall of the generator");
+        page.paragraph(Label::new("stalls", FOOT), Tone::Normal, &text);
+    }
     if let Some(folded @ 1..) = summary.generator.folded_endpoints {
         let text = format!("{} names beyond the limit are counted as one", number::count(folded));
         page.paragraph(Label::new("endpoints", FOOT), Tone::Warn, &text);

@@ -27,6 +27,7 @@ pub mod redact;
 pub mod row_picker;
 pub mod schedule;
 mod secret_address;
+mod stop_rules;
 mod target;
 pub mod target_list;
 pub mod template;

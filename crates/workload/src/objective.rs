@@ -25,6 +25,9 @@ pub struct Objective {
     pub comparison: Comparison,
     /// The bound, in the measure's unit ([`Measure::unit`]).
     pub bound: f64,
+    /// It stops the run when it fails, but not before so much of its window has passed; none: it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub abort_after: Option<Duration>,
 }
 
 /// What an objective measures.

@@ -172,6 +172,7 @@ impl PlanReader<'_> {
             issues.add(&key_span(root, "data", &name), message);
         }
         workload.objectives = objectives::read(root, &workload);
+        overrides::scale_delays(&mut workload.objectives, self.overrides);
         root.finish();
         LoadedPlan { workload, tables: data.tables, schemas: targets.schemas, tls: targets.tls, env }
     }

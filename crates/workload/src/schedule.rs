@@ -44,6 +44,12 @@ impl Segment {
         k.saturating_mul(u64::from(self.count)).saturating_add(u64::from(self.index))
     }
 
+    /// This share of something that only the first `most` shares take part in; none of a share beyond them.
+    pub fn among_first(self, most: u32) -> Option<Segment> {
+        let count = self.count.min(most);
+        (self.index < count).then_some(Segment { index: self.index, count })
+    }
+
     /// How many of `total` things (arrivals, virtual users) belong to this share.
     pub fn share(self, total: u64) -> u64 {
         let (index, count) = (u64::from(self.index), u64::from(self.count));

@@ -13,22 +13,50 @@ use super::{EventLoop, InFlight};
 use crate::accounting::Accounting;
 use crate::arrivals::ArrivalSource;
 use crate::control::Command;
-use crate::exemplars::ExemplarSelector;
+use crate::exemplars::{Exemplars, KeptExchanges};
 use crate::index::{PhaseIndex, ScenarioIndex};
 use crate::iteration::{LoopScenario, UserMaker};
 use crate::network::Network;
 use crate::operation::Operations;
+use crate::perturbation::{Disturbed, Perturbation};
 use crate::program::MetNames;
 use crate::steps::PlanUsers;
 use crate::users::Users;
+use crate::vu_slots::{BegunIterations, ScenarioShare};
 use crate::{EngineError, RunOptions};
+
+/// What a loop is connected with: the recorder, and the other loops of the run.
+pub(crate) struct LoopLinks {
+    pub(crate) outlet: TickSender,
+    pub(crate) shared: Shared,
+}
+
+/// What the loops of a run share.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Shared {
+    disturbed: Disturbed,
+}
 
 /// What a loop offers.
 pub(crate) enum LoopLoad {
-    /// A segment of the run's load.
-    Segment(Segment),
+    /// A share of the run's load.
+    Share(LoopShare),
     /// One iteration of one virtual user.
     Once(SingleIteration),
+}
+
+/// The share of the run's load that one loop offers.
+#[derive(Debug, Clone)]
+pub(crate) struct LoopShare {
+    pub(crate) segment: Segment,
+    /// By scenario, shared by all loops.
+    pub(crate) begun: Arc<[BegunIterations]>,
+}
+
+impl LoopShare {
+    fn of_scenario(&self, scenario: ScenarioIndex) -> ScenarioShare {
+        ScenarioShare { segment: self.segment, begun: self.begun[scenario.0].clone() }
+    }
 }
 
 /// One iteration of one virtual user, which is no load.
@@ -52,14 +80,14 @@ pub(super) enum Ledger {
 impl LoopLoad {
     fn segment(&self) -> Segment {
         match self {
-            LoopLoad::Segment(segment) => *segment,
+            LoopLoad::Share(share) => share.segment,
             LoopLoad::Once(_) => Segment::WHOLE,
         }
     }
 
     fn ledger(&self) -> Ledger {
         match self {
-            LoopLoad::Segment(_) => Ledger::Load,
+            LoopLoad::Share(_) => Ledger::Load,
             LoopLoad::Once(single) => Ledger::Once(single.phase),
         }
     }
@@ -67,8 +95,8 @@ impl LoopLoad {
     fn sources(&self, options: &RunOptions) -> Vec<ArrivalSource> {
         let program = &options.program;
         let single = match self {
-            LoopLoad::Segment(segment) => {
-                let source = |index| ArrivalSource::new(program, index, *segment);
+            LoopLoad::Share(share) => {
+                let source = |index| ArrivalSource::new(program, index, &share.of_scenario(index));
                 return program.shape.load().map(source).collect();
             }
             LoopLoad::Once(single) => single,
@@ -89,7 +117,7 @@ impl LoopLoad {
         let mut users = Users::new(self.segment());
         let steps_of = |index| Box::new(PlanUsers::new(program.clone(), index));
         match self {
-            LoopLoad::Segment(segment) => {
+            LoopLoad::Share(LoopShare { segment, .. }) => {
                 for index in program.shape.load() {
                     let scenario = program.scenario(index);
                     let name = scenario.name.clone();
@@ -98,8 +126,10 @@ impl LoopLoad {
                         Some(behaviour) => behaviour.on_loop(place),
                         None => steps_of(index),
                     };
-                    users.add_scenario(name, maker, segment.share(u64::from(scenario.max_vus)) as u32);
-                    users.prepare(index, segment.share(u64::from(scenario.preallocated_vus)) as u32);
+                    let part = segment.among_first(scenario.max_vus);
+                    let own = |vus: u32| part.map_or(0, |part| part.share(u64::from(vus)) as u32);
+                    users.add_scenario(name, maker, own(scenario.max_vus));
+                    users.prepare(index, own(scenario.preallocated_vus));
                 }
             }
             LoopLoad::Once(SingleIteration { scenario, maker, .. }) => {
@@ -118,7 +148,8 @@ impl LoopLoad {
 
 impl EventLoop {
     /// A loop that offers this load.
-    pub(crate) fn new(options: &RunOptions, load: LoopLoad, outlet: TickSender) -> Result<Self, EngineError> {
+    pub(crate) fn new(options: &RunOptions, load: LoopLoad, links: LoopLinks) -> Result<Self, EngineError> {
+        let LoopLinks { outlet, shared } = links;
         let RunOptions { program, clock, control, .. } = options;
         let (segment, ledger) = (load.segment(), load.ledger());
         let instance = Instance::of_loop(u16::try_from(segment.index).unwrap_or(u16::MAX));
@@ -131,6 +162,10 @@ impl EventLoop {
         if segment.index == 0 && ledger == Ledger::Load {
             accounting.add_setup();
         }
+        let kept = match ledger {
+            Ledger::Load => KeptExchanges::Examples,
+            Ledger::Once(_) => KeptExchanges::All,
+        };
         Ok(EventLoop {
             clock: *clock,
             control: control.clone(),
@@ -141,7 +176,8 @@ impl EventLoop {
             operations: Operations::new(&program.body_budget),
             network: Network::new(program.clone(), *clock, registry, waker),
             accounting,
-            exemplars: ExemplarSelector::new(program.clone()),
+            exemplars: Exemplars::new(program.clone(), kept),
+            perturbation: Perturbation::new(shared.disturbed),
             ledger,
             counters: program.steps.names.counters_of(segment),
             met_names: MetNames::default(),
@@ -154,6 +190,7 @@ impl EventLoop {
             folded: 0,
             folded_ticks: 0,
             applied_command: Command::Run,
+            stopped_at: None,
             requests: Vec::new(),
             checks: Vec::new(),
             yielded: Vec::new(),

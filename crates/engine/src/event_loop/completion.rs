@@ -2,12 +2,10 @@
 
 use std::cmp::Reverse;
 
-use evidence::{ExemplarKind, Instant, Outcome};
+use evidence::{Instant, Outcome};
 
-use super::building::Ledger;
 use super::{EventLoop, Timer};
 use crate::EngineError;
-use crate::exemplars::{KeptExchange, exemplar};
 use crate::index::{EndpointPhase, OperationIndex, ScenarioPhase, UserIndex};
 use crate::iteration::{Context, Event, IterationRequest, Progress};
 use crate::network::{EndedOperation, GivingUp};
@@ -18,6 +16,7 @@ impl EventLoop {
     pub(super) fn complete_ended(&mut self) -> Result<(), EngineError> {
         while !self.network.ended.is_empty() {
             let now = self.clock.now();
+            self.perturbation.looked(now, self.in_flight.now);
             self.roll_tick(now)?;
             let mut ended = std::mem::take(&mut self.network.ended);
             for one in ended.drain(..) {
@@ -80,25 +79,15 @@ impl EventLoop {
         let operation = self.operations.get(index);
         let phase = self.phase_at(operation.draft.due);
         let exchange = operation.exchange(phase, outcome, now);
+        let due = operation.draft.due;
         self.accounting.request_ended(&exchange);
+        if self.perturbation.concerns(due) {
+            self.accounting.perturbed_request(&exchange);
+        }
         for (check, result) in self.checks.drain(..) {
             self.accounting.checked(exchange.at, check, result);
         }
-        let kind = match self.ledger {
-            Ledger::Load => self.exemplars.select(&exchange),
-            Ledger::Once(_) if outcome.is_failure() => Some(ExemplarKind::Failed),
-            Ledger::Once(_) => Some(ExemplarKind::Slowest),
-        };
-        if let Some(kind) = kind {
-            let reason = operation.failure_reason();
-            let detail = match (reason.as_deref(), detail) {
-                (Some(reason), _) => reason,
-                (None, "") if outcome.is_failure() => explain(outcome),
-                (None, detail) => detail,
-            };
-            let kept = KeptExchange { operation, exchange: &exchange, kind, detail };
-            self.accounting.add_exemplar(exemplar(&self.program, &kept));
-        }
+        self.exemplars.add(self.operations.get_mut(index), &exchange, detail);
     }
 
     /// Resume an iteration and do what it asks for.
@@ -191,22 +180,13 @@ impl EventLoop {
             let took = now.since(active.due).as_nanos() as u64;
             let at = ScenarioPhase { scenario, phase: active.phase };
             self.accounting.iteration_done(at, active.outcome, took);
+            if self.perturbation.concerns(active.due) {
+                self.accounting.perturbed_iteration(at, active.outcome, took);
+            }
             if let Some(slot) = self.users.slot_of(user) {
                 self.sources[scenario.0].release_slot(slot, now);
             }
         }
         Ok(())
-    }
-}
-
-fn explain(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Timeout => "no complete response within the step's time limit",
-        Outcome::Dns => "the name of the host was not found",
-        Outcome::Refused => "the connection was refused",
-        Outcome::Reset => "the connection was reset or closed before the response was complete",
-        Outcome::Tls => "the TLS handshake failed",
-        Outcome::Protocol => "the peer violated the protocol",
-        _ => "",
     }
 }

@@ -72,7 +72,12 @@ impl Sleeper {
         self.woke
     }
 
-    /// How much later than asked the timer woke the loop; zero until the timer fires again.
+    /// How much later than asked the timer woke the loop; zero where it did not.
+    pub(super) fn lateness(&self) -> Duration {
+        self.lateness
+    }
+
+    /// The same once; zero until the timer fires again.
     pub(super) fn take_lateness(&mut self) -> Duration {
         std::mem::take(&mut self.lateness)
     }

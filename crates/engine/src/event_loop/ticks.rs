@@ -9,6 +9,7 @@ use evidence::{Instant, Tick};
 use super::{EventLoop, LoopTotals};
 use crate::EngineError;
 use crate::clock::thread_cpu_ns;
+use crate::index::{EndpointPhase, ScenarioPhase};
 use crate::network::EstablishedConnection;
 
 impl EventLoop {
@@ -55,6 +56,7 @@ impl EventLoop {
             folded: self.folded,
         };
         let scenarios = self.users.states(self.tick_began, now);
+        self.accounting.add_exemplars(self.exemplars.take());
         self.accounting.close(state, scenarios)
     }
 
@@ -67,6 +69,19 @@ impl EventLoop {
         self.tick_began = now;
     }
 
+    /// How long what is left in flight has been under way.
+    fn record_ages(&mut self, now: Instant) {
+        for (_, operation) in self.operations.all_open().filter(|(_, o)| o.begun_at != Instant::NEVER) {
+            let due = operation.draft.due;
+            let at = EndpointPhase { endpoint: operation.draft.endpoint, phase: self.program.phase_at(due) };
+            self.accounting.left_in_flight(at.into(), now.since(due));
+        }
+        for (scenario, active) in self.users.all_active() {
+            let at = ScenarioPhase { scenario, phase: active.phase };
+            self.accounting.left_in_flight(at.into(), now.since(active.due));
+        }
+    }
+
     /// Hand over the last tick.
     pub(super) fn finish(mut self) -> Result<LoopTotals, EngineError> {
         let now = self.clock.now();
@@ -75,7 +90,9 @@ impl EventLoop {
             requests_in_flight: self.operations.open_count() as u64,
             iterations_in_flight: u64::from(self.users.active()),
             folded_ticks: self.folded_ticks,
+            stopped_at: self.stopped_at,
         };
+        self.record_ages(now);
         let tick = self.close_tick(now);
         let is_taken = self.outlet.take().is_some_and(|outlet| outlet.finish(tick));
         if is_taken { Ok(totals) } else { Err(EngineError::RecorderGone) }

@@ -14,7 +14,12 @@ const fn ms(ms: u64) -> Duration {
 }
 
 fn slots(executor: &Executor, segment: Segment) -> VuSlots {
-    VuSlots::new(executor, Instant::EPOCH, segment).unwrap()
+    shared_slots(executor, segment, &BegunIterations::default())
+}
+
+fn shared_slots(executor: &Executor, segment: Segment, begun: &BegunIterations) -> VuSlots {
+    let share = ScenarioShare { segment, begun: begun.clone() };
+    VuSlots::new(executor, Instant::EPOCH, &share).unwrap()
 }
 
 fn ramp(start_vus: u32, stages: &[(u32, u64)]) -> VuSlots {
@@ -27,23 +32,26 @@ fn ramp(start_vus: u32, stages: &[(u32, u64)]) -> VuSlots {
 fn begin(slots: &mut VuSlots, now: Instant) -> Vec<u32> {
     slots.advance(now);
     let mut begun = Vec::new();
-    while let Some(arrival) = slots.next().filter(|arrival| arrival.due <= now) {
-        slots.take();
+    while slots.next().is_some_and(|arrival| arrival.due <= now) {
+        let arrival = slots.take().unwrap();
         begun.extend(arrival.vu_slot.map(|slot| slot.0));
     }
     begun
 }
 
-/// Use up a quota, with iterations that end at once; returns the numbers of the arrivals.
-fn numbers_of(executor: &Executor, segment: Segment) -> Vec<u64> {
-    let mut slots = slots(executor, segment);
+/// Let the loops use up a quota in turns, with iterations that end at once; returns the numbers of the arrivals.
+fn numbers_of(executor: &Executor, loops: u32) -> Vec<u64> {
+    let begun = BegunIterations::default();
+    let segments = (0..loops).map(|index| Segment { index, count: loops });
+    let mut all: Vec<VuSlots> = segments.map(|segment| shared_slots(executor, segment, &begun)).collect();
     let mut numbers = Vec::new();
-    while let Some(arrival) = slots.next() {
-        slots.take();
-        numbers.push(arrival.number);
-        slots.release(arrival.vu_slot.unwrap(), arrival.due + ms(1));
+    while all.iter().any(|slots| !slots.is_used_up()) {
+        for slots in &mut all {
+            let Some(arrival) = slots.take() else { continue };
+            numbers.push(arrival.number);
+            slots.release(arrival.vu_slot.unwrap(), arrival.due + ms(1));
+        }
     }
-    assert!(slots.is_used_up());
     numbers
 }
 
@@ -97,8 +105,7 @@ proptest! {
         let all = each * u64::from(vus);
         let shared = Executor::SharedIterations { vus, iterations: all, max_duration };
         for executor in [per_vu, shared] {
-            let segments = (0..count).map(|index| Segment { index, count });
-            let numbers: Vec<u64> = segments.flat_map(|segment| numbers_of(&executor, segment)).collect();
+            let numbers = numbers_of(&executor, count);
             prop_assert_eq!(numbers.len() as u64, all);
             prop_assert!(numbers.into_iter().collect::<BTreeSet<_>>().into_iter().eq(0..all));
         }
@@ -110,8 +117,7 @@ proptest! {
         for index in 0..count {
             let segment = Segment { index, count };
             let mut slots = slots(&executor, segment);
-            while let Some(arrival) = slots.next() {
-                slots.take();
+            while let Some(arrival) = slots.take() {
                 let slot = arrival.vu_slot.unwrap();
                 prop_assert_eq!(arrival.number % u64::from(vus), segment.nth(u64::from(slot.0)));
                 slots.release(slot, arrival.due + ms(1));

@@ -10,7 +10,7 @@ use workload::{Arrivals, Executor, Scenario, Timetable, VuStage};
 
 use crate::accounting::Accounting;
 use crate::drive::{Drive, FinishedRun, drive, record_and};
-use crate::plan::{Plan, at_rate, get, ms, scenario, sequence};
+use crate::plan::{Plan, Tuned, at_rate, get, ms, scenario, sequence};
 
 const MINUTES: Duration = ms(600_000);
 
@@ -75,6 +75,17 @@ fn each_shared_iteration_is_made_once_by_any_free_virtual_user() {
         let numbers = by_user(&target.log());
         assert!((0..101).all(|n| numbers.get(&format!("/number/{n}")) == Some(&1)), "{numbers:?}");
     }
+}
+
+#[test]
+fn shared_iterations_go_to_free_virtual_users_of_any_loop() {
+    let target = testbed::http(Site::new().at("/vu/1", Behaviour::never())).unwrap();
+    let step = get("a", "/vu/${vu}").within(ms(3_000));
+    let plan = Plan::of(target.addr()).scenario(scenario("s", together(2, 20, MINUTES), sequence([step])));
+    let ran = Drive::new(plan.compile()).loops(2).run();
+    assert_eq!(ran.assert_sound().all(Metric::IterationsDone), 20);
+    let users = by_user(&target.log());
+    assert!(users["/vu/2"] > 10, "the first virtual user, in the other loop, waits: {users:?}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use testbed::{Behaviour, CannedResponse, GrpcBehaviour, Site};
 use workload::{Request, Retry};
 
 use crate::accounting::Accounting;
-use crate::drive::drive;
+use crate::drive::{Drive, drive, record_and};
 use crate::plan::{Plan, RPC, Tuned, WEB, at_rate, call, get, ms, request, scenario, sequence};
 
 const SECRET: &str = "hunter2-hunter2";
@@ -30,7 +30,7 @@ fn at_most_five_failures_of_each_kind_are_kept_and_the_slowest_success() {
     .unwrap();
     let plan = Plan::of(target.addr())
         .connecting(WEB, |c| c.retry = Retry::Never)
-        .scenario(scenario("s", at_rate(100.0, ms(600)), sequence([get("turns", "/turns?${iteration}")])))
+        .scenario(scenario("s", at_rate(20.0, ms(6_200)), sequence([get("turns", "/turns?${iteration}")])))
         .scenario(scenario("o", at_rate(20.0, ms(100)), sequence([get("once", "/once?${iteration}")])));
     let kept = kept(plan);
     for outcome in [Outcome::Http5xx, Outcome::Http4xx, Outcome::Reset] {
@@ -143,4 +143,25 @@ fn a_value_that_does_not_fit_its_field_fails_its_request_without_showing_secrets
         }
     }
     assert_eq!(target.log().iter().filter(|served| served.path == "/bed.Bed/Good").count(), 0);
+}
+
+/// Each request takes longer than the one before it, as in a growing backlog: each is the slowest so far.
+#[test]
+fn a_growing_backlog_is_shown_once_a_second() {
+    let growing = Behaviour::Sequence((0..200).map(|n| Behaviour::after(ms(n))).collect());
+    let failing = Behaviour::status(500);
+    let target = testbed::http(Site::new().at("/slower", growing).at("/failing", failing)).unwrap();
+    let plan = Plan::of(target.addr())
+        .scenario(scenario("s", at_rate(50.0, ms(2_000)), sequence([get("slower", "/slower")])))
+        .scenario(scenario("f", at_rate(50.0, ms(2_000)), sequence([get("failing", "/failing")])));
+    let mut rendered = Vec::new();
+    let ran = Drive::new(plan.compile()).run_recorded_by(|inlets| {
+        record_and(&inlets, &mut |tick| {
+            let of = |kind| tick.exemplars.iter().filter(|exemplar| exemplar.kind == kind).count();
+            rendered.push((of(ExemplarKind::Slowest), of(ExemplarKind::Failed)));
+        })
+    });
+    ran.assert_sound();
+    assert!(rendered.iter().all(|(slowest, failed)| *slowest <= 1 && *failed <= 1), "{rendered:?}");
+    assert!(rendered.iter().filter(|(slowest, _)| *slowest == 1).count() >= 2, "{rendered:?}");
 }

@@ -1,10 +1,14 @@
 //! Each loop offers a segment of the load: together the segments have no gaps and no repetitions.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use engine::iteration::{
+    Behaviour as UserBehaviour, Context, Event, Iteration, LoopScenario, Progress, UserMaker,
+};
 use evidence::Metric;
 use testbed::{Behaviour, Target};
-use workload::Pick;
+use workload::{Arrivals, Pick, Scenario};
 
 use crate::accounting::Accounting;
 use crate::drive::Drive;
@@ -62,6 +66,41 @@ fn no_two_virtual_users_of_any_loops_have_the_same_number() {
         let users: BTreeSet<&str> = paths.iter().map(|path| path.rsplit('/').next().unwrap()).collect();
         assert_eq!((paths.len(), users.len()), (8, 8), "{paths:?}");
         assert!(!users.contains("0"));
+    }
+}
+
+/// Its iterations are over at once, so that a virtual user is always free.
+struct Instantaneous;
+
+impl UserBehaviour for Instantaneous {
+    fn on_loop(&self, _scenario: LoopScenario) -> Box<dyn UserMaker> {
+        Box::new(Instantaneous)
+    }
+}
+
+impl UserMaker for Instantaneous {
+    fn virtual_user(&mut self) -> Box<dyn Iteration> {
+        Box::new(Instantaneous)
+    }
+}
+
+impl Iteration for Instantaneous {
+    fn resume(&mut self, _event: Event<'_>, _context: &mut Context<'_>) -> Progress {
+        Progress::DONE
+    }
+}
+
+#[test]
+fn more_loops_than_an_open_scenario_has_virtual_users_drop_nothing() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    for arrivals in [Arrivals::Even, Arrivals::Poisson] {
+        let load = scenario("s", at_rate(100.0, ms(500)), sequence([get("a", "/a")]));
+        let load = Scenario { max_vus: 2, preallocated_vus: 2, arrivals, ..load };
+        let plan = Plan::of(target.addr()).scenario(load);
+        let planned = plan.workload.arrivals_planned(0).unwrap().count;
+        let ran = Drive::new(plan.compile()).loops(4).behaviour(Arc::new(Instantaneous)).run();
+        let run = ran.assert_sound();
+        assert_eq!((run.all(Metric::Scheduled), run.all(Metric::DroppedCap)), (planned, 0));
     }
 }
 

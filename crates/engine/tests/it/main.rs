@@ -23,6 +23,7 @@ mod http2_outcomes;
 mod http_outcomes;
 mod loops;
 mod nginx;
+mod perturbed;
 mod phases;
 mod plan;
 mod pools;

@@ -1,4 +1,4 @@
-//! Iterations as scripts make them: they stay on their loop, yield, are told when they are cancelled, and name what
+//! Iterations as scripts make them: they stay on their loop, yield, are notified of a cancellation, and name what
 //! they meet while they run.
 
 use std::cell::Cell;
@@ -128,7 +128,7 @@ fn an_iteration_that_yields_does_not_keep_the_loop_from_what_is_due() {
 }
 
 #[test]
-fn an_iteration_that_is_cancelled_is_told() {
+fn an_iteration_that_is_cancelled_is_notified() {
     let target = testbed::http(Behaviour::never()).unwrap();
     let resume: Resume = |state, event, context| match event {
         Event::Begin(_) => {

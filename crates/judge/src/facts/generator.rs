@@ -6,6 +6,7 @@ use evidence::run::{ReadError, select};
 use evidence::{Coverage, Histogram, Instance, Metric, Run, SeriesKey, coverage};
 use workload::Workload;
 
+use crate::facts::STALL_MS;
 use crate::facts::WINDOW_S;
 use crate::tables::{PhaseWindow, Tables};
 
@@ -14,8 +15,8 @@ use crate::tables::{PhaseWindow, Tables};
 pub(crate) struct Generator {
     /// CPU of each loop in each phase; empty where it was not measured.
     pub(crate) loops: Vec<LoopUse>,
-    /// The 99th percentile of loop stalls of each phase that has any, in milliseconds.
-    pub(crate) stall_p99_ms: BTreeMap<String, f64>,
+    /// Stalls of each loop in each phase.
+    pub(crate) stalls: Vec<LoopStalls>,
     /// Time that scenarios spent at their VU limit.
     pub(crate) at_vu_limit: Vec<AtVuLimit>,
 }
@@ -27,6 +28,17 @@ pub(crate) struct LoopUse {
     pub(crate) instance: Instance,
     /// The highest mean over [`WINDOW_S`] of the phase (or over the phase, if shorter), in cores.
     pub(crate) cores: f64,
+}
+
+/// The turns of a loop that took [`STALL_MS`] or longer.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct LoopStalls {
+    pub(crate) phase: String,
+    /// None in files whose version does not tell loops apart.
+    pub(crate) instance: Option<Instance>,
+    /// Share of the phase, 0 to 1.
+    pub(crate) share: f64,
+    pub(crate) longest_ms: f64,
 }
 
 /// Time that a scenario spent at its VU limit in a phase.
@@ -45,9 +57,7 @@ impl Generator {
         let at_vu_limit = own_series(run, "at_cap")?;
         for phase in &tables.phases {
             generator.loops.extend(loops(&cpu, phase));
-            if let Some(p99) = stall_p99_ms(run, phase)? {
-                generator.stall_p99_ms.insert(phase.name.clone(), p99);
-            }
+            generator.stalls.extend(stalls(run, phase, cpu.len().max(1))?);
             for scenario in &workload.scenarios {
                 if let Some(share) = share_at_vu_limit(&at_vu_limit, phase, &scenario.name) {
                     let (phase, scenario) = (phase.name.clone(), scenario.name.clone());
@@ -87,12 +97,22 @@ fn loops(cpu: &[OwnSeries<'_>], phase: &PhaseWindow) -> Vec<LoopUse> {
     uses
 }
 
-fn stall_p99_ms(run: &dyn Run, phase: &PhaseWindow) -> Result<Option<f64>, ReadError> {
-    let mut stalls = Histogram::new();
-    for (id, _) in select(run.keys(), Metric::LoopStall, |_| true) {
-        stalls.merge(&run.histogram(id, phase.seconds())?);
+/// The stalls of each loop; of files that do not tell loops apart those of all, as a share of the time of all `loops`.
+fn stalls(run: &dyn Run, phase: &PhaseWindow, loops: usize) -> Result<Vec<LoopStalls>, ReadError> {
+    let mut turns: BTreeMap<Option<Instance>, Histogram> = BTreeMap::new();
+    for (id, key) in select(run.keys(), Metric::LoopStall, |_| true) {
+        turns.entry(key.instance).or_default().merge(&run.histogram(id, phase.seconds())?);
     }
-    Ok(stalls.quantile(0.99).finite_us().map(|us| us / 1_000.0))
+    let stalls = |(instance, turns): (Option<Instance>, Histogram)| {
+        let long = turns.buckets().filter(|(low, ..)| *low as f64 >= STALL_MS * 1_000.0);
+        let stalled_us: f64 = long.map(|(low, high, count)| (low + high) as f64 / 2.0 * count as f64).sum();
+        let loops = if instance.is_some() { 1 } else { loops };
+        let time_us = phase.seconds().len() as f64 * loops as f64 * 1e6;
+        let longest_ms = turns.max_us()? as f64 / 1_000.0;
+        let share = (stalled_us / time_us.max(1.0)).min(1.0);
+        Some(LoopStalls { phase: phase.name.clone(), instance, share, longest_ms })
+    };
+    Ok(turns.into_iter().filter_map(stalls).collect())
 }
 
 /// The mean over the loops that were active.

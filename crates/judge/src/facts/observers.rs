@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use evidence::run::ReadError;
-use evidence::{Notice, Run, SeriesKey};
+use evidence::{Notice, NoticeKind, Run, SeriesKey};
 
 use crate::gaps::uncovered_s;
 
@@ -23,7 +23,9 @@ pub(crate) struct ObserverNotices {
 /// Every observer that reported anything, by name.
 pub(super) fn notices(run: &dyn Run) -> Result<Vec<ObserverNotices>, ReadError> {
     let mut by_name: BTreeMap<String, Vec<Notice>> = BTreeMap::new();
-    for notice in run.notices()? {
+    // Who stopped the run is no observer.
+    let is_of_observer = |notice: &Notice| notice.kind != NoticeKind::Stopped;
+    for notice in run.notices()?.into_iter().filter(is_of_observer) {
         by_name.entry(notice.observer.clone()).or_default().push(notice);
     }
     let observer = |(name, mut notices): (String, Vec<Notice>)| {

@@ -1,6 +1,6 @@
 //! L2: arrivals that the generator dropped or started late, and VU limits that are too low to show the longest waits.
 
-use evidence::{Finding, RuleId, Severity};
+use evidence::{Finding, Histogram, Instance, RuleId, Severity};
 use workload::{Measure, Scenario, Statistic};
 
 use crate::facts::{Facts, MeasuredObjective};
@@ -85,15 +85,25 @@ fn start_lag(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Vec<Finding
             || scenario_phase.key.matches(&measured.objective.filter)
     });
     let too_late = |scenario_phase: &ScenarioPhaseStats| {
-        let p99_ms = scenario_phase.start_lag.quantile(0.99).finite_us()? / 1_000.0;
-        let lag = StartLag { p99_ms, threshold_ms: threshold };
+        let (instance, p99_ms) = worst_lag_ms(scenario_phase)?;
+        let lag = StartLag { instance, p99_ms, threshold_ms: threshold };
         (p99_ms > threshold).then(|| lag_finding(facts, measured, &scenario_phase.key, &lag))
     };
     scenario_phases.filter_map(too_late).collect()
 }
 
+/// The largest 99th percentile of start lag of any part of the generator, and which has it, where there are several.
+fn worst_lag_ms(scenario_phase: &ScenarioPhaseStats) -> Option<(Option<Instance>, f64)> {
+    let lags = &scenario_phase.start_lag;
+    let p99_ms = |lag: &Histogram| lag.quantile(0.99).finite_us().map(|us| us / 1_000.0);
+    let known = lags.iter().filter_map(|(instance, lag)| Some((*instance, p99_ms(lag)?)));
+    let (worst, p99_ms) = known.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    Some((worst.filter(|_| lags.len() > 1), p99_ms))
+}
+
 /// The start lag of a scenario in a phase, and what is allowed.
 struct StartLag {
+    instance: Option<Instance>,
     p99_ms: f64,
     threshold_ms: f64,
 }
@@ -109,9 +119,10 @@ fn lag_finding(
     let mut scope = key.scope();
     scope.objective = Some(measured.name().to_owned());
     let what = format!(
-        "1 % of `{}` arrivals in `{}` started {} late or more; {} is allowed ({} of the limit of {}, at least {}).",
+        "1 % of `{}` arrivals in `{}`{} started {} late or more; {} is allowed ({} of the limit of {}, at least {}).",
         key.scenario,
         key.phase,
+        lag.instance.map_or_else(String::new, |instance| format!(" on {instance}")),
         numbers::ms(lag.p99_ms),
         numbers::ms(lag.threshold_ms),
         numbers::percent(LAG_SHARE),
@@ -147,6 +158,8 @@ fn low_vu_limit(scenario: &Scenario) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use evidence::{Instance, Key, Metric};
+
     use crate::testing::{Load, TestRun};
 
     #[test]
@@ -171,6 +184,25 @@ mod tests {
         insta::assert_snapshot!(test_run.findings(super::check), @r#"
         caution [play] `play` may have 600 virtual users; 85.7/s with a time limit of 10 s can need 858: the VU limit hides the longest waits.
           max_vus Some(600.0) 1, threshold Some(857.1428571428571) 1
+        "#);
+    }
+
+    /// Of two loops that start as many arrivals, 1 % of one's are 40 ms late: together that is 1 in 200.
+    #[test]
+    fn the_start_lag_of_one_loop_is_not_hidden_by_another() {
+        let mut test_run = TestRun::new()
+            .offer("steady", "list", Load { lag_us: 100, ..Load::of(100) })
+            .with_objective("fast", "p95(list, phase = steady) < 50ms");
+        let lag = |loop_index| {
+            let key = Key::of(Metric::StartLag).scenario("play").phase("steady");
+            key.instance(Instance::of_loop(loop_index))
+        };
+        for (loop_index, micros, times) in [(0, 100, 1_000), (1, 100, 985), (1, 40_000, 15)] {
+            test_run.run.record(&lag(loop_index), 30, micros, times);
+        }
+        insta::assert_snapshot!(test_run.findings(super::check), @r#"
+        invalid [steady/play/fast] 1 % of `play` arrivals in `steady` on loop 1 started 40 ms late or more; 2.5 ms is allowed (5 % of the limit of 50 ms, at least 1 ms).
+          start lag p99 Some(40.010333333333335) ms, limit Some(50.0) ms, threshold Some(2.5) ms
         "#);
     }
 

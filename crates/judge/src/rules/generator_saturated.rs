@@ -13,8 +13,8 @@ pub(crate) const RULE: Rule = Rule {
     title: "generator-saturated",
     severity: Severity::Invalid,
     tests: "For each phase: a loop that used more than 80 % of a core over any 10 s (or over the whole phase \
-            if it is shorter), or a 99th percentile of loop stalls above 2 ms. CPU that was not measured is a \
-            caution.",
+            if it is shorter), or one that stood still for more than 1 % of the phase, in turns of 2 ms or longer. \
+            Each loop is judged by itself, and the worst decides. CPU that was not measured is a caution.",
     affects: "every objective on requests at an offered rate in that phase; with a closed model it is a \
               caution",
     why: "The generator, not the target, was at its limit: its delays are in the numbers.",
@@ -25,8 +25,8 @@ pub(crate) const RULE: Rule = Rule {
 
 /// The most a loop may use of a core.
 pub(crate) const LOOP_CPU: f64 = 0.80;
-/// The largest 99th percentile of loop stalls, in milliseconds.
-pub(crate) const STALL_MS: f64 = 2.0;
+/// The largest share of a phase in which a loop may be stalled.
+pub(crate) const STALLED: f64 = 0.01;
 
 fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let loaded: Vec<&PhaseWindow> =
@@ -69,19 +69,29 @@ fn busy_loops(facts: &Facts<'_>, phase: &PhaseWindow) -> Vec<Finding> {
     busy.map(finding).collect()
 }
 
+/// The loop that stood still for the largest share of the phase.
 fn stalls(facts: &Facts<'_>, phase: &PhaseWindow) -> Option<Finding> {
-    let p99 = facts.generator.stall_p99_ms.get(&phase.name).copied().filter(|p99| *p99 > STALL_MS)?;
+    let here = facts.generator.stalls.iter().filter(|stalls| stalls.phase == phase.name);
+    let worst = here.max_by(|a, b| a.share.total_cmp(&b.share)).filter(|worst| worst.share > STALLED)?;
+    let who = worst.instance.map_or_else(|| "its loops".to_owned(), |instance| instance.to_string());
     let what = format!(
-        "The generator stalled: 1 % of its loop iterations in `{}` took {} or more.",
+        "The generator stalled: {who} stood still for {} of `{}`, for {} at the longest.",
+        numbers::percent(worst.share),
         phase.name,
-        numbers::ms(p99)
+        numbers::ms(worst.longest_ms)
     );
-    let figures = [("loop stall p99", p99, "ms"), ("threshold", STALL_MS, "ms")];
+    let figures = [
+        ("time stalled", worst.share * 100.0, "%"),
+        ("longest stall", worst.longest_ms, "ms"),
+        ("threshold", STALLED * 100.0, "%"),
+    ];
     Some(with_figures(RULE.finding(severity(facts, phase), scope(phase), what), &figures))
 }
 
 #[cfg(test)]
 mod tests {
+    use evidence::{Instance, Key, Metric};
+
     use crate::testing::{Load, TestRun};
 
     #[test]
@@ -92,8 +102,23 @@ mod tests {
         insta::assert_snapshot!(test_run.findings(super::check), @r#"
         invalid [steady] The generator, not the target, was at its limit: loop 1 used 97 % of a core over 10 s of `steady`.
           loop CPU Some(97.0) %, threshold Some(80.0) %
-        invalid [steady] The generator stalled: 1 % of its loop iterations in `steady` took 3 ms or more.
-          loop stall p99 Some(3.00099) ms, threshold Some(2.0) ms
+        invalid [steady] The generator stalled: loop 0 stood still for 25 % of `steady`, for 3 ms at the longest.
+          time stalled Some(25.004166666666666) %, longest stall Some(3.001) ms, threshold Some(1.0) %
+        "#);
+    }
+
+    /// Of 10,010 turns a second, 1 in 1,000 took long: half of the second loop's time.
+    #[test]
+    fn many_short_turns_of_one_loop_do_not_hide_the_stalls_of_another() {
+        let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
+        let turns = |loop_index| Key::of(Metric::LoopStall).instance(Instance::of_loop(loop_index));
+        for second in 20..70 {
+            test_run.run.record(&turns(0), second, 50, 10_000);
+            test_run.run.record(&turns(1), second, 50_000, 10);
+        }
+        insta::assert_snapshot!(test_run.findings(super::check), @r#"
+        invalid [steady] The generator stalled: loop 1 stood still for 41.7 % of `steady`, for 50 ms at the longest.
+          time stalled Some(41.66625) %, longest stall Some(50.015) ms, threshold Some(1.0) %
         "#);
     }
 
@@ -102,8 +127,8 @@ mod tests {
         let mut test_run = TestRun::new().offer("steady", "list", Load::of(100)).closed(10);
         test_run.stall(20..70, 3_000);
         insta::assert_snapshot!(test_run.findings(super::check), @r#"
-        caution [steady] The generator stalled: 1 % of its loop iterations in `steady` took 3 ms or more.
-          loop stall p99 Some(3.00099) ms, threshold Some(2.0) ms
+        caution [steady] The generator stalled: loop 0 stood still for 25 % of `steady`, for 3 ms at the longest.
+          time stalled Some(25.004166666666666) %, longest stall Some(3.001) ms, threshold Some(1.0) %
         "#);
     }
 

@@ -40,6 +40,7 @@ fn a_rule_is_explained_in_full() {
 
 #[test]
 fn the_texts_state_the_thresholds_that_are_used() {
+    use crate::facts::STALL_MS;
     use crate::facts::WINDOW_S;
     use crate::facts::backlog::CARRIED_SHARE;
     use crate::facts::concurrency::LEAST_WINDOW_S;
@@ -54,7 +55,7 @@ fn the_texts_state_the_thresholds_that_are_used() {
     use crate::rules::end_of_run_cutoff::{CUTOFF_FAILURES, CUTOFF_NEAR};
     use crate::rules::error_rates_differ::{ERRORS_APART, ERRORS_CHANCE};
     use crate::rules::functional_failure_phase::MIN_SUCCESS;
-    use crate::rules::generator_saturated::{LOOP_CPU, STALL_MS};
+    use crate::rules::generator_saturated::{LOOP_CPU, STALLED};
     use crate::rules::impossible_or_bimodal::BIMODAL_SAMPLES;
     use crate::rules::little_mismatch::{LITTLE_CAUTION, LITTLE_INVALID};
     use crate::rules::noisy_host::{FREQUENCY_APART, OTHERS_CORES, PRESSURE, STEAL_MEAN, STEAL_WINDOW};
@@ -71,7 +72,7 @@ fn the_texts_state_the_thresholds_that_are_used() {
         ("L1", vec![format!("{} s", WINDOW_S)]),
         ("L2", [LATE_INVALID, LATE_CAUTION, LAG_SHARE].map(percent).to_vec()),
         ("L2", vec![ms(LAG_FLOOR_MS)]),
-        ("L3", vec![percent(LOOP_CPU), ms(STALL_MS), format!("{} s", WINDOW_S)]),
+        ("L3", vec![percent(LOOP_CPU), percent(STALLED), ms(STALL_MS), format!("{} s", WINDOW_S)]),
         ("L4", vec![percent(AT_VU_LIMIT), percent(VU_LIMIT_USE)]),
         ("L6", vec![format!("within {}", PLAN_GAP)]),
         ("L7", vec![percent(CUTOFF_NEAR), significant(CUTOFF_FAILURES as f64)]),

@@ -105,6 +105,10 @@ impl Draft {
                 self.add_sum(key, counts.iter().map(|(_, n)| n).sum());
             }
             Metric::LoopStall
+            | Metric::PerturbedResponseTime
+            | Metric::PerturbedIterationTime
+            | Metric::InFlightAge
+            | Metric::CutIterationAge
             | Metric::Retried
             | Metric::BytesIn
             | Metric::BytesOut
@@ -131,7 +135,9 @@ impl Draft {
     fn add_times(&mut self, key: &Key, histogram: &Histogram) {
         let outcome = key.outcome.unwrap_or(Outcome::Ok);
         match key.metric {
-            Metric::StartLag | Metric::StepLag => self.scenario_phase(key).start_lag.merge(histogram),
+            Metric::StartLag | Metric::StepLag => {
+                self.scenario_phase(key).start_lag.entry(key.instance).or_default().merge(histogram)
+            }
             Metric::IterationTime if outcome == Outcome::Ok => {
                 self.scenario_phase(key).iteration_ok.merge(histogram);
             }

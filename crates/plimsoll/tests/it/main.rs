@@ -32,6 +32,7 @@ mod secret_places;
 mod secrets;
 mod selftest;
 mod signals;
+mod stop_rules;
 mod terminal;
 mod tls;
 mod tonic_peer;

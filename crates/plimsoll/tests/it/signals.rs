@@ -57,7 +57,12 @@ fn an_interrupted_run_drains_is_sealed_and_inconclusive() {
     );
     assert_eq!(accounting["ok"].as_u64(), Some(target.requests()), "what was in flight was waited for");
     assert!(folder.files("-wal").is_empty(), "a sealed run is one file");
-    folder.plimsoll(&["report", "run.plimsoll"]).exits_with(4).stdout_contains(&["interrupted at second"]);
+    folder
+        .plimsoll(&["report", "run.plimsoll"])
+        .exits_with(4)
+        .stdout_contains(&["interrupted at ", " s of 60 s"]);
+    let stopped_at_s = report["run"]["stopped_at_s"].as_f64().unwrap();
+    assert!((1.0..60.0).contains(&stopped_at_s), "{stopped_at_s}");
 }
 
 #[test]

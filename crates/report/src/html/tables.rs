@@ -2,8 +2,8 @@
 
 use crate::number;
 use crate::summary::{
-    Arrivals, Check, CpuUse, Outcomes, PhaseCoverage, Row, ScenarioTotal, SeriesSummary, Summary,
-    quantile_text, time_cells,
+    Arrivals, Check, CpuUse, Outcomes, PhaseCoverage, RequestPhase, Row, ScenarioTotal, SeriesSummary,
+    Summary, quantile_text, time_cells,
 };
 use crate::text::visible;
 
@@ -81,11 +81,28 @@ fn endpoint_row(row: &Row) -> EndpointRow {
     }
 }
 
+/// The names of the phases of requests, and the heads of their columns.
+const REQUEST_PHASES: [(&str, &str); 7] = [
+    ("blocked", "Blocked"),
+    ("resolving", "Resolving"),
+    ("connecting", "Connecting"),
+    ("tls_handshaking", "TLS handshaking"),
+    ("sending", "Sending"),
+    ("waiting", "Waiting"),
+    ("receiving", "Receiving"),
+];
+
+/// The phases that the table of [`request_phases`] has as columns: name and head.
+pub(super) fn shown_request_phases(summary: &Summary) -> Vec<(&'static str, &'static str)> {
+    REQUEST_PHASES.into_iter().filter(|(name, _)| summary.has_request_phase(name)).collect()
+}
+
 /// The phases of each endpoint's requests, by phase of the run.
 pub(super) fn request_phases(summary: &Summary) -> Vec<Vec<String>> {
+    let shown = shown_request_phases(summary);
     let row = |row: &Row| {
         let label = visible(&format!("{} in {}", row.label, row.phase));
-        let cells = row.request_phases.iter().map(|phase| phase.in_words());
+        let cells = shown.iter().map(|(name, _)| RequestPhase::text_of(row.request_phase(name)));
         std::iter::once(label).chain(cells).collect()
     };
     summary.rows.iter().filter(|row| !row.request_phases.is_empty()).take(MAX_ROWS).map(row).collect()

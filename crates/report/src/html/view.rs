@@ -207,6 +207,9 @@ pub(super) fn generator(summary: &Summary) -> Vec<Fact> {
         Fact::new("ticks merged", number::count_or_none(generator.folded_ticks)),
         Fact::new("endpoints counted as one", number::count_or_none(generator.folded_endpoints)),
     ];
+    if let Some(perturbed) = generator.perturbed_requests {
+        facts.push(Fact::new("requests during stalls", number::count(perturbed)));
+    }
     facts.extend(observers(summary));
     facts
 }

@@ -196,7 +196,7 @@ impl Comparison {
             Ok(SideSummary {
                 letter: LETTERS[index % MAX_SIDES],
                 name: side.side.name.to_owned(),
-                run: header::of(side.side.run, side.side.workload),
+                run: header::of(side.side.run, side.side.workload)?,
                 phases: side.phases.clone(),
                 timeline: timeline::of(side.side.run, &side.tally)?,
             })

@@ -23,6 +23,8 @@ pub enum RunEndState {
     Completed,
     /// Stopped by a signal, then drained and sealed.
     Interrupted,
+    /// Ended early by the plan's stop rule for this objective, then drained and sealed.
+    Stopped(String),
     /// The measurement became impossible, for this reason.
     Aborted(String),
     /// Never sealed: the process was killed or the machine failed.
@@ -42,6 +44,9 @@ pub struct Header {
     pub planned_seconds: u32,
     /// How it ended.
     pub end: RunEndState,
+    /// When its load was stopped before its planned end, in seconds of the run, where that was recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped_at_s: Option<f64>,
     /// Requests without an outcome, as counted by the engine; none of a killed run and of an imported one.
     pub requests_in_flight: Option<u64>,
     /// The run's seed.
@@ -65,12 +70,18 @@ pub struct Header {
 }
 
 impl Header {
-    /// How it ended as text: `completed`, `killed at second 41 of 105`.
+    /// How it ended as text: `completed`, `killed at second 41 of 105`, `interrupted at 5.2 s of 105 s`.
     pub fn end_in_words(&self) -> String {
-        let at = format!("at second {} of {}", self.seconds, self.planned_seconds);
+        let at = match self.stopped_at_s {
+            Some(second) => format!("at {second:.1} s of {} s", self.planned_seconds),
+            None => format!("at second {} of {}", self.seconds, self.planned_seconds),
+        };
         match &self.end {
             RunEndState::Completed => "completed".to_owned(),
             RunEndState::Interrupted => format!("interrupted {at}"),
+            RunEndState::Stopped(objective) => {
+                format!("ended early {at} by the plan's stop rule for {objective}")
+            }
             RunEndState::Aborted(reason) => format!("aborted {at}: {reason}"),
             RunEndState::Killed => format!("killed {at}"),
         }
@@ -112,10 +123,11 @@ impl PhaseCoverage {
     }
 }
 
-pub(super) fn of(run: &dyn Run, workload: &Workload) -> Header {
+pub(super) fn of(run: &dyn Run, workload: &Workload) -> Result<Header, ReadError> {
+    let stopped_at = evidence::run::stopped_at(run)?;
     let manifest = run.manifest();
     let planned = workload.phases.last().map(|p| p.end.as_secs_f64().ceil()).unwrap_or_default();
-    Header {
+    Ok(Header {
         name: manifest.name.clone(),
         started_at: manifest.started_at.clone(),
         seconds: run.seconds(),
@@ -123,9 +135,11 @@ pub(super) fn of(run: &dyn Run, workload: &Workload) -> Header {
         end: match run.end().map(|end| &end.ending) {
             Some(Ending::Completed) => RunEndState::Completed,
             Some(Ending::Interrupted) => RunEndState::Interrupted,
+            Some(Ending::Stopped(objective)) => RunEndState::Stopped(objective.clone()),
             Some(Ending::Aborted(reason)) => RunEndState::Aborted(reason.clone()),
             None => RunEndState::Killed,
         },
+        stopped_at_s: stopped_at.map(|at| at.offset().as_secs_f64()),
         // What was in flight at the end of another tool's run is not in its results.
         requests_in_flight: run.end().filter(|_| manifest.source.is_none()).map(|end| end.requests_in_flight),
         seed: manifest.seed,
@@ -136,7 +150,7 @@ pub(super) fn of(run: &dyn Run, workload: &Workload) -> Header {
         generator: manifest.generator.clone(),
         source: manifest.source.clone(),
         workload: serde_json::to_string_pretty(&manifest.workload).unwrap_or_default(),
-    }
+    })
 }
 
 pub(super) fn phases(run: &dyn Run, workload: &Workload) -> Result<Vec<PhaseCoverage>, ReadError> {

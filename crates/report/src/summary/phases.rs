@@ -61,8 +61,13 @@ impl PhaseSums {
 }
 
 impl RequestPhase {
+    /// The same of a row that may not have this phase.
+    pub(crate) fn text_of(phase: Option<&RequestPhase>) -> String {
+        phase.map_or_else(|| number::time(0.0), RequestPhase::in_words)
+    }
+
     /// Its mean and its share: `1.50 ms 75 %`.
-    pub(crate) fn in_words(&self) -> String {
+    fn in_words(&self) -> String {
         match self.avg_ms {
             0.0 => number::time(0.0),
             avg_ms => format!("{} {:>4}", number::time(avg_ms), number::whole_percent(self.share)),
@@ -88,5 +93,10 @@ mod tests {
         let expected = "blocked 0 µs, connecting 0 µs, tls_handshaking 0 µs, sending 500 µs 25 %, waiting 1.50 ms 75 %, \
                         receiving 0 µs";
         assert_eq!(words.join(", "), expected);
+        sums.add(Metric::ResolvingNs, 4_000_000);
+        let phases = sums.of(2);
+        let looked_up = phases.iter().find(|phase| phase.name == "resolving");
+        assert_eq!((phases.len(), RequestPhase::text_of(looked_up).as_str()), (7, "2.00 ms 50 %"));
+        assert_eq!(RequestPhase::text_of(None), "0 µs");
     }
 }

@@ -49,6 +49,11 @@ pub struct Row {
 }
 
 impl Row {
+    /// The phase of this name of its requests, if it has that.
+    pub(crate) fn request_phase(&self, name: &str) -> Option<&RequestPhase> {
+        self.request_phases.iter().find(|phase| phase.name == name)
+    }
+
     /// The times that tables show: of requests, and where there are none of whole iterations.
     pub(crate) fn times(&self) -> &Times {
         if self.outcomes.are_counted() { &self.response_time } else { &self.iteration_time }

@@ -78,6 +78,7 @@ pub(super) struct RunTally {
     loop_stall: Histogram,
     bytes_in: Option<u64>,
     bytes_out: Option<u64>,
+    perturbed_requests: Option<u64>,
     /// Whether the source of an imported run does not record how requests ended.
     lacks_outcomes: bool,
 }
@@ -94,6 +95,7 @@ pub(super) fn of(run: &dyn Run) -> Result<RunTally, ReadError> {
         loop_stall: Histogram::new(),
         bytes_in: None,
         bytes_out: None,
+        perturbed_requests: counts_perturbed(run).then_some(0),
         lacks_outcomes: lacks_outcomes(run),
     };
     for (id, key) in run.keys() {
@@ -116,6 +118,10 @@ impl RunTally {
         match key.metric {
             Metric::StartLag | Metric::StepLag => self.start_lag.merge(&histogram()?),
             Metric::LoopStall => self.loop_stall.merge(&histogram()?),
+            Metric::PerturbedResponseTime if key.outcome != Some(Outcome::Cancelled) => {
+                let perturbed = histogram()?.count();
+                self.perturbed_requests = self.perturbed_requests.map(|all| all + perturbed);
+            }
             Metric::ResponseTime => self.response_times(run, id, key)?,
             Metric::ServiceTime if is_success => self.endpoint(key).service.merge(&histogram()?),
             Metric::FirstMessageTime if is_success => self.endpoint(key).streams.first.merge(&histogram()?),
@@ -251,6 +257,7 @@ impl RunTally {
             loop_stall: Times::of(&self.loop_stall),
             bytes_in: self.bytes_in,
             bytes_out: self.bytes_out,
+            perturbed_requests: self.perturbed_requests,
             folded_ticks: end.map(|e| e.folded_ticks),
             folded_endpoints: end.map(|e| e.folded_endpoints),
         }
@@ -260,6 +267,13 @@ impl RunTally {
 /// How the requests of a key ended; none where the source of an imported run does not record it.
 pub(super) fn known_outcome(run: &dyn Run, key: &Key) -> Option<Outcome> {
     key.outcome.filter(|_| !lacks_outcomes(run))
+}
+
+/// The version of run files from which on requests during stalls are counted apart.
+const COUNTS_PERTURBED: u32 = 3;
+
+fn counts_perturbed(run: &dyn Run) -> bool {
+    run.manifest().source.is_none() && run.manifest().schema_version >= COUNTS_PERTURBED
 }
 
 fn lacks_outcomes(run: &dyn Run) -> bool {

@@ -170,7 +170,7 @@ impl<'a> Cursor<'a> {
         let bound =
             bound(&measure, self.rest().trim_end()).map_err(|message| SyntaxError::new(self.at, message))?;
         let source = self.text.to_owned();
-        Ok(Objective { name: name.to_owned(), source, measure, filter, comparison, bound })
+        Ok(Objective { name: name.to_owned(), source, measure, filter, comparison, bound, abort_after: None })
     }
 
     fn arguments(&mut self) -> Result<Arguments<'a>, SyntaxError> {

@@ -1,10 +1,11 @@
 //! Reads `[objectives]` and checks that the names in them exist.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use evidence::SeriesKey;
 
-use super::section::{Issues, Section, Span};
+use super::section::{Issues, Item, Section, Span};
 use crate::model::Workload;
 use crate::nearest::nearest;
 use crate::objective::{self, Measure, Objective, is_series};
@@ -27,15 +28,53 @@ pub(super) fn read(root: &Section<'_>, workload: &Workload) -> Vec<Objective> {
     let known = KnownNames::of(root, workload);
     let mut objectives = Vec::new();
     for item in root.entries("objectives") {
-        let Some(text) = item.text() else { continue };
+        let Some(written) = WrittenObjective::of(&item) else { continue };
         let is_endpoint = |name: &str| known.endpoints.contains(name);
-        let parsed = objective::parse_among(&item.key, text, &is_endpoint);
-        if let Some(objective) = item.issues.check_objective(&item.span(), parsed) {
-            known.check(&objective, item.issues, &item.span());
+        let parsed = objective::parse_among(&item.key, written.text, &is_endpoint);
+        if let Some(mut objective) = item.issues.check_objective(&written.span, parsed) {
+            known.check(&objective, item.issues, &written.span);
+            objective.abort_after = written.abort_after;
+            if objective.abort_after.is_some() && objective.measure.watched().is_none() {
+                item.wrong(NOT_WATCHED);
+            }
             objectives.push(objective);
         }
     }
     objectives
+}
+
+/// Why some objectives cannot stop a run.
+const NOT_WATCHED: &str = "`abort_on` is for times, `error_rate` and `check_rate`; rates a second and observed series \
+                           are judged when the run is over";
+
+/// An objective as the plan writes it: a text, or a table with that text and what happens when it fails.
+struct WrittenObjective<'a> {
+    text: &'a str,
+    span: Span,
+    abort_after: Option<Duration>,
+}
+
+impl<'a> WrittenObjective<'a> {
+    fn of(item: &Item<'a>) -> Option<WrittenObjective<'a>> {
+        if !item.is_table() {
+            return Some(WrittenObjective { text: item.text()?, span: item.span(), abort_after: None });
+        }
+        let section = item.section(&format!("the objective `{}`", item.key))?;
+        let is = section.need("is", "`is = \"p95(list) < 50ms\"`");
+        let abort_on = section.get("abort_on");
+        let delay = section.get("abort_after");
+        if let Some(on) = abort_on.as_ref().filter(|on| on.text().is_some_and(|on| on != "fail")) {
+            on.wrong("`abort_on` takes `\"fail\"`");
+        }
+        if let Some(delay) = delay.as_ref().filter(|_| abort_on.is_none()) {
+            delay.wrong("`abort_after` is the delay of `abort_on = \"fail\"`, which is missing");
+        }
+        let abort_after = delay.and_then(|delay| delay.duration());
+        section.finish();
+        let is = is?;
+        let abort_after = abort_on.map(|_| abort_after.unwrap_or_default());
+        Some(WrittenObjective { text: is.text()?, span: is.span(), abort_after })
+    }
 }
 
 impl KnownNames {

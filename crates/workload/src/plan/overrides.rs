@@ -9,6 +9,7 @@ use crate::address::Origin;
 use crate::executor::{Executor, MAX_VUS};
 use crate::model::{HttpOrigin, ProcessRef, ReadyProbe, Scenario, Target, Workload};
 use crate::nearest::nearest;
+use crate::objective::Objective;
 use crate::observation::Mark;
 use crate::schedule::{MAX_RATE, MAX_STAGE};
 
@@ -108,6 +109,14 @@ fn move_to(target: &mut Target, name: &str, url: &str) -> Result<(), String> {
 /// instants remain equal.
 fn scaled(time: Duration, factor: f64) -> Duration {
     Duration::from_nanos((time.as_nanos() as f64 * factor).round() as u64)
+}
+
+/// The delays of stop rules, which are read after the rest of the plan was scaled.
+pub(super) fn scale_delays(objectives: &mut [Objective], overrides: &Overrides) {
+    let Some(factor) = overrides.time_scale else { return };
+    for delay in objectives.iter_mut().filter_map(|objective| objective.abort_after.as_mut()) {
+        *delay = scaled(*delay, factor);
+    }
 }
 
 fn scale_time(workload: &mut Workload, factor: f64) {

@@ -16,6 +16,7 @@ mod executors;
 mod http;
 mod observation;
 mod overrides;
+mod stop_rules;
 
 /// Files in memory.
 struct InMemory {

@@ -89,6 +89,9 @@ fn run(all: &mut Numbers, report: &Value) {
     add("started", words(text(&run["started_at"])));
     add("length", words(duration(run["seconds"].as_u64().unwrap())));
     add("seconds", number(&run["seconds"]));
+    if !run["stopped_at_s"].is_null() {
+        add("stopped at", number(&run["stopped_at_s"]));
+    }
     add("planned seconds", number(&run["planned_seconds"]));
     add("seed", words(run["seed"].to_string()));
     add("workload SHA-256", words(text(&run["workload_digest"])));
@@ -245,6 +248,7 @@ fn generator(all: &mut Numbers, report: &Value) {
     }
     add("bytes received", number(&generator["bytes_in"]));
     add("bytes sent", number(&generator["bytes_out"]));
+    add("requests during stalls", number(&generator["perturbed_requests"]));
     add("ticks merged", number(&generator["folded_ticks"]));
     add("endpoints counted as one", number(&generator["folded_endpoints"]));
 }

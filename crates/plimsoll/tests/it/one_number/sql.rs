@@ -254,6 +254,9 @@ impl Reading<'_> {
     fn whole_run(&self, all: &mut Numbers, whole: &Counted) {
         let seconds: Option<f64> = one(self.file, "SELECT 1 + max(second) FROM ticks");
         all.insert("run/seconds".to_owned(), Expected::Number(seconds.unwrap_or(0.0)));
+        if let Some(at) = one(self.file, "SELECT min(at_ns) / 1e9 FROM notices WHERE kind = 'stopped'") {
+            all.insert("run/stopped at".to_owned(), Expected::Number(at));
+        }
         let digest: Option<String> = one(self.file, "SELECT max(sha256) FROM seal");
         let digest = digest.unwrap_or_else(|| "none: the file has no seal".to_owned());
         all.insert("run/evidence SHA-256".to_owned(), Expected::Text(digest));
@@ -274,6 +277,12 @@ impl Reading<'_> {
         add("endpoints counted as one", at_end("folded_endpoints"));
         add("bytes received", whole.metric("bytes_in"));
         add("bytes sent", whole.metric("bytes_out"));
+        let perturbed = "SELECT coalesce(sum(count), 0) FROM histograms JOIN keys USING (key)
+             WHERE metric = 'perturbed_response_time' AND outcome <> 'cancelled'";
+        let version: Option<f64> =
+            one(self.file, "SELECT CAST(value AS REAL) FROM manifest WHERE name = 'schema_version'");
+        let are_counted = !self.is_imported && version >= Some(3.0);
+        add("requests during stalls", one::<f64>(self.file, perturbed).filter(|_| are_counted));
     }
 
     fn checks(&self, all: &mut Numbers) {

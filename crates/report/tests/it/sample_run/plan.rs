@@ -100,6 +100,7 @@ fn objectives() -> Vec<Objective> {
         target: Some("challenge".to_owned()),
     };
     let objective = |name: &str, source: &str, (measure, comparison, bound)| Objective {
+        abort_after: None,
         name: name.to_owned(),
         source: source.to_owned(),
         measure,

@@ -46,11 +46,18 @@ fn users<'a>(line: &'a str, scenarios: &[&'a str]) -> Option<(&'a str, &'a str)>
 }
 
 pub(super) fn end(form: &mut Form, text: &str) {
-    if text != "completed" {
-        let [_, second, of] = parts("{} at second {} of {}", text);
-        form.show("run/seconds", second);
-        form.show("run/planned seconds", of);
+    if text == "completed" {
+        return;
     }
+    let (name, at, of) = match captured("{} at {} s of {} s", text) {
+        Some(found) => ("run/stopped at", found[1], found[2]),
+        None => {
+            let [_, second, of] = parts("{} at second {} of {}", text);
+            ("run/seconds", second, of)
+        }
+    };
+    form.show(name, at);
+    form.show("run/planned seconds", of);
 }
 
 /// A finding, or a line on the source of an imported run.

@@ -46,9 +46,7 @@ fn head(form: &mut Form, section: &str) {
     form.show("run/length", about[2]);
     for line in &lines[2..] {
         let [end] = parts("The run was {}.", line);
-        let [_, second, of] = parts("{} at second {} of {}", end);
-        form.show("run/seconds", second);
-        form.show("run/planned seconds", of);
+        super::markdown::end(form, end);
     }
 }
 
@@ -166,6 +164,12 @@ fn foot(form: &mut Form, lines: &[&str], scenarios: &[&str]) {
                 for (name, time) in [("p50", p50), ("p99", p99), ("max", max)] {
                     form.show(format!("generator/start lag {name}"), time);
                 }
+            }
+            "stalls" => {
+                let [perturbed, ended] =
+                    parts("{} of {} requests were under way during a stall of the generator", &text);
+                form.show("generator/requests during stalls", perturbed);
+                form.show("all/ended", ended);
             }
             "exemplars" => {
                 let [failed, slowest] = parts("{} failed and {} slowest exchanges recorded", &text);
