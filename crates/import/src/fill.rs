@@ -116,10 +116,9 @@ impl<'a> Filler<'a> {
     /// The key of what was counted at `at`. A request and its time are counted when it ended, so both are in one phase.
     fn key(&mut self, metric: Metric, subject: EndpointRef<'_>, at: i64) -> Key {
         let endpoint = self.name(subject.endpoint);
-        let scenario = match subject.scenario {
-            "" => self.name(&self.planned.scenario_of(subject.endpoint).to_owned()),
-            scenario => self.name(scenario),
-        };
+        let planned = Some(subject.endpoint).filter(|_| subject.scenario.is_empty());
+        let planned = planned.and_then(|endpoint| self.planned.scenario_of(endpoint));
+        let scenario = planned.unwrap_or_else(|| self.name(subject.scenario));
         let phase = self.planned.phase_at(self.span.instant(at).offset());
         Key { scenario, endpoint, phase, ..Key::of(metric) }
     }

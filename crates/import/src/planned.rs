@@ -14,7 +14,7 @@ pub struct PlannedRun {
     /// Ascending, without gaps; at least one.
     phases: Vec<PlannedPhase>,
     /// The scenario of each endpoint that only one scenario has, for sources without scenarios.
-    scenarios: BTreeMap<String, String>,
+    scenarios: BTreeMap<String, Name>,
 }
 
 #[derive(Debug, Clone)]
@@ -39,6 +39,7 @@ impl PlannedRun {
     ) -> PlannedRun {
         let planned = |phase: (&str, Duration)| PlannedPhase { name: phase.0.into(), end: phase.1 };
         let phases: Vec<PlannedPhase> = phases.into_iter().map(planned).collect();
+        let scenarios = scenarios.into_iter().map(|(endpoint, name)| (endpoint, name.into())).collect();
         if phases.is_empty() { PlannedRun::default() } else { PlannedRun { phases, scenarios } }
     }
 
@@ -49,7 +50,7 @@ impl PlannedRun {
     }
 
     /// The scenario of a request whose source names none.
-    pub(crate) fn scenario_of(&self, endpoint: &str) -> &str {
-        self.scenarios.get(endpoint).map_or("", String::as_str)
+    pub(crate) fn scenario_of(&self, endpoint: &str) -> Option<Name> {
+        self.scenarios.get(endpoint).cloned()
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn table(summary: &Summary) -> Option<Table> {
     let with_phases = summary.rows.iter().filter(|row| !row.request_phases.is_empty());
     let rows: Vec<_> = with_phases.map(|row| (label(row), cells(row))).collect();
     let columns = shown().map(|(_, column)| *column).collect();
-    (!rows.is_empty()).then(|| Table { label: "endpoint", columns, rows })
+    (!rows.is_empty()).then_some(Table { label: "endpoint", columns, rows })
 }
 
 /// The label of a row; with its phase if the run has several.
