@@ -16,7 +16,7 @@ use evidence::{
 };
 use workload::{Comparison, Measure, Objective, Scenario, Workload};
 
-use crate::leaks::{self, LeakAnswer};
+use crate::leaks::{self, LeakAnswer, LeakMargin};
 use crate::measure::{self, Measurement, Value};
 use crate::tables::{EndpointStats, PhaseWindow, Tables, TimeGroup};
 
@@ -91,7 +91,8 @@ impl<'a> Facts<'a> {
         let generator = Generator::of(run, workload, &tables)?;
         let backlogs = backlog::backlogs(run, &tables.phases)?;
         let has_leak_objective = workload.objectives.iter().any(|o| leaks::is_leak_objective(&o.name));
-        let leaks = if has_leak_objective { leaks::of(run, workload)? } else { Vec::new() };
+        let leaks =
+            if has_leak_objective { leaks::of(run, workload, LeakMargin::default())? } else { Vec::new() };
         let measured = |objective| {
             let observed = measure::observe(run, workload, &tables, objective)?;
             Ok(MeasuredObjective { objective, observed })

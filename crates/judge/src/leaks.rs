@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use evidence::run::{ReadError, select};
-use evidence::{Coverage, Instant, Metric, Run, Sample, SeriesKey, Window};
+use evidence::{Coverage, Instant, Metric, NoticeKind, Run, Sample, SeriesKey, Window};
 use workload::Workload;
 
 use crate::numbers;
@@ -78,6 +78,27 @@ impl fmt::Display for Leak {
     }
 }
 
+/// The growth an hour that must be excluded for the absence of a leak.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LeakMargin {
+    /// As a share of the series' level; never less than 1 MiB of memory and 5 of anything else.
+    pub share: f64,
+}
+
+impl Default for LeakMargin {
+    /// 1 % an hour.
+    fn default() -> LeakMargin {
+        LeakMargin { share: 0.01 }
+    }
+}
+
+impl LeakMargin {
+    fn per_hour(self, unit: &str, level: f64) -> f64 {
+        let least = if unit == "bytes" { MEMORY_BYTES } else { COUNT };
+        (self.share * level.abs()).max(least)
+    }
+}
+
 /// The answer for one series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LeakAnswer {
@@ -98,17 +119,61 @@ pub(crate) fn is_leak_objective(name: &str) -> bool {
 ///
 /// # Errors
 /// [`ReadError`] when the evidence cannot be read.
-pub fn of(run: &dyn Run, workload: &Workload) -> Result<Vec<LeakAnswer>, ReadError> {
+pub fn of(run: &dyn Run, workload: &Workload, margin: LeakMargin) -> Result<Vec<LeakAnswer>, ReadError> {
     let idle = idle_phases(run, workload)?;
+    let restarts = restarts(run)?;
+    let analysed: Vec<&SeriesKey> = run.series().iter().filter(|series| is_analysed(series)).collect();
     let mut answers = Vec::new();
-    for series in run.series().iter().filter(|series| is_analysed(series)) {
+    for series in &analysed {
         let samples = run.samples(series, 0..u32::MAX)?;
-        let collections = Collections::of(run, &series.target)?;
-        let (answer, because) = analyse(series, &samples, &idle, &collections);
-        answers.push(LeakAnswer { series: series.clone(), answer, because });
+        let analysis = Analysis {
+            series,
+            lives: lives(&samples, restarts.iter().filter(|restart| restart.is_of(&series.target))),
+            idle: &idle,
+            collections: &Collections::of(run, &series.target)?,
+            analysed: analysed.len(),
+            margin,
+        };
+        let (answer, because) = analysis.answer();
+        answers.push(LeakAnswer { series: (*series).clone(), answer, because });
     }
     answers.sort_by(|a, b| (a.answer, &a.series).cmp(&(b.answer, &b.series)));
     Ok(answers)
+}
+
+/// A process began anew.
+struct Restart {
+    at: Instant,
+    /// The observer that noticed it: the target's name, and the part of it that was observed.
+    observer: String,
+}
+
+impl Restart {
+    fn is_of(&self, target: &str) -> bool {
+        let rest = self.observer.strip_prefix(target);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    }
+}
+
+fn restarts(run: &dyn Run) -> Result<Vec<Restart>, ReadError> {
+    let restarted = run.notices()?.into_iter().filter(|notice| notice.kind == NoticeKind::Restarted);
+    let mut restarts: Vec<Restart> =
+        restarted.map(|notice| Restart { at: notice.at, observer: notice.observer }).collect();
+    restarts.sort_by_key(|restart| restart.at);
+    Ok(restarts)
+}
+
+/// The samples between restarts. A process that restarts frees what it leaked, which ends no leak.
+fn lives<'s>(samples: &'s [Sample], restarts: impl Iterator<Item = &'s Restart>) -> Vec<&'s [Sample]> {
+    let (mut lives, mut rest) = (Vec::new(), samples);
+    for restart in restarts {
+        let (life, after) = rest.split_at(rest.partition_point(|sample| sample.at < restart.at));
+        lives.push(life);
+        rest = after;
+    }
+    lives.push(rest);
+    lives.retain(|life| !life.is_empty());
+    lives
 }
 
 fn is_analysed(series: &SeriesKey) -> bool {
@@ -129,57 +194,101 @@ fn idle_phases(run: &dyn Run, workload: &Workload) -> Result<Vec<IdlePhase>, Rea
     Ok(workload.phases.iter().filter(is_idle).map(idle).collect())
 }
 
-fn analyse(
-    series: &SeriesKey,
-    samples: &[Sample],
-    idle: &[IdlePhase],
-    collections: &Collections,
-) -> (Leak, String) {
-    let covered = Coverage::of_samples(series.kind(), samples);
-    let floors =
-        idle_floors::floors(&covered, idle, is_collected(series, collections).then_some(collections));
-    if let Some(because) = floors.and_then(|floors| idle_floors::sustained_rise(&floors, idle)) {
-        return (Leak::Leak, because);
+/// One series, and what its analysis needs.
+struct Analysis<'a> {
+    series: &'a SeriesKey,
+    /// Its samples, by life of its process.
+    lives: Vec<&'a [Sample]>,
+    idle: &'a [IdlePhase],
+    collections: &'a Collections,
+    /// How many series of the run are analysed.
+    analysed: usize,
+    margin: LeakMargin,
+}
+
+impl Analysis<'_> {
+    fn answer(&self) -> (Leak, String) {
+        if let Some(because) = self.leak() {
+            return (Leak::Leak, because);
+        }
+        let Some(blocks) = Blocks::of(&self.lives) else {
+            return (Leak::Undetermined, "A single sample cannot show growth.".to_owned());
+        };
+        let length = numbers::ms(blocks.length_s * 1e3);
+        if blocks.count() < MIN_BLOCKS {
+            let because = format!(
+                "{length} of it act like {} independent values; {MIN_BLOCKS} are needed.",
+                blocks.count()
+            );
+            return (Leak::Undetermined, because);
+        }
+        let medians: Vec<&[f64]> = blocks.lives.iter().map(Vec::as_slice).collect();
+        let (Some(slope), Some(trend)) =
+            (stats::theil_sen_within(&medians), stats::mann_kendall_within(&medians))
+        else {
+            return (Leak::Undetermined, "It has values that are not finite.".to_owned());
+        };
+        let growth = slope.per_step * blocks.steps() as f64;
+        let per_hour = 3_600.0 / blocks.block_s();
+        let unit = &*self.series.unit;
+        if trend.p_rising <= ALPHA && is_large(unit, growth, blocks.level()) {
+            let because = format!(
+                "It rose by {} in {length}, {} an hour{}. A trend alone does not distinguish a leak from a warm-up: run \
+                 longer, or in load cycles with idle phases between.",
+                numbers::quantity(growth, unit),
+                numbers::quantity(slope.per_step * per_hour, unit),
+                if medians.len() > 1 { ", between its restarts" } else { "" }
+            );
+            return (Leak::Growing, because);
+        }
+        self.no_growth(&blocks, slope.upper.max(0.0) * per_hour)
     }
-    let Some(blocks) = Blocks::of(samples) else {
-        return (Leak::Undetermined, "A single sample cannot show growth.".to_owned());
-    };
-    let length = numbers::ms(blocks.length_s * 1e3);
-    if blocks.medians.len() < MIN_BLOCKS {
-        let because = format!(
-            "{length} of it act like {} independent values; {MIN_BLOCKS} are needed.",
-            blocks.medians.len()
-        );
-        return (Leak::Undetermined, because);
+
+    /// The answer for a series that showed no growth, of which more than `bound` an hour is excluded.
+    fn no_growth(&self, blocks: &Blocks, bound: f64) -> (Leak, String) {
+        let length = numbers::ms(blocks.length_s * 1e3);
+        if blocks.length_s < MIN_LENGTH_S {
+            let needed = numbers::significant(MIN_LENGTH_S / 60.0);
+            let because =
+                format!("No growth was seen in {length}; {needed} min are needed to exclude a leak.");
+            return (Leak::Undetermined, because);
+        }
+        let whole =
+            self.lives.first().and_then(|life| life.first()).zip(self.lives.last().and_then(|l| l.last()));
+        let window = whole.map(|(first, last)| Window { begin: first.at, end: last.at });
+        if let Some(missing) = window.and_then(|w| missing_collections(self.series, w, self.collections)) {
+            return (Leak::Undetermined, format!("No growth was seen in {length}; {missing}"));
+        }
+        let unit = &*self.series.unit;
+        let margin = self.margin.per_hour(unit, blocks.level());
+        let shown = |value| numbers::quantity(value, unit);
+        if bound > margin {
+            let because = format!(
+                "No growth was seen in {length}, and up to {} an hour is not excluded at 95 %; {} is the margin: run longer.",
+                shown(bound),
+                shown(margin)
+            );
+            return (Leak::Undetermined, because);
+        }
+        (
+            Leak::NoLeak,
+            format!(
+                "No growth was seen in {length}; more than {} an hour is excluded at 95 %.",
+                shown(bound)
+            ),
+        )
     }
-    let (Some(slope), Some(trend)) =
-        (stats::theil_sen(&blocks.medians), stats::mann_kendall(&blocks.medians))
-    else {
-        return (Leak::Undetermined, "It has values that are not finite.".to_owned());
-    };
-    let steps = (blocks.medians.len() - 1) as f64;
-    let growth = slope.per_step * steps;
-    let per_hour = 3_600.0 / blocks.block_s();
-    let unit = &*series.unit;
-    if trend.p_rising <= ALPHA && is_large(unit, growth, blocks.medians[0]) {
-        let because = format!(
-            "It rose by {} in {length}, {} an hour. A trend alone does not distinguish a leak from a warm-up: run \
-             longer, or in load cycles with idle phases between.",
-            numbers::quantity(growth, unit),
-            numbers::quantity(slope.per_step * per_hour, unit)
-        );
-        return (Leak::Growing, because);
+
+    /// Why the idle floors of the last life show a leak.
+    fn leak(&self) -> Option<String> {
+        let begin = self.lives.last()?.first()?.at;
+        let first = self.idle.partition_point(|phase| self.lives.len() > 1 && phase.window.begin < begin);
+        let idle = &self.idle[first..];
+        let covered = Coverage::of_samples(self.series.kind(), self.lives.last()?);
+        let collections = is_collected(self.series, self.collections).then_some(self.collections);
+        let floors = idle_floors::floors(&covered, idle, collections)?;
+        idle_floors::sustained_rise(&floors, idle, self.analysed)
     }
-    if blocks.length_s < MIN_LENGTH_S {
-        let needed = numbers::significant(MIN_LENGTH_S / 60.0);
-        let because = format!("No growth was seen in {length}; {needed} min are needed to exclude a leak.");
-        return (Leak::Undetermined, because);
-    }
-    if let Some(missing) = missing_collections(series, samples, collections) {
-        return (Leak::Undetermined, format!("No growth was seen in {length}; {missing}"));
-    }
-    let bound = numbers::quantity(slope.upper.max(0.0) * per_hour, unit);
-    (Leak::NoLeak, format!("No growth was seen in {length}; more than {bound} an hour is excluded at 95 %."))
 }
 
 /// Whether the series contains garbage until the next collection: memory of a target that collects garbage.
@@ -188,11 +297,11 @@ fn is_collected(series: &SeriesKey, collections: &Collections) -> bool {
 }
 
 /// Why garbage collections are too few to exclude a leak; none if they are not.
-fn missing_collections(series: &SeriesKey, samples: &[Sample], collections: &Collections) -> Option<String> {
+fn missing_collections(series: &SeriesKey, window: Window, collections: &Collections) -> Option<String> {
     if !is_collected(series, collections) {
         return None;
     }
-    match collections.within(Window { begin: samples.first()?.at, end: samples.last()?.at }) {
+    match collections.within(window) {
         None => {
             Some("garbage collections were not observed: keep `go_gc_duration_seconds*` of it.".to_owned())
         }

@@ -1,5 +1,7 @@
 //! The interval of a value from the scatter of its batches within one run.
 
+use crate::difference::Proportion;
+use crate::gamma::lower_quantile;
 use crate::sample::standard_deviation;
 use crate::student::t_quantile;
 
@@ -57,6 +59,38 @@ pub fn design_effect(batches: &[f64], independent_error: f64) -> Option<f64> {
     Some((variance / independent_error.powi(2)).max(1.0))
 }
 
+/// How many observations act as one in a share, from batches of consecutive ones: the weighted variance of the batches'
+/// shares over that of independent observations, as its upper limit at `confidence` (0.8) by chi-square with one degree
+/// less than there are batches; at least 1. A batch without observations is left out. None with fewer than two batches,
+/// and where all or none belong to the part: there is no variance then.
+///
+/// Source of the effect: L. Kish, "Survey Sampling", 1965, section 5.4, with batches instead of clusters.
+///
+/// ```
+/// use stats::Proportion;
+///
+/// // One batch in ten contains everything: an outage.
+/// let mut batches = vec![Proportion { part: 0, whole: 100 }; 9];
+/// batches.push(Proportion { part: 100, whole: 100 });
+/// assert!(stats::design_effect_of_shares(&batches, 0.8).unwrap() > 100.0);
+/// ```
+pub fn design_effect_of_shares(batches: &[Proportion], confidence: f64) -> Option<f64> {
+    let batches: Vec<&Proportion> = batches.iter().filter(|batch| batch.whole > 0).collect();
+    let whole: f64 = batches.iter().map(|batch| batch.whole as f64).sum();
+    let share = batches.iter().map(|batch| batch.part as f64).sum::<f64>() / whole;
+    let independent = share * (1.0 - share);
+    if batches.len() < 2 || independent <= 0.0 {
+        return None;
+    }
+    // Chi-square over its degrees, if all batches have the same share and observations are independent.
+    let of =
+        |batch: &&&Proportion| batch.whole as f64 * (batch.part as f64 / batch.whole as f64 - share).powi(2);
+    let squares: f64 = batches.iter().map(|batch| of(&batch)).sum();
+    let degrees = (batches.len() - 1) as f64;
+    let least = 2.0 * lower_quantile(1.0 - confidence, degrees / 2.0);
+    Some((squares / independent / least).max(1.0))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,5 +114,20 @@ mod tests {
         assert_eq!(batch_means(1.0, &[1.0, 2.0, f64::INFINITY]), None);
         assert_eq!(design_effect(&[1.0, 2.0, f64::INFINITY], 1.0), None);
         assert_eq!(design_effect(&[1.0, 2.0, 3.0], 0.0), None);
+    }
+
+    fn of(part: u64, whole: u64) -> Proportion {
+        Proportion { part, whole }
+    }
+
+    /// Chi-square with 9 degrees exceeds 5.380 with a probability of 80 %.
+    #[test]
+    fn the_design_effect_is_an_upper_limit() {
+        let batches: Vec<Proportion> = (0..10).map(|n| of(if n % 2 == 0 { 20 } else { 0 }, 100)).collect();
+        let squares = 10.0 * 100.0 * 0.1_f64.powi(2) / (0.1 * 0.9);
+        let effect = design_effect_of_shares(&batches, 0.8).unwrap();
+        assert!((effect - squares / 5.380).abs() < 0.01, "{effect}");
+        assert_eq!(design_effect_of_shares(&[of(0, 10), of(0, 10)], 0.8), None);
+        assert_eq!(design_effect_of_shares(&[of(5, 10), of(0, 0)], 0.8), None);
     }
 }

@@ -1,7 +1,7 @@
 //! Tests of difference between counts. They assume independent counts, which requests of one run are not, so that a
 //! significant difference may still be one between two starts of the same program.
 
-use crate::gamma::upper;
+use crate::gamma::{ln_gamma, upper};
 
 /// A part of a whole, as counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +32,31 @@ pub fn two_shares(one: Proportion, other: Proportion) -> f64 {
     let variance = pooled * (1.0 - pooled) * (1.0 / all + 1.0 / other_all);
     let difference = one.part as f64 / all - other.part as f64 / other_all;
     if variance <= 0.0 { 1.0 } else { upper(0.5, difference.powi(2) / variance / 2.0) }
+}
+
+/// The two-sided probability of counts at least as unlikely as these, if the true shares are equal: R. A. Fisher's exact
+/// test ("The Design of Experiments", 1935), over all tables with the same sums.
+///
+/// ```
+/// use stats::Proportion;
+///
+/// // Fisher's tea: 3 of 4 against 1 of 4.
+/// let probability = stats::fisher(Proportion { part: 3, whole: 4 }, Proportion { part: 1, whole: 4 });
+/// assert!((probability - 34.0 / 70.0).abs() < 1e-12);
+/// ```
+pub fn fisher(one: Proportion, other: Proportion) -> f64 {
+    let parts = one.part + other.part;
+    let ln_choose = |n: u64, k: u64| {
+        let of = |n: u64| ln_gamma(n as f64 + 1.0);
+        of(n) - of(k) - of(n - k)
+    };
+    let ln_probability = |part: u64| ln_choose(one.whole, part) + ln_choose(other.whole, parts - part);
+    let all = ln_choose(one.whole + other.whole, parts);
+    let seen = ln_probability(one.part);
+    let possible = parts.saturating_sub(other.whole)..=parts.min(one.whole);
+    // Equal probabilities differ by rounding.
+    let unlikely = possible.map(ln_probability).filter(|ln| *ln <= seen + 1e-7 * seen.abs().max(1.0));
+    unlikely.map(|ln| (ln - all).exp()).sum::<f64>().min(1.0)
 }
 
 /// The probability of two mixes at least as different as these counts by kind, if the true mixes are equal: Pearson's
@@ -104,5 +129,18 @@ mod tests {
         assert_eq!((two_shares(of(0, 0), of(5, 10)), two_shares(of(0, 10), of(0, 20))), (1.0, 1.0));
         assert_eq!((two_mixes(&[(5, 0), (7, 0)]), total_variation(&[(5, 0)])), (1.0, None));
         assert!(two_mixes(&[(1_000, 0), (0, 1_000)]) < 1e-100);
+    }
+
+    fn share(part: u64, whole: u64) -> Proportion {
+        Proportion { part, whole }
+    }
+
+    /// R. A. Fisher, "Statistical Methods for Research Workers", section 21.02: criminal twins, one-sided 619/1330665.
+    #[test]
+    fn the_exact_test_has_the_published_probability() {
+        let probability = fisher(share(10, 13), share(2, 17));
+        assert!((probability - 0.000_536_7).abs() < 1e-6, "{probability}");
+        assert_eq!((fisher(share(0, 10), share(0, 20)), fisher(share(0, 0), share(3, 5))), (1.0, 1.0));
+        assert!(fisher(share(5_000, 100_000), share(5_600, 100_000)) < 1e-6);
     }
 }

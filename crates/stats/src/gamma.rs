@@ -24,6 +24,24 @@ pub fn upper(a: f64, x: f64) -> f64 {
     tail.clamp(0.0, 1.0)
 }
 
+/// Where the lower incomplete gamma function over the whole one is `p`: half the `p`-quantile of chi-square with `2a`
+/// degrees. By bisection.
+pub(crate) fn lower_quantile(p: f64, a: f64) -> f64 {
+    let (mut low, mut high) = (0.0, a.max(1.0));
+    while upper(a, high) > 1.0 - p && high < 1e12 {
+        high *= 2.0;
+    }
+    for _ in 0..200 {
+        let middle = f64::midpoint(low, high);
+        if upper(a, middle) > 1.0 - p {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    f64::midpoint(low, high)
+}
+
 fn series(a: f64, x: f64) -> f64 {
     let mut term = 1.0 / a;
     let mut sum = term;

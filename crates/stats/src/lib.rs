@@ -10,11 +10,11 @@ pub mod steady;
 pub mod student;
 pub mod trend;
 
-pub use batch::{Interval, batch_means, design_effect};
+pub use batch::{Interval, batch_means, design_effect, design_effect_of_shares};
 pub use binomial::{ShareLimits, UNKNOWN_DESIGN_EFFECT, fewest_without, share_limits};
-pub use difference::{Proportion, total_variation, two_mixes, two_shares};
+pub use difference::{Proportion, fisher, total_variation, two_mixes, two_shares};
 pub use line::residuals;
 pub use sample::{mean, quantile, standard_deviation};
 pub use steady::{NotSteady, Steady, mser_5, steady};
 pub use student::t_quantile;
-pub use trend::{Slope, Trend, mann_kendall, theil_sen};
+pub use trend::{Slope, Trend, mann_kendall, mann_kendall_within, theil_sen, theil_sen_within};

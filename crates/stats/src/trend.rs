@@ -37,18 +37,33 @@ const Z_95: f64 = 1.644_853_627;
 /// assert_eq!(slope.per_step, 17.5);
 /// ```
 pub fn theil_sen(values: &[f64]) -> Option<Slope> {
-    if values.len() < 2 || values.iter().any(|value| !value.is_finite()) {
-        return None;
-    }
-    let mut slopes = Vec::with_capacity(values.len() * (values.len() - 1) / 2);
-    for (at, first) in values.iter().enumerate() {
-        for (step, second) in values[at + 1..].iter().enumerate() {
-            slopes.push((second - first) / (step + 1) as f64);
+    theil_sen_within(&[values])
+}
+
+/// [`theil_sen`] of a series in `parts` of different levels: from the slopes within parts alone.
+///
+/// Source: R. M. Hirsch, J. R. Slack and R. A. Smith, "Techniques of trend analysis for monthly water quality data", Water
+/// Resources Research 18, 1982, with parts instead of seasons.
+///
+/// ```
+/// let slope = stats::theil_sen_within(&[&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0]]).unwrap();
+/// assert_eq!(slope.per_step, 1.0);
+/// ```
+pub fn theil_sen_within(parts: &[&[f64]]) -> Option<Slope> {
+    let mut slopes = Vec::new();
+    for values in parts {
+        for (at, first) in values.iter().enumerate() {
+            for (step, second) in values[at + 1..].iter().enumerate() {
+                slopes.push((second - first) / (step + 1) as f64);
+            }
         }
     }
+    if slopes.is_empty() || parts.iter().any(|values| values.iter().any(|value| !value.is_finite())) {
+        return None;
+    }
     slopes.sort_by(f64::total_cmp);
-    let reach = Z_95 * variance(values).sqrt();
-    let rank = ((slopes.len() as f64 + reach) / 2.0).floor() as usize;
+    let reach = Z_95 * parts.iter().map(|values| variance(values)).sum::<f64>().sqrt();
+    let rank = ((slopes.len() as f64 + reach) / 2.0).ceil() as usize;
     let upper = slopes[rank.min(slopes.len() - 1)];
     Some(Slope { per_step: quantile(&slopes, 0.5)?, upper })
 }
@@ -64,23 +79,32 @@ pub fn theil_sen(values: &[f64]) -> Option<Slope> {
 /// assert_eq!((trend.s, trend.p_rising), (6, 1.0 / 24.0));
 /// ```
 pub fn mann_kendall(values: &[f64]) -> Option<Trend> {
-    if values.len() < 4 || values.iter().any(|value| !value.is_finite()) {
+    mann_kendall_within(&[values])
+}
+
+/// [`mann_kendall`] of a series in `parts` of different levels, as [`theil_sen_within`]: the sum of S over parts, whose
+/// variances add up. It is exact for a single part alone.
+pub fn mann_kendall_within(parts: &[&[f64]]) -> Option<Trend> {
+    let count: usize = parts.iter().map(|values| values.len()).sum();
+    if count < 4 || parts.iter().any(|values| values.iter().any(|value| !value.is_finite())) {
         return None;
     }
     let mut s = 0;
     let mut has_ties = false;
-    for (at, first) in values.iter().enumerate() {
-        for second in &values[at + 1..] {
-            s += i64::from(second > first) - i64::from(second < first);
-            has_ties |= second == first;
+    for values in parts {
+        for (at, first) in values.iter().enumerate() {
+            for second in &values[at + 1..] {
+                s += i64::from(second > first) - i64::from(second < first);
+                has_ties |= second == first;
+            }
         }
     }
-    let p_rising = if has_ties || values.len() >= EXACT_BELOW {
-        let deviation = variance(values).sqrt();
+    let p_rising = if has_ties || count >= EXACT_BELOW || parts.len() > 1 {
+        let deviation = parts.iter().map(|values| variance(values)).sum::<f64>().sqrt();
         // All values are equal: there is no trend.
         if deviation > 0.0 { upper_tail((s as f64 - 1.0) / deviation) } else { 1.0 }
     } else {
-        exact(values.len(), s)
+        exact(count, s)
     };
     Some(Trend { s, p_rising })
 }

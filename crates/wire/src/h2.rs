@@ -12,6 +12,7 @@ mod frame;
 mod hpack;
 mod output;
 mod receive;
+mod request_block;
 mod response;
 mod send;
 mod settings;
@@ -22,10 +23,10 @@ use std::collections::VecDeque;
 use crate::connection::{StreamId, WireProtocol};
 use crate::error::{StartError, WireError};
 use crate::event::{Events, OpenRequest, Request, RequestBytes, Token};
-use crate::request_rules;
 use block::LastBlock;
 use frame::{MAX_31_BITS, code};
 use output::Output;
+use request_block::RequestBlock;
 use response::Head;
 use settings::PeerSettings;
 use stream::{Ending, Progress, Stream, Streams};
@@ -53,6 +54,7 @@ pub struct Connection {
     /// The identifier of the next request's stream.
     next_id: u32,
     encoder: hpack::Encoder,
+    request_block: RequestBlock,
     peer: PeerSettings,
     /// What the peer lets us send on the whole connection.
     send_window: i64,
@@ -78,6 +80,7 @@ impl Connection {
             streams: Streams::default(),
             next_id: 1,
             encoder: hpack::Encoder::new(),
+            request_block: RequestBlock::new(),
             peer: PeerSettings::BEFORE_ANY,
             send_window: i64::from(PeerSettings::BEFORE_ANY.initial_window),
             ready: VecDeque::new(),
@@ -123,20 +126,11 @@ impl crate::Connection for Connection {
     }
 
     fn start(&mut self, token: Token, request: &Request<'_>) -> Result<(), StartError> {
-        if self.capacity() == 0 {
-            return Err(StartError::NotReady);
-        }
-        request_rules::check(request)?;
-        self.send_request(token, request, Ending::Known);
-        Ok(())
+        self.send_request(token, request, Ending::Known).map(drop)
     }
 
     fn start_open(&mut self, token: Token, request: &Request<'_>) -> Result<StreamId, StartError> {
-        if self.capacity() == 0 {
-            return Err(StartError::NotReady);
-        }
-        request_rules::check(request)?;
-        Ok(StreamId(self.send_request(token, request, Ending::Open)))
+        self.send_request(token, request, Ending::Open).map(StreamId)
     }
 
     fn send(&mut self, stream: StreamId, part: &[u8]) {

@@ -1,13 +1,13 @@
 //! Header fields: a flat buffer to build them in, and a view of received ones wherever they lie.
 
 /// Names and values in one reusable buffer, in order.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Headers {
     bytes: Vec<u8>,
     fields: Vec<Field>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Field {
     start: usize,
     name_len: usize,

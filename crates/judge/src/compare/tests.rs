@@ -270,3 +270,11 @@ fn differences_are_described_in_words() {
     refusals: 1
     ");
 }
+
+/// One second without responses is one event, however many requests fail in it.
+#[test]
+fn a_short_outage_is_no_other_error_rate() {
+    let mut outage = TestRun::new().offer("steady", "list", Load::of(100));
+    outage.offer_once(30, "list", Load { failed: 60, ..Load::of(0) });
+    assert_eq!(between("C1", &sound(), &outage), "nothing");
+}

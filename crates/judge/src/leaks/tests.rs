@@ -17,6 +17,16 @@ fn series(minutes: u32, value: impl Fn(f64) -> f64) -> Vec<Sample> {
         .collect()
 }
 
+fn analyse(
+    series: &SeriesKey,
+    samples: &[Sample],
+    idle: &[IdlePhase],
+    collections: &Collections,
+) -> (Leak, String) {
+    let lives = lives(samples, [].iter());
+    Analysis { series, lives, idle, collections, analysed: 14, margin: LeakMargin::default() }.answer()
+}
+
 fn analyse_rss(samples: &[Sample], idle: &[IdlePhase]) -> (Leak, String) {
     analyse(&SeriesKey::new("rss", "web", "bytes"), samples, idle, &Collections::default())
 }
@@ -172,7 +182,7 @@ fn collections_of_another_target_are_not_used() {
             );
         }
     }
-    let answers = of(&test_run.run, &test_run.workload).unwrap();
+    let answers = of(&test_run.run, &test_run.workload, LeakMargin::default()).unwrap();
     let shown: Vec<(&str, Leak)> = answers.iter().map(|a| (&*a.series.target, a.answer)).collect();
     assert_eq!(shown, [("other", Leak::Undetermined), ("web", Leak::NoLeak)], "{answers:#?}");
 }
@@ -201,4 +211,116 @@ fn a_floor_is_taken_from_the_seconds_of_the_idle_phase() {
     let samples: Vec<Sample> = (0..3_600).map(sample).collect();
     let (leak, because) = analyse_rss(&samples, &cycles());
     assert_eq!(leak, Leak::Leak, "{because}");
+}
+
+/// Standard normal numbers, seeded.
+struct Random(u64);
+
+impl Random {
+    fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as f64 + 0.5) / 2f64.powi(31)
+    }
+
+    fn normal(&mut self) -> f64 {
+        (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
+    }
+}
+
+/// How many of `runs` series have this answer: a sample each 10 s around `truth` MiB, with noise of `deviation` MiB.
+fn answers(runs: u64, noise: Noise, minutes: u32, truth: impl Fn(f64) -> f64) -> BTreeMap<Leak, u64> {
+    let mut counts = BTreeMap::new();
+    for seed in 0..runs {
+        let mut random = Random(seed * 7_919 + 1);
+        let mut around = random.normal();
+        let samples: Vec<Sample> = (0..minutes * 6)
+            .map(|n| {
+                let r = noise.correlation;
+                around = r * around + (1.0 - r * r).sqrt() * random.normal();
+                let at = f64::from(n) * 10.0;
+                let value = (truth(at / 60.0) + around * noise.deviation) * MIB;
+                Sample { at: Instant::at(Duration::from_secs_f64(at)), value }
+            })
+            .collect();
+        let idle: &[IdlePhase] = if minutes == 60 { &cycles() } else { &[] };
+        *counts.entry(analyse_rss(&samples, idle).0).or_default() += 1;
+    }
+    counts
+}
+
+#[derive(Clone, Copy)]
+struct Noise {
+    /// Its standard deviation, in MiB.
+    deviation: f64,
+    /// Its lag-1 correlation.
+    correlation: f64,
+}
+
+fn share(counts: &BTreeMap<Leak, u64>, answer: Leak) -> f64 {
+    counts.get(&answer).copied().unwrap_or(0) as f64 / counts.values().sum::<u64>() as f64
+}
+
+#[test]
+fn growth_at_the_margin_is_seldom_taken_for_no_leak() {
+    for correlation in [0.0, 0.5] {
+        // 1 % of its median an hour.
+        let noise = Noise { deviation: 2.0, correlation };
+        let at_margin = answers(400, noise, 120, |minute| 1_000.0 + minute * 10.11 / 60.0);
+        assert!(share(&at_margin, Leak::NoLeak) <= 0.05, "{correlation}: {at_margin:?}");
+        let flat = answers(60, noise, 120, |_| 1_000.0);
+        assert!(share(&flat, Leak::NoLeak) >= 0.8, "{correlation}: {flat:?}");
+    }
+}
+
+#[test]
+fn much_growth_in_half_an_hour_is_not_excluded() {
+    let noise = Noise { deviation: 100.0, correlation: 0.5 };
+    let grown = answers(100, noise, 31, |minute| 10_240.0 + minute * 6.0);
+    assert!(share(&grown, Leak::NoLeak) <= 0.05, "{grown:?}");
+}
+
+/// 14 series are analysed in a run, each with floors that scatter by 5 %, or that saturate.
+#[test]
+fn floors_that_scatter_or_saturate_are_no_leak() {
+    let mut random = Random(1);
+    let mut false_leaks = 0;
+    for _ in 0..1_000 * 14 {
+        let floors: Vec<f64> = (0..5).map(|_| 100.0 * (1.0 + 0.05 * random.normal())).collect();
+        false_leaks += u32::from(idle_floors::sustained_rise(&floors, &cycles(), 14).is_some());
+    }
+    assert!(false_leaks <= 10, "{false_leaks} of 1,000 runs");
+    for tau in [20.0, 35.0, 60.0, 90.0] {
+        let saturating = |random: &mut Random| -> Vec<f64> {
+            let floor = |cycle: u32| 100.0 + 60.0 * (1.0 - (-f64::from(cycle) * 12.0 / tau).exp());
+            (1..=5).map(|cycle| floor(cycle) + 0.3 * random.normal()).collect()
+        };
+        let leaks = (0..500)
+            .filter(|_| idle_floors::sustained_rise(&saturating(&mut random), &cycles(), 14).is_some());
+        assert!(leaks.count() <= 5, "saturation after {tau} min");
+    }
+}
+
+#[test]
+fn a_leak_between_restarts_is_growth() {
+    let noise = |n: u64| (n.wrapping_mul(2_654_435_761) >> 16) as f64 % 65_536.0 / 65_536.0;
+    // 1 MiB a minute, freed by a restart every 20 min.
+    let leaking = |second: u64| 100.0 + (second % 1_200) as f64 / 60.0 + noise(second);
+    let mut test_run = crate::testing::TestRun::unobserved();
+    for second in (0..3_600).step_by(2) {
+        let key = SeriesKey::new("rss", "web", "bytes");
+        test_run.run.observe(&key, second, leaking(u64::from(second)) * MIB);
+    }
+    let restarted = |second: u64| evidence::Notice {
+        at: Instant::at(Duration::from_secs(second)),
+        observer: "web".to_owned(),
+        instance: None,
+        kind: NoticeKind::Restarted,
+        text: "another process".to_owned(),
+    };
+    let notices = vec![restarted(1_200), restarted(2_400)];
+    evidence::Sink::observed(&mut test_run.run, &evidence::Observed { notices, ..Default::default() })
+        .unwrap();
+    let answers = of(&test_run.run, &test_run.workload, LeakMargin::default()).unwrap();
+    assert_eq!(answers[0].answer, Leak::Growing, "{answers:?}");
+    assert!(answers[0].because.contains("60") && answers[0].because.contains("restarts"), "{answers:?}");
 }

@@ -15,8 +15,8 @@ pub(crate) const RULE: Rule = Rule {
     title: "leak-claim",
     severity: Severity::Invalid,
     tests: "An objective on a series, with `leak` in its name, where the answer of `plimsoll leaks` on that series \
-            is not NO_LEAK: that takes 30 min, 12 independent values and, for memory that is garbage-collected, 30 \
-            collections. `plimsoll leaks` itself answers UNDETERMINED below that.",
+            is not NO_LEAK: that takes 30 min, 12 independent values, growth beyond 1 % of the level an hour (at least 1 MiB) \
+            excluded and, for memory that is garbage-collected, 30 collections. `plimsoll leaks` itself answers UNDETERMINED below that.",
     affects: "that objective",
     why: "A bound on memory is about how much was used. One snapshot, or a few minutes, do not show what is never \
           released.",

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use judge::leaks::LeakMargin;
 use workload::units;
 
 pub(crate) const MONITOR_EXAMPLES: &str = "\
@@ -69,6 +70,18 @@ pub(crate) struct LeaksArguments {
     /// Keep the samples in this run file
     #[arg(short, long, value_name = "FILE", requires = "length")]
     pub(crate) output: Option<PathBuf>,
+    /// Growth an hour that must be excluded for NO_LEAK, as a share of the level; at least 1 MiB of memory, and 5 of
+    /// anything else
+    #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = margin)]
+    pub(crate) margin: LeakMargin,
+}
+
+fn margin(text: &str) -> Result<LeakMargin, String> {
+    let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+    match percent {
+        Some(percent) if percent > 0.0 && percent <= 100.0 => Ok(LeakMargin { share: percent / 100.0 }),
+        _ => Err("expected a share above 0%, and 100% at most, such as 1%".to_owned()),
+    }
 }
 
 fn length(text: &str) -> Result<Duration, String> {

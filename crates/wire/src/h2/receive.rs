@@ -140,11 +140,6 @@ impl Connection {
         payload: &[u8],
         events: &mut dyn Events,
     ) -> Result<(), WireError> {
-        if header.is_of_request()
-            && let Some(stream) = self.streams.get_mut(&header.stream)
-        {
-            stream.incoming_bytes += (HEADER_BYTES + header.length) as u64;
-        }
         match header.kind {
             kind::DATA => self.on_data(header, payload, events),
             kind::HEADERS => self.on_headers(header, payload, events),

@@ -1,23 +1,24 @@
 //! Requests on their way out: header blocks, bodies within the peer's windows, resets.
 
 use super::Connection;
-use super::frame::{self, FrameHeader, HEADER_BYTES, MAX_31_BITS, flag, kind};
-use super::hpack::Encoder;
+use super::frame::{self, FrameHeader, MAX_31_BITS, flag, kind};
 use super::stream::{Ending, Progress, ResponseBody, Stream, Unsent};
-use crate::decimal::Digits;
-use crate::error::WireError;
-use crate::event::{Request, Scheme, Token};
-use crate::headers::Secrecy;
-
-/// Indices of the static table (RFC 7541, appendix A).
-const METHOD_GET: u8 = 2;
-const METHOD_POST: u8 = 3;
-const SCHEME_HTTP: u8 = 6;
-const SCHEME_HTTPS: u8 = 7;
+use crate::Connection as _;
+use crate::error::{StartError, WireError};
+use crate::event::{Request, Token};
 
 impl Connection {
-    /// Open a stream. There is capacity, and the request has been checked.
-    pub(super) fn send_request(&mut self, token: Token, request: &Request<'_>, ending: Ending) -> u32 {
+    /// Open a stream, if there is capacity and the request can be sent.
+    pub(super) fn send_request(
+        &mut self,
+        token: Token,
+        request: &Request<'_>,
+        ending: Ending,
+    ) -> Result<u32, StartError> {
+        if self.capacity() == 0 {
+            return Err(StartError::NotReady);
+        }
+        self.request_block.encode(request, &mut self.encoder)?;
         let id = self.next_id;
         self.next_id += 2;
         let head_bytes = self.send_head(id, request, ending);
@@ -49,7 +50,7 @@ impl Connection {
             self.ready.push_back(id);
         }
         self.streams.insert(id, stream);
-        id
+        Ok(id)
     }
 
     /// Append a further part of a request's body; what the windows do not let go is kept until they do.
@@ -80,16 +81,21 @@ impl Connection {
         }
     }
 
-    /// Append the frames of the head, and say how many bytes they are.
+    /// Append the frames of the encoded head, and say how many bytes they are.
     fn send_head(&mut self, id: u32, request: &Request<'_>, ending: Ending) -> u64 {
-        let Connection { out, encoder, peer, .. } = self;
         let ends = request.body.is_empty() && ending == Ending::Known;
         let end_stream = if ends { flag::END_STREAM } else { 0 };
-        out.append(id, |out| {
-            let start = out.len();
-            out.extend_from_slice(&[0; HEADER_BYTES]);
-            encode_head(encoder, out, request);
-            frame_head(out, start, HeadFrames { id, end_stream, most: peer.max_frame_bytes as usize });
+        let (block, most) = (self.request_block.bytes(), self.peer.max_frame_bytes as usize);
+        self.out.append(id, |out| {
+            let (mut kind, mut flags, mut rest) = (kind::HEADERS, end_stream, block);
+            while rest.len() > most {
+                let part = rest.split_off(..most).unwrap_or_default();
+                FrameHeader { length: most, kind, flags, stream: id }.write(out);
+                out.extend_from_slice(part);
+                (kind, flags) = (kind::CONTINUATION, 0);
+            }
+            FrameHeader { length: rest.len(), kind, flags: flags | flag::END_HEADERS, stream: id }.write(out);
+            out.extend_from_slice(rest);
         })
     }
 
@@ -171,63 +177,5 @@ impl Connection {
             self.ready.retain(|&queued| queued != id);
         }
         Some(stream)
-    }
-}
-
-/// The frames of a header block.
-struct HeadFrames {
-    id: u32,
-    end_stream: u8,
-    /// The longest payload of a frame.
-    most: usize,
-}
-
-/// Put the block that follows an empty frame header at `start` into one frame, or into several where it is too long.
-fn frame_head(out: &mut Vec<u8>, start: usize, frames: HeadFrames) {
-    let HeadFrames { id, end_stream, most } = frames;
-    let block_start = start + HEADER_BYTES;
-    let length = out.len() - block_start;
-    if length <= most {
-        let flags = flag::END_HEADERS | end_stream;
-        let header = FrameHeader { length, kind: kind::HEADERS, flags, stream: id };
-        out[start..block_start].copy_from_slice(&header.to_bytes());
-        return;
-    }
-    let block = out.split_off(block_start);
-    out.truncate(start);
-    let parts = block.chunks(most);
-    let last = parts.len() - 1;
-    for (nth, part) in parts.enumerate() {
-        let (kind, first_flags) =
-            if nth == 0 { (kind::HEADERS, end_stream) } else { (kind::CONTINUATION, 0) };
-        let flags = first_flags | if nth == last { flag::END_HEADERS } else { 0 };
-        FrameHeader { length: part.len(), kind, flags, stream: id }.write(out);
-        out.extend_from_slice(part);
-    }
-}
-
-fn encode_head(encoder: &mut Encoder, out: &mut Vec<u8>, request: &Request<'_>) {
-    encoder.begin(out);
-    match request.method {
-        b"GET" => Encoder::static_pair(out, METHOD_GET),
-        b"POST" => Encoder::static_pair(out, METHOD_POST),
-        other => encoder.field(out, b":method", other, Secrecy::Open),
-    }
-    let scheme = match request.scheme {
-        Scheme::Http => SCHEME_HTTP,
-        Scheme::Https => SCHEME_HTTPS,
-    };
-    Encoder::static_pair(out, scheme);
-    encoder.field(out, b":authority", request.authority, Secrecy::Open);
-    encoder.field(out, b":path", request.path, Secrecy::Open);
-    let mut is_grpc = false;
-    for (name, value, secrecy) in request.headers.iter_with_secrecy() {
-        encoder.field(out, name, value, secrecy);
-        is_grpc |= name.len() == 12 && name == b"content-type" && value.starts_with(b"application/grpc");
-    }
-    // gRPC frames its messages itself, and its clients send no length.
-    if !request.body.is_empty() && !is_grpc {
-        let length = Digits::of(request.body.len() as u64);
-        encoder.field(out, b"content-length", length.as_bytes(), Secrecy::Open);
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
+use super::frame::{FrameHeader, HEADER_BYTES};
 use crate::event::Token;
 
 /// One request and its response.
@@ -83,6 +84,11 @@ impl Unsent {
 }
 
 impl Stream {
+    /// Count a frame that was received.
+    pub(super) fn count(&mut self, header: &FrameHeader) {
+        self.incoming_bytes += (HEADER_BYTES + header.length) as u64;
+    }
+
     /// Whether it could send if the connection's window let it.
     pub(super) fn may_send(&self) -> bool {
         !self.unsent.is_empty() && self.send_window > 0

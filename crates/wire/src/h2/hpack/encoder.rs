@@ -21,6 +21,10 @@ pub(in crate::h2) struct Encoder {
     /// The table size to be announced at the start of the next block: the smallest since the last block,
     /// and the final one.
     announce: Option<(usize, usize)>,
+    /// Counts the changes of the table.
+    state: u64,
+    /// Counts those, and the fields that were noted as seen.
+    lessons: u64,
 }
 
 /// A field that was seen: its hash, and its number in the dynamic table if it is there.
@@ -43,7 +47,24 @@ impl Encoder {
             table: Table::new(TABLE_BYTES),
             slots: Box::new([[Slot::default(); 2]; SETS]),
             announce: None,
+            state: 0,
+            lessons: 0,
         }
+    }
+
+    /// As long as this is the same, a block means the same.
+    pub(in crate::h2) fn state(&self) -> u64 {
+        self.state
+    }
+
+    /// As long as this is the same, the same fields are encoded as the same block.
+    pub(in crate::h2) fn lessons(&self) -> u64 {
+        self.lessons
+    }
+
+    fn table_changed(&mut self) {
+        self.state += 1;
+        self.lessons += 1;
     }
 
     /// The peer allows a dynamic table of `bytes`.
@@ -55,11 +76,13 @@ impl Encoder {
         let smallest = self.announce.map_or(size, |(smallest, _)| smallest.min(size));
         self.announce = Some((smallest, size));
         self.table.resize(size);
+        self.table_changed();
     }
 
     /// Start a block.
     pub(in crate::h2) fn begin(&mut self, out: &mut Vec<u8>) {
         let Some((smallest, last)) = self.announce.take() else { return };
+        self.lessons += 1;
         if smallest < last {
             integer::write(out, 0x20, 5, smallest);
         }
@@ -83,6 +106,7 @@ impl Encoder {
                 literal(out, 0x40, 6, name, value);
                 self.table.insert(name, value);
                 self.slots[set][way].number = Some(self.table.newest());
+                self.table_changed();
             }
             _ => literal(out, 0, 4, name, value),
         }
@@ -132,6 +156,7 @@ impl Encoder {
             }
         };
         self.slots[set][way] = Slot { hash, number: None };
+        self.lessons += 1;
     }
 }
 

@@ -25,6 +25,7 @@ impl Connection {
         if header.has(flag::END_HEADERS) {
             return self.on_block(header, fragment, events);
         }
+        self.count(header);
         self.incoming.block = Some(Block { stream: header.stream, flags: header.flags, frames: 1 });
         self.incoming.block_bytes.clear();
         self.incoming.block_bytes.extend_from_slice(fragment);
@@ -49,6 +50,7 @@ impl Connection {
         }
         block_bytes.extend_from_slice(payload);
         if !header.has(flag::END_HEADERS) {
+            self.count(header);
             return Ok(());
         }
         let whole = FrameHeader { flags: block.flags, ..*header };
@@ -59,6 +61,13 @@ impl Connection {
         result
     }
 
+    /// Count a frame for its stream, where nothing else is done with that.
+    pub(super) fn count(&mut self, header: &FrameHeader) {
+        if let Some(stream) = self.streams.get_mut(&header.stream) {
+            stream.count(header);
+        }
+    }
+
     /// A whole header block. It is decoded even for a stream that is gone, because later blocks build on it.
     fn on_block(
         &mut self,
@@ -67,7 +76,12 @@ impl Connection {
         events: &mut dyn Events,
     ) -> Result<(), WireError> {
         let decoder = &mut self.decoder;
-        let result = match self.streams.get(&header.stream).map(|stream| stream.progress) {
+        let stream = self.streams.get_mut(&header.stream);
+        let progress = stream.map(|stream| {
+            stream.count(header);
+            stream.progress
+        });
+        let result = match progress {
             Some(Progress::AwaitsHead) => {
                 let head = self.last_head.read(block, decoder, response::head)?;
                 head.and_then(|head| self.on_head(header, head, events))
@@ -168,6 +182,7 @@ impl Connection {
         events: &mut dyn Events,
     ) -> Result<(), WireError> {
         let Some(stream) = self.streams.get_mut(&header.stream) else { return Ok(()) };
+        stream.count(header);
         if stream.progress == Progress::AwaitsHead {
             return Err(WireError::Malformed("a body before its head"));
         }

@@ -75,7 +75,8 @@ impl Connection {
     ) -> Result<(), WireError> {
         self.check_known(header.stream)?;
         let code = frame::read_number(payload)?;
-        let Some(stream) = self.remove(header.stream) else { return Ok(()) };
+        let Some(mut stream) = self.remove(header.stream) else { return Ok(()) };
+        stream.count(header);
         let request = self.request_of(header.stream, &stream);
         events.event(match code {
             code::REFUSED_STREAM => {
