@@ -6,7 +6,6 @@ use evidence::{Instance, SeriesKey};
 use rusqlite::{Connection, Row, params};
 
 use crate::error::Fault;
-use crate::load::damaged;
 use crate::schema;
 
 /// The numbers of the instances that a writer has met.
@@ -56,7 +55,7 @@ impl Instances {
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             if row.get::<_, u32>(0)? as usize != all.len() {
-                return Err(damaged(format_args!("its instance {} is missing", all.len())));
+                return Err(Fault::Damaged(format!("its instance {} is missing", all.len())));
             }
             all.push(Instance { machine: row.get(1)?, process: row.get(2)?, loop_index: row.get(3)? });
         }
@@ -72,7 +71,7 @@ impl Instances {
     pub(crate) fn of_row(&self, row: &Row<'_>, column: usize) -> Result<Option<Instance>, Fault> {
         let Some(number) = row.get::<_, Option<u32>>(column)? else { return Ok(None) };
         let found = self.all.get(number as usize).copied();
-        found.map(Some).ok_or_else(|| damaged(format_args!("its instance {number} is missing")))
+        found.map(Some).ok_or_else(|| Fault::Damaged(format!("its instance {number} is missing")))
     }
 
     /// A series as it was read. Earlier versions wrote the loop behind the part of the generator's own series, and left out

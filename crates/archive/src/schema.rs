@@ -40,7 +40,7 @@ pub(crate) fn count_limits(metric: Metric) -> CountLimits {
 
 /// Every table with the statement that creates it. A reader takes only files whose tables were created by
 /// these very statements, so that no view, trigger or generated column of a hostile file is ever run.
-pub const TABLES: [(&str, &str); 15] = [
+pub const TABLES: [(&str, &str); 17] = [
     (
         "manifest",
         "CREATE TABLE manifest (
@@ -100,6 +100,31 @@ pub const TABLES: [(&str, &str); 15] = [
   second INTEGER NOT NULL,
   value INTEGER NOT NULL,
   PRIMARY KEY (key, second)
+) STRICT, WITHOUT ROWID",
+    ),
+    (
+        "metrics",
+        "CREATE TABLE metrics (
+  metric INTEGER PRIMARY KEY,
+  kind TEXT NOT NULL,
+  name TEXT NOT NULL,
+  tags TEXT NOT NULL
+) STRICT",
+    ),
+    (
+        "metric_values",
+        "CREATE TABLE metric_values (
+  metric INTEGER NOT NULL,
+  second INTEGER NOT NULL,
+  count INTEGER NOT NULL,
+  nonzero INTEGER NOT NULL,
+  sum REAL NOT NULL,
+  min REAL NOT NULL,
+  max REAL NOT NULL,
+  last REAL NOT NULL,
+  last_at_ns INTEGER NOT NULL,
+  buckets TEXT,
+  PRIMARY KEY (metric, second)
 ) STRICT, WITHOUT ROWID",
     ),
     (
@@ -218,7 +243,8 @@ pub const TABLES: [(&str, &str); 15] = [
 ];
 
 /// The tables that a file of an earlier version lacks, with the version that brought them. A reader takes them as empty.
-const LATER_TABLES: [(&str, u32); 3] = [("notices", 2), ("profiles", 2), ("instances", 3)];
+const LATER_TABLES: [(&str, u32); 5] =
+    [("notices", 2), ("profiles", 2), ("instances", 3), ("metrics", 3), ("metric_values", 3)];
 
 /// The version from which on rows name the instance that they are about.
 const SINCE_INSTANCES: u32 = 3;
@@ -250,13 +276,19 @@ pub(crate) fn version(connection: &Connection) -> rusqlite::Result<u32> {
 
 /// The evidence tables in the order in which the digest runs over them: name, primary key by which the
 /// rows are ordered, columns in order.
-pub const DIGEST_TABLES: [(&str, &str, &str); 13] = [
+pub const DIGEST_TABLES: [(&str, &str, &str); 15] = [
     ("manifest", "name", "name, value"),
     ("instances", "instance", "instance, machine, process, loop"),
     ("keys", "key", "key, metric, scenario, endpoint, phase, outcome, tags, instance"),
     ("ticks", "instance, second", "instance, second, covered_ns, in_flight, folded"),
     ("histograms", "key, second", "key, second, count, v2"),
     ("counts", "key, second", "key, second, value"),
+    ("metrics", "metric", "metric, kind, name, tags"),
+    (
+        "metric_values",
+        "metric, second",
+        "metric, second, count, nonzero, sum, min, max, last, last_at_ns, buckets",
+    ),
     ("series", "series", "series, name, target, unit, part, instance"),
     ("samples", "series, at_ns", "series, at_ns, value"),
     (

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use evidence::key::KeyId;
+use evidence::metric::{MetricId, MetricKey, MetricSums};
 use evidence::run::{ReadError, Run, Seconds};
 use evidence::{Exemplar, Histogram, Key, Manifest, Notice, Profile, Provenance, RunEnd, Sample, SeriesKey};
 use rusqlite::{Connection, params};
@@ -15,7 +16,7 @@ use crate::judgements::{self, Judged};
 use crate::open;
 use crate::readable::Readable;
 use crate::schema::{CountLimits, MAX_A_SECOND, count_limits};
-use crate::{digest, load, observed};
+use crate::{digest, load, metrics, observed};
 
 /// A run file, opened. Keys, series and manifest are in memory; the rest is read when asked for.
 #[derive(Debug)]
@@ -26,6 +27,7 @@ pub struct Stored {
     seconds: u32,
     recorded: Duration,
     keys: Vec<(KeyId, Key)>,
+    metrics: Vec<(MetricId, MetricKey)>,
     series: Vec<SeriesKey>,
     series_numbers: HashMap<SeriesKey, i64>,
     digest: Option<String>,
@@ -62,6 +64,7 @@ impl Stored {
             seconds,
             recorded: load::recorded(&connection, seconds)?,
             keys: load::keys(&connection, &instances)?,
+            metrics: metrics::all(&connection)?,
             series: series.iter().map(|(key, _)| key.clone()).collect(),
             series_numbers: series.into_iter().collect(),
             digest: load::sealed_digest(&connection)?,
@@ -207,6 +210,14 @@ impl Run for Stored {
         let named = usize::try_from(key.0).ok().and_then(|place| self.keys.get(place));
         let Some((_, Key { metric, .. })) = named else { return Ok(Vec::new()) };
         self.ask(|connection| counts(connection, key, &window, count_limits(*metric)))
+    }
+
+    fn metrics(&self) -> &[(MetricId, MetricKey)] {
+        &self.metrics
+    }
+
+    fn metric(&self, metric: MetricId, window: Seconds) -> Result<MetricSums, ReadError> {
+        self.ask(|connection| metrics::of_window(connection, metric, &window))
     }
 
     fn series(&self) -> &[SeriesKey] {

@@ -18,6 +18,7 @@ use crate::exemplars::Shortlist;
 use crate::header::version_in_header;
 use crate::instances::InstanceNumbers;
 use crate::load::histogram_of;
+use crate::metrics::MetricNumbers;
 use crate::observed::{put_notice, put_profile};
 use crate::private::private_file;
 use crate::schema::{self, MAX_NS_A_SECOND, MAX_SECONDS};
@@ -41,6 +42,7 @@ pub struct Writer {
     keys: HashMap<Key, KeyId>,
     loop_keys: HashMap<(Instance, KeyId), (KeyId, Shape)>,
     series: HashMap<SeriesKey, i64>,
+    metrics: MetricNumbers,
     instances: InstanceNumbers,
     exemplars: Shortlist,
     is_sealed: bool,
@@ -86,6 +88,7 @@ impl Writer {
             keys: HashMap::new(),
             loop_keys: HashMap::new(),
             series: HashMap::new(),
+            metrics: MetricNumbers::default(),
             instances: InstanceNumbers::default(),
             exemplars: Shortlist::default(),
             is_sealed: false,
@@ -131,6 +134,7 @@ impl Writer {
             let key = self.place_of((tick.instance, count.key), Shape::Counter)?;
             self.put_count(Count { key, ..*count })?;
         }
+        self.metrics.put(&self.connection, tick)?;
         for (series, sample) in tick.own_samples() {
             self.put_sample(&series, sample)?;
         }

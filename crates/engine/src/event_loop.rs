@@ -27,6 +27,7 @@ use crate::exchange::{CheckResult, OperationName};
 use crate::exemplars::Exemplars;
 use crate::index::{CheckIndex, OperationIndex, PhaseIndex, ScenarioIndex, ScenarioPhase, UserIndex};
 use crate::iteration::{Event, IterationRequest};
+use crate::metrics::LoopMetrics;
 use crate::network::{GivingUp, Network, is_connection};
 use crate::operation::Operations;
 use crate::perturbation::Perturbation;
@@ -94,6 +95,7 @@ pub(crate) struct EventLoop {
     accounting: Accounting,
     exemplars: Exemplars,
     perturbation: Perturbation,
+    metrics: LoopMetrics,
     ledger: Ledger,
     counters: Counters,
     met_names: MetNames,

@@ -7,11 +7,13 @@
 
 use std::time::Duration;
 
+use evidence::metric::{MetricHandle, MetricKind};
 use evidence::{Instant, Name, Outcome};
 use workload::schedule::Segment;
 
 use crate::exchange::{CheckResult, OperationName, RequestDraft, Response};
 use crate::index::{CheckIndex, EndpointIndex, OperationIndex, OriginIndex, ScenarioIndex};
+use crate::metrics::{LoopMetrics, NotFinite};
 use crate::operation::{OperationToken, Operations};
 use crate::program::{Counters, Directory, MetNames, UnusableOrigin};
 
@@ -190,6 +192,7 @@ pub struct Context<'a> {
     pub(crate) counters: &'a Counters,
     pub(crate) directory: &'a Directory,
     pub(crate) met_names: &'a mut MetNames,
+    pub(crate) metrics: &'a mut LoopMetrics,
     /// The scenario of the iteration.
     pub(crate) scenario: ScenarioIndex,
     /// The operation that has just completed.
@@ -216,6 +219,20 @@ impl Context<'_> {
     /// [`UnusableOrigin`] when no request can be sent there.
     pub fn origin(&mut self, url: &str) -> Result<OriginIndex, UnusableOrigin> {
         self.met_names.origin(self.directory, url)
+    }
+
+    /// The handle of a metric, by which this loop adds to it; each combination of tags is one of its own. A run has 256;
+    /// those that are met later are counted as one of each kind.
+    pub fn metric(&mut self, kind: MetricKind, name: &str, tags: &[(&str, &str)]) -> MetricHandle {
+        self.metrics.handle(kind, name, tags)
+    }
+
+    /// Add a value to a metric, now.
+    ///
+    /// # Errors
+    /// [`NotFinite`] when it is no finite number; nothing was added then.
+    pub fn add(&mut self, to: MetricHandle, value: f64) -> Result<(), NotFinite> {
+        self.metrics.add(to, value, self.now)
     }
 
     /// Ask for a request under this name; fill in the draft that is returned.

@@ -17,6 +17,7 @@ pub mod exchange;
 mod exemplars;
 mod index;
 pub mod iteration;
+mod metrics;
 mod network;
 mod operation;
 mod perturbation;
@@ -37,6 +38,7 @@ pub use control::{Command, Control};
 pub use dry_run::{DryRun, DryRunError};
 pub use event_loop::LATE_AFTER;
 pub use index::{CheckIndex, EndpointIndex, OriginIndex};
+pub use metrics::NotFinite;
 pub use network::Exhausted;
 pub use program::{CompileError, Program};
 

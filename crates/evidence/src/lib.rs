@@ -12,6 +12,7 @@ pub mod judgement;
 pub mod key;
 pub mod manifest;
 pub mod memory;
+pub mod metric;
 pub mod observed;
 pub mod outcome;
 pub mod rule_id;

@@ -8,6 +8,7 @@ use crate::histogram::Histogram;
 use crate::instance::Instance;
 use crate::key::{Key, KeyId};
 use crate::manifest::{Manifest, RunEnd, Source};
+use crate::metric::{MetricId, MetricKey, MetricSums};
 use crate::observed::{Notice, Observed, Profile};
 use crate::run::{ReadError, Run, Seconds, recorded};
 use crate::series::{Sample, SeriesKey};
@@ -28,6 +29,9 @@ pub struct MemoryRun {
     loop_keys: HashMap<(Instance, KeyId), KeyId>,
     histograms: BTreeMap<(KeyId, u32), Histogram>,
     counts: BTreeMap<(KeyId, u32), u64>,
+    metrics: Vec<(MetricId, MetricKey)>,
+    loop_metrics: HashMap<(Instance, MetricId), MetricId>,
+    metric_values: BTreeMap<(MetricId, u32), MetricSums>,
     series: Vec<SeriesKey>,
     samples: BTreeMap<SeriesKey, Vec<Sample>>,
     exemplars: Vec<Exemplar>,
@@ -48,6 +52,9 @@ impl MemoryRun {
             loop_keys: HashMap::new(),
             histograms: BTreeMap::new(),
             counts: BTreeMap::new(),
+            metrics: Vec::new(),
+            loop_metrics: HashMap::new(),
+            metric_values: BTreeMap::new(),
             series: Vec::new(),
             samples: BTreeMap::new(),
             exemplars: Vec::new(),
@@ -102,6 +109,23 @@ impl MemoryRun {
         self.end = Some(end);
     }
 
+    fn take_metrics(&mut self, tick: &Tick) -> Result<(), SinkError> {
+        for (local, key) in &tick.metrics.new {
+            let known = self.metrics.iter().find(|(_, known)| known == key).map(|(id, _)| *id);
+            let id = known.unwrap_or(MetricId(self.metrics.len() as u32));
+            if known.is_none() {
+                self.metrics.push((id, key.clone()));
+            }
+            self.loop_metrics.insert((tick.instance, *local), id);
+        }
+        for (local, sums) in tick.metrics.sums() {
+            let id = self.loop_metrics.get(&(tick.instance, local)).copied();
+            let id = id.ok_or_else(|| SinkError(format!("metric {} was never announced", local.0)))?;
+            self.metric_values.entry((id, tick.second)).or_default().merge(sums);
+        }
+        Ok(())
+    }
+
     fn sample(&mut self, series: &SeriesKey, sample: Sample) {
         if !self.samples.contains_key(series) {
             self.series.push(series.clone());
@@ -130,6 +154,7 @@ impl Sink for MemoryRun {
             let id = place(self, *key)?;
             *self.counts.entry((id, *second)).or_default() += value;
         }
+        self.take_metrics(tick)?;
         for (series, sample) in tick.own_samples() {
             self.sample(&series, sample);
         }
@@ -205,6 +230,18 @@ impl Run for MemoryRun {
     fn counts(&self, key: KeyId, window: Seconds) -> Result<Vec<(u32, u64)>, ReadError> {
         let range = self.counts.range((key, window.start)..(key, window.end));
         Ok(range.map(|((_, second), value)| (*second, *value)).collect())
+    }
+
+    fn metrics(&self) -> &[(MetricId, MetricKey)] {
+        &self.metrics
+    }
+
+    fn metric(&self, metric: MetricId, window: Seconds) -> Result<MetricSums, ReadError> {
+        let mut merged = MetricSums::default();
+        for (_, sums) in self.metric_values.range((metric, window.start)..(metric, window.end)) {
+            merged.merge(sums);
+        }
+        Ok(merged)
     }
 
     fn series(&self) -> &[SeriesKey] {

@@ -11,6 +11,7 @@ use crate::exemplar::Exemplar;
 use crate::histogram::Histogram;
 use crate::key::{Key, KeyId, Metric, Name};
 use crate::manifest::{Ending, Manifest, RunEnd};
+use crate::metric::{MetricId, MetricKey, MetricSums};
 use crate::observed::{Notice, NoticeKind, Profile};
 use crate::outcome::Outcome;
 use crate::series::{Sample, SeriesKey};
@@ -85,6 +86,15 @@ pub trait Run {
     /// # Errors
     /// [`ReadError`] when the evidence cannot be read.
     fn counts(&self, key: KeyId, window: Seconds) -> Result<Vec<(u32, u64)>, ReadError>;
+
+    /// Every metric of scripts, with its number in this run.
+    fn metrics(&self) -> &[(MetricId, MetricKey)];
+
+    /// What was added to a metric of scripts in `window`.
+    ///
+    /// # Errors
+    /// [`ReadError`] when the evidence cannot be read.
+    fn metric(&self, metric: MetricId, window: Seconds) -> Result<MetricSums, ReadError>;
 
     /// Every series that was observed.
     fn series(&self) -> &[SeriesKey];

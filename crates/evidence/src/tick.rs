@@ -7,6 +7,7 @@ use crate::exemplar::Exemplar;
 use crate::histogram::Histogram;
 use crate::instance::Instance;
 use crate::key::{Key, KeyId, Name};
+use crate::metric::MetricTick;
 use crate::series::{Sample, SeriesKey};
 use crate::time::Instant;
 
@@ -89,6 +90,8 @@ pub struct Tick {
     pub state: LoopState,
     /// The state of each scenario that was active.
     pub scenarios: Vec<ScenarioState>,
+    /// What was added to the metrics of scripts.
+    pub metrics: MetricTick,
     /// Exchanges worth keeping.
     pub exemplars: Vec<Exemplar>,
     histograms: Vec<Option<Box<Histogram>>>,
@@ -196,6 +199,7 @@ impl Tick {
         self.latest.fill(None);
         self.new_keys.clear();
         self.scenarios.clear();
+        self.metrics.clear();
         self.exemplars.clear();
         self.state = LoopState::default();
     }

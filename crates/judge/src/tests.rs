@@ -109,19 +109,19 @@ fn a_generator_at_its_limit_invalidates_the_run_even_if_an_objective_is_violated
     let mut test_run = sound().with_objective("impossible", "p95(list, phase = steady) < 1ms");
     test_run.stall(10..70, 9_000);
     insta::assert_snapshot!(test_run.verdict(), @r#"
-    INVALID: L3 generator-saturated: The generator stalled: loop 0 stood still for 90 % of `steady`, for 9.01 ms at the longest.
+    INVALID: L3 generator-saturated: The generator stalled: loop 0 was stalled for 90 % of `steady`, for 9.01 ms at the longest.
     INVALID fast
       10.5 ms over 6,000 observations meets < 50 ms.
-      L3 generator-saturated (invalid): The generator stalled: loop 0 stood still for 90 % of `steady`, for 9.01 ms at the longest.
+      L3 generator-saturated (invalid): The generator stalled: loop 0 was stalled for 90 % of `steady`, for 9.01 ms at the longest.
     INVALID few_errors
       0 % over 7,000 observations meets < 0.1 %.
-      L3 generator-saturated (invalid): The generator stalled: loop 0 stood still for 90 % of `steady`, for 9.01 ms at the longest.
+      L3 generator-saturated (invalid): The generator stalled: loop 0 was stalled for 90 % of `steady`, for 9.01 ms at the longest.
     INVALID rate
       100/s over 6,000 observations meets >= 99/s.
-      L3 generator-saturated (invalid): The generator stalled: loop 0 stood still for 90 % of `steady`, for 9.01 ms at the longest.
+      L3 generator-saturated (invalid): The generator stalled: loop 0 was stalled for 90 % of `steady`, for 9.01 ms at the longest.
     INVALID impossible
       10.5 ms over 6,000 observations violates < 1 ms.
-      L3 generator-saturated (invalid): The generator stalled: loop 0 stood still for 90 % of `steady`, for 9.01 ms at the longest.
+      L3 generator-saturated (invalid): The generator stalled: loop 0 was stalled for 90 % of `steady`, for 9.01 ms at the longest.
     "#);
 }
 
@@ -193,15 +193,15 @@ fn a_closed_model_decides_times_with_its_virtual_users_and_no_rate() {
     INVALID: 1 of 3 objectives is not answered by this evidence: rate.
     PASS fast
       10.5 ms over 6,000 observations meets < 50 ms with 10 virtual users.
-      L3 generator-saturated (caution): The generator stalled: loop 0 stood still for 90 % of `steady`, for 9.01 ms at the longest.
+      L3 generator-saturated (caution): The generator stalled: loop 0 was stalled for 90 % of `steady`, for 9.01 ms at the longest.
       L4 closed-loop-or-capped (caution): `play` is a closed model: its results apply to 10 virtual users, and to no rate of arrivals.
     PASS few_errors
       0 % over 7,000 observations meets < 0.1 % with 10 virtual users.
-      L3 generator-saturated (caution): The generator stalled: loop 0 stood still for 90 % of `steady`, for 9.01 ms at the longest.
+      L3 generator-saturated (caution): The generator stalled: loop 0 was stalled for 90 % of `steady`, for 9.01 ms at the longest.
       L4 closed-loop-or-capped (caution): `play` is a closed model: its results apply to 10 virtual users, and to no rate of arrivals.
     INVALID rate
       100/s over 6,000 observations meets >= 99/s with 10 virtual users.
-      L3 generator-saturated (caution): The generator stalled: loop 0 stood still for 90 % of `steady`, for 9.01 ms at the longest.
+      L3 generator-saturated (caution): The generator stalled: loop 0 was stalled for 90 % of `steady`, for 9.01 ms at the longest.
       L4 closed-loop-or-capped (invalid): `play` is a closed model: 10 virtual users and the target's own speed set the rate; no rate was offered.
     "#);
 }

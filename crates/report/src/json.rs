@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::summary::{
     Arrivals, CapturedProfile, Check, Connections, CpuUse, Generator, Header, Outcomes, PhaseCoverage, Row,
-    ScenarioTotal, SeriesSummary, Summary,
+    ScenarioTotal, ScriptMetric, SeriesSummary, Summary,
 };
 
 /// The name and version of the schema. A field may be added within a version, never change its meaning.
@@ -30,6 +30,8 @@ struct Document<'a> {
     connections: &'a [Connections],
     cpu: &'a [CpuUse],
     generator: &'a Generator,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    metrics: &'a [ScriptMetric],
     series: &'a [SeriesSummary],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     profiles: &'a [CapturedProfile],
@@ -72,6 +74,7 @@ pub fn json(summary: &Summary) -> String {
         connections: &summary.connections,
         cpu: &summary.cpu,
         generator: &summary.generator,
+        metrics: &summary.metrics,
         series: &summary.series,
         profiles: &summary.profiles,
     };

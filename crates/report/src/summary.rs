@@ -17,6 +17,7 @@ mod labels;
 mod observed;
 mod phases;
 mod rows;
+mod script_metrics;
 mod streams;
 mod tally;
 mod timeline;
@@ -41,6 +42,7 @@ pub use header::{Header, PhaseCoverage, RunEndState};
 pub use observed::{CpuUse, SeriesStatistics, SeriesSummary};
 pub use phases::RequestPhase;
 pub use rows::{Row, ScenarioTotal};
+pub use script_metrics::ScriptMetric;
 pub use streams::Streams;
 pub use timeline::{ArrivalRates, EndpointTimeline, Timeline};
 pub use virtual_users::VirtualUsers;
@@ -81,6 +83,8 @@ pub struct Summary {
     pub connections: Vec<Connections>,
     /// Numbers of the generator itself.
     pub generator: Generator,
+    /// The metrics that a script made.
+    pub metrics: Vec<ScriptMetric>,
     /// CPU of the generator and of each target.
     pub cpu: Vec<CpuUse>,
     /// Every observed series, over the whole run and in each phase.
@@ -222,6 +226,7 @@ impl Summary {
             connections: tally.connections(),
             generator: tally.generator(run.end()),
             cpu: observed::cpu(run, workload, &tally.answers)?,
+            metrics: script_metrics::of(run)?,
             series: observed::series(run, &phases)?,
             profiles: captured::of(run)?,
             timeline: timeline::of(run, &tally)?,

@@ -3,6 +3,7 @@
 mod endpoints;
 pub(crate) mod findings;
 pub(crate) mod line;
+mod metrics;
 pub(crate) mod page;
 mod phases;
 mod streams;
@@ -55,6 +56,10 @@ pub fn terminal(summary: &Summary, style: Style, width: usize) -> TerminalText {
     }
     if let Some(table) = streams::table(summary) {
         page.heading("Streams", "  messages, and the time until the first one");
+        page.table(&table);
+    }
+    if let Some(table) = metrics::table(summary) {
+        page.heading("Metrics of the script", "  over the whole run");
         page.table(&table);
     }
     foot(&mut page, summary);

@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use archive::{Overwrite, Stored, Writer};
 use evidence::key::Shape;
 use evidence::memory::MemoryRun;
+use evidence::metric::{MetricHandle, MetricId, MetricKind};
 use evidence::{
     Instance, Instant, Key, KeyId, Metric, Observed, Outcome, Run, Sample, SeriesKey, Sink, Tick,
 };
 use proptest::prelude::*;
 
-use crate::sample::{completed, empty_tick, manifest, slow};
+use crate::sample::{completed, empty_tick, manifest, metrics, slow};
 
 /// One thing that a loop notes: of which key, how much, how many seconds ago.
 type Note = (usize, u64, u32);
@@ -46,6 +47,18 @@ fn tick_of(place: (u16, u32), notes: &[Note], known: &mut HashMap<(u16, usize), 
             Shape::Counter => tick.add(id, second.saturating_sub(*ago), *amount),
         }
     }
+    if second == 0 {
+        // Each loop has numbers of its own.
+        let order = [loop_index, 1 - loop_index].map(usize::from);
+        tick.metrics.new =
+            order.map(|at| MetricId(at as u32)).into_iter().zip(metrics()[2..].iter().cloned()).collect();
+    }
+    for (_, amount, ago) in notes {
+        let at = Instant::from_nanos(u64::from(second) * 1_000_000_000 + amount % 1_000);
+        let kind = if u16::from(*ago == 0) == loop_index { MetricKind::Rate } else { MetricKind::Trend };
+        let number = u16::from(kind == MetricKind::Trend) ^ loop_index;
+        tick.metrics.add(MetricHandle { id: MetricId(number.into()), kind }, *amount as f64 - 1e9, at);
+    }
     tick.state.in_flight_mean = f64::from(second) / 3.0;
     tick.state.covered_ns = 1_000_000_000;
     if second == 1 {
@@ -79,6 +92,7 @@ fn assert_same(stored: &Stored, memory: &MemoryRun, windows: &[(u32, u32)]) {
     assert_eq!((stored.seconds(), stored.keys()), (memory.seconds(), memory.keys()));
     assert_eq!(stored.recorded(), memory.recorded());
     assert_eq!(stored.series(), memory.series());
+    assert_eq!(stored.metrics(), memory.metrics());
     assert_eq!(stored.exemplars().unwrap(), memory.exemplars().unwrap());
     let windows =
         windows.iter().map(|(from, length)| *from..from + length).chain([memory.whole(), 0..u32::MAX]);
@@ -96,6 +110,10 @@ fn assert_same(stored: &Stored, memory: &MemoryRun, windows: &[(u32, u32)]) {
             assert_eq!(each(stored), each(memory));
             assert_eq!(stored.counts(*id, window()).unwrap(), memory.counts(*id, window()).unwrap());
             assert_eq!(stored.total(*id).unwrap(), memory.total(*id).unwrap());
+        }
+        for (id, _) in memory.metrics() {
+            let answer = |run: &dyn Run| run.metric(*id, window.clone()).unwrap();
+            assert_eq!(answer(stored), answer(memory));
         }
         for series in memory.series() {
             let answer = |run: &dyn Run| run.samples(series, window.clone()).unwrap();

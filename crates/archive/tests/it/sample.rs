@@ -5,6 +5,7 @@ use std::path::Path;
 
 use archive::{Overwrite, Stored, Writer};
 use evidence::manifest::SCHEMA_VERSION;
+use evidence::metric::{MetricHandle, MetricId, MetricKey, MetricKind};
 use evidence::tick::ScenarioState;
 use evidence::{
     Ending, Exemplar, ExemplarKind, Instant, Key, KeyId, Manifest, Metric, Notice, NoticeKind, Observed,
@@ -79,6 +80,14 @@ pub(crate) fn keys() -> [Key; 4] {
     ]
 }
 
+/// The metrics that [`tick`] uses, one of each kind.
+pub(crate) fn metrics() -> [MetricKey; 4] {
+    [MetricKind::Counter, MetricKind::Gauge, MetricKind::Rate, MetricKind::Trend].map(|kind| {
+        let tags = BTreeMap::from([("page".into(), "a".into())]);
+        MetricKey { kind, name: format!("a {kind}").into(), tags }
+    })
+}
+
 /// A tick of a loop's second that holds nothing.
 pub(crate) fn empty_tick(loop_index: u16, second: u32) -> Tick {
     let mut tick = Tick::default();
@@ -108,6 +117,14 @@ pub(crate) fn tick(second: u32) -> Tick {
         cap: 10,
         at_cap: 0.0,
     });
+    if second == 0 {
+        tick.metrics.new = (0..).map(MetricId).zip(metrics()).collect();
+    }
+    let at = Instant::from_nanos(u64::from(second) * 1_000_000_000);
+    for (id, key) in (0..).map(MetricId).zip(metrics()) {
+        let handle = MetricHandle { id, kind: key.kind };
+        [0.25, -3.0].iter().for_each(|value| tick.metrics.add(handle, *value, at));
+    }
     tick.exemplars = vec![failure("status 500"), slow(5_000_000 + u64::from(second))];
     tick
 }
@@ -166,6 +183,9 @@ pub(crate) fn read_all(path: &Path) -> Result<String, String> {
     }
     for series in run.series() {
         all += &format!("{series:?} {:?}", run.samples(series, run.whole()).map_err(|e| e.to_string())?);
+    }
+    for (id, key) in run.metrics() {
+        all += &format!("{key:?} {:?}", run.metric(*id, run.whole()).map_err(|e| e.to_string())?);
     }
     all += &format!("{:?}", run.exemplars().map_err(|e| e.to_string())?);
     all += &format!("{:?}", run.notices().map_err(|e| e.to_string())?);

@@ -84,7 +84,7 @@ fn the_digest_notices_a_change_in_every_table() {
                 format!("UPDATE {table} SET {last} = CAST({last} || x'00' AS BLOB)")
             }
             (_, last @ "instance") => format!("UPDATE {table} SET {last} = iif({last} IS NULL, 0, NULL)"),
-            ("exemplars" | "manifest", last) => {
+            ("exemplars" | "manifest" | "metrics" | "metric_values", last) => {
                 format!("UPDATE {table} SET {last} = coalesce({last}, '') || ' '")
             }
             (_, last) => format!("UPDATE {table} SET {last} = {last} + 1"),

@@ -16,6 +16,7 @@ use crate::control::Command;
 use crate::exemplars::{Exemplars, KeptExchanges};
 use crate::index::{PhaseIndex, ScenarioIndex};
 use crate::iteration::{LoopScenario, UserMaker};
+use crate::metrics::{LoopMetrics, MetricDirectory};
 use crate::network::Network;
 use crate::operation::Operations;
 use crate::perturbation::{Disturbed, Perturbation};
@@ -35,6 +36,7 @@ pub(crate) struct LoopLinks {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Shared {
     disturbed: Disturbed,
+    metrics: MetricDirectory,
 }
 
 /// What a loop offers.
@@ -178,6 +180,7 @@ impl EventLoop {
             accounting,
             exemplars: Exemplars::new(program.clone(), kept),
             perturbation: Perturbation::new(shared.disturbed),
+            metrics: LoopMetrics::new(shared.metrics),
             ledger,
             counters: program.steps.names.counters_of(segment),
             met_names: MetNames::default(),

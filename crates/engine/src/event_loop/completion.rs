@@ -119,6 +119,7 @@ impl EventLoop {
             counters: &self.counters,
             directory: &self.program.directory,
             met_names: &mut self.met_names,
+            metrics: &mut self.metrics,
             scenario: user.scenario,
             completed,
         };

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use evidence::metric::MetricTick;
 use evidence::tick::LoopState;
 use evidence::tick_channel::Offer;
 use evidence::{Instant, Tick};
@@ -21,7 +22,7 @@ impl EventLoop {
         let boundary = Instant::at(Duration::from_secs(u64::from(now.second())));
         let tick = self.close_tick(boundary);
         let Some(outlet) = &self.outlet else { return Ok(()) };
-        let next = match outlet.offer(tick) {
+        let mut next = match outlet.offer(tick) {
             Offer::Accepted(empty) => {
                 self.folded = 0;
                 self.begin_tick(boundary);
@@ -34,6 +35,8 @@ impl EventLoop {
             }
             Offer::Gone => return Err(EngineError::RecorderGone),
         };
+        // A tick that the recorder did not take is filled on.
+        self.metrics.exchange(std::mem::take(&mut next.metrics));
         self.accounting.open(next, now.second());
         Ok(())
     }
@@ -57,7 +60,9 @@ impl EventLoop {
         };
         let scenarios = self.users.states(self.tick_began, now);
         self.accounting.add_exemplars(self.exemplars.take());
-        self.accounting.close(state, scenarios)
+        let mut tick = self.accounting.close(state, scenarios);
+        tick.metrics = self.metrics.exchange(MetricTick::default());
+        tick
     }
 
     /// Begin to measure the loop's own state anew. Not done when a tick is folded, which then covers all its

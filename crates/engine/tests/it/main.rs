@@ -22,6 +22,7 @@ mod headers;
 mod http2_outcomes;
 mod http_outcomes;
 mod loops;
+mod metrics;
 mod nginx;
 mod perturbed;
 mod phases;

@@ -34,7 +34,7 @@ pub(crate) struct LoopUse {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LoopStalls {
     pub(crate) phase: String,
-    /// None in files whose version does not tell loops apart.
+    /// None in files whose version does not distinguish loops.
     pub(crate) instance: Option<Instance>,
     /// Share of the phase, 0 to 1.
     pub(crate) share: f64,
@@ -97,7 +97,7 @@ fn loops(cpu: &[OwnSeries<'_>], phase: &PhaseWindow) -> Vec<LoopUse> {
     uses
 }
 
-/// The stalls of each loop; of files that do not tell loops apart those of all, as a share of the time of all `loops`.
+/// The stalls of each loop; of files that do not distinguish loops those of all, as a share of the time of all `loops`.
 fn stalls(run: &dyn Run, phase: &PhaseWindow, loops: usize) -> Result<Vec<LoopStalls>, ReadError> {
     let mut turns: BTreeMap<Option<Instance>, Histogram> = BTreeMap::new();
     for (id, key) in select(run.keys(), Metric::LoopStall, |_| true) {

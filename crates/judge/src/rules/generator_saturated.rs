@@ -13,7 +13,7 @@ pub(crate) const RULE: Rule = Rule {
     title: "generator-saturated",
     severity: Severity::Invalid,
     tests: "For each phase: a loop that used more than 80 % of a core over any 10 s (or over the whole phase \
-            if it is shorter), or one that stood still for more than 1 % of the phase, in turns of 2 ms or longer. \
+            if it is shorter), or one that was stalled for more than 1 % of the phase, in turns of 2 ms or longer. \
             Each loop is judged by itself, and the worst decides. CPU that was not measured is a caution.",
     affects: "every objective on requests at an offered rate in that phase; with a closed model it is a \
               caution",
@@ -69,13 +69,13 @@ fn busy_loops(facts: &Facts<'_>, phase: &PhaseWindow) -> Vec<Finding> {
     busy.map(finding).collect()
 }
 
-/// The loop that stood still for the largest share of the phase.
+/// The loop that was stalled for the largest share of the phase.
 fn stalls(facts: &Facts<'_>, phase: &PhaseWindow) -> Option<Finding> {
     let here = facts.generator.stalls.iter().filter(|stalls| stalls.phase == phase.name);
     let worst = here.max_by(|a, b| a.share.total_cmp(&b.share)).filter(|worst| worst.share > STALLED)?;
     let who = worst.instance.map_or_else(|| "its loops".to_owned(), |instance| instance.to_string());
     let what = format!(
-        "The generator stalled: {who} stood still for {} of `{}`, for {} at the longest.",
+        "The generator stalled: {who} was stalled for {} of `{}`, for {} at the longest.",
         numbers::percent(worst.share),
         phase.name,
         numbers::ms(worst.longest_ms)
@@ -102,7 +102,7 @@ mod tests {
         insta::assert_snapshot!(test_run.findings(super::check), @r#"
         invalid [steady] The generator, not the target, was at its limit: loop 1 used 97 % of a core over 10 s of `steady`.
           loop CPU Some(97.0) %, threshold Some(80.0) %
-        invalid [steady] The generator stalled: loop 0 stood still for 25 % of `steady`, for 3 ms at the longest.
+        invalid [steady] The generator stalled: loop 0 was stalled for 25 % of `steady`, for 3 ms at the longest.
           time stalled Some(25.004166666666666) %, longest stall Some(3.001) ms, threshold Some(1.0) %
         "#);
     }
@@ -117,7 +117,7 @@ mod tests {
             test_run.run.record(&turns(1), second, 50_000, 10);
         }
         insta::assert_snapshot!(test_run.findings(super::check), @r#"
-        invalid [steady] The generator stalled: loop 1 stood still for 41.7 % of `steady`, for 50 ms at the longest.
+        invalid [steady] The generator stalled: loop 1 was stalled for 41.7 % of `steady`, for 50 ms at the longest.
           time stalled Some(41.66625) %, longest stall Some(50.015) ms, threshold Some(1.0) %
         "#);
     }
@@ -127,7 +127,7 @@ mod tests {
         let mut test_run = TestRun::new().offer("steady", "list", Load::of(100)).closed(10);
         test_run.stall(20..70, 3_000);
         insta::assert_snapshot!(test_run.findings(super::check), @r#"
-        caution [steady] The generator stalled: loop 0 stood still for 25 % of `steady`, for 3 ms at the longest.
+        caution [steady] The generator stalled: loop 0 was stalled for 25 % of `steady`, for 3 ms at the longest.
           time stalled Some(25.004166666666666) %, longest stall Some(3.001) ms, threshold Some(1.0) %
         "#);
     }

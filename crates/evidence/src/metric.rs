@@ -1,0 +1,249 @@
+//! Numbers that a script makes: counters, gauges, rates and trends, each with a name and tags.
+//!
+//! What was added in one second is one [`MetricSums`]. Those of several loops and seconds are merged: counts and the buckets of
+//! trends exactly, sums as far as adding `f64` is exact.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::key::Name;
+use crate::time::Instant;
+
+/// How the values of a metric are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MetricKind {
+    /// Their sum, which may be fractional.
+    Counter,
+    /// The last, the lowest and the highest.
+    Gauge,
+    /// The share of those that are not zero.
+    Rate,
+    /// Their distribution.
+    Trend,
+}
+
+impl MetricKind {
+    const ALL: [(MetricKind, &'static str); 4] = [
+        (MetricKind::Counter, "counter"),
+        (MetricKind::Gauge, "gauge"),
+        (MetricKind::Rate, "rate"),
+        (MetricKind::Trend, "trend"),
+    ];
+}
+
+impl fmt::Display for MetricKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named = Self::ALL.iter().find(|(kind, _)| kind == self);
+        f.write_str(named.map_or("", |(_, name)| name))
+    }
+}
+
+/// A word that names no kind of metric.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no kind of metric")]
+pub struct UnknownMetricKind(String);
+
+impl FromStr for MetricKind {
+    type Err = UnknownMetricKind;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let named = Self::ALL.iter().find(|(_, name)| *name == text);
+        named.map(|(kind, _)| *kind).ok_or_else(|| UnknownMetricKind(text.to_owned()))
+    }
+}
+
+/// The number by which everything else refers to a [`MetricKey`]; dense, from 0, in one loop or one archive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MetricId(pub u32);
+
+/// What a script calls a metric.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MetricKey {
+    /// How its values are read.
+    pub kind: MetricKind,
+    /// Its name.
+    pub name: Name,
+    /// What its values belong to.
+    pub tags: BTreeMap<Name, Name>,
+}
+
+impl MetricKey {
+    /// The name of the metrics that were met when there were too many already, counted as one of each kind.
+    pub const FOLDED: &'static str = "(other)";
+}
+
+/// By which a loop adds to a metric; its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MetricHandle {
+    /// The loop's number of the metric.
+    pub id: MetricId,
+    /// How its values are read.
+    pub kind: MetricKind,
+}
+
+/// What was added to one metric.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct MetricSums {
+    /// How many values.
+    pub count: u64,
+    /// How many of them are not zero.
+    pub nonzero: u64,
+    /// Their sum, at most the largest finite number.
+    pub sum: f64,
+    /// The lowest; 0 without any.
+    pub min: f64,
+    /// The highest; 0 without any.
+    pub max: f64,
+    /// The last one; 0 without any.
+    pub last: f64,
+    /// When it was added.
+    pub last_at: Instant,
+    /// The distribution, of a trend.
+    pub buckets: Buckets,
+}
+
+impl MetricSums {
+    /// Add one value, which is finite.
+    pub fn add(&mut self, kind: MetricKind, value: f64, at: Instant) {
+        let one = MetricSums {
+            count: 1,
+            nonzero: u64::from(value != 0.0),
+            sum: value,
+            min: value,
+            max: value,
+            last: value,
+            last_at: at,
+            buckets: Buckets::default(),
+        };
+        self.merge(&one);
+        if kind == MetricKind::Trend {
+            self.buckets.add(value);
+        }
+    }
+
+    /// Add every value of `other`. Of last values the later one counts, and of two at the same instant the higher one.
+    pub fn merge(&mut self, other: &MetricSums) {
+        if other.count == 0 {
+            return;
+        }
+        let is_first = self.count == 0;
+        let is_later = (other.last_at, other.last) > (self.last_at, self.last);
+        if is_first || is_later {
+            (self.last, self.last_at) = (other.last, other.last_at);
+        }
+        self.min = if is_first { other.min } else { self.min.min(other.min) };
+        self.max = if is_first { other.max } else { self.max.max(other.max) };
+        self.count += other.count;
+        self.nonzero += other.nonzero;
+        self.sum = (self.sum + other.sum).clamp(f64::MIN, f64::MAX);
+        self.buckets.merge(&other.buckets);
+    }
+
+    /// The `q`-quantile (0 to 1) of a trend, within [`Buckets::RELATIVE_ERROR`] of a value that was added; none without any.
+    pub fn quantile(&self, q: f64) -> Option<f64> {
+        let rank = ((q * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
+        let mut seen = 0;
+        let bucket = self.buckets.0.iter().find(|(_, count)| {
+            seen += **count;
+            seen >= rank
+        });
+        bucket.map(|(bucket, _)| middle_of(*bucket).clamp(self.min, self.max))
+    }
+}
+
+/// A distribution of finite values of any size and sign: each power of two is divided into 1,024 equal buckets, as
+/// HdrHistogram does with whole numbers (also Hartmann and Schlossnagle, "Circllhist", arXiv:2001.06561). Counts by bucket are
+/// merged exactly.
+///
+/// The bucket of a positive value is the first 22 bits of its IEEE 754 form: sign, exponent and 10 bits of the fraction. That of
+/// a negative one is −1 − the bucket of its magnitude.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Buckets(BTreeMap<i32, u64>);
+
+/// Bits of a value that its bucket ignores.
+const IGNORED_BITS: u32 = 42;
+/// The bucket of the largest finite value.
+const LAST_BUCKET: i32 = (f64::MAX.to_bits() >> IGNORED_BITS) as i32;
+
+impl Buckets {
+    /// A value read from a bucket differs from the one that was added by at most this share of it, unless that is smaller than
+    /// 10⁻³⁰⁷.
+    pub const RELATIVE_ERROR: f64 = 0.0005;
+
+    /// Count one value.
+    pub fn add(&mut self, value: f64) {
+        *self.0.entry(bucket_of(value)).or_default() += 1;
+    }
+
+    /// Add every value of `other`.
+    pub fn merge(&mut self, other: &Buckets) {
+        for (bucket, count) in &other.0 {
+            *self.0.entry(*bucket).or_default() += count;
+        }
+    }
+
+    /// Every bucket with its count, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = (i32, u64)> + '_ {
+        self.0.iter().map(|(bucket, count)| (*bucket, *count))
+    }
+
+    /// The distribution of these buckets and counts; none where a bucket is that of no finite value or is there twice.
+    pub fn of(counts: impl IntoIterator<Item = (i32, u64)>) -> Option<Buckets> {
+        let mut buckets = BTreeMap::new();
+        for (bucket, count) in counts {
+            let is_one = (-1 - LAST_BUCKET..=LAST_BUCKET).contains(&bucket) && count > 0;
+            if !is_one || buckets.insert(bucket, count).is_some() {
+                return None;
+            }
+        }
+        Some(Buckets(buckets))
+    }
+}
+
+fn bucket_of(value: f64) -> i32 {
+    let magnitude = (value.abs().to_bits() >> IGNORED_BITS) as i32;
+    if value < 0.0 { -1 - magnitude } else { magnitude }
+}
+
+fn middle_of(bucket: i32) -> f64 {
+    let magnitude = if bucket < 0 { -1 - bucket } else { bucket } as u64;
+    let lowest = f64::from_bits(magnitude << IGNORED_BITS);
+    let highest = f64::from_bits(((magnitude + 1) << IGNORED_BITS) - 1);
+    let middle = lowest + (highest - lowest) / 2.0;
+    if bucket < 0 { -middle } else { middle }
+}
+
+/// What one loop added to its metrics since they were handed over last.
+#[derive(Debug, Default)]
+pub struct MetricTick {
+    /// Metrics that it uses and did not announce before.
+    pub new: Vec<(MetricId, MetricKey)>,
+    sums: HashMap<MetricId, MetricSums>,
+}
+
+impl MetricTick {
+    /// Add one finite value.
+    pub fn add(&mut self, to: MetricHandle, value: f64, at: Instant) {
+        self.sums.entry(to.id).or_default().add(to.kind, value, at);
+    }
+
+    /// What was added, by metric, in the order of their numbers.
+    pub fn sums(&self) -> Vec<(MetricId, &MetricSums)> {
+        let mut sums: Vec<_> = self.sums.iter().map(|(id, sums)| (*id, sums)).collect();
+        sums.sort_by_key(|(id, _)| *id);
+        sums
+    }
+
+    /// Forget everything.
+    pub fn clear(&mut self) {
+        self.new.clear();
+        self.sums.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests;
