@@ -34,7 +34,6 @@ use collector::ResponseSink;
 use connection::{Connection, ConnectionState, ReadError};
 pub use exhausted::Exhausted;
 use loss::ConnectionLoss;
-pub(crate) use placing::GivingUp;
 use pools::Pools;
 
 /// Tokens below this belong to the loop's timer and waker.
@@ -81,6 +80,15 @@ impl EndedOperation {
     pub(crate) fn new(operation: OperationToken, transport: Option<Outcome>) -> Self {
         EndedOperation { operation, transport, repetition: Repetition::Forbidden }
     }
+}
+
+/// Why an operation is given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GivingUp {
+    /// Its time limit has passed.
+    TimedOut,
+    /// Its response is not needed any more.
+    Cancelled,
 }
 
 /// How far a socket is read.
@@ -277,10 +285,10 @@ impl Network {
         }
         let is_shared = self.is_shared(index);
         let connection = self.connection(index);
-        let needs_settling = match is_shared {
+        let may_take_more = match is_shared {
             true => !connection.wire.reusable() || self.pools.get(connection.pool).has_waiting(),
             false => connection.is_finished(),
         };
-        if needs_settling { self.settle(index, operations) } else { Ok(()) }
+        if may_take_more { self.use_capacity(index, operations) } else { Ok(()) }
     }
 }

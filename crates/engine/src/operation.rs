@@ -50,7 +50,7 @@ impl OperationToken {
 
 /// Where an operation is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum OperationPlace {
     /// It is not submitted yet, or it has ended.
     #[default]
     Nowhere,
@@ -86,7 +86,7 @@ pub(crate) struct Operation {
     pub(crate) answered_at: Instant,
     /// How long its own connection took to open, if one was opened for it.
     pub(crate) setup: ConnectionSetup,
-    pub(crate) place: Place,
+    pub(crate) place: OperationPlace,
     /// How long it waited because no connection could take it.
     pub(crate) held_back: Option<HeldBack>,
     /// Whether it was sent again because the peer did not process it.
@@ -122,7 +122,7 @@ impl Operation {
             written_at: Instant::NEVER,
             answered_at: Instant::NEVER,
             setup: ConnectionSetup::default(),
-            place: Place::Nowhere,
+            place: OperationPlace::Nowhere,
             held_back: None,
             is_retried: false,
             unsendable: None,
@@ -239,7 +239,7 @@ impl Operation {
         self.written_at = Instant::NEVER;
         self.answered_at = Instant::NEVER;
         self.setup = ConnectionSetup::default();
-        self.place = Place::Nowhere;
+        self.place = OperationPlace::Nowhere;
         self.held_back = None;
         self.is_retried = false;
         self.unsendable = None;
@@ -304,7 +304,7 @@ impl Operations {
     pub(crate) fn renew(&mut self, index: OperationIndex) {
         let operation = self.get_mut(index);
         operation.generation = operation.generation.wrapping_add(1);
-        operation.place = Place::Nowhere;
+        operation.place = OperationPlace::Nowhere;
         operation.response.clear();
     }
 

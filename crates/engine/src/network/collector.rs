@@ -5,7 +5,7 @@ use wire::{Event, Events, Processing, RequestBytes};
 
 use super::{EndedOperation, Repetition};
 use crate::exchange::BodyReading;
-use crate::operation::{OperationToken, Operations, Place};
+use crate::operation::{OperationPlace, OperationToken, Operations};
 
 /// Where received bytes go.
 pub(super) struct ResponseSink<'a> {
@@ -19,7 +19,7 @@ impl ResponseSink<'_> {
     fn end(&mut self, ended: EndedOperation, bytes: RequestBytes) {
         if let Some(operation) = self.operations.find(ended.operation) {
             operation.add_bytes(bytes);
-            operation.place = Place::Nowhere;
+            operation.place = OperationPlace::Nowhere;
             let cut = (!operation.has_whole_messages()).then_some(Outcome::Protocol);
             self.ended.push(EndedOperation { transport: ended.transport.or(cut), ..ended });
         }

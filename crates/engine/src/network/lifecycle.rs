@@ -4,7 +4,7 @@ use super::connection::{Connection, ConnectionTarget, Registration};
 use super::exhausted::check_exhausted;
 use super::{ConnectionLoss, ConnectionState, EstablishedConnection, Exhausted, Network, token_of};
 use crate::index::{ConnectionIndex, OperationIndex, PoolIndex};
-use crate::operation::{Operations, Place};
+use crate::operation::{OperationPlace, Operations};
 
 impl Network {
     /// Open a connection, for this request or for any that waits.
@@ -39,7 +39,7 @@ impl Network {
         entry.count += 1;
         connection.queued = first;
         match first {
-            Some(operation) => operations.get_mut(operation).place = Place::Opening(index),
+            Some(operation) => operations.get_mut(operation).place = OperationPlace::Opening(index),
             None => entry.begin_opening(index),
         }
         vacant.insert(connection);
@@ -83,7 +83,7 @@ impl Network {
             self.start(index, operation, operations)
         });
         if is_shared || !is_in_use {
-            self.settle(index, operations)?;
+            self.use_capacity(index, operations)?;
         }
         self.grow(pool, operations)
     }

@@ -8,7 +8,7 @@ use rustls::CertificateError;
 
 use super::EndedOperation;
 use super::exhausted::outcome_of;
-use crate::operation::{Operation, OperationToken, Place};
+use crate::operation::{Operation, OperationPlace, OperationToken};
 
 /// How the requests on a lost connection end.
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ pub(super) struct ConnectionLoss {
 impl ConnectionLoss {
     /// End an operation with it.
     pub(super) fn end(&self, token: OperationToken, operation: &mut Operation) -> EndedOperation {
-        operation.place = Place::Nowhere;
+        operation.place = OperationPlace::Nowhere;
         operation.connection_error.clone_from(&self.reason);
         EndedOperation::new(token, Some(self.outcome))
     }

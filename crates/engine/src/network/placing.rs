@@ -8,9 +8,9 @@ use workload::connection::Reuse;
 
 use super::pool::{ConnectionRef, Pool, QueuePlace};
 use super::pools::PoolKey;
-use super::{ConnectionState, EndedOperation, Exhausted, Network};
+use super::{ConnectionState, EndedOperation, Exhausted, GivingUp, Network};
 use crate::index::{ConnectionIndex, OperationIndex, PoolIndex, UserIndex};
-use crate::operation::{Operations, Place};
+use crate::operation::{OperationPlace, Operations};
 use crate::program::LoadModel;
 
 /// This many requests in a row that time out on a connection, with no response between them, show that it is of no use
@@ -19,15 +19,6 @@ const TIMEOUTS_IN_A_ROW: u32 = 3;
 
 /// A connection that takes longer to open is given up when a request that waits for one times out.
 const OPENING_LIMIT: Duration = Duration::from_secs(10);
-
-/// Why an operation is given up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum GivingUp {
-    /// Its time limit has passed.
-    TimedOut,
-    /// Its response is not needed any more.
-    Cancelled,
-}
 
 /// Where a request goes.
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +45,7 @@ impl Network {
         }
         match self.place(pool, operation, operations) {
             Placement::On(index) if self.start(index, operation, operations) => Ok(()),
-            Placement::On(index) => self.settle(index, operations),
+            Placement::On(index) => self.use_capacity(index, operations),
             Placement::OnNew => self.connect(pool, Some(operation), operations),
             Placement::InQueue => {
                 self.enqueue(pool, operation, operations);
@@ -104,18 +95,18 @@ impl Network {
         operations: &mut Operations,
     ) -> Result<(), Exhausted> {
         match operations.get(operation).place {
-            Place::Nowhere => Ok(()),
-            Place::Waiting { pool, since } => {
+            OperationPlace::Nowhere => Ok(()),
+            OperationPlace::Waiting { pool, since } => {
                 let entry = self.pools.get_mut(pool);
                 entry.remove_waiting(operation, since, &self.clock, operations);
                 if why == GivingUp::TimedOut { self.replace_opening(pool, operations) } else { Ok(()) }
             }
-            Place::Opening(index) => {
-                operations.get_mut(operation).place = Place::Nowhere;
+            OperationPlace::Opening(index) => {
+                operations.get_mut(operation).place = OperationPlace::Nowhere;
                 self.close_and_replace(index, operations)
             }
-            Place::Carried(index) => {
-                operations.get_mut(operation).place = Place::Nowhere;
+            OperationPlace::Carried(index) => {
+                operations.get_mut(operation).place = OperationPlace::Nowhere;
                 let token = operations.token(operation);
                 let connection = self.connection_mut(index);
                 operations.get_mut(operation).add_bytes(connection.cancel(token, why));
@@ -175,13 +166,13 @@ impl Network {
         let entry = operations.get_mut(operation);
         match connection.start(token, origin, entry) {
             Ok(()) => {
-                entry.place = Place::Carried(index);
+                entry.place = OperationPlace::Carried(index);
                 entry.sent_at = entry.sent_at.min(now);
                 self.mark_dirty(index);
                 true
             }
             Err(error) => {
-                entry.place = Place::Nowhere;
+                entry.place = OperationPlace::Nowhere;
                 entry.start_error = Some(error);
                 self.ended.push(EndedOperation::new(token, Some(Outcome::Protocol)));
                 false
@@ -197,11 +188,11 @@ impl Network {
     ) -> Result<(), Exhausted> {
         let Some(connection) = self.connections.get(index.0) else { return Ok(()) };
         let has_waiting = self.pools.get(connection.pool).has_waiting();
-        if has_waiting && self.is_shared(index) { self.settle(index, operations) } else { Ok(()) }
+        if has_waiting && self.is_shared(index) { self.use_capacity(index, operations) } else { Ok(()) }
     }
 
     /// A connection may have capacity: it starts requests that wait, becomes idle, or is closed when it is used up.
-    pub(super) fn settle(
+    pub(super) fn use_capacity(
         &mut self,
         index: ConnectionIndex,
         operations: &mut Operations,

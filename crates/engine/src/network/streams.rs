@@ -4,13 +4,13 @@ use evidence::{Instant, Outcome};
 
 use super::{EndedOperation, Exhausted, GivingUp, Network};
 use crate::index::OperationIndex;
-use crate::operation::{OperationToken, Operations, Place};
+use crate::operation::{OperationPlace, OperationToken, Operations};
 
 impl Network {
     /// Send the operation's outbox, after what was sent of its body before.
     pub(crate) fn send_more(&mut self, token: OperationToken, operations: &mut Operations) {
         let Some(operation) = operations.find(token) else { return };
-        let (Place::Carried(index), Some(stream)) = (operation.place, operation.stream) else {
+        let (OperationPlace::Carried(index), Some(stream)) = (operation.place, operation.stream) else {
             // It still waits for a connection, and is then sent in one piece.
             operation.draft.body.append(&mut operation.outbox);
             return;
@@ -50,7 +50,7 @@ impl Network {
         operations: &mut Operations,
     ) -> Result<(), Exhausted> {
         let operation = operations.get(index);
-        if operation.response.is_cut && operation.place != Place::Nowhere {
+        if operation.response.is_cut && operation.place != OperationPlace::Nowhere {
             self.abandon(index, GivingUp::Cancelled, operations)?;
         }
         Ok(())

@@ -198,7 +198,21 @@ fn no_change_is_an_aa_run_and_two_changes_are_a_caution() {
     let mut same = program("one");
     same.edit(|manifest| manifest.started_at = "2026-11-21T10:02:00Z".to_owned());
     insta::assert_snapshot!(between("C8", &program("one"), &same), @r"
-    info [0, 1] The same program ran on both sides, under the same load: this is an A/A run. Differences are noise.
+    info [0, 1] The same executable ran on both sides, under the same load. Whether its arguments, its folder, its environment or its image were changed is unknown: differences may be noise or theirs.
+    refusals: 0
+    ");
+    let process = || {
+        let mut test_run = program("one");
+        test_run.edit(|manifest| {
+            let facts = [("started_unix_s", "5"), ("pid", "7")].map(|(k, v)| (k.to_owned(), v.to_owned()));
+            manifest.targets.get_mut("web").unwrap().extend(facts);
+        });
+        test_run
+    };
+    let mut again = process();
+    again.edit(|manifest| manifest.started_at = "2026-11-21T10:09:00Z".to_owned());
+    insta::assert_snapshot!(between("C8", &process(), &again), @r"
+    info [0, 1] The same process ran on both sides, under the same load: this is an A/A run. Differences are noise.
     refusals: 0
     ");
     assert_eq!(between("C8", &program("one"), &program("two")), "nothing");

@@ -13,7 +13,7 @@ pub(crate) const RULE: Rule = Rule {
     severity: Severity::Caution,
     tests: "What differs between the manifests: the program's digest, the load, the data, the seed, the \
             machine, the generator's version. More than one difference is a caution; none is reported as an \
-            A/A run, or as unknown.",
+            A/A run where one process served both, else as unknown: the same executable may run other programs.",
     affects: DIFFERENCES,
     why: "With two changes at once, the difference cannot be attributed to either.",
     next: "Change one thing at a time.",
@@ -35,12 +35,17 @@ fn check(pair: &Pair<'_, '_>) -> Vec<Finding> {
             );
             finding(Severity::Info, &what)
         }
+        ([], Sameness::SameExecutable) => finding(
+            Severity::Info,
+            "The same executable ran on both sides, under the same load. Whether its arguments, its folder, its environment \
+             or its image were changed is unknown: differences may be noise or theirs.",
+        ),
         ([], Sameness::Unknown) => finding(
             Severity::Info,
             "What was changed between the two is unknown: nothing that was recorded distinguishes their targets.",
         ),
         ([], Sameness::Other) => Vec::new(),
-        ([one], Sameness::Same(_) | Sameness::Unknown) => {
+        ([one], Sameness::Same(_) | Sameness::SameExecutable | Sameness::Unknown) => {
             finding(Severity::Info, &format!("Of what was recorded, only {one} was changed."))
         }
         (several, sameness) => {
@@ -83,16 +88,20 @@ fn changes(base: &JudgedRun<'_>, new: &JudgedRun<'_>) -> Vec<&'static str> {
 
 /// Whether the targets were the same.
 enum Sameness {
+    /// One process served both.
     Same(&'static str),
+    /// Another start of the same executable: an interpreter runs any program.
+    SameExecutable,
     Other,
     Unknown,
 }
 
-/// A program is identified by the digest of its file; a process by its id and its start.
+/// A process is identified by its id and its start. The digest of a program's file distinguishes two programs, and does
+/// not identify one.
 fn targets(base: &JudgedRun<'_>, new: &JudgedRun<'_>) -> Sameness {
     let (some, other) = (&base.manifest().targets, &new.manifest().targets);
     let names: BTreeSet<&String> = some.keys().chain(other.keys()).collect();
-    let mut same = None;
+    let (mut same, mut is_executable_alone) = (None, false);
     for name in names {
         let fact =
             |key: &str| [some, other].map(|targets| targets.get(name).and_then(|facts| facts.get(key)));
@@ -101,9 +110,13 @@ fn targets(base: &JudgedRun<'_>, new: &JudgedRun<'_>) -> Sameness {
             (_, [Some(a), Some(b)], [Some(c), Some(d)]) if a == b && c == d => {
                 same = same.or(Some("The same process ran"));
             }
-            ([Some(_), Some(_)], ..) => same = Some("The same program ran"),
+            ([Some(_), Some(_)], ..) => is_executable_alone = true,
             _ => return Sameness::Unknown,
         }
     }
-    same.map_or(Sameness::Unknown, Sameness::Same)
+    match same {
+        _ if is_executable_alone => Sameness::SameExecutable,
+        Some(how) => Sameness::Same(how),
+        None => Sameness::Unknown,
+    }
 }

@@ -39,7 +39,7 @@ fn an_objective_that_fails_ends_the_run_and_decides_its_verdict() {
         let verdicts: Vec<_> = report["claims"].as_array().unwrap().iter().map(|c| &c["verdict"]).collect();
         assert_eq!(verdicts, ["PASS", "FAIL"]);
         assert_eq!(report["accounting"]["cancelled"], 0, "what was in flight was waited for");
-        // Whoever judges the file again says the same.
+        // The file, judged again, has the same verdict.
         folder.plimsoll(&["report", "run.plimsoll"]).exits_with(3).stdout_contains(&["ended early at "]);
     }
 }

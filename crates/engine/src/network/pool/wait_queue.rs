@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use evidence::Instant;
 
 use crate::index::{OperationIndex, PoolIndex};
-use crate::operation::{Operation, OperationToken, Operations, Place};
+use crate::operation::{Operation, OperationPlace, OperationToken, Operations};
 
 /// Which queue an operation waits in, and since when.
 #[derive(Debug, Clone, Copy)]
@@ -34,16 +34,16 @@ impl WaitQueue {
         self.all.push_back(operations.token(operation));
         self.waiting += 1;
         let QueuePlace { pool, since } = place;
-        operations.get_mut(operation).place = Place::Waiting { pool, since };
+        operations.get_mut(operation).place = OperationPlace::Waiting { pool, since };
     }
 
     /// Take the first operation, and since when it waited.
     pub(super) fn next(&mut self, operations: &mut Operations) -> Option<(OperationIndex, Instant)> {
         while let Some(token) = self.all.pop_front() {
             if let Some(operation) = operations.find(token)
-                && let Place::Waiting { since, .. } = operation.place
+                && let OperationPlace::Waiting { since, .. } = operation.place
             {
-                operation.place = Place::Nowhere;
+                operation.place = OperationPlace::Nowhere;
                 self.waiting -= 1;
                 return Some((token.index(), since));
             }
@@ -59,7 +59,7 @@ impl WaitQueue {
     ) {
         for token in &self.all {
             if let Some(operation) = operations.find(*token)
-                && let Place::Waiting { since, .. } = operation.place
+                && let OperationPlace::Waiting { since, .. } = operation.place
             {
                 visit(operation, since);
             }
@@ -68,12 +68,13 @@ impl WaitQueue {
 
     /// Remove an operation that waits here.
     pub(super) fn remove(&mut self, operation: OperationIndex, operations: &mut Operations) {
-        operations.get_mut(operation).place = Place::Nowhere;
+        operations.get_mut(operation).place = OperationPlace::Nowhere;
         self.waiting -= 1;
         // Where nothing is ever taken from the queue, removed operations must not accumulate.
         if self.all.len() > 2 * self.waiting + 16 {
-            let mut is_waiting =
-                |token| operations.find(token).is_some_and(|one| matches!(one.place, Place::Waiting { .. }));
+            let mut is_waiting = |token| {
+                operations.find(token).is_some_and(|one| matches!(one.place, OperationPlace::Waiting { .. }))
+            };
             self.all.retain(|token| is_waiting(*token));
         }
     }
