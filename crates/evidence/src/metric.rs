@@ -107,7 +107,7 @@ pub struct MetricSums {
 }
 
 impl MetricSums {
-    /// Add one value, which is finite.
+    /// Add one value, which is finite, and not earlier than those before it.
     pub fn add(&mut self, kind: MetricKind, value: f64, at: Instant) {
         let one = MetricSums {
             count: 1,
@@ -120,6 +120,8 @@ impl MetricSums {
             buckets: Buckets::default(),
         };
         self.merge(&one);
+        // Several values may be added at one instant, in an order that only their loop knows.
+        (self.last, self.last_at) = (value, at);
         if kind == MetricKind::Trend {
             self.buckets.add(value);
         }

@@ -35,6 +35,15 @@ fn the_last_value_of_a_gauge_is_the_later_one_whichever_loop_is_merged_first() {
 }
 
 #[test]
+fn of_values_that_are_added_at_one_instant_the_last_one_counts() {
+    let mut sums = MetricSums::default();
+    for value in [4.0, -1.0] {
+        sums.add(MetricKind::Gauge, value, Instant::EPOCH);
+    }
+    assert_eq!(sums.last, -1.0);
+}
+
+#[test]
 fn buckets_that_no_value_has_are_refused() {
     assert_eq!(Buckets::of([(LAST_BUCKET, 1)]).map(|b| b.iter().count()), Some(1));
     for wrong in [vec![(LAST_BUCKET + 1, 1)], vec![(-2 - LAST_BUCKET, 1)], vec![(3, 0)], vec![(3, 1), (3, 1)]]
