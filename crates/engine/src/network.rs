@@ -286,7 +286,8 @@ impl Network {
         let is_shared = self.is_shared(index);
         let connection = self.connection(index);
         let may_take_more = match is_shared {
-            true => !connection.wire.reusable() || self.pools.get(connection.pool).has_waiting(),
+            true if !connection.wire.reusable() || !connection.is_counted => true,
+            true => self.pools.get(connection.pool).has_waiting(),
             false => connection.is_finished(),
         };
         if may_take_more { self.use_capacity(index, operations) } else { Ok(()) }

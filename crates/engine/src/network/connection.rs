@@ -361,13 +361,14 @@ impl Connection {
         if let Some(operation) = self.queued.take() {
             ended.push(loss.end(operations.token(operation), operations.get_mut(operation)));
         }
-        let has_served = self.has_served;
+        // Only the close of an idle connection says nothing about the request: what violates a protocol is the answer to it.
+        let may_have_been_idle = self.has_served && loss.outcome == Outcome::Reset;
         self.wire.for_each_open(&mut |request| {
             let token = OperationToken(request.token);
             let Some(operation) = operations.find(token) else { return };
             operation.add_bytes(request.bytes);
             let repetition =
-                if has_served { repetition_of(&request, operation) } else { Repetition::Forbidden };
+                if may_have_been_idle { repetition_of(&request, operation) } else { Repetition::Forbidden };
             ended.push(EndedOperation { repetition, ..loss.end(token, operation) });
         });
     }

@@ -1,5 +1,7 @@
 //! How connections begin and end.
 
+use evidence::Instant;
+
 use super::connection::{Connection, ConnectionTarget, Registration};
 use super::exhausted::check_exhausted;
 use super::{ConnectionLoss, ConnectionState, EstablishedConnection, Exhausted, Network, token_of};
@@ -77,7 +79,9 @@ impl Network {
         }
         let is_in_use = first.is_some_and(|operation| {
             let entry = operations.get_mut(operation);
-            if queued.is_some() || entry.begun_at <= begun {
+            // A request that was sent before, on another connection, has waited for that one.
+            let is_first_sent = entry.sent_at == Instant::NEVER;
+            if is_first_sent && (queued.is_some() || entry.begun_at <= begun) {
                 entry.setup = setup;
             }
             self.start(index, operation, operations)

@@ -4,6 +4,7 @@ use wire::{OpenRequest, Processing};
 use workload::connection::Retry;
 
 use super::{EndedOperation, Exhausted, Network, Repetition};
+use crate::exchange::BodyReading;
 use crate::operation::{Operation, Operations};
 
 /// Doing these twice has the same effect as once.
@@ -22,7 +23,8 @@ impl Network {
         let Some(operation) = operations.find(ended.operation) else { return Ok(false) };
         let is_allowed = self.program.origin(operation.draft.origin).retry == Retry::Unprocessed;
         // Of a stream of messages, those that were sent already are not kept.
-        if !is_allowed || operation.is_retried || operation.stream.is_some() {
+        let is_stream = operation.stream.is_some() || operation.draft.body_reading != BodyReading::Whole;
+        if !is_allowed || operation.is_retried || is_stream {
             return Ok(false);
         }
         operation.is_retried = true;

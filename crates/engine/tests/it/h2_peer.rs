@@ -29,6 +29,9 @@ pub(crate) enum Manner {
     LeaveAtFirst,
     /// On the first connection, read nothing and answer nothing. Answer requests on others.
     DeafAtFirst,
+    /// On the first connection, answer nothing before a request comes on another one, and on that one nothing before the
+    /// first connection is closed.
+    LateAtFirst,
 }
 
 /// What the peer has seen.
@@ -40,6 +43,15 @@ pub(crate) struct Seen {
     /// The most requests that were open at once, without refused ones.
     pub(crate) most_open: usize,
     held: Vec<(TcpStream, u32)>,
+}
+
+impl Seen {
+    fn answer_held(&mut self) -> io::Result<()> {
+        self.held.drain(..).try_for_each(|held| {
+            let (mut stream, id) = held;
+            stream.write_all(&answer(id))
+        })
+    }
 }
 
 /// The peer.
@@ -62,7 +74,10 @@ impl Peer {
                 let connection = Connection { manner, number: count.connections, seen: seen.clone() };
                 drop(count);
                 // A client may close the connection at any time.
-                thread::spawn(move || connection.serve(stream));
+                thread::spawn(move || {
+                    let served = connection.serve(stream);
+                    connection.closed().and(served)
+                });
             }
         });
         Peer { addr, seen }
@@ -81,7 +96,7 @@ struct Connection {
 }
 
 impl Connection {
-    fn serve(self, mut stream: TcpStream) -> io::Result<()> {
+    fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
         let settings = match self.manner {
             Manner::Together { most, .. } => vec![0, MAX_CONCURRENT_STREAMS, 0, 0, 0, most],
             _ => Vec::new(),
@@ -104,6 +119,12 @@ impl Connection {
         }
     }
 
+    /// The client has closed this connection.
+    fn closed(&self) -> io::Result<()> {
+        let is_awaited = matches!(self.manner, Manner::LateAtFirst) && self.number == 1;
+        if is_awaited { self.seen.lock().unwrap().answer_held() } else { Ok(()) }
+    }
+
     fn requested(&self, mut stream: &TcpStream, id: u32) -> io::Result<()> {
         let mut seen = self.seen.lock().unwrap();
         seen.requests += 1;
@@ -116,10 +137,15 @@ impl Connection {
                 seen.held.push((stream.try_clone()?, id));
                 seen.most_open = seen.most_open.max(seen.held.len());
                 if seen.held.len() == count {
-                    for (mut stream, id) in seen.held.drain(..) {
-                        stream.write_all(&answer(id))?;
-                    }
+                    seen.answer_held()?;
                 }
+                Ok(())
+            }
+            Manner::LateAtFirst => {
+                if self.number > 1 {
+                    seen.answer_held()?;
+                }
+                seen.held.push((stream.try_clone()?, id));
                 Ok(())
             }
             Manner::Refuse => stream.write_all(&frame(RST_STREAM, 0, id, &[0, 0, 0, REFUSED_STREAM])),

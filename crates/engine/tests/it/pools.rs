@@ -102,6 +102,24 @@ fn a_connection_whose_peer_does_not_read_gets_no_more_requests_and_is_replaced()
     assert_eq!(peer.seen(|seen| (seen.connections, seen.requests)), (2, 36));
 }
 
+/// Three requests time out on a connection, and one on it is answered later. Only when the connection is closed is the
+/// last request answered, which begins after the three.
+#[test]
+fn a_connection_that_was_replaced_is_closed_when_its_last_request_is_answered() {
+    let peer = Peer::start(Manner::LateAtFirst);
+    let plan = http2(&peer, |c| (c.reuse, c.connections) = (Some(Reuse::Pool), Some(1)));
+    let one = |name: &'static str, vus, limit| {
+        scenario(name, shared(vus, vus.into()), sequence([get(name, "/").within(ms(limit))]))
+    };
+    let late = Scenario { start: ms(600), ..one("late", 1, 10_000) };
+    let plan = plan.scenario(one("lost", 3, 300)).scenario(one("patient", 1, 10_000)).scenario(late);
+    let ran = drive(plan.compile());
+    let run = ran.assert_sound();
+    assert_eq!(run.outcomes("lost"), [(Outcome::Timeout, 3)].into());
+    assert_eq!(run.outcomes("patient"), [(Outcome::Ok, 1)].into());
+    assert_eq!(run.outcomes("late"), [(Outcome::Ok, 1)].into());
+}
+
 fn users_and_connections(target: &Target) -> (usize, usize) {
     let log = target.log();
     let pairs: std::collections::BTreeSet<(String, u64)> =

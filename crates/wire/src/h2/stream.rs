@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use super::frame::{FrameHeader, HEADER_BYTES};
-use crate::event::Token;
+use crate::event::{OpenRequest, Token};
 
 /// One request and its response.
 #[derive(Debug)]
@@ -84,6 +84,14 @@ impl Unsent {
 }
 
 impl Stream {
+    /// Its request, refused by the peer; one that the peer has begun to answer cannot be refused any more.
+    pub(super) fn refused(&self, request: OpenRequest) -> OpenRequest {
+        match self.progress {
+            Progress::AwaitsHead => request.refused(),
+            Progress::HasHead => request,
+        }
+    }
+
     /// Count a frame that was received.
     pub(super) fn count(&mut self, header: &FrameHeader) {
         self.incoming_bytes += (HEADER_BYTES + header.length) as u64;

@@ -80,7 +80,7 @@ impl Connection {
         let request = self.request_of(header.stream, &stream);
         events.event(match code {
             code::REFUSED_STREAM => {
-                Event::Failed { request: request.refused(), error: WireError::RefusedStream }
+                Event::Failed { request: stream.refused(request), error: WireError::RefusedStream }
             }
             other => Event::Failed { request, error: WireError::StreamReset(other) },
         });
@@ -102,7 +102,7 @@ impl Connection {
         beyond.sort_unstable();
         for id in beyond {
             let Some(stream) = self.remove(id) else { continue };
-            let request = self.request_of(id, &stream).refused();
+            let request = stream.refused(self.request_of(id, &stream));
             events.event(Event::Failed { request, error: WireError::GoAway(code) });
         }
         Ok(())

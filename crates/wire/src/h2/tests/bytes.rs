@@ -108,3 +108,19 @@ fn requests_that_the_peer_did_not_process_are_distinguished() {
     left.sort_by_key(|request| request.0);
     assert_eq!(left, [(3, Processing::Answered), (4, Processing::Unanswered)]);
 }
+
+#[test]
+fn a_peer_that_began_to_answer_has_processed_the_request_whatever_it_says_later() {
+    let mut peer = Peer::greeted(&[]);
+    [1, 2].into_iter().for_each(|token| peer.start(token, "GET", b""));
+    peer.connection.sent(usize::MAX);
+    let input = [
+        frame(kind::HEADERS, flag::END_HEADERS, 1, OK),
+        frame(kind::HEADERS, flag::END_HEADERS, 3, OK),
+        frame(kind::RST_STREAM, 0, 1, &7_u32.to_be_bytes()),
+        frame(kind::GOAWAY, 0, 0, &[0; 8]),
+    ];
+    let ends = ends(&mut peer, &input.concat());
+    let answered = Some(Processing::Answered);
+    assert_eq!(ends.iter().map(|end| (end.0, end.2)).collect::<Vec<_>>(), [(1, answered), (2, answered)]);
+}
