@@ -82,6 +82,7 @@ impl Exemplars {
         std::mem::swap(&mut aside.response, &mut operation.response);
         // What checks needed of long bodies is not held until the tick closes.
         aside.draft.body.truncate(UNCOUNTED_BYTES);
+        aside.draft.body.shrink_to(UNCOUNTED_BYTES);
         aside.response.body.truncate(UNCOUNTED_BYTES);
         aside.response.body.shrink_to(UNCOUNTED_BYTES);
         aside.response.lease.end();

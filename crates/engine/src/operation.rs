@@ -235,6 +235,7 @@ impl Operation {
         self.is_open = true;
         self.name = name;
         self.resolving_ns = 0;
+        self.begun_at = Instant::NEVER;
         self.sent_at = Instant::NEVER;
         self.written_at = Instant::NEVER;
         self.answered_at = Instant::NEVER;
