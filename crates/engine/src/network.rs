@@ -17,6 +17,7 @@ mod retry;
 mod streams;
 mod transport;
 mod tunnel;
+mod unsent;
 
 use std::sync::Arc;
 
@@ -172,7 +173,6 @@ impl Network {
             let Some(connection) = self.connections.get_mut(index.0) else { continue };
             connection.is_dirty = false;
             match connection.write() {
-                Ok(()) if connection.has_outgoing() => {}
                 Ok(()) => connection.note_written(operations, self.clock.now()),
                 Err(loss) => {
                     self.kill(index, &loss, operations)?;

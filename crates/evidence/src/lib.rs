@@ -6,6 +6,7 @@
 pub mod claim_share;
 pub mod comparison;
 pub mod coverage;
+pub mod delivered;
 pub mod exemplar;
 pub mod histogram;
 pub mod instance;
