@@ -107,7 +107,15 @@ impl<'a> Facts<'a> {
             Ok(MeasuredObjective { objective, observed })
         };
         let steady_states = steady_state::analyses(run, workload, &tables)?;
-        let objectives = workload.objectives.iter().map(measured).collect::<Result<_, ReadError>>()?;
+        let mut objectives = workload
+            .objectives
+            .iter()
+            .map(measured)
+            .collect::<Result<Vec<MeasuredObjective<'_>>, ReadError>>()?;
+        if let Some(family) = workload.family {
+            let shares = objectives.iter_mut().filter_map(|measured| measured.observed.share.as_mut());
+            measure::correct_violations(shares.collect(), family);
+        }
         Ok(Facts {
             workload,
             provenance,

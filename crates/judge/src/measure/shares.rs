@@ -12,7 +12,7 @@ use super::ranges::{AskedTimes, Ranges};
 use super::rates;
 use super::source::MeasureSource;
 use super::times::{Observations, metric_of};
-use crate::shares::{self, BeyondCounts, Cut, CutPlace, ShareDecision, ShareQuestion};
+use crate::shares::{self, BeyondCounts, Cut, CutPlace, ShareAnswer, ShareDecision, ShareQuestion};
 use crate::tables::StatsKey;
 
 const US_PER_MS: f64 = 1_000.0;
@@ -184,6 +184,38 @@ fn checks(
     };
     let decision = question.decide();
     Ok(ShareMeasurement { question, decision, wrong_side, perturbed: 0, widened_by: Vec::new() })
+}
+
+/// Corrects violations for the number of objectives, so that none of them is wrong at the confidence `family`: S. Holm, "A
+/// simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979. Those that allow
+/// nothing are about this run alone, and need no correction.
+pub(crate) fn correct_violations(shares: Vec<&mut ShareMeasurement>, family: f64) {
+    let is_test = |share: &&mut ShareMeasurement| share.question.allowed > 0.0;
+    let mut open: Vec<&mut ShareMeasurement> = shares.into_iter().filter(is_test).collect();
+    while !open.is_empty() {
+        let confidence = 1.0 - (1.0 - family) / open.len() as f64;
+        let before = open.len();
+        open.retain_mut(|share| !is_violated_at(share, confidence));
+        if open.len() == before {
+            break;
+        }
+    }
+    let confidence = 1.0 - (1.0 - family) / open.len().max(1) as f64;
+    for share in open.into_iter().filter(|share| share.decision.answer == ShareAnswer::Fail) {
+        share.question.confidence = confidence;
+        share.decision = share.question.decide();
+    }
+}
+
+/// Decides a violation at this confidence, and keeps the decision if it is one.
+fn is_violated_at(share: &mut ShareMeasurement, confidence: f64) -> bool {
+    let question = ShareQuestion { confidence, ..share.question.clone() };
+    let decision = question.decide();
+    let is_violated = decision.answer == ShareAnswer::Fail;
+    if is_violated {
+        (share.question, share.decision) = (question, decision);
+    }
+    is_violated
 }
 
 fn is_upper(comparison: Comparison) -> bool {

@@ -212,6 +212,23 @@ fn a_maximum_that_a_stall_delayed_is_no_violation() {
     assert_eq!(verdicts(&slow), [Verdict::Fail]);
 }
 
+/// 60 of 6,000 are 1 %: at 95 % that is more than 0.75 %, and for twenty objectives it is not.
+#[test]
+fn violations_of_many_objectives_are_corrected_where_the_plan_asks_for_it() {
+    let of = |objectives: usize, family: Option<f64>| {
+        let mut test_run = TestRun::new().offer("steady", "list", Load { failed: 1, ..Load::of(99) });
+        test_run = test_run.with_objective("errors", "error_rate(list) < 0.75%");
+        for index in 1..objectives {
+            test_run = test_run.with_objective(&format!("fast-{index}"), "p95(list) < 50ms");
+        }
+        test_run.workload.family = family;
+        verdicts(&test_run)[0]
+    };
+    assert_eq!(of(20, None), Verdict::Fail);
+    assert_eq!(of(20, Some(0.95)), Verdict::Inconclusive);
+    assert_eq!(of(1, Some(0.95)), Verdict::Fail);
+}
+
 /// Versions 1 and 2 of run files do not count which requests a stall disturbed: any of those seconds may have been.
 #[test]
 fn an_older_file_leaves_open_what_its_stalls_may_have_changed() {
