@@ -173,7 +173,7 @@ impl Network {
             connection.is_dirty = false;
             match connection.write() {
                 Ok(()) if connection.has_outgoing() => {}
-                Ok(()) => connection.note_written(operations, self.clock.now()),
+                Ok(()) => connection.note_written(operations, &self.clock),
                 Err(loss) => {
                     self.kill(index, &loss, operations)?;
                     continue;

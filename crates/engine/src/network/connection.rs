@@ -16,6 +16,7 @@ use super::retry::repetition_of;
 use super::transport::Transport;
 use super::tunnel::{Tunnel, refused};
 use super::{EndedOperation, GivingUp, Repetition};
+use crate::clock::Clock;
 use crate::exchange::ConnectionSetup;
 use crate::index::{OperationIndex, OriginIndex, PoolIndex};
 use crate::operation::{Operation, OperationToken, Operations};
@@ -263,7 +264,12 @@ impl Connection {
     }
 
     /// All outgoing bytes were sent, and with them all requests.
-    pub(super) fn note_written(&mut self, operations: &mut Operations, now: Instant) {
+    pub(super) fn note_written(&mut self, operations: &mut Operations, clock: &Clock) {
+        // Every readiness event leads here, and reading the clock is not free.
+        if self.unsent.is_empty() {
+            return;
+        }
+        let now = clock.now();
         for token in self.unsent.drain(..) {
             if let Some(operation) = operations.find(token) {
                 operation.written_at = now;
