@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use evidence::tick_channel::TickSender;
-use evidence::{Instant, Outcome};
+use evidence::{Instant, Outcome, Perturbation};
 use mio::{Events, Poll};
 
 use crate::EngineError;
@@ -30,7 +30,6 @@ use crate::iteration::{Event, IterationRequest};
 use crate::metrics::LoopMetrics;
 use crate::network::{GivingUp, Network, is_connection};
 use crate::operation::Operations;
-use crate::perturbation::Perturbation;
 use crate::program::{Counters, MetNames, Program};
 use crate::users::{ActiveIteration, Users};
 use crate::vu_slots::ScheduledArrival;

@@ -20,7 +20,6 @@ pub mod iteration;
 mod metrics;
 mod network;
 mod operation;
-mod perturbation;
 pub mod program;
 mod steps;
 mod users;

@@ -54,7 +54,7 @@ fn token_of(connection: ConnectionIndex) -> Token {
 
 /// A connection that was opened, and how long that took.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct EstablishedConnection {
+pub(crate) struct OpenedConnection {
     pub(crate) origin: OriginIndex,
     pub(crate) setup: ConnectionSetup,
 }
@@ -118,11 +118,11 @@ pub(crate) struct Network {
     /// Connections that had more to read when their turn was over. No event announces what is already there.
     unread: Vec<ConnectionIndex>,
     /// Counts connections, so that each has a serial of its own.
-    opened: u32,
+    next_serial: u32,
     /// When the loop woke up for the events that it handles now: what is read was received by then.
     woke: Instant,
     /// Connections that were opened since the loop last emptied this list.
-    pub(crate) established: Vec<EstablishedConnection>,
+    pub(crate) opened: Vec<OpenedConnection>,
     /// Pools whose requests wait for the address of their origin.
     resolving: Vec<PoolIndex>,
 }
@@ -140,9 +140,9 @@ impl Network {
             ended: Vec::new(),
             dirty: Vec::new(),
             unread: Vec::new(),
-            opened: 0,
+            next_serial: 0,
             woke: Instant::EPOCH,
-            established: Vec::new(),
+            opened: Vec::new(),
             resolving: Vec::new(),
         }
     }
@@ -193,7 +193,7 @@ impl Network {
     /// Read on where the last turn left something.
     pub(crate) fn read_on(&mut self, operations: &mut Operations) -> Result<(), Exhausted> {
         for index in std::mem::take(&mut self.unread) {
-            // Another connection may have taken its place, and there is nothing to be read before it is established.
+            // Another connection may have taken its place, and there is nothing to be read before it is connected.
             let Some(connection) = self.connections.get_mut(index.0) else { continue };
             connection.is_unread = false;
             if connection.state != ConnectionState::Connecting {
@@ -211,9 +211,9 @@ impl Network {
             if !event.is_writable() && !event.is_error() && !event.is_write_closed() {
                 return Ok(());
             }
-            match connection.establish(self.program.origin(connection.origin), self.clock.now()) {
+            match connection.finish_connecting(self.program.origin(connection.origin), self.clock.now()) {
                 Ok(false) => return Ok(()),
-                Ok(true) => self.established(index, operations)?,
+                Ok(true) => self.advanced(index, operations)?,
                 Err(loss) => return self.failed_to_connect(index, &loss, operations),
             }
         } else if event.is_writable() {
@@ -252,7 +252,7 @@ impl Network {
                 }
                 Ok(n) => {
                     if state != connection.state {
-                        self.established(index, operations)?;
+                        self.advanced(index, operations)?;
                     }
                     self.after_read(index, operations)?;
                     // A short read has emptied the socket, so another would only fail with "would block"; but

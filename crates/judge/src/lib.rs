@@ -18,6 +18,7 @@ mod numbers;
 mod pair;
 mod rule;
 mod rules;
+pub mod shares;
 mod sufficiency;
 mod tables;
 #[cfg(test)]

@@ -31,6 +31,10 @@ use response::Head;
 use settings::PeerSettings;
 use stream::{Ending, Progress, Stream, Streams};
 
+/// The most requests open at once, unless the configuration sets another number. Peers should allow no fewer (RFC 9113
+/// section 6.5.2).
+pub const MAX_OPEN_REQUESTS: u32 = 100;
+
 /// What may differ between connections.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
@@ -41,7 +45,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Config { max_open_requests: 100 }
+        Config { max_open_requests: MAX_OPEN_REQUESTS }
     }
 }
 

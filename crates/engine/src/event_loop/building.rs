@@ -4,7 +4,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use evidence::tick_channel::TickSender;
-use evidence::{Instance, Instant};
+use evidence::{Disturbed, Instance, Instant, Perturbation};
 use mio::{Poll, Waker};
 use workload::schedule::Segment;
 
@@ -19,7 +19,6 @@ use crate::iteration::{LoopScenario, UserMaker};
 use crate::metrics::{LoopMetrics, MetricDirectory};
 use crate::network::Network;
 use crate::operation::Operations;
-use crate::perturbation::{Disturbed, Perturbation};
 use crate::program::MetNames;
 use crate::steps::PlanUsers;
 use crate::users::Users;

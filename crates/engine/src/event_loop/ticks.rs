@@ -11,7 +11,7 @@ use super::{EventLoop, LoopTotals};
 use crate::EngineError;
 use crate::clock::thread_cpu_ns;
 use crate::index::{EndpointPhase, ScenarioPhase};
-use crate::network::EstablishedConnection;
+use crate::network::OpenedConnection;
 
 impl EventLoop {
     /// Hand the tick over when its second has passed.
@@ -43,7 +43,7 @@ impl EventLoop {
 
     fn close_tick(&mut self, now: Instant) -> Box<Tick> {
         self.in_flight.change(0, now);
-        for EstablishedConnection { origin, setup } in self.network.established.drain(..) {
+        for OpenedConnection { origin, setup } in self.network.opened.drain(..) {
             self.accounting.connected(origin, setup);
         }
         let covered = now.since(self.tick_began);

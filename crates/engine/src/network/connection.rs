@@ -165,7 +165,11 @@ impl Connection {
 
     /// Check whether the socket is connected; an error when connecting has failed. Once it is, begin the tunnel or
     /// the handshake, where there is one.
-    pub(super) fn establish(&mut self, origin: &Origin, now: Instant) -> Result<bool, ConnectionLoss> {
+    pub(super) fn finish_connecting(
+        &mut self,
+        origin: &Origin,
+        now: Instant,
+    ) -> Result<bool, ConnectionLoss> {
         if !self.transport.is_connected().map_err(|e| ConnectionLoss::from(&e))? {
             return Ok(false);
         }

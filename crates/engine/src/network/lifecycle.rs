@@ -4,7 +4,7 @@ use evidence::Instant;
 
 use super::connection::{Connection, ConnectionTarget, Registration};
 use super::exhausted::check_exhausted;
-use super::{ConnectionLoss, ConnectionState, EstablishedConnection, Exhausted, Network, token_of};
+use super::{ConnectionLoss, ConnectionState, Exhausted, Network, OpenedConnection, token_of};
 use crate::index::{ConnectionIndex, OperationIndex, PoolIndex};
 use crate::operation::{OperationPlace, Operations};
 
@@ -36,8 +36,8 @@ impl Network {
                 return Ok(());
             }
         };
-        connection.serial = self.opened;
-        self.opened = self.opened.wrapping_add(1);
+        connection.serial = self.next_serial;
+        self.next_serial = self.next_serial.wrapping_add(1);
         entry.count += 1;
         connection.queued = first;
         match first {
@@ -49,7 +49,7 @@ impl Network {
     }
 
     /// The socket is connected, and a handshake, a tunnel or the protocol itself was begun on it.
-    pub(super) fn established(
+    pub(super) fn advanced(
         &mut self,
         index: ConnectionIndex,
         operations: &mut Operations,
@@ -67,7 +67,7 @@ impl Network {
         let connection = self.connection_mut(index);
         let (pool, protocol, begun) = (connection.pool, connection.protocol(), connection.begun);
         let (origin, setup, queued) = (connection.origin, connection.setup, connection.queued.take());
-        self.established.push(EstablishedConnection { origin, setup });
+        self.opened.push(OpenedConnection { origin, setup });
         let entry = self.pools.get_mut(pool);
         entry.end_opening(index);
         entry.protocol = Some(protocol);

@@ -36,10 +36,10 @@ pub(super) struct Pool {
     limits: PoolLimits,
     /// The protocol of its connections, once that is known.
     pub(super) protocol: Option<WireProtocol>,
-    /// How many there are that take requests, now or when they are established.
+    /// How many there are that take requests, now or when they are open.
     pub(super) count: usize,
-    /// How many were ever opened.
-    opened: usize,
+    /// Counts on over the origin's addresses.
+    next_address: usize,
     /// Unshared connections without a request, the most recently used last. Closed ones are among them: all are
     /// looked through before another connection is opened, so that the list never grows past the most connections
     /// that were open at once.
@@ -63,7 +63,7 @@ impl Pool {
             limits,
             protocol: limits.protocol,
             count: 0,
-            opened: first_address,
+            next_address: first_address,
             idle: VecDeque::new(),
             shared: Vec::new(),
             next: 0,
@@ -150,8 +150,9 @@ impl Pool {
     /// Counts on over the origin's addresses, so that connections are spread over them: those of one virtual user
     /// begin elsewhere than those of another.
     pub(super) fn next_address(&mut self) -> usize {
-        self.opened = self.opened.wrapping_add(1);
-        self.opened - 1
+        let address = self.next_address;
+        self.next_address = address.wrapping_add(1);
+        address
     }
 
     /// A connection is being opened for any request.

@@ -13,9 +13,8 @@ use super::resolve::{Address, HostLookup};
 
 /// How many connections HTTP/2 requests of all virtual users are spread over, unless the plan sets a number.
 const SPREAD_CONNECTIONS: usize = 4;
-/// How many requests at once an HTTP/2 connection is expected to carry. Servers should allow no fewer (RFC 9113 section
-/// 6.5.2), and more are not sent at once.
-pub(crate) const EXPECTED_STREAMS: usize = 100;
+/// How many requests at once an HTTP/2 connection is expected to carry.
+pub(crate) const EXPECTED_STREAMS: usize = wire::h2::MAX_OPEN_REQUESTS as usize;
 /// To how many such connections a pool grows when those are not enough, unless the plan sets a number.
 const MOST_SHARED_CONNECTIONS: usize = 64;
 

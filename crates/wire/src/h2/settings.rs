@@ -28,10 +28,10 @@ pub(super) struct PeerSettings {
 
 impl PeerSettings {
     /// What holds until the peer's settings arrive. The standard bounds concurrency then by nothing, and
-    /// recommends that peers allow no less than this.
+    /// recommends that peers allow no less than we send.
     pub(super) const BEFORE_ANY: PeerSettings = PeerSettings {
         header_table_bytes: 4096,
-        max_concurrent_streams: 100,
+        max_concurrent_streams: super::MAX_OPEN_REQUESTS,
         initial_window: INITIAL_WINDOW,
         max_frame_bytes: 16 << 10,
     };

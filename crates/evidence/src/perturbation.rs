@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use evidence::Instant;
+use crate::time::Instant;
 
 /// The loop is late from this on.
 const STALL: Duration = Duration::from_millis(1);
@@ -16,7 +16,7 @@ const DISTURBED_STALLS: u32 = 10;
 
 /// Until when the stalls of any loop of the run disturb requests, in nanoseconds of the run; shared by its loops.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Disturbed(Arc<AtomicU64>);
+pub struct Disturbed(Arc<AtomicU64>);
 
 /// A stall whose effect is not over.
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +29,7 @@ struct Effect {
 
 /// The stalls of one loop.
 #[derive(Debug)]
-pub(crate) struct Perturbation {
+pub struct Perturbation {
     disturbed: Disturbed,
     /// When the loop last looked at the clock, or went to sleep, and its requests in flight then.
     looked: Instant,
@@ -38,13 +38,14 @@ pub(crate) struct Perturbation {
 }
 
 impl Perturbation {
-    pub(crate) fn new(disturbed: Disturbed) -> Self {
+    /// Of a loop that has not begun.
+    pub fn new(disturbed: Disturbed) -> Self {
         Perturbation { disturbed, looked: Instant::EPOCH, level: 0, effect: None }
     }
 
     /// The loop looks at the clock again, with so many requests in flight.
     #[inline]
-    pub(crate) fn looked(&mut self, now: Instant, in_flight: u32) {
+    pub fn looked(&mut self, now: Instant, in_flight: u32) {
         if now.since(self.looked) > STALL {
             self.stalled(self.looked, now);
         }
@@ -57,7 +58,7 @@ impl Perturbation {
 
     /// The loop slept, which is no stall, and woke this much later than it had asked for.
     #[inline]
-    pub(crate) fn woke(&mut self, now: Instant, late: Duration) {
+    pub fn woke(&mut self, now: Instant, late: Duration) {
         self.looked = now;
         if late > STALL {
             let began = now.as_nanos().saturating_sub(late.as_nanos() as u64);
@@ -67,7 +68,7 @@ impl Perturbation {
 
     /// Whether what was due then, and ends now, was under way while requests were disturbed.
     #[inline]
-    pub(crate) fn concerns(&self, due: Instant) -> bool {
+    pub fn concerns(&self, due: Instant) -> bool {
         due.as_nanos() < self.disturbed.0.load(Relaxed)
     }
 

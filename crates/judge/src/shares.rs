@@ -1,0 +1,220 @@
+//! Objectives as questions about a share: `p95 < 50 ms` asks whether at most 5 % of the arrivals take 50 ms or longer.
+//!
+//! Each arrival has a range for the time that it would have taken under an undisturbed generator. The share beyond the
+//! bound is at least that of the arrivals whose range begins beyond it, and at most that of those whose range ends beyond
+//! it (C. F. Manski, "Partial Identification of Probability Distributions", 2003). An objective is met where the upper
+//! limit of the second is allowed, and violated where the lower limit of the first is not.
+
+use stats::{Proportion, ShareLimits, UNKNOWN_DESIGN_EFFECT};
+
+/// Length of the batches whose shares show how arrivals cluster, in seconds.
+pub const BATCH_S: usize = 10;
+/// Fewer batches do not show it.
+pub const LEAST_BATCHES: usize = 6;
+/// The confidence of each limit, one-sided.
+pub const CONFIDENCE: f64 = 0.95;
+/// The confidence of the design effect, one-sided.
+const EFFECT_CONFIDENCE: f64 = 0.80;
+/// A level within this factor of the bound is near it.
+const NEAR: f64 = 2.0;
+/// Shares such as 1 − 0.95 are not exact in binary.
+const SHARE_ERROR: f64 = 1e-9;
+
+/// How many arrivals are beyond a bound, as far as that is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BeyondCounts {
+    /// All arrivals that the objective counts.
+    pub arrivals: u64,
+    /// Those that are beyond it whatever is unknown of their times.
+    pub least: u64,
+    /// Those that may be.
+    pub most: u64,
+    /// Those that are by the observed times alone, of the arrivals that have one or failed.
+    pub observed: Proportion,
+}
+
+/// Where times are cut into those within and those beyond, to see how the latter cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CutPlace {
+    /// At the bound, or so close that clusters there may reach it.
+    NearBound,
+    /// Farther from it than a factor of 2: a level that moves there does not reach it, so that its clusters count as much
+    /// as is assumed without knowledge at most.
+    FarFromBound,
+}
+
+/// A time at which others than the bound are cut, in its unit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CutTime {
+    /// Where it is.
+    pub place: CutPlace,
+    /// Longer times are beyond it.
+    pub time: f64,
+}
+
+/// Where else than at its bound the times of an objective on a quantile are cut: at the observed quantile and, where that
+/// is far from the bound, half-way to it.
+pub fn other_cuts(quantile: f64, bound: f64) -> Vec<CutTime> {
+    let between = if quantile < bound { bound / NEAR } else { bound * NEAR };
+    let is_far = (quantile < bound) == (quantile < between);
+    let place = if is_far { CutPlace::FarFromBound } else { CutPlace::NearBound };
+    let at_quantile = CutTime { place, time: quantile };
+    let half_way = CutTime { place: CutPlace::NearBound, time: between };
+    std::iter::once(at_quantile).chain(is_far.then_some(half_way)).collect()
+}
+
+/// Shares beyond a cut, second by second.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cut {
+    /// Where it is.
+    pub place: CutPlace,
+    /// The share of each second of the objective's window; what ends after the window belongs to its last second.
+    pub seconds: Vec<Proportion>,
+}
+
+/// An objective as a question about a share, with the evidence.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ShareQuestion {
+    /// How many arrivals are beyond the bound.
+    pub counts: BeyondCounts,
+    /// How those beyond the bound cluster.
+    pub at_bound: Cut,
+    /// How those beyond [`other_cuts`] cluster, of an objective on a quantile.
+    pub other_cuts: Vec<Cut>,
+    /// The share that may be beyond the bound. 0 asks of this run alone whether any was.
+    pub allowed: f64,
+    /// The confidence of each limit, one-sided: [`CONFIDENCE`].
+    pub confidence: f64,
+}
+
+/// The answer to a question about a share.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ShareDecision {
+    /// The answer.
+    pub answer: ShareAnswer,
+    /// The share beyond the bound by the observed times alone.
+    pub share: f64,
+    /// What is known of it: at least and at most this share is beyond the bound.
+    pub limits: ShareLimits,
+    /// Observations per independent observation, at least 1.
+    pub design_effect: f64,
+    /// How many independent observations the arrivals amount to.
+    pub effective_sample: f64,
+}
+
+/// Whether a share is allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShareAnswer {
+    /// It is.
+    Pass,
+    /// It is not.
+    Fail,
+    /// The sample is too small, or too clustered.
+    UndecidedBySample,
+    /// The observed times would decide, but the generator may have caused or hidden the difference.
+    UndecidedByGenerator,
+}
+
+impl ShareQuestion {
+    /// Answers the question. Limits are exact binomial ones on the effective sample: E. L. Korn and B. I. Graubard,
+    /// "Confidence intervals for proportions with small expected number of positive counts", 1998.
+    pub fn decide(&self) -> ShareDecision {
+        let effects = self.design_effects();
+        let all = self.counts.arrivals as f64;
+        let limits = self.limits(self.counts.least, self.counts.most, self.counts.arrivals, &effects);
+        let Proportion { part, whole } = self.counts.observed;
+        ShareDecision {
+            answer: self.answer(limits, &effects),
+            share: part as f64 / whole.max(1) as f64,
+            limits,
+            design_effect: effects.of_all,
+            effective_sample: all / effects.of_all,
+        }
+    }
+
+    fn answer(&self, limits: ShareLimits, effects: &DesignEffects) -> ShareAnswer {
+        let BeyondCounts { arrivals, least, most, observed } = self.counts;
+        if arrivals == 0 {
+            return ShareAnswer::UndecidedBySample;
+        }
+        if self.allowed.abs() < SHARE_ERROR {
+            return match (least, most) {
+                (1.., _) => ShareAnswer::Fail,
+                (0, 0) => ShareAnswer::Pass,
+                _ => ShareAnswer::UndecidedByGenerator,
+            };
+        }
+        let decided = |limits: ShareLimits| {
+            let is_met = limits.upper <= self.allowed + SHARE_ERROR;
+            let is_violated = limits.lower > self.allowed + SHARE_ERROR;
+            is_met.then_some(ShareAnswer::Pass).or(is_violated.then_some(ShareAnswer::Fail))
+        };
+        let by_times = || self.limits(observed.part, observed.part, observed.whole, effects);
+        match decided(limits) {
+            Some(answer) => answer,
+            None if observed.whole > 0 && decided(by_times()).is_some() => ShareAnswer::UndecidedByGenerator,
+            None => ShareAnswer::UndecidedBySample,
+        }
+    }
+
+    /// The limits of a share that is between `least` and `most` of `all`. No upper limit is below that of a run with none
+    /// beyond: a few of them show less of how they cluster than is assumed where there is none.
+    fn limits(&self, least: u64, most: u64, all: u64, effects: &DesignEffects) -> ShareLimits {
+        let limits = |part: u64, effect: f64| {
+            stats::share_limits(part as f64 / effect, all as f64 / effect, self.confidence)
+        };
+        let none = limits(0, effects.without_any).upper;
+        ShareLimits {
+            lower: limits(least, effects.of_all).lower,
+            upper: limits(most, effects.of_all).upper.max(none),
+        }
+    }
+
+    fn design_effects(&self) -> DesignEffects {
+        let beyond = self.at_bound.design_effect();
+        let others = self.other_cuts.iter().filter_map(Cut::design_effect).reduce(f64::max);
+        let has_batches = self.at_bound.batches().filter(|batch| batch.whole > 0).count() >= LEAST_BATCHES;
+        let least = if has_batches { 1.0 } else { UNKNOWN_DESIGN_EFFECT };
+        let or_unknown = |effect: Option<f64>| effect.unwrap_or(UNKNOWN_DESIGN_EFFECT).max(least);
+        DesignEffects {
+            of_all: or_unknown(beyond.into_iter().chain(others).reduce(f64::max)),
+            without_any: or_unknown(others),
+        }
+    }
+}
+
+/// Observations per independent observation.
+struct DesignEffects {
+    of_all: f64,
+    /// If no arrival were beyond the bound.
+    without_any: f64,
+}
+
+impl Cut {
+    /// The design effect of its shares, as an upper limit; none where all or none are beyond it.
+    fn design_effect(&self) -> Option<f64> {
+        let batches: Vec<Proportion> = self.batches().filter(|batch| batch.whole > 0).collect();
+        let shares = if batches.len() >= LEAST_BATCHES { &batches } else { &self.seconds };
+        let effect = stats::design_effect_of_shares(shares, EFFECT_CONFIDENCE)?;
+        Some(match self.place {
+            CutPlace::NearBound => effect,
+            CutPlace::FarFromBound => effect.min(UNKNOWN_DESIGN_EFFECT),
+        })
+    }
+
+    /// Shares of [`BATCH_S`]; the remainder belongs to the last batch.
+    fn batches(&self) -> impl Iterator<Item = Proportion> {
+        let count = (self.seconds.len() / BATCH_S).max(1);
+        (0..count).map(move |batch| {
+            let end = if batch + 1 == count { self.seconds.len() } else { (batch + 1) * BATCH_S };
+            let none = Proportion { part: 0, whole: 0 };
+            self.seconds[batch * BATCH_S..end].iter().fold(none, |sum, second| Proportion {
+                part: sum.part + second.part,
+                whole: sum.whole + second.whole,
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
