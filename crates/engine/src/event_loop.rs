@@ -115,6 +115,8 @@ pub(crate) struct EventLoop {
     checks: Vec<(CheckIndex, CheckResult)>,
     /// Virtual users that are resumed in the next turn, with the serial of their iteration.
     yielded: Vec<(UserIndex, u32)>,
+    /// The memory of those that are resumed in this turn.
+    resumed: Vec<(UserIndex, u32)>,
 }
 
 impl EventLoop {
@@ -124,6 +126,10 @@ impl EventLoop {
         self.sleeper.prepare_thread();
         self.clock.wait_for_epoch();
         self.cpu_ns = thread_cpu_ns();
+        if let Ledger::Once(_) = self.ledger {
+            // Until now nothing was due: a dry run begins long after its clock.
+            self.perturbation.woke(self.clock.now(), Duration::ZERO);
+        }
         let offered = self.offer_load();
         let totals = self.finish();
         offered.and(totals)
@@ -214,7 +220,7 @@ impl EventLoop {
         let counted = DueArrival { row: AccountingRow { subject, phase }, due };
         self.accounting.scheduled(counted);
         let lag = now.since(due);
-        if self.is_too_late(scenario, number, lag) {
+        if self.is_too_late(scenario, &arrival, lag) {
             self.accounting.dropped(counted, DropReason::GeneratorLate);
             if let Some(slot) = vu_slot {
                 self.sources[scenario.0].release_slot(slot, now);
@@ -232,11 +238,9 @@ impl EventLoop {
     }
 
     /// Whether an arrival is dropped because it could not be started in time.
-    fn is_too_late(&self, scenario: ScenarioIndex, number: u64, lag: Duration) -> bool {
-        let has_no_time_left = || {
-            let limit = self.users.maker(scenario).time_limit_of(number);
-            limit.is_some_and(|limit| lag >= limit)
-        };
+    fn is_too_late(&self, scenario: ScenarioIndex, arrival: &ScheduledArrival, lag: Duration) -> bool {
+        let has_no_time_left =
+            || self.users.time_limit_of(scenario, arrival).is_some_and(|limit| lag >= limit);
         let is_missed = lag > LATE_AFTER && self.sources[scenario.0].is_open_model();
         is_missed || lag >= TIME_LIMIT_RESOLUTION && has_no_time_left()
     }
@@ -262,12 +266,15 @@ impl EventLoop {
         if self.yielded.is_empty() {
             return Ok(());
         }
-        for (user, serial) in std::mem::take(&mut self.yielded) {
+        let mut resumed = std::mem::take(&mut self.resumed);
+        std::mem::swap(&mut resumed, &mut self.yielded);
+        for (user, serial) in resumed.drain(..) {
             let owner = self.users.get(user);
             if owner.serial == serial && owner.active.is_some() {
                 self.resume(user, self.clock.now(), Event::TurnBegan)?;
             }
         }
+        self.resumed = resumed;
         self.flush()
     }
 

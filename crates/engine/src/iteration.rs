@@ -60,8 +60,8 @@ pub enum Progress {
     Yielding(Verdict),
     /// It is over; nothing of it is in flight.
     Done(Verdict),
-    /// The request that has just completed continues with another one, for which its draft was changed. Both count as
-    /// one request, times included.
+    /// The request that has just completed, with a response, continues with another one, for which its draft was changed.
+    /// Both count as one request, times included.
     Continuing,
     /// The measurement has become impossible, through no fault of the target: end the run, with this reason.
     Abort(String),
@@ -111,6 +111,12 @@ pub trait Iteration {
     /// Continue after `event`.
     fn resume(&mut self, event: Event<'_>, context: &mut Context<'_>) -> Progress;
 
+    /// How long after its due instant the first request of an arrival still has time left, if this virtual user makes it:
+    /// see [`UserMaker::time_limit_of`].
+    fn time_limit_of(&self, _arrival: u64) -> Option<Duration> {
+        None
+    }
+
     /// The loop has given up the iteration that is under way, and its requests and timers: the next event is the
     /// beginning of another one.
     fn cancelled(&mut self) {}
@@ -144,8 +150,8 @@ pub trait UserMaker {
         None
     }
 
-    /// How long after its due instant the first request of an arrival still has time left; an arrival that could not be
-    /// started before is dropped, because its failure would not be the target's. None: any.
+    /// How long after its due instant the first request of an arrival still has time left, if a new virtual user makes it;
+    /// an arrival that could not be started before is dropped, because its failure would not be the target's. None: any.
     fn time_limit_of(&self, _arrival: u64) -> Option<Duration> {
         None
     }

@@ -48,6 +48,15 @@ impl OperationToken {
     }
 }
 
+/// Which queue an operation waits in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct QueuePlace {
+    pub(crate) pool: PoolIndex,
+    pub(crate) since: Instant,
+    /// For how long the pool had been limited by then.
+    pub(crate) limited_before_ns: u64,
+}
+
 /// Where an operation is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum OperationPlace {
@@ -55,7 +64,7 @@ pub(crate) enum OperationPlace {
     #[default]
     Nowhere,
     /// In the queue of a pool of connections.
-    Waiting { pool: PoolIndex, since: Instant },
+    Waiting(QueuePlace),
     /// A connection is being opened for it.
     Opening(ConnectionIndex),
     /// A connection carries it.

@@ -18,7 +18,9 @@ use crate::body_budget::BodyLease;
 use crate::exchange::{OperationName, RequestDraft};
 use crate::index::{EndpointIndex, ScenarioIndex};
 use crate::iteration::{Arrival, Context, Event, Iteration, Progress, UserMaker, Verdict};
-use crate::program::{Counters, FlowProgram, Program, RenderScope, StepContent, StepProgram, write_hex};
+use crate::program::{
+    Counters, FlowProgram, Program, RenderScope, ScenarioSteps, StepContent, StepProgram, write_hex,
+};
 use cookies::CookieJar;
 use streaming::OpenCall;
 
@@ -48,11 +50,10 @@ impl UserMaker for PlanUsers {
     }
 
     fn time_limit_of(&self, arrival: u64) -> Option<Duration> {
-        let flow = &self.program.steps.scenarios[self.scenario.0].flow;
+        let ScenarioSteps { setup, flow } = &self.program.steps.scenarios[self.scenario.0];
         let draw = Draw::new(self.program.shape.seed, self.scenario.0, arrival);
-        let step = &flow.steps()[drawn_step(flow, &draw)];
-        let think = FirstThink::of(&self.program, self.scenario).time(step);
-        Some(think.saturating_add(step.timeout))
+        let first = setup.first().unwrap_or_else(|| &flow.steps()[drawn_step(flow, &draw)]);
+        Some(FirstThink::of(&self.program, self.scenario).time_limit(first))
     }
 }
 
@@ -132,6 +133,11 @@ impl FirstThink {
             FirstThink::Skipped => Duration::ZERO,
             FirstThink::Kept => first.think,
         }
+    }
+
+    /// How long after the due instant of an arrival that begins with this step its request has time.
+    fn time_limit(self, first: &StepProgram) -> Duration {
+        self.time(first).saturating_add(first.timeout)
     }
 }
 
@@ -318,6 +324,15 @@ impl PlanIteration {
 }
 
 impl Iteration for PlanIteration {
+    fn time_limit_of(&self, arrival: u64) -> Option<Duration> {
+        let main = || {
+            let draw = Draw::new(self.program.shape.seed, self.scenario.0, arrival);
+            &self.flow.steps()[drawn_step(&self.flow, &draw)]
+        };
+        let first = self.setup.first().filter(|_| !self.is_set_up).unwrap_or_else(main);
+        Some(self.first_think.time_limit(first))
+    }
+
     fn resume(&mut self, event: Event<'_>, context: &mut Context<'_>) -> Progress {
         match event {
             Event::Begin(arrival) => {

@@ -1,11 +1,14 @@
 //! The virtual users of one loop: which are free, and which iteration each of the others makes.
 
+use std::time::Duration;
+
 use evidence::tick::ScenarioState;
 use evidence::{Instant, Name, Outcome};
 use workload::schedule::Segment;
 
 use crate::index::{PhaseIndex, ScenarioIndex, UserIndex, VuSlotIndex};
 use crate::iteration::{Arrival, Iteration, UserMaker};
+use crate::vu_slots::ScheduledArrival;
 
 /// One virtual user.
 pub(crate) struct User {
@@ -123,6 +126,26 @@ impl Users {
         vus.active += 1;
         vus.gauge.max = vus.gauge.max.max(vus.active);
         Some(user)
+    }
+
+    /// How long after its due instant the first request of an arrival still has time left: asked of the virtual user that
+    /// would make it, or where all are busy of one of those.
+    pub(crate) fn time_limit_of(
+        &self,
+        scenario: ScenarioIndex,
+        arrival: &ScheduledArrival,
+    ) -> Option<Duration> {
+        let vus = &self.scenarios[scenario.0];
+        let busy = || self.all.iter().position(|user| user.scenario == scenario);
+        let user = match arrival.vu_slot {
+            Some(slot) => self.assigned_to(scenario, slot),
+            None if vus.free.is_empty() && vus.made >= vus.limit => busy().map(|at| UserIndex(at as u32)),
+            None => vus.free.last().copied(),
+        };
+        match user {
+            Some(user) => self.get(user).iteration.time_limit_of(arrival.number),
+            None => vus.maker.time_limit_of(arrival.number),
+        }
     }
 
     /// Make so many virtual users of an open scenario before they are needed, as far as its limit allows.

@@ -10,11 +10,12 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use engine::iteration::{Behaviour, Context, Event, Iteration, LoopScenario, Progress, UserMaker};
 use engine::{Clock, Control, Program, RunOptions};
 use evidence::tick_channel::{Received, TickReceiver, tick_channel};
 
@@ -27,6 +28,8 @@ struct Counting;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 static SERVED: AtomicU64 = AtomicU64::new(0);
+/// The tests of this binary count the same allocations.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 thread_local! {
     static COUNTS: Cell<bool> = const { Cell::new(true) };
@@ -113,13 +116,12 @@ fn program(addr: SocketAddr, length: Duration) -> Program {
         .compile()
 }
 
-/// The allocations of a run of this length, and its requests.
-fn allocations(length: Duration) -> (u64, u64) {
-    let program = Arc::new(program(target(), length));
+/// The allocations of a run, and its requests.
+fn allocations(program: Program, behaviour: Option<Arc<dyn Behaviour>>) -> (u64, u64) {
     let (outlet, inlet) = tick_channel();
     let recorder = thread::spawn(move || discard(&inlet));
     let clock = Clock::starting_in(ms(20));
-    let options = RunOptions { program, clock, control: Control::new(), behaviour: None };
+    let options = RunOptions { program: Arc::new(program), clock, control: Control::new(), behaviour };
     let counts = || (ALLOCATIONS.load(Ordering::Relaxed), SERVED.load(Ordering::Relaxed));
     let before = counts();
     engine::run(&options, vec![outlet]).unwrap();
@@ -133,10 +135,47 @@ fn allocations(length: Duration) -> (u64, u64) {
 #[test]
 #[allow(clippy::print_stdout, reason = "the number is useful also where the test passes")]
 fn a_request_in_steady_state_allocates_next_to_nothing() {
-    let (short, long) = (allocations(ms(1_500)), allocations(ms(4_500)));
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let run = |length| allocations(program(target(), length), None);
+    let (short, long) = (run(ms(1_500)), run(ms(4_500)));
     let requests = long.1.saturating_sub(short.1).max(1);
     let allocations = long.0.saturating_sub(short.0);
     let each = allocations as f64 / requests as f64;
     println!("{allocations} allocations for {requests} requests: {each:.4} a request");
     assert!(each < 0.1, "{allocations} allocations for {requests} requests: {each:.4} a request");
+}
+
+/// Yields so many turns.
+#[derive(Clone, Copy)]
+struct Yielding(u64);
+
+impl Behaviour for Yielding {
+    fn on_loop(&self, _scenario: LoopScenario) -> Box<dyn UserMaker> {
+        Box::new(*self)
+    }
+}
+
+impl UserMaker for Yielding {
+    fn virtual_user(&mut self) -> Box<dyn Iteration> {
+        Box::new(*self)
+    }
+}
+
+impl Iteration for Yielding {
+    fn resume(&mut self, _event: Event<'_>, _context: &mut Context<'_>) -> Progress {
+        self.0 -= 1;
+        if self.0 == 0 { Progress::DONE } else { Progress::Yielding(Default::default()) }
+    }
+}
+
+#[test]
+fn an_iteration_that_yields_allocates_nothing() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let run = |turns| {
+        let each = workload::Executor::PerVuIterations { vus: 4, iterations: 1, max_duration: ms(60_000) };
+        let plan = Plan::new().scenario(scenario("s", each, mix([])));
+        allocations(plan.compile(), Some(Arc::new(Yielding(turns)))).0
+    };
+    let (few, many) = (run(1_000), run(11_000));
+    assert!(many.saturating_sub(few) < 1_000, "{few} allocations in 1,000 turns, {many} in 11,000");
 }

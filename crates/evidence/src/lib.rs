@@ -5,6 +5,7 @@
 
 pub mod comparison;
 pub mod coverage;
+pub mod delivered;
 pub mod exemplar;
 pub mod histogram;
 pub mod instance;

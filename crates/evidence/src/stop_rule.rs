@@ -3,10 +3,11 @@
 //! They read the same ticks as the archive and the live display. What counts for a rule is given with it, because a
 //! key alone does not say how many requests a dropped arrival would have made.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
 
+use crate::delivered::DeliveredSeconds;
 use crate::histogram::{Histogram, Quantile};
 use crate::instance::Instance;
 use crate::key::{Key, KeyId};
@@ -38,6 +39,17 @@ pub enum Watched {
     BadShare,
     /// The share that is good, 0 to 1.
     GoodShare,
+}
+
+impl Watched {
+    /// A value of the observations so far, in words.
+    pub fn so_far(self, value: f64) -> String {
+        match self {
+            _ if value.is_infinite() => "too many failed".to_owned(),
+            Watched::BadShare | Watched::GoodShare => format!("{:.2} % so far", value * 100.0),
+            _ => format!("{value:.1} ms so far"),
+        }
+    }
 }
 
 /// A condition that ends a run when it does not hold.
@@ -78,21 +90,28 @@ pub struct Violation {
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Violation { objective, source, value, watched } = self;
-        write!(f, "{objective}: {source} does not hold: ")?;
-        match watched {
-            _ if value.is_infinite() => f.write_str("too many failed"),
-            Watched::BadShare | Watched::GoodShare => write!(f, "{:.2} % so far", value * 100.0),
-            _ => write!(f, "{value:.1} ms so far"),
-        }
+        write!(f, "{objective}: {source} does not hold: {}", watched.so_far(*value))
     }
+}
+
+/// A rule while the run goes on.
+#[derive(Debug, Clone, Copy)]
+pub struct RuleState<'a> {
+    /// The rule.
+    pub rule: &'a StopRule,
+    /// Its value so far, infinite where too much failed; none when nothing counted.
+    pub value: Option<f64>,
+    /// The second of the run since which it has not held; none while it holds.
+    pub failing_since_s: Option<u32>,
 }
 
 /// The stop rules of a run, and what they have counted.
 #[derive(Debug, Default)]
 pub struct StopRules {
     rules: Vec<CountingRule>,
-    /// How many whole seconds each loop has delivered.
-    delivered_s: BTreeMap<Instance, u32>,
+    delivered: DeliveredSeconds,
+    /// How many seconds every loop had delivered when the rules were evaluated last.
+    evaluated_s: u32,
 }
 
 #[derive(Debug)]
@@ -103,32 +122,59 @@ struct CountingRule {
     times: Histogram,
     good: u64,
     bad: u64,
+    /// When it was evaluated last.
+    value: Option<f64>,
+    failing_since_s: Option<u32>,
 }
 
 impl StopRules {
-    /// Nothing is counted yet.
-    pub fn new(rules: Vec<StopRule>) -> StopRules {
-        let counting =
-            |rule| CountingRule { rule, keys: HashMap::new(), times: Histogram::new(), good: 0, bad: 0 };
-        StopRules { rules: rules.into_iter().map(counting).collect(), delivered_s: BTreeMap::new() }
+    /// The rules of a run with so many loops. Nothing is counted yet.
+    pub fn new(rules: Vec<StopRule>, loops: u16) -> StopRules {
+        let counting = |rule| CountingRule {
+            rule,
+            keys: HashMap::new(),
+            times: Histogram::new(),
+            good: 0,
+            bad: 0,
+            value: None,
+            failing_since_s: None,
+        };
+        StopRules {
+            rules: rules.into_iter().map(counting).collect(),
+            delivered: DeliveredSeconds::new(loops),
+            ..StopRules::default()
+        }
     }
 
-    /// Add one second of one loop.
+    /// Add one second of one loop. The rules are evaluated when every loop has delivered a further second.
     pub fn take(&mut self, tick: &Tick) {
-        self.delivered_s.insert(tick.instance, tick.second + 1);
+        self.delivered.take(tick);
         for rule in &mut self.rules {
             rule.take(tick);
+        }
+        if let Some(passed_s) = self.delivered.by_all().filter(|passed_s| *passed_s > self.evaluated_s) {
+            self.evaluated_s = passed_s;
+            self.rules.iter_mut().for_each(|rule| rule.evaluate(passed_s));
         }
     }
 
     /// The first rule that does not hold for all that every loop has delivered. A rule that nothing counted for yet
-    /// holds.
+    /// holds, and so do all rules of a run that is over: nothing is left to be stopped.
     pub fn violated(&self) -> Option<Violation> {
-        let passed = Duration::from_secs(u64::from(self.delivered_s.values().copied().min()?));
+        let passed = Duration::from_secs(u64::from(self.delivered.by_all()?));
         self.rules
             .iter()
             .filter(|counting| counting.rule.not_before <= passed)
-            .find_map(CountingRule::violated)
+            .find_map(CountingRule::violation)
+    }
+
+    /// Every rule, in the order of the plan.
+    pub fn states(&self) -> impl ExactSizeIterator<Item = RuleState<'_>> {
+        self.rules.iter().map(|counting| RuleState {
+            rule: &counting.rule,
+            value: counting.value,
+            failing_since_s: counting.failing_since_s,
+        })
     }
 }
 
@@ -161,14 +207,21 @@ impl CountingRule {
         }
     }
 
-    fn violated(&self) -> Option<Violation> {
-        let StopRule { objective, source, watched, holds, .. } = &self.rule;
-        let value = self.value().filter(|value| !holds(*value))?;
+    /// Compute the value of all that was counted, once so many seconds have passed.
+    fn evaluate(&mut self, passed_s: u32) {
+        self.value = self.value_so_far();
+        let fails = self.value.is_some_and(|value| !(self.rule.holds)(value));
+        self.failing_since_s = fails.then(|| self.failing_since_s.unwrap_or(passed_s));
+    }
+
+    fn violation(&self) -> Option<Violation> {
+        let StopRule { objective, source, watched, .. } = &self.rule;
+        let value = self.value.filter(|_| self.failing_since_s.is_some())?;
         Some(Violation { objective: objective.clone(), source: source.clone(), value, watched: *watched })
     }
 
     /// The value so far; none when nothing counted.
-    fn value(&self) -> Option<f64> {
+    fn value_so_far(&self) -> Option<f64> {
         let all = self.good + self.bad;
         if all == 0 {
             return None;
@@ -194,7 +247,7 @@ mod tests {
     use crate::key::Metric;
     use crate::outcome::Outcome;
 
-    fn rules(watched: Watched, not_before_s: u64, bound: f64) -> StopRules {
+    fn rules(watched: Watched, not_before_s: u64, bound: f64, loops: u16) -> StopRules {
         let rule = StopRule {
             objective: "o".to_owned(),
             source: "p95 < bound".to_owned(),
@@ -208,7 +261,7 @@ mod tests {
             }),
             holds: Box::new(move |value| value < bound),
         };
-        StopRules::new(vec![rule])
+        StopRules::new(vec![rule], loops)
     }
 
     /// A second of a loop: so many successes of 10 ms, and so many dropped arrivals.
@@ -229,9 +282,14 @@ mod tests {
         tick
     }
 
+    fn last(mut tick: Tick) -> Tick {
+        tick.is_last = true;
+        tick
+    }
+
     #[test]
     fn everything_so_far_counts_and_dropped_arrivals_are_infinitely_slow() {
-        let mut rules = rules(Watched::Quantile(0.5), 0, 50.0);
+        let mut rules = rules(Watched::Quantile(0.5), 0, 50.0, 1);
         assert_eq!(rules.violated(), None);
         rules.take(&tick(0, 0, 10, 4));
         assert_eq!(rules.violated(), None, "8 of 18");
@@ -242,7 +300,7 @@ mod tests {
 
     #[test]
     fn a_rule_waits_for_every_loop_and_for_its_delay() {
-        let mut rules = rules(Watched::BadShare, 2, 0.1);
+        let mut rules = rules(Watched::BadShare, 2, 0.1, 2);
         for (loop_index, second) in [(0, 0), (1, 0), (0, 1)] {
             rules.take(&tick(loop_index, second, 6, 1));
             assert_eq!(rules.violated(), None, "second {second} of loop {loop_index}");
@@ -253,8 +311,54 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_waits_for_a_loop_that_has_not_delivered_anything() {
+        let mut rules = rules(Watched::BadShare, 0, 0.1, 2);
+        rules.take(&tick(0, 0, 6, 1));
+        rules.take(&tick(0, 1, 6, 1));
+        assert_eq!(rules.violated(), None);
+        rules.take(&tick(1, 0, 6, 1));
+        assert!(rules.violated().is_some());
+    }
+
+    #[test]
+    fn a_rule_does_not_wait_for_a_loop_that_is_over() {
+        let mut rules = rules(Watched::BadShare, 4, 0.1, 2);
+        rules.take(&last(tick(1, 0, 6, 1)));
+        for second in 0..3 {
+            rules.take(&tick(0, second, 6, 1));
+            assert_eq!(rules.violated(), None, "second {second}");
+        }
+        rules.take(&tick(0, 3, 6, 1));
+        assert!(rules.violated().is_some());
+    }
+
+    #[test]
+    fn the_rules_of_a_run_that_is_over_hold() {
+        let mut rules = rules(Watched::BadShare, 0, 0.1, 2);
+        for loop_index in [0, 1] {
+            rules.take(&last(tick(loop_index, 0, 6, 1)));
+        }
+        assert_eq!(rules.violated(), None);
+    }
+
+    #[test]
+    fn a_rule_has_its_value_and_since_when_it_fails() {
+        let mut rules = rules(Watched::BadShare, 100, 0.3, 1);
+        let mut states = Vec::new();
+        for (second, good, dropped) in [(0, 0, 0), (1, 6, 1), (2, 0, 1), (3, 0, 1), (4, 30, 0), (5, 0, 30)] {
+            rules.take(&tick(0, second, good, dropped));
+            let state = rules.states().next().unwrap();
+            states.push((state.value.map(|value| (value * 100.0) as u32), state.failing_since_s));
+        }
+        let expected =
+            [(None, None), (Some(25), None), (Some(40), Some(3)), (Some(50), Some(3)), (Some(14), None)];
+        assert_eq!(states[..5], expected);
+        assert_eq!(states[5].1, Some(6));
+    }
+
+    #[test]
     fn a_rule_that_nothing_counted_for_holds() {
-        let mut rules = rules(Watched::GoodShare, 0, 0.0);
+        let mut rules = rules(Watched::GoodShare, 0, 0.0, 1);
         rules.take(&tick(0, 0, 0, 0));
         assert_eq!(rules.violated(), None);
     }

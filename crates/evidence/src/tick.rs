@@ -84,6 +84,8 @@ pub struct Tick {
     pub instance: Instance,
     /// The second of the run that it ends.
     pub second: u32,
+    /// Whether the loop is over: no further tick comes from it.
+    pub is_last: bool,
     /// Keys that this tick uses and no earlier tick of the loop did.
     pub new_keys: Vec<(KeyId, Key)>,
     /// The state of the loop.
@@ -217,6 +219,7 @@ impl Tick {
         self.metrics.clear();
         self.exemplars.clear();
         self.state = LoopState::default();
+        self.is_last = false;
     }
 }
 

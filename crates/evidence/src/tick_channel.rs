@@ -52,7 +52,8 @@ impl TickSender {
 
     /// Hand over the last tick, waiting for the recorder if it must: the loop is over.
     /// False when the recorder is gone.
-    pub fn finish(self, tick: Box<Tick>) -> bool {
+    pub fn finish(self, mut tick: Box<Tick>) -> bool {
+        tick.is_last = true;
         self.full.send(tick).is_ok()
     }
 }

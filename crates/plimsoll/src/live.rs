@@ -32,15 +32,15 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    pub(crate) fn new(workload: &Workload) -> Live {
+    pub(crate) fn new(workload: &Workload, loops: u16) -> Live {
         let style = if std::env::var_os("NO_COLOR").is_none() { Style::Colour } else { Style::Plain };
-        let view = LiveView::new(workload);
+        let view = LiveView::new(workload, loops);
         Live { view, canvas: canvas(), style, last_line_s: 0, notices: Vec::new() }
     }
 
     fn draw(&mut self) -> std::io::Result<()> {
         let width = Stream::Error.width();
-        let fits = Stream::Error.height().is_none_or(|rows| rows > LiveView::PANEL_LINES + 1);
+        let fits = Stream::Error.height().is_none_or(|rows| rows > self.view.panel_lines() + 1);
         match self.canvas {
             Canvas::Panel if fits => screen::draw(&self.view.panel(self.style, width)),
             Canvas::Panel | Canvas::Line => screen::draw(&self.view.line(self.style, width)),

@@ -42,7 +42,7 @@ pub(crate) struct Recording {
     /// Through which the observers' samples reach the recorder.
     observed: Sender<Observed>,
     folded_endpoints: u64,
-    /// The stop rule that ended the run, if one did.
+    /// The stop rule for which the loops were told to stop, if one was.
     fired: Arc<OnceLock<Violation>>,
 }
 
@@ -156,11 +156,11 @@ impl Recording {
 
     fn end(&self, totals: Result<Totals, EngineError>, was_interrupted: bool) -> RunEnd {
         let (ending, totals) = match totals {
-            Ok(totals) => match self.fired.get() {
-                Some(violation) => (Ending::Stopped(violation.objective.clone()), totals),
-                None if was_interrupted => (Ending::Interrupted, totals),
-                None => (Ending::Completed, totals),
-            },
+            Ok(totals) => {
+                let stopped = self.fired.get().map(|violation| Ending::Stopped(violation.objective.clone()));
+                let asked = stopped.or(was_interrupted.then_some(Ending::Interrupted));
+                (ending(asked, &totals), totals)
+            }
             Err(error) => {
                 let last_second = self.clock.now().second();
                 (Ending::Aborted(error.to_string()), Totals { last_second, ..Totals::default() })
@@ -175,6 +175,11 @@ impl Recording {
             folded_ticks: totals.folded_ticks,
         }
     }
+}
+
+/// How a run has ended that was asked to end in this way. What is asked for when every loop is over changes nothing.
+fn ending(asked: Option<Ending>, totals: &Totals) -> Ending {
+    asked.filter(|_| totals.stopped_at.is_some()).unwrap_or(Ending::Completed)
 }
 
 fn not_recorded(error: &RecordError, file: &RunFile) -> anyhow::Error {
@@ -198,5 +203,21 @@ impl SealedRun {
             Some(reason) => Err(Failure::own(anyhow!("the run was broken off: {reason}"))),
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_no_loop_cut_short_is_completed() {
+        let asked = || Some(Ending::Stopped("strict".to_owned()));
+        let whole = Totals::default();
+        assert_eq!(ending(asked(), &whole), Ending::Completed);
+        assert_eq!(ending(Some(Ending::Interrupted), &whole), Ending::Completed);
+        let cut = Totals { stopped_at: Some(Instant::EPOCH), ..whole };
+        assert_eq!(ending(asked(), &cut), Ending::Stopped("strict".to_owned()));
+        assert_eq!(ending(None, &cut), Ending::Completed);
     }
 }

@@ -56,10 +56,11 @@ pub(crate) fn record(
         request.keep.refuse_existing()?;
     }
     let prepared = prepare(plan, request)?.precheck_and_identify()?; // 2
-    let live = (request.progress == Progress::Shown).then(|| Live::new(prepared.program.workload()));
+    let (workload, loops) = (prepared.program.workload(), request.options.loops);
+    let live = (request.progress == Progress::Shown).then(|| Live::new(workload, loops));
     // Until here a signal ends the process as it ends any other, without a run file. From here on it drains the run.
     let control = listener.control_run();
-    let stop_watch = StopWatch::new(prepared.program.workload(), control.clone());
+    let stop_watch = StopWatch::new(workload, loops, control.clone());
     let mut recording = Recording::begin(&prepared, request, TickReaders { live, stop_watch })?; // 3
     let watchers = prepared.watchers.start(recording.clock(), recording.observed())?; // 4
     let options = recording.run_options(prepared.program, control);

@@ -18,11 +18,12 @@ pub(crate) struct StopWatch {
 }
 
 impl StopWatch {
-    pub(crate) fn new(workload: &Workload, control: Control) -> StopWatch {
-        StopWatch { rules: StopRules::new(workload.stop_rules()), control, fired: Arc::default() }
+    /// Watches a run with so many loops.
+    pub(crate) fn new(workload: &Workload, loops: u16, control: Control) -> StopWatch {
+        StopWatch { rules: StopRules::new(workload.stop_rules(), loops), control, fired: Arc::default() }
     }
 
-    /// The rule that ended the run, once one did.
+    /// The rule for which the loops were told to stop, once one did not hold.
     pub(crate) fn fired(&self) -> Arc<OnceLock<Violation>> {
         self.fired.clone()
     }

@@ -5,7 +5,9 @@ mod watch;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
+use evidence::delivered::DeliveredSeconds;
 use evidence::sink::{Sink, SinkError};
+use evidence::stop_rule::StopRules;
 use evidence::{Histogram, Instance, Key, KeyId, Metric, Observed, Outcome, RunEnd, TerminalText, Tick};
 use workload::Workload;
 
@@ -20,13 +22,15 @@ const WINDOW_S: u32 = 5;
 const STORED_SECONDS: usize = 3 * WINDOW_S as usize;
 
 /// The state of a run, from its ticks.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct LiveView {
     /// Name and end in seconds of each phase.
     phases: Vec<(String, f64)>,
     total_s: u32,
     keys: HashMap<LoopKey, Key>,
+    delivered: DeliveredSeconds,
     loops: BTreeMap<Instance, LoopProgress>,
+    stop_rules: StopRules,
     seconds: VecDeque<SecondCounts>,
     ok: u64,
     failed: u64,
@@ -92,8 +96,8 @@ pub struct LiveNumbers {
 }
 
 impl LiveView {
-    /// The view of a run that has not started.
-    pub fn new(workload: &Workload) -> LiveView {
+    /// The view of a run with so many loops that has not started.
+    pub fn new(workload: &Workload, loops: u16) -> LiveView {
         let phases: Vec<_> = workload.phases.iter().map(|p| (p.name.clone(), p.end.as_secs_f64())).collect();
         let total = phases.last().map_or(0.0, |(_, end)| end.ceil());
         let planned_iterations =
@@ -102,7 +106,9 @@ impl LiveView {
             phases,
             total_s: total as u32,
             keys: HashMap::new(),
+            delivered: DeliveredSeconds::new(loops),
             loops: BTreeMap::new(),
+            stop_rules: StopRules::new(workload.stop_rules(), loops),
             seconds: VecDeque::new(),
             ok: 0,
             failed: 0,
@@ -118,6 +124,8 @@ impl LiveView {
         for (id, key) in &tick.new_keys {
             self.keys.insert(LoopKey { instance: tick.instance, id: *id }, key.clone());
         }
+        self.delivered.take(tick);
+        self.stop_rules.take(tick);
         let progress = LoopProgress { second: tick.second, in_flight: tick.state.in_flight };
         self.loops.insert(tick.instance, progress);
         for (id, histogram) in tick.histograms() {
@@ -181,10 +189,10 @@ impl LiveView {
         self.seconds.get_mut(at - dropped)
     }
 
-    /// The numbers of the last whole seconds for which every loop has sent its tick.
+    /// The numbers of the last whole seconds for which every loop that is not over has sent its tick.
     pub fn now(&self) -> LiveNumbers {
         let elapsed_s = self.loops.values().map(|l| l.second + 1).max().unwrap_or(0);
-        let complete_s = self.loops.values().map(|l| l.second + 1).min().unwrap_or(0);
+        let complete_s = self.delivered.by_all().unwrap_or(elapsed_s);
         let window = complete_s.saturating_sub(WINDOW_S)..complete_s;
         let length = f64::from(window.end - window.start).max(1.0);
         let mut response = Histogram::new();

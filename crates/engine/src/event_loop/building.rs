@@ -196,6 +196,7 @@ impl EventLoop {
             requests: Vec::new(),
             checks: Vec::new(),
             yielded: Vec::new(),
+            resumed: Vec::new(),
             program: program.clone(),
         })
     }

@@ -11,6 +11,12 @@ use crate::iteration::{Context, Event, IterationRequest, Progress};
 use crate::network::{EndedOperation, GivingUp};
 use crate::operation::{OperationToken, VuSlotPosition};
 
+/// Only responses are continued; a request that failed could otherwise be repeated for ever.
+const A_BUG: &str =
+    ": only one that was answered can continue. This is a bug in what drives the virtual users";
+/// Why a request whose time limit has passed when it is asked for is not sent.
+const NO_TIME_LEFT: &str = "not sent: the generator was late by the whole time limit";
+
 impl EventLoop {
     /// Complete everything that has ended on the wire. What follows from it may end at once too.
     pub(super) fn complete_ended(&mut self) -> Result<(), EngineError> {
@@ -57,9 +63,13 @@ impl EventLoop {
         let mut progress = self.resume_iteration(owner, now, event, Some(index));
         self.operations.get_mut(index).response = response;
         if matches!(progress, Progress::Continuing) {
+            if let Some(outcome) = ended.transport {
+                let why = format!("a request ended with `{outcome}`, and its iteration continues it{A_BUG}");
+                return Err(EngineError::Aborted(why));
+            }
             self.operations.renew(index);
             self.network.submit(index, &mut self.operations)?;
-            return self.do_requested(owner, progress, now);
+            return self.do_requested(owner, Progress::WAITING, now);
         }
         let rejection = progress.take_rejection().filter(|_| ended.transport.is_none());
         let outcome = ended.transport.or(rejection.as_ref().map(|r| r.outcome)).unwrap_or(Outcome::Ok);
@@ -142,7 +152,11 @@ impl EventLoop {
         }
         self.requests = requests;
         match progress {
-            Progress::Waiting(_) | Progress::Continuing => Ok(()),
+            Progress::Waiting(_) => Ok(()),
+            Progress::Continuing => {
+                let why = format!("an iteration continues a request, and none has completed{A_BUG}");
+                Err(EngineError::Aborted(why))
+            }
             Progress::Yielding(_) => {
                 self.yielded.push((user, serial));
                 Ok(())
@@ -171,6 +185,13 @@ impl EventLoop {
         if self.operations.get(operation).unsendable.is_some() {
             return Ok(());
         }
+        if deadline <= now {
+            // The target has no part in it.
+            self.operations.get_mut(operation).unsendable = Some(NO_TIME_LEFT.to_owned());
+            let ended = EndedOperation::new(self.operations.token(operation), Some(Outcome::Cancelled));
+            self.network.ended.push(ended);
+            return Ok(());
+        }
         Ok(self.network.submit(operation, &mut self.operations)?)
     }
 
@@ -180,9 +201,13 @@ impl EventLoop {
         if let Some(active) = self.users.release(user, now) {
             let took = now.since(active.due).as_nanos() as u64;
             let at = ScenarioPhase { scenario, phase: active.phase };
-            self.accounting.iteration_done(at, active.outcome, took);
-            if self.perturbation.concerns(active.due) {
-                self.accounting.perturbed_iteration(at, active.outcome, took);
+            if active.outcome == Outcome::Cancelled {
+                self.accounting.iteration_cancelled(at, now.since(active.due));
+            } else {
+                self.accounting.iteration_done(at, active.outcome, took);
+                if self.perturbation.concerns(active.due) {
+                    self.accounting.perturbed_iteration(at, active.outcome, took);
+                }
             }
             if let Some(slot) = self.users.slot_of(user) {
                 self.sources[scenario.0].release_slot(slot, now);

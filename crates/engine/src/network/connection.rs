@@ -15,8 +15,8 @@ use super::relay::RelayedRequest;
 use super::retry::repetition_of;
 use super::transport::Transport;
 use super::tunnel::{Tunnel, refused};
+use super::unsent::UnsentRequests;
 use super::{EndedOperation, GivingUp, Repetition};
-use crate::clock::Clock;
 use crate::exchange::ConnectionSetup;
 use crate::index::{OperationIndex, OriginIndex, PoolIndex};
 use crate::operation::{Operation, OperationToken, Operations};
@@ -63,8 +63,7 @@ pub(super) struct Connection {
     pub(super) is_dirty: bool,
     /// Whether it waits to be read on.
     pub(super) is_unread: bool,
-    /// Requests that may not have been sent completely.
-    unsent: Vec<OperationToken>,
+    unsent: UnsentRequests,
     /// When it was begun.
     pub(super) begun: Instant,
     /// Whether a request on it was answered: it has been idle.
@@ -144,7 +143,7 @@ impl Connection {
             queued: None,
             is_dirty: false,
             is_unread: false,
-            unsent: Vec::new(),
+            unsent: UnsentRequests::default(),
             begun: now,
             has_served: false,
             timeouts: 0,
@@ -220,7 +219,7 @@ impl Connection {
             true => self.wire.start_open(token.0, &request).map(Some)?,
         };
         self.is_idle = false;
-        self.unsent.push(token);
+        self.unsent.push(token, self.wire.outgoing().len());
         Ok(())
     }
 
@@ -255,10 +254,10 @@ impl Connection {
             return tunnel.write(&mut self.transport).map_err(|error| ConnectionLoss::from(&error));
         }
         let written = match &mut self.session {
-            None => write_plain(&mut self.transport, &mut *self.wire),
+            None => write_plain(&mut self.transport, &mut *self.wire, &mut self.unsent),
             Some(session) => {
                 let wire = (self.state == ConnectionState::Open).then_some(&mut self.wire);
-                write_encrypted(&mut self.transport, session, wire)
+                write_encrypted(&mut self.transport, session, wire, &mut self.unsent)
             }
         };
         written.map_err(|error| match self.state {
@@ -267,14 +266,18 @@ impl Connection {
         })
     }
 
-    /// All outgoing bytes were sent, and with them all requests.
-    pub(super) fn note_written(&mut self, operations: &mut Operations, clock: &Clock) {
-        // Every readiness event leads here, and reading the clock is not free.
-        if self.unsent.is_empty() {
-            return;
+    /// Note of requests that were started since the last write that their first byte is sent at `now`.
+    pub(super) fn note_sent(&mut self, operations: &mut Operations, now: Instant) {
+        for token in self.unsent.take_started() {
+            if let Some(operation) = operations.find(token) {
+                operation.sent_at = operation.sent_at.min(now);
+            }
         }
-        let now = clock.now();
-        for token in self.unsent.drain(..) {
+    }
+
+    /// Note of requests whose last byte was written that this was at `now`.
+    pub(super) fn note_written(&mut self, operations: &mut Operations, now: Instant) {
+        while let Some(token) = self.unsent.next_written() {
             if let Some(operation) = operations.find(token) {
                 operation.written_at = now;
             }
@@ -390,11 +393,19 @@ impl Connection {
 }
 
 #[inline]
-fn write_plain(transport: &mut Transport, wire: &mut dyn wire::Connection) -> io::Result<()> {
+fn write_plain(
+    transport: &mut Transport,
+    wire: &mut dyn wire::Connection,
+    unsent: &mut UnsentRequests,
+) -> io::Result<()> {
     while !wire.outgoing().is_empty() {
         match transport.write(wire.outgoing()) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(n) => wire.sent(n),
+            Ok(n) => {
+                wire.sent(n);
+                unsent.hand_on(n);
+                unsent.note_written();
+            }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),

@@ -9,31 +9,32 @@ use crate::index::{ConnectionIndex, OperationIndex, PoolIndex};
 use crate::operation::{OperationPlace, Operations};
 
 impl Network {
-    /// Open a connection, for this request or for any that waits.
+    /// Begin to open a connection, for this request or for any that waits. False when that has failed at once.
     pub(super) fn connect(
         &mut self,
         pool: PoolIndex,
         first: Option<OperationIndex>,
         operations: &mut Operations,
-    ) -> Result<(), Exhausted> {
+    ) -> Result<bool, Exhausted> {
+        let now = self.clock.now();
         let entry = self.pools.get_mut(pool);
         let described = self.program.origin(entry.origin);
-        let Some(route) = described.address.route() else { return Ok(()) };
+        let Some(route) = described.address.route() else { return Ok(false) };
         let vacant = self.connections.vacant_entry();
         let index = ConnectionIndex(vacant.key());
         let (origin, address) = (entry.origin, entry.next_address());
         let target = ConnectionTarget { pool, origin, described, route, address };
         let registration = Registration { registry: &self.registry, token: token_of(index) };
-        let mut connection = match Connection::open(target, registration, self.clock.now()) {
+        let mut connection = match Connection::open(target, registration, now) {
             Ok(connection) => connection,
             Err(error) => {
                 check_exhausted(&error)?;
                 let loss = ConnectionLoss::from(&error);
                 match first {
                     Some(operation) => self.fail(operation, &loss, operations),
-                    None => self.fail_waiting(pool, &loss, operations),
+                    None => self.opening_failed(pool, now, &loss, operations),
                 }
-                return Ok(());
+                return Ok(false);
             }
         };
         connection.serial = self.next_serial;
@@ -42,10 +43,10 @@ impl Network {
         connection.queued = first;
         match first {
             Some(operation) => operations.get_mut(operation).place = OperationPlace::Opening(index),
-            None => entry.begin_opening(index),
+            None => entry.begin_opening(index, now),
         }
         vacant.insert(connection);
-        Ok(())
+        Ok(true)
     }
 
     /// The socket is connected, and a handshake, a tunnel or the protocol itself was begun on it.
@@ -66,13 +67,21 @@ impl Network {
     fn opened(&mut self, index: ConnectionIndex, operations: &mut Operations) -> Result<(), Exhausted> {
         let connection = self.connection_mut(index);
         let (pool, protocol, begun) = (connection.pool, connection.protocol(), connection.begun);
-        let (origin, setup, queued) = (connection.origin, connection.setup, connection.queued.take());
+        let (origin, setup, capacity) = (connection.origin, connection.setup, connection.capacity());
+        let can_wait = connection.queued.is_none() && connection.wire.reusable();
+        if capacity == 0 && !can_wait {
+            return self.kill(index, &ConnectionLoss::takes_nothing(), operations);
+        }
+        let queued = connection.queued.take();
         self.opened.push(OpenedConnection { origin, setup });
         let entry = self.pools.get_mut(pool);
         entry.end_opening(index);
         entry.protocol = Some(protocol);
         // A request that was made before the connection was begun has waited for all of it.
-        let first = queued.or_else(|| entry.next_waiting(&self.clock, operations));
+        let first = match queued {
+            None if capacity > 0 => entry.next_waiting(&self.clock, operations),
+            queued => queued,
+        };
         let is_shared = self.is_shared(index);
         if is_shared {
             self.connection_mut(index).shared_position = self.pools.get_mut(pool).share(index);
@@ -116,29 +125,41 @@ impl Network {
         operations: &mut Operations,
     ) -> Result<(), Exhausted> {
         let connection = &mut self.connections[index.0];
-        let (pool, was_open) = (connection.pool, connection.state == ConnectionState::Open);
+        let (pool, begun) = (connection.pool, connection.begun);
+        let was_opening = self.pools.get(pool).is_opening(index);
         connection.end_all(loss, operations, &mut self.ended);
         self.close(index);
-        let entry = self.pools.get(pool);
-        if was_open || !entry.is_multiplexed() {
-            return self.grow(pool, operations);
+        if was_opening {
+            self.opening_failed(pool, begun, loss, operations);
         }
-        // Others that are being opened may still take what waits.
-        if entry.count == 0 {
-            self.fail_waiting(pool, loss, operations);
-        }
-        Ok(())
+        self.grow(pool, operations)
     }
 
-    /// No connection can be opened: the operations that wait for one of the pool's fail.
-    pub(super) fn fail_waiting(
+    /// A connection that was begun at `begun` cannot be opened: the requests that waited for it fail, unless another
+    /// one is open, which can carry them.
+    fn opening_failed(
         &mut self,
         pool: PoolIndex,
+        begun: Instant,
         loss: &ConnectionLoss,
         operations: &mut Operations,
     ) {
-        while let Some(operation) = self.pools.get_mut(pool).next_waiting(&self.clock, operations) {
-            self.fail(operation, loss, operations);
+        if !self.pools.get_mut(pool).opening_failed(self.clock.now()) {
+            self.fail_waiting(pool, begun, loss, operations);
+        }
+    }
+
+    /// The operations fail that wait for a connection of the pool's since `latest` or for longer.
+    pub(super) fn fail_waiting(
+        &mut self,
+        pool: PoolIndex,
+        latest: Instant,
+        loss: &ConnectionLoss,
+        operations: &mut Operations,
+    ) {
+        let entry = self.pools.get_mut(pool);
+        while let Some(operation) = entry.next_waiting_since(latest, &self.clock, operations) {
+            self.ended.push(loss.end(operations.token(operation), operations.get_mut(operation)));
         }
     }
 

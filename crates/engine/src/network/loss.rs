@@ -6,8 +6,8 @@ use std::sync::Arc;
 use evidence::Outcome;
 use rustls::CertificateError;
 
-use super::EndedOperation;
 use super::exhausted::outcome_of;
+use super::{EndedOperation, Repetition};
 use crate::operation::{Operation, OperationPlace, OperationToken};
 
 /// How the requests on a lost connection end.
@@ -16,6 +16,8 @@ pub(super) struct ConnectionLoss {
     pub(super) outcome: Outcome,
     /// The reason, where it is more than the outcome.
     pub(super) reason: Option<Arc<str>>,
+    /// Whether requests that waited for the connection may be sent on another one.
+    repetition: Repetition,
 }
 
 impl ConnectionLoss {
@@ -23,12 +25,23 @@ impl ConnectionLoss {
     pub(super) fn end(&self, token: OperationToken, operation: &mut Operation) -> EndedOperation {
         operation.place = OperationPlace::Nowhere;
         operation.connection_error.clone_from(&self.reason);
-        EndedOperation::new(token, Some(self.outcome))
+        EndedOperation { repetition: self.repetition, ..EndedOperation::new(token, Some(self.outcome)) }
+    }
+
+    pub(super) fn because(outcome: Outcome, reason: impl Into<Arc<str>>) -> ConnectionLoss {
+        ConnectionLoss { outcome, reason: Some(reason.into()), repetition: Repetition::Forbidden }
     }
 
     /// TLS failed for this reason.
     pub(super) fn tls(reason: &str) -> ConnectionLoss {
-        ConnectionLoss { outcome: Outcome::Tls, reason: Some(reason.into()) }
+        ConnectionLoss::because(Outcome::Tls, reason)
+    }
+
+    /// The connection is open, and the peer takes no request on it.
+    pub(super) fn takes_nothing() -> ConnectionLoss {
+        let why =
+            "the peer takes no request on a new connection (GOAWAY, or SETTINGS_MAX_CONCURRENT_STREAMS of 0)";
+        ConnectionLoss { repetition: Repetition::Allowed, ..ConnectionLoss::because(Outcome::Reset, why) }
     }
 
     pub(super) fn ended_in_handshake() -> ConnectionLoss {
@@ -38,13 +51,13 @@ impl ConnectionLoss {
 
 impl From<Outcome> for ConnectionLoss {
     fn from(outcome: Outcome) -> ConnectionLoss {
-        ConnectionLoss { outcome, reason: None }
+        ConnectionLoss { outcome, reason: None, repetition: Repetition::Forbidden }
     }
 }
 
 impl From<&io::Error> for ConnectionLoss {
     fn from(error: &io::Error) -> ConnectionLoss {
-        ConnectionLoss { outcome: outcome_of(error), reason: None }
+        outcome_of(error).into()
     }
 }
 

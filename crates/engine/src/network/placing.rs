@@ -6,7 +6,7 @@ use evidence::Outcome;
 use wire::WireProtocol;
 use workload::connection::Reuse;
 
-use super::pool::{ConnectionRef, Pool, QueuePlace};
+use super::pool::{ConnectionRef, Pool};
 use super::pools::PoolKey;
 use super::{ConnectionState, EndedOperation, Exhausted, GivingUp, Network};
 use crate::index::{ConnectionIndex, OperationIndex, PoolIndex, UserIndex};
@@ -44,9 +44,9 @@ impl Network {
             return self.look_up(pool, operation, operations);
         }
         match self.place(pool, operation, operations) {
-            Placement::On(index) if self.start(index, operation, operations) => Ok(()),
+            Placement::On(index) if self.start(index, operation, operations) => self.spread(pool, operations),
             Placement::On(index) => self.use_capacity(index, operations),
-            Placement::OnNew => self.connect(pool, Some(operation), operations),
+            Placement::OnNew => self.connect(pool, Some(operation), operations).map(drop),
             Placement::InQueue => {
                 self.enqueue(pool, operation, operations);
                 self.grow(pool, operations)
@@ -69,8 +69,7 @@ impl Network {
         operation: OperationIndex,
         operations: &mut Operations,
     ) {
-        let place = QueuePlace { pool, since: self.clock.now() };
-        self.pools.get_mut(pool).push_waiting(operation, place, operations);
+        self.pools.get_mut(pool).push_waiting(operation, pool, &self.clock, operations);
     }
 
     /// The pool whose connections the operation may use.
@@ -96,10 +95,10 @@ impl Network {
     ) -> Result<(), Exhausted> {
         match operations.get(operation).place {
             OperationPlace::Nowhere => Ok(()),
-            OperationPlace::Waiting { pool, since } => {
-                let entry = self.pools.get_mut(pool);
-                entry.remove_waiting(operation, since, &self.clock, operations);
-                if why == GivingUp::TimedOut { self.replace_opening(pool, operations) } else { Ok(()) }
+            OperationPlace::Waiting(place) => {
+                let entry = self.pools.get_mut(place.pool);
+                entry.remove_waiting(operation, place, &self.clock, operations);
+                if why == GivingUp::TimedOut { self.replace_opening(place.pool, operations) } else { Ok(()) }
             }
             OperationPlace::Opening(index) => {
                 operations.get_mut(operation).place = OperationPlace::Nowhere;
@@ -160,14 +159,12 @@ impl Network {
         operations: &mut Operations,
     ) -> bool {
         let token = operations.token(operation);
-        let now = self.clock.now();
         let connection = &mut self.connections[index.0];
         let origin = self.program.origin(connection.origin);
         let entry = operations.get_mut(operation);
         match connection.start(token, origin, entry) {
             Ok(()) => {
                 entry.place = OperationPlace::Carried(index);
-                entry.sent_at = entry.sent_at.min(now);
                 self.mark_dirty(index);
                 true
             }
@@ -227,21 +224,34 @@ impl Network {
         self.grow(pool, operations)
     }
 
+    /// Open another connection, which no request waits for, while there are fewer than requests are to be spread over.
+    #[inline]
+    fn spread(&mut self, pool: PoolIndex, operations: &mut Operations) -> Result<(), Exhausted> {
+        let entry = self.pools.get(pool);
+        if entry.is_below_spread() && entry.may_try(self.clock.now()) {
+            self.connect(pool, None, operations)?;
+        }
+        Ok(())
+    }
+
     /// Open connections as far as requests that wait need them.
     pub(super) fn grow(&mut self, pool: PoolIndex, operations: &mut Operations) -> Result<(), Exhausted> {
-        if !self.is_resolved(pool) {
+        if !self.is_resolved(pool) || !self.pools.get(pool).has_waiting() {
             return Ok(());
         }
+        let now = self.clock.now();
         while self.pools.get(pool).needs_another() && self.pools.get(pool).has_space() {
             let entry = self.pools.get_mut(pool);
             if entry.is_multiplexed() {
-                self.connect(pool, None, operations)?;
+                if !entry.may_try(now) || !self.connect(pool, None, operations)? {
+                    return Ok(());
+                }
             } else if let Some(first) = entry.next_waiting(&self.clock, operations) {
                 self.connect(pool, Some(first), operations)?;
             }
         }
         if self.pools.get(pool).needs_another() {
-            self.pools.get_mut(pool).note_limit(self.clock.now(), &self.connections);
+            self.pools.get_mut(pool).note_limit(now, &self.connections);
         }
         Ok(())
     }

@@ -3,9 +3,11 @@
 //! Every change costs the same however many connections there are: entries that are out of date are skipped when
 //! they are reached.
 
+mod limited;
 mod wait_queue;
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use evidence::Instant;
 use slab::Slab;
@@ -14,12 +16,15 @@ use workload::connection::{ConnectionOrder, Reuse};
 
 use super::connection::Connection;
 use crate::clock::Clock;
-use crate::exchange::{HeldBack, PlaceLimit};
-use crate::index::{ConnectionIndex, OperationIndex, OriginIndex};
-use crate::operation::{Operations, VuSlotPosition};
+use crate::exchange::PlaceLimit;
+use crate::index::{ConnectionIndex, OperationIndex, OriginIndex, PoolIndex};
+use crate::operation::{Operations, QueuePlace, VuSlotPosition};
 use crate::program::{EXPECTED_STREAMS, PoolLimits};
-pub(super) use wait_queue::QueuePlace;
+use limited::LimitedTime;
 use wait_queue::WaitQueue;
+
+/// After a connection could not be opened, no other is opened for this time while one is open.
+const OPEN_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 /// A connection by its index and serial; it may be closed meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,8 +56,9 @@ pub(super) struct Pool {
     /// Connections that are being opened for any request.
     opening: Vec<ConnectionIndex>,
     waiting: WaitQueue,
-    /// What its requests wait for, and since when, where no further connection may be opened.
-    limited: Option<(Instant, PlaceLimit)>,
+    limited: LimitedTime,
+    /// Until then no connection is opened while another one is open.
+    open_again_at: Instant,
 }
 
 impl Pool {
@@ -69,7 +75,8 @@ impl Pool {
             next: 0,
             opening: Vec::new(),
             waiting: WaitQueue::default(),
-            limited: None,
+            limited: LimitedTime::default(),
+            open_again_at: Instant::EPOCH,
         }
     }
 
@@ -95,6 +102,16 @@ impl Pool {
             true if self.count < self.limits.spread => waiting > opening,
             true => waiting > opening * EXPECTED_STREAMS,
         }
+    }
+
+    /// Whether it has fewer connections than its requests are to be spread over.
+    pub(super) fn is_below_spread(&self) -> bool {
+        self.count < self.limits.spread && self.is_multiplexed()
+    }
+
+    /// Whether another connection should be tried at `now`, as far as those are concerned that could not be opened.
+    pub(super) fn may_try(&self, now: Instant) -> bool {
+        self.shared.is_empty() || now >= self.open_again_at
     }
 
     pub(super) fn put_idle(&mut self, connection: ConnectionRef) {
@@ -155,9 +172,22 @@ impl Pool {
         address
     }
 
-    /// A connection is being opened for any request.
-    pub(super) fn begin_opening(&mut self, index: ConnectionIndex) {
+    /// A connection is being opened for any request: they wait for it, and not because of a limit.
+    pub(super) fn begin_opening(&mut self, index: ConnectionIndex, now: Instant) {
         self.opening.push(index);
+        self.limited.end(now);
+    }
+
+    /// A connection could not be opened at `now`. Whether the requests that waited for it can wait for another one,
+    /// which is open.
+    pub(super) fn opening_failed(&mut self, now: Instant) -> bool {
+        self.open_again_at = now + OPEN_AGAIN_AFTER;
+        !self.shared.is_empty()
+    }
+
+    /// Whether a connection is being opened for any request.
+    pub(super) fn is_opening(&self, index: ConnectionIndex) -> bool {
+        self.opening.contains(&index)
     }
 
     /// A connection is open now, or was given up.
@@ -203,12 +233,16 @@ impl Pool {
         !self.waiting.is_empty()
     }
 
+    /// Put an operation into the queue of this pool, which has the index `pool`.
     pub(super) fn push_waiting(
         &mut self,
         operation: OperationIndex,
-        place: QueuePlace,
+        pool: PoolIndex,
+        clock: &Clock,
         operations: &mut Operations,
     ) {
+        let since = clock.now();
+        let place = QueuePlace { pool, since, limited_before_ns: self.limited.at(since) };
         self.waiting.push(operation, place, operations);
     }
 
@@ -218,11 +252,21 @@ impl Pool {
         clock: &Clock,
         operations: &mut Operations,
     ) -> Option<OperationIndex> {
+        self.next_waiting_since(Instant::NEVER, clock, operations)
+    }
+
+    /// The same, if it waits since `latest` or for longer.
+    pub(super) fn next_waiting_since(
+        &mut self,
+        latest: Instant,
+        clock: &Clock,
+        operations: &mut Operations,
+    ) -> Option<OperationIndex> {
         if self.waiting.is_empty() {
             return None;
         }
-        let (operation, since) = self.waiting.next(operations)?;
-        self.left_queue(operation, since, clock, operations);
+        let (operation, place) = self.waiting.next_since(latest, operations)?;
+        self.left_queue(operation, place, clock, operations);
         Some(operation)
     }
 
@@ -230,12 +274,12 @@ impl Pool {
     pub(super) fn remove_waiting(
         &mut self,
         operation: OperationIndex,
-        since: Instant,
+        place: QueuePlace,
         clock: &Clock,
         operations: &mut Operations,
     ) {
         self.waiting.remove(operation, operations);
-        self.left_queue(operation, since, clock, operations);
+        self.left_queue(operation, place, clock, operations);
     }
 
     /// The address of the origin is known at `now`: its requests have waited for it so far.
@@ -251,25 +295,22 @@ impl Pool {
     fn left_queue(
         &mut self,
         operation: OperationIndex,
-        since: Instant,
+        place: QueuePlace,
         clock: &Clock,
         operations: &mut Operations,
     ) {
-        if let Some((limited_since, limit)) = self.limited {
-            let waited = clock.now().since(limited_since.max(since)).as_nanos() as u64;
-            let before = operations.get(operation).held_back.map_or(0, |held| held.ns);
-            operations.get_mut(operation).held_back = Some(HeldBack { ns: before + waited, limit });
-        }
+        let now = clock.now();
+        self.limited.add_to(operations.get_mut(operation), place, now);
         if self.waiting.is_empty() {
-            self.limited = None;
+            self.limited.end(now);
         }
     }
 
     /// Note what its requests wait for, where they wait because no further connection may be opened.
     pub(super) fn note_limit(&mut self, now: Instant, connections: &Slab<Connection>) {
-        let is_limited = !self.waiting.is_empty() && !self.has_space() && self.opening.is_empty();
-        if is_limited && self.limited.is_none() {
-            self.limited = Some((now, self.limit(connections)));
+        if !self.waiting.is_empty() && !self.has_space() && self.opening.is_empty() {
+            let limit = self.limit(connections);
+            self.limited.begin(now, limit);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evidence::Outcome;
+use evidence::{Instant, Outcome};
 
 use super::{ConnectionLoss, Exhausted, Network};
 use crate::index::{OperationIndex, PoolIndex};
@@ -45,7 +45,9 @@ impl Network {
         for pool in std::mem::take(&mut self.resolving) {
             match self.program.origin(self.pools.get(pool).origin).address.state() {
                 LookupState::Running => self.resolving.push(pool),
-                LookupState::Failed(why) => self.fail_waiting(pool, &unresolved(why), operations),
+                LookupState::Failed(why) => {
+                    self.fail_waiting(pool, Instant::NEVER, &unresolved(why), operations);
+                }
                 LookupState::Known => {
                     self.pools.get(pool).note_resolved(self.clock.now(), operations);
                     self.grow(pool, operations)?;
@@ -57,5 +59,5 @@ impl Network {
 }
 
 fn unresolved(why: Arc<str>) -> ConnectionLoss {
-    ConnectionLoss { outcome: Outcome::Dns, reason: Some(why) }
+    ConnectionLoss::because(Outcome::Dns, why)
 }

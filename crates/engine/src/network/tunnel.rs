@@ -70,8 +70,7 @@ impl Tunnel {
 
 /// The proxy opens no tunnel, because it does this.
 pub(super) fn refused(what: &str) -> ConnectionLoss {
-    let reason = format!("the proxy opens no tunnel: it {what}");
-    ConnectionLoss { outcome: Outcome::Refused, reason: Some(reason.into()) }
+    ConnectionLoss::because(Outcome::Refused, format!("the proxy opens no tunnel: it {what}"))
 }
 
 #[cfg(test)]

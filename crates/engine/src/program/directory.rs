@@ -169,14 +169,17 @@ impl Directory {
         self.origins.iter().enumerate().map(|(index, origin)| (OriginIndex(index), origin))
     }
 
+    /// The endpoint of this name in a scenario, if it is there. Takes no lock.
+    fn known_endpoint(&self, scenario: ScenarioIndex, name: &str) -> Option<EndpointIndex> {
+        let is_same = |e: &Endpoint| e.scenario == scenario && *e.name == *name;
+        self.endpoints.iter().position(is_same).map(EndpointIndex)
+    }
+
     /// The endpoint of this name in a scenario, which is added if it is new. Where there are too many, it is one that
     /// all further names of the scenario share.
     fn meet_endpoint(&self, scenario: ScenarioIndex, name: &str) -> EndpointIndex {
         // Of one name only the first endpoint is found: steps that differ in their checks may share it.
-        let known = |name: &str| {
-            let is_same = |e: &Endpoint| e.scenario == scenario && *e.name == *name;
-            self.endpoints.iter().position(is_same).map(EndpointIndex)
-        };
+        let known = |name: &str| self.known_endpoint(scenario, name);
         let add = |growth: &mut Growth, name: &str| {
             let endpoint = Endpoint { scenario, name: name.into(), checks: Vec::new(), method: None };
             self.endpoints.set(growth.endpoints, endpoint);
@@ -229,11 +232,14 @@ impl MetNames {
         if let Some(known) = self.endpoints.get(&fingerprint) {
             return *known;
         }
-        let met = directory.meet_endpoint(scenario, name);
         if self.endpoints.len() < MAX_NAMES + MAX_FOLDED {
+            let met = directory.meet_endpoint(scenario, name);
             self.endpoints.insert(fingerprint, met);
+            return met;
         }
-        met
+        // So many were met that no further one is given an endpoint or counted.
+        let known = |name: &str| directory.known_endpoint(scenario, name);
+        known(name).or_else(|| known(OTHERS)).unwrap_or_else(|| directory.meet_endpoint(scenario, name))
     }
 
     /// The origin of a URL without a path, which is added to the directory if it is new.
@@ -325,6 +331,21 @@ mod tests {
         let elsewhere = first.endpoint(&directory, ScenarioIndex(1), "/0");
         assert_eq!(directory.endpoint(elsewhere).scenario, ScenarioIndex(1));
         assert_eq!((name(elsewhere), directory.folded_endpoints()), (OTHERS.to_owned(), 45));
+    }
+
+    #[test]
+    fn names_past_what_a_loop_remembers_take_no_lock() {
+        let (directory, mut met) = (directory(), MetNames::default());
+        let mut meet = |name: usize| met.endpoint(&directory, ScenarioIndex(0), &format!("/{name}"));
+        let others = (0..MAX_NAMES + MAX_FOLDED).map(&mut meet).last().unwrap();
+        let (sender, receiver) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            let growing = directory.growth();
+            scope.spawn(move || sender.send(meet(MAX_NAMES + MAX_FOLDED)));
+            let met = receiver.recv_timeout(Duration::from_secs(20));
+            drop(growing);
+            assert_eq!(met, Ok(others));
+        });
     }
 
     #[test]

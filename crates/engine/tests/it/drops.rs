@@ -16,6 +16,7 @@ use workload::{Executor, Scenario, Step};
 use crate::accounting::Accounting;
 use crate::drive::{Drive, drive};
 use crate::plan::{Plan, Tuned, at_rate, get, mix, ms, scenario, sequence};
+use crate::scripts::{Resume, Script, send};
 
 #[test]
 fn arrivals_without_a_free_virtual_user_are_dropped_in_the_second_they_were_due() {
@@ -134,6 +135,23 @@ fn virtual_users_that_begin_too_late_begin_anew() {
     }
 }
 
+#[test]
+fn an_arrival_has_the_time_of_the_step_that_its_virtual_user_sends_first() {
+    const SHORT: Duration = ms(2_000);
+    const LONG: Duration = ms(60_000);
+    for (login, main, dropped) in [(LONG, SHORT, 0), (SHORT, LONG, 4)] {
+        let target = testbed::http(Behaviour::ok()).unwrap();
+        let each = Executor::PerVuIterations { vus: 4, iterations: 2, max_duration: ms(600_000) };
+        let load = scenario("s", each, sequence([get("a", "/").within(main)]));
+        let load = Scenario { setup: vec![get("login", "/login").within(login)], ..load };
+        let ran = Drive::new(Plan::of(target.addr()).scenario(load).compile()).late_by(SHORT + ms(200)).run();
+        let run = ran.assert_sound();
+        assert_eq!((run.all(Metric::Scheduled), run.all(Metric::DroppedLate)), (8, dropped), "{login:?}");
+        assert_eq!(run.outcomes("login"), [(Outcome::Ok, 4)].into());
+        assert_eq!(run.outcomes("a"), [(Outcome::Ok, 8 - dropped)].into());
+    }
+}
+
 /// One virtual user waits for a timer, the other stops the loop meanwhile.
 struct TimerBehindBlock;
 
@@ -178,4 +196,33 @@ fn the_lag_of_timers_is_recorded_beside_that_of_arrivals() {
     let lag = run.times(Metric::StepLag, |key| &*key.scenario == "s" && &*key.phase == "all");
     assert_eq!((lag.count(), run.times(Metric::StartLag, |_| true).count()), (1, 2));
     assert!(lag.max_us().unwrap() >= (BLOCKED - TIMER).as_micros() as u64, "{lag:?}");
+}
+
+#[test]
+fn a_step_whose_time_limit_passed_before_the_generator_sent_it_is_cancelled_and_no_timeout() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let resume: Resume = |state, event, context| match event {
+        Event::Begin(_) if state.number == 0 => {
+            context.timer(1, state.due + TIMER);
+            Progress::WAITING
+        }
+        Event::Begin(_) => {
+            let (_open, never) = channel::<()>();
+            assert!(never.recv_timeout(BLOCKED).is_err());
+            Progress::DONE
+        }
+        Event::TimerFired(_) => {
+            let draft = send(state, "/", context);
+            (draft.due, draft.deadline) = (state.due + TIMER, state.due + TIMER + ms(300));
+            Progress::WAITING
+        }
+        _ => Progress::DONE,
+    };
+    let each = Executor::PerVuIterations { vus: 2, iterations: 1, max_duration: ms(600_000) };
+    let plan = Plan::of(target.addr()).scenario(scenario("s", each, sequence([get("a", "/")])));
+    let ran = Drive::new(plan.compile()).behaviour(Arc::new(Script::new(resume))).run();
+    let run = ran.assert_sound();
+    assert_eq!(run.outcomes("a"), [(Outcome::Cancelled, 1)].into());
+    assert_eq!((run.all(Metric::IterationsDone), run.all(Metric::IterationsCancelled)), (1, 1));
+    assert_eq!((target.requests(), run.times(Metric::StepLag, |_| true).count()), (0, 1));
 }

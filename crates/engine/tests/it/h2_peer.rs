@@ -3,16 +3,22 @@
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
-use std::thread;
+use std::thread::{self, Thread};
 
 const PREFACE_BYTES: usize = 24;
+const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
 const GOAWAY: u8 = 7;
+const WINDOW_UPDATE: u8 = 8;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 const MAX_CONCURRENT_STREAMS: u8 = 3;
+const INITIAL_WINDOW_SIZE: u8 = 4;
+/// The largest window of a stream, and what it takes to widen that of a connection to it.
+const WIDEST: [u8; 4] = [0x7f, 0xff, 0xff, 0xff];
+const TO_WIDEST: [u8; 4] = [0x7f, 0xff, 0, 0];
 const REFUSED_STREAM: u8 = 7;
 /// `:status: 200` in the static table.
 const OK: &[u8] = &[0x88];
@@ -32,6 +38,8 @@ pub(crate) enum Manner {
     /// On the first connection, answer nothing before a request comes on another one, and on that one nothing before the
     /// first connection is closed.
     LateAtFirst,
+    /// With windows that hold nothing back. On the first connection, read nothing before a request comes on another one.
+    DeafUntilSecond,
 }
 
 /// What the peer has seen.
@@ -43,6 +51,8 @@ pub(crate) struct Seen {
     /// The most requests that were open at once, without refused ones.
     pub(crate) most_open: usize,
     held: Vec<(TcpStream, u32)>,
+    /// Wait for a request on another connection.
+    deaf: Vec<Thread>,
 }
 
 impl Seen {
@@ -99,9 +109,16 @@ impl Connection {
     fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
         let settings = match self.manner {
             Manner::Together { most, .. } => vec![0, MAX_CONCURRENT_STREAMS, 0, 0, 0, most],
+            Manner::DeafUntilSecond => [&[0, INITIAL_WINDOW_SIZE], &WIDEST[..]].concat(),
             _ => Vec::new(),
         };
         stream.write_all(&frame(SETTINGS, 0, 0, &settings))?;
+        if matches!(self.manner, Manner::DeafUntilSecond) {
+            stream.write_all(&frame(WINDOW_UPDATE, 0, 0, &TO_WIDEST))?;
+            if self.number == 1 {
+                self.wait_for_another();
+            }
+        }
         if matches!(self.manner, Manner::DeafAtFirst) && self.number == 1 {
             loop {
                 thread::park();
@@ -111,11 +128,18 @@ impl Connection {
         loop {
             let mut header = [0; 9];
             stream.read_exact(&mut header)?;
-            let [a, b, c, kind, _, s, t, u, v] = header;
+            let [a, b, c, kind, flags, s, t, u, v] = header;
             stream.read_exact(&mut vec![0; u32::from_be_bytes([0, a, b, c]) as usize])?;
-            if kind == HEADERS {
+            if matches!(kind, HEADERS | DATA) && flags & END_STREAM != 0 {
                 self.requested(&stream, u32::from_be_bytes([s, t, u, v]))?;
             }
+        }
+    }
+
+    fn wait_for_another(&self) {
+        self.seen.lock().unwrap().deaf.push(thread::current());
+        while self.seen.lock().unwrap().requests == 0 {
+            thread::park();
         }
     }
 
@@ -128,6 +152,7 @@ impl Connection {
     fn requested(&self, mut stream: &TcpStream, id: u32) -> io::Result<()> {
         let mut seen = self.seen.lock().unwrap();
         seen.requests += 1;
+        seen.deaf.drain(..).for_each(|thread| thread.unpark());
         match self.manner {
             Manner::Together { count, most } => {
                 let mine = seen.held.iter().filter(|(held, _)| is_same(held, stream)).count();
@@ -150,7 +175,9 @@ impl Connection {
             }
             Manner::Refuse => stream.write_all(&frame(RST_STREAM, 0, id, &[0, 0, 0, REFUSED_STREAM])),
             Manner::LeaveAtFirst if self.number == 1 => stream.write_all(&frame(GOAWAY, 0, 0, &[0; 8])),
-            Manner::LeaveAtFirst | Manner::DeafAtFirst => stream.write_all(&answer(id)),
+            Manner::LeaveAtFirst | Manner::DeafAtFirst | Manner::DeafUntilSecond => {
+                stream.write_all(&answer(id))
+            }
         }
     }
 }

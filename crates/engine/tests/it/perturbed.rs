@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
-use engine::EndpointIndex;
 use engine::iteration::{
     Behaviour as UserBehaviour, Context, Event, Iteration, LoopScenario, Progress, UserMaker,
 };
+use engine::{DryRun, EndpointIndex};
 use evidence::{Metric, Outcome};
 use testbed::Behaviour;
 
@@ -96,4 +96,22 @@ fn what_is_in_flight_at_the_end_has_its_age() {
         requests.max_us().unwrap() >= 300_000 && requests.max_us() == iterations.max_us(),
         "{requests:?}"
     );
+}
+
+/// The machine may stall any of the attempts.
+#[test]
+fn the_time_before_a_setup_begins_is_no_stall() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let perturbed = || {
+        let load = scenario("s", at_rate(10.0, ms(100)), sequence([get("a", "/")]));
+        let plan = Plan::of(target.addr()).setup(vec![get("login", "/login")]).scenario(load);
+        let dry_run = DryRun::new(plan.compile());
+        let (_open, never) = channel::<()>();
+        assert!(never.recv_timeout(ms(50)).is_err());
+        let ran = Drive::new(dry_run.set_up().unwrap().into_program()).run();
+        let of_setup = |metric| ran.run.times(metric, |key| &*key.endpoint == "login").count();
+        assert_eq!(of_setup(Metric::ResponseTime), 1);
+        of_setup(Metric::PerturbedResponseTime)
+    };
+    assert!((0..20).any(|_| perturbed() == 0));
 }

@@ -3,11 +3,12 @@
 
 use evidence::Metric;
 use testbed::{Authority, Behaviour, CannedResponse, Ending, Front, Validity};
-use workload::{HttpVersion, Reuse};
+use workload::{HttpVersion, Reuse, Scenario};
 
 use crate::accounting::Accounting;
 use crate::drive::{FinishedRun, drive};
-use crate::plan::{Plan, WEB, at_rate, get, ms, scenario, sequence};
+use crate::h2_peer::{Manner, Peer};
+use crate::plan::{Plan, Tuned, WEB, at_rate, get, ms, request, scenario, sequence};
 
 const COUNT: u64 = 10;
 const PHASES: [Metric; 6] = [
@@ -89,4 +90,39 @@ fn a_request_without_a_complete_response_has_no_phases() {
     let target = testbed::http(Behaviour::half_answer(Ending::Close)).unwrap();
     let ran = load(Plan::of(target.addr()));
     assert!(PHASES.iter().all(|metric| ran.run.all(*metric) == 0));
+}
+
+/// The bytes of a small request lie between those of two uploads that fill the socket, so that something is always still
+/// to be written: the request's own are written long before.
+#[test]
+fn the_sending_phase_ends_when_the_requests_own_bytes_are_written() {
+    let authority = Authority::new();
+    for secure in [false, true] {
+        let peer = Peer::start(Manner::DeafUntilSecond);
+        let identity = authority.vouch_for(&["127.0.0.1"], Validity::Now);
+        let front = Front::new(identity).protocol("h2", peer.addr).start().unwrap();
+        let addr = if secure { front.addr() } else { peer.addr };
+        let plan = ["web", "other"].into_iter().fold(Plan::new(), |plan, name| {
+            let plan = plan.http(name, addr);
+            let plan = if secure { plan.secure(name, &authority.pem()) } else { plan };
+            plan.connecting(name, |c| (c.http, c.connections) = (HttpVersion::Http2, Some(1)))
+        });
+        let upload = "x".repeat(8 << 20);
+        let last = "x".repeat(64 << 20);
+        let steps = [
+            request("POST", "first", "/").body(&upload),
+            get("small", "/"),
+            request("POST", "last", "/").body(&last),
+            get("read", "/").at("other"),
+        ];
+        let plan = steps.into_iter().zip(0..).fold(plan, |plan, (step, nth): (_, u64)| {
+            let name = step.name.clone();
+            let one = scenario(&name, at_rate(1.0, ms(1)), sequence([step]));
+            plan.scenario(Scenario { start: ms(200 * nth), ..one })
+        });
+        let ran = drive(plan.compile());
+        assert_eq!(ran.assert_sound().all(Metric::Requests), 4);
+        let waited = ran.run.count(Metric::WaitingNs, |key| &*key.endpoint == "small");
+        assert!(waited > 0, "secure: {secure}");
+    }
 }

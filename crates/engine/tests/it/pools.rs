@@ -1,7 +1,7 @@
 //! How many connections there are, whose requests they carry, and what requests wait for.
 
 use evidence::{Metric, Outcome};
-use testbed::{Behaviour, GrpcBehaviour, Target};
+use testbed::{Behaviour, GrpcBehaviour, Site, Target};
 use workload::{Connecting, ConnectionOrder, Executor, HttpVersion, Reuse, Scenario};
 
 use crate::accounting::Accounting;
@@ -42,6 +42,48 @@ fn a_pool_of_http_2_connections_grows_until_all_requests_are_under_way_at_once()
         assert!((8..=12).contains(&opened), "{opened} connections, {connections:?}");
         assert_eq!(ran.run.times(Metric::PlaceWait, |_| true).count(), 0);
     }
+}
+
+/// How many of the last requests that the target received were sent on each connection.
+fn spread(target: &Target, last: usize) -> Vec<usize> {
+    let log = target.log();
+    let mut by_connection = std::collections::BTreeMap::new();
+    for served in &log[log.len() - last..] {
+        *by_connection.entry(served.connection).or_insert(0) += 1;
+    }
+    by_connection.into_values().collect()
+}
+
+#[test]
+fn requests_one_after_another_are_spread_over_the_plans_connections_too() {
+    for (connections, expected) in [(None, vec![5; 4]), (Some(2), vec![10; 2])] {
+        let target = testbed::grpc(GrpcBehaviour::Http(200)).unwrap();
+        let plan = Plan::of(target.addr()).connecting(WEB, |c| {
+            (c.http, c.reuse, c.connections) = (HttpVersion::Http2, Some(Reuse::Pool), connections);
+        });
+        let steps = sequence([get("get", "/")]);
+        let ran = drive(plan.scenario(scenario("s", shared(1, 40), steps)).compile());
+        assert_eq!(ran.assert_sound().outcomes("get"), [(Outcome::Ok, 40)].into());
+        assert_eq!((target.connections(), spread(&target, 20)), (expected.len() as u64, expected));
+        assert_eq!(ran.run.times(Metric::PlaceWait, |_| true).count(), 0);
+    }
+}
+
+#[test]
+fn a_connection_that_has_left_is_replaced_also_while_no_request_waits() {
+    let site = Site::new().at("/leave", GrpcBehaviour::GoAway).otherwise(GrpcBehaviour::Http(200));
+    let target = testbed::grpc(site).unwrap();
+    let plan = Plan::of(target.addr()).connecting(WEB, |c| {
+        (c.http, c.reuse, c.connections) = (HttpVersion::Http2, Some(Reuse::Pool), Some(2));
+    });
+    let one_user = |name, iterations, start| Scenario {
+        start: ms(start),
+        ..scenario(name, shared(1, iterations), sequence([get(name, &format!("/{name}"))]))
+    };
+    let plan = plan.scenario(one_user("get", 10, 0)).scenario(one_user("leave", 1, 300));
+    let ran = drive(plan.scenario(one_user("later", 20, 600)).compile());
+    assert_eq!(ran.assert_sound().outcomes("later"), [(Outcome::Ok, 20)].into());
+    assert_eq!((target.connections(), spread(&target, 10)), (3, vec![5; 2]));
 }
 
 #[test]

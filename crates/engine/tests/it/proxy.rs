@@ -65,7 +65,8 @@ fn serve(mut stream: TcpStream, target: Result<SocketAddr, &str>, heads: &Mutex<
     }
 }
 
-fn tunnel(client: TcpStream, target: SocketAddr) {
+/// Pass bytes both ways until both sides have ended.
+pub(crate) fn tunnel(client: TcpStream, target: SocketAddr) {
     let server = TcpStream::connect(target).unwrap();
     let (from, to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
     let back = thread::spawn(move || pass(server, client));

@@ -1,8 +1,7 @@
 //! Requests that the peer did not process are sent again, once, and counted.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::thread;
+use std::io::Write;
+use std::net::SocketAddr;
 
 use evidence::{Metric, Outcome};
 use workload::{Executor, HttpVersion, Retry, Reuse};
@@ -11,6 +10,7 @@ use crate::accounting::Accounting;
 use crate::drive::{FinishedRun, drive};
 use crate::h2_peer::{Manner, Peer};
 use crate::plan::{Plan, Tuned, WEB, ms, request, scenario, sequence};
+use crate::tcp_peer::{read_head, serving};
 
 /// Ten requests, one after another.
 fn ten(plan: Plan, method: &str) -> FinishedRun {
@@ -49,25 +49,11 @@ fn a_request_is_sent_again_only_once() {
 
 /// A peer of HTTP/1.1 that answers one request on each connection, and closes the connection when it has read the next.
 fn peer_that_closes_after_one() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let addr = listener.local_addr().unwrap();
-    thread::spawn(move || {
-        while let Ok((mut stream, _)) = listener.accept() {
-            thread::spawn(move || {
-                read_head(&mut stream);
-                stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").unwrap();
-                read_head(&mut stream);
-            });
-        }
-    });
-    addr
-}
-
-fn read_head(stream: &mut TcpStream) {
-    let (mut seen, mut byte) = (Vec::new(), [0]);
-    while !seen.ends_with(b"\r\n\r\n") && stream.read_exact(&mut byte).is_ok() {
-        seen.push(byte[0]);
-    }
+    serving(|_, mut stream| {
+        read_head(&mut stream);
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").unwrap();
+        read_head(&mut stream);
+    })
 }
 
 #[test]

@@ -128,6 +128,34 @@ fn an_iteration_that_yields_does_not_keep_the_loop_from_what_is_due() {
 }
 
 #[test]
+fn only_a_request_that_was_answered_can_continue() {
+    let after_failure: Resume = |state, event, context| match event {
+        Event::Begin(_) => {
+            send(state, "/", context);
+            Progress::WAITING
+        }
+        _ => Progress::Continuing,
+    };
+    let without_request: Resume = |_, _, _| Progress::Continuing;
+    for (resume, why) in [
+        (after_failure, "a request ended with `refused`, and its iteration continues it"),
+        (without_request, "an iteration continues a request, and none has completed"),
+    ] {
+        let nobody = closed_port();
+        let each = workload::Executor::PerVuIterations { vus: 1, iterations: 1, max_duration: ms(2_000) };
+        let plan = Plan::of(nobody).scenario(scenario("s", each, sequence([get("web", "/")])));
+        let ran = Drive::new(plan.compile()).behaviour(Arc::new(Script::new(resume))).run();
+        let error = ran.result.unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+/// An address on which nothing listens.
+fn closed_port() -> std::net::SocketAddr {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+}
+
+#[test]
 fn an_iteration_that_is_cancelled_is_notified() {
     let target = testbed::http(Behaviour::never()).unwrap();
     let resume: Resume = |state, event, context| match event {

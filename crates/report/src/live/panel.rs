@@ -1,5 +1,6 @@
 //! The live display as a few lines that are rewritten in place.
 
+use evidence::stop_rule::RuleState;
 use evidence::{Histogram, TerminalText};
 
 use super::{LiveNumbers, LiveView, failure_tone, failures, loads, progress, remaining};
@@ -15,20 +16,59 @@ const COLUMNS: usize = 32;
 pub(super) const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// The most outcomes of failures that are listed.
 const MAX_OUTCOMES: usize = 5;
+/// The most stop rules that are listed.
+const MAX_RULES: usize = 4;
+/// How many lines there are without stop rules.
+const FIXED_LINES: usize = 6;
 /// The percentiles shown.
 const PERCENTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99)];
 
 impl LiveView {
-    /// How many lines [`LiveView::panel`] has.
-    pub const PANEL_LINES: usize = 6;
+    /// How many lines [`LiveView::panel`] has: the same during the whole run.
+    pub fn panel_lines(&self) -> usize {
+        FIXED_LINES + self.stop_rules.states().len().min(MAX_RULES + 1)
+    }
 
-    /// [`LiveView::PANEL_LINES`] lines, none wider than `width` columns, for a terminal on which they are rewritten in place.
+    /// [`LiveView::panel_lines`] lines, none wider than `width` columns, for a terminal on which they are rewritten in place.
     pub fn panel(&self, style: Style, width: usize) -> TerminalText {
         let now = self.now();
-        let lines: [TextLine; Self::PANEL_LINES] =
+        let fixed: [TextLine; FIXED_LINES] =
             [head(&now), load(&now), completed(&now), times(&now), histogram(&now), outcomes(&now)];
+        let lines: Vec<TextLine> = fixed.into_iter().chain(self.rule_lines()).collect();
         rendered(&lines, style, width)
     }
+
+    /// A line for each stop rule, those that do not hold first.
+    fn rule_lines(&self) -> Vec<TextLine> {
+        let mut states: Vec<RuleState<'_>> = self.stop_rules.states().collect();
+        states.sort_by_key(|state| state.failing_since_s.is_none());
+        let mut lines: Vec<TextLine> = states.iter().take(MAX_RULES).map(stop_rule).collect();
+        if states.len() > MAX_RULES {
+            let mut more = titled("");
+            more.add(Tone::Dim, &format!("{} more stop rules", states.len() - MAX_RULES));
+            lines.push(more);
+        }
+        lines
+    }
+}
+
+/// `p95(list) < 50ms · 61.2 ms so far · fails since 0:34, ends the run from 1:00 on`
+fn stop_rule(state: &RuleState<'_>) -> TextLine {
+    let RuleState { rule, value, failing_since_s } = *state;
+    let mut line = titled("rule");
+    line.add(Tone::Normal, &rule.source).add(Tone::Dim, " · ");
+    match (value, failing_since_s) {
+        (None, _) => line.add(Tone::Dim, "nothing counted yet"),
+        (Some(value), None) => line.add(Tone::Good, &format!("{} · holds", rule.watched.so_far(value))),
+        (Some(value), Some(since_s)) => {
+            let fails =
+                format!("{} · fails since {}", rule.watched.so_far(value), number::clock(since_s.into()));
+            let delay_s = rule.not_before.as_secs_f64().ceil() as u64;
+            let ends = format!(", ends the run from {} on", number::clock(delay_s));
+            line.add(Tone::Bad, &fails).add(Tone::Dim, if delay_s > 0 { &ends } else { "" })
+        }
+    };
+    line
 }
 
 fn head(now: &LiveNumbers) -> TextLine {

@@ -36,7 +36,7 @@ fn tick(loop_index: u16, second: u32, failures: u64) -> Tick {
 
 #[test]
 fn the_line_adds_up_loops_and_always_shows_failures() {
-    let mut view = LiveView::new(&sample_run::workload());
+    let mut view = LiveView::new(&sample_run::workload(), 1);
     insta::assert_snapshot!(view.line(Style::Plain, 160), @"0:00 / 1:45 · ramp · offered 0/s, achieved 0/s · 0 failed · p95 – · 0 in flight · 1 min 45 s left");
     for second in 0..36 {
         view.take(&tick(0, second, 0));
@@ -48,8 +48,8 @@ fn the_line_adds_up_loops_and_always_shows_failures() {
 
 #[test]
 fn the_panel_shows_the_distribution_of_times_and_the_failures() {
-    let mut view = LiveView::new(&sample_run::workload());
-    assert_eq!(view.panel(Style::Plain, 80).lines().count(), LiveView::PANEL_LINES);
+    let mut view = LiveView::new(&sample_run::workload(), 1);
+    assert_eq!(view.panel(Style::Plain, 80).lines().count(), view.panel_lines());
     insta::assert_snapshot!(view.panel(Style::Plain, 80), @r"
 0:00 / 1:45  ┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄  ramp  1 min 45 s left
   load     offered 0/s, achieved 0/s · 0 in flight
@@ -72,7 +72,7 @@ fn the_panel_shows_the_distribution_of_times_and_the_failures() {
 ");
     let narrow = view.panel(Style::Plain, 40);
     assert!(narrow.lines().all(|line| line.chars().count() <= 40), "{narrow}");
-    assert_eq!(narrow.lines().count(), LiveView::PANEL_LINES);
+    assert_eq!(narrow.lines().count(), view.panel_lines());
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn a_run_that_ends_by_iterations_shows_their_number() {
         let max_duration = std::time::Duration::from_secs(600);
         scenario.executor = workload::Executor::SharedIterations { vus: 1, iterations: 1_000, max_duration };
     }
-    let mut view = LiveView::new(&workload);
+    let mut view = LiveView::new(&workload, 1);
     let mut tick = tick(0, 0, 0);
     let done = KeyId(4);
     tick.new_keys.push((done, Key::of(Metric::IterationsDone).scenario("play")));
@@ -94,7 +94,7 @@ fn a_run_that_ends_by_iterations_shows_their_number() {
 
 #[test]
 fn a_loop_that_lags_does_not_lower_the_rate() {
-    let mut view = LiveView::new(&sample_run::workload());
+    let mut view = LiveView::new(&sample_run::workload(), 1);
     for second in 0..20 {
         view.take(&tick(0, second, 0));
     }
@@ -107,7 +107,7 @@ fn a_loop_that_lags_does_not_lower_the_rate() {
 
 #[test]
 fn late_counts_and_dropped_arrivals_are_added() {
-    let mut view = LiveView::new(&sample_run::workload());
+    let mut view = LiveView::new(&sample_run::workload(), 1);
     for second in 0..60 {
         view.take(&tick(0, second, 0));
     }
@@ -117,4 +117,54 @@ fn late_counts_and_dropped_arrivals_are_added() {
     view.take(&late);
     assert_eq!((view.now().dropped, view.now().offered_per_s), (5, 150.0));
     assert!(view.line(Style::Plain, 200).contains("5 dropped"));
+}
+
+/// A workload with a stop rule for each of these objectives.
+fn with_rules<const N: usize>(objectives: [&str; N]) -> workload::Workload {
+    let after = Some(std::time::Duration::from_secs(30));
+    let rule = |text: &str| workload::Objective {
+        abort_after: after,
+        ..workload::objective::parse("named", text).unwrap()
+    };
+    workload::Workload { objectives: objectives.into_iter().map(rule).collect(), ..sample_run::workload() }
+}
+
+#[test]
+fn the_panel_has_a_line_for_each_stop_rule_and_those_that_fail_come_first() {
+    let objectives = ["max(list) < 50ms", "service_p95(list) < 1s", "error_rate(all) < 1%"];
+    let mut view = LiveView::new(&with_rules(objectives), 1);
+    let rules = |view: &LiveView| {
+        let panel = view.panel(Style::Plain, 100);
+        assert_eq!(panel.lines().count(), view.panel_lines());
+        panel.lines().skip(6).collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!(rules(&view), @r"
+    rule     max(list) < 50ms · nothing counted yet
+    rule     service_p95(list) < 1s · nothing counted yet
+    rule     error_rate(all) < 1% · nothing counted yet
+    ");
+    for second in 0..10 {
+        view.take(&tick(0, second, if second < 4 { 0 } else { 15 }));
+    }
+    insta::assert_snapshot!(rules(&view), @r"
+    rule     error_rate(all) < 1% · 6.00 % so far · fails since 0:05, ends the run from 0:30 on
+    rule     max(list) < 50ms · 4.0 ms so far · holds
+    rule     service_p95(list) < 1s · nothing counted yet
+    ");
+    let mut many = LiveView::new(&with_rules(["max(list) < 50ms"; 7]), 1);
+    many.take(&tick(0, 0, 0));
+    assert!(rules(&many).ends_with("  3 more stop rules"), "{}", rules(&many));
+    let narrow = many.panel(Style::Plain, 40);
+    assert!(narrow.lines().all(|line| line.chars().count() <= 40), "{narrow}");
+}
+
+#[test]
+fn a_loop_that_is_over_does_not_hold_back_the_numbers() {
+    let mut view = LiveView::new(&sample_run::workload(), 2);
+    let mut last = tick(1, 0, 0);
+    last.is_last = true;
+    view.take(&last);
+    (0..20).for_each(|second| view.take(&tick(0, second, u64::from(second > 10) * 150)));
+    let now = view.now();
+    assert_eq!((now.elapsed_s, now.offered_per_s, now.p95_ms), (20, 150.0, None));
 }

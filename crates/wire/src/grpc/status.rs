@@ -47,7 +47,9 @@ impl<'a> Status<'a> {
 }
 
 fn last<'a>(trailers: &HeaderView<'a>, name: &[u8]) -> Option<&'a [u8]> {
-    trailers.iter().rfind(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    // The usual spelling first: comparing without regard to case costs more.
+    let is_same = |known: &[u8]| known == name || known.eq_ignore_ascii_case(name);
+    trailers.iter().rfind(|(known, _)| is_same(known)).map(|(_, value)| value)
 }
 
 fn unescape([high, low]: [u8; 2]) -> Option<u8> {

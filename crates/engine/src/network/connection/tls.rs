@@ -10,6 +10,7 @@ use super::{Connection, ConnectionState};
 use crate::network::collector::ResponseSink;
 use crate::network::loss::ConnectionLoss;
 use crate::network::transport::Transport;
+use crate::network::unsent::UnsentRequests;
 use crate::program::TlsPeer;
 
 impl Connection {
@@ -100,6 +101,7 @@ pub(super) fn write_encrypted(
     transport: &mut Transport,
     session: &mut ClientConnection,
     mut wire: Option<&mut Box<dyn wire::Connection>>,
+    unsent: &mut UnsentRequests,
 ) -> io::Result<()> {
     loop {
         while session.wants_write() {
@@ -111,11 +113,13 @@ pub(super) fn write_encrypted(
                 Err(error) => return Err(error),
             }
         }
+        unsent.note_written();
         match wire.as_deref_mut().filter(|wire| !wire.outgoing().is_empty()) {
             None => return Ok(()),
             Some(wire) => {
                 let n = session.writer().write(wire.outgoing())?;
                 wire.sent(n);
+                unsent.hand_on(n);
             }
         }
     }

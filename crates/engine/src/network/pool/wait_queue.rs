@@ -4,15 +4,8 @@ use std::collections::VecDeque;
 
 use evidence::Instant;
 
-use crate::index::{OperationIndex, PoolIndex};
-use crate::operation::{Operation, OperationPlace, OperationToken, Operations};
-
-/// Which queue an operation waits in, and since when.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::network) struct QueuePlace {
-    pub(in crate::network) pool: PoolIndex,
-    pub(in crate::network) since: Instant,
-}
+use crate::index::OperationIndex;
+use crate::operation::{Operation, OperationPlace, OperationToken, Operations, QueuePlace};
 
 /// A queue of operations. Removed ones are skipped.
 #[derive(Debug, Default)]
@@ -33,20 +26,28 @@ impl WaitQueue {
     pub(super) fn push(&mut self, operation: OperationIndex, place: QueuePlace, operations: &mut Operations) {
         self.all.push_back(operations.token(operation));
         self.waiting += 1;
-        let QueuePlace { pool, since } = place;
-        operations.get_mut(operation).place = OperationPlace::Waiting { pool, since };
+        operations.get_mut(operation).place = OperationPlace::Waiting(place);
     }
 
-    /// Take the first operation, and since when it waited.
-    pub(super) fn next(&mut self, operations: &mut Operations) -> Option<(OperationIndex, Instant)> {
-        while let Some(token) = self.all.pop_front() {
+    /// Take the first operation, and where it waited, if it waits since `latest` or for longer.
+    pub(super) fn next_since(
+        &mut self,
+        latest: Instant,
+        operations: &mut Operations,
+    ) -> Option<(OperationIndex, QueuePlace)> {
+        while let Some(token) = self.all.front().copied() {
             if let Some(operation) = operations.find(token)
-                && let OperationPlace::Waiting { since, .. } = operation.place
+                && let OperationPlace::Waiting(place) = operation.place
             {
+                if place.since > latest {
+                    return None;
+                }
                 operation.place = OperationPlace::Nowhere;
                 self.waiting -= 1;
-                return Some((token.index(), since));
+                self.all.pop_front();
+                return Some((token.index(), place));
             }
+            self.all.pop_front();
         }
         None
     }
@@ -59,9 +60,9 @@ impl WaitQueue {
     ) {
         for token in &self.all {
             if let Some(operation) = operations.find(*token)
-                && let OperationPlace::Waiting { since, .. } = operation.place
+                && let OperationPlace::Waiting(place) = operation.place
             {
-                visit(operation, since);
+                visit(operation, place.since);
             }
         }
     }
@@ -73,7 +74,7 @@ impl WaitQueue {
         // Where nothing is ever taken from the queue, removed operations must not accumulate.
         if self.all.len() > 2 * self.waiting + 16 {
             let mut is_waiting = |token| {
-                operations.find(token).is_some_and(|one| matches!(one.place, OperationPlace::Waiting { .. }))
+                operations.find(token).is_some_and(|one| matches!(one.place, OperationPlace::Waiting(_)))
             };
             self.all.retain(|token| is_waiting(*token));
         }
@@ -84,25 +85,30 @@ impl WaitQueue {
 mod tests {
     use super::*;
     use crate::body_budget::BodyBudget;
+    use crate::index::PoolIndex;
+
+    fn open(queue: &mut WaitQueue, operations: &mut Operations, since: Instant) -> OperationIndex {
+        let operation = operations.open(0);
+        queue.push(operation, QueuePlace { pool: PoolIndex(0), since, limited_before_ns: 0 }, operations);
+        operation
+    }
 
     #[test]
     fn a_wait_queue_keeps_its_order_and_does_not_grow_with_removed_operations() {
         let (mut operations, mut queue) = (Operations::new(&BodyBudget::new(0)), WaitQueue::default());
-        let open = |queue: &mut WaitQueue, operations: &mut Operations| {
-            let operation = operations.open(0);
-            queue.push(operation, QueuePlace { pool: PoolIndex(0), since: Instant::EPOCH }, operations);
-            operation
-        };
-        let first = [open(&mut queue, &mut operations), open(&mut queue, &mut operations)];
+        let at = |ms| Instant::at(std::time::Duration::from_millis(ms));
+        let first = [1, 2].map(|ms| open(&mut queue, &mut operations, at(ms)));
         for _ in 0..1000 {
-            let one = open(&mut queue, &mut operations);
+            let one = open(&mut queue, &mut operations, at(3));
             queue.remove(one, &mut operations);
             operations.close(one);
         }
         assert!(queue.all.len() < 50, "{}", queue.all.len());
         queue.remove(first[0], &mut operations);
-        assert_eq!(queue.next(&mut operations), Some((first[1], Instant::EPOCH)));
+        assert_eq!(queue.next_since(at(1), &mut operations), None);
+        let taken = queue.next_since(at(2), &mut operations);
+        assert_eq!(taken.map(|(operation, place)| (operation, place.since)), Some((first[1], at(2))));
         assert!(queue.is_empty());
-        assert_eq!(queue.next(&mut operations), None);
+        assert_eq!(queue.next_since(Instant::NEVER, &mut operations), None);
     }
 }
