@@ -14,6 +14,7 @@ use workload::schedule::Segment;
 use crate::exchange::{CheckResult, OperationName, RequestDraft, Response};
 use crate::index::{CheckIndex, EndpointIndex, OperationIndex, OriginIndex, ScenarioIndex};
 use crate::metrics::{LoopMetrics, NotFinite};
+use crate::network::Network;
 use crate::operation::{OperationToken, Operations};
 use crate::program::{Counters, Directory, MetNames, UnusableOrigin};
 
@@ -201,6 +202,8 @@ pub struct Context<'a> {
     pub(crate) metrics: &'a mut LoopMetrics,
     /// The scenario of the iteration.
     pub(crate) scenario: ScenarioIndex,
+    /// Its connections, to be asked only.
+    pub(crate) network: &'a Network,
     /// The operation that has just completed.
     pub(crate) completed: Option<OperationIndex>,
 }
@@ -255,6 +258,12 @@ impl Context<'_> {
             _ => None,
         })?;
         Some(RequestId(self.operations.token(index)))
+    }
+
+    /// Whether [`send`](Self::send) may be called now. It may not while the peer takes so little of what was sent before
+    /// that more than 256 KiB of it are kept.
+    pub fn may_send(&mut self, request: RequestId) -> bool {
+        self.network.may_send_more(request.0, self.operations)
     }
 
     /// Send a further message, which `fill` appends, of a request drafted with `sends_more`. Nothing happens

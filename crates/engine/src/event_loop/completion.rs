@@ -131,6 +131,7 @@ impl EventLoop {
             met_names: &mut self.met_names,
             metrics: &mut self.metrics,
             scenario: user.scenario,
+            network: &self.network,
             completed,
         };
         user.iteration.resume(event, &mut context)
