@@ -109,7 +109,6 @@ impl Draft {
             | Metric::PerturbedIterationTime
             | Metric::InFlightAge
             | Metric::CutIterationAge
-            | Metric::Retried
             | Metric::BytesIn
             | Metric::BytesOut
             | Metric::FirstMessageTime
@@ -199,6 +198,7 @@ impl Draft {
                 self.endpoint(key.into()).dropped_generator_late += sum;
             }
             Metric::Requests => self.endpoint(key.into()).requests += sum,
+            Metric::Retried => self.endpoint(key.into()).retried += sum,
             Metric::CheckPassed => self.endpoint(key.into()).checks.entry(check()).or_default().passed += sum,
             Metric::CheckFailed => self.endpoint(key.into()).checks.entry(check()).or_default().failed += sum,
             _ => {}
