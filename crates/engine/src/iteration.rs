@@ -15,7 +15,7 @@ use crate::exchange::{CheckResult, OperationName, RequestDraft, Response};
 use crate::index::{CheckIndex, EndpointIndex, OperationIndex, OriginIndex, ScenarioIndex};
 use crate::metrics::{LoopMetrics, NotFinite};
 use crate::operation::{OperationToken, Operations};
-use crate::program::{Counters, Directory, MetNames, UnusableOrigin};
+use crate::program::{Counters, Directory, MetNames, OriginKind, UnusableOrigin};
 
 /// One scheduled start.
 #[derive(Debug, Clone, Copy)]
@@ -224,7 +224,15 @@ impl Context<'_> {
     /// # Errors
     /// [`UnusableOrigin`] when no request can be sent there.
     pub fn origin(&mut self, url: &str) -> Result<OriginIndex, UnusableOrigin> {
-        self.met_names.origin(self.directory, url)
+        self.met_names.origin(self.directory, url, OriginKind::Http)
+    }
+
+    /// The same for gRPC calls: over HTTP/2, and with the settings of the plan's gRPC target that has this URL.
+    ///
+    /// # Errors
+    /// [`UnusableOrigin`] when no call can be sent there.
+    pub fn grpc_origin(&mut self, url: &str) -> Result<OriginIndex, UnusableOrigin> {
+        self.met_names.origin(self.directory, url, OriginKind::Grpc)
     }
 
     /// The handle of a metric, by which this loop adds to it; each combination of tags is one of its own. A run has 256;

@@ -10,12 +10,12 @@ use engine::iteration::{
     Behaviour as UserBehaviour, Context, Event, Iteration, LoopScenario, Progress, UserMaker,
 };
 use evidence::{Instant, Metric, Outcome, Run};
-use testbed::Behaviour;
+use testbed::{Behaviour, GrpcBehaviour};
 use workload::Scenario;
 
 use crate::accounting::Accounting;
 use crate::drive::Drive;
-use crate::plan::{Plan, at_rate, closed, get, ms, scenario, sequence};
+use crate::plan::{Plan, RPC, at_rate, call, closed, get, ms, scenario, sequence};
 
 /// Virtual users that resume with a function.
 pub(crate) struct Script<F> {
@@ -228,6 +228,36 @@ fn a_host_met_while_running_is_looked_up_and_that_is_a_phase_of_its_requests() {
     assert!(looked_up > 0, "the first request of each loop waited for it");
     let longest = sum.max_us().unwrap() * 1_000;
     assert!(looked_up <= 50 * longest, "{looked_up} ns within responses of at most {longest} ns");
+}
+
+#[test]
+fn a_grpc_server_met_while_running_is_called_with_the_settings_of_its_target() {
+    let (planned, met) =
+        (testbed::grpc(GrpcBehaviour::Echo).unwrap(), testbed::grpc(GrpcBehaviour::Echo).unwrap());
+    let urls = [&planned, &met].map(|server| format!("http://{}", server.addr()));
+    let resume = move |state: &mut ScriptState, event: Event<'_>, context: &mut Context<'_>| match event {
+        Event::Begin(_) => {
+            let origin = context.grpc_origin(&urls[(state.number % 2) as usize]).unwrap();
+            let draft = send(state, "/bed.Bed/Good", context);
+            draft.origin = origin;
+            draft.method = b"POST".to_vec();
+            draft.headers.push(b"content-type", b"application/grpc");
+            draft.body.extend_from_slice(b"\0\0\0\0\x02hi");
+            draft.keep_body_bytes = 100;
+            Progress::WAITING
+        }
+        Event::Completed { response, .. } => {
+            assert_eq!((response.status, response.body.as_slice()), (200, b"\0\0\0\0\x02hi".as_slice()));
+            Progress::DONE
+        }
+        _ => Progress::DONE,
+    };
+    let plan = Plan::new().grpc(RPC, planned.addr()).connecting(RPC, |c| c.connections = Some(1));
+    let plan = plan.scenario(scenario("s", at_rate(100.0, ms(500)), sequence([call("Good", "y")])));
+    let ran = Drive::new(plan.compile()).behaviour(Arc::new(Script::new(resume))).run();
+    let run = ran.assert_sound();
+    assert_eq!(run.outcomes("Good"), [(Outcome::Ok, 50)].into());
+    assert_eq!((planned.requests(), met.requests(), planned.connections()), (25, 25, 1));
 }
 
 #[test]
